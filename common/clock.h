@@ -1,0 +1,32 @@
+/*
+ * The one clock: CLOCK_MONOTONIC in nanoseconds, shared by all processes of a machine.
+ */
+#ifndef MPSWEEP_COMMON_CLOCK_H
+#define MPSWEEP_COMMON_CLOCK_H
+
+#include <stdint.h>
+#include <time.h>
+
+#define NS_PER_US UINT64_C(1000)
+#define NS_PER_MS UINT64_C(1000000)
+#define NS_PER_S UINT64_C(1000000000)
+
+/* Inline, because it stands in the timed path: one vDSO call and a multiplication. */
+static inline uint64_t clock_now_ns(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (uint64_t)now.tv_sec * NS_PER_S + (uint64_t)now.tv_nsec;
+}
+
+/* Milliseconds from now until a deadline, rounded up, 0 if it has passed; the form that poll()
+ * takes. At most INT_MAX. */
+int clock_remaining_ms(uint64_t deadline_ns);
+
+/* Sleeps until a moment of the clock; returns at once if it has passed. Not woken by signals. */
+void clock_sleep_until(uint64_t when_ns);
+
+/* Wall-clock time as ISO 8601 in UTC ("2026-01-31T08:00:00Z"); text holds at least 21 bytes. */
+void clock_wall_iso8601(char text[32]);
+
+#endif

@@ -1,0 +1,64 @@
+/*
+ * Log-linear histogram of durations in nanoseconds: fixed size, no allocation, mergeable.
+ *
+ * Values below 64 have a bucket each; above, each octave is cut into 64 equal buckets, so a value
+ * reported (its bucket's middle) is within 1/128 = 0.8% of any value recorded there. Values from
+ * 2^40 ns (18 minutes) up count in the last bucket; the exact maximum and sum are kept beside.
+ *
+ * One writer; readers wait until the writer has published that it is done.
+ */
+#ifndef MPSWEEP_COMMON_HISTOGRAM_H
+#define MPSWEEP_COMMON_HISTOGRAM_H
+
+#include <stdint.h>
+
+#define HISTOGRAM_SUB_BITS 6
+#define HISTOGRAM_MAX_BITS 40
+#define HISTOGRAM_BUCKETS ((HISTOGRAM_MAX_BITS - HISTOGRAM_SUB_BITS + 1) << HISTOGRAM_SUB_BITS)
+
+struct histogram {
+    uint64_t count;
+    uint64_t sum_ns;
+    uint64_t min_ns; /* meaningless while count is 0 */
+    uint64_t max_ns;
+    uint32_t buckets[HISTOGRAM_BUCKETS];
+};
+
+/* All zero bytes are an empty histogram; this makes one again. */
+void histogram_clear(struct histogram *histogram);
+
+static inline unsigned histogram_bucket(uint64_t value_ns)
+{
+    if (value_ns < (1u << HISTOGRAM_SUB_BITS))
+        return (unsigned)value_ns;
+    unsigned exponent = 63u - (unsigned)__builtin_clzll(value_ns);
+    if (exponent >= HISTOGRAM_MAX_BITS)
+        return HISTOGRAM_BUCKETS - 1;
+    unsigned shift = exponent - HISTOGRAM_SUB_BITS;
+    /* The leading bit of the shifted value is 64, which is what makes octaves adjoin. */
+    return (shift << HISTOGRAM_SUB_BITS) + (unsigned)(value_ns >> shift);
+}
+
+/* In the timed path: no branch that depends on earlier values but min and max. */
+static inline void histogram_record(struct histogram *histogram, uint64_t value_ns)
+{
+    if (histogram->count == 0 || value_ns < histogram->min_ns)
+        histogram->min_ns = value_ns;
+    if (value_ns > histogram->max_ns)
+        histogram->max_ns = value_ns;
+    histogram->count++;
+    histogram->sum_ns += value_ns;
+    histogram->buckets[histogram_bucket(value_ns)]++;
+}
+
+/* Adds everything in from to into. */
+void histogram_merge(struct histogram *into, const struct histogram *from);
+
+/* The value below or at which the given share (0..1) of the samples lie, in nanoseconds; the exact
+ * minimum and maximum bound it. 0 for an empty histogram. */
+double histogram_quantile_ns(const struct histogram *histogram, double share);
+
+/* Mean in nanoseconds, exact; 0 for an empty histogram. */
+double histogram_mean_ns(const struct histogram *histogram);
+
+#endif

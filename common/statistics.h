@@ -1,0 +1,22 @@
+/*
+ * The little statistics that the results need.
+ */
+#ifndef MPSWEEP_COMMON_STATISTICS_H
+#define MPSWEEP_COMMON_STATISTICS_H
+
+#include <stddef.h>
+
+double statistics_mean(const double *values, size_t count);
+
+/* Quantile 0.975 of Student's t with so many degrees of freedom, within 0.1% (Abramowitz and
+ * Stegun 26.7.5, exact for 1 and 2). */
+double statistics_t975(size_t degrees);
+
+/* Half width of the 95% confidence interval of the mean of independent values, as a share of the
+ * mean. INFINITY for fewer than two values or a mean of zero. */
+double statistics_ci95_rel(const double *values, size_t count);
+
+/* Jain's fairness index, 1/count .. 1 (Jain, Chiu, Hawe 1984); 0 if all values are zero. */
+double statistics_jain(const double *values, size_t count);
+
+#endif

@@ -1,0 +1,70 @@
+#include "common/status.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+static _Thread_local char last_text[1024];
+
+const char *status_name(enum status code)
+{
+    switch (code) {
+    case STATUS_OK:
+        return "ok";
+    case STATUS_USAGE:
+        return "usage";
+    case STATUS_SYSTEM:
+        return "system";
+    case STATUS_MEMORY:
+        return "memory";
+    case STATUS_TIMEOUT:
+        return "timeout";
+    case STATUS_PROTOCOL:
+        return "protocol";
+    case STATUS_NOT_FOUND:
+        return "not found";
+    case STATUS_UNSUPPORTED:
+        return "unsupported";
+    case STATUS_INFEASIBLE:
+        return "infeasible";
+    case STATUS_CUDA:
+        return "cuda";
+    case STATUS_WORKER:
+        return "worker";
+    case STATUS_INTERRUPTED:
+        return "interrupted";
+    case STATUS_BUSY:
+        return "busy";
+    }
+    return "unknown";
+}
+
+enum status status_set(enum status code, const char *format, ...)
+{
+    /* Built aside first: an argument may be the recorded text itself. */
+    char text[sizeof last_text];
+    va_list args;
+    va_start(args, format);
+    vsnprintf(text, sizeof text, format, args);
+    va_end(args);
+    memcpy(last_text, text, sizeof text);
+    return code;
+}
+
+enum status status_prefix(enum status code, const char *format, ...)
+{
+    char text[sizeof last_text];
+    va_list args;
+    va_start(args, format);
+    int length = vsnprintf(text, sizeof text, format, args);
+    va_end(args);
+    if (length >= 0 && (size_t)length < sizeof text)
+        snprintf(text + length, sizeof text - (size_t)length, "%s", last_text);
+    memcpy(last_text, text, sizeof text);
+    return code;
+}
+
+const char *status_text(void)
+{
+    return last_text;
+}

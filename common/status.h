@@ -1,0 +1,43 @@
+/*
+ * Status codes and the text of the last error.
+ *
+ * Every fallible function returns enum status. The function that first knows of an error records
+ * its text with status_set(); callers hand the code up untouched. Only the command line prints it,
+ * once. The text is kept per thread, so worker threads do not overwrite each other's.
+ */
+#ifndef MPSWEEP_COMMON_STATUS_H
+#define MPSWEEP_COMMON_STATUS_H
+
+enum status {
+    STATUS_OK = 0,
+    STATUS_USAGE,       /* bad input: option, job file, results file */
+    STATUS_SYSTEM,      /* an operating system call failed */
+    STATUS_MEMORY,      /* out of host memory */
+    STATUS_TIMEOUT,     /* a deadline passed */
+    STATUS_PROTOCOL,    /* the other side answered something that we do not understand */
+    STATUS_NOT_FOUND,   /* a program, library, device or file is missing */
+    STATUS_UNSUPPORTED, /* present, but it cannot do what is needed */
+    STATUS_INFEASIBLE,  /* the driver refuses this layout: too many clients, queues, memory */
+    STATUS_CUDA,        /* a CUDA call failed */
+    STATUS_WORKER,      /* a worker crashed, hung or computed a wrong result */
+    STATUS_INTERRUPTED, /* SIGINT, SIGTERM or SIGHUP */
+    STATUS_BUSY,        /* somebody else holds it */
+};
+
+/* The code as a short lower-case name ("timeout"); "unknown" for anything else. Never NULL. */
+const char *status_name(enum status code);
+
+/* Records the text of an error for this thread and returns code, so that a caller can write
+ * `return status_set(STATUS_USAGE, "unknown layout '%s'", name)`. Text: lower case, subject quoted,
+ * no full stop, no newline; cut at 1023 bytes. */
+enum status status_set(enum status code, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+
+/* Puts text in front of the recorded one: context that only a caller knows. Returns code. */
+enum status status_prefix(enum status code, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+
+/* The text recorded last in this thread, "" if none. Valid until the next status_set() here. */
+const char *status_text(void);
+
+#endif

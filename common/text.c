@@ -1,0 +1,47 @@
+#include "common/text.h"
+
+#include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
+
+void text_append(struct text *text, const char *format, ...)
+{
+    if (text->length >= text->size)
+        return;
+    va_list args;
+    va_start(args, format);
+    int length = vsnprintf(text->at + text->length, text->size - text->length, format, args);
+    va_end(args);
+    if (length < 0)
+        return;
+    text->length += (size_t)length;
+    if (text->length >= text->size)
+        text->length = text->size - 1;
+}
+
+size_t text_columns(const char *text)
+{
+    size_t columns = 0;
+    for (; *text; text++)
+        columns += ((unsigned char)*text & 0xc0) != 0x80;
+    return columns;
+}
+
+const char *text_duration(double seconds, char *out, size_t size)
+{
+    long whole = lround(seconds);
+    if (whole < 90)
+        snprintf(out, size, "%ld s", whole);
+    else if (whole < 90 * 60)
+        snprintf(out, size, "%ld min %ld s", whole / 60, whole % 60);
+    else
+        snprintf(out, size, "%ld h %ld min", whole / 3600, whole % 3600 / 60);
+    return out;
+}
+
+const char *text_number(double value, char *out, size_t size)
+{
+    int decimals = value >= 1000 ? 0 : value >= 100 ? 1 : value >= 10 ? 2 : 3;
+    snprintf(out, size, "%.*f", decimals, value);
+    return out;
+}

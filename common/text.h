@@ -1,0 +1,29 @@
+/*
+ * Small helpers for text that people read.
+ */
+#ifndef MPSWEEP_COMMON_TEXT_H
+#define MPSWEEP_COMMON_TEXT_H
+
+#include <stddef.h>
+
+/* A buffer that is appended to; text beyond its size is dropped, and it always ends with NUL. */
+struct text {
+    char *at;
+    size_t size;
+    size_t length;
+};
+
+void text_append(struct text *text, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+
+/* Columns that UTF-8 text takes on a terminal, for the letters that we print. */
+size_t text_columns(const char *text);
+
+/* "45 s", "3 min 20 s", "2 h 5 min". Returns out. */
+const char *text_duration(double seconds, char *out, size_t size);
+
+/* A positive number with at least four significant digits and no exponent: "286.4", "19058".
+ * Returns out. */
+const char *text_number(double value, char *out, size_t size);
+
+#endif
