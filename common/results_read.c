@@ -1,0 +1,243 @@
+#include "common/results_read.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define READ_BYTES ((size_t)64 * 1024)
+
+/* A file read line by line through a buffer that grows to the longest line. */
+struct reader {
+    int fd;
+    const char *path;
+    char *buffer;
+    size_t capacity;
+    size_t begin;   /* of the line asked for next */
+    size_t scanned; /* no line end before this */
+    size_t end;     /* of what has been read */
+};
+
+struct line {
+    const char *text;
+    size_t bytes; /* without the line end */
+};
+
+/* Outcomes of next_line() that are not errors. */
+enum line_kind { LINE_WHOLE, LINE_NONE, LINE_UNFINISHED };
+
+static enum status make_room(struct reader *reader)
+{
+    if (reader->begin > 0) {
+        memmove(reader->buffer, reader->buffer + reader->begin, reader->end - reader->begin);
+        reader->end -= reader->begin;
+        reader->scanned -= reader->begin;
+        reader->begin = 0;
+    }
+    if (reader->capacity - reader->end >= READ_BYTES)
+        return STATUS_OK;
+    size_t capacity = reader->capacity == 0 ? 2 * READ_BYTES : 2 * reader->capacity;
+    char *grown = realloc(reader->buffer, capacity);
+    if (grown == NULL)
+        return status_set(STATUS_MEMORY, "out of memory reading '%s'", reader->path);
+    reader->buffer = grown;
+    reader->capacity = capacity;
+    return STATUS_OK;
+}
+
+static enum status next_line(struct reader *reader, struct line *line, enum line_kind *kind)
+{
+    for (;;) {
+        char *newline = NULL;
+        if (reader->end > reader->scanned)
+            newline = memchr(reader->buffer + reader->scanned, '\n', reader->end - reader->scanned);
+        if (newline != NULL) {
+            line->text = reader->buffer + reader->begin;
+            line->bytes = (size_t)(newline - line->text);
+            reader->begin += line->bytes + 1;
+            reader->scanned = reader->begin;
+            *kind = LINE_WHOLE;
+            return STATUS_OK;
+        }
+        reader->scanned = reader->end;
+        if (reader->end - reader->begin > RESULTS_LINE_BYTES_MAX)
+            return status_set(STATUS_USAGE, "longer than %u MiB", RESULTS_LINE_BYTES_MAX >> 20);
+        enum status status = make_room(reader);
+        if (status != STATUS_OK)
+            return status;
+        ssize_t got;
+        do
+            got = read(reader->fd, reader->buffer + reader->end, READ_BYTES);
+        while (got < 0 && errno == EINTR);
+        if (got < 0)
+            return status_set(STATUS_SYSTEM, "cannot read '%s': %s", reader->path, strerror(errno));
+        if (got == 0) {
+            *kind = reader->end > reader->begin ? LINE_UNFINISHED : LINE_NONE;
+            return STATUS_OK;
+        }
+        reader->end += (size_t)got;
+    }
+}
+
+/* The parser quotes what it stumbled on; an error is one line of plain text all the same. */
+static enum status not_json(const char *path, unsigned long number, const json_error_t *error)
+{
+    char text[sizeof error->text];
+    size_t i = 0;
+    for (; i + 1 < sizeof text && error->text[i] != '\0'; i++)
+        text[i] = error->text[i] >= ' ' && error->text[i] <= '~' ? error->text[i] : '?';
+    text[i] = '\0';
+    /* It takes the line for a file. */
+    char *file_end = strstr(text, "near end of file");
+    if (file_end != NULL)
+        strcpy(file_end, "near its end");
+    return status_set(STATUS_USAGE, "'%s' line %lu: not JSON: %s", path, number, text);
+}
+
+static enum status check_schema(const char *path, unsigned long number, const json_t *header)
+{
+    const json_t *schema = json_object_get(header, "schema");
+    if (!json_is_integer(schema) && number == 1)
+        return status_set(STATUS_USAGE, "'%s' is not an mpsweep results file", path);
+    if (!json_is_integer(schema))
+        return status_set(STATUS_USAGE, "'%s' line %lu: a header without a schema", path, number);
+    if (json_integer_value(schema) == RESULTS_SCHEMA)
+        return STATUS_OK;
+    if (number > 1)
+        return status_set(STATUS_USAGE,
+                          "'%s' line %lu: has schema %" JSON_INTEGER_FORMAT
+                          "; this program reads %d",
+                          path, number, json_integer_value(schema), RESULTS_SCHEMA);
+    return status_set(STATUS_USAGE,
+                      "'%s' has schema %" JSON_INTEGER_FORMAT "; this program reads %d", path,
+                      json_integer_value(schema), RESULTS_SCHEMA);
+}
+
+/* Puts a point in the array, in the place of an earlier record of its id. place_of maps an id as
+ * text to its index. */
+static enum status add_point(const char *path, unsigned long number, json_t *point,
+                             json_t *place_of, struct results *results)
+{
+    const json_t *id = json_object_get(point, "id");
+    char key[32];
+    if (!json_is_integer(id) || json_integer_value(id) < 0)
+        return status_set(STATUS_USAGE, "'%s' line %lu: a point without an id", path, number);
+    snprintf(key, sizeof key, "%" JSON_INTEGER_FORMAT, json_integer_value(id));
+    const json_t *place = json_object_get(place_of, key);
+    int error;
+    if (place != NULL) {
+        error = json_array_set(results->points, (size_t)json_integer_value(place), point);
+    } else {
+        json_int_t count = (json_int_t)json_array_size(results->points);
+        error = json_object_set_new(place_of, key, json_integer(count));
+        if (error == 0)
+            error = json_array_append(results->points, point);
+    }
+    return error == 0 ? STATUS_OK : status_set(STATUS_MEMORY, "out of memory reading '%s'", path);
+}
+
+static enum status add_record(const char *path, unsigned long number, json_t *record,
+                              json_t *place_of, struct results *results)
+{
+    const char *type = json_string_value(json_object_get(record, "type"));
+    enum status status = STATUS_OK;
+    if (number == 1 && (type == NULL || strcmp(type, "header") != 0))
+        return status_set(STATUS_USAGE, "'%s' is not an mpsweep results file", path);
+    if (type == NULL)
+        return status_set(STATUS_USAGE, "'%s' line %lu: a record without a type", path, number);
+    if (strcmp(type, "header") == 0) {
+        status = check_schema(path, number, record);
+        if (status != STATUS_OK)
+            return status;
+        if (results->header == NULL)
+            results->header = json_incref(record);
+        else if (json_is_true(json_object_get(record, "resumed")))
+            results->resumed = true;
+        /* A footer before this header closed another run. */
+        json_decref(results->footer);
+        results->footer = NULL;
+    } else if (strcmp(type, "point") == 0) {
+        status = add_point(path, number, record, place_of, results);
+    } else if (strcmp(type, "footer") == 0) {
+        json_decref(results->footer);
+        results->footer = json_incref(record);
+    }
+    return status;
+}
+
+static enum status load_lines(struct reader *reader, json_t *place_of, struct results *results)
+{
+    const char *path = reader->path;
+    for (unsigned long number = 1;; number++) {
+        struct line line = {0};
+        enum line_kind kind = LINE_NONE;
+        enum status status = next_line(reader, &line, &kind);
+        if (status == STATUS_USAGE)
+            return number == 1 ? status_set(status, "'%s' is not an mpsweep results file", path)
+                               : status_prefix(status, "'%s' line %lu: ", path, number);
+        if (status != STATUS_OK)
+            return status;
+        if (kind == LINE_WHOLE) {
+            json_error_t error;
+            json_t *record = json_loadb(line.text, line.bytes, 0, &error);
+            if (record == NULL)
+                return number == 1
+                           ? status_set(STATUS_USAGE, "'%s' is not an mpsweep results file", path)
+                           : not_json(path, number, &error);
+            status = add_record(path, number, record, place_of, results);
+            json_decref(record);
+            if (status != STATUS_OK)
+                return status;
+            results->whole_bytes += line.bytes + 1;
+            continue;
+        }
+        results->torn = kind == LINE_UNFINISHED;
+        if (number > 1)
+            return STATUS_OK;
+        return status_set(STATUS_USAGE, results->torn ? "'%s' has no whole line" : "'%s' is empty",
+                          path);
+    }
+}
+
+enum status results_load(const char *path, struct results *out)
+{
+    struct results results = {0};
+    struct reader reader = {.fd = -1, .path = path};
+    json_t *place_of = NULL;
+    enum status status;
+
+    reader.fd = open(path, O_RDONLY | O_CLOEXEC);
+    if (reader.fd < 0) {
+        status = status_set(errno == ENOENT ? STATUS_NOT_FOUND : STATUS_SYSTEM,
+                            "cannot open '%s': %s", path, strerror(errno));
+        goto out;
+    }
+    place_of = json_object();
+    results.points = json_array();
+    if (place_of == NULL || results.points == NULL) {
+        status = status_set(STATUS_MEMORY, "out of memory reading '%s'", path);
+        goto out;
+    }
+    status = load_lines(&reader, place_of, &results);
+    if (status != STATUS_OK)
+        goto out;
+    *out = results;
+    results = (struct results){0};
+out:
+    results_release(&results);
+    json_decref(place_of);
+    free(reader.buffer);
+    if (reader.fd >= 0)
+        close(reader.fd);
+    return status;
+}
+
+void results_release(struct results *results)
+{
+    json_decref(results->header);
+    json_decref(results->points);
+    json_decref(results->footer);
+    *results = (struct results){0};
+}

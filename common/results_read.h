@@ -1,0 +1,40 @@
+/*
+ * Reading a results file (docs/results-format.md): JSON Lines, append only, valid up to its last
+ * whole line however it was cut.
+ *
+ * The records' own fields are not checked here beyond what puts them in their place (type, schema,
+ * a point's id): whoever uses a field checks its type. Any bytes are safe to read.
+ */
+#ifndef MPSWEEP_COMMON_RESULTS_READ_H
+#define MPSWEEP_COMMON_RESULTS_READ_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include <jansson.h>
+
+#include "common/status.h"
+
+#define RESULTS_SCHEMA 1
+#define RESULTS_LINE_BYTES_MAX (16u << 20)
+
+struct results {
+    json_t *header; /* an object: the first one */
+    json_t *points; /* an array of objects in the order of their first record; the last of an id */
+    json_t *footer; /* an object, or NULL if the last run was cut short */
+    bool resumed;   /* a later header says so */
+    bool torn;      /* bytes after the last whole line were ignored */
+    uint64_t whole_bytes; /* the length up to the end of the last whole line: append there */
+};
+
+/*
+ * Loads a file; out is set only on success and then released with results_release().
+ *
+ * STATUS_NOT_FOUND, STATUS_SYSTEM: it cannot be opened or read. STATUS_USAGE: it is empty, not a
+ * results file, of another schema, or a whole line in it is broken; the text names file and line.
+ */
+enum status results_load(const char *path, struct results *out);
+
+void results_release(struct results *results);
+
+#endif
