@@ -1,0 +1,352 @@
+#include "common/options.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/layout_text.h"
+
+#define MOST_ITEMS 4096
+
+static void value_clear(struct option_value *value)
+{
+    for (size_t i = 0; i < value->count; i++)
+        free(value->items[i].text);
+    free(value->items);
+    value->items = NULL;
+    value->count = 0;
+}
+
+enum status option_value_add(struct option_value *value, const struct option_item *item,
+                             const char *text)
+{
+    if (value->count >= MOST_ITEMS)
+        return status_set(STATUS_USAGE, "more than %d values in one option", MOST_ITEMS);
+    struct option_item *items = realloc(value->items, (value->count + 1) * sizeof *items);
+    char *copy = strdup(text);
+    if (items)
+        value->items = items;
+    if (!items || !copy) {
+        free(copy);
+        return status_set(STATUS_MEMORY, "out of memory");
+    }
+    items[value->count] = *item;
+    items[value->count].text = copy;
+    value->count++;
+    return STATUS_OK;
+}
+
+/* Index of text among "a|b|c", or -1. */
+static int choice_index(const char *choices, const char *text)
+{
+    size_t length = strlen(text);
+    int index = 0;
+    for (const char *word = choices; word; index++) {
+        const char *end = strchr(word, '|');
+        size_t word_length = end ? (size_t)(end - word) : strlen(word);
+        if (word_length == length && strncmp(word, text, length) == 0)
+            return index;
+        word = end ? end + 1 : NULL;
+    }
+    return -1;
+}
+
+static bool parse_integer(const char *text, bool with_suffix, int64_t *out)
+{
+    if (*text < '0' || *text > '9')
+        return false;
+    char *end;
+    errno = 0;
+    long long value = strtoll(text, &end, 10);
+    if (errno)
+        return false;
+    if (with_suffix && *end) {
+        static const char suffixes[] = "KMG";
+        const char *suffix = strchr(suffixes, *end & ~0x20);
+        if (!suffix || end[1])
+            return false;
+        int shift = 10 * (int)(suffix - suffixes + 1);
+        if (value > (LLONG_MAX >> shift))
+            return false;
+        value <<= shift;
+        end++;
+    }
+    if (*end)
+        return false;
+    *out = value;
+    return true;
+}
+
+static enum status bad_value(const struct option_row *row, const char *text)
+{
+    char expected[256];
+    switch (row->kind) {
+    case OPTION_KIND_CHOICE:
+        snprintf(expected, sizeof expected, "one of %s", row->choices);
+        break;
+    case OPTION_KIND_SWITCH:
+        snprintf(expected, sizeof expected, "yes or no");
+        break;
+    case OPTION_KIND_REAL:
+        snprintf(expected, sizeof expected, "a number from %g to %g", row->min, row->max);
+        break;
+    default:
+        snprintf(expected, sizeof expected, "%s%sa whole number from %.0f to %.0f%s",
+                 row->choices ? row->choices : "", row->choices ? " or " : "", row->min, row->max,
+                 row->kind == OPTION_KIND_BYTES ? ", with K, M or G for powers of 1024" : "");
+        break;
+    }
+    return status_set(STATUS_USAGE, "'%s' is not a value of %s: it takes %s", text, row->name,
+                      expected);
+}
+
+static enum status add_integers(struct option_value *value, const struct option_row *row,
+                                const char *text)
+{
+    int64_t first, last;
+    bool bytes = row->kind == OPTION_KIND_BYTES;
+    if (row->choices && choice_index(row->choices, text) == 0)
+        return option_value_add(value, &(struct option_item){0}, text);
+    char copy[64];
+    if (snprintf(copy, sizeof copy, "%s", text) >= (int)sizeof copy)
+        return bad_value(row, text);
+    char *dash = row->flags & OPTION_AXIS ? strchr(copy, '-') : NULL;
+    if (dash)
+        *dash = '\0';
+    if (!parse_integer(copy, bytes, &first))
+        return bad_value(row, text);
+    last = first;
+    if (dash && !parse_integer(dash + 1, bytes, &last))
+        return bad_value(row, text);
+    if ((double)first < row->min || (double)last > row->max)
+        return bad_value(row, text);
+    if (first > last)
+        return status_set(STATUS_USAGE, "range '%s' of %s runs backwards", text, row->name);
+    if (last - first >= MOST_ITEMS)
+        return status_set(STATUS_USAGE, "range '%s' of %s has more than %d values", text,
+                          row->name, MOST_ITEMS);
+    for (int64_t i = first; i <= last; i++) {
+        if (bytes && i % 1024)
+            return status_set(STATUS_USAGE, "'%s' is not a multiple of 1024 bytes", text);
+        char number[32];
+        snprintf(number, sizeof number, "%lld", (long long)i);
+        enum status status = option_value_add(value, &(struct option_item){.integer = i}, number);
+        if (status != STATUS_OK)
+            return status;
+    }
+    return STATUS_OK;
+}
+
+static enum status add_item(struct option_value *value, const struct option_row *row,
+                            const char *text)
+{
+    struct option_item item = {0};
+    switch (row->kind) {
+    case OPTION_KIND_CHOICE:
+        item.integer = choice_index(row->choices, text);
+        if (item.integer < 0)
+            return bad_value(row, text);
+        return option_value_add(value, &item, text);
+    case OPTION_KIND_SWITCH:
+        item.integer = choice_index("no|yes", text);
+        if (item.integer < 0)
+            return bad_value(row, text);
+        return option_value_add(value, &item, text);
+    case OPTION_KIND_REAL: {
+        char *end;
+        errno = 0;
+        item.real = strtod(text, &end);
+        if (end == text || *end || errno || !isfinite(item.real) || item.real < row->min ||
+            item.real > row->max)
+            return bad_value(row, text);
+        return option_value_add(value, &item, text);
+    }
+    case OPTION_KIND_INTEGER:
+    case OPTION_KIND_BYTES:
+        return add_integers(value, row, text);
+    case OPTION_KIND_TEXT:
+    case OPTION_KIND_LAYOUT:
+        break;
+    }
+    if (!*text)
+        return status_set(STATUS_USAGE, "%s is empty", row->name);
+    return option_value_add(value, &item, text);
+}
+
+/* Comma-separated items for axes; white space around an item is dropped. */
+static enum status parse_value(const struct option_row *row, const char *text,
+                               const struct option_value *before, struct option_value *out)
+{
+    if (row->kind == OPTION_KIND_LAYOUT)
+        return layout_parse(text,
+                            before->rank == out->rank && before->count
+                                ? before->items[before->count - 1].layout
+                                : LAYOUT_KINDS,
+                            out);
+    if (!(row->flags & OPTION_AXIS))
+        return add_item(out, row, text);
+    char *copy = strdup(text);
+    if (!copy)
+        return status_set(STATUS_MEMORY, "out of memory");
+    enum status status = STATUS_OK;
+    char *rest = copy;
+    while (status == STATUS_OK && rest) {
+        char *item = strsep(&rest, ",");
+        item += strspn(item, " \t");
+        item[strcspn(item, " \t")] = '\0';
+        status = *item ? add_item(out, row, item)
+                       : status_set(STATUS_USAGE, "'%s' of %s has an empty item", text, row->name);
+    }
+    free(copy);
+    return status;
+}
+
+enum status options_set(struct options *options, const struct option_row *row, const char *text,
+                        int rank, const char *where)
+{
+    struct option_value parsed = {.rank = rank};
+    enum status status = parse_value(row, text, &options->values[row->id], &parsed);
+    if (status != STATUS_OK) {
+        value_clear(&parsed);
+        return status_prefix(status, "%s", where);
+    }
+    struct option_value *value = &options->values[row->id];
+    if (row->kind == OPTION_KIND_LAYOUT && value->rank == rank && rank > 0) {
+        for (size_t i = 0; i < parsed.count && status == STATUS_OK; i++)
+            status = option_value_add(value, &parsed.items[i], parsed.items[i].text);
+        value_clear(&parsed);
+        return status;
+    }
+    value_clear(value);
+    *value = parsed;
+    return STATUS_OK;
+}
+
+enum status options_init(struct options *out)
+{
+    *out = (struct options){0};
+    for (int i = 0; i < OPTION_COUNT; i++) {
+        if (!option_table[i].initial)
+            continue;
+        enum status status = options_set(out, &option_table[i], option_table[i].initial, 0, "");
+        if (status != STATUS_OK) {
+            options_release(out);
+            return status;
+        }
+    }
+    return STATUS_OK;
+}
+
+void options_release(struct options *options)
+{
+    for (int i = 0; i < OPTION_COUNT; i++)
+        value_clear(&options->values[i]);
+}
+
+enum status options_copy(const struct options *from, struct options *out)
+{
+    *out = (struct options){0};
+    for (int i = 0; i < OPTION_COUNT; i++) {
+        const struct option_value *value = &from->values[i];
+        out->values[i].rank = value->rank;
+        for (size_t j = 0; j < value->count; j++) {
+            enum status status =
+                option_value_add(&out->values[i], &value->items[j], value->items[j].text);
+            if (status != STATUS_OK) {
+                options_release(out);
+                return status;
+            }
+        }
+    }
+    return STATUS_OK;
+}
+
+const struct option_row *option_find(const char *name, unsigned command)
+{
+    for (int i = 0; i < OPTION_COUNT; i++)
+        if (option_table[i].commands & command && strcmp(option_table[i].name, name) == 0)
+            return &option_table[i];
+    return NULL;
+}
+
+const struct option_row *option_find_letter(char letter, unsigned command)
+{
+    for (int i = 0; i < OPTION_COUNT; i++)
+        if (option_table[i].commands & command && letter && option_table[i].letter == letter)
+            return &option_table[i];
+    return NULL;
+}
+
+/* Edit distance, over names short enough for a fixed row. */
+static unsigned distance(const char *a, const char *b)
+{
+    unsigned row[64];
+    size_t length = strlen(b);
+    if (length >= 64)
+        return UINT_MAX;
+    for (unsigned j = 0; j <= length; j++)
+        row[j] = j;
+    for (unsigned i = 1; a[i - 1]; i++) {
+        unsigned diagonal = row[0];
+        row[0] = i;
+        for (size_t j = 1; j <= length; j++) {
+            unsigned above = row[j];
+            unsigned best = diagonal + (a[i - 1] != b[j - 1]);
+            if (above + 1 < best)
+                best = above + 1;
+            if (row[j - 1] + 1 < best)
+                best = row[j - 1] + 1;
+            row[j] = best;
+            diagonal = above;
+        }
+    }
+    return row[length];
+}
+
+const char *option_nearest(const char *name, unsigned command)
+{
+    const char *nearest = NULL;
+    unsigned best = 3 + 1;
+    for (int i = 0; i < OPTION_COUNT; i++) {
+        if (!(option_table[i].commands & command))
+            continue;
+        unsigned d = distance(name, option_table[i].name);
+        if (d < best) {
+            best = d;
+            nearest = option_table[i].name;
+        }
+    }
+    return nearest;
+}
+
+static const struct option_item *first_item(const struct options *options, enum option_id id)
+{
+    const struct option_value *value = &options->values[id];
+    return value->count ? &value->items[0] : NULL;
+}
+
+int64_t options_integer(const struct options *options, enum option_id id)
+{
+    const struct option_item *item = first_item(options, id);
+    return item ? item->integer : 0;
+}
+
+double options_real(const struct options *options, enum option_id id)
+{
+    const struct option_item *item = first_item(options, id);
+    return item ? item->real : 0.0;
+}
+
+const char *options_text(const struct options *options, enum option_id id)
+{
+    const struct option_item *item = first_item(options, id);
+    return item ? item->text : NULL;
+}
+
+bool options_switch(const struct options *options, enum option_id id)
+{
+    return options_integer(options, id) != 0;
+}

@@ -1,0 +1,94 @@
+#include "common/options.h"
+
+#define WHAT "What is measured"
+#define WORK "The workload"
+#define HOW "How it is measured"
+#define OUT "Output"
+
+#define SWEEP OPTION_SWEEP
+
+/* Kept one row a paragraph: this is documentation as much as code. */
+const struct option_row option_table[OPTION_COUNT] = {
+    {OPTION_DEVICE, "device", 'd', OPTION_KIND_TEXT, 0, SWEEP | OPTION_DOCTOR, NULL, 0, 0, NULL,
+     "N|UUID|emulated", WHAT,
+     "GPU to measure: its number, its UUID, or 'emulated'. Default: the first GPU; where there is\n"
+     "no driver, the emulated one, with a notice."},
+    {OPTION_LAYOUT, "layout", 'l', OPTION_KIND_LAYOUT, OPTION_AXIS, SWEEP, NULL, 0, 0,
+     "threads:1,2,4,8,16,processes:1,2,4,8,16,processes+mps:1,2,4,8,16", "NAME:COUNTS", WHAT,
+     "Layout and worker counts; repeatable. NAME: threads, processes, processes+mps, threads+mps\n"
+     "(COUNTS 1-16 or 1,2,4), hybrid, hybrid-timesliced (COUNTS PxT, as in 8x2,16x2)."},
+    {OPTION_MEMORY, "memory", 'm', OPTION_KIND_CHOICE, OPTION_AXIS, SWEEP, "pinned|pageable", 0, 0,
+     "pinned", NULL, WHAT, "Host memory of the workers' buffers."},
+    {OPTION_SYNC, "sync", 's', OPTION_KIND_CHOICE, OPTION_AXIS, SWEEP, "stream|none", 0, 0,
+     "stream", NULL, WHAT,
+     "Synchronise the stream before a pageable copy out, or not. Pinned memory is always\n"
+     "synchronised after the copy out."},
+    {OPTION_LAUNCH, "launch", 0, OPTION_KIND_CHOICE, OPTION_AXIS, SWEEP, "stream|graph", 0, 0,
+     "stream", NULL, WHAT,
+     "Launch each kernel by itself, or the whole iteration as one CUDA graph."},
+    {OPTION_CONNECTIONS, "connections", 'c', OPTION_KIND_INTEGER, OPTION_AXIS, SWEEP, "default", 1,
+     32, "default", "default|N", WHAT,
+     "Hardware queues of each process (CUDA_DEVICE_MAX_CONNECTIONS). The driver's default is 8,\n"
+     "and 2 for an MPS client."},
+    {OPTION_ACTIVE_THREAD_PERCENTAGE, "active-thread-percentage", 0, OPTION_KIND_INTEGER,
+     OPTION_AXIS, SWEEP, "default", 1, 100, "default", "default|N", WHAT,
+     "Share of the GPU's multiprocessors that an MPS client may use, in percent."},
+    {OPTION_SCHEDULE, "schedule", 0, OPTION_KIND_CHOICE, OPTION_AXIS, SWEEP,
+     "auto|spin|yield|block", 0, 0, "auto", NULL, WHAT,
+     "How a worker waits for the GPU (CU_CTX_SCHED_*)."},
+    {OPTION_BIND, "bind", 'b', OPTION_KIND_CHOICE, OPTION_AXIS, SWEEP, "near|scatter|none", 0, 0,
+     "near", NULL, WHAT,
+     "CPUs of the workers: near the GPU, one core a worker while there are cores; scattered over\n"
+     "the machine; or left to the operating system."},
+    {OPTION_WORKLOAD, "workload", 'w', OPTION_KIND_CHOICE, 0, SWEEP, "builtin|delay", 0, 0,
+     "builtin", NULL, WORK,
+     "builtin: copy in, a chain of dependent small kernels, copy out, check. delay: the same with\n"
+     "kernels of one thread that wait."},
+    {OPTION_KERNELS, "kernels", 'k', OPTION_KIND_INTEGER, OPTION_AXIS, SWEEP, NULL, 1, 100000,
+     "220", "N", WORK, "Kernels in an iteration, each using the one before."},
+    {OPTION_BLOCKS, "blocks", 0, OPTION_KIND_INTEGER, OPTION_AXIS, SWEEP, NULL, 1, 1000000, "5",
+     "N", WORK, "Thread blocks of a kernel."},
+    {OPTION_THREADS_PER_BLOCK, "threads-per-block", 0, OPTION_KIND_INTEGER, OPTION_AXIS, SWEEP,
+     NULL, 1, 1024, "64", "N", WORK, "GPU threads of a block."},
+    {OPTION_SPIN, "spin", 0, OPTION_KIND_INTEGER, OPTION_AXIS, SWEEP, NULL, 0, 100000000, "3072",
+     "N", WORK, "Steps of the dependent chain that each GPU thread computes in a kernel."},
+    {OPTION_BYTES, "bytes", 0, OPTION_KIND_BYTES, OPTION_AXIS, SWEEP, NULL, 1024, 1099511627776.0,
+     "1408K", "N[K|M|G]", WORK,
+     "Copied to the GPU and back in an iteration, a multiple of 1024; the kernels work on the\n"
+     "first 1/64 of it."},
+    {OPTION_DELAY_CYCLES, "delay-cycles", 0, OPTION_KIND_INTEGER, OPTION_AXIS, SWEEP, NULL, 0,
+     1e15, "1000000", "N", WORK, "GPU clock cycles that each kernel of the delay workload waits."},
+    {OPTION_DURATION, "duration", 't', OPTION_KIND_REAL, 0, SWEEP, NULL, 0.01, 86400, "1", "S",
+     HOW, "Length of a point's window in seconds."},
+    {OPTION_WARMUP, "warmup", 0, OPTION_KIND_REAL, 0, SWEEP, NULL, 0, 3600, "0.3", "S", HOW,
+     "Seconds from the common start that are not counted."},
+    {OPTION_PRECISION, "precision", 'p', OPTION_KIND_REAL, 0, SWEEP, NULL, 0.01, 100, "1", "PCT",
+     HOW,
+     "Half width of the 95% confidence interval to reach, in percent; the window grows until it is\n"
+     "reached, up to --max-duration."},
+    {OPTION_MAX_DURATION, "max-duration", 0, OPTION_KIND_REAL, 0, SWEEP, NULL, 0.01, 86400, "4",
+     "S", HOW, "Longest window; a point that is still imprecise is marked 'unconverged'."},
+    {OPTION_ROUNDS, "rounds", 'r', OPTION_KIND_INTEGER, 0, SWEEP, NULL, 1, 1000, "1", "N", HOW,
+     "Independent measurements of each point, with fresh processes."},
+    {OPTION_SEED, "seed", 0, OPTION_KIND_INTEGER, 0, SWEEP, NULL, 0, 2147483647, "1", "N", HOW,
+     "Of the random order in which points are measured; 0 keeps the plan's order."},
+    {OPTION_TIMEOUT, "timeout", 0, OPTION_KIND_REAL, 0, SWEEP, NULL, 0.1, 86400, "60", "S", HOW,
+     "Longest wait for workers to get ready, to finish an iteration, or to stop. A worker that\n"
+     "takes longer counts as hung."},
+    {OPTION_OUTPUT, "output", 'o', OPTION_KIND_TEXT, OPTION_NOT_IN_JOB, SWEEP | OPTION_PLOT, NULL,
+     0, 0, NULL, "FILE", OUT,
+     "sweep: results file (.jsonl), which must not exist unless --resume is given. plot: picture,\n"
+     ".svg, .png or .pdf, or .gp for gnuplot's data."},
+    {OPTION_RESUME, "resume", 0, OPTION_KIND_SWITCH, OPTION_NOT_IN_JOB, SWEEP, NULL, 0, 0, "no",
+     NULL, OUT, "Go on with an interrupted results file: measure what it lacks."},
+    {OPTION_DRY_RUN, "dry-run", 'n', OPTION_KIND_SWITCH, OPTION_NOT_IN_JOB, SWEEP, NULL, 0, 0,
+     "no", NULL, OUT, "Check everything, print the plan, the binding and the time it would take."},
+    {OPTION_LIST, "list", 0, OPTION_KIND_SWITCH, OPTION_NOT_IN_JOB, SWEEP, NULL, 0, 0, "no", NULL,
+     OUT, "Print the plan's points, one a line, and stop."},
+    {OPTION_FORMAT, "format", 'f', OPTION_KIND_CHOICE, OPTION_NOT_IN_JOB, SWEEP, "table|csv|json",
+     0, 0, "table", NULL, OUT, "What is printed at the end on standard output."},
+    {OPTION_QUIET, "quiet", 'q', OPTION_KIND_SWITCH, OPTION_NOT_IN_JOB, SWEEP | OPTION_DOCTOR, NULL,
+     0, 0, "no", NULL, OUT, "No progress on standard error."},
+    {OPTION_FIGURE, "figure", 0, OPTION_KIND_TEXT, OPTION_NOT_IN_JOB, OPTION_PLOT, NULL, 0, 0,
+     "throughput", "F", OUT, "Which figure to draw: throughput (iterations/s against workers)."},
+};

@@ -1,0 +1,139 @@
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+#include <cmocka.h>
+
+#include "common/jobfile.h"
+
+static char path[] = "/tmp/mpsweep-test-job-XXXXXX";
+
+static int make_file(void **state)
+{
+    (void)state;
+    int fd = mkstemp(path);
+    if (fd < 0)
+        return -1;
+    close(fd);
+    return 0;
+}
+
+static int remove_file(void **state)
+{
+    (void)state;
+    return unlink(path);
+}
+
+static enum status load(const char *text, struct job *job)
+{
+    FILE *file = fopen(path, "w");
+    assert_non_null(file);
+    fputs(text, file);
+    fclose(file);
+    return job_load(path, job);
+}
+
+static void sections_start_from_global(void **state)
+{
+    (void)state;
+    struct job job;
+    assert_int_equal(load("[global]\nkernels = 10\nduration = 2\n"
+                          "[a]\nlayout = threads:1\nlayout = processes:2,\n  4\nkernels = 20\n"
+                          "[b]\nmemory = pinned, pageable ; both\n",
+                          &job),
+                     STATUS_OK);
+    assert_int_equal(job.count, 2);
+    assert_string_equal(job.sections[0].name, "a");
+    assert_int_equal(job.sections[0].options.values[OPTION_LAYOUT].count, 3);
+    assert_int_equal(options_integer(&job.sections[0].options, OPTION_KERNELS), 20);
+    assert_int_equal(options_integer(&job.sections[1].options, OPTION_KERNELS), 10);
+    assert_int_equal(job.sections[1].options.values[OPTION_MEMORY].count, 2);
+    assert_true(options_real(&job.sections[1].options, OPTION_DURATION) == 2.0);
+    job_release(&job);
+}
+
+static void global_alone_is_one_set(void **state)
+{
+    (void)state;
+    struct job job;
+    assert_int_equal(load("[global]\nlayout = threads:1-4\n", &job), STATUS_OK);
+    assert_int_equal(job.count, 1);
+    assert_null(job.sections[0].name);
+    job_release(&job);
+    assert_int_equal(load("# nothing but this\n", &job), STATUS_OK);
+    assert_int_equal(job.count, 1);
+    job_release(&job);
+}
+
+static void the_command_line_overrides(void **state)
+{
+    (void)state;
+    struct job job;
+    assert_int_equal(load("[a]\nkernels = 5\n[b]\nkernels = 6\n", &job), STATUS_OK);
+    assert_int_equal(job_set(&job, &option_table[OPTION_KERNELS], "7"), STATUS_OK);
+    for (size_t i = 0; i < job.count; i++)
+        assert_int_equal(options_integer(&job.sections[i].options, OPTION_KERNELS), 7);
+    job_release(&job);
+}
+
+static void errors_name_the_line(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *text, *says;
+    } table[] = {
+        {"kernels = 4\n", "line 1: 'kernels' stands before any section"},
+        {"[a]\n\nkernelz = 4\n", "line 3: unknown key 'kernelz'; did you mean 'kernels'?"},
+        {"[a]\nkernels = many\n", "line 2: 'many' is not a value of kernels"},
+        {"[a]\nduration = 2\n", "line 2: 'duration' holds for the whole sweep"},
+        {"[a]\noutput = x\n", "line 2: 'output' is for the command line only"},
+        {"[a]\nkernels = 1\nkernels = 2\n", "line 3: 'kernels' is given twice in [a]"},
+        {"[a]\nkernels = 1\n[b]\nkernels = 1\n[a]\nspin = 1\n", "line 6: section [a] stands there twice"},
+        {"[a]\nkernels = 1\n[global]\nspin = 1\n", "line 4: [global] must come first"},
+        {"[a]\nwhat is this\n", "line 2 is neither"},
+        {"[a\n", "line 1 is neither"},
+    };
+    for (size_t i = 0; i < sizeof table / sizeof table[0]; i++) {
+        struct job job;
+        assert_int_equal(load(table[i].text, &job), STATUS_USAGE);
+        if (!strstr(status_text(), table[i].says) || !strstr(status_text(), path))
+            fail_msg("case %zu says: %s", i, status_text());
+    }
+}
+
+static void lines_are_never_cut_in_silence(void **state)
+{
+    (void)state;
+    struct job job;
+    char text[2048] = "[a]\nlayout = threads:1";
+    for (int i = 0; i < 150; i++)
+        strcat(text, ",1");
+    strcat(text, "\n");
+    assert_int_equal(load(text, &job), STATUS_USAGE);
+    assert_non_null(strstr(status_text(), "line 2 is too long"));
+}
+
+static void files_that_cannot_be_read(void **state)
+{
+    (void)state;
+    struct job job;
+    assert_int_equal(job_load("/nonexistent/x.job", &job), STATUS_USAGE);
+    assert_non_null(strstr(status_text(), "'/nonexistent/x.job': No such file"));
+    assert_int_equal(job_load("/tmp", &job), STATUS_USAGE);
+    assert_non_null(strstr(status_text(), "directory"));
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(sections_start_from_global), cmocka_unit_test(global_alone_is_one_set),
+        cmocka_unit_test(the_command_line_overrides), cmocka_unit_test(errors_name_the_line),
+        cmocka_unit_test(lines_are_never_cut_in_silence),
+        cmocka_unit_test(files_that_cannot_be_read),
+    };
+    return cmocka_run_group_tests(tests, make_file, remove_file);
+}

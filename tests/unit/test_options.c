@@ -1,0 +1,177 @@
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+#include <cmocka.h>
+
+#include "common/options.h"
+
+static struct options options;
+
+static int begin(void **state)
+{
+    (void)state;
+    return options_init(&options) == STATUS_OK ? 0 : -1;
+}
+
+static int end(void **state)
+{
+    (void)state;
+    options_release(&options);
+    return 0;
+}
+
+static enum status set(const char *name, const char *text, int rank)
+{
+    return options_set(&options, option_find(name, ~0u), text, rank, "");
+}
+
+static void table_is_in_order_and_complete(void **state)
+{
+    (void)state;
+    for (int i = 0; i < OPTION_COUNT; i++) {
+        const struct option_row *row = &option_table[i];
+        assert_int_equal(row->id, i);
+        assert_non_null(row->name);
+        assert_non_null(row->help);
+        assert_non_null(row->group);
+        assert_true(row->commands != 0);
+        assert_true(row->metavar || row->choices || row->kind == OPTION_KIND_SWITCH);
+        assert_ptr_equal(option_find(row->name, row->commands), row);
+        for (int j = 0; j < i; j++)
+            assert_false(row->letter && row->letter == option_table[j].letter);
+    }
+}
+
+static void axes_take_lists_and_ranges(void **state)
+{
+    (void)state;
+    assert_int_equal(set("kernels", "1, 4-6,9", 1), STATUS_OK);
+    const struct option_value *value = &options.values[OPTION_KERNELS];
+    const int wanted[] = {1, 4, 5, 6, 9};
+    assert_int_equal(value->count, 5);
+    for (int i = 0; i < 5; i++)
+        assert_int_equal(value->items[i].integer, wanted[i]);
+    assert_int_equal(set("connections", "default,32", 1), STATUS_OK);
+    assert_int_equal(options.values[OPTION_CONNECTIONS].items[0].integer, 0);
+    assert_int_equal(options.values[OPTION_CONNECTIONS].items[1].integer, 32);
+    assert_int_equal(set("bytes", "64K,2M", 1), STATUS_OK);
+    assert_int_equal(options.values[OPTION_BYTES].items[1].integer, 2 << 20);
+}
+
+static void layouts_are_read(void **state)
+{
+    (void)state;
+    assert_int_equal(set("layout", "threads:1-3,8, hybrid:8x2,16x2 processes+mps:4", 1), STATUS_OK);
+    const struct option_value *value = &options.values[OPTION_LAYOUT];
+    static const struct {
+        enum layout_kind layout;
+        unsigned processes, threads;
+    } wanted[] = {{LAYOUT_THREADS, 1, 1}, {LAYOUT_THREADS, 1, 2}, {LAYOUT_THREADS, 1, 3},
+                  {LAYOUT_THREADS, 1, 8}, {LAYOUT_HYBRID, 8, 2},  {LAYOUT_HYBRID, 16, 2},
+                  {LAYOUT_PROCESSES_MPS, 4, 1}};
+    assert_int_equal(value->count, 7);
+    for (int i = 0; i < 7; i++) {
+        assert_int_equal(value->items[i].layout, wanted[i].layout);
+        assert_int_equal(value->items[i].processes, wanted[i].processes);
+        assert_int_equal(value->items[i].threads, wanted[i].threads);
+    }
+    assert_string_equal(value->items[4].text, "hybrid:8x2");
+}
+
+static void the_stronger_source_wins(void **state)
+{
+    (void)state;
+    assert_int_equal(set("layout", "threads:1", 1), STATUS_OK);
+    assert_int_equal(set("layout", "threads:2", 1), STATUS_OK); /* repeatable: adds */
+    assert_int_equal(options.values[OPTION_LAYOUT].count, 2);
+    assert_int_equal(set("layout", "processes:4", 2), STATUS_OK); /* stronger: replaces */
+    assert_int_equal(options.values[OPTION_LAYOUT].count, 1);
+    assert_int_equal(set("memory", "pinned,pageable", 1), STATUS_OK);
+    assert_int_equal(set("memory", "pageable", 1), STATUS_OK); /* said again: the last counts */
+    assert_int_equal(options.values[OPTION_MEMORY].count, 1);
+}
+
+static void bad_values_are_named(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *name, *text, *says;
+    } table[] = {
+        {"memory", "unpinned", "pinned|pageable"},
+        {"memory", "pinned,,pageable", "empty item"},
+        {"kernels", "0", "from 1 to"},
+        {"kernels", "9-3", "backwards"},
+        {"kernels", "12x", "whole number"},
+        {"kernels", "99999999999999999999", "whole number"},
+        {"kernels", "1-99999", "more than"},
+        {"connections", "33", "default or"},
+        {"bytes", "1000", "1024"},
+        {"bytes", "1Q", "K, M or G"},
+        {"bytes", "9999999999G", "K, M or G"},
+        {"duration", "0", "from 0.01"},
+        {"duration", "nan", "number"},
+        {"duration", "1s", "number"},
+        {"rounds", "1-3", "whole number"},
+        {"resume", "maybe", "yes or no"},
+        {"output", "", "empty"},
+        {"layout", "thread:4", "unknown layout 'thread'"},
+        {"layout", "threads", "no worker counts"},
+        {"layout", "hybrid:8", "PxT"},
+        {"layout", "hybrid:8x", "PxT"},
+        {"layout", "hybrid:512x512", "up to 1024"},
+        {"layout", "threads:0", "range"},
+        {"layout", "threads:4-2", "range"},
+        {"layout", "threads:5000", "up to 1024"},
+        {"layout", "", "unknown layout"},
+    };
+    for (size_t i = 0; i < sizeof table / sizeof table[0]; i++) {
+        assert_int_equal(set(table[i].name, table[i].text, 1), STATUS_USAGE);
+        if (!strstr(status_text(), table[i].says))
+            fail_msg("%s=%s says: %s", table[i].name, table[i].text, status_text());
+    }
+}
+
+static void a_bad_value_changes_nothing(void **state)
+{
+    (void)state;
+    assert_int_equal(set("kernels", "5", 1), STATUS_OK);
+    assert_int_equal(set("kernels", "6,x", 2), STATUS_USAGE);
+    assert_int_equal(options.values[OPTION_KERNELS].count, 1);
+    assert_int_equal(options_integer(&options, OPTION_KERNELS), 5);
+}
+
+static void mistyped_names_find_the_right_one(void **state)
+{
+    (void)state;
+    assert_string_equal(option_nearest("memroy", ~0u), "memory");
+    assert_string_equal(option_nearest("conections", ~0u), "connections");
+    assert_null(option_nearest("frobnicate", ~0u));
+    assert_null(option_find("memory", OPTION_PLOT));
+}
+
+static void copies_are_independent(void **state)
+{
+    (void)state;
+    struct options copy;
+    assert_int_equal(options_copy(&options, &copy), STATUS_OK);
+    assert_int_equal(set("kernels", "7", 1), STATUS_OK);
+    assert_int_equal(options_integer(&copy, OPTION_KERNELS), 220);
+    options_release(&copy);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(table_is_in_order_and_complete, begin, end),
+        cmocka_unit_test_setup_teardown(axes_take_lists_and_ranges, begin, end),
+        cmocka_unit_test_setup_teardown(layouts_are_read, begin, end),
+        cmocka_unit_test_setup_teardown(the_stronger_source_wins, begin, end),
+        cmocka_unit_test_setup_teardown(bad_values_are_named, begin, end),
+        cmocka_unit_test_setup_teardown(a_bad_value_changes_nothing, begin, end),
+        cmocka_unit_test_setup_teardown(mistyped_names_find_the_right_one, begin, end),
+        cmocka_unit_test_setup_teardown(copies_are_independent, begin, end),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
