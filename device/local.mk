@@ -1,0 +1,41 @@
+# The driver and NVML, loaded at run time; and the check of our ABI where the toolkit is installed.
+
+noinst_LIBRARIES += libdevice.a
+libdevice_a_SOURCES = \
+    device/cuda_abi.h \
+    device/device.c device/device.h \
+    device/driver.c device/driver.h \
+    device/library.c device/library.h \
+    device/nvml.c device/nvml.h
+
+if HAVE_CUDA_H
+noinst_LIBRARIES += libabicheck.a
+libabicheck_a_SOURCES = device/cuda_abi_check.c device/cuda_abi_sizes.c
+libabicheck_a_CPPFLAGS = $(AM_CPPFLAGS) -isystem $(CUDA_H)
+endif
+
+if HAVE_CMOCKA
+check_PROGRAMS += tests/unit/test_device
+TESTS += tests/unit/test_device
+tests_unit_test_device_SOURCES = tests/unit/test_device.c
+tests_unit_test_device_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
+tests_unit_test_device_LDADD = libdevice.a libkernels.a libcommon.a $(CMOCKA_LIBS)
+
+# Stand-ins for the vendor's libraries. Not tests: programs to automake only, so that it links them.
+check_PROGRAMS += \
+    tests/unit/fake_cuda.so \
+    tests/unit/fake_cuda_old.so \
+    tests/unit/fake_nvml.so
+tests_unit_fake_cuda_so_SOURCES = tests/unit/fake_cuda.c tests/unit/fake_cuda_stubs.c
+tests_unit_fake_cuda_so_CFLAGS = $(AM_CFLAGS) -fPIC
+tests_unit_fake_cuda_so_LDFLAGS = $(AM_LDFLAGS) -shared
+tests_unit_fake_cuda_old_so_SOURCES = tests/unit/fake_cuda_stubs.c
+tests_unit_fake_cuda_old_so_CPPFLAGS = $(AM_CPPFLAGS) -DFAKE_CUDA_OLD
+tests_unit_fake_cuda_old_so_CFLAGS = $(AM_CFLAGS) -fPIC
+tests_unit_fake_cuda_old_so_LDFLAGS = $(AM_LDFLAGS) -shared
+tests_unit_fake_nvml_so_SOURCES = tests/unit/fake_nvml.c
+tests_unit_fake_nvml_so_CFLAGS = $(AM_CFLAGS) -fPIC
+tests_unit_fake_nvml_so_LDFLAGS = $(AM_LDFLAGS) -shared
+endif
+
+include orchestrator/bind.mk

@@ -1,0 +1,183 @@
+#include "device/nvml.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "device/library.h"
+
+#define REQUIRED LIBRARY_REQUIRED
+#define OPTIONAL LIBRARY_OPTIONAL
+#define ROW(field, symbol, version, need, result, parameters)                                      \
+    {#symbol, version, need, offsetof(struct nvml, field)},
+
+static const struct library_symbol rows[] = {NVML_SYMBOLS(ROW)};
+
+/* Values of the API that we pass or compare. */
+enum {
+    RETURN_SUCCESS = 0,
+    RETURN_INSUFFICIENT_SIZE = 7,
+    RETURN_DRIVER_NOT_LOADED = 9,
+    CLOCK_SM = 1,
+    FEATURE_ENABLED = 1,
+    MIG_ENABLED = 1,
+};
+
+static const char *error_text(const struct nvml *nvml, nvml_return result)
+{
+    const char *text = nvml->error_string(result);
+    return text ? text : "no text";
+}
+
+enum status nvml_open(const char *path, struct nvml *out)
+{
+    struct nvml nvml = {0};
+    const char *name = path ? path : NVML_LIBRARY;
+    const char *reason;
+    nvml.library = library_open(name, &reason);
+    if (!nvml.library)
+        return status_set(STATUS_NOT_FOUND, "no NVML: cannot load '%s': %s", name, reason);
+
+    enum status status = STATUS_OK;
+    const struct library_symbol *missing =
+        library_bind(nvml.library, rows, sizeof rows / sizeof rows[0], &nvml);
+    if (missing) {
+        status = status_set(STATUS_UNSUPPORTED, "NVML is too old: no '%s'", missing->name);
+        goto out;
+    }
+    nvml_return result = nvml.init();
+    if (result != RETURN_SUCCESS) {
+        status =
+            status_set(result == RETURN_DRIVER_NOT_LOADED ? STATUS_NOT_FOUND : STATUS_UNSUPPORTED,
+                       "no NVML: nvmlInit: %s (%d)", error_text(&nvml, result), result);
+        goto out;
+    }
+    *out = nvml;
+out:
+    if (status)
+        library_close(nvml.library);
+    return status;
+}
+
+static void snapshot_clocks(const struct nvml *nvml, nvml_device device,
+                            struct nvml_snapshot *snapshot)
+{
+    unsigned int value = 0;
+    if (nvml->clock && nvml->clock(device, CLOCK_SM, &value) == RETURN_SUCCESS) {
+        snapshot->known_sm_clock = true;
+        snapshot->sm_clock_mhz = value;
+    }
+    if (nvml->power && nvml->power(device, &value) == RETURN_SUCCESS) {
+        snapshot->known_power = true;
+        snapshot->power_milliwatts = value;
+    }
+
+    /* The newer name of the same query first; a driver has one or both. */
+    unsigned long long reasons = 0;
+    if ((nvml->event_reasons && nvml->event_reasons(device, &reasons) == RETURN_SUCCESS) ||
+        (nvml->throttle_reasons && nvml->throttle_reasons(device, &reasons) == RETURN_SUCCESS)) {
+        snapshot->known_throttle = true;
+        snapshot->throttle_reasons = reasons;
+    }
+}
+
+static void snapshot_modes(const struct nvml *nvml, nvml_device device,
+                           struct nvml_snapshot *snapshot)
+{
+    unsigned int current = 0, pending = 0;
+    if (nvml->mig_mode && nvml->mig_mode(device, &current, &pending) == RETURN_SUCCESS) {
+        snapshot->known_mig = true;
+        snapshot->mig_enabled = current == MIG_ENABLED;
+    }
+    int mode = 0;
+    if (nvml->persistence_mode && nvml->persistence_mode(device, &mode) == RETURN_SUCCESS) {
+        snapshot->known_persistence = true;
+        snapshot->persistence_enabled = mode == FEATURE_ENABLED;
+    }
+}
+
+static void snapshot_processes(const struct nvml *nvml, nvml_device device,
+                               struct nvml_snapshot *snapshot)
+{
+    if (!nvml->processes)
+        return;
+    struct nvml_process infos[NVML_PROCESS_MAX];
+    unsigned int count = NVML_PROCESS_MAX;
+    nvml_return result = nvml->processes(device, &count, infos);
+    if (result == RETURN_INSUFFICIENT_SIZE) {
+        /* Too many for us: the count is told, the entries are not. */
+        snapshot->known_processes = true;
+        snapshot->processes = count;
+        return;
+    }
+    if (result != RETURN_SUCCESS || count > NVML_PROCESS_MAX)
+        return;
+    snapshot->known_processes = true;
+    snapshot->processes = count;
+    for (unsigned int i = 0; i < count; i++)
+        snapshot->pids[i] = infos[i].pid;
+}
+
+enum status nvml_device_snapshot(const struct nvml *nvml, const char *uuid,
+                                 struct nvml_snapshot *out)
+{
+    nvml_device device = NULL;
+    nvml_return result = nvml->handle_by_uuid(uuid, &device);
+    if (result != RETURN_SUCCESS)
+        return status_set(STATUS_NOT_FOUND, "NVML has no GPU '%s': %s (%d)", uuid,
+                          error_text(nvml, result), result);
+
+    struct nvml_snapshot snapshot;
+    memset(&snapshot, 0, sizeof snapshot);
+    snapshot.known_driver = nvml->driver_version(snapshot.driver_version,
+                                                 sizeof snapshot.driver_version) == RETURN_SUCCESS;
+    snapshot.driver_version[sizeof snapshot.driver_version - 1] = '\0';
+    snapshot_clocks(nvml, device, &snapshot);
+    snapshot_modes(nvml, device, &snapshot);
+    snapshot_processes(nvml, device, &snapshot);
+    *out = snapshot;
+    return STATUS_OK;
+}
+
+void nvml_close(struct nvml *nvml)
+{
+    if (nvml->library) {
+        nvml->shutdown();
+        library_close(nvml->library);
+    }
+    memset(nvml, 0, sizeof *nvml);
+}
+
+const char *nvml_throttle_text(uint64_t reasons, char *text, size_t size)
+{
+    static const struct {
+        uint64_t bit;
+        const char *name;
+    } names[] = {
+        {NVML_THROTTLE_IDLE, "idle"},
+        {NVML_THROTTLE_CLOCKS_SETTING, "clocks setting"},
+        {NVML_THROTTLE_POWER_CAP, "power cap"},
+        {NVML_THROTTLE_HW_SLOWDOWN, "hw slowdown"},
+        {NVML_THROTTLE_SYNC_BOOST, "sync boost"},
+        {NVML_THROTTLE_SW_THERMAL, "sw thermal"},
+        {NVML_THROTTLE_HW_THERMAL, "hw thermal"},
+        {NVML_THROTTLE_HW_POWER_BRAKE, "hw power brake"},
+        {NVML_THROTTLE_DISPLAY_CLOCK, "display clock"},
+    };
+    if (size == 0)
+        return text;
+    snprintf(text, size, "%s", reasons ? "" : "none");
+    uint64_t unnamed = reasons;
+    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
+        if (!(reasons & names[i].bit))
+            continue;
+        size_t used = strlen(text);
+        snprintf(text + used, size - used, "%s%s", used ? ", " : "", names[i].name);
+        unnamed &= ~names[i].bit;
+    }
+    if (unnamed) {
+        size_t used = strlen(text);
+        snprintf(text + used, size - used, "%sother 0x%llx", used ? ", " : "",
+                 (unsigned long long)unnamed);
+    }
+    return text;
+}

@@ -1,0 +1,111 @@
+/*
+ * The state of a GPU while we measure: clocks, throttling, power, who else computes on it. Read
+ * through NVML where the machine has it, loaded at run time; nothing depends on it.
+ *
+ * Our own declarations of the few entry points used; their meaning, types and values are those of
+ * https://docs.nvidia.com/deploy/nvml-api (device queries, system queries, device enumerations).
+ *
+ * Order: nvml_open(), any number of nvml_device_snapshot() from one thread, nvml_close(). NVML
+ * makes no CUDA context, so the orchestrator may use it.
+ */
+#ifndef MPSWEEP_DEVICE_NVML_H
+#define MPSWEEP_DEVICE_NVML_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "common/status.h"
+
+#define NVML_LIBRARY "libnvidia-ml.so.1"
+
+typedef int nvml_return; /* 0 is success */
+typedef struct nvml_device_opaque *nvml_device;
+
+/* nvmlProcessInfo_t of the _v3 query. */
+struct nvml_process {
+    unsigned int pid;
+    unsigned long long used_bytes;
+    unsigned int gpu_instance, compute_instance;
+};
+
+/* X(field, exported symbol, driver release that brought it (0: all that we support), REQUIRED or
+ * OPTIONAL, return type, parameters) */
+#define NVML_SYMBOLS(X)                                                                            \
+    X(init, nvmlInit_v2, 0, REQUIRED, nvml_return, (void))                                         \
+    X(shutdown, nvmlShutdown, 0, REQUIRED, nvml_return, (void))                                    \
+    X(error_string, nvmlErrorString, 0, REQUIRED, const char *, (nvml_return result))              \
+    X(driver_version, nvmlSystemGetDriverVersion, 0, REQUIRED, nvml_return,                        \
+      (char *version, unsigned int length))                                                        \
+    X(handle_by_uuid, nvmlDeviceGetHandleByUUID, 0, REQUIRED, nvml_return,                         \
+      (const char *uuid, nvml_device *device))                                                     \
+    X(processes, nvmlDeviceGetComputeRunningProcesses_v3, 510, OPTIONAL, nvml_return,              \
+      (nvml_device device, unsigned int *count, struct nvml_process *infos))                       \
+    X(mig_mode, nvmlDeviceGetMigMode, 450, OPTIONAL, nvml_return,                                  \
+      (nvml_device device, unsigned int *current, unsigned int *pending))                          \
+    X(clock, nvmlDeviceGetClockInfo, 0, OPTIONAL, nvml_return,                                     \
+      (nvml_device device, int type, unsigned int *mhz))                                           \
+    X(power, nvmlDeviceGetPowerUsage, 0, OPTIONAL, nvml_return,                                    \
+      (nvml_device device, unsigned int *milliwatts))                                              \
+    X(event_reasons, nvmlDeviceGetCurrentClocksEventReasons, 535, OPTIONAL, nvml_return,           \
+      (nvml_device device, unsigned long long *reasons))                                           \
+    X(throttle_reasons, nvmlDeviceGetCurrentClocksThrottleReasons, 0, OPTIONAL, nvml_return,       \
+      (nvml_device device, unsigned long long *reasons))                                           \
+    X(persistence_mode, nvmlDeviceGetPersistenceMode, 0, OPTIONAL, nvml_return,                    \
+      (nvml_device device, int *mode))
+
+struct nvml {
+#define NVML_FIELD(field, symbol, version, need, result, parameters) result(*field) parameters;
+    NVML_SYMBOLS(NVML_FIELD)
+#undef NVML_FIELD
+    void *library;
+};
+
+/* Why the clock is below its highest: bits of nvml_snapshot.throttle_reasons. */
+enum nvml_throttle {
+    NVML_THROTTLE_IDLE = 0x1,           /* nothing runs: no fault */
+    NVML_THROTTLE_CLOCKS_SETTING = 0x2, /* somebody set the clocks */
+    NVML_THROTTLE_POWER_CAP = 0x4,      /* software power cap */
+    NVML_THROTTLE_HW_SLOWDOWN = 0x8,    /* heat or power, by hardware */
+    NVML_THROTTLE_SYNC_BOOST = 0x10,    /* follows another GPU of its group */
+    NVML_THROTTLE_SW_THERMAL = 0x20,
+    NVML_THROTTLE_HW_THERMAL = 0x40,
+    NVML_THROTTLE_HW_POWER_BRAKE = 0x80,
+    NVML_THROTTLE_DISPLAY_CLOCK = 0x100,
+};
+
+#define NVML_PROCESS_MAX 128
+
+/* Each value counts only where its known_ flag is true: a GPU, a virtual machine or a container may
+ * keep any of them from us. */
+struct nvml_snapshot {
+    bool known_driver, known_sm_clock, known_power, known_throttle, known_mig, known_persistence;
+    bool known_processes;
+    char driver_version[96]; /* "580.65.06" */
+    uint32_t sm_clock_mhz;
+    uint32_t power_milliwatts; /* of the whole board */
+    uint64_t throttle_reasons; /* enum nvml_throttle bits, and any that are newer */
+    bool mig_enabled;
+    bool persistence_enabled;
+    uint32_t processes; /* that hold a compute context; over NVML_PROCESS_MAX, pids[] is empty */
+    /* As the driver numbers them: in a container, not always the numbers seen inside. */
+    uint32_t pids[NVML_PROCESS_MAX];
+};
+
+/* Loads and starts NVML; path NULL: its own name. STATUS_NOT_FOUND: not on this machine, or no
+ * driver is loaded; STATUS_UNSUPPORTED: too old or not permitted. Not errors for a user: go on
+ * without. *out is set only on success. */
+enum status nvml_open(const char *path, struct nvml *out);
+
+/* Reads what can be read of the GPU with this UUID ("GPU-..."). STATUS_NOT_FOUND: NVML does not
+ * know it. *out is set only on success. */
+enum status nvml_device_snapshot(const struct nvml *nvml, const char *uuid,
+                                 struct nvml_snapshot *out);
+
+/* Stops NVML and zeroes the struct. Fine on a zeroed one. */
+void nvml_close(struct nvml *nvml);
+
+/* The bits in words, comma-separated ("power cap, hw thermal"); "none" for 0. Returns text. */
+const char *nvml_throttle_text(uint64_t reasons, char *text, size_t size);
+
+#endif
