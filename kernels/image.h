@@ -1,0 +1,33 @@
+/*
+ * The device code, embedded in the program, for cuModuleLoadData.
+ *
+ * Two images are built in: the best one that this build could make, and PTX for the oldest GPU and
+ * driver supported. A driver older than the toolkit that made the first may refuse it
+ * (CUDA_ERROR_NO_BINARY_FOR_GPU, CUDA_ERROR_INVALID_IMAGE or CUDA_ERROR_UNSUPPORTED_PTX_VERSION);
+ * then the second is the one to load.
+ *
+ * Entry points, in both (see kernels/workload.cu):
+ *   mpsweep_add_constant(const int *source, int *destination, int value, int elements, int spin)
+ *   mpsweep_delay(unsigned long long cycles)
+ *
+ * Both functions may be called from any thread; the images live as long as the program.
+ */
+#ifndef MPSWEEP_KERNELS_IMAGE_H
+#define MPSWEEP_KERNELS_IMAGE_H
+
+#include <stddef.h>
+
+#define KERNELS_ADD_CONSTANT "mpsweep_add_constant"
+#define KERNELS_DELAY "mpsweep_delay"
+
+/* The best image: a fat binary where nvcc was found at build time, else the same as kernels_ptx().
+ * *bytes is its size, for PTX without the NUL that follows it; bytes may be NULL. */
+const void *kernels_image(size_t *bytes);
+
+/* What kernels_image() is: "native sm_75 sm_80 ... + PTX", or "PTX". */
+const char *kernels_image_kind(void);
+
+/* The portable image: NUL-terminated PTX text of compute_75. */
+const void *kernels_ptx(size_t *bytes);
+
+#endif

@@ -1,0 +1,71 @@
+/*
+ * The GPU side of the built-in workloads. Entry points are looked up by name, so they have C
+ * linkage; sizes and lengths come as arguments, so that one build serves every job.
+ */
+
+/* Steps that the compiler lays out in a row. A chain whose length is known at compile time is
+ * unrolled this far by nvcc; asking for the same keeps the cost of a step the same for a length
+ * known only at run time. */
+#define STEPS_IN_A_ROW 32
+
+/* |v - same| + v with same equal to v: work that changes nothing, and each step of it needs the one
+ * before. Written |v - v| + v it would be gone on GPUs without an absolute-difference instruction:
+ * there the assembler composes it from others, sees that it is v, and drops it (sm_120). */
+static __device__ __forceinline__ int4 keep_busy(int4 v, int4 same)
+{
+    v.x = (int)__sad(v.x, same.x, (unsigned)v.x);
+    v.y = (int)__sad(v.y, same.y, (unsigned)v.y);
+    v.z = (int)__sad(v.z, same.z, (unsigned)v.z);
+    v.w = (int)__sad(v.w, same.w, (unsigned)v.w);
+    return v;
+}
+
+/* zero: 0, which the compiler must not know. */
+static __device__ __forceinline__ int4 chain(int4 v, int steps, int zero)
+{
+    const int4 same = make_int4(v.x + zero, v.y + zero, v.z + zero, v.w + zero);
+    int left = steps;
+#pragma unroll 1
+    for (; left >= STEPS_IN_A_ROW; left -= STEPS_IN_A_ROW) {
+#pragma unroll
+        for (int k = 0; k < STEPS_IN_A_ROW; ++k)
+            v = keep_busy(v, same);
+    }
+#pragma unroll 1
+    for (; left > 0; --left)
+        v = keep_busy(v, same);
+    return v;
+}
+
+/* destination[i] = source[i] + value for `elements` ints, a multiple of 4, any grid. The pointers
+ * are aligned to 16 bytes and may be equal. Each GPU thread goes through a chain of `spin` steps
+ * on its first vector; a thread that gets no vector does no work. */
+extern "C" __global__ void mpsweep_add_constant(const int *source, int *destination, int value,
+                                                int elements, int spin)
+{
+    const int4 *from = reinterpret_cast<const int4 *>(source);
+    int4 *to = reinterpret_cast<int4 *>(destination);
+    const int vectors = elements / 4;
+    const int first = (int)(blockIdx.x * blockDim.x + threadIdx.x);
+    const int stride = (int)(blockDim.x * gridDim.x);
+
+#pragma unroll 1
+    for (int i = first; i < vectors; i += stride) {
+        int4 v = from[i];
+        v.x += value;
+        v.y += value;
+        v.z += value;
+        v.w += value;
+        if (i == first)
+            v = chain(v, spin, elements & 3);
+        to[i] = v;
+    }
+}
+
+/* Every GPU thread waits until `cycles` of its multiprocessor's clock have gone by. */
+extern "C" __global__ void mpsweep_delay(unsigned long long cycles)
+{
+    const unsigned long long start = (unsigned long long)clock64();
+    while ((unsigned long long)clock64() - start < cycles) {
+    }
+}
