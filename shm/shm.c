@@ -1,0 +1,241 @@
+#include "shm/shm.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <linux/futex.h>
+#include <sched.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "common/clock.h"
+
+/* The last part of the wait is spent awake: a sleeper on an idle CPU wakes hundreds of
+ * microseconds late. At the very end nobody yields. */
+#define SPIN_NS (20 * NS_PER_MS)
+#define STARE_NS (20 * NS_PER_US)
+
+static size_t aligned(size_t bytes)
+{
+    return (bytes + 4095) & ~(size_t)4095;
+}
+
+static size_t processes_offset(void)
+{
+    return aligned(sizeof(struct shm_header));
+}
+
+static size_t slots_offset(unsigned processes)
+{
+    return processes_offset() + aligned(processes * sizeof(struct shm_process));
+}
+
+static size_t total_length(unsigned processes, unsigned threads)
+{
+    return slots_offset(processes) + (size_t)processes * threads * sizeof(struct shm_slot);
+}
+
+enum status shm_create(const struct shm_settings *settings, unsigned processes, unsigned threads,
+                       struct shm *out)
+{
+    size_t length = total_length(processes, threads);
+    int fd = memfd_create("mpsweep", MFD_CLOEXEC);
+    if (fd < 0)
+        return status_set(STATUS_SYSTEM, "cannot make shared memory: %s", strerror(errno));
+    void *map = MAP_FAILED;
+    if (ftruncate(fd, (off_t)length) == 0)
+        map = mmap(NULL, length, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+    if (map == MAP_FAILED) {
+        int error = errno;
+        close(fd);
+        return status_set(STATUS_SYSTEM, "cannot map %zu bytes of shared memory: %s", length,
+                          strerror(error));
+    }
+    struct shm_header *header = map;
+    header->version = SHM_VERSION;
+    header->processes = processes;
+    header->threads = threads;
+    header->length = length;
+    header->slot_bytes = sizeof(struct shm_slot);
+    header->process_bytes = sizeof(struct shm_process);
+    header->header_bytes = sizeof(struct shm_header);
+    header->settings = *settings;
+    atomic_store(&header->window_end_ns, UINT64_MAX);
+    *out = (struct shm){.fd = fd, .header = header};
+    for (unsigned p = 0; p < processes; p++)
+        atomic_store(&shm_process_at(out, p)->mps, -1);
+    header->magic = SHM_MAGIC;
+    return STATUS_OK;
+}
+
+static enum status check_header(const struct shm_header *header, size_t file_bytes)
+{
+    if (header->magic != SHM_MAGIC)
+        return status_set(STATUS_PROTOCOL, "shared memory does not start with mpsweep's magic");
+    if (header->version != SHM_VERSION)
+        return status_set(STATUS_PROTOCOL, "shared memory is version %u, this program speaks %u",
+                          header->version, SHM_VERSION);
+    if (header->header_bytes != sizeof(struct shm_header) ||
+        header->process_bytes != sizeof(struct shm_process) ||
+        header->slot_bytes != sizeof(struct shm_slot))
+        return status_set(STATUS_PROTOCOL, "shared memory was laid out by another build");
+    if (header->processes == 0 || header->processes > 65536 || header->threads == 0 ||
+        header->threads > 65536)
+        return status_set(STATUS_PROTOCOL, "shared memory claims %u processes of %u threads",
+                          header->processes, header->threads);
+    if (header->length != total_length(header->processes, header->threads) ||
+        header->length != file_bytes)
+        return status_set(STATUS_PROTOCOL,
+                          "shared memory is %zu bytes, its header says %llu for %u x %u workers",
+                          file_bytes, (unsigned long long)header->length, header->processes,
+                          header->threads);
+    return STATUS_OK;
+}
+
+enum status shm_attach(int fd, struct shm *out)
+{
+    struct stat file;
+    if (fstat(fd, &file) != 0)
+        return status_set(STATUS_SYSTEM, "descriptor %d is not shared memory: %s", fd,
+                          strerror(errno));
+    if (file.st_size < (off_t)sizeof(struct shm_header))
+        return status_set(STATUS_PROTOCOL, "shared memory of %lld bytes is too short",
+                          (long long)file.st_size);
+    size_t length = (size_t)file.st_size;
+    void *map = mmap(NULL, length, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+    if (map == MAP_FAILED)
+        return status_set(STATUS_SYSTEM, "cannot map shared memory: %s", strerror(errno));
+    enum status status = check_header(map, length);
+    if (status != STATUS_OK) {
+        munmap(map, length);
+        return status;
+    }
+    *out = (struct shm){.fd = fd, .header = map};
+    return STATUS_OK;
+}
+
+void shm_release(struct shm *shm)
+{
+    if (shm->header)
+        munmap(shm->header, shm->header->length);
+    if (shm->fd >= 0)
+        close(shm->fd);
+    *shm = (struct shm){.fd = -1};
+}
+
+struct shm_process *shm_process_at(const struct shm *shm, unsigned process)
+{
+    char *base = (char *)shm->header + processes_offset();
+    return (struct shm_process *)(void *)base + process;
+}
+
+struct shm_slot *shm_slot_at(const struct shm *shm, unsigned process, unsigned thread)
+{
+    char *base = (char *)shm->header + slots_offset(shm->header->processes);
+    return (struct shm_slot *)(void *)base + ((size_t)process * shm->header->threads + thread);
+}
+
+static void futex_wait(_Atomic uint32_t *word, uint32_t seen, const struct timespec *timeout)
+{
+    syscall(SYS_futex, word, FUTEX_WAIT, seen, timeout, NULL, 0);
+}
+
+static void futex_wake_all(_Atomic uint32_t *word)
+{
+    syscall(SYS_futex, word, FUTEX_WAKE, INT_MAX, NULL, NULL, 0);
+}
+
+static void relax(void)
+{
+#if defined(__x86_64__) || defined(__i386__)
+    __builtin_ia32_pause();
+#elif defined(__aarch64__)
+    __asm__ volatile("yield");
+#endif
+}
+
+void shm_gate_open(const struct shm *shm, uint64_t start_ns)
+{
+    atomic_store(&shm->header->start_ns, start_ns);
+    atomic_store(&shm->header->gate, SHM_GATE_OPEN);
+    futex_wake_all(&shm->header->gate);
+}
+
+bool shm_gate_wait(const struct shm *shm)
+{
+    struct shm_header *header = shm->header;
+    /* The time limit covers a waker that died between the store and the wake. */
+    const struct timespec recheck = {.tv_nsec = 100 * (long)NS_PER_MS};
+    while (atomic_load(&header->gate) == SHM_GATE_CLOSED) {
+        if (atomic_load(&header->stop))
+            return false;
+        futex_wait(&header->gate, SHM_GATE_CLOSED, &recheck);
+    }
+    uint64_t start_ns = atomic_load(&header->start_ns);
+    if (start_ns > SPIN_NS)
+        clock_sleep_until(start_ns - SPIN_NS);
+    /* Yielding costs nothing to a worker that has a CPU of its own, and lets the others come. */
+    while (clock_now_ns() + STARE_NS < start_ns)
+        sched_yield();
+    while (clock_now_ns() < start_ns)
+        relax();
+    return !atomic_load(&header->stop);
+}
+
+void shm_stop(const struct shm *shm, uint64_t window_end_ns)
+{
+    atomic_store(&shm->header->window_end_ns, window_end_ns);
+    atomic_store(&shm->header->stop, 1);
+    futex_wake_all(&shm->header->gate);
+}
+
+static void slice_add(struct shm_slot *slot, uint64_t index, uint64_t units)
+{
+    /* Single writer: a relaxed load and store is an increment without a locked instruction. */
+    _Atomic uint64_t *slice = &slot->slices[index];
+    uint64_t value = atomic_load_explicit(slice, memory_order_relaxed);
+    atomic_store_explicit(slice, value + units, memory_order_relaxed);
+}
+
+void shm_slot_credit(struct shm_slot *slot, uint64_t slice_ns, uint64_t from_ns, uint64_t to_ns)
+{
+    uint64_t first = from_ns / slice_ns;
+    uint64_t last = to_ns / slice_ns;
+    if (first == last) {
+        if (last < SHM_SLICES)
+            slice_add(slot, last, SHM_ITERATION_UNITS);
+        return;
+    }
+    double units_per_ns = (double)SHM_ITERATION_UNITS / (double)(to_ns - from_ns);
+    uint64_t credited = 0;
+    for (uint64_t i = first; i < last && i < SHM_SLICES; i++) {
+        uint64_t begin = i == first ? from_ns : i * slice_ns;
+        uint64_t units = (uint64_t)((double)((i + 1) * slice_ns - begin) * units_per_ns);
+        slice_add(slot, i, units);
+        credited += units;
+    }
+    /* The last slice takes the rest, so that each iteration counts exactly one. */
+    if (last < SHM_SLICES)
+        slice_add(slot, last, SHM_ITERATION_UNITS - credited);
+}
+
+void shm_slot_fail(struct shm_slot *slot, enum status status, int cuda_error, const char *text)
+{
+    if (atomic_load(&slot->state) == SHM_STATE_FAILED)
+        return;
+    slot->status = (int32_t)status;
+    slot->cuda_error = cuda_error;
+    snprintf(slot->error, sizeof slot->error, "%s", text);
+    atomic_store_explicit(&slot->state, SHM_STATE_FAILED, memory_order_release);
+}
+
+const char *shm_state_name(uint32_t state)
+{
+    static const char *const names[] = {"starting", "ready", "running", "draining", "done",
+                                        "failed"};
+    return state < sizeof names / sizeof names[0] ? names[state] : "unknown";
+}
