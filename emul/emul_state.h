@@ -1,0 +1,45 @@
+/*
+ * The state of one emulated machine, shared by all its processes through one memfd.
+ *
+ * The orchestrator creates it and hands the descriptor to its workers, named by the environment
+ * variable EMUL_STATE_VARIABLE. The memory starts with magic, version and length, which are checked
+ * on attach. A robust mutex guards the model: a process may die while it holds it.
+ */
+#ifndef MPSWEEP_EMUL_EMUL_STATE_H
+#define MPSWEEP_EMUL_EMUL_STATE_H
+
+#include <pthread.h>
+#include <stdint.h>
+
+#include "common/status.h"
+#include "emul/model.h"
+
+#define EMUL_STATE_VARIABLE "MPSWEEP_EMULATED_FD"
+#define EMUL_STATE_MAGIC UINT64_C(0x3170656d756c61bd) /* never valid UTF-8 text */
+#define EMUL_STATE_VERSION 1
+
+struct emul_state {
+    uint64_t magic;
+    uint32_t version;
+    uint32_t reserved;
+    uint64_t length; /* of the whole mapping, bytes */
+    pthread_mutex_t mutex;
+    struct model model;
+};
+
+/* Makes the state of a new, idle machine. The descriptor is close-on-exec and the caller's. */
+enum status emul_state_create(int *fd);
+
+/* Maps the state after checking it; the descriptor stays the caller's. STATUS_PROTOCOL names what
+ * does not fit. */
+enum status emul_state_attach(int fd, struct emul_state **state);
+void emul_state_detach(struct emul_state *state);
+
+/* Holds the model for the caller; repairs it first if its last holder died. */
+struct model *emul_state_lock(struct emul_state *state);
+void emul_state_unlock(struct emul_state *state);
+
+/* When a process started, in clock ticks since boot; 0 if it is gone or a zombie. */
+uint64_t emul_process_start_time(int32_t pid);
+
+#endif

@@ -1,0 +1,188 @@
+/* Entry points for stream capture and graphs: a recorded list of works, replayed in one go. */
+#include "emul/process.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/clock.h"
+
+struct graph_node {
+    enum model_work_kind kind;
+    union {
+        struct kernel_call kernel;
+        struct copy_call copy;
+    } call;
+};
+
+struct graph {
+    uint32_t count, capacity;
+    struct graph_node *nodes;
+};
+
+/* The handle of the interface is the graph itself. */
+struct cuda_graph_opaque {
+    struct graph graph;
+};
+
+struct cuda_graph_exec_opaque {
+    uint32_t count;
+    struct graph_node *nodes;
+    struct model_work *works;
+};
+
+static cuda_result add(struct graph *graph, const struct graph_node *node)
+{
+    if (graph->count == graph->capacity) {
+        uint32_t capacity = graph->capacity > 0 ? 2 * graph->capacity : 64;
+        struct graph_node *nodes = realloc(graph->nodes, capacity * sizeof *nodes);
+        if (nodes == NULL)
+            return CUDA_OUT_OF_MEMORY;
+        graph->nodes = nodes;
+        graph->capacity = capacity;
+    }
+    graph->nodes[graph->count++] = *node;
+    return CUDA_SUCCESS_;
+}
+
+cuda_result graph_add_kernel(struct graph *graph, const struct kernel_call *kernel)
+{
+    return add(graph, &(struct graph_node){.kind = MODEL_KERNEL, .call.kernel = *kernel});
+}
+
+cuda_result graph_add_copy(struct graph *graph, const struct copy_call *copy)
+{
+    return add(graph, &(struct graph_node){.kind = MODEL_COPY, .call.copy = *copy});
+}
+
+cuda_result cuStreamBeginCapture_v2(cuda_stream stream, cuda_capture_mode mode)
+{
+    cuda_result result = process_enter(ENTRY_stream_begin_capture, NEED_CONTEXT, NULL);
+    if (result != CUDA_SUCCESS_)
+        return result;
+    if (stream == NULL)
+        return CUDA_STREAM_CAPTURE_UNSUPPORTED;
+    if (mode < 0 || mode > 2 || stream->capture != NULL)
+        return CUDA_INVALID_VALUE;
+    cuda_graph made = calloc(1, sizeof *made);
+    if (made == NULL)
+        return CUDA_OUT_OF_MEMORY;
+    stream->capture = &made->graph;
+    return CUDA_SUCCESS_;
+}
+
+cuda_result cuStreamEndCapture(cuda_stream stream, cuda_graph *graph)
+{
+    cuda_result result = process_enter(ENTRY_stream_end_capture, NEED_CONTEXT, NULL);
+    if (result != CUDA_SUCCESS_)
+        return result;
+    if (stream == NULL || graph == NULL || stream->capture == NULL)
+        return CUDA_INVALID_VALUE;
+    *graph = (cuda_graph)(void *)stream->capture;
+    stream->capture = NULL;
+    return CUDA_SUCCESS_;
+}
+
+cuda_result cuGraphDestroy(cuda_graph graph)
+{
+    cuda_result result = process_enter(ENTRY_graph_destroy, NEED_CONTEXT, NULL);
+    if (result != CUDA_SUCCESS_)
+        return result;
+    if (graph == NULL)
+        return CUDA_INVALID_VALUE;
+    free(graph->graph.nodes);
+    free(graph);
+    return CUDA_SUCCESS_;
+}
+
+static void exec_free(cuda_graph_exec exec)
+{
+    free(exec->nodes);
+    free(exec->works);
+    free(exec);
+}
+
+cuda_result cuGraphInstantiateWithFlags(cuda_graph_exec *out, cuda_graph graph,
+                                        unsigned long long flags)
+{
+    (void)flags;
+    cuda_result result = process_enter(ENTRY_graph_instantiate, NEED_CONTEXT, NULL);
+    if (result != CUDA_SUCCESS_)
+        return result;
+    if (out == NULL || graph == NULL)
+        return CUDA_INVALID_VALUE;
+
+    const struct graph *from = &graph->graph;
+    cuda_graph_exec exec = calloc(1, sizeof *exec);
+    if (exec == NULL)
+        return CUDA_OUT_OF_MEMORY;
+    exec->count = from->count;
+    exec->nodes = calloc(from->count + 1, sizeof *exec->nodes);
+    exec->works = calloc(from->count + 1, sizeof *exec->works);
+    if (exec->nodes == NULL || exec->works == NULL) {
+        exec_free(exec);
+        return CUDA_OUT_OF_MEMORY;
+    }
+    for (uint32_t i = 0; i < from->count; i++) {
+        const struct graph_node *node = &from->nodes[i];
+        exec->nodes[i] = *node;
+        /* The pageable copies of a graph do not hold its launch up: they cost what pinned ones do.
+         */
+        exec->works[i] = node->kind == MODEL_KERNEL
+                             ? kernel_cost(&node->call.kernel, true)
+                             : model_copy(node->call.copy.direction, node->call.copy.bytes, false);
+    }
+    *out = exec;
+    return CUDA_SUCCESS_;
+}
+
+cuda_result cuGraphUpload(cuda_graph_exec exec, cuda_stream stream)
+{
+    (void)stream;
+    cuda_result result = process_enter(ENTRY_graph_upload, NEED_CONTEXT, NULL);
+    if (result != CUDA_SUCCESS_)
+        return result;
+    return exec != NULL ? CUDA_SUCCESS_ : CUDA_INVALID_VALUE;
+}
+
+cuda_result cuGraphLaunch(cuda_graph_exec exec, cuda_stream stream)
+{
+    bool corrupt;
+    cuda_result result = process_enter(ENTRY_graph_launch, NEED_CONTEXT, &corrupt);
+    if (result != CUDA_SUCCESS_)
+        return result;
+    stream = process_stream(stream);
+    if (exec == NULL)
+        return CUDA_INVALID_VALUE;
+    if (stream->capture != NULL)
+        return CUDA_STREAM_CAPTURE_UNSUPPORTED;
+
+    for (uint32_t i = 0; i < exec->count; i++) {
+        const struct graph_node *node = &exec->nodes[i];
+        if (node->kind == MODEL_KERNEL) {
+            process_run_kernel(&node->call.kernel);
+            continue;
+        }
+        bool alter = corrupt && node->call.copy.direction == MODEL_TO_HOST;
+        result = copy_run(&node->call.copy, alter);
+        if (result != CUDA_SUCCESS_)
+            return result;
+    }
+    struct model *model = emul_state_lock(process.state);
+    uint64_t now = clock_now_ns();
+    model_issue_graph(model, &process.model, &stream->model, now, &process_host_ns, exec->works,
+                      exec->count);
+    emul_state_unlock(process.state);
+    process_end_launch(now);
+    return CUDA_SUCCESS_;
+}
+
+cuda_result cuGraphExecDestroy(cuda_graph_exec exec)
+{
+    cuda_result result = process_enter(ENTRY_graph_exec_destroy, NEED_CONTEXT, NULL);
+    if (result != CUDA_SUCCESS_)
+        return result;
+    if (exec == NULL)
+        return CUDA_INVALID_VALUE;
+    exec_free(exec);
+    return CUDA_SUCCESS_;
+}

@@ -1,0 +1,45 @@
+/* The kernels that the emulated GPU knows: their arguments, their cost and what they compute. */
+#ifndef MPSWEEP_EMUL_KERNELS_H
+#define MPSWEEP_EMUL_KERNELS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "emul/memory.h"
+#include "emul/model.h"
+
+enum kernel {
+    KERNEL_ADD_CONSTANT, /* mpsweep_add_constant(const int *source, int *destination, int value,
+                            int elements, int spin) */
+    KERNEL_DELAY,        /* mpsweep_delay(unsigned long long cycles), of a clock of 1 GHz */
+    KERNEL_COUNT
+};
+
+/* A launch with its arguments copied. */
+struct kernel_call {
+    enum kernel kernel;
+    uint32_t threads; /* of a block */
+    uint64_t blocks;
+    union {
+        struct {
+            const int *source;
+            int *destination;
+            int value, elements, spin;
+        } add_constant;
+        struct {
+            unsigned long long cycles;
+        } delay;
+    } arguments;
+};
+
+bool kernel_find(const char *name, enum kernel *kernel);
+
+/* Copies the arguments that the array points to; call->kernel says how many there are. */
+void kernel_read_arguments(struct kernel_call *call, void *const *parameters);
+
+struct model_work kernel_cost(const struct kernel_call *call, bool in_graph);
+
+/* Computes. False: it would touch memory that is not the device's, and has done nothing. */
+bool kernel_run(const struct kernel_call *call, struct memory_list *device_memory);
+
+#endif

@@ -1,0 +1,55 @@
+# The emulated machine: what the orchestrator links, the driver's stand-in, the MPS daemon's.
+
+noinst_LIBRARIES += libemul.a
+libemul_a_SOURCES = \
+    emul/emul_state.h emul/state.c \
+    emul/model.h emul/model.c emul/slices.c
+
+# A library that is only ever loaded at run time: a program of automake's, linked as shared.
+pkglibexec_PROGRAMS += mpsweep-emulated-cuda.so
+mpsweep_emulated_cuda_so_SOURCES = \
+    $(libemul_a_SOURCES) \
+    emul/process.h emul/process.c \
+    emul/device.c emul/stream.c emul/graph.c \
+    emul/kernels.h emul/kernels.c \
+    emul/memory.h emul/memory.c \
+    emul/entry.h emul/fault.h emul/fault.c \
+    emul/mps_link.h emul/mps_link.c \
+    common/clock.c common/status.c
+mpsweep_emulated_cuda_so_CFLAGS = $(AM_CFLAGS) -fPIC -fvisibility=hidden
+mpsweep_emulated_cuda_so_LDFLAGS = $(AM_LDFLAGS) -shared
+
+pkglibexec_PROGRAMS += mpsweep-emulated-mps-control
+mpsweep_emulated_mps_control_SOURCES = \
+    emul/control.h emul/control_main.c emul/control_server.c emul/control_commands.c \
+    emul/mps_link.h emul/mps_link.c
+mpsweep_emulated_mps_control_LDADD = libcommon.a
+
+if HAVE_CMOCKA
+emul_tests = \
+    tests/unit/test_emul_model \
+    tests/unit/test_emul_fault \
+    tests/unit/test_emul_cuda \
+    tests/unit/test_emul_mps
+check_PROGRAMS += $(emul_tests)
+TESTS += $(emul_tests)
+
+tests_unit_test_emul_model_SOURCES = tests/unit/test_emul_model.c
+tests_unit_test_emul_model_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
+tests_unit_test_emul_model_LDADD = libemul.a libcommon.a $(CMOCKA_LIBS)
+
+tests_unit_test_emul_fault_SOURCES = tests/unit/test_emul_fault.c emul/fault.c
+tests_unit_test_emul_fault_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
+tests_unit_test_emul_fault_LDADD = libcommon.a $(CMOCKA_LIBS)
+
+tests_unit_test_emul_cuda_SOURCES = \
+    tests/unit/test_emul_cuda.c tests/unit/emul_driver.c tests/unit/emul_driver.h
+tests_unit_test_emul_cuda_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
+tests_unit_test_emul_cuda_LDADD = libemul.a libcommon.a $(CMOCKA_LIBS)
+
+tests_unit_test_emul_mps_SOURCES = \
+    tests/unit/test_emul_mps.c tests/unit/emul_driver.c tests/unit/emul_driver.h \
+    emul/mps_link.c
+tests_unit_test_emul_mps_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
+tests_unit_test_emul_mps_LDADD = libemul.a libcommon.a $(CMOCKA_LIBS)
+endif

@@ -1,0 +1,186 @@
+/*
+ * The time model of the emulated GPU: pure functions of explicit times, with no clock and no lock.
+ *
+ * Every operation reserves its place on the modelled resources when it is issued, so its end is
+ * known at once and callers sleep only where a driver would make them wait. All times are
+ * nanoseconds of one clock; "now" never runs backwards between calls. Callers serialise all calls
+ * on one struct model, and with them those on the processes and streams that use it.
+ *
+ * Resources:
+ *   stream             runs its operations in order
+ *   hardware queue     of a process; streams share queues round robin, and the kernels of one queue
+ *                      run in order, also those of different streams
+ *   launch path        of a process: one launch at a time
+ *   staging path       of a process: pageable copies pass one at a time, in issue order, also while
+ *                      the first of them still waits for its stream
+ *   front end          of the GPU: accepts one stream launch every MODEL_FRONT_NS
+ *   slots              of a scheduling group: MODEL_SLOTS kernels of one unit run at once
+ *   copy engines       of a scheduling group: one each way
+ *   slices             of the GPU: MODEL_SLICE_NS each, owned by one scheduling group at a time
+ *
+ * A scheduling group is what the GPU takes for one context: a process of its own, or all clients of
+ * one MPS server together. Work advances only in slices that its group owns. A group claims a slice
+ * when it first needs it, and leaves room for the other active groups between two claims.
+ *
+ * struct model lies in memory shared between processes: no pointers inside.
+ */
+#ifndef MPSWEEP_EMUL_MODEL_H
+#define MPSWEEP_EMUL_MODEL_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#define MODEL_SLOTS 32
+#define MODEL_QUEUES_MAX 32
+#define MODEL_QUEUES_DEFAULT 8
+#define MODEL_QUEUES_MPS 2
+
+#define MODEL_LAUNCH_NS UINT64_C(3000)       /* host side of a kernel launch */
+#define MODEL_GRAPH_LAUNCH_NS UINT64_C(8000) /* host side of a graph launch */
+#define MODEL_COPY_CALL_NS UINT64_C(2000)    /* host side of a copy */
+#define MODEL_FRONT_NS UINT64_C(2000)
+#define MODEL_KERNEL_NS UINT64_C(20000)       /* fixed cost of a kernel launched by a stream */
+#define MODEL_GRAPH_KERNEL_NS UINT64_C(10000) /* and of one inside a graph */
+#define MODEL_SPIN_NS UINT64_C(45)            /* one step of a kernel's spin */
+#define MODEL_COPY_LATENCY_NS UINT64_C(5000)
+#define MODEL_PINNED_BYTES_PER_US UINT64_C(25000)   /* 25 GB/s */
+#define MODEL_PAGEABLE_BYTES_PER_US UINT64_C(12000) /* 12 GB/s: each byte is moved twice */
+#define MODEL_SLICE_NS UINT64_C(2000000)
+/* A group counts as active this long after its last work: between two iterations a process is idle
+ * for a moment, and must not lose its turn for it. */
+#define MODEL_LINGER_NS UINT64_C(5000000)
+
+/* How far a thread's own clock may run ahead before its launches sleep: short enough that the time
+ * spent in them can be seen, long enough that the sleeps cost little. */
+#define MODEL_AHEAD_NS UINT64_C(1000000)
+
+/* What one slot holds: this many blocks of up to this many threads. */
+#define MODEL_SLOT_BLOCKS 5
+#define MODEL_BLOCK_THREADS 64
+
+#define MODEL_MEMORY_BYTES (UINT64_C(8) << 30)
+
+#define MODEL_CONTEXTS 256
+#define MODEL_GROUPS 256
+#define MODEL_INTERVALS 256
+#define MODEL_SLICES 32768 /* how many slices ahead claims are remembered: 65 s */
+
+struct model_interval {
+    uint64_t from_ns, to_ns;
+};
+
+/* The times when a copy engine is taken, in order and apart. */
+struct model_calendar {
+    uint32_t count;
+    struct model_interval intervals[MODEL_INTERVALS];
+};
+
+enum model_direction { MODEL_TO_DEVICE, MODEL_TO_HOST };
+
+struct model_group {
+    uint32_t contexts;   /* that belong to it; 0: free */
+    uint32_t generation; /* of this use of the entry; makes claims of earlier uses void */
+    int32_t server;      /* process ID of the MPS server, 0 for a process of its own */
+    uint64_t slots_free_ns[MODEL_SLOTS];
+    struct model_calendar engines[2];
+};
+
+struct model_context {
+    int32_t pid; /* 0: free */
+    uint32_t group;
+    uint64_t start_time; /* of the process, tells it from a later one of the same ID */
+    uint64_t memory_bytes;
+};
+
+struct model {
+    uint64_t front_free_ns;
+    uint32_t groups_end;                  /* no group in use from here on */
+    uint64_t busy_until_ns[MODEL_GROUPS]; /* beside the groups, to be scanned quickly */
+    struct model_group groups[MODEL_GROUPS];
+    struct model_context contexts[MODEL_CONTEXTS];
+    uint64_t slices[MODEL_SLICES]; /* ring of claims, see slices.c */
+};
+
+/* One process's view; private to the process. */
+struct model_process {
+    uint32_t context; /* index in the table */
+    uint32_t group;
+    uint32_t queue_count, next_queue;
+    uint32_t slot_limit; /* MODEL_SLOTS, or fewer under an active thread percentage */
+    uint64_t launch_free_ns;
+    uint64_t staging_free_ns;
+    uint64_t end_ns; /* of all work so far */
+    uint64_t queues_free_ns[MODEL_QUEUES_MAX];
+    uint64_t slots_free_ns[MODEL_SLOTS]; /* the first slot_limit are used, where limited */
+};
+
+struct model_stream {
+    uint32_t queue;
+    uint64_t end_ns;
+};
+
+/* A piece of GPU work, ready to be placed. */
+enum model_work_kind { MODEL_KERNEL, MODEL_COPY };
+struct model_work {
+    enum model_work_kind kind;
+    uint32_t slots;                 /* kernel */
+    enum model_direction direction; /* copy */
+    uint64_t duration_ns;
+};
+
+/* What work costs. A grid larger than the GPU runs in waves; delay_ns comes in place of the spin
+ * where it is not 0. */
+struct model_work model_kernel(uint64_t blocks, uint32_t threads, uint64_t spin, uint64_t delay_ns,
+                               bool in_graph);
+struct model_work model_copy(enum model_direction direction, uint64_t bytes, bool pageable);
+
+/* Registers a context of the process (pid, start_time); server is the MPS server that it is a
+ * client of, or 0. First gives the entries back of those processes that alive() denies. False: all
+ * entries are taken. Fills process; slot_limit is MODEL_SLOTS, or what one client may use at once.
+ */
+bool model_context_open(struct model *model, int32_t pid, uint64_t start_time, int32_t server,
+                        uint32_t queues, uint32_t slot_limit,
+                        bool (*alive)(int32_t pid, uint64_t start_time),
+                        struct model_process *process);
+
+/* Gives the entry back, and with it the memory and the slices that were still claimed. */
+void model_context_close(struct model *model, const struct model_process *process);
+
+/* Accounts device memory. False: more than is left on the device, or more than was taken. */
+bool model_memory_take(struct model *model, const struct model_process *process, uint64_t bytes);
+bool model_memory_give(struct model *model, const struct model_process *process, uint64_t bytes);
+
+/* Places a new stream on the next queue. */
+void model_stream_init(struct model_process *process, struct model_stream *stream);
+
+/*
+ * Issue work. host_ns is the calling thread's own clock: the time its calls have really cost, which
+ * may be ahead of now since the calls return earlier. It is moved on by the cost of this call. Each
+ * returns the time when the work ends.
+ */
+uint64_t model_issue_launch(struct model *model, struct model_process *process,
+                            struct model_stream *stream, uint64_t now_ns, uint64_t *host_ns,
+                            const struct model_work *kernel);
+/* With pinned memory; returns to the caller at once. */
+uint64_t model_issue_copy(struct model *model, struct model_process *process,
+                          struct model_stream *stream, uint64_t now_ns, uint64_t *host_ns,
+                          const struct model_work *copy);
+/* With pageable memory: the caller must sleep until the end, where host_ns then stands too. */
+uint64_t model_issue_pageable(struct model *model, struct model_process *process,
+                              struct model_stream *stream, uint64_t now_ns, uint64_t *host_ns,
+                              const struct model_work *copy);
+/* A graph: its works one after the other, at the cost of one launch. Its kernels wait for the
+ * queue, but do not hold it: the GPU takes them from the graph and not from the queue. */
+uint64_t model_issue_graph(struct model *model, struct model_process *process,
+                           struct model_stream *stream, uint64_t now_ns, uint64_t *host_ns,
+                           const struct model_work *works, uint32_t count);
+
+/* Makes the state usable after its holder died in the middle of a call. */
+void model_repair(struct model *model);
+
+/* slices.c: the slices that `group` needs for `work_ns` of work from `from_ns` on. Sets *begin_ns
+ * to the start of the first and returns the end of the work. Claims them if told to. */
+uint64_t model_slices_walk(struct model *model, uint32_t group, uint64_t now_ns, uint64_t from_ns,
+                           uint64_t work_ns, bool claim, uint64_t *begin_ns);
+
+#endif

@@ -1,0 +1,204 @@
+#include "emul/process.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+struct process process = {
+    .mutex = PTHREAD_MUTEX_INITIALIZER,
+    .mps = {.fd = -1},
+    .device_memory = {.mutex = PTHREAD_MUTEX_INITIALIZER},
+    .host_memory = {.mutex = PTHREAD_MUTEX_INITIALIZER},
+};
+
+_Thread_local uint64_t process_host_ns;
+
+static pthread_once_t faults_once = PTHREAD_ONCE_INIT;
+static enum status faults_status;
+
+static void read_faults(void)
+{
+    faults_status =
+        fault_plan_parse(getenv(FAULT_VARIABLE), getenv(FAULT_PROCESS_VARIABLE), &process.faults);
+    if (faults_status != STATUS_OK) {
+        fprintf(stderr, "mpsweep emulated GPU: " FAULT_VARIABLE ": %s\n", status_text());
+        process.faults.count = 0;
+    }
+}
+
+cuda_result process_enter(enum entry entry, enum process_need need, bool *corrupt)
+{
+    bool ignored;
+    pthread_once(&faults_once, read_faults);
+    if (faults_status != STATUS_OK && entry == ENTRY_init)
+        return CUDA_INVALID_VALUE;
+    cuda_result error =
+        fault_plan_apply(&process.faults, entry, corrupt != NULL ? corrupt : &ignored);
+    if (error != CUDA_SUCCESS_ || need == NEED_NOTHING)
+        return error;
+    if (!process.initialised)
+        return CUDA_NOT_INITIALIZED;
+    if (need == NEED_CONTEXT && process.retained == 0)
+        return CUDA_INVALID_CONTEXT;
+    return need == NEED_CONTEXT ? atomic_load(&process.broken) : CUDA_SUCCESS_;
+}
+
+uint32_t process_queues(bool as_mps_client)
+{
+    const char *text = getenv("CUDA_DEVICE_MAX_CONNECTIONS");
+    char *end;
+    if (text != NULL && *text != '\0') {
+        long value = strtol(text, &end, 10);
+        if (*end == '\0' && value >= 1 && value <= MODEL_QUEUES_MAX)
+            return (uint32_t)value;
+    }
+    return as_mps_client ? MODEL_QUEUES_MPS : MODEL_QUEUES_DEFAULT;
+}
+
+uint32_t process_multiprocessors(void)
+{
+    double share = MODEL_SLOTS * process.mps.percentage / 100.0;
+    if (process.mps.fd < 0 || share >= MODEL_SLOTS)
+        return MODEL_SLOTS;
+    return share >= 1.0 ? (uint32_t)share : 1;
+}
+
+/* -- initialisation and contexts --------------------------------------------------------------- */
+
+static cuda_result attach_state(void)
+{
+    const char *text = getenv(EMUL_STATE_VARIABLE);
+    enum status status;
+    int fd;
+    if (text != NULL) {
+        char *end;
+        long number = strtol(text, &end, 10);
+        status = *text != '\0' && *end == '\0' && number >= 0 && number <= 1 << 20
+                     ? emul_state_attach((int)number, &process.state)
+                     : status_set(STATUS_USAGE, "'%s' is not a descriptor", text);
+    } else {
+        status = emul_state_create(&fd);
+        if (status == STATUS_OK) {
+            status = emul_state_attach(fd, &process.state);
+            close(fd);
+        }
+    }
+    if (status == STATUS_OK)
+        return CUDA_SUCCESS_;
+    fprintf(stderr, "mpsweep emulated GPU: " EMUL_STATE_VARIABLE ": %s\n", status_text());
+    return CUDA_INVALID_VALUE;
+}
+
+cuda_result cuInit(unsigned int flags)
+{
+    cuda_result result = process_enter(ENTRY_init, NEED_NOTHING, NULL);
+    if (result != CUDA_SUCCESS_)
+        return result;
+    if (flags != 0)
+        return CUDA_INVALID_VALUE;
+
+    pthread_mutex_lock(&process.mutex);
+    if (!process.initialised) {
+        result = attach_state();
+        if (result == CUDA_SUCCESS_ && !fault_plan_skips_attach(&process.faults))
+            mps_client_attach(&process.mps, process_queues(true));
+        process.initialised = result == CUDA_SUCCESS_;
+    }
+    pthread_mutex_unlock(&process.mutex);
+    return result;
+}
+
+static bool is_alive(int32_t pid, uint64_t start_time)
+{
+    return emul_process_start_time(pid) == start_time;
+}
+
+/* Process mutex held. */
+static cuda_result open_context(void)
+{
+    bool over_mps = process.mps.fd >= 0;
+    cuda_result result = mps_client_open_context(&process.mps);
+    if (result != CUDA_SUCCESS_)
+        return result;
+    int32_t self = getpid();
+    struct model *model = emul_state_lock(process.state);
+    bool opened = model_context_open(model, self, emul_process_start_time(self), process.mps.server,
+                                     process_queues(over_mps), process_multiprocessors(), is_alive,
+                                     &process.model);
+    if (opened)
+        model_stream_init(&process.model, &process.default_stream.model);
+    emul_state_unlock(process.state);
+    if (opened)
+        return CUDA_SUCCESS_;
+    mps_client_close_context(&process.mps);
+    return CUDA_OUT_OF_MEMORY;
+}
+
+static void close_context(void)
+{
+    struct model *model = emul_state_lock(process.state);
+    model_context_close(model, &process.model);
+    emul_state_unlock(process.state);
+    memory_list_clear(&process.device_memory);
+    memory_list_clear(&process.host_memory);
+    mps_client_close_context(&process.mps);
+    atomic_store(&process.broken, CUDA_SUCCESS_);
+}
+
+cuda_result cuDevicePrimaryCtxSetFlags_v2(cuda_device device, unsigned int flags)
+{
+    cuda_result result = process_enter(ENTRY_primary_ctx_set_flags, NEED_INIT, NULL);
+    if (result != CUDA_SUCCESS_)
+        return result;
+    if (device != 0)
+        return CUDA_INVALID_DEVICE;
+    /* Waiting is always asleep here, so that few cores can emulate many workers. */
+    return flags <= 0xff ? CUDA_SUCCESS_ : CUDA_INVALID_VALUE;
+}
+
+cuda_result cuDevicePrimaryCtxRetain(cuda_context *context, cuda_device device)
+{
+    cuda_result result = process_enter(ENTRY_primary_ctx_retain, NEED_INIT, NULL);
+    if (result != CUDA_SUCCESS_)
+        return result;
+    if (context == NULL)
+        return CUDA_INVALID_VALUE;
+    if (device != 0)
+        return CUDA_INVALID_DEVICE;
+
+    pthread_mutex_lock(&process.mutex);
+    if (process.retained == 0)
+        result = open_context();
+    if (result == CUDA_SUCCESS_) {
+        process.retained++;
+        *context = (cuda_context)(void *)&process;
+    }
+    pthread_mutex_unlock(&process.mutex);
+    return result;
+}
+
+cuda_result cuDevicePrimaryCtxRelease_v2(cuda_device device)
+{
+    cuda_result result = process_enter(ENTRY_primary_ctx_release, NEED_INIT, NULL);
+    if (result != CUDA_SUCCESS_)
+        return result;
+    if (device != 0)
+        return CUDA_INVALID_DEVICE;
+
+    pthread_mutex_lock(&process.mutex);
+    if (process.retained == 0)
+        result = CUDA_INVALID_CONTEXT;
+    else if (--process.retained == 0)
+        close_context();
+    pthread_mutex_unlock(&process.mutex);
+    return result;
+}
+
+cuda_result cuCtxSetCurrent(cuda_context context)
+{
+    cuda_result result = process_enter(ENTRY_ctx_set_current, NEED_INIT, NULL);
+    if (result != CUDA_SUCCESS_)
+        return result;
+    /* There is only one, so that nothing depends on which is current. */
+    return context == NULL || (void *)context == &process ? CUDA_SUCCESS_ : CUDA_INVALID_CONTEXT;
+}

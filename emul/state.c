@@ -1,0 +1,141 @@
+#include "emul/emul_state.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+static enum status map(int fd, struct emul_state **state)
+{
+    void *memory = mmap(NULL, sizeof(struct emul_state), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+    if (memory == MAP_FAILED)
+        return status_set(STATUS_SYSTEM, "cannot map the emulated machine's state: %s",
+                          strerror(errno));
+    *state = memory;
+    return STATUS_OK;
+}
+
+static int init_mutex(pthread_mutex_t *mutex)
+{
+    pthread_mutexattr_t attributes;
+    int error = pthread_mutexattr_init(&attributes);
+    if (error != 0)
+        return error;
+    pthread_mutexattr_setpshared(&attributes, PTHREAD_PROCESS_SHARED);
+    pthread_mutexattr_setrobust(&attributes, PTHREAD_MUTEX_ROBUST);
+    error = pthread_mutex_init(mutex, &attributes);
+    pthread_mutexattr_destroy(&attributes);
+    return error;
+}
+
+enum status emul_state_create(int *fd)
+{
+    enum status status = STATUS_OK;
+    struct emul_state *state;
+    int error;
+    int memory = memfd_create("mpsweep-emulated", MFD_CLOEXEC);
+    if (memory < 0)
+        return status_set(STATUS_SYSTEM, "cannot create the emulated machine's state: %s",
+                          strerror(errno));
+    if (ftruncate(memory, sizeof *state) != 0) {
+        status = status_set(STATUS_SYSTEM, "cannot size the emulated machine's state: %s",
+                            strerror(errno));
+        goto out_close;
+    }
+    status = map(memory, &state);
+    if (status != STATUS_OK)
+        goto out_close;
+    error = init_mutex(&state->mutex);
+    if (error != 0) {
+        status = status_set(STATUS_SYSTEM, "cannot make a shared mutex: %s", strerror(error));
+        goto out_unmap;
+    }
+    state->version = EMUL_STATE_VERSION;
+    state->length = sizeof *state;
+    state->magic = EMUL_STATE_MAGIC;
+    emul_state_detach(state);
+    *fd = memory;
+    return STATUS_OK;
+
+out_unmap:
+    emul_state_detach(state);
+out_close:
+    close(memory);
+    return status;
+}
+
+enum status emul_state_attach(int fd, struct emul_state **out)
+{
+    struct stat file;
+    struct emul_state *state;
+    if (fstat(fd, &file) != 0)
+        return status_set(STATUS_SYSTEM, "cannot use descriptor %d as the emulated machine: %s", fd,
+                          strerror(errno));
+    if (file.st_size != (off_t)sizeof *state)
+        return status_set(STATUS_PROTOCOL,
+                          "the emulated machine's state has %lld bytes, not %zu: another version?",
+                          (long long)file.st_size, sizeof *state);
+    enum status status = map(fd, &state);
+    if (status != STATUS_OK)
+        return status;
+    if (state->magic != EMUL_STATE_MAGIC)
+        status =
+            status_set(STATUS_PROTOCOL, "descriptor %d is not an emulated machine's state", fd);
+    else if (state->version != EMUL_STATE_VERSION)
+        status = status_set(STATUS_PROTOCOL, "the emulated machine's state has version %u, not %u",
+                            state->version, EMUL_STATE_VERSION);
+    else if (state->length != sizeof *state)
+        status = status_set(STATUS_PROTOCOL, "the emulated machine's state claims %llu bytes",
+                            (unsigned long long)state->length);
+    if (status != STATUS_OK) {
+        emul_state_detach(state);
+        return status;
+    }
+    *out = state;
+    return STATUS_OK;
+}
+
+void emul_state_detach(struct emul_state *state)
+{
+    munmap(state, sizeof *state);
+}
+
+struct model *emul_state_lock(struct emul_state *state)
+{
+    if (pthread_mutex_lock(&state->mutex) == EOWNERDEAD) {
+        model_repair(&state->model);
+        pthread_mutex_consistent(&state->mutex);
+    }
+    return &state->model;
+}
+
+void emul_state_unlock(struct emul_state *state)
+{
+    pthread_mutex_unlock(&state->mutex);
+}
+
+uint64_t emul_process_start_time(int32_t pid)
+{
+    char path[32], text[1024];
+    snprintf(path, sizeof path, "/proc/%d/stat", (int)pid);
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    if (fd < 0)
+        return 0;
+    ssize_t length = read(fd, text, sizeof text - 1);
+    close(fd);
+    if (length <= 0)
+        return 0;
+    text[length] = '\0';
+
+    /* The second field is a name that may hold anything, also blanks and brackets. */
+    char *field = strrchr(text, ')');
+    if (field == NULL || field[1] != ' ' || field[2] == 'Z' || field[2] == 'X')
+        return 0;
+    for (int number = 2; number < 22 && field != NULL; number++)
+        field = strchr(field + 1, ' ');
+    return field != NULL ? strtoull(field + 1, NULL, 10) : 0;
+}
