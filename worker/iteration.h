@@ -1,0 +1,37 @@
+/*
+ * The built-in workloads: one unit of work on one stream.
+ */
+#ifndef MPSWEEP_WORKER_ITERATION_H
+#define MPSWEEP_WORKER_ITERATION_H
+
+#include "worker/process.h"
+
+/* What one worker owns on the GPU and in host memory. */
+struct iteration {
+    const struct worker_process *process;
+    cuda_stream stream;
+    cuda_device_pointer device_in, device_out;
+    int *host_in, *host_out;
+    int *expected;    /* of the elements that the kernels work on */
+    size_t elements;  /* so many ints */
+    unsigned serial;  /* goes in with each iteration and must come back */
+    cuda_graph graph; /* with launch graph */
+    cuda_graph_exec graph_exec;
+};
+
+/* Moments of one iteration; a phase that the launch style hides takes no time. */
+struct iteration_times {
+    uint64_t begin_ns;
+    uint64_t h2d_ns, launch_ns, sync_ns, d2h_ns; /* durations */
+    uint64_t end_ns;
+};
+
+/* Makes stream, buffers and, for graphs, the graph. The context must be current. */
+enum status iteration_open(const struct worker_process *process, struct iteration *out);
+
+/* Runs one iteration and checks its output: STATUS_WORKER if it is wrong. */
+enum status iteration_run(struct iteration *iteration, struct iteration_times *times);
+
+void iteration_close(struct iteration *iteration);
+
+#endif

@@ -1,0 +1,218 @@
+/*
+ * The worker program. Started by the orchestrator only:
+ *   mpsweep-worker --query [--driver FILE]
+ *       writes a struct device_list to standard output
+ *   mpsweep-worker --shm FD --event FD --life FD --process N [--driver FILE]
+ *       runs the workers of process N of a point
+ */
+#include <errno.h>
+#include <poll.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include "common/clock.h"
+#include "device/device.h"
+#include "worker/process.h"
+
+/* How long an orphan may take to end by itself before it ends the hard way. */
+#define ORPHAN_GRACE_NS (3 * NS_PER_S)
+
+enum { EXIT_BAD_CALL = 64, EXIT_ORPHANED = 65 };
+
+struct arguments {
+    int shm, event, life, process;
+    int query;
+    const char *driver;
+};
+
+struct watch {
+    const struct worker_process *process;
+    int life_fd;
+};
+
+/* The orchestrator holds the other end of this pipe and never writes: its end means that the
+ * orchestrator is gone, however it went. Finish the iteration and go; a worker that cannot is
+ * ended, since nobody is left to wait for it. */
+static void *watch_parent(void *argument)
+{
+    const struct watch *watch = argument;
+    struct pollfd end = {.fd = watch->life_fd};
+    while (poll(&end, 1, -1) < 0 && errno == EINTR)
+        ;
+    uint64_t deadline_ns = clock_now_ns() + ORPHAN_GRACE_NS;
+    shm_stop(&watch->process->shm, 0);
+    clock_sleep_until(deadline_ns);
+    _exit(EXIT_ORPHANED);
+}
+
+struct thread {
+    pthread_t id;
+    const struct worker_process *process;
+    struct shm_slot *slot;
+};
+
+static void *live(void *argument)
+{
+    struct thread *thread = argument;
+    worker_live(thread->process, thread->slot);
+    return NULL;
+}
+
+static void fail_all(const struct worker_process *process, enum status status, int cuda_error,
+                     const char *text)
+{
+    for (unsigned t = 0; t < process->shm.header->threads; t++) {
+        struct shm_slot *slot = shm_slot_at(&process->shm, process->index, t);
+        shm_slot_fail(slot, status, cuda_error, text);
+        worker_set_state(process, slot, SHM_STATE_FAILED);
+    }
+}
+
+static int run_threads(struct worker_process *process)
+{
+    unsigned count = process->shm.header->threads;
+    struct thread *threads = calloc(count, sizeof *threads);
+    pthread_attr_t attributes;
+    unsigned started = 0;
+    int failed = 0;
+    if (!threads) {
+        fail_all(process, STATUS_MEMORY, 0, "out of memory");
+        return EXIT_FAILURE;
+    }
+    pthread_attr_init(&attributes);
+    pthread_attr_setstacksize(&attributes, 1 << 20);
+    for (; started < count; started++) {
+        struct thread *thread = &threads[started];
+        thread->process = process;
+        thread->slot = shm_slot_at(&process->shm, process->index, started);
+        int error = pthread_create(&thread->id, &attributes, live, thread);
+        if (error) {
+            char text[128];
+            snprintf(text, sizeof text, "cannot start thread %u: %s", started, strerror(error));
+            shm_slot_fail(thread->slot, STATUS_SYSTEM, 0, text);
+            worker_set_state(process, thread->slot, SHM_STATE_FAILED);
+            shm_stop(&process->shm, 0);
+            failed = 1;
+            break;
+        }
+    }
+    for (unsigned t = 0; t < started; t++)
+        pthread_join(threads[t].id, NULL);
+    for (unsigned t = 0; t < started; t++)
+        failed |= atomic_load(&threads[t].slot->state) == SHM_STATE_FAILED;
+    pthread_attr_destroy(&attributes);
+    free(threads);
+    return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+}
+
+static int run(const struct arguments *arguments)
+{
+    /* Static: the watching thread is never joined and uses them to the end. */
+    static struct worker_process shared;
+    static struct watch watch;
+    pthread_t watcher;
+    shared.event_fd = arguments->event;
+    shared.index = (unsigned)arguments->process;
+    if (shm_attach(arguments->shm, &shared.shm) != STATUS_OK ||
+        shared.index >= shared.shm.header->processes) {
+        fprintf(stderr, "mpsweep-worker: %s\n",
+                *status_text() ? status_text() : "no such process in the shared memory");
+        return EXIT_BAD_CALL;
+    }
+    struct shm_process *record = shm_process_at(&shared.shm, shared.index);
+    atomic_store(&record->pid, (int32_t)getpid());
+    watch = (struct watch){.process = &shared, .life_fd = arguments->life};
+    if (pthread_create(&watcher, NULL, watch_parent, &watch) != 0) {
+        fail_all(&shared, STATUS_SYSTEM, 0, "cannot start the watching thread");
+        return EXIT_FAILURE;
+    }
+    pthread_detach(watcher);
+    /* The driver's own threads inherit this mask. */
+    worker_bind(record->cpus);
+    enum status status = worker_process_open(&shared, arguments->driver);
+    if (status != STATUS_OK) {
+        fail_all(&shared, status, cuda_last_error(), status_text());
+        return EXIT_FAILURE;
+    }
+    int result = run_threads(&shared);
+    worker_process_close(&shared);
+    return result;
+}
+
+static int query(const char *driver_path)
+{
+    struct cuda_driver driver;
+    static struct device_list list;
+    enum status status = cuda_driver_load(driver_path, &driver);
+    if (status == STATUS_OK)
+        status = cuda_check(&driver, driver.init(0), "cuInit");
+    if (status == STATUS_OK)
+        status = device_list_query(&driver, &list);
+    if (status != STATUS_OK) {
+        fprintf(stderr, "%s\n", status_text());
+        return (int)status;
+    }
+    const char *at = (const char *)&list;
+    size_t left = sizeof list;
+    while (left > 0) {
+        ssize_t written = write(STDOUT_FILENO, at, left);
+        if (written < 0)
+            return EXIT_BAD_CALL;
+        at += written;
+        left -= (size_t)written;
+    }
+    return EXIT_SUCCESS;
+}
+
+static int parse_fd(const char *text)
+{
+    char *end;
+    long value = strtol(text, &end, 10);
+    return end != text && !*end && value >= 0 && value < 1 << 20 ? (int)value : -1;
+}
+
+static int parse(int argc, char **argv, struct arguments *out)
+{
+    *out = (struct arguments){.shm = -1, .event = -1, .life = -1, .process = -1};
+    for (int i = 1; i < argc; i++) {
+        const char *next = i + 1 < argc ? argv[i + 1] : "";
+        if (strcmp(argv[i], "--query") == 0) {
+            out->query = 1;
+            continue;
+        }
+        i++;
+        if (strcmp(argv[i - 1], "--shm") == 0)
+            out->shm = parse_fd(next);
+        else if (strcmp(argv[i - 1], "--event") == 0)
+            out->event = parse_fd(next);
+        else if (strcmp(argv[i - 1], "--life") == 0)
+            out->life = parse_fd(next);
+        else if (strcmp(argv[i - 1], "--process") == 0)
+            out->process = parse_fd(next);
+        else if (strcmp(argv[i - 1], "--driver") == 0 && *next)
+            out->driver = next;
+        else
+            return -1;
+    }
+    if (out->query)
+        return 0;
+    return out->shm < 0 || out->event < 0 || out->life < 0 || out->process < 0 ? -1 : 0;
+}
+
+int main(int argc, char **argv)
+{
+    struct arguments arguments;
+    if (parse(argc, argv, &arguments) != 0) {
+        fputs("mpsweep-worker: started by mpsweep, not by hand\n", stderr);
+        return EXIT_BAD_CALL;
+    }
+    /* A crash is reported through the exit status; a core file a worker would fill the disk. */
+    const struct rlimit no_core = {0};
+    setrlimit(RLIMIT_CORE, &no_core);
+    return arguments.query ? query(arguments.driver) : run(&arguments);
+}

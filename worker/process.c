@@ -1,0 +1,167 @@
+#include "worker/process.h"
+
+#include <errno.h>
+#include <sched.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "common/clock.h"
+#include "kernels/image.h"
+
+/* How long a starting MPS server may answer "not ready". */
+#define MPS_SERVER_START_NS (10 * NS_PER_S)
+
+int worker_bind(const uint64_t cpus[SHM_CPUS / 64])
+{
+    /* The kernel takes a mask of any length, laid out as ours on 64-bit machines. */
+    _Static_assert(sizeof(unsigned long) == sizeof(uint64_t), "CPU masks are arrays of long");
+    bool any = false;
+    for (unsigned i = 0; i < SHM_CPUS / 64; i++)
+        any |= cpus[i] != 0;
+    if (!any)
+        return 0;
+    return sched_setaffinity(0, SHM_CPUS / 8, (const cpu_set_t *)(const void *)cpus) == 0 ? 0
+                                                                                          : errno;
+}
+
+void worker_set_state(const struct worker_process *process, struct shm_slot *slot,
+                      enum shm_state state)
+{
+    atomic_store_explicit(&slot->state, (uint32_t)state, memory_order_release);
+    const uint64_t one = 1;
+    /* The counter cannot overflow, and a vanished orchestrator is noticed through its pipe. */
+    if (write(process->event_fd, &one, sizeof one) < 0)
+        return;
+}
+
+/* A client that arrives while the server starts is told to come again (807). */
+static enum status check_ready(const struct worker_process *process, uint64_t deadline_ns,
+                               cuda_result result, const char *call, bool *again)
+{
+    *again = result == CUDA_MPS_SERVER_NOT_READY && clock_now_ns() < deadline_ns;
+    if (*again) {
+        clock_sleep_until(clock_now_ns() + 50 * NS_PER_MS);
+        return STATUS_OK;
+    }
+    return cuda_check(&process->driver, result, call);
+}
+
+static enum status init_driver(struct worker_process *process)
+{
+    uint64_t deadline_ns = clock_now_ns() + MPS_SERVER_START_NS;
+    enum status status;
+    bool again;
+    do {
+        status = check_ready(process, deadline_ns, process->driver.init(0), "cuInit", &again);
+    } while (again);
+    return status;
+}
+
+static enum status retain_context(struct worker_process *process)
+{
+    uint64_t deadline_ns = clock_now_ns() + MPS_SERVER_START_NS;
+    enum status status;
+    bool again;
+    do {
+        status = check_ready(
+            process, deadline_ns,
+            process->driver.primary_ctx_retain(&process->context, process->device),
+            "cuDevicePrimaryCtxRetain", &again);
+    } while (again);
+    return status;
+}
+
+static enum status check_attachment(const struct worker_process *process, int mps)
+{
+    bool wanted = process->shm.header->settings.with_mps;
+    if (wanted && !mps)
+        return status_set(STATUS_WORKER, "not attached to the MPS daemon: the driver fell back to "
+                                         "time slicing");
+    if (!wanted && mps)
+        return status_set(STATUS_WORKER, "attached to an MPS daemon where MPS must be off");
+    return STATUS_OK;
+}
+
+static unsigned schedule_flags(uint32_t schedule)
+{
+    switch (schedule) {
+    case SHM_SCHEDULE_SPIN:
+        return CUDA_SCHEDULE_SPIN;
+    case SHM_SCHEDULE_YIELD:
+        return CUDA_SCHEDULE_YIELD;
+    case SHM_SCHEDULE_BLOCK:
+        return CUDA_SCHEDULE_BLOCK;
+    default:
+        return CUDA_SCHEDULE_AUTO;
+    }
+}
+
+/* A driver older than the toolkit that built the native image may refuse it as a whole; the PTX
+ * beside it is written for the oldest that we support. */
+static cuda_result load_module(struct worker_process *process)
+{
+    size_t bytes;
+    cuda_result result =
+        process->driver.module_load_data(&process->module, kernels_image(&bytes));
+    if (result == CUDA_INVALID_IMAGE || result == CUDA_NO_BINARY_FOR_GPU ||
+        result == CUDA_UNSUPPORTED_PTX_VERSION)
+        result = process->driver.module_load_data(&process->module, kernels_ptx(&bytes));
+    return result;
+}
+
+enum status worker_process_open(struct worker_process *process, const char *driver_path)
+{
+    struct cuda_driver *driver = &process->driver;
+    const struct shm_settings *settings = &process->shm.header->settings;
+    struct shm_process *record = shm_process_at(&process->shm, process->index);
+    enum status status = cuda_driver_load(driver_path, driver);
+    if (status != STATUS_OK)
+        return status;
+#define CALL(call, name)                                                                           \
+    do {                                                                                           \
+        status = cuda_check(driver, (call), name);                                                 \
+        if (status != STATUS_OK)                                                                   \
+            return status;                                                                         \
+    } while (0)
+    status = init_driver(process);
+    if (status != STATUS_OK)
+        return status;
+    CALL(driver->device_get(&process->device, (int)settings->device), "cuDeviceGet");
+    int mps = 0, sms = 0;
+    CALL(driver->device_get_attribute(&mps, CUDA_ATTRIBUTE_MPS_ENABLED, process->device),
+         "cuDeviceGetAttribute");
+    atomic_store(&record->mps, mps);
+    status = check_attachment(process, mps);
+    if (status != STATUS_OK)
+        return status;
+    CALL(driver->primary_ctx_set_flags(process->device, schedule_flags(settings->schedule)),
+         "cuDevicePrimaryCtxSetFlags");
+    status = retain_context(process);
+    if (status != STATUS_OK)
+        return status;
+    CALL(driver->ctx_set_current(process->context), "cuCtxSetCurrent");
+    /* Asked after the context exists: a thread limit applies from then on. */
+    CALL(driver->device_get_attribute(&sms, CUDA_ATTRIBUTE_MULTIPROCESSOR_COUNT, process->device),
+         "cuDeviceGetAttribute");
+    atomic_store(&record->sms, sms);
+    CALL(load_module(process), "cuModuleLoadData");
+    CALL(driver->module_get_function(&process->add_constant, process->module,
+                                     KERNELS_ADD_CONSTANT),
+         "cuModuleGetFunction");
+    CALL(driver->module_get_function(&process->delay, process->module, KERNELS_DELAY),
+         "cuModuleGetFunction");
+#undef CALL
+    atomic_store(&record->ready_ns, clock_now_ns());
+    return STATUS_OK;
+}
+
+void worker_process_close(struct worker_process *process)
+{
+    struct cuda_driver *driver = &process->driver;
+    /* Results are published already, and the process ends next: errors here change nothing. */
+    if (process->module)
+        driver->module_unload(process->module);
+    if (process->context)
+        driver->primary_ctx_release(process->device);
+    cuda_driver_release(driver);
+}

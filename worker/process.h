@@ -1,0 +1,39 @@
+/*
+ * What the threads of one worker process share: the driver, the context and the module.
+ */
+#ifndef MPSWEEP_WORKER_PROCESS_H
+#define MPSWEEP_WORKER_PROCESS_H
+
+#include "device/driver.h"
+#include "shm/shm.h"
+
+struct worker_process {
+    struct shm shm;
+    int event_fd; /* told of every change of a state */
+    unsigned index;
+    struct cuda_driver driver;
+    cuda_device device;
+    cuda_context context; /* the device's primary one */
+    cuda_module module;
+    cuda_function add_constant, delay;
+};
+
+/* Loads the driver (driver_path NULL: the machine's), proves attachment to MPS or its absence,
+ * makes the context, loads all modules, and publishes what was learned in the process record.
+ * The calling thread has the context current afterwards. */
+enum status worker_process_open(struct worker_process *process, const char *driver_path);
+
+/* After every thread has ended. */
+void worker_process_close(struct worker_process *process);
+
+/* Pins the calling thread; an all-zero mask leaves it alone. Returns 0 or an errno. */
+int worker_bind(const uint64_t cpus[SHM_CPUS / 64]);
+
+/* Publishes a state of a slot and wakes the orchestrator. */
+void worker_set_state(const struct worker_process *process, struct shm_slot *slot,
+                      enum shm_state state);
+
+/* The whole life of one worker, from bind to done or failed. */
+void worker_live(const struct worker_process *process, struct shm_slot *slot);
+
+#endif
