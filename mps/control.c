@@ -1,0 +1,120 @@
+#include "mps/control.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#define REPLY_CAP (1 << 20)
+#define MOST_SERVERS 64
+
+#include "mps/reply.h"
+
+void mps_environment_inherited(const char **names, size_t capacity)
+{
+    static char storage[64][64];
+    size_t count = 0;
+    for (char **entry = environ; *entry && count + 1 < capacity && count < 64; entry++) {
+        size_t length = strcspn(*entry, "=");
+        if (strncmp(*entry, "CUDA_MPS_", 9) != 0 || length >= sizeof storage[0])
+            continue;
+        memcpy(storage[count], *entry, length);
+        storage[count][length] = '\0';
+        names[count] = storage[count];
+        count++;
+    }
+    names[count] = NULL;
+}
+
+enum status mps_control_command(const struct mps_control *control, const char *command,
+                                uint64_t deadline_ns, struct child_result *reply)
+{
+    char pipe_directory[MPS_ENVIRONMENT_TEXT];
+    char input[256];
+    const char *inherited[64];
+    const char *const argv[] = {control->program, NULL};
+    const char *const set[] = {pipe_directory, NULL};
+    snprintf(pipe_directory, sizeof pipe_directory, "CUDA_MPS_PIPE_DIRECTORY=%s",
+             control->pipe_directory);
+    snprintf(input, sizeof input, "%s\n", command);
+    mps_environment_inherited(inherited, sizeof inherited / sizeof inherited[0]);
+    const struct child_options options = {
+        .argv = argv,
+        .env_set = set,
+        .env_unset = inherited,
+        .input = input,
+        .output_cap = REPLY_CAP,
+        .deadline_ns = deadline_ns,
+    };
+    struct child_result result;
+    enum status status = child_run(&options, &result);
+    if (status != STATUS_OK)
+        return status;
+    if (!WIFEXITED(result.wait_status) || WEXITSTATUS(result.wait_status) != 0) {
+        child_result_release(&result);
+        return status_set(STATUS_NOT_FOUND, "no MPS control daemon answers in '%s'",
+                          control->pipe_directory);
+    }
+    *reply = result;
+    return STATUS_OK;
+}
+
+static enum status ask_pids(const struct mps_control *control, const char *command,
+                            uint64_t deadline_ns, pid_t *pids, size_t capacity, size_t *count)
+{
+    struct child_result reply;
+    enum status status = mps_control_command(control, command, deadline_ns, &reply);
+    if (status != STATUS_OK)
+        return status;
+    status = reply.output_cut
+                 ? status_set(STATUS_PROTOCOL, "the MPS daemon's reply has more than %d bytes",
+                              REPLY_CAP)
+                 : mps_reply_pids(reply.output, reply.output_bytes, pids, capacity, count);
+    child_result_release(&reply);
+    return status;
+}
+
+enum status mps_control_servers(const struct mps_control *control, uint64_t deadline_ns,
+                                pid_t *servers, size_t capacity, size_t *count)
+{
+    return ask_pids(control, "get_server_list", deadline_ns, servers, capacity, count);
+}
+
+enum status mps_control_clients(const struct mps_control *control, uint64_t deadline_ns,
+                                pid_t *clients, size_t capacity, size_t *count)
+{
+    pid_t servers[MOST_SERVERS];
+    size_t server_count = 0, total = 0;
+    enum status status =
+        mps_control_servers(control, deadline_ns, servers, MOST_SERVERS, &server_count);
+    for (size_t i = 0; i < server_count && status == STATUS_OK; i++) {
+        char command[64];
+        size_t found;
+        snprintf(command, sizeof command, "get_client_list %d", (int)servers[i]);
+        status =
+            ask_pids(control, command, deadline_ns, clients + total, capacity - total, &found);
+        if (status == STATUS_OK)
+            total += found;
+    }
+    if (status == STATUS_OK)
+        *count = total;
+    return status;
+}
+
+enum status mps_control_terminate_client(const struct mps_control *control, uint64_t deadline_ns,
+                                         pid_t client)
+{
+    pid_t servers[MOST_SERVERS];
+    size_t count;
+    enum status status = mps_control_servers(control, deadline_ns, servers, MOST_SERVERS, &count);
+    for (size_t i = 0; i < count && status == STATUS_OK; i++) {
+        char command[64];
+        struct child_result reply;
+        snprintf(command, sizeof command, "terminate_client %d %d", (int)servers[i], (int)client);
+        status = mps_control_command(control, command, deadline_ns, &reply);
+        if (status == STATUS_OK)
+            child_result_release(&reply);
+    }
+    return status;
+}

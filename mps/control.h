@@ -1,0 +1,42 @@
+/*
+ * Commands to an MPS control daemon, through the program nvidia-cuda-mps-control: each call runs
+ * it once with one command on its standard input.
+ */
+#ifndef MPSWEEP_MPS_CONTROL_H
+#define MPSWEEP_MPS_CONTROL_H
+
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "common/child.h"
+#include "common/status.h"
+
+struct mps_control {
+    const char *program;        /* name on PATH, or a path */
+    const char *pipe_directory; /* of the daemon */
+};
+
+/* Fills "CUDA_MPS_PIPE_DIRECTORY=..." and the like; each at least 128 bytes. */
+#define MPS_ENVIRONMENT_TEXT 128
+
+/* Names of the variables in this process's environment that change how MPS behaves: those that
+ * start with CUDA_MPS_. At most capacity - 1, ended by NULL; the strings are copies in storage,
+ * valid until the next call. For use by one thread. */
+void mps_environment_inherited(const char **names, size_t capacity);
+
+/* Runs one command. reply is the program's whole output; release it. STATUS_NOT_FOUND: no daemon
+ * there; STATUS_TIMEOUT: no answer by the deadline. */
+enum status mps_control_command(const struct mps_control *control, const char *command,
+                                uint64_t deadline_ns, struct child_result *reply);
+
+/* The daemon's servers, and the clients of all servers. */
+enum status mps_control_servers(const struct mps_control *control, uint64_t deadline_ns,
+                                pid_t *servers, size_t capacity, size_t *count);
+enum status mps_control_clients(const struct mps_control *control, uint64_t deadline_ns,
+                                pid_t *clients, size_t capacity, size_t *count);
+
+/* Asks the server to end one client the orderly way. */
+enum status mps_control_terminate_client(const struct mps_control *control, uint64_t deadline_ns,
+                                         pid_t client);
+
+#endif

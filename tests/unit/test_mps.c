@@ -1,0 +1,190 @@
+#include <fcntl.h>
+#include <setjmp.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#include <cmocka.h>
+
+#include "mps/controller.h"
+#include "mps/directory.h"
+#include "mps/reply.h"
+
+/* A directory of our own instead of /tmp, so that leftovers can be seen. */
+static char base[] = "/tmp/mpt-XXXXXX";
+
+static int begin(void **state)
+{
+    (void)state;
+    strcpy(base + strlen(base) - 6, "XXXXXX");
+    unsetenv("XDG_RUNTIME_DIR");
+    return mkdtemp(base) && setenv("TMPDIR", base, 1) == 0 ? 0 : -1;
+}
+
+/* Fails if anything is left in it. */
+static int end(void **state)
+{
+    (void)state;
+    return rmdir(base);
+}
+
+static void replies_are_read_strictly(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *reply;
+        enum status status;
+        size_t count;
+    } table[] = {
+        {"", STATUS_OK, 0},
+        {"\n\n", STATUS_OK, 0},
+        {"123\n", STATUS_OK, 1},
+        {"123\n456\r\n7", STATUS_OK, 3},
+        {"12a\n", STATUS_PROTOCOL, 0},
+        {"-5\n", STATUS_PROTOCOL, 0},
+        {"0\n", STATUS_PROTOCOL, 0},
+        {"99999999999\n", STATUS_PROTOCOL, 0},
+        {"1\n2\n3\n4\n5\n", STATUS_PROTOCOL, 0}, /* more than there is room for */
+        {"Unknown command \"get_server_lst\"\n", STATUS_PROTOCOL, 0},
+        {"\xff\xfe", STATUS_PROTOCOL, 0},
+    };
+    for (size_t i = 0; i < sizeof table / sizeof table[0]; i++) {
+        pid_t pids[4];
+        size_t count = 77;
+        enum status status =
+            mps_reply_pids(table[i].reply, strlen(table[i].reply), pids, 4, &count);
+        assert_int_equal(status, table[i].status);
+        assert_int_equal(count, status == STATUS_OK ? table[i].count : 77);
+        /* What came is never echoed. */
+        assert_null(strstr(status_text(), "\xff"));
+    }
+    pid_t pid;
+    size_t count;
+    assert_int_equal(mps_reply_pids("1\0002", 3, &pid, 1, &count), STATUS_PROTOCOL);
+}
+
+static void directories_are_private_and_go_away(void **state)
+{
+    (void)state;
+    struct mps_directory directory;
+    struct stat info;
+    char inside[256];
+    assert_int_equal(mps_directory_make(&directory), STATUS_OK);
+    assert_int_equal(strncmp(directory.path, base, strlen(base)), 0);
+    assert_int_equal(stat(directory.path, &info), 0);
+    assert_int_equal(info.st_mode & 0777, 0700);
+    snprintf(inside, sizeof inside, "%s/mps/deep", directory.path);
+    assert_int_equal(mkdir(inside, 0700), 0);
+    /* A link in it is removed, not followed. */
+    snprintf(inside, sizeof inside, "%s/log/link", directory.path);
+    assert_int_equal(symlink("/etc", inside), 0);
+    assert_int_equal(mps_directory_remove(&directory), STATUS_OK);
+    assert_int_equal(stat(directory.path, &info), -1);
+    assert_int_equal(stat("/etc/passwd", &info), 0);
+}
+
+static void abandoned_ones_are_cleared_and_live_ones_kept(void **state)
+{
+    (void)state;
+    struct mps_directory dead, live, third;
+    struct stat info;
+    assert_int_equal(mps_directory_make(&dead), STATUS_OK);
+    assert_int_equal(mps_directory_make(&live), STATUS_OK);
+    close(dead.lock_fd); /* as when its owner was killed */
+    assert_int_equal(mps_directory_make(&third), STATUS_OK);
+    assert_int_equal(stat(dead.path, &info), -1);
+    assert_int_equal(stat(live.path, &info), 0);
+    assert_int_equal(mps_directory_remove(&live), STATUS_OK);
+    assert_int_equal(mps_directory_remove(&third), STATUS_OK);
+}
+
+static void long_places_are_passed_over(void **state)
+{
+    (void)state;
+    char deep[256];
+    struct mps_directory directory;
+    snprintf(deep, sizeof deep, "%s/%060d", base, 0);
+    assert_int_equal(mkdir(deep, 0700), 0);
+    setenv("TMPDIR", deep, 1);
+    assert_int_equal(mps_directory_make(&directory), STATUS_OK);
+    assert_int_equal(strncmp(directory.path, "/tmp/", 5), 0);
+    assert_true(strlen(directory.path) + strlen("/mps") <= MPS_DIRECTORY_MOST);
+    assert_int_equal(mps_directory_remove(&directory), STATUS_OK);
+    assert_int_equal(rmdir(deep), 0);
+}
+
+static struct mps_controller *start_controller(const char *control)
+{
+    static char guard[512], program[512];
+    const char *build = getenv("MPSWEEP_BUILD_DIR");
+    struct mps_controller *controller = NULL;
+    snprintf(guard, sizeof guard, "%s/mpsweep-guard", build ? build : ".");
+    snprintf(program, sizeof program, *control == '/' ? "%s%s" : "%s/%s",
+             *control == '/' ? "" : build ? build : ".", control);
+    const struct mps_controller_options options = {.guard_program = guard,
+                                                   .control_program = program};
+    assert_int_equal(mps_controller_new(&options, &controller), STATUS_OK);
+    return controller;
+}
+
+static void a_daemon_lives_and_dies_with_its_controller(void **state)
+{
+    (void)state;
+    struct mps_controller *controller = start_controller("mpsweep-emulated-mps-control");
+    pid_t clients[4];
+    size_t count = 9;
+    struct stat info;
+    assert_int_equal(mps_controller_daemon_pid(controller), 0);
+    assert_int_equal(mps_controller_daemon_start(controller, "GPU-x"), STATUS_OK);
+    pid_t first = mps_controller_daemon_pid(controller);
+    assert_int_equal(kill(first, 0), 0);
+    assert_int_equal(mps_controller_clients(controller, 0, clients, 4, &count), STATUS_OK);
+    assert_int_equal(count, 0);
+    assert_int_equal(mps_controller_daemon_start(controller, "GPU-x"), STATUS_OK); /* runs already */
+    assert_int_equal(mps_controller_daemon_pid(controller), first);
+    assert_int_equal(mps_controller_daemon_stop(controller), STATUS_OK);
+    assert_int_equal(kill(first, 0), -1);
+    assert_int_equal(mps_controller_daemon_stop(controller), STATUS_OK); /* nothing to stop */
+    assert_int_equal(mps_controller_daemon_start(controller, NULL), STATUS_OK); /* a second life */
+    pid_t second = mps_controller_daemon_pid(controller);
+    assert_int_equal(stat(mps_controller_off_directory(controller), &info), 0);
+    assert_int_equal(mps_controller_free(controller), STATUS_OK);
+    assert_int_equal(kill(second, 0), -1);
+}
+
+static void a_missing_program_is_named(void **state)
+{
+    (void)state;
+    struct mps_controller *controller = start_controller("/nonexistent/mps-control");
+    assert_int_equal(mps_controller_daemon_start(controller, NULL), STATUS_NOT_FOUND);
+    assert_non_null(strstr(status_text(), "/nonexistent/mps-control"));
+    assert_int_equal(mps_controller_free(controller), STATUS_OK);
+}
+
+static void a_daemon_that_ends_at_once_is_told(void **state)
+{
+    (void)state;
+    struct mps_controller *controller = start_controller("/bin/false");
+    assert_int_equal(mps_controller_daemon_start(controller, NULL), STATUS_SYSTEM);
+    assert_non_null(strstr(status_text(), "ended at its start"));
+    assert_int_equal(mps_controller_free(controller), STATUS_OK);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(replies_are_read_strictly),
+        cmocka_unit_test_setup_teardown(directories_are_private_and_go_away, begin, end),
+        cmocka_unit_test_setup_teardown(abandoned_ones_are_cleared_and_live_ones_kept, begin, end),
+        cmocka_unit_test_setup_teardown(long_places_are_passed_over, begin, end),
+        cmocka_unit_test_setup_teardown(a_daemon_lives_and_dies_with_its_controller, begin, end),
+        cmocka_unit_test_setup_teardown(a_missing_program_is_named, begin, end),
+        cmocka_unit_test_setup_teardown(a_daemon_that_ends_at_once_is_told, begin, end),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
