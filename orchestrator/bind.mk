@@ -1,0 +1,22 @@
+# Where workers run. A library of its own, since the tests need it without the rest.
+
+noinst_LIBRARIES += libbind.a
+libbind_a_SOURCES = \
+    orchestrator/bind.c orchestrator/bind.h orchestrator/bind_private.h \
+    orchestrator/bind_quota.c \
+    orchestrator/bind_text.c
+
+EXTRA_DIST += \
+    tests/data/topology-one-core.xml \
+    tests/data/topology-two-packages.xml
+
+if HAVE_CMOCKA
+check_PROGRAMS += tests/unit/test_bind tests/unit/test_bind_quota
+TESTS += tests/unit/test_bind tests/unit/test_bind_quota
+tests_unit_test_bind_SOURCES = tests/unit/test_bind.c
+tests_unit_test_bind_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
+tests_unit_test_bind_LDADD = libbind.a libcommon.a $(HWLOC_LIBS) $(CMOCKA_LIBS)
+tests_unit_test_bind_quota_SOURCES = tests/unit/test_bind_quota.c
+tests_unit_test_bind_quota_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
+tests_unit_test_bind_quota_LDADD = libbind.a libcommon.a $(HWLOC_LIBS) $(CMOCKA_LIBS)
+endif

@@ -1,0 +1,35 @@
+/*
+ * What bind.c and bind_text.c share. For nobody else.
+ */
+#ifndef MPSWEEP_ORCHESTRATOR_BIND_PRIVATE_H
+#define MPSWEEP_ORCHESTRATOR_BIND_PRIVATE_H
+
+#include <hwloc.h>
+#include <stdint.h>
+
+#include "orchestrator/bind.h"
+
+enum locality {
+    LOCALITY_UNKNOWN,   /* no GPU given, not found, or the system does not tell */
+    LOCALITY_KNOWN,     /* near is the GPU's own set, as far as allowed */
+    LOCALITY_FORBIDDEN, /* known, but none of it is allowed: near is all that is */
+};
+
+struct bind_topology {
+    hwloc_topology_t topology; /* cut down to the allowed CPUs */
+    hwloc_bitmap_t allowed;
+    hwloc_bitmap_t near; /* never empty, within allowed */
+    enum locality locality;
+    char gpu_pci[32];
+};
+
+/* Objects of the type, 0 where the machine has no such level. */
+unsigned bind_count_of(hwloc_topology_t topology, hwloc_obj_type_t type);
+
+/* The set as a mask. */
+void bind_mask_of(hwloc_const_bitmap_t cpus, uint64_t mask[BIND_WORDS]);
+
+/* Cores that have a CPU of the set. */
+unsigned bind_cores_in(hwloc_topology_t topology, hwloc_const_bitmap_t cpus);
+
+#endif
