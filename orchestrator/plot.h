@@ -1,0 +1,36 @@
+/*
+ * Figures from a results file, drawn by gnuplot.
+ *
+ * A figure is a row of a table: a function here that turns results into a gnuplot data file, and
+ * a script in plots/ that draws it. The script works by hand too:
+ *
+ *     mpsweep plot results.jsonl -o data.gp
+ *     gnuplot -c plots/throughput.gp data.gp picture.svg
+ */
+#ifndef MPSWEEP_ORCHESTRATOR_PLOT_H
+#define MPSWEEP_ORCHESTRATOR_PLOT_H
+
+#include <stddef.h>
+
+#include "common/status.h"
+
+struct plot_request {
+    const char *results; /* the results file */
+    const char *figure;  /* its name; NULL for the first of the table */
+    const char *output;  /* .svg, .png or .pdf: the picture; .gp: the data file alone */
+};
+
+/*
+ * Writes a figure. The output appears whole or not at all: an existing file is replaced only by a
+ * finished one.
+ *
+ * STATUS_USAGE: unknown figure or extension, a broken results file, nothing in it to draw.
+ * STATUS_NOT_FOUND: no results file, no script, no gnuplot. STATUS_SYSTEM: gnuplot failed or the
+ * output cannot be written.
+ */
+enum status plot_write(const struct plot_request *request);
+
+/* The table's names, for help and validation: NULL past the last. */
+const char *plot_figure_name(size_t index);
+
+#endif

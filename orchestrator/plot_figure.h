@@ -1,0 +1,24 @@
+/*
+ * Between the figures and what draws them: each figure writes its own gnuplot data file.
+ */
+#ifndef MPSWEEP_ORCHESTRATOR_PLOT_FIGURE_H
+#define MPSWEEP_ORCHESTRATOR_PLOT_FIGURE_H
+
+#include <stdio.h>
+
+#include "common/results_read.h"
+
+/* Writes the data file of a figure. path is for the texts of errors. STATUS_USAGE: nothing to
+ * draw. Errors of the file itself are left to ferror(). */
+enum status plot_throughput_write(const struct results *results, const char *path, FILE *file);
+
+/* A string as gnuplot takes it literally: in single quotes, without control characters. */
+void plot_write_string(FILE *file, const char *text);
+
+/* captions[1..n_captions]: paragraphs, ended by NULL, broken into lines that fit the figure. */
+void plot_write_captions(FILE *file, const char *const *paragraphs);
+
+/* The machine and the program in one line, from a header. The caller frees it; NULL: no memory. */
+char *plot_machine_text(const json_t *header);
+
+#endif

@@ -1,0 +1,130 @@
+# What all figures share: the page, its fonts and colours, and how series are told apart.
+#
+# A figure's script names `output`, loads its data, then this file, and plots. The data sets
+# n_series with titles, layout_of and variant_of; n_captions with captions; title; emulated.
+# Lengths are inches, font sizes points.
+
+set encoding utf8
+set minussign
+
+# Okabe and Ito's colours, which colour-blind readers can tell apart; a layout keeps its own. In
+# black and white the shapes do it, and the dashes.
+array palette[7] = ['#0072B2', '#D55E00', '#009E73', '#E69F00', '#CC79A7', '#000000', '#56B4E9']
+array filled[7] = [7, 5, 9, 11, 13, 15, 3]
+array hollow[7] = [6, 4, 8, 10, 12, 14, 1]
+array dashes[5] = [1, 2, 4, 5, 3]
+
+# For series number v of layout l, both from 1. The first has the layout's filled shape and a solid
+# line, the second its hollow shape; further ones take a cross, then other layouts' shapes.
+series_colour(l) = palette[l]
+series_dash(v) = dashes[(v - 1) % 5 + 1]
+series_point(l, v) = v == 1 ? filled[l] : v == 2 ? hollow[l] : v <= 5 ? v - 2 : \
+    hollow[(l + v - 6) % 6 + 1]
+
+# The page, from top to bottom: title, plot, axis, legend if it is below, caption.
+font_size = 9
+legend_size = 7.5
+caption_size = 7
+text_font = sprintf(',%d', font_size)
+legend_font = sprintf(',%g', legend_size)
+title_font = sprintf(',%d', font_size + 2)
+caption_font = sprintf(',%d', caption_size)
+page_width = 7.0
+title_height = 0.36
+plot_height = 3.3
+axis_height = 0.48
+left_margin = 0.78
+right_margin = 0.15
+caption_step = 0.135
+legend_step = 0.15
+sample_width = 0.48
+
+# A legend to the right is easier to read; one that would take too much of the width goes below.
+character = 0.56 * legend_size / 72.0
+longest = strlen('ideal')
+do for [i = 1:n_series] {
+    if (strlen(titles[i]) > longest) { longest = strlen(titles[i]) }
+}
+entry_width = sample_width + longest * character + 0.15
+legend_right = n_series <= 12 && entry_width <= 2.3
+legend_columns = legend_right ? 1 : int((page_width - 0.1) / entry_width)
+if (legend_columns < 1) { legend_columns = 1 }
+if (legend_columns > n_series + 1) { legend_columns = n_series + 1 }
+legend_rows = int(ceil((n_series + 1.0) / legend_columns))
+legend_height = legend_right ? 0 : legend_rows * legend_step + 0.1
+caption_height = n_captions * caption_step + 0.1
+page_height = title_height + plot_height + axis_height + legend_height + caption_height
+
+# The picture's format is its extension. SVG sets texts below an axis farther down than the others.
+lift = 0
+extension = output[strlen(output) - 3:]
+if (extension eq '.svg') {
+    lift = 0.5
+    set terminal svg noenhanced size page_width * 72, page_height * 72 dynamic \
+        font 'sans-serif' . text_font background 'white'
+} else { if (extension eq '.pdf') {
+    # Unscaled, this terminal draws fonts at half and lines at a third of what the others do.
+    set terminal pdfcairo noenhanced color size page_width, page_height \
+        font 'Sans' . text_font fontscale 0.75 linewidth 2
+} else { if (extension eq '.png') {
+    # Twice the 96 pixels an inch of a screen, for which the terminal scales its fonts already.
+    png_scale = 2
+    set terminal pngcairo noenhanced size page_width * 192, page_height * 192 \
+        font 'Sans' . text_font fontscale png_scale linewidth png_scale \
+        pointscale png_scale background 'white'
+} else {
+    exit error sprintf("cannot tell the format of '%s': name it .svg, .png or .pdf", output)
+} } }
+set output output
+
+across(inches) = inches / page_width
+up(inches) = inches / page_height
+plot_bottom = caption_height + legend_height + axis_height
+set lmargin at screen across(left_margin)
+set rmargin at screen across(page_width - (legend_right ? entry_width + 0.1 : right_margin))
+set bmargin at screen up(plot_bottom)
+set tmargin at screen up(plot_bottom + plot_height)
+
+set border 3 linewidth 0.75 linecolor '#444444'
+set tics nomirror out scale 0.6 textcolor '#000000'
+set xtics offset 0, lift
+set grid linetype 1 linewidth 0.4 linecolor '#DDDDDD' back
+
+# The legend is drawn by hand: gnuplot's own guesses at widths differ from terminal to terminal.
+# The ideal line is its last entry.
+ideal_colour = '#666666'
+ideal_dash = 3
+unset key
+legend_left = legend_right ? page_width - entry_width : \
+    (page_width - legend_columns * entry_width) / 2
+legend_top = legend_right ? plot_bottom + plot_height : caption_height + legend_height
+do for [i = 1:n_series + 1] {
+    is_ideal = i > n_series
+    x = legend_left + ((i - 1) / legend_rows) * entry_width
+    y = legend_top - ((i - 1) % legend_rows + 0.5) * legend_step
+    colour = is_ideal ? ideal_colour : series_colour(layout_of[i])
+    width = is_ideal ? 0.8 : 1.3
+    dash = is_ideal ? ideal_dash : series_dash(variant_of[i])
+    set arrow 100 + i from screen across(x), up(y) to screen across(x + sample_width - 0.08), up(y) \
+        nohead linecolor rgb colour linewidth width dashtype dash
+    words = is_ideal ? 'ideal' : titles[i]
+    set label 1000 + 2 * i words at screen across(x + sample_width), \
+        up(y) font legend_font noenhanced
+    if (!is_ideal) {
+        set label 1001 + 2 * i '' at screen across(x + sample_width / 2 - 0.04), up(y) \
+            point linecolor rgb colour pointsize 0.7 \
+            pointtype series_point(layout_of[i], variant_of[i])
+    }
+}
+
+set label 1 title at screen across(left_margin), up(page_height - 0.2) \
+    font title_font noenhanced
+do for [i = 1:n_captions] {
+    set label 10 + i captions[i] at screen across(0.1), \
+        up(caption_height - (i - 0.3) * caption_step) \
+        font caption_font noenhanced textcolor '#333333'
+}
+if (emulated) {
+    set label 2 'EMULATED GPU' at graph 0.5, graph 0.5 center rotate by 28 \
+        font ',38' textcolor '#E2E2E2' back
+}
