@@ -1,0 +1,114 @@
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "common/clock.h"
+#include "common/statistics.h"
+#include "orchestrator/round_internal.h"
+
+/* Batches whose means give the interval: enough for Student's t to be near its limit, few enough
+ * that each holds many slices. */
+#define BATCHES 32
+
+static double slot_units(const struct shm_slot *slot, uint64_t first, uint64_t last)
+{
+    uint64_t units = 0;
+    for (uint64_t i = first; i < last; i++)
+        units += atomic_load_explicit(&slot->slices[i], memory_order_relaxed);
+    return (double)units / (double)SHM_ITERATION_UNITS;
+}
+
+static double all_units(const struct shm *shm, uint64_t first, uint64_t last)
+{
+    double sum = 0.0;
+    for (unsigned p = 0; p < shm->header->processes; p++)
+        for (unsigned t = 0; t < shm->header->threads; t++)
+            sum += slot_units(shm_slot_at(shm, p, t), first, last);
+    return sum;
+}
+
+double collect_ci95(const struct shm *shm, uint64_t first, uint64_t last)
+{
+    double means[BATCHES];
+    uint64_t slices = last > first ? last - first : 0;
+    uint64_t batches = slices < BATCHES ? slices : BATCHES;
+    if (batches < 2)
+        return INFINITY;
+    uint64_t length = slices / batches;
+    for (uint64_t i = 0; i < batches; i++)
+        means[i] = all_units(shm, first + i * length, first + (i + 1) * length);
+    return statistics_ci95_rel(means, batches);
+}
+
+uint64_t collect_slices_done(const struct shm *shm)
+{
+    uint64_t least = UINT64_MAX;
+    for (unsigned p = 0; p < shm->header->processes; p++) {
+        for (unsigned t = 0; t < shm->header->threads; t++) {
+            const struct shm_slot *slot = shm_slot_at(shm, p, t);
+            uint64_t end = atomic_load_explicit(&slot->last_end_ns, memory_order_relaxed);
+            if (end < least)
+                least = end;
+        }
+    }
+    uint64_t slice = least / shm->header->settings.slice_ns;
+    return slice < SHM_SLICES ? slice : SHM_SLICES;
+}
+
+static void collect_worker(const struct round *round, unsigned process, unsigned thread,
+                           double window_s, double *iterations)
+{
+    struct round_result *result = round->result;
+    struct shm_slot *slot = shm_slot_at(&round->shm, process, thread);
+    struct round_worker *worker = &result->workers[process * round->point->threads + thread];
+    *iterations = slot_units(slot, round->first_slice, round->last_slice);
+    *worker = (struct round_worker){
+        .process = process,
+        .thread = thread,
+        .ips = *iterations / window_s,
+        .p50_us = histogram_quantile_ns(&slot->latency, 0.5) / 1e3,
+        .p99_us = histogram_quantile_ns(&slot->latency, 0.99) / 1e3,
+    };
+    bind_cpus_text(slot->cpus, worker->cpus, sizeof worker->cpus);
+    double skew_us = (double)slot->skew_ns / 1e3;
+    if (skew_us > result->skew_us)
+        result->skew_us = skew_us;
+    result->iterations += slot->iterations;
+    histogram_merge(&result->latency, &slot->latency);
+    histogram_merge(&result->h2d, &slot->h2d);
+    histogram_merge(&result->launch, &slot->launch);
+    histogram_merge(&result->sync, &slot->sync);
+    histogram_merge(&result->d2h, &slot->d2h);
+}
+
+enum status collect_result(const struct round *round)
+{
+    struct round_result *result = round->result;
+    unsigned workers = point_workers(round->point);
+    uint64_t slices = round->last_slice - round->first_slice;
+    double window_s = (double)(slices * round->shm.header->settings.slice_ns) / (double)NS_PER_S;
+    double *iterations = calloc(workers, sizeof *iterations);
+    result->workers = calloc(workers, sizeof *result->workers);
+    if (!iterations || !result->workers) {
+        free(iterations);
+        return status_set(STATUS_MEMORY, "out of memory for the results");
+    }
+    double sum = 0.0;
+    for (unsigned i = 0; i < workers; i++) {
+        unsigned threads = round->point->threads;
+        collect_worker(round, i / threads, i % threads, window_s, &iterations[i]);
+        sum += iterations[i];
+    }
+    result->window_s = window_s;
+    result->throughput_ips = sum / window_s;
+    result->ci95_rel = collect_ci95(&round->shm, round->first_slice, round->last_slice);
+    result->converged = result->ci95_rel <= round->limits->precision_rel;
+    result->fairness = statistics_jain(iterations, workers);
+    result->sms = atomic_load(&shm_process_at(&round->shm, 0)->sms);
+    free(iterations);
+    if (result->iterations == 0)
+        return status_set(STATUS_WORKER,
+                          "no iteration ended within the window of %.3g s: give a longer --duration",
+                          window_s);
+    return STATUS_OK;
+}

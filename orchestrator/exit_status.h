@@ -1,0 +1,12 @@
+/* Exit statuses of the command line. */
+#ifndef MPSWEEP_ORCHESTRATOR_EXIT_STATUS_H
+#define MPSWEEP_ORCHESTRATOR_EXIT_STATUS_H
+
+enum exit_status {
+    EXIT_ALL_MEASURED = 0,
+    EXIT_BAD_SETUP = 1,  /* wrong usage, or the machine is not ready */
+    EXIT_SOME_FAILED = 2, /* the results are valid for the other points */
+    EXIT_INTERRUPTED = 130,
+};
+
+#endif

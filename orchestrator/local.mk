@@ -1,0 +1,24 @@
+bin_PROGRAMS += mpsweep
+mpsweep_SOURCES = \
+    orchestrator/main.c orchestrator/exit_status.h \
+    orchestrator/collect.c \
+    orchestrator/doctor.c orchestrator/doctor.h \
+    orchestrator/help.c orchestrator/help.h \
+    orchestrator/plan.c orchestrator/plan.h \
+    orchestrator/plot.c orchestrator/plot.h orchestrator/plot_figure.h \
+    orchestrator/plot_text.c orchestrator/plot_throughput.c \
+    orchestrator/progress.c orchestrator/progress.h \
+    orchestrator/record.c orchestrator/record.h \
+    orchestrator/round.c orchestrator/round.h orchestrator/round_internal.h \
+    orchestrator/session.c orchestrator/session.h \
+    orchestrator/sweep.c orchestrator/sweep.h \
+    orchestrator/table.c orchestrator/table.h \
+    orchestrator/workers.c
+mpsweep_LDADD = libbind.a libmps.a libemul.a libdevice.a libshm.a libcommon.a \
+    $(HWLOC_LIBS) $(JANSSON_LIBS) $(INIH_LIBS)
+
+# The manual page is printed by the program, from the table that drives its command line.
+man1_MANS = mpsweep.1
+CLEANFILES += mpsweep.1
+mpsweep.1: mpsweep$(EXEEXT)
+	$(AM_V_GEN)./mpsweep$(EXEEXT) help --manual >$@.new && mv $@.new $@

@@ -1,0 +1,226 @@
+/*
+ * The command line: the only place that prints and exits.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/jobfile.h"
+#include "config.h"
+#include "orchestrator/doctor.h"
+#include "orchestrator/exit_status.h"
+#include "orchestrator/help.h"
+#include "orchestrator/plot.h"
+#include "orchestrator/sweep.h"
+
+/* What the words of a command line come to. */
+struct call {
+    const struct command *command;
+    const char *operand; /* job file or results, NULL if none */
+    bool help;
+    struct given {
+        const struct option_row *row;
+        const char *text;
+    } * given;
+    size_t count;
+};
+
+static int bad_usage(const struct command *command)
+{
+    fprintf(stderr, "mpsweep: %s", status_text());
+    if (command)
+        fprintf(stderr, " (options: 'mpsweep %s --help')", command->name);
+    fputc('\n', stderr);
+    return EXIT_BAD_SETUP;
+}
+
+static enum status unknown_option(const struct call *call, const char *word)
+{
+    const char *nearest =
+        strncmp(word, "--", 2) == 0 ? option_nearest(word + 2, call->command->bit) : NULL;
+    return status_set(STATUS_USAGE, "unknown option '%s'%s%s%s", word,
+                      nearest ? "; did you mean '--" : "", nearest ? nearest : "",
+                      nearest ? "'?" : "");
+}
+
+/* One option at argv[*at], with its value from the same word or the next one. */
+static enum status take_option(struct call *call, int argc, char **argv, int *at)
+{
+    char *word = argv[*at];
+    const struct option_row *row;
+    const char *text = NULL;
+    if (word[1] == '-') {
+        char *equals = strchr(word, '=');
+        if (equals)
+            *equals = '\0';
+        row = option_find(word + 2, call->command->bit);
+        text = equals ? equals + 1 : NULL;
+    } else {
+        row = option_find_letter(word[1], call->command->bit);
+        if (word[2] && row && row->kind == OPTION_KIND_SWITCH)
+            return status_set(STATUS_USAGE, "'%s': write short switches one by one", word);
+        text = word[2] ? word + 2 : NULL;
+    }
+    if (!row)
+        return unknown_option(call, word);
+    if (row->kind == OPTION_KIND_SWITCH) {
+        if (text)
+            return status_set(STATUS_USAGE, "--%s takes no value", row->name);
+        text = "yes";
+    } else if (!text) {
+        if (*at + 1 >= argc)
+            return status_set(STATUS_USAGE, "%s needs a value: %s", word,
+                              row->metavar ? row->metavar : row->choices);
+        text = argv[++*at];
+    }
+    /* Which of two values was meant? Only layouts add up. */
+    for (size_t i = 0; i < call->count && row->kind != OPTION_KIND_LAYOUT; i++)
+        if (call->given[i].row == row)
+            return status_set(STATUS_USAGE, "--%s is given twice", row->name);
+    call->given[call->count++] = (struct given){row, text};
+    return STATUS_OK;
+}
+
+static enum status parse_call(int argc, char **argv, struct call *call)
+{
+    bool options_end = false;
+    for (int i = 2; i < argc; i++) {
+        if (!options_end && strcmp(argv[i], "--") == 0) {
+            options_end = true;
+            continue;
+        }
+        if (!options_end && (strcmp(argv[i], "--help") == 0 || strcmp(argv[i], "-h") == 0)) {
+            call->help = true;
+            continue;
+        }
+        if (!options_end && argv[i][0] == '-' && argv[i][1]) {
+            enum status status = take_option(call, argc, argv, &i);
+            if (status != STATUS_OK)
+                return status;
+            continue;
+        }
+        if (call->operand || call->command->bit == OPTION_DOCTOR)
+            return status_set(STATUS_USAGE, "unexpected argument '%s'", argv[i]);
+        call->operand = argv[i];
+    }
+    return STATUS_OK;
+}
+
+static int run_sweep(const struct call *call)
+{
+    struct job job;
+    enum status status = job_load(call->operand, &job);
+    if (status != STATUS_OK)
+        return bad_usage(NULL);
+    int result = EXIT_BAD_SETUP;
+    for (size_t s = 0; s < job.count && status == STATUS_OK; s++)
+        for (size_t i = 0; i < call->count && status == STATUS_OK; i++)
+            status = options_set(&job.sections[s].options, call->given[i].row, call->given[i].text,
+                                 JOB_RANK_COMMAND_LINE, "");
+    if (status == STATUS_OK)
+        result = sweep_command(&job, call->operand);
+    else
+        bad_usage(call->command);
+    job_release(&job);
+    return result;
+}
+
+/* The options of a command that has no job file. */
+static enum status plain_options(const struct call *call, struct options *out)
+{
+    enum status status = options_init(out);
+    for (size_t i = 0; i < call->count && status == STATUS_OK; i++) {
+        status = options_set(out, call->given[i].row, call->given[i].text, JOB_RANK_COMMAND_LINE,
+                             "");
+        if (status != STATUS_OK)
+            options_release(out);
+    }
+    return status;
+}
+
+static int run_plot(const struct call *call)
+{
+    struct options options;
+    if (plain_options(call, &options) != STATUS_OK)
+        return bad_usage(call->command);
+    const struct plot_request request = {
+        .results = call->operand,
+        .figure = options_text(&options, OPTION_FIGURE),
+        .output = options_text(&options, OPTION_OUTPUT),
+    };
+    int result = EXIT_ALL_MEASURED;
+    if (!request.results || !request.output) {
+        status_set(STATUS_USAGE, "plot needs %s",
+                   request.results ? "--output FILE" : "a results file");
+        result = bad_usage(call->command);
+    } else if (plot_write(&request) != STATUS_OK) {
+        result = bad_usage(NULL);
+    }
+    options_release(&options);
+    return result;
+}
+
+static int run_doctor(const struct call *call)
+{
+    struct options options;
+    if (plain_options(call, &options) != STATUS_OK)
+        return bad_usage(call->command);
+    int result = doctor_command(options_text(&options, OPTION_DEVICE));
+    options_release(&options);
+    return result;
+}
+
+static int run_call(int argc, char **argv, struct call *call)
+{
+    if (parse_call(argc, argv, call) != STATUS_OK)
+        return bad_usage(call->command);
+    if (call->help) {
+        help_print_command(stdout, call->command);
+        return EXIT_ALL_MEASURED;
+    }
+    switch (call->command->bit) {
+    case OPTION_SWEEP:
+        return run_sweep(call);
+    case OPTION_PLOT:
+        return run_plot(call);
+    case OPTION_DOCTOR:
+        return run_doctor(call);
+    }
+    return EXIT_BAD_SETUP;
+}
+
+int main(int argc, char **argv)
+{
+    if (argc < 2) {
+        help_print(stderr);
+        return EXIT_BAD_SETUP;
+    }
+    if (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0 ||
+        strcmp(argv[1], "help") == 0) {
+        const struct command *command = argc > 2 ? command_find(argv[2]) : NULL;
+        if (argc > 2 && strcmp(argv[2], "--manual") == 0)
+            help_print_manual(stdout);
+        else if (command)
+            help_print_command(stdout, command);
+        else
+            help_print(stdout);
+        return EXIT_ALL_MEASURED;
+    }
+    if (strcmp(argv[1], "--version") == 0) {
+        puts(PACKAGE_STRING);
+        return EXIT_ALL_MEASURED;
+    }
+    struct call call = {.command = command_find(argv[1])};
+    if (!call.command) {
+        status_set(STATUS_USAGE, "unknown command '%s': it is one of sweep, plot, doctor", argv[1]);
+        return bad_usage(NULL);
+    }
+    call.given = calloc((size_t)argc, sizeof *call.given);
+    if (!call.given) {
+        status_set(STATUS_MEMORY, "out of memory");
+        return bad_usage(NULL);
+    }
+    int result = run_call(argc, argv, &call);
+    free(call.given);
+    return result;
+}

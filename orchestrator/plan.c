@@ -1,0 +1,290 @@
+#include "orchestrator/plan.h"
+
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/text.h"
+
+#define DEFAULT_CONNECTIONS 8
+#define DEFAULT_CONNECTIONS_MPS 2
+
+/* The axes, slowest first, in the order in which people read a table. */
+static const enum option_id axes[] = {
+    OPTION_LAYOUT,    OPTION_MEMORY,       OPTION_SYNC,
+    OPTION_LAUNCH,    OPTION_CONNECTIONS,  OPTION_ACTIVE_THREAD_PERCENTAGE,
+    OPTION_SCHEDULE,  OPTION_BIND,         OPTION_KERNELS,
+    OPTION_BLOCKS,    OPTION_THREADS_PER_BLOCK, OPTION_SPIN,
+    OPTION_BYTES,     OPTION_DELAY_CYCLES,
+};
+#define AXES (sizeof axes / sizeof axes[0])
+
+static void set_axis(struct point *point, enum option_id axis, const struct option_item *item)
+{
+    uint32_t number = (uint32_t)item->integer;
+    switch (axis) {
+    case OPTION_LAYOUT:
+        point->layout = item->layout;
+        point->processes = item->processes;
+        point->threads = item->threads;
+        point->work.with_mps = layout_over_mps(item->layout);
+        break;
+    case OPTION_MEMORY:
+        point->work.memory = number;
+        break;
+    case OPTION_SYNC:
+        point->work.sync = number;
+        break;
+    case OPTION_LAUNCH:
+        point->work.launch = number;
+        break;
+    case OPTION_CONNECTIONS:
+        point->connections = number;
+        break;
+    case OPTION_ACTIVE_THREAD_PERCENTAGE:
+        point->active_thread_percentage = number;
+        break;
+    case OPTION_SCHEDULE:
+        point->work.schedule = number;
+        break;
+    case OPTION_BIND:
+        point->bind = (enum bind_policy)number;
+        break;
+    case OPTION_KERNELS:
+        point->work.kernels = number;
+        break;
+    case OPTION_BLOCKS:
+        point->work.blocks = number;
+        break;
+    case OPTION_THREADS_PER_BLOCK:
+        point->work.threads_per_block = number;
+        break;
+    case OPTION_SPIN:
+        point->work.spin = number;
+        break;
+    case OPTION_BYTES:
+        point->work.bytes = (uint64_t)item->integer;
+        break;
+    case OPTION_DELAY_CYCLES:
+        point->work.delay_cycles = (uint64_t)item->integer;
+        break;
+    default:
+        break;
+    }
+}
+
+/* Drops what makes no difference, so that equal points look equal. */
+static void make_canonical(struct point *point)
+{
+    if (point->work.memory == SHM_MEMORY_PINNED || point->work.launch == SHM_LAUNCH_GRAPH)
+        point->work.sync = SHM_SYNC_STREAM;
+    if (!point_over_mps(point))
+        point->active_thread_percentage = 0;
+    if (point->work.workload == SHM_WORKLOAD_DELAY) {
+        point->work.blocks = 1;
+        point->work.threads_per_block = 1;
+        point->work.spin = 0;
+    } else {
+        point->work.delay_cycles = 0;
+    }
+}
+
+static bool same_point(const struct point *a, const struct point *b)
+{
+    return a->layout == b->layout && a->processes == b->processes && a->threads == b->threads &&
+           a->connections == b->connections &&
+           a->active_thread_percentage == b->active_thread_percentage && a->bind == b->bind &&
+           memcmp(&a->work, &b->work, sizeof a->work) == 0;
+}
+
+static enum status add_point(struct plan *plan, size_t *capacity, const struct point *point)
+{
+    for (size_t i = 0; i < plan->count; i++)
+        if (same_point(&plan->points[i], point))
+            return STATUS_OK;
+    if (plan->count == *capacity) {
+        size_t wanted = *capacity ? *capacity * 2 : 64;
+        struct point *points = realloc(plan->points, wanted * sizeof *points);
+        if (!points)
+            return status_set(STATUS_MEMORY, "out of memory");
+        plan->points = points;
+        *capacity = wanted;
+    }
+    plan->points[plan->count] = *point;
+    plan->points[plan->count].id = (unsigned)plan->count;
+    plan->count++;
+    return STATUS_OK;
+}
+
+#define MOST_POINTS 20000
+
+static enum status add_section(struct plan *plan, size_t *capacity,
+                               const struct job_section *section)
+{
+    size_t at[AXES] = {0};
+    const struct options *options = &section->options;
+    struct point base = {.section = section->name};
+    base.work.workload = (uint32_t)options_integer(options, OPTION_WORKLOAD);
+    base.work.warmup_ns = (uint64_t)(options_real(options, OPTION_WARMUP) * 1e9);
+    for (;;) {
+        struct point point = base;
+        for (size_t i = 0; i < AXES; i++)
+            set_axis(&point, axes[i], &options->values[axes[i]].items[at[i]]);
+        make_canonical(&point);
+        enum status status = add_point(plan, capacity, &point);
+        if (status != STATUS_OK)
+            return status;
+        if (plan->count > MOST_POINTS)
+            return status_set(STATUS_USAGE, "the plan has more than %d points", MOST_POINTS);
+        size_t axis = AXES;
+        while (axis > 0 && ++at[axis - 1] == options->values[axes[axis - 1]].count)
+            at[--axis] = 0;
+        if (axis == 0)
+            return STATUS_OK;
+    }
+}
+
+/* FNV-1a, 64 bits (http://www.isthe.com/chongo/tech/comp/fnv/): tells plans apart, no more. */
+static uint64_t digest(uint64_t hash, const void *data, size_t bytes)
+{
+    const unsigned char *at = data;
+    for (size_t i = 0; i < bytes; i++)
+        hash = (hash ^ at[i]) * UINT64_C(0x100000001b3);
+    return hash;
+}
+
+static void make_id(struct plan *plan)
+{
+    uint64_t hash = UINT64_C(0xcbf29ce484222325);
+    for (size_t i = 0; i < plan->count; i++) {
+        const struct point *p = &plan->points[i];
+        uint32_t fields[] = {(uint32_t)p->layout, p->processes, p->threads, p->connections,
+                             p->active_thread_percentage, (uint32_t)p->bind};
+        hash = digest(hash, fields, sizeof fields);
+        hash = digest(hash, &p->work, sizeof p->work);
+    }
+    snprintf(plan->id, sizeof plan->id, "%016llx", (unsigned long long)hash);
+}
+
+enum status plan_make(const struct job *job, struct plan *out)
+{
+    struct plan plan = {0};
+    size_t capacity = 0;
+    for (size_t i = 0; i < job->count; i++) {
+        enum status status = add_section(&plan, &capacity, &job->sections[i]);
+        if (status != STATUS_OK) {
+            plan_release(&plan);
+            return status;
+        }
+    }
+    make_id(&plan);
+    *out = plan;
+    return STATUS_OK;
+}
+
+void plan_release(struct plan *plan)
+{
+    free(plan->points);
+    *plan = (struct plan){0};
+}
+
+unsigned point_workers(const struct point *point)
+{
+    return point->processes * point->threads;
+}
+
+bool point_over_mps(const struct point *point)
+{
+    return layout_over_mps(point->layout);
+}
+
+unsigned point_connections(const struct point *point)
+{
+    if (point->connections)
+        return point->connections;
+    return point_over_mps(point) ? DEFAULT_CONNECTIONS_MPS : DEFAULT_CONNECTIONS;
+}
+
+/* The n-th of the words "a|b|c" of an option's row, in static storage a row. */
+static const char *choice_word(enum option_id id, unsigned index)
+{
+    static const char *const words[][4] = {
+        {"pinned", "pageable"}, {"stream", "none"},         {"stream", "graph"},
+        {"auto", "spin", "yield", "block"}, {"near", "scatter", "none"},
+    };
+    static const enum option_id rows[] = {OPTION_MEMORY, OPTION_SYNC, OPTION_LAUNCH,
+                                          OPTION_SCHEDULE, OPTION_BIND};
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++)
+        if (rows[i] == id && index < 4 && words[i][index])
+            return words[i][index];
+    return "unknown";
+}
+
+const char *point_memory(const struct point *point)
+{
+    return choice_word(OPTION_MEMORY, point->work.memory);
+}
+
+const char *point_sync(const struct point *point)
+{
+    return choice_word(OPTION_SYNC, point->work.sync);
+}
+
+const char *point_launch(const struct point *point)
+{
+    return choice_word(OPTION_LAUNCH, point->work.launch);
+}
+
+const char *point_schedule(const struct point *point)
+{
+    return choice_word(OPTION_SCHEDULE, point->work.schedule);
+}
+
+const char *point_bind(const struct point *point)
+{
+    return choice_word(OPTION_BIND, (unsigned)point->bind);
+}
+
+void point_describe(const struct point *point, char *text, size_t size)
+{
+    struct text out = {.at = text, .size = size};
+    text_append(&out, "%s %u×%u, %s", layout_name(point->layout), point->processes, point->threads,
+                point_memory(point));
+    if (point->work.sync == SHM_SYNC_NONE)
+        text_append(&out, ", no sync");
+    if (point->work.launch == SHM_LAUNCH_GRAPH)
+        text_append(&out, ", graph");
+    if (point->connections)
+        text_append(&out, ", %u connections", point->connections);
+    if (point->active_thread_percentage)
+        text_append(&out, ", %u%% threads", point->active_thread_percentage);
+    if (point->work.schedule != SHM_SCHEDULE_AUTO)
+        text_append(&out, ", %s", point_schedule(point));
+    if (point->bind != BIND_NEAR)
+        text_append(&out, ", bind %s", point_bind(point));
+}
+
+/* splitmix64: a small generator whose sequence is the same everywhere, so that --seed repeats. */
+static uint64_t next_random(uint64_t *state)
+{
+    uint64_t z = (*state += UINT64_C(0x9e3779b97f4a7c15));
+    z = (z ^ (z >> 30)) * UINT64_C(0xbf58476d1ce4e5b9);
+    z = (z ^ (z >> 27)) * UINT64_C(0x94d049bb133111eb);
+    return z ^ (z >> 31);
+}
+
+void plan_order(size_t count, unsigned seed, unsigned round, size_t *order)
+{
+    for (size_t i = 0; i < count; i++)
+        order[i] = i;
+    if (seed == 0)
+        return;
+    uint64_t state = ((uint64_t)seed << 32) ^ round;
+    for (size_t i = count; i > 1; i--) {
+        size_t j = (size_t)(next_random(&state) % i);
+        size_t swap = order[i - 1];
+        order[i - 1] = order[j];
+        order[j] = swap;
+    }
+}

@@ -1,0 +1,60 @@
+/*
+ * The plan: every point that a sweep will measure, made from the sections of a job.
+ */
+#ifndef MPSWEEP_ORCHESTRATOR_PLAN_H
+#define MPSWEEP_ORCHESTRATOR_PLAN_H
+
+#include <stddef.h>
+
+#include "common/jobfile.h"
+#include "orchestrator/bind.h"
+#include "shm/shm.h"
+
+/* One layout with every other setting fixed. */
+struct point {
+    unsigned id;         /* place in the plan */
+    const char *section; /* the job's, or NULL; owned by the job */
+    enum layout_kind layout;
+    unsigned processes, threads;
+    unsigned connections;              /* hardware queues a process; 0: the driver's default */
+    unsigned active_thread_percentage; /* 0: no limit */
+    enum bind_policy bind;
+    struct shm_settings work; /* device and slice_ns are filled in when the point runs */
+};
+
+struct plan {
+    struct point *points;
+    size_t count;
+    char id[17]; /* digest of all points, hexadecimal */
+};
+
+/*
+ * Crosses the axes of every section, the layout being the slowest. Combinations that cannot differ
+ * are one point: sync none makes no difference with pinned memory or in a graph, and a thread
+ * percentage none without MPS. The job must outlive the plan.
+ */
+enum status plan_make(const struct job *job, struct plan *out);
+void plan_release(struct plan *plan);
+
+/* Workers of a point. */
+unsigned point_workers(const struct point *point);
+bool point_over_mps(const struct point *point);
+
+/* Queues that a process has: the setting, or the driver's default (CUDA programming guide, and
+ * the MPS guide for clients). */
+unsigned point_connections(const struct point *point);
+
+/* "hybrid 8×2, pageable, no sync, graph" with only what differs from the defaults. */
+void point_describe(const struct point *point, char *text, size_t size);
+
+/* The words of the settings, as in the option table. */
+const char *point_memory(const struct point *point);
+const char *point_sync(const struct point *point);
+const char *point_launch(const struct point *point);
+const char *point_schedule(const struct point *point);
+const char *point_bind(const struct point *point);
+
+/* Fills order with 0..count-1, shuffled by seed and round; seed 0 leaves the plan's order. */
+void plan_order(size_t count, unsigned seed, unsigned round, size_t *order);
+
+#endif

@@ -1,0 +1,35 @@
+/*
+ * Progress on standard error: on a terminal a line that is rewritten, with the time left, under
+ * the results so far; elsewhere one line a point.
+ */
+#ifndef MPSWEEP_ORCHESTRATOR_PROGRESS_H
+#define MPSWEEP_ORCHESTRATOR_PROGRESS_H
+
+#include <jansson.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "orchestrator/plan.h"
+
+struct progress {
+    bool quiet;
+    bool terminal;
+    size_t total; /* rounds of points to measure */
+    size_t done;
+    uint64_t started_ns;
+    double estimated_s; /* before anything is measured */
+};
+
+void progress_init(struct progress *progress, bool quiet, size_t total, double estimated_s);
+
+/* A round of a point begins. */
+void progress_begin(struct progress *progress, const struct point *point);
+
+/* It has ended; record is the point's, or NULL while more rounds are to come. */
+void progress_end(struct progress *progress, const struct point *point, const json_t *record);
+
+/* Takes the line away. */
+void progress_finish(struct progress *progress);
+
+#endif

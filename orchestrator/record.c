@@ -1,0 +1,253 @@
+#include "orchestrator/record.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/clock.h"
+#include "common/results_read.h"
+#include "common/statistics.h"
+#include "config.h"
+
+static int grow(double **array, unsigned count, double value)
+{
+    double *larger = realloc(*array, (count + 1) * sizeof *larger);
+    if (!larger)
+        return -1;
+    larger[count] = value;
+    *array = larger;
+    return 0;
+}
+
+enum status measurement_add(struct measurement *measurement, struct round_result *round,
+                            double seconds)
+{
+    measurement->seconds += seconds;
+    measurement->status = round->status;
+    if (round->status == STATUS_OK) {
+        unsigned n = measurement->rounds;
+        if (grow(&measurement->throughputs, n, round->throughput_ips) != 0 ||
+            grow(&measurement->intervals, n, round->ci95_rel) != 0 ||
+            grow(&measurement->windows, n, round->window_s) != 0) {
+            round_result_release(round);
+            return status_set(STATUS_MEMORY, "out of memory for the results");
+        }
+        measurement->rounds++;
+        if (n > 0) {
+            struct round_result *before = &measurement->last;
+            histogram_merge(&round->latency, &before->latency);
+            histogram_merge(&round->h2d, &before->h2d);
+            histogram_merge(&round->launch, &before->launch);
+            histogram_merge(&round->sync, &before->sync);
+            histogram_merge(&round->d2h, &before->d2h);
+            round->iterations += before->iterations;
+            round->skew_us = fmax(round->skew_us, before->skew_us);
+        }
+    }
+    round_result_release(&measurement->last);
+    measurement->last = *round;
+    return STATUS_OK;
+}
+
+void measurement_release(struct measurement *measurement)
+{
+    free(measurement->throughputs);
+    free(measurement->intervals);
+    free(measurement->windows);
+    round_result_release(&measurement->last);
+    *measurement = (struct measurement){0};
+}
+
+/* JSON has no infinity: an interval that cannot be told is null. */
+static json_t *real_or_null(double value)
+{
+    return isfinite(value) ? json_real(value) : json_null();
+}
+
+static json_t *options_object(const struct options *options)
+{
+    json_t *object = json_object();
+    for (int i = 0; object && i < OPTION_COUNT; i++) {
+        const struct option_row *row = &option_table[i];
+        const struct option_value *value = &options->values[i];
+        if (!(row->commands & OPTION_SWEEP) || row->flags & OPTION_NOT_IN_JOB || value->count == 0)
+            continue;
+        json_t *items = json_array();
+        for (size_t j = 0; j < value->count; j++)
+            json_array_append_new(items, json_string(value->items[j].text));
+        if (row->flags & OPTION_AXIS) {
+            json_object_set_new(object, row->name, items);
+        } else {
+            json_object_set(object, row->name, json_array_get(items, 0));
+            json_decref(items);
+        }
+    }
+    return object;
+}
+
+json_t *record_header(const struct session *session, const struct job *job, const char *job_path,
+                      const struct plan *plan, bool resumed)
+{
+    char started[32];
+    const struct options *options = &job->sections[0].options;
+    clock_wall_iso8601(started);
+    json_t *record =
+        json_pack("{s:s, s:i, s:s, s:s}", "type", "header", "schema", RESULTS_SCHEMA, "mpsweep",
+                  PACKAGE_VERSION, "started", started);
+    if (!record || session_describe(session, record) != STATUS_OK) {
+        json_decref(record);
+        return NULL;
+    }
+    if (resumed)
+        json_object_set_new(record, "resumed", json_true());
+    if (job_path)
+        json_object_set_new(record, "job", json_string(job_path));
+    json_t *sections = json_object();
+    for (size_t i = 0; i < job->count; i++)
+        json_object_set_new(sections, job->sections[i].name ? job->sections[i].name : "sweep",
+                            options_object(&job->sections[i].options));
+    json_object_set_new(record, "options", sections);
+    json_object_set_new(record, "workload",
+                        json_pack("{s:s}", "name", options_text(options, OPTION_WORKLOAD)));
+    json_object_set_new(record, "plan", json_integer((json_int_t)plan->count));
+    json_object_set_new(record, "plan_id", json_string(plan->id));
+    json_object_set_new(record, "seed", json_integer(options_integer(options, OPTION_SEED)));
+    return record;
+}
+
+static const char *status_word(const struct point *point, const struct measurement *measurement,
+                               bool converged)
+{
+    (void)point;
+    switch (measurement->status) {
+    case STATUS_OK:
+        return converged ? "ok" : "unconverged";
+    case STATUS_INFEASIBLE:
+        return "infeasible";
+    case STATUS_INTERRUPTED:
+        return "interrupted";
+    default:
+        return "failed";
+    }
+}
+
+static json_t *phase(const struct histogram *histogram)
+{
+    return histogram->count ? json_real(histogram_mean_ns(histogram) / 1e3) : json_null();
+}
+
+static double quantile_us(const struct histogram *histogram, double share)
+{
+    return histogram_quantile_ns(histogram, share) / 1e3;
+}
+
+static json_t *workers_array(const struct point *point, const struct round_result *result)
+{
+    json_t *array = json_array();
+    for (unsigned i = 0; i < point_workers(point); i++) {
+        const struct round_worker *worker = &result->workers[i];
+        json_array_append_new(array,
+                              json_pack("{s:i, s:i, s:s, s:f, s:f, s:f}", "process",
+                                        (int)worker->process, "thread", (int)worker->thread, "cpus",
+                                        worker->cpus, "ips", worker->ips, "p50_us", worker->p50_us,
+                                        "p99_us", worker->p99_us));
+    }
+    return array;
+}
+
+static void add_numbers(json_t *record, const struct point *point,
+                        const struct measurement *measurement, double ci95)
+{
+    const struct round_result *result = &measurement->last;
+    json_t *rounds = json_array();
+    for (unsigned i = 0; i < measurement->rounds; i++) {
+        json_t *round = json_pack("{s:f, s:f}", "throughput_ips", measurement->throughputs[i],
+                                  "seconds", measurement->windows[i]);
+        json_object_set_new(round, "ci95_rel", real_or_null(measurement->intervals[i]));
+        json_array_append_new(rounds, round);
+    }
+    json_object_set_new(
+        record, "throughput_ips",
+        json_real(statistics_mean(measurement->throughputs, measurement->rounds)));
+    json_object_set_new(record, "ci95_rel", real_or_null(ci95));
+    json_object_set_new(record, "rounds", rounds);
+    json_object_set_new(record, "iterations", json_integer((json_int_t)result->iterations));
+    const struct histogram *latency = &result->latency;
+    json_object_set_new(
+        record, "latency_us",
+        json_pack("{s:f, s:f, s:f, s:f, s:f, s:f}", "p50", quantile_us(latency, 0.5), "p90",
+                  quantile_us(latency, 0.9), "p99", quantile_us(latency, 0.99), "p999",
+                  quantile_us(latency, 0.999), "max", (double)latency->max_ns / 1e3, "mean",
+                  histogram_mean_ns(latency) / 1e3));
+    json_object_set_new(record, "phase_us",
+                        json_pack("{s:o, s:o, s:o, s:o}", "h2d", phase(&result->h2d), "launch",
+                                  phase(&result->launch), "sync", phase(&result->sync), "d2h",
+                                  phase(&result->d2h)));
+    json_object_set_new(record, "fairness_jain", json_real(result->fairness));
+    json_object_set_new(record, "start_skew_us", json_real(result->skew_us));
+    json_object_set_new(record, "per_worker", workers_array(point, result));
+    json_object_set_new(record, "attached",
+                        json_pack("{s:i, s:i}", "expected", (int)result->attached_expected, "seen",
+                                  (int)result->attached_seen));
+    json_object_set_new(record, "sms", json_integer(result->sms));
+    json_object_set_new(record, "ready_s", json_real(result->ready_s));
+}
+
+json_t *record_point(const struct point *point, const struct measurement *measurement,
+                     double precision_rel)
+{
+    const struct shm_settings *work = &point->work;
+    unsigned rounds = measurement->rounds;
+    /* With several rounds the interval is the one between them; they are independent, which the
+     * batches of one window are only nearly. */
+    double ci95 = rounds == 1 ? measurement->intervals[0]
+                              : statistics_ci95_rel(measurement->throughputs, rounds);
+    const char *status = status_word(point, measurement, ci95 <= precision_rel);
+    json_t *record = json_pack(
+        "{s:s, s:i, s:s, s:b, s:i, s:i, s:i, s:s, s:s, s:s, s:s, s:i, s:b, s:s, s:i, s:i, s:i, "
+        "s:i, s:I}",
+        "type", "point", "id", (int)point->id, "layout", layout_name(point->layout), "mps",
+        (int)point_over_mps(point), "processes", (int)point->processes, "threads",
+        (int)point->threads, "workers", (int)point_workers(point), "memory", point_memory(point),
+        "sync", point_sync(point), "launch", point_launch(point), "schedule",
+        point_schedule(point), "connections", (int)point_connections(point), "connections_default",
+        point->connections == 0, "bind", point_bind(point), "kernels", (int)work->kernels, "blocks",
+        (int)work->blocks, "threads_per_block", (int)work->threads_per_block, "spin",
+        (int)work->spin, "bytes", (json_int_t)work->bytes);
+    if (!record)
+        return NULL;
+    if (point->section)
+        json_object_set_new(record, "section", json_string(point->section));
+    if (point->active_thread_percentage)
+        json_object_set_new(record, "active_thread_percentage",
+                            json_integer(point->active_thread_percentage));
+    if (work->workload == SHM_WORKLOAD_DELAY)
+        json_object_set_new(record, "delay_cycles", json_integer((json_int_t)work->delay_cycles));
+    json_object_set_new(record, "status", json_string(status));
+    if (measurement->status == STATUS_OK)
+        add_numbers(record, point, measurement, ci95);
+    json_object_set_new(record, "error",
+                        measurement->status == STATUS_OK ? json_null()
+                                                         : json_string(measurement->last.error));
+    json_object_set_new(record, "cuda_error", json_integer(measurement->last.cuda_error));
+    json_object_set_new(record, "seconds", json_real(measurement->seconds));
+    return record;
+}
+
+const char *record_status(const json_t *record)
+{
+    const char *status = json_string_value(json_object_get(record, "status"));
+    return status ? status : "";
+}
+
+json_t *record_footer(int exit_status, const json_t *points, double seconds)
+{
+    json_t *counts = json_object();
+    for (size_t i = 0; counts && i < json_array_size(points); i++) {
+        const char *status = record_status(json_array_get(points, i));
+        json_int_t count = json_integer_value(json_object_get(counts, status));
+        json_object_set_new(counts, status, json_integer(count + 1));
+    }
+    return json_pack("{s:s, s:i, s:o, s:f}", "type", "footer", "status", exit_status, "points",
+                     counts, "seconds", seconds);
+}

@@ -1,0 +1,57 @@
+/*
+ * One round of one point: fresh worker processes, one window.
+ *
+ * States of a round, each with a deadline: spawning, getting ready, proving attachment, running,
+ * draining. Whatever goes wrong, every worker process has ended when round_run() returns; the one
+ * exception (a process that even SIGKILL does not end) is an error that names it.
+ */
+#ifndef MPSWEEP_ORCHESTRATOR_ROUND_H
+#define MPSWEEP_ORCHESTRATOR_ROUND_H
+
+#include "orchestrator/plan.h"
+#include "orchestrator/session.h"
+
+/* How long and how well to measure. */
+struct round_limits {
+    uint64_t duration_ns;     /* of the window */
+    uint64_t max_duration_ns; /* of a window that does not converge */
+    double precision_rel;     /* 95% interval to reach, as a share */
+    uint64_t timeout_ns;      /* without progress: hung */
+};
+
+struct round_worker {
+    unsigned process, thread;
+    char cpus[64];
+    double ips, p50_us, p99_us;
+};
+
+struct round_result {
+    enum status status; /* OK, or why there is no measurement */
+    char error[512];
+    int cuda_error;
+    bool converged;
+    double throughput_ips;
+    double ci95_rel;
+    double window_s;
+    double ready_s; /* from the first spawn until all workers were ready */
+    double skew_us; /* of the latest start */
+    double fairness;
+    uint64_t iterations;
+    unsigned attached_expected, attached_seen;
+    int sms;
+    struct histogram latency, h2d, launch, sync, d2h;
+    struct round_worker *workers; /* processes x threads, owned */
+};
+
+/*
+ * Measures one round. The return value is about the sweep: OK if it can go on, also when this
+ * point failed (see out->status); STATUS_INTERRUPTED after a signal; any other code means that
+ * something could not be cleaned up or that the machine is out of resources.
+ * out must be released in every case.
+ */
+enum status round_run(struct session *session, const struct point *point,
+                      const struct round_limits *limits, struct round_result *out);
+
+void round_result_release(struct round_result *result);
+
+#endif

@@ -1,0 +1,267 @@
+#include "orchestrator/session.h"
+
+#include <errno.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/signalfd.h>
+#include <sys/utsname.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "common/child.h"
+#include "common/clock.h"
+#include "common/paths.h"
+#include "emul/emul_state.h"
+#include "mps/control.h"
+
+#define QUERY_NS (60 * NS_PER_S)
+#define REAL_CONTROL "nvidia-cuda-mps-control"
+#define EMULATED_CONTROL "mpsweep-emulated-mps-control"
+#define EMULATED_DRIVER "mpsweep-emulated-cuda.so"
+
+static enum status open_signals(struct session *session)
+{
+    sigset_t set;
+    sigemptyset(&set);
+    sigaddset(&set, SIGINT);
+    sigaddset(&set, SIGTERM);
+    sigaddset(&set, SIGHUP);
+    sigprocmask(SIG_BLOCK, &set, NULL);
+    /* A reader that goes away, or a full disk under a size limit, is an error of the write. */
+    signal(SIGPIPE, SIG_IGN);
+    signal(SIGXFSZ, SIG_IGN);
+    session->signal_fd = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
+    if (session->signal_fd < 0)
+        return status_set(STATUS_SYSTEM, "cannot watch signals: %s", strerror(errno));
+    return STATUS_OK;
+}
+
+enum status session_check_signals(struct session *session)
+{
+    struct signalfd_siginfo info;
+    if (read(session->signal_fd, &info, sizeof info) == (ssize_t)sizeof info)
+        session->interrupted = true;
+    return session->interrupted ? status_set(STATUS_INTERRUPTED, "interrupted") : STATUS_OK;
+}
+
+/* Asks the driver for its devices in a process of its own, which must not meet a stranger's MPS
+ * daemon. The user's own CUDA_VISIBLE_DEVICES holds here, and only here. */
+static enum status query_devices(struct session *session, struct device_list *list)
+{
+    char pipe_directory[PATH_MAX + 32];
+    const char *inherited[64];
+    const char *argv[] = {session->worker_program, "--query", NULL, NULL, NULL};
+    if (*session->driver_path) {
+        argv[2] = "--driver";
+        argv[3] = session->driver_path;
+    }
+    snprintf(pipe_directory, sizeof pipe_directory, "CUDA_MPS_PIPE_DIRECTORY=%s",
+             mps_controller_off_directory(session->mps));
+    const char *const set[] = {pipe_directory, NULL};
+    mps_environment_inherited(inherited, sizeof inherited / sizeof inherited[0]);
+    const struct child_options options = {
+        .argv = argv,
+        .env_set = set,
+        .env_unset = inherited,
+        .output_cap = sizeof *list,
+        .deadline_ns = clock_now_ns() + QUERY_NS,
+        .capture_stderr = true,
+    };
+    struct child_result result;
+    enum status status = child_run(&options, &result);
+    if (status != STATUS_OK)
+        return status;
+    if (WIFEXITED(result.wait_status) && WEXITSTATUS(result.wait_status) == 0) {
+        status = device_list_check((const struct device_list *)(const void *)result.output,
+                                   result.output_bytes);
+        if (status == STATUS_OK)
+            memcpy(list, result.output, sizeof *list);
+    } else {
+        char ending[64];
+        char *text = result.errors ? result.errors : result.output;
+        text[strcspn(text, "\n")] = '\0';
+        enum status code = STATUS_SYSTEM;
+        if (WIFEXITED(result.wait_status) && WEXITSTATUS(result.wait_status) <= STATUS_BUSY)
+            code = (enum status)WEXITSTATUS(result.wait_status);
+        if (!*text)
+            text = (char *)(size_t)child_ending_text(result.wait_status, ending, sizeof ending);
+        status = status_set(code, "%s", text);
+    }
+    child_result_release(&result);
+    return status;
+}
+
+/* A number, a UUID, or a UUID's beginning as nvidia-smi takes it. */
+static enum status choose_device(const struct device_list *list, const char *wanted,
+                                 struct device_info *out)
+{
+    char *end;
+    if (!wanted || !*wanted) {
+        *out = list->devices[0];
+        return STATUS_OK;
+    }
+    unsigned long ordinal = strtoul(wanted, &end, 10);
+    if (end != wanted && !*end) {
+        if (ordinal < list->count) {
+            *out = list->devices[ordinal];
+            return STATUS_OK;
+        }
+        return status_set(STATUS_USAGE, "no device %s: there %s %u, numbered from 0", wanted,
+                          list->count == 1 ? "is" : "are", list->count);
+    }
+    for (unsigned i = 0; i < list->count; i++) {
+        if (strlen(wanted) >= 8 &&
+            strncasecmp(list->devices[i].uuid, wanted, strlen(wanted)) == 0) {
+            *out = list->devices[i];
+            return STATUS_OK;
+        }
+    }
+    return status_set(STATUS_USAGE,
+                      "no device '%s': it takes a number, a UUID as 'nvidia-smi -L' prints it, or "
+                      "'emulated'; device 0 is %s",
+                      wanted, list->devices[0].uuid);
+}
+
+static enum status use_emulated(struct session *session)
+{
+    session->emulated = true;
+    enum status status =
+        path_find_helper(EMULATED_DRIVER, session->driver_path, sizeof session->driver_path);
+    if (status == STATUS_OK)
+        status = emul_state_create(&session->emulated_fd);
+    return status;
+}
+
+static enum status check_usable(const struct session *session)
+{
+    if (session->gpu.major < 7 || (session->gpu.major == 7 && session->gpu.minor < 5))
+        return status_set(STATUS_UNSUPPORTED,
+                          "'%s' has compute capability %d.%d; mpsweep needs 7.5 (Turing) or newer",
+                          session->gpu.name, session->gpu.major, session->gpu.minor);
+    if (session->gpu.compute_mode == CUDA_COMPUTE_MODE_PROHIBITED)
+        return status_set(STATUS_UNSUPPORTED,
+                          "'%s' is in compute mode PROHIBITED: an administrator sets it back with "
+                          "'nvidia-smi -c DEFAULT'",
+                          session->gpu.name);
+    return STATUS_OK;
+}
+
+static enum status start_controller(struct session *session)
+{
+    const struct mps_controller_options options = {
+        .guard_program = session->guard_program,
+        .control_program = session->control_program,
+    };
+    return mps_controller_new(&options, &session->mps);
+}
+
+static enum status find_programs(struct session *session, bool emulated)
+{
+    enum status status = path_find_helper("mpsweep-worker", session->worker_program,
+                                          sizeof session->worker_program);
+    if (status == STATUS_OK)
+        status = path_find_helper("mpsweep-guard", session->guard_program,
+                                  sizeof session->guard_program);
+    if (status == STATUS_OK && emulated)
+        status = path_find_helper(EMULATED_CONTROL, session->control_program,
+                                  sizeof session->control_program);
+    else if (status == STATUS_OK)
+        snprintf(session->control_program, sizeof session->control_program, REAL_CONTROL);
+    return status;
+}
+
+static enum status find_device(struct session *session, const char *device)
+{
+    static struct device_list list;
+    bool emulated = device && strcmp(device, "emulated") == 0;
+    enum status status = find_programs(session, emulated);
+    if (status == STATUS_OK)
+        status = start_controller(session);
+    if (status == STATUS_OK && emulated)
+        status = use_emulated(session);
+    if (status == STATUS_OK)
+        status = query_devices(session, &list);
+    if (status == STATUS_NOT_FOUND && !device && !*session->driver_path && session->mps) {
+        /* No driver, and the user named no device: start again with the emulated one. */
+        session->emulated_by_default = true;
+        status = mps_controller_free(session->mps);
+        session->mps = NULL;
+        if (status == STATUS_OK)
+            return find_device(session, "emulated");
+    }
+    if (status != STATUS_OK)
+        return emulated ? status
+                        : status_prefix(status, "%s", "cannot use a GPU: ");
+    status = choose_device(&list, emulated ? NULL : device, &session->gpu);
+    session->driver_version = list.driver_version;
+    return status == STATUS_OK ? check_usable(session) : status;
+}
+
+enum status session_open(const char *device, struct session *out)
+{
+    *out = (struct session){.signal_fd = -1, .emulated_fd = -1};
+    enum status status = open_signals(out);
+    if (status == STATUS_OK)
+        status = find_device(out, device && *device ? device : NULL);
+    if (status == STATUS_OK)
+        status = bind_topology_load(out->emulated ? NULL : out->gpu.pci, &out->topology);
+    if (status != STATUS_OK) {
+        char text[512];
+        snprintf(text, sizeof text, "%s", status_text());
+        session_close(out);
+        return status_set(status, "%s", text);
+    }
+    return STATUS_OK;
+}
+
+enum status session_close(struct session *session)
+{
+    enum status status = mps_controller_free(session->mps);
+    session->mps = NULL;
+    bind_topology_free(session->topology);
+    session->topology = NULL;
+    if (session->emulated_fd >= 0)
+        close(session->emulated_fd);
+    if (session->signal_fd >= 0)
+        close(session->signal_fd);
+    session->emulated_fd = session->signal_fd = -1;
+    return status;
+}
+
+enum status session_set_mps(struct session *session, bool on)
+{
+    enum status status = STATUS_OK;
+    if (!on || session->mps_tainted)
+        status = mps_controller_daemon_stop(session->mps);
+    session->mps_tainted = false;
+    if (on && status == STATUS_OK)
+        status = mps_controller_daemon_start(session->mps,
+                                             session->emulated ? NULL : session->gpu.uuid);
+    return status;
+}
+
+enum status session_describe(const struct session *session, json_t *record)
+{
+    struct utsname system;
+    char topology[256], driver[32], capability[16], kernel[256];
+    const struct device_info *gpu = &session->gpu;
+    uname(&system);
+    bind_topology_summary(session->topology, topology, sizeof topology);
+    snprintf(driver, sizeof driver, "%d.%d", session->driver_version / 1000,
+             session->driver_version % 1000 / 10);
+    snprintf(capability, sizeof capability, "%d.%d", gpu->major, gpu->minor);
+    snprintf(kernel, sizeof kernel, "%s %s", system.sysname, system.release);
+    json_t *values = json_pack(
+        "{s:s, s:s, s:i, s:f, s:s, s:{s:s, s:s, s:i, s:I, s:s, s:s, s:b}, s:s}", "host",
+        system.nodename, "kernel", kernel, "cpus", (int)bind_cpu_count(session->topology),
+        "cpu_quota", bind_cpu_quota(), "topology", topology, "gpu", "name", gpu->name, "uuid",
+        gpu->uuid, "sms", (int)gpu->sms, "memory", (json_int_t)gpu->memory_bytes,
+        "compute_capability", capability, "pci", gpu->pci, "emulated", (int)session->emulated,
+        "driver", driver);
+    int result = values ? json_object_update(record, values) : -1;
+    json_decref(values);
+    return result == 0 ? STATUS_OK : status_set(STATUS_MEMORY, "out of memory for the header");
+}

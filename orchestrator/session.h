@@ -1,0 +1,52 @@
+/*
+ * One run of the orchestrator: the machine, the GPU, the helper programs and the MPS controller.
+ *
+ * The orchestrator never initialises CUDA: what there is to know about the GPU comes from the
+ * worker program in its query mode.
+ */
+#ifndef MPSWEEP_ORCHESTRATOR_SESSION_H
+#define MPSWEEP_ORCHESTRATOR_SESSION_H
+
+#include <jansson.h>
+#include <limits.h>
+#include <stdbool.h>
+
+#include "device/device.h"
+#include "mps/controller.h"
+#include "orchestrator/bind.h"
+
+struct session {
+    bool emulated;
+    bool emulated_by_default; /* there was no driver, and nobody asked */
+    struct device_info gpu;
+    int driver_version; /* as cuDriverGetVersion */
+    char worker_program[PATH_MAX];
+    char guard_program[PATH_MAX];
+    char control_program[PATH_MAX];
+    char driver_path[PATH_MAX]; /* "" is the machine's own */
+    int emulated_fd;            /* state of the emulated machine, -1 without */
+    int signal_fd;              /* readable when SIGINT, SIGTERM or SIGHUP came */
+    bool interrupted;           /* one of them has come */
+    struct mps_controller *mps;
+    bool mps_tainted; /* a client of the daemon ended badly: start a new one before the next use */
+    struct bind_topology *topology;
+};
+
+/* Finds the device ("" or NULL: the first, or the emulated one where there is no driver), the
+ * programs and the topology, and starts the MPS guard. Blocks SIGINT, SIGTERM and SIGHUP for this
+ * process: they are read through signal_fd. */
+enum status session_open(const char *device, struct session *out);
+
+/* Ends what the session started. The error names what could not be ended or removed. */
+enum status session_close(struct session *session);
+
+/* Brings the private daemon into the state that a point needs: running and healthy, or gone. */
+enum status session_set_mps(struct session *session, bool on);
+
+/* STATUS_INTERRUPTED if one of the signals has come, ever. */
+enum status session_check_signals(struct session *session);
+
+/* The header record's fields about machine, GPU and driver, put into an object. */
+enum status session_describe(const struct session *session, json_t *record);
+
+#endif

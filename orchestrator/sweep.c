@@ -1,0 +1,366 @@
+#include "orchestrator/sweep.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/clock.h"
+#include "common/results_read.h"
+#include "common/results_write.h"
+#include "common/text.h"
+#include "orchestrator/exit_status.h"
+#include "orchestrator/plan.h"
+#include "orchestrator/progress.h"
+#include "orchestrator/record.h"
+#include "orchestrator/round.h"
+#include "orchestrator/session.h"
+#include "orchestrator/table.h"
+
+/* What a point costs beside its window, for the estimate: starting and ending, and making one
+ * context after the other (measured on an H200: 16 MPS processes 1.5 s, 48 processes 7 s). */
+#define POINT_S 0.5
+#define POINT_PROCESS_S 0.1
+
+struct sweep {
+    const struct options *options; /* of the first section: those that hold for the whole sweep */
+    const char *job_path;
+    const struct job *job;
+    struct plan plan;
+    struct session session;
+    struct results_writer writer;
+    struct round_limits limits;
+    struct measurement *measurements; /* a point each */
+    json_t *header;
+    json_t **records; /* a point each, NULL until it is finished */
+    uint64_t started_ns;
+};
+
+static int report(enum status status)
+{
+    fprintf(stderr, "mpsweep: %s\n", status_text());
+    return status == STATUS_INTERRUPTED ? EXIT_INTERRUPTED : EXIT_BAD_SETUP;
+}
+
+static double estimate_s(const struct sweep *sweep)
+{
+    double sum = 0.0;
+    double window = (double)sweep->limits.duration_ns / 1e9 +
+                    options_real(sweep->options, OPTION_WARMUP);
+    for (size_t i = 0; i < sweep->plan.count; i++)
+        if (!sweep->records[i])
+            sum += window + POINT_S + POINT_PROCESS_S * sweep->plan.points[i].processes;
+    return sum * (double)options_integer(sweep->options, OPTION_ROUNDS);
+}
+
+static void print_list(const struct plan *plan)
+{
+    for (size_t i = 0; i < plan->count; i++) {
+        char what[128];
+        point_describe(&plan->points[i], what, sizeof what);
+        printf("%zu\t%s\n", i, what);
+    }
+}
+
+static void print_plan(const struct sweep *sweep)
+{
+    char text[256], duration[32];
+    const struct session *session = &sweep->session;
+    printf("GPU:      %s%s (%s), %d multiprocessors, driver CUDA %d.%d\n", session->gpu.name,
+           session->emulated ? " [emulated: no real numbers]" : "", session->gpu.uuid,
+           (int)session->gpu.sms, session->driver_version / 1000,
+           session->driver_version % 1000 / 10);
+    printf("machine:  %s\n", bind_topology_summary(session->topology, text, sizeof text));
+    bool seen[3] = {false};
+    for (size_t i = 0; i < sweep->plan.count; i++) {
+        enum bind_policy policy = sweep->plan.points[i].bind;
+        if (seen[policy])
+            continue;
+        seen[policy] = true;
+        printf("binding:  %s\n", bind_describe(session->topology, policy, text, sizeof text));
+    }
+    text_duration(estimate_s(sweep), duration, sizeof duration);
+    printf("plan:     %zu points, about %s\n\n", sweep->plan.count, duration);
+    print_list(&sweep->plan);
+}
+
+static json_t *measured_points(const struct sweep *sweep)
+{
+    json_t *points = json_array();
+    for (size_t i = 0; i < sweep->plan.count; i++)
+        if (sweep->records[i])
+            json_array_append(points, sweep->records[i]);
+    return points;
+}
+
+static enum status check_limits(struct sweep *sweep)
+{
+    const struct options *options = sweep->options;
+    if (options_switch(options, OPTION_RESUME) && !options_text(options, OPTION_OUTPUT))
+        return status_set(STATUS_USAGE, "--resume needs --output FILE");
+    double duration = options_real(options, OPTION_DURATION);
+    double longest = options_real(options, OPTION_MAX_DURATION);
+    /* --duration 10 alone means a window of 10 s, not an error about a default. */
+    if (longest < duration && options->values[OPTION_MAX_DURATION].rank == 0)
+        longest = duration;
+    if (longest < duration)
+        return status_set(STATUS_USAGE, "max-duration of %g s is shorter than duration of %g s",
+                          longest, duration);
+    sweep->limits = (struct round_limits){
+        .duration_ns = (uint64_t)(duration * 1e9),
+        .max_duration_ns = (uint64_t)(longest * 1e9),
+        .precision_rel = options_real(options, OPTION_PRECISION) / 100.0,
+        .timeout_ns = (uint64_t)(options_real(options, OPTION_TIMEOUT) * 1e9),
+    };
+    return STATUS_OK;
+}
+
+/* Takes over the finished points of an earlier run, if it is the same plan on the same GPU. */
+static enum status load_earlier(struct sweep *sweep, const char *path, struct results *results)
+{
+    enum status status = results_load(path, results);
+    if (status != STATUS_OK)
+        return status;
+    const char *plan_id = json_string_value(json_object_get(results->header, "plan_id"));
+    const char *uuid = json_string_value(
+        json_object_get(json_object_get(results->header, "gpu"), "uuid"));
+    if (!plan_id || strcmp(plan_id, sweep->plan.id) != 0)
+        return status_set(STATUS_USAGE,
+                          "'%s' holds another plan: give the job and options that it was begun "
+                          "with, or another name",
+                          path);
+    if (!uuid || strcmp(uuid, sweep->session.gpu.uuid) != 0)
+        return status_set(STATUS_USAGE, "'%s' was measured on GPU %s; this is %s", path,
+                          uuid ? uuid : "unknown", sweep->session.gpu.uuid);
+    for (size_t i = 0; i < json_array_size(results->points); i++) {
+        json_t *record = json_array_get(results->points, i);
+        const char *word = record_status(record);
+        json_int_t id = json_integer_value(json_object_get(record, "id"));
+        bool finished = strcmp(word, "ok") == 0 || strcmp(word, "unconverged") == 0 ||
+                        strcmp(word, "infeasible") == 0;
+        if (finished && id >= 0 && (size_t)id < sweep->plan.count && !sweep->records[id])
+            sweep->records[id] = json_incref(record);
+    }
+    return STATUS_OK;
+}
+
+static enum status open_results(struct sweep *sweep)
+{
+    const char *path = options_text(sweep->options, OPTION_OUTPUT);
+    bool resume = options_switch(sweep->options, OPTION_RESUME);
+    struct results results = {0};
+    enum status status = STATUS_OK;
+    if (!path)
+        return STATUS_OK;
+    if (resume) {
+        status = load_earlier(sweep, path, &results);
+        if (status == STATUS_OK)
+            status = results_append(path, (long long)results.whole_bytes, &sweep->writer);
+        results_release(&results);
+    } else {
+        status = results_create(path, &sweep->writer);
+    }
+    return status;
+}
+
+/* The daemon is missing or does not start: better known before an hour of measuring than after. */
+static enum status check_mps(struct sweep *sweep)
+{
+    for (size_t i = 0; i < sweep->plan.count; i++) {
+        if (sweep->records[i] || !point_over_mps(&sweep->plan.points[i]))
+            continue;
+        enum status status = session_set_mps(&sweep->session, true);
+        return status == STATUS_OK
+                   ? status
+                   : status_prefix(status, "the plan has layouts over MPS, but: ");
+    }
+    return STATUS_OK;
+}
+
+static enum status finish_point(struct sweep *sweep, size_t index)
+{
+    struct measurement *measurement = &sweep->measurements[index];
+    json_t *record =
+        record_point(&sweep->plan.points[index], measurement, sweep->limits.precision_rel);
+    measurement_release(measurement);
+    if (!record)
+        return status_set(STATUS_MEMORY, "out of memory for a record");
+    sweep->records[index] = record;
+    return results_write(&sweep->writer, record);
+}
+
+/* One round of one point; last_round when nothing more comes for it. */
+static enum status measure(struct sweep *sweep, size_t index, bool last_round,
+                           struct progress *progress)
+{
+    const struct point *point = &sweep->plan.points[index];
+    struct round_result round;
+    uint64_t begin_ns = clock_now_ns();
+    progress_begin(progress, point);
+    enum status swept = round_run(&sweep->session, point, &sweep->limits, &round);
+    char swept_text[512];
+    snprintf(swept_text, sizeof swept_text, "%s", status_text());
+    enum status status = measurement_add(&sweep->measurements[index], &round,
+                                         (double)(clock_now_ns() - begin_ns) / 1e9);
+    bool ended = last_round || sweep->measurements[index].status != STATUS_OK;
+    if (status == STATUS_OK && ended)
+        status = finish_point(sweep, index);
+    progress_end(progress, point, sweep->records[index]);
+    if (status == STATUS_OK && swept != STATUS_OK)
+        status = status_set(swept, "%s", swept_text);
+    return status;
+}
+
+static enum status measure_all(struct sweep *sweep)
+{
+    unsigned rounds = (unsigned)options_integer(sweep->options, OPTION_ROUNDS);
+    unsigned seed = (unsigned)options_integer(sweep->options, OPTION_SEED);
+    size_t count = sweep->plan.count, left = 0;
+    size_t *order = calloc(count, sizeof *order);
+    struct progress progress;
+    if (!order)
+        return status_set(STATUS_MEMORY, "out of memory");
+    for (size_t i = 0; i < count; i++)
+        left += sweep->records[i] == NULL;
+    progress_init(&progress, options_switch(sweep->options, OPTION_QUIET), left * rounds,
+                  estimate_s(sweep));
+    enum status status = STATUS_OK;
+    for (unsigned round = 0; round < rounds && status == STATUS_OK; round++) {
+        plan_order(count, seed, round, order);
+        for (size_t i = 0; i < count && status == STATUS_OK; i++) {
+            status = session_check_signals(&sweep->session);
+            if (status == STATUS_OK && !sweep->records[order[i]])
+                status = measure(sweep, order[i], round + 1 == rounds, &progress);
+        }
+    }
+    progress_finish(&progress);
+    free(order);
+    return status;
+}
+
+static void print_results(const struct sweep *sweep, const json_t *points, const json_t *footer)
+{
+    const char *format = options_text(sweep->options, OPTION_FORMAT);
+    if (strcmp(format, "csv") == 0) {
+        table_print_csv(stdout, sweep->header, points);
+    } else if (strcmp(format, "json") == 0) {
+        const size_t flags = JSON_COMPACT | JSON_REAL_PRECISION(10);
+        json_dumpf(sweep->header, stdout, flags);
+        fputc('\n', stdout);
+        for (size_t i = 0; i < json_array_size(points); i++) {
+            json_dumpf(json_array_get(points, i), stdout, flags);
+            fputc('\n', stdout);
+        }
+        json_dumpf(footer, stdout, flags);
+        fputc('\n', stdout);
+    } else {
+        table_print(stdout, sweep->header, points);
+    }
+    fflush(stdout);
+}
+
+static int exit_status_of(const struct sweep *sweep)
+{
+    for (size_t i = 0; i < sweep->plan.count; i++) {
+        const char *word = sweep->records[i] ? record_status(sweep->records[i]) : "interrupted";
+        if (strcmp(word, "failed") == 0)
+            return EXIT_SOME_FAILED;
+    }
+    return EXIT_ALL_MEASURED;
+}
+
+/* Everything between an open session and its end. */
+static int run(struct sweep *sweep)
+{
+    enum status status = open_results(sweep);
+    if (status != STATUS_OK)
+        return report(status);
+    bool resumed = options_switch(sweep->options, OPTION_RESUME);
+    status = check_mps(sweep);
+    if (status == STATUS_OK) {
+        sweep->header =
+            record_header(&sweep->session, sweep->job, sweep->job_path, &sweep->plan, resumed);
+        status = sweep->header ? results_write(&sweep->writer, sweep->header)
+                               : status_set(STATUS_MEMORY, "out of memory for the header");
+    }
+    if (status != STATUS_OK) {
+        /* Nothing was measured: leave no empty file behind. */
+        if (sweep->writer.regular && !resumed)
+            remove(sweep->writer.path);
+        return report(status);
+    }
+    status = measure_all(sweep);
+    int result = exit_status_of(sweep);
+    if (status != STATUS_OK)
+        result = report(status);
+    json_t *points = measured_points(sweep);
+    json_t *footer =
+        record_footer(result, points, (double)(clock_now_ns() - sweep->started_ns) / 1e9);
+    if (status == STATUS_OK || status == STATUS_INTERRUPTED) {
+        if (results_write(&sweep->writer, footer) != STATUS_OK)
+            result = report(STATUS_SYSTEM);
+    }
+    print_results(sweep, points, footer);
+    json_decref(footer);
+    json_decref(points);
+    return result;
+}
+
+static void print_notice(const struct session *session)
+{
+    if (session->emulated_by_default)
+        fputs("mpsweep: no NVIDIA driver here: using the EMULATED GPU. Its numbers show how mpsweep\n"
+              "mpsweep: works and say nothing about hardware. ('--device emulated' asks for it.)\n",
+              stderr);
+}
+
+int sweep_command(const struct job *job, const char *job_path)
+{
+    struct sweep sweep = {
+        .options = &job->sections[0].options,
+        .job = job,
+        .job_path = job_path,
+        .writer.fd = -1,
+        .started_ns = clock_now_ns(),
+    };
+    int result = EXIT_ALL_MEASURED;
+    enum status status = check_limits(&sweep);
+    if (status == STATUS_OK)
+        status = plan_make(job, &sweep.plan);
+    if (status != STATUS_OK)
+        return report(status);
+    if (options_switch(sweep.options, OPTION_LIST)) {
+        print_list(&sweep.plan);
+        goto out;
+    }
+    sweep.records = calloc(sweep.plan.count, sizeof *sweep.records);
+    sweep.measurements = calloc(sweep.plan.count, sizeof *sweep.measurements);
+    if (!sweep.records || !sweep.measurements) {
+        result = report(status_set(STATUS_MEMORY, "out of memory"));
+        goto out;
+    }
+    status = session_open(options_text(sweep.options, OPTION_DEVICE), &sweep.session);
+    if (status != STATUS_OK) {
+        result = report(status);
+        goto out;
+    }
+    print_notice(&sweep.session);
+    if (options_switch(sweep.options, OPTION_DRY_RUN))
+        print_plan(&sweep);
+    else
+        result = run(&sweep);
+    if (session_close(&sweep.session) != STATUS_OK)
+        result = report(STATUS_SYSTEM);
+out:
+    results_close(&sweep.writer);
+    for (size_t i = 0; i < sweep.plan.count; i++) {
+        if (sweep.records)
+            json_decref(sweep.records[i]);
+        if (sweep.measurements)
+            measurement_release(&sweep.measurements[i]);
+    }
+    free(sweep.records);
+    free(sweep.measurements);
+    json_decref(sweep.header);
+    plan_release(&sweep.plan);
+    return result;
+}

@@ -1,0 +1,262 @@
+#include "orchestrator/table.h"
+
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/text.h"
+#include "orchestrator/record.h"
+
+#define CELL 320
+
+/* Settings that get a column when they vary, and how the heading says them when they do not. */
+static const struct setting {
+    const char *key, *title, *phrase;
+} settings[] = {
+    {"memory", "memory", "%s memory"},
+    {"sync", "sync", "sync %s"},
+    {"launch", "launch", "launch %s"},
+    {"connections", "queues", "%s queues a process"},
+    {"active_thread_percentage", "threads%", "%s%% active threads"},
+    {"schedule", "schedule", "schedule %s"},
+    {"bind", "bind", "bound %s"},
+    {"kernels", "kernels", "%s kernels"},
+    {"blocks", "blocks", "of %s blocks"},
+    {"threads_per_block", "block", "× %s threads"},
+    {"spin", "spin", "spin %s"},
+    {"bytes", "bytes", "%s bytes each way"},
+    {"delay_cycles", "cycles", "%s cycles"},
+};
+#define SETTINGS (sizeof settings / sizeof settings[0])
+
+static void setting_text(const json_t *point, const char *key, char *out, size_t size)
+{
+    const json_t *value = json_object_get(point, key);
+    if (json_is_string(value))
+        snprintf(out, size, "%s", json_string_value(value));
+    else if (json_is_integer(value))
+        snprintf(out, size, "%lld", (long long)json_integer_value(value));
+    else
+        snprintf(out, size, "-");
+}
+
+static bool varies(const json_t *points, const char *key)
+{
+    const json_t *first = json_object_get(json_array_get(points, 0), key);
+    for (size_t i = 1; i < json_array_size(points); i++) {
+        const json_t *other = json_object_get(json_array_get(points, i), key);
+        if ((first || other) && !(first && other && json_equal(first, other)))
+            return true;
+    }
+    return false;
+}
+
+enum { MOST_COLUMNS = 2 + SETTINGS + 7 };
+
+struct table {
+    const char *titles[MOST_COLUMNS];
+    bool left[MOST_COLUMNS]; /* text stands left, numbers right */
+    size_t columns;
+    size_t rows;
+    char (*cells)[CELL]; /* rows x columns */
+};
+
+static char *cell(struct table *table, size_t row, size_t column)
+{
+    return table->cells[row * table->columns + column];
+}
+
+static void add_column(struct table *table, const char *title, bool left)
+{
+    table->titles[table->columns] = title;
+    table->left[table->columns] = left;
+    table->columns++;
+}
+
+static double number_at(const json_t *object, const char *key)
+{
+    return json_number_value(json_object_get(object, key));
+}
+
+static const char *text_at(const json_t *object, const char *key)
+{
+    const char *text = json_string_value(json_object_get(object, key));
+    return text ? text : "";
+}
+
+/* Throughput, interval, latencies, fairness and remark of one point. */
+static void fill_numbers(struct table *table, size_t row, size_t column, const json_t *point)
+{
+    const json_t *latency = json_object_get(point, "latency_us");
+    const json_t *interval = json_object_get(point, "ci95_rel");
+    const char *status = record_status(point);
+    if (!latency) {
+        for (size_t i = 0; i < 5; i++)
+            snprintf(cell(table, row, column + i), CELL, "-");
+        snprintf(cell(table, row, column + 5), CELL, "%s: %s", status, text_at(point, "error"));
+        return;
+    }
+    text_number(number_at(point, "throughput_ips"), cell(table, row, column), CELL);
+    if (json_is_number(interval))
+        snprintf(cell(table, row, column + 1), CELL, "±%.1f%%",
+                 100.0 * json_number_value(interval));
+    else
+        snprintf(cell(table, row, column + 1), CELL, "?");
+    text_number(number_at(latency, "p50") / 1e3, cell(table, row, column + 2), CELL);
+    text_number(number_at(latency, "p99") / 1e3, cell(table, row, column + 3), CELL);
+    snprintf(cell(table, row, column + 4), CELL, "%.2f", number_at(point, "fairness_jain"));
+    snprintf(cell(table, row, column + 5), CELL, "%s", strcmp(status, "ok") == 0 ? "" : status);
+}
+
+static void fill_row(struct table *table, size_t row, const json_t *point, const bool *shown)
+{
+    size_t column = 0;
+    snprintf(cell(table, row, column++), CELL, "%s", text_at(point, "layout"));
+    snprintf(cell(table, row, column++), CELL, "%.0f×%.0f", number_at(point, "processes"),
+             number_at(point, "threads"));
+    for (size_t i = 0; i < SETTINGS; i++)
+        if (shown[i])
+            setting_text(point, settings[i].key, cell(table, row, column++), CELL);
+    fill_numbers(table, row, column, point);
+}
+
+static void print_padded(FILE *out, const char *text, size_t width, bool left, bool last)
+{
+    size_t columns = text_columns(text);
+    int padding = columns < width ? (int)(width - columns) : 0;
+    if (left)
+        fprintf(out, "%s%*s", text, last ? 0 : padding, "");
+    else
+        fprintf(out, "%*s%s", padding, "", text);
+    if (!last)
+        fputs("  ", out);
+}
+
+static void print_cells(FILE *out, struct table *table)
+{
+    size_t widths[MOST_COLUMNS];
+    for (size_t c = 0; c < table->columns; c++) {
+        widths[c] = text_columns(table->titles[c]);
+        for (size_t r = 0; r < table->rows; r++) {
+            size_t width = text_columns(cell(table, r, c));
+            if (width > widths[c])
+                widths[c] = width;
+        }
+    }
+    size_t last = table->columns - 1;
+    for (size_t c = 0; c < last; c++) /* the last one, for remarks, has no title */
+        print_padded(out, table->titles[c], widths[c], table->left[c], c + 1 == last);
+    fputc('\n', out);
+    for (size_t r = 0; r < table->rows; r++) {
+        /* An empty remark needs no blanks in front of nothing. */
+        size_t end = *cell(table, r, last) ? last : last - 1;
+        for (size_t c = 0; c <= end; c++)
+            print_padded(out, cell(table, r, c), widths[c], table->left[c], c == end);
+        fputc('\n', out);
+    }
+}
+
+static void print_heading(FILE *out, const json_t *header, const json_t *points,
+                          const bool *shown)
+{
+    const json_t *gpu = json_object_get(header, "gpu");
+    if (json_is_true(json_object_get(gpu, "emulated")))
+        fputs("EMULATED GPU: these numbers show how mpsweep works, and nothing about hardware\n",
+              out);
+    fprintf(out, "%s, driver CUDA %s, %s\n", text_at(gpu, "name"), text_at(header, "driver"),
+            text_at(header, "topology"));
+    const char *separator = "";
+    for (size_t i = 0; i < SETTINGS; i++) {
+        char value[CELL], phrase[2 * CELL];
+        if (shown[i] || !json_object_get(json_array_get(points, 0), settings[i].key))
+            continue;
+        setting_text(json_array_get(points, 0), settings[i].key, value, sizeof value);
+        struct text text = {.at = phrase, .size = sizeof phrase};
+        /* The phrases stand in the table above, each with one %s. */
+        const char *mark = strstr(settings[i].phrase, "%s");
+        text_append(&text, "%.*s%s%s", (int)(mark - settings[i].phrase), settings[i].phrase, value,
+                    mark + 2);
+        fprintf(out, "%s%s", separator, phrase);
+        separator = ", ";
+    }
+    fputs("\n\n", out);
+}
+
+void table_print(FILE *out, const json_t *header, const json_t *points)
+{
+    bool shown[SETTINGS];
+    struct table table = {.rows = json_array_size(points)};
+    if (table.rows == 0)
+        return;
+    add_column(&table, "layout", true);
+    add_column(&table, "P×T", false);
+    for (size_t i = 0; i < SETTINGS; i++) {
+        shown[i] = varies(points, settings[i].key);
+        if (shown[i])
+            add_column(&table, settings[i].title,
+                       json_is_string(json_object_get(json_array_get(points, 0), settings[i].key)));
+    }
+    add_column(&table, "iterations/s", false);
+    add_column(&table, "95%", false);
+    add_column(&table, "p50 ms", false);
+    add_column(&table, "p99 ms", false);
+    add_column(&table, "fair", false);
+    add_column(&table, "", true);
+    table.cells = calloc(table.rows * table.columns, sizeof *table.cells);
+    if (!table.cells)
+        return;
+    for (size_t r = 0; r < table.rows; r++)
+        fill_row(&table, r, json_array_get(points, r), shown);
+    print_heading(out, header, points, shown);
+    print_cells(out, &table);
+    free(table.cells);
+}
+
+static void print_csv_text(FILE *out, const char *text)
+{
+    if (!strpbrk(text, ",\"\n")) {
+        fputs(text, out);
+        return;
+    }
+    fputc('"', out);
+    for (; *text; text++) {
+        if (*text == '"')
+            fputc('"', out);
+        fputc(*text, out);
+    }
+    fputc('"', out);
+}
+
+void table_print_csv(FILE *out, const json_t *header, const json_t *points)
+{
+    bool emulated = json_is_true(json_object_get(json_object_get(header, "gpu"), "emulated"));
+    fputs("layout,processes,threads,workers", out);
+    for (size_t i = 0; i < SETTINGS; i++)
+        fprintf(out, ",%s", settings[i].key);
+    fputs(",status,throughput_ips,ci95_rel,p50_us,p90_us,p99_us,mean_us,fairness_jain,emulated,"
+          "error\n",
+          out);
+    for (size_t r = 0; r < json_array_size(points); r++) {
+        const json_t *point = json_array_get(points, r);
+        const json_t *latency = json_object_get(point, "latency_us");
+        fprintf(out, "%s,%.0f,%.0f,%.0f", text_at(point, "layout"), number_at(point, "processes"),
+                number_at(point, "threads"), number_at(point, "workers"));
+        for (size_t i = 0; i < SETTINGS; i++) {
+            char value[CELL] = "";
+            if (json_object_get(point, settings[i].key))
+                setting_text(point, settings[i].key, value, sizeof value);
+            fprintf(out, ",%s", value);
+        }
+        fprintf(out, ",%s", record_status(point));
+        if (latency)
+            fprintf(out, ",%.6g,%.4g,%.6g,%.6g,%.6g,%.6g,%.4g", number_at(point, "throughput_ips"),
+                    number_at(point, "ci95_rel"), number_at(latency, "p50"),
+                    number_at(latency, "p90"), number_at(latency, "p99"),
+                    number_at(latency, "mean"), number_at(point, "fairness_jain"));
+        else
+            fputs(",,,,,,,", out);
+        fprintf(out, ",%s,", emulated ? "yes" : "no");
+        print_csv_text(out, text_at(point, "error"));
+        fputc('\n', out);
+    }
+}

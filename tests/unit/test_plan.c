@@ -1,0 +1,169 @@
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+#include <cmocka.h>
+
+#include "orchestrator/plan.h"
+
+static struct job job;
+static struct plan plan;
+
+static int begin(void **state)
+{
+    (void)state;
+    return job_load(NULL, &job) == STATUS_OK ? 0 : -1;
+}
+
+static int end(void **state)
+{
+    (void)state;
+    plan_release(&plan);
+    job_release(&job);
+    return 0;
+}
+
+static void set(enum option_id id, const char *text)
+{
+    assert_int_equal(job_set(&job, &option_table[id], text), STATUS_OK);
+}
+
+static void make(void)
+{
+    plan_release(&plan);
+    assert_int_equal(plan_make(&job, &plan), STATUS_OK);
+}
+
+static void axes_multiply(void **state)
+{
+    (void)state;
+    set(OPTION_LAYOUT, "threads:1-3,processes+mps:2");
+    set(OPTION_MEMORY, "pinned,pageable");
+    set(OPTION_CONNECTIONS, "default,8,32");
+    make();
+    assert_int_equal(plan.count, 4 * 2 * 3);
+    for (size_t i = 0; i < plan.count; i++)
+        assert_int_equal(plan.points[i].id, i);
+    assert_int_equal(plan.points[23].processes, 2);
+    assert_true(point_over_mps(&plan.points[23]));
+    assert_int_equal(plan.points[23].work.with_mps, 1);
+}
+
+static void equal_points_are_one(void **state)
+{
+    (void)state;
+    set(OPTION_LAYOUT, "threads:4,threads:2-4");
+    set(OPTION_MEMORY, "pinned,pageable");
+    set(OPTION_SYNC, "stream,none");
+    make();
+    assert_int_equal(plan.count, 3 * 3); /* pinned has one way, pageable two */
+    set(OPTION_LAUNCH, "graph");
+    make();
+    assert_int_equal(plan.count, 3 * 2); /* a graph has no synchronisation inside */
+    set(OPTION_ACTIVE_THREAD_PERCENTAGE, "default,50");
+    make();
+    assert_int_equal(plan.count, 3 * 2); /* without MPS there is no share */
+}
+
+static void default_queues_depend_on_mps(void **state)
+{
+    (void)state;
+    set(OPTION_LAYOUT, "threads:1,threads+mps:1");
+    make();
+    assert_int_equal(point_connections(&plan.points[0]), 8);
+    assert_int_equal(point_connections(&plan.points[1]), 2);
+    set(OPTION_CONNECTIONS, "16");
+    make();
+    assert_int_equal(point_connections(&plan.points[1]), 16);
+}
+
+static void the_id_tells_plans_apart(void **state)
+{
+    (void)state;
+    char first[17];
+    set(OPTION_LAYOUT, "threads:1-4");
+    make();
+    snprintf(first, sizeof first, "%s", plan.id);
+    make();
+    assert_string_equal(plan.id, first);
+    set(OPTION_SPIN, "3073");
+    make();
+    assert_string_not_equal(plan.id, first);
+}
+
+static void words_are_the_option_table_s(void **state)
+{
+    (void)state;
+    static const struct {
+        enum option_id id;
+        const char *(*word)(const struct point *);
+        size_t words;
+    } table[] = {{OPTION_MEMORY, point_memory, 2},
+                 {OPTION_SYNC, point_sync, 2},
+                 {OPTION_LAUNCH, point_launch, 2},
+                 {OPTION_SCHEDULE, point_schedule, 4},
+                 {OPTION_BIND, point_bind, 3}};
+    for (size_t i = 0; i < sizeof table / sizeof table[0]; i++) {
+        char joined[128] = "";
+        for (unsigned n = 0; n < table[i].words; n++) {
+            struct point point = {.bind = (enum bind_policy)n};
+            point.work.memory = point.work.sync = point.work.launch = point.work.schedule = n;
+            strcat(joined, n ? "|" : "");
+            strcat(joined, table[i].word(&point));
+        }
+        assert_string_equal(joined, option_table[table[i].id].choices);
+    }
+}
+
+static void descriptions_show_what_differs(void **state)
+{
+    (void)state;
+    char text[128];
+    set(OPTION_LAYOUT, "hybrid:8x2");
+    make();
+    point_describe(&plan.points[0], text, sizeof text);
+    assert_string_equal(text, "hybrid 8×2, pinned");
+    set(OPTION_MEMORY, "pageable");
+    set(OPTION_SYNC, "none");
+    set(OPTION_CONNECTIONS, "32");
+    set(OPTION_SCHEDULE, "block");
+    make();
+    point_describe(&plan.points[0], text, sizeof text);
+    assert_string_equal(text, "hybrid 8×2, pageable, no sync, 32 connections, block");
+}
+
+static void the_order_is_a_repeatable_shuffle(void **state)
+{
+    (void)state;
+    enum { COUNT = 50 };
+    size_t first[COUNT], again[COUNT], other[COUNT];
+    bool seen[COUNT] = {false};
+    plan_order(COUNT, 3, 0, first);
+    plan_order(COUNT, 3, 0, again);
+    plan_order(COUNT, 3, 1, other);
+    assert_memory_equal(first, again, sizeof first);
+    assert_memory_not_equal(first, other, sizeof first);
+    for (int i = 0; i < COUNT; i++)
+        seen[first[i]] = true;
+    for (int i = 0; i < COUNT; i++)
+        assert_true(seen[i]);
+    plan_order(COUNT, 0, 0, first);
+    for (size_t i = 0; i < COUNT; i++)
+        assert_int_equal(first[i], i);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(axes_multiply, begin, end),
+        cmocka_unit_test_setup_teardown(equal_points_are_one, begin, end),
+        cmocka_unit_test_setup_teardown(default_queues_depend_on_mps, begin, end),
+        cmocka_unit_test_setup_teardown(the_id_tells_plans_apart, begin, end),
+        cmocka_unit_test_setup_teardown(words_are_the_option_table_s, begin, end),
+        cmocka_unit_test_setup_teardown(descriptions_show_what_differs, begin, end),
+        cmocka_unit_test_setup_teardown(the_order_is_a_repeatable_shuffle, begin, end),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
