@@ -180,7 +180,7 @@ enum status child_run(const struct child_options *options, struct child_result *
         if (status == STATUS_OK)
             status = status_set(STATUS_TIMEOUT, "'%s' did not end in time and was ended", program);
         else
-            status_prefix(status, "'%s': ", program);
+            status_record_before("'%s': ", program);
         goto out;
     }
     status = child_wait(pid, pidfd, 0, &wait_status);

@@ -104,16 +104,17 @@ static int on_key(void *user, const char *section, const char *key, const char *
         return 1;
     loader->status = set_key(loader, section, key, text);
     if (loader->status != STATUS_OK)
-        status_prefix(loader->status, "'%s' line %d: ", loader->path, loader->line);
+        status_record_before("'%s' line %d: ", loader->path, loader->line);
     return 1;
 }
 
 static enum status parse_file(struct loader *loader)
 {
     int bad_line = ini_parse_stream(read_line, loader, on_key, loader);
-    if (loader->status != STATUS_OK)
+    /* inih goes on behind a line that it does not understand: the first fault is the one to tell. */
+    if (loader->status != STATUS_OK && (!bad_line || loader->line <= bad_line))
         return loader->status;
-    if (loader->long_line)
+    if (loader->long_line && (!bad_line || loader->long_line <= bad_line))
         return status_set(STATUS_USAGE,
                           "'%s' line %d is too long: begin the next line with a space to continue",
                           loader->path, loader->long_line);

@@ -39,7 +39,7 @@ const char *status_name(enum status code)
     return "unknown";
 }
 
-enum status status_set(enum status code, const char *format, ...)
+void status_record(const char *format, ...)
 {
     /* Built aside first: an argument may be the recorded text itself. */
     char text[sizeof last_text];
@@ -48,10 +48,9 @@ enum status status_set(enum status code, const char *format, ...)
     vsnprintf(text, sizeof text, format, args);
     va_end(args);
     memcpy(last_text, text, sizeof text);
-    return code;
 }
 
-enum status status_prefix(enum status code, const char *format, ...)
+void status_record_before(const char *format, ...)
 {
     char text[sizeof last_text];
     va_list args;
@@ -61,7 +60,6 @@ enum status status_prefix(enum status code, const char *format, ...)
     if (length >= 0 && (size_t)length < sizeof text)
         snprintf(text + length, sizeof text - (size_t)length, "%s", last_text);
     memcpy(last_text, text, sizeof text);
-    return code;
 }
 
 const char *status_text(void)

@@ -27,15 +27,17 @@ enum status {
 /* The code as a short lower-case name ("timeout"); "unknown" for anything else. Never NULL. */
 const char *status_name(enum status code);
 
-/* Records the text of an error for this thread and returns code, so that a caller can write
+/* Records the text of an error for this thread and gives code, so that a caller can write
  * `return status_set(STATUS_USAGE, "unknown layout '%s'", name)`. Text: lower case, subject quoted,
- * no full stop, no newline; cut at 1023 bytes. */
-enum status status_set(enum status code, const char *format, ...)
-    __attribute__((format(printf, 2, 3)));
+ * no full stop, no newline; cut at 1023 bytes. A macro, so that static analysis sees the code. */
+#define status_set(code, ...) (status_record(__VA_ARGS__), (code))
 
-/* Puts text in front of the recorded one: context that only a caller knows. Returns code. */
-enum status status_prefix(enum status code, const char *format, ...)
-    __attribute__((format(printf, 2, 3)));
+/* Puts text in front of the recorded one: context that only a caller knows. Gives code. */
+#define status_prefix(code, ...) (status_record_before(__VA_ARGS__), (code))
+
+/* What the two macros call. */
+void status_record(const char *format, ...) __attribute__((format(printf, 1, 2)));
+void status_record_before(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
 /* The text recorded last in this thread, "" if none. Valid until the next status_set() here. */
 const char *status_text(void);

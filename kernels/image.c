@@ -17,6 +17,7 @@
             ".incbin \"" path "\"\n"                                                               \
             ".global " #name "_end\n"                                                              \
             ".hidden " #name "_end\n" #name "_end:\n" tail ".popsection\n");                       \
+    /* NOLINTNEXTLINE(bugprone-macro-parentheses): a name to declare */                             \
     extern const unsigned char name[] __attribute__((visibility("hidden")));                       \
     extern const unsigned char name##_end[] __attribute__((visibility("hidden")))
 
@@ -25,6 +26,7 @@ EMBED(mpsweep_kernels_ptx, "kernels/workload.ptx", ".byte 0\n");
 const void *kernels_ptx(size_t *bytes)
 {
     if (bytes)
+        /* cppcheck-suppress comparePointers */
         *bytes = (size_t)(mpsweep_kernels_ptx_end - mpsweep_kernels_ptx);
     return mpsweep_kernels_ptx;
 }

@@ -106,7 +106,7 @@ enum status mps_control_terminate_client(const struct mps_control *control, uint
                                          pid_t client)
 {
     pid_t servers[MOST_SERVERS];
-    size_t count;
+    size_t count = 0;
     enum status status = mps_control_servers(control, deadline_ns, servers, MOST_SERVERS, &count);
     for (size_t i = 0; i < count && status == STATUS_OK; i++) {
         char command[64];

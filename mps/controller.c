@@ -166,7 +166,7 @@ enum status mps_controller_free(struct mps_controller *controller)
     free(controller);
     /* Cleaning up must not replace the text of the error that led here. */
     if (status == STATUS_OK)
-        status_set(STATUS_OK, "%s", text);
+        status_record("%s", text);
     return status;
 }
 

@@ -112,6 +112,8 @@ static void print_roff(FILE *out, const char *text)
             fputs("\\-", out);
         else if (*text == '\\')
             fputs("\\e", out);
+        else if (*text == ',')
+            fputs(",\\:", out); /* a list without blanks may go on in the next line */
         else
             fputc(*text, out);
         line_start = *text == '\n';
@@ -122,6 +124,7 @@ void help_print_manual(FILE *out)
 {
     fprintf(out,
             ".TH MPSWEEP 1 \"\" \"mpsweep %s\" \"User Commands\"\n"
+            ".ad l\n.nh\n"
             ".SH NAME\nmpsweep \\- measure how workers are best laid out on an NVIDIA GPU\n"
             ".SH SYNOPSIS\n",
             PACKAGE_VERSION);

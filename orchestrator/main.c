@@ -150,7 +150,7 @@ static int run_plot(const struct call *call)
     };
     int result = EXIT_ALL_MEASURED;
     if (!request.results || !request.output) {
-        status_set(STATUS_USAGE, "plot needs %s",
+        status_record("plot needs %s",
                    request.results ? "--output FILE" : "a results file");
         result = bad_usage(call->command);
     } else if (plot_write(&request) != STATUS_OK) {
@@ -212,12 +212,12 @@ int main(int argc, char **argv)
     }
     struct call call = {.command = command_find(argv[1])};
     if (!call.command) {
-        status_set(STATUS_USAGE, "unknown command '%s': it is one of sweep, plot, doctor", argv[1]);
+        status_record("unknown command '%s': it is one of sweep, plot, doctor", argv[1]);
         return bad_usage(NULL);
     }
     call.given = calloc((size_t)argc, sizeof *call.given);
     if (!call.given) {
-        status_set(STATUS_MEMORY, "out of memory");
+        status_record("out of memory");
         return bad_usage(NULL);
     }
     int result = run_call(argc, argv, &call);

@@ -150,6 +150,7 @@ static uint64_t digest(uint64_t hash, const void *data, size_t bytes)
 {
     const unsigned char *at = data;
     for (size_t i = 0; i < bytes; i++)
+        /* NOLINTNEXTLINE(clang-analyzer-core.UndefinedBinaryOperatorResult): copied whole */
         hash = (hash ^ at[i]) * UINT64_C(0x100000001b3);
     return hash;
 }

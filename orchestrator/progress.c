@@ -38,7 +38,7 @@ static void clear_line(const struct progress *progress)
 
 void progress_begin(struct progress *progress, const struct point *point)
 {
-    char what[128], left[32], line[256];
+    char what[128], left[32], line[256] = "";
     if (progress->quiet || !progress->terminal)
         return;
     struct winsize size = {0};

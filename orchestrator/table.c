@@ -134,7 +134,7 @@ static void print_padded(FILE *out, const char *text, size_t width, bool left, b
 
 static void print_cells(FILE *out, struct table *table)
 {
-    size_t widths[MOST_COLUMNS];
+    size_t widths[MOST_COLUMNS] = {0};
     for (size_t c = 0; c < table->columns; c++) {
         widths[c] = text_columns(table->titles[c]);
         for (size_t r = 0; r < table->rows; r++) {
@@ -167,7 +167,7 @@ static void print_heading(FILE *out, const json_t *header, const json_t *points,
             text_at(header, "topology"));
     const char *separator = "";
     for (size_t i = 0; i < SETTINGS; i++) {
-        char value[CELL], phrase[2 * CELL];
+        char value[CELL], phrase[2 * CELL] = "";
         if (shown[i] || !json_object_get(json_array_get(points, 0), settings[i].key))
             continue;
         setting_text(json_array_get(points, 0), settings[i].key, value, sizeof value);

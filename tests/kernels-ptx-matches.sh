@@ -15,7 +15,7 @@ if grep -nE '(^|[^/])/(home|root|tmp|work|usr|build)/' "$committed"; then
     fail "'$committed' holds a path of the machine that wrote it"
 fi
 
-test "$nvcc" != no && command -v "$nvcc" >/dev/null 2>&1 || skip "no nvcc"
+if test "$nvcc" = no || ! command -v "$nvcc" >/dev/null 2>&1; then skip "no nvcc"; fi
 present=$("$nvcc" --version | grep '^Cuda compilation tools')
 test "$present" = "$wanted" || skip "nvcc is '$present', the PTX was written by '$wanted'"
 

@@ -1,0 +1,1 @@
+dist_doc_DATA += docs/ARCHITECTURE.md docs/results-format.md

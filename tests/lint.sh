@@ -1,0 +1,31 @@
+#!/usr/bin/env bash
+# Static analysis of the whole tree: cppcheck, clang-tidy, shellcheck. Run by `make lint`.
+set -euo pipefail
+cd "${MPSWEEP_SOURCE_DIR:-$(dirname "$0")/..}"
+build=${MPSWEEP_BUILD_DIR:-$PWD/build}
+jobs=$(nproc)
+
+folders=(common shm device emul worker mps orchestrator kernels tests)
+mapfile -t sources < <(find "${folders[@]}" -name '*.c' ! -name 'cuda_abi_*.c' | sort)
+flags=(-std=gnu11 -I. "-I$build" -D_GNU_SOURCE= '-DMPSWEEP_PKGDATADIR="/"'
+  '-DMPSWEEP_PKGLIBEXECDIR="/"' '-DMPSWEEP_SOURCE_DIR="/"' '-DMPSWEEP_BUILD_DIR="/"')
+
+echo "cppcheck: ${#sources[@]} files"
+cppcheck --quiet --error-exitcode=1 --std=c11 --inline-suppr -j "$jobs" \
+  --enable=warning,performance,portability --suppress=missingIncludeSystem \
+  --suppressions-list=tests/cppcheck-suppressions -I. -D_GNU_SOURCE -D__linux__ "${sources[@]}"
+
+echo "clang-tidy: ${#sources[@]} files"
+tidy() {
+  # What it says on standard error counts the warnings that it does not show.
+  # The analyzer does not know that cmocka's assertions do not return.
+  local checks=
+  case "$1" in tests/*) checks='-clang-analyzer-*' ;; esac
+  clang-tidy --quiet --warnings-as-errors='*' --checks="$checks" "$1" -- "${@:2}" 2>/dev/null
+}
+export -f tidy
+printf '%s\0' "${sources[@]}" |
+  xargs -0 -P "$jobs" -I{} bash -c 'tidy "$@"' tidy {} "${flags[@]}"
+
+echo "shellcheck"
+shellcheck quickstart .ci/run autogen.sh kernels/make-ptx tests/*.sh tests/bench/run

@@ -1,0 +1,25 @@
+# What every component's tests share: the environment, the kinds of tests, and the targets that are
+# no part of `make check`.
+
+TEST_EXTENSIONS = .sh .bats
+BATS_LOG_COMPILER = $(BATS)
+AM_TESTS_ENVIRONMENT = \
+    export MPSWEEP_SOURCE_DIR='$(abs_top_srcdir)'; \
+    export MPSWEEP_BUILD_DIR='$(abs_top_builddir)'; \
+    export NVCC='$(NVCC)'; \
+    export BATS='$(BATS)';
+
+include tests/unit.mk
+include tests/cli.mk
+include tests/bench/local.mk
+
+# Static analysis, as CI runs it.
+lint:
+	$(AM_TESTS_ENVIRONMENT) $(top_srcdir)/tests/lint.sh
+.PHONY: lint
+EXTRA_DIST += tests/lint.sh tests/cppcheck-suppressions .clang-tidy
+
+# On a machine with a GPU: the tests that need one. A missing GPU is a failure here, not a skip.
+check-gpu: all
+	$(AM_TESTS_ENVIRONMENT) export MPSWEEP_GPU_REQUIRED=1; $(BATS) $(top_srcdir)/tests/gpu
+.PHONY: check-gpu

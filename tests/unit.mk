@@ -1,0 +1,46 @@
+# Unit tests (cmocka) of the components that have no file of their own for them.
+if HAVE_CMOCKA
+small_tests = \
+    tests/unit/test_histogram \
+    tests/unit/test_statistics \
+    tests/unit/test_options \
+    tests/unit/test_jobfile \
+    tests/unit/test_plan \
+    tests/unit/test_shm \
+    tests/unit/test_results_write \
+    tests/unit/test_mps
+check_PROGRAMS += $(small_tests)
+TESTS += $(small_tests)
+
+tests_unit_test_histogram_SOURCES = tests/unit/test_histogram.c
+tests_unit_test_histogram_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
+tests_unit_test_histogram_LDADD = libcommon.a $(CMOCKA_LIBS)
+
+tests_unit_test_statistics_SOURCES = tests/unit/test_statistics.c
+tests_unit_test_statistics_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
+tests_unit_test_statistics_LDADD = libcommon.a $(CMOCKA_LIBS)
+
+tests_unit_test_options_SOURCES = tests/unit/test_options.c
+tests_unit_test_options_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
+tests_unit_test_options_LDADD = libcommon.a $(CMOCKA_LIBS)
+
+tests_unit_test_jobfile_SOURCES = tests/unit/test_jobfile.c
+tests_unit_test_jobfile_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
+tests_unit_test_jobfile_LDADD = libcommon.a $(INIH_LIBS) $(CMOCKA_LIBS)
+
+tests_unit_test_plan_SOURCES = tests/unit/test_plan.c orchestrator/plan.c
+tests_unit_test_plan_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
+tests_unit_test_plan_LDADD = libcommon.a $(INIH_LIBS) $(CMOCKA_LIBS)
+
+tests_unit_test_shm_SOURCES = tests/unit/test_shm.c
+tests_unit_test_shm_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
+tests_unit_test_shm_LDADD = libshm.a libcommon.a $(CMOCKA_LIBS)
+
+tests_unit_test_results_write_SOURCES = tests/unit/test_results_write.c
+tests_unit_test_results_write_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
+tests_unit_test_results_write_LDADD = libcommon.a $(JANSSON_LIBS) $(CMOCKA_LIBS)
+
+tests_unit_test_mps_SOURCES = tests/unit/test_mps.c
+tests_unit_test_mps_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
+tests_unit_test_mps_LDADD = libmps.a libcommon.a $(CMOCKA_LIBS)
+endif
