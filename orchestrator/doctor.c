@@ -163,8 +163,10 @@ int doctor_command(const char *device)
     struct session session;
     enum status status = session_open(device, &session);
     if (status != STATUS_OK) {
+        bool emulated = device && strcmp(device, "emulated") == 0;
         say(&doctor, PROBLEM,
-            status == STATUS_NOT_FOUND
+            emulated ? "build or install mpsweep again: the emulated GPU is a part of it"
+            : status == STATUS_NOT_FOUND
                 ? "install the NVIDIA driver, or use --device emulated to try mpsweep out"
                 : "'nvidia-smi' shows the GPUs and their state",
             "GPU: %s", status_text());

@@ -1,9 +1,12 @@
 /*
  * The command line: the only place that prints and exits.
  */
+#include <fcntl.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "common/jobfile.h"
 #include "config.h"
@@ -191,6 +194,14 @@ static int run_call(int argc, char **argv, struct call *call)
 
 int main(int argc, char **argv)
 {
+    /* A closed standard descriptor would be given to the next file opened, and what is printed would
+     * go there. */
+    for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++)
+        if (fcntl(fd, F_GETFD) < 0 && open("/dev/null", O_RDWR) < 0)
+            return EXIT_BAD_SETUP;
+    /* A reader that goes away, or a full disk under a size limit, is an error of the write. */
+    signal(SIGPIPE, SIG_IGN);
+    signal(SIGXFSZ, SIG_IGN);
     if (argc < 2) {
         help_print(stderr);
         return EXIT_BAD_SETUP;

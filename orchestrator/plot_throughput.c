@@ -14,6 +14,9 @@
 #define WORKERS_MAX 1000000
 #define LISTED_MAX 6
 
+/* What a title leaves unsaid. */
+#define DEFAULT_CONNECTIONS "default connections"
+
 /* A setting: the point's field, and how a value of it reads. */
 struct setting {
     const char *field;
@@ -103,16 +106,22 @@ static void setting_text(const json_t *point, size_t index, char text[TEXT_BYTES
         snprintf(plain, sizeof plain, "%.30s", json_string_value(value));
     if (plain[0] == '\0')
         return;
-    if (index == SETTING_SYNC)
-        snprintf(text, TEXT_BYTES, "%s", strcmp(plain, "none") == 0 ? "no sync" : "sync");
-    else if (index == SETTING_CONNECTIONS)
-        snprintf(text, TEXT_BYTES, "%s connections",
-                 json_is_true(json_object_get(point, "connections_default")) ? "default" : plain);
-    else if (percent == NULL)
+    if (index == SETTING_SYNC) {
+        /* Only a pageable copy out after single launches has this choice. */
+        if (strcmp(string_of(point, "memory"), "pageable") == 0 &&
+            strcmp(string_of(point, "launch"), "graph") != 0)
+            snprintf(text, TEXT_BYTES, "%s", strcmp(plain, "none") == 0 ? "no sync" : "sync");
+    } else if (index == SETTING_CONNECTIONS) {
+        if (json_is_true(json_object_get(point, "connections_default")))
+            snprintf(text, TEXT_BYTES, "%s", DEFAULT_CONNECTIONS);
+        else
+            snprintf(text, TEXT_BYTES, "%s connections", plain);
+    } else if (percent == NULL) {
         bytes_text(json_integer_value(value), text);
-    else
+    } else {
         snprintf(text, TEXT_BYTES, "%.*s%s%s", (int)(percent - setting->form), setting->form, plain,
                  percent + 2);
+    }
 }
 
 static bool is_hybrid(int layout)
@@ -248,7 +257,8 @@ static void write_series(FILE *file, const struct table *table)
             char title[TEXT_BYTES * (SETTING_COUNT + 1)];
             int used = snprintf(title, sizeof title, "%s", row->name);
             for (size_t s = 0; s < SETTING_COUNT; s++)
-                if (table->varies[s] && row->texts[s][0] != '\0')
+                if (table->varies[s] && row->texts[s][0] != '\0' &&
+                    strcmp(row->texts[s], DEFAULT_CONNECTIONS) != 0)
                     used +=
                         snprintf(title + used, sizeof title - (size_t)used, ", %s", row->texts[s]);
             variant = i > 0 && row[-1].layout == row->layout ? variant + 1 : 1;

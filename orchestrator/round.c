@@ -304,7 +304,8 @@ enum status round_run(struct session *session, const struct point *point,
     workers_release(&round);
     if (ended != STATUS_OK)
         return ended;
-    return status == STATUS_INTERRUPTED ? status : STATUS_OK;
+    /* Said again: the clean-up had its own errors to try and pass over. */
+    return status == STATUS_INTERRUPTED ? status_set(status, "%s", out->error) : STATUS_OK;
 }
 
 void round_result_release(struct round_result *result)

@@ -30,9 +30,6 @@ static enum status open_signals(struct session *session)
     sigaddset(&set, SIGTERM);
     sigaddset(&set, SIGHUP);
     sigprocmask(SIG_BLOCK, &set, NULL);
-    /* A reader that goes away, or a full disk under a size limit, is an error of the write. */
-    signal(SIGPIPE, SIG_IGN);
-    signal(SIGXFSZ, SIG_IGN);
     session->signal_fd = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
     if (session->signal_fd < 0)
         return status_set(STATUS_SYSTEM, "cannot watch signals: %s", strerror(errno));
@@ -86,9 +83,9 @@ static enum status query_devices(struct session *session, struct device_list *li
         enum status code = STATUS_SYSTEM;
         if (WIFEXITED(result.wait_status) && WEXITSTATUS(result.wait_status) <= STATUS_BUSY)
             code = (enum status)WEXITSTATUS(result.wait_status);
-        if (!*text)
-            text = (char *)(size_t)child_ending_text(result.wait_status, ending, sizeof ending);
-        status = status_set(code, "%s", text);
+        status = *text ? status_set(code, "%s", text)
+                       : status_set(code, "asking the driver for its devices: %s",
+                                    child_ending_text(result.wait_status, ending, sizeof ending));
     }
     child_result_release(&result);
     return status;

@@ -1,5 +1,6 @@
 #include "orchestrator/sweep.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -299,7 +300,12 @@ static int run(struct sweep *sweep)
         if (results_write(&sweep->writer, footer) != STATUS_OK)
             result = report(STATUS_SYSTEM);
     }
+    errno = 0;
     print_results(sweep, points, footer);
+    /* Lost output is an error, unless its reader had enough. */
+    if (ferror(stdout) && errno != EPIPE)
+        result = report(status_set(STATUS_SYSTEM, "cannot write standard output: %s",
+                                   strerror(errno)));
     json_decref(footer);
     json_decref(points);
     return result;

@@ -12,20 +12,21 @@
 /* Settings that get a column when they vary, and how the heading says them when they do not. */
 static const struct setting {
     const char *key, *title, *phrase;
+    const char *joint; /* what stands before the phrase in the heading */
 } settings[] = {
-    {"memory", "memory", "%s memory"},
-    {"sync", "sync", "sync %s"},
-    {"launch", "launch", "launch %s"},
-    {"connections", "queues", "%s queues a process"},
-    {"active_thread_percentage", "threads%", "%s%% active threads"},
-    {"schedule", "schedule", "schedule %s"},
-    {"bind", "bind", "bound %s"},
-    {"kernels", "kernels", "%s kernels"},
-    {"blocks", "blocks", "of %s blocks"},
-    {"threads_per_block", "block", "× %s threads"},
-    {"spin", "spin", "spin %s"},
-    {"bytes", "bytes", "%s bytes each way"},
-    {"delay_cycles", "cycles", "%s cycles"},
+    {"memory", "memory", "%s memory", ""},
+    {"sync", "sync", "sync %s", ", "},
+    {"launch", "launch", "launch %s", ", "},
+    {"connections", "queues", "%s queues a process", ", "},
+    {"active_thread_percentage", "threads%", "%s% active threads", ", "},
+    {"schedule", "schedule", "schedule %s", ", "},
+    {"bind", "bind", "bound %s", ", "},
+    {"kernels", "kernels", "%s kernels", ", "},
+    {"blocks", "blocks", "of %s blocks", " "},
+    {"threads_per_block", "block", "× %s threads", " "},
+    {"spin", "spin", "spin %s", ", "},
+    {"bytes", "bytes", "%s bytes each way", ", "},
+    {"delay_cycles", "cycles", "%s cycles", ", "},
 };
 #define SETTINGS (sizeof settings / sizeof settings[0])
 
@@ -165,7 +166,7 @@ static void print_heading(FILE *out, const json_t *header, const json_t *points,
               out);
     fprintf(out, "%s, driver CUDA %s, %s\n", text_at(gpu, "name"), text_at(header, "driver"),
             text_at(header, "topology"));
-    const char *separator = "";
+    bool begun = false;
     for (size_t i = 0; i < SETTINGS; i++) {
         char value[CELL], phrase[2 * CELL] = "";
         if (shown[i] || !json_object_get(json_array_get(points, 0), settings[i].key))
@@ -176,8 +177,8 @@ static void print_heading(FILE *out, const json_t *header, const json_t *points,
         const char *mark = strstr(settings[i].phrase, "%s");
         text_append(&text, "%.*s%s%s", (int)(mark - settings[i].phrase), settings[i].phrase, value,
                     mark + 2);
-        fprintf(out, "%s%s", separator, phrase);
-        separator = ", ";
+        fprintf(out, "%s%s", begun ? settings[i].joint : "", phrase);
+        begun = true;
     }
     fputs("\n\n", out);
 }

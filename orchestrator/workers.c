@@ -20,6 +20,10 @@
 #define TERMINATE_NS (3 * NS_PER_S)
 #define KILL_NS (10 * NS_PER_S)
 
+/* What draining workers get after an interrupt, and how often to look for one. */
+#define HURRY_NS (5 * NS_PER_S)
+#define LOOK_NS (100 * NS_PER_MS)
+
 static enum status set_masks(const struct round *round)
 {
     const struct point *point = round->point;
@@ -193,15 +197,25 @@ static unsigned alive(const struct round *round)
     return count;
 }
 
-/* Waits until all have ended or the deadline passes. */
+/* Waits until all have ended or the deadline passes, which an interrupt brings nearer. */
 static void wait_all(struct round *round, uint64_t deadline_ns)
 {
+    bool hurried = round->session->interrupted;
     for (unsigned p = 0; p < round->point->processes; p++) {
         struct worker_child *child = &round->children[p];
-        if (child->pid == 0 || child->ended)
-            continue;
-        if (child_wait(child->pid, child->pidfd, deadline_ns, &child->wait_status) == STATUS_OK)
-            child->ended = true;
+        while (child->pid && !child->ended) {
+            uint64_t look_ns = clock_now_ns() + LOOK_NS;
+            uint64_t until_ns = look_ns < deadline_ns ? look_ns : deadline_ns;
+            if (child_wait(child->pid, child->pidfd, until_ns, &child->wait_status) == STATUS_OK)
+                child->ended = true;
+            else if (until_ns == deadline_ns)
+                break;
+            if (!hurried && session_check_signals(round->session) != STATUS_OK) {
+                uint64_t soon_ns = clock_now_ns() + HURRY_NS;
+                hurried = true;
+                deadline_ns = soon_ns < deadline_ns ? soon_ns : deadline_ns;
+            }
+        }
     }
 }
 
