@@ -1,0 +1,13 @@
+# Tests of the command line (bats, jq), on the emulated GPU.
+cli_tests = \
+    tests/cli/doctor.bats \
+    tests/cli/faults.bats \
+    tests/cli/files.bats \
+    tests/cli/plot.bats \
+    tests/cli/signals.bats \
+    tests/cli/sweep.bats \
+    tests/cli/usage.bats
+EXTRA_DIST += $(cli_tests) tests/cli/helper.bash tests/cli/record-types.awk
+if HAVE_BATS
+TESTS += $(cli_tests)
+endif

@@ -1,0 +1,228 @@
+#!/usr/bin/env bats
+# What goes wrong in a worker, in the daemon or in the installation: no number for that point, the
+# reason in one line, and the other points are measured.
+
+load helper
+
+# Three points; the fault is in process 1 of the middle one, which alone has a second process.
+sweep_with_fault() {
+  local wanted=$1 fault=$2 layout=$3
+  shift 3
+  rm -f f.jsonl
+  MPSWEEP_EMULATED_FAULT=$fault expect "$wanted" \
+    "$MPSWEEP" sweep "${TINY[@]}" -l threads:1 -l "$layout" -l processes+mps:1 --seed 0 -q \
+    -o f.jsonl "$@" || return 1
+  [ ! -s err ] || fail "standard error should be silent:" "$(cat err)" || return 1
+  assert_complete f.jsonl 3 "$wanted"
+}
+
+# bad_point STATUS CUDA_ERROR PATTERN: of the middle point; the others are measured.
+bad_point() {
+  points "map(.status) == [\"ok\", \"$1\", \"ok\"]" f.jsonl >/dev/null ||
+    fail "not the middle one alone is $1:" "$(points 'map([.status, .error])' f.jsonl)" || return 1
+  points ".[1].cuda_error == $2 and (.[1].error | test(\"$3\"))" f.jsonl >/dev/null ||
+    fail "should be $2 and match $3:" "$(points '.[1] | [.cuda_error, .error]' f.jsonl)" || return 1
+  points '.[1] | (.error | test("\n") | not) and ([has("throughput_ips", "latency_us", "rounds",
+    "ci95_rel", "iterations", "per_worker")] | any | not)' f.jsonl >/dev/null ||
+    fail "there is a number:" "$(points '.[1]' f.jsonl)" || return 1
+  # Nor in what is printed.
+  sed '1,/^$/d' out | grep -E "4×1|2×2" | grep -qE "(-  +){4}.*- +$1: .*$3" ||
+    fail "the table should say it:" "$(cat out)"
+}
+
+# FAULT | STATUS | CUDA ERROR | PATTERN
+process_faults() {
+  cat <<'TABLE'
+cuLaunchKernel#20=crash@1        | failed     | 0   | worker process 2 of N.* killed by signal 11 .Segmentation fault.
+cuStreamSynchronize#2=exit:3@1   | failed     | 0   | worker process 2 of N.* exit status 3
+cuMemcpyDtoHAsync#3=corrupt@1    | failed     | 0   | worker W of M: wrong result: element [0-9]+ is
+cuMemcpyHtoDAsync#3=corrupt@1    | failed     | 0   | worker W of M: wrong result: element [0-9]+ is
+cuLaunchKernel#20=error:719@1    | failed     | 719 | worker W of M: cuLaunchKernel: CUDA_ERROR_LAUNCH_FAILED .719.
+cuStreamSynchronize#3=error:700@1 | failed    | 700 | worker W of M: cuStreamSynchronize: CUDA_ERROR_.* .700.
+cuModuleLoadData=error:218@1     | failed     | 218 | worker W of M: cuModuleLoadData: .* .218.
+cuDevicePrimaryCtxRetain=error:2@1 | infeasible | 2 | worker W of M: cuDevicePrimaryCtxRetain: CUDA_ERROR_OUT_OF_MEMORY .2.
+cuMemAlloc=error:2@1             | infeasible | 2   | worker W of M: cuMemAlloc: CUDA_ERROR_OUT_OF_MEMORY .2.
+cuMemHostAlloc=error:2@1         | infeasible | 2   | worker W of M: cuMemHostAlloc: CUDA_ERROR_OUT_OF_MEMORY .2.
+cuInit=crash@1                   | failed     | 0   | worker process 2 of N.* killed by signal 11
+TABLE
+}
+
+# faults_in LAYOUT PROCESSES THREADS
+faults_in() {
+  local fault status error pattern wanted worker failed=0 count=0
+  while IFS='|' read -r fault status error pattern; do
+    count=$((count + 1))
+    fault=${fault// /} status=${status// /} error=${error// /} pattern=${pattern# }
+    # Process 1 holds the workers after those of process 0.
+    worker="($(seq -s '|' $(($3 + 1)) $((2 * $3))))"
+    pattern=${pattern/W of/$worker of}
+    pattern=${pattern/of N/of $2}
+    pattern=${pattern/of M/of $(($2 * $3))}
+    wanted=2
+    [ "$status" = failed ] || wanted=0
+    { sweep_with_fault $wanted "$fault" "$1" && bad_point "$status" "$error" "$pattern"; } ||
+      { echo "with fault $fault" >&2; failed=1; }
+  done < <(process_faults)
+  [ $count -gt 10 ] && [ $failed -eq 0 ]
+}
+
+@test "one of four processes goes wrong" { faults_in processes:4 4 1; }
+@test "one of four processes over MPS goes wrong" { faults_in processes+mps:4 4 1; }
+@test "one of two processes with two threads each over MPS goes wrong" { faults_in hybrid:2x2 2 2; }
+@test "one of two processes with two threads each goes wrong" { faults_in hybrid-timesliced:2x2 2 2; }
+
+@test "a thread that goes wrong takes the number of all threads" {
+  MPSWEEP_EMULATED_FAULT=cuLaunchKernel#30=error:719 expect 2 \
+    "$MPSWEEP" sweep "${TINY[@]}" -l threads:4 -l threads+mps:4 -q -o f.jsonl
+  points 'all(.status == "failed" and .cuda_error == 719 and (has("throughput_ips") | not)
+    and (.error | test("worker [1-4] of 4: cuLaunchKernel")))' f.jsonl
+}
+
+@test "a wrong result out of a graph is noticed" {
+  sweep_with_fault 2 'cuGraphLaunch#3=corrupt@1' processes:4 --launch graph
+  bad_point failed 0 'worker 2 of 4: wrong result'
+}
+
+@test "a worker that hangs is named, ended, and has no number" {
+  sweep_with_fault 2 'cuStreamSynchronize#4=hang@1' processes:4 --timeout 1
+  bad_point failed 0 'worker 2 of 4 hangs: no iteration ended for 1 s'
+}
+
+@test "a worker over MPS that hangs is named, ended, and has no number" {
+  sweep_with_fault 2 'cuStreamSynchronize#4=hang@1' processes+mps:4 --timeout 1
+  bad_point failed 0 'worker 2 of 4 hangs: no iteration ended for 1 s'
+}
+
+@test "workers that do not get ready are counted" {
+  sweep_with_fault 2 'cuModuleLoadData=hang@1' processes+mps:4 --timeout 1
+  bad_point failed 0 'only 3 of 4 workers got ready within'
+}
+
+@test "workers that are slow to start are waited for" {
+  MPSWEEP_EMULATED_FAULT='cuInit=slow:700@1' expect 0 "$MPSWEEP" sweep "${TINY[@]}" \
+    -l processes:3 -l processes+mps:3 -q -o slow.jsonl
+  points 'all(.status == "ok" and .ready_s >= 0.7 and .throughput_ips > 0)' slow.jsonl
+  # Slow to start is not slow to work: nobody began before.
+  points 'all(.fairness_jain > 0.9)' slow.jsonl
+}
+
+@test "a worker that does not stop is ended, and its point has no number" {
+  sweep_with_fault 2 'cuStreamDestroy=hang@1' processes:4 --timeout 1
+  bad_point failed 0 'a worker did not stop within 1 s'
+}
+
+@test "no attachment, no number over MPS" {
+  MPSWEEP_EMULATED_FAULT=attach=skip expect 2 "$MPSWEEP" sweep "${TINY[@]}" -l threads:2 \
+    -l processes:2 -l processes+mps:2 -l threads+mps:2 -l hybrid:2x2 --seed 0 -q -o f.jsonl
+  points 'map(.status) == ["ok", "ok", "failed", "failed", "failed"]' f.jsonl
+  points '.[2:] | all((.error | test("not attached to the MPS daemon"))
+    and (has("throughput_ips") | not))' f.jsonl
+  # One of several is enough.
+  sweep_with_fault 2 'attach=skip@1' processes+mps:4
+  bad_point failed 0 'worker 2 of 4: not attached to the MPS daemon'
+}
+
+@test "a point that failed in one round has no number of the others" {
+  MPSWEEP_EMULATED_FAULT='cuLaunchKernel#20=crash@1' expect 2 "$MPSWEEP" sweep "${TINY[@]}" \
+    -l processes:1,2 --rounds 2 -q -o f.jsonl
+  assert_complete f.jsonl 2 2
+  points '(.[0] | .status == "ok" and (.rounds | length == 2))
+    and (.[1] | .status == "failed" and (has("rounds") | not))' f.jsonl
+}
+
+@test "the driver itself does not work: one line, status 1" {
+  MPSWEEP_EMULATED_FAULT=cuInit=error:999 refused 'cuInit: CUDA_ERROR_UNKNOWN \(999\)' \
+    "$MPSWEEP" sweep "${TINY[@]}" -l threads:1
+  MPSWEEP_EMULATED_FAULT=cuInit=crash refused 'asking the driver for its devices: killed by signal 11' \
+    "$MPSWEEP" sweep "${TINY[@]}" -l threads:1
+  MPSWEEP_EMULATED_FAULT=cuInit=smoke refused "cannot understand the fault 'cuInit=smoke'" \
+    "$MPSWEEP" sweep "${TINY[@]}" -l threads:1
+}
+
+# -- the installation ------------------------------------------------------------------------------
+
+PROGRAMS=(mpsweep-worker mpsweep-guard mpsweep-emulated-cuda.so mpsweep-emulated-mps-control)
+
+# programs_but NAME: a folder with links to the other programs.
+programs_but() {
+  local program
+  rm -rf "$WORK/programs"
+  mkdir "$WORK/programs"
+  for program in "${PROGRAMS[@]}"; do
+    [ "$program" = "$1" ] || ln -s "$MPSWEEP_BUILD_DIR/$program" "$WORK/programs"
+  done
+}
+
+@test "a program of mpsweep is missing: which one, and where it was looked for" {
+  local program
+  local -x MPSWEEP_LIBEXEC_DIR=$WORK/programs
+  programs_but none
+  expect 0 "$MPSWEEP" sweep "${TINY[@]}" -l processes+mps:2 -q
+  for program in "${PROGRAMS[@]}"; do
+    programs_but "$program"
+    refused "cannot find program '$program' in '$WORK/programs' \(MPSWEEP_LIBEXEC_DIR" \
+      "$MPSWEEP" sweep "${TINY[@]}" -l threads:1
+  done
+  # There, but not to be run.
+  programs_but mpsweep-worker
+  echo "#!/bin/sh" >programs/mpsweep-worker
+  refused "cannot find program 'mpsweep-worker'" "$MPSWEEP" sweep "${TINY[@]}" -l threads:1
+}
+
+# daemon_is NAME: one of tests/fakes takes the daemon's place.
+daemon_is() {
+  programs_but mpsweep-emulated-mps-control
+  ln -s "$MPSWEEP_SOURCE_DIR/tests/fakes/$1" "$WORK/programs/mpsweep-emulated-mps-control"
+}
+
+@test "a daemon that ends at its start: its own words" {
+  local -x MPSWEEP_LIBEXEC_DIR=$WORK/programs
+  daemon_is mps-control-refuses
+  refused "the plan has layouts over MPS, but: the MPS control daemon ended at its start: no GPU for you" \
+    "$MPSWEEP" sweep "${TINY[@]}" -l processes+mps:2 -l threads:1 -q -o x.jsonl
+  [ ! -e x.jsonl ]
+  # Without a layout over MPS, nobody needs it.
+  expect 0 "$MPSWEEP" sweep "${TINY[@]}" -l processes:2 -q
+}
+
+@test "a daemon whose answers are not understood" {
+  local -x MPSWEEP_LIBEXEC_DIR=$WORK/programs
+  daemon_is mps-control-babbles
+  refused "the plan has layouts over MPS, but: .*MPS" \
+    "$MPSWEEP" sweep "${TINY[@]}" -l processes+mps:2 -q
+  absent babble err
+}
+
+@test "a daemon that dies under its clients takes the number, not the sweep" {
+  local -x MPSWEEP_LIBEXEC_DIR=$WORK/programs
+  daemon_is mps-control-dies-once
+  local -x DAEMON=$MPSWEEP_BUILD_DIR/mpsweep-emulated-mps-control MARK=$WORK/died
+  rm -f "$MARK"
+  expect 2 "$MPSWEEP" sweep "${TINY[@]:0:4}" --duration 3 --warmup 0.02 --precision 100 \
+    -l processes+mps:2 -l processes+mps:1 --seed 0 -q -o f.jsonl --timeout 5
+  [ -e "$MARK" ]
+  assert_complete f.jsonl 2 2
+  points 'map(.status) == ["failed", "ok"]' f.jsonl
+  points '.[0] | has("throughput_ips") | not' f.jsonl
+}
+
+@test "a temporary directory whose name is too long for a socket: another one is taken" {
+  local long
+  long=$WORK/$(printf 'x%.0s' {1..90})
+  mkdir "$long"
+  TMPDIR=$long expect 0 "$MPSWEEP" sweep "${TINY[@]}" -l processes+mps:2 -q
+  [ -z "$(ls -A "$long")" ]
+}
+
+@test "the private directory is private, and gone afterwards" {
+  start "$MPSWEEP" sweep --device emulated --duration 60 -l processes+mps:1 -q
+  private() { find "$TMPDIR" -mindepth 1 -maxdepth 1 -name 'mpsweep-??????'; }
+  has_socket() { test -S "$(private)/mps/control"; }
+  await $PATIENCE has_socket
+  [ "$(private | wc -l)" -eq 1 ]
+  [ "$(stat -c %a "$(private)")" = 700 ]
+  kill -TERM "$PID"
+  finish
+  [ "$STATUS" -eq 130 ]
+  [ -z "$(private)" ]
+}

@@ -1,0 +1,226 @@
+#!/usr/bin/env bats
+# Results files: never lost, never overwritten, whole up to the last line whatever happens.
+
+load helper
+
+PLAN=(-l threads:1,2 -l processes+mps:2)
+MEASURE=("${TINY[@]}" "${PLAN[@]}" --quiet)
+
+# IDs of the points in a file, in the order of its lines.
+ids() { jq -s -c 'map(select(.type == "point").id)' "$1"; }
+
+@test "a file that exists is refused, and stays as it is" {
+  echo "something else" >old.jsonl
+  refused "'old.jsonl' exists: give --resume to go on with it, or another name" \
+    "$MPSWEEP" sweep "${MEASURE[@]}" -o old.jsonl
+  [ "$(cat old.jsonl)" = "something else" ]
+  : >empty.jsonl
+  refused "'empty.jsonl' exists" "$MPSWEEP" sweep "${MEASURE[@]}" -o empty.jsonl
+  [ ! -s empty.jsonl ]
+  ln -s nowhere.jsonl link.jsonl
+  refused "link.jsonl" "$MPSWEEP" sweep "${MEASURE[@]}" -o link.jsonl
+  [ ! -e nowhere.jsonl ]
+}
+
+@test "a file that cannot be made: one line, and nothing is measured" {
+  refused "cannot write 'missing/x.jsonl': No such file or directory" \
+    "$MPSWEEP" sweep "${MEASURE[@]}" -o missing/x.jsonl
+  refused "cannot write '.*': (Is a directory|.*)" "$MPSWEEP" sweep "${MEASURE[@]}" -o "$WORK/"
+  mkdir shut
+  chmod 555 shut
+  if ! touch shut/probe 2>/dev/null; then
+    refused "cannot write 'shut/x.jsonl': Permission denied" \
+      "$MPSWEEP" sweep "${MEASURE[@]}" -o shut/x.jsonl
+  fi
+  chmod 755 shut
+}
+
+@test "a sweep that cannot begin leaves no file behind" {
+  mkdir few
+  ln -s "$MPSWEEP_BUILD_DIR"/mpsweep-{worker,guard,emulated-cuda.so} few
+  MPSWEEP_LIBEXEC_DIR=$WORK/few expect 1 "$MPSWEEP" sweep "${MEASURE[@]}" -o x.jsonl
+  says "mpsweep-emulated-mps-control"
+  [ ! -e x.jsonl ]
+}
+
+@test "a full disk: one line, status 1" {
+  [ -c /dev/full ] || skip "no /dev/full here"
+  expect 1 "$MPSWEEP" sweep "${MEASURE[@]}" -o /dev/full
+  says "cannot write '/dev/full': No space left on device"
+  [ -c /dev/full ]
+}
+
+@test "a disk that fills up between two points: the file is whole up to its last line" {
+  expect 0 "$MPSWEEP" sweep "${MEASURE[@]}" -o full.jsonl --seed 0
+  # As a big file of which the sweep measured nothing yet: what grows is near the limit, which is
+  # far beyond the memory that the emulated GPU lies in.
+  local limit=$((64 * 1024 * 1024)) size line room
+  # Room for a header and a point, but not for three points.
+  room=$(($(head -1 full.jsonl | wc -c) + $(sed -n 2p full.jsonl | wc -c) * 3 / 2))
+  head -1 full.jsonl >big.jsonl
+  line=$(printf '{"type":"note","text":"%4000s"}' '')
+  yes "$line" | head -c $((limit - 16000)) | sed '$d' >>big.jsonl
+  size=$(stat -c %s big.jsonl)
+  printf '{"type":"note","text":"%*s"}\n' $((limit - size - room - 27)) '' >>big.jsonl
+  local before
+  before=$(stat -c %s big.jsonl)
+  limited() (ulimit -f $((limit / 1024)) && "$@")
+  expect 1 limited "$MPSWEEP" sweep "${MEASURE[@]}" -o big.jsonl --resume --seed 0
+  says "cannot write 'big.jsonl': File too large; it is whole up to its last line"
+  size=$(stat -c %s big.jsonl)
+  [ "$size" -gt "$before" ]
+  [ "$size" -le "$limit" ]
+  tail -c +$((before + 1)) big.jsonl >new.jsonl
+  assert_whole new.jsonl
+  jq -s -e 'map(select(.type == "point")) | length >= 1 and length < 3' new.jsonl
+  # With room again, it goes on.
+  expect 0 "$MPSWEEP" sweep "${MEASURE[@]}" -o big.jsonl --resume --seed 0
+  tail -c +$((before + 1)) big.jsonl >new.jsonl
+  assert_complete new.jsonl 3 0
+}
+
+@test "--resume measures what is missing, and nothing else" {
+  expect 0 "$MPSWEEP" sweep "${MEASURE[@]}" -o all.jsonl
+  cp all.jsonl before.jsonl
+  # Nothing is missing: what is there stays, byte by byte.
+  expect 0 "$MPSWEEP" sweep "${MEASURE[@]}" -o all.jsonl --resume
+  head -c "$(stat -c %s before.jsonl)" all.jsonl | cmp - before.jsonl
+  assert_complete all.jsonl 3 0
+  jq -s -e '[.[] | select(.type == "header") | .resumed] == [null, true]' all.jsonl
+  [ "$(grep -c '×1\|×2' out)" -eq 3 ]
+
+  # One is missing.
+  jq -c 'select(.type == "header" or .id == 0 or .id == 2)' all.jsonl | head -3 >part.jsonl
+  cp part.jsonl before.jsonl
+  expect 0 "$MPSWEEP" sweep "${TINY[@]}" "${PLAN[@]}" -o part.jsonl --resume
+  [ "$(grep -c 'iterations/s' err)" -eq 1 ]
+  grep -q '^\[1/1\] threads 1×2' err
+  head -c "$(stat -c %s before.jsonl)" part.jsonl | cmp - before.jsonl
+  assert_complete part.jsonl 3 0
+
+  # What failed, or was interrupted, is measured again; what cannot be, is not.
+  jq -c 'if .id == 0 then .status = "failed" elif .id == 1 then .status = "interrupted"
+    elif .id == 2 then .status = "infeasible" else . end' all.jsonl | head -4 >again.jsonl
+  expect 0 "$MPSWEEP" sweep "${TINY[@]}" "${PLAN[@]}" -o again.jsonl --resume
+  [ "$(grep -c 'iterations/s' err)" -eq 2 ]
+  assert_whole again.jsonl
+  points 'map(.status) == ["ok", "ok", "infeasible"]' again.jsonl
+}
+
+@test "--resume begins a file that is not there? no: it says so" {
+  refused "cannot open 'new.jsonl': No such file or directory" \
+    "$MPSWEEP" sweep "${MEASURE[@]}" -o new.jsonl --resume
+  [ ! -e new.jsonl ]
+}
+
+@test "a file torn anywhere is gone on with: each point once" {
+  expect 0 "$MPSWEEP" sweep "${MEASURE[@]}" -o whole.jsonl
+  local size header offset offsets step
+  size=$(stat -c %s whole.jsonl)
+  header=$(head -1 whole.jsonl | wc -c)
+  # Around the ends of lines, and all over the file.
+  offsets="$header $((header + 1)) $(($(head -2 whole.jsonl | wc -c) - 1)) $(head -2 whole.jsonl | wc -c)"
+  offsets+=" $(($(head -3 whole.jsonl | wc -c) - 2)) $(head -4 whole.jsonl | wc -c) $((size - 1))"
+  step=$(((size - header) / 9))
+  for offset in $offsets $(seq $((header + step / 2)) $step $((size - 1))); do
+    head -c "$offset" whole.jsonl >torn.jsonl
+    expect 0 "$MPSWEEP" sweep "${MEASURE[@]}" -o torn.jsonl --resume || fail "cut at $offset" || return 1
+    assert_complete torn.jsonl 3 0 || fail "cut at $offset" || return 1
+    cmp -n "$header" whole.jsonl torn.jsonl
+  done
+  # Without a whole header there is nothing to go on with, and the file is not ours to overwrite.
+  for offset in 1 $((header / 2)) $((header - 1)); do
+    head -c "$offset" whole.jsonl >torn.jsonl
+    refused "'torn.jsonl' has no whole line" "$MPSWEEP" sweep "${MEASURE[@]}" -o torn.jsonl --resume
+    [ "$(stat -c %s torn.jsonl)" -eq "$offset" ]
+  done
+  : >torn.jsonl
+  refused "'torn.jsonl' is empty" "$MPSWEEP" sweep "${MEASURE[@]}" -o torn.jsonl --resume
+}
+
+@test "--resume refuses what is no results file, another plan and another GPU" {
+  expect 0 "$MPSWEEP" sweep "${MEASURE[@]}" -o all.jsonl
+  cp all.jsonl kept.jsonl
+  refused "'all.jsonl' holds another plan: give the job and options that it was begun with" \
+    "$MPSWEEP" sweep "${TINY[@]}" -l threads:1,2 -q -o all.jsonl --resume
+  cmp all.jsonl kept.jsonl
+  # How it is measured may change; what is measured may not.
+  refused "'all.jsonl' holds another plan" \
+    "$MPSWEEP" sweep --device emulated --kernels 6 "${PLAN[@]}" -q -o all.jsonl --resume
+  cmp all.jsonl kept.jsonl
+
+  jq -c 'if .type == "header" then .gpu.uuid = "GPU-00000000-1111" else . end' kept.jsonl >other.jsonl
+  cp other.jsonl kept.jsonl
+  refused "'other.jsonl' was measured on GPU GPU-00000000-1111; this is GPU-" \
+    "$MPSWEEP" sweep "${MEASURE[@]}" -o other.jsonl --resume
+  cmp other.jsonl kept.jsonl
+
+  echo '{"type":"header","schema":99}' >future.jsonl
+  refused "'future.jsonl' has schema 99; this program reads 1" \
+    "$MPSWEEP" sweep "${MEASURE[@]}" -o future.jsonl --resume
+  echo 'dear diary' >prose.jsonl
+  refused "'prose.jsonl' is not an mpsweep results file" \
+    "$MPSWEEP" sweep "${MEASURE[@]}" -o prose.jsonl --resume
+  [ "$(cat prose.jsonl)" = 'dear diary' ]
+  refused "." "$MPSWEEP" sweep "${MEASURE[@]}" -o "$WORK" --resume
+}
+
+@test "two sweeps and one file: the second is refused" {
+  start "$MPSWEEP" sweep --device emulated --kernels 5 --duration 60 --warmup 0.02 "${PLAN[@]}" \
+    -q -o shared.jsonl
+  await $PATIENCE test -s shared.jsonl
+  cp shared.jsonl kept.jsonl
+  mkdir second
+  local status=0
+  "$MPSWEEP" sweep "${MEASURE[@]}" -o shared.jsonl >second/out 2>second/err 3>&- || status=$?
+  [ $status -eq 1 ]
+  grep -q "'shared.jsonl' exists" second/err
+  status=0
+  "$MPSWEEP" sweep --device emulated --kernels 5 --duration 60 --warmup 0.02 "${PLAN[@]}" -q \
+    -o shared.jsonl --resume >second/out 2>second/err 3>&- || status=$?
+  [ $status -eq 1 ]
+  [ "$(wc -l <second/err)" -eq 1 ]
+  grep -q "'shared.jsonl' is being written by another sweep" second/err
+  cmp shared.jsonl kept.jsonl
+  kill -INT "$PID"
+  finish
+  [ $STATUS -eq 130 ]
+  assert_whole shared.jsonl
+}
+
+# -- standard output -------------------------------------------------------------------------------
+
+@test "a reader that has read enough does not disturb a sweep" {
+  local statuses
+  "$MPSWEEP" sweep "${TINY[@]}" -l threads:1-4 -q -o piped.jsonl 3>&- | head -1 >line
+  statuses=("${PIPESTATUS[@]}")
+  [ "${statuses[0]}" -eq 0 ]
+  grep -q '^EMULATED GPU' line
+  assert_complete piped.jsonl 4 0
+  # Nobody reads at all.
+  "$MPSWEEP" sweep "${TINY[@]}" -l threads:1-4 -q -o deaf.jsonl 2>err 3>&- | true
+  statuses=("${PIPESTATUS[@]}")
+  [ "${statuses[0]}" -eq 0 ]
+  [ ! -s err ]
+  assert_complete deaf.jsonl 4 0
+}
+
+@test "closed standard descriptors: the file holds results and nothing else" {
+  local status=0
+  "$MPSWEEP" sweep "${TINY[@]}" -l threads:1,2 -o no-out.jsonl >&- 2>err 3>&- || status=$?
+  [ $status -eq 0 ]
+  assert_complete no-out.jsonl 2 0
+  "$MPSWEEP" sweep "${TINY[@]}" -l threads:1,2 -l processes+mps:2 -o none.jsonl <&- >&- 2>&- 3>&- ||
+    status=$?
+  [ $status -eq 0 ]
+  assert_complete none.jsonl 3 0
+}
+
+@test "standard output that takes nothing is an error" {
+  [ -c /dev/full ] || skip "no /dev/full here"
+  local status=0
+  "$MPSWEEP" sweep "${TINY[@]}" -l threads:1 -q -o kept.jsonl >/dev/full 2>err 3>&- || status=$?
+  [ $status -eq 1 ]
+  says "cannot write standard output: No space left on device"
+  points 'map(.status) == ["ok"]' kept.jsonl
+}

@@ -1,0 +1,220 @@
+# shellcheck shell=bash
+# What all command-line tests share. Each test works in a temporary directory of its own, which is
+# also its mark: it stands in the environment of every process that the test starts, so that what is
+# left over is found without knowing names, and tests may run beside each other.
+
+bats_require_minimum_version 1.5.0
+
+: "${MPSWEEP_BUILD_DIR:?is the folder with the built programs}"
+: "${MPSWEEP_SOURCE_DIR:?is the folder with the sources}"
+
+MPSWEEP=$MPSWEEP_BUILD_DIR/mpsweep
+
+# Points of a fraction of a second each.
+SMALL=(--device emulated --kernels 20 --duration 0.2 --warmup 0.1 --precision 50)
+TINY=(--device emulated --kernels 5 --duration 0.05 --warmup 0.02 --precision 100)
+
+# How long anything may take here before it counts as stuck: slow machines and sanitizers included.
+PATIENCE=60
+# How long what belongs to a killed sweep may take to end by itself.
+LEFTOVER_PATIENCE=30
+
+setup() {
+  local name
+  for name in "${!CUDA_@}" "${!MPSWEEP_@}"; do
+    case $name in
+    MPSWEEP_BUILD_DIR | MPSWEEP_SOURCE_DIR | MPSWEEP_GPU_REQUIRED) ;;
+    *) unset "$name" ;;
+    esac
+  done
+  unset XDG_RUNTIME_DIR
+  # Short: the private directory goes below it, and a socket's path is short.
+  TMPDIR=$(mktemp -d /tmp/mpt.XXXXXX)
+  export TMPDIR
+  WORK=$TMPDIR/work
+  mkdir "$WORK"
+  cd "$WORK" || return 1
+}
+
+teardown() {
+  local failed=0
+  cd / || return 1
+  assert_nothing_left || failed=1
+  rm -rf "$TMPDIR"
+  return $failed
+}
+
+fail() {
+  printf '%s\n' "$@" >&2
+  return 1
+}
+
+# -- processes -------------------------------------------------------------------------------------
+
+# await SECONDS COMMAND...: until the command succeeds.
+await() {
+  local end=$((SECONDS + $1))
+  shift
+  until "$@"; do
+    [ $SECONDS -lt $end ] || { echo "waited in vain for: $*" >&2; return 1; }
+    read -r -t 0.02 <> <(:) || true
+  done
+}
+
+# Process IDs of what this test started and has not ended.
+own_processes() {
+  local file pid
+  # The searching program must not find itself.
+  for file in $(env -u TMPDIR grep -lsazF "TMPDIR=$TMPDIR" /proc/[0-9]*/environ); do
+    pid=${file#/proc/}
+    printf '%s\n' "${pid%/environ}"
+  done
+}
+
+no_own_process() { [ -z "$(own_processes)" ]; }
+
+assert_nothing_left() {
+  local pid failed=0
+  if ! await $LEFTOVER_PATIENCE no_own_process; then
+    echo "processes are left over:" >&2
+    for pid in $(own_processes); do
+      tr '\0' ' ' <"/proc/$pid/cmdline" >&2
+      echo >&2
+      kill -KILL "$pid"
+    done
+    failed=1
+  fi
+  if [ -n "$(find "$TMPDIR" -mindepth 1 -maxdepth 1 ! -name work)" ]; then
+    echo "files are left over:" >&2
+    find "$TMPDIR" -mindepth 1 ! -path "$WORK*" >&2
+    failed=1
+  fi
+  return $failed
+}
+
+# Children of a process.
+children_of() {
+  local stat text state parent rest
+  for stat in /proc/[0-9]*/stat; do
+    { read -r text <"$stat"; } 2>/dev/null || continue
+    # PID (NAME) STATE PARENT ...; the name may hold anything.
+    # shellcheck disable=SC2034
+    read -r state parent rest <<<"${text##*) }"
+    [ "$parent" != "$1" ] || printf '%s\n' "${text%% *}"
+  done
+}
+
+# children_named PARENT PROGRAM: those that run a program of the build folder.
+children_named() {
+  local pid
+  for pid in $(children_of "$1"); do
+    [ "$(tr '\0' '\n' <"/proc/$pid/cmdline" 2>/dev/null | head -1)" = "$MPSWEEP_BUILD_DIR/$2" ] &&
+      printf '%s\n' "$pid"
+  done
+  return 0
+}
+
+# The worker processes of a sweep: children that were given shared memory.
+workers_of() {
+  local pid
+  for pid in $(children_of "$1"); do
+    tr '\0' ' ' <"/proc/$pid/cmdline" 2>/dev/null | grep -q -- ' --shm ' && printf '%s\n' "$pid"
+  done
+  return 0
+}
+
+# start COMMAND...: in the background, its process in PID, its output in files out and err.
+start() {
+  "$@" >"$WORK/out" 2>"$WORK/err" 3>&- &
+  PID=$!
+}
+
+# Ends what start() started and was not waited for.
+finish() {
+  STATUS=0
+  wait "$PID" || STATUS=$?
+}
+
+is_gone() { ! kill -0 "$1" 2>/dev/null; }
+
+# -- what a command says ---------------------------------------------------------------------------
+
+# expect STATUS COMMAND...: with output in files out and err.
+expect() {
+  local wanted=$1 status=0
+  shift
+  "$@" >"$WORK/out" 2>"$WORK/err" 3>&- || status=$?
+  [ $status -eq "$wanted" ] && return 0
+  echo "exit status $status instead of $wanted from: $*" >&2
+  cat "$WORK/out" "$WORK/err" >&2
+  return 1
+}
+
+# says PATTERN: standard error is one line that the extended regular expression matches.
+says() {
+  if [ "$(wc -l <"$WORK/err")" -ne 1 ] || ! grep -qE -e "$1" "$WORK/err"; then
+    echo "standard error should be one line that matches: $1" >&2
+    echo "it is:" >&2
+    cat "$WORK/err" >&2
+    return 1
+  fi
+}
+
+# refused PATTERN COMMAND...: status 1, one line on standard error, nothing on standard output.
+refused() {
+  local pattern=$1
+  shift
+  expect 1 "$@" || return 1
+  says "$pattern" || { echo "from: $*" >&2; return 1; }
+  [ ! -s "$WORK/out" ] || fail "there is output beside the error of: $*" "$(cat "$WORK/out")"
+}
+
+# absent PATTERN FILE: no line of it matches. (A plain '!' would not end a test.)
+absent() {
+  if grep -e "$1" "$2" >&2; then
+    fail "should not be in $2: $1"
+  fi
+}
+
+# -- results ---------------------------------------------------------------------------------------
+
+# points FILTER FILE: a jq filter over the array of a file's points, the last record of each place
+# in the plan.
+points() {
+  jq -s -e "[.[] | select(.type == \"point\")] | group_by(.id) | map(last) | $1" "$2"
+}
+
+# sweep_points FILTER OPTIONS...: the same for a sweep of its own, which must measure all points.
+sweep_points() {
+  local filter=$1 file
+  shift
+  file=$(mktemp "$WORK/sweep.XXXXXX.jsonl")
+  rm "$file"
+  expect 0 "$MPSWEEP" sweep "$@" --quiet -o "$file" || return 1
+  points "$filter" "$file"
+}
+
+# Every line is a record, the first one a header.
+assert_whole() {
+  local lines
+  lines=$(wc -l <"$1")
+  [ "$(jq -c . "$1" | wc -l)" -eq "$lines" ] ||
+    fail "not all lines of $1 are JSON:" "$(cat "$1")" || return 1
+  [ "$(tail -c 1 "$1" | wc -l)" -eq 1 ] || fail "$1 ends within a line" || return 1
+  [ "$(head -1 "$1" | jq -r .type)" = header ] || fail "$1 does not begin with a header"
+}
+
+# assert_complete FILE COUNT STATUS: whole, each of so many points exactly once, and a footer.
+assert_complete() {
+  assert_whole "$1" || return 1
+  jq -s -e --argjson count "$2" '[.[] | select(.type == "point") | .id] | sort == [range($count)]' \
+    "$1" >/dev/null || fail "not each of $2 points once:" "$(jq -c '[.type, .id]' "$1")" || return 1
+  tail -1 "$1" | jq -e --argjson status "$3" '.type == "footer" and .status == $status' \
+    >/dev/null || fail "the last line is no footer of status $3:" "$(tail -1 "$1")"
+}
+
+# The processes in the background that a figure like a ratio depends on are not ours to stop: a
+# figure counts as right if it is right once in three times.
+once_in_three() {
+  "$@" || "$@" || "$@"
+}

@@ -1,0 +1,435 @@
+#!/usr/bin/env bats
+# What the program takes, and what it says to what it does not take.
+
+load helper
+
+@test "no arguments: help on standard error" {
+  expect 1 "$MPSWEEP"
+  [ ! -s out ]
+  grep -q 'mpsweep sweep \[JOBFILE\]' err
+  grep -q 'mpsweep doctor' err
+}
+
+@test "help on standard output when it is asked for" {
+  for words in help --help -h; do
+    expect 0 "$MPSWEEP" $words
+    [ ! -s err ]
+    grep -q 'mpsweep plot RESULTS' out
+  done
+  expect 0 "$MPSWEEP" --version
+  grep -qE '^mpsweep [0-9]+\.[0-9]+' out
+}
+
+@test "unknown command" {
+  refused "unknown command 'swep': it is one of sweep" "$MPSWEEP" swep
+}
+
+# Words of the command line, then a pattern of what is said.
+bad_words() {
+  cat <<'TABLE'
+--memroy pinned              | unknown option '--memroy'; did you mean '--memory'\?
+--kernel 5                   | unknown option '--kernel'; did you mean '--kernels'\?
+--nothing-like-it            | unknown option '--nothing-like-it' 
+-x                           | unknown option '-x'
+--figure throughput          | unknown option '--figure'
+a.job b.job                  | unexpected argument 'b.job'
+--memory                     | --memory needs a value: pinned\|pageable
+-l                           | -l needs a value: NAME:COUNTS
+--output                     | --output needs a value: FILE
+--quiet=yes                  | --quiet takes no value
+--resume=no -o x.jsonl       | --resume takes no value
+-qn                          | '-qn': write short switches one by one
+-t 1 --duration 2            | --duration is given twice
+--memory pinned -m pageable  | --memory is given twice
+--list --list                | --list is given twice
+--device=                    | device is empty
+--output=                    | output is empty
+--memory unified             | 'unified' is not a value of memory: it takes one of pinned\|pageable
+--memory=                    | '' of memory has an empty item
+--memory pinned,             | 'pinned,' of memory has an empty item
+--memory ,pinned             | ',pinned' of memory has an empty item
+--sync event                 | 'event' is not a value of sync: it takes one of stream\|none
+--launch kernel              | 'kernel' is not a value of launch: it takes one of stream\|graph
+--schedule fast              | 'fast' is not a value of schedule: it takes one of auto\|spin\|yield\|block
+--bind far                   | 'far' is not a value of bind: it takes one of near\|scatter\|none
+--workload saxpy             | 'saxpy' is not a value of workload: it takes one of builtin\|delay
+--format xml                 | 'xml' is not a value of format: it takes one of table\|csv\|json
+--format table,csv           | 'table,csv' is not a value of format
+--connections 0              | '0' is not a value of connections: it takes default or a whole number from 1 to 32
+--connections 33             | '33' is not a value of connections: .* from 1 to 32
+--connections 8-             | '8-' is not a value of connections
+--connections 30-33          | '30-33' is not a value of connections: .* from 1 to 32
+--connections 8-2            | range '8-2' of connections runs backwards
+--active-thread-percentage 0    | '0' is not a value of active-thread-percentage: .* from 1 to 100
+--active-thread-percentage 101  | '101' is not a value of active-thread-percentage: .* from 1 to 100
+--active-thread-percentage 10%  | '10%' is not a value of active-thread-percentage
+--kernels 0                  | '0' is not a value of kernels: it takes a whole number from 1 to 100000
+--kernels 100001             | '100001' is not a value of kernels
+--kernels 1.5                | '1.5' is not a value of kernels
+--kernels -1                 | '-1' is not a value of kernels
+--kernels 0x10               | '0x10' is not a value of kernels
+--kernels 99999999999999999999 | '99999999999999999999' is not a value of kernels
+--kernels many               | 'many' is not a value of kernels
+--kernels 5,,6               | '5,,6' of kernels has an empty item
+--kernels 1-9999             | range '1-9999' of kernels has more than 4096 values
+--blocks 0                   | '0' is not a value of blocks
+--threads-per-block 1025     | '1025' is not a value of threads-per-block: .* from 1 to 1024
+--spin 1e3                   | '1e3' is not a value of spin
+--bytes 1000                 | '1000' is not a value of bytes: .* from 1024 to .*, with K, M or G
+--bytes 1025                 | '1025' is not a multiple of 1024 bytes
+--bytes 4KB                  | '4KB' is not a value of bytes
+--bytes 9999999999G          | '9999999999G' is not a value of bytes
+--bytes 2K-1K                | range '2K-1K' of bytes runs backwards
+--delay-cycles -5            | '-5' is not a value of delay-cycles
+--duration 0                 | '0' is not a value of duration: it takes a number from 0.01 to 86400
+--duration 1s                | '1s' is not a value of duration
+--duration nan               | 'nan' is not a value of duration
+--duration inf               | 'inf' is not a value of duration
+--duration 1,2               | '1,2' is not a value of duration
+--duration=                  | '' is not a value of duration
+--warmup -1                  | '-1' is not a value of warmup: it takes a number from 0 to 3600
+--precision 0                | '0' is not a value of precision
+--precision 101              | '101' is not a value of precision: .* to 100
+--max-duration 0             | '0' is not a value of max-duration
+--duration 2 --max-duration 1 | max-duration of 1 s is shorter than duration of 2 s
+--rounds 0                   | '0' is not a value of rounds: it takes a whole number from 1 to 1000
+--rounds 2-3                 | '2-3' is not a value of rounds
+--seed -1                    | '-1' is not a value of seed
+--timeout 0                  | '0' is not a value of timeout: it takes a number from 0.1 to 86400
+--resume                     | --resume needs --output FILE
+-l threads:0                 | '0' is not a count of layout 'threads': it takes N or a range, as in 1-16, up to 1024 workers
+-l threads:5000              | '5000' is not a count of layout 'threads': .* up to 1024 workers
+-l threads:8-2               | '8-2' is not a count of layout 'threads': it takes N or a range
+-l threads:1-5000            | '1-5000' is not a count of layout 'threads'
+-l threads:-3                | '-3' is not a count of layout 'threads'
+-l threads:2x2               | '2x2' is not a count of layout 'threads'
+-l threads:                  | '' is not a count of layout 'threads'
+-l ,                         | unknown layout ''
+-l threads:1,x               | 'x' is not a count of layout 'threads'
+-l threads                   | layout 'threads' has no worker counts: write threads:1-16
+-l 4                         | unknown layout '4': it is one of threads, processes,
+-l thread:4                  | unknown layout 'thread': it is one of threads, processes,
+-l=                          | unknown layout
+-l hybrid:8                  | '8' is not a count of layout 'hybrid': it takes PxT, as in 8x2
+-l hybrid:0x4                | '0x4' is not a count of layout 'hybrid'
+-l hybrid:4x                 | '4x' is not a count of layout 'hybrid'
+-l hybrid:2x2x2              | '2x2x2' is not a count of layout 'hybrid'
+-l hybrid:64x64              | '64x64' is not a count of layout 'hybrid': .* up to 1024 workers
+-l hybrid:2-4x2              | '2-4x2' is not a count of layout 'hybrid'
+-l hybrid                    | layout 'hybrid' has no worker counts: write hybrid:8x2
+TABLE
+}
+
+@test "bad options of sweep: one line that names what is wrong and what is right" {
+  local words pattern count=0 failed=0
+  while IFS='|' read -r words pattern; do
+    read -ra words <<<"$words"
+    pattern=${pattern# }
+    refused "^mpsweep: ${pattern% }" "$MPSWEEP" sweep "${words[@]}" || failed=1
+    count=$((count + 1))
+  done < <(bad_words)
+  [ $count -gt 80 ]
+  [ $failed -eq 0 ]
+}
+
+@test "bad words for plot and doctor" {
+  refused "plot needs a results file" "$MPSWEEP" plot
+  refused "plot needs a results file" "$MPSWEEP" plot -o x.svg
+  refused "plot needs --output FILE" "$MPSWEEP" plot x.jsonl
+  refused "unknown option '--layout'" "$MPSWEEP" plot x.jsonl --layout threads:1
+  refused "unexpected argument 'y.jsonl'" "$MPSWEEP" plot x.jsonl y.jsonl -o x.svg
+  refused "unexpected argument 'me'" "$MPSWEEP" doctor me
+  refused "unknown option '--devise'; did you mean '--device'" "$MPSWEEP" doctor --devise emulated
+}
+
+@test "a device that is not there" {
+  # With a driver, what is wrong is the number; without one, that there is no driver.
+  expect 1 "$MPSWEEP" sweep --device 977 -l threads:1
+  says "no device 977: there|no NVIDIA driver"
+  expect 1 "$MPSWEEP" sweep --device nonsense -l threads:1
+  says "no device 'nonsense': it takes a number, a UUID|no NVIDIA driver"
+}
+
+@test "where there is no driver, the default is the emulated GPU, with a notice" {
+  ! ldconfig -p 2>/dev/null | grep -q 'libcuda\.so\.1' || skip "there is a driver here"
+  expect 0 "$MPSWEEP" sweep "${TINY[@]:2}" -l threads:1
+  grep -q 'no NVIDIA driver here: using the EMULATED GPU' err
+  grep -q '^EMULATED GPU' out
+  expect 0 "$MPSWEEP" sweep "${TINY[@]}" -l threads:1
+  absent 'no NVIDIA driver' err
+}
+
+@test "what follows -- is no option" {
+  refused "cannot open '--list': No such file" "$MPSWEEP" sweep -- --list
+}
+
+# -- job files -------------------------------------------------------------------------------------
+
+# A bad job file from standard input, and what is said about it.
+bad_job() {
+  cat >bad.job
+  refused "$1" "$MPSWEEP" sweep bad.job --list
+}
+
+@test "job files: what is wrong, with its line" {
+  bad_job "'bad.job' line 3: unknown key 'memroy'; did you mean 'memory'\?" <<'J'
+[global]
+kernels = 5
+memroy = pinned
+J
+  bad_job "'bad.job' line 2: unknown key 'zzzzzzzz'$" <<'J'
+[global]
+zzzzzzzz = 1
+J
+  bad_job "'bad.job' line 2: 'kernels' stands before any section: begin with \[global\]" <<'J'
+# nothing yet
+kernels = 5
+[global]
+J
+  bad_job "'bad.job' line 3: 'duration' holds for the whole sweep: write it into \[global\]" <<'J'
+[one]
+layout = threads:1
+duration = 1
+J
+  bad_job "'bad.job' line 4: 'kernels' is given twice in \[one\]" <<'J'
+[one]
+kernels = 5
+layout = threads:1
+kernels = 6
+J
+  bad_job "'bad.job' line 2: 'output' is for the command line only" <<'J'
+[global]
+output = x.jsonl
+J
+  bad_job "'bad.job' line 3: 'resume' is for the command line only" <<'J'
+[global]
+kernels = 5
+resume = yes
+J
+  bad_job "'bad.job' line 6: section \[one\] stands there twice" <<'J'
+[one]
+layout = threads:1
+[two]
+layout = threads:2
+[one]
+layout = threads:3
+J
+  bad_job "'bad.job' line 4: \[global\] must come first" <<'J'
+[one]
+layout = threads:1
+[global]
+kernels = 5
+J
+  bad_job "'bad.job' line 2: 'many' is not a value of kernels" <<'J'
+[global]
+kernels = many
+J
+  bad_job "'bad.job' line 3: '8-2' is not a count of layout 'threads'" <<'J'
+[global]
+layout = threads:1
+layout = threads:8-2
+J
+  bad_job "'bad.job' line 2 is neither \[section\] nor key = value" <<'J'
+[global]
+this is prose
+J
+  bad_job "'bad.job' line 1 is neither \[section\] nor key = value" <<'J'
+[global
+kernels = 5
+J
+}
+
+@test "job files: a line that is too long" {
+  { echo '[global]'; printf 'layout = threads:1'; printf ',%d' {2..400}; echo; } >long.job
+  refused "'long.job' line 2 is too long: begin the next line with a space" \
+    "$MPSWEEP" sweep long.job --list
+}
+
+@test "job files: what is no job file" {
+  refused "'/' is a directory, not a job file" "$MPSWEEP" sweep / --list
+  refused "cannot open 'missing.job': No such file or directory" "$MPSWEEP" sweep missing.job
+  head -c 4096 "$MPSWEEP" >binary.job
+  refused "'binary.job' line [0-9]+" "$MPSWEEP" sweep binary.job --list
+  : >empty.job
+  expect 0 "$MPSWEEP" sweep empty.job --list -l threads:7
+  [ "$(cat out)" = "$(printf '0\tthreads 1×7, pinned')" ]
+}
+
+@test "job files: a layout goes on over lines, and may stand there several times" {
+  cat >layouts.job <<'J'
+[global]
+layout = threads:1,2,
+    4
+layout = processes:2
+    hybrid:2x2, 4x2
+J
+  expect 0 "$MPSWEEP" sweep layouts.job --list
+  diff out - <<'LIST'
+0	threads 1×1, pinned
+1	threads 1×2, pinned
+2	threads 1×4, pinned
+3	processes 2×1, pinned
+4	hybrid 2×2, pinned
+5	hybrid 4×2, pinned
+LIST
+}
+
+@test "job files: the plan as a list; the command line is stronger" {
+  cat >small.job <<'J'
+[global]
+kernels = 20
+memory = pinned, pageable
+
+[plain]
+layout = threads:1-2
+sync = stream, none
+
+[queues]
+layout = threads:2, processes+mps:2
+memory = pageable
+connections = 2, 32
+active-thread-percentage = default, 50
+launch = graph
+schedule = block
+bind = none
+J
+  expect 0 "$MPSWEEP" sweep small.job --list
+  [ ! -s err ]
+  diff out - <<'LIST'
+0	threads 1×1, pinned
+1	threads 1×1, pageable
+2	threads 1×1, pageable, no sync
+3	threads 1×2, pinned
+4	threads 1×2, pageable
+5	threads 1×2, pageable, no sync
+6	threads 1×2, pageable, graph, 2 connections, block, bind none
+7	threads 1×2, pageable, graph, 32 connections, block, bind none
+8	processes+mps 2×1, pageable, graph, 2 connections, block, bind none
+9	processes+mps 2×1, pageable, graph, 2 connections, 50% threads, block, bind none
+10	processes+mps 2×1, pageable, graph, 32 connections, block, bind none
+11	processes+mps 2×1, pageable, graph, 32 connections, 50% threads, block, bind none
+LIST
+  expect 0 "$MPSWEEP" sweep small.job --list --memory pinned --launch stream --connections default \
+    --schedule auto --bind near --active-thread-percentage default
+  diff out - <<'LIST'
+0	threads 1×1, pinned
+1	threads 1×2, pinned
+2	processes+mps 2×1, pinned
+LIST
+}
+
+@test "a dry run checks everything and measures nothing" {
+  expect 0 "$MPSWEEP" sweep "${SMALL[@]}" -l threads:1-3 --dry-run -o none.jsonl
+  grep -q '^GPU: .*emulated: no real numbers' out
+  grep -qE '^plan: +3 points, about ' out
+  grep -qE '^machine: +[0-9]+ package' out
+  grep -qE '^binding: ' out
+  [ "$(grep -c 'threads 1×' out)" -eq 3 ]
+  [ ! -e none.jsonl ]
+}
+
+@test "the examples are valid job files" {
+  local job
+  for job in "$MPSWEEP_SOURCE_DIR"/examples/*.job; do
+    expect 0 "$MPSWEEP" sweep "$job" --list
+    [ "$(wc -l <out)" -gt 5 ]
+  done
+}
+
+# -- help and manual -------------------------------------------------------------------------------
+
+table_names() {
+  sed -nE 's/^ *\{OPTION_[A-Z_]+, "([^"]+)",.*/\1/p' \
+    "$MPSWEEP_SOURCE_DIR/common/options_table.c"
+}
+
+# The options in a command's help: name, letter, rest of the line, with a character between them
+# that stands in none of them and, unlike white space, shows an empty one.
+SEPARATOR=$'\x1f'
+help_options() {
+  "$MPSWEEP" "$1" --help |
+    sed -nE "s/^  (-(.), |    )--([a-z-]+)(.*)\$/\\3$SEPARATOR\\2$SEPARATOR\\4/p"
+}
+
+# The options that the manual says a command takes.
+manual_options() {
+  "$MPSWEEP" help --manual | sed 's/\\-/-/g' | awk -v command="$1" '
+    /^\.B / { name = $0; sub(/^.*--/, "", name); sub(/ .*/, "", name) }
+    /^\(.*\)$/ && index($0, command) { print name }'
+}
+
+@test "each option of the table is in the manual, and in the help of the commands that take it" {
+  [ "$(table_names | wc -l)" -gt 25 ]
+  diff <(table_names | sort) <({ manual_options sweep; manual_options plot; manual_options doctor; } | sort -u)
+  for command in sweep plot doctor; do
+    [ "$(manual_options $command | wc -l)" -ge 2 ]
+    diff <(manual_options $command) <(help_options $command | cut -d "$SEPARATOR" -f 1)
+  done
+}
+
+# A value that an option must take, from its help: the default, the first choice, or ours.
+good_value() {
+  local name=$1 rest=$2
+  case $name in
+  device) echo emulated ;;
+  output) echo new.svg ;;
+  *)
+    if [[ $rest =~ \ \ \ \[([^]]+)\] ]]; then
+      echo "${BASH_REMATCH[1]}"
+    else
+      rest=${rest# }
+      echo "${rest%%|*}"
+    fi
+    ;;
+  esac
+}
+
+@test "every option in --help of sweep is taken, in each of its forms" {
+  local name letter rest value count=0 extra
+  while IFS=$SEPARATOR read -r name letter rest; do
+    count=$((count + 1))
+    # A switch is followed by nothing; --resume wants to know the file.
+    if [[ -z $rest ]]; then
+      extra=()
+      [ "$name" = resume ] && extra=(-o new.jsonl)
+      [ "$name" = list ] || extra+=(--list)
+      expect 0 "$MPSWEEP" sweep "--$name" "${extra[@]}"
+      [ -z "$letter" ] || expect 0 "$MPSWEEP" sweep "-$letter" "${extra[@]}"
+      continue
+    fi
+    value=$(good_value "$name" "$rest")
+    expect 0 "$MPSWEEP" sweep "--$name" "$value" --list
+    expect 0 "$MPSWEEP" sweep "--$name=$value" --list
+    [ -s out ]
+    [ -z "$letter" ] || expect 0 "$MPSWEEP" sweep "-$letter" "$value" --list
+    [ -z "$letter" ] || expect 0 "$MPSWEEP" sweep "-$letter$value" --list
+  done < <(help_options sweep)
+  [ $count -gt 25 ]
+}
+
+@test "every option in --help of plot and doctor is taken" {
+  refused "cannot open 'missing.jsonl'" "$MPSWEEP" plot missing.jsonl -o new.svg --figure throughput
+  refused "cannot open 'missing.jsonl'" "$MPSWEEP" plot missing.jsonl --output new.svg
+  expect 0 "$MPSWEEP" doctor --device emulated --quiet
+  expect 0 "$MPSWEEP" doctor -d emulated -q
+}
+
+@test "each setting of the job file is a long option, and each long option a setting" {
+  local name letter rest count=0
+  # Those under Output, which come last, are about one run.
+  while IFS=$SEPARATOR read -r name letter rest; do
+    [ "$name" != output ] || break
+    printf '[global]\n%s = %s\n' "$name" "$(good_value "$name" "$rest")" >one.job
+    expect 0 "$MPSWEEP" sweep one.job --list
+    count=$((count + 1))
+  done < <(help_options sweep)
+  [ $count -gt 20 ]
+}
+
+@test "the manual is without warnings" {
+  command -v groff >/dev/null || skip "no groff here"
+  "$MPSWEEP" help --manual >mpsweep.1
+  groff -man -ww -z -Tutf8 -K utf8 mpsweep.1 2>warnings
+  diff /dev/null warnings
+  groff -man -Tutf8 -K utf8 mpsweep.1 2>/dev/null | grep -q 'P×T over MPS'
+}
