@@ -23,3 +23,9 @@ EXTRA_DIST += tests/lint.sh tests/cppcheck-suppressions .clang-tidy
 check-gpu: all
 	$(AM_TESTS_ENVIRONMENT) export MPSWEEP_GPU_REQUIRED=1; $(BATS) $(top_srcdir)/tests/gpu
 .PHONY: check-gpu
+EXTRA_DIST += tests/gpu/real.bats
+
+# What make install put somewhere works there: part of distcheck.
+installcheck-local:
+	$(DESTDIR)$(bindir)/mpsweep sweep --device emulated --quiet --layout threads:2 \
+	    --layout processes+mps:2 --kernels 5 --duration 0.1 --precision 100

@@ -1,0 +1,136 @@
+#!/usr/bin/env bats
+# On a real GPU with the real MPS daemon. `make check-gpu` demands the GPU; elsewhere these skip.
+
+load ../cli/helper
+
+setup_file() {
+  if ! nvidia-smi -L 2>/dev/null | grep -q '^GPU'; then
+    [ -z "${MPSWEEP_GPU_REQUIRED:-}" ] || { echo "no GPU here: nvidia-smi shows none" >&2; return 1; }
+    export NO_GPU=1
+  fi
+}
+
+real() { [ -z "${NO_GPU:-}" ] || skip "no GPU here"; }
+
+QUICK=(--duration 0.3 --warmup 0.1 --precision 50)
+
+@test "the doctor finds the machine ready" {
+  real
+  expect 0 "$MPSWEEP" doctor
+  grep -q '^ok .*a private daemon starts and answers' "$WORK/out"
+}
+
+@test "every layout is measured, and attachment proved" {
+  real
+  sweep_points '
+    length == 6 and all(.status == "ok" and .throughput_ips > 0 and .cuda_error == 0) and
+    all(if .mps then .attached == {expected: .processes, seen: .processes}
+        else .attached.expected == 0 end)' \
+    "${QUICK[@]}" -l threads:2 -l processes:2 -l processes+mps:2 -l threads+mps:2 -l hybrid:2x2 \
+    -l hybrid-timesliced:2x2
+  jq -s -e '.[0] | .gpu.emulated == false and .gpu.sms > 0' "$WORK"/sweep.*.jsonl
+}
+
+@test "pageable memory, graphs and each way of waiting are measured" {
+  real
+  sweep_points 'all(.status == "ok")' "${QUICK[@]}" -l threads:2 -m pinned,pageable -s stream,none \
+    --launch stream,graph --schedule auto,spin,yield,block
+  sweep_points 'all(.status == "ok")' "${QUICK[@]}" -l processes+mps:2 -w delay --kernels 3 \
+    --delay-cycles 100000
+}
+
+@test "what the driver refuses is infeasible, and the sweep goes on" {
+  real
+  sweep_points '
+    (map(select(.connections == 8)) | length == 1 and all(.status == "infeasible" and
+      .cuda_error != 0 and (has("throughput_ips") | not))) and
+    (map(select(.connections == 2)) | all(.status == "ok"))' \
+    "${QUICK[@]}" -l processes+mps:16 -c 2,8
+}
+
+@test "a share of the multiprocessors is what the workers get" {
+  real
+  sweep_points '(.[0].sms as $all | .[1].sms < $all * 0.3 and .[1].sms > 0)' \
+    "${QUICK[@]}" -l processes+mps:1 --active-thread-percentage default,25
+}
+
+@test "a stranger's daemon is neither used nor touched" {
+  real
+  local pipe=$WORK/foreign
+  mkdir "$pipe"
+  CUDA_MPS_PIPE_DIRECTORY=$pipe CUDA_MPS_LOG_DIRECTORY=$pipe nvidia-cuda-mps-control -f \
+    >/dev/null 2>&1 3>&- &
+  local daemon=$!
+  ask() { echo "$1" | CUDA_MPS_PIPE_DIRECTORY=$pipe nvidia-cuda-mps-control; }
+  await 10 ask get_server_list >/dev/null
+  CUDA_MPS_PIPE_DIRECTORY=$pipe sweep_points 'all(.status == "ok")' "${QUICK[@]}" \
+    -l threads:1 -l processes+mps:1
+  # No client of ours ever came to it, so that it has no server.
+  [ -z "$(ask get_server_list)" ]
+  ask quit
+  wait "$daemon" || true
+}
+
+# phase SIGNAL: a sweep over MPS is ended while its workers run; the teardown looks for leftovers.
+end_running() {
+  start "$MPSWEEP" sweep -l processes+mps:4 -l hybrid:2x2 --duration 30 --max-duration 30 \
+    -o "$WORK/x.jsonl"
+  running() { [ "$(workers_of "$PID" | wc -l)" -ge 2 ] && nvidia_mps_server; }
+  nvidia_mps_server() { own_processes | while read -r p; do tr '\0' ' ' <"/proc/$p/cmdline"; done |
+    grep -q nvidia-cuda-mps-server; }
+  await 30 running
+  kill -"$1" "$PID"
+  finish
+}
+
+@test "interrupted over MPS: nothing stays, the results are whole" {
+  real
+  end_running INT
+  [ "$STATUS" -eq 130 ]
+  assert_whole "$WORK/x.jsonl"
+  tail -1 "$WORK/x.jsonl" | jq -e '.type == "footer" and .status == 130'
+}
+
+@test "terminated over MPS: nothing stays" {
+  real
+  end_running TERM
+  [ "$STATUS" -eq 130 ]
+}
+
+@test "killed over MPS: daemon, server, workers and directory go by themselves" {
+  real
+  end_running KILL
+  [ "$STATUS" -eq 137 ]
+  assert_whole "$WORK/x.jsonl"
+}
+
+@test "a worker killed amid a run over MPS fails its point only" {
+  real
+  start "$MPSWEEP" sweep -l processes+mps:3 -l threads:1 --seed 0 --duration 4 --max-duration 4 \
+    -o "$WORK/x.jsonl"
+  three() { [ "$(workers_of "$PID" | wc -l)" -eq 3 ]; }
+  await 30 three
+  kill -KILL "$(workers_of "$PID" | head -1)"
+  finish
+  [ "$STATUS" -eq 2 ]
+  points '.[0].status == "failed" and (.[0] | has("throughput_ips") | not) and
+          (.[0].error | test("killed by signal 9")) and .[1].status == "ok"' "$WORK/x.jsonl"
+}
+
+# Ratios measured in one run.
+@test "32 queues lift 16 threads by more than half" {
+  real
+  sweep_points '(map(select(.connections == 32)) | .[0].throughput_ips) /
+                (map(select(.connections == 8)) | .[0].throughput_ips) > 1.5' \
+    -l threads:16 -c 8,32 --duration 1
+}
+
+@test "processes without MPS take turns, over MPS they run together" {
+  real
+  sweep_points '
+    (map(select(.layout == "processes")) | .[0].throughput_ips as $one | .[1].throughput_ips / $one)
+      < 1.1 and
+    (map(select(.layout == "processes+mps")) | .[0].throughput_ips as $one |
+      .[1].throughput_ips / $one) > 5' \
+    -l processes:1,8 -l processes+mps:1,8 --duration 0.5
+}
