@@ -88,6 +88,8 @@ set tmargin at screen up(plot_bottom + plot_height)
 set border 3 linewidth 0.75 linecolor '#444444'
 set tics nomirror out scale 0.6 textcolor '#000000'
 set xtics offset 0, lift
+# The default form has room for a sign, which would push the labels aside.
+set format '%g'
 set grid linetype 1 linewidth 0.4 linecolor '#DDDDDD' back
 
 # The legend is drawn by hand: gnuplot's own guesses at widths differ from terminal to terminal.
