@@ -1,2 +1,2 @@
 examplesdir = $(pkgdatadir)/examples
-dist_examples_DATA = examples/forum.job examples/emulated.job
+dist_examples_DATA = examples/forum.job examples/emulated.job examples/graphs.job
