@@ -1,1 +1,7 @@
 dist_doc_DATA += docs/ARCHITECTURE.md docs/results-format.md
+
+resultsdir = $(docdir)/results
+dist_results_DATA = \
+    docs/results/README.md \
+    docs/results/h200-forum.jsonl docs/results/h200-forum.svg \
+    docs/results/h200-graphs.jsonl docs/results/h200-graphs.svg
