@@ -4,4 +4,5 @@ resultsdir = $(docdir)/results
 dist_results_DATA = \
     docs/results/README.md \
     docs/results/h200-forum.jsonl docs/results/h200-forum.svg \
-    docs/results/h200-graphs.jsonl docs/results/h200-graphs.svg
+    docs/results/h200-graphs.jsonl docs/results/h200-graphs.svg \
+    docs/results/h200-rounds.jsonl docs/results/h200-bench.txt
