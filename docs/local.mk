@@ -5,4 +5,5 @@ dist_results_DATA = \
     docs/results/README.md \
     docs/results/h200-forum.jsonl docs/results/h200-forum.svg \
     docs/results/h200-graphs.jsonl docs/results/h200-graphs.svg \
-    docs/results/h200-rounds.jsonl docs/results/h200-bench.txt
+    docs/results/h200-rounds.jsonl docs/results/h200-mixed.jsonl \
+    docs/results/h200-bench.txt

@@ -2,12 +2,17 @@
 #include "emul/process.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #define DEVICE_NAME "mpsweep emulated GPU"
 #define DEVICE_PCI_BUS_ID "0000:00:00.0"
 #define DEVICE_CLOCK_KHZ 1000000
 #define DRIVER_VERSION 13000
+
+/* For tests of what refuses a GPU: compute capability times ten, and CUDA_COMPUTE_MODE_... */
+#define CAPABILITY_VARIABLE "MPSWEEP_EMULATED_CAPABILITY"
+#define COMPUTE_MODE_VARIABLE "MPSWEEP_EMULATED_COMPUTE_MODE"
 
 static const char device_uuid[16] = "mpsweep-emulated"; /* sixteen letters and no end */
 
@@ -164,6 +169,12 @@ cuda_result cuDeviceTotalMem_v2(size_t *bytes, cuda_device device)
     return result;
 }
 
+static int number_from_environment(const char *name, int otherwise)
+{
+    const char *text = getenv(name);
+    return text ? (int)strtol(text, NULL, 10) : otherwise;
+}
+
 cuda_result cuDeviceGetAttribute(int *value, cuda_device_attribute attribute, cuda_device device)
 {
     cuda_result result = enter_device(ENTRY_device_get_attribute, value, device);
@@ -177,7 +188,7 @@ cuda_result cuDeviceGetAttribute(int *value, cuda_device_attribute attribute, cu
         *value = (int)process_multiprocessors();
         return CUDA_SUCCESS_;
     case CUDA_ATTRIBUTE_COMPUTE_MODE:
-        *value = CUDA_COMPUTE_MODE_DEFAULT;
+        *value = number_from_environment(COMPUTE_MODE_VARIABLE, CUDA_COMPUTE_MODE_DEFAULT);
         return CUDA_SUCCESS_;
     case CUDA_ATTRIBUTE_PCI_BUS_ID:
     case CUDA_ATTRIBUTE_PCI_DEVICE_ID:
@@ -188,10 +199,10 @@ cuda_result cuDeviceGetAttribute(int *value, cuda_device_attribute attribute, cu
         *value = 2;
         return CUDA_SUCCESS_;
     case CUDA_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR:
-        *value = 9;
+        *value = number_from_environment(CAPABILITY_VARIABLE, 90) / 10;
         return CUDA_SUCCESS_;
     case CUDA_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR:
-        *value = 0;
+        *value = number_from_environment(CAPABILITY_VARIABLE, 90) % 10;
         return CUDA_SUCCESS_;
     case CUDA_ATTRIBUTE_MPS_ENABLED:
         *value = process.mps.fd >= 0;

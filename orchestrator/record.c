@@ -109,6 +109,13 @@ json_t *record_header(const struct session *session, const struct job *job, cons
     json_object_set_new(record, "options", sections);
     json_object_set_new(record, "workload",
                         json_pack("{s:s}", "name", options_text(options, OPTION_WORKLOAD)));
+    json_t *binding = json_object();
+    for (size_t i = 0; binding && i < plan->count; i++) {
+        char text[256];
+        bind_describe(session->topology, plan->points[i].bind, text, sizeof text);
+        json_object_set_new(binding, point_bind(&plan->points[i]), json_string(text));
+    }
+    json_object_set_new(record, "binding", binding);
     json_object_set_new(record, "plan", json_integer((json_int_t)plan->count));
     json_object_set_new(record, "plan_id", json_string(plan->id));
     json_object_set_new(record, "seed", json_integer(options_integer(options, OPTION_SEED)));

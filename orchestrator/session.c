@@ -189,9 +189,13 @@ static enum status find_device(struct session *session, const char *device)
         if (status == STATUS_OK)
             return find_device(session, "emulated");
     }
+    if (status != STATUS_OK && !emulated) {
+        char text[512];
+        snprintf(text, sizeof text, "%s", status_text());
+        return status_set(status, "cannot use a GPU: %s ('--device emulated' needs none)", text);
+    }
     if (status != STATUS_OK)
-        return emulated ? status
-                        : status_prefix(status, "%s", "cannot use a GPU: ");
+        return status;
     status = choose_device(&list, emulated ? NULL : device, &session->gpu);
     session->driver_version = list.driver_version;
     return status == STATUS_OK ? check_usable(session) : status;

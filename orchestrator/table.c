@@ -157,7 +157,7 @@ static void print_cells(FILE *out, struct table *table)
     }
 }
 
-static void print_heading(FILE *out, const json_t *header, const json_t *points,
+static void print_heading(FILE *out, json_t *header, const json_t *points,
                           const bool *shown)
 {
     const json_t *gpu = json_object_get(header, "gpu");
@@ -166,6 +166,12 @@ static void print_heading(FILE *out, const json_t *header, const json_t *points,
               out);
     fprintf(out, "%s, driver CUDA %s, %s\n", text_at(gpu, "name"), text_at(header, "driver"),
             text_at(header, "topology"));
+    const char *policy;
+    const json_t *binding;
+    json_object_foreach(json_object_get(header, "binding"), policy, binding)
+    {
+        fprintf(out, "binding %s: %s\n", policy, json_string_value(binding));
+    }
     bool begun = false;
     for (size_t i = 0; i < SETTINGS; i++) {
         char value[CELL], phrase[2 * CELL] = "";
@@ -183,7 +189,7 @@ static void print_heading(FILE *out, const json_t *header, const json_t *points,
     fputs("\n\n", out);
 }
 
-void table_print(FILE *out, const json_t *header, const json_t *points)
+void table_print(FILE *out, json_t *header, const json_t *points)
 {
     bool shown[SETTINGS];
     struct table table = {.rows = json_array_size(points)};

@@ -7,7 +7,9 @@ cli_tests = \
     tests/cli/signals.bats \
     tests/cli/sweep.bats \
     tests/cli/usage.bats
-EXTRA_DIST += $(cli_tests) tests/cli/helper.bash tests/cli/record-types.awk
+EXTRA_DIST += $(cli_tests) tests/cli/helper.bash tests/cli/record-types.awk \
+    tests/fakes/mps-control-babbles tests/fakes/mps-control-dies-once \
+    tests/fakes/mps-control-refuses
 if HAVE_BATS
 TESTS += $(cli_tests)
 endif
