@@ -50,6 +50,7 @@ enum status workers_prepare(struct round *round)
     struct shm_settings settings = point->work;
     int life[2];
     settings.device = 0; /* the one that CUDA_VISIBLE_DEVICES leaves */
+    memcpy(settings.device_uuid, round->session->gpu.uuid, sizeof settings.device_uuid);
     /* The longest run, with room for the time until workers have stopped. */
     uint64_t longest = settings.warmup_ns + round->limits->max_duration_ns;
     settings.slice_ns = (longest + longest / 16) / SHM_SLICES + 1;

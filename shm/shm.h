@@ -67,6 +67,7 @@ struct shm_settings {
     uint64_t warmup_ns;         /* from the start; nothing before counts */
     uint32_t with_mps;          /* 1: the workers must be MPS clients; 0: they must not be */
     uint32_t reserved;
+    char device_uuid[64];       /* the GPU that it must turn out to be */
 };
 
 /* Progress is told through an eventfd beside the memory: each change of a state adds 1 to it. */

@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "common/clock.h"
+#include "device/device.h"
 #include "kernels/image.h"
 
 /* How long a starting MPS server may answer "not ready". */
@@ -71,9 +72,16 @@ static enum status retain_context(struct worker_process *process)
     return status;
 }
 
-static enum status check_attachment(const struct worker_process *process, int mps)
+static enum status check_device(const struct worker_process *process,
+                                const struct device_info *info)
 {
-    bool wanted = process->shm.header->settings.with_mps;
+    const struct shm_settings *settings = &process->shm.header->settings;
+    bool wanted = settings->with_mps, mps = info->mps_enabled == 1;
+    if (strncmp(info->uuid, settings->device_uuid, sizeof settings->device_uuid) != 0)
+        return status_set(STATUS_WORKER, "the driver gave GPU %s instead of %.*s", info->uuid,
+                          (int)sizeof settings->device_uuid, settings->device_uuid);
+    if (wanted && info->mps_enabled < 0)
+        return status_set(STATUS_UNSUPPORTED, "this driver cannot say whether MPS is on");
     if (wanted && !mps)
         return status_set(STATUS_WORKER, "not attached to the MPS daemon: the driver fell back to "
                                          "time slicing");
@@ -127,11 +135,13 @@ enum status worker_process_open(struct worker_process *process, const char *driv
     if (status != STATUS_OK)
         return status;
     CALL(driver->device_get(&process->device, (int)settings->device), "cuDeviceGet");
-    int mps = 0, sms = 0;
-    CALL(driver->device_get_attribute(&mps, CUDA_ATTRIBUTE_MPS_ENABLED, process->device),
-         "cuDeviceGetAttribute");
-    atomic_store(&record->mps, mps);
-    status = check_attachment(process, mps);
+    struct device_info info;
+    int sms = 0;
+    status = device_query(driver, (int)settings->device, &info);
+    if (status != STATUS_OK)
+        return status;
+    atomic_store(&record->mps, info.mps_enabled);
+    status = check_device(process, &info);
     if (status != STATUS_OK)
         return status;
     CALL(driver->primary_ctx_set_flags(process->device, schedule_flags(settings->schedule)),
