@@ -103,6 +103,8 @@ static enum status topology_load(struct bind_topology *new, const char *gpu_pci,
     hwloc_bitmap_t scratch = hwloc_bitmap_alloc();
     if (!scratch)
         return status_set(STATUS_MEMORY, "cannot allocate the topology");
+    /* In a container without /sys hwloc would print what it misses, and then go on without. */
+    setenv("HWLOC_HIDE_ERRORS", "2", 0);
     if (hwloc_topology_load(topology)) {
         status =
             status_set(STATUS_SYSTEM, "cannot read the machine's topology: %s", strerror(errno));
