@@ -14,33 +14,13 @@ struct loader {
     int long_line; /* first line that was too long for inih, 0 if none */
     struct options global;
     bool seen[OPTION_COUNT]; /* keys given in the current section */
-    char section[64];
     struct job *job;
     enum status status;
 };
 
-/* inih's reader: counts lines, since its handler is not told them, and notices those that inih
- * would cut in two without a word. */
-static char *read_line(char *text, int size, void *user)
-{
-    struct loader *loader = user;
-    if (loader->status != STATUS_OK || !fgets(text, size, loader->file))
-        return NULL;
-    loader->line++;
-    if (!strchr(text, '\n') && !feof(loader->file) && !loader->long_line) {
-        int next = fgetc(loader->file);
-        if (next == EOF)
-            return text;
-        loader->long_line = loader->line;
-        return NULL;
-    }
-    return text;
-}
-
 static enum status begin_section(struct loader *loader, const char *name)
 {
     struct job *job = loader->job;
-    snprintf(loader->section, sizeof loader->section, "%s", name);
     memset(loader->seen, 0, sizeof loader->seen);
     if (strcmp(name, "global") == 0)
         return job->count == 0 ? STATUS_OK
@@ -66,16 +46,46 @@ static enum status begin_section(struct loader *loader, const char *name)
     return STATUS_OK;
 }
 
+/* Begins the section that a line opens; inih only tells of sections that have keys, and one without
+ * is [global] as it is. A line that is no section after all is inih's to refuse. */
+static void begin_if_section(struct loader *loader, const char *line)
+{
+    char name[64];
+    line += strspn(line, " \t");
+    size_t length = strcspn(line, "]\n");
+    if (*line != '[' || line[length] != ']' || length - 1 >= sizeof name)
+        return;
+    memcpy(name, line + 1, length - 1);
+    name[length - 1] = '\0';
+    loader->status = begin_section(loader, name);
+    if (loader->status != STATUS_OK)
+        status_record_before("'%s' line %d: ", loader->path, loader->line);
+}
+
+/* inih's reader: counts lines, since its handler is not told them, and notices those that inih
+ * would cut in two without a word. */
+static char *read_line(char *text, int size, void *user)
+{
+    struct loader *loader = user;
+    if (loader->status != STATUS_OK || !fgets(text, size, loader->file))
+        return NULL;
+    loader->line++;
+    if (!strchr(text, '\n') && !feof(loader->file) && !loader->long_line) {
+        int next = fgetc(loader->file);
+        if (next == EOF)
+            return text;
+        loader->long_line = loader->line;
+        return NULL;
+    }
+    begin_if_section(loader, text);
+    return loader->status == STATUS_OK ? text : NULL;
+}
+
 static enum status set_key(struct loader *loader, const char *section, const char *key,
                            const char *text)
 {
-    enum status status = STATUS_OK;
     if (!*section)
         return status_set(STATUS_USAGE, "'%s' stands before any section: begin with [global]", key);
-    if (strncmp(loader->section, section, sizeof loader->section - 1) != 0)
-        status = begin_section(loader, section);
-    if (status != STATUS_OK)
-        return status;
     const struct option_row *row = option_find(key, OPTION_SWEEP);
     if (!row) {
         const char *nearest = option_nearest(key, OPTION_SWEEP);

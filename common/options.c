@@ -128,9 +128,12 @@ static enum status add_integers(struct option_value *value, const struct option_
     if (last - first >= MOST_ITEMS)
         return status_set(STATUS_USAGE, "range '%s' of %s has more than %d values", text,
                           row->name, MOST_ITEMS);
+    if (bytes && first != last)
+        return status_set(STATUS_USAGE, "'%s' of %s: sizes take a list, as in 64K,1M, not a range",
+                          text, row->name);
+    if (bytes && first % 1024)
+        return status_set(STATUS_USAGE, "'%s' is not a multiple of 1024 bytes", text);
     for (int64_t i = first; i <= last; i++) {
-        if (bytes && i % 1024)
-            return status_set(STATUS_USAGE, "'%s' is not a multiple of 1024 bytes", text);
         char number[32];
         snprintf(number, sizeof number, "%lld", (long long)i);
         enum status status = option_value_add(value, &(struct option_item){.integer = i}, number);
@@ -196,7 +199,8 @@ static enum status parse_value(const struct option_row *row, const char *text,
     while (status == STATUS_OK && rest) {
         char *item = strsep(&rest, ",");
         item += strspn(item, " \t");
-        item[strcspn(item, " \t")] = '\0';
+        for (size_t end = strlen(item); end > 0 && strchr(" \t", item[end - 1]); end--)
+            item[end - 1] = '\0';
         status = *item ? add_item(out, row, item)
                        : status_set(STATUS_USAGE, "'%s' of %s has an empty item", text, row->name);
     }

@@ -87,8 +87,8 @@ const struct option_row option_table[OPTION_COUNT] = {
      OUT, "Print the plan's points, one a line, and stop."},
     {OPTION_FORMAT, "format", 'f', OPTION_KIND_CHOICE, OPTION_NOT_IN_JOB, SWEEP, "table|csv|json",
      0, 0, "table", NULL, OUT, "What is printed at the end on standard output."},
-    {OPTION_QUIET, "quiet", 'q', OPTION_KIND_SWITCH, OPTION_NOT_IN_JOB, SWEEP | OPTION_DOCTOR, NULL,
-     0, 0, "no", NULL, OUT, "No progress on standard error."},
+    {OPTION_QUIET, "quiet", 'q', OPTION_KIND_SWITCH, OPTION_NOT_IN_JOB, SWEEP, NULL, 0, 0,
+     "no", NULL, OUT, "No progress on standard error."},
     {OPTION_FIGURE, "figure", 0, OPTION_KIND_TEXT, OPTION_NOT_IN_JOB, OPTION_PLOT, NULL, 0, 0,
      "throughput", "F", OUT, "Which figure to draw: throughput (iterations/s against workers)."},
 };

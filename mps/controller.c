@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "common/child.h"
@@ -16,7 +17,7 @@
 #include "mps/guard.h"
 
 /* Longer than anything that the guard does before it answers. */
-#define ANSWER_NS (30 * NS_PER_S)
+#define ANSWER_NS (90 * NS_PER_S)
 #define COMMAND_NS (5 * NS_PER_S)
 
 struct mps_controller {
@@ -158,6 +159,10 @@ enum status mps_controller_free(struct mps_controller *controller)
             status = status_set(STATUS_TIMEOUT,
                                 "the MPS guard (process %d) still runs and holds '%s'",
                                 (int)controller->guard, controller->directory);
+        else if (WIFEXITED(wait_status) && WEXITSTATUS(wait_status) == GUARD_EXIT_UNENDED)
+            status = status_set(STATUS_TIMEOUT,
+                                "a process of the MPS daemon in '%s' could not be ended",
+                                controller->directory);
         else if (wait_status != 0 && *controller->directory)
             status = mps_directory_remove_path(controller->directory);
     }

@@ -9,14 +9,10 @@
 #include <string.h>
 #include <sys/file.h>
 #include <sys/stat.h>
-#include <time.h>
 #include <unistd.h>
 
 #define PREFIX "mpsweep-"
 #define NAME_LENGTH (sizeof PREFIX - 1 + 6)
-
-/* A directory younger than this may belong to a process that has not locked it yet. */
-#define YOUNG_S 60
 
 static int remove_tree_at(int parent, const char *name)
 {
@@ -51,9 +47,10 @@ enum status mps_directory_remove_path(const char *path)
     return STATUS_OK;
 }
 
-static int lock_at(int directory, int flags)
+/* The lock file, locked; -1 with errno set. */
+static int lock_at(int directory, const char *name, int flags)
 {
-    int fd = openat(directory, "lock", O_RDWR | O_NOFOLLOW | O_CLOEXEC | flags, 0600);
+    int fd = openat(directory, name, O_RDWR | O_NOFOLLOW | O_CLOEXEC | flags, 0600);
     if (fd >= 0 && flock(fd, LOCK_EX | LOCK_NB) != 0) {
         int error = errno;
         close(fd);
@@ -63,22 +60,63 @@ static int lock_at(int directory, int flags)
     return fd;
 }
 
-/* Whether nobody owns this one: its lock is free, or was never made and it is not young. */
-static int is_abandoned(int base, const char *name)
+/* Makes the lock file under another name first: under its own it is never seen unlocked, which
+ * would look as if its owner had died. */
+static int make_lock(int directory)
+{
+    int fd = lock_at(directory, "lock.new", O_CREAT | O_EXCL);
+    if (fd >= 0 && renameat(directory, "lock.new", directory, "lock") != 0) {
+        close(fd);
+        return -1;
+    }
+    return fd;
+}
+
+static bool is_ours(const char *name)
+{
+    static const char *const names[] = {".", "..", "lock", "mps", "log", "off"};
+    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++)
+        if (strcmp(names[i], name) == 0)
+            return true;
+    return false;
+}
+
+/* Whether it holds nothing but what we make. */
+static bool holds_only_ours(int directory)
+{
+    int fd = openat(directory, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    DIR *stream = fd < 0 ? NULL : fdopendir(fd);
+    if (!stream) {
+        if (fd >= 0)
+            close(fd);
+        return false;
+    }
+    bool only = true;
+    struct dirent *entry;
+    while (only && (entry = readdir(stream)))
+        only = is_ours(entry->d_name);
+    closedir(stream);
+    return only;
+}
+
+/* Removes a directory whose owner is gone: ours in every respect, and its lock is there and free.
+ * Whatever else has a name like ours is left alone. */
+static void remove_if_abandoned(int base, const char *name)
 {
     int fd = openat(base, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
     if (fd < 0)
-        return 0;
+        return;
     struct stat info;
-    int abandoned = 0;
-    if (fstat(fd, &info) == 0 && info.st_uid == geteuid() && (info.st_mode & 0777) == 0700) {
-        int lock = lock_at(fd, 0);
-        abandoned = lock >= 0 || (errno == ENOENT && time(NULL) - info.st_mtime > YOUNG_S);
-        if (lock >= 0)
-            close(lock);
+    int lock = -1;
+    if (fstat(fd, &info) == 0 && info.st_uid == geteuid() && (info.st_mode & 0777) == 0700 &&
+        holds_only_ours(fd))
+        lock = lock_at(fd, "lock", 0);
+    /* Held while removing, so that two that start at once do not meet. */
+    if (lock >= 0) {
+        remove_tree_at(base, name);
+        close(lock);
     }
     close(fd);
-    return abandoned;
 }
 
 static void remove_abandoned(const char *base)
@@ -93,9 +131,8 @@ static void remove_abandoned(const char *base)
     struct dirent *entry;
     while ((entry = readdir(stream)))
         if (strlen(entry->d_name) == NAME_LENGTH &&
-            strncmp(entry->d_name, PREFIX, sizeof PREFIX - 1) == 0 &&
-            is_abandoned(fd, entry->d_name))
-            remove_tree_at(fd, entry->d_name);
+            strncmp(entry->d_name, PREFIX, sizeof PREFIX - 1) == 0)
+            remove_if_abandoned(fd, entry->d_name);
     closedir(stream);
 }
 
@@ -112,7 +149,7 @@ static enum status make_under(const char *base, struct mps_directory *out)
                           strerror(errno));
     int fd = open(made.path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
     if (fd >= 0)
-        made.lock_fd = lock_at(fd, O_CREAT | O_EXCL);
+        made.lock_fd = make_lock(fd);
     bool good = made.lock_fd >= 0 && mkdirat(fd, "mps", 0700) == 0 &&
                 mkdirat(fd, "log", 0700) == 0 && mkdirat(fd, "off", 0500) == 0;
     int error = errno;

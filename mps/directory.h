@@ -21,7 +21,7 @@ struct mps_directory {
 
 /* Makes one under the first of $XDG_RUNTIME_DIR, $TMPDIR, /tmp, /dev/shm and /var/tmp that can be
  * written and is short enough; before that, removes those of this user there whose owners are
- * gone. */
+ * gone: what holds nothing but our files, and a lock that is free. */
 enum status mps_directory_make(struct mps_directory *out);
 
 /* Removes it with all it holds, following no link, and lets go of the lock. */

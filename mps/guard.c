@@ -117,7 +117,7 @@ static enum status wait_ready(struct guard *guard)
     }
 }
 
-static void end_daemon(struct guard *guard);
+static enum status end_daemon(struct guard *guard);
 
 /* gpu: UUID, or "" for all. */
 static enum status start_daemon(struct guard *guard, const char *gpu)
@@ -174,19 +174,51 @@ static enum status start_daemon(struct guard *guard, const char *gpu)
     return STATUS_OK;
 }
 
-/* The daemon's server, orphaned by it, becomes our child: see main(). */
-static void reap_orphans(uint64_t deadline_ns)
+/* Reaps until no child is left, or the deadline passes: then false. The daemon's server, orphaned
+ * by it, becomes our child: see main(). */
+static bool reap_all(uint64_t deadline_ns)
 {
     for (;;) {
         pid_t pid = waitpid(-1, NULL, WNOHANG);
         if (pid < 0)
-            return;
+            return true;
         if (pid > 0)
             continue;
         if (clock_now_ns() >= deadline_ns)
-            return;
+            return false;
         clock_sleep_until(clock_now_ns() + 5 * NS_PER_MS);
     }
+}
+
+/* Some child of this process, 0 if there is none. */
+static pid_t any_child(void)
+{
+    char path[64], text[4096];
+    snprintf(path, sizeof path, "/proc/self/task/%d/children", (int)getpid());
+    FILE *file = fopen(path, "re");
+    if (!file)
+        return 0;
+    size_t length = fread(text, 1, sizeof text - 1, file);
+    fclose(file);
+    text[length] = '\0';
+    return (pid_t)strtol(text, NULL, 10);
+}
+
+/* What the daemon left running is ours to end. */
+static enum status end_orphans(void)
+{
+    if (reap_all(clock_now_ns() + GRACE_NS))
+        return STATUS_OK;
+    pid_t child;
+    uint64_t deadline_ns = clock_now_ns() + GRACE_NS;
+    while ((child = any_child()) > 0 && clock_now_ns() < deadline_ns) {
+        kill(child, SIGKILL);
+        reap_all(clock_now_ns() + 20 * NS_PER_MS);
+    }
+    if (reap_all(clock_now_ns()))
+        return STATUS_OK;
+    return status_set(STATUS_TIMEOUT, "cannot end process %d, which the MPS daemon left",
+                      (int)any_child());
 }
 
 static void wait_for_clients(const struct guard *guard)
@@ -203,10 +235,10 @@ static void wait_for_clients(const struct guard *guard)
     }
 }
 
-static void end_daemon(struct guard *guard)
+static enum status end_daemon(struct guard *guard)
 {
     if (!guard->daemon)
-        return;
+        return end_orphans();
     const struct mps_control control = control_of(guard);
     uint64_t deadline_ns = clock_now_ns() + QUIT_NS;
     struct child_result reply;
@@ -216,10 +248,14 @@ static void end_daemon(struct guard *guard)
         if (child_wait(guard->daemon, guard->daemon_pidfd, deadline_ns, &wait_status) == STATUS_OK)
             guard->daemon = 0;
     }
-    if (guard->daemon)
-        child_end(guard->daemon, guard->daemon_pidfd, true, GRACE_NS, &wait_status);
+    if (guard->daemon) {
+        enum status status =
+            child_end(guard->daemon, guard->daemon_pidfd, true, GRACE_NS, &wait_status);
+        if (status != STATUS_OK)
+            return status_prefix(status, "the MPS control daemon: ");
+    }
     drop_daemon(guard);
-    reap_orphans(clock_now_ns() + GRACE_NS);
+    return end_orphans();
 }
 
 /* False when the orchestrator is gone. */
@@ -239,8 +275,7 @@ static bool serve_request(struct guard *guard)
         answer(guard, GUARD_START, start_daemon(guard, request.text));
         break;
     case GUARD_STOP:
-        end_daemon(guard);
-        answer(guard, GUARD_STOP, STATUS_OK);
+        answer(guard, GUARD_STOP, end_daemon(guard));
         break;
     default:
         answer(guard, (enum guard_kind)request.kind,
@@ -303,6 +338,8 @@ int main(int argc, char **argv)
     serve(&guard);
     if (guard.daemon)
         wait_for_clients(&guard);
-    end_daemon(&guard);
+    /* With a process that cannot be ended, its directory stays for whoever looks into it. */
+    if (end_daemon(&guard) != STATUS_OK)
+        return GUARD_EXIT_UNENDED;
     return mps_directory_remove(&guard.directory) == STATUS_OK ? 0 : 1;
 }

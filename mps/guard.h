@@ -15,6 +15,9 @@
 
 #include <stdint.h>
 
+/* Exit status when a process could not be ended; the directory then stays. */
+#define GUARD_EXIT_UNENDED 3
+
 enum guard_kind {
     GUARD_HELLO = 1, /* to the orchestrator, first: text is the directory */
     GUARD_START,     /* start the daemon for the GPU named in text and wait until it answers; the

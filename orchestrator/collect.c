@@ -7,8 +7,12 @@
 #include "orchestrator/round_internal.h"
 
 /* Batches whose means give the interval: enough for Student's t to be near its limit, few enough
- * that each holds many slices. */
-#define BATCHES 32
+ * that each holds many slices. An iteration is spread evenly over its slices, so that a batch
+ * shorter than an iteration would look calmer than things are: each holds two of the slowest
+ * worker's at least, and with fewer batches than a handful there is nothing to tell. */
+#define BATCHES_MOST 32
+#define BATCHES_LEAST 4
+#define ITERATIONS_PER_BATCH 2
 
 static double slot_units(const struct shm_slot *slot, uint64_t first, uint64_t last)
 {
@@ -27,16 +31,27 @@ static double all_units(const struct shm *shm, uint64_t first, uint64_t last)
     return sum;
 }
 
-double collect_ci95(const struct shm *shm, uint64_t first, uint64_t last)
+static double fewest_units(const struct shm *shm, uint64_t slices)
 {
-    double means[BATCHES];
-    uint64_t slices = last > first ? last - first : 0;
-    uint64_t batches = slices < BATCHES ? slices : BATCHES;
-    if (batches < 2)
+    double fewest = INFINITY;
+    for (unsigned p = 0; p < shm->header->processes; p++)
+        for (unsigned t = 0; t < shm->header->threads; t++)
+            fewest = fmin(fewest, slot_units(shm_slot_at(shm, p, t), 0, slices));
+    return fewest;
+}
+
+double collect_ci95(const struct shm *shm, uint64_t slices)
+{
+    double means[BATCHES_MOST];
+    double affordable = floor(fewest_units(shm, slices) / ITERATIONS_PER_BATCH);
+    uint64_t batches = affordable < BATCHES_MOST ? (uint64_t)affordable : BATCHES_MOST;
+    if (batches > slices)
+        batches = slices;
+    if (batches < BATCHES_LEAST)
         return INFINITY;
     uint64_t length = slices / batches;
     for (uint64_t i = 0; i < batches; i++)
-        means[i] = all_units(shm, first + i * length, first + (i + 1) * length);
+        means[i] = all_units(shm, i * length, (i + 1) * length);
     return statistics_ci95_rel(means, batches);
 }
 
@@ -51,8 +66,11 @@ uint64_t collect_slices_done(const struct shm *shm)
                 least = end;
         }
     }
-    uint64_t slice = least / shm->header->settings.slice_ns;
-    return slice < SHM_SLICES ? slice : SHM_SLICES;
+    const struct shm_settings *settings = &shm->header->settings;
+    if (least <= settings->warmup_ns)
+        return 0;
+    uint64_t slices = (least - settings->warmup_ns) / settings->slice_ns;
+    return slices < SHM_SLICES ? slices : SHM_SLICES;
 }
 
 static void collect_worker(const struct round *round, unsigned process, unsigned thread,
@@ -61,7 +79,7 @@ static void collect_worker(const struct round *round, unsigned process, unsigned
     struct round_result *result = round->result;
     struct shm_slot *slot = shm_slot_at(&round->shm, process, thread);
     struct round_worker *worker = &result->workers[process * round->point->threads + thread];
-    *iterations = slot_units(slot, round->first_slice, round->last_slice);
+    *iterations = slot_units(slot, 0, round->slices);
     *worker = (struct round_worker){
         .process = process,
         .thread = thread,
@@ -85,8 +103,9 @@ enum status collect_result(const struct round *round)
 {
     struct round_result *result = round->result;
     unsigned workers = point_workers(round->point);
-    uint64_t slices = round->last_slice - round->first_slice;
-    double window_s = (double)(slices * round->shm.header->settings.slice_ns) / (double)NS_PER_S;
+    if (round->slices == 0)
+        return status_set(STATUS_WORKER, "the window was empty: give a longer --duration");
+    double window_s = (double)(round->slices * round->shm.header->settings.slice_ns) / (double)NS_PER_S;
     double *iterations = calloc(workers, sizeof *iterations);
     result->workers = calloc(workers, sizeof *result->workers);
     if (!iterations || !result->workers) {
@@ -101,8 +120,7 @@ enum status collect_result(const struct round *round)
     }
     result->window_s = window_s;
     result->throughput_ips = sum / window_s;
-    result->ci95_rel = collect_ci95(&round->shm, round->first_slice, round->last_slice);
-    result->converged = result->ci95_rel <= round->limits->precision_rel;
+    result->ci95_rel = collect_ci95(&round->shm, round->slices);
     result->fairness = statistics_jain(iterations, workers);
     result->sms = atomic_load(&shm_process_at(&round->shm, 0)->sms);
     free(iterations);

@@ -1,6 +1,7 @@
 /*
  * The command line: the only place that prints and exits.
  */
+#include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
@@ -116,10 +117,8 @@ static int run_sweep(const struct call *call)
     if (status != STATUS_OK)
         return bad_usage(NULL);
     int result = EXIT_BAD_SETUP;
-    for (size_t s = 0; s < job.count && status == STATUS_OK; s++)
-        for (size_t i = 0; i < call->count && status == STATUS_OK; i++)
-            status = options_set(&job.sections[s].options, call->given[i].row, call->given[i].text,
-                                 JOB_RANK_COMMAND_LINE, "");
+    for (size_t i = 0; i < call->count && status == STATUS_OK; i++)
+        status = job_set(&job, call->given[i].row, call->given[i].text);
     if (status == STATUS_OK)
         result = sweep_command(&job, call->operand);
     else
@@ -192,16 +191,14 @@ static int run_call(int argc, char **argv, struct call *call)
     return EXIT_BAD_SETUP;
 }
 
-int main(int argc, char **argv)
+static int unknown_command(const char *name)
 {
-    /* A closed standard descriptor would be given to the next file opened, and what is printed would
-     * go there. */
-    for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++)
-        if (fcntl(fd, F_GETFD) < 0 && open("/dev/null", O_RDWR) < 0)
-            return EXIT_BAD_SETUP;
-    /* A reader that goes away, or a full disk under a size limit, is an error of the write. */
-    signal(SIGPIPE, SIG_IGN);
-    signal(SIGXFSZ, SIG_IGN);
+    status_record("unknown command '%s': it is one of sweep, plot, doctor", name);
+    return bad_usage(NULL);
+}
+
+static int run_program(int argc, char **argv)
+{
     if (argc < 2) {
         help_print(stderr);
         return EXIT_BAD_SETUP;
@@ -213,6 +210,8 @@ int main(int argc, char **argv)
             help_print_manual(stdout);
         else if (command)
             help_print_command(stdout, command);
+        else if (argc > 2)
+            return unknown_command(argv[2]);
         else
             help_print(stdout);
         return EXIT_ALL_MEASURED;
@@ -222,10 +221,8 @@ int main(int argc, char **argv)
         return EXIT_ALL_MEASURED;
     }
     struct call call = {.command = command_find(argv[1])};
-    if (!call.command) {
-        status_record("unknown command '%s': it is one of sweep, plot, doctor", argv[1]);
-        return bad_usage(NULL);
-    }
+    if (!call.command)
+        return unknown_command(argv[1]);
     call.given = calloc((size_t)argc, sizeof *call.given);
     if (!call.given) {
         status_record("out of memory");
@@ -233,5 +230,29 @@ int main(int argc, char **argv)
     }
     int result = run_call(argc, argv, &call);
     free(call.given);
+    return result;
+}
+
+int main(int argc, char **argv)
+{
+    /* A closed standard descriptor would be given to the next file opened, and what is printed would
+     * go there. */
+    for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++)
+        if (fcntl(fd, F_GETFD) < 0 && open("/dev/null", O_RDWR) < 0)
+            return EXIT_BAD_SETUP;
+    /* A reader that goes away, or a full disk under a size limit, is an error of the write. */
+    signal(SIGPIPE, SIG_IGN);
+    signal(SIGXFSZ, SIG_IGN);
+    /* In one piece where nobody watches, so that a failure is seen where it can be reported. */
+    if (!isatty(STDOUT_FILENO))
+        setvbuf(stdout, NULL, _IOFBF, 1 << 20);
+    int result = run_program(argc, argv);
+    /* Lost output is an error, unless its reader had enough. */
+    errno = 0;
+    if ((fflush(stdout) != 0 || ferror(stdout)) && errno != EPIPE) {
+        status_record("cannot write standard output%s%s", errno ? ": " : "",
+                      errno ? strerror(errno) : "");
+        return bad_usage(NULL);
+    }
     return result;
 }

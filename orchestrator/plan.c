@@ -7,6 +7,7 @@
 
 #include "common/text.h"
 
+#define INITIAL_BYTES (1408 * 1024) /* as in the option table */
 #define DEFAULT_CONNECTIONS 8
 #define DEFAULT_CONNECTIONS_MPS 2
 
@@ -117,7 +118,8 @@ static enum status add_point(struct plan *plan, size_t *capacity, const struct p
     return STATUS_OK;
 }
 
-#define MOST_POINTS 20000
+#define MOST_POINTS 10000
+#define MOST_COMBINATIONS 1000000
 
 static enum status add_section(struct plan *plan, size_t *capacity,
                                const struct job_section *section)
@@ -127,6 +129,12 @@ static enum status add_section(struct plan *plan, size_t *capacity,
     struct point base = {.section = section->name};
     base.work.workload = (uint32_t)options_integer(options, OPTION_WORKLOAD);
     base.work.warmup_ns = (uint64_t)(options_real(options, OPTION_WARMUP) * 1e9);
+    double combinations = 1.0;
+    for (size_t i = 0; i < AXES; i++)
+        combinations *= (double)options->values[axes[i]].count;
+    if (combinations > MOST_COMBINATIONS)
+        return status_set(STATUS_USAGE, "the plan has more than %d combinations",
+                          MOST_COMBINATIONS);
     for (;;) {
         struct point point = base;
         for (size_t i = 0; i < AXES; i++)
@@ -155,9 +163,16 @@ static uint64_t digest(uint64_t hash, const void *data, size_t bytes)
     return hash;
 }
 
-static void make_id(struct plan *plan)
+/* How long and how well to measure belongs to it: a file goes on as it was begun. */
+static void make_id(const struct job *job, struct plan *plan)
 {
+    static const enum option_id how[] = {OPTION_DURATION, OPTION_PRECISION, OPTION_MAX_DURATION,
+                                         OPTION_ROUNDS};
     uint64_t hash = UINT64_C(0xcbf29ce484222325);
+    for (size_t i = 0; i < sizeof how / sizeof how[0]; i++) {
+        const char *text = options_text(&job->sections[0].options, how[i]);
+        hash = digest(hash, text, strlen(text) + 1);
+    }
     for (size_t i = 0; i < plan->count; i++) {
         const struct point *p = &plan->points[i];
         uint32_t fields[] = {(uint32_t)p->layout, p->processes, p->threads, p->connections,
@@ -179,7 +194,7 @@ enum status plan_make(const struct job *job, struct plan *out)
             return status;
         }
     }
-    make_id(&plan);
+    make_id(job, &plan);
     *out = plan;
     return STATUS_OK;
 }
@@ -247,6 +262,13 @@ const char *point_bind(const struct point *point)
     return choice_word(OPTION_BIND, (unsigned)point->bind);
 }
 
+static void add_if_not_initial(struct text *out, enum option_id id, uint32_t value,
+                               const char *what)
+{
+    if (value != strtoul(option_table[id].initial, NULL, 10))
+        text_append(out, ", %u %s", value, what);
+}
+
 void point_describe(const struct point *point, char *text, size_t size)
 {
     struct text out = {.at = text, .size = size};
@@ -264,6 +286,18 @@ void point_describe(const struct point *point, char *text, size_t size)
         text_append(&out, ", %s", point_schedule(point));
     if (point->bind != BIND_NEAR)
         text_append(&out, ", bind %s", point_bind(point));
+    const struct shm_settings *work = &point->work;
+    if (work->workload == SHM_WORKLOAD_DELAY)
+        text_append(&out, ", %llu cycles", (unsigned long long)work->delay_cycles);
+    add_if_not_initial(&out, OPTION_KERNELS, work->kernels, "kernels");
+    if (work->workload != SHM_WORKLOAD_DELAY) {
+        add_if_not_initial(&out, OPTION_BLOCKS, work->blocks, "blocks");
+        add_if_not_initial(&out, OPTION_THREADS_PER_BLOCK, work->threads_per_block,
+                           "threads a block");
+        add_if_not_initial(&out, OPTION_SPIN, work->spin, "spins");
+    }
+    if (work->bytes != INITIAL_BYTES)
+        text_append(&out, ", %llu KiB", (unsigned long long)work->bytes / 1024);
 }
 
 /* splitmix64: a small generator whose sequence is the same everywhere, so that --seed repeats. */

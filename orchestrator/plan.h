@@ -25,7 +25,7 @@ struct point {
 struct plan {
     struct point *points;
     size_t count;
-    char id[17]; /* digest of all points, hexadecimal */
+    char id[17]; /* digest of all points and of how they are measured, hexadecimal */
 };
 
 /*

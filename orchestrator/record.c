@@ -122,10 +122,8 @@ json_t *record_header(const struct session *session, const struct job *job, cons
     return record;
 }
 
-static const char *status_word(const struct point *point, const struct measurement *measurement,
-                               bool converged)
+static const char *status_word(const struct measurement *measurement, bool converged)
 {
-    (void)point;
     switch (measurement->status) {
     case STATUS_OK:
         return converged ? "ok" : "unconverged";
@@ -209,7 +207,7 @@ json_t *record_point(const struct point *point, const struct measurement *measur
      * batches of one window are only nearly. */
     double ci95 = rounds == 1 ? measurement->intervals[0]
                               : statistics_ci95_rel(measurement->throughputs, rounds);
-    const char *status = status_word(point, measurement, ci95 <= precision_rel);
+    const char *status = status_word(measurement, ci95 <= precision_rel);
     json_t *record = json_pack(
         "{s:s, s:i, s:s, s:b, s:i, s:i, s:i, s:s, s:s, s:s, s:s, s:i, s:b, s:s, s:i, s:i, s:i, "
         "s:i, s:I}",

@@ -209,6 +209,23 @@ static enum status prove_attachment(struct round *round)
     return STATUS_OK;
 }
 
+/* A binding that the kernel refuses would be measured as another one. */
+static enum status check_binding(const struct round *round)
+{
+    const struct point *point = round->point;
+    for (unsigned i = 0; i < point_workers(point); i++) {
+        const struct shm_slot *slot =
+            shm_slot_at(&round->shm, i / point->threads, i % point->threads);
+        char cpus[64];
+        if (slot->bind_errno)
+            return status_set(STATUS_WORKER, "worker %u of %u cannot run on CPUs %s: %s", i + 1,
+                              point_workers(point),
+                              bind_cpus_text(slot->cpus, cpus, sizeof cpus),
+                              strerror(slot->bind_errno));
+    }
+    return STATUS_OK;
+}
+
 /* Opens the gate and lets the window grow until it is precise or as long as it may be. */
 static enum status run_window(struct round *round)
 {
@@ -220,7 +237,6 @@ static enum status run_window(struct round *round)
         return status_set(STATUS_MEMORY, "out of memory");
     uint64_t start_ns = clock_now_ns() + LEAD_NS + workers * LEAD_WORKER_NS;
     uint64_t slice_ns = settings->slice_ns;
-    round->first_slice = (settings->warmup_ns + slice_ns - 1) / slice_ns;
     round->gate_open = true;
     shm_gate_open(&round->shm, start_ns);
     uint64_t window_ns = limits->duration_ns;
@@ -231,19 +247,21 @@ static enum status run_window(struct round *round)
         if (status != STATUS_TIMEOUT)
             break;
         status = STATUS_OK;
-        if (window_ns >= limits->max_duration_ns ||
-            collect_ci95(&round->shm, round->first_slice, collect_slices_done(&round->shm)) <=
-                limits->precision_rel)
+        /* What made the decision is what will be reported. */
+        round->slices = collect_slices_done(&round->shm);
+        if (collect_ci95(&round->shm, round->slices) <= limits->precision_rel)
             break;
+        if (window_ns >= limits->max_duration_ns) {
+            /* In full: the iterations that run now are counted once they have ended. */
+            round->slices = window_ns / slice_ns;
+            break;
+        }
         window_ns += limits->duration_ns / EXTEND_SHARE + 1;
         if (window_ns > limits->max_duration_ns)
             window_ns = limits->max_duration_ns;
     }
-    if (status == STATUS_OK) {
-        uint64_t end_slice = (clock_now_ns() - start_ns) / slice_ns;
-        round->last_slice = end_slice < SHM_SLICES ? end_slice : SHM_SLICES;
-        shm_stop(&round->shm, round->last_slice * slice_ns);
-    }
+    if (status == STATUS_OK)
+        shm_stop(&round->shm, settings->warmup_ns + round->slices * slice_ns);
     free(beats);
     return status;
 }
@@ -255,6 +273,8 @@ static enum status drain(struct round *round)
     enum status status = workers_end(round, round->limits->timeout_ns, &tainted);
     if (status != STATUS_OK)
         return status;
+    if (tainted && round->session->interrupted)
+        return status_set(STATUS_INTERRUPTED, "interrupted");
     if (tainted)
         return status_set(STATUS_WORKER, "a worker did not stop within %.3g s",
                           (double)round->limits->timeout_ns / 1e9);
@@ -284,6 +304,8 @@ enum status round_run(struct session *session, const struct point *point,
         status = workers_prepare(&round);
     if (status == STATUS_OK)
         status = get_ready(&round);
+    if (status == STATUS_OK)
+        status = check_binding(&round);
     if (status == STATUS_OK)
         status = prove_attachment(&round);
     if (status == STATUS_OK)

@@ -29,7 +29,6 @@ struct round_result {
     enum status status; /* OK, or why there is no measurement */
     char error[512];
     int cuda_error;
-    bool converged;
     double throughput_ips;
     double ci95_rel;
     double window_s;

@@ -25,7 +25,7 @@ struct round {
     struct worker_child *children;
     uint64_t spawn_ns; /* when the first was started */
     bool gate_open;
-    uint64_t first_slice, last_slice; /* the window, [first, last) */
+    uint64_t slices; /* the window: so many from the end of the warm-up */
     struct round_result *result;
 };
 
@@ -44,10 +44,10 @@ int workers_reap(struct round *round);
 
 void workers_release(struct round *round);
 
-/* Relative 95% interval of the slices [first, last) as counted so far. */
-double collect_ci95(const struct shm *shm, uint64_t first, uint64_t last);
+/* Relative 95% interval of the first slices, INFINITY where there is too little to tell. */
+double collect_ci95(const struct shm *shm, uint64_t slices);
 
-/* The last slice that every worker has passed. */
+/* How many slices every worker has passed: what is counted in them does not change any more. */
 uint64_t collect_slices_done(const struct shm *shm);
 
 /* Fills the result from the drained workers' slots. */

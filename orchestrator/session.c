@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/signalfd.h>
 #include <sys/utsname.h>
 #include <sys/wait.h>
@@ -22,13 +23,17 @@
 #define EMULATED_CONTROL "mpsweep-emulated-mps-control"
 #define EMULATED_DRIVER "mpsweep-emulated-cuda.so"
 
-static enum status open_signals(struct session *session)
+enum status session_watch_signals(struct session *session)
 {
+    static const int signals[] = {SIGINT, SIGTERM, SIGHUP};
     sigset_t set;
     sigemptyset(&set);
-    sigaddset(&set, SIGINT);
-    sigaddset(&set, SIGTERM);
-    sigaddset(&set, SIGHUP);
+    for (size_t i = 0; i < sizeof signals / sizeof signals[0]; i++) {
+        struct sigaction now;
+        /* nohup and the like have it ignored, and a blocked signal would be seen all the same. */
+        if (sigaction(signals[i], NULL, &now) == 0 && now.sa_handler != SIG_IGN)
+            sigaddset(&set, signals[i]);
+    }
     sigprocmask(SIG_BLOCK, &set, NULL);
     session->signal_fd = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
     if (session->signal_fd < 0)
@@ -42,6 +47,16 @@ enum status session_check_signals(struct session *session)
     if (read(session->signal_fd, &info, sizeof info) == (ssize_t)sizeof info)
         session->interrupted = true;
     return session->interrupted ? status_set(STATUS_INTERRUPTED, "interrupted") : STATUS_OK;
+}
+
+/* A process of workers needs a descriptor here, and the usual soft limit is 1024. */
+static void raise_descriptor_limit(void)
+{
+    struct rlimit files;
+    if (getrlimit(RLIMIT_NOFILE, &files) == 0) {
+        files.rlim_cur = files.rlim_max;
+        setrlimit(RLIMIT_NOFILE, &files);
+    }
 }
 
 /* Asks the driver for its devices in a process of its own, which must not meet a stranger's MPS
@@ -204,9 +219,8 @@ static enum status find_device(struct session *session, const char *device)
 enum status session_open(const char *device, struct session *out)
 {
     *out = (struct session){.signal_fd = -1, .emulated_fd = -1};
-    enum status status = open_signals(out);
-    if (status == STATUS_OK)
-        status = find_device(out, device && *device ? device : NULL);
+    raise_descriptor_limit();
+    enum status status = find_device(out, device && *device ? device : NULL);
     if (status == STATUS_OK)
         status = bind_topology_load(out->emulated ? NULL : out->gpu.pci, &out->topology);
     if (status != STATUS_OK) {

@@ -33,9 +33,12 @@ struct session {
 };
 
 /* Finds the device ("" or NULL: the first, or the emulated one where there is no driver), the
- * programs and the topology, and starts the MPS guard. Blocks SIGINT, SIGTERM and SIGHUP for this
- * process: they are read through signal_fd. */
+ * programs and the topology, and starts the MPS guard. */
 enum status session_open(const char *device, struct session *out);
+
+/* From here on SIGINT, SIGTERM and SIGHUP do not end this process but are read through signal_fd;
+ * those that are ignored stay so. Before, they may end it at once: the guard cleans up. */
+enum status session_watch_signals(struct session *session);
 
 /* Ends what the session started. The error names what could not be ended or removed. */
 enum status session_close(struct session *session);

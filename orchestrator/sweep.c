@@ -19,6 +19,8 @@
 
 /* What a point costs beside its window, for the estimate: starting and ending, and making one
  * context after the other (measured on an H200: 16 MPS processes 1.5 s, 48 processes 7 s). */
+#define MOST_EXTENSION 30
+#define HEADER_MOST (1 << 20)
 #define POINT_S 0.5
 #define POINT_PROCESS_S 0.1
 
@@ -100,12 +102,21 @@ static enum status check_limits(struct sweep *sweep)
         return status_set(STATUS_USAGE, "--resume needs --output FILE");
     double duration = options_real(options, OPTION_DURATION);
     double longest = options_real(options, OPTION_MAX_DURATION);
-    /* --duration 10 alone means a window of 10 s, not an error about a default. */
-    if (longest < duration && options->values[OPTION_MAX_DURATION].rank == 0)
-        longest = duration;
+    /* --duration 10 alone means a window of 10 s, not an error about a default; so does 0.1. */
+    if (options->values[OPTION_MAX_DURATION].rank == 0) {
+        if (longest < duration)
+            longest = duration;
+        if (longest > MOST_EXTENSION * duration)
+            longest = MOST_EXTENSION * duration;
+    }
     if (longest < duration)
         return status_set(STATUS_USAGE, "max-duration of %g s is shorter than duration of %g s",
                           longest, duration);
+    /* Progress is counted in slices of which the longest window has 2000: a window that is a small
+     * share of it would have too few. */
+    if (longest > MOST_EXTENSION * duration)
+        return status_set(STATUS_USAGE, "max-duration of %g s is more than %d times duration of %g s",
+                          longest, MOST_EXTENSION, duration);
     sweep->limits = (struct round_limits){
         .duration_ns = (uint64_t)(duration * 1e9),
         .max_duration_ns = (uint64_t)(longest * 1e9),
@@ -132,16 +143,38 @@ static enum status load_earlier(struct sweep *sweep, const char *path, struct re
     if (!uuid || strcmp(uuid, sweep->session.gpu.uuid) != 0)
         return status_set(STATUS_USAGE, "'%s' was measured on GPU %s; this is %s", path,
                           uuid ? uuid : "unknown", sweep->session.gpu.uuid);
+    size_t wanted = (size_t)options_integer(sweep->options, OPTION_ROUNDS);
     for (size_t i = 0; i < json_array_size(results->points); i++) {
         json_t *record = json_array_get(results->points, i);
         const char *word = record_status(record);
         json_int_t id = json_integer_value(json_object_get(record, "id"));
-        bool finished = strcmp(word, "ok") == 0 || strcmp(word, "unconverged") == 0 ||
-                        strcmp(word, "infeasible") == 0;
+        bool measured = strcmp(word, "ok") == 0 || strcmp(word, "unconverged") == 0;
+        size_t rounds = json_array_size(json_object_get(record, "rounds"));
+        bool finished = (measured && rounds >= wanted) || strcmp(word, "infeasible") == 0;
         if (finished && id >= 0 && (size_t)id < sweep->plan.count && !sweep->records[id])
             sweep->records[id] = json_incref(record);
     }
     return STATUS_OK;
+}
+
+/* A file that a kill or a full disk left without even its header: to go on with it is to begin. It
+ * must look like ours as far as it goes. */
+static bool is_cut_in_header(const char *path)
+{
+    static const char begin[] = "{\"type\":\"header\"";
+    FILE *file = fopen(path, "re");
+    int byte = EOF;
+    size_t bytes = 0;
+    if (!file)
+        return false;
+    while ((byte = fgetc(file)) != EOF && byte != '\n' && bytes < HEADER_MOST) {
+        if (bytes < sizeof begin - 1 && byte != begin[bytes])
+            break;
+        bytes++;
+    }
+    bool failed = ferror(file) != 0;
+    fclose(file);
+    return byte == EOF && !failed;
 }
 
 static enum status open_results(struct sweep *sweep)
@@ -152,7 +185,9 @@ static enum status open_results(struct sweep *sweep)
     enum status status = STATUS_OK;
     if (!path)
         return STATUS_OK;
-    if (resume) {
+    if (resume && is_cut_in_header(path)) {
+        status = results_append(path, 0, &sweep->writer);
+    } else if (resume) {
         status = load_earlier(sweep, path, &results);
         if (status == STATUS_OK)
             status = results_append(path, (long long)results.whole_bytes, &sweep->writer);
@@ -211,6 +246,16 @@ static enum status measure(struct sweep *sweep, size_t index, bool last_round,
     return status;
 }
 
+/* After an interrupt: the points of which some rounds are done keep those. */
+static void keep_rounds(struct sweep *sweep)
+{
+    for (size_t i = 0; i < sweep->plan.count; i++)
+        if (!sweep->records[i] && sweep->measurements[i].rounds > 0 &&
+            finish_point(sweep, i) != STATUS_OK)
+            return;
+    status_record("interrupted");
+}
+
 static enum status measure_all(struct sweep *sweep)
 {
     unsigned rounds = (unsigned)options_integer(sweep->options, OPTION_ROUNDS);
@@ -235,6 +280,11 @@ static enum status measure_all(struct sweep *sweep)
     }
     progress_finish(&progress);
     free(order);
+    /* One that came while the last point ended. */
+    if (status == STATUS_OK)
+        status = session_check_signals(&sweep->session);
+    if (status == STATUS_INTERRUPTED)
+        keep_rounds(sweep);
     return status;
 }
 
@@ -256,7 +306,6 @@ static void print_results(const struct sweep *sweep, const json_t *points, const
     } else {
         table_print(stdout, sweep->header, points);
     }
-    fflush(stdout);
 }
 
 static int exit_status_of(const struct sweep *sweep)
@@ -300,12 +349,7 @@ static int run(struct sweep *sweep)
         if (results_write(&sweep->writer, footer) != STATUS_OK)
             result = report(STATUS_SYSTEM);
     }
-    errno = 0;
     print_results(sweep, points, footer);
-    /* Lost output is an error, unless its reader had enough. */
-    if (ferror(stdout) && errno != EPIPE)
-        result = report(status_set(STATUS_SYSTEM, "cannot write standard output: %s",
-                                   strerror(errno)));
     json_decref(footer);
     json_decref(points);
     return result;
@@ -350,6 +394,12 @@ int sweep_command(const struct job *job, const char *job_path)
         goto out;
     }
     print_notice(&sweep.session);
+    status = session_watch_signals(&sweep.session);
+    if (status != STATUS_OK) {
+        result = report(status);
+        session_close(&sweep.session);
+        goto out;
+    }
     if (options_switch(sweep.options, OPTION_DRY_RUN))
         print_plan(&sweep);
     else

@@ -255,11 +255,15 @@ void table_print_csv(FILE *out, const json_t *header, const json_t *points)
             fprintf(out, ",%s", value);
         }
         fprintf(out, ",%s", record_status(point));
+        const json_t *interval = json_object_get(point, "ci95_rel");
+        char interval_text[32] = "";
+        if (json_is_number(interval))
+            snprintf(interval_text, sizeof interval_text, "%.4g", json_number_value(interval));
         if (latency)
-            fprintf(out, ",%.6g,%.4g,%.6g,%.6g,%.6g,%.6g,%.4g", number_at(point, "throughput_ips"),
-                    number_at(point, "ci95_rel"), number_at(latency, "p50"),
-                    number_at(latency, "p90"), number_at(latency, "p99"),
-                    number_at(latency, "mean"), number_at(point, "fairness_jain"));
+            fprintf(out, ",%.6g,%s,%.6g,%.6g,%.6g,%.6g,%.4g", number_at(point, "throughput_ips"),
+                    interval_text, number_at(latency, "p50"), number_at(latency, "p90"),
+                    number_at(latency, "p99"), number_at(latency, "mean"),
+                    number_at(point, "fairness_jain"));
         else
             fputs(",,,,,,,", out);
         fprintf(out, ",%s,", emulated ? "yes" : "no");

@@ -51,11 +51,9 @@ enum status workers_prepare(struct round *round)
     int life[2];
     settings.device = 0; /* the one that CUDA_VISIBLE_DEVICES leaves */
     memcpy(settings.device_uuid, round->session->gpu.uuid, sizeof settings.device_uuid);
-    /* The longest run, with room for the time until workers have stopped. */
-    uint64_t longest = settings.warmup_ns + round->limits->max_duration_ns;
+    /* The longest window, with room for the time until it is noticed that it is over. */
+    uint64_t longest = round->limits->max_duration_ns;
     settings.slice_ns = (longest + longest / 16) / SHM_SLICES + 1;
-    if (settings.slice_ns < 100 * NS_PER_US)
-        settings.slice_ns = 100 * NS_PER_US;
     enum status status =
         shm_create(&settings, point->processes, point->threads, &round->shm);
     if (status == STATUS_OK)

@@ -201,26 +201,27 @@ static void slice_add(struct shm_slot *slot, uint64_t index, uint64_t units)
     atomic_store_explicit(slice, value + units, memory_order_relaxed);
 }
 
-void shm_slot_credit(struct shm_slot *slot, uint64_t slice_ns, uint64_t from_ns, uint64_t to_ns)
+void shm_slot_credit(struct shm_slot *slot, uint64_t origin_ns, uint64_t slice_ns, uint64_t from_ns,
+                     uint64_t to_ns)
 {
-    uint64_t first = from_ns / slice_ns;
-    uint64_t last = to_ns / slice_ns;
-    if (first == last) {
-        if (last < SHM_SLICES)
-            slice_add(slot, last, SHM_ITERATION_UNITS);
+    if (to_ns <= origin_ns)
         return;
-    }
-    double units_per_ns = (double)SHM_ITERATION_UNITS / (double)(to_ns - from_ns);
-    uint64_t credited = 0;
-    for (uint64_t i = first; i < last && i < SHM_SLICES; i++) {
-        uint64_t begin = i == first ? from_ns : i * slice_ns;
-        uint64_t units = (uint64_t)((double)((i + 1) * slice_ns - begin) * units_per_ns);
-        slice_add(slot, i, units);
-        credited += units;
+    uint64_t took_ns = to_ns > from_ns ? to_ns - from_ns : 1;
+    double units_per_ns = (double)SHM_ITERATION_UNITS / (double)took_ns;
+    uint64_t begin = from_ns > origin_ns ? from_ns - origin_ns : 0;
+    uint64_t end = to_ns - origin_ns;
+    uint64_t units = from_ns >= origin_ns ? SHM_ITERATION_UNITS
+                                          : (uint64_t)((double)(end - begin) * units_per_ns);
+    uint64_t last = end / slice_ns;
+    for (uint64_t i = begin / slice_ns; i < last && i < SHM_SLICES; i++) {
+        uint64_t since = begin > i * slice_ns ? begin : i * slice_ns;
+        uint64_t share = (uint64_t)((double)((i + 1) * slice_ns - since) * units_per_ns);
+        slice_add(slot, i, share);
+        units -= share < units ? share : units;
     }
     /* The last slice takes the rest, so that each iteration counts exactly one. */
     if (last < SHM_SLICES)
-        slice_add(slot, last, SHM_ITERATION_UNITS - credited);
+        slice_add(slot, last, units);
 }
 
 void shm_slot_fail(struct shm_slot *slot, enum status status, int cuda_error, const char *text)

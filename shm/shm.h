@@ -27,8 +27,8 @@
 #define SHM_MAGIC UINT64_C(0x31706565777370bd) /* never valid UTF-8 text */
 #define SHM_VERSION 1
 
-/* Time slices in which progress is counted. The orchestrator picks slice_ns so that the longest
- * run fits. */
+/* Time slices in which progress is counted, the first beginning at the end of the warm-up. The
+ * orchestrator picks slice_ns so that the longest window fits. */
 #define SHM_SLICES 2048
 
 /* Progress is counted in fractions of an iteration: an iteration that crosses a slice boundary
@@ -95,7 +95,6 @@ struct shm_process {
     _Atomic int32_t pid;       /* 0 until the process has attached */
     _Atomic int32_t mps;       /* the driver's word: 1 attached to MPS, 0 not, -1 not asked yet */
     _Atomic int32_t sms;       /* multiprocessors that the context may use */
-    _Atomic uint64_t ready_ns; /* when the context and modules were ready */
     uint64_t cpus[SHM_CPUS / 64]; /* for threads that are no workers, from the orchestrator */
 };
 
@@ -149,8 +148,11 @@ bool shm_gate_wait(const struct shm *shm);
 /* Orchestrator: asks every worker to finish its iteration and stop; also wakes those at the gate. */
 void shm_stop(const struct shm *shm, uint64_t window_end_ns);
 
-/* Worker: credits the iteration [from, to] (times since the agreed start) to the time slices. */
-void shm_slot_credit(struct shm_slot *slot, uint64_t slice_ns, uint64_t from_ns, uint64_t to_ns);
+/* Worker: credits the iteration [from, to] (times since the agreed start) to the time slices, each
+ * with the share of its time spent there. Slices begin at origin_ns; what was before counts
+ * nowhere. */
+void shm_slot_credit(struct shm_slot *slot, uint64_t origin_ns, uint64_t slice_ns, uint64_t from_ns,
+                     uint64_t to_ns);
 
 /* Worker, on failure: publishes the first error; a second call changes nothing. */
 void shm_slot_fail(struct shm_slot *slot, enum status status, int cuda_error, const char *text);

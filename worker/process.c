@@ -161,7 +161,6 @@ enum status worker_process_open(struct worker_process *process, const char *driv
     CALL(driver->module_get_function(&process->delay, process->module, KERNELS_DELAY),
          "cuModuleGetFunction");
 #undef CALL
-    atomic_store(&record->ready_ns, clock_now_ns());
     return STATUS_OK;
 }
 

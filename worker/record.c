@@ -15,7 +15,7 @@ void recorder_add(struct recorder *recorder, const struct iteration_times *times
     const struct shm_settings *settings = &recorder->header->settings;
     uint64_t end_ns = times->end_ns - recorder->start_ns;
     /* From the end of the one before: the time between iterations belongs to somebody. */
-    shm_slot_credit(slot, settings->slice_ns, recorder->last_end_ns, end_ns);
+    shm_slot_credit(slot, settings->warmup_ns, settings->slice_ns, recorder->last_end_ns, end_ns);
     recorder->last_end_ns = end_ns;
     uint64_t window_end_ns =
         atomic_load_explicit(&recorder->header->window_end_ns, memory_order_relaxed);
