@@ -126,7 +126,8 @@ faults_in() {
   MPSWEEP_EMULATED_FAULT='cuLaunchKernel#20=crash@1' expect 2 "$MPSWEEP" sweep "${TINY[@]}" \
     -l processes:1,2 --rounds 2 -q -o f.jsonl
   assert_complete f.jsonl 2 2
-  points '(.[0] | .status == "ok" and (.rounds | length == 2))
+  # Two rounds on a busy machine may differ by more than the precision.
+  points '(.[0] | (.status == "ok" or .status == "unconverged") and (.rounds | length == 2))
     and (.[1] | .status == "failed" and (has("rounds") | not))' f.jsonl
 }
 

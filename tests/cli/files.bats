@@ -128,14 +128,16 @@ ids() { jq -s -c 'map(select(.type == "point").id)' "$1"; }
     assert_complete torn.jsonl 3 0 || fail "cut at $offset" || return 1
     cmp -n "$header" whole.jsonl torn.jsonl
   done
-  # Without a whole header there is nothing to go on with, and the file is not ours to overwrite.
-  for offset in 1 $((header / 2)) $((header - 1)); do
+  # Without a whole header it begins anew.
+  for offset in 0 1 $((header / 2)) $((header - 1)); do
     head -c "$offset" whole.jsonl >torn.jsonl
-    refused "'torn.jsonl' has no whole line" "$MPSWEEP" sweep "${MEASURE[@]}" -o torn.jsonl --resume
-    [ "$(stat -c %s torn.jsonl)" -eq "$offset" ]
+    expect 0 "$MPSWEEP" sweep "${MEASURE[@]}" -o torn.jsonl --resume || fail "cut at $offset"
+    assert_complete torn.jsonl 3 0 || fail "cut at $offset"
   done
-  : >torn.jsonl
-  refused "'torn.jsonl' is empty" "$MPSWEEP" sweep "${MEASURE[@]}" -o torn.jsonl --resume
+  # What does not look like ours is not ours to overwrite.
+  printf 'notes without an end' >torn.jsonl
+  refused "'torn.jsonl' has no whole line" "$MPSWEEP" sweep "${MEASURE[@]}" -o torn.jsonl --resume
+  [ "$(cat torn.jsonl)" = 'notes without an end' ]
 }
 
 @test "--resume refuses what is no results file, another plan and another GPU" {
@@ -144,7 +146,9 @@ ids() { jq -s -c 'map(select(.type == "point").id)' "$1"; }
   refused "'all.jsonl' holds another plan: give the job and options that it was begun with" \
     "$MPSWEEP" sweep "${TINY[@]}" -l threads:1,2 -q -o all.jsonl --resume
   cmp all.jsonl kept.jsonl
-  # How it is measured may change; what is measured may not.
+  # Neither what is measured may change, nor how.
+  refused "'all.jsonl' holds another plan" \
+    "$MPSWEEP" sweep "${MEASURE[@]}" -o all.jsonl --resume --rounds 2
   refused "'all.jsonl' holds another plan" \
     "$MPSWEEP" sweep --device emulated --kernels 6 "${PLAN[@]}" -q -o all.jsonl --resume
   cmp all.jsonl kept.jsonl

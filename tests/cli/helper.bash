@@ -80,9 +80,9 @@ assert_nothing_left() {
   if ! await $LEFTOVER_PATIENCE no_own_process; then
     echo "processes are left over:" >&2
     for pid in $(own_processes); do
-      tr '\0' ' ' <"/proc/$pid/cmdline" >&2
+      command_line "$pid" | tr '\n' ' ' >&2
       echo >&2
-      kill -KILL "$pid"
+      kill -KILL "$pid" || true
     done
     failed=1
   fi
@@ -106,12 +106,14 @@ children_of() {
   done
 }
 
+# The words of a process's command line, one a line; none of one that has ended.
+command_line() { { tr '\0' '\n' <"/proc/$1/cmdline"; } 2>/dev/null || true; }
+
 # children_named PARENT PROGRAM: those that run a program of the build folder.
 children_named() {
   local pid
   for pid in $(children_of "$1"); do
-    [ "$(tr '\0' '\n' <"/proc/$pid/cmdline" 2>/dev/null | head -1)" = "$MPSWEEP_BUILD_DIR/$2" ] &&
-      printf '%s\n' "$pid"
+    [ "$(command_line "$pid" | head -1)" != "$MPSWEEP_BUILD_DIR/$2" ] || printf '%s\n' "$pid"
   done
   return 0
 }
@@ -120,14 +122,14 @@ children_named() {
 workers_of() {
   local pid
   for pid in $(children_of "$1"); do
-    tr '\0' ' ' <"/proc/$pid/cmdline" 2>/dev/null | grep -q -- ' --shm ' && printf '%s\n' "$pid"
+    ! command_line "$pid" | grep -qx -e --shm || printf '%s\n' "$pid"
   done
-  return 0
 }
 
 # start COMMAND...: in the background, its process in PID, its output in files out and err.
 start() {
-  "$@" >"$WORK/out" 2>"$WORK/err" 3>&- &
+  # A shell's background commands ignore SIGINT, which mpsweep would respect.
+  env --default-signal=INT "$@" >"$WORK/out" 2>"$WORK/err" 3>&- &
   PID=$!
 }
 

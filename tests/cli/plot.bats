@@ -64,7 +64,7 @@ refuses_to_plot() {
   [ "$(grep -cE '^[0-9]+ [0-9.e+]+ [0-9.e+-]+$' a.gp)" -eq 5 ]
   absent '^49 ' a.gp
   local value
-  value=$(points '.[] | select(.threads == 4) | .throughput_ips | round' r.jsonl)
+  value=$(points '.[] | select(.threads == 4) | .throughput_ips | floor' r.jsonl)
   grep -qE "^4 ${value%?}" a.gp
   gnuplot -c "$MPSWEEP_SOURCE_DIR/plots/throughput.gp" a.gp hand.svg 2>warnings 3>&-
   [ ! -s warnings ]

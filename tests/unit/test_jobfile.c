@@ -64,6 +64,11 @@ static void global_alone_is_one_set(void **state)
     assert_int_equal(job.count, 1);
     assert_null(job.sections[0].name);
     job_release(&job);
+    assert_int_equal(load("[global]\nspin = 7\n[plain]\n[more]\nkernels = 2\n", &job), STATUS_OK);
+    assert_int_equal(job.count, 2); /* one without keys is [global] as it is */
+    assert_string_equal(job.sections[0].name, "plain");
+    assert_int_equal(options_integer(&job.sections[0].options, OPTION_SPIN), 7);
+    job_release(&job);
     assert_int_equal(load("# nothing but this\n", &job), STATUS_OK);
     assert_int_equal(job.count, 1);
     job_release(&job);
@@ -92,8 +97,9 @@ static void errors_name_the_line(void **state)
         {"[a]\nduration = 2\n", "line 2: 'duration' holds for the whole sweep"},
         {"[a]\noutput = x\n", "line 2: 'output' is for the command line only"},
         {"[a]\nkernels = 1\nkernels = 2\n", "line 3: 'kernels' is given twice in [a]"},
-        {"[a]\nkernels = 1\n[b]\nkernels = 1\n[a]\nspin = 1\n", "line 6: section [a] stands there twice"},
-        {"[a]\nkernels = 1\n[global]\nspin = 1\n", "line 4: [global] must come first"},
+        {"[a]\nkernels = 1\n[b]\nkernels = 1\n[a]\nspin = 1\n",
+         "line 5: section [a] stands there twice"},
+        {"[a]\nkernels = 1\n[global]\nspin = 1\n", "line 3: [global] must come first"},
         {"[a]\nwhat is this\n", "line 2 is neither"},
         {"[a\n", "line 1 is neither"},
     };

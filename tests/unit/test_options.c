@@ -104,6 +104,8 @@ static void bad_values_are_named(void **state)
         {"kernels", "0", "from 1 to"},
         {"kernels", "9-3", "backwards"},
         {"kernels", "12x", "whole number"},
+        {"kernels", "5 junk,7 9", "'5 junk' is not a value"},
+        {"bytes", "1K-4K", "not a range"},
         {"kernels", "99999999999999999999", "whole number"},
         {"kernels", "1-99999", "more than"},
         {"connections", "33", "default or"},

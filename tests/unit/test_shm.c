@@ -97,21 +97,28 @@ static void an_iteration_is_credited_where_it_ran(void **state)
 {
     (void)state;
     struct shm_slot *slot = shm_slot_at(&shm, 0, 0);
-    shm_slot_credit(slot, 1000, 100, 900); /* within one slice */
+    shm_slot_credit(slot, 0, 1000, 100, 900); /* within one slice */
     assert_int_equal(units(slot, 0, 1), SHM_ITERATION_UNITS);
     slot = shm_slot_at(&shm, 0, 1);
-    shm_slot_credit(slot, 1000, 500, 2500); /* a quarter, a half, a quarter */
+    shm_slot_credit(slot, 0, 1000, 500, 2500); /* a quarter, a half, a quarter */
     assert_int_equal(units(slot, 0, 1), SHM_ITERATION_UNITS / 4);
     assert_int_equal(units(slot, 1, 2), SHM_ITERATION_UNITS / 2);
     assert_int_equal(units(slot, 2, 3), SHM_ITERATION_UNITS / 4);
     slot = shm_slot_at(&shm, 1, 0);
     for (unsigned i = 0; i < 777; i++) /* odd lengths: not a unit is lost */
-        shm_slot_credit(slot, 1000, i * 1357, (i + 1) * 1357);
+        shm_slot_credit(slot, 0, 1000, i * 1357, (i + 1) * 1357);
     assert_int_equal(units(slot, 0, SHM_SLICES), 777 * SHM_ITERATION_UNITS);
+    slot = shm_slot_at(&shm, 2, 0);
+    shm_slot_credit(slot, 5000, 1000, 3000, 4999); /* before the origin: nowhere */
+    shm_slot_credit(slot, 5000, 1000, 4999, 5000);
+    assert_int_equal(units(slot, 0, SHM_SLICES), 0);
+    shm_slot_credit(slot, 5000, 1000, 4500, 6500); /* a quarter before it */
+    assert_int_equal(units(slot, 0, 1), SHM_ITERATION_UNITS / 2);
+    assert_int_equal(units(slot, 1, 2), SHM_ITERATION_UNITS / 4);
     slot = shm_slot_at(&shm, 1, 1);
-    shm_slot_credit(slot, 1000, 0, (SHM_SLICES + 5) * UINT64_C(1000)); /* runs over the end */
+    shm_slot_credit(slot, 0, 1000, 0, (SHM_SLICES + 5) * UINT64_C(1000)); /* runs over the end */
     assert_in_range(units(slot, 0, SHM_SLICES), SHM_ITERATION_UNITS * 9 / 10, SHM_ITERATION_UNITS);
-    shm_slot_credit(slot, 1000, (SHM_SLICES + 5) * UINT64_C(1000), (SHM_SLICES + 6) * UINT64_C(1000));
+    shm_slot_credit(slot, 0, 1000, (SHM_SLICES + 5) * UINT64_C(1000), (SHM_SLICES + 6) * UINT64_C(1000));
 }
 
 static void *waiter(void *argument)
