@@ -68,3 +68,11 @@ finding() {
   MPSWEEP_EMULATED_FAULT=cuInit=error:999 expect 1 "$MPSWEEP" doctor --device emulated
   finding problem 'GPU: .*cuInit: CUDA_ERROR_UNKNOWN \(999\)'
 }
+
+@test "a GPU that cannot be used: why" {
+  MPSWEEP_EMULATED_CAPABILITY=70 refused 'compute capability 7.0; mpsweep needs 7.5' \
+    "$MPSWEEP" sweep "${TINY[@]}" -l threads:1
+  MPSWEEP_EMULATED_COMPUTE_MODE=2 refused "compute mode PROHIBITED: .*'nvidia-smi -c DEFAULT'" \
+    "$MPSWEEP" sweep "${TINY[@]}" -l threads:1
+  MPSWEEP_EMULATED_COMPUTE_MODE=3 expect 0 "$MPSWEEP" doctor --device emulated
+}

@@ -103,6 +103,29 @@ static void abandoned_ones_are_cleared_and_live_ones_kept(void **state)
     assert_int_equal(mps_directory_remove(&third), STATUS_OK);
 }
 
+/* Directories of others with a name like ours: without a lock, or with more in them than we make. */
+static void what_only_looks_like_ours_is_left_alone(void **state)
+{
+    (void)state;
+    char without[64], with[64], file[96];
+    struct mps_directory directory;
+    struct stat info;
+    snprintf(without, sizeof without, "%s/mpsweep-graphs", base);
+    snprintf(with, sizeof with, "%s/mpsweep-result", base);
+    assert_int_equal(mkdir(without, 0700), 0);
+    assert_int_equal(mkdir(with, 0700), 0);
+    snprintf(file, sizeof file, "%s/lock", with);
+    close(open(file, O_WRONLY | O_CREAT | O_CLOEXEC, 0600));
+    snprintf(file, sizeof file, "%s/out.jsonl", with);
+    close(open(file, O_WRONLY | O_CREAT | O_CLOEXEC, 0600));
+    assert_int_equal(mps_directory_make(&directory), STATUS_OK);
+    assert_int_equal(stat(without, &info), 0);
+    assert_int_equal(stat(file, &info), 0);
+    assert_int_equal(mps_directory_remove(&directory), STATUS_OK);
+    assert_int_equal(rmdir(without), 0);
+    assert_int_equal(mps_directory_remove_path(with), STATUS_OK);
+}
+
 static void long_places_are_passed_over(void **state)
 {
     (void)state;
@@ -181,6 +204,7 @@ int main(void)
         cmocka_unit_test(replies_are_read_strictly),
         cmocka_unit_test_setup_teardown(directories_are_private_and_go_away, begin, end),
         cmocka_unit_test_setup_teardown(abandoned_ones_are_cleared_and_live_ones_kept, begin, end),
+        cmocka_unit_test_setup_teardown(what_only_looks_like_ours_is_left_alone, begin, end),
         cmocka_unit_test_setup_teardown(long_places_are_passed_over, begin, end),
         cmocka_unit_test_setup_teardown(a_daemon_lives_and_dies_with_its_controller, begin, end),
         cmocka_unit_test_setup_teardown(a_missing_program_is_named, begin, end),
