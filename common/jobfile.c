@@ -23,13 +23,11 @@ static enum status begin_section(struct loader *loader, const char *name)
     struct job *job = loader->job;
     memset(loader->seen, 0, sizeof loader->seen);
     if (strcmp(name, "global") == 0)
-        return job->count == 0 ? STATUS_OK
-                               : status_set(STATUS_USAGE, "[global] must come first");
+        return job->count == 0 ? STATUS_OK : status_set(STATUS_USAGE, "[global] must come first");
     for (size_t i = 0; i < job->count; i++)
         if (strcmp(job->sections[i].name, name) == 0)
             return status_set(STATUS_USAGE, "section [%s] stands there twice", name);
-    struct job_section *sections =
-        realloc(job->sections, (job->count + 1) * sizeof *job->sections);
+    struct job_section *sections = realloc(job->sections, (job->count + 1) * sizeof *job->sections);
     if (!sections)
         return status_set(STATUS_MEMORY, "out of memory");
     job->sections = sections;
@@ -121,7 +119,8 @@ static int on_key(void *user, const char *section, const char *key, const char *
 static enum status parse_file(struct loader *loader)
 {
     int bad_line = ini_parse_stream(read_line, loader, on_key, loader);
-    /* inih goes on behind a line that it does not understand: the first fault is the one to tell. */
+    /* inih goes on behind a line that it does not understand: the first fault is the one to tell.
+     */
     if (loader->status != STATUS_OK && (!bad_line || loader->line <= bad_line))
         return loader->status;
     if (loader->long_line && (!bad_line || loader->long_line <= bad_line))

@@ -99,8 +99,9 @@ static enum status add_counts(struct option_value *out, enum layout_kind kind, c
     }
     return STATUS_OK;
 bad:
-    return status_set(STATUS_USAGE, "'%s' is not a count of layout '%s': it takes %s, up to %d workers",
-                      text, layouts[kind].name,
+    return status_set(STATUS_USAGE,
+                      "'%s' is not a count of layout '%s': it takes %s, up to %d workers", text,
+                      layouts[kind].name,
                       layouts[kind].two_counts ? "PxT, as in 8x2" : "N or a range, as in 1-16",
                       LAYOUT_MOST_WORKERS);
 }

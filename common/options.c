@@ -126,8 +126,8 @@ static enum status add_integers(struct option_value *value, const struct option_
     if (first > last)
         return status_set(STATUS_USAGE, "range '%s' of %s runs backwards", text, row->name);
     if (last - first >= MOST_ITEMS)
-        return status_set(STATUS_USAGE, "range '%s' of %s has more than %d values", text,
-                          row->name, MOST_ITEMS);
+        return status_set(STATUS_USAGE, "range '%s' of %s has more than %d values", text, row->name,
+                          MOST_ITEMS);
     if (bytes && first != last)
         return status_set(STATUS_USAGE, "'%s' of %s: sizes take a list, as in 64K,1M, not a range",
                           text, row->name);

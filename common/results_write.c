@@ -87,9 +87,8 @@ enum status results_write(struct results_writer *writer, const json_t *record)
     if (result != 0) {
         if (writer->regular && ftruncate(writer->fd, writer->whole_bytes) == 0)
             lseek(writer->fd, writer->whole_bytes, SEEK_SET);
-        return status_set(STATUS_SYSTEM,
-                          "cannot write '%s': %s; it is whole up to its last line", writer->path,
-                          strerror(error));
+        return status_set(STATUS_SYSTEM, "cannot write '%s': %s; it is whole up to its last line",
+                          writer->path, strerror(error));
     }
     writer->whole_bytes += (long long)length + 1;
     return STATUS_OK;

@@ -14,7 +14,8 @@ double statistics_mean(const double *values, size_t count)
 
 double statistics_t975(size_t degrees)
 {
-    static const double small[] = {INFINITY, 12.7062047, 4.3026527, 3.1824463, 2.7764451, 2.5705818};
+    static const double small[] = {INFINITY,  12.7062047, 4.3026527,
+                                   3.1824463, 2.7764451,  2.5705818};
     if (degrees < sizeof small / sizeof small[0])
         return small[degrees];
     double z = NORMAL_975, n = (double)degrees;

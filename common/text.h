@@ -13,8 +13,7 @@ struct text {
     size_t length;
 };
 
-void text_append(struct text *text, const char *format, ...)
-    __attribute__((format(printf, 2, 3)));
+void text_append(struct text *text, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
 /* Columns that UTF-8 text takes on a terminal, for the letters that we print. */
 size_t text_columns(const char *text);

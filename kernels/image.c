@@ -17,7 +17,7 @@
             ".incbin \"" path "\"\n"                                                               \
             ".global " #name "_end\n"                                                              \
             ".hidden " #name "_end\n" #name "_end:\n" tail ".popsection\n");                       \
-    /* NOLINTNEXTLINE(bugprone-macro-parentheses): a name to declare */                             \
+    /* NOLINTNEXTLINE(bugprone-macro-parentheses): a name to declare */                            \
     extern const unsigned char name[] __attribute__((visibility("hidden")));                       \
     extern const unsigned char name##_end[] __attribute__((visibility("hidden")))
 

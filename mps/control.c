@@ -92,8 +92,7 @@ enum status mps_control_clients(const struct mps_control *control, uint64_t dead
         char command[64];
         size_t found;
         snprintf(command, sizeof command, "get_client_list %d", (int)servers[i]);
-        status =
-            ask_pids(control, command, deadline_ns, clients + total, capacity - total, &found);
+        status = ask_pids(control, command, deadline_ns, clients + total, capacity - total, &found);
         if (status == STATUS_OK)
             total += found;
     }

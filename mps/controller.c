@@ -82,12 +82,9 @@ static enum status request(struct mps_controller *controller, enum guard_kind ki
 static enum status spawn_guard(struct mps_controller *controller, int guard_socket)
 {
     char socket_text[16];
-    const char *const argv[] = {controller->options.guard_program,
-                                "--socket",
-                                socket_text,
-                                "--control",
-                                controller->options.control_program,
-                                NULL};
+    const char *const argv[] = {
+        controller->options.guard_program,   "--socket", socket_text, "--control",
+        controller->options.control_program, NULL};
     snprintf(socket_text, sizeof socket_text, "%d", guard_socket);
     /* A session of its own: a signal to the orchestrator's process group must not reach it. */
     const struct child_spawn_options options = {
@@ -153,16 +150,16 @@ enum status mps_controller_free(struct mps_controller *controller)
     if (controller->socket >= 0)
         close(controller->socket);
     if (controller->guard) {
-        status = child_wait(controller->guard, controller->guard_pidfd,
-                            clock_now_ns() + ANSWER_NS, &wait_status);
+        status = child_wait(controller->guard, controller->guard_pidfd, clock_now_ns() + ANSWER_NS,
+                            &wait_status);
         if (status != STATUS_OK)
-            status = status_set(STATUS_TIMEOUT,
-                                "the MPS guard (process %d) still runs and holds '%s'",
-                                (int)controller->guard, controller->directory);
+            status =
+                status_set(STATUS_TIMEOUT, "the MPS guard (process %d) still runs and holds '%s'",
+                           (int)controller->guard, controller->directory);
         else if (WIFEXITED(wait_status) && WEXITSTATUS(wait_status) == GUARD_EXIT_UNENDED)
-            status = status_set(STATUS_TIMEOUT,
-                                "a process of the MPS daemon in '%s' could not be ended",
-                                controller->directory);
+            status =
+                status_set(STATUS_TIMEOUT, "a process of the MPS daemon in '%s' could not be ended",
+                           controller->directory);
         else if (wait_status != 0 && *controller->directory)
             status = mps_directory_remove_path(controller->directory);
     }

@@ -131,8 +131,7 @@ static enum status start_daemon(struct guard *guard, const char *gpu)
         return STATUS_OK;
     snprintf(pipe_text, sizeof pipe_text, "CUDA_MPS_PIPE_DIRECTORY=%s", guard->pipe_directory);
     snprintf(log_text, sizeof log_text, "CUDA_MPS_LOG_DIRECTORY=%s/log", guard->directory.path);
-    if (snprintf(gpu_text, sizeof gpu_text, "CUDA_VISIBLE_DEVICES=%s", gpu) >=
-        (int)sizeof gpu_text)
+    if (snprintf(gpu_text, sizeof gpu_text, "CUDA_VISIBLE_DEVICES=%s", gpu) >= (int)sizeof gpu_text)
         return status_set(STATUS_USAGE, "'%s' is too long for a GPU's name", gpu);
     snprintf(output_path, sizeof output_path, "%s/log/output", guard->directory.path);
     mps_environment_inherited(inherited, sizeof inherited / sizeof inherited[0]);

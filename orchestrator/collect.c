@@ -105,7 +105,8 @@ enum status collect_result(const struct round *round)
     unsigned workers = point_workers(round->point);
     if (round->slices == 0)
         return status_set(STATUS_WORKER, "the window was empty: give a longer --duration");
-    double window_s = (double)(round->slices * round->shm.header->settings.slice_ns) / (double)NS_PER_S;
+    double window_s =
+        (double)(round->slices * round->shm.header->settings.slice_ns) / (double)NS_PER_S;
     double *iterations = calloc(workers, sizeof *iterations);
     result->workers = calloc(workers, sizeof *result->workers);
     if (!iterations || !result->workers) {
@@ -125,8 +126,8 @@ enum status collect_result(const struct round *round)
     result->sms = atomic_load(&shm_process_at(&round->shm, 0)->sms);
     free(iterations);
     if (result->iterations == 0)
-        return status_set(STATUS_WORKER,
-                          "no iteration ended within the window of %.3g s: give a longer --duration",
-                          window_s);
+        return status_set(
+            STATUS_WORKER,
+            "no iteration ended within the window of %.3g s: give a longer --duration", window_s);
     return STATUS_OK;
 }

@@ -20,11 +20,11 @@ struct doctor {
 };
 
 /* One finding; advice is what to do, NULL when all is well. */
-static void say(struct doctor *doctor, enum verdict verdict, const char *advice,
-                const char *format, ...) __attribute__((format(printf, 4, 5)));
+static void say(struct doctor *doctor, enum verdict verdict, const char *advice, const char *format,
+                ...) __attribute__((format(printf, 4, 5)));
 
-static void say(struct doctor *doctor, enum verdict verdict, const char *advice,
-                const char *format, ...)
+static void say(struct doctor *doctor, enum verdict verdict, const char *advice, const char *format,
+                ...)
 {
     static const char *const words[] = {"ok", "warning", "problem"};
     va_list args;
@@ -44,13 +44,13 @@ static void check_gpu(struct doctor *doctor, const struct session *session)
     const struct device_info *gpu = &session->gpu;
     if (session->emulated) {
         say(doctor, session->emulated_by_default ? WARNING : OK,
-            "for real numbers, run where 'nvidia-smi' shows a GPU",
-            "GPU: %s (no real numbers)%s", gpu->name,
-            session->emulated_by_default ? "; no NVIDIA driver here" : "");
+            "for real numbers, run where 'nvidia-smi' shows a GPU", "GPU: %s (no real numbers)%s",
+            gpu->name, session->emulated_by_default ? "; no NVIDIA driver here" : "");
         return;
     }
-    say(doctor, OK, NULL, "GPU: %s, %d multiprocessors, %.0f GiB, compute capability %d.%d", gpu->name,
-        (int)gpu->sms, (double)gpu->memory_bytes / (1 << 30), (int)gpu->major, (int)gpu->minor);
+    say(doctor, OK, NULL, "GPU: %s, %d multiprocessors, %.0f GiB, compute capability %d.%d",
+        gpu->name, (int)gpu->sms, (double)gpu->memory_bytes / (1 << 30), (int)gpu->major,
+        (int)gpu->minor);
     say(doctor, OK, NULL, "driver: supports CUDA %d.%d", session->driver_version / 1000,
         session->driver_version % 1000 / 10);
     if (gpu->compute_mode == CUDA_COMPUTE_MODE_EXCLUSIVE_PROCESS)
@@ -123,7 +123,8 @@ static void check_cpus(struct doctor *doctor, const struct session *session)
             "CPU quota: %.3g of the %u CPUs that this container shows", quota, cpus);
     if (cpus < 8)
         say(doctor, session->emulated ? OK : WARNING,
-            "expect layouts with more workers than CPUs to be limited by them; try --schedule block",
+            "expect layouts with more workers than CPUs to be limited by them; try --schedule "
+            "block",
             "only %u CPUs", cpus);
 }
 

@@ -16,7 +16,8 @@ const struct command commands[] = {
      "draw a figure from a results file",
      "  mpsweep plot out.jsonl -o out.svg               throughput against workers\n"
      "  mpsweep plot out.jsonl -o out.pdf               the same for a paper\n"
-     "  mpsweep plot out.jsonl -o out.gp                the data, for gnuplot -c plots/throughput.gp\n"},
+     "  mpsweep plot out.jsonl -o out.gp                the data, for gnuplot -c "
+     "plots/throughput.gp\n"},
     {"doctor", OPTION_DOCTOR, "mpsweep doctor [options]",
      "is this machine ready, and if not, what to type",
      "  mpsweep doctor\n"
@@ -33,8 +34,9 @@ const struct command *command_find(const char *name)
     return NULL;
 }
 
-static const char exit_text[] = "Exit status: 0 all points measured, 1 wrong usage or setup, 2 some points failed,\n"
-                                "130 interrupted. Points that the driver refuses are 'infeasible', not failed.\n";
+static const char exit_text[] =
+    "Exit status: 0 all points measured, 1 wrong usage or setup, 2 some points failed,\n"
+    "130 interrupted. Points that the driver refuses are 'infeasible', not failed.\n";
 
 void help_print(FILE *out)
 {
@@ -147,10 +149,11 @@ void help_print_manual(FILE *out)
         print_roff(out, commands[i].examples);
         fputs(".fi\n", out);
     }
-    fputs(".SH OPTIONS\nThe last words name the commands that take an option. Options of sweep are\n"
-          "keys of its job file, too, unless they are about output. Where several values are\n"
-          "allowed, as in a,b or 1\\-4, they multiply into points.\n",
-          out);
+    fputs(
+        ".SH OPTIONS\nThe last words name the commands that take an option. Options of sweep are\n"
+        "keys of its job file, too, unless they are about output. Where several values are\n"
+        "allowed, as in a,b or 1\\-4, they multiply into points.\n",
+        out);
     for (int i = 0; i < OPTION_COUNT; i++) {
         const struct option_row *row = &option_table[i];
         fputs(".TP\n.B ", out);

@@ -132,8 +132,8 @@ static enum status plain_options(const struct call *call, struct options *out)
 {
     enum status status = options_init(out);
     for (size_t i = 0; i < call->count && status == STATUS_OK; i++) {
-        status = options_set(out, call->given[i].row, call->given[i].text, JOB_RANK_COMMAND_LINE,
-                             "");
+        status =
+            options_set(out, call->given[i].row, call->given[i].text, JOB_RANK_COMMAND_LINE, "");
         if (status != STATUS_OK)
             options_release(out);
     }
@@ -152,8 +152,7 @@ static int run_plot(const struct call *call)
     };
     int result = EXIT_ALL_MEASURED;
     if (!request.results || !request.output) {
-        status_record("plot needs %s",
-                   request.results ? "--output FILE" : "a results file");
+        status_record("plot needs %s", request.results ? "--output FILE" : "a results file");
         result = bad_usage(call->command);
     } else if (plot_write(&request) != STATUS_OK) {
         result = bad_usage(NULL);
@@ -235,8 +234,8 @@ static int run_program(int argc, char **argv)
 
 int main(int argc, char **argv)
 {
-    /* A closed standard descriptor would be given to the next file opened, and what is printed would
-     * go there. */
+    /* A closed standard descriptor would be given to the next file opened, and what is printed
+     * would go there. */
     for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++)
         if (fcntl(fd, F_GETFD) < 0 && open("/dev/null", O_RDWR) < 0)
             return EXIT_BAD_SETUP;

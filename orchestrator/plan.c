@@ -13,11 +13,20 @@
 
 /* The axes, slowest first, in the order in which people read a table. */
 static const enum option_id axes[] = {
-    OPTION_LAYOUT,    OPTION_MEMORY,       OPTION_SYNC,
-    OPTION_LAUNCH,    OPTION_CONNECTIONS,  OPTION_ACTIVE_THREAD_PERCENTAGE,
-    OPTION_SCHEDULE,  OPTION_BIND,         OPTION_KERNELS,
-    OPTION_BLOCKS,    OPTION_THREADS_PER_BLOCK, OPTION_SPIN,
-    OPTION_BYTES,     OPTION_DELAY_CYCLES,
+    OPTION_LAYOUT,
+    OPTION_MEMORY,
+    OPTION_SYNC,
+    OPTION_LAUNCH,
+    OPTION_CONNECTIONS,
+    OPTION_ACTIVE_THREAD_PERCENTAGE,
+    OPTION_SCHEDULE,
+    OPTION_BIND,
+    OPTION_KERNELS,
+    OPTION_BLOCKS,
+    OPTION_THREADS_PER_BLOCK,
+    OPTION_SPIN,
+    OPTION_BYTES,
+    OPTION_DELAY_CYCLES,
 };
 #define AXES (sizeof axes / sizeof axes[0])
 
@@ -175,8 +184,9 @@ static void make_id(const struct job *job, struct plan *plan)
     }
     for (size_t i = 0; i < plan->count; i++) {
         const struct point *p = &plan->points[i];
-        uint32_t fields[] = {(uint32_t)p->layout, p->processes, p->threads, p->connections,
-                             p->active_thread_percentage, (uint32_t)p->bind};
+        uint32_t fields[] = {
+            (uint32_t)p->layout,         p->processes,     p->threads, p->connections,
+            p->active_thread_percentage, (uint32_t)p->bind};
         hash = digest(hash, fields, sizeof fields);
         hash = digest(hash, &p->work, sizeof p->work);
     }
@@ -226,8 +236,9 @@ unsigned point_connections(const struct point *point)
 static const char *choice_word(enum option_id id, unsigned index)
 {
     static const char *const words[][4] = {
-        {"pinned", "pageable"}, {"stream", "none"},         {"stream", "graph"},
-        {"auto", "spin", "yield", "block"}, {"near", "scatter", "none"},
+        {"pinned", "pageable"},      {"stream", "none"},
+        {"stream", "graph"},         {"auto", "spin", "yield", "block"},
+        {"near", "scatter", "none"},
     };
     static const enum option_id rows[] = {OPTION_MEMORY, OPTION_SYNC, OPTION_LAUNCH,
                                           OPTION_SCHEDULE, OPTION_BIND};

@@ -71,8 +71,7 @@ void progress_end(struct progress *progress, const struct point *point, const js
                 text_number(json_number_value(throughput), number, sizeof number),
                 strcmp(status, "ok") == 0 ? "" : ", ", strcmp(status, "ok") == 0 ? "" : status);
     else
-        fprintf(stderr, "%s: %s\n", status,
-                json_string_value(json_object_get(record, "error")));
+        fprintf(stderr, "%s: %s\n", status, json_string_value(json_object_get(record, "error")));
     fflush(stderr);
 }
 

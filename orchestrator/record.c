@@ -91,9 +91,8 @@ json_t *record_header(const struct session *session, const struct job *job, cons
     char started[32];
     const struct options *options = &job->sections[0].options;
     clock_wall_iso8601(started);
-    json_t *record =
-        json_pack("{s:s, s:i, s:s, s:s}", "type", "header", "schema", RESULTS_SCHEMA, "mpsweep",
-                  PACKAGE_VERSION, "started", started);
+    json_t *record = json_pack("{s:s, s:i, s:s, s:s}", "type", "header", "schema", RESULTS_SCHEMA,
+                               "mpsweep", PACKAGE_VERSION, "started", started);
     if (!record || session_describe(session, record) != STATUS_OK) {
         json_decref(record);
         return NULL;
@@ -151,11 +150,10 @@ static json_t *workers_array(const struct point *point, const struct round_resul
     json_t *array = json_array();
     for (unsigned i = 0; i < point_workers(point); i++) {
         const struct round_worker *worker = &result->workers[i];
-        json_array_append_new(array,
-                              json_pack("{s:i, s:i, s:s, s:f, s:f, s:f}", "process",
-                                        (int)worker->process, "thread", (int)worker->thread, "cpus",
-                                        worker->cpus, "ips", worker->ips, "p50_us", worker->p50_us,
-                                        "p99_us", worker->p99_us));
+        json_array_append_new(array, json_pack("{s:i, s:i, s:s, s:f, s:f, s:f}", "process",
+                                               (int)worker->process, "thread", (int)worker->thread,
+                                               "cpus", worker->cpus, "ips", worker->ips, "p50_us",
+                                               worker->p50_us, "p99_us", worker->p99_us));
     }
     return array;
 }
@@ -171,19 +169,18 @@ static void add_numbers(json_t *record, const struct point *point,
         json_object_set_new(round, "ci95_rel", real_or_null(measurement->intervals[i]));
         json_array_append_new(rounds, round);
     }
-    json_object_set_new(
-        record, "throughput_ips",
-        json_real(statistics_mean(measurement->throughputs, measurement->rounds)));
+    json_object_set_new(record, "throughput_ips",
+                        json_real(statistics_mean(measurement->throughputs, measurement->rounds)));
     json_object_set_new(record, "ci95_rel", real_or_null(ci95));
     json_object_set_new(record, "rounds", rounds);
     json_object_set_new(record, "iterations", json_integer((json_int_t)result->iterations));
     const struct histogram *latency = &result->latency;
-    json_object_set_new(
-        record, "latency_us",
-        json_pack("{s:f, s:f, s:f, s:f, s:f, s:f}", "p50", quantile_us(latency, 0.5), "p90",
-                  quantile_us(latency, 0.9), "p99", quantile_us(latency, 0.99), "p999",
-                  quantile_us(latency, 0.999), "max", (double)latency->max_ns / 1e3, "mean",
-                  histogram_mean_ns(latency) / 1e3));
+    json_object_set_new(record, "latency_us",
+                        json_pack("{s:f, s:f, s:f, s:f, s:f, s:f}", "p50",
+                                  quantile_us(latency, 0.5), "p90", quantile_us(latency, 0.9),
+                                  "p99", quantile_us(latency, 0.99), "p999",
+                                  quantile_us(latency, 0.999), "max", (double)latency->max_ns / 1e3,
+                                  "mean", histogram_mean_ns(latency) / 1e3));
     json_object_set_new(record, "phase_us",
                         json_pack("{s:o, s:o, s:o, s:o}", "h2d", phase(&result->h2d), "launch",
                                   phase(&result->launch), "sync", phase(&result->sync), "d2h",
@@ -214,8 +211,8 @@ json_t *record_point(const struct point *point, const struct measurement *measur
         "type", "point", "id", (int)point->id, "layout", layout_name(point->layout), "mps",
         (int)point_over_mps(point), "processes", (int)point->processes, "threads",
         (int)point->threads, "workers", (int)point_workers(point), "memory", point_memory(point),
-        "sync", point_sync(point), "launch", point_launch(point), "schedule",
-        point_schedule(point), "connections", (int)point_connections(point), "connections_default",
+        "sync", point_sync(point), "launch", point_launch(point), "schedule", point_schedule(point),
+        "connections", (int)point_connections(point), "connections_default",
         point->connections == 0, "bind", point_bind(point), "kernels", (int)work->kernels, "blocks",
         (int)work->blocks, "threads_per_block", (int)work->threads_per_block, "spin",
         (int)work->spin, "bytes", (json_int_t)work->bytes);

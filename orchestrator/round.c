@@ -94,9 +94,8 @@ static enum status check_progress(const struct round *round, uint64_t *beats, ui
             beats[i] = beat;
             since_ns[i] = now;
         } else if (now - since_ns[i] > round->limits->timeout_ns) {
-            return status_set(STATUS_WORKER,
-                              "worker %u of %u hangs: no iteration ended for %.3g s", i + 1,
-                              point_workers(point), (double)round->limits->timeout_ns / 1e9);
+            return status_set(STATUS_WORKER, "worker %u of %u hangs: no iteration ended for %.3g s",
+                              i + 1, point_workers(point), (double)round->limits->timeout_ns / 1e9);
         }
     }
     return STATUS_OK;
@@ -166,12 +165,12 @@ static enum status get_ready(struct round *round)
         unsigned ready = 0;
         const struct point *point = round->point;
         for (unsigned i = 0; i < point_workers(point); i++)
-            ready += atomic_load(
-                         &shm_slot_at(&round->shm, i / point->threads, i % point->threads)
-                              ->state) == SHM_STATE_READY;
+            ready +=
+                atomic_load(
+                    &shm_slot_at(&round->shm, i / point->threads, i % point->threads)->state) ==
+                SHM_STATE_READY;
         return status_set(STATUS_WORKER, "only %u of %u workers got ready within %.3g s", ready,
-                          point_workers(point),
-                          (double)(clock_now_ns() - round->spawn_ns) / 1e9);
+                          point_workers(point), (double)(clock_now_ns() - round->spawn_ns) / 1e9);
     }
     round->result->ready_s = (double)(clock_now_ns() - round->spawn_ns) / 1e9;
     return status;
@@ -185,7 +184,8 @@ static bool contains(const pid_t *pids, size_t count, pid_t pid)
     return false;
 }
 
-/* No number over MPS without proof: the driver's word came from each worker; this is the daemon's. */
+/* No number over MPS without proof: the driver's word came from each worker; this is the daemon's.
+ */
 static enum status prove_attachment(struct round *round)
 {
     struct round_result *result = round->result;
@@ -203,8 +203,9 @@ static enum status prove_attachment(struct round *round)
     for (unsigned p = 0; p < processes; p++)
         result->attached_seen += contains(clients, count, round->children[p].pid);
     if (result->attached_seen < processes)
-        return status_set(STATUS_WORKER, "%u of %u worker processes are not clients of the MPS "
-                                         "daemon: no measurement",
+        return status_set(STATUS_WORKER,
+                          "%u of %u worker processes are not clients of the MPS "
+                          "daemon: no measurement",
                           processes - result->attached_seen, processes);
     return STATUS_OK;
 }
@@ -219,8 +220,7 @@ static enum status check_binding(const struct round *round)
         char cpus[64];
         if (slot->bind_errno)
             return status_set(STATUS_WORKER, "worker %u of %u cannot run on CPUs %s: %s", i + 1,
-                              point_workers(point),
-                              bind_cpus_text(slot->cpus, cpus, sizeof cpus),
+                              point_workers(point), bind_cpus_text(slot->cpus, cpus, sizeof cpus),
                               strerror(slot->bind_errno));
     }
     return STATUS_OK;

@@ -172,8 +172,8 @@ static enum status start_controller(struct session *session)
 
 static enum status find_programs(struct session *session, bool emulated)
 {
-    enum status status = path_find_helper("mpsweep-worker", session->worker_program,
-                                          sizeof session->worker_program);
+    enum status status =
+        path_find_helper("mpsweep-worker", session->worker_program, sizeof session->worker_program);
     if (status == STATUS_OK)
         status = path_find_helper("mpsweep-guard", session->guard_program,
                                   sizeof session->guard_program);
@@ -253,8 +253,8 @@ enum status session_set_mps(struct session *session, bool on)
         status = mps_controller_daemon_stop(session->mps);
     session->mps_tainted = false;
     if (on && status == STATUS_OK)
-        status = mps_controller_daemon_start(session->mps,
-                                             session->emulated ? NULL : session->gpu.uuid);
+        status =
+            mps_controller_daemon_start(session->mps, session->emulated ? NULL : session->gpu.uuid);
     return status;
 }
 
@@ -269,13 +269,13 @@ enum status session_describe(const struct session *session, json_t *record)
              session->driver_version % 1000 / 10);
     snprintf(capability, sizeof capability, "%d.%d", gpu->major, gpu->minor);
     snprintf(kernel, sizeof kernel, "%s %s", system.sysname, system.release);
-    json_t *values = json_pack(
-        "{s:s, s:s, s:i, s:f, s:s, s:{s:s, s:s, s:i, s:I, s:s, s:s, s:b}, s:s}", "host",
-        system.nodename, "kernel", kernel, "cpus", (int)bind_cpu_count(session->topology),
-        "cpu_quota", bind_cpu_quota(), "topology", topology, "gpu", "name", gpu->name, "uuid",
-        gpu->uuid, "sms", (int)gpu->sms, "memory", (json_int_t)gpu->memory_bytes,
-        "compute_capability", capability, "pci", gpu->pci, "emulated", (int)session->emulated,
-        "driver", driver);
+    json_t *values =
+        json_pack("{s:s, s:s, s:i, s:f, s:s, s:{s:s, s:s, s:i, s:I, s:s, s:s, s:b}, s:s}", "host",
+                  system.nodename, "kernel", kernel, "cpus", (int)bind_cpu_count(session->topology),
+                  "cpu_quota", bind_cpu_quota(), "topology", topology, "gpu", "name", gpu->name,
+                  "uuid", gpu->uuid, "sms", (int)gpu->sms, "memory", (json_int_t)gpu->memory_bytes,
+                  "compute_capability", capability, "pci", gpu->pci, "emulated",
+                  (int)session->emulated, "driver", driver);
     int result = values ? json_object_update(record, values) : -1;
     json_decref(values);
     return result == 0 ? STATUS_OK : status_set(STATUS_MEMORY, "out of memory for the header");

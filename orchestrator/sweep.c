@@ -47,8 +47,8 @@ static int report(enum status status)
 static double estimate_s(const struct sweep *sweep)
 {
     double sum = 0.0;
-    double window = (double)sweep->limits.duration_ns / 1e9 +
-                    options_real(sweep->options, OPTION_WARMUP);
+    double window =
+        (double)sweep->limits.duration_ns / 1e9 + options_real(sweep->options, OPTION_WARMUP);
     for (size_t i = 0; i < sweep->plan.count; i++)
         if (!sweep->records[i])
             sum += window + POINT_S + POINT_PROCESS_S * sweep->plan.points[i].processes;
@@ -115,8 +115,9 @@ static enum status check_limits(struct sweep *sweep)
     /* Progress is counted in slices of which the longest window has 2000: a window that is a small
      * share of it would have too few. */
     if (longest > MOST_EXTENSION * duration)
-        return status_set(STATUS_USAGE, "max-duration of %g s is more than %d times duration of %g s",
-                          longest, MOST_EXTENSION, duration);
+        return status_set(STATUS_USAGE,
+                          "max-duration of %g s is more than %d times duration of %g s", longest,
+                          MOST_EXTENSION, duration);
     sweep->limits = (struct round_limits){
         .duration_ns = (uint64_t)(duration * 1e9),
         .max_duration_ns = (uint64_t)(longest * 1e9),
@@ -133,8 +134,8 @@ static enum status load_earlier(struct sweep *sweep, const char *path, struct re
     if (status != STATUS_OK)
         return status;
     const char *plan_id = json_string_value(json_object_get(results->header, "plan_id"));
-    const char *uuid = json_string_value(
-        json_object_get(json_object_get(results->header, "gpu"), "uuid"));
+    const char *uuid =
+        json_string_value(json_object_get(json_object_get(results->header, "gpu"), "uuid"));
     if (!plan_id || strcmp(plan_id, sweep->plan.id) != 0)
         return status_set(STATUS_USAGE,
                           "'%s' holds another plan: give the job and options that it was begun "
@@ -205,9 +206,8 @@ static enum status check_mps(struct sweep *sweep)
         if (sweep->records[i] || !point_over_mps(&sweep->plan.points[i]))
             continue;
         enum status status = session_set_mps(&sweep->session, true);
-        return status == STATUS_OK
-                   ? status
-                   : status_prefix(status, "the plan has layouts over MPS, but: ");
+        return status == STATUS_OK ? status
+                                   : status_prefix(status, "the plan has layouts over MPS, but: ");
     }
     return STATUS_OK;
 }
@@ -358,9 +358,10 @@ static int run(struct sweep *sweep)
 static void print_notice(const struct session *session)
 {
     if (session->emulated_by_default)
-        fputs("mpsweep: no NVIDIA driver here: using the EMULATED GPU. Its numbers show how mpsweep\n"
-              "mpsweep: works and say nothing about hardware. ('--device emulated' asks for it.)\n",
-              stderr);
+        fputs(
+            "mpsweep: no NVIDIA driver here: using the EMULATED GPU. Its numbers show how mpsweep\n"
+            "mpsweep: works and say nothing about hardware. ('--device emulated' asks for it.)\n",
+            stderr);
 }
 
 int sweep_command(const struct job *job, const char *job_path)

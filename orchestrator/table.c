@@ -157,8 +157,7 @@ static void print_cells(FILE *out, struct table *table)
     }
 }
 
-static void print_heading(FILE *out, json_t *header, const json_t *points,
-                          const bool *shown)
+static void print_heading(FILE *out, json_t *header, const json_t *points, const bool *shown)
 {
     const json_t *gpu = json_object_get(header, "gpu");
     if (json_is_true(json_object_get(gpu, "emulated")))

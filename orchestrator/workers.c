@@ -54,8 +54,7 @@ enum status workers_prepare(struct round *round)
     /* The longest window, with room for the time until it is noticed that it is over. */
     uint64_t longest = round->limits->max_duration_ns;
     settings.slice_ns = (longest + longest / 16) / SHM_SLICES + 1;
-    enum status status =
-        shm_create(&settings, point->processes, point->threads, &round->shm);
+    enum status status = shm_create(&settings, point->processes, point->threads, &round->shm);
     if (status == STATUS_OK)
         status = set_masks(round);
     if (status != STATUS_OK)

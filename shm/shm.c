@@ -89,10 +89,9 @@ static enum status check_header(const struct shm_header *header, size_t file_byt
                           header->processes, header->threads);
     if (header->length != total_length(header->processes, header->threads) ||
         header->length != file_bytes)
-        return status_set(STATUS_PROTOCOL,
-                          "shared memory is %zu bytes, its header says %llu for %u x %u workers",
-                          file_bytes, (unsigned long long)header->length, header->processes,
-                          header->threads);
+        return status_set(
+            STATUS_PROTOCOL, "shared memory is %zu bytes, its header says %llu for %u x %u workers",
+            file_bytes, (unsigned long long)header->length, header->processes, header->threads);
     return STATUS_OK;
 }
 
@@ -236,7 +235,7 @@ void shm_slot_fail(struct shm_slot *slot, enum status status, int cuda_error, co
 
 const char *shm_state_name(uint32_t state)
 {
-    static const char *const names[] = {"starting", "ready", "running", "draining", "done",
-                                        "failed"};
+    static const char *const names[] = {"starting", "ready", "running",
+                                        "draining", "done",  "failed"};
     return state < sizeof names / sizeof names[0] ? names[state] : "unknown";
 }

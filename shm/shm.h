@@ -3,7 +3,8 @@
  *
  * One anonymous mapping (memfd), made by the orchestrator for each point and handed to the workers
  * as a descriptor. Its parts, in order: one struct shm_header, one struct shm_process for each
- * process, one struct shm_slot for each worker. The magic, version and length are checked on attach.
+ * process, one struct shm_slot for each worker. The magic, version and length are checked on
+ * attach.
  *
  * Who writes what:
  *   header.settings           the orchestrator, before any worker starts; read-only afterwards
@@ -56,18 +57,18 @@ enum shm_state {
 /* Everything that the worker program needs to know; see the option table for the meaning. */
 struct shm_settings {
     uint32_t memory, sync, launch, schedule, workload; /* the enums above */
-    uint32_t kernels;           /* kernels an iteration */
-    uint32_t blocks;            /* grid size */
-    uint32_t threads_per_block; /* block size */
-    uint32_t spin;              /* length of each GPU thread's dependent chain, in steps */
-    uint32_t device;            /* ordinal among the devices that the worker sees */
-    uint64_t bytes;             /* copied each way, a multiple of 1024 */
-    uint64_t delay_cycles;      /* delay workload: GPU clock cycles a kernel waits */
+    uint32_t kernels;                                  /* kernels an iteration */
+    uint32_t blocks;                                   /* grid size */
+    uint32_t threads_per_block;                        /* block size */
+    uint32_t spin;         /* length of each GPU thread's dependent chain, in steps */
+    uint32_t device;       /* ordinal among the devices that the worker sees */
+    uint64_t bytes;        /* copied each way, a multiple of 1024 */
+    uint64_t delay_cycles; /* delay workload: GPU clock cycles a kernel waits */
     uint64_t slice_ns;
-    uint64_t warmup_ns;         /* from the start; nothing before counts */
-    uint32_t with_mps;          /* 1: the workers must be MPS clients; 0: they must not be */
+    uint64_t warmup_ns; /* from the start; nothing before counts */
+    uint32_t with_mps;  /* 1: the workers must be MPS clients; 0: they must not be */
     uint32_t reserved;
-    char device_uuid[64];       /* the GPU that it must turn out to be */
+    char device_uuid[64]; /* the GPU that it must turn out to be */
 };
 
 /* Progress is told through an eventfd beside the memory: each change of a state adds 1 to it. */
@@ -75,8 +76,8 @@ struct shm_header {
     uint64_t magic;
     uint32_t version;
     uint32_t processes;
-    uint64_t length; /* of the whole mapping, bytes */
-    uint32_t threads; /* workers in each process */
+    uint64_t length;                                  /* of the whole mapping, bytes */
+    uint32_t threads;                                 /* workers in each process */
     uint32_t slot_bytes, process_bytes, header_bytes; /* sizes as the maker knew them */
     struct shm_settings settings;
 
@@ -90,11 +91,12 @@ struct shm_header {
 
 enum { SHM_GATE_CLOSED, SHM_GATE_OPEN };
 
-/* What a worker process learned about its device and context. Published before READY of its slots. */
+/* What a worker process learned about its device and context. Published before READY of its slots.
+ */
 struct shm_process {
-    _Atomic int32_t pid;       /* 0 until the process has attached */
-    _Atomic int32_t mps;       /* the driver's word: 1 attached to MPS, 0 not, -1 not asked yet */
-    _Atomic int32_t sms;       /* multiprocessors that the context may use */
+    _Atomic int32_t pid; /* 0 until the process has attached */
+    _Atomic int32_t mps; /* the driver's word: 1 attached to MPS, 0 not, -1 not asked yet */
+    _Atomic int32_t sms; /* multiprocessors that the context may use */
     uint64_t cpus[SHM_CPUS / 64]; /* for threads that are no workers, from the orchestrator */
 };
 
@@ -105,16 +107,16 @@ struct shm_slot {
     uint64_t cpus[SHM_CPUS / 64];        /* binding, from the orchestrator; all zero: none */
 
     /* The fields below are the worker's, to be read once the state is done or failed. */
-    int32_t bind_errno; /* 0, or why the binding was refused */
-    int64_t skew_ns;    /* actual minus agreed start */
+    int32_t bind_errno;  /* 0, or why the binding was refused */
+    int64_t skew_ns;     /* actual minus agreed start */
     uint64_t iterations; /* completed within the window */
-    int32_t cuda_error; /* CUresult of the first error, 0 if none */
-    int32_t status;     /* enum status of the first error */
-    char error[256];    /* what failed: call, CUDA name and text; valid UTF-8 */
+    int32_t cuda_error;  /* CUresult of the first error, 0 if none */
+    int32_t status;      /* enum status of the first error */
+    char error[256];     /* what failed: call, CUDA name and text; valid UTF-8 */
 
     _Alignas(64) _Atomic uint64_t slices[SHM_SLICES]; /* in SHM_ITERATION_UNITS; read at any time */
 
-    struct histogram latency; /* whole iteration */
+    struct histogram latency;                /* whole iteration */
     struct histogram h2d, launch, sync, d2h; /* phases; empty where the launch style hides them */
 };
 
@@ -141,11 +143,12 @@ struct shm_slot *shm_slot_at(const struct shm *shm, unsigned process, unsigned t
 /* Orchestrator: opens the gate for an agreed start time. */
 void shm_gate_open(const struct shm *shm, uint64_t start_ns);
 
-/* Worker: sleeps until the gate opens or stop is set, then waits awake for the agreed start, so that
- * all workers begin within microseconds of each other. False: stopped before the start. */
+/* Worker: sleeps until the gate opens or stop is set, then waits awake for the agreed start, so
+ * that all workers begin within microseconds of each other. False: stopped before the start. */
 bool shm_gate_wait(const struct shm *shm);
 
-/* Orchestrator: asks every worker to finish its iteration and stop; also wakes those at the gate. */
+/* Orchestrator: asks every worker to finish its iteration and stop; also wakes those at the gate.
+ */
 void shm_stop(const struct shm *shm, uint64_t window_end_ns);
 
 /* Worker: credits the iteration [from, to] (times since the agreed start) to the time slices, each

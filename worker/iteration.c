@@ -23,9 +23,9 @@ static enum status alloc_host(struct iteration *iteration, int **out)
     size_t bytes = settings_of(iteration)->bytes;
     void *memory = NULL;
     if (settings_of(iteration)->memory == SHM_MEMORY_PINNED) {
-        enum status status = check(
-            iteration, iteration->process->driver.mem_host_alloc(&memory, bytes, 0),
-            "cuMemHostAlloc");
+        enum status status =
+            check(iteration, iteration->process->driver.mem_host_alloc(&memory, bytes, 0),
+                  "cuMemHostAlloc");
         if (status != STATUS_OK)
             return status;
     } else {
@@ -67,8 +67,8 @@ static cuda_result launch_one(const struct iteration *iteration, cuda_device_poi
     if (settings->workload == SHM_WORKLOAD_DELAY) {
         unsigned long long cycles = settings->delay_cycles;
         void *parameters[] = {&cycles};
-        return process->driver.launch_kernel(process->delay, 1, 1, 1, 1, 1, 1, 0,
-                                             iteration->stream, parameters, NULL);
+        return process->driver.launch_kernel(process->delay, 1, 1, 1, 1, 1, 1, 0, iteration->stream,
+                                             parameters, NULL);
     }
     int added = (int)value;
     int elements = (int)iteration->elements;
@@ -143,9 +143,9 @@ static enum status capture_graph(struct iteration *iteration)
     if (status == STATUS_OK)
         status = check(iteration, ended, "cuStreamEndCapture");
     if (status == STATUS_OK)
-        status = check(iteration,
-                       driver->graph_instantiate(&iteration->graph_exec, iteration->graph, 0),
-                       "cuGraphInstantiateWithFlags");
+        status =
+            check(iteration, driver->graph_instantiate(&iteration->graph_exec, iteration->graph, 0),
+                  "cuGraphInstantiateWithFlags");
     if (status == STATUS_OK && driver->graph_upload)
         status = check(iteration, driver->graph_upload(iteration->graph_exec, iteration->stream),
                        "cuGraphUpload");
@@ -162,9 +162,9 @@ enum status iteration_open(const struct worker_process *process, struct iteratio
     enum status status =
         iteration.expected ? STATUS_OK : status_set(STATUS_MEMORY, "out of host memory");
     if (status == STATUS_OK)
-        status = check(&iteration,
-                       driver->stream_create(&iteration.stream, CUDA_STREAM_NON_BLOCKING),
-                       "cuStreamCreate");
+        status =
+            check(&iteration, driver->stream_create(&iteration.stream, CUDA_STREAM_NON_BLOCKING),
+                  "cuStreamCreate");
     if (status == STATUS_OK)
         status = alloc_host(&iteration, &iteration.host_in);
     if (status == STATUS_OK)
@@ -221,10 +221,10 @@ enum status iteration_run(struct iteration *iteration, struct iteration_times *t
     *times = (struct iteration_times){.begin_ns = clock_now_ns()};
     uint64_t last = times->begin_ns;
     if (settings->launch == SHM_LAUNCH_GRAPH) {
-        status = check(iteration,
-                       iteration->process->driver.graph_launch(iteration->graph_exec,
-                                                               iteration->stream),
-                       "cuGraphLaunch");
+        status =
+            check(iteration,
+                  iteration->process->driver.graph_launch(iteration->graph_exec, iteration->stream),
+                  "cuGraphLaunch");
         moment = clock_now_ns();
         times->launch_ns = moment - last;
         last = moment;

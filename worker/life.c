@@ -40,9 +40,8 @@ void worker_live(const struct worker_process *process, struct shm_slot *slot)
 {
     struct iteration iteration = {.process = process};
     slot->bind_errno = worker_bind(slot->cpus);
-    enum status status = cuda_check(&process->driver,
-                                    process->driver.ctx_set_current(process->context),
-                                    "cuCtxSetCurrent");
+    enum status status = cuda_check(
+        &process->driver, process->driver.ctx_set_current(process->context), "cuCtxSetCurrent");
     if (status == STATUS_OK)
         status = iteration_open(process, &iteration);
     if (status == STATUS_OK)

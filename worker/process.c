@@ -64,10 +64,9 @@ static enum status retain_context(struct worker_process *process)
     enum status status;
     bool again;
     do {
-        status = check_ready(
-            process, deadline_ns,
-            process->driver.primary_ctx_retain(&process->context, process->device),
-            "cuDevicePrimaryCtxRetain", &again);
+        status = check_ready(process, deadline_ns,
+                             process->driver.primary_ctx_retain(&process->context, process->device),
+                             "cuDevicePrimaryCtxRetain", &again);
     } while (again);
     return status;
 }
@@ -109,8 +108,7 @@ static unsigned schedule_flags(uint32_t schedule)
 static cuda_result load_module(struct worker_process *process)
 {
     size_t bytes;
-    cuda_result result =
-        process->driver.module_load_data(&process->module, kernels_image(&bytes));
+    cuda_result result = process->driver.module_load_data(&process->module, kernels_image(&bytes));
     if (result == CUDA_INVALID_IMAGE || result == CUDA_NO_BINARY_FOR_GPU ||
         result == CUDA_UNSUPPORTED_PTX_VERSION)
         result = process->driver.module_load_data(&process->module, kernels_ptx(&bytes));
@@ -155,8 +153,7 @@ enum status worker_process_open(struct worker_process *process, const char *driv
          "cuDeviceGetAttribute");
     atomic_store(&record->sms, sms);
     CALL(load_module(process), "cuModuleLoadData");
-    CALL(driver->module_get_function(&process->add_constant, process->module,
-                                     KERNELS_ADD_CONSTANT),
+    CALL(driver->module_get_function(&process->add_constant, process->module, KERNELS_ADD_CONSTANT),
          "cuModuleGetFunction");
     CALL(driver->module_get_function(&process->delay, process->module, KERNELS_DELAY),
          "cuModuleGetFunction");

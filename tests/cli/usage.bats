@@ -318,7 +318,7 @@ LIST
 LIST
 }
 
-@test "a dry run checks everything and measures nothing" {
+@test "a dry run says what would be done, and measures nothing" {
   expect 0 "$MPSWEEP" sweep "${SMALL[@]}" -l threads:1-3 --dry-run -o none.jsonl
   grep -q '^GPU: .*emulated: no real numbers' out
   grep -qE '^plan: +3 points, about ' out

@@ -136,8 +136,10 @@ static void files_that_cannot_be_read(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(sections_start_from_global), cmocka_unit_test(global_alone_is_one_set),
-        cmocka_unit_test(the_command_line_overrides), cmocka_unit_test(errors_name_the_line),
+        cmocka_unit_test(sections_start_from_global),
+        cmocka_unit_test(global_alone_is_one_set),
+        cmocka_unit_test(the_command_line_overrides),
+        cmocka_unit_test(errors_name_the_line),
         cmocka_unit_test(lines_are_never_cut_in_silence),
         cmocka_unit_test(files_that_cannot_be_read),
     };

@@ -103,7 +103,8 @@ static void abandoned_ones_are_cleared_and_live_ones_kept(void **state)
     assert_int_equal(mps_directory_remove(&third), STATUS_OK);
 }
 
-/* Directories of others with a name like ours: without a lock, or with more in them than we make. */
+/* Directories of others with a name like ours: without a lock, or with more in them than we make.
+ */
 static void what_only_looks_like_ours_is_left_alone(void **state)
 {
     (void)state;
@@ -148,7 +149,10 @@ static struct mps_controller *start_controller(const char *control)
     struct mps_controller *controller = NULL;
     snprintf(guard, sizeof guard, "%s/mpsweep-guard", build ? build : ".");
     snprintf(program, sizeof program, *control == '/' ? "%s%s" : "%s/%s",
-             *control == '/' ? "" : build ? build : ".", control);
+             *control == '/' ? ""
+             : build         ? build
+                             : ".",
+             control);
     const struct mps_controller_options options = {.guard_program = guard,
                                                    .control_program = program};
     assert_int_equal(mps_controller_new(&options, &controller), STATUS_OK);
@@ -168,7 +172,8 @@ static void a_daemon_lives_and_dies_with_its_controller(void **state)
     assert_int_equal(kill(first, 0), 0);
     assert_int_equal(mps_controller_clients(controller, 0, clients, 4, &count), STATUS_OK);
     assert_int_equal(count, 0);
-    assert_int_equal(mps_controller_daemon_start(controller, "GPU-x"), STATUS_OK); /* runs already */
+    assert_int_equal(mps_controller_daemon_start(controller, "GPU-x"),
+                     STATUS_OK); /* runs already */
     assert_int_equal(mps_controller_daemon_pid(controller), first);
     assert_int_equal(mps_controller_daemon_stop(controller), STATUS_OK);
     assert_int_equal(kill(first, 0), -1);

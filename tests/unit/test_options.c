@@ -68,8 +68,8 @@ static void layouts_are_read(void **state)
     static const struct {
         enum layout_kind layout;
         unsigned processes, threads;
-    } wanted[] = {{LAYOUT_THREADS, 1, 1}, {LAYOUT_THREADS, 1, 2}, {LAYOUT_THREADS, 1, 3},
-                  {LAYOUT_THREADS, 1, 8}, {LAYOUT_HYBRID, 8, 2},  {LAYOUT_HYBRID, 16, 2},
+    } wanted[] = {{LAYOUT_THREADS, 1, 1},      {LAYOUT_THREADS, 1, 2}, {LAYOUT_THREADS, 1, 3},
+                  {LAYOUT_THREADS, 1, 8},      {LAYOUT_HYBRID, 8, 2},  {LAYOUT_HYBRID, 16, 2},
                   {LAYOUT_PROCESSES_MPS, 4, 1}};
     assert_int_equal(value->count, 7);
     for (int i = 0; i < 7; i++) {

@@ -46,8 +46,7 @@ static void slots_are_aligned_and_apart(void **state)
         for (unsigned t = 0; t < 2; t++) {
             char *slot = (char *)shm_slot_at(&shm, p, t);
             assert_int_equal((uintptr_t)slot % 64, 0);
-            assert_true(slot + sizeof(struct shm_slot) <=
-                        (char *)shm.header + shm.header->length);
+            assert_true(slot + sizeof(struct shm_slot) <= (char *)shm.header + shm.header->length);
         }
     }
     assert_true(shm_slot_at(&shm, 0, 1) + 1 == shm_slot_at(&shm, 1, 0));
@@ -118,7 +117,8 @@ static void an_iteration_is_credited_where_it_ran(void **state)
     slot = shm_slot_at(&shm, 1, 1);
     shm_slot_credit(slot, 0, 1000, 0, (SHM_SLICES + 5) * UINT64_C(1000)); /* runs over the end */
     assert_in_range(units(slot, 0, SHM_SLICES), SHM_ITERATION_UNITS * 9 / 10, SHM_ITERATION_UNITS);
-    shm_slot_credit(slot, 0, 1000, (SHM_SLICES + 5) * UINT64_C(1000), (SHM_SLICES + 6) * UINT64_C(1000));
+    shm_slot_credit(slot, 0, 1000, (SHM_SLICES + 5) * UINT64_C(1000),
+                    (SHM_SLICES + 6) * UINT64_C(1000));
 }
 
 static void *waiter(void *argument)

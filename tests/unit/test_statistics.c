@@ -16,7 +16,7 @@ static void t_matches_the_tables(void **state)
     static const struct {
         size_t degrees;
         double value;
-    } table[] = {{1, 12.706}, {2, 4.303},  {3, 3.182},  {5, 2.571},   {6, 2.447},   {8, 2.306},
+    } table[] = {{1, 12.706}, {2, 4.303},  {3, 3.182},  {5, 2.571},  {6, 2.447},   {8, 2.306},
                  {10, 2.228}, {20, 2.086}, {31, 2.040}, {60, 2.000}, {120, 1.980}, {1000, 1.962}};
     for (size_t i = 0; i < sizeof table / sizeof table[0]; i++) {
         double got = statistics_t975(table[i].degrees);
@@ -50,8 +50,8 @@ static void interval_covers_the_mean(void **state)
     for (int run = 0; run < RUNS; run++) {
         double values[SAMPLES];
         for (int i = 0; i < SAMPLES; i++)
-            values[i] = 100.0 + 5.0 * sqrt(-2.0 * log(uniform(&seed))) *
-                                    cos(2.0 * M_PI * uniform(&seed));
+            values[i] =
+                100.0 + 5.0 * sqrt(-2.0 * log(uniform(&seed))) * cos(2.0 * M_PI * uniform(&seed));
         double mean = statistics_mean(values, SAMPLES);
         covered += fabs(mean - 100.0) <= statistics_ci95_rel(values, SAMPLES) * mean;
     }
@@ -87,7 +87,7 @@ static void text_for_people(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(t_matches_the_tables), cmocka_unit_test(interval_of_known_values),
+        cmocka_unit_test(t_matches_the_tables),     cmocka_unit_test(interval_of_known_values),
         cmocka_unit_test(interval_covers_the_mean), cmocka_unit_test(fairness),
         cmocka_unit_test(text_for_people),
     };
