@@ -32,7 +32,7 @@ window() {
   case $1 in
   starting) echo 0.2 ;;
   running) echo 5 ;;
-  draining) echo 1 ;;
+  draining) echo 3 ;;
   esac
 }
 
