@@ -7,6 +7,7 @@ libcommon_a_SOURCES = \
     common/layout_text.c common/layout_text.h \
     common/options.c common/options.h common/options_table.c \
     common/paths.c common/paths.h \
+    common/process.c common/process.h \
     common/results_read.c common/results_read.h \
     common/results_write.c common/results_write.h \
     common/statistics.c common/statistics.h \

@@ -39,7 +39,4 @@ void emul_state_detach(struct emul_state *state);
 struct model *emul_state_lock(struct emul_state *state);
 void emul_state_unlock(struct emul_state *state);
 
-/* When a process started, in clock ticks since boot; 0 if it is gone or a zombie. */
-uint64_t emul_process_start_time(int32_t pid);
-
 #endif

@@ -15,7 +15,7 @@ mpsweep_emulated_cuda_so_SOURCES = \
     emul/memory.h emul/memory.c \
     emul/entry.h emul/fault.h emul/fault.c \
     emul/mps_link.h emul/mps_link.c \
-    common/clock.c common/status.c
+    common/clock.c common/process.c common/status.c
 mpsweep_emulated_cuda_so_CFLAGS = $(AM_CFLAGS) -fPIC -fvisibility=hidden
 mpsweep_emulated_cuda_so_LDFLAGS = $(AM_LDFLAGS) -shared
 

@@ -4,6 +4,8 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "common/process.h"
+
 struct process process = {
     .mutex = PTHREAD_MUTEX_INITIALIZER,
     .mps = {.fd = -1},
@@ -110,7 +112,7 @@ cuda_result cuInit(unsigned int flags)
 
 static bool is_alive(int32_t pid, uint64_t start_time)
 {
-    return emul_process_start_time(pid) == start_time;
+    return process_start_time(pid) == start_time;
 }
 
 /* Process mutex held. */
@@ -122,7 +124,7 @@ static cuda_result open_context(void)
         return result;
     int32_t self = getpid();
     struct model *model = emul_state_lock(process.state);
-    bool opened = model_context_open(model, self, emul_process_start_time(self), process.mps.server,
+    bool opened = model_context_open(model, self, process_start_time(self), process.mps.server,
                                      process_queues(over_mps), process_multiprocessors(), is_alive,
                                      &process.model);
     if (opened)

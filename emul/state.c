@@ -117,25 +117,3 @@ void emul_state_unlock(struct emul_state *state)
 {
     pthread_mutex_unlock(&state->mutex);
 }
-
-uint64_t emul_process_start_time(int32_t pid)
-{
-    char path[32], text[1024];
-    snprintf(path, sizeof path, "/proc/%d/stat", (int)pid);
-    int fd = open(path, O_RDONLY | O_CLOEXEC);
-    if (fd < 0)
-        return 0;
-    ssize_t length = read(fd, text, sizeof text - 1);
-    close(fd);
-    if (length <= 0)
-        return 0;
-    text[length] = '\0';
-
-    /* The second field is a name that may hold anything, also blanks and brackets. */
-    char *field = strrchr(text, ')');
-    if (field == NULL || field[1] != ' ' || field[2] == 'Z' || field[2] == 'X')
-        return 0;
-    for (int number = 2; number < 22 && field != NULL; number++)
-        field = strchr(field + 1, ' ');
-    return field != NULL ? strtoull(field + 1, NULL, 10) : 0;
-}

@@ -15,6 +15,7 @@
 #include <sys/wait.h>
 
 #include "common/clock.h"
+#include "common/process.h"
 #include "emul/emul_state.h"
 #include "emul/mps_link.h"
 #include "tests/unit/emul_driver.h"
@@ -124,7 +125,7 @@ static int end_daemon(void **state)
 static bool is_gone(pid_t pid)
 {
     uint64_t deadline = clock_now_ns() + 20 * NS_PER_S;
-    while (emul_process_start_time(pid) != 0) {
+    while (process_start_time(pid) != 0) {
         if (clock_now_ns() > deadline)
             return false;
         poll(NULL, 0, 5);

@@ -1,0 +1,31 @@
+/*
+ * The identity of a process. A process ID alone is given again to another process one day; with
+ * the moment at which it started it is not. Names are never compared.
+ */
+#ifndef MPSWEEP_COMMON_PROCESS_H
+#define MPSWEEP_COMMON_PROCESS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+struct process_identity {
+    pid_t pid;           /* 0: none */
+    uint64_t start_time; /* clock ticks since boot, as in /proc/PID/stat */
+};
+
+/* When a process started, in clock ticks since boot; 0 if it is gone or a zombie, which stays as
+ * long as nobody reaps it and holds nothing but its number. */
+uint64_t process_start_time(pid_t pid);
+
+/* Who has this number now; start_time is 0 if nobody. */
+struct process_identity process_identify(pid_t pid);
+
+/* Whether that very process still runs. False for none. */
+bool process_is_alive(const struct process_identity *identity);
+
+/* The command line of a process, words separated by blanks, printable ASCII only, cut to fit; ""
+ * if it cannot be read. Returns text. */
+const char *process_command(pid_t pid, char *text, size_t size);
+
+#endif
