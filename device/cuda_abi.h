@@ -52,6 +52,7 @@ typedef struct {
     X(CUDA_MPS_SERVER_NOT_READY, CUDA_ERROR_MPS_SERVER_NOT_READY, 807)                             \
     X(CUDA_MPS_MAX_CLIENTS_REACHED, CUDA_ERROR_MPS_MAX_CLIENTS_REACHED, 808)                       \
     X(CUDA_MPS_MAX_CONNECTIONS_REACHED, CUDA_ERROR_MPS_MAX_CONNECTIONS_REACHED, 809)               \
+    X(CUDA_MPS_CLIENT_TERMINATED, CUDA_ERROR_MPS_CLIENT_TERMINATED, 810)                           \
     X(CUDA_STREAM_CAPTURE_UNSUPPORTED, CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED, 900)                 \
     X(CUDA_UNKNOWN, CUDA_ERROR_UNKNOWN, 999)                                                       \
     X(CUDA_ATTRIBUTE_CLOCK_RATE, CU_DEVICE_ATTRIBUTE_CLOCK_RATE, 13)                               \
@@ -111,6 +112,7 @@ enum cuda_abi_constant { CUDA_ABI_CONSTANTS(CUDA_ABI_CONSTANT_ENUM) };
     X(module_unload, cuModuleUnload, 2000, REQUIRED, (cuda_module module))                         \
     X(mem_alloc, cuMemAlloc_v2, 3020, REQUIRED, (cuda_device_pointer * pointer, size_t bytes))     \
     X(mem_free, cuMemFree_v2, 3020, REQUIRED, (cuda_device_pointer pointer))                       \
+    X(mem_get_info, cuMemGetInfo_v2, 3020, REQUIRED, (size_t * free_bytes, size_t * total_bytes))  \
     X(mem_host_alloc, cuMemHostAlloc, 2020, REQUIRED,                                              \
       (void **pointer, size_t bytes, unsigned int flags))                                          \
     X(mem_free_host, cuMemFreeHost, 2000, REQUIRED, (void *pointer))                               \

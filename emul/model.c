@@ -109,12 +109,17 @@ void model_context_close(struct model *model, const struct model_process *proces
     release_entry(model, &model->contexts[process->context]);
 }
 
-bool model_memory_take(struct model *model, const struct model_process *process, uint64_t bytes)
+uint64_t model_memory_left(const struct model *model)
 {
     uint64_t used = 0;
     for (uint32_t i = 0; i < MODEL_CONTEXTS; i++)
         used += model->contexts[i].memory_bytes;
-    if (used > MODEL_MEMORY_BYTES || bytes > MODEL_MEMORY_BYTES - used)
+    return used < MODEL_MEMORY_BYTES ? MODEL_MEMORY_BYTES - used : 0;
+}
+
+bool model_memory_take(struct model *model, const struct model_process *process, uint64_t bytes)
+{
+    if (bytes > model_memory_left(model))
         return false;
     model->contexts[process->context].memory_bytes += bytes;
     return true;

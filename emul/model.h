@@ -150,6 +150,9 @@ void model_context_close(struct model *model, const struct model_process *proces
 bool model_memory_take(struct model *model, const struct model_process *process, uint64_t bytes);
 bool model_memory_give(struct model *model, const struct model_process *process, uint64_t bytes);
 
+/* What nobody has taken of the device's memory. */
+uint64_t model_memory_left(const struct model *model);
+
 /* Places a new stream on the next queue. */
 void model_stream_init(struct model_process *process, struct model_stream *stream);
 

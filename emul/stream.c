@@ -62,6 +62,20 @@ cuda_result cuMemFree_v2(cuda_device_pointer pointer)
     return CUDA_SUCCESS_;
 }
 
+cuda_result cuMemGetInfo_v2(size_t *free_bytes, size_t *total_bytes)
+{
+    cuda_result result = process_enter(ENTRY_mem_get_info, NEED_CONTEXT, NULL);
+    if (result != CUDA_SUCCESS_)
+        return result;
+    if (free_bytes == NULL || total_bytes == NULL)
+        return CUDA_INVALID_VALUE;
+    const struct model *model = emul_state_lock(process.state);
+    *free_bytes = model_memory_left(model);
+    emul_state_unlock(process.state);
+    *total_bytes = MODEL_MEMORY_BYTES;
+    return CUDA_SUCCESS_;
+}
+
 cuda_result cuMemHostAlloc(void **pointer, size_t bytes, unsigned int flags)
 {
     (void)flags;

@@ -519,9 +519,16 @@ static void test_holder_dies(void **state)
 static void body_takes_memory_and_dies(void)
 {
     cuda_device_pointer pointer;
+    size_t left, total;
     emul_driver_start(&cuda);
+    CHECK_EQUAL(cuda.mem_get_info(&left, &total), 0);
+    CHECK_EQUAL(total, (size_t)8 << 30);
+    CHECK_EQUAL(left, total);
     CHECK_EQUAL(cuda.mem_alloc(&pointer, (size_t)5 << 30), 0);
     CHECK_EQUAL(cuda.mem_alloc(&pointer, (size_t)5 << 30), CUDA_OUT_OF_MEMORY);
+    CHECK_EQUAL(cuda.mem_get_info(&left, &total), 0);
+    CHECK_EQUAL(left, (size_t)3 << 30);
+    CHECK_EQUAL(cuda.mem_get_info(NULL, &total), CUDA_INVALID_VALUE);
 }
 
 static void test_memory_of_the_dead(void **state)
