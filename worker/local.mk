@@ -1,8 +1,22 @@
+# What reads a probe's answer: for whoever starts one.
+noinst_LIBRARIES += libprobe.a
+libprobe_a_SOURCES = worker/probe_check.c worker/probe.h
+
 pkglibexec_PROGRAMS += mpsweep-worker
 mpsweep_worker_SOURCES = \
     worker/main.c \
+    worker/context.c worker/context.h \
+    worker/probe.c worker/probe.h \
     worker/process.c worker/process.h \
     worker/life.c \
     worker/iteration.c worker/iteration.h \
     worker/record.c worker/record.h
-mpsweep_worker_LDADD = libkernels.a libdevice.a libshm.a libcommon.a
+mpsweep_worker_LDADD = libprobe.a libkernels.a libdevice.a libshm.a libcommon.a
+
+if HAVE_CMOCKA
+check_PROGRAMS += tests/unit/test_probe
+TESTS += tests/unit/test_probe
+tests_unit_test_probe_SOURCES = tests/unit/test_probe.c
+tests_unit_test_probe_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
+tests_unit_test_probe_LDADD = libprobe.a libcommon.a $(CMOCKA_LIBS)
+endif

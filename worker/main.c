@@ -2,6 +2,8 @@
  * The worker program. Started by the orchestrator only:
  *   mpsweep-worker --query [--driver FILE]
  *       writes a struct device_list to standard output
+ *   mpsweep-worker --probe [--driver FILE]
+ *       makes a context and says what it got (worker/probe.h)
  *   mpsweep-worker --shm FD --event FD --life FD --process N [--driver FILE]
  *       runs the workers of process N of a point
  */
@@ -17,6 +19,7 @@
 
 #include "common/clock.h"
 #include "device/device.h"
+#include "worker/probe.h"
 #include "worker/process.h"
 
 /* How long an orphan may take to end by itself before it ends the hard way. */
@@ -26,7 +29,7 @@ enum { EXIT_BAD_CALL = 64, EXIT_ORPHANED = 65 };
 
 struct arguments {
     int shm, event, life, process;
-    int query;
+    int query, probe;
     const char *driver;
 };
 
@@ -185,6 +188,10 @@ static int parse(int argc, char **argv, struct arguments *out)
             out->query = 1;
             continue;
         }
+        if (strcmp(argv[i], "--probe") == 0) {
+            out->probe = 1;
+            continue;
+        }
         i++;
         if (strcmp(argv[i - 1], "--shm") == 0)
             out->shm = parse_fd(next);
@@ -199,7 +206,7 @@ static int parse(int argc, char **argv, struct arguments *out)
         else
             return -1;
     }
-    if (out->query)
+    if (out->query || out->probe)
         return 0;
     return out->shm < 0 || out->event < 0 || out->life < 0 || out->process < 0 ? -1 : 0;
 }
@@ -214,5 +221,7 @@ int main(int argc, char **argv)
     /* A crash is reported through the exit status; a core file a worker would fill the disk. */
     const struct rlimit no_core = {0};
     setrlimit(RLIMIT_CORE, &no_core);
+    if (arguments.probe)
+        return worker_probe_run(arguments.driver);
     return arguments.query ? query(arguments.driver) : run(&arguments);
 }

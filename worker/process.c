@@ -5,12 +5,9 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "common/clock.h"
 #include "device/device.h"
 #include "kernels/image.h"
-
-/* How long a starting MPS server may answer "not ready". */
-#define MPS_SERVER_START_NS (10 * NS_PER_S)
+#include "worker/context.h"
 
 int worker_bind(const uint64_t cpus[SHM_CPUS / 64])
 {
@@ -33,42 +30,6 @@ void worker_set_state(const struct worker_process *process, struct shm_slot *slo
     /* The counter cannot overflow, and a vanished orchestrator is noticed through its pipe. */
     if (write(process->event_fd, &one, sizeof one) < 0)
         return;
-}
-
-/* A client that arrives while the server starts is told to come again (807). */
-static enum status check_ready(const struct worker_process *process, uint64_t deadline_ns,
-                               cuda_result result, const char *call, bool *again)
-{
-    *again = result == CUDA_MPS_SERVER_NOT_READY && clock_now_ns() < deadline_ns;
-    if (*again) {
-        clock_sleep_until(clock_now_ns() + 50 * NS_PER_MS);
-        return STATUS_OK;
-    }
-    return cuda_check(&process->driver, result, call);
-}
-
-static enum status init_driver(struct worker_process *process)
-{
-    uint64_t deadline_ns = clock_now_ns() + MPS_SERVER_START_NS;
-    enum status status;
-    bool again;
-    do {
-        status = check_ready(process, deadline_ns, process->driver.init(0), "cuInit", &again);
-    } while (again);
-    return status;
-}
-
-static enum status retain_context(struct worker_process *process)
-{
-    uint64_t deadline_ns = clock_now_ns() + MPS_SERVER_START_NS;
-    enum status status;
-    bool again;
-    do {
-        status = check_ready(process, deadline_ns,
-                             process->driver.primary_ctx_retain(&process->context, process->device),
-                             "cuDevicePrimaryCtxRetain", &again);
-    } while (again);
-    return status;
 }
 
 static enum status check_device(const struct worker_process *process,
@@ -129,7 +90,7 @@ enum status worker_process_open(struct worker_process *process, const char *driv
         if (status != STATUS_OK)                                                                   \
             return status;                                                                         \
     } while (0)
-    status = init_driver(process);
+    status = context_init_driver(driver);
     if (status != STATUS_OK)
         return status;
     CALL(driver->device_get(&process->device, (int)settings->device), "cuDeviceGet");
@@ -144,7 +105,7 @@ enum status worker_process_open(struct worker_process *process, const char *driv
         return status;
     CALL(driver->primary_ctx_set_flags(process->device, schedule_flags(settings->schedule)),
          "cuDevicePrimaryCtxSetFlags");
-    status = retain_context(process);
+    status = context_retain(driver, process->device, &process->context);
     if (status != STATUS_OK)
         return status;
     CALL(driver->ctx_set_current(process->context), "cuCtxSetCurrent");

@@ -1,0 +1,98 @@
+#include "worker/probe.h"
+
+#include <errno.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "device/device.h"
+#include "worker/context.h"
+
+static enum status look(const struct cuda_driver *driver, struct worker_probe *probe,
+                        cuda_context *context)
+{
+    struct device_info info;
+    int sms = 0;
+    enum status status = context_init_driver(driver);
+    if (status == STATUS_OK)
+        status = device_query(driver, 0, &info);
+    if (status != STATUS_OK)
+        return status;
+    memcpy(probe->uuid, info.uuid, sizeof probe->uuid);
+    probe->mps = info.mps_enabled;
+    status = context_retain(driver, 0, context);
+    if (status == STATUS_OK)
+        status = cuda_check(driver, driver->ctx_set_current(*context), "cuCtxSetCurrent");
+    /* Asked after the context exists: a thread limit applies from then on. */
+    if (status == STATUS_OK)
+        status = cuda_check(
+            driver, driver->device_get_attribute(&sms, CUDA_ATTRIBUTE_MULTIPROCESSOR_COUNT, 0),
+            "cuDeviceGetAttribute");
+    if (status != STATUS_OK)
+        return status;
+    probe->sms = sms;
+    size_t free_bytes = 0, total_bytes = 0;
+    status = cuda_check(driver, driver->mem_get_info(&free_bytes, &total_bytes), "cuMemGetInfo");
+    if (status == STATUS_OK) {
+        probe->memory_free_bytes = free_bytes;
+        probe->memory_total_bytes = total_bytes;
+    }
+    return status;
+}
+
+static bool write_whole(const void *data, size_t bytes)
+{
+    const char *at = data;
+    while (bytes > 0) {
+        ssize_t written = write(STDOUT_FILENO, at, bytes);
+        if (written < 0 && errno == EINTR)
+            continue;
+        if (written < 0)
+            return false;
+        at += written;
+        bytes -= (size_t)written;
+    }
+    return true;
+}
+
+static void await_input_end(void)
+{
+    char dropped[64];
+    ssize_t got;
+    do
+        got = read(STDIN_FILENO, dropped, sizeof dropped);
+    while (got > 0 || (got < 0 && errno == EINTR));
+}
+
+int worker_probe_run(const char *driver_path)
+{
+    struct cuda_driver driver;
+    struct worker_probe probe;
+    cuda_context context = NULL;
+    memset(&probe, 0, sizeof probe);
+    probe.magic = WORKER_PROBE_MAGIC;
+    probe.version = WORKER_PROBE_VERSION;
+    probe.mps = -1;
+    enum status status = cuda_driver_load(driver_path, &driver);
+    if (status == STATUS_OK)
+        status = look(&driver, &probe, &context);
+    if (status != STATUS_OK && cuda_last_error() == 0) {
+        fprintf(stderr, "%s\n", status_text());
+        return (int)status;
+    }
+    if (status != STATUS_OK) {
+        probe.cuda_error = cuda_last_error();
+        snprintf(probe.error, sizeof probe.error, "%s", status_text());
+    }
+    if (!write_whole(&probe, sizeof probe)) {
+        fprintf(stderr, "cannot write what was probed: %s\n", strerror(errno));
+        return STATUS_SYSTEM;
+    }
+    await_input_end();
+    if (context)
+        driver.primary_ctx_release(0);
+    cuda_driver_release(&driver);
+    return EXIT_SUCCESS;
+}
