@@ -7,6 +7,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "common/text.h"
+
 #define READ_BYTES ((size_t)64 * 1024)
 
 /* A file read line by line through a buffer that grows to the longest line. */
@@ -85,10 +87,7 @@ static enum status next_line(struct reader *reader, struct line *line, enum line
 static enum status not_json(const char *path, unsigned long number, const json_error_t *error)
 {
     char text[sizeof error->text];
-    size_t i = 0;
-    for (; i + 1 < sizeof text && error->text[i] != '\0'; i++)
-        text[i] = error->text[i] >= ' ' && error->text[i] <= '~' ? error->text[i] : '?';
-    text[i] = '\0';
+    text_printable(error->text, strlen(error->text), text, sizeof text);
     /* It takes the line for a file. */
     char *file_end = strstr(text, "near end of file");
     if (file_end != NULL)

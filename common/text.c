@@ -45,3 +45,12 @@ const char *text_number(double value, char *out, size_t size)
     snprintf(out, size, "%.*f", decimals, value);
     return out;
 }
+
+const char *text_printable(const char *bytes, size_t count, char *out, size_t size)
+{
+    size_t length = count < size ? count : size - 1;
+    for (size_t i = 0; i < length; i++)
+        out[i] = (char)(bytes[i] >= ' ' && bytes[i] <= '~' ? bytes[i] : '?');
+    out[length] = '\0';
+    return out;
+}

@@ -25,4 +25,8 @@ const char *text_duration(double seconds, char *out, size_t size);
  * Returns out. */
 const char *text_number(double value, char *out, size_t size);
 
+/* Copies bytes that somebody else wrote as text for people: printable ASCII stays, any other byte
+ * becomes '?', and what exceeds size - 1 is dropped. out may be bytes itself. Returns out. */
+const char *text_printable(const char *bytes, size_t count, char *out, size_t size);
+
 #endif

@@ -15,6 +15,7 @@
 
 #include "common/child.h"
 #include "common/clock.h"
+#include "common/text.h"
 #include "mps/control.h"
 #include "mps/directory.h"
 
@@ -85,10 +86,7 @@ static void read_output(const struct guard *guard, char *text, size_t size)
     size_t length = fread(text, 1, size - 1, file);
     fclose(file);
     text[length] = '\0';
-    text[strcspn(text, "\n")] = '\0';
-    for (char *at = text; *at; at++)
-        if ((unsigned char)*at < ' ' || (unsigned char)*at > '~')
-            *at = '?';
+    text_printable(text, strcspn(text, "\n"), text, size);
 }
 
 static enum status wait_ready(struct guard *guard)
