@@ -105,7 +105,7 @@ static enum status wait_ready(struct guard *guard)
         uint64_t now = clock_now_ns();
         uint64_t limit = now + COMMAND_NS < deadline_ns ? now + COMMAND_NS : deadline_ns;
         enum status status = mps_control_servers(&control, limit, servers, 64, &count);
-        if (status == STATUS_OK || status == STATUS_PROTOCOL)
+        if (status == STATUS_OK || status == STATUS_PROTOCOL || status == STATUS_UNSUPPORTED)
             return status;
         if (clock_now_ns() >= deadline_ns)
             return status_set(STATUS_TIMEOUT, "the MPS control daemon did not answer within %d s",

@@ -1,32 +1,195 @@
 #include "mps/reply.h"
 
 #include <limits.h>
+#include <stdbool.h>
+
+#include "mps/reply_error.h"
+#include "mps/scan.h"
+
+/* Finds the only line of a reply. */
+static enum status one_line(const char *reply, size_t bytes, const char *wanted,
+                            struct mps_scan *only)
+{
+    struct mps_scan text = {reply, bytes}, line, more;
+    if (!mps_scan_line(&text, &line, NULL))
+        return status_set(STATUS_PROTOCOL, "the MPS daemon answered nothing, which is not %s",
+                          wanted);
+    enum status status = mps_reply_complaint(line);
+    if (status != STATUS_OK)
+        return status;
+    if (mps_scan_line(&text, &more, NULL))
+        return status_set(STATUS_PROTOCOL,
+                          "the MPS daemon answered more than one line, which is "
+                          "not %s",
+                          wanted);
+    *only = line;
+    return STATUS_OK;
+}
 
 enum status mps_reply_pids(const char *reply, size_t bytes, pid_t *pids, size_t capacity,
                            size_t *count)
 {
+    static const char wanted[] = "a list of processes";
+    struct mps_scan text = {reply, bytes}, line;
     size_t found = 0;
-    size_t at = 0;
-    while (at < bytes) {
-        while (at < bytes && (reply[at] == '\n' || reply[at] == ' ' || reply[at] == '\r'))
-            at++;
-        if (at == bytes)
-            break;
-        long long value = 0;
-        size_t begin = at;
-        for (; at < bytes && reply[at] >= '0' && reply[at] <= '9'; at++) {
-            value = value * 10 + (reply[at] - '0');
-            if (value > INT_MAX)
-                return status_set(STATUS_PROTOCOL, "the MPS daemon named an impossible process");
-        }
-        if (at == begin || value == 0 ||
-            (at < bytes && reply[at] != '\n' && reply[at] != ' ' && reply[at] != '\r'))
-            return status_set(STATUS_PROTOCOL, "the MPS daemon's reply is no list of processes");
+    while (mps_scan_line(&text, &line, NULL)) {
+        uint64_t pid;
+        if (!mps_scan_is_number(line, INT_MAX, &pid) || pid == 0)
+            return found == 0 ? mps_reply_refused(line, wanted) : mps_reply_odd(line, wanted);
         if (found == capacity)
             return status_set(STATUS_PROTOCOL, "the MPS daemon named more than %zu processes",
                               capacity);
-        pids[found++] = (pid_t)value;
+        pids[found++] = (pid_t)pid;
     }
     *count = found;
+    return STATUS_OK;
+}
+
+enum status mps_reply_percentage(const char *reply, size_t bytes, double *percentage)
+{
+    static const char wanted[] = "a percentage";
+    struct mps_scan line, rest;
+    uint64_t whole, part = 0;
+    double scale = 1.0;
+    enum status status = one_line(reply, bytes, wanted, &line);
+    if (status != STATUS_OK)
+        return status;
+    rest = line;
+    if (!mps_scan_number(&rest, 100, &whole))
+        return mps_reply_odd(line, wanted);
+    if (mps_scan_text(&rest, ".")) {
+        size_t digits = rest.bytes;
+        /* So few that the division below gives the double nearest to what was written. */
+        if (digits > 12 || !mps_scan_is_number(rest, UINT64_MAX, &part))
+            return mps_reply_odd(line, wanted);
+        for (; digits > 0; digits--)
+            scale *= 10.0;
+        rest.bytes = 0;
+    }
+    double value = ((double)whole * scale + (double)part) / scale;
+    if (rest.bytes > 0 || !(value > 0.0 && value <= 100.0))
+        return mps_reply_odd(line, wanted);
+    *percentage = value;
+    return STATUS_OK;
+}
+
+enum status mps_reply_memory(const char *reply, size_t bytes, uint64_t *limit_bytes)
+{
+    static const char wanted[] = "an amount of memory";
+    static const char units[] = "KMGT";
+    struct mps_scan text = {reply, bytes}, line, rest;
+    uint64_t number;
+    if (!mps_scan_line(&text, &line, NULL)) {
+        *limit_bytes = 0;
+        return STATUS_OK;
+    }
+    enum status status = one_line(reply, bytes, wanted, &line);
+    if (status != STATUS_OK)
+        return status;
+    rest = line;
+    if (!mps_scan_number(&rest, UINT64_MAX, &number) || rest.bytes != 1)
+        return mps_reply_odd(line, wanted);
+    for (size_t i = 0; units[i] != '\0'; i++) {
+        unsigned shift = 10 * ((unsigned)i + 1);
+        if (*rest.at != units[i])
+            continue;
+        if (number > UINT64_MAX >> shift)
+            return mps_reply_odd(line, wanted);
+        *limit_bytes = number << shift;
+        return STATUS_OK;
+    }
+    return mps_reply_odd(line, wanted);
+}
+
+enum status mps_reply_priority(const char *reply, size_t bytes, int *priority)
+{
+    static const char wanted[] = "a client priority (0 or 1)";
+    struct mps_scan line;
+    enum status status = one_line(reply, bytes, wanted, &line);
+    if (status != STATUS_OK)
+        return status;
+    if (!mps_scan_is(line, "0") && !mps_scan_is(line, "1"))
+        return mps_reply_odd(line, wanted);
+    *priority = *line.at - '0';
+    return STATUS_OK;
+}
+
+static const struct {
+    const char *said;
+    const char *name;
+} server_states[] = {
+    [MPS_SERVER_INITIALIZING] = {"INITIALIZING", "initializing"},
+    [MPS_SERVER_ACTIVE] = {"ACTIVE", "active"},
+    [MPS_SERVER_FAULT] = {"FAULT", "fault"},
+};
+#define SERVER_STATES (sizeof server_states / sizeof *server_states)
+
+const char *mps_server_state_name(enum mps_server_state state)
+{
+    return (size_t)state < SERVER_STATES ? server_states[state].name : "unknown";
+}
+
+enum status mps_reply_server_state(const char *reply, size_t bytes, enum mps_server_state *state)
+{
+    static const char wanted[] = "a server's status";
+    struct mps_scan line;
+    enum status status = one_line(reply, bytes, wanted, &line);
+    if (status != STATUS_OK)
+        return status;
+    for (size_t i = 0; i < SERVER_STATES; i++) {
+        if (mps_scan_is(line, server_states[i].said)) {
+            *state = (enum mps_server_state)i;
+            return STATUS_OK;
+        }
+    }
+    return mps_reply_odd(line, wanted);
+}
+
+enum status mps_reply_nothing(const char *reply, size_t bytes)
+{
+    struct mps_scan text = {reply, bytes}, line;
+    if (!mps_scan_line(&text, &line, NULL))
+        return STATUS_OK;
+    return mps_reply_refused(line, "an empty reply");
+}
+
+enum status mps_reply_terminated(const char *reply, size_t bytes)
+{
+    static const char wanted[] = "the end of a client";
+    struct mps_scan text = {reply, bytes}, first, last;
+    if (!mps_scan_line(&text, &first, NULL))
+        return status_set(STATUS_PROTOCOL, "the MPS daemon answered nothing, which is not %s",
+                          wanted);
+    bool one = true;
+    last = first;
+    while (mps_scan_line(&text, &last, NULL))
+        one = false;
+    enum status complaint = mps_reply_complaint(first);
+    if (complaint != STATUS_OK && (one || mps_scan_is(last, "1")))
+        return complaint;
+    if (complaint != STATUS_OK || !mps_scan_is(last, "0"))
+        return mps_reply_odd(first, wanted);
+    return STATUS_OK;
+}
+
+enum status mps_reply_version(const char *reply, size_t bytes, int *version)
+{
+    static const char wanted[] = "its version";
+    struct mps_scan text = {reply, bytes}, line, rest;
+    uint64_t number;
+    if (!mps_scan_line(&text, &line, NULL))
+        return status_set(STATUS_PROTOCOL,
+                          "the MPS control program told nothing about its version");
+    rest = line;
+    if (!mps_scan_text(&rest, "CUDA MPS Control "))
+        return mps_reply_refused(line, wanted);
+    /* What lies between names operating systems. Lines of copyright follow. */
+    while (rest.bytes > 0 && !mps_scan_text(&rest, "Binary version: ")) {
+        rest.at++;
+        rest.bytes--;
+    }
+    if (!mps_scan_is_number(rest, INT_MAX, &number) || number == 0)
+        return mps_reply_odd(line, wanted);
+    *version = (int)number;
     return STATUS_OK;
 }

@@ -13,7 +13,6 @@
 
 #include "mps/controller.h"
 #include "mps/directory.h"
-#include "mps/reply.h"
 
 /* A directory of our own instead of /tmp, so that leftovers can be seen. */
 static char base[] = "/tmp/mpt-XXXXXX";
@@ -31,41 +30,6 @@ static int end(void **state)
 {
     (void)state;
     return rmdir(base);
-}
-
-static void replies_are_read_strictly(void **state)
-{
-    (void)state;
-    static const struct {
-        const char *reply;
-        enum status status;
-        size_t count;
-    } table[] = {
-        {"", STATUS_OK, 0},
-        {"\n\n", STATUS_OK, 0},
-        {"123\n", STATUS_OK, 1},
-        {"123\n456\r\n7", STATUS_OK, 3},
-        {"12a\n", STATUS_PROTOCOL, 0},
-        {"-5\n", STATUS_PROTOCOL, 0},
-        {"0\n", STATUS_PROTOCOL, 0},
-        {"99999999999\n", STATUS_PROTOCOL, 0},
-        {"1\n2\n3\n4\n5\n", STATUS_PROTOCOL, 0}, /* more than there is room for */
-        {"Unknown command \"get_server_lst\"\n", STATUS_PROTOCOL, 0},
-        {"\xff\xfe", STATUS_PROTOCOL, 0},
-    };
-    for (size_t i = 0; i < sizeof table / sizeof table[0]; i++) {
-        pid_t pids[4];
-        size_t count = 77;
-        enum status status =
-            mps_reply_pids(table[i].reply, strlen(table[i].reply), pids, 4, &count);
-        assert_int_equal(status, table[i].status);
-        assert_int_equal(count, status == STATUS_OK ? table[i].count : 77);
-        /* What came is never echoed. */
-        assert_null(strstr(status_text(), "\xff"));
-    }
-    pid_t pid;
-    size_t count;
-    assert_int_equal(mps_reply_pids("1\0002", 3, &pid, 1, &count), STATUS_PROTOCOL);
 }
 
 static void directories_are_private_and_go_away(void **state)
@@ -206,7 +170,6 @@ static void a_daemon_that_ends_at_once_is_told(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(replies_are_read_strictly),
         cmocka_unit_test_setup_teardown(directories_are_private_and_go_away, begin, end),
         cmocka_unit_test_setup_teardown(abandoned_ones_are_cleared_and_live_ones_kept, begin, end),
         cmocka_unit_test_setup_teardown(what_only_looks_like_ours_is_left_alone, begin, end),
