@@ -9,6 +9,7 @@ small_tests = \
     tests/unit/test_shm \
     tests/unit/test_results_write \
     tests/unit/test_mps \
+    tests/unit/test_mps_log \
     tests/unit/test_mps_reply
 check_PROGRAMS += $(small_tests)
 TESTS += $(small_tests)
@@ -45,6 +46,10 @@ tests_unit_test_mps_SOURCES = tests/unit/test_mps.c
 tests_unit_test_mps_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
 tests_unit_test_mps_LDADD = libmps.a libcommon.a $(CMOCKA_LIBS)
 
+
+tests_unit_test_mps_log_SOURCES = tests/unit/test_mps_log.c
+tests_unit_test_mps_log_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
+tests_unit_test_mps_log_LDADD = libmps.a libcommon.a $(CMOCKA_LIBS)
 
 tests_unit_test_mps_reply_SOURCES = tests/unit/test_mps_reply.c
 tests_unit_test_mps_reply_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
