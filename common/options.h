@@ -46,6 +46,14 @@ enum option_id {
     OPTION_FORMAT,
     OPTION_QUIET,
     OPTION_FIGURE,
+    OPTION_MPS,
+    OPTION_MPS_DIR,
+    OPTION_MPS_GPU,
+    OPTION_MPS_PERCENTAGE,
+    OPTION_MPS_PRIORITY,
+    OPTION_MPS_MEMORY,
+    OPTION_MPS_FORCE,
+    OPTION_MPS_FORMAT,
     OPTION_COUNT
 };
 
@@ -65,7 +73,16 @@ enum option_flag {
 };
 
 /* Commands that take an option, as bits. */
-enum option_command { OPTION_SWEEP = 1, OPTION_PLOT = 2, OPTION_DOCTOR = 4 };
+enum option_command {
+    OPTION_SWEEP = 1,
+    OPTION_PLOT = 2,
+    OPTION_DOCTOR = 4,
+    OPTION_MPS_START = 8,
+    OPTION_MPS_STOP = 16,
+    OPTION_MPS_STATUS = 32,
+    OPTION_MPS_RUN = 64,
+    OPTION_MPS_ENV = 128,
+};
 
 enum layout_kind {
     LAYOUT_THREADS,

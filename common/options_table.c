@@ -5,7 +5,11 @@
 #define HOW "How it is measured"
 #define OUT "Output"
 
+#define DAEMON "The daemon"
+
 #define SWEEP OPTION_SWEEP
+#define START (OPTION_MPS_START | OPTION_MPS_RUN)
+#define KEPT (OPTION_MPS_STOP | OPTION_MPS_STATUS | OPTION_MPS_ENV)
 
 /* Kept one row a paragraph: this is documentation as much as code. */
 const struct option_row option_table[OPTION_COUNT] = {
@@ -89,8 +93,39 @@ const struct option_row option_table[OPTION_COUNT] = {
      OUT, "Print the plan's points, one a line, and stop."},
     {OPTION_FORMAT, "format", 'f', OPTION_KIND_CHOICE, OPTION_NOT_IN_JOB, SWEEP, "table|csv|json",
      0, 0, "table", NULL, OUT, "What is printed at the end on standard output."},
-    {OPTION_QUIET, "quiet", 'q', OPTION_KIND_SWITCH, OPTION_NOT_IN_JOB, SWEEP, NULL, 0, 0, "no",
-     NULL, OUT, "No progress on standard error."},
+    {OPTION_QUIET, "quiet", 'q', OPTION_KIND_SWITCH, OPTION_NOT_IN_JOB, SWEEP | OPTION_MPS_RUN,
+     NULL, 0, 0, "no", NULL, OUT,
+     "sweep: no progress on standard error. mps run: no proof of attachment there."},
     {OPTION_FIGURE, "figure", 0, OPTION_KIND_TEXT, OPTION_NOT_IN_JOB, OPTION_PLOT, NULL, 0, 0,
      "throughput", "F", OUT, "Which figure to draw: throughput (iterations/s against workers)."},
+    {OPTION_MPS, "mps", 0, OPTION_KIND_CHOICE, 0, SWEEP, "private|external", 0, 0, "private", NULL,
+     WHAT,
+     "Daemon of layouts over MPS: one of mpsweep's own, which lives for the sweep only; or the "
+     "one\n"
+     "of CUDA_MPS_PIPE_DIRECTORY, which is checked, used, and left as it is."},
+    {OPTION_MPS_DIR, "dir", 0, OPTION_KIND_TEXT, OPTION_NOT_IN_JOB, START | KEPT, NULL, 0, 0, NULL,
+     "DIR", DAEMON,
+     "start, run: where the daemon's private directory is to be; DIR must not exist, or be empty "
+     "and\n"
+     "yours alone, and have at most 71 characters. Default: a fresh one under XDG_RUNTIME_DIR,\n"
+     "TMPDIR or /tmp. stop, env: the daemon's directory; default: that of the only one there is.\n"
+     "status: the same, or a pipe directory of somebody else's daemon, which is only looked at."},
+    {OPTION_MPS_GPU, "gpu", 'g', OPTION_KIND_TEXT, OPTION_NOT_IN_JOB, START | OPTION_MPS_STATUS,
+     NULL, 0, 0, NULL, "UUID|N|emulated", DAEMON,
+     "The only GPU that the daemon and its clients see: its UUID or number, or 'emulated'.\n"
+     "Default: all GPUs."},
+    {OPTION_MPS_PERCENTAGE, "active-thread-percentage", 0, OPTION_KIND_REAL, OPTION_NOT_IN_JOB,
+     START, NULL, 0.1, 100, NULL, "PCT", DAEMON,
+     "Share of the multiprocessors that each client gets at most; one decimal."},
+    {OPTION_MPS_PRIORITY, "priority", 0, OPTION_KIND_INTEGER, OPTION_NOT_IN_JOB, START, NULL, 0, 1,
+     NULL, "0|1", DAEMON, "Of clients that set none themselves: 0 is normal, 1 is below normal."},
+    {OPTION_MPS_MEMORY, "memory-limit", 0, OPTION_KIND_TEXT, OPTION_NOT_IN_JOB, START, NULL, 0, 0,
+     NULL, "GPU=SIZE[,GPU=SIZE]", DAEMON,
+     "Device memory that each client may allocate on a GPU, named by its number among the "
+     "daemon's\n"
+     "GPUs or its UUID: 0=4G, in whole MiB."},
+    {OPTION_MPS_FORCE, "force", 0, OPTION_KIND_SWITCH, OPTION_NOT_IN_JOB, OPTION_MPS_STOP, NULL, 0,
+     0, "no", NULL, DAEMON, "Stop it although it has clients: they are terminated first."},
+    {OPTION_MPS_FORMAT, "format", 'f', OPTION_KIND_CHOICE, OPTION_NOT_IN_JOB, OPTION_MPS_STATUS,
+     "table|json", 0, 0, "table", NULL, OUT, "What is printed."},
 };

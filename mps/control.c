@@ -101,19 +101,104 @@ enum status mps_control_clients(const struct mps_control *control, uint64_t dead
     return status;
 }
 
+enum status mps_control_server_state(const struct mps_control *control, pid_t server,
+                                     uint64_t deadline_ns, enum mps_server_state *state)
+{
+    char command[64];
+    struct child_result reply;
+    snprintf(command, sizeof command, "get_server_status %d", (int)server);
+    enum status status = mps_control_command(control, command, deadline_ns, &reply);
+    if (status != STATUS_OK)
+        return status;
+    status = mps_reply_server_state(reply.output, reply.output_bytes, state);
+    child_result_release(&reply);
+    return status;
+}
+
+enum status mps_control_clients_table(const struct mps_control *control, uint64_t deadline_ns,
+                                      struct mps_client_row *rows, size_t capacity, size_t *count)
+{
+    struct child_result reply;
+    enum status status = mps_control_command(control, "ps", deadline_ns, &reply);
+    if (status != STATUS_OK)
+        return status;
+    status = reply.output_cut
+                 ? status_set(STATUS_PROTOCOL, "the MPS daemon's reply is too long")
+                 : mps_reply_ps(reply.output, reply.output_bytes, rows, capacity, count);
+    child_result_release(&reply);
+    return status;
+}
+
+enum status mps_control_devices(const struct mps_control *control, uint64_t deadline_ns,
+                                struct mps_device_row *rows, size_t capacity, size_t *count)
+{
+    struct child_result reply;
+    enum status status = mps_control_command(control, "device_query", deadline_ns, &reply);
+    if (status != STATUS_OK)
+        return status;
+    status = mps_reply_devices(reply.output, reply.output_bytes, rows, capacity, count);
+    child_result_release(&reply);
+    return status;
+}
+
+enum status mps_control_version(const char *program, uint64_t deadline_ns, int *version)
+{
+    const char *const argv[] = {program, "-v", NULL};
+    const struct child_options options = {
+        .argv = argv, .output_cap = 4096, .deadline_ns = deadline_ns, .merge_stderr = true};
+    struct child_result reply;
+    enum status status = child_run(&options, &reply);
+    if (status != STATUS_OK)
+        return status;
+    status = mps_reply_version(reply.output, reply.output_bytes, version);
+    child_result_release(&reply);
+    return status;
+}
+
 enum status mps_control_terminate_client(const struct mps_control *control, uint64_t deadline_ns,
                                          pid_t client)
 {
     pid_t servers[MOST_SERVERS];
     size_t count = 0;
+    bool found = false;
     enum status status = mps_control_servers(control, deadline_ns, servers, MOST_SERVERS, &count);
     for (size_t i = 0; i < count && status == STATUS_OK; i++) {
         char command[64];
         struct child_result reply;
         snprintf(command, sizeof command, "terminate_client %d %d", (int)servers[i], (int)client);
         status = mps_control_command(control, command, deadline_ns, &reply);
-        if (status == STATUS_OK)
-            child_result_release(&reply);
+        if (status != STATUS_OK)
+            return status;
+        status = mps_reply_terminated(reply.output, reply.output_bytes);
+        child_result_release(&reply);
+        found |= status == STATUS_OK;
+        /* Another server's, or gone by itself. */
+        if (status == STATUS_NOT_FOUND)
+            status = STATUS_OK;
     }
+    if (status == STATUS_OK && !found)
+        status =
+            status_set(STATUS_NOT_FOUND, "process %d is no client of the MPS daemon", (int)client);
+    return status;
+}
+
+enum status mps_control_is_faulty(const struct mps_control *control, uint64_t deadline_ns,
+                                  bool *faulty)
+{
+    pid_t servers[MOST_SERVERS];
+    size_t count = 0;
+    bool any = false;
+    enum status status = mps_control_servers(control, deadline_ns, servers, MOST_SERVERS, &count);
+    for (size_t i = 0; i < count && status == STATUS_OK; i++) {
+        enum mps_server_state state;
+        status = mps_control_server_state(control, servers[i], deadline_ns, &state);
+        /* One that has just ended is in no state. */
+        if (status == STATUS_NOT_FOUND)
+            status = STATUS_OK;
+        else if (status == STATUS_OK)
+            any |= state == MPS_SERVER_FAULT;
+    }
+    if (status == STATUS_OK)
+        *faulty = any;
     return status;
 }

@@ -5,11 +5,13 @@
 #ifndef MPSWEEP_MPS_CONTROL_H
 #define MPSWEEP_MPS_CONTROL_H
 
+#include <stdbool.h>
 #include <stdint.h>
 #include <sys/types.h>
 
 #include "common/child.h"
 #include "common/status.h"
+#include "mps/reply.h"
 
 struct mps_control {
     const char *program;        /* name on PATH, or a path */
@@ -35,8 +37,25 @@ enum status mps_control_servers(const struct mps_control *control, uint64_t dead
 enum status mps_control_clients(const struct mps_control *control, uint64_t deadline_ns,
                                 pid_t *clients, size_t capacity, size_t *count);
 
-/* Asks the server to end one client the orderly way. */
+/* Asks the server to end one client the orderly way. STATUS_NOT_FOUND: it is none. */
 enum status mps_control_terminate_client(const struct mps_control *control, uint64_t deadline_ns,
                                          pid_t client);
+
+/* State of one server. STATUS_NOT_FOUND: no such server. */
+enum status mps_control_server_state(const struct mps_control *control, pid_t server,
+                                     uint64_t deadline_ns, enum mps_server_state *state);
+
+/* All clients with their commands, and the GPUs that the daemon has. */
+enum status mps_control_clients_table(const struct mps_control *control, uint64_t deadline_ns,
+                                      struct mps_client_row *rows, size_t capacity, size_t *count);
+enum status mps_control_devices(const struct mps_control *control, uint64_t deadline_ns,
+                                struct mps_device_row *rows, size_t capacity, size_t *count);
+
+/* The program's version, such as 13000; needs no daemon. */
+enum status mps_control_version(const char *program, uint64_t deadline_ns, int *version);
+
+/* Whether one of its servers is in the fault state. */
+enum status mps_control_is_faulty(const struct mps_control *control, uint64_t deadline_ns,
+                                  bool *faulty);
 
 #endif

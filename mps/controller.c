@@ -1,12 +1,14 @@
 #include "mps/controller.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <poll.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -15,19 +17,29 @@
 #include "mps/control.h"
 #include "mps/directory.h"
 #include "mps/guard.h"
+#include "mps/probe.h"
 
 /* Longer than anything that the guard does before it answers. */
 #define ANSWER_NS (90 * NS_PER_S)
 #define COMMAND_NS (5 * NS_PER_S)
+/* A server comes up within a second; a refused client tries for ten (worker/context.h). */
+#define PROBE_NS (40 * NS_PER_S)
+#define LOG_MOST ((size_t)4 << 20)
 
 struct mps_controller {
     struct mps_controller_options options;
     pid_t guard;
     int guard_pidfd;
     int socket;
+    int interrupt; /* readable: give up waiting; -1: none */
+    uint32_t serial;
     pid_t daemon;
+    bool external_ready, detached;
+    char death[256]; /* how a daemon ended by itself since the last start; "" */
+    struct worker_probe probe;
     char directory[MPS_DIRECTORY_MOST + 1];
-    char pipe_directory[MPS_DIRECTORY_MOST + 8];
+    char own_pipe_directory[MPS_DIRECTORY_MOST + 8];
+    const char *pipe_directory;
     char off_directory[MPS_DIRECTORY_MOST + 8];
 };
 
@@ -37,27 +49,41 @@ static struct mps_control control_of(const struct mps_controller *controller)
                                 .pipe_directory = controller->pipe_directory};
 }
 
-/* Waits for the answer of a kind; news that the daemon died meanwhile is noted. */
-static enum status receive(struct mps_controller *controller, enum guard_kind kind,
+static enum status guard_is_gone(const struct mps_controller *controller)
+{
+    return status_set(STATUS_SYSTEM, "the MPS guard (process %d) is gone", (int)controller->guard);
+}
+
+static void note_death(struct mps_controller *controller, const struct guard_message *message)
+{
+    controller->daemon = 0;
+    snprintf(controller->death, sizeof controller->death, "%.255s", message->text);
+}
+
+/* Waits for the answer to a request; an answer to an earlier one that was given up is passed over,
+ * and news that the daemon died is noted. */
+static enum status receive(struct mps_controller *controller, enum guard_kind kind, uint32_t serial,
                            struct guard_message *message)
 {
     uint64_t deadline_ns = clock_now_ns() + ANSWER_NS;
     for (;;) {
-        struct pollfd fd = {.fd = controller->socket, .events = POLLIN};
-        int ready = poll(&fd, 1, clock_remaining_ms(deadline_ns));
+        struct pollfd fds[2] = {{.fd = controller->socket, .events = POLLIN},
+                                {.fd = controller->interrupt, .events = POLLIN}};
+        int ready = poll(fds, 2, clock_remaining_ms(deadline_ns));
         if (ready < 0 && errno == EINTR)
             continue;
         if (ready == 0)
             return status_set(STATUS_TIMEOUT, "the MPS guard (process %d) does not answer",
                               (int)controller->guard);
+        if (ready > 0 && !fds[0].revents)
+            return status_set(STATUS_INTERRUPTED, "interrupted");
         ssize_t received = recv(controller->socket, message, sizeof *message, MSG_DONTWAIT);
-        if (received != (ssize_t)sizeof *message)
-            return status_set(STATUS_SYSTEM, "the MPS guard (process %d) is gone",
-                              (int)controller->guard);
+        if (received != (ssize_t)sizeof *message || message->magic != GUARD_MAGIC)
+            return guard_is_gone(controller);
         message->text[sizeof message->text - 1] = '\0';
         if (message->kind == GUARD_DIED)
-            controller->daemon = 0;
-        if (message->kind == (uint32_t)kind)
+            note_death(controller, message);
+        if (message->kind == (uint32_t)kind && message->serial == serial)
             break;
     }
     if (message->status != STATUS_OK)
@@ -65,26 +91,33 @@ static enum status receive(struct mps_controller *controller, enum guard_kind ki
     return STATUS_OK;
 }
 
-static enum status request(struct mps_controller *controller, enum guard_kind kind,
-                           const char *text)
+/* Sends what the message asks for, and leaves the answer in it. */
+static enum status request(struct mps_controller *controller, struct guard_message *message)
 {
-    struct guard_message message = {.kind = kind};
-    snprintf(message.text, sizeof message.text, "%s", text);
-    if (send(controller->socket, &message, sizeof message, MSG_NOSIGNAL) < 0)
-        return status_set(STATUS_SYSTEM, "the MPS guard (process %d) is gone",
-                          (int)controller->guard);
-    enum status status = receive(controller, kind, &message);
+    enum guard_kind kind = (enum guard_kind)message->kind;
+    uint32_t serial = ++controller->serial;
+    message->magic = GUARD_MAGIC;
+    message->serial = serial;
+    if (send(controller->socket, message, sizeof *message, MSG_NOSIGNAL) < 0)
+        return guard_is_gone(controller);
+    enum status status = receive(controller, kind, serial, message);
     if (status == STATUS_OK)
-        controller->daemon = kind == GUARD_START ? message.pid : 0;
+        controller->daemon = message->pid;
     return status;
 }
 
 static enum status spawn_guard(struct mps_controller *controller, int guard_socket)
 {
     char socket_text[16];
-    const char *const argv[] = {
-        controller->options.guard_program,   "--socket", socket_text, "--control",
-        controller->options.control_program, NULL};
+    const char *directory = controller->options.directory;
+    const char *const argv[] = {controller->options.guard_program,
+                                "--socket",
+                                socket_text,
+                                "--control",
+                                controller->options.control_program,
+                                directory ? "--directory" : NULL,
+                                directory,
+                                NULL};
     snprintf(socket_text, sizeof socket_text, "%d", guard_socket);
     /* A session of its own: a signal to the orchestrator's process group must not reach it. */
     const struct child_spawn_options options = {
@@ -109,7 +142,7 @@ enum status mps_controller_new(const struct mps_controller_options *options,
     if (!controller)
         return status_set(STATUS_MEMORY, "out of memory");
     controller->options = *options;
-    controller->guard_pidfd = controller->socket = -1;
+    controller->guard_pidfd = controller->socket = controller->interrupt = -1;
     enum status status;
     if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, sockets) != 0) {
         status = status_set(STATUS_SYSTEM, "cannot make a socket pair: %s", strerror(errno));
@@ -119,7 +152,7 @@ enum status mps_controller_new(const struct mps_controller_options *options,
     status = spawn_guard(controller, sockets[1]);
     close(sockets[1]);
     if (status == STATUS_OK)
-        status = receive(controller, GUARD_HELLO, &hello);
+        status = receive(controller, GUARD_HELLO, 0, &hello);
     if (status != STATUS_OK)
         goto failed;
     if (snprintf(controller->directory, sizeof controller->directory, "%s", hello.text) >=
@@ -127,8 +160,10 @@ enum status mps_controller_new(const struct mps_controller_options *options,
         status = status_set(STATUS_PROTOCOL, "the MPS guard's directory has too long a name");
         goto failed;
     }
-    snprintf(controller->pipe_directory, sizeof controller->pipe_directory, "%s/mps",
+    snprintf(controller->own_pipe_directory, sizeof controller->own_pipe_directory, "%s/mps",
              controller->directory);
+    controller->pipe_directory =
+        options->external ? options->external : controller->own_pipe_directory;
     snprintf(controller->off_directory, sizeof controller->off_directory, "%s/off",
              controller->directory);
     *out = controller;
@@ -149,7 +184,7 @@ enum status mps_controller_free(struct mps_controller *controller)
     /* The end of the socket is the request to clean up and go. */
     if (controller->socket >= 0)
         close(controller->socket);
-    if (controller->guard) {
+    if (controller->guard && !controller->detached) {
         status = child_wait(controller->guard, controller->guard_pidfd, clock_now_ns() + ANSWER_NS,
                             &wait_status);
         if (status != STATUS_OK)
@@ -172,14 +207,101 @@ enum status mps_controller_free(struct mps_controller *controller)
     return status;
 }
 
-enum status mps_controller_daemon_start(struct mps_controller *controller, const char *gpu)
+void mps_controller_set_interrupt(struct mps_controller *controller, int fd)
 {
-    return request(controller, GUARD_START, gpu ? gpu : "");
+    controller->interrupt = fd;
+}
+
+static enum status run_probe(struct mps_controller *controller, const char *gpu,
+                             const struct mps_settings *settings)
+{
+    const struct mps_probe_options options = {
+        .program = controller->options.probe_program,
+        .driver = controller->options.probe_driver,
+        .pipe_directory = controller->pipe_directory,
+        .gpu = gpu,
+    };
+    enum status status = mps_probe_run(&options, clock_now_ns() + PROBE_NS, &controller->probe);
+    return status == STATUS_OK ? mps_probe_check(&controller->probe, settings) : status;
+}
+
+static enum status start_own(struct mps_controller *controller, const char *gpu,
+                             const struct mps_settings *settings)
+{
+    struct guard_message message = {.kind = GUARD_START, .settings = *settings};
+    if (controller->daemon)
+        return STATUS_OK;
+    controller->death[0] = '\0';
+    if (gpu && snprintf(message.text, sizeof message.text, "%s", gpu) >= (int)sizeof message.text)
+        return status_set(STATUS_USAGE, "'%.64s...' is too long for a GPU", gpu);
+    enum status status = request(controller, &message);
+    if (status == STATUS_OK)
+        status = run_probe(controller, gpu, settings);
+    if (status == STATUS_OK || !controller->daemon)
+        return status;
+    char text[1024];
+    snprintf(text, sizeof text, "%s", status_text());
+    mps_controller_daemon_stop(controller);
+    return status_set(status, "%s", text);
+}
+
+/* Somebody else's: looked at, never ordered. */
+static enum status check_external(struct mps_controller *controller, const char *gpu,
+                                  const struct mps_settings *settings)
+{
+    bool faulty;
+    if (controller->external_ready)
+        return STATUS_OK;
+    enum status status = mps_controller_is_faulty(controller, &faulty);
+    if (status == STATUS_OK && faulty)
+        status = status_set(STATUS_UNSUPPORTED,
+                            "its server is in state FAULT: every client of it must end first");
+    if (status == STATUS_OK)
+        status = run_probe(controller, gpu, settings);
+    if (status != STATUS_OK)
+        return status_prefix(status, "the MPS daemon of '%s': ", controller->pipe_directory);
+    controller->external_ready = true;
+    return STATUS_OK;
+}
+
+enum status mps_controller_daemon_start(struct mps_controller *controller, const char *gpu,
+                                        const struct mps_settings *settings)
+{
+    struct mps_settings none;
+    mps_settings_init(&none);
+    if (mps_controller_is_external(controller))
+        return check_external(controller, gpu, &none);
+    return start_own(controller, gpu, settings ? settings : &none);
+}
+
+enum status mps_controller_check(struct mps_controller *controller)
+{
+    struct guard_message message;
+    while (recv(controller->socket, &message, sizeof message, MSG_DONTWAIT) ==
+           (ssize_t)sizeof message)
+        if (message.magic == GUARD_MAGIC && message.kind == GUARD_DIED)
+            note_death(controller, &message);
+    return *controller->death ? status_set(STATUS_SYSTEM, "%s", controller->death) : STATUS_OK;
+}
+
+const struct worker_probe *mps_controller_probe(const struct mps_controller *controller)
+{
+    return &controller->probe;
 }
 
 enum status mps_controller_daemon_stop(struct mps_controller *controller)
 {
-    return controller->daemon ? request(controller, GUARD_STOP, "") : STATUS_OK;
+    struct guard_message message = {.kind = GUARD_STOP};
+    controller->external_ready = false;
+    return controller->daemon ? request(controller, &message) : STATUS_OK;
+}
+
+enum status mps_controller_detach(struct mps_controller *controller, pid_t until)
+{
+    struct guard_message message = {.kind = GUARD_DETACH, .pid = (int32_t)until};
+    enum status status = request(controller, &message);
+    controller->detached = status == STATUS_OK;
+    return status;
 }
 
 enum status mps_controller_clients(struct mps_controller *controller, uint64_t deadline_ns,
@@ -193,6 +315,65 @@ enum status mps_controller_terminate_client(struct mps_controller *controller, p
 {
     const struct mps_control control = control_of(controller);
     return mps_control_terminate_client(&control, clock_now_ns() + COMMAND_NS, client);
+}
+
+enum status mps_controller_is_faulty(struct mps_controller *controller, bool *faulty)
+{
+    const struct mps_control control = control_of(controller);
+    return mps_control_is_faulty(&control, clock_now_ns() + COMMAND_NS, faulty);
+}
+
+/* The end of the log of our own daemon; release it with free(). */
+static enum status read_log(const struct mps_controller *controller, char **out, size_t *bytes)
+{
+    char path[MPS_DIRECTORY_MOST + 32];
+    struct stat info;
+    if (mps_controller_is_external(controller))
+        return status_set(STATUS_NOT_FOUND, "the log of an external MPS daemon is not known");
+    snprintf(path, sizeof path, "%s/log/output", controller->directory);
+    int fd = open(path, O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
+    char *text = malloc(LOG_MOST);
+    enum status status = STATUS_OK;
+    if (!text)
+        status = status_set(STATUS_MEMORY, "out of memory");
+    else if (fd < 0 || fstat(fd, &info) != 0)
+        status = status_set(STATUS_NOT_FOUND, "cannot read '%s': %s", path, strerror(errno));
+    if (status == STATUS_OK) {
+        off_t from = info.st_size > (off_t)LOG_MOST ? info.st_size - (off_t)LOG_MOST : 0;
+        ssize_t length = pread(fd, text, LOG_MOST, from);
+        *bytes = length > 0 ? (size_t)length : 0;
+        *out = text;
+    } else {
+        free(text);
+    }
+    if (fd >= 0)
+        close(fd);
+    return status;
+}
+
+enum status mps_controller_last_fault(struct mps_controller *controller, struct mps_fault *out)
+{
+    char *log;
+    size_t bytes;
+    enum status status = read_log(controller, &log, &bytes);
+    if (status != STATUS_OK)
+        return status;
+    status = mps_log_fault(log, bytes, out);
+    free(log);
+    return status;
+}
+
+enum status mps_controller_past_clients(struct mps_controller *controller, pid_t *clients,
+                                        size_t capacity, size_t *count)
+{
+    char *log;
+    size_t bytes;
+    enum status status = read_log(controller, &log, &bytes);
+    if (status != STATUS_OK)
+        return status;
+    status = mps_log_clients(log, bytes, clients, capacity, count);
+    free(log);
+    return status;
 }
 
 const char *mps_controller_pipe_directory(const struct mps_controller *controller)
@@ -213,4 +394,9 @@ const char *mps_controller_directory(const struct mps_controller *controller)
 pid_t mps_controller_daemon_pid(const struct mps_controller *controller)
 {
     return controller->daemon;
+}
+
+bool mps_controller_is_external(const struct mps_controller *controller)
+{
+    return controller->options.external != NULL;
 }

@@ -1,44 +1,79 @@
 /*
- * The MPS controller: a private control daemon for the life of one run.
+ * The MPS controller: a private control daemon for the life of one run, one that goes on by itself,
+ * or the use of somebody else's.
  *
  * Order of calls: mps_controller_new, then daemon_start and daemon_stop as often as needed, then
  * mps_controller_free. A guard process (mps/guard.h) does the work, so that nothing survives even
- * if the caller is killed: the daemon, its server and the private directory end with it.
+ * if the caller is killed: the daemon, its server and the private directory end with it, unless
+ * mps_controller_detach() has been called.
  *
  * The daemon is the caller's own: it lives in a fresh directory of mode 0700 and nobody else's
  * daemon is ever looked for, asked, changed or ended. CUDA_MPS_* variables of the caller's
- * environment do not reach it. Every call has a deadline. For one thread.
+ * environment do not reach it. With options.external, a daemon of somebody else is used: it is
+ * asked, and of its clients those that the caller names may be terminated, nothing more.
+ *
+ * Every call has a deadline. For one thread. What holds these promises is listed in docs/mps.md.
  */
 #ifndef MPSWEEP_MPS_CONTROLLER_H
 #define MPSWEEP_MPS_CONTROLLER_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <sys/types.h>
 
 #include "common/status.h"
+#include "mps/log.h"
+#include "mps/reply.h"
+#include "mps/settings.h"
+#include "worker/probe.h"
 
 struct mps_controller;
 
 struct mps_controller_options {
     const char *guard_program;   /* path of mpsweep-guard */
     const char *control_program; /* "nvidia-cuda-mps-control", or a stand-in's path */
+    const char *probe_program;   /* path of mpsweep-worker */
+    const char *probe_driver;    /* its --driver; NULL: the machine's */
+    const char *directory;       /* where the private directory is to be; NULL: in a usual place */
+    const char *external;        /* pipe directory of a daemon to use instead of an own one */
 };
 
 /* Starts the guard, which makes the private directory. The strings must outlive the controller. */
 enum status mps_controller_new(const struct mps_controller_options *options,
                                struct mps_controller **out);
 
+/* From now on waits end with STATUS_INTERRUPTED when this descriptor is readable; it is not read.
+ * -1: none. */
+void mps_controller_set_interrupt(struct mps_controller *controller, int fd);
+
 /* Stops the daemon if it runs, removes the directory, ends the guard. NULL is fine. An error says
  * what stays behind; the controller is gone in any case. */
 enum status mps_controller_free(struct mps_controller *controller);
 
-/* Starts the daemon for one GPU (UUID, NULL: all) and waits until it answers; nothing to do if it
- * runs. STATUS_NOT_FOUND: no control program. */
-enum status mps_controller_daemon_start(struct mps_controller *controller, const char *gpu);
+/*
+ * Starts the daemon for one GPU (UUID, NULL: all) with the settings (NULL: its own) and waits until
+ * it is ready: it answers, it has the settings, and a probe has been its client. Nothing to do if
+ * it runs. STATUS_NOT_FOUND: no control program. STATUS_WORKER: the probe failed, and why.
+ *
+ * With an external daemon: checks that it answers, that it is in no fault state, and that a probe
+ * can be its client; settings are not ordered.
+ */
+enum status mps_controller_daemon_start(struct mps_controller *controller, const char *gpu,
+                                        const struct mps_settings *settings);
 
-/* Ends the daemon and its server; nothing to do if none runs. */
+/* STATUS_SYSTEM: the daemon has ended by itself, and how. Does not wait. */
+enum status mps_controller_check(struct mps_controller *controller);
+
+/* What the last probe saw. */
+const struct worker_probe *mps_controller_probe(const struct mps_controller *controller);
+
+/* Ends the daemon and its server; nothing to do if none runs, or if it is not ours. */
 enum status mps_controller_daemon_stop(struct mps_controller *controller);
+
+/* The daemon, its guard and its directory go on without the caller, until they are stopped through
+ * mps_stop() or, with a process named, until that one has ended. */
+enum status mps_controller_detach(struct mps_controller *controller, pid_t until);
 
 /* Process IDs of all clients of the running daemon. */
 enum status mps_controller_clients(struct mps_controller *controller, uint64_t deadline_ns,
@@ -47,12 +82,23 @@ enum status mps_controller_clients(struct mps_controller *controller, uint64_t d
 /* Asks the server to end a client: the way to end a busy one. */
 enum status mps_controller_terminate_client(struct mps_controller *controller, pid_t client);
 
+/* Whether a server is in its fault state. */
+enum status mps_controller_is_faulty(struct mps_controller *controller, bool *faulty);
+
+/* The last fatal GPU error in the daemon's log. STATUS_NOT_FOUND: none, or the log is not ours. */
+enum status mps_controller_last_fault(struct mps_controller *controller, struct mps_fault *out);
+
+/* All that have been clients since the daemon started, from its log. STATUS_NOT_FOUND: no log. */
+enum status mps_controller_past_clients(struct mps_controller *controller, pid_t *clients,
+                                        size_t capacity, size_t *count);
+
 /* What to put into CUDA_MPS_PIPE_DIRECTORY of a process: to be a client, and to be none. */
 const char *mps_controller_pipe_directory(const struct mps_controller *controller);
 const char *mps_controller_off_directory(const struct mps_controller *controller);
 
-/* The private directory, and the daemon's process (0 when none runs). */
+/* The private directory, and the daemon's process (0 when none runs, or it is not ours). */
 const char *mps_controller_directory(const struct mps_controller *controller);
 pid_t mps_controller_daemon_pid(const struct mps_controller *controller);
+bool mps_controller_is_external(const struct mps_controller *controller);
 
 #endif

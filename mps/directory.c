@@ -3,6 +3,7 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -74,29 +75,41 @@ static int make_lock(int directory)
 
 static bool is_ours(const char *name)
 {
-    static const char *const names[] = {".", "..", "lock", "mps", "log", "off"};
+    static const char *const names[] = {".",   "..",    "lock",  "mps",       "log",
+                                        "off", "state", "guard", "state.new", "lock.new"};
     for (size_t i = 0; i < sizeof names / sizeof names[0]; i++)
         if (strcmp(names[i], name) == 0)
             return true;
     return false;
 }
 
-/* Whether it holds nothing but what we make. */
-static bool holds_only_ours(int directory)
+enum content { CONTENT_NONE, CONTENT_OURS, CONTENT_OTHER };
+
+/* Whether it holds nothing, nothing but what we make, or something else. */
+static enum content look_inside(int directory)
 {
     int fd = openat(directory, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     DIR *stream = fd < 0 ? NULL : fdopendir(fd);
     if (!stream) {
         if (fd >= 0)
             close(fd);
-        return false;
+        return CONTENT_OTHER;
     }
-    bool only = true;
+    enum content content = CONTENT_NONE;
     struct dirent *entry;
-    while (only && (entry = readdir(stream)))
-        only = is_ours(entry->d_name);
+    while (content != CONTENT_OTHER && (entry = readdir(stream)))
+        if (!is_ours(entry->d_name))
+            content = CONTENT_OTHER;
+        else if (entry->d_name[0] != '.')
+            content = CONTENT_OURS;
     closedir(stream);
-    return only;
+    return content;
+}
+
+static bool is_private(int fd)
+{
+    struct stat info;
+    return fstat(fd, &info) == 0 && info.st_uid == geteuid() && (info.st_mode & 0777) == 0700;
 }
 
 /* Removes a directory whose owner is gone: ours in every respect, and its lock is there and free.
@@ -106,10 +119,8 @@ static void remove_if_abandoned(int base, const char *name)
     int fd = openat(base, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
     if (fd < 0)
         return;
-    struct stat info;
     int lock = -1;
-    if (fstat(fd, &info) == 0 && info.st_uid == geteuid() && (info.st_mode & 0777) == 0700 &&
-        holds_only_ours(fd))
+    if (is_private(fd) && look_inside(fd) == CONTENT_OURS)
         lock = lock_at(fd, "lock", 0);
     /* Held while removing, so that two that start at once do not meet. */
     if (lock >= 0) {
@@ -119,7 +130,9 @@ static void remove_if_abandoned(int base, const char *name)
     close(fd);
 }
 
-static void remove_abandoned(const char *base)
+/* Calls visit for each entry of a place that has a name like ours. */
+static void visit_ours(const char *base, void (*visit)(int base, const char *name, void *argument),
+                       void *argument)
 {
     int fd = open(base, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     DIR *stream = fd < 0 ? NULL : fdopendir(fd);
@@ -132,57 +145,300 @@ static void remove_abandoned(const char *base)
     while ((entry = readdir(stream)))
         if (strlen(entry->d_name) == NAME_LENGTH &&
             strncmp(entry->d_name, PREFIX, sizeof PREFIX - 1) == 0)
-            remove_if_abandoned(fd, entry->d_name);
+            visit(fd, entry->d_name, argument);
     closedir(stream);
+}
+
+static void visit_abandoned(int base, const char *name, void *argument)
+{
+    (void)argument;
+    remove_if_abandoned(base, name);
+}
+
+/* Fills a new, empty, private directory; its descriptor is in the struct. On failure what was made
+ * in it is removed again. */
+static enum status fill(struct mps_directory *made)
+{
+    made->lock_fd = make_lock(made->fd);
+    bool good = made->lock_fd >= 0 && mkdirat(made->fd, "mps", 0700) == 0 &&
+                mkdirat(made->fd, "log", 0700) == 0 && mkdirat(made->fd, "off", 0500) == 0;
+    if (good)
+        return STATUS_OK;
+    int error = errno;
+    mps_directory_remove(made);
+    return status_set(STATUS_SYSTEM, "cannot fill '%s': %s", made->path, strerror(error));
 }
 
 static enum status make_under(const char *base, struct mps_directory *out)
 {
-    struct mps_directory made = {.lock_fd = -1};
+    struct mps_directory made = {.fd = -1, .lock_fd = -1};
     /* "/mps" is what the daemon is given. */
     int length = snprintf(made.path, sizeof made.path, "%s/%sXXXXXX", base, PREFIX);
     if (length < 0 || (size_t)length + 4 > MPS_DIRECTORY_MOST)
         return status_set(STATUS_UNSUPPORTED, "'%s' is too long for a socket's path", base);
-    remove_abandoned(base);
+    visit_ours(base, visit_abandoned, NULL);
     if (!mkdtemp(made.path))
         return status_set(STATUS_SYSTEM, "cannot make a directory in '%s': %s", base,
                           strerror(errno));
-    int fd = open(made.path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-    if (fd >= 0)
-        made.lock_fd = make_lock(fd);
-    bool good = made.lock_fd >= 0 && mkdirat(fd, "mps", 0700) == 0 &&
-                mkdirat(fd, "log", 0700) == 0 && mkdirat(fd, "off", 0500) == 0;
-    int error = errno;
-    if (fd >= 0)
-        close(fd);
-    if (!good) {
-        mps_directory_remove(&made);
-        return status_set(STATUS_SYSTEM, "cannot fill '%s': %s", made.path, strerror(error));
+    made.fd = open(made.path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    if (made.fd < 0) {
+        int error = errno;
+        rmdir(made.path);
+        return status_set(STATUS_SYSTEM, "cannot open '%s': %s", made.path, strerror(error));
     }
-    *out = made;
-    return STATUS_OK;
+    enum status status = fill(&made);
+    if (status == STATUS_OK)
+        *out = made;
+    return status;
+}
+
+#define PLACES 5
+
+static void list_places(const char *places[PLACES])
+{
+    const char *const wanted[PLACES] = {getenv("XDG_RUNTIME_DIR"), getenv("TMPDIR"), "/tmp",
+                                        "/dev/shm", "/var/tmp"};
+    for (size_t i = 0; i < PLACES; i++)
+        places[i] = wanted[i] && wanted[i][0] == '/' ? wanted[i] : NULL;
 }
 
 enum status mps_directory_make(struct mps_directory *out)
 {
-    const char *bases[] = {getenv("XDG_RUNTIME_DIR"), getenv("TMPDIR"), "/tmp", "/dev/shm",
-                           "/var/tmp"};
+    const char *places[PLACES];
     enum status status = STATUS_OK;
-    for (size_t i = 0; i < sizeof bases / sizeof bases[0]; i++) {
-        if (!bases[i] || bases[i][0] != '/')
+    list_places(places);
+    for (size_t i = 0; i < PLACES; i++) {
+        if (!places[i])
             continue;
-        status = make_under(bases[i], out);
+        status = make_under(places[i], out);
         if (status == STATUS_OK)
             return STATUS_OK;
     }
     return status_prefix(status, "no place for a private directory: ");
 }
 
+/* The absolute path of a directory that may not be there yet, without following a link in its last
+ * part; short enough for the daemon's socket. */
+static enum status make_absolute(const char *path, char out[MPS_DIRECTORY_MOST + 1])
+{
+    char whole[PATH_MAX], parent[PATH_MAX];
+    char working[PATH_MAX] = "";
+    if (path[0] != '/' && !getcwd(working, sizeof working))
+        return status_set(STATUS_SYSTEM, "cannot tell the working directory: %s", strerror(errno));
+    int length = snprintf(whole, sizeof whole, "%s%s%s", working, *working ? "/" : "", path);
+    while (length > 1 && length < (int)sizeof whole && whole[length - 1] == '/')
+        whole[--length] = '\0';
+    char *slash = strrchr(whole, '/');
+    if (length >= (int)sizeof whole || !slash || !slash[1] || strcmp(slash + 1, ".") == 0 ||
+        strcmp(slash + 1, "..") == 0)
+        return status_set(STATUS_USAGE,
+                          "'%s' cannot be a private directory: give it a name of its "
+                          "own",
+                          path);
+    *slash = '\0';
+    if (!realpath(*whole ? whole : "/", parent))
+        return status_set(STATUS_USAGE, "cannot use '%s': %s: %s", path, whole, strerror(errno));
+    length = snprintf(out, MPS_DIRECTORY_MOST + 1, "%s/%s", strcmp(parent, "/") == 0 ? "" : parent,
+                      slash + 1);
+    if (length + 4 > MPS_DIRECTORY_MOST)
+        return status_set(STATUS_USAGE,
+                          "'%s' has %d characters: at most %d are allowed, since the daemon's "
+                          "socket has its path from it",
+                          path, length, MPS_DIRECTORY_MOST - 4);
+    return STATUS_OK;
+}
+
+/* Whoever may write a directory can put another one in the place of ours. */
+static enum status check_parent(const char *path)
+{
+    char parent[MPS_DIRECTORY_MOST + 1];
+    struct stat info;
+    snprintf(parent, sizeof parent, "%s", path);
+    char *slash = strrchr(parent, '/');
+    slash[slash == parent] = '\0';
+    if (stat(parent, &info) != 0)
+        return status_set(STATUS_USAGE, "cannot look at '%s': %s", parent, strerror(errno));
+    if ((info.st_mode & 0022) != 0 && (info.st_mode & S_ISVTX) == 0)
+        return status_set(STATUS_USAGE,
+                          "others may write '%s' (mode %04o): a private directory in it would not "
+                          "be safe",
+                          parent, (unsigned)info.st_mode & 07777);
+    return STATUS_OK;
+}
+
+static enum status open_at(const char *path, int *out)
+{
+    int fd = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    if (fd < 0)
+        return status_set(
+            errno == ENOENT ? STATUS_NOT_FOUND : STATUS_USAGE, "cannot use '%s': %s", path,
+            errno == ELOOP || errno == ENOTDIR ? "it is a link or no directory" : strerror(errno));
+    *out = fd;
+    return STATUS_OK;
+}
+
+enum status mps_directory_adopt(const char *path, struct mps_directory *out)
+{
+    struct mps_directory found = {.fd = -1, .lock_fd = -1};
+    enum status status = make_absolute(path, found.path);
+    if (status == STATUS_OK)
+        status = open_at(found.path, &found.fd);
+    if (status != STATUS_OK)
+        return status;
+    if (!is_private(found.fd) || look_inside(found.fd) != CONTENT_OURS) {
+        status = status_set(STATUS_USAGE,
+                            "'%s' is no directory that mpsweep has made: it is left "
+                            "alone",
+                            path);
+    } else {
+        found.lock_fd = lock_at(found.fd, "lock", 0);
+        if (found.lock_fd < 0)
+            status = errno == EWOULDBLOCK
+                         ? status_set(STATUS_BUSY, "an MPS daemon of mpsweep's lives in '%s'", path)
+                         : status_set(STATUS_USAGE, "cannot lock '%s': %s", path, strerror(errno));
+    }
+    if (status != STATUS_OK) {
+        close(found.fd);
+        return status;
+    }
+    *out = found;
+    return STATUS_OK;
+}
+
+/* What is at the path already: made empty if it was ours and is abandoned. */
+static enum status use_existing(struct mps_directory *made)
+{
+    switch (look_inside(made->fd)) {
+    case CONTENT_NONE:
+        if (is_private(made->fd))
+            return STATUS_OK;
+        return status_set(STATUS_USAGE,
+                          "'%s' is there already, and it is not yours alone: chmod 700 it, or give "
+                          "another name",
+                          made->path);
+    case CONTENT_OURS: {
+        struct mps_directory old;
+        enum status status = mps_directory_adopt(made->path, &old);
+        if (status != STATUS_OK)
+            return status;
+        old.was_there = true;
+        return mps_directory_remove(&old);
+    }
+    case CONTENT_OTHER:
+        break;
+    }
+    return status_set(STATUS_USAGE,
+                      "'%s' is not empty, and what is in it is not mpsweep's: give "
+                      "another name",
+                      made->path);
+}
+
+enum status mps_directory_make_at(const char *path, struct mps_directory *out)
+{
+    struct mps_directory made = {.fd = -1, .lock_fd = -1};
+    enum status status = make_absolute(path, made.path);
+    if (status == STATUS_OK)
+        status = check_parent(made.path);
+    if (status != STATUS_OK)
+        return status;
+    made.was_there = mkdir(made.path, 0700) != 0;
+    if (made.was_there && errno != EEXIST)
+        return status_set(STATUS_USAGE, "cannot make '%s': %s", made.path, strerror(errno));
+    status = open_at(made.path, &made.fd);
+    if (status == STATUS_OK && made.was_there)
+        status = use_existing(&made);
+    if (status != STATUS_OK) {
+        if (made.fd >= 0)
+            close(made.fd);
+        return status;
+    }
+    status = fill(&made);
+    if (status == STATUS_OK)
+        *out = made;
+    return status;
+}
+
+struct kept {
+    const char *base;
+    char (*paths)[MPS_DIRECTORY_MOST + 1];
+    size_t capacity, count;
+};
+
+static void visit_kept(int base, const char *name, void *argument)
+{
+    struct kept *kept = argument;
+    struct stat info;
+    int fd = openat(base, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    if (fd < 0)
+        return;
+    if (is_private(fd) && look_inside(fd) == CONTENT_OURS &&
+        fstatat(fd, "state", &info, AT_SYMLINK_NOFOLLOW) == 0) {
+        if (kept->count < kept->capacity)
+            snprintf(kept->paths[kept->count], sizeof kept->paths[0], "%s/%s", kept->base, name);
+        kept->count++;
+    }
+    close(fd);
+}
+
+void mps_directory_find_kept(char (*paths)[MPS_DIRECTORY_MOST + 1], size_t capacity, size_t *count)
+{
+    const char *places[PLACES];
+    struct kept kept = {.paths = paths, .capacity = capacity};
+    list_places(places);
+    for (size_t i = 0; i < PLACES; i++) {
+        bool again = false;
+        for (size_t j = 0; j < i && places[i]; j++)
+            again |= places[j] && strcmp(places[i], places[j]) == 0;
+        kept.base = places[i];
+        if (places[i] && !again)
+            visit_ours(places[i], visit_kept, &kept);
+    }
+    *count = kept.count;
+}
+
+/* Everything in it; the directory itself is still there. */
+static int empty(int directory)
+{
+    static const char *const names[] = {"mps", "log", "off"};
+    static const char *const files[] = {"state", "state.new", "guard", "lock.new", "lock"};
+    int result = 0;
+    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++)
+        if (remove_tree_at(directory, names[i]) != 0)
+            result = -1;
+    for (size_t i = 0; i < sizeof files / sizeof files[0]; i++)
+        if (unlinkat(directory, files[i], 0) != 0 && errno != ENOENT)
+            result = -1;
+    return result;
+}
+
+/* Whether the path still leads to the directory that was opened. */
+static bool is_still_there(const struct mps_directory *directory)
+{
+    struct stat opened, found;
+    return fstat(directory->fd, &opened) == 0 && lstat(directory->path, &found) == 0 &&
+           opened.st_dev == found.st_dev && opened.st_ino == found.st_ino;
+}
+
 enum status mps_directory_remove(struct mps_directory *directory)
 {
-    enum status status = mps_directory_remove_path(directory->path);
+    enum status status = STATUS_OK;
+    if (directory->fd >= 0 && !is_still_there(directory)) {
+        empty(directory->fd);
+        status = status_set(STATUS_SYSTEM,
+                            "'%s' is not the directory any more that mpsweep made: it is left "
+                            "alone",
+                            directory->path);
+    } else if (directory->was_there) {
+        if (empty(directory->fd) != 0)
+            status = status_set(STATUS_SYSTEM, "cannot empty '%s': %s", directory->path,
+                                strerror(errno));
+    } else {
+        status = mps_directory_remove_path(directory->path);
+    }
     if (directory->lock_fd >= 0)
         close(directory->lock_fd);
-    directory->lock_fd = -1;
+    if (directory->fd >= 0)
+        close(directory->fd);
+    directory->lock_fd = directory->fd = -1;
     return status;
 }

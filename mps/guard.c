@@ -9,334 +9,279 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
+#include <sys/signalfd.h>
 #include <sys/socket.h>
-#include <sys/wait.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/un.h>
 #include <unistd.h>
 
-#include "common/child.h"
 #include "common/clock.h"
-#include "common/text.h"
-#include "mps/control.h"
 #include "mps/directory.h"
+#include "mps/state.h"
 
-#define READY_NS (15 * NS_PER_S)
-#define COMMAND_NS (5 * NS_PER_S)
-#define QUIT_NS (12 * NS_PER_S)
-#define GRACE_NS (3 * NS_PER_S)
 /* Orphaned workers need up to three seconds to end by themselves; give them twice that. */
 #define CLIENTS_NS (6 * NS_PER_S)
+/* One request a connection, and whoever does not send it at once is not waited for. */
+#define REQUEST_NS NS_PER_S
 
 struct guard {
-    int socket;
-    const char *control_program;
+    int socket;   /* to the orchestrator; -1 once detached */
+    int listener; /* DIR/guard; -1 before */
+    int signals;
+    int awaited;  /* pidfd of a process after whose end the guard goes; -1 for none */
+    bool leaving; /* told to stop: clean up and go */
+    char gpu[64];
     struct mps_directory directory;
-    char pipe_directory[MPS_DIRECTORY_MOST + 8];
-    pid_t daemon; /* 0: none */
-    int daemon_pidfd;
+    struct guard_daemon daemon;
 };
 
-static struct mps_control control_of(const struct guard *guard)
-{
-    return (struct mps_control){.program = guard->control_program,
-                                .pipe_directory = guard->pipe_directory};
-}
-
-static void answer(const struct guard *guard, enum guard_kind kind, enum status status)
+static void answer(int socket, const struct guard *guard, const struct guard_message *request,
+                   enum status status, const char *text)
 {
     struct guard_message message = {
-        .kind = kind, .status = (int32_t)status, .pid = (int32_t)guard->daemon};
-    const char *text = kind == GUARD_HELLO && status == STATUS_OK ? guard->directory.path
-                       : status == STATUS_OK                      ? ""
-                                                                  : status_text();
-    snprintf(message.text, sizeof message.text, "%s", text);
-    /* A failure means that the orchestrator is gone, which the next poll tells. */
-    if (send(guard->socket, &message, sizeof message, MSG_NOSIGNAL) < 0)
+        .magic = GUARD_MAGIC,
+        .kind = request->kind,
+        .serial = request->serial,
+        .status = (int32_t)status,
+        .pid = (int32_t)guard->daemon.pid,
+    };
+    snprintf(message.text, sizeof message.text, "%s", status == STATUS_OK ? text : status_text());
+    /* A failure means that the other side is gone, which the next poll tells. */
+    if (send(socket, &message, sizeof message, MSG_NOSIGNAL) < 0)
         return;
 }
 
-/* Forgets a daemon that has ended. */
-static void drop_daemon(struct guard *guard)
+static void tell(const struct guard *guard, enum guard_kind kind, enum status status,
+                 const char *text)
 {
-    if (guard->daemon_pidfd >= 0)
-        close(guard->daemon_pidfd);
-    guard->daemon_pidfd = -1;
-    guard->daemon = 0;
+    const struct guard_message unasked = {.kind = kind};
+    answer(guard->socket, guard, &unasked, status, text);
 }
 
-static bool daemon_ended(struct guard *guard)
-{
-    int wait_status;
-    if (!guard->daemon)
-        return true;
-    if (child_wait(guard->daemon, guard->daemon_pidfd, clock_now_ns(), &wait_status) != STATUS_OK)
-        return false;
-    drop_daemon(guard);
-    return true;
-}
+/* -- going on by itself ------------------------------------------------------------------------ */
 
-/* The last words of a daemon that did not come up. */
-static void read_output(const struct guard *guard, char *text, size_t size)
+static enum status listen_at(struct guard *guard)
 {
-    char path[MPS_DIRECTORY_MOST + 32];
-    snprintf(path, sizeof path, "%s/log/output", guard->directory.path);
-    FILE *file = fopen(path, "re");
-    text[0] = '\0';
-    if (!file)
-        return;
-    size_t length = fread(text, 1, size - 1, file);
-    fclose(file);
-    text[length] = '\0';
-    text_printable(text, strcspn(text, "\n"), text, size);
-}
-
-static enum status wait_ready(struct guard *guard)
-{
-    const struct mps_control control = control_of(guard);
-    uint64_t deadline_ns = clock_now_ns() + READY_NS;
-    for (;;) {
-        if (daemon_ended(guard)) {
-            char said[200];
-            read_output(guard, said, sizeof said);
-            return status_set(STATUS_SYSTEM, "the MPS control daemon ended at its start%s%s",
-                              *said ? ": " : "", said);
-        }
-        pid_t servers[64];
-        size_t count;
-        uint64_t now = clock_now_ns();
-        uint64_t limit = now + COMMAND_NS < deadline_ns ? now + COMMAND_NS : deadline_ns;
-        enum status status = mps_control_servers(&control, limit, servers, 64, &count);
-        if (status == STATUS_OK || status == STATUS_PROTOCOL || status == STATUS_UNSUPPORTED)
-            return status;
-        if (clock_now_ns() >= deadline_ns)
-            return status_set(STATUS_TIMEOUT, "the MPS control daemon did not answer within %d s",
-                              (int)(READY_NS / NS_PER_S));
-        struct pollfd end = {.fd = guard->daemon_pidfd, .events = POLLIN};
-        poll(&end, 1, 5);
-    }
-}
-
-static enum status end_daemon(struct guard *guard);
-
-/* gpu: UUID, or "" for all. */
-static enum status start_daemon(struct guard *guard, const char *gpu)
-{
-    char pipe_text[MPS_ENVIRONMENT_TEXT], log_text[MPS_ENVIRONMENT_TEXT];
-    char gpu_text[MPS_ENVIRONMENT_TEXT], output_path[MPS_DIRECTORY_MOST + 32];
-    const char *inherited[64];
-    const char *const argv[] = {guard->control_program, "-f", NULL};
-    const char *const set[] = {pipe_text, log_text, *gpu ? gpu_text : NULL, NULL};
-    if (guard->daemon)
-        return STATUS_OK;
-    snprintf(pipe_text, sizeof pipe_text, "CUDA_MPS_PIPE_DIRECTORY=%s", guard->pipe_directory);
-    snprintf(log_text, sizeof log_text, "CUDA_MPS_LOG_DIRECTORY=%s/log", guard->directory.path);
-    if (snprintf(gpu_text, sizeof gpu_text, "CUDA_VISIBLE_DEVICES=%s", gpu) >= (int)sizeof gpu_text)
-        return status_set(STATUS_USAGE, "'%s' is too long for a GPU's name", gpu);
-    snprintf(output_path, sizeof output_path, "%s/log/output", guard->directory.path);
-    mps_environment_inherited(inherited, sizeof inherited / sizeof inherited[0]);
-    char **environment = child_environment_new(set, inherited);
-    int output = open(output_path, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, 0600);
-    enum status status = STATUS_OK;
-    if (!environment || output < 0)
-        status = status_set(STATUS_SYSTEM, "cannot prepare the MPS daemon: %s", strerror(errno));
-    if (status == STATUS_OK) {
-        const struct child_spawn_options options = {
-            .argv = argv,
-            .environment = environment,
-            .stdin_fd = -1,
-            .stdout_fd = output,
-            .stderr_fd = output,
-            .new_process_group = true,
-            .ignore_interrupts = true,
-            .parent_death_signal = SIGTERM,
-        };
-        status = child_spawn(&options, &guard->daemon, &guard->daemon_pidfd);
-        if (status == STATUS_NOT_FOUND)
-            status = status_set(STATUS_NOT_FOUND,
-                                "no '%s' on PATH: MPS comes with the NVIDIA driver (Debian and "
-                                "Ubuntu: nvidia-cuda-mps, or nvidia-compute-utils)",
-                                guard->control_program);
-    }
-    free(environment);
-    if (output >= 0)
-        close(output);
-    if (status != STATUS_OK)
-        return status;
-    status = wait_ready(guard);
-    if (status != STATUS_OK) {
-        char text[512];
-        snprintf(text, sizeof text, "%s", status_text());
-        end_daemon(guard);
-        return status_set(status, "%s", text);
-    }
+    struct sockaddr_un address = {.sun_family = AF_UNIX};
+    snprintf(address.sun_path, sizeof address.sun_path, "%s/" GUARD_SOCKET, guard->directory.path);
+    guard->listener = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+    if (guard->listener < 0 ||
+        bind(guard->listener, (const struct sockaddr *)&address, sizeof address) != 0 ||
+        chmod(address.sun_path, 0600) != 0 || listen(guard->listener, 8) != 0)
+        return status_set(STATUS_SYSTEM, "cannot listen on '%s': %s", address.sun_path,
+                          strerror(errno));
     return STATUS_OK;
 }
 
-/* Reaps until no child is left, or the deadline passes: then false. The daemon's server, orphaned
- * by it, becomes our child: see main(). */
-static bool reap_all(uint64_t deadline_ns)
+static enum status detach(struct guard *guard, pid_t awaited)
 {
-    for (;;) {
-        pid_t pid = waitpid(-1, NULL, WNOHANG);
-        if (pid < 0)
-            return true;
-        if (pid > 0)
-            continue;
-        if (clock_now_ns() >= deadline_ns)
-            return false;
-        clock_sleep_until(clock_now_ns() + 5 * NS_PER_MS);
+    struct mps_state state = {.guard = process_identify(getpid()),
+                              .daemon = process_identify(guard->daemon.pid)};
+    snprintf(state.gpu, sizeof state.gpu, "%s", guard->gpu);
+    snprintf(state.control_program, sizeof state.control_program, "%s",
+             guard->daemon.control_program);
+    clock_wall_iso8601(state.started);
+    enum status status = guard->listener < 0 ? listen_at(guard) : STATUS_OK;
+    if (status == STATUS_OK)
+        status = mps_state_write(guard->directory.fd, &state);
+    if (status == STATUS_OK && awaited > 0) {
+        /* Gone already is as good as ended. */
+        guard->awaited = (int)syscall(SYS_pidfd_open, awaited, 0);
+        guard->leaving = guard->awaited < 0;
     }
+    return status;
 }
 
-/* Some child of this process, 0 if there is none. */
-static pid_t any_child(void)
+static bool is_own_user(int connection)
 {
-    char path[64], text[4096];
-    snprintf(path, sizeof path, "/proc/self/task/%d/children", (int)getpid());
-    FILE *file = fopen(path, "re");
-    if (!file)
-        return 0;
-    size_t length = fread(text, 1, sizeof text - 1, file);
-    fclose(file);
-    text[length] = '\0';
-    return (pid_t)strtol(text, NULL, 10);
+    struct ucred peer;
+    socklen_t length = sizeof peer;
+    return getsockopt(connection, SOL_SOCKET, SO_PEERCRED, &peer, &length) == 0 &&
+           (peer.uid == geteuid() || peer.uid == 0);
 }
 
-/* What the daemon left running is ours to end. */
-static enum status end_orphans(void)
+static enum status stop_if_idle(struct guard *guard, bool force)
 {
-    if (reap_all(clock_now_ns() + GRACE_NS))
-        return STATUS_OK;
-    pid_t child;
-    uint64_t deadline_ns = clock_now_ns() + GRACE_NS;
-    while ((child = any_child()) > 0 && clock_now_ns() < deadline_ns) {
-        kill(child, SIGKILL);
-        reap_all(clock_now_ns() + 20 * NS_PER_MS);
-    }
-    if (reap_all(clock_now_ns()))
-        return STATUS_OK;
-    return status_set(STATUS_TIMEOUT, "cannot end process %d, which the MPS daemon left",
-                      (int)any_child());
+    size_t clients = force ? 0 : guard_daemon_count_clients(&guard->daemon);
+    if (clients > 0)
+        return status_set(STATUS_BUSY, "%zu client%s the daemon", clients,
+                          clients == 1 ? " uses" : "s use");
+    enum status status = guard_daemon_end(&guard->daemon);
+    guard->leaving = status == STATUS_OK;
+    return status;
 }
 
-static void wait_for_clients(const struct guard *guard)
+static void serve_connection(struct guard *guard)
 {
-    const struct mps_control control = control_of(guard);
-    uint64_t deadline_ns = clock_now_ns() + CLIENTS_NS;
-    pid_t clients[4096];
-    size_t count = 1;
-    while (clock_now_ns() < deadline_ns) {
-        if (mps_control_clients(&control, deadline_ns, clients, 4096, &count) != STATUS_OK ||
-            count == 0)
-            return;
-        clock_sleep_until(clock_now_ns() + 20 * NS_PER_MS);
+    struct guard_message request = {0};
+    int connection = accept4(guard->listener, NULL, NULL, SOCK_CLOEXEC);
+    if (connection < 0)
+        return;
+    struct pollfd ready = {.fd = connection, .events = POLLIN};
+    if (!is_own_user(connection) || poll(&ready, 1, (int)(REQUEST_NS / NS_PER_MS)) != 1 ||
+        recv(connection, &request, sizeof request, MSG_DONTWAIT) != (ssize_t)sizeof request ||
+        request.magic != GUARD_MAGIC) {
+        close(connection);
+        return;
     }
+    switch (request.kind) {
+    case GUARD_ASK:
+        answer(connection, guard, &request, STATUS_OK, guard->daemon.ending);
+        break;
+    case GUARD_STOP: {
+        enum status status = stop_if_idle(guard, request.force != 0);
+        /* All is gone before the asker is told so. */
+        if (guard->leaving)
+            status = mps_directory_remove(&guard->directory);
+        answer(connection, guard, &request, status, "");
+        break;
+    }
+    default:
+        answer(connection, guard, &request,
+               status_set(STATUS_PROTOCOL, "the guard does not know request %u", request.kind), "");
+        break;
+    }
+    close(connection);
 }
 
-static enum status end_daemon(struct guard *guard)
-{
-    if (!guard->daemon)
-        return end_orphans();
-    const struct mps_control control = control_of(guard);
-    uint64_t deadline_ns = clock_now_ns() + QUIT_NS;
-    struct child_result reply;
-    int wait_status;
-    if (mps_control_command(&control, "quit -t 5", deadline_ns, &reply) == STATUS_OK) {
-        child_result_release(&reply);
-        if (child_wait(guard->daemon, guard->daemon_pidfd, deadline_ns, &wait_status) == STATUS_OK)
-            guard->daemon = 0;
-    }
-    if (guard->daemon) {
-        enum status status =
-            child_end(guard->daemon, guard->daemon_pidfd, true, GRACE_NS, &wait_status);
-        if (status != STATUS_OK)
-            return status_prefix(status, "the MPS control daemon: ");
-    }
-    drop_daemon(guard);
-    return end_orphans();
-}
+/* -- the orchestrator -------------------------------------------------------------------------- */
 
-/* False when the orchestrator is gone. */
-static bool serve_request(struct guard *guard)
+static void serve_request(struct guard *guard)
 {
     struct guard_message request;
     ssize_t received = recv(guard->socket, &request, sizeof request, 0);
     if (received < 0 && errno == EINTR)
-        return true;
-    if (received <= 0)
-        return false;
-    if (received != (ssize_t)sizeof request)
-        return true;
+        return;
+    if (received <= 0) {
+        close(guard->socket);
+        guard->socket = -1;
+        guard->leaving |= guard->listener < 0;
+        return;
+    }
+    if (received != (ssize_t)sizeof request || request.magic != GUARD_MAGIC)
+        return;
+    request.text[sizeof request.text - 1] = '\0';
+    enum status status;
     switch (request.kind) {
     case GUARD_START:
-        request.text[sizeof request.text - 1] = '\0';
-        answer(guard, GUARD_START, start_daemon(guard, request.text));
+        snprintf(guard->gpu, sizeof guard->gpu, "%.63s", request.text);
+        status = guard_daemon_start(&guard->daemon, request.text, &request.settings);
         break;
     case GUARD_STOP:
-        answer(guard, GUARD_STOP, end_daemon(guard));
+        status = guard_daemon_end(&guard->daemon);
+        break;
+    case GUARD_DETACH:
+        status = detach(guard, request.pid);
         break;
     default:
-        answer(guard, (enum guard_kind)request.kind,
-               status_set(STATUS_PROTOCOL, "the guard does not know request %u", request.kind));
+        status = status_set(STATUS_PROTOCOL, "the guard does not know request %u", request.kind);
         break;
     }
-    return true;
+    answer(guard->socket, guard, &request, status, "");
+}
+
+static void take_signal(struct guard *guard)
+{
+    struct signalfd_siginfo info;
+    if (read(guard->signals, &info, sizeof info) == (ssize_t)sizeof info && guard->socket < 0)
+        guard->leaving = true;
 }
 
 static void serve(struct guard *guard)
 {
-    for (;;) {
-        struct pollfd fds[2] = {{.fd = guard->socket, .events = POLLIN},
-                                {.fd = guard->daemon_pidfd, .events = POLLIN}};
-        if (poll(fds, 2, -1) < 0) {
+    while (!guard->leaving) {
+        struct pollfd fds[5] = {{.fd = guard->socket, .events = POLLIN},
+                                {.fd = guard->daemon.pidfd, .events = POLLIN},
+                                {.fd = guard->listener, .events = POLLIN},
+                                {.fd = guard->awaited, .events = POLLIN},
+                                {.fd = guard->signals, .events = POLLIN}};
+        if (poll(fds, 5, -1) < 0) {
             if (errno == EINTR)
                 continue;
             return;
         }
-        if (fds[1].revents && daemon_ended(guard))
-            answer(guard, GUARD_DIED,
-                   status_set(STATUS_SYSTEM, "the MPS control daemon ended by itself"));
-        if (fds[0].revents && !serve_request(guard))
-            return;
+        if (fds[1].revents && guard_daemon_has_ended(&guard->daemon) && guard->socket >= 0)
+            tell(guard, GUARD_DIED,
+                 status_set(STATUS_SYSTEM, "the MPS control daemon ended by itself: %s",
+                            guard->daemon.ending),
+                 "");
+        if (fds[0].revents)
+            serve_request(guard);
+        if (fds[2].revents)
+            serve_connection(guard);
+        if (fds[3].revents)
+            guard->leaving = true;
+        if (fds[4].revents)
+            take_signal(guard);
     }
 }
 
-/* Not SIG_IGN, which the daemon would inherit and then be deaf to SIGTERM, as its server. */
-static void pass_over(int number)
+/* -- its own life ------------------------------------------------------------------------------ */
+
+static void wait_for_clients(const struct guard *guard)
 {
-    (void)number;
+    uint64_t deadline_ns = clock_now_ns() + CLIENTS_NS;
+    while (clock_now_ns() < deadline_ns && guard_daemon_count_clients(&guard->daemon) > 0)
+        clock_sleep_until(clock_now_ns() + 20 * NS_PER_MS);
+}
+
+/* A polite end is asked for by closing the socket: a terminal's or a service manager's signal to
+ * everybody must not end the one that cleans up. Once it goes on by itself it is the one who is
+ * meant. Blocked, not ignored: the daemon would inherit that and be deaf to SIGTERM. */
+static int watch_signals(void)
+{
+    sigset_t set;
+    sigemptyset(&set);
+    sigaddset(&set, SIGINT);
+    sigaddset(&set, SIGTERM);
+    sigaddset(&set, SIGHUP);
+    sigprocmask(SIG_BLOCK, &set, NULL);
+    return signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
 }
 
 int main(int argc, char **argv)
 {
-    struct guard guard = {.socket = -1, .daemon_pidfd = -1, .directory.lock_fd = -1};
+    struct guard guard = {.socket = -1,
+                          .listener = -1,
+                          .awaited = -1,
+                          .directory = {.fd = -1, .lock_fd = -1},
+                          .daemon = {.peer = -1, .pidfd = -1}};
+    const char *wanted = NULL;
     for (int i = 1; i + 1 < argc; i += 2) {
         if (strcmp(argv[i], "--socket") == 0)
             guard.socket = atoi(argv[i + 1]);
         else if (strcmp(argv[i], "--control") == 0)
-            guard.control_program = argv[i + 1];
+            guard.daemon.control_program = argv[i + 1];
+        else if (strcmp(argv[i], "--directory") == 0)
+            wanted = argv[i + 1];
     }
-    if (guard.socket < 3 || !guard.control_program) {
+    if (guard.socket < 3 || !guard.daemon.control_program) {
         fputs("mpsweep-guard: started by mpsweep, not by hand\n", stderr);
         return 64;
     }
     fcntl(guard.socket, F_SETFD, FD_CLOEXEC);
-    /* A polite end is asked for by closing the socket; a terminal's or a service manager's signal
-     * to everybody must not end the one that cleans up. */
-    const struct sigaction outlive = {.sa_handler = pass_over, .sa_flags = SA_RESTART};
-    sigaction(SIGINT, &outlive, NULL);
-    sigaction(SIGTERM, &outlive, NULL);
-    sigaction(SIGHUP, &outlive, NULL);
+    guard.signals = watch_signals();
     prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0);
-    enum status status = mps_directory_make(&guard.directory);
-    snprintf(guard.pipe_directory, sizeof guard.pipe_directory, "%s/mps", guard.directory.path);
-    answer(&guard, GUARD_HELLO, status);
+    enum status status = wanted ? mps_directory_make_at(wanted, &guard.directory)
+                                : mps_directory_make(&guard.directory);
+    guard.daemon.directory = guard.directory.path;
+    guard.daemon.peer = guard.socket;
+    snprintf(guard.daemon.pipe_directory, sizeof guard.daemon.pipe_directory, "%s/mps",
+             guard.directory.path);
+    /* No place is held but the directory. */
+    if (chdir("/") != 0 && status == STATUS_OK)
+        status = status_set(STATUS_SYSTEM, "cannot go to '/': %s", strerror(errno));
+    tell(&guard, GUARD_HELLO, status, guard.directory.path);
     if (status != STATUS_OK)
         return 1;
     serve(&guard);
-    if (guard.daemon)
+    if (guard.directory.fd < 0)
+        return 0; /* stopped, and told so */
+    if (guard.daemon.pid)
         wait_for_clients(&guard);
     /* With a process that cannot be ended, its directory stays for whoever looks into it. */
-    if (end_daemon(&guard) != STATUS_OK)
+    if (guard_daemon_end(&guard.daemon) != STATUS_OK)
         return GUARD_EXIT_UNENDED;
     return mps_directory_remove(&guard.directory) == STATUS_OK ? 0 : 1;
 }

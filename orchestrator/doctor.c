@@ -162,7 +162,8 @@ int doctor_command(const char *device)
 {
     struct doctor doctor = {0};
     struct session session;
-    enum status status = session_open(device, &session);
+    const struct session_request request = {.device = device};
+    enum status status = session_open(&request, &session);
     if (status != STATUS_OK) {
         bool emulated = device && strcmp(device, "emulated") == 0;
         say(&doctor, PROBLEM,

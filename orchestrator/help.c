@@ -5,23 +5,45 @@
 #include "config.h"
 
 const struct command commands[] = {
-    {"sweep", OPTION_SWEEP, "mpsweep sweep [JOBFILE] [options]",
+    {"sweep", HELP_MAIN, OPTION_SWEEP, "mpsweep sweep [JOBFILE] [options]",
      "measure every point of a plan, print a table, write results",
      "  mpsweep sweep                                   the main layouts on the first GPU\n"
      "  mpsweep sweep -l threads:1-16 -l processes+mps:1-16 -m pinned,pageable -o out.jsonl\n"
      "  mpsweep sweep -l hybrid:8x2,16x2 -c 2,8         P×T over MPS, with 2 and 8 queues each\n"
      "  mpsweep sweep examples/forum.job -o out.jsonl   a plan from a file; options override it\n"
      "  mpsweep sweep examples/forum.job --dry-run      what it would do, and for how long\n"},
-    {"plot", OPTION_PLOT, "mpsweep plot RESULTS [--figure F] -o FILE",
+    {"plot", HELP_MAIN, OPTION_PLOT, "mpsweep plot RESULTS [--figure F] -o FILE",
      "draw a figure from a results file",
      "  mpsweep plot out.jsonl -o out.svg               throughput against workers\n"
      "  mpsweep plot out.jsonl -o out.pdf               the same for a paper\n"
      "  mpsweep plot out.jsonl -o out.gp                the data, for gnuplot -c "
      "plots/throughput.gp\n"},
-    {"doctor", OPTION_DOCTOR, "mpsweep doctor [options]",
+    {"doctor", HELP_MAIN, OPTION_DOCTOR, "mpsweep doctor [options]",
      "is this machine ready, and if not, what to type",
      "  mpsweep doctor\n"
      "  mpsweep doctor --device emulated                check without a GPU\n"},
+    {"mps start", HELP_MPS, OPTION_MPS_START, "mpsweep mps start [options]",
+     "start an MPS daemon of your own, which goes on until it is stopped",
+     "  mpsweep mps start\n"
+     "  mpsweep mps start --dir ./mps --active-thread-percentage 50 --memory-limit 0=20G\n"
+     "  mpsweep mps start --gpu GPU-5cc9a2b1 --priority 1\n"},
+    {"mps stop", HELP_MPS, OPTION_MPS_STOP, "mpsweep mps stop [--dir DIR] [--force]",
+     "end it, and remove all that it had",
+     "  mpsweep mps stop                                the only one there is\n"
+     "  mpsweep mps stop --dir ./mps --force            clients are terminated first\n"},
+    {"mps status", HELP_MPS, OPTION_MPS_STATUS, "mpsweep mps status [--dir DIR] [--format json]",
+     "daemon, servers, settings read back, clients with their commands",
+     "  mpsweep mps status\n"
+     "  mpsweep mps status --dir /tmp/nvidia-mps        somebody else's: looked at, not touched\n"
+     "  mpsweep mps status --format json | jq .clients\n"},
+    {"mps run", HELP_MPS, OPTION_MPS_RUN, "mpsweep mps run [options] [--] COMMAND [ARGUMENT...]",
+     "run a command over an MPS daemon that lives as long as it does",
+     "  mpsweep mps run -- ./train --ranks 4            then says which processes were MPS "
+     "clients\n"
+     "  mpsweep mps run --active-thread-percentage 30 -- python3 serve.py\n"},
+    {"mps env", HELP_MPS, OPTION_MPS_ENV, "mpsweep mps env [--dir DIR]",
+     "print what a shell must set for its commands to be clients",
+     "  eval \"$(mpsweep mps env)\"\n"},
 };
 
 const size_t command_count = sizeof commands / sizeof commands[0];
@@ -34,21 +56,60 @@ const struct command *command_find(const char *name)
     return NULL;
 }
 
-static const char exit_text[] =
-    "Exit status: 0 all points measured, 1 wrong usage or setup, 2 some points failed,\n"
-    "130 interrupted. Points that the driver refuses are 'infeasible', not failed.\n";
+static const struct {
+    const char *name, *title, *introduction, *description, *exit;
+} pages[] = {
+    [HELP_MAIN] =
+        {"mpsweep", "measure how workers are best laid out on an NVIDIA GPU",
+         "mpsweep - how should I lay my workers out on this GPU?\n\n"
+         "Measures threads in one process, processes, and both over NVIDIA MPS, side by side.\n\n",
+         "mpsweep runs one workload in every layout of workers on a GPU: threads in one process,\n"
+         "processes that are time-sliced, processes over MPS (the Multi\\-Process Service),\n"
+         "threads over MPS, and P processes of T threads over MPS. It prints and writes the\n"
+         "throughput and latency of each. Where there is no NVIDIA driver, an emulated GPU shows\n"
+         "how it works; its numbers are marked everywhere.\n",
+         "Exit status: 0 all points measured, 1 wrong usage or setup, 2 some points failed,\n"
+         "130 interrupted. Points that the driver refuses are 'infeasible', not failed.\n"},
+    [HELP_MPS] =
+        {"mpsweep-mps", "an NVIDIA MPS daemon of one's own, and nothing left of it",
+         "mpsweep mps - an MPS daemon of your own\n\n"
+         "Private, checked until a client has been in it, and gone without a trace afterwards.\n"
+         "A daemon that somebody else has started is never touched.\n\n",
+         "These commands start, watch and end an MPS control daemon (the Multi\\-Process Service)\n"
+         "that is yours alone. It lives in a private directory that nobody else may enter, never\n"
+         "in the default one; it counts as started when it answers, when its settings read back\n"
+         "as they were set, and when a probe has been its client; a guard process ends it with\n"
+         "its server and its directory whatever happens to the command that started it. "
+         "CUDA_MPS_*\n"
+         "variables of the environment do not reach it. A daemon that mpsweep did not start is\n"
+         "never asked to do anything, signalled or removed.\n"
+         ".PP\n"
+         "A daemon is known by the number and start time of its process and by its directory's\n"
+         "inode, never by its name. SIGTERM to the guard (\\fBmps status\\fR shows its number) "
+         "ends\n"
+         "the daemon as \\fBmps stop \\-\\-force\\fR does.\n",
+         "Exit status: 0 done, and all is well; 1 wrong usage or setup, the daemon has clients "
+         "(stop),\n"
+         "or has a problem (status); 130 interrupted. run: the command's own, or 128 and the "
+         "signal\n"
+         "that ended it; 125 the daemon did not start or end, 126 the command cannot be run, 127 "
+         "it\n"
+         "was not found.\n"},
+};
 
-void help_print(FILE *out)
+void help_print(FILE *out, enum help_page page)
 {
-    fputs("mpsweep - how should I lay my workers out on this GPU?\n\n"
-          "Measures threads in one process, processes, and both over NVIDIA MPS, side by side.\n\n",
-          out);
+    fputs(pages[page].introduction, out);
     for (size_t i = 0; i < command_count; i++)
-        fprintf(out, "  %-44s %s\n", commands[i].synopsis, commands[i].summary);
-    fputs("\n  mpsweep COMMAND --help                       options and examples of a command\n"
-          "  mpsweep --version\n\n",
-          out);
-    fputs(exit_text, out);
+        if (commands[i].page == page)
+            fprintf(out, "  %-*s %s\n", page == HELP_MAIN ? 44 : 56, commands[i].synopsis,
+                    commands[i].summary);
+    if (page == HELP_MAIN)
+        fputs("  mpsweep mps start|stop|status|run|env        an MPS daemon of your own\n", out);
+    fprintf(out, "\n  mpsweep %s --help%*s options and examples of a command\n",
+            page == HELP_MAIN ? "COMMAND" : "mps COMMAND", page == HELP_MAIN ? 22 : 30, "");
+    fprintf(out, page == HELP_MAIN ? "  mpsweep --version\n\n" : "\n");
+    fputs(pages[page].exit, out);
 }
 
 static void print_metavar(FILE *out, const struct option_row *row)
@@ -100,7 +161,7 @@ void help_print_command(FILE *out, const struct command *command)
         fputs("\nOptions marked * take several values (a,b or 1-4), which multiply into points.\n"
               "Each option but those under Output is also a key of the job file.\n",
               out);
-    fprintf(out, "\nExamples\n%s\n%s", command->examples, exit_text);
+    fprintf(out, "\nExamples\n%s\n%s", command->examples, pages[command->page].exit);
 }
 
 /* roff takes a leading dot or quote for a request, and a dash for a hyphen. */
@@ -122,27 +183,71 @@ static void print_roff(FILE *out, const char *text)
     }
 }
 
-void help_print_manual(FILE *out)
+static unsigned page_commands(enum help_page page)
+{
+    unsigned bits = 0;
+    for (size_t i = 0; i < command_count; i++)
+        if (commands[i].page == page)
+            bits |= (unsigned)commands[i].bit;
+    return bits;
+}
+
+static void print_manual_option(FILE *out, const struct option_row *row, enum help_page page)
+{
+    fputs(".TP\n.B ", out);
+    if (row->letter)
+        fprintf(out, "\\-%c, ", row->letter);
+    fputs("\\-\\-", out);
+    print_roff(out, row->name);
+    if (row->kind != OPTION_KIND_SWITCH) {
+        fputs(" \\fI", out);
+        print_roff(out, row->metavar ? row->metavar : row->choices);
+        fputs("\\fR", out);
+    }
+    fputc('\n', out);
+    print_roff(out, row->help);
+    if (row->initial && row->kind != OPTION_KIND_SWITCH) {
+        fputs("\nDefault: ", out);
+        print_roff(out, row->initial);
+        fputc('.', out);
+    }
+    fputs(row->flags & OPTION_AXIS ? "\nTakes several values." : "", out);
+    fputs("\n(", out);
+    const char *separator = "";
+    for (size_t c = 0; c < command_count; c++) {
+        if (commands[c].page != page || !(row->commands & (unsigned)commands[c].bit))
+            continue;
+        fprintf(out, "%s%s", separator, commands[c].name);
+        separator = ", ";
+    }
+    fputs(")\n", out);
+}
+
+void help_print_manual(FILE *out, enum help_page page)
 {
     fprintf(out,
-            ".TH MPSWEEP 1 \"\" \"mpsweep %s\" \"User Commands\"\n"
+            ".TH %s 1 \"\" \"mpsweep %s\" \"User Commands\"\n"
             ".ad l\n.nh\n"
-            ".SH NAME\nmpsweep \\- measure how workers are best laid out on an NVIDIA GPU\n"
-            ".SH SYNOPSIS\n",
-            PACKAGE_VERSION);
+            ".SH NAME\n",
+            page == HELP_MAIN ? "MPSWEEP" : "MPSWEEP\\-MPS", PACKAGE_VERSION);
+    print_roff(out, pages[page].name);
+    fputs(" \\- ", out);
+    print_roff(out, pages[page].title);
+    fputs("\n.SH SYNOPSIS\n", out);
+    const char *separator = "";
     for (size_t i = 0; i < command_count; i++) {
-        fputs(i ? ".br\n" : "", out);
+        if (commands[i].page != page)
+            continue;
+        fputs(separator, out);
         print_roff(out, commands[i].synopsis);
         fputc('\n', out);
+        separator = ".br\n";
     }
-    fputs(".SH DESCRIPTION\n"
-          "mpsweep runs one workload in every layout of workers on a GPU: threads in one process,\n"
-          "processes that are time-sliced, processes over MPS (the Multi\\-Process Service),\n"
-          "threads over MPS, and P processes of T threads over MPS. It prints and writes the\n"
-          "throughput and latency of each. Where there is no NVIDIA driver, an emulated GPU shows\n"
-          "how it works; its numbers are marked everywhere.\n",
-          out);
+    fputs(".SH DESCRIPTION\n", out);
+    fputs(pages[page].description, out);
     for (size_t i = 0; i < command_count; i++) {
+        if (commands[i].page != page)
+            continue;
         fprintf(out, ".SH %s\n", commands[i].name);
         print_roff(out, commands[i].summary);
         fputs(".PP\n.nf\n", out);
@@ -150,43 +255,25 @@ void help_print_manual(FILE *out)
         fputs(".fi\n", out);
     }
     fputs(
-        ".SH OPTIONS\nThe last words name the commands that take an option. Options of sweep are\n"
-        "keys of its job file, too, unless they are about output. Where several values are\n"
-        "allowed, as in a,b or 1\\-4, they multiply into points.\n",
+        page == HELP_MAIN
+            ? ".SH OPTIONS\nThe last words name the commands that take an option. Options of sweep "
+              "are\nkeys of its job file, too, unless they are about output. Where several values "
+              "are\nallowed, as in a,b or 1\\-4, they multiply into points.\n"
+            : ".SH OPTIONS\nThe last words name the commands that take an option.\n",
         out);
-    for (int i = 0; i < OPTION_COUNT; i++) {
-        const struct option_row *row = &option_table[i];
-        fputs(".TP\n.B ", out);
-        if (row->letter)
-            fprintf(out, "\\-%c, ", row->letter);
-        fputs("\\-\\-", out);
-        print_roff(out, row->name);
-        if (row->kind != OPTION_KIND_SWITCH) {
-            fputs(" \\fI", out);
-            print_roff(out, row->metavar ? row->metavar : row->choices);
-            fputs("\\fR", out);
-        }
-        fputc('\n', out);
-        print_roff(out, row->help);
-        if (row->initial && row->kind != OPTION_KIND_SWITCH) {
-            fputs("\nDefault: ", out);
-            print_roff(out, row->initial);
-            fputc('.', out);
-        }
-        fputs(row->flags & OPTION_AXIS ? "\nTakes several values." : "", out);
-        fputs("\n(", out);
-        const char *separator = "";
-        for (size_t c = 0; c < command_count; c++) {
-            if (!(row->commands & commands[c].bit))
-                continue;
-            fprintf(out, "%s%s", separator, commands[c].name);
-            separator = ", ";
-        }
-        fputs(")\n", out);
-    }
+    for (int i = 0; i < OPTION_COUNT; i++)
+        if (option_table[i].commands & page_commands(page))
+            print_manual_option(out, &option_table[i], page);
     fputs(".SH EXIT STATUS\n", out);
-    print_roff(out, exit_text);
-    fputs(".SH FILES\nResults are JSON Lines; docs/results\\-format.md describes them.\n"
-          ".SH SEE ALSO\nnvidia\\-cuda\\-mps\\-control(1), gnuplot(1), hwloc(7)\n",
-          out);
+    print_roff(out, pages[page].exit);
+    fputs(
+        page == HELP_MAIN
+            ? ".SH FILES\nResults are JSON Lines; docs/results\\-format.md describes them.\n"
+              ".SH SEE ALSO\nmpsweep\\-mps(1), nvidia\\-cuda\\-mps\\-control(1), gnuplot(1), "
+              "hwloc(7)\n"
+            : ".SH FILES\n.TP\nDIR/mps\nthe daemon's pipe directory\n.TP\nDIR/log/output\nits log\n"
+              ".TP\nDIR/state\nwho guards it, and what it is, as JSON\n.PP\n"
+              "docs/mps.md lists what the daemon's users can rely on.\n"
+              ".SH SEE ALSO\nmpsweep(1), nvidia\\-cuda\\-mps\\-control(1)\n",
+        out);
 }

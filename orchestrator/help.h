@@ -8,9 +8,13 @@
 
 #include "common/options.h"
 
+/* Commands are documented on two pages: mpsweep(1), and mpsweep-mps(1) for those of 'mps'. */
+enum help_page { HELP_MAIN, HELP_MPS };
+
 /* A command of the program. */
 struct command {
-    const char *name;
+    const char *name; /* one word, or two: "mps start" */
+    enum help_page page;
     enum option_command bit;
     const char *synopsis;
     const char *summary;  /* one line */
@@ -22,11 +26,11 @@ extern const size_t command_count;
 
 const struct command *command_find(const char *name);
 
-/* The program's own help, and a command's. */
-void help_print(FILE *out);
+/* Help about all commands of a page, and about one of them. */
+void help_print(FILE *out, enum help_page page);
 void help_print_command(FILE *out, const struct command *command);
 
-/* The manual page in roff (man 7 groff_man). */
-void help_print_manual(FILE *out);
+/* A manual page in roff (man 7 groff_man). */
+void help_print_manual(FILE *out, enum help_page page);
 
 #endif

@@ -4,6 +4,8 @@ mpsweep_SOURCES = \
     orchestrator/collect.c \
     orchestrator/doctor.c orchestrator/doctor.h \
     orchestrator/help.c orchestrator/help.h \
+    orchestrator/mps_command.c orchestrator/mps_command.h \
+    orchestrator/mps_run.c orchestrator/mps_status.c \
     orchestrator/plan.c orchestrator/plan.h \
     orchestrator/plot.c orchestrator/plot.h orchestrator/plot_figure.h \
     orchestrator/plot_text.c orchestrator/plot_throughput.c \
@@ -14,11 +16,13 @@ mpsweep_SOURCES = \
     orchestrator/sweep.c orchestrator/sweep.h \
     orchestrator/table.c orchestrator/table.h \
     orchestrator/workers.c
-mpsweep_LDADD = libbind.a libmps.a libemul.a libdevice.a libshm.a libcommon.a \
+mpsweep_LDADD = libbind.a libmps.a libprobe.a libemul.a libdevice.a libshm.a libcommon.a \
     $(HWLOC_LIBS) $(JANSSON_LIBS) $(INIH_LIBS)
 
-# The manual page is printed by the program, from the table that drives its command line.
-man1_MANS = mpsweep.1
-CLEANFILES += mpsweep.1
+# The manual pages are printed by the program, from the table that drives its command line.
+man1_MANS = mpsweep.1 mpsweep-mps.1
+CLEANFILES += $(man1_MANS)
 mpsweep.1: mpsweep$(EXEEXT)
 	$(AM_V_GEN)./mpsweep$(EXEEXT) help --manual >$@.new && mv $@.new $@
+mpsweep-mps.1: mpsweep$(EXEEXT)
+	$(AM_V_GEN)./mpsweep$(EXEEXT) help --manual mps >$@.new && mv $@.new $@

@@ -14,6 +14,7 @@
 #include "orchestrator/doctor.h"
 #include "orchestrator/exit_status.h"
 #include "orchestrator/help.h"
+#include "orchestrator/mps_command.h"
 #include "orchestrator/plot.h"
 #include "orchestrator/sweep.h"
 
@@ -21,6 +22,7 @@
 struct call {
     const struct command *command;
     const char *operand; /* job file or results, NULL if none */
+    char **rest;         /* mps run: the command and its words; NULL if none */
     bool help;
     struct given {
         const struct option_row *row;
@@ -85,10 +87,10 @@ static enum status take_option(struct call *call, int argc, char **argv, int *at
     return STATUS_OK;
 }
 
-static enum status parse_call(int argc, char **argv, struct call *call)
+static enum status parse_call(int argc, char **argv, int first, struct call *call)
 {
     bool options_end = false;
-    for (int i = 2; i < argc; i++) {
+    for (int i = first; i < argc; i++) {
         if (!options_end && strcmp(argv[i], "--") == 0) {
             options_end = true;
             continue;
@@ -103,7 +105,11 @@ static enum status parse_call(int argc, char **argv, struct call *call)
                 return status;
             continue;
         }
-        if (call->operand || call->command->bit == OPTION_DOCTOR)
+        if (call->command->bit == OPTION_MPS_RUN) {
+            call->rest = argv + i;
+            break;
+        }
+        if (call->operand || call->command->bit == OPTION_DOCTOR || call->command->page == HELP_MPS)
             return status_set(STATUS_USAGE, "unexpected argument '%s'", argv[i]);
         call->operand = argv[i];
     }
@@ -171,10 +177,47 @@ static int run_doctor(const struct call *call)
     return result;
 }
 
-static int run_call(int argc, char **argv, struct call *call)
+static int run_mps(const struct call *call)
 {
-    if (parse_call(argc, argv, call) != STATUS_OK)
+    struct options options;
+    bool is_run = call->command->bit == OPTION_MPS_RUN;
+    if (plain_options(call, &options) != STATUS_OK)
         return bad_usage(call->command);
+    int result = EXIT_BAD_SETUP;
+    switch (call->command->bit) {
+    case OPTION_MPS_START:
+        result = mps_start_command(&options);
+        break;
+    case OPTION_MPS_STOP:
+        result = mps_stop_command(&options);
+        break;
+    case OPTION_MPS_STATUS:
+        result = mps_status_command(&options);
+        break;
+    case OPTION_MPS_ENV:
+        result = mps_env_command(&options);
+        break;
+    default:
+        break;
+    }
+    if (is_run && call->rest) {
+        result = mps_run_command(&options, call->rest);
+    } else if (is_run) {
+        status_record("mps run needs a command: mpsweep mps run -- COMMAND");
+        bad_usage(call->command);
+        result = MPS_RUN_FAILED;
+    }
+    options_release(&options);
+    return result;
+}
+
+static int run_call(int argc, char **argv, int first, struct call *call)
+{
+    if (parse_call(argc, argv, first, call) != STATUS_OK) {
+        bad_usage(call->command);
+        /* Never a status that could be the command's. */
+        return call->command->bit == OPTION_MPS_RUN ? MPS_RUN_FAILED : EXIT_BAD_SETUP;
+    }
     if (call->help) {
         help_print_command(stdout, call->command);
         return EXIT_ALL_MEASURED;
@@ -186,40 +229,84 @@ static int run_call(int argc, char **argv, struct call *call)
         return run_plot(call);
     case OPTION_DOCTOR:
         return run_doctor(call);
+    default:
+        return run_mps(call);
     }
-    return EXIT_BAD_SETUP;
 }
 
 static int unknown_command(const char *name)
 {
-    status_record("unknown command '%s': it is one of sweep, plot, doctor", name);
+    status_record("unknown command '%s': it is one of sweep, plot, doctor, mps", name);
     return bad_usage(NULL);
+}
+
+/* The command that the words from argv[at] on name, of which it takes one or two; NULL: none. */
+static const struct command *find_command(int argc, char **argv, int at, int *taken)
+{
+    char name[64];
+    *taken = 1;
+    if (at + 1 < argc && strcmp(argv[at], "mps") == 0) {
+        *taken = 2;
+        snprintf(name, sizeof name, "mps %s", argv[at + 1]);
+        return command_find(name);
+    }
+    return at < argc ? command_find(argv[at]) : NULL;
+}
+
+static bool is_help(const char *word)
+{
+    return strcmp(word, "--help") == 0 || strcmp(word, "-h") == 0 || strcmp(word, "help") == 0;
+}
+
+/* mpsweep mps, mpsweep mps --help, mpsweep mps WHAT? */
+static int mps_without_command(const char *word)
+{
+    if (word && is_help(word)) {
+        help_print(stdout, HELP_MPS);
+        return EXIT_ALL_MEASURED;
+    }
+    if (!word) {
+        help_print(stderr, HELP_MPS);
+        return EXIT_BAD_SETUP;
+    }
+    status_record("unknown command 'mps %s': it is one of mps start, stop, status, run, env", word);
+    return bad_usage(NULL);
+}
+
+static int help_command(int argc, char **argv)
+{
+    int taken;
+    const struct command *command = find_command(argc, argv, 2, &taken);
+    bool about_mps = argc > 2 && strcmp(argv[2], "mps") == 0;
+    if (argc > 2 && strcmp(argv[2], "--manual") == 0)
+        help_print_manual(stdout, argc > 3 && strcmp(argv[3], "mps") == 0 ? HELP_MPS : HELP_MAIN);
+    else if (command)
+        help_print_command(stdout, command);
+    else if (about_mps)
+        return mps_without_command(argc > 3 ? argv[3] : "help");
+    else if (argc > 2)
+        return unknown_command(argv[2]);
+    else
+        help_print(stdout, HELP_MAIN);
+    return EXIT_ALL_MEASURED;
 }
 
 static int run_program(int argc, char **argv)
 {
     if (argc < 2) {
-        help_print(stderr);
+        help_print(stderr, HELP_MAIN);
         return EXIT_BAD_SETUP;
     }
-    if (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0 ||
-        strcmp(argv[1], "help") == 0) {
-        const struct command *command = argc > 2 ? command_find(argv[2]) : NULL;
-        if (argc > 2 && strcmp(argv[2], "--manual") == 0)
-            help_print_manual(stdout);
-        else if (command)
-            help_print_command(stdout, command);
-        else if (argc > 2)
-            return unknown_command(argv[2]);
-        else
-            help_print(stdout);
-        return EXIT_ALL_MEASURED;
-    }
+    if (is_help(argv[1]))
+        return help_command(argc, argv);
     if (strcmp(argv[1], "--version") == 0) {
         puts(PACKAGE_STRING);
         return EXIT_ALL_MEASURED;
     }
-    struct call call = {.command = command_find(argv[1])};
+    int taken;
+    struct call call = {.command = find_command(argc, argv, 1, &taken)};
+    if (!call.command && strcmp(argv[1], "mps") == 0)
+        return mps_without_command(argc > 2 ? argv[2] : NULL);
     if (!call.command)
         return unknown_command(argv[1]);
     call.given = calloc((size_t)argc, sizeof *call.given);
@@ -227,7 +314,7 @@ static int run_program(int argc, char **argv)
         status_record("out of memory");
         return bad_usage(NULL);
     }
-    int result = run_call(argc, argv, &call);
+    int result = run_call(argc, argv, 1 + taken, &call);
     free(call.given);
     return result;
 }

@@ -8,6 +8,7 @@
 #include <string.h>
 #include <sys/resource.h>
 #include <sys/signalfd.h>
+#include <sys/stat.h>
 #include <sys/utsname.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -38,6 +39,7 @@ enum status session_watch_signals(struct session *session)
     session->signal_fd = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
     if (session->signal_fd < 0)
         return status_set(STATUS_SYSTEM, "cannot watch signals: %s", strerror(errno));
+    mps_controller_set_interrupt(session->mps, session->signal_fd);
     return STATUS_OK;
 }
 
@@ -137,16 +139,6 @@ static enum status choose_device(const struct device_list *list, const char *wan
                       wanted, list->devices[0].uuid);
 }
 
-static enum status use_emulated(struct session *session)
-{
-    session->emulated = true;
-    enum status status =
-        path_find_helper(EMULATED_DRIVER, session->driver_path, sizeof session->driver_path);
-    if (status == STATUS_OK)
-        status = emul_state_create(&session->emulated_fd);
-    return status;
-}
-
 static enum status check_usable(const struct session *session)
 {
     if (session->gpu.major < 7 || (session->gpu.major == 7 && session->gpu.minor < 5))
@@ -161,13 +153,36 @@ static enum status check_usable(const struct session *session)
     return STATUS_OK;
 }
 
-static enum status start_controller(struct session *session)
+/* The emulated driver's path is known before the controller starts; what it emulates comes later.
+ */
+static enum status start_controller(struct session *session, const struct session_request *request)
 {
     const struct mps_controller_options options = {
         .guard_program = session->guard_program,
         .control_program = session->control_program,
+        .probe_program = session->worker_program,
+        .probe_driver = *session->driver_path ? session->driver_path : NULL,
+        .directory = request->directory,
+        .external = *session->external_mps ? session->external_mps : NULL,
     };
     return mps_controller_new(&options, &session->mps);
+}
+
+static enum status find_external(struct session *session)
+{
+    const char *directory = getenv("CUDA_MPS_PIPE_DIRECTORY");
+    struct stat info;
+    if (!directory || directory[0] != '/')
+        return status_set(STATUS_USAGE,
+                          "--mps external needs the path of the daemon's pipe directory in "
+                          "CUDA_MPS_PIPE_DIRECTORY; it is %s",
+                          directory ? "no absolute path" : "not set");
+    if (stat(directory, &info) != 0 || !S_ISDIR(info.st_mode))
+        return status_set(STATUS_USAGE, "CUDA_MPS_PIPE_DIRECTORY: '%s' is no directory", directory);
+    if (snprintf(session->external_mps, MPS_ENVIRONMENT_TEXT - 32, "%s", directory) >=
+        MPS_ENVIRONMENT_TEXT - 32)
+        return status_set(STATUS_USAGE, "CUDA_MPS_PIPE_DIRECTORY is longer than a socket's path");
+    return STATUS_OK;
 }
 
 static enum status find_programs(struct session *session, bool emulated)
@@ -180,34 +195,45 @@ static enum status find_programs(struct session *session, bool emulated)
     if (status == STATUS_OK && emulated)
         status = path_find_helper(EMULATED_CONTROL, session->control_program,
                                   sizeof session->control_program);
-    else if (status == STATUS_OK)
+    if (status == STATUS_OK && emulated)
+        status =
+            path_find_helper(EMULATED_DRIVER, session->driver_path, sizeof session->driver_path);
+    if (status == STATUS_OK && !emulated)
         snprintf(session->control_program, sizeof session->control_program, REAL_CONTROL);
     return status;
 }
 
-static enum status find_device(struct session *session, const char *device)
+static enum status find_device(struct session *session, const struct session_request *request)
 {
     static struct device_list list;
+    const char *device = request->device && *request->device ? request->device : NULL;
     bool emulated = device && strcmp(device, "emulated") == 0;
     enum status status = find_programs(session, emulated);
-    if (status == STATUS_OK)
-        status = start_controller(session);
     if (status == STATUS_OK && emulated)
-        status = use_emulated(session);
+        status = emul_state_create(&session->emulated_fd);
+    session->emulated = emulated;
+    if (status == STATUS_OK && request->external_mps)
+        status = find_external(session);
     if (status == STATUS_OK)
-        status = query_devices(session, &list);
-    if (status == STATUS_NOT_FOUND && !device && !*session->driver_path && session->mps) {
+        status = start_controller(session, request);
+    if (status != STATUS_OK)
+        return status;
+    status = query_devices(session, &list);
+    if (status == STATUS_NOT_FOUND && !device && !request->only_if_asked) {
         /* No driver, and the user named no device: start again with the emulated one. */
+        struct session_request instead = *request;
+        instead.device = "emulated";
         session->emulated_by_default = true;
         status = mps_controller_free(session->mps);
         session->mps = NULL;
         if (status == STATUS_OK)
-            return find_device(session, "emulated");
+            return find_device(session, &instead);
     }
     if (status != STATUS_OK && !emulated) {
         char text[512];
         snprintf(text, sizeof text, "%s", status_text());
-        return status_set(status, "cannot use a GPU: %s ('--device emulated' needs none)", text);
+        return status_set(status, "cannot use a GPU: %s ('%s emulated' needs none)", text,
+                          request->only_if_asked ? "--gpu" : "--device");
     }
     if (status != STATUS_OK)
         return status;
@@ -216,11 +242,11 @@ static enum status find_device(struct session *session, const char *device)
     return status == STATUS_OK ? check_usable(session) : status;
 }
 
-enum status session_open(const char *device, struct session *out)
+enum status session_open(const struct session_request *request, struct session *out)
 {
     *out = (struct session){.signal_fd = -1, .emulated_fd = -1};
     raise_descriptor_limit();
-    enum status status = find_device(out, device && *device ? device : NULL);
+    enum status status = find_device(out, request);
     if (status == STATUS_OK)
         status = bind_topology_load(out->emulated ? NULL : out->gpu.pci, &out->topology);
     if (status != STATUS_OK) {
@@ -232,10 +258,30 @@ enum status session_open(const char *device, struct session *out)
     return STATUS_OK;
 }
 
+/* A client that could not be ended keeps its daemon, which goes when that process is gone. */
+static enum status keep_daemon(struct session *session)
+{
+    pid_t unended = session->unended;
+    session->unended = 0;
+    mps_controller_set_interrupt(session->mps, -1);
+    if (mps_controller_is_external(session->mps) ||
+        mps_controller_detach(session->mps, unended) != STATUS_OK)
+        return STATUS_OK;
+    return status_set(
+        STATUS_TIMEOUT,
+        "process %d could not be ended: its MPS daemon stays in '%s' until it is gone "
+        "('mpsweep mps stop --force --dir %s' ends it now)",
+        (int)unended, mps_controller_directory(session->mps),
+        mps_controller_directory(session->mps));
+}
+
 enum status session_close(struct session *session)
 {
+    enum status kept = session->unended && session->mps ? keep_daemon(session) : STATUS_OK;
     enum status status = mps_controller_free(session->mps);
     session->mps = NULL;
+    if (status == STATUS_OK)
+        status = kept;
     bind_topology_free(session->topology);
     session->topology = NULL;
     if (session->emulated_fd >= 0)
@@ -253,8 +299,8 @@ enum status session_set_mps(struct session *session, bool on)
         status = mps_controller_daemon_stop(session->mps);
     session->mps_tainted = false;
     if (on && status == STATUS_OK)
-        status =
-            mps_controller_daemon_start(session->mps, session->emulated ? NULL : session->gpu.uuid);
+        status = mps_controller_daemon_start(session->mps,
+                                             session->emulated ? NULL : session->gpu.uuid, NULL);
     return status;
 }
 

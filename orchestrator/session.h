@@ -23,18 +23,27 @@ struct session {
     char worker_program[PATH_MAX];
     char guard_program[PATH_MAX];
     char control_program[PATH_MAX];
-    char driver_path[PATH_MAX]; /* "" is the machine's own */
-    int emulated_fd;            /* state of the emulated machine, -1 without */
-    int signal_fd;              /* readable when SIGINT, SIGTERM or SIGHUP came */
-    bool interrupted;           /* one of them has come */
+    char driver_path[PATH_MAX];  /* "" is the machine's own */
+    int emulated_fd;             /* state of the emulated machine, -1 without */
+    int signal_fd;               /* readable when SIGINT, SIGTERM or SIGHUP came */
+    bool interrupted;            /* one of them has come */
+    char external_mps[PATH_MAX]; /* pipe directory; "": a daemon of our own */
     struct mps_controller *mps;
     bool mps_tainted; /* a client of the daemon ended badly: start a new one before the next use */
+    pid_t unended;    /* a client that could not be ended: its daemon must stay; 0: none */
     struct bind_topology *topology;
+};
+
+struct session_request {
+    const char *device;    /* as the user named it; "" or NULL: the first */
+    const char *directory; /* where the private directory is to be; NULL: in a usual place */
+    bool external_mps;     /* the daemon of CUDA_MPS_PIPE_DIRECTORY instead of an own one */
+    bool only_if_asked;    /* the emulated GPU is no stand-in for a missing driver */
 };
 
 /* Finds the device ("" or NULL: the first, or the emulated one where there is no driver), the
  * programs and the topology, and starts the MPS guard. */
-enum status session_open(const char *device, struct session *out);
+enum status session_open(const struct session_request *request, struct session *out);
 
 /* From here on SIGINT, SIGTERM and SIGHUP do not end this process but are read through signal_fd;
  * those that are ignored stay so. Before, they may end it at once: the guard cleans up. */

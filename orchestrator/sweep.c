@@ -389,7 +389,11 @@ int sweep_command(const struct job *job, const char *job_path)
         result = report(status_set(STATUS_MEMORY, "out of memory"));
         goto out;
     }
-    status = session_open(options_text(sweep.options, OPTION_DEVICE), &sweep.session);
+    const struct session_request request = {
+        .device = options_text(sweep.options, OPTION_DEVICE),
+        .external_mps = strcmp(options_text(sweep.options, OPTION_MPS), "external") == 0,
+    };
+    status = session_open(&request, &sweep.session);
     if (status != STATUS_OK) {
         result = report(status);
         goto out;

@@ -44,7 +44,7 @@ tests_unit_test_results_write_LDADD = libcommon.a $(JANSSON_LIBS) $(CMOCKA_LIBS)
 
 tests_unit_test_mps_SOURCES = tests/unit/test_mps.c
 tests_unit_test_mps_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
-tests_unit_test_mps_LDADD = libmps.a libcommon.a $(CMOCKA_LIBS)
+tests_unit_test_mps_LDADD = libmps.a libprobe.a libcommon.a $(JANSSON_LIBS) $(CMOCKA_LIBS)
 
 
 tests_unit_test_mps_log_SOURCES = tests/unit/test_mps_log.c

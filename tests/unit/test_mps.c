@@ -108,7 +108,7 @@ static void long_places_are_passed_over(void **state)
 
 static struct mps_controller *start_controller(const char *control)
 {
-    static char guard[512], program[512];
+    static char guard[512], program[512], worker[512], driver[512];
     const char *build = getenv("MPSWEEP_BUILD_DIR");
     struct mps_controller *controller = NULL;
     snprintf(guard, sizeof guard, "%s/mpsweep-guard", build ? build : ".");
@@ -117,8 +117,12 @@ static struct mps_controller *start_controller(const char *control)
              : build         ? build
                              : ".",
              control);
+    snprintf(worker, sizeof worker, "%s/mpsweep-worker", build ? build : ".");
+    snprintf(driver, sizeof driver, "%s/mpsweep-emulated-cuda.so", build ? build : ".");
     const struct mps_controller_options options = {.guard_program = guard,
-                                                   .control_program = program};
+                                                   .control_program = program,
+                                                   .probe_program = worker,
+                                                   .probe_driver = driver};
     assert_int_equal(mps_controller_new(&options, &controller), STATUS_OK);
     return controller;
 }
@@ -131,18 +135,18 @@ static void a_daemon_lives_and_dies_with_its_controller(void **state)
     size_t count = 9;
     struct stat info;
     assert_int_equal(mps_controller_daemon_pid(controller), 0);
-    assert_int_equal(mps_controller_daemon_start(controller, "GPU-x"), STATUS_OK);
+    assert_int_equal(mps_controller_daemon_start(controller, "GPU-x", NULL), STATUS_OK);
     pid_t first = mps_controller_daemon_pid(controller);
     assert_int_equal(kill(first, 0), 0);
     assert_int_equal(mps_controller_clients(controller, 0, clients, 4, &count), STATUS_OK);
     assert_int_equal(count, 0);
-    assert_int_equal(mps_controller_daemon_start(controller, "GPU-x"),
+    assert_int_equal(mps_controller_daemon_start(controller, "GPU-x", NULL),
                      STATUS_OK); /* runs already */
     assert_int_equal(mps_controller_daemon_pid(controller), first);
     assert_int_equal(mps_controller_daemon_stop(controller), STATUS_OK);
     assert_int_equal(kill(first, 0), -1);
     assert_int_equal(mps_controller_daemon_stop(controller), STATUS_OK); /* nothing to stop */
-    assert_int_equal(mps_controller_daemon_start(controller, NULL), STATUS_OK); /* a second life */
+    assert_int_equal(mps_controller_daemon_start(controller, NULL, NULL), STATUS_OK); /* a second life */
     pid_t second = mps_controller_daemon_pid(controller);
     assert_int_equal(stat(mps_controller_off_directory(controller), &info), 0);
     assert_int_equal(mps_controller_free(controller), STATUS_OK);
@@ -153,7 +157,7 @@ static void a_missing_program_is_named(void **state)
 {
     (void)state;
     struct mps_controller *controller = start_controller("/nonexistent/mps-control");
-    assert_int_equal(mps_controller_daemon_start(controller, NULL), STATUS_NOT_FOUND);
+    assert_int_equal(mps_controller_daemon_start(controller, NULL, NULL), STATUS_NOT_FOUND);
     assert_non_null(strstr(status_text(), "/nonexistent/mps-control"));
     assert_int_equal(mps_controller_free(controller), STATUS_OK);
 }
@@ -162,7 +166,7 @@ static void a_daemon_that_ends_at_once_is_told(void **state)
 {
     (void)state;
     struct mps_controller *controller = start_controller("/bin/false");
-    assert_int_equal(mps_controller_daemon_start(controller, NULL), STATUS_SYSTEM);
+    assert_int_equal(mps_controller_daemon_start(controller, NULL, NULL), STATUS_SYSTEM);
     assert_non_null(strstr(status_text(), "ended at its start"));
     assert_int_equal(mps_controller_free(controller), STATUS_OK);
 }

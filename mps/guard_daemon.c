@@ -1,0 +1,291 @@
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "common/child.h"
+#include "common/clock.h"
+#include "common/text.h"
+#include "mps/directory.h"
+#include "mps/guard.h"
+
+#define READY_NS (15 * NS_PER_S)
+#define COMMAND_NS (5 * NS_PER_S)
+#define TERMINATE_NS (3 * NS_PER_S)
+#define QUIT_NS (5 * NS_PER_S)
+#define GRACE_NS (3 * NS_PER_S)
+#define CLIENTS_MOST 4096
+
+static struct mps_control control_of(const struct guard_daemon *daemon)
+{
+    return (struct mps_control){.program = daemon->control_program,
+                                .pipe_directory = daemon->pipe_directory};
+}
+
+/* Forgets a daemon that has ended. */
+static void drop(struct guard_daemon *daemon)
+{
+    if (daemon->pidfd >= 0)
+        close(daemon->pidfd);
+    daemon->pidfd = -1;
+    daemon->pid = 0;
+}
+
+bool guard_daemon_has_ended(struct guard_daemon *daemon)
+{
+    int wait_status;
+    if (!daemon->pid)
+        return true;
+    if (child_wait(daemon->pid, daemon->pidfd, clock_now_ns(), &wait_status) != STATUS_OK)
+        return false;
+    child_ending_text(wait_status, daemon->ending, sizeof daemon->ending);
+    drop(daemon);
+    return true;
+}
+
+/* The last words of a daemon that did not come up: of its log, what is no log. */
+static void read_output(const struct guard_daemon *daemon, char *text, size_t size)
+{
+    char path[128], line[256];
+    snprintf(path, sizeof path, "%s/log/output", daemon->directory);
+    FILE *file = fopen(path, "re");
+    text[0] = '\0';
+    while (file && fgets(line, sizeof line, file)) {
+        line[strcspn(line, "\n")] = '\0';
+        const char *said = line;
+        /* "[2026-11-21 06:14:28.968 Control   439] An instance of this daemon is already running"
+         */
+        if (line[0] == '[' && strchr(line, ']'))
+            said = strchr(line, ']') + 1;
+        said += strspn(said, " ");
+        if (*said)
+            text_printable(said, strlen(said), text, size);
+    }
+    if (file)
+        fclose(file);
+}
+
+static bool peer_is_gone(const struct guard_daemon *daemon)
+{
+    struct pollfd peer = {.fd = daemon->peer, .events = POLLRDHUP};
+    return daemon->peer >= 0 && poll(&peer, 1, 0) > 0 &&
+           (peer.revents & (POLLRDHUP | POLLHUP | POLLERR)) != 0;
+}
+
+static uint64_t sooner(uint64_t limit_ns, uint64_t deadline_ns)
+{
+    uint64_t limit = clock_now_ns() + limit_ns;
+    return limit < deadline_ns ? limit : deadline_ns;
+}
+
+static enum status wait_ready(struct guard_daemon *daemon, const struct mps_settings *settings)
+{
+    const struct mps_control control = control_of(daemon);
+    uint64_t deadline_ns = clock_now_ns() + READY_NS;
+    for (;;) {
+        if (guard_daemon_has_ended(daemon)) {
+            char said[200];
+            read_output(daemon, said, sizeof said);
+            return status_set(STATUS_SYSTEM, "the MPS control daemon ended at its start%s%s",
+                              *said ? ": " : "", said);
+        }
+        if (peer_is_gone(daemon))
+            return status_set(STATUS_INTERRUPTED, "interrupted");
+        pid_t servers[64];
+        size_t count;
+        enum status status =
+            mps_control_servers(&control, sooner(COMMAND_NS, deadline_ns), servers, 64, &count);
+        if (status == STATUS_OK)
+            return mps_settings_apply(settings, &control, deadline_ns);
+        if (status == STATUS_PROTOCOL || status == STATUS_UNSUPPORTED)
+            return status;
+        if (clock_now_ns() >= deadline_ns)
+            return status_set(STATUS_TIMEOUT, "the MPS control daemon did not answer within %d s",
+                              (int)(READY_NS / NS_PER_S));
+        struct pollfd fds[2] = {{.fd = daemon->pidfd, .events = POLLIN},
+                                {.fd = daemon->peer, .events = POLLRDHUP}};
+        poll(fds, 2, 5);
+    }
+}
+
+static enum status spawn(struct guard_daemon *daemon, const char *gpu)
+{
+    char pipe_text[MPS_ENVIRONMENT_TEXT], log_text[MPS_ENVIRONMENT_TEXT];
+    char gpu_text[MPS_ENVIRONMENT_TEXT], output_path[128];
+    const char *inherited[64];
+    /* Protocol 2 is what these options and replies are: newer ones are asked for by an option or
+     * by a variable, of which the first is not given and the second taken out. */
+    const char *const argv[] = {daemon->control_program, "-f", NULL};
+    const char *const set[] = {pipe_text, log_text, *gpu ? gpu_text : NULL, NULL};
+    snprintf(pipe_text, sizeof pipe_text, "CUDA_MPS_PIPE_DIRECTORY=%s", daemon->pipe_directory);
+    snprintf(log_text, sizeof log_text, "CUDA_MPS_LOG_DIRECTORY=%s/log", daemon->directory);
+    if (snprintf(gpu_text, sizeof gpu_text, "CUDA_VISIBLE_DEVICES=%s", gpu) >= (int)sizeof gpu_text)
+        return status_set(STATUS_USAGE, "'%s' is too long for a GPU's name", gpu);
+    snprintf(output_path, sizeof output_path, "%s/log/output", daemon->directory);
+    mps_environment_inherited(inherited, sizeof inherited / sizeof inherited[0]);
+    char **environment = child_environment_new(set, inherited);
+    int output =
+        open(output_path, O_WRONLY | O_CREAT | O_TRUNC | O_APPEND | O_NOFOLLOW | O_CLOEXEC, 0600);
+    enum status status = STATUS_OK;
+    if (!environment || output < 0)
+        status = status_set(STATUS_SYSTEM, "cannot prepare the MPS daemon: %s", strerror(errno));
+    if (status == STATUS_OK) {
+        const struct child_spawn_options options = {
+            .argv = argv,
+            .environment = environment,
+            .stdin_fd = -1,
+            .stdout_fd = output,
+            .stderr_fd = output,
+            .new_process_group = true,
+            .ignore_interrupts = true,
+            .parent_death_signal = SIGTERM,
+        };
+        pid_t pid;
+        status = child_spawn(&options, &pid, &daemon->pidfd);
+        if (status == STATUS_OK)
+            daemon->pid = (int)pid;
+        if (status == STATUS_NOT_FOUND)
+            status = status_set(STATUS_NOT_FOUND,
+                                "no '%s' on PATH: MPS comes with the NVIDIA driver (Debian and "
+                                "Ubuntu: nvidia-cuda-mps, or nvidia-compute-utils)",
+                                daemon->control_program);
+    }
+    free(environment);
+    if (output >= 0)
+        close(output);
+    return status;
+}
+
+enum status guard_daemon_start(struct guard_daemon *daemon, const char *gpu,
+                               const struct mps_settings *settings)
+{
+    if (daemon->pid)
+        return STATUS_OK;
+    daemon->ending[0] = '\0';
+    enum status status = spawn(daemon, gpu);
+    if (status == STATUS_OK)
+        status = wait_ready(daemon, settings);
+    if (status != STATUS_OK) {
+        char text[512];
+        snprintf(text, sizeof text, "%s", status_text());
+        guard_daemon_end(daemon);
+        return status_set(status, "%s", text);
+    }
+    return STATUS_OK;
+}
+
+/* Reaps until no child is left, or the deadline passes: then false. The daemon's server, orphaned
+ * by it, becomes our child, since the guard is a subreaper. */
+static bool reap_all(uint64_t deadline_ns)
+{
+    for (;;) {
+        pid_t pid = waitpid(-1, NULL, WNOHANG);
+        if (pid < 0)
+            return true;
+        if (pid > 0)
+            continue;
+        if (clock_now_ns() >= deadline_ns)
+            return false;
+        clock_sleep_until(clock_now_ns() + 5 * NS_PER_MS);
+    }
+}
+
+/* Some child of this process, 0 if there is none. */
+static pid_t any_child(void)
+{
+    char path[64], text[4096];
+    snprintf(path, sizeof path, "/proc/self/task/%d/children", (int)getpid());
+    FILE *file = fopen(path, "re");
+    if (!file)
+        return 0;
+    size_t length = fread(text, 1, sizeof text - 1, file);
+    fclose(file);
+    text[length] = '\0';
+    return (pid_t)strtol(text, NULL, 10);
+}
+
+/* What the daemon left running is ours to end. */
+static enum status end_orphans(void)
+{
+    if (reap_all(clock_now_ns() + GRACE_NS))
+        return STATUS_OK;
+    pid_t child;
+    uint64_t deadline_ns = clock_now_ns() + GRACE_NS;
+    while ((child = any_child()) > 0 && clock_now_ns() < deadline_ns) {
+        kill(child, SIGKILL);
+        reap_all(clock_now_ns() + 20 * NS_PER_MS);
+    }
+    if (reap_all(clock_now_ns()))
+        return STATUS_OK;
+    return status_set(STATUS_TIMEOUT, "cannot end process %d, which the MPS daemon left",
+                      (int)any_child());
+}
+
+static enum status list_clients(const struct guard_daemon *daemon, pid_t *clients, size_t *count)
+{
+    const struct mps_control control = control_of(daemon);
+    return mps_control_clients(&control, clock_now_ns() + COMMAND_NS, clients, CLIENTS_MOST, count);
+}
+
+size_t guard_daemon_count_clients(const struct guard_daemon *daemon)
+{
+    pid_t clients[CLIENTS_MOST];
+    size_t count = 0;
+    if (!daemon->pid || list_clients(daemon, clients, &count) != STATUS_OK)
+        return 0;
+    return count;
+}
+
+/* The orderly way to take a client from the GPU: with work in flight, quitting would wait for it.
+ * Returns whether the daemon answers at all. */
+static bool terminate_clients(const struct guard_daemon *daemon)
+{
+    const struct mps_control control = control_of(daemon);
+    pid_t clients[CLIENTS_MOST];
+    size_t count = 0;
+    if (list_clients(daemon, clients, &count) != STATUS_OK)
+        return false;
+    if (count == 0)
+        return true;
+    uint64_t deadline_ns = clock_now_ns() + TERMINATE_NS;
+    for (size_t i = 0; i < count && clock_now_ns() < deadline_ns; i++)
+        mps_control_terminate_client(&control, sooner(COMMAND_NS, deadline_ns), clients[i]);
+    while (clock_now_ns() < deadline_ns) {
+        if (list_clients(daemon, clients, &count) != STATUS_OK)
+            return false;
+        if (count == 0)
+            break;
+        clock_sleep_until(clock_now_ns() + 20 * NS_PER_MS);
+    }
+    return true;
+}
+
+enum status guard_daemon_end(struct guard_daemon *daemon)
+{
+    if (guard_daemon_has_ended(daemon))
+        return end_orphans();
+    const struct mps_control control = control_of(daemon);
+    struct child_result reply;
+    int wait_status;
+    /* One that does not answer will not quit when told to. */
+    if (terminate_clients(daemon)) {
+        uint64_t deadline_ns = clock_now_ns() + QUIT_NS;
+        if (mps_control_command(&control, "quit -t 2", deadline_ns, &reply) == STATUS_OK) {
+            child_result_release(&reply);
+            if (child_wait(daemon->pid, daemon->pidfd, deadline_ns, &wait_status) == STATUS_OK)
+                drop(daemon);
+        }
+    }
+    if (daemon->pid) {
+        enum status status = child_end(daemon->pid, daemon->pidfd, true, GRACE_NS, &wait_status);
+        if (status != STATUS_OK)
+            return status_prefix(status, "the MPS control daemon: ");
+    }
+    drop(daemon);
+    return end_orphans();
+}

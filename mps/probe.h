@@ -1,0 +1,28 @@
+/*
+ * A probe client: a process that becomes a client of a daemon, says what it got, and goes. The last
+ * word on whether a daemon is ready.
+ */
+#ifndef MPSWEEP_MPS_PROBE_H
+#define MPSWEEP_MPS_PROBE_H
+
+#include <stdint.h>
+
+#include "common/status.h"
+#include "mps/settings.h"
+#include "worker/probe.h"
+
+struct mps_probe_options {
+    const char *program;        /* path of mpsweep-worker */
+    const char *driver;         /* its --driver; NULL: the machine's */
+    const char *pipe_directory; /* of the daemon */
+    const char *gpu;            /* UUID; NULL or "": as the environment says */
+};
+
+/* STATUS_WORKER: it did not become a client, and why, with what to do about it. */
+enum status mps_probe_run(const struct mps_probe_options *options, uint64_t deadline_ns,
+                          struct worker_probe *out);
+
+/* Whether what a probe saw agrees with what the daemon was told to give. STATUS_UNSUPPORTED. */
+enum status mps_probe_check(const struct worker_probe *probe, const struct mps_settings *settings);
+
+#endif

@@ -1,0 +1,51 @@
+/*
+ * What an MPS control daemon gives its clients by default: set before the first client can come,
+ * and read back, since the daemon answers an order that it does not follow with silence.
+ *
+ * Source: nvidia-cuda-mps-control(1), and replies of driver 580 (docs/mps.md).
+ */
+#ifndef MPSWEEP_MPS_SETTINGS_H
+#define MPSWEEP_MPS_SETTINGS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "common/status.h"
+#include "mps/control.h"
+
+#define MPS_SETTINGS_GPUS 16
+
+struct mps_memory_limit {
+    char gpu[48];   /* ordinal among the daemon's GPUs, or UUID */
+    uint64_t bytes; /* whole MiB; 0: no limit */
+};
+
+struct mps_settings {
+    double active_thread_percentage; /* 0: left alone, which is 100 */
+    int priority;                    /* 0 normal, 1 below normal; -1: left alone, which is 0 */
+    unsigned memory_limits;
+    struct mps_memory_limit memory_limit[MPS_SETTINGS_GPUS];
+};
+
+/* All left alone. */
+void mps_settings_init(struct mps_settings *out);
+
+/* Adds limits from text as a user writes it: "GPU=SIZE[,GPU=SIZE...]", SIZE in whole MiB with K, M
+ * or G. Errors name what is wrong; the settings are then as they were. */
+enum status mps_settings_add_memory(struct mps_settings *settings, const char *text);
+
+/* Orders each setting that is not left alone, reads it back, and fails where the daemon has
+ * another: STATUS_UNSUPPORTED names the setting, what was ordered and what it is. */
+enum status mps_settings_apply(const struct mps_settings *settings,
+                               const struct mps_control *control, uint64_t deadline_ns);
+
+/* Reads percentage and priority, and the memory limits of the GPUs with the numbers 0 to gpus - 1;
+ * orders nothing. */
+enum status mps_settings_read(const struct mps_control *control, unsigned gpus,
+                              uint64_t deadline_ns, struct mps_settings *out);
+
+/* "4G", "512M"; at least 24 bytes. Returns text. */
+const char *mps_settings_size_text(uint64_t bytes, char *text, size_t size);
+
+#endif

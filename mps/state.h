@@ -1,0 +1,30 @@
+/*
+ * The record of a daemon that goes on after the command that started it: DIR/state, written whole
+ * by rename. It names the guard and the daemon by number and start time, and the directory by
+ * device and inode, so that nothing else can be taken for them.
+ */
+#ifndef MPSWEEP_MPS_STATE_H
+#define MPSWEEP_MPS_STATE_H
+
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "common/process.h"
+#include "common/status.h"
+
+struct mps_state {
+    struct process_identity guard, daemon;
+    uint64_t directory_device, directory_inode;
+    char gpu[64];     /* UUID; "": all */
+    char started[32]; /* ISO 8601, UTC */
+    char control_program[1024];
+};
+
+/* Writes DIR/state; directory is a descriptor of DIR, whose device and inode are filled in. */
+enum status mps_state_write(int directory, const struct mps_state *state);
+
+/* Reads DIR/state after checking DIR: it is no link, belongs to this user, nobody else may enter,
+ * and it is the one that was recorded. STATUS_NOT_FOUND: no such record there. */
+enum status mps_state_read(const char *path, struct mps_state *out);
+
+#endif
