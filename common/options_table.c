@@ -44,6 +44,11 @@ const struct option_row option_table[OPTION_COUNT] = {
      "near", NULL, WHAT,
      "CPUs of the workers: near the GPU, one core a worker while there are cores; scattered over\n"
      "the machine; or left to the operating system."},
+    {OPTION_MPS, "mps", 0, OPTION_KIND_CHOICE, 0, SWEEP, "private|external", 0, 0, "private", NULL,
+     WHAT,
+     "Daemon of layouts over MPS: one of mpsweep's own, which lives for the sweep only; or the "
+     "one\n"
+     "of CUDA_MPS_PIPE_DIRECTORY, which is checked, used, and left as it is."},
     {OPTION_WORKLOAD, "workload", 'w', OPTION_KIND_CHOICE, 0, SWEEP, "builtin|delay", 0, 0,
      "builtin", NULL, WORK,
      "builtin: copy in, a chain of dependent small kernels, copy out, check. delay: the same with\n"
@@ -98,11 +103,6 @@ const struct option_row option_table[OPTION_COUNT] = {
      "sweep: no progress on standard error. mps run: no proof of attachment there."},
     {OPTION_FIGURE, "figure", 0, OPTION_KIND_TEXT, OPTION_NOT_IN_JOB, OPTION_PLOT, NULL, 0, 0,
      "throughput", "F", OUT, "Which figure to draw: throughput (iterations/s against workers)."},
-    {OPTION_MPS, "mps", 0, OPTION_KIND_CHOICE, 0, SWEEP, "private|external", 0, 0, "private", NULL,
-     WHAT,
-     "Daemon of layouts over MPS: one of mpsweep's own, which lives for the sweep only; or the "
-     "one\n"
-     "of CUDA_MPS_PIPE_DIRECTORY, which is checked, used, and left as it is."},
     {OPTION_MPS_DIR, "dir", 0, OPTION_KIND_TEXT, OPTION_NOT_IN_JOB, START | KEPT, NULL, 0, 0, NULL,
      "DIR", DAEMON,
      "start, run: where the daemon's private directory is to be; DIR must not exist, or be empty "

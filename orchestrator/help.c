@@ -250,7 +250,7 @@ void help_print_manual(FILE *out, enum help_page page)
             continue;
         fprintf(out, ".SH %s\n", commands[i].name);
         print_roff(out, commands[i].summary);
-        fputs(".PP\n.nf\n", out);
+        fputs("\n.PP\n.nf\n", out);
         print_roff(out, commands[i].examples);
         fputs(".fi\n", out);
     }
