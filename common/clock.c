@@ -2,6 +2,8 @@
 
 #include <errno.h>
 #include <limits.h>
+#include <stdio.h>
+#include <string.h>
 
 int clock_remaining_ms(uint64_t deadline_ns)
 {
@@ -28,4 +30,14 @@ void clock_wall_iso8601(char text[32])
     struct tm utc;
     gmtime_r(&now, &utc);
     strftime(text, 32, "%Y-%m-%dT%H:%M:%SZ", &utc);
+}
+
+void clock_wall_local(char text[32])
+{
+    struct timespec now;
+    struct tm local;
+    clock_gettime(CLOCK_REALTIME, &now);
+    localtime_r(&now.tv_sec, &local);
+    strftime(text, 32, "%Y-%m-%d %H:%M:%S", &local);
+    snprintf(text + strlen(text), 5, ".%03d", (int)(now.tv_nsec / 1000000));
 }

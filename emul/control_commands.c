@@ -5,10 +5,12 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
 #include "common/clock.h"
+#include "emul/device_names.h"
 
 #define WORDS_MAX 4
 
@@ -17,29 +19,21 @@ struct words {
     const char *word[WORDS_MAX];
 };
 
-static bool word_number(const struct words *words, int index, long *number)
+/* As atol() reads it, 0 where there is none: so the real one takes what it does not understand. */
+static long word_number(const struct words *words, int index)
 {
-    char *end;
-    if (index >= words->count || !isdigit((unsigned char)words->word[index][0]))
-        return false;
-    *number = strtol(words->word[index], &end, 10);
-    return *end == '\0';
+    return index < words->count ? strtol(words->word[index], NULL, 10) : 0;
 }
 
 /* The server that a command names; tells the asker if it is not ours. */
 static bool find_server(struct control *control, struct connection *asker,
                         const struct words *words)
 {
-    long pid;
-    if (!word_number(words, 1, &pid)) {
-        control_reply(asker, "Server PID not specified\n");
-        return false;
-    }
-    if (control->server == 0 || pid != control->server) {
-        control_reply(asker, "Server %ld not found\n", pid);
-        return false;
-    }
-    return true;
+    long pid = word_number(words, 1);
+    if (control->server != 0 && pid == control->server)
+        return true;
+    control_reply(asker, "Server %ld not found\n", pid);
+    return false;
 }
 
 static void read_proc(pid_t pid, const char *file, bool is_link, char *text, size_t room)
@@ -73,7 +67,7 @@ static bool get_server_status(struct control *control, struct connection *asker,
                               const struct words *words)
 {
     if (find_server(control, asker, words))
-        control_reply(asker, "ACTIVE\n");
+        control_reply(asker, control->server_fault ? "FAULT\n" : "ACTIVE\n");
     return true;
 }
 
@@ -82,41 +76,89 @@ static bool get_client_list(struct control *control, struct connection *asker,
 {
     if (!find_server(control, asker, words))
         return true;
-    for (size_t i = 0; i < CONTROL_CONNECTIONS; i++)
-        if (control->connections[i].state == CONNECTION_CLIENT)
-            control_reply(asker, "%d\n", (int)control->connections[i].pid);
+    struct connection *client = control_next_client(control, 0, false);
+    for (; client != NULL; client = control_next_client(control, client->id, false))
+        control_reply(asker, "%d\n", (int)client->pid);
     return true;
+}
+
+static bool get_device_client_list(struct control *control, struct connection *asker,
+                                   const struct words *words)
+{
+    if (words->count > 1 && !find_server(control, asker, words))
+        return true;
+    if (control->server == 0) {
+        control_reply(asker, "Server not found\n");
+        return true;
+    }
+    control_reply(asker, "[0] 00:00.0, %s\n", DEVICE_NAME);
+    struct connection *client = control_next_client(control, 0, true);
+    for (; client != NULL; client = control_next_client(control, client->id, true))
+        control_reply(asker, "%d.1\n", (int)client->pid);
+    return true;
+}
+
+static void ps_line(struct control *control, struct connection *asker,
+                    const struct connection *client)
+{
+    char link[64], command[256];
+    unsigned long name_space = 0;
+    read_proc(client->pid, "ns/pid", true, link, sizeof link);
+    read_proc(client->pid, "cmdline", false, command, sizeof command); /* ends after argv[0] */
+    const char *number = strchr(link, '[');
+    if (number != NULL)
+        name_space = strtoul(number + 1, NULL, 10);
+    control_reply(asker, "%-9d %-9u %-14d %-25.22s %-14lu %-14s \n", (int)client->pid, client->id,
+                  (int)control->server, DEVICE_UUID, name_space, command);
 }
 
 static bool ps(struct control *control, struct connection *asker, const struct words *words)
 {
-    (void)words;
-    control_reply(asker, "%-9s %-5s %-9s %-18s %-14s %s\n", "PID", "ID", "SERVER", "DEVICE",
-                  "NAMESPACE", "COMMAND");
-    for (size_t i = 0; i < CONTROL_CONNECTIONS; i++) {
-        const struct connection *client = &control->connections[i];
-        char link[64], command[64];
-        unsigned long name_space = 0;
-        if (client->state != CONNECTION_CLIENT)
+    long only = words->count > 2 && strcmp(words->word[1], "-p") == 0 ? word_number(words, 2) : 0;
+    bool begun = false;
+    if (control->server == 0) {
+        control_reply(asker, "Server not found\n");
+        return true;
+    }
+    struct connection *client = control_next_client(control, 0, true);
+    for (; client != NULL; client = control_next_client(control, client->id, true)) {
+        if (only != 0 && only != client->pid && only != control->server)
             continue;
-        read_proc(client->pid, "ns/pid", true, link, sizeof link);
-        read_proc(client->pid, "comm", false, command, sizeof command);
-        const char *number = strchr(link, '[');
-        if (number != NULL)
-            name_space = strtoul(number + 1, NULL, 10);
-        control_reply(asker, "%-9d %-5u %-9d %-18s %-14lu %s\n", (int)client->pid, client->id,
-                      (int)control->server, "GPU-6d707377-6565", name_space, command);
+        if (!begun)
+            control_reply(asker, "%-9s %-9s %-14s %-25s %-14s %-14s \n", "PID", "ID", "SERVER",
+                          "DEVICE", "NAMESPACE", "COMMAND");
+        begun = true;
+        ps_line(control, asker, client);
     }
     return true;
 }
 
-static bool parse_percentage(const struct words *words, int index, double *percentage)
+static bool device_query(struct control *control, struct connection *asker,
+                         const struct words *words)
+{
+    (void)control;
+    (void)words;
+    control_reply(asker, "Default\n");
+    control_reply(asker, "%-15s %-14s %-41s %-33s %s\n", "Device Ordinal", "PCI IDs", "UUID",
+                  "Name", "Attributes");
+    control_reply(asker, "%-15d %-14s %-41s %-33s %s\n", 0, "0000:00.00.00", DEVICE_UUID,
+                  DEVICE_NAME, "N/A");
+    return true;
+}
+
+/* -- limits ------------------------------------------------------------------------------------ */
+
+/* What is no percentage changes nothing, and nobody says so: the answer is the value as it is. */
+static void change_percentage(struct connection *asker, const struct words *words, int index,
+                              double *percentage)
 {
     char *end;
-    if (index >= words->count)
-        return false;
-    *percentage = strtod(words->word[index], &end);
-    return end != words->word[index] && *end == '\0' && *percentage > 0.0 && *percentage <= 100.0;
+    if (index < words->count) {
+        double wanted = strtod(words->word[index], &end);
+        if (end != words->word[index] && *end == '\0' && wanted > 0.0 && wanted <= 100.0)
+            *percentage = wanted;
+    }
+    control_reply(asker, "%.1f\n", *percentage);
 }
 
 static bool get_default_percentage(struct control *control, struct connection *asker,
@@ -130,13 +172,7 @@ static bool get_default_percentage(struct control *control, struct connection *a
 static bool set_default_percentage(struct control *control, struct connection *asker,
                                    const struct words *words)
 {
-    double percentage;
-    if (parse_percentage(words, 1, &percentage)) {
-        control->default_percentage = percentage;
-        control_reply(asker, "%.1f\n", percentage);
-    } else {
-        control_reply(asker, "Invalid active thread percentage\n");
-    }
+    change_percentage(asker, words, 1, &control->default_percentage);
     return true;
 }
 
@@ -151,23 +187,88 @@ static bool get_percentage(struct control *control, struct connection *asker,
 static bool set_percentage(struct control *control, struct connection *asker,
                            const struct words *words)
 {
-    double percentage;
-    if (!find_server(control, asker, words))
-        return true;
-    if (parse_percentage(words, 2, &percentage)) {
-        control->server_percentage = percentage;
-        control_reply(asker, "%.1f\n", percentage);
-    } else {
-        control_reply(asker, "Invalid active thread percentage\n");
-    }
+    if (find_server(control, asker, words))
+        change_percentage(asker, words, 2, &control->server_percentage);
     return true;
 }
+
+/* By ordinal or by UUID. */
+static bool is_our_device(const struct words *words, int index)
+{
+    return index < words->count && (strcmp(words->word[index], "0") == 0 ||
+                                    strcasecmp(words->word[index], DEVICE_UUID) == 0);
+}
+
+static void tell_limit(struct connection *asker, const struct words *words, int device,
+                       uint64_t limit_mib)
+{
+    if (!is_our_device(words, device) || limit_mib == 0)
+        return;
+    control_reply(asker, "%llu%c\n",
+                  (unsigned long long)(limit_mib >= 1024 ? limit_mib / 1024 : limit_mib),
+                  limit_mib >= 1024 ? 'G' : 'M');
+}
+
+static void change_limit(const struct words *words, int device, uint64_t *limit_mib)
+{
+    if (is_our_device(words, device) && device + 1 < words->count)
+        *limit_mib = mps_link_parse_mib(words->word[device + 1]);
+}
+
+static bool get_default_limit(struct control *control, struct connection *asker,
+                              const struct words *words)
+{
+    tell_limit(asker, words, 1, control->default_limit_mib);
+    return true;
+}
+
+static bool set_default_limit(struct control *control, struct connection *asker,
+                              const struct words *words)
+{
+    (void)asker;
+    change_limit(words, 1, &control->default_limit_mib);
+    return true;
+}
+
+static bool get_limit(struct control *control, struct connection *asker, const struct words *words)
+{
+    if (find_server(control, asker, words))
+        tell_limit(asker, words, 2, control->server_limit_mib);
+    return true;
+}
+
+static bool set_limit(struct control *control, struct connection *asker, const struct words *words)
+{
+    if (find_server(control, asker, words))
+        change_limit(words, 2, &control->server_limit_mib);
+    return true;
+}
+
+static bool get_default_priority(struct control *control, struct connection *asker,
+                                 const struct words *words)
+{
+    (void)words;
+    control_reply(asker, "%d\n", control->default_priority);
+    return true;
+}
+
+static bool set_default_priority(struct control *control, struct connection *asker,
+                                 const struct words *words)
+{
+    if (words->count > 1 && strlen(words->word[1]) == 1 && strchr("01", words->word[1][0]) != NULL)
+        control->default_priority = words->word[1][0] - '0';
+    else
+        control_reply(asker, "Invalid priority value - must be 0 or 1!\n");
+    return true;
+}
+
+/* -- lives ------------------------------------------------------------------------------------- */
 
 static bool start_server(struct control *control, struct connection *asker,
                          const struct words *words)
 {
-    long user;
-    if (words->count < 3 || strcmp(words->word[1], "-uid") != 0 || !word_number(words, 2, &user))
+    long user = word_number(words, 2);
+    if (words->count < 3 || strcmp(words->word[1], "-uid") != 0)
         control_reply(asker, "User ID not specified\n");
     else if ((uid_t)user != geteuid())
         control_reply(asker, "Cannot start a server for user %ld\n", user);
@@ -192,38 +293,35 @@ static bool shutdown_server(struct control *control, struct connection *asker,
 static bool terminate_client(struct control *control, struct connection *asker,
                              const struct words *words)
 {
-    long pid;
+    long server = word_number(words, 1), pid = word_number(words, 2);
     bool found = false;
-    if (!find_server(control, asker, words))
-        return true;
-    if (!word_number(words, 2, &pid)) {
-        control_reply(asker, "Client PID not specified\n");
+    if (!find_server(control, asker, words)) {
+        control_reply(asker, "Server %ld not found!\n1\n", server);
         return true;
     }
-    for (size_t i = 0; i < CONTROL_CONNECTIONS; i++) {
-        struct connection *client = &control->connections[i];
-        if (client->state == CONNECTION_CLIENT && client->pid == pid) {
-            control_log(control, "client %ld terminated by command", pid);
-            control_drop(control, client);
+    struct connection *client = control_next_client(control, 0, true);
+    for (; client != NULL; client = control_next_client(control, client->id, true))
+        if (client->pid == pid) {
+            control_terminate(control, client);
             found = true;
         }
-    }
-    if (!found)
-        control_reply(asker, "Client %ld not found\n", pid);
+    if (found)
+        control_reply(asker, "0\n");
+    else
+        control_reply(asker, "Invalid process %ld!\n1\n", pid);
     return true;
 }
 
 static bool quit(struct control *control, struct connection *asker, const struct words *words)
 {
-    long seconds;
-    if (words->count > 1 &&
-        (strcmp(words->word[1], "-t") != 0 || !word_number(words, 2, &seconds))) {
+    bool timed = words->count > 1;
+    if (timed && (strcmp(words->word[1], "-t") != 0 || words->count < 3)) {
         control_reply(asker, "Invalid timeout\n");
         return true;
     }
     control->quitting = true;
-    if (words->count > 1)
-        control->quit_deadline_ns = clock_now_ns() + (uint64_t)seconds * NS_PER_S;
+    if (timed)
+        control->quit_deadline_ns = clock_now_ns() + (uint64_t)word_number(words, 2) * NS_PER_S;
     return false;
 }
 
@@ -234,11 +332,19 @@ static const struct {
     {"get_server_list", get_server_list},
     {"get_server_status", get_server_status},
     {"get_client_list", get_client_list},
+    {"get_device_client_list", get_device_client_list},
     {"ps", ps},
+    {"device_query", device_query},
     {"get_default_active_thread_percentage", get_default_percentage},
     {"set_default_active_thread_percentage", set_default_percentage},
     {"get_active_thread_percentage", get_percentage},
     {"set_active_thread_percentage", set_percentage},
+    {"get_default_device_pinned_mem_limit", get_default_limit},
+    {"set_default_device_pinned_mem_limit", set_default_limit},
+    {"get_device_pinned_mem_limit", get_limit},
+    {"set_device_pinned_mem_limit", set_limit},
+    {"get_default_client_priority", get_default_priority},
+    {"set_default_client_priority", set_default_priority},
     {"start_server", start_server},
     {"shutdown_server", shutdown_server},
     {"terminate_client", terminate_client},
@@ -254,11 +360,10 @@ bool control_command(struct control *control, struct connection *connection, con
     for (char *word = strtok_r(copy, " \t\r", &rest); word != NULL && words.count < WORDS_MAX;
          word = strtok_r(NULL, " \t\r", &rest))
         words.word[words.count++] = word;
-    if (words.count == 0)
-        return true;
+    const char *name = words.count > 0 ? words.word[0] : "";
     for (size_t i = 0; i < sizeof commands / sizeof *commands; i++)
-        if (strcmp(words.word[0], commands[i].name) == 0)
+        if (strcmp(name, commands[i].name) == 0)
             return commands[i].run(control, connection, &words);
-    control_reply(connection, "Unknown command \"%s\"\n", words.word[0]);
+    control_reply(connection, "Unknown command \"%s\"\n", name);
     return true;
 }

@@ -2,8 +2,10 @@
  * mpsweep-emulated-mps-control: takes the same command line as nvidia-cuda-mps-control, and serves
  * the emulated driver.
  *
- *   -f   run the daemon in the foreground
- *   -d   run the daemon in the background
+ *   -f   run the daemon in the foreground, its log on standard output
+ *   -d   run the daemon in the background, its logs in CUDA_MPS_LOG_DIRECTORY
+ *   -v   print the version
+ *   -h   print the usage
  *        otherwise: read commands from standard input, one a line, and print the answers
  */
 #include <errno.h>
@@ -21,7 +23,7 @@ static struct control control;
 
 static int run_foreground(void)
 {
-    if (control_open(&control) != STATUS_OK) {
+    if (control_open(&control, true) != STATUS_OK) {
         fprintf(stderr, "%s\n", status_text());
         return 1;
     }
@@ -32,7 +34,7 @@ static int run_foreground(void)
 /* In the grandchild: tells the waiting parent what went wrong, nothing if all is well. */
 static int run_background(int tell_fd)
 {
-    if (control_open(&control) != STATUS_OK) {
+    if (control_open(&control, false) != STATUS_OK) {
         dprintf(tell_fd, "%s\n", status_text());
         return 1;
     }
@@ -112,14 +114,65 @@ static int run_commands(void)
     return 0;
 }
 
+static int print_version(void)
+{
+    printf("CUDA MPS Control for Linux/Unix/QNX. Binary version: %d\n"
+           "Emulated by mpsweep.\n\n",
+           CONTROL_BINARY_VERSION);
+    return 0;
+}
+
+static int print_usage(void)
+{
+    fputs("CUDA MPS Control for Linux/Unix/QNX.\n"
+          "Emulated by mpsweep.\n\n"
+          "nvidia-cuda-mps-control [options] [command]\n"
+          "OPTIONS:\n"
+          "  -h,--help                Print this message\n"
+          "  -d,--daemon              Run the daemon in the background\n"
+          "  -f,--forground           Run the daemon in the foreground\n"
+          "  -v,--version             Print the version\n\n"
+          "COMMAND:\n"
+          "  start_server -uid <user id>\n"
+          "  quit\n"
+          "  get_server_list\n"
+          "  get_server_status <PID>\n"
+          "  get_client_list <PID>\n"
+          "  get_device_client_list [<PID>]\n"
+          "  ps [-p PID]\n"
+          "  set_default_active_thread_percentage <percentage>\n"
+          "  get_default_active_thread_percentage\n"
+          "  set_active_thread_percentage <PID> <percentage>\n"
+          "  get_active_thread_percentage <PID>\n"
+          "  set_default_device_pinned_mem_limit <dev> <value>\n"
+          "  get_default_device_pinned_mem_limit <dev>\n"
+          "  set_device_pinned_mem_limit <PID> <dev> <value>\n"
+          "  get_device_pinned_mem_limit <PID> <dev>\n"
+          "  set_default_client_priority <priority>\n"
+          "  get_default_client_priority\n"
+          "  terminate_client <server PID> <client PID>\n"
+          "  device_query [<PID>] [--csv]\n\n",
+          stdout);
+    return 0;
+}
+
+static bool is_option(const char *word, const char *letter, const char *name)
+{
+    return strcmp(word, letter) == 0 || strcmp(word, name) == 0;
+}
+
 int main(int argc, char **argv)
 {
     if (argc == 1)
         return run_commands();
-    if (argc == 2 && strcmp(argv[1], "-f") == 0)
+    if (argc == 2 && is_option(argv[1], "-f", "--forground")) /* as the real one spells it */
         return run_foreground();
-    if (argc == 2 && strcmp(argv[1], "-d") == 0)
+    if (argc == 2 && is_option(argv[1], "-d", "--daemon"))
         return start_background();
-    fprintf(stderr, "usage: %s [-f | -d] < COMMANDS\n", argv[0]);
+    if (argc == 2 && is_option(argv[1], "-v", "--version"))
+        return print_version();
+    if (argc == 2 && is_option(argv[1], "-h", "--help"))
+        return print_usage();
+    fprintf(stderr, "usage: %s [-f | -d | -v | -h] < COMMANDS\n", argv[0]);
     return 1;
 }

@@ -31,36 +31,6 @@ static enum status open_file(const char *name, int flags, mode_t mode, int *fd)
     return STATUS_OK;
 }
 
-static int open_log(const char *name)
-{
-    char path[4096];
-    const char *directory = getenv("CUDA_MPS_LOG_DIRECTORY");
-    if (directory == NULL || *directory == '\0')
-        directory = "/var/log/nvidia-mps";
-    int length = snprintf(path, sizeof path, "%s/%s", directory, name);
-    if (length < 0 || (size_t)length >= sizeof path)
-        return -1;
-    return open(path, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0644);
-}
-
-static void write_log(int fd, const char *who, const char *text)
-{
-    char wall[32];
-    clock_wall_iso8601(wall);
-    if (fd >= 0)
-        dprintf(fd, "[%s %s %d] %s\n", wall, who, (int)getpid(), text);
-}
-
-void control_log(struct control *control, const char *format, ...)
-{
-    char text[256];
-    va_list arguments;
-    va_start(arguments, format);
-    vsnprintf(text, sizeof text, format, arguments);
-    va_end(arguments);
-    write_log(control->log_fd, "Control", text);
-}
-
 static enum status make_plain_files(void)
 {
     static const char *const names[] = {"control_privileged", "log", "nvidia-cuda-mps-control.pid"};
@@ -90,7 +60,7 @@ static enum status listen_on_socket(int *fd)
     return STATUS_OK;
 }
 
-enum status control_open(struct control *control)
+enum status control_open(struct control *control, bool log_to_output)
 {
     sigset_t signals;
     memset(control, 0, sizeof *control);
@@ -109,8 +79,6 @@ enum status control_open(struct control *control)
         status = listen_on_socket(&control->listener_fd);
     if (status != STATUS_OK)
         return status;
-    control->log_fd = open_log("control.log");
-    control->server_log_fd = open_log("server.log");
 
     sigemptyset(&signals);
     sigaddset(&signals, SIGTERM);
@@ -120,20 +88,19 @@ enum status control_open(struct control *control)
     control->signals_fd = signalfd(-1, &signals, SFD_CLOEXEC | SFD_NONBLOCK);
     if (control->signals_fd < 0)
         return status_set(STATUS_SYSTEM, "cannot receive signals: %s", strerror(errno));
-    control_log(control, "started");
+    control_log_open(control, log_to_output);
     return STATUS_OK;
 }
 
 /* -- the server -------------------------------------------------------------------------------- */
 
-static _Noreturn void be_server(struct control *control, pid_t parent)
+static _Noreturn void be_server(pid_t parent)
 {
     sigset_t none;
     prctl(PR_SET_PDEATHSIG, SIGTERM);
     if (getppid() != parent)
         _exit(0); /* died before the line above */
     prctl(PR_SET_NAME, "mps-server");
-    write_log(control->server_log_fd, "Server", "started");
     /* Not even the lock: the directory is free as soon as the daemon is gone. */
     close_range(3, ~0U, 0);
     sigemptyset(&none);
@@ -149,23 +116,17 @@ void control_start_server(struct control *control)
     pid_t parent = getpid();
     pid_t pid = fork();
     if (pid == 0)
-        be_server(control, parent);
+        be_server(parent);
     if (pid < 0) {
         control_log(control, "cannot start a server: %s", strerror(errno));
         return;
     }
     control->server = pid;
-    control->server_draining = false;
+    control->server_draining = control->server_fault = false;
+    control->server_has_context = true;
     control->server_percentage = control->default_percentage;
-    control_log(control, "started server %d", (int)pid);
-}
-
-unsigned control_count_clients(const struct control *control)
-{
-    unsigned count = 0;
-    for (size_t i = 0; i < CONTROL_CONNECTIONS; i++)
-        count += control->connections[i].state == CONNECTION_CLIENT;
-    return count;
+    control->server_limit_mib = control->default_limit_mib;
+    control_log_server_start(control);
 }
 
 static void drop_clients(struct control *control)
@@ -183,18 +144,19 @@ void control_end_server(struct control *control)
     kill(control->server, SIGTERM);
     while (waitpid(control->server, NULL, 0) < 0 && errno == EINTR)
         ;
-    control_log(control, "ended server %d", (int)control->server);
+    control_log(control, "Server %d exited with status 0", (int)control->server);
     control->server = 0;
 }
 
 static void reap(struct control *control)
 {
     pid_t pid;
-    while ((pid = waitpid(-1, NULL, WNOHANG)) > 0)
+    int status;
+    while ((pid = waitpid(-1, &status, WNOHANG)) > 0)
         if (pid == control->server) {
-            control_log(control, "server %d died", (int)pid);
-            control->server = 0;
             drop_clients(control);
+            control_log(control, "Server %d exited with status %d", (int)pid, status);
+            control->server = 0;
         }
 }
 
@@ -202,10 +164,13 @@ static void reap(struct control *control)
 
 void control_drop(struct control *control, struct connection *connection)
 {
-    if (connection->state == CONNECTION_CLIENT)
-        control_log(control, "client %d left", (int)connection->pid);
+    enum connection_state state = connection->state;
     close(connection->fd);
     connection->state = CONNECTION_FREE;
+    if (state == CONNECTION_CLIENT)
+        control_client_left(control, connection);
+    else if (state == CONNECTION_UI)
+        control_log(control, "UI closed");
 }
 
 void control_reply(struct connection *connection, const char *format, ...)
@@ -219,75 +184,37 @@ void control_reply(struct connection *connection, const char *format, ...)
         connection->out_length += (size_t)length;
 }
 
-static void refuse(struct control *control, struct connection *connection, cuda_result code)
+/* Logs what a control program is told, line by line. */
+static void log_answer(struct control *control, const struct connection *ui, size_t from)
 {
-    control_log(control, "client %d refused with %d", (int)connection->pid, code);
-    control_reply(connection, "refused %d\n", code);
+    while (from < ui->out_length) {
+        const char *line = ui->out + from, *end = memchr(line, '\n', ui->out_length - from);
+        int length = (int)(end != NULL ? end - line : (ptrdiff_t)(ui->out_length - from));
+        control_log(control, "%.*s", length, line);
+        from += (size_t)length + 1;
+    }
 }
 
-static void attach(struct control *control, struct connection *connection, int pid, unsigned queues,
-                   double percentage)
+static void take_command(struct control *control, struct connection *connection, const char *line)
 {
-    connection->pid = pid;
-    connection->queues = queues;
-    connection->has_context = false;
-    if (control_count_clients(control) >= MPS_LINK_CLIENTS) {
-        refuse(control, connection, CUDA_MPS_MAX_CLIENTS_REACHED);
-        connection->state = CONNECTION_CLOSING;
-        return;
-    }
-    if (!control->quitting && !control->server_draining)
-        control_start_server(control);
-    if (control->quitting || control->server_draining || control->server == 0) {
-        refuse(control, connection, CUDA_MPS_SERVER_NOT_READY);
-        connection->state = CONNECTION_CLOSING;
-        return;
-    }
-    if (percentage > control->server_percentage)
-        percentage = control->server_percentage;
-    connection->id = ++control->next_id;
-    connection->state = CONNECTION_CLIENT;
-    control_log(control, "client %d attached with %u queues", pid, queues);
-    control_reply(connection, "ok %d %.3f\n", (int)control->server, percentage);
-}
-
-static void make_context(struct control *control, struct connection *connection)
-{
-    uint32_t used = connection->queues;
-    for (size_t i = 0; i < CONTROL_CONNECTIONS; i++) {
-        const struct connection *other = &control->connections[i];
-        if (other != connection && other->state == CONNECTION_CLIENT && other->has_context)
-            used += other->queues;
-    }
-    if (used > MPS_LINK_QUEUE_BUDGET) {
-        refuse(control, connection, CUDA_OUT_OF_MEMORY);
-        return;
-    }
-    connection->has_context = true;
-    control_reply(connection, "ok\n");
+    size_t from = connection->out_length;
+    if (connection->state != CONNECTION_UI)
+        control_log(control, "NEW UI");
+    connection->state = CONNECTION_UI;
+    control_log(control, "Cmd:%s", line);
+    bool answered = control_command(control, connection, line);
+    log_answer(control, connection, from);
+    /* The NUL byte tells the end of the answer. */
+    if (answered && connection->out_length < sizeof connection->out)
+        connection->out[connection->out_length++] = '\0';
 }
 
 static void take_line(struct control *control, struct connection *connection, const char *line)
 {
-    int pid;
-    unsigned queues;
-    double percentage;
-    bool is_client = connection->state == CONNECTION_CLIENT;
-    if (!is_client && strncmp(line, "control ", 8) == 0) {
-        /* The NUL byte tells the end of the answer. */
-        if (control_command(control, connection, line + 8) &&
-            connection->out_length < sizeof connection->out)
-            connection->out[connection->out_length++] = '\0';
-    } else if (!is_client && sscanf(line, "attach %d %u %lf", &pid, &queues, &percentage) == 3 &&
-               pid > 0 && queues > 0 && queues <= 32) {
-        attach(control, connection, pid, queues, percentage);
-    } else if (is_client && strcmp(line, "context") == 0) {
-        make_context(control, connection);
-    } else if (is_client && strcmp(line, "release") == 0) {
-        connection->has_context = false;
-        control_reply(connection, "ok\n");
-    } else {
-        control_log(control, "dropped a connection that said '%.40s'", line);
+    if (connection->state != CONNECTION_CLIENT && strncmp(line, "control ", 8) == 0) {
+        take_command(control, connection, line + 8);
+    } else if (!control_client_line(control, connection, line)) {
+        control_log(control, "User did not send valid credentials");
         control_drop(control, connection);
     }
 }
@@ -318,8 +245,10 @@ static void take_input(struct control *control, struct connection *connection)
         control_drop(control, connection); /* a line longer than any we know */
 }
 
-static void send_output(struct control *control, struct connection *connection)
+void control_send(struct control *control, struct connection *connection)
 {
+    if (connection->out_length == 0)
+        return;
     ssize_t sent =
         send(connection->fd, connection->out, connection->out_length, MSG_DONTWAIT | MSG_NOSIGNAL);
     if (sent < 0 && (errno == EAGAIN || errno == EINTR))
@@ -334,6 +263,14 @@ static void send_output(struct control *control, struct connection *connection)
         control_drop(control, connection);
 }
 
+static uid_t user_of(int fd)
+{
+    struct ucred peer = {.uid = geteuid()};
+    socklen_t length = sizeof peer;
+    getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &length);
+    return peer.uid;
+}
+
 static void accept_one(struct control *control)
 {
     int fd = accept4(control->listener_fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
@@ -345,6 +282,8 @@ static void accept_one(struct control *control)
             connection->state = CONNECTION_OPEN;
             connection->fd = fd;
             connection->in_length = connection->out_length = 0;
+            connection->user = user_of(fd);
+            control_log(control, "Accepting connection...");
             return;
         }
     }
@@ -361,7 +300,7 @@ static void take_signals(struct control *control)
             reap(control);
             continue;
         }
-        control_log(control, "ended by signal %u", signal.ssi_signo);
+        control_log(control, "Ended by signal %u", signal.ssi_signo);
         control->ended = control->keep_files = true;
     }
 }
@@ -375,8 +314,8 @@ static void serve(struct control *control, const struct pollfd *polled)
             continue;
         if (polled[i].revents & (POLLIN | POLLHUP | POLLERR))
             take_input(control, connection);
-        if (connection->state != CONNECTION_FREE && connection->out_length > 0)
-            send_output(control, connection);
+        if (connection->state != CONNECTION_FREE)
+            control_send(control, connection);
     }
 }
 
@@ -424,7 +363,7 @@ void control_run(struct control *control)
     control_end_server(control);
     if (!control->keep_files && mps_link_path("control", path))
         unlink(path);
-    control_log(control, "ended");
+    control_log(control, "Exit");
     for (size_t i = 0; i < CONTROL_CONNECTIONS; i++)
         if (control->connections[i].state != CONNECTION_FREE)
             control_drop(control, &control->connections[i]);

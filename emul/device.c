@@ -5,8 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define DEVICE_NAME "mpsweep emulated GPU"
-#define DEVICE_PCI_BUS_ID "0000:00:00.0"
+#include "emul/device_names.h"
+
 #define DEVICE_CLOCK_KHZ 1000000
 #define DRIVER_VERSION 13000
 
@@ -14,7 +14,7 @@
 #define CAPABILITY_VARIABLE "MPSWEEP_EMULATED_CAPABILITY"
 #define COMPUTE_MODE_VARIABLE "MPSWEEP_EMULATED_COMPUTE_MODE"
 
-static const char device_uuid[16] = "mpsweep-emulated"; /* sixteen letters and no end */
+static const char device_uuid[16] = DEVICE_UUID_LETTERS; /* and no end */
 
 static const struct {
     cuda_result result;

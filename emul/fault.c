@@ -18,7 +18,7 @@ static const struct {
 } actions[] = {
     {"crash", FAULT_CRASH, false}, {"hang", FAULT_HANG, false},       {"exit", FAULT_EXIT, true},
     {"error", FAULT_ERROR, true},  {"corrupt", FAULT_CORRUPT, false}, {"slow", FAULT_SLOW, true},
-    {"skip", FAULT_SKIP, false},
+    {"skip", FAULT_SKIP, false},   {"fatal", FAULT_FATAL, true},
 };
 
 /* Digits and nothing else up to the end of text. */
@@ -81,11 +81,29 @@ static bool parse_action(char *text, struct fault *fault)
     return false;
 }
 
+/* Whether a call may bring home what went wrong on the GPU. */
+static bool needs_gpu(enum entry entry)
+{
+    switch (entry) {
+    case ENTRY_launch_kernel:
+    case ENTRY_graph_launch:
+    case ENTRY_memcpy_htod_async:
+    case ENTRY_memcpy_dtoh_async:
+    case ENTRY_stream_synchronize:
+    case ENTRY_ctx_synchronize:
+        return true;
+    default:
+        return false;
+    }
+}
+
 /* Not every action has a meaning everywhere. */
 static bool is_sensible(const struct fault *fault)
 {
     if (fault->entry == ENTRY_COUNT || fault->action == FAULT_SKIP)
         return fault->entry == ENTRY_COUNT && fault->action == FAULT_SKIP;
+    if (fault->action == FAULT_FATAL)
+        return fault->argument > 0 && needs_gpu(fault->entry);
     if (fault->action == FAULT_CORRUPT)
         return fault->entry == ENTRY_memcpy_htod_async || fault->entry == ENTRY_memcpy_dtoh_async ||
                fault->entry == ENTRY_graph_launch;
@@ -165,13 +183,12 @@ static _Noreturn void hang(void)
         pause();
 }
 
-int fault_plan_apply(struct fault_plan *plan, enum entry entry, bool *corrupt)
+struct fault_effect fault_plan_apply(struct fault_plan *plan, enum entry entry)
 {
-    *corrupt = false;
+    struct fault_effect effect = {0};
     if (plan->count == 0)
-        return 0;
+        return effect;
     uint32_t call = atomic_fetch_add(&plan->calls[entry], 1) + 1;
-    int error = 0;
     for (uint32_t i = 0; i < plan->count; i++) {
         const struct fault *fault = &plan->faults[i];
         if (fault->entry != entry || (fault->onwards ? call < fault->nth : call != fault->nth))
@@ -184,10 +201,12 @@ int fault_plan_apply(struct fault_plan *plan, enum entry entry, bool *corrupt)
         case FAULT_EXIT:
             _exit(fault->argument);
         case FAULT_ERROR:
-            error = fault->argument;
+        case FAULT_FATAL:
+            effect.error = fault->argument;
+            effect.fatal = fault->action == FAULT_FATAL;
             break;
         case FAULT_CORRUPT:
-            *corrupt = true;
+            effect.corrupt = true;
             break;
         case FAULT_SLOW:
             clock_sleep_until(clock_now_ns() + (uint64_t)fault->argument * NS_PER_MS);
@@ -196,5 +215,5 @@ int fault_plan_apply(struct fault_plan *plan, enum entry entry, bool *corrupt)
             break;
         }
     }
-    return error;
+    return effect;
 }

@@ -8,7 +8,10 @@
  * ACTION    crash        die of SIGSEGV
  *           hang         never return
  *           exit:N       end the process with status N
- *           error:N      do nothing and return N
+ *           error:N      do nothing and return N, once
+ *           fatal:N      the same, as an error that breaks the context: all later calls return N,
+ *                        and over MPS so do those of the server's other clients. For launches,
+ *                        copies and synchronisations.
  *           corrupt      alter one byte of what a copy or a graph launch delivers
  *           slow:MS      take so much longer
  *           skip         only for "attach": there seems to be no MPS daemon
@@ -33,6 +36,7 @@ enum fault_action {
     FAULT_HANG,
     FAULT_EXIT,
     FAULT_ERROR,
+    FAULT_FATAL,
     FAULT_CORRUPT,
     FAULT_SLOW,
     FAULT_SKIP,
@@ -58,8 +62,14 @@ enum status fault_plan_parse(const char *text, const char *process, struct fault
 
 bool fault_plan_skips_attach(const struct fault_plan *plan);
 
-/* Counts a call and does what the plan wants, which may be not to return. Returns the error to give
- * back, 0 for none; sets *corrupt if this call's data is to be altered. */
-int fault_plan_apply(struct fault_plan *plan, enum entry entry, bool *corrupt);
+/* What is to become of one call. */
+struct fault_effect {
+    int error;    /* to give back, 0: none */
+    bool fatal;   /* it breaks the context */
+    bool corrupt; /* the call's data is to be altered */
+};
+
+/* Counts a call and does what the plan wants, which may be not to return. */
+struct fault_effect fault_plan_apply(struct fault_plan *plan, enum entry entry);
 
 #endif

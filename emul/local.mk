@@ -10,7 +10,7 @@ pkglibexec_PROGRAMS += mpsweep-emulated-cuda.so
 mpsweep_emulated_cuda_so_SOURCES = \
     $(libemul_a_SOURCES) \
     emul/process.h emul/process.c \
-    emul/device.c emul/stream.c emul/graph.c \
+    emul/device_names.h emul/device.c emul/stream.c emul/graph.c \
     emul/kernels.h emul/kernels.c \
     emul/memory.h emul/memory.c \
     emul/entry.h emul/fault.h emul/fault.c \
@@ -21,8 +21,9 @@ mpsweep_emulated_cuda_so_LDFLAGS = $(AM_LDFLAGS) -shared
 
 pkglibexec_PROGRAMS += mpsweep-emulated-mps-control
 mpsweep_emulated_mps_control_SOURCES = \
-    emul/control.h emul/control_main.c emul/control_server.c emul/control_commands.c \
-    emul/mps_link.h emul/mps_link.c
+    emul/control.h emul/control_main.c emul/control_server.c emul/control_clients.c \
+    emul/control_commands.c emul/control_log.c \
+    emul/device_names.h emul/mps_link.h emul/mps_link.c
 mpsweep_emulated_mps_control_LDADD = libcommon.a
 
 if HAVE_CMOCKA
@@ -30,7 +31,9 @@ emul_tests = \
     tests/unit/test_emul_model \
     tests/unit/test_emul_fault \
     tests/unit/test_emul_cuda \
-    tests/unit/test_emul_mps
+    tests/unit/test_emul_mps \
+    tests/unit/test_emul_mps_replies \
+    tests/unit/test_emul_mps_faults
 check_PROGRAMS += $(emul_tests)
 TESTS += $(emul_tests)
 
@@ -47,9 +50,19 @@ tests_unit_test_emul_cuda_SOURCES = \
 tests_unit_test_emul_cuda_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
 tests_unit_test_emul_cuda_LDADD = libemul.a libcommon.a $(CMOCKA_LIBS)
 
-tests_unit_test_emul_mps_SOURCES = \
-    tests/unit/test_emul_mps.c tests/unit/emul_driver.c tests/unit/emul_driver.h \
+emul_mps_harness = \
+    tests/unit/emul_mps.c tests/unit/emul_mps.h \
+    tests/unit/emul_driver.c tests/unit/emul_driver.h \
     emul/mps_link.c
+tests_unit_test_emul_mps_SOURCES = tests/unit/test_emul_mps.c $(emul_mps_harness)
 tests_unit_test_emul_mps_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
 tests_unit_test_emul_mps_LDADD = libemul.a libcommon.a $(CMOCKA_LIBS)
+
+tests_unit_test_emul_mps_replies_SOURCES = tests/unit/test_emul_mps_replies.c $(emul_mps_harness)
+tests_unit_test_emul_mps_replies_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
+tests_unit_test_emul_mps_replies_LDADD = libemul.a libcommon.a $(CMOCKA_LIBS)
+
+tests_unit_test_emul_mps_faults_SOURCES = tests/unit/test_emul_mps_faults.c $(emul_mps_harness)
+tests_unit_test_emul_mps_faults_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
+tests_unit_test_emul_mps_faults_LDADD = libemul.a libcommon.a $(CMOCKA_LIBS)
 endif

@@ -109,17 +109,20 @@ void model_context_close(struct model *model, const struct model_process *proces
     release_entry(model, &model->contexts[process->context]);
 }
 
-uint64_t model_memory_left(const struct model *model)
+uint64_t model_memory_left(const struct model *model, const struct model_process *process)
 {
-    uint64_t used = 0;
+    uint64_t used = 0, own = model->contexts[process->context].memory_bytes;
     for (uint32_t i = 0; i < MODEL_CONTEXTS; i++)
         used += model->contexts[i].memory_bytes;
-    return used < MODEL_MEMORY_BYTES ? MODEL_MEMORY_BYTES - used : 0;
+    uint64_t left = used < MODEL_MEMORY_BYTES ? MODEL_MEMORY_BYTES - used : 0;
+    if (process->memory_limit == 0 || own + left <= process->memory_limit)
+        return left;
+    return own < process->memory_limit ? process->memory_limit - own : 0;
 }
 
 bool model_memory_take(struct model *model, const struct model_process *process, uint64_t bytes)
 {
-    if (bytes > model_memory_left(model))
+    if (bytes > model_memory_left(model, process))
         return false;
     model->contexts[process->context].memory_bytes += bytes;
     return true;

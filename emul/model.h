@@ -106,7 +106,8 @@ struct model_process {
     uint32_t context; /* index in the table */
     uint32_t group;
     uint32_t queue_count, next_queue;
-    uint32_t slot_limit; /* MODEL_SLOTS, or fewer under an active thread percentage */
+    uint32_t slot_limit;   /* MODEL_SLOTS, or fewer under an active thread percentage */
+    uint64_t memory_limit; /* bytes that it may have, 0: no limit; the caller's to set */
     uint64_t launch_free_ns;
     uint64_t staging_free_ns;
     uint64_t end_ns; /* of all work so far */
@@ -150,8 +151,8 @@ void model_context_close(struct model *model, const struct model_process *proces
 bool model_memory_take(struct model *model, const struct model_process *process, uint64_t bytes);
 bool model_memory_give(struct model *model, const struct model_process *process, uint64_t bytes);
 
-/* What nobody has taken of the device's memory. */
-uint64_t model_memory_left(const struct model *model);
+/* What the process may still take of the device's memory. */
+uint64_t model_memory_left(const struct model *model, const struct model_process *process);
 
 /* Places a new stream on the next queue. */
 void model_stream_init(struct model_process *process, struct model_stream *stream);

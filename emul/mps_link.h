@@ -2,15 +2,21 @@
  * What the emulated driver and the emulated MPS control daemon say to each other.
  *
  * One AF_UNIX stream socket, `control` in the pipe directory; text lines. From a driver:
- *     attach PID CONNECTIONS PERCENTAGE   -> ok SERVERPID PERCENTAGE | refused CODE
- *     context                             -> ok | refused CODE          the process makes its
- * context release                             -> ok                         and gives it back CODE
- * is a CUresult. The connection is the client: it ends when either side closes it. From the control
- * program: `control COMMAND`, answered by text that ends in a NUL byte.
+ *     attach PID CONNECTIONS PERCENTAGE LIMIT PRIORITY
+ *                   -> ok SERVERPID PERCENTAGE LIMIT | refused CODE
+ *     context       -> ok | refused CODE     the process makes its context
+ *     release       -> ok                    and gives it back
+ *     fatal CODE    -> ok                    an error has broken the context
+ * CODE is a CUresult. LIMIT is device memory in MiB, 0 for no limit; PRIORITY is -1 where the
+ * client does not ask for one. The connection is the client: it ends when either side closes it.
+ * Unasked, the daemon says to a driver whose context is broken for good by somebody else:
+ *     broken CODE
+ * From the control program: `control COMMAND`, answered by text that ends in a NUL byte.
  */
 #ifndef MPSWEEP_EMUL_MPS_LINK_H
 #define MPSWEEP_EMUL_MPS_LINK_H
 
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <sys/un.h>
@@ -35,21 +41,33 @@ int mps_link_connect(void);
 /* Sends all of it; never raises SIGPIPE. */
 bool mps_link_send(int fd, const char *text, uint64_t length);
 
-/* The driver's side of a connection. */
+/* Device memory as the real daemon reads it, in MiB: a number, then G or M; M where it has no unit
+ * or another one. 0 where there is no number. */
+uint64_t mps_link_parse_mib(const char *text);
+
+/* The driver's side of a connection. For any thread; only attaching and detaching must be alone. */
 struct mps_client {
-    int fd;              /* -1: no MPS */
-    int32_t server;      /* process ID */
-    double percentage;   /* of the multiprocessors that this client may use */
-    cuda_result refusal; /* why no context can be made; CUDA_SUCCESS_ if one can */
+    int fd;                     /* -1: no MPS */
+    int32_t server;             /* process ID */
+    double percentage;          /* of the multiprocessors that this client may use */
+    uint64_t memory_bytes;      /* of the device's memory; 0: no limit */
+    _Atomic cuda_result broken; /* as told by the daemon */
 };
 
-/* Attaches to the environment's daemon if there is one, asking for so many hardware queues. */
-void mps_client_attach(struct mps_client *client, uint32_t connections);
+/* Attaches to the environment's daemon if there is one, asking for so many hardware queues and for
+ * what the environment says. An error: the daemon refuses; there is no connection then. */
+cuda_result mps_client_attach(struct mps_client *client, uint32_t connections);
 
 cuda_result mps_client_open_context(struct mps_client *client);
 void mps_client_close_context(struct mps_client *client);
 
-/* True once the daemon or the server has ended the connection. */
-bool mps_client_is_lost(const struct mps_client *client);
+/* Tells that an error has broken the context, and with it those of the server's other clients. */
+void mps_client_report_fatal(struct mps_client *client, cuda_result error);
+
+/* The error that the daemon, or its end, has brought upon this client; CUDA_SUCCESS_: none. */
+cuda_result mps_client_error(struct mps_client *client);
+
+/* Sleeps until a moment of the clock, or until there is such an error, which it returns. */
+cuda_result mps_client_sleep_until(struct mps_client *client, uint64_t when_ns);
 
 #endif

@@ -28,21 +28,71 @@ static void read_faults(void)
     }
 }
 
+static cuda_result set_broken(cuda_result error)
+{
+    cuda_result before = CUDA_SUCCESS_;
+    if (error == CUDA_SUCCESS_)
+        return atomic_load(&process.broken);
+    return atomic_compare_exchange_strong(&process.broken, &before, error) ? error : before;
+}
+
+cuda_result process_break(cuda_result error)
+{
+    cuda_result before = CUDA_SUCCESS_;
+    if (!atomic_compare_exchange_strong(&process.broken, &before, error))
+        return before;
+    mps_client_report_fatal(&process.mps, error);
+    return error;
+}
+
+cuda_result process_check(void)
+{
+    return set_broken(mps_client_error(&process.mps));
+}
+
+cuda_result process_sleep_until(uint64_t when_ns)
+{
+    return set_broken(mps_client_sleep_until(&process.mps, when_ns));
+}
+
+/* Launches and copies only queue work, as far as the real driver tells; what went wrong elsewhere
+ * is seen by whoever waits for them, and the timed path is spared a system call each. */
+static bool only_queues(enum entry entry)
+{
+    switch (entry) {
+    case ENTRY_launch_kernel:
+    case ENTRY_graph_launch:
+    case ENTRY_memcpy_htod_async:
+    case ENTRY_memcpy_dtoh_async:
+    case ENTRY_stream_synchronize: /* looks when it has waited */
+    case ENTRY_ctx_synchronize:
+        return true;
+    default:
+        return false;
+    }
+}
+
 cuda_result process_enter(enum entry entry, enum process_need need, bool *corrupt)
 {
-    bool ignored;
     pthread_once(&faults_once, read_faults);
     if (faults_status != STATUS_OK && entry == ENTRY_init)
         return CUDA_INVALID_VALUE;
-    cuda_result error =
-        fault_plan_apply(&process.faults, entry, corrupt != NULL ? corrupt : &ignored);
-    if (error != CUDA_SUCCESS_ || need == NEED_NOTHING)
-        return error;
+    struct fault_effect effect = fault_plan_apply(&process.faults, entry);
+    if (corrupt != NULL)
+        *corrupt = effect.corrupt;
+    if (effect.error != CUDA_SUCCESS_ && !effect.fatal)
+        return effect.error;
+    if (need == NEED_NOTHING)
+        return CUDA_SUCCESS_;
     if (!process.initialised)
         return CUDA_NOT_INITIALIZED;
-    if (need == NEED_CONTEXT && process.retained == 0)
+    if (need != NEED_CONTEXT)
+        return CUDA_SUCCESS_;
+    if (process.retained == 0)
         return CUDA_INVALID_CONTEXT;
-    return need == NEED_CONTEXT ? atomic_load(&process.broken) : CUDA_SUCCESS_;
+    if (effect.fatal)
+        return process_break(effect.error);
+    return only_queues(entry) ? atomic_load(&process.broken) : process_check();
 }
 
 uint32_t process_queues(bool as_mps_client)
@@ -101,9 +151,10 @@ cuda_result cuInit(unsigned int flags)
 
     pthread_mutex_lock(&process.mutex);
     if (!process.initialised) {
-        result = attach_state();
+        if (process.state == NULL)
+            result = attach_state();
         if (result == CUDA_SUCCESS_ && !fault_plan_skips_attach(&process.faults))
-            mps_client_attach(&process.mps, process_queues(true));
+            result = mps_client_attach(&process.mps, process_queues(true));
         process.initialised = result == CUDA_SUCCESS_;
     }
     pthread_mutex_unlock(&process.mutex);
@@ -127,6 +178,7 @@ static cuda_result open_context(void)
     bool opened = model_context_open(model, self, process_start_time(self), process.mps.server,
                                      process_queues(over_mps), process_multiprocessors(), is_alive,
                                      &process.model);
+    process.model.memory_limit = process.mps.memory_bytes;
     if (opened)
         model_stream_init(&process.model, &process.default_stream.model);
     emul_state_unlock(process.state);

@@ -38,7 +38,7 @@ struct process {
     struct cuda_stream_opaque default_stream;
     struct memory_list device_memory, host_memory;
     struct fault_plan faults;
-    _Atomic cuda_result broken; /* an error that all later calls give back, as after a fault */
+    _Atomic cuda_result broken; /* the first error that all later calls give back */
 };
 
 extern struct process process;
@@ -51,6 +51,17 @@ enum process_need { NEED_NOTHING, NEED_INIT, NEED_CONTEXT };
 
 /* Begins every entry point: injected faults, then the checks. *corrupt may be NULL. */
 cuda_result process_enter(enum entry entry, enum process_need need, bool *corrupt);
+
+/* Breaks the context by an error of its own, which over MPS is everybody's. Returns the error that
+ * the context is broken with, which may be an earlier one. */
+cuda_result process_break(cuda_result error);
+
+/* What the context is broken with by now, maybe by the MPS server; CUDA_SUCCESS_ if it is not. */
+cuda_result process_check(void);
+
+/* Sleeps until a moment of the clock, less if the context breaks; returns what it is broken with.
+ */
+cuda_result process_sleep_until(uint64_t when_ns);
 
 /* The queues that CUDA_DEVICE_MAX_CONNECTIONS asks for, or the default. */
 uint32_t process_queues(bool as_mps_client);

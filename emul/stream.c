@@ -70,7 +70,7 @@ cuda_result cuMemGetInfo_v2(size_t *free_bytes, size_t *total_bytes)
     if (free_bytes == NULL || total_bytes == NULL)
         return CUDA_INVALID_VALUE;
     const struct model *model = emul_state_lock(process.state);
-    *free_bytes = model_memory_left(model);
+    *free_bytes = model_memory_left(model, &process.model);
     emul_state_unlock(process.state);
     *total_bytes = MODEL_MEMORY_BYTES;
     return CUDA_SUCCESS_;
@@ -182,10 +182,7 @@ cuda_result cuStreamDestroy_v2(cuda_stream stream)
 /* Sleeps until the work is done and the thread's own time has come. */
 static cuda_result wait_until(uint64_t end_ns)
 {
-    clock_sleep_until(end_ns > process_host_ns ? end_ns : process_host_ns);
-    if (mps_client_is_lost(&process.mps))
-        atomic_store(&process.broken, CUDA_MPS_CONNECTION_FAILED);
-    return atomic_load(&process.broken);
+    return process_sleep_until(end_ns > process_host_ns ? end_ns : process_host_ns);
 }
 
 cuda_result cuStreamSynchronize(cuda_stream stream)
@@ -284,9 +281,8 @@ void process_end_launch(uint64_t now_ns)
 
 void process_run_kernel(const struct kernel_call *kernel)
 {
-    cuda_result none = CUDA_SUCCESS_;
     if (!kernel_run(kernel, &process.device_memory))
-        atomic_compare_exchange_strong(&process.broken, &none, CUDA_ILLEGAL_ADDRESS);
+        process_break(CUDA_ILLEGAL_ADDRESS);
 }
 
 cuda_result cuLaunchKernel(cuda_function function, unsigned int grid_x, unsigned int grid_y,

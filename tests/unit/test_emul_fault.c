@@ -13,11 +13,10 @@ static struct fault_plan plan;
 static void test_no_faults(void **state)
 {
     (void)state;
-    bool corrupt = true;
     assert_int_equal(fault_plan_parse(NULL, NULL, &plan), STATUS_OK);
     assert_int_equal(plan.count, 0);
-    assert_int_equal(fault_plan_apply(&plan, ENTRY_init, &corrupt), 0);
-    assert_false(corrupt);
+    assert_int_equal(fault_plan_apply(&plan, ENTRY_init).error, 0);
+    assert_false(fault_plan_apply(&plan, ENTRY_init).corrupt);
     assert_int_equal(fault_plan_parse("", NULL, &plan), STATUS_OK);
     assert_int_equal(plan.count, 0);
 }
@@ -61,12 +60,34 @@ static void test_nonsense(void **state)
 {
     (void)state;
     static const char *const texts[] = {
-        "cuInit",         "cuNothing=crash", "=crash",         "cuInit=",
-        "cuInit=melt",    "cuInit=error",    "cuInit=error:",  "cuInit=error:x",
-        "cuInit=crash:1", "cuInit#0=crash",  "cuInit#=crash",  "cuInit#+=crash",
-        "cuInit#x=crash", "cuInit#-1=crash", "cuInit=crash@",  "cuInit=crash@one",
-        "cuInit=skip",    "attach=crash",    "cuInit=corrupt", "cuMemAlloc_v2=crash",
-        ",cuInit=crash",  "cuInit=crash,,",  "cuInit= crash",  "cuInit#1=error:99999999999999",
+        "cuInit",
+        "cuNothing=crash",
+        "=crash",
+        "cuInit=",
+        "cuInit=melt",
+        "cuInit=error",
+        "cuInit=error:",
+        "cuInit=error:x",
+        "cuInit=crash:1",
+        "cuInit#0=crash",
+        "cuInit#=crash",
+        "cuInit#+=crash",
+        "cuInit#x=crash",
+        "cuInit#-1=crash",
+        "cuInit=crash@",
+        "cuInit=crash@one",
+        "cuInit=skip",
+        "attach=crash",
+        "cuInit=corrupt",
+        "cuMemAlloc_v2=crash",
+        ",cuInit=crash",
+        "cuInit=crash,,",
+        "cuInit= crash",
+        "cuInit#1=error:99999999999999",
+        "cuInit=fatal:1",
+        "cuMemAlloc=fatal:700",
+        "cuLaunchKernel=fatal",
+        "cuLaunchKernel=fatal:0",
     };
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
         enum status status = fault_plan_parse(texts[i], NULL, &plan);
@@ -95,16 +116,19 @@ static void test_too_many(void **state)
 static void test_counting(void **state)
 {
     (void)state;
-    bool corrupt;
-    assert_int_equal(
-        fault_plan_parse("cuMemAlloc#2=error:2,cuMemFree#2+=error:9,cuMemcpyDtoHAsync#2=corrupt",
-                         NULL, &plan),
-        STATUS_OK);
+    assert_int_equal(fault_plan_parse("cuMemAlloc#2=error:2,cuMemFree#2+=error:9,"
+                                      "cuMemcpyDtoHAsync#2=corrupt,cuLaunchKernel#2=fatal:700",
+                                      NULL, &plan),
+                     STATUS_OK);
     for (int call = 1; call <= 4; call++) {
-        assert_int_equal(fault_plan_apply(&plan, ENTRY_mem_alloc, &corrupt), call == 2 ? 2 : 0);
-        assert_int_equal(fault_plan_apply(&plan, ENTRY_mem_free, &corrupt), call >= 2 ? 9 : 0);
-        assert_int_equal(fault_plan_apply(&plan, ENTRY_memcpy_dtoh_async, &corrupt), 0);
-        assert_int_equal(corrupt, call == 2);
+        assert_int_equal(fault_plan_apply(&plan, ENTRY_mem_alloc).error, call == 2 ? 2 : 0);
+        assert_int_equal(fault_plan_apply(&plan, ENTRY_mem_free).error, call >= 2 ? 9 : 0);
+        struct fault_effect copy = fault_plan_apply(&plan, ENTRY_memcpy_dtoh_async);
+        assert_int_equal(copy.error, 0);
+        assert_int_equal(copy.corrupt, call == 2);
+        struct fault_effect launch = fault_plan_apply(&plan, ENTRY_launch_kernel);
+        assert_int_equal(launch.error, call == 2 ? 700 : 0);
+        assert_int_equal(launch.fatal, call == 2);
     }
 }
 

@@ -1,0 +1,10 @@
+/* What the emulated GPU is called, by the driver and by the MPS daemon. */
+#ifndef MPSWEEP_EMUL_DEVICE_NAMES_H
+#define MPSWEEP_EMUL_DEVICE_NAMES_H
+
+#define DEVICE_NAME "mpsweep emulated GPU"
+#define DEVICE_UUID_LETTERS "mpsweep-emulated" /* its sixteen bytes */
+#define DEVICE_UUID "GPU-6d707377-6565-702d-656d-756c61746564"
+#define DEVICE_PCI_BUS_ID "0000:00:00.0"
+
+#endif
