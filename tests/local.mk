@@ -12,6 +12,7 @@ AM_TESTS_ENVIRONMENT = \
 include tests/unit.mk
 include tests/cli.mk
 include tests/bench/local.mk
+include tests/fuzz/local.mk
 
 # Static analysis, as CI runs it.
 lint:

@@ -46,7 +46,6 @@ tests_unit_test_mps_SOURCES = tests/unit/test_mps.c
 tests_unit_test_mps_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
 tests_unit_test_mps_LDADD = libmps.a libprobe.a libcommon.a $(JANSSON_LIBS) $(CMOCKA_LIBS)
 
-
 tests_unit_test_mps_log_SOURCES = tests/unit/test_mps_log.c
 tests_unit_test_mps_log_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
 tests_unit_test_mps_log_LDADD = libmps.a libcommon.a $(CMOCKA_LIBS)

@@ -1,0 +1,32 @@
+# Fuzz targets: fuzz_NAME.c, each with inputs to begin with in corpus/NAME. `make check` replays
+# those; `make fuzz` looks for more with libFuzzer (./configure CC=clang --enable-fuzzing).
+fuzz_replays = tests/fuzz/replay_mps_reply
+fuzz_programs = tests/fuzz/fuzz_mps_reply
+check_PROGRAMS += $(fuzz_replays)
+TESTS += $(fuzz_replays)
+EXTRA_PROGRAMS += $(fuzz_programs)
+CLEANFILES += $(fuzz_programs)
+EXTRA_DIST += tests/fuzz/corpus tests/fuzz/run
+
+tests_fuzz_replay_mps_reply_SOURCES = tests/fuzz/fuzz_mps_reply.c tests/fuzz/replay.c \
+    tests/fuzz/target.h
+tests_fuzz_replay_mps_reply_LDADD = libmps.a libcommon.a
+tests_fuzz_fuzz_mps_reply_SOURCES = tests/fuzz/fuzz_mps_reply.c tests/fuzz/target.h
+tests_fuzz_fuzz_mps_reply_LDADD = libmps.a libcommon.a
+tests_fuzz_fuzz_mps_reply_LDFLAGS = $(AM_LDFLAGS) $(FUZZER)
+
+# Each target for this long.
+FUZZ_SECONDS = 60
+
+if FUZZING
+fuzz: $(fuzz_programs)
+	FUZZ_SECONDS='$(FUZZ_SECONDS)' $(top_srcdir)/tests/fuzz/run $(fuzz_programs)
+else
+fuzz:
+	@echo "make fuzz: this build has no fuzzer: ./configure CC=clang --enable-fuzzing" >&2
+	@exit 1
+endif
+.PHONY: fuzz
+
+clean-local:
+	rm -rf tests/fuzz/found
