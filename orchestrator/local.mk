@@ -1,8 +1,10 @@
 bin_PROGRAMS += mpsweep
 mpsweep_SOURCES = \
     orchestrator/main.c orchestrator/exit_status.h \
+    orchestrator/children.c orchestrator/children.h \
     orchestrator/collect.c \
     orchestrator/doctor.c orchestrator/doctor.h \
+    orchestrator/environment.c orchestrator/environment.h \
     orchestrator/help.c orchestrator/help.h \
     orchestrator/mps_command.c orchestrator/mps_command.h \
     orchestrator/mps_run.c orchestrator/mps_status.c \

@@ -55,7 +55,7 @@ static enum status failed_slot(const struct round *round)
 static enum status ended_process(const struct round *round, unsigned index)
 {
     char ending[64];
-    const struct worker_child *child = &round->children[index];
+    const struct gpu_child *child = &round->children[index];
     enum status status = failed_slot(round);
     if (status != STATUS_OK)
         return status;

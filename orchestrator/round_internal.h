@@ -5,14 +5,8 @@
 #ifndef MPSWEEP_ORCHESTRATOR_ROUND_INTERNAL_H
 #define MPSWEEP_ORCHESTRATOR_ROUND_INTERNAL_H
 
+#include "orchestrator/children.h"
 #include "orchestrator/round.h"
-
-struct worker_child {
-    pid_t pid; /* 0: not started or already reaped */
-    int pidfd;
-    bool ended;
-    int wait_status;
-};
 
 struct round {
     struct session *session;
@@ -22,7 +16,7 @@ struct round {
     int event_fd;     /* workers add to it at each change of a state */
     int life_read_fd; /* for the workers; */
     int life_fd;      /* its end tells them that this process is gone */
-    struct worker_child *children;
+    struct gpu_child *children;
     uint64_t spawn_ns; /* when the first was started */
     bool gate_open;
     uint64_t slices; /* the window: so many from the end of the warm-up */

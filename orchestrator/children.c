@@ -1,0 +1,90 @@
+#include "orchestrator/children.h"
+
+#include <signal.h>
+
+#include "common/child.h"
+#include "common/clock.h"
+
+/* After terminate_client, and after SIGKILL. */
+#define TERMINATE_NS (3 * NS_PER_S)
+#define KILL_NS (10 * NS_PER_S)
+
+/* What draining processes get after an interrupt, and how often to look for one. */
+#define HURRY_NS (5 * NS_PER_S)
+#define LOOK_NS (100 * NS_PER_MS)
+
+static bool runs(const struct gpu_child *child)
+{
+    return child->pid != 0 && !child->ended;
+}
+
+int children_reap(struct gpu_child *children, unsigned count)
+{
+    for (unsigned i = 0; i < count; i++) {
+        struct gpu_child *child = &children[i];
+        if (!runs(child))
+            continue;
+        if (child_wait(child->pid, child->pidfd, clock_now_ns(), &child->wait_status) ==
+            STATUS_OK) {
+            child->ended = true;
+            return (int)i;
+        }
+    }
+    return -1;
+}
+
+static unsigned alive(const struct gpu_child *children, unsigned count)
+{
+    unsigned sum = 0;
+    for (unsigned i = 0; i < count; i++)
+        sum += runs(&children[i]);
+    return sum;
+}
+
+/* Waits until all have ended or the deadline passes, which an interrupt brings nearer. */
+static void wait_all(struct session *session, struct gpu_child *children, unsigned count,
+                     uint64_t deadline_ns)
+{
+    bool hurried = session->interrupted;
+    for (unsigned i = 0; i < count; i++) {
+        struct gpu_child *child = &children[i];
+        while (runs(child)) {
+            uint64_t look_ns = clock_now_ns() + LOOK_NS;
+            uint64_t until_ns = look_ns < deadline_ns ? look_ns : deadline_ns;
+            if (child_wait(child->pid, child->pidfd, until_ns, &child->wait_status) == STATUS_OK)
+                child->ended = true;
+            else if (until_ns == deadline_ns)
+                break;
+            if (!hurried && session_check_signals(session) != STATUS_OK) {
+                uint64_t soon_ns = clock_now_ns() + HURRY_NS;
+                hurried = true;
+                deadline_ns = soon_ns < deadline_ns ? soon_ns : deadline_ns;
+            }
+        }
+    }
+}
+
+enum status children_end(struct session *session, struct gpu_child *children, unsigned count,
+                         bool over_mps, uint64_t grace_ns, bool *tainted)
+{
+    wait_all(session, children, count, clock_now_ns() + grace_ns);
+    if (alive(children, count) == 0)
+        return STATUS_OK;
+    *tainted = true;
+    if (over_mps) {
+        for (unsigned i = 0; i < count; i++)
+            if (runs(&children[i]))
+                mps_controller_terminate_client(session->mps, children[i].pid);
+        wait_all(session, children, count, clock_now_ns() + TERMINATE_NS);
+    }
+    for (unsigned i = 0; i < count; i++)
+        if (runs(&children[i]))
+            kill(children[i].pid, SIGKILL);
+    wait_all(session, children, count, clock_now_ns() + KILL_NS);
+    for (unsigned i = 0; i < count; i++)
+        if (runs(&children[i]))
+            return status_set(STATUS_TIMEOUT,
+                              "cannot end worker process %d: it does not react even to SIGKILL",
+                              (int)children[i].pid);
+    return STATUS_OK;
+}
