@@ -85,6 +85,10 @@ const struct option_row option_table[OPTION_COUNT] = {
     {OPTION_TIMEOUT, "timeout", 0, OPTION_KIND_REAL, 0, SWEEP, NULL, 0.1, 86400, "60", "S", HOW,
      "Longest wait for workers to get ready, to finish an iteration, or to stop. A worker that\n"
      "takes longer counts as hung."},
+    {OPTION_LIMITS, "limits", 0, OPTION_KIND_CHOICE, 0, SWEEP, "known|ignore", 0, 0, "known", NULL,
+     HOW,
+     "known: points over MPS beyond the limits that 'mpsweep doctor --limits' found for this GPU\n"
+     "and driver are infeasible, and not tried. ignore: try all points."},
     {OPTION_OUTPUT, "output", 'o', OPTION_KIND_TEXT, OPTION_NOT_IN_JOB, SWEEP | OPTION_PLOT, NULL,
      0, 0, NULL, "FILE", OUT,
      "sweep: results file (.jsonl), which must not exist unless --resume is given. plot: picture,\n"
@@ -128,4 +132,8 @@ const struct option_row option_table[OPTION_COUNT] = {
      0, "no", NULL, DAEMON, "Stop it although it has clients: they are terminated first."},
     {OPTION_MPS_FORMAT, "format", 'f', OPTION_KIND_CHOICE, OPTION_NOT_IN_JOB, OPTION_MPS_STATUS,
      "table|json", 0, 0, "table", NULL, OUT, "What is printed."},
+    {OPTION_FIND_LIMITS, "limits", 0, OPTION_KIND_SWITCH, OPTION_NOT_IN_JOB, OPTION_DOCTOR, NULL, 0,
+     0, "no", NULL, OUT,
+     "Also find how many MPS clients the GPU and its driver allow with how many connections each,\n"
+     "by starting them (a minute or so), and keep it for sweeps."},
 };

@@ -11,6 +11,7 @@
 #include "common/clock.h"
 #include "device/nvml.h"
 #include "orchestrator/exit_status.h"
+#include "orchestrator/limits_command.h"
 #include "orchestrator/session.h"
 
 enum verdict { OK, WARNING, PROBLEM };
@@ -110,6 +111,14 @@ static void check_mps(struct doctor *doctor, struct session *session)
         say(doctor, PROBLEM, NULL, "MPS: %s", status_text());
 }
 
+static void check_mps_limits(struct doctor *doctor, const struct session *session)
+{
+    char text[512];
+    enum status status = limits_describe(session, text, sizeof text);
+    say(doctor, status == STATUS_OK || status == STATUS_NOT_FOUND ? OK : WARNING,
+        "find them again: mpsweep doctor --limits", "MPS limits: %s", text);
+}
+
 static void check_cpus(struct doctor *doctor, const struct session *session)
 {
     char text[256];
@@ -176,6 +185,7 @@ int doctor_command(const char *device)
         check_gpu(&doctor, &session);
         check_nvml(&doctor, &session);
         check_mps(&doctor, &session);
+        check_mps_limits(&doctor, &session);
         check_cpus(&doctor, &session);
         if (session_close(&session) != STATUS_OK)
             say(&doctor, PROBLEM, NULL, "cleaning up: %s", status_text());

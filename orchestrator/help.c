@@ -21,6 +21,7 @@ const struct command commands[] = {
     {"doctor", HELP_MAIN, OPTION_DOCTOR, "mpsweep doctor [options]",
      "is this machine ready, and if not, what to type",
      "  mpsweep doctor\n"
+     "  mpsweep doctor --limits                         how many MPS clients are allowed here\n"
      "  mpsweep doctor --device emulated                check without a GPU\n"},
     {"mps start", HELP_MPS, OPTION_MPS_START, "mpsweep mps start [options]",
      "start an MPS daemon of your own, which goes on until it is stopped",

@@ -8,6 +8,10 @@ mpsweep_SOURCES = \
     orchestrator/help.c orchestrator/help.h \
     orchestrator/mps_command.c orchestrator/mps_command.h \
     orchestrator/mps_run.c orchestrator/mps_status.c \
+    orchestrator/limits.c orchestrator/limits.h orchestrator/limits_file.c \
+    orchestrator/limits_command.c orchestrator/limits_command.h \
+    orchestrator/limits_plan.c orchestrator/limits_plan.h \
+    orchestrator/limits_search.c orchestrator/limits_search.h \
     orchestrator/plan.c orchestrator/plan.h \
     orchestrator/plot.c orchestrator/plot.h orchestrator/plot_figure.h \
     orchestrator/plot_text.c orchestrator/plot_throughput.c \
@@ -28,3 +32,12 @@ mpsweep.1: mpsweep$(EXEEXT)
 	$(AM_V_GEN)./mpsweep$(EXEEXT) help --manual >$@.new && mv $@.new $@
 mpsweep-mps.1: mpsweep$(EXEEXT)
 	$(AM_V_GEN)./mpsweep$(EXEEXT) help --manual mps >$@.new && mv $@.new $@
+
+if HAVE_CMOCKA
+check_PROGRAMS += tests/unit/test_limits
+TESTS += tests/unit/test_limits
+tests_unit_test_limits_SOURCES = tests/unit/test_limits.c \
+    orchestrator/limits.c orchestrator/limits_file.c orchestrator/plan.c
+tests_unit_test_limits_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
+tests_unit_test_limits_LDADD = libcommon.a $(JANSSON_LIBS) $(INIH_LIBS) $(CMOCKA_LIBS)
+endif

@@ -15,6 +15,7 @@
 #include "orchestrator/exit_status.h"
 #include "orchestrator/help.h"
 #include "orchestrator/mps_command.h"
+#include "orchestrator/limits_command.h"
 #include "orchestrator/plot.h"
 #include "orchestrator/sweep.h"
 
@@ -172,7 +173,10 @@ static int run_doctor(const struct call *call)
     struct options options;
     if (plain_options(call, &options) != STATUS_OK)
         return bad_usage(call->command);
-    int result = doctor_command(options_text(&options, OPTION_DEVICE));
+    const char *device = options_text(&options, OPTION_DEVICE);
+    int result = doctor_command(device);
+    if (result == EXIT_ALL_MEASURED && options_switch(&options, OPTION_FIND_LIMITS))
+        result = limits_command(device);
     options_release(&options);
     return result;
 }

@@ -236,6 +236,18 @@ json_t *record_point(const struct point *point, const struct measurement *measur
     return record;
 }
 
+json_t *record_beyond(const struct point *point, const struct limits *limits,
+                      const struct limits_row *row)
+{
+    struct measurement untried = {.status = STATUS_INFEASIBLE};
+    untried.last.cuda_error = row->refused;
+    limits_why(limits, row, point, untried.last.error, sizeof untried.last.error);
+    json_t *record = record_point(point, &untried, 0.0);
+    if (record)
+        json_object_set_new(record, "limits_found", json_string(limits->found));
+    return record;
+}
+
 const char *record_status(const json_t *record)
 {
     const char *status = json_string_value(json_object_get(record, "status"));

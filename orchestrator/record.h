@@ -6,6 +6,7 @@
 
 #include <jansson.h>
 
+#include "orchestrator/limits.h"
 #include "orchestrator/plan.h"
 #include "orchestrator/round.h"
 
@@ -28,6 +29,11 @@ json_t *record_header(const struct session *session, const struct job *job, cons
                       const struct plan *plan, bool resumed);
 json_t *record_point(const struct point *point, const struct measurement *measurement,
                      double precision_rel);
+
+/* Of a point that was not tried, since limits say that it cannot work; its field limits_found tells
+ * it from one that the driver refused. */
+json_t *record_beyond(const struct point *point, const struct limits *limits,
+                      const struct limits_row *row);
 json_t *record_footer(int exit_status, const json_t *points, double seconds);
 
 /* "ok", "unconverged", "infeasible", "failed" or "interrupted". */

@@ -10,6 +10,7 @@
 #include "common/results_write.h"
 #include "common/text.h"
 #include "orchestrator/exit_status.h"
+#include "orchestrator/limits_plan.h"
 #include "orchestrator/plan.h"
 #include "orchestrator/progress.h"
 #include "orchestrator/record.h"
@@ -35,6 +36,7 @@ struct sweep {
     struct measurement *measurements; /* a point each */
     json_t *header;
     json_t **records; /* a point each, NULL until it is finished */
+    bool *beyond;     /* a point each: known limits rule it out, and its record is not written */
     uint64_t started_ns;
 };
 
@@ -55,13 +57,77 @@ static double estimate_s(const struct sweep *sweep)
     return sum * (double)options_integer(sweep->options, OPTION_ROUNDS);
 }
 
-static void print_list(const struct plan *plan)
+static const char *error_of(const json_t *record)
 {
-    for (size_t i = 0; i < plan->count; i++) {
+    const char *text = json_string_value(json_object_get(record, "error"));
+    return text ? text : "";
+}
+
+static void print_list(const struct sweep *sweep)
+{
+    for (size_t i = 0; i < sweep->plan.count; i++) {
         char what[128];
-        point_describe(&plan->points[i], what, sizeof what);
-        printf("%zu\t%s\n", i, what);
+        point_describe(&sweep->plan.points[i], what, sizeof what);
+        printf("%zu\t%s", i, what);
+        if (sweep->beyond[i])
+            printf("\tinfeasible: %s", error_of(sweep->records[i]));
+        putchar('\n');
     }
+}
+
+static size_t count_beyond(const struct sweep *sweep)
+{
+    size_t count = 0;
+    for (size_t i = 0; i < sweep->plan.count; i++)
+        count += sweep->beyond[i];
+    return count;
+}
+
+/* Whether known limits are to be kept to, and there are points that they could be about. */
+static bool limits_matter(const struct sweep *sweep)
+{
+    return strcmp(options_text(sweep->options, OPTION_LIMITS), "known") == 0 &&
+           limits_plan_concerns(&sweep->plan);
+}
+
+/* Points beyond what is known to be allowed are not tried. */
+static enum status mark_beyond(struct sweep *sweep)
+{
+    if (!limits_matter(sweep))
+        return STATUS_OK;
+    enum status status =
+        limits_plan_mark(&sweep->session, &sweep->plan, sweep->records, sweep->beyond);
+    if (status != STATUS_PROTOCOL && status != STATUS_SYSTEM)
+        return status;
+    fprintf(stderr, "mpsweep: %s; going on as if there were no limits\n", status_text());
+    return STATUS_OK;
+}
+
+static enum status write_beyond(struct sweep *sweep)
+{
+    size_t count = count_beyond(sweep);
+    enum status status = STATUS_OK;
+    if (count > 0 && !options_switch(sweep->options, OPTION_QUIET))
+        fprintf(stderr,
+                "mpsweep: %zu of %zu points left out: beyond the MPS limits found for this GPU and "
+                "driver ('--limits ignore' tries them)\n",
+                count, sweep->plan.count);
+    for (size_t i = 0; i < sweep->plan.count && status == STATUS_OK; i++)
+        if (sweep->beyond[i])
+            status = results_write(&sweep->writer, sweep->records[i]);
+    return status;
+}
+
+/* A list needs no GPU; but where limits are kept, it takes one to know whether they apply. */
+static void list(struct sweep *sweep)
+{
+    if (limits_matter(sweep) &&
+        session_open(options_text(sweep->options, OPTION_DEVICE), &sweep->session) == STATUS_OK) {
+        if (mark_beyond(sweep) != STATUS_OK)
+            report(STATUS_MEMORY);
+        session_close(&sweep->session);
+    }
+    print_list(sweep);
 }
 
 static void print_plan(const struct sweep *sweep)
@@ -82,8 +148,12 @@ static void print_plan(const struct sweep *sweep)
         printf("binding:  %s\n", bind_describe(session->topology, policy, text, sizeof text));
     }
     text_duration(estimate_s(sweep), duration, sizeof duration);
-    printf("plan:     %zu points, about %s\n\n", sweep->plan.count, duration);
-    print_list(&sweep->plan);
+    size_t beyond = count_beyond(sweep);
+    printf("plan:     %zu points, ", sweep->plan.count);
+    if (beyond > 0)
+        printf("%zu of them infeasible, ", beyond);
+    printf("about %s\n\n", duration);
+    print_list(sweep);
 }
 
 static json_t *measured_points(const struct sweep *sweep)
@@ -152,8 +222,14 @@ static enum status load_earlier(struct sweep *sweep, const char *path, struct re
         bool measured = strcmp(word, "ok") == 0 || strcmp(word, "unconverged") == 0;
         size_t rounds = json_array_size(json_object_get(record, "rounds"));
         bool finished = (measured && rounds >= wanted) || strcmp(word, "infeasible") == 0;
-        if (finished && id >= 0 && (size_t)id < sweep->plan.count && !sweep->records[id])
-            sweep->records[id] = json_incref(record);
+        if (!finished || id < 0 || (size_t)id >= sweep->plan.count)
+            continue;
+        /* Left out earlier: that holds as long as the limits do. */
+        if (json_object_get(record, "limits_found") && !sweep->beyond[id])
+            continue;
+        json_decref(sweep->records[id]);
+        sweep->records[id] = json_incref(record);
+        sweep->beyond[id] = false;
     }
     return STATUS_OK;
 }
@@ -332,6 +408,8 @@ static int run(struct sweep *sweep)
         status = sweep->header ? results_write(&sweep->writer, sweep->header)
                                : status_set(STATUS_MEMORY, "out of memory for the header");
     }
+    if (status == STATUS_OK)
+        status = write_beyond(sweep);
     if (status != STATUS_OK) {
         /* Nothing was measured: leave no empty file behind. */
         if (sweep->writer.regular && !resumed)
@@ -379,14 +457,15 @@ int sweep_command(const struct job *job, const char *job_path)
         status = plan_make(job, &sweep.plan);
     if (status != STATUS_OK)
         return report(status);
-    if (options_switch(sweep.options, OPTION_LIST)) {
-        print_list(&sweep.plan);
+    sweep.records = calloc(sweep.plan.count, sizeof *sweep.records);
+    sweep.beyond = calloc(sweep.plan.count, sizeof *sweep.beyond);
+    sweep.measurements = calloc(sweep.plan.count, sizeof *sweep.measurements);
+    if (!sweep.records || !sweep.measurements || !sweep.beyond) {
+        result = report(status_set(STATUS_MEMORY, "out of memory"));
         goto out;
     }
-    sweep.records = calloc(sweep.plan.count, sizeof *sweep.records);
-    sweep.measurements = calloc(sweep.plan.count, sizeof *sweep.measurements);
-    if (!sweep.records || !sweep.measurements) {
-        result = report(status_set(STATUS_MEMORY, "out of memory"));
+    if (options_switch(sweep.options, OPTION_LIST)) {
+        list(&sweep);
         goto out;
     }
     const struct session_request request = {
@@ -400,6 +479,8 @@ int sweep_command(const struct job *job, const char *job_path)
     }
     print_notice(&sweep.session);
     status = session_watch_signals(&sweep.session);
+    if (status == STATUS_OK)
+        status = mark_beyond(&sweep);
     if (status != STATUS_OK) {
         result = report(status);
         session_close(&sweep.session);
@@ -420,6 +501,7 @@ out:
             measurement_release(&sweep.measurements[i]);
     }
     free(sweep.records);
+    free(sweep.beyond);
     free(sweep.measurements);
     json_decref(sweep.header);
     plan_release(&sweep.plan);

@@ -3,6 +3,7 @@ cli_tests = \
     tests/cli/doctor.bats \
     tests/cli/faults.bats \
     tests/cli/files.bats \
+    tests/cli/limits.bats \
     tests/cli/plot.bats \
     tests/cli/signals.bats \
     tests/cli/sweep.bats \

@@ -35,6 +35,8 @@ setup() {
   export TMPDIR
   WORK=$TMPDIR/work
   mkdir "$WORK"
+  # Limits that the user has found must not change what is measured here.
+  export XDG_CACHE_HOME=$WORK/cache
   cd "$WORK" || return 1
 }
 

@@ -96,6 +96,8 @@ a.job b.job                  | unexpected argument 'b.job'
 --rounds 2-3                 | '2-3' is not a value of rounds
 --seed -1                    | '-1' is not a value of seed
 --timeout 0                  | '0' is not a value of timeout: it takes a number from 0.1 to 86400
+--limits maybe               | 'maybe' is not a value of limits: it takes one of known\|ignore
+--limits                     | --limits needs a value: known\|ignore
 --resume                     | --resume needs --output FILE
 -l threads:0                 | '0' is not a count of layout 'threads': it takes N or a range, as in 1-16, up to 1024 workers
 -l threads:5000              | '5000' is not a count of layout 'threads': .* up to 1024 workers
@@ -138,6 +140,7 @@ TABLE
   refused "plot needs --output FILE" "$MPSWEEP" plot x.jsonl
   refused "unknown option '--layout'" "$MPSWEEP" plot x.jsonl --layout threads:1
   refused "unexpected argument 'y.jsonl'" "$MPSWEEP" plot x.jsonl y.jsonl -o x.svg
+  refused "--limits takes no value" "$MPSWEEP" doctor --limits=known
   refused "unexpected argument 'me'" "$MPSWEEP" doctor me
   refused "unknown option '--devise'; did you mean '--device'" "$MPSWEEP" doctor --devise emulated
 }
