@@ -90,7 +90,8 @@ int limits_command(const char *device)
     struct session session;
     struct limits limits;
     bool terminal = isatty(STDERR_FILENO);
-    enum status status = session_open(device, &session);
+    const struct session_request request = {.device = device};
+    enum status status = session_open(&request, &session);
     if (status != STATUS_OK)
         return report(status);
     fflush(stdout);

@@ -118,11 +118,19 @@ static enum status write_beyond(struct sweep *sweep)
     return status;
 }
 
+static enum status open_session(struct sweep *sweep)
+{
+    const struct session_request request = {
+        .device = options_text(sweep->options, OPTION_DEVICE),
+        .external_mps = strcmp(options_text(sweep->options, OPTION_MPS), "external") == 0,
+    };
+    return session_open(&request, &sweep->session);
+}
+
 /* A list needs no GPU; but where limits are kept, it takes one to know whether they apply. */
 static void list(struct sweep *sweep)
 {
-    if (limits_matter(sweep) &&
-        session_open(options_text(sweep->options, OPTION_DEVICE), &sweep->session) == STATUS_OK) {
+    if (limits_matter(sweep) && open_session(sweep) == STATUS_OK) {
         if (mark_beyond(sweep) != STATUS_OK)
             report(STATUS_MEMORY);
         session_close(&sweep->session);
@@ -468,11 +476,7 @@ int sweep_command(const struct job *job, const char *job_path)
         list(&sweep);
         goto out;
     }
-    const struct session_request request = {
-        .device = options_text(sweep.options, OPTION_DEVICE),
-        .external_mps = strcmp(options_text(sweep.options, OPTION_MPS), "external") == 0,
-    };
-    status = session_open(&request, &sweep.session);
+    status = open_session(&sweep);
     if (status != STATUS_OK) {
         result = report(status);
         goto out;
