@@ -10,11 +10,14 @@
 #include "common/layout_text.h"
 
 #define MOST_ITEMS 4096
+#define MIB (1 << 20)
 
 static void value_clear(struct option_value *value)
 {
-    for (size_t i = 0; i < value->count; i++)
+    for (size_t i = 0; i < value->count; i++) {
         free(value->items[i].text);
+        free(value->items[i].shares);
+    }
     free(value->items);
     value->items = NULL;
     value->count = 0;
@@ -27,14 +30,20 @@ enum status option_value_add(struct option_value *value, const struct option_ite
         return status_set(STATUS_USAGE, "more than %d values in one option", MOST_ITEMS);
     struct option_item *items = realloc(value->items, (value->count + 1) * sizeof *items);
     char *copy = strdup(text);
+    size_t share_bytes = item->share_count * sizeof *item->shares;
+    int64_t *shares = share_bytes ? malloc(share_bytes) : NULL;
     if (items)
         value->items = items;
-    if (!items || !copy) {
+    if (!items || !copy || (share_bytes && !shares)) {
         free(copy);
+        free(shares);
         return status_set(STATUS_MEMORY, "out of memory");
     }
+    if (shares)
+        memcpy(shares, item->shares, share_bytes);
     items[value->count] = *item;
     items[value->count].text = copy;
+    items[value->count].shares = shares;
     value->count++;
     return STATUS_OK;
 }
@@ -80,9 +89,19 @@ static bool parse_integer(const char *text, bool with_suffix, int64_t *out)
     return true;
 }
 
+static char *trimmed(char *text)
+{
+    text += strspn(text, " \t");
+    for (size_t end = strlen(text); end > 0 && strchr(" \t", text[end - 1]); end--)
+        text[end - 1] = '\0';
+    return text;
+}
+
 static enum status bad_value(const struct option_row *row, const char *text)
 {
     char expected[256];
+    const char *word = row->choices ? row->choices : "";
+    const char *joint = row->choices ? " or " : "";
     switch (row->kind) {
     case OPTION_KIND_CHOICE:
         snprintf(expected, sizeof expected, "one of %s", row->choices);
@@ -94,13 +113,85 @@ static enum status bad_value(const struct option_row *row, const char *text)
         snprintf(expected, sizeof expected, "a number from %g to %g", row->min, row->max);
         break;
     default:
-        snprintf(expected, sizeof expected, "%s%sa whole number from %.0f to %.0f%s",
-                 row->choices ? row->choices : "", row->choices ? " or " : "", row->min, row->max,
-                 row->kind == OPTION_KIND_BYTES ? ", with K, M or G for powers of 1024" : "");
+        if (row->flags & OPTION_WHOLE_MIB)
+            snprintf(expected, sizeof expected, "%s%sa size from %.0fM to %.0fM, with K, M or G",
+                     word, joint, row->min / MIB, row->max / MIB);
+        else
+            snprintf(expected, sizeof expected, "%s%sa whole number from %.0f to %.0f%s", word,
+                     joint, row->min, row->max,
+                     row->kind == OPTION_KIND_BYTES ? ", with K, M or G for powers of 1024" : "");
         break;
     }
-    return status_set(STATUS_USAGE, "'%s' is not a value of %s: it takes %s", text, row->name,
-                      expected);
+    return status_set(
+        STATUS_USAGE, "'%s' is not a value of %s: it takes %s%s", text, row->name, expected,
+        row->flags & OPTION_PER_PROCESS ? "; '/' stands between the values of several processes"
+                                        : "");
+}
+
+static bool parse_in_bounds(const struct option_row *row, const char *text, int64_t *out)
+{
+    int64_t number;
+    if (!parse_integer(text, row->kind == OPTION_KIND_BYTES, &number) ||
+        (double)number < row->min || (double)number > row->max)
+        return false;
+    *out = number;
+    return true;
+}
+
+static enum status check_multiple(const struct option_row *row, const char *text, int64_t number)
+{
+    bool mib = row->flags & OPTION_WHOLE_MIB;
+    if (row->kind != OPTION_KIND_BYTES || number % (mib ? MIB : 1024) == 0)
+        return STATUS_OK;
+    return status_set(STATUS_USAGE, "'%s' is not a multiple of %s", text,
+                      mib ? "1M" : "1024 bytes");
+}
+
+static enum status add_number(struct option_value *value, const struct option_row *row,
+                              int64_t number, const char *text)
+{
+    struct option_item item = {.integer = number};
+    if (row->flags & OPTION_PER_PROCESS)
+        item = (struct option_item){.shares = &number, .share_count = 1};
+    return option_value_add(value, &item, text);
+}
+
+static enum status parse_share(const struct option_row *row, const char *text, int64_t *out)
+{
+    if (row->choices && choice_index(row->choices, text) == 0) {
+        *out = OPTION_SHARE_DEFAULT;
+        return STATUS_OK;
+    }
+    if (!parse_in_bounds(row, text, out))
+        return bad_value(row, text);
+    return check_multiple(row, text, *out);
+}
+
+/* One entry a process, separated by '/': the comma separates points. */
+static enum status add_shares(struct option_value *value, const struct option_row *row,
+                              const char *text)
+{
+    int64_t shares[OPTION_MOST_SHARES];
+    struct option_item item = {.shares = shares};
+    char *copy = strdup(text);
+    if (!copy)
+        return status_set(STATUS_MEMORY, "out of memory");
+    enum status status = STATUS_OK;
+    char *rest = copy;
+    while (status == STATUS_OK && rest) {
+        const char *entry = trimmed(strsep(&rest, "/"));
+        if (item.share_count == OPTION_MOST_SHARES) {
+            status = status_set(STATUS_USAGE, "%s takes at most %d entries", row->name,
+                                OPTION_MOST_SHARES);
+            break;
+        }
+        status = parse_share(row, entry, &shares[item.share_count]);
+        item.share_count++;
+    }
+    free(copy);
+    if (status != STATUS_OK)
+        return status_prefix(status, "in '%s': ", text);
+    return option_value_add(value, &item, text);
 }
 
 static enum status add_integers(struct option_value *value, const struct option_row *row,
@@ -108,39 +199,37 @@ static enum status add_integers(struct option_value *value, const struct option_
 {
     int64_t first, last;
     bool bytes = row->kind == OPTION_KIND_BYTES;
+    bool per_process = row->flags & OPTION_PER_PROCESS;
+    if (per_process && strchr(text, '/'))
+        return add_shares(value, row, text);
     if (row->choices && choice_index(row->choices, text) == 0)
-        return option_value_add(value, &(struct option_item){0}, text);
+        return add_number(value, row, per_process ? OPTION_SHARE_DEFAULT : 0, text);
     char copy[64];
     if (snprintf(copy, sizeof copy, "%s", text) >= (int)sizeof copy)
         return bad_value(row, text);
     char *dash = row->flags & OPTION_AXIS ? strchr(copy, '-') : NULL;
     if (dash)
         *dash = '\0';
-    if (!parse_integer(copy, bytes, &first))
+    if (!parse_in_bounds(row, copy, &first))
         return bad_value(row, text);
     last = first;
-    if (dash && !parse_integer(dash + 1, bytes, &last))
-        return bad_value(row, text);
-    if ((double)first < row->min || (double)last > row->max)
+    if (dash && !parse_in_bounds(row, dash + 1, &last))
         return bad_value(row, text);
     if (first > last)
         return status_set(STATUS_USAGE, "range '%s' of %s runs backwards", text, row->name);
-    if (last - first >= MOST_ITEMS)
-        return status_set(STATUS_USAGE, "range '%s' of %s has more than %d values", text, row->name,
-                          MOST_ITEMS);
     if (bytes && first != last)
         return status_set(STATUS_USAGE, "'%s' of %s: sizes take a list, as in 64K,1M, not a range",
                           text, row->name);
-    if (bytes && first % 1024)
-        return status_set(STATUS_USAGE, "'%s' is not a multiple of 1024 bytes", text);
-    for (int64_t i = first; i <= last; i++) {
+    if (last - first >= MOST_ITEMS)
+        return status_set(STATUS_USAGE, "range '%s' of %s has more than %d values", text, row->name,
+                          MOST_ITEMS);
+    enum status status = check_multiple(row, text, first);
+    for (int64_t i = first; i <= last && status == STATUS_OK; i++) {
         char number[32];
         snprintf(number, sizeof number, "%lld", (long long)i);
-        enum status status = option_value_add(value, &(struct option_item){.integer = i}, number);
-        if (status != STATUS_OK)
-            return status;
+        status = add_number(value, row, i, number);
     }
-    return STATUS_OK;
+    return status;
 }
 
 static enum status add_item(struct option_value *value, const struct option_row *row,
@@ -197,10 +286,7 @@ static enum status parse_value(const struct option_row *row, const char *text,
     enum status status = STATUS_OK;
     char *rest = copy;
     while (status == STATUS_OK && rest) {
-        char *item = strsep(&rest, ",");
-        item += strspn(item, " \t");
-        for (size_t end = strlen(item); end > 0 && strchr(" \t", item[end - 1]); end--)
-            item[end - 1] = '\0';
+        const char *item = trimmed(strsep(&rest, ","));
         status = *item ? add_item(out, row, item)
                        : status_set(STATUS_USAGE, "'%s' of %s has an empty item", text, row->name);
     }

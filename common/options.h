@@ -23,6 +23,8 @@ enum option_id {
     OPTION_LAUNCH,
     OPTION_CONNECTIONS,
     OPTION_ACTIVE_THREAD_PERCENTAGE,
+    OPTION_PRIORITY,
+    OPTION_MEMORY_LIMIT,
     OPTION_SCHEDULE,
     OPTION_BIND,
     OPTION_MPS,
@@ -70,8 +72,10 @@ enum option_kind {
 };
 
 enum option_flag {
-    OPTION_AXIS = 1,       /* several items multiply into points */
-    OPTION_NOT_IN_JOB = 2, /* about one run, not about what is measured */
+    OPTION_AXIS = 1,        /* several items multiply into points */
+    OPTION_NOT_IN_JOB = 2,  /* about one run, not about what is measured */
+    OPTION_PER_PROCESS = 4, /* an item may be a list of one entry a process: 30/70 */
+    OPTION_WHOLE_MIB = 8,   /* of a size: a multiple of 1 MiB; others are of 1 KiB */
 };
 
 /* Commands that take an option, as bits. */
@@ -96,9 +100,15 @@ enum layout_kind {
     LAYOUT_KINDS
 };
 
+/* Entries of a list of one entry a process, and the entry that leaves the setting alone. */
+#define OPTION_MOST_SHARES 64
+#define OPTION_SHARE_DEFAULT (-1)
+
 struct option_item {
     char *text; /* as shown to people and in results; owned */
     int64_t integer;
+    int64_t *shares; /* OPTION_PER_PROCESS, in place of integer: 1 to OPTION_MOST_SHARES; owned */
+    unsigned share_count;
     double real;
     enum layout_kind layout; /* with the two counts: OPTION_KIND_LAYOUT */
     unsigned processes, threads;

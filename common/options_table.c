@@ -35,8 +35,18 @@ const struct option_row option_table[OPTION_COUNT] = {
      "Hardware queues of each process (CUDA_DEVICE_MAX_CONNECTIONS). The driver's default is 8,\n"
      "and 2 for an MPS client."},
     {OPTION_ACTIVE_THREAD_PERCENTAGE, "active-thread-percentage", 0, OPTION_KIND_INTEGER,
-     OPTION_AXIS, SWEEP, "default", 1, 100, "default", "default|N", WHAT,
-     "Share of the GPU's multiprocessors that an MPS client may use, in percent."},
+     OPTION_AXIS | OPTION_PER_PROCESS, SWEEP, "default", 1, 100, "default", "default|N[/N...]",
+     WHAT,
+     "Share of the GPU's multiprocessors that an MPS client may use, in percent. 30/70 gives each\n"
+     "process its own: the first 30, the second 70, the third 30 again, and so on."},
+    {OPTION_PRIORITY, "priority", 0, OPTION_KIND_INTEGER, OPTION_AXIS | OPTION_PER_PROCESS, SWEEP,
+     "default", 0, 1, "default", "default|0|1[/...]", WHAT,
+     "Priority of an MPS client's work: 0 normal, 1 below normal. 0/1 gives each process its own."},
+    {OPTION_MEMORY_LIMIT, "memory-limit", 0, OPTION_KIND_BYTES,
+     OPTION_AXIS | OPTION_PER_PROCESS | OPTION_WHOLE_MIB, SWEEP, "default", 16777216,
+     1099511627776.0, "default", "default|N[K|M|G][/...]", WHAT,
+     "GPU memory that an MPS client may allocate, its context included, in whole megabytes of at\n"
+     "least 16M. 2G/4G gives each process its own."},
     {OPTION_SCHEDULE, "schedule", 0, OPTION_KIND_CHOICE, OPTION_AXIS, SWEEP,
      "auto|spin|yield|block", 0, 0, "auto", NULL, WHAT,
      "How a worker waits for the GPU (CU_CTX_SCHED_*)."},

@@ -6,23 +6,37 @@
 #define MPSWEEP_ORCHESTRATOR_ENVIRONMENT_H
 
 #include <stdbool.h>
+#include <stdint.h>
 
+#include "common/options.h"
 #include "mps/control.h"
 #include "orchestrator/session.h"
+
+/* What an MPS client may have of the GPU; OPTION_SHARE_DEFAULT: what the daemon gives. */
+struct gpu_share {
+    int64_t active_thread_percentage, priority, memory_limit_bytes;
+};
+
+enum {
+    GPU_ENVIRONMENT_SET = 8,
+    GPU_ENVIRONMENT_INHERITED = 64,
+    GPU_ENVIRONMENT_UNSET = GPU_ENVIRONMENT_INHERITED + 3,
+};
 
 /* NAME=value texts to put in, and names to take out, both ended by NULL: for
  * child_environment_new(). It points into itself and must not be copied. */
 struct gpu_environment {
-    char pipe_directory[MPS_ENVIRONMENT_TEXT], device[MPS_ENVIRONMENT_TEXT];
-    char connections[64], percentage[64], process[64];
-    const char *set[8];
-    const char *unset[68];
+    char texts[GPU_ENVIRONMENT_SET][MPS_ENVIRONMENT_TEXT];
+    size_t count;
+    bool overflow;
+    const char *set[GPU_ENVIRONMENT_SET + 1];
+    const char *unset[GPU_ENVIRONMENT_UNSET + 1];
 };
 
-/* process is its number among those started together, which injected faults go by; connections
- * and percentage 0 leave the driver's defaults. */
-void gpu_environment_make(const struct session *session, bool over_mps, unsigned process,
-                          unsigned connections, unsigned active_thread_percentage,
-                          struct gpu_environment *out);
+/* process is its number among those started together, which injected faults go by; connections 0
+ * leaves the driver's default, and share NULL the daemon's. STATUS_SYSTEM: a path is too long. */
+enum status gpu_environment_make(const struct session *session, bool over_mps, unsigned process,
+                                 unsigned connections, const struct gpu_share *share,
+                                 struct gpu_environment *out);
 
 #endif

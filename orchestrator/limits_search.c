@@ -68,7 +68,10 @@ static enum status start_client(struct crowd *crowd, int *answer_fd)
         status = status_set(STATUS_SYSTEM, "cannot make a pipe: %s", strerror(errno));
         goto out;
     }
-    gpu_environment_make(session, true, crowd->count, crowd->connections, 0, &variables);
+    status =
+        gpu_environment_make(session, true, crowd->count, crowd->connections, NULL, &variables);
+    if (status != STATUS_OK)
+        goto out;
     environment = child_environment_new(variables.set, variables.unset);
     if (!environment) {
         status = status_set(STATUS_MEMORY, "out of memory");

@@ -19,6 +19,7 @@ mpsweep_SOURCES = \
     orchestrator/record.c orchestrator/record.h \
     orchestrator/round.c orchestrator/round.h orchestrator/round_internal.h \
     orchestrator/session.c orchestrator/session.h \
+    orchestrator/shares.c orchestrator/shares_json.c orchestrator/shares.h \
     orchestrator/sweep.c orchestrator/sweep.h \
     orchestrator/table.c orchestrator/table.h \
     orchestrator/workers.c

@@ -19,6 +19,8 @@ static const enum option_id axes[] = {
     OPTION_LAUNCH,
     OPTION_CONNECTIONS,
     OPTION_ACTIVE_THREAD_PERCENTAGE,
+    OPTION_PRIORITY,
+    OPTION_MEMORY_LIMIT,
     OPTION_SCHEDULE,
     OPTION_BIND,
     OPTION_KERNELS,
@@ -33,6 +35,7 @@ static const enum option_id axes[] = {
 static void set_axis(struct point *point, enum option_id axis, const struct option_item *item)
 {
     uint32_t number = (uint32_t)item->integer;
+    struct point_shares shares = {.values = item->shares, .count = item->share_count};
     switch (axis) {
     case OPTION_LAYOUT:
         point->layout = item->layout;
@@ -53,7 +56,13 @@ static void set_axis(struct point *point, enum option_id axis, const struct opti
         point->connections = number;
         break;
     case OPTION_ACTIVE_THREAD_PERCENTAGE:
-        point->active_thread_percentage = number;
+        point->active_thread_percentage = shares;
+        break;
+    case OPTION_PRIORITY:
+        point->priority = shares;
+        break;
+    case OPTION_MEMORY_LIMIT:
+        point->memory_limit = shares;
         break;
     case OPTION_SCHEDULE:
         point->work.schedule = number;
@@ -89,8 +98,11 @@ static void make_canonical(struct point *point)
 {
     if (point->work.memory == SHM_MEMORY_PINNED || point->work.launch == SHM_LAUNCH_GRAPH)
         point->work.sync = SHM_SYNC_STREAM;
-    if (!point_over_mps(point))
-        point->active_thread_percentage = 0;
+    struct point_shares *shares[] = {&point->active_thread_percentage, &point->priority,
+                                     &point->memory_limit};
+    for (size_t i = 0; i < sizeof shares / sizeof shares[0]; i++)
+        *shares[i] = point_over_mps(point) ? shares_canonical(shares[i], point->processes)
+                                           : (struct point_shares){0};
     if (point->work.workload == SHM_WORKLOAD_DELAY) {
         point->work.blocks = 1;
         point->work.threads_per_block = 1;
@@ -103,8 +115,10 @@ static void make_canonical(struct point *point)
 static bool same_point(const struct point *a, const struct point *b)
 {
     return a->layout == b->layout && a->processes == b->processes && a->threads == b->threads &&
-           a->connections == b->connections &&
-           a->active_thread_percentage == b->active_thread_percentage && a->bind == b->bind &&
+           a->connections == b->connections && a->bind == b->bind &&
+           shares_equal(&a->active_thread_percentage, &b->active_thread_percentage) &&
+           shares_equal(&a->priority, &b->priority) &&
+           shares_equal(&a->memory_limit, &b->memory_limit) &&
            memcmp(&a->work, &b->work, sizeof a->work) == 0;
 }
 
@@ -172,6 +186,12 @@ static uint64_t digest(uint64_t hash, const void *data, size_t bytes)
     return hash;
 }
 
+static uint64_t digest_shares(uint64_t hash, const struct point_shares *shares)
+{
+    hash = digest(hash, &shares->count, sizeof shares->count);
+    return digest(hash, shares->values, shares->count * sizeof *shares->values);
+}
+
 /* How long and how well to measure belongs to it: a file goes on as it was begun. */
 static void make_id(const struct job *job, struct plan *plan)
 {
@@ -184,10 +204,12 @@ static void make_id(const struct job *job, struct plan *plan)
     }
     for (size_t i = 0; i < plan->count; i++) {
         const struct point *p = &plan->points[i];
-        uint32_t fields[] = {
-            (uint32_t)p->layout,         p->processes,     p->threads, p->connections,
-            p->active_thread_percentage, (uint32_t)p->bind};
+        uint32_t fields[] = {(uint32_t)p->layout, p->processes, p->threads, p->connections,
+                             (uint32_t)p->bind};
         hash = digest(hash, fields, sizeof fields);
+        hash = digest_shares(hash, &p->active_thread_percentage);
+        hash = digest_shares(hash, &p->priority);
+        hash = digest_shares(hash, &p->memory_limit);
         hash = digest(hash, &p->work, sizeof p->work);
     }
     snprintf(plan->id, sizeof plan->id, "%016llx", (unsigned long long)hash);
@@ -223,6 +245,12 @@ unsigned point_workers(const struct point *point)
 bool point_over_mps(const struct point *point)
 {
     return layout_over_mps(point->layout);
+}
+
+bool point_has_shares(const struct point *point)
+{
+    return point->active_thread_percentage.count || point->priority.count ||
+           point->memory_limit.count;
 }
 
 unsigned point_connections(const struct point *point)
@@ -280,6 +308,19 @@ static void add_if_not_initial(struct text *out, enum option_id id, uint32_t val
         text_append(out, ", %u %s", value, what);
 }
 
+static void add_shares(struct text *out, const struct point *point)
+{
+    char list[OPTION_MOST_SHARES * sizeof "1048576M"];
+    if (point->active_thread_percentage.count)
+        text_append(out, ", %s%% threads",
+                    shares_text(&point->active_thread_percentage, false, list, sizeof list));
+    if (point->priority.count)
+        text_append(out, ", priority %s", shares_text(&point->priority, false, list, sizeof list));
+    if (point->memory_limit.count)
+        text_append(out, ", memory limit %s",
+                    shares_text(&point->memory_limit, true, list, sizeof list));
+}
+
 void point_describe(const struct point *point, char *text, size_t size)
 {
     struct text out = {.at = text, .size = size};
@@ -291,8 +332,7 @@ void point_describe(const struct point *point, char *text, size_t size)
         text_append(&out, ", graph");
     if (point->connections)
         text_append(&out, ", %u connections", point->connections);
-    if (point->active_thread_percentage)
-        text_append(&out, ", %u%% threads", point->active_thread_percentage);
+    add_shares(&out, point);
     if (point->work.schedule != SHM_SCHEDULE_AUTO)
         text_append(&out, ", %s", point_schedule(point));
     if (point->bind != BIND_NEAR)

@@ -8,6 +8,7 @@
 
 #include "common/jobfile.h"
 #include "orchestrator/bind.h"
+#include "orchestrator/shares.h"
 #include "shm/shm.h"
 
 /* One layout with every other setting fixed. */
@@ -16,8 +17,8 @@ struct point {
     const char *section; /* the job's, or NULL; owned by the job */
     enum layout_kind layout;
     unsigned processes, threads;
-    unsigned connections;              /* hardware queues a process; 0: the driver's default */
-    unsigned active_thread_percentage; /* 0: no limit */
+    unsigned connections; /* hardware queues a process; 0: the driver's default */
+    struct point_shares active_thread_percentage, priority, memory_limit; /* bytes */
     enum bind_policy bind;
     struct shm_settings work; /* device and slice_ns are filled in when the point runs */
 };
@@ -30,8 +31,9 @@ struct plan {
 
 /*
  * Crosses the axes of every section, the layout being the slowest. Combinations that cannot differ
- * are one point: sync none makes no difference with pinned memory or in a graph, and a thread
- * percentage none without MPS. The job must outlive the plan.
+ * are one point: sync none makes no difference with pinned memory or in a graph, shares of MPS
+ * clients none without MPS, and a list of shares says no more than its processes take from it. The
+ * job must outlive the plan.
  */
 enum status plan_make(const struct job *job, struct plan *out);
 void plan_release(struct plan *plan);
@@ -40,11 +42,16 @@ void plan_release(struct plan *plan);
 unsigned point_workers(const struct point *point);
 bool point_over_mps(const struct point *point);
 
+/* Whether any share of a client is set. */
+bool point_has_shares(const struct point *point);
+
 /* Queues that a process has: the setting, or the driver's default (CUDA programming guide, and
  * the MPS guide for clients). */
 unsigned point_connections(const struct point *point);
 
-/* "hybrid 8×2, pageable, no sync, graph" with only what differs from the defaults. */
+/* "hybrid 8×2, pageable, no sync, graph" with only what differs from the defaults, and room for it
+ * at its longest. */
+#define POINT_DESCRIPTION 2048
 void point_describe(const struct point *point, char *text, size_t size);
 
 /* The words of the settings, as in the option table. */

@@ -10,6 +10,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "orchestrator/shares.h"
+
 #define TEXT_BYTES 64
 #define WORKERS_MAX 1000000
 #define LISTED_MAX 6
@@ -23,7 +25,7 @@ struct setting {
     const char *form; /* %s stands for the value; NULL: see setting_text() */
 };
 
-enum { SETTING_MEMORY, SETTING_SYNC, SETTING_CONNECTIONS = 3 };
+enum { SETTING_MEMORY, SETTING_SYNC, SETTING_CONNECTIONS = 3, SETTING_MEMORY_LIMIT = 6 };
 
 static const struct setting settings[] = {
     [SETTING_MEMORY] = {"memory", "%s"},
@@ -31,6 +33,8 @@ static const struct setting settings[] = {
     {"launch", "%s launch"},
     [SETTING_CONNECTIONS] = {"connections", NULL},
     {"active_thread_percentage", "%s% active threads"},
+    {"priority", "priority %s"},
+    [SETTING_MEMORY_LIMIT] = {"memory_limit", "memory limit %s"},
     {"schedule", "schedule %s"},
     {"bind", "bind %s"},
     {"kernels", "%s kernels"},
@@ -100,7 +104,9 @@ static void setting_text(const json_t *point, size_t index, char text[TEXT_BYTES
     const char *percent = setting->form != NULL ? strstr(setting->form, "%s") : NULL;
     char plain[TEXT_BYTES / 2] = "";
     text[0] = '\0';
-    if (json_is_integer(value))
+    if (json_is_array(value) || index == SETTING_MEMORY_LIMIT)
+        shares_json_text(value, index == SETTING_MEMORY_LIMIT, plain, sizeof plain);
+    else if (json_is_integer(value))
         snprintf(plain, sizeof plain, "%" JSON_INTEGER_FORMAT, json_integer_value(value));
     else if (json_is_string(value))
         snprintf(plain, sizeof plain, "%.30s", json_string_value(value));

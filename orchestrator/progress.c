@@ -38,7 +38,7 @@ static void clear_line(const struct progress *progress)
 
 void progress_begin(struct progress *progress, const struct point *point)
 {
-    char what[128], left[32], line[256] = "";
+    char what[POINT_DESCRIPTION], left[32], line[256] = "";
     if (progress->quiet || !progress->terminal)
         return;
     struct winsize size = {0};
@@ -60,7 +60,7 @@ void progress_end(struct progress *progress, const struct point *point, const js
     progress->done++;
     if (progress->quiet || !record)
         return;
-    char what[128], number[32];
+    char what[POINT_DESCRIPTION], number[32];
     const json_t *throughput = json_object_get(record, "throughput_ips");
     const char *status = record_status(record);
     point_describe(point, what, sizeof what);

@@ -158,6 +158,19 @@ static json_t *workers_array(const struct point *point, const struct round_resul
     return array;
 }
 
+static json_t *clients_array(const struct point *point, const struct round_result *result)
+{
+    json_t *array = json_array();
+    for (unsigned p = 0; p < point->processes; p++)
+        json_array_append_new(array, json_pack("{s:i, s:o, s:i, s:o, s:o}", "process", (int)p,
+                                               "active_thread_percentage",
+                                               shares_json_at(&point->active_thread_percentage, p),
+                                               "sms", result->process_sms[p], "priority",
+                                               shares_json_at(&point->priority, p), "memory_limit",
+                                               shares_json_at(&point->memory_limit, p)));
+    return array;
+}
+
 static void add_numbers(json_t *record, const struct point *point,
                         const struct measurement *measurement, double ci95)
 {
@@ -192,7 +205,17 @@ static void add_numbers(json_t *record, const struct point *point,
                         json_pack("{s:i, s:i}", "expected", (int)result->attached_expected, "seen",
                                   (int)result->attached_seen));
     json_object_set_new(record, "sms", json_integer(result->sms));
+    if (point_has_shares(point))
+        json_object_set_new(record, "clients", clients_array(point, result));
     json_object_set_new(record, "ready_s", json_real(result->ready_s));
+}
+
+static void add_shares(json_t *record, const char *key, const struct point_shares *shares,
+                       const struct point *point)
+{
+    json_t *value = shares_json(shares, point->processes);
+    if (value)
+        json_object_set_new(record, key, value);
 }
 
 json_t *record_point(const struct point *point, const struct measurement *measurement,
@@ -220,9 +243,9 @@ json_t *record_point(const struct point *point, const struct measurement *measur
         return NULL;
     if (point->section)
         json_object_set_new(record, "section", json_string(point->section));
-    if (point->active_thread_percentage)
-        json_object_set_new(record, "active_thread_percentage",
-                            json_integer(point->active_thread_percentage));
+    add_shares(record, "active_thread_percentage", &point->active_thread_percentage, point);
+    add_shares(record, "priority", &point->priority, point);
+    add_shares(record, "memory_limit", &point->memory_limit, point);
     if (work->workload == SHM_WORKLOAD_DELAY)
         json_object_set_new(record, "delay_cycles", json_integer((json_int_t)work->delay_cycles));
     json_object_set_new(record, "status", json_string(status));

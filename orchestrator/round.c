@@ -210,6 +210,24 @@ static enum status prove_attachment(struct round *round)
     return STATUS_OK;
 }
 
+/* Nor with shares that did not come about. */
+static enum status prove_shares(const struct round *round)
+{
+    const struct point *point = round->point;
+    int all = round->session->gpu.sms;
+    for (unsigned p = 0; p < point->processes; p++) {
+        int64_t percentage = shares_at(&point->active_thread_percentage, p);
+        int found = atomic_load(&shm_process_at(&round->shm, p)->sms);
+        if (percentage != OPTION_SHARE_DEFAULT &&
+            !shares_fit_multiprocessors(percentage, found, all))
+            return status_set(STATUS_WORKER,
+                              "worker process %u of %u has %d multiprocessors, but was given %d%% "
+                              "of %d: no measurement",
+                              p + 1, point->processes, found, (int)percentage, all);
+    }
+    return STATUS_OK;
+}
+
 /* A binding that the kernel refuses would be measured as another one. */
 static enum status check_binding(const struct round *round)
 {
@@ -309,6 +327,8 @@ enum status round_run(struct session *session, const struct point *point,
     if (status == STATUS_OK)
         status = prove_attachment(&round);
     if (status == STATUS_OK)
+        status = prove_shares(&round);
+    if (status == STATUS_OK)
         status = run_window(&round);
     if (status == STATUS_OK)
         status = drain(&round);
@@ -334,4 +354,6 @@ void round_result_release(struct round_result *result)
 {
     free(result->workers);
     result->workers = NULL;
+    free(result->process_sms);
+    result->process_sms = NULL;
 }

@@ -37,9 +37,10 @@ struct round_result {
     double fairness;
     uint64_t iterations;
     unsigned attached_expected, attached_seen;
-    int sms;
+    int sms; /* multiprocessors of process 0's context */
     struct histogram latency, h2d, launch, sync, d2h;
     struct round_worker *workers; /* processes x threads, owned */
+    int *process_sms;             /* multiprocessors of each process's context, owned */
 };
 
 /*

@@ -66,7 +66,7 @@ static const char *error_of(const json_t *record)
 static void print_list(const struct sweep *sweep)
 {
     for (size_t i = 0; i < sweep->plan.count; i++) {
-        char what[128];
+        char what[POINT_DESCRIPTION];
         point_describe(&sweep->plan.points[i], what, sizeof what);
         printf("%zu\t%s", i, what);
         if (sweep->beyond[i])

@@ -6,38 +6,46 @@
 
 #include "common/text.h"
 #include "orchestrator/record.h"
+#include "orchestrator/shares.h"
 
 #define CELL 320
+#define CSV_CELL 1024 /* the longest list of sizes in bytes */
 
 /* Settings that get a column when they vary, and how the heading says them when they do not. */
 static const struct setting {
     const char *key, *title, *phrase;
     const char *joint; /* what stands before the phrase in the heading */
+    bool sizes;        /* bytes, for people with M or G */
 } settings[] = {
-    {"memory", "memory", "%s memory", ""},
-    {"sync", "sync", "sync %s", ", "},
-    {"launch", "launch", "launch %s", ", "},
-    {"connections", "queues", "%s queues a process", ", "},
-    {"active_thread_percentage", "threads%", "%s% active threads", ", "},
-    {"schedule", "schedule", "schedule %s", ", "},
-    {"bind", "bind", "bound %s", ", "},
-    {"kernels", "kernels", "%s kernels", ", "},
-    {"blocks", "blocks", "of %s blocks", " "},
-    {"threads_per_block", "block", "× %s threads", " "},
-    {"spin", "spin", "spin %s", ", "},
-    {"bytes", "bytes", "%s bytes each way", ", "},
-    {"delay_cycles", "cycles", "%s cycles", ", "},
+    {"memory", "memory", "%s memory", "", false},
+    {"sync", "sync", "sync %s", ", ", false},
+    {"launch", "launch", "launch %s", ", ", false},
+    {"connections", "queues", "%s queues a process", ", ", false},
+    {"active_thread_percentage", "threads%", "%s% active threads", ", ", false},
+    {"priority", "priority", "priority %s", ", ", false},
+    {"memory_limit", "limit", "memory limit %s", ", ", true},
+    {"schedule", "schedule", "schedule %s", ", ", false},
+    {"bind", "bind", "bound %s", ", ", false},
+    {"kernels", "kernels", "%s kernels", ", ", false},
+    {"blocks", "blocks", "of %s blocks", " ", false},
+    {"threads_per_block", "block", "× %s threads", " ", false},
+    {"spin", "spin", "spin %s", ", ", false},
+    {"bytes", "bytes", "%s bytes each way", ", ", false},
+    {"delay_cycles", "cycles", "%s cycles", ", ", false},
 };
 #define SETTINGS (sizeof settings / sizeof settings[0])
 
-static void setting_text(const json_t *point, const char *key, char *out, size_t size)
+static void setting_text(const json_t *point, const char *key, bool sizes, char *out, size_t size)
 {
     const json_t *value = json_object_get(point, key);
+    *out = '\0';
     if (json_is_string(value))
         snprintf(out, size, "%s", json_string_value(value));
+    else if (json_is_array(value) || sizes)
+        shares_json_text(value, sizes, out, size);
     else if (json_is_integer(value))
         snprintf(out, size, "%lld", (long long)json_integer_value(value));
-    else
+    if (!*out)
         snprintf(out, size, "-");
 }
 
@@ -117,7 +125,8 @@ static void fill_row(struct table *table, size_t row, const json_t *point, const
              number_at(point, "threads"));
     for (size_t i = 0; i < SETTINGS; i++)
         if (shown[i])
-            setting_text(point, settings[i].key, cell(table, row, column++), CELL);
+            setting_text(point, settings[i].key, settings[i].sizes, cell(table, row, column++),
+                         CELL);
     fill_numbers(table, row, column, point);
 }
 
@@ -176,7 +185,8 @@ static void print_heading(FILE *out, json_t *header, const json_t *points, const
         char value[CELL], phrase[2 * CELL] = "";
         if (shown[i] || !json_object_get(json_array_get(points, 0), settings[i].key))
             continue;
-        setting_text(json_array_get(points, 0), settings[i].key, value, sizeof value);
+        setting_text(json_array_get(points, 0), settings[i].key, settings[i].sizes, value,
+                     sizeof value);
         struct text text = {.at = phrase, .size = sizeof phrase};
         /* The phrases stand in the table above, each with one %s. */
         const char *mark = strstr(settings[i].phrase, "%s");
@@ -248,9 +258,9 @@ void table_print_csv(FILE *out, const json_t *header, const json_t *points)
         fprintf(out, "%s,%.0f,%.0f,%.0f", text_at(point, "layout"), number_at(point, "processes"),
                 number_at(point, "threads"), number_at(point, "workers"));
         for (size_t i = 0; i < SETTINGS; i++) {
-            char value[CELL] = "";
+            char value[CSV_CELL] = "";
             if (json_object_get(point, settings[i].key))
-                setting_text(point, settings[i].key, value, sizeof value);
+                setting_text(point, settings[i].key, false, value, sizeof value);
             fprintf(out, ",%s", value);
         }
         fprintf(out, ",%s", record_status(point));

@@ -83,8 +83,15 @@ enum status workers_spawn(struct round *round, unsigned index)
                                 session->driver_path,
                                 NULL};
     const int keep[] = {round->shm.fd, round->event_fd, round->life_read_fd, session->emulated_fd};
-    gpu_environment_make(session, point_over_mps(point), index, point->connections,
-                         point->active_thread_percentage, &variables);
+    const struct gpu_share share = {
+        .active_thread_percentage = shares_at(&point->active_thread_percentage, index),
+        .priority = shares_at(&point->priority, index),
+        .memory_limit_bytes = shares_at(&point->memory_limit, index),
+    };
+    enum status status = gpu_environment_make(session, point_over_mps(point), index,
+                                              point->connections, &share, &variables);
+    if (status != STATUS_OK)
+        return status;
     char **environment = child_environment_new(variables.set, variables.unset);
     if (!environment)
         return status_set(STATUS_MEMORY, "out of memory");
@@ -100,7 +107,7 @@ enum status workers_spawn(struct round *round, unsigned index)
         .ignore_interrupts = true,
     };
     struct gpu_child *child = &round->children[index];
-    enum status status = child_spawn(&options, &child->pid, &child->pidfd);
+    status = child_spawn(&options, &child->pid, &child->pidfd);
     free(environment);
     return status;
 }

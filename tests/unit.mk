@@ -6,6 +6,7 @@ small_tests = \
     tests/unit/test_options \
     tests/unit/test_jobfile \
     tests/unit/test_plan \
+    tests/unit/test_shares \
     tests/unit/test_shm \
     tests/unit/test_results_write \
     tests/unit/test_mps \
@@ -30,9 +31,14 @@ tests_unit_test_jobfile_SOURCES = tests/unit/test_jobfile.c
 tests_unit_test_jobfile_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
 tests_unit_test_jobfile_LDADD = libcommon.a $(INIH_LIBS) $(CMOCKA_LIBS)
 
-tests_unit_test_plan_SOURCES = tests/unit/test_plan.c orchestrator/plan.c
+tests_unit_test_plan_SOURCES = tests/unit/test_plan.c orchestrator/plan.c orchestrator/shares.c
 tests_unit_test_plan_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
 tests_unit_test_plan_LDADD = libcommon.a $(INIH_LIBS) $(CMOCKA_LIBS)
+
+tests_unit_test_shares_SOURCES = tests/unit/test_shares.c orchestrator/shares.c \
+    orchestrator/shares_json.c
+tests_unit_test_shares_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
+tests_unit_test_shares_LDADD = libcommon.a $(JANSSON_LIBS) $(CMOCKA_LIBS)
 
 tests_unit_test_shm_SOURCES = tests/unit/test_shm.c
 tests_unit_test_shm_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)

@@ -74,6 +74,28 @@ static void global_alone_is_one_set(void **state)
     job_release(&job);
 }
 
+static void shares_of_processes_are_keys(void **state)
+{
+    (void)state;
+    struct job job;
+    assert_int_equal(load("[global]\nactive-thread-percentage = default, 30/70\n"
+                          "[a]\npriority = 0/1\nmemory-limit = 2G, 512M/1G/default\n[b]\n",
+                          &job),
+                     STATUS_OK);
+    for (size_t i = 0; i < 2; i++) {
+        const struct option_value *value =
+            &job.sections[i].options.values[OPTION_ACTIVE_THREAD_PERCENTAGE];
+        assert_int_equal(value->count, 2);
+        assert_int_equal(value->items[1].share_count, 2);
+        assert_int_equal(value->items[1].shares[1], 70);
+    }
+    const struct options *a = &job.sections[0].options, *b = &job.sections[1].options;
+    assert_int_equal(a->values[OPTION_PRIORITY].items[0].shares[1], 1);
+    assert_int_equal(a->values[OPTION_MEMORY_LIMIT].items[1].share_count, 3);
+    assert_int_equal(b->values[OPTION_PRIORITY].items[0].shares[0], OPTION_SHARE_DEFAULT);
+    job_release(&job);
+}
+
 static void the_command_line_overrides(void **state)
 {
     (void)state;
@@ -94,6 +116,7 @@ static void errors_name_the_line(void **state)
         {"kernels = 4\n", "line 1: 'kernels' stands before any section"},
         {"[a]\n\nkernelz = 4\n", "line 3: unknown key 'kernelz'; did you mean 'kernels'?"},
         {"[a]\nkernels = many\n", "line 2: 'many' is not a value of kernels"},
+        {"[a]\npriority = 0/2\n", "line 2: in '0/2': '2' is not a value of priority"},
         {"[a]\nduration = 2\n", "line 2: 'duration' holds for the whole sweep"},
         {"[a]\noutput = x\n", "line 2: 'output' is for the command line only"},
         {"[a]\nkernels = 1\nkernels = 2\n", "line 3: 'kernels' is given twice in [a]"},
@@ -138,6 +161,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(sections_start_from_global),
         cmocka_unit_test(global_alone_is_one_set),
+        cmocka_unit_test(shares_of_processes_are_keys),
         cmocka_unit_test(the_command_line_overrides),
         cmocka_unit_test(errors_name_the_line),
         cmocka_unit_test(lines_are_never_cut_in_silence),

@@ -2,6 +2,7 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <string.h>
 #include <cmocka.h>
 
@@ -64,6 +65,57 @@ static void axes_take_lists_and_ranges(void **state)
     assert_int_equal(options.values[OPTION_BYTES].items[1].integer, 2 << 20);
 }
 
+static const struct option_item *share_item(enum option_id id, size_t index)
+{
+    assert_true(index < options.values[id].count);
+    return &options.values[id].items[index];
+}
+
+static void an_item_may_hold_a_list_for_the_processes(void **state)
+{
+    (void)state;
+    enum option_id id = OPTION_ACTIVE_THREAD_PERCENTAGE;
+    assert_int_equal(share_item(id, 0)->shares[0], OPTION_SHARE_DEFAULT);
+    assert_int_equal(set("active-thread-percentage", "100, 30 / default/70,default,8-9", 1),
+                     STATUS_OK);
+    assert_int_equal(options.values[id].count, 5);
+    assert_int_equal(share_item(id, 0)->share_count, 1);
+    assert_int_equal(share_item(id, 0)->shares[0], 100);
+    assert_int_equal(share_item(id, 1)->share_count, 3);
+    assert_int_equal(share_item(id, 1)->shares[0], 30);
+    assert_int_equal(share_item(id, 1)->shares[1], OPTION_SHARE_DEFAULT);
+    assert_int_equal(share_item(id, 1)->shares[2], 70);
+    assert_string_equal(share_item(id, 1)->text, "30 / default/70");
+    assert_int_equal(share_item(id, 2)->shares[0], OPTION_SHARE_DEFAULT);
+    assert_int_equal(share_item(id, 3)->shares[0], 8);
+    assert_int_equal(share_item(id, 4)->shares[0], 9);
+    /* Normal priority is not the default: the daemon may have another. */
+    assert_int_equal(set("priority", "default/0/1", 1), STATUS_OK);
+    assert_int_equal(share_item(OPTION_PRIORITY, 0)->shares[0], OPTION_SHARE_DEFAULT);
+    assert_int_equal(share_item(OPTION_PRIORITY, 0)->shares[1], 0);
+    assert_int_equal(share_item(OPTION_PRIORITY, 0)->shares[2], 1);
+    assert_int_equal(set("memory-limit", "16M,2g/20480K/1024G", 1), STATUS_OK);
+    assert_int_equal(share_item(OPTION_MEMORY_LIMIT, 0)->shares[0], 16 << 20);
+    assert_int_equal(share_item(OPTION_MEMORY_LIMIT, 1)->shares[0], INT64_C(2) << 30);
+    assert_int_equal(share_item(OPTION_MEMORY_LIMIT, 1)->shares[1], 20 << 20);
+    assert_int_equal(share_item(OPTION_MEMORY_LIMIT, 1)->shares[2], INT64_C(1) << 40);
+}
+
+static void a_list_has_a_largest_length(void **state)
+{
+    (void)state;
+    char text[3 * (OPTION_MOST_SHARES + 1)] = "";
+    for (int i = 0; i < OPTION_MOST_SHARES; i++)
+        snprintf(text + strlen(text), 4, "%s%d", i ? "/" : "", 10 + i);
+    assert_int_equal(set("active-thread-percentage", text, 1), STATUS_OK);
+    const struct option_item *item = share_item(OPTION_ACTIVE_THREAD_PERCENTAGE, 0);
+    assert_int_equal(item->share_count, OPTION_MOST_SHARES);
+    assert_int_equal(item->shares[OPTION_MOST_SHARES - 1], 10 + OPTION_MOST_SHARES - 1);
+    strcat(text, "/9");
+    assert_int_equal(set("active-thread-percentage", text, 1), STATUS_USAGE);
+    assert_non_null(strstr(status_text(), "active-thread-percentage takes at most 64 entries"));
+}
+
 static void layouts_are_read(void **state)
 {
     (void)state;
@@ -116,6 +168,26 @@ static void bad_values_are_named(void **state)
         {"bytes", "1000", "1024"},
         {"bytes", "1Q", "K, M or G"},
         {"bytes", "9999999999G", "K, M or G"},
+        {"active-thread-percentage", "30/101",
+         "in '30/101': '101' is not a value of active-thread-percentage: it takes default or a "
+         "whole number from 1 to 100; '/' stands between the values of several processes"},
+        {"active-thread-percentage", "30//70", "in '30//70': '' is not a value"},
+        {"active-thread-percentage", "/30", "in '/30': '' is not a value"},
+        {"active-thread-percentage", "30/", "in '30/': '' is not a value"},
+        {"active-thread-percentage", "10-20/70", "'10-20' is not a value"},
+        {"active-thread-percentage", "30:70", "'30:70' is not a value"},
+        {"priority", "2", "from 0 to 1"},
+        {"priority", "0/low", "'low' is not a value of priority"},
+        {"memory-limit", "8M", "default or a size from 16M to 1048576M, with K, M or G"},
+        {"memory-limit", "512", "size from 16M"},
+        {"memory-limit", "1025G", "to 1048576M"},
+        {"memory-limit", "1T", "'1T' is not a value"},
+        {"memory-limit", "1.5G", "'1.5G' is not a value"},
+        {"memory-limit", "512M/20481K", "'20481K' is not a multiple of 1M"},
+        {"memory-limit", "16M-32M", "not a range"},
+        {"kernels", "5/6",
+         "'5/6' is not a value of kernels: it takes a whole number from 1 to "
+         "100000"},
         {"duration", "0", "from 0.01"},
         {"duration", "nan", "number"},
         {"duration", "1s", "number"},
@@ -165,6 +237,12 @@ static void copies_are_independent(void **state)
     assert_int_equal(set("kernels", "7", 1), STATUS_OK);
     assert_int_equal(options_integer(&copy, OPTION_KERNELS), 220);
     options_release(&copy);
+    assert_int_equal(set("priority", "0/1", 1), STATUS_OK);
+    assert_int_equal(options_copy(&options, &copy), STATUS_OK);
+    assert_int_equal(set("priority", "default", 1), STATUS_OK);
+    assert_int_equal(copy.values[OPTION_PRIORITY].items[0].share_count, 2);
+    assert_int_equal(copy.values[OPTION_PRIORITY].items[0].shares[1], 1);
+    options_release(&copy);
 }
 
 int main(void)
@@ -172,6 +250,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(table_is_in_order_and_complete, begin, end),
         cmocka_unit_test_setup_teardown(axes_take_lists_and_ranges, begin, end),
+        cmocka_unit_test_setup_teardown(an_item_may_hold_a_list_for_the_processes, begin, end),
+        cmocka_unit_test_setup_teardown(a_list_has_a_largest_length, begin, end),
         cmocka_unit_test_setup_teardown(layouts_are_read, begin, end),
         cmocka_unit_test_setup_teardown(the_stronger_source_wins, begin, end),
         cmocka_unit_test_setup_teardown(bad_values_are_named, begin, end),

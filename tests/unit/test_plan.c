@@ -67,6 +67,62 @@ static void equal_points_are_one(void **state)
     assert_int_equal(plan.count, 3 * 2); /* without MPS there is no share */
 }
 
+static void shares_are_lists_of_the_processes(void **state)
+{
+    (void)state;
+    set(OPTION_LAYOUT, "processes+mps:3");
+    set(OPTION_ACTIVE_THREAD_PERCENTAGE, "default,100,30/70");
+    set(OPTION_PRIORITY, "default,0/1");
+    set(OPTION_MEMORY_LIMIT, "2G");
+    make();
+    assert_int_equal(plan.count, 3 * 2);
+    /* The percentage is slower than the priority, and both than the schedule. */
+    const struct point *first = &plan.points[0], *last = &plan.points[5];
+    assert_int_equal(first->active_thread_percentage.count, 0);
+    assert_int_equal(first->priority.count, 0);
+    assert_int_equal(plan.points[1].priority.count, 2);
+    assert_int_equal(plan.points[2].active_thread_percentage.values[0], 100);
+    assert_int_equal(shares_at(&last->active_thread_percentage, 0), 30);
+    assert_int_equal(shares_at(&last->active_thread_percentage, 1), 70);
+    assert_int_equal(shares_at(&last->active_thread_percentage, 2), 30);
+    assert_int_equal(shares_at(&last->priority, 1), 1);
+    assert_int_equal(shares_at(&last->memory_limit, 2), INT64_C(2) << 30);
+    assert_true(point_has_shares(first));
+    set(OPTION_MEMORY_LIMIT, "default");
+    make();
+    assert_false(point_has_shares(&plan.points[0]));
+}
+
+/* Points of one layout with these shares. */
+static size_t points_with(const char *layout, const char *percentage, const char *priority,
+                          const char *memory_limit)
+{
+    plan_release(&plan);
+    job_release(&job);
+    assert_int_equal(job_load(NULL, &job), STATUS_OK);
+    set(OPTION_LAYOUT, layout);
+    set(OPTION_ACTIVE_THREAD_PERCENTAGE, percentage);
+    set(OPTION_PRIORITY, priority);
+    set(OPTION_MEMORY_LIMIT, memory_limit);
+    make();
+    return plan.count;
+}
+
+static void shares_that_say_the_same_are_one_point(void **state)
+{
+    (void)state;
+    const char *same = "50,50/50,30/70,30/70/30,30/70/20,default,default/default";
+    assert_int_equal(points_with("processes+mps:2", same, "default", "default"), 3);
+    assert_int_equal(points_with("processes+mps:3", same, "default", "default"), 4);
+    assert_int_equal(points_with("threads+mps:4", same, "default", "default"), 3);
+    assert_int_equal(plan.points[1].active_thread_percentage.count, 1);
+    /* Nobody to share with, without MPS. */
+    assert_int_equal(points_with("processes:2", same, "0,1,0/1", "1G,2G"), 1);
+    assert_false(point_has_shares(&plan.points[0]));
+    /* Each of the others is its own. */
+    assert_int_equal(points_with("processes+mps:2", "default", "0,1,0/1", "1G,2G"), 3 * 2);
+}
+
 static void default_queues_depend_on_mps(void **state)
 {
     (void)state;
@@ -91,6 +147,33 @@ static void the_id_tells_plans_apart(void **state)
     set(OPTION_SPIN, "3073");
     make();
     assert_string_not_equal(plan.id, first);
+    /* Each share, its values, and where they stand. */
+    static const struct {
+        enum option_id id;
+        const char *text;
+    } shares[] = {
+        {OPTION_ACTIVE_THREAD_PERCENTAGE, "1"},
+        {OPTION_ACTIVE_THREAD_PERCENTAGE, "1/2"},
+        {OPTION_ACTIVE_THREAD_PERCENTAGE, "2/1"},
+        {OPTION_PRIORITY, "1"},
+        {OPTION_PRIORITY, "0"},
+        {OPTION_MEMORY_LIMIT, "1G"},
+        {OPTION_MEMORY_LIMIT, "1G/2G"},
+    };
+    enum { SHARES = sizeof shares / sizeof shares[0] };
+    char ids[SHARES + 1][17];
+    set(OPTION_LAYOUT, "processes+mps:2");
+    make();
+    snprintf(ids[SHARES], sizeof ids[SHARES], "%s", plan.id);
+    for (size_t i = 0; i < SHARES; i++) {
+        set(shares[i].id, shares[i].text);
+        make();
+        set(shares[i].id, "default");
+        snprintf(ids[i], sizeof ids[i], "%s", plan.id);
+        assert_string_not_equal(ids[i], ids[SHARES]);
+        for (size_t j = 0; j < i; j++)
+            assert_string_not_equal(ids[i], ids[j]);
+    }
 }
 
 static void words_are_the_option_table_s(void **state)
@@ -120,7 +203,7 @@ static void words_are_the_option_table_s(void **state)
 static void descriptions_show_what_differs(void **state)
 {
     (void)state;
-    char text[128];
+    char text[POINT_DESCRIPTION];
     set(OPTION_LAYOUT, "hybrid:8x2");
     make();
     point_describe(&plan.points[0], text, sizeof text);
@@ -132,6 +215,43 @@ static void descriptions_show_what_differs(void **state)
     make();
     point_describe(&plan.points[0], text, sizeof text);
     assert_string_equal(text, "hybrid 8×2, pageable, no sync, 32 connections, block");
+    set(OPTION_ACTIVE_THREAD_PERCENTAGE, "30/default");
+    set(OPTION_PRIORITY, "1");
+    set(OPTION_MEMORY_LIMIT, "512M/2048M");
+    make();
+    point_describe(&plan.points[0], text, sizeof text);
+    assert_string_equal(text, "hybrid 8×2, pageable, no sync, 32 connections, 30/default% threads, "
+                              "priority 1, memory limit 512M/2G, block");
+}
+
+static void the_longest_description_has_room(void **state)
+{
+    (void)state;
+    char text[POINT_DESCRIPTION], list[OPTION_MOST_SHARES * 16] = "";
+    for (int i = 0; i < OPTION_MOST_SHARES; i++)
+        sprintf(list + strlen(list), "%s%dM", i ? "/" : "", 1000001 + i);
+    set(OPTION_LAYOUT, "hybrid:128x8");
+    set(OPTION_MEMORY_LIMIT, list);
+    *list = '\0';
+    for (int i = 0; i < OPTION_MOST_SHARES; i++)
+        sprintf(list + strlen(list), "%s%s", i ? "/" : "", i ? "default" : "1");
+    set(OPTION_PRIORITY, list);
+    set(OPTION_ACTIVE_THREAD_PERCENTAGE, list);
+    set(OPTION_MEMORY, "pageable");
+    set(OPTION_SYNC, "none");
+    set(OPTION_CONNECTIONS, "32");
+    set(OPTION_SCHEDULE, "block");
+    set(OPTION_BIND, "scatter");
+    set(OPTION_KERNELS, "100000");
+    set(OPTION_BLOCKS, "1000000");
+    set(OPTION_THREADS_PER_BLOCK, "1024");
+    set(OPTION_SPIN, "100000000");
+    set(OPTION_BYTES, "1023G");
+    make();
+    point_describe(&plan.points[0], text, sizeof text);
+    assert_non_null(strstr(text, "default% threads, priority 1/default"));
+    assert_non_null(strstr(text, "/1000064M, block, bind scatter"));
+    assert_non_null(strstr(text, " KiB"));
 }
 
 static void the_order_is_a_repeatable_shuffle(void **state)
@@ -159,10 +279,13 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(axes_multiply, begin, end),
         cmocka_unit_test_setup_teardown(equal_points_are_one, begin, end),
+        cmocka_unit_test_setup_teardown(shares_are_lists_of_the_processes, begin, end),
+        cmocka_unit_test_setup_teardown(shares_that_say_the_same_are_one_point, begin, end),
         cmocka_unit_test_setup_teardown(default_queues_depend_on_mps, begin, end),
         cmocka_unit_test_setup_teardown(the_id_tells_plans_apart, begin, end),
         cmocka_unit_test_setup_teardown(words_are_the_option_table_s, begin, end),
         cmocka_unit_test_setup_teardown(descriptions_show_what_differs, begin, end),
+        cmocka_unit_test_setup_teardown(the_longest_description_has_room, begin, end),
         cmocka_unit_test_setup_teardown(the_order_is_a_repeatable_shuffle, begin, end),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,0 +1,53 @@
+/*
+ * Settings of MPS clients that each process of a point may have its own of: the active thread
+ * percentage, the priority, the memory limit.
+ */
+#ifndef MPSWEEP_ORCHESTRATOR_SHARES_H
+#define MPSWEEP_ORCHESTRATOR_SHARES_H
+
+#include <jansson.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "common/options.h"
+
+/* Process p has values[p % count]; OPTION_SHARE_DEFAULT there leaves the setting alone. All zero
+ * bytes: it is left alone everywhere. The values belong to whoever made them: a plan's to its job.
+ */
+struct point_shares {
+    const int64_t *values;
+    unsigned count;
+};
+
+/* What process has, or OPTION_SHARE_DEFAULT. */
+int64_t shares_at(const struct point_shares *shares, unsigned process);
+
+/* The shortest list that says the same for so many processes; no list at all for defaults. */
+struct point_shares shares_canonical(const struct point_shares *shares, unsigned processes);
+
+/* Of canonical ones. */
+bool shares_equal(const struct point_shares *a, const struct point_shares *b);
+
+/* "30/70", "default/1"; sizes as "512M/2G". One that does not fit is cut and ends in a digest of
+ * the whole, so that different lists read differently; size is 32 at least. Returns out. */
+const char *shares_text(const struct point_shares *shares, bool sizes, char *out, size_t size);
+
+/* As a record's field: a number, or for a list an array of one entry for each process, null being
+ * the default. A new reference; NULL where the setting is left alone. */
+json_t *shares_json(const struct point_shares *shares, unsigned processes);
+
+/* One process's entry. A new reference, null being the default. */
+json_t *shares_json_at(const struct point_shares *shares, unsigned process);
+
+/* The text of such a field, shortened as far as it repeats itself. "" for anything else. */
+const char *shares_json_text(const json_t *field, bool sizes, char *out, size_t size);
+
+/*
+ * Whether a process with this percentage may find so many of the GPU's multiprocessors. It is a
+ * ceiling, which drivers round down to groups of multiprocessors but not below a smallest share:
+ * 132 of them gave 8 at 1 to 5 percent, 38 at 30 and 130 at 99 (H200, driver 580).
+ */
+bool shares_fit_multiprocessors(int64_t percentage, int found, int all);
+
+#endif
