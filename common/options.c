@@ -227,7 +227,8 @@ static enum status add_integers(struct option_value *value, const struct option_
     for (int64_t i = first; i <= last && status == STATUS_OK; i++) {
         char number[32];
         snprintf(number, sizeof number, "%lld", (long long)i);
-        status = add_number(value, row, i, number);
+        /* Sizes as they were given, like those in lists. */
+        status = add_number(value, row, i, per_process && first == last ? text : number);
     }
     return status;
 }

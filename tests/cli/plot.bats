@@ -48,6 +48,24 @@ refuses_to_plot() {
   grep -q '>.*threads.*<' a.svg
 }
 
+@test "lists of shares are named, and are series of their own" {
+  needs_gnuplot
+  expect 0 "$MPSWEEP" sweep "${TINY[@]}" -l processes+mps:2,4 --priority 1 \
+    --active-thread-percentage 30/70,70/30 --memory-limit 512M/2G -q -o shares.jsonl
+  expect 0 "$MPSWEEP" plot shares.jsonl -o a.gp
+  grep -q '^n_series = 2$' a.gp
+  grep -q '30/70% active threads' a.gp
+  grep -q '70/30% active threads' a.gp
+  grep -q 'priority 1, memory limit 512M/2G' a.gp
+  # Too long to be said in full, and still not the same.
+  local long=1001M/1002M/1003M/1004M/1005M/1006M/1007M
+  expect 0 "$MPSWEEP" sweep "${TINY[@]}" -l processes+mps:8 \
+    --memory-limit "$long/1008M,$long/1009M" -q -o long.jsonl
+  expect 0 "$MPSWEEP" plot long.jsonl -o long.gp
+  grep -q '^n_series = 2$' long.gp
+  [ "$(grep -o 'memory limit 1001M/1002M/[^"]*' long.gp | sort -u | wc -l)" -eq 2 ]
+}
+
 @test "results of a real GPU are not called emulated" {
   needs_gnuplot
   expect 0 "$MPSWEEP" plot "$MPSWEEP_SOURCE_DIR/tests/data/h200-sample.jsonl" -o a.svg

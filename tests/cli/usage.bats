@@ -63,6 +63,19 @@ a.job b.job                  | unexpected argument 'b.job'
 --active-thread-percentage 0    | '0' is not a value of active-thread-percentage: .* from 1 to 100
 --active-thread-percentage 101  | '101' is not a value of active-thread-percentage: .* from 1 to 100
 --active-thread-percentage 10%  | '10%' is not a value of active-thread-percentage
+--active-thread-percentage 30/170 | in '30/170': '170' is not a value of active-thread-percentage: .* from 1 to 100; '/' stands between the values of several processes
+--active-thread-percentage 30/    | in '30/': '' is not a value of active-thread-percentage
+--active-thread-percentage 1-5/9  | in '1-5/9': '1-5' is not a value of active-thread-percentage
+--priority 2                 | '2' is not a value of priority: it takes default or a whole number from 0 to 1
+--priority=-1                | '-1' is not a value of priority
+--priority 0/low             | in '0/low': 'low' is not a value of priority
+--memory-limit 15M           | '15M' is not a value of memory-limit: it takes default or a size from 16M to 1048576M, with K, M or G
+--memory-limit 1024          | '1024' is not a value of memory-limit
+--memory-limit 1.5G          | '1.5G' is not a value of memory-limit
+--memory-limit 1G/2T         | in '1G/2T': '2T' is not a value of memory-limit
+--memory-limit 16385K        | '16385K' is not a multiple of 1M
+--memory-limit 1G-2G         | '1G-2G' of memory-limit: sizes take a list
+--kernels 5/6                | '5/6' is not a value of kernels
 --kernels 0                  | '0' is not a value of kernels: it takes a whole number from 1 to 100000
 --kernels 100001             | '100001' is not a value of kernels
 --kernels 1.5                | '1.5' is not a value of kernels

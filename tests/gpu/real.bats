@@ -54,6 +54,21 @@ QUICK=(--duration 0.3 --warmup 0.1 --precision 50)
     "${QUICK[@]}" -l processes+mps:1 --active-thread-percentage default,25
 }
 
+@test "uneven shares are what each of the processes gets" {
+  real
+  sweep_points '(.[0].sms as $all | .[1].clients | length == 2 and
+    (.[0].sms > 0 and .[0].sms <= $all * 0.3) and (.[1].sms > $all * 0.5 and .[1].sms <= $all * 0.7))' \
+    "${QUICK[@]}" -l processes+mps:2 --active-thread-percentage default,30/70
+  sweep_points 'all(.status == "ok" and (.clients | length == 2))' "${QUICK[@]}" \
+    -l processes+mps:2 --priority 0/1 --memory-limit 2G/4G
+}
+
+@test "a client that may not have the memory that it needs is infeasible" {
+  real
+  sweep_points 'map(.status) == ["ok", "infeasible"]' "${QUICK[@]}" -l processes+mps:1 \
+    --bytes 1G --memory-limit 8G,1G
+}
+
 @test "a stranger's daemon is neither used nor touched" {
   real
   local pipe=$WORK/foreign

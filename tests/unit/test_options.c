@@ -96,6 +96,7 @@ static void an_item_may_hold_a_list_for_the_processes(void **state)
     assert_int_equal(share_item(OPTION_PRIORITY, 0)->shares[2], 1);
     assert_int_equal(set("memory-limit", "16M,2g/20480K/1024G", 1), STATUS_OK);
     assert_int_equal(share_item(OPTION_MEMORY_LIMIT, 0)->shares[0], 16 << 20);
+    assert_string_equal(share_item(OPTION_MEMORY_LIMIT, 0)->text, "16M");
     assert_int_equal(share_item(OPTION_MEMORY_LIMIT, 1)->shares[0], INT64_C(2) << 30);
     assert_int_equal(share_item(OPTION_MEMORY_LIMIT, 1)->shares[1], 20 << 20);
     assert_int_equal(share_item(OPTION_MEMORY_LIMIT, 1)->shares[2], INT64_C(1) << 40);
