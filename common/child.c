@@ -82,6 +82,20 @@ static int find_program(const char *name, char path[PATH_MAX])
     }
 }
 
+static enum status start_error(const char *program, int error)
+{
+    enum status code = error == ENOENT || error == ENOTDIR ? STATUS_NOT_FOUND : STATUS_SYSTEM;
+    return status_set(code, "cannot run '%s': %s", program, strerror(error));
+}
+
+enum status child_find_program(const char *name, char path[PATH_MAX])
+{
+    int error = find_program(name, path);
+    if (error == 0 && strchr(name, '/') != NULL)
+        error = executable_error(path);
+    return error == 0 ? STATUS_OK : start_error(name, error);
+}
+
 /* From here to run_program(): between fork and exec, so async-signal-safe calls only. */
 
 static void give_up(int report_fd, enum step step)
@@ -171,12 +185,6 @@ static void run_program(const struct child_spawn_options *options, const char *p
     sigprocmask(SIG_SETMASK, &none, NULL);
     execve(path, argv.taken, options->environment != NULL ? options->environment : environ);
     give_up(report_fd, STEP_EXEC);
-}
-
-static enum status start_error(const char *program, int error)
-{
-    enum status code = error == ENOENT || error == ENOTDIR ? STATUS_NOT_FOUND : STATUS_SYSTEM;
-    return status_set(code, "cannot run '%s': %s", program, strerror(error));
 }
 
 /* Returns when the child has called exec (the pipe ends) or has said why not. */

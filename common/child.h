@@ -13,6 +13,7 @@
 #ifndef MPSWEEP_COMMON_CHILD_H
 #define MPSWEEP_COMMON_CHILD_H
 
+#include <limits.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -41,6 +42,10 @@ struct child_spawn_options {
      * A parent that is gone before the request counts too: the program is then not run. */
     int parent_death_signal;
 };
+
+/* Where child_spawn() finds a program: a path itself, or the first on this process's PATH. Errors
+ * as its own, and path is then of no use. */
+enum status child_find_program(const char *name, char path[PATH_MAX]);
 
 /*
  * Starts a program. It begins with an empty signal mask, without our handlers, and with SIGPIPE

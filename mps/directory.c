@@ -12,9 +12,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#define PREFIX "mpsweep-"
-#define NAME_LENGTH (sizeof PREFIX - 1 + 6)
-
 static int remove_tree_at(int parent, const char *name)
 {
     int fd = openat(parent, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
@@ -143,8 +140,8 @@ static void visit_ours(const char *base, void (*visit)(int base, const char *nam
     }
     struct dirent *entry;
     while ((entry = readdir(stream)))
-        if (strlen(entry->d_name) == NAME_LENGTH &&
-            strncmp(entry->d_name, PREFIX, sizeof PREFIX - 1) == 0)
+        if (strlen(entry->d_name) == MPS_DIRECTORY_NAME_LENGTH &&
+            strncmp(entry->d_name, MPS_DIRECTORY_PREFIX, sizeof MPS_DIRECTORY_PREFIX - 1) == 0)
             visit(fd, entry->d_name, argument);
     closedir(stream);
 }
@@ -173,7 +170,7 @@ static enum status make_under(const char *base, struct mps_directory *out)
 {
     struct mps_directory made = {.fd = -1, .lock_fd = -1};
     /* "/mps" is what the daemon is given. */
-    int length = snprintf(made.path, sizeof made.path, "%s/%sXXXXXX", base, PREFIX);
+    int length = snprintf(made.path, sizeof made.path, "%s/%sXXXXXX", base, MPS_DIRECTORY_PREFIX);
     if (length < 0 || (size_t)length + 4 > MPS_DIRECTORY_MOST)
         return status_set(STATUS_UNSUPPORTED, "'%s' is too long for a socket's path", base);
     visit_ours(base, visit_abandoned, NULL);
@@ -192,25 +189,24 @@ static enum status make_under(const char *base, struct mps_directory *out)
     return status;
 }
 
-#define PLACES 5
-
-static void list_places(const char *places[PLACES])
+size_t mps_directory_bases(const char *bases[MPS_DIRECTORY_BASES])
 {
-    const char *const wanted[PLACES] = {getenv("XDG_RUNTIME_DIR"), getenv("TMPDIR"), "/tmp",
-                                        "/dev/shm", "/var/tmp"};
-    for (size_t i = 0; i < PLACES; i++)
-        places[i] = wanted[i] && wanted[i][0] == '/' ? wanted[i] : NULL;
+    const char *const all[MPS_DIRECTORY_BASES] = {getenv("XDG_RUNTIME_DIR"), getenv("TMPDIR"),
+                                                  "/tmp", "/dev/shm", "/var/tmp"};
+    size_t count = 0;
+    for (size_t i = 0; i < MPS_DIRECTORY_BASES; i++)
+        if (all[i] && all[i][0] == '/')
+            bases[count++] = all[i];
+    return count;
 }
 
 enum status mps_directory_make(struct mps_directory *out)
 {
-    const char *places[PLACES];
+    const char *bases[MPS_DIRECTORY_BASES];
+    size_t count = mps_directory_bases(bases);
     enum status status = STATUS_OK;
-    list_places(places);
-    for (size_t i = 0; i < PLACES; i++) {
-        if (!places[i])
-            continue;
-        status = make_under(places[i], out);
+    for (size_t i = 0; i < count; i++) {
+        status = make_under(bases[i], out);
         if (status == STATUS_OK)
             return STATUS_OK;
     }
@@ -382,16 +378,16 @@ static void visit_kept(int base, const char *name, void *argument)
 
 void mps_directory_find_kept(char (*paths)[MPS_DIRECTORY_MOST + 1], size_t capacity, size_t *count)
 {
-    const char *places[PLACES];
+    const char *bases[MPS_DIRECTORY_BASES];
     struct kept kept = {.paths = paths, .capacity = capacity};
-    list_places(places);
-    for (size_t i = 0; i < PLACES; i++) {
+    size_t places = mps_directory_bases(bases);
+    for (size_t i = 0; i < places; i++) {
         bool again = false;
-        for (size_t j = 0; j < i && places[i]; j++)
-            again |= places[j] && strcmp(places[i], places[j]) == 0;
-        kept.base = places[i];
-        if (places[i] && !again)
-            visit_ours(places[i], visit_kept, &kept);
+        for (size_t j = 0; j < i; j++)
+            again |= strcmp(bases[i], bases[j]) == 0;
+        kept.base = bases[i];
+        if (!again)
+            visit_ours(bases[i], visit_kept, &kept);
     }
     *count = kept.count;
 }

@@ -19,6 +19,10 @@
 
 #include "common/status.h"
 
+/* Its name is this and six more characters. */
+#define MPS_DIRECTORY_PREFIX "mpsweep-"
+#define MPS_DIRECTORY_NAME_LENGTH (sizeof MPS_DIRECTORY_PREFIX - 1 + 6)
+
 /* The daemon's socket must fit sockaddr_un, its own suffix included. */
 #define MPS_DIRECTORY_MOST 75
 
@@ -29,9 +33,14 @@ struct mps_directory {
     bool was_there; /* an empty directory of the user's: it is emptied, not removed */
 };
 
-/* Makes one under the first of $XDG_RUNTIME_DIR, $TMPDIR, /tmp, /dev/shm and /var/tmp that can be
- * written and is short enough; before that, removes those of this user there whose owners are
- * gone: what holds nothing but our files, and a lock that is free. */
+/* The places for one, in the order in which they are tried: $XDG_RUNTIME_DIR and $TMPDIR where they
+ * are absolute paths, /tmp, /dev/shm and /var/tmp. Returns how many. */
+#define MPS_DIRECTORY_BASES 5
+size_t mps_directory_bases(const char *bases[MPS_DIRECTORY_BASES]);
+
+/* Makes one under the first of its places that can be written and is short enough; before that,
+ * removes those of this user there whose owners are gone: what holds nothing but our files, and a
+ * lock that is free. */
 enum status mps_directory_make(struct mps_directory *out);
 
 /* Makes one at a path: where nothing is, in an empty directory of this user that nobody else may

@@ -188,9 +188,18 @@ static void path_is_searched(void **state)
 {
     (void)state;
     char *before = strdup(getenv("PATH"));
+    char path[PATH_MAX];
     setenv("PATH", "/nonexistent::/bin", 1);
     expect_sh("echo found", "found\n");
+    assert_int_equal(child_find_program("sh", path), STATUS_OK);
+    assert_string_equal(path, "/bin/sh");
     setenv("PATH", "/nonexistent", 1);
+    assert_int_equal(child_find_program("sh", path), STATUS_NOT_FOUND);
+    assert_string_equal(status_text(), "cannot run 'sh': No such file or directory");
+    assert_int_equal(child_find_program("/bin/sh", path), STATUS_OK);
+    assert_string_equal(path, "/bin/sh");
+    assert_int_equal(child_find_program("/nonexistent/sh", path), STATUS_NOT_FOUND);
+    assert_int_equal(child_find_program("/bin", path), STATUS_SYSTEM);
     expect_start_error("sh", STATUS_NOT_FOUND, "cannot run 'sh': No such file or directory");
     setenv("PATH", before, 1);
     free(before);
