@@ -16,7 +16,8 @@ TESTS += tests/unit/test_bind tests/unit/test_bind_quota
 tests_unit_test_bind_SOURCES = tests/unit/test_bind.c
 tests_unit_test_bind_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
 tests_unit_test_bind_LDADD = libbind.a libcommon.a $(HWLOC_LIBS) $(CMOCKA_LIBS)
-tests_unit_test_bind_quota_SOURCES = tests/unit/test_bind_quota.c
+tests_unit_test_bind_quota_SOURCES = \
+    tests/unit/test_bind_quota.c tests/unit/tree.c tests/unit/tree.h
 tests_unit_test_bind_quota_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
 tests_unit_test_bind_quota_LDADD = libbind.a libcommon.a $(HWLOC_LIBS) $(CMOCKA_LIBS)
 endif

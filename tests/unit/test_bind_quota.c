@@ -12,50 +12,7 @@
 #include <unistd.h>
 
 #include "orchestrator/bind.h"
-
-/* A scratch tree that stands for "/", removed by its own list. */
-struct tree {
-    char root[64];
-    char made[32][256];
-    size_t count;
-};
-
-static void tree_make(struct tree *tree)
-{
-    memset(tree, 0, sizeof *tree);
-    strcpy(tree->root, "/tmp/mpsweep-bind-XXXXXX");
-    assert_non_null(mkdtemp(tree->root));
-}
-
-static void tree_remember(struct tree *tree, const char *path)
-{
-    assert_true(tree->count < 32);
-    snprintf(tree->made[tree->count++], sizeof tree->made[0], "%s", path);
-}
-
-static void tree_write(struct tree *tree, const char *name, const char *text)
-{
-    char path[256];
-    assert_true(snprintf(path, sizeof path, "%s%s", tree->root, name) < (int)sizeof path);
-    for (char *slash = path + strlen(tree->root) + 1; (slash = strchr(slash, '/')); slash++) {
-        *slash = '\0';
-        if (mkdir(path, 0700) == 0)
-            tree_remember(tree, path);
-        *slash = '/';
-    }
-    FILE *file = fopen(path, "wxe");
-    assert_non_null(file);
-    tree_remember(tree, path);
-    fputs(text, file);
-    assert_int_equal(fclose(file), 0);
-}
-
-static void tree_remove(struct tree *tree)
-{
-    while (tree->count)
-        assert_int_equal(remove(tree->made[--tree->count]), 0);
-    assert_int_equal(rmdir(tree->root), 0);
-}
+#include "tests/unit/tree.h"
 
 static void quota_v2_is_the_tightest_on_the_way_up(void **state)
 {
