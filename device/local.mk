@@ -25,7 +25,8 @@ tests_unit_test_device_LDADD = libdevice.a libkernels.a libcommon.a $(CMOCKA_LIB
 check_PROGRAMS += \
     tests/unit/fake_cuda.so \
     tests/unit/fake_cuda_old.so \
-    tests/unit/fake_nvml.so
+    tests/unit/fake_nvml.so \
+    tests/unit/fake_nvml_whole.so
 tests_unit_fake_cuda_so_SOURCES = tests/unit/fake_cuda.c tests/unit/fake_cuda_stubs.c
 tests_unit_fake_cuda_so_CFLAGS = $(AM_CFLAGS) -fPIC
 tests_unit_fake_cuda_so_LDFLAGS = $(AM_LDFLAGS) -shared
@@ -36,6 +37,10 @@ tests_unit_fake_cuda_old_so_LDFLAGS = $(AM_LDFLAGS) -shared
 tests_unit_fake_nvml_so_SOURCES = tests/unit/fake_nvml.c
 tests_unit_fake_nvml_so_CFLAGS = $(AM_CFLAGS) -fPIC
 tests_unit_fake_nvml_so_LDFLAGS = $(AM_LDFLAGS) -shared
+tests_unit_fake_nvml_whole_so_SOURCES = tests/unit/fake_nvml.c
+tests_unit_fake_nvml_whole_so_CPPFLAGS = $(AM_CPPFLAGS) -DFAKE_NVML_WHOLE
+tests_unit_fake_nvml_whole_so_CFLAGS = $(AM_CFLAGS) -fPIC
+tests_unit_fake_nvml_whole_so_LDFLAGS = $(AM_LDFLAGS) -shared
 endif
 
 include orchestrator/bind.mk

@@ -5,6 +5,11 @@ mpsweep_SOURCES = \
     orchestrator/collect.c \
     orchestrator/doctor.c orchestrator/doctor.h \
     orchestrator/environment.c orchestrator/environment.h \
+    orchestrator/doctor_daemons.c orchestrator/doctor_daemons.h \
+    orchestrator/doctor_gpu.c orchestrator/doctor_gpu.h \
+    orchestrator/doctor_machine.c orchestrator/doctor_machine.h \
+    orchestrator/doctor_mps.c orchestrator/doctor_mps.h \
+    orchestrator/doctor_report.c orchestrator/doctor_report.h \
     orchestrator/help.c orchestrator/help.h \
     orchestrator/mps_command.c orchestrator/mps_command.h \
     orchestrator/mps_run.c orchestrator/mps_status.c \
@@ -38,7 +43,8 @@ if HAVE_CMOCKA
 check_PROGRAMS += tests/unit/test_limits
 TESTS += tests/unit/test_limits
 tests_unit_test_limits_SOURCES = tests/unit/test_limits.c \
-    orchestrator/limits.c orchestrator/limits_file.c orchestrator/plan.c
+    orchestrator/limits.c orchestrator/limits_file.c orchestrator/plan.c \
+    orchestrator/shares.c
 tests_unit_test_limits_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
 tests_unit_test_limits_LDADD = libcommon.a $(JANSSON_LIBS) $(INIH_LIBS) $(CMOCKA_LIBS)
 endif

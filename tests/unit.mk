@@ -7,6 +7,7 @@ small_tests = \
     tests/unit/test_jobfile \
     tests/unit/test_plan \
     tests/unit/test_shares \
+    tests/unit/test_doctor \
     tests/unit/test_shm \
     tests/unit/test_results_write \
     tests/unit/test_mps \
@@ -39,6 +40,11 @@ tests_unit_test_shares_SOURCES = tests/unit/test_shares.c orchestrator/shares.c 
     orchestrator/shares_json.c
 tests_unit_test_shares_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
 tests_unit_test_shares_LDADD = libcommon.a $(JANSSON_LIBS) $(CMOCKA_LIBS)
+tests_unit_test_doctor_SOURCES = \
+    tests/unit/test_doctor.c tests/unit/tree.c tests/unit/tree.h \
+    orchestrator/doctor_daemons.c orchestrator/doctor_machine.c orchestrator/doctor_report.c
+tests_unit_test_doctor_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
+tests_unit_test_doctor_LDADD = libmps.a libcommon.a $(CMOCKA_LIBS)
 
 tests_unit_test_shm_SOURCES = tests/unit/test_shm.c
 tests_unit_test_shm_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)

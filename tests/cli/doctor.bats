@@ -8,11 +8,61 @@ finding() {
   grep -qE -e "^$1 +$2" out || fail "no '$1' line that matches: $2" "$(cat out)"
 }
 
+# advised PATTERN TEXT: the line below the finding that matches has this text.
+advised() {
+  grep -A1 -E -e "^(warning|problem) +$1" out | grep '^ *->' | grep -qF -e "$2" ||
+    fail "no advice '$2' below: $1" "$(cat out)"
+}
+
+# Every warning and every problem is followed by what to do, and all are counted.
+assert_advised() {
+  awk '/^(warning|problem) / { if (want) exit 1; want = 1; next }
+    { if (want && !/^ +-> [^ ]/) { want = 0; bad = 1; exit } want = 0 }
+    END { exit want || bad }' out || fail "a finding without advice:" "$(cat out)"
+  [ "$(tail -1 out | sed -E 's/^(not )?ready: //')" = "$(grep -c '^problem ' out |
+    sed 's/$/ problems/; s/^1 problems/1 problem/'), $(grep -c '^warning ' out |
+    sed 's/$/ warnings/; s/^1 warnings/1 warning/')" ] || fail "wrong sums:" "$(cat out)"
+}
+
+# What the doctor sees of a real GPU: the emulated driver under the real one's name, an NVML with one
+# GPU, and MPS programs that say that they are of VERSION. Commands are run with with_real.
+make_real() {
+  [ -e "$MPSWEEP_BUILD_DIR/tests/unit/fake_nvml_whole.so" ] || skip "built by make check with cmocka"
+  mkdir -p lib bin
+  ln -sf "$MPSWEEP_BUILD_DIR/mpsweep-emulated-cuda.so" lib/libcuda.so.1
+  ln -sf "$MPSWEEP_BUILD_DIR/tests/unit/fake_nvml_whole.so" lib/libnvidia-ml.so.1
+  cat >bin/nvidia-cuda-mps-control <<END
+#!/bin/sh
+if [ "\$1" = -v ]; then
+  echo "\$CUDA_MPS_PIPE_DIRECTORY" >'$WORK/asked'
+  printf '$1'
+  exit 0
+fi
+exec '$MPSWEEP_BUILD_DIR/mpsweep-emulated-mps-control' "\$@"
+END
+  printf '#!/bin/sh\nexit 1\n' >bin/nvidia-cuda-mps-server
+  chmod +x bin/*
+}
+with_real() { env LD_LIBRARY_PATH="$WORK/lib" PATH="$WORK/bin:/nowhere" FAKE_NVML="${1-alone calm}" \
+  "${@:2}"; }
+CONTROL_SAYS='CUDA MPS Control for Linux/Unix/QNX. Binary version: '
+
 @test "the emulated GPU: ready" {
   expect 0 "$MPSWEEP" doctor --device emulated
   [ ! -s err ]
   finding ok 'GPU: .*emulated.*no real numbers'
   finding ok 'MPS: a private daemon starts and answers'
+  finding ok 'driver: emulated, CUDA [0-9]+\.[0-9]'
+  finding ok 'compute mode: default'
+  finding ok 'MPS programs: emulated'
+  finding ok 'MPS variables: none is set'
+  finding ok "private directory: in '$TMPDIR'$"
+  finding ok "user: $(id -un) \\(uid $(id -u)\\)"
+  finding ok 'container: '
+  finding '(ok|warning)' '/dev/shm: .* free'
+  finding '(ok|warning)' 'locked memory: '
+  finding '(ok|warning)' 'processes and threads: '
+  finding '(ok|warning)' 'address space: '
   finding ok 'CPUs: [0-9]+ package'
   finding ok 'binding: '
   finding '(ok|warning)' 'open files: limit of [0-9]+'
@@ -22,14 +72,22 @@ finding() {
 
 @test "each warning and each problem is followed by what to do" {
   # In a place where as much as possible is amiss.
-  (ulimit -n 256 && expect 0 env PATH=/nowhere "$MPSWEEP" doctor --device emulated)
+  (ulimit -n 256 -l 32 &&
+    expect 0 env PATH=/nowhere CUDA_MPS_LOG_DIRECTORY=/x CUDA_MPS_PIPE_DIRECTORY=/y \
+      "$(printf 'CUDA_MPS_\033')=1" MPSWEEP_EMULATED_COMPUTE_MODE=3 \
+      "$MPSWEEP" doctor --device emulated)
   finding warning 'open files: limit of 256'
+  finding warning 'locked memory: limit of 32 KiB'
+  advised 'locked memory' 'ulimit -l unlimited'
+  finding warning 'compute mode: EXCLUSIVE_PROCESS'
+  advised 'compute mode' 'nvidia-smi -i GPU-6d707377-6565-702d-656d-756c61746564 -c DEFAULT'
+  finding warning 'MPS variables are set: CUDA_MPS_LOG_DIRECTORY CUDA_MPS_PIPE_DIRECTORY and 1 with'
+  advised 'MPS variables' 'unset CUDA_MPS_LOG_DIRECTORY CUDA_MPS_PIPE_DIRECTORY'
+  absent "$(printf '\033')" out
   finding warning 'plots: no gnuplot'
   grep -q -- '-> apt-get install gnuplot-nox' out
   grep -q -- '-> ulimit -n 4096' out
-  awk '/^(warning|problem)/ { want = 1; next } want && !/^ +-> [^ ]/ { exit 1 } { want = 0 }
-    END { exit want }' out
-  [ "$(grep -cE '^warning' out)" -eq "$(tail -1 out | sed -nE 's/.*, ([0-9]+) warnings?$/\1/p')" ]
+  assert_advised
 }
 
 @test "without a driver: a warning, and what it takes for real numbers" {
@@ -75,4 +133,133 @@ finding() {
   MPSWEEP_EMULATED_COMPUTE_MODE=2 refused "compute mode PROHIBITED: .*'nvidia-smi -c DEFAULT'" \
     "$MPSWEEP" sweep "${TINY[@]}" -l threads:1
   MPSWEEP_EMULATED_COMPUTE_MODE=3 expect 0 "$MPSWEEP" doctor --device emulated
+}
+
+@test "somebody's MPS daemon is told, and left alone" {
+  mkdir foreign
+  cp "$(command -v sleep)" nvidia-cuda-mps-control
+  CUDA_MPS_PIPE_DIRECTORY=$WORK/foreign ./nvidia-cuda-mps-control 600 3>&- &
+  PID=$!
+  runs() { [ "$(command_line "$PID" | head -1)" = ./nvidia-cuda-mps-control ]; }
+  await $PATIENCE runs
+  expect 0 "$MPSWEEP" doctor --device emulated
+  finding warning "MPS daemon of $(id -un): PID $PID, pipe directory '$WORK/foreign'$"
+  advised "MPS daemon of .* PID $PID" "mpsweep leaves it alone"
+  advised "MPS daemon of .* PID $PID" \
+    "echo get_server_list | CUDA_MPS_PIPE_DIRECTORY='$WORK/foreign' nvidia-cuda-mps-control"
+  # It does not keep a private one from starting.
+  finding ok 'MPS: a private daemon starts and answers'
+  assert_advised
+  runs
+  [ -z "$(ls -A foreign)" ]
+  kill "$PID"
+  finish
+  [ "$STATUS" -eq 143 ]
+  expect 0 "$MPSWEEP" doctor --device emulated
+  absent "PID $PID" out
+}
+
+@test "a daemon of another mpsweep is told as such" {
+  mkdir -p mpsweep-Ab12Cd/mps
+  cp "$(command -v sleep)" nvidia-cuda-mps-control
+  CUDA_MPS_PIPE_DIRECTORY=$WORK/mpsweep-Ab12Cd/mps ./nvidia-cuda-mps-control 600 3>&- &
+  PID=$!
+  runs() { [ "$(command_line "$PID" | head -1)" = ./nvidia-cuda-mps-control ]; }
+  await $PATIENCE runs
+  expect 0 "$MPSWEEP" doctor --device emulated
+  finding ok "MPS daemon of another mpsweep of yours: PID $PID, pipe directory '$WORK/mpsweep-Ab12Cd"
+  kill "$PID"
+  finish
+}
+
+@test "a real GPU, as its driver, NVML and MPS programs tell of it" {
+  make_real "$CONTROL_SAYS"'13000\nCopyright\n'
+  expect 0 with_real 'alone calm' "$MPSWEEP" doctor
+  finding ok 'GPU: .* multiprocessors'
+  finding ok 'driver: release 580\.65\.06, CUDA 13\.0'
+  finding ok 'compute mode: default'
+  finding ok 'persistence mode: on'
+  finding ok 'MIG: off'
+  finding ok 'other processes on this GPU: none'
+  finding ok "MPS programs: $WORK/bin/nvidia-cuda-mps-control for CUDA 13\.0, as the driver"
+  finding ok 'MPS: a private daemon starts and answers'
+  absent 'clocks' out
+  # Asking for the version leads to nobody's daemon.
+  grep -qxE "$TMPDIR/mpsweep-[^/]+/off" asked
+
+  MPSWEEP_EMULATED_COMPUTE_MODE=3 expect 0 with_real 'mig no-persistence' "$MPSWEEP" doctor
+  finding warning 'compute mode: EXCLUSIVE_PROCESS'
+  finding warning 'persistence mode: off'
+  advised 'persistence' '-pm 1'
+  finding warning 'MIG: on'
+  advised 'MIG' '-mig 0'
+  finding warning 'other processes on this GPU: 2'
+  finding warning 'clocks are held down: power cap, hw thermal'
+  assert_advised
+
+  expect 0 with_real 'no-driver' "$MPSWEEP" doctor
+  finding ok 'driver: CUDA 13\.0'
+  finding warning 'NVML: .*Driver Not Loaded'
+  absent '^[a-z]* *\(MIG\|persistence\|other processes\)' out
+  assert_advised
+}
+
+@test "MPS programs that are missing, of another release, or not understood" {
+  make_real "$CONTROL_SAYS"'12080\n'
+  expect 0 with_real '' "$MPSWEEP" doctor
+  finding warning 'MPS programs: .* for CUDA 12\.8, unlike the driver'
+  assert_advised
+
+  local reply
+  for reply in "$CONTROL_SAYS" "$CONTROL_SAYS"'13000x\n' "$CONTROL_SAYS"'-13000\n' \
+    "$CONTROL_SAYS"'1\n' "x$CONTROL_SAYS"'13000\n' 'CUDA MPS Control \n. Binary version: 13000\n' \
+    "$CONTROL_SAYS"'13000' '\033[31m\n' ''; do
+    make_real "$reply"
+    expect 0 with_real '' "$MPSWEEP" doctor
+    finding warning 'MPS programs: .*/nvidia-cuda-mps-control does not tell its version' ||
+      fail "from: $reply"
+    absent "$(printf '\033')" out
+  done
+
+  rm bin/nvidia-cuda-mps-server
+  expect 1 with_real '' "$MPSWEEP" doctor
+  finding problem "MPS programs: no 'nvidia-cuda-mps-server' beside '$WORK/bin/nvidia-cuda-mps-con"
+  absent 'private daemon' out
+
+  rm bin/nvidia-cuda-mps-control
+  expect 1 with_real '' "$MPSWEEP" doctor
+  finding problem "MPS programs: cannot run 'nvidia-cuda-mps-control': No such file"
+  advised 'MPS programs' "install the driver's MPS programs"
+  absent 'private daemon' out
+  assert_advised
+}
+
+# in_mounts SCRIPT: the doctor where a shell script has changed what is mounted.
+in_mounts() {
+  local flags=-m
+  [ "$(id -u)" -eq 0 ] || flags=-rm
+  unshare $flags true 2>/dev/null || skip "no mount namespaces here"
+  # shellcheck disable=SC2016
+  unshare $flags bash -c "set -e; $1"'; shift; exec "$@"' - - "$MPSWEEP" doctor --device emulated
+}
+READ_ONLY='ro() { mount --bind "$1" "$1"; mount -o remount,bind,ro "$1"; }'
+
+@test "the private directory takes the first place that can be written" {
+  XDG_RUNTIME_DIR=/proc expect 0 "$MPSWEEP" doctor --device emulated
+  finding ok "private directory: in '$TMPDIR'; not writable or too long: '/proc'"
+  expect 0 in_mounts "$READ_ONLY; ro /tmp"
+  finding ok "private directory: in '/dev/shm'; not writable or too long: '$TMPDIR', '/tmp'"
+  finding ok 'MPS: a private daemon starts and answers'
+  expect 1 in_mounts "$READ_ONLY; ro /tmp; ro /var/tmp; ro /dev/shm"
+  finding problem 'no place for a private directory: .*Read-only file system'
+  advised 'no place' 'export TMPDIR=DIRECTORY'
+  finding warning '/dev/shm: not writable'
+  tail -1 out | grep -qE '^not ready: 1 problem, '
+  assert_advised
+}
+
+@test "a small /dev/shm is a warning" {
+  expect 0 in_mounts 'mount -t tmpfs -o size=1m none /dev/shm'
+  finding warning '/dev/shm: (1\.0 MiB|[0-9]+ KiB) free'
+  advised '/dev/shm' 'docker run --shm-size=1g'
 }

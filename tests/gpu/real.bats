@@ -18,6 +18,7 @@ QUICK=(--duration 0.3 --warmup 0.1 --precision 50)
   real
   expect 0 "$MPSWEEP" doctor
   grep -q '^ok .*a private daemon starts and answers' "$WORK/out"
+  grep -qE '^ok +MPS programs: .* for CUDA [0-9]+\.[0-9], as the driver' "$WORK/out"
 }
 
 @test "every layout is measured, and attachment proved" {
@@ -80,6 +81,8 @@ QUICK=(--duration 0.3 --warmup 0.1 --precision 50)
   await 10 ask get_server_list >/dev/null
   CUDA_MPS_PIPE_DIRECTORY=$pipe sweep_points 'all(.status == "ok")' "${QUICK[@]}" \
     -l threads:1 -l processes+mps:1
+  expect 0 "$MPSWEEP" doctor
+  grep -q "^warning *MPS daemon of .*: PID $daemon, pipe directory '$pipe'" "$WORK/out"
   # No client of ours ever came to it, so that it has no server.
   [ -z "$(ask get_server_list)" ]
   ask quit

@@ -1,7 +1,11 @@
 /*
  * An NVML with one GPU, for tests/unit/test_device. It lacks the newer name of the clock reasons
- * and the persistence mode, and keeps the power to itself. FAKE_NVML: "no-driver" fails to start,
- * "crowded" has more processes than anybody asks for.
+ * and the persistence mode, and keeps the power to itself. FAKE_NVML, some of these words:
+ * "no-driver" fails to start, "crowded" has more processes than anybody asks for.
+ *
+ * Built with FAKE_NVML_WHOLE it knows every GPU and has the persistence mode, which is on; the
+ * words are then also "alone" (no process), "calm" (nothing holds the clocks down), "mig",
+ * "no-persistence".
  */
 #include <stdlib.h>
 #include <string.h>
@@ -9,14 +13,16 @@
 #include "device/nvml.h"
 
 #define nvmlDeviceGetCurrentClocksEventReasons fake_withheld_reasons
+#ifndef FAKE_NVML_WHOLE
 #define nvmlDeviceGetPersistenceMode fake_withheld_persistence
+#endif
 #define DECLARE(field, symbol, version, need, result, parameters) result symbol parameters;
 NVML_SYMBOLS(DECLARE)
 
 static int mode_is(const char *mode)
 {
     const char *text = getenv("FAKE_NVML");
-    return text && strcmp(text, mode) == 0;
+    return text && strstr(text, mode) != NULL;
 }
 
 nvml_return nvmlInit_v2(void)
@@ -45,8 +51,13 @@ nvml_return nvmlSystemGetDriverVersion(char *version, unsigned int length)
 nvml_return nvmlDeviceGetHandleByUUID(const char *uuid, nvml_device *device)
 {
     static char gpu;
+#ifdef FAKE_NVML_WHOLE
+    if (strncmp(uuid, "GPU-", 4) != 0)
+        return 6;
+#else
     if (strcmp(uuid, "GPU-one") != 0)
         return 6;
+#endif
     *device = (nvml_device)(void *)&gpu;
     return 0;
 }
@@ -56,7 +67,7 @@ nvml_return nvmlDeviceGetComputeRunningProcesses_v3(nvml_device device, unsigned
 {
     (void)device;
     unsigned int capacity = *count;
-    *count = mode_is("crowded") ? capacity + 1 : 2;
+    *count = mode_is("crowded") ? capacity + 1 : mode_is("alone") ? 0 : 2;
     if (*count > capacity)
         return 7;
     for (unsigned int i = 0; i < *count; i++)
@@ -67,10 +78,19 @@ nvml_return nvmlDeviceGetComputeRunningProcesses_v3(nvml_device device, unsigned
 nvml_return nvmlDeviceGetMigMode(nvml_device device, unsigned int *current, unsigned int *pending)
 {
     (void)device;
-    *current = 0;
+    *current = (unsigned int)mode_is("mig");
     *pending = 1;
     return 0;
 }
+
+#ifdef FAKE_NVML_WHOLE
+nvml_return nvmlDeviceGetPersistenceMode(nvml_device device, int *mode)
+{
+    (void)device;
+    *mode = !mode_is("no-persistence");
+    return 0;
+}
+#endif
 
 nvml_return nvmlDeviceGetClockInfo(nvml_device device, int type, unsigned int *mhz)
 {
@@ -90,6 +110,6 @@ nvml_return nvmlDeviceGetCurrentClocksThrottleReasons(nvml_device device,
                                                       unsigned long long *reasons)
 {
     (void)device;
-    *reasons = 0x44;
+    *reasons = mode_is("calm") ? 1 : 0x44;
     return 0;
 }

@@ -1,0 +1,163 @@
+#include "orchestrator/doctor_mps.h"
+
+#include <libgen.h>
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+
+#include "common/child.h"
+#include "common/clock.h"
+#include "common/text.h"
+#include "mps/control.h"
+
+#define SERVER "nvidia-cuda-mps-server"
+#define VERSION_NS (10 * NS_PER_S)
+#define MOST_INHERITED 64
+
+/* The daemon starts the server that lies beside it. */
+static bool find_server(const char *control, char server[PATH_MAX])
+{
+    char beside[PATH_MAX], path[2 * PATH_MAX];
+    for (int resolved = 0; resolved < 2; resolved++) {
+        if (!resolved)
+            snprintf(beside, sizeof beside, "%s", control);
+        else if (!realpath(control, beside))
+            break;
+        snprintf(path, sizeof path, "%s/" SERVER, dirname(beside));
+        if (child_find_program(path, server) == STATUS_OK)
+            return true;
+    }
+    return child_find_program(SERVER, server) == STATUS_OK;
+}
+
+/* "CUDA MPS Control for Linux/Unix/QNX. Binary version: 13000", and nothing else in that line.
+ * Returns 0 for anything else. */
+static int read_version(const char *reply)
+{
+    static const char begin[] = "CUDA MPS Control ", before[] = ". Binary version: ";
+    const char *at = strstr(reply, before);
+    if (strncmp(reply, begin, sizeof begin - 1) != 0 || !at ||
+        (size_t)(at - reply) > strcspn(reply, "\n"))
+        return 0;
+    at += sizeof before - 1;
+    size_t digits = strspn(at, "0123456789");
+    if (digits < 4 || digits > 6 || at[digits] != '\n')
+        return 0;
+    return (int)strtol(at, NULL, 10);
+}
+
+/* 0 if it does not tell. It is shown an empty pipe directory, so that it meets no daemon. */
+static int ask_version(const char *control, const struct session *session)
+{
+    char pipe_directory[MPS_ENVIRONMENT_TEXT];
+    const char *inherited[MOST_INHERITED];
+    const char *const argv[] = {control, "-v", NULL};
+    const char *const set[] = {pipe_directory, NULL};
+    snprintf(pipe_directory, sizeof pipe_directory, "CUDA_MPS_PIPE_DIRECTORY=%s",
+             mps_controller_off_directory(session->mps));
+    mps_environment_inherited(inherited, MOST_INHERITED);
+    const struct child_options options = {
+        .argv = argv,
+        .env_set = set,
+        .env_unset = inherited,
+        .output_cap = 4096,
+        .deadline_ns = clock_now_ns() + VERSION_NS,
+    };
+    struct child_result result;
+    if (child_run(&options, &result) != STATUS_OK)
+        return 0;
+    int version = WIFEXITED(result.wait_status) && WEXITSTATUS(result.wait_status) == 0
+                      ? read_version(result.output)
+                      : 0;
+    child_result_release(&result);
+    return version;
+}
+
+static void check_version(struct doctor *doctor, const struct session *session, const char *control)
+{
+    int version = ask_version(control, session);
+    if (session->emulated) {
+        doctor_say(doctor, VERDICT_OK, NULL, "MPS programs: emulated");
+        return;
+    }
+    if (!version) {
+        doctor_say(doctor, VERDICT_WARNING,
+                   "install the MPS programs of the driver's own release; nvidia-cuda-mps-control "
+                   "-v shows theirs",
+                   "MPS programs: %s does not tell its version", control);
+        return;
+    }
+    /* Both are major * 1000 + minor * 10. */
+    bool same = version / 10 == session->driver_version / 10;
+    doctor_say(doctor, same ? VERDICT_OK : VERDICT_WARNING,
+               "install the MPS programs of the driver's own release; in a container: docker run "
+               "-e NVIDIA_DRIVER_CAPABILITIES=compute,utility",
+               "MPS programs: %s for CUDA %d.%d, %s the driver", control, version / 1000,
+               version % 1000 / 10, same ? "as" : "unlike");
+}
+
+bool doctor_check_mps_programs(struct doctor *doctor, const struct session *session)
+{
+    static const char missing[] =
+        "install the driver's MPS programs (Debian, Ubuntu: nvidia-cuda-mps or "
+        "nvidia-compute-utils-NNN; a container: docker run -e "
+        "NVIDIA_DRIVER_CAPABILITIES=compute,utility), or sweep layouts without MPS";
+    char control[PATH_MAX], server[PATH_MAX];
+    if (child_find_program(session->control_program, control) != STATUS_OK) {
+        doctor_say(doctor, VERDICT_PROBLEM, missing, "MPS programs: %s", status_text());
+        return false;
+    }
+    if (!session->emulated && !find_server(control, server)) {
+        doctor_say(doctor, VERDICT_PROBLEM, missing, "MPS programs: no '" SERVER "' beside '%s'",
+                   control);
+        return false;
+    }
+    check_version(doctor, session, control);
+    return true;
+}
+
+/* Names come from outside: what is not one of a variable is not printed. */
+static bool is_name(const char *name)
+{
+    return name[strspn(name, "ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_")] == '\0';
+}
+
+void doctor_check_mps_environment(struct doctor *doctor)
+{
+    const char *names[MOST_INHERITED];
+    char list[1024], advice[1200];
+    struct text text = {.at = list, .size = sizeof list};
+    size_t odd = 0;
+    mps_environment_inherited(names, MOST_INHERITED);
+    for (const char **name = names; *name; name++) {
+        if (is_name(*name))
+            text_append(&text, " %s", *name);
+        else
+            odd++;
+    }
+    if (odd)
+        text_append(&text, " and %zu with odd names", odd);
+    if (!text.length) {
+        doctor_say(doctor, VERDICT_OK, NULL, "MPS variables: none is set");
+        return;
+    }
+    snprintf(advice, sizeof advice,
+             "mpsweep clears them for what it starts; for your own programs: unset%s", list);
+    doctor_say(doctor, VERDICT_WARNING, advice, "MPS variables are set:%s", list);
+}
+
+void doctor_check_mps_start(struct doctor *doctor, struct session *session)
+{
+    if (session_set_mps(session, true) != STATUS_OK) {
+        doctor_say(doctor, VERDICT_PROBLEM,
+                   "until then measure without MPS: mpsweep sweep --layout threads:1-16 --layout "
+                   "processes:1-16",
+                   "MPS: %s", status_text());
+        return;
+    }
+    doctor_say(doctor, VERDICT_OK, NULL, "MPS: a private daemon starts and answers");
+    if (session_set_mps(session, false) != STATUS_OK)
+        doctor_say(doctor, VERDICT_PROBLEM, "end what it names, and run mpsweep doctor again",
+                   "MPS: %s", status_text());
+}
