@@ -172,8 +172,8 @@ void doctor_check_directory(struct doctor *doctor, const char *path, const char 
 {
     if (!path) {
         doctor_say(doctor, VERDICT_PROBLEM,
-                   "export TMPDIR=DIRECTORY, one that you may write to and with a short name",
-                   "%s", error);
+                   "export TMPDIR=DIRECTORY, one that you may write to and with a short name", "%s",
+                   error);
         return;
     }
     const char *bases[MPS_DIRECTORY_BASES];

@@ -126,7 +126,7 @@ static bool is_name(const char *name)
 void doctor_check_mps_environment(struct doctor *doctor)
 {
     const char *names[MOST_INHERITED];
-    char list[1024], advice[1200];
+    char list[1024] = "", advice[1200], odd_text[64] = "";
     struct text text = {.at = list, .size = sizeof list};
     size_t odd = 0;
     mps_environment_inherited(names, MOST_INHERITED);
@@ -136,15 +136,15 @@ void doctor_check_mps_environment(struct doctor *doctor)
         else
             odd++;
     }
-    if (odd)
-        text_append(&text, " and %zu with odd names", odd);
-    if (!text.length) {
+    if (!*names) {
         doctor_say(doctor, VERDICT_OK, NULL, "MPS variables: none is set");
         return;
     }
-    snprintf(advice, sizeof advice,
-             "mpsweep clears them for what it starts; for your own programs: unset%s", list);
-    doctor_say(doctor, VERDICT_WARNING, advice, "MPS variables are set:%s", list);
+    if (odd)
+        snprintf(odd_text, sizeof odd_text, "%s %zu with odd names", *list ? " and" : "", odd);
+    snprintf(advice, sizeof advice, "mpsweep clears them for what it starts%s%s",
+             *list ? "; for your own programs: unset" : ", and so does env -i", list);
+    doctor_say(doctor, VERDICT_WARNING, advice, "MPS variables are set:%s%s", list, odd_text);
 }
 
 void doctor_check_mps_start(struct doctor *doctor, struct session *session)

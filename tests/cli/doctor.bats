@@ -82,7 +82,7 @@ CONTROL_SAYS='CUDA MPS Control for Linux/Unix/QNX. Binary version: '
   finding warning 'compute mode: EXCLUSIVE_PROCESS'
   advised 'compute mode' 'nvidia-smi -i GPU-6d707377-6565-702d-656d-756c61746564 -c DEFAULT'
   finding warning 'MPS variables are set: CUDA_MPS_LOG_DIRECTORY CUDA_MPS_PIPE_DIRECTORY and 1 with'
-  advised 'MPS variables' 'unset CUDA_MPS_LOG_DIRECTORY CUDA_MPS_PIPE_DIRECTORY'
+  grep -q -- 'unset CUDA_MPS_LOG_DIRECTORY CUDA_MPS_PIPE_DIRECTORY$' out
   absent "$(printf '\033')" out
   finding warning 'plots: no gnuplot'
   grep -q -- '-> apt-get install gnuplot-nox' out

@@ -241,6 +241,8 @@ static void daemons_are_told_with_what_to_type(void **state)
 {
     (void)state;
     static struct doctor_daemons daemons;
+    static const char look[] =
+        ": echo get_server_list | CUDA_MPS_PIPE_DIRECTORY='/tmp/a b' " CONTROL "\n";
     struct report report;
     report_begin(&report);
     doctor_check_daemons(&report.doctor, &daemons);
@@ -261,9 +263,7 @@ static void daemons_are_told_with_what_to_type(void **state)
     doctor_check_daemons(&report.doctor, &daemons);
     report_expect_parts(&report, 1, 0,
                         PARTS("warning  MPS daemon of ", ": PID 7, pipe directory '/tmp/a b'\n",
-                              "-> mpsweep leaves it alone, ",
-                              "look at it with: echo get_server_list | "
-                              "CUDA_MPS_PIPE_DIRECTORY='/tmp/a b' " CONTROL "\n"));
+                              "-> mpsweep leaves it alone, ", "look at it with: ", look));
 
     one->ours = true;
     report_begin(&report);
