@@ -12,7 +12,8 @@ small_tests = \
     tests/unit/test_results_write \
     tests/unit/test_mps \
     tests/unit/test_mps_log \
-    tests/unit/test_mps_reply
+    tests/unit/test_mps_reply \
+    tests/unit/test_mps_reply_table
 check_PROGRAMS += $(small_tests)
 TESTS += $(small_tests)
 
@@ -65,4 +66,8 @@ tests_unit_test_mps_log_LDADD = libmps.a libcommon.a $(CMOCKA_LIBS)
 tests_unit_test_mps_reply_SOURCES = tests/unit/test_mps_reply.c
 tests_unit_test_mps_reply_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
 tests_unit_test_mps_reply_LDADD = libmps.a libcommon.a $(CMOCKA_LIBS)
+
+tests_unit_test_mps_reply_table_SOURCES = tests/unit/test_mps_reply_table.c
+tests_unit_test_mps_reply_table_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
+tests_unit_test_mps_reply_table_LDADD = libmps.a libcommon.a $(CMOCKA_LIBS)
 endif

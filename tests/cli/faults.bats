@@ -189,9 +189,10 @@ daemon_is() {
 @test "a daemon whose answers are not understood" {
   local -x MPSWEEP_LIBEXEC_DIR=$WORK/programs
   daemon_is mps-control-babbles
-  refused "the plan has layouts over MPS, but: .*MPS" \
+  # What is quoted cannot harm a terminal.
+  refused "the plan has layouts over MPS, but: .*'babble [?]\[31m12 babble'" \
     "$MPSWEEP" sweep "${TINY[@]}" -l processes+mps:2 -q
-  absent babble err
+  absent $'\033' err
 }
 
 @test "a daemon that dies under its clients takes the number, not the sweep" {

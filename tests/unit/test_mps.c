@@ -171,6 +171,22 @@ static void a_daemon_that_ends_at_once_is_told(void **state)
     assert_int_equal(mps_controller_free(controller), STATUS_OK);
 }
 
+/* It is not asked again until the deadline. */
+static void a_daemon_that_lacks_a_command_is_told(void **state)
+{
+    (void)state;
+    char program[512];
+    const char *source = getenv("MPSWEEP_SOURCE_DIR");
+    snprintf(program, sizeof program, "%s/tests/fakes/mps-control-babbles",
+             source ? source : MPSWEEP_SOURCE_DIR);
+    setenv("BABBLE", "Unknown command \"get_server_list\"", 1);
+    struct mps_controller *controller = start_controller(program);
+    assert_int_equal(mps_controller_daemon_start(controller, NULL), STATUS_UNSUPPORTED);
+    assert_non_null(strstr(status_text(), "has no command 'get_server_list'"));
+    assert_int_equal(mps_controller_free(controller), STATUS_OK);
+    unsetenv("BABBLE");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -181,6 +197,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(a_daemon_lives_and_dies_with_its_controller, begin, end),
         cmocka_unit_test_setup_teardown(a_missing_program_is_named, begin, end),
         cmocka_unit_test_setup_teardown(a_daemon_that_ends_at_once_is_told, begin, end),
+        cmocka_unit_test_setup_teardown(a_daemon_that_lacks_a_command_is_told, begin, end),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
