@@ -59,7 +59,7 @@ write_limits() {
     -o tried.jsonl
   absent 'left out' err
   points 'map(.status) == ["ok", "infeasible", "ok"] and (.[1] |
-    (.error | test("worker 1[3-6] of 16: .*CUDA_ERROR_OUT_OF_MEMORY")) and
+    (.error | test("worker [0-9]+ of 16: .*CUDA_ERROR_OUT_OF_MEMORY")) and
     (has("limits_found") | not))' tried.jsonl
 }
 
@@ -142,6 +142,20 @@ write_limits() {
   XDG_CACHE_HOME=$WORK/blocked expect 1 "${FIND[@]}"
   says "the limits are not kept: cannot make the folder '$WORK/blocked.*': "
   [ "$(cat blocked)" = file ]
+}
+
+@test "each number of connections gets a daemon of its own" {
+  mkdir programs
+  ln -s "$MPSWEEP_BUILD_DIR"/mpsweep-{worker,guard,emulated-cuda.so} programs
+  cat >programs/mpsweep-emulated-mps-control <<S
+#!/bin/sh
+[ "\$1" != -f ] || echo started >>'$WORK/starts'
+exec '$MPSWEEP_BUILD_DIR/mpsweep-emulated-mps-control' "\$@"
+S
+  chmod +x programs/mpsweep-emulated-mps-control
+  MPSWEEP_LIBEXEC_DIR=$WORK/programs expect 0 "${FIND[@]}"
+  # One more is the doctor's own.
+  [ "$(wc -l <starts)" -eq 7 ]
 }
 
 @test "a client that breaks ends the search, and nothing is kept" {
