@@ -112,11 +112,16 @@ faults_in() {
 }
 
 @test "no attachment, no number over MPS" {
-  MPSWEEP_EMULATED_FAULT=attach=skip expect 2 "$MPSWEEP" sweep "${TINY[@]}" -l threads:2 \
+  MPSWEEP_EMULATED_FAULT=attach=skip@0,attach=skip@1 expect 2 "$MPSWEEP" sweep "${TINY[@]}" -l threads:2 \
     -l processes:2 -l processes+mps:2 -l threads+mps:2 -l hybrid:2x2 --seed 0 -q -o f.jsonl
   points 'map(.status) == ["ok", "ok", "failed", "failed", "failed"]' f.jsonl
   points '.[2:] | all((.error | test("not attached to the MPS daemon"))
     and (has("throughput_ips") | not))' f.jsonl
+  # Where nobody attaches, a probe tells before the first point is measured.
+  MPSWEEP_EMULATED_FAULT=attach=skip refused \
+    'layouts over MPS, but: a probe did not become an MPS client: .*time slicing' \
+    "$MPSWEEP" sweep "${TINY[@]}" -l threads:1 -l processes+mps:1 -q -o none.jsonl
+  [ ! -e none.jsonl ]
   # One of several is enough.
   sweep_with_fault 2 'attach=skip@1' processes+mps:4
   bad_point failed 0 'worker 2 of 4: not attached to the MPS daemon'

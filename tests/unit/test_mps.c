@@ -181,7 +181,7 @@ static void a_daemon_that_lacks_a_command_is_told(void **state)
              source ? source : MPSWEEP_SOURCE_DIR);
     setenv("BABBLE", "Unknown command \"get_server_list\"", 1);
     struct mps_controller *controller = start_controller(program);
-    assert_int_equal(mps_controller_daemon_start(controller, NULL), STATUS_UNSUPPORTED);
+    assert_int_equal(mps_controller_daemon_start(controller, NULL, NULL), STATUS_UNSUPPORTED);
     assert_non_null(strstr(status_text(), "has no command 'get_server_list'"));
     assert_int_equal(mps_controller_free(controller), STATUS_OK);
     unsetenv("BABBLE");
