@@ -1,6 +1,7 @@
 # Tests of the command line (bats, jq), on the emulated GPU.
 cli_tests = \
     tests/cli/doctor.bats \
+    tests/cli/fakes.bats \
     tests/cli/faults.bats \
     tests/cli/files.bats \
     tests/cli/limits.bats \
@@ -8,9 +9,7 @@ cli_tests = \
     tests/cli/signals.bats \
     tests/cli/sweep.bats \
     tests/cli/usage.bats
-EXTRA_DIST += $(cli_tests) tests/cli/helper.bash tests/cli/record-types.awk \
-    tests/fakes/mps-control-babbles tests/fakes/mps-control-dies-once \
-    tests/fakes/mps-control-refuses
+EXTRA_DIST += $(cli_tests) tests/cli/helper.bash tests/cli/record-types.awk
 if HAVE_BATS
 TESTS += $(cli_tests)
 endif

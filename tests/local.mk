@@ -10,6 +10,7 @@ AM_TESTS_ENVIRONMENT = \
     export BATS='$(BATS)';
 
 include tests/unit.mk
+include tests/fakes/local.mk
 include tests/cli.mk
 include tests/bench/local.mk
 include tests/fuzz/local.mk

@@ -106,8 +106,8 @@ CONTROL_SAYS='CUDA MPS Control for Linux/Unix/QNX. Binary version: '
 @test "a daemon that does not start is a problem" {
   mkdir programs
   ln -s "$MPSWEEP_BUILD_DIR"/mpsweep-{worker,guard,emulated-cuda.so} programs
-  ln -s "$MPSWEEP_SOURCE_DIR/tests/fakes/mps-control-refuses" programs/mpsweep-emulated-mps-control
-  MPSWEEP_LIBEXEC_DIR=$WORK/programs expect 1 "$MPSWEEP" doctor --device emulated
+  ln -s "$FAKE_CONTROL" programs/mpsweep-emulated-mps-control
+  FAKE_MODE='daemon=say:no GPU for you' MPSWEEP_LIBEXEC_DIR=$WORK/programs expect 1 "$MPSWEEP" doctor --device emulated
   finding problem 'MPS: the MPS control daemon ended at its start: no GPU for you'
   finding ok 'GPU: '
   finding ok 'CPUs: '

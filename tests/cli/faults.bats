@@ -175,15 +175,16 @@ programs_but() {
   refused "cannot find program 'mpsweep-worker'" "$MPSWEEP" sweep "${TINY[@]}" -l threads:1
 }
 
-# daemon_is NAME: one of tests/fakes takes the daemon's place.
+# daemon_is MODE: a daemon that misbehaves, see tests/fakes/mps_control.c.
 daemon_is() {
   programs_but mpsweep-emulated-mps-control
-  ln -s "$MPSWEEP_SOURCE_DIR/tests/fakes/$1" "$WORK/programs/mpsweep-emulated-mps-control"
+  ln -s "$FAKE_CONTROL" "$WORK/programs/mpsweep-emulated-mps-control"
+  export FAKE_MODE=$1 FAKE_LOG=$WORK/fake.log
 }
 
 @test "a daemon that ends at its start: its own words" {
   local -x MPSWEEP_LIBEXEC_DIR=$WORK/programs
-  daemon_is mps-control-refuses
+  daemon_is 'daemon=say:no GPU for you'
   refused "the plan has layouts over MPS, but: the MPS control daemon ended at its start: no GPU for you" \
     "$MPSWEEP" sweep "${TINY[@]}" -l processes+mps:2 -l threads:1 -q -o x.jsonl
   [ ! -e x.jsonl ]
@@ -193,21 +194,19 @@ daemon_is() {
 
 @test "a daemon whose answers are not understood" {
   local -x MPSWEEP_LIBEXEC_DIR=$WORK/programs
-  daemon_is mps-control-babbles
   # What is quoted cannot harm a terminal.
-  refused "the plan has layouts over MPS, but: .*'babble [?]\[31m12 babble'" \
+  daemon_is quit=pass,any=wrong
+  refused "the plan has layouts over MPS, but: .*MPS daemon answered '" \
     "$MPSWEEP" sweep "${TINY[@]}" -l processes+mps:2 -q
   absent $'\033' err
 }
 
 @test "a daemon that dies under its clients takes the number, not the sweep" {
   local -x MPSWEEP_LIBEXEC_DIR=$WORK/programs
-  daemon_is mps-control-dies-once
-  local -x DAEMON=$MPSWEEP_BUILD_DIR/mpsweep-emulated-mps-control MARK=$WORK/died
-  rm -f "$MARK"
+  daemon_is 'daemon#1=dies-at:2'
   expect 2 "$MPSWEEP" sweep "${TINY[@]:0:4}" --duration 3 --warmup 0.02 --precision 100 \
     -l processes+mps:2 -l processes+mps:1 --seed 0 -q -o f.jsonl --timeout 5
-  [ -e "$MARK" ]
+  grep -q ' daemon-died$' fake.log
   assert_complete f.jsonl 2 2
   points 'map(.status) == ["failed", "ok"]' f.jsonl
   points '.[0] | has("throughput_ips") | not' f.jsonl

@@ -9,6 +9,8 @@ bats_require_minimum_version 1.5.0
 : "${MPSWEEP_SOURCE_DIR:?is the folder with the sources}"
 
 MPSWEEP=$MPSWEEP_BUILD_DIR/mpsweep
+# A control program that misbehaves as told, see tests/fakes/mps_control.c.
+FAKE_CONTROL=$MPSWEEP_BUILD_DIR/tests/fakes/nvidia-cuda-mps-control
 
 # Points of a fraction of a second each.
 SMALL=(--device emulated --kernels 20 --duration 0.2 --warmup 0.1 --precision 50)
@@ -27,7 +29,7 @@ setup() {
     *) unset "$name" ;;
     esac
   done
-  unset XDG_RUNTIME_DIR
+  unset XDG_RUNTIME_DIR FAKE_MODE FAKE_LOG DAEMON
   # ThreadSanitizer lets each process sleep for a second at its end.
   export TSAN_OPTIONS=${TSAN_OPTIONS:+$TSAN_OPTIONS:}atexit_sleep_ms=0
   # Short: the private directory goes below it, and a socket's path is short.
@@ -102,7 +104,6 @@ children_of() {
   for stat in /proc/[0-9]*/stat; do
     { read -r text <"$stat"; } 2>/dev/null || continue
     # PID (NAME) STATE PARENT ...; the name may hold anything.
-    # shellcheck disable=SC2034
     read -r state parent rest <<<"${text##*) }"
     [ "$parent" != "$1" ] || printf '%s\n' "${text%% *}"
   done

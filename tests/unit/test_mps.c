@@ -175,16 +175,12 @@ static void a_daemon_that_ends_at_once_is_told(void **state)
 static void a_daemon_that_lacks_a_command_is_told(void **state)
 {
     (void)state;
-    char program[512];
-    const char *source = getenv("MPSWEEP_SOURCE_DIR");
-    snprintf(program, sizeof program, "%s/tests/fakes/mps-control-babbles",
-             source ? source : MPSWEEP_SOURCE_DIR);
-    setenv("BABBLE", "Unknown command \"get_server_list\"", 1);
-    struct mps_controller *controller = start_controller(program);
+    setenv("FAKE_MODE", "get_server_list=say:Unknown command \"get_server_list\"\\n", 1);
+    struct mps_controller *controller = start_controller("tests/fakes/nvidia-cuda-mps-control");
     assert_int_equal(mps_controller_daemon_start(controller, NULL, NULL), STATUS_UNSUPPORTED);
     assert_non_null(strstr(status_text(), "has no command 'get_server_list'"));
     assert_int_equal(mps_controller_free(controller), STATUS_OK);
-    unsetenv("BABBLE");
+    unsetenv("FAKE_MODE");
 }
 
 int main(void)
