@@ -165,3 +165,25 @@ with_server() {
   finish
   await $PATIENCE no_own_process
 }
+
+# -- between fork and exec -------------------------------------------------------------------------
+
+@test "a preloaded library holds a child before its exec" {
+  export MPSWEEP_TEST_EXEC_PAUSE=mpsweep-worker MPSWEEP_TEST_EXEC_MARK=$WORK/mark
+  export ASAN_OPTIONS=${ASAN_OPTIONS:+$ASAN_OPTIONS:}verify_asan_link_order=0
+  start env LD_PRELOAD="$MPSWEEP_BUILD_DIR/tests/fakes/slow_exec.so" \
+    "$MPSWEEP" sweep "${TINY[@]}" -l processes:1 -q
+  await $PATIENCE test -e mark
+  # What is held is a copy of the sweep that has not become a worker.
+  local held
+  copies() { children_of "$PID" | while read -r child; do
+    ! command_line "$child" | grep -qx sweep || echo "$child"; done; }
+  held=$(copies)
+  [ "$(echo "$held" | wc -w)" -eq 1 ]
+  rm mark
+  moved_on() { [ "$(copies)" != "$held" ]; }
+  await $PATIENCE moved_on
+  # Each worker is held anew; the rest goes on as it is.
+  kill -KILL "$PID"
+  finish
+}
