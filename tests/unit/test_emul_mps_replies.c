@@ -22,7 +22,8 @@ static void assert_answers(const struct exchange *exchanges, size_t count)
     for (size_t i = 0; i < count; i++)
         assert_answer(exchanges[i].command, exchanges[i].answer);
 }
-#define ASSERT_ANSWERS(exchanges) assert_answers(exchanges, sizeof exchanges / sizeof *exchanges)
+#define ASSERT_ANSWERS(exchanges)                                                                  \
+    assert_answers((exchanges), sizeof(exchanges) / sizeof *(exchanges))
 
 static void test_without_a_server(void **state)
 {
