@@ -109,8 +109,8 @@ enum status collect_result(const struct round *round)
         (double)(round->slices * round->shm.header->settings.slice_ns) / (double)NS_PER_S;
     double *iterations = calloc(workers, sizeof *iterations);
     result->workers = calloc(workers, sizeof *result->workers);
-    result->process_sms = calloc(round->point->processes, sizeof *result->process_sms);
-    if (!iterations || !result->workers || !result->process_sms) {
+    result->processes = calloc(round->point->processes, sizeof *result->processes);
+    if (!iterations || !result->workers || !result->processes) {
         free(iterations);
         return status_set(STATUS_MEMORY, "out of memory for the results");
     }
@@ -124,9 +124,12 @@ enum status collect_result(const struct round *round)
     result->throughput_ips = sum / window_s;
     result->ci95_rel = collect_ci95(&round->shm, round->slices);
     result->fairness = statistics_jain(iterations, workers);
-    for (unsigned p = 0; p < round->point->processes; p++)
-        result->process_sms[p] = atomic_load(&shm_process_at(&round->shm, p)->sms);
-    result->sms = result->process_sms[0];
+    for (unsigned p = 0; p < round->point->processes; p++) {
+        struct shm_process *process = shm_process_at(&round->shm, p);
+        result->processes[p].sms = atomic_load(&process->sms);
+        result->processes[p].memory_free = atomic_load(&process->memory_free);
+    }
+    result->sms = result->processes[0].sms;
     free(iterations);
     if (result->iterations == 0)
         return status_set(

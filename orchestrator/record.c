@@ -161,13 +161,16 @@ static json_t *workers_array(const struct point *point, const struct round_resul
 static json_t *clients_array(const struct point *point, const struct round_result *result)
 {
     json_t *array = json_array();
-    for (unsigned p = 0; p < point->processes; p++)
-        json_array_append_new(array, json_pack("{s:i, s:o, s:i, s:o, s:o}", "process", (int)p,
+    for (unsigned p = 0; p < point->processes; p++) {
+        const struct round_process *process = &result->processes[p];
+        json_array_append_new(array, json_pack("{s:i, s:o, s:i, s:o, s:o, s:I}", "process", (int)p,
                                                "active_thread_percentage",
                                                shares_json_at(&point->active_thread_percentage, p),
-                                               "sms", result->process_sms[p], "priority",
+                                               "sms", process->sms, "priority",
                                                shares_json_at(&point->priority, p), "memory_limit",
-                                               shares_json_at(&point->memory_limit, p)));
+                                               shares_json_at(&point->memory_limit, p),
+                                               "memory_free", (json_int_t)process->memory_free));
+    }
     return array;
 }
 

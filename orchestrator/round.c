@@ -354,6 +354,6 @@ void round_result_release(struct round_result *result)
 {
     free(result->workers);
     result->workers = NULL;
-    free(result->process_sms);
-    result->process_sms = NULL;
+    free(result->processes);
+    result->processes = NULL;
 }

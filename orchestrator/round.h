@@ -25,6 +25,12 @@ struct round_worker {
     double ips, p50_us, p99_us;
 };
 
+/* What a process's context was given. */
+struct round_process {
+    int sms;
+    uint64_t memory_free; /* bytes, before the workers' buffers */
+};
+
 struct round_result {
     enum status status; /* OK, or why there is no measurement */
     char error[512];
@@ -39,8 +45,8 @@ struct round_result {
     unsigned attached_expected, attached_seen;
     int sms; /* multiprocessors of process 0's context */
     struct histogram latency, h2d, launch, sync, d2h;
-    struct round_worker *workers; /* processes x threads, owned */
-    int *process_sms;             /* multiprocessors of each process's context, owned */
+    struct round_worker *workers;    /* processes x threads, owned */
+    struct round_process *processes; /* owned */
 };
 
 /*

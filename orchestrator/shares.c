@@ -4,8 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#define MIB (1 << 20)
-#define GIB (1 << 30)
+#include "mps/settings.h"
 
 /* The smallest share that a driver may give, whatever is asked for: this part of all. */
 #define SMALLEST_PART 8
@@ -46,14 +45,14 @@ bool shares_equal(const struct point_shares *a, const struct point_shares *b)
 static size_t entry_text(const struct point_shares *shares, unsigned index, bool sizes, char *out,
                          size_t size)
 {
+    char number[24];
     const char *joint = index ? "/" : "";
     int64_t value = shares->values[index];
     if (value == OPTION_SHARE_DEFAULT)
         snprintf(out, size, "%sdefault", joint);
-    else if (sizes && value % GIB == 0)
-        snprintf(out, size, "%s%" PRId64 "G", joint, value / GIB);
     else if (sizes)
-        snprintf(out, size, "%s%" PRId64 "M", joint, value / MIB);
+        snprintf(out, size, "%s%s", joint,
+                 mps_settings_size_text((uint64_t)value, number, sizeof number));
     else
         snprintf(out, size, "%s%" PRId64, joint, value);
     return strlen(out);

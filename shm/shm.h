@@ -26,7 +26,7 @@
 #include "common/status.h"
 
 #define SHM_MAGIC UINT64_C(0x31706565777370bd) /* never valid UTF-8 text */
-#define SHM_VERSION 1
+#define SHM_VERSION 2
 
 /* Time slices in which progress is counted, the first beginning at the end of the warm-up. The
  * orchestrator picks slice_ns so that the longest window fits. */
@@ -97,6 +97,8 @@ struct shm_process {
     _Atomic int32_t pid; /* 0 until the process has attached */
     _Atomic int32_t mps; /* the driver's word: 1 attached to MPS, 0 not, -1 not asked yet */
     _Atomic int32_t sms; /* multiprocessors that the context may use */
+    /* Device memory left for it, bytes, before the workers' buffers. */
+    _Atomic uint64_t memory_free;
     uint64_t cpus[SHM_CPUS / 64]; /* for threads that are no workers, from the orchestrator */
 };
 

@@ -35,12 +35,13 @@ tests_unit_test_jobfile_LDADD = libcommon.a $(INIH_LIBS) $(CMOCKA_LIBS)
 
 tests_unit_test_plan_SOURCES = tests/unit/test_plan.c orchestrator/plan.c orchestrator/shares.c
 tests_unit_test_plan_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
-tests_unit_test_plan_LDADD = libcommon.a $(INIH_LIBS) $(CMOCKA_LIBS)
+tests_unit_test_plan_LDADD = libmps.a libcommon.a $(INIH_LIBS) $(CMOCKA_LIBS)
 
 tests_unit_test_shares_SOURCES = tests/unit/test_shares.c orchestrator/shares.c \
     orchestrator/shares_json.c
 tests_unit_test_shares_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
-tests_unit_test_shares_LDADD = libcommon.a $(JANSSON_LIBS) $(CMOCKA_LIBS)
+tests_unit_test_shares_LDADD = libmps.a libcommon.a $(JANSSON_LIBS) $(CMOCKA_LIBS)
+
 tests_unit_test_doctor_SOURCES = \
     tests/unit/test_doctor.c tests/unit/tree.c tests/unit/tree.h \
     orchestrator/doctor_daemons.c orchestrator/doctor_machine.c orchestrator/doctor_report.c

@@ -96,6 +96,7 @@ enum status worker_process_open(struct worker_process *process, const char *driv
     CALL(driver->device_get(&process->device, (int)settings->device), "cuDeviceGet");
     struct device_info info;
     int sms = 0;
+    size_t memory_free, memory_total;
     status = device_query(driver, (int)settings->device, &info);
     if (status != STATUS_OK)
         return status;
@@ -113,6 +114,8 @@ enum status worker_process_open(struct worker_process *process, const char *driv
     CALL(driver->device_get_attribute(&sms, CUDA_ATTRIBUTE_MULTIPROCESSOR_COUNT, process->device),
          "cuDeviceGetAttribute");
     atomic_store(&record->sms, sms);
+    CALL(driver->mem_get_info(&memory_free, &memory_total), "cuMemGetInfo");
+    atomic_store(&record->memory_free, memory_free);
     CALL(load_module(process), "cuModuleLoadData");
     CALL(driver->module_get_function(&process->add_constant, process->module, KERNELS_ADD_CONSTANT),
          "cuModuleGetFunction");

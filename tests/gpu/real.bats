@@ -60,8 +60,8 @@ QUICK=(--duration 0.3 --warmup 0.1 --precision 50)
   sweep_points '(.[0].sms as $all | .[1].clients | length == 2 and
     (.[0].sms > 0 and .[0].sms <= $all * 0.3) and (.[1].sms > $all * 0.5 and .[1].sms <= $all * 0.7))' \
     "${QUICK[@]}" -l processes+mps:2 --active-thread-percentage default,30/70
-  sweep_points 'all(.status == "ok" and (.clients | length == 2))' "${QUICK[@]}" \
-    -l processes+mps:2 --priority 0/1 --memory-limit 2G/4G
+  sweep_points 'all(.status == "ok" and (.clients | length == 2 and
+    all(.memory_free < .memory_limit)))' "${QUICK[@]}" -l processes+mps:2 --priority 0/1 --memory-limit 2G/4G
 }
 
 @test "a client that may not have the memory that it needs is infeasible" {
