@@ -46,5 +46,5 @@ tests_unit_test_limits_SOURCES = tests/unit/test_limits.c \
     orchestrator/limits.c orchestrator/limits_file.c orchestrator/plan.c \
     orchestrator/shares.c
 tests_unit_test_limits_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
-tests_unit_test_limits_LDADD = libcommon.a $(JANSSON_LIBS) $(INIH_LIBS) $(CMOCKA_LIBS)
+tests_unit_test_limits_LDADD = libmps.a libcommon.a $(JANSSON_LIBS) $(INIH_LIBS) $(CMOCKA_LIBS)
 endif

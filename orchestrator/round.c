@@ -210,22 +210,37 @@ static enum status prove_attachment(struct round *round)
     return STATUS_OK;
 }
 
+/* What process p found is what its shares allow. */
+static enum status prove_share(const struct round *round, unsigned p)
+{
+    const struct point *point = round->point;
+    struct shm_process *process = shm_process_at(&round->shm, p);
+    int64_t percentage = shares_at(&point->active_thread_percentage, p);
+    int64_t limit = shares_at(&point->memory_limit, p);
+    int found = atomic_load(&process->sms), all = round->session->gpu.sms;
+    uint64_t memory_free = atomic_load(&process->memory_free);
+    if (percentage != OPTION_SHARE_DEFAULT && !shares_fit_multiprocessors(percentage, found, all))
+        return status_set(STATUS_WORKER,
+                          "worker process %u of %u has %d multiprocessors, but was given %d%% of "
+                          "%d: no measurement",
+                          p + 1, point->processes, found, (int)percentage, all);
+    /* The context has taken its part already. */
+    if (limit != OPTION_SHARE_DEFAULT && memory_free > (uint64_t)limit)
+        return status_set(STATUS_WORKER,
+                          "worker process %u of %u has %llu MiB of memory left, but was given %lld "
+                          "MiB: no measurement",
+                          p + 1, point->processes, (unsigned long long)memory_free >> 20,
+                          (long long)limit >> 20);
+    return STATUS_OK;
+}
+
 /* Nor with shares that did not come about. */
 static enum status prove_shares(const struct round *round)
 {
-    const struct point *point = round->point;
-    int all = round->session->gpu.sms;
-    for (unsigned p = 0; p < point->processes; p++) {
-        int64_t percentage = shares_at(&point->active_thread_percentage, p);
-        int found = atomic_load(&shm_process_at(&round->shm, p)->sms);
-        if (percentage != OPTION_SHARE_DEFAULT &&
-            !shares_fit_multiprocessors(percentage, found, all))
-            return status_set(STATUS_WORKER,
-                              "worker process %u of %u has %d multiprocessors, but was given %d%% "
-                              "of %d: no measurement",
-                              p + 1, point->processes, found, (int)percentage, all);
-    }
-    return STATUS_OK;
+    enum status status = STATUS_OK;
+    for (unsigned p = 0; p < round->point->processes && status == STATUS_OK; p++)
+        status = prove_share(round, p);
+    return status;
 }
 
 /* A binding that the kernel refuses would be measured as another one. */

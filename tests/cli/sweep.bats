@@ -190,7 +190,8 @@ SHARED=("${TINY[@]}" -l processes+mps:2 --active-thread-percentage 30/70)
   diff /dev/null complaints
   points 'map([.priority, .memory_limit]) == [[null, [536870912, null]], [null, 2147483648],
     [[0, 1], [536870912, null]], [[0, 1], 2147483648]]' s.jsonl
-  points 'all(.clients | all(.memory_free > 0))' s.jsonl
+  points 'all(.clients | all(.memory_free > 0 and .memory_free <= (.memory_limit // infinite)))' \
+    s.jsonl
   points '.[2].clients | map(del(.sms, .memory_free)) == [
     {process: 0, active_thread_percentage: 30, priority: 0, memory_limit: 536870912},
     {process: 1, active_thread_percentage: 70, priority: 1, memory_limit: null}]' s.jsonl
@@ -246,6 +247,7 @@ VARIABLES
 # worker_without VARIABLE: workers that are not told of it.
 worker_without() {
   local program
+  rm -rf "$WORK/programs"
   mkdir "$WORK/programs"
   for program in mpsweep-guard mpsweep-emulated-cuda.so mpsweep-emulated-mps-control; do
     ln -s "$MPSWEEP_BUILD_DIR/$program" "$WORK/programs"
@@ -266,6 +268,18 @@ worker_without() {
     and (has("throughput_ips") or has("clients") | not)' s.jsonl
   record_complaints s.jsonl >complaints
   diff /dev/null complaints
+
+  worker_without CUDA_MPS_PINNED_DEVICE_MEM_LIMIT
+  expect 2 "$MPSWEEP" sweep "${TINY[@]}" -l processes+mps:2 --memory-limit default,default/512M \
+    --seed 0 -q -o m.jsonl
+  points 'map(.status) == ["ok", "failed"]' m.jsonl
+  points '.[1] | .error | test("^worker process 2 of 2 has [0-9]+ MiB of memory left, but was "
+    + "given 512 MiB: no measurement$")' m.jsonl
+}
+
+@test "a client that may not have the memory that it needs is infeasible" {
+  sweep_points 'map(.status) == ["ok", "infeasible"]' "${TINY[@]}" -l processes+mps:1 --bytes 64M \
+    --memory-limit 1G,64M
 }
 
 @test "connections, schedule and binding are told to the workers and recorded" {
