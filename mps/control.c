@@ -95,6 +95,12 @@ enum status mps_control_clients(const struct mps_control *control, uint64_t dead
         status = ask_pids(control, command, deadline_ns, clients + total, capacity - total, &found);
         if (status == STATUS_OK)
             total += found;
+        /* A server that has ended in the meantime has none, if it is not the daemon that is gone.
+         */
+        if (status == STATUS_NOT_FOUND) {
+            pid_t left[MOST_SERVERS];
+            status = mps_control_servers(control, deadline_ns, left, MOST_SERVERS, &found);
+        }
     }
     if (status == STATUS_OK)
         *count = total;

@@ -24,6 +24,9 @@
 #define COMMAND_NS (5 * NS_PER_S)
 /* A server comes up within a second; a refused client tries for ten (worker/context.h). */
 #define PROBE_NS (40 * NS_PER_S)
+/* How long a daemon of somebody else gets to come out of a fault, and how often to look. */
+#define FAULT_NS (10 * NS_PER_S)
+#define LOOK_MS 100
 #define LOG_MOST ((size_t)4 << 20)
 
 struct mps_controller {
@@ -249,10 +252,18 @@ static enum status start_own(struct mps_controller *controller, const char *gpu,
 static enum status check_external(struct mps_controller *controller, const char *gpu,
                                   const struct mps_settings *settings)
 {
-    bool faulty;
+    bool faulty = false;
+    uint64_t deadline_ns = clock_now_ns() + FAULT_NS;
     if (controller->external_ready)
         return STATUS_OK;
     enum status status = mps_controller_is_faulty(controller, &faulty);
+    /* Of a client of ours that has just ended, it may be about to recover. */
+    while (status == STATUS_OK && faulty && clock_now_ns() < deadline_ns) {
+        struct pollfd interrupt = {.fd = controller->interrupt, .events = POLLIN};
+        if (poll(&interrupt, 1, LOOK_MS) > 0)
+            return status_set(STATUS_INTERRUPTED, "interrupted");
+        status = mps_controller_is_faulty(controller, &faulty);
+    }
     if (status == STATUS_OK && faulty)
         status = status_set(STATUS_UNSUPPORTED,
                             "its server is in state FAULT: every client of it must end first");

@@ -81,10 +81,14 @@ enum status children_end(struct session *session, struct gpu_child *children, un
         if (runs(&children[i]))
             kill(children[i].pid, SIGKILL);
     wait_all(session, children, count, clock_now_ns() + KILL_NS);
-    for (unsigned i = 0; i < count; i++)
-        if (runs(&children[i]))
-            return status_set(STATUS_TIMEOUT,
-                              "cannot end worker process %d: it does not react even to SIGKILL",
-                              (int)children[i].pid);
+    for (unsigned i = 0; i < count; i++) {
+        if (!runs(&children[i]))
+            continue;
+        if (over_mps)
+            session->unended = children[i].pid;
+        return status_set(STATUS_TIMEOUT,
+                          "cannot end worker process %d: it does not react even to SIGKILL",
+                          (int)children[i].pid);
+    }
     return STATUS_OK;
 }

@@ -1,6 +1,7 @@
 bin_PROGRAMS += mpsweep
 mpsweep_SOURCES = \
     orchestrator/main.c orchestrator/exit_status.h \
+    orchestrator/cause.c \
     orchestrator/children.c orchestrator/children.h \
     orchestrator/collect.c \
     orchestrator/doctor.c orchestrator/doctor.h \

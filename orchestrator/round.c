@@ -350,8 +350,10 @@ enum status round_run(struct session *session, const struct point *point,
     if (status == STATUS_OK)
         status = collect_result(&round);
     out->status = status;
-    if (status != STATUS_OK)
+    if (status != STATUS_OK) {
         snprintf(out->error, sizeof out->error, "%s", status_text());
+        round_add_cause(&round);
+    }
     bool tainted = false;
     uint64_t grace_ns = limits->timeout_ns < FAILED_GRACE_NS ? limits->timeout_ns : FAILED_GRACE_NS;
     enum status ended = workers_end(&round, grace_ns, &tainted);

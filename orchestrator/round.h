@@ -33,7 +33,7 @@ struct round_process {
 
 struct round_result {
     enum status status; /* OK, or why there is no measurement */
-    char error[512];
+    char error[1024];
     int cuda_error;
     double throughput_ips;
     double ci95_rel;

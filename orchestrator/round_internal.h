@@ -38,6 +38,11 @@ int workers_reap(struct round *round);
 
 void workers_release(struct round *round);
 
+/* cause.c: adds to the error of a failed round over MPS what the daemon knows of it: that it ended,
+ * that a client's fault reached all of them, and what to do about an error of MPS's own. To be
+ * called while the workers are not reaped. */
+void round_add_cause(const struct round *round);
+
 /* Relative 95% interval of the first slices, INFINITY where there is too little to tell. */
 double collect_ci95(const struct shm *shm, uint64_t slices);
 

@@ -8,7 +8,7 @@
 #include "orchestrator/record.h"
 #include "orchestrator/shares.h"
 
-#define CELL 320
+#define CELL 320      /* the longest list of shares */
 #define CSV_CELL 1024 /* the longest list of sizes in bytes */
 
 /* Settings that get a column when they vary, and how the heading says them when they do not. */
@@ -67,7 +67,8 @@ struct table {
     bool left[MOST_COLUMNS]; /* text stands left, numbers right */
     size_t columns;
     size_t rows;
-    char (*cells)[CELL]; /* rows x columns */
+    char (*cells)[CELL];  /* rows x columns */
+    const json_t *points; /* a row each; remarks may be longer than a cell */
 };
 
 static char *cell(struct table *table, size_t row, size_t column)
@@ -93,16 +94,24 @@ static const char *text_at(const json_t *object, const char *key)
     return text ? text : "";
 }
 
-/* Throughput, interval, latencies, fairness and remark of one point. */
+/* What is said behind a row's numbers: nothing where all is well. */
+static void print_remark(FILE *out, const json_t *point)
+{
+    const char *status = record_status(point);
+    if (!json_object_get(point, "latency_us"))
+        fprintf(out, "  %s: %s", status, text_at(point, "error"));
+    else if (strcmp(status, "ok") != 0)
+        fprintf(out, "  %s", status);
+}
+
+/* Throughput, interval, latencies and fairness of one point. */
 static void fill_numbers(struct table *table, size_t row, size_t column, const json_t *point)
 {
     const json_t *latency = json_object_get(point, "latency_us");
     const json_t *interval = json_object_get(point, "ci95_rel");
-    const char *status = record_status(point);
     if (!latency) {
         for (size_t i = 0; i < 5; i++)
             snprintf(cell(table, row, column + i), CELL, "-");
-        snprintf(cell(table, row, column + 5), CELL, "%s: %s", status, text_at(point, "error"));
         return;
     }
     text_number(number_at(point, "throughput_ips"), cell(table, row, column), CELL);
@@ -114,7 +123,6 @@ static void fill_numbers(struct table *table, size_t row, size_t column, const j
     text_number(number_at(latency, "p50") / 1e3, cell(table, row, column + 2), CELL);
     text_number(number_at(latency, "p99") / 1e3, cell(table, row, column + 3), CELL);
     snprintf(cell(table, row, column + 4), CELL, "%.2f", number_at(point, "fairness_jain"));
-    snprintf(cell(table, row, column + 5), CELL, "%s", strcmp(status, "ok") == 0 ? "" : status);
 }
 
 static void fill_row(struct table *table, size_t row, const json_t *point, const bool *shown)
@@ -154,14 +162,13 @@ static void print_cells(FILE *out, struct table *table)
         }
     }
     size_t last = table->columns - 1;
-    for (size_t c = 0; c < last; c++) /* the last one, for remarks, has no title */
-        print_padded(out, table->titles[c], widths[c], table->left[c], c + 1 == last);
+    for (size_t c = 0; c <= last; c++)
+        print_padded(out, table->titles[c], widths[c], table->left[c], c == last);
     fputc('\n', out);
     for (size_t r = 0; r < table->rows; r++) {
-        /* An empty remark needs no blanks in front of nothing. */
-        size_t end = *cell(table, r, last) ? last : last - 1;
-        for (size_t c = 0; c <= end; c++)
-            print_padded(out, cell(table, r, c), widths[c], table->left[c], c == end);
+        for (size_t c = 0; c <= last; c++)
+            print_padded(out, cell(table, r, c), widths[c], table->left[c], c == last);
+        print_remark(out, json_array_get(table->points, r));
         fputc('\n', out);
     }
 }
@@ -201,7 +208,7 @@ static void print_heading(FILE *out, json_t *header, const json_t *points, const
 void table_print(FILE *out, json_t *header, const json_t *points)
 {
     bool shown[SETTINGS];
-    struct table table = {.rows = json_array_size(points)};
+    struct table table = {.rows = json_array_size(points), .points = points};
     if (table.rows == 0)
         return;
     add_column(&table, "layout", true);
@@ -217,7 +224,6 @@ void table_print(FILE *out, json_t *header, const json_t *points)
     add_column(&table, "p50 ms", false);
     add_column(&table, "p99 ms", false);
     add_column(&table, "fair", false);
-    add_column(&table, "", true);
     table.cells = calloc(table.rows * table.columns, sizeof *table.cells);
     if (!table.cells)
         return;

@@ -212,6 +212,32 @@ daemon_is() {
   points '.[0] | has("throughput_ips") | not' f.jsonl
 }
 
+@test "a fatal fault of one client: all are named, the server is restarted, the sweep goes on" {
+  sweep_with_fault 2 'cuStreamSynchronize#4=fatal:700@1' processes+mps:4
+  bad_point failed 700 'worker [1-4] of 4: cuStreamSynchronize: CUDA_ERROR_ILLEGAL_ADDRESS .700.'
+  points '.[1].error | test("fatal GPU error of one MPS client was given to all of them: (worker process [1-4](, | [(])){2,4}the server.s log names worker process [1-4] first, which need not be the culprit")' f.jsonl
+  # One that is alone is no suspect among others.
+  sweep_with_fault 2 'cuStreamSynchronize#4=fatal:719@0' threads+mps:4
+  points '.[1] | .status == "failed" and .cuda_error == 719 and
+    (.error | test("given to all of them: worker process 1$"))' f.jsonl
+}
+
+@test "errors of MPS itself: the cause and what to do about it" {
+  local number status pattern
+  while read -r number status pattern; do
+    MPSWEEP_EMULATED_FAULT="cuDevicePrimaryCtxRetain=error:$number@1" expect "$status" \
+      "$MPSWEEP" sweep "${TINY[@]}" -l processes+mps:2 -q -o "$number.jsonl"
+    points ".[0] | .cuda_error == $number and (.error | test(\"[(]$number[)]: .*; .*$pattern\"))" \
+      "$number.jsonl"
+  done <<'TABLE'
+805 2 belongs to another user
+806 2 the MPS server ended or did not answer
+808 0 fewer processes with more threads
+809 0 lower --connections
+810 2 terminate_client
+TABLE
+}
+
 @test "a temporary directory whose name is too long for a socket: another one is taken" {
   local long
   long=$WORK/$(printf 'x%.0s' {1..90})

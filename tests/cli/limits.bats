@@ -67,8 +67,8 @@ write_limits() {
   write_limits 12
   mkdir programs
   ln -s "$MPSWEEP_BUILD_DIR"/mpsweep-{worker,guard,emulated-cuda.so} programs
-  ln -s "$MPSWEEP_SOURCE_DIR/tests/fakes/mps-control-refuses" programs/mpsweep-emulated-mps-control
-  export MPSWEEP_LIBEXEC_DIR=$WORK/programs
+  ln -s "$FAKE_CONTROL" programs/mpsweep-emulated-mps-control
+  export MPSWEEP_LIBEXEC_DIR=$WORK/programs FAKE_MODE='daemon=say:no GPU for you'
   expect 0 "$MPSWEEP" sweep "${TINY[@]}" -l processes+mps:13 -c 8,9 -l threads:1 -q -o r.jsonl
   [ ! -s err ]
   assert_complete r.jsonl 4 0
