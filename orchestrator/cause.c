@@ -1,9 +1,13 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "common/clock.h"
 #include "common/text.h"
 #include "mps/advice.h"
 #include "orchestrator/round_internal.h"
+
+#define LOG_NS NS_PER_S
+#define LOOK_NS (20 * NS_PER_MS)
 
 /* "worker process 2", or a process that is none of ours. */
 static void name_client(struct text *text, const struct round *round, pid_t pid)
@@ -17,12 +21,31 @@ static void name_client(struct text *text, const struct round *round, pid_t pid)
     text_append(text, "process %d, which is no worker", (int)pid);
 }
 
+/* Errors that break a context: the server writes of them at about the time at which a worker sees
+ * them, before or after. */
+static bool breaks_context(int cuda_error)
+{
+    return cuda_error >= 700 && cuda_error < 720;
+}
+
+static enum status find_fault(const struct round *round, struct mps_fault *out)
+{
+    uint64_t deadline_ns = clock_now_ns() + LOG_NS;
+    enum status status = mps_controller_last_fault(round->session->mps, out);
+    while (status == STATUS_NOT_FOUND && breaks_context(round->result->cuda_error) &&
+           clock_now_ns() < deadline_ns) {
+        clock_sleep_until(clock_now_ns() + LOOK_NS);
+        status = mps_controller_last_fault(round->session->mps, out);
+    }
+    return status;
+}
+
 /* The server's log names first the client on which it noticed the fault. On an H200 that was seen
  * to be a healthy one, so that nobody is accused who is not alone. */
 static void add_fault(struct text *text, const struct round *round)
 {
     struct mps_fault fault;
-    if (mps_controller_last_fault(round->session->mps, &fault) != STATUS_OK)
+    if (find_fault(round, &fault) != STATUS_OK)
         return;
     text_append(text, "; a fatal GPU error of one MPS client was given to all of them: ");
     for (size_t i = 0; i < fault.count; i++) {
