@@ -13,6 +13,7 @@ include tests/unit.mk
 include tests/fakes/local.mk
 include tests/cli.mk
 include tests/bench/local.mk
+include tests/gpu/local.mk
 include tests/fuzz/local.mk
 
 # Static analysis, as CI runs it.
@@ -25,7 +26,7 @@ EXTRA_DIST += tests/lint.sh tests/cppcheck-suppressions .clang-tidy
 check-gpu: all
 	$(AM_TESTS_ENVIRONMENT) export MPSWEEP_GPU_REQUIRED=1; $(BATS) $(top_srcdir)/tests/gpu
 .PHONY: check-gpu
-EXTRA_DIST += tests/gpu/real.bats
+
 
 # What make install put somewhere works there: part of distcheck.
 installcheck-local:

@@ -1,0 +1,6 @@
+# Tests that need a real GPU, and the program of theirs; see check-gpu in tests/local.mk.
+EXTRA_DIST += tests/gpu/real.bats tests/gpu/mps.bats
+
+noinst_PROGRAMS += tests/gpu/fault_client
+tests_gpu_fault_client_SOURCES = tests/gpu/fault_client.c
+tests_gpu_fault_client_LDADD = libdevice.a libcommon.a
