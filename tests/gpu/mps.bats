@@ -186,7 +186,12 @@ killed() {
     esac
     # shellcheck disable=SC2086 # several, or none any more
     kill -"$signal" $victims 2>/dev/null || true
-    [ "$whom" != guard ] && [ "$whom" != daemon ] || kill -INT "$PID" 2>/dev/null || true
+    # It goes on with the next point, which lasts; before it watches for signals, SIGINT would end it
+    # as well as its guard, which is another case.
+    case $whom:$phase in
+    guard:guarded) ;;
+    guard:* | daemon:*) kill -INT "$PID" 2>/dev/null || true ;;
+    esac
     finish
     echo "$signal to $whom, $phase: exit status $STATUS" >&2
     await $LEFTOVER_PATIENCE no_own_process || return 1
