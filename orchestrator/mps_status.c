@@ -86,6 +86,7 @@ static enum status ask(struct mps_status *status)
     if (result == STATUS_OK)
         result =
             mps_settings_read(&control, MPS_SETTINGS_GPUS, deadline_ns + ASK_NS, &status->settings);
+    status->settings_known = result == STATUS_OK;
     return result;
 }
 
