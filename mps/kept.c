@@ -1,9 +1,11 @@
 #include "mps/kept.h"
 
 #include <errno.h>
+#include <limits.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
@@ -103,6 +105,19 @@ static enum status find_only(char out[MPS_DIRECTORY_MOST + 1])
                       names);
 }
 
+/* Clients find the daemon by it, wherever they run. What is no link itself stays what it is. */
+static enum status make_absolute(char directory[MPS_DIRECTORY_MOST + 1])
+{
+    char path[PATH_MAX];
+    if (!realpath(directory, path))
+        return status_set(STATUS_SYSTEM, "cannot look at '%s': %s", directory, strerror(errno));
+    size_t length = strlen(path);
+    if (length > MPS_DIRECTORY_MOST)
+        return status_set(STATUS_USAGE, "'%s' is too long for a directory of mpsweep's", path);
+    memcpy(directory, path, length + 1);
+    return STATUS_OK;
+}
+
 enum status mps_kept_find(const char *directory, struct mps_kept *out)
 {
     struct mps_kept kept = {0};
@@ -117,6 +132,8 @@ enum status mps_kept_find(const char *directory, struct mps_kept *out)
         kept.directory[end - 1] = '\0';
     if (status == STATUS_OK)
         status = mps_state_read(kept.directory, &kept.state);
+    if (status == STATUS_OK)
+        status = make_absolute(kept.directory);
     if (status != STATUS_OK)
         return status;
     kept.guarded = process_is_alive(&kept.state.guard);

@@ -11,7 +11,7 @@
 #include "mps/state.h"
 
 struct mps_kept {
-    char directory[MPS_DIRECTORY_MOST + 1];
+    char directory[MPS_DIRECTORY_MOST + 1]; /* absolute */
     struct mps_state state;
     bool guarded;    /* the guard of the record lives */
     bool running;    /* and so does the daemon */
