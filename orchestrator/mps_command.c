@@ -96,6 +96,27 @@ static void print_settings(const struct options *options)
         puts(" (read back)");
 }
 
+/* One word of a POSIX shell. */
+static void print_quoted(const char *text)
+{
+    putchar('\'');
+    for (; *text; text++)
+        if (*text == '\'')
+            fputs("'\\''", stdout);
+        else
+            putchar(*text);
+    putchar('\'');
+}
+
+/* The same, without quotes where none are needed. */
+static void print_word(const char *text)
+{
+    if (text[strspn(text, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789/._-")])
+        print_quoted(text);
+    else
+        fputs(text, stdout);
+}
+
 static void print_started(const struct options *options, const struct session *session)
 {
     const struct worker_probe *probe = mps_controller_probe(session->mps);
@@ -109,8 +130,11 @@ static void print_started(const struct options *options, const struct session *s
     printf("  ready     a probe was its client: %d of %d multiprocessors, %.1f GiB free\n",
            (int)probe->sms, (int)session->gpu.sms,
            (double)probe->memory_free_bytes / (double)(1 << 30));
-    printf("  use it    eval \"$(mpsweep mps env --dir %s)\"\n", directory);
-    printf("  stop it   mpsweep mps stop --dir %s\n", directory);
+    fputs("  use it    eval \"$(mpsweep mps env --dir ", stdout);
+    print_word(directory);
+    fputs(")\"\n  stop it   mpsweep mps stop --dir ", stdout);
+    print_word(directory);
+    putchar('\n');
 }
 
 int mps_start_command(const struct options *options)
@@ -164,16 +188,12 @@ int mps_stop_command(const struct options *options)
 }
 
 /* For a POSIX shell to eval. */
-static void print_quoted(const char *assignment)
+static void print_assignment(const char *assignment)
 {
     size_t name = strcspn(assignment, "=");
-    printf("export %.*s='", (int)name, assignment);
-    for (const char *at = assignment + name + 1; *at; at++)
-        if (*at == '\'')
-            fputs("'\\''", stdout);
-        else
-            putchar(*at);
-    puts("'");
+    printf("export %.*s=", (int)name, assignment);
+    print_quoted(assignment + name + 1);
+    putchar('\n');
 }
 
 int mps_env_command(const struct options *options)
@@ -191,7 +211,7 @@ int mps_env_command(const struct options *options)
         return report(status);
     mps_client_environment(kept.directory, kept.state.gpu, &environment);
     for (size_t i = 0; environment.set[i]; i++)
-        print_quoted(environment.set[i]);
+        print_assignment(environment.set[i]);
     for (size_t i = 0; environment.unset[i]; i++)
         printf("unset %s\n", environment.unset[i]);
     return EXIT_ALL_MEASURED;
