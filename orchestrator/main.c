@@ -185,8 +185,10 @@ static int run_mps(const struct call *call)
 {
     struct options options;
     bool is_run = call->command->bit == OPTION_MPS_RUN;
-    if (plain_options(call, &options) != STATUS_OK)
-        return bad_usage(call->command);
+    if (plain_options(call, &options) != STATUS_OK) {
+        bad_usage(call->command);
+        return is_run ? MPS_RUN_FAILED : EXIT_BAD_SETUP;
+    }
     int result = EXIT_BAD_SETUP;
     switch (call->command->bit) {
     case OPTION_MPS_START:
