@@ -113,9 +113,9 @@ static void print_table(const struct mps_status *status)
     const struct mps_kept *kept = &status->kept;
     if (status->ours) {
         printf("directory  %s\n", kept->directory);
-        printf("daemon     process %d, %s since %s, guarded by process %d\n",
-               (int)kept->state.daemon.pid, kept->running ? "running" : "started",
-               kept->state.started, (int)kept->state.guard.pid);
+        printf("daemon     process %d, %s %s, guarded by process %d\n", (int)kept->state.daemon.pid,
+               kept->running ? "running since" : "started at", kept->state.started,
+               (int)kept->state.guard.pid);
         printf("GPU        %s\n", *kept->state.gpu ? kept->state.gpu : "all");
     } else {
         printf("directory  %s (not mpsweep's: only looked at)\n", status->pipe_directory);
