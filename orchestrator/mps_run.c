@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/signalfd.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -28,8 +29,20 @@ static void hand_on(int signal_fd, pid_t child)
         kill(child, (int)info.ssi_signo);
 }
 
+/* What this program has changed for itself is as the user had it for the command. */
+static enum status spawn_unchanged(const struct child_spawn_options *spawn,
+                                   const struct rlimit *files, pid_t *child, int *pidfd)
+{
+    setrlimit(RLIMIT_NOFILE, files);
+    signal(SIGXFSZ, SIG_DFL);
+    enum status status = child_spawn(spawn, child, pidfd);
+    signal(SIGXFSZ, SIG_IGN);
+    return status;
+}
+
 static enum status run_child(const struct session *session, const struct options *options,
-                             char *const *argv, int *wait_status, pid_t *child)
+                             const struct rlimit *files, char *const *argv, int *wait_status,
+                             pid_t *child)
 {
     struct mps_client_environment variables;
     int pidfd = -1;
@@ -46,7 +59,7 @@ static enum status run_child(const struct session *session, const struct options
         .stderr_fd = STDERR_FILENO,
         .parent_death_signal = SIGTERM,
     };
-    enum status status = child_spawn(&spawn, child, &pidfd);
+    enum status status = spawn_unchanged(&spawn, files, child, &pidfd);
     free(environment);
     if (status != STATUS_OK)
         return status;
@@ -128,6 +141,8 @@ int mps_run_command(const struct options *options, char *const *argv)
     size_t before_count = 0;
     int wait_status = 0;
     pid_t child = 0;
+    struct rlimit files = {RLIM_INFINITY, RLIM_INFINITY};
+    getrlimit(RLIMIT_NOFILE, &files);
     enum status status = mps_open(options, &session);
     if (status == STATUS_INTERRUPTED)
         fprintf(stderr, "mpsweep: interrupted before the command began\n");
@@ -135,7 +150,7 @@ int mps_run_command(const struct options *options, char *const *argv)
         return status == STATUS_INTERRUPTED ? MPS_RUN_FAILED : failed();
     if (mps_controller_past_clients(session.mps, before, CLIENTS_MOST, &before_count) != STATUS_OK)
         before_count = 0;
-    status = run_child(&session, options, argv, &wait_status, &child);
+    status = run_child(&session, options, &files, argv, &wait_status, &child);
     int result;
     if (status != STATUS_OK && !child)
         result = status == STATUS_NOT_FOUND ? MPS_RUN_NOT_FOUND : MPS_RUN_NOT_RUN;
