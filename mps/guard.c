@@ -240,6 +240,14 @@ static int watch_signals(void)
     return signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
 }
 
+/* What the caller's shell had open, a pipe or a lock, must not be held by those that go on. */
+static void close_all_but(int socket)
+{
+    if (socket > 3)
+        syscall(SYS_close_range, 3u, (unsigned)socket - 1, 0u);
+    syscall(SYS_close_range, (unsigned)socket + 1, ~0u, 0u);
+}
+
 int main(int argc, char **argv)
 {
     struct guard guard = {.socket = -1,
@@ -260,6 +268,7 @@ int main(int argc, char **argv)
         fputs("mpsweep-guard: started by mpsweep, not by hand\n", stderr);
         return 64;
     }
+    close_all_but(guard.socket);
     fcntl(guard.socket, F_SETFD, FD_CLOEXEC);
     guard.signals = watch_signals();
     prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0);
