@@ -5,11 +5,17 @@ cli_tests = \
     tests/cli/faults.bats \
     tests/cli/files.bats \
     tests/cli/limits.bats \
+    tests/cli/mps.bats \
+    tests/cli/mps_failures.bats \
+    tests/cli/mps_kill.bats \
+    tests/cli/mps_run.bats \
+    tests/cli/mps_usage.bats \
     tests/cli/plot.bats \
     tests/cli/signals.bats \
     tests/cli/sweep.bats \
     tests/cli/usage.bats
-EXTRA_DIST += $(cli_tests) tests/cli/helper.bash tests/cli/record-types.awk
+EXTRA_DIST += $(cli_tests) tests/cli/helper.bash tests/cli/mps.bash \
+    tests/cli/record-types.awk
 if HAVE_BATS
 TESTS += $(cli_tests)
 endif

@@ -147,18 +147,6 @@ faults_in() {
 
 # -- the installation ------------------------------------------------------------------------------
 
-PROGRAMS=(mpsweep-worker mpsweep-guard mpsweep-emulated-cuda.so mpsweep-emulated-mps-control)
-
-# programs_but NAME: a folder with links to the other programs.
-programs_but() {
-  local program
-  rm -rf "$WORK/programs"
-  mkdir "$WORK/programs"
-  for program in "${PROGRAMS[@]}"; do
-    [ "$program" = "$1" ] || ln -s "$MPSWEEP_BUILD_DIR/$program" "$WORK/programs"
-  done
-}
-
 @test "a program of mpsweep is missing: which one, and where it was looked for" {
   local program
   local -x MPSWEEP_LIBEXEC_DIR=$WORK/programs
@@ -173,13 +161,6 @@ programs_but() {
   programs_but mpsweep-worker
   echo "#!/bin/sh" >programs/mpsweep-worker
   refused "cannot find program 'mpsweep-worker'" "$MPSWEEP" sweep "${TINY[@]}" -l threads:1
-}
-
-# daemon_is MODE: a daemon that misbehaves, see tests/fakes/mps_control.c.
-daemon_is() {
-  programs_but mpsweep-emulated-mps-control
-  ln -s "$FAKE_CONTROL" "$WORK/programs/mpsweep-emulated-mps-control"
-  export FAKE_MODE=$1 FAKE_LOG=$WORK/fake.log
 }
 
 @test "a daemon that ends at its start: its own words" {

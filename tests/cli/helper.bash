@@ -144,6 +144,27 @@ finish() {
 
 is_gone() { ! kill -0 "$1" 2>/dev/null; }
 
+# -- programs in the place of others -----------------------------------------------------------------
+
+PROGRAMS=(mpsweep-worker mpsweep-guard mpsweep-emulated-cuda.so mpsweep-emulated-mps-control)
+
+# programs_but NAME: a folder with links to the other programs.
+programs_but() {
+  local program
+  rm -rf "$WORK/programs"
+  mkdir "$WORK/programs"
+  for program in "${PROGRAMS[@]}"; do
+    [ "$program" = "$1" ] || ln -s "$MPSWEEP_BUILD_DIR/$program" "$WORK/programs"
+  done
+}
+
+# daemon_is MODE: a daemon that misbehaves, see tests/fakes/mps_control.c.
+daemon_is() {
+  programs_but mpsweep-emulated-mps-control
+  ln -s "$FAKE_CONTROL" "$WORK/programs/mpsweep-emulated-mps-control"
+  export FAKE_MODE=$1 FAKE_LOG=$WORK/fake.log
+}
+
 # -- what a command says ---------------------------------------------------------------------------
 
 # expect STATUS COMMAND...: with output in files out and err.
