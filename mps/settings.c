@@ -47,13 +47,14 @@ static bool parse_size(const char *text, uint64_t *out)
 /* An ordinal, or a UUID: what can stand in a command's line. */
 static bool is_gpu(const char *text)
 {
-    if (!*text || strlen(text) >= sizeof(((struct mps_memory_limit *)0)->gpu))
+    if (strlen(text) >= sizeof(((struct mps_memory_limit *)0)->gpu))
         return false;
-    for (const char *at = text; *at; at++)
-        if (!isalnum((unsigned char)*at) && *at != '-')
-            return false;
-    return isdigit((unsigned char)*text) || strncmp(text, "GPU-", 4) == 0 ||
-           strncmp(text, "MIG-", 4) == 0;
+    if (strncmp(text, "GPU-", 4) != 0 && strncmp(text, "MIG-", 4) != 0)
+        return *text && strspn(text, "0123456789") == strlen(text);
+    const char *at = text + 4;
+    while (isalnum((unsigned char)*at) || *at == '-')
+        at++;
+    return text[4] && !*at;
 }
 
 static enum status add_one(struct mps_settings *settings, char *item)

@@ -31,8 +31,8 @@ struct mps_settings {
 /* All left alone. */
 void mps_settings_init(struct mps_settings *out);
 
-/* Adds limits from text as a user writes it: "GPU=SIZE[,GPU=SIZE...]", SIZE in whole MiB with K, M
- * or G. Errors name what is wrong; the settings are then as they were. */
+/* Adds limits from text as a user writes it: "GPU=SIZE[,GPU=SIZE...]", SIZE in whole MiB with K, M,
+ * G or T. Errors name what is wrong; the settings are then as they were. */
 enum status mps_settings_add_memory(struct mps_settings *settings, const char *text);
 
 /* Orders each setting that is not left alone, reads it back, and fails where the daemon has
