@@ -276,12 +276,17 @@ static bool has_ended(int pidfd, uint64_t deadline_ns)
     return ready > 0;
 }
 
+/* It has ended; a debugger that holds it must let go first. */
 static enum status collect(pid_t pid, int *wait_status)
 {
+    uint64_t deadline_ns = clock_now_ns() + KILL_WAIT_NS;
     pid_t got;
-    do
-        got = waitpid(pid, wait_status, 0);
-    while (got < 0 && errno == EINTR);
+    while ((got = waitpid(pid, wait_status, WNOHANG)) == 0 || (got < 0 && errno == EINTR)) {
+        if (clock_now_ns() >= deadline_ns)
+            return status_set(STATUS_TIMEOUT,
+                              "process %d has ended, but a debugger or tracer holds it", (int)pid);
+        clock_sleep_until(clock_now_ns() + NS_PER_MS);
+    }
     if (got < 0)
         return status_set(STATUS_SYSTEM, "cannot wait for process %d: %s", (int)pid,
                           strerror(errno));

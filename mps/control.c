@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #define REPLY_CAP (1 << 20)
+#define VERSION_CAP 4096
 #define MOST_SERVERS 64
 
 #include "mps/reply.h"
@@ -27,31 +28,46 @@ void mps_environment_inherited(const char **names, size_t capacity)
     names[count] = NULL;
 }
 
-enum status mps_control_command(const struct mps_control *control, const char *command,
-                                uint64_t deadline_ns, struct child_result *reply)
+/* Runs the program with one option, or without and with input. */
+static enum status run_program(const struct mps_control *control, const char *option,
+                               const char *input, size_t output_cap, uint64_t deadline_ns,
+                               struct child_result *result)
 {
     char pipe_directory[MPS_ENVIRONMENT_TEXT];
-    char input[256];
     const char *inherited[64];
-    const char *const argv[] = {control->program, NULL};
+    const char *const argv[] = {control->program, option, NULL};
     const char *const set[] = {pipe_directory, NULL};
-    snprintf(pipe_directory, sizeof pipe_directory, "CUDA_MPS_PIPE_DIRECTORY=%s",
-             control->pipe_directory);
-    snprintf(input, sizeof input, "%s\n", command);
+    if (snprintf(pipe_directory, sizeof pipe_directory, "CUDA_MPS_PIPE_DIRECTORY=%s",
+                 control->pipe_directory) >= (int)sizeof pipe_directory)
+        return status_set(STATUS_USAGE, "'%s' is too long for a pipe directory",
+                          control->pipe_directory);
     mps_environment_inherited(inherited, sizeof inherited / sizeof inherited[0]);
     const struct child_options options = {
         .argv = argv,
         .env_set = set,
         .env_unset = inherited,
         .input = input,
-        .output_cap = REPLY_CAP,
+        .output_cap = output_cap,
         .deadline_ns = deadline_ns,
     };
+    return child_run(&options, result);
+}
+
+static bool succeeded(const struct child_result *result)
+{
+    return WIFEXITED(result->wait_status) && WEXITSTATUS(result->wait_status) == 0;
+}
+
+enum status mps_control_command(const struct mps_control *control, const char *command,
+                                uint64_t deadline_ns, struct child_result *reply)
+{
+    char input[256];
     struct child_result result;
-    enum status status = child_run(&options, &result);
+    snprintf(input, sizeof input, "%s\n", command);
+    enum status status = run_program(control, NULL, input, REPLY_CAP, deadline_ns, &result);
     if (status != STATUS_OK)
         return status;
-    if (!WIFEXITED(result.wait_status) || WEXITSTATUS(result.wait_status) != 0) {
+    if (!succeeded(&result)) {
         child_result_release(&result);
         return status_set(STATUS_NOT_FOUND, "no MPS control daemon answers in '%s'",
                           control->pipe_directory);
@@ -147,16 +163,16 @@ enum status mps_control_devices(const struct mps_control *control, uint64_t dead
     return status;
 }
 
-enum status mps_control_version(const char *program, uint64_t deadline_ns, int *version)
+enum status mps_control_version(const struct mps_control *control, uint64_t deadline_ns,
+                                int *version)
 {
-    const char *const argv[] = {program, "-v", NULL};
-    const struct child_options options = {
-        .argv = argv, .output_cap = 4096, .deadline_ns = deadline_ns, .merge_stderr = true};
     struct child_result reply;
-    enum status status = child_run(&options, &reply);
+    enum status status = run_program(control, "-v", NULL, VERSION_CAP, deadline_ns, &reply);
     if (status != STATUS_OK)
         return status;
-    status = mps_reply_version(reply.output, reply.output_bytes, version);
+    status = succeeded(&reply) ? mps_reply_version(reply.output, reply.output_bytes, version)
+                               : status_set(STATUS_UNSUPPORTED, "'%s' does not tell its version",
+                                            control->program);
     child_result_release(&reply);
     return status;
 }

@@ -51,8 +51,10 @@ enum status mps_control_clients_table(const struct mps_control *control, uint64_
 enum status mps_control_devices(const struct mps_control *control, uint64_t deadline_ns,
                                 struct mps_device_row *rows, size_t capacity, size_t *count);
 
-/* The program's version, such as 13000; needs no daemon. */
-enum status mps_control_version(const char *program, uint64_t deadline_ns, int *version);
+/* The program's version, such as 13000: CUDA's major * 1000 + minor * 10. Needs no daemon; the pipe
+ * directory is what it gets to see, should it look for one. */
+enum status mps_control_version(const struct mps_control *control, uint64_t deadline_ns,
+                                int *version);
 
 /* Whether one of its servers is in the fault state. */
 enum status mps_control_is_faulty(const struct mps_control *control, uint64_t deadline_ns,

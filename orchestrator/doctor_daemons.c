@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "mps/directory.h"
+#include "mps/state.h"
 #include "orchestrator/doctor_machine.h"
 
 #define PROGRAM "nvidia-cuda-mps-control"
@@ -116,7 +117,14 @@ static bool is_ours(const char *root, const struct doctor_daemon *daemon)
         if (lstat(whole, &info) == 0 && S_ISDIR(info.st_mode) && info.st_uid == geteuid())
             return true;
     }
-    return false;
+    /* Or one that 'mpsweep mps start' was told to use. */
+    size_t length = strlen(path);
+    char parent[2 * PATH_MAX];
+    struct mps_state state;
+    if (length <= 4 || strcmp(path + length - 4, "/mps") != 0)
+        return false;
+    snprintf(parent, sizeof parent, "%s%.*s", root, (int)length - 4, path);
+    return mps_state_read(parent, &state) == STATUS_OK && state.daemon.pid == daemon->pid;
 }
 
 static int by_pid(const void *a, const void *b)

@@ -31,47 +31,15 @@ static bool find_server(const char *control, char server[PATH_MAX])
     return child_find_program(SERVER, server) == STATUS_OK;
 }
 
-/* "CUDA MPS Control for Linux/Unix/QNX. Binary version: 13000", and nothing else in that line.
- * Returns 0 for anything else. */
-static int read_version(const char *reply)
+/* 0 if it does not tell; it gets to see no daemon. */
+static int ask_version(const char *program, const struct session *session)
 {
-    static const char begin[] = "CUDA MPS Control ", before[] = ". Binary version: ";
-    const char *at = strstr(reply, before);
-    if (strncmp(reply, begin, sizeof begin - 1) != 0 || !at ||
-        (size_t)(at - reply) > strcspn(reply, "\n"))
-        return 0;
-    at += sizeof before - 1;
-    size_t digits = strspn(at, "0123456789");
-    if (digits < 4 || digits > 6 || at[digits] != '\n')
-        return 0;
-    return (int)strtol(at, NULL, 10);
-}
-
-/* 0 if it does not tell. It is shown an empty pipe directory, so that it meets no daemon. */
-static int ask_version(const char *control, const struct session *session)
-{
-    char pipe_directory[MPS_ENVIRONMENT_TEXT];
-    const char *inherited[MOST_INHERITED];
-    const char *const argv[] = {control, "-v", NULL};
-    const char *const set[] = {pipe_directory, NULL};
-    snprintf(pipe_directory, sizeof pipe_directory, "CUDA_MPS_PIPE_DIRECTORY=%s",
-             mps_controller_off_directory(session->mps));
-    mps_environment_inherited(inherited, MOST_INHERITED);
-    const struct child_options options = {
-        .argv = argv,
-        .env_set = set,
-        .env_unset = inherited,
-        .output_cap = 4096,
-        .deadline_ns = clock_now_ns() + VERSION_NS,
-    };
-    struct child_result result;
-    if (child_run(&options, &result) != STATUS_OK)
-        return 0;
-    int version = WIFEXITED(result.wait_status) && WEXITSTATUS(result.wait_status) == 0
-                      ? read_version(result.output)
-                      : 0;
-    child_result_release(&result);
-    return version;
+    const struct mps_control control = {
+        .program = program, .pipe_directory = mps_controller_off_directory(session->mps)};
+    int version = 0;
+    return mps_control_version(&control, clock_now_ns() + VERSION_NS, &version) == STATUS_OK
+               ? version
+               : 0;
 }
 
 static void check_version(struct doctor *doctor, const struct session *session, const char *control)

@@ -92,8 +92,9 @@ static enum status ask(struct mps_status *status)
 
 static void look(struct mps_status *status)
 {
-    if (mps_control_version(status->program, clock_now_ns() + ASK_NS, &status->version) !=
-        STATUS_OK)
+    const struct mps_control control = {.program = status->program,
+                                        .pipe_directory = status->pipe_directory};
+    if (mps_control_version(&control, clock_now_ns() + ASK_NS, &status->version) != STATUS_OK)
         status->version = 0;
     if (status->ours && !status->kept.running) {
         snprintf(status->problem, sizeof status->problem, "the daemon has ended%s%s",

@@ -46,7 +46,7 @@ tests_unit_test_doctor_SOURCES = \
     tests/unit/test_doctor.c tests/unit/tree.c tests/unit/tree.h \
     orchestrator/doctor_daemons.c orchestrator/doctor_machine.c orchestrator/doctor_report.c
 tests_unit_test_doctor_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
-tests_unit_test_doctor_LDADD = libmps.a libcommon.a $(CMOCKA_LIBS)
+tests_unit_test_doctor_LDADD = libmps.a libcommon.a $(JANSSON_LIBS) $(CMOCKA_LIBS)
 
 tests_unit_test_shm_SOURCES = tests/unit/test_shm.c
 tests_unit_test_shm_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
