@@ -177,7 +177,8 @@ enum status mps_reply_version(const char *reply, size_t bytes, int *version)
     static const char wanted[] = "its version";
     struct mps_scan text = {reply, bytes}, line, rest;
     uint64_t number;
-    if (!mps_scan_line(&text, &line, NULL))
+    bool ended;
+    if (!mps_scan_line(&text, &line, &ended))
         return status_set(STATUS_PROTOCOL,
                           "the MPS control program told nothing about its version");
     rest = line;
@@ -188,7 +189,8 @@ enum status mps_reply_version(const char *reply, size_t bytes, int *version)
         rest.at++;
         rest.bytes--;
     }
-    if (!mps_scan_is_number(rest, INT_MAX, &number) || number == 0)
+    /* A line that was cut might have lost digits; CUDA is at major * 1000 + minor * 10. */
+    if (!ended || !mps_scan_is_number(rest, 999999, &number) || number < 1000)
         return mps_reply_odd(line, wanted);
     *version = (int)number;
     return STATUS_OK;

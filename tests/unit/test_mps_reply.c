@@ -388,6 +388,8 @@ static void versions_are_read(void **state)
         {"CUDA MPS Control for Linux/Unix/QNX.\n", 0},
         {"CUDA MPS Control for Linux/Unix/QNX. Binary version: \n", 0},
         {"CUDA MPS Control for Linux/Unix/QNX. Binary version: 0\n", 0},
+        {"CUDA MPS Control for Linux/Unix/QNX. Binary version: 130\n", 0},
+        {"CUDA MPS Control for Linux/Unix/QNX. Binary version: 13000", 0},
         {"CUDA MPS Control for Linux/Unix/QNX. Binary version: 13000.1\n", 0},
         {"CUDA MPS Control for Linux/Unix/QNX. Binary version: 99999999999\n", 0},
         {"CUDA MPS Control for Linux/Unix/QNX.\nBinary version: 13000\n", 0},
