@@ -65,6 +65,10 @@ enum status mps_control_command(const struct mps_control *control, const char *c
     struct child_result result;
     snprintf(input, sizeof input, "%s\n", command);
     enum status status = run_program(control, NULL, input, REPLY_CAP, deadline_ns, &result);
+    if (status == STATUS_TIMEOUT)
+        return status_set(STATUS_TIMEOUT,
+                          "the MPS control daemon of '%s' did not answer '%s' in time",
+                          control->pipe_directory, command);
     if (status != STATUS_OK)
         return status;
     if (!succeeded(&result)) {
