@@ -79,6 +79,7 @@ struct child_options {
     const char *input;            /* its standard input; NULL is an empty one */
     size_t output_cap;            /* bytes of output kept; the rest is read and dropped */
     uint64_t deadline_ns;         /* a moment of the clock; 0 for none */
+    const int *interrupt;         /* a descriptor: readable ends the program; NULL: none */
     bool merge_stderr;            /* errors go where output goes */
     bool capture_stderr;          /* errors go to child_result.errors; neither: dropped */
 };
@@ -98,8 +99,9 @@ struct child_result {
  * output open does not delay the return: output ends with the program itself.
  *
  * A program that ends with a failure is STATUS_OK here: see wait_status. STATUS_TIMEOUT: it had
- * not ended at the deadline; it was then ended (SIGTERM, one second, SIGKILL) and reaped. Other
- * errors are those of child_spawn(). result is set only on success; release it.
+ * not ended at the deadline; it was then ended (SIGTERM, one second, SIGKILL) and reaped.
+ * STATUS_INTERRUPTED: the same, since interrupt was readable. Other errors are those of
+ * child_spawn(). result is set only on success; release it.
  */
 enum status child_run(const struct child_options *options, struct child_result *result);
 

@@ -111,27 +111,32 @@ static int input_file(const char *text)
     return -1;
 }
 
-/* Reads both streams until the program has ended. False: the deadline passed first. */
-static bool read_until_end(int pidfd, struct stream streams[2], uint64_t deadline_ns)
+/* Reads both streams until the program has ended. STATUS_TIMEOUT, STATUS_INTERRUPTED: it has not.
+ */
+static enum status read_until_end(int pidfd, struct stream streams[2], uint64_t deadline_ns,
+                                  int interrupt)
 {
     for (;;) {
-        struct pollfd fds[3] = {
+        struct pollfd fds[4] = {
             {.fd = pidfd, .events = POLLIN},
             {.fd = streams[0].read_fd, .events = POLLIN},
             {.fd = streams[1].read_fd, .events = POLLIN},
+            {.fd = interrupt, .events = POLLIN},
         };
-        int ready = poll(fds, 3, deadline_ns == 0 ? -1 : clock_remaining_ms(deadline_ns));
+        int ready = poll(fds, 4, deadline_ns == 0 ? -1 : clock_remaining_ms(deadline_ns));
         if (ready < 0 && errno == EINTR)
             continue;
         if (ready <= 0)
-            return false;
+            return STATUS_TIMEOUT;
         for (int i = 0; i < 2; i++)
             if (fds[i + 1].revents != 0)
                 stream_read(&streams[i]);
         if (fds[0].revents != 0)
-            return true;
+            return STATUS_OK;
+        if (fds[3].revents != 0)
+            return STATUS_INTERRUPTED;
         if (deadline_ns != 0 && clock_now_ns() >= deadline_ns)
-            return false;
+            return STATUS_TIMEOUT;
     }
 }
 
@@ -175,9 +180,13 @@ enum status child_run(const struct child_options *options, struct child_result *
         goto out;
     close_fd(&streams[0].write_fd);
     close_fd(&streams[1].write_fd);
-    if (!read_until_end(pidfd, streams, options->deadline_ns)) {
+    enum status ending = read_until_end(pidfd, streams, options->deadline_ns,
+                                        options->interrupt ? *options->interrupt : -1);
+    if (ending != STATUS_OK) {
         status = child_end(pid, pidfd, true, GRACE_NS, &wait_status);
-        if (status == STATUS_OK)
+        if (status == STATUS_OK && ending == STATUS_INTERRUPTED)
+            status = status_set(STATUS_INTERRUPTED, "interrupted");
+        else if (status == STATUS_OK)
             status = status_set(STATUS_TIMEOUT, "'%s' did not end in time and was ended", program);
         else
             status_record_before("'%s': ", program);

@@ -223,6 +223,7 @@ static enum status run_probe(struct mps_controller *controller, const char *gpu,
         .driver = controller->options.probe_driver,
         .pipe_directory = controller->pipe_directory,
         .gpu = gpu,
+        .interrupt = &controller->interrupt,
     };
     enum status status = mps_probe_run(&options, clock_now_ns() + PROBE_NS, &controller->probe);
     return status == STATUS_OK ? mps_probe_check(&controller->probe, settings) : status;

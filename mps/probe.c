@@ -65,10 +65,13 @@ enum status mps_probe_run(const struct mps_probe_options *options, uint64_t dead
         .env_unset = inherited,
         .output_cap = 2 * sizeof *out, /* too much is wrong, too */
         .deadline_ns = deadline_ns,
+        .interrupt = options->interrupt,
         .capture_stderr = true,
     };
     struct child_result result;
     enum status status = child_run(&run, &result);
+    if (status == STATUS_INTERRUPTED)
+        return status;
     if (status != STATUS_OK)
         return status_prefix(status, "a probe could not become an MPS client: ");
     status = judge(&result, out);

@@ -16,9 +16,11 @@ struct mps_probe_options {
     const char *driver;         /* its --driver; NULL: the machine's */
     const char *pipe_directory; /* of the daemon */
     const char *gpu;            /* UUID; NULL or "": as the environment says */
+    const int *interrupt;       /* a descriptor: readable ends the probe; NULL: none */
 };
 
-/* STATUS_WORKER: it did not become a client, and why, with what to do about it. */
+/* STATUS_WORKER: it did not become a client, and why, with what to do about it.
+ * STATUS_INTERRUPTED. */
 enum status mps_probe_run(const struct mps_probe_options *options, uint64_t deadline_ns,
                           struct worker_probe *out);
 
