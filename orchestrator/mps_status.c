@@ -13,6 +13,7 @@
 #define ASK_NS (5 * NS_PER_S)
 #define CLIENTS_MOST 256
 #define SERVERS_MOST 16
+#define STATE_UNKNOWN ((enum mps_server_state) - 1)
 
 /* All that can be told of one daemon. */
 struct mps_status {
@@ -71,6 +72,8 @@ static enum status ask(struct mps_status *status)
     if (result != STATUS_OK)
         return result;
     status->answers = true;
+    for (size_t i = 0; i < status->servers; i++)
+        status->state[i] = STATE_UNKNOWN;
     for (size_t i = 0; i < status->servers && result == STATUS_OK; i++) {
         result =
             mps_control_server_state(&control, status->server[i], deadline_ns, &status->state[i]);
