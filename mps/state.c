@@ -3,6 +3,8 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <jansson.h>
+#include <limits.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -80,51 +82,77 @@ static enum status check_directory(const char *path, int fd, struct stat *info)
     return STATUS_OK;
 }
 
-static void take_text(const char *from, char *to, size_t size)
+/* false: longer than what is ever written there. */
+static bool take_text(const char *from, char *to, size_t size)
 {
-    snprintf(to, size, "%s", from);
+    return (size_t)snprintf(to, size, "%s", from) < size;
 }
 
-static enum status parse(const char *path, const char *text, size_t bytes, const struct stat *info,
-                         struct mps_state *out)
+/* The number is taken as wide as it can be written: as an int, 2^32 + 1 would be process 1. */
+static bool take_process(json_int_t pid, json_int_t start_time, struct process_identity *out)
+{
+    if (pid < 0 || pid > INT_MAX || start_time < 0)
+        return false;
+    *out = (struct process_identity){(pid_t)pid, (uint64_t)start_time};
+    return true;
+}
+
+static bool take_record(json_t *record, struct mps_state *out)
+{
+    json_int_t schema, guard_pid, guard_start, daemon_pid, daemon_start, device, inode;
+    const char *type, *gpu, *started, *program;
+    if (json_unpack(record, "{s:s, s:I, s:{s:I, s:I}, s:{s:I, s:I}, s:{s:I, s:I}, s:s, s:s, s:s}",
+                    "type", &type, "schema", &schema, "guard", "pid", &guard_pid, "start_time",
+                    &guard_start, "daemon", "pid", &daemon_pid, "start_time", &daemon_start,
+                    "directory", "device", &device, "inode", &inode, "gpu", &gpu, "started",
+                    &started, "control_program", &program) != 0 ||
+        strcmp(type, "mps") != 0 || schema != SCHEMA)
+        return false;
+    out->directory_device = (uint64_t)device;
+    out->directory_inode = (uint64_t)inode;
+    return take_process(guard_pid, guard_start, &out->guard) && out->guard.pid != 0 &&
+           take_process(daemon_pid, daemon_start, &out->daemon) &&
+           take_text(gpu, out->gpu, sizeof out->gpu) &&
+           take_text(started, out->started, sizeof out->started) &&
+           take_text(program, out->control_program, sizeof out->control_program);
+}
+
+enum status mps_state_parse(const char *text, size_t bytes, struct mps_state *out)
 {
     struct mps_state state = {0};
-    int schema = 0, guard_pid = 0, daemon_pid = 0;
-    json_int_t guard_start = 0, daemon_start = 0, device = 0, inode = 0;
-    const char *gpu, *started, *program;
     json_t *record = json_loadb(text, bytes, JSON_REJECT_DUPLICATES, NULL);
     enum status status = STATUS_OK;
-    if (!record ||
-        json_unpack(record, "{s:i, s:{s:i, s:I}, s:{s:i, s:I}, s:{s:I, s:I}, s:s, s:s, s:s}",
-                    "schema", &schema, "guard", "pid", &guard_pid, "start_time", &guard_start,
-                    "daemon", "pid", &daemon_pid, "start_time", &daemon_start, "directory",
-                    "device", &device, "inode", &inode, "gpu", &gpu, "started", &started,
-                    "control_program", &program) != 0 ||
-        schema != SCHEMA || guard_pid <= 0 || daemon_pid < 0) {
-        status = status_set(STATUS_PROTOCOL, "'%s/state' is no record of mpsweep's", path);
-    } else if ((uint64_t)device != (uint64_t)info->st_dev ||
-               (uint64_t)inode != (uint64_t)info->st_ino) {
-        status = status_set(STATUS_USAGE,
-                            "'%s' is another directory than the one that was started "
-                            "there: a copy, or moved",
-                            path);
-    } else {
-        state.guard = (struct process_identity){guard_pid, (uint64_t)guard_start};
-        state.daemon = (struct process_identity){daemon_pid, (uint64_t)daemon_start};
-        state.directory_device = (uint64_t)device;
-        state.directory_inode = (uint64_t)inode;
-        take_text(gpu, state.gpu, sizeof state.gpu);
-        take_text(started, state.started, sizeof state.started);
-        take_text(program, state.control_program, sizeof state.control_program);
+    if (record && take_record(record, &state))
         *out = state;
-    }
+    else
+        status = status_set(STATUS_PROTOCOL, "no record of an MPS daemon of mpsweep's");
     json_decref(record);
     return status;
 }
 
-enum status mps_state_read(const char *path, struct mps_state *out)
+static enum status read_record(const char *path, int file, const struct stat *directory,
+                               struct mps_state *out)
 {
     char text[STATE_MOST];
+    struct mps_state state;
+    ssize_t length = read(file, text, sizeof text);
+    if (length < 0)
+        return status_set(STATUS_SYSTEM, "cannot read '%s/state': %s", path, strerror(errno));
+    enum status status = mps_state_parse(text, (size_t)length, &state);
+    if (status != STATUS_OK)
+        return status_prefix(status, "'%s/state': ", path);
+    if (state.directory_device != (uint64_t)directory->st_dev ||
+        state.directory_inode != (uint64_t)directory->st_ino)
+        return status_set(STATUS_USAGE,
+                          "'%s' is another directory than the one that was started there: a copy, "
+                          "or moved",
+                          path);
+    *out = state;
+    return STATUS_OK;
+}
+
+enum status mps_state_read(const char *path, struct mps_state *out)
+{
     struct stat info;
     int directory = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
     if (directory < 0)
@@ -135,12 +163,8 @@ enum status mps_state_read(const char *path, struct mps_state *out)
                                                                    : strerror(errno));
     int file = openat(directory, "state", O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
     enum status status = file < 0 ? no_record(path) : check_directory(path, directory, &info);
-    if (status == STATUS_OK) {
-        ssize_t length = read(file, text, sizeof text);
-        status = length < 0 ? status_set(STATUS_SYSTEM, "cannot read '%s/state': %s", path,
-                                         strerror(errno))
-                            : parse(path, text, (size_t)length, &info, out);
-    }
+    if (status == STATUS_OK)
+        status = read_record(path, file, &info, out);
     if (file >= 0)
         close(file);
     close(directory);

@@ -6,6 +6,7 @@
 #ifndef MPSWEEP_MPS_STATE_H
 #define MPSWEEP_MPS_STATE_H
 
+#include <stddef.h>
 #include <stdint.h>
 #include <sys/types.h>
 
@@ -26,5 +27,9 @@ enum status mps_state_write(int directory, const struct mps_state *state);
 /* Reads DIR/state after checking DIR: it is no link, belongs to this user, nobody else may enter,
  * and it is the one that was recorded. STATUS_NOT_FOUND: no such record there. */
 enum status mps_state_read(const char *path, struct mps_state *out);
+
+/* Reads the text of a record, which need not end with NUL. STATUS_PROTOCOL: it is none, or one of
+ * another schema. What it says is not compared with any directory or process. */
+enum status mps_state_parse(const char *text, size_t bytes, struct mps_state *out);
 
 #endif
