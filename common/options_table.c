@@ -145,5 +145,5 @@ const struct option_row option_table[OPTION_COUNT] = {
     {OPTION_FIND_LIMITS, "limits", 0, OPTION_KIND_SWITCH, OPTION_NOT_IN_JOB, OPTION_DOCTOR, NULL, 0,
      0, "no", NULL, OUT,
      "Also find how many MPS clients the GPU and its driver allow with how many connections each,\n"
-     "by starting them (a minute or so), and keep it for sweeps."},
+     "by starting them (half a minute on an H200), and keep it for sweeps."},
 };

@@ -1,4 +1,4 @@
-dist_doc_DATA += docs/ARCHITECTURE.md docs/limits.md docs/results-format.md
+dist_doc_DATA += docs/ARCHITECTURE.md docs/limits.md docs/mps.md docs/results-format.md
 
 resultsdir = $(docdir)/results
 dist_results_DATA = \
@@ -6,4 +6,5 @@ dist_results_DATA = \
     docs/results/h200-forum.jsonl docs/results/h200-forum.svg \
     docs/results/h200-graphs.jsonl docs/results/h200-graphs.svg \
     docs/results/h200-rounds.jsonl docs/results/h200-mixed.jsonl \
-    docs/results/h200-bench.txt
+    docs/results/h200-bench.txt docs/results/h200-check-gpu.txt \
+    docs/results/h200-limits.json docs/results/h200-shares.jsonl
