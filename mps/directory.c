@@ -45,12 +45,24 @@ enum status mps_directory_remove_path(const char *path)
     return STATUS_OK;
 }
 
+static bool is_same_file(int directory, const char *name, int fd)
+{
+    struct stat opened, found;
+    return fstat(fd, &opened) == 0 && fstatat(directory, name, &found, AT_SYMLINK_NOFOLLOW) == 0 &&
+           opened.st_dev == found.st_dev && opened.st_ino == found.st_ino;
+}
+
 /* The lock file, locked; -1 with errno set. */
 static int lock_at(int directory, const char *name, int flags)
 {
     int fd = openat(directory, name, O_RDWR | O_NOFOLLOW | O_CLOEXEC | flags, 0600);
-    if (fd >= 0 && flock(fd, LOCK_EX | LOCK_NB) != 0) {
-        int error = errno;
+    if (fd < 0)
+        return -1;
+    int error = flock(fd, LOCK_EX | LOCK_NB) != 0 ? errno : 0;
+    /* Its owner may have removed it, and somebody made another, between the two calls. */
+    if (!error && !is_same_file(directory, name, fd))
+        error = EWOULDBLOCK;
+    if (error) {
         close(fd);
         errno = error;
         return -1;
@@ -59,12 +71,17 @@ static int lock_at(int directory, const char *name, int flags)
 }
 
 /* Makes the lock file under another name first: under its own it is never seen unlocked, which
- * would look as if its owner had died. */
+ * would look as if its owner had died. A link, since that fails where there is one already. */
 static int make_lock(int directory)
 {
     int fd = lock_at(directory, "lock.new", O_CREAT | O_EXCL);
-    if (fd >= 0 && renameat(directory, "lock.new", directory, "lock") != 0) {
+    if (fd < 0)
+        return -1;
+    int error = linkat(directory, "lock.new", directory, "lock", 0) != 0 ? errno : 0;
+    unlinkat(directory, "lock.new", 0);
+    if (error) {
         close(fd);
+        errno = error;
         return -1;
     }
     return fd;
@@ -153,12 +170,22 @@ static void visit_abandoned(int base, const char *name, void *argument)
 }
 
 /* Fills a new, empty, private directory; its descriptor is in the struct. On failure what was made
- * in it is removed again. */
+ * in it is removed again, and the descriptor is closed. */
 static enum status fill(struct mps_directory *made)
 {
     made->lock_fd = make_lock(made->fd);
-    bool good = made->lock_fd >= 0 && mkdirat(made->fd, "mps", 0700) == 0 &&
-                mkdirat(made->fd, "log", 0700) == 0 && mkdirat(made->fd, "off", 0500) == 0;
+    if (made->lock_fd < 0) {
+        int error = errno;
+        close(made->fd);
+        /* It goes if it is empty: what is in it is somebody else's, who was faster. */
+        if (!made->was_there)
+            rmdir(made->path);
+        if (error == EEXIST || error == EWOULDBLOCK)
+            return status_set(STATUS_BUSY, "another mpsweep is just taking '%s'", made->path);
+        return status_set(STATUS_SYSTEM, "cannot lock '%s': %s", made->path, strerror(error));
+    }
+    bool good = mkdirat(made->fd, "mps", 0700) == 0 && mkdirat(made->fd, "log", 0700) == 0 &&
+                mkdirat(made->fd, "off", 0500) == 0;
     if (good)
         return STATUS_OK;
     int error = errno;
