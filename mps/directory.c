@@ -246,6 +246,8 @@ static enum status make_absolute(const char *path, char out[MPS_DIRECTORY_MOST +
 {
     char whole[PATH_MAX], parent[PATH_MAX];
     char working[PATH_MAX] = "";
+    if (!*path)
+        return status_set(STATUS_USAGE, "'' is no name of a directory");
     if (path[0] != '/' && !getcwd(working, sizeof working))
         return status_set(STATUS_SYSTEM, "cannot tell the working directory: %s", strerror(errno));
     int length = snprintf(whole, sizeof whole, "%s%s%s", working, *working ? "/" : "", path);
