@@ -398,11 +398,21 @@ static void visit_kept(int base, const char *name, void *argument)
         return;
     if (is_private(fd) && look_inside(fd) == CONTENT_OURS &&
         fstatat(fd, "state", &info, AT_SYMLINK_NOFOLLOW) == 0) {
-        if (kept->count < kept->capacity)
-            snprintf(kept->paths[kept->count], sizeof kept->paths[0], "%s/%s", kept->base, name);
-        kept->count++;
+        char path[PATH_MAX];
+        int length = snprintf(path, sizeof path, "%s/%s", kept->base, name);
+        /* None of ours has a longer one. */
+        if (length <= MPS_DIRECTORY_MOST && kept->count++ < kept->capacity)
+            memcpy(kept->paths[kept->count - 1], path, (size_t)length + 1);
     }
     close(fd);
+}
+
+/* Also by way of links, and of slashes at the end. */
+static bool is_same_place(const char *one, const char *other)
+{
+    struct stat first, second;
+    return stat(one, &first) == 0 && stat(other, &second) == 0 && first.st_dev == second.st_dev &&
+           first.st_ino == second.st_ino;
 }
 
 void mps_directory_find_kept(char (*paths)[MPS_DIRECTORY_MOST + 1], size_t capacity, size_t *count)
@@ -413,7 +423,7 @@ void mps_directory_find_kept(char (*paths)[MPS_DIRECTORY_MOST + 1], size_t capac
     for (size_t i = 0; i < places; i++) {
         bool again = false;
         for (size_t j = 0; j < i; j++)
-            again |= strcmp(bases[i], bases[j]) == 0;
+            again |= is_same_place(bases[i], bases[j]);
         kept.base = bases[i];
         if (!again)
             visit_ours(bases[i], visit_kept, &kept);
