@@ -446,18 +446,19 @@ static int empty(int directory)
     return result;
 }
 
-/* Whether the path still leads to the directory that was opened. */
-static bool is_still_there(const struct mps_directory *directory)
+/* Somebody removed it: nothing of it is anywhere. */
+static bool is_gone(const struct mps_directory *directory)
 {
-    struct stat opened, found;
-    return fstat(directory->fd, &opened) == 0 && lstat(directory->path, &found) == 0 &&
-           opened.st_dev == found.st_dev && opened.st_ino == found.st_ino;
+    struct stat opened;
+    return fstat(directory->fd, &opened) == 0 && opened.st_nlink == 0;
 }
 
 enum status mps_directory_remove(struct mps_directory *directory)
 {
     enum status status = STATUS_OK;
-    if (directory->fd >= 0 && !is_still_there(directory)) {
+    if (is_gone(directory)) {
+        /* What has its name now is not ours. */
+    } else if (!is_same_file(AT_FDCWD, directory->path, directory->fd)) {
         empty(directory->fd);
         status = status_set(STATUS_SYSTEM,
                             "'%s' is not the directory any more that mpsweep made: it is left "

@@ -56,7 +56,9 @@ enum status mps_directory_adopt(const char *path, struct mps_directory *out);
  * itself (state), of this user. At most capacity; count may be more. */
 void mps_directory_find_kept(char (*paths)[MPS_DIRECTORY_MOST + 1], size_t capacity, size_t *count);
 
-/* Removes it with all it holds, following no link, and lets go of the lock. */
+/* Removes it with all it holds, following no link, and lets go of the lock. One that somebody
+ * removed before is no error; one that was moved away is emptied, and what stands under its path
+ * now is left alone, which is STATUS_SYSTEM. */
 enum status mps_directory_remove(struct mps_directory *directory);
 
 /* Removes the tree at path, following no link; for an owner that died. No error if it is gone. */
