@@ -187,7 +187,7 @@ TABLE
   refused 'not a directory, or a link' "$MPSWEEP" mps stop --dir link
   mkdir -m 700 wrong
   echo '{"schema": 1}' >wrong/state
-  refused "'wrong/state' is no record of mpsweep's" "$MPSWEEP" mps stop --dir wrong
+  refused "'wrong/state': no record of an MPS daemon of mpsweep's" "$MPSWEEP" mps stop --dir wrong
   mkdir -m 700 linked
   ln -s "$WORK/kept/state" linked/state
   refused 'holds no MPS daemon' "$MPSWEEP" mps stop --dir linked
