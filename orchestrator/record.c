@@ -8,6 +8,9 @@
 #include "common/results_read.h"
 #include "common/statistics.h"
 #include "config.h"
+#include "mps/settings.h"
+
+#define SETTINGS_NS (10 * NS_PER_S)
 
 static int grow(double **array, unsigned count, double value)
 {
@@ -85,6 +88,25 @@ static json_t *options_object(const struct options *options)
     return object;
 }
 
+/* What the daemon of somebody else gives its clients by default. */
+static json_t *external_object(const struct session *session)
+{
+    struct mps_settings settings;
+    const struct mps_control control = {.program = session->control_program,
+                                        .pipe_directory = session->external_mps};
+    json_t *object = json_pack("{s:s}", "pipe_directory", session->external_mps);
+    if (mps_settings_read(&control, 1, clock_now_ns() + SETTINGS_NS, &settings) != STATUS_OK)
+        return object;
+    json_object_set_new(object, "active_thread_percentage",
+                        json_real(settings.active_thread_percentage));
+    json_object_set_new(object, "priority", json_integer(settings.priority));
+    json_object_set_new(object, "memory_limit",
+                        settings.memory_limits
+                            ? json_integer((json_int_t)settings.memory_limit[0].bytes)
+                            : json_null());
+    return object;
+}
+
 json_t *record_header(const struct session *session, const struct job *job, const char *job_path,
                       const struct plan *plan, bool resumed)
 {
@@ -115,6 +137,8 @@ json_t *record_header(const struct session *session, const struct job *job, cons
         json_object_set_new(binding, point_bind(&plan->points[i]), json_string(text));
     }
     json_object_set_new(record, "binding", binding);
+    if (*session->external_mps)
+        json_object_set_new(record, "external_mps", external_object(session));
     json_object_set_new(record, "plan", json_integer((json_int_t)plan->count));
     json_object_set_new(record, "plan_id", json_string(plan->id));
     json_object_set_new(record, "seed", json_integer(options_integer(options, OPTION_SEED)));
@@ -207,6 +231,8 @@ static void add_numbers(json_t *record, const struct point *point,
     json_object_set_new(record, "attached",
                         json_pack("{s:i, s:i}", "expected", (int)result->attached_expected, "seen",
                                   (int)result->attached_seen));
+    if (result->other_clients)
+        json_object_set_new(record, "other_clients", json_integer((int)result->other_clients));
     json_object_set_new(record, "sms", json_integer(result->sms));
     if (point_has_shares(point))
         json_object_set_new(record, "clients", clients_array(point, result));

@@ -184,6 +184,14 @@ static bool contains(const pid_t *pids, size_t count, pid_t pid)
     return false;
 }
 
+static bool is_worker(const struct round *round, pid_t pid)
+{
+    for (unsigned p = 0; p < round->point->processes; p++)
+        if (round->children[p].pid == pid)
+            return true;
+    return false;
+}
+
 /* No number over MPS without proof: the driver's word came from each worker; this is the daemon's.
  */
 static enum status prove_attachment(struct round *round)
@@ -202,6 +210,8 @@ static enum status prove_attachment(struct round *round)
         return status;
     for (unsigned p = 0; p < processes; p++)
         result->attached_seen += contains(clients, count, round->children[p].pid);
+    for (size_t i = 0; i < count; i++)
+        result->other_clients += !is_worker(round, clients[i]) && !contains(clients, i, clients[i]);
     if (result->attached_seen < processes)
         return status_set(STATUS_WORKER,
                           "%u of %u worker processes are not clients of the MPS "

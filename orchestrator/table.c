@@ -102,6 +102,10 @@ static void print_remark(FILE *out, const json_t *point)
         fprintf(out, "  %s: %s", status, text_at(point, "error"));
     else if (strcmp(status, "ok") != 0)
         fprintf(out, "  %s", status);
+    const json_t *others = json_object_get(point, "other_clients");
+    if (others)
+        fprintf(out, "  beside %lld other MPS client%s", (long long)json_integer_value(others),
+                json_integer_value(others) == 1 ? "" : "s");
 }
 
 /* Throughput, interval, latencies and fairness of one point. */

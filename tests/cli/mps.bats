@@ -293,14 +293,20 @@ SCRIPT
   local before
   before=$(kept '[.daemon, .guard, .servers, .settings, .clients]')
   CUDA_MPS_PIPE_DIRECTORY=$(private)/mps sweep_points 'all(.status == "ok" and .throughput_ips > 0)
-    and all(.[] | select(.mps); .attached.expected == .attached.seen and .attached.seen > 0)' \
+    and all(.[] | select(.mps); .attached.expected == .attached.seen and .attached.seen > 0)
+    and all(has("other_clients") | not)' \
     "${TINY[@]}" --mps external -l processes+mps:2 -l hybrid:2x2 -l threads:1
+  # What it gives its clients belongs to the figures.
+  jq -s -e --arg pipe "$(private)/mps" '.[0].external_mps ==
+    {pipe_directory: $pipe, active_thread_percentage: 50, priority: 0, memory_limit: null}' \
+    "$WORK"/sweep.*.jsonl
   [ "$(kept '[.daemon, .guard, .servers, .settings, .clients]')" = "$before" ]
   [ "$(private | wc -l)" -eq 1 ]
-  # Beside a stranger's client, too.
+  # Beside a stranger's client, too, which is said.
   add_client "$(private)/mps"
-  CUDA_MPS_PIPE_DIRECTORY=$(private)/mps sweep_points 'all(.status == "ok")' \
+  CUDA_MPS_PIPE_DIRECTORY=$(private)/mps sweep_points 'all(.status == "ok" and .other_clients == 1)' \
     "${TINY[@]}" --mps external -l processes+mps:2
+  grep -q 'beside 1 other MPS client$' out
   [ "$(kept '.clients[].pid')" = "$CLIENT_PID" ]
   end_client
   expect 0 "$MPSWEEP" mps stop
