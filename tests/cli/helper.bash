@@ -101,6 +101,11 @@ assert_nothing_left() {
 # Children of a process.
 children_of() {
   local stat text state parent rest
+  # Some kernels have a list, of what the main thread has started.
+  if [ -e "/proc/$1/task/$1/children" ]; then
+    { tr ' ' '\n' <"/proc/$1/task/$1/children"; } 2>/dev/null || true
+    return
+  fi
   for stat in /proc/[0-9]*/stat; do
     { read -r text <"$stat"; } 2>/dev/null || continue
     # PID (NAME) STATE PARENT ...; the name may hold anything.
