@@ -7,6 +7,8 @@ cli_tests = \
     tests/cli/limits.bats \
     tests/cli/mps.bats \
     tests/cli/mps_failures.bats \
+    tests/cli/mps_kill.bats \
+    tests/cli/mps_places.bats \
     tests/cli/mps_run.bats \
     tests/cli/mps_usage.bats \
     tests/cli/plot.bats \

@@ -1,0 +1,152 @@
+#!/usr/bin/env bats
+# An MPS daemon of one's own on machines that are not as one expects: another user, places that cannot
+# be written, a PID 1 that does not care for orphans, processes that do not end.
+
+load helper
+load mps
+
+# -- users and places ------------------------------------------------------------------------------
+
+@test "as an unprivileged user, whose daemon even root does not stop by mistake" {
+  [ "$(id -u)" -eq 0 ] || skip "only root can be somebody else"
+  command -v setpriv >/dev/null || skip "no setpriv here"
+  local user=(setpriv --reuid 65534 --regid 65534 --clear-groups env TMPDIR="$WORK/theirs")
+  chmod 755 "$TMPDIR" "$WORK"
+  mkdir theirs
+  chown 65534:65534 theirs
+  "${user[@]}" test -x "$MPSWEEP" || skip "others cannot run $MPSWEEP"
+  expect 0 "${user[@]}" "${MPS_START[@]}" --priority 1
+  local directory pid
+  directory=$(find "$WORK/theirs" -mindepth 1 -maxdepth 1)
+  [ "$(stat -c '%u %a' "$directory")" = '65534 700' ]
+  expect 0 "${user[@]}" "$MPSWEEP" mps status -f json
+  jq -e '.answers and .problem == null and .settings.priority == 1' out
+  for pid in $(jq '.guard.pid, .daemon.pid, .servers[0].pid' out); do
+    [ "$(stat -c %u "/proc/$pid")" -eq 65534 ]
+  done
+  refused "'$directory' belongs to user 65534, not to you" "$MPSWEEP" mps stop --force --dir "$directory"
+  refused "'$directory' belongs to user 65534, not to you" "$MPSWEEP" mps env --dir "$directory"
+  TMPDIR=$WORK/theirs refused 'no MPS daemon of mpsweep.s was found' "$MPSWEEP" mps stop --force
+  expect 0 "${user[@]}" "$MPSWEEP" mps stop
+  expect 3 "${user[@]}" "${MPS_RUN[@]}" -q -- sh -c 'exit 3'
+  [ -z "$(ls -A theirs)" ]
+  # Nor can that user stop one of root's.
+  keep
+  directory=$(private)
+  expect 1 "${user[@]}" "$MPSWEEP" mps stop --dir "$directory"
+  says "cannot open '$directory': Permission denied"
+  expect 0 "$MPSWEEP" mps stop
+}
+
+@test "where /tmp is read-only and there is no /run: another place is taken" {
+  unshare -m true 2>/dev/null || skip "no mount namespaces for us"
+  cat >place.sh <<'SCRIPT'
+set -e
+mpsweep=$1
+# This shell's own /dev/shm: nobody else's is touched.
+mount -t tmpfs -o mode=1777 none /dev/shm
+mount -t tmpfs -o ro none /run
+mount --bind /tmp /tmp
+mount -o remount,ro,bind /tmp
+"$mpsweep" mps start --gpu emulated | grep -o 'runs in .*'
+"$mpsweep" mps status --format json | jq -c '[.answers, .problem]'
+"$mpsweep" mps stop
+"$mpsweep" mps run --gpu emulated -q -- sh -c 'echo "$CUDA_MPS_PIPE_DIRECTORY"'
+ls -A /dev/shm
+mount -o remount,ro /dev/shm
+mount -t tmpfs -o ro none /var/tmp
+if "$mpsweep" mps start --gpu emulated; then exit 1; fi
+SCRIPT
+  expect 0 unshare -m --propagation private sh place.sh "$MPSWEEP"
+  [ "$(wc -l <out)" -eq 3 ] || fail "$(cat out)"
+  sed -n 1p out | grep -qE '^runs in /dev/shm/mpsweep-.{6}$'
+  [ "$(sed -n 2p out)" = '[true,null]' ]
+  sed -n 3p out | grep -qE '^/dev/shm/mpsweep-.{6}/mps$'
+  says '^mpsweep: no place for a private directory: .*/var/tmp.*: Read-only file system'
+}
+
+@test "under a PID 1 that never waits: nothing but zombies, which are not taken for daemons" {
+  unshare -pf --mount-proc true 2>/dev/null || skip "no process namespaces for us"
+  cat >life.sh <<'SCRIPT'
+set -eu
+mpsweep=$1
+start() { "$mpsweep" mps start --gpu emulated >/dev/null; }
+kept() { "$mpsweep" mps status --format json | jq "$1"; }
+is_zombie() { grep -q '^State:.Z' "/proc/$1/status"; }
+await() { until "$@"; do sleep 0.02; done; }
+start
+"$mpsweep" mps stop
+start
+guard=$(kept .guard.pid)
+daemon=$(kept .daemon.pid)
+kill -KILL "$guard"
+await is_zombie "$guard"
+await is_zombie "$daemon"
+"$mpsweep" mps status --format json | jq -c '[.guard.running, .daemon.running, .answers]' || true
+"$mpsweep" mps stop
+"$mpsweep" mps run --gpu emulated -q -- sleep 600 &
+run=$!
+await sh -c 'grep -lsx sleep.600. /proc/[0-9]*/cmdline -a | grep -qv /proc/1/'
+kill -KILL $run
+wait $run || true
+rest() {
+  for status in /proc/[0-9]*/status; do
+    awk '/^Name:/ { name = $2 } /^State:/ { state = $2 } END { if (state != "Z") print name }' \
+      "$status" 2>/dev/null || true
+  done | grep -cE 'mpsweep|sleep' || true
+}
+# But for PID 1.
+alone() { [ "$(rest)" -eq 1 ]; }
+await alone
+ls -A "$TMPDIR" | grep -v '^work$' || true
+echo end
+SCRIPT
+  # Once it is another program, PID 1 has children that it does not know of.
+  start unshare -pf --kill-child --mount-proc sh -c 'sh life.sh "$1" >life.out 2>life.err & exec sleep 600' \
+    sh "$MPSWEEP"
+  over() { grep -qx end life.out || [ -s life.err ]; } 2>/dev/null
+  await $PATIENCE over || fail "$(cat life.out life.err)"
+  kill -KILL "$PID"
+  finish
+  [ "$(cat life.out)" = $'[false,false,false]\nend' ] || fail "$(cat life.out life.err)"
+}
+
+# -- a worker that cannot be ended ------------------------------------------------------------------
+
+@test "a worker that cannot be ended keeps its daemon, which goes when it is gone" {
+  start "$MPSWEEP" sweep --device emulated --kernels 20 --warmup 0.05 --precision 100 --duration 60 \
+    -l processes+mps:2 -l processes+mps:1 --seed 0 -q -o r.jsonl
+  has_workers() { [ "$(workers_of "$PID" | wc -l)" -ge 2 ]; }
+  await $PATIENCE has_workers
+  # Each of its threads, once all are there.
+  local worker holder status=0
+  worker=$(workers_of "$PID" | tail -1)
+  clients() { [ "$("$MPSWEEP_BUILD_DIR/mpsweep-emulated-mps-control" <<<ps 2>/dev/null | grep -c "$worker")" -eq 1 ]; }
+  has_directory() { [ -n "$(private)" ]; }
+  await $PATIENCE has_directory
+  CUDA_MPS_PIPE_DIRECTORY=$(private)/mps await $PATIENCE clients
+  hold_open
+  # shellcheck disable=SC2046
+  "$MPSWEEP_BUILD_DIR/tests/fakes/hold_process" $(ls "/proc/$worker/task") <hold >held 2>held.err 3>&- 9>&- &
+  holder=$!
+  holding() { [ -s held ] || [ -s held.err ]; }
+  await $PATIENCE holding
+  if [ ! -s held ]; then
+    kill -KILL "$PID"
+    wait $holder || status=$?
+    [ $status -ne 77 ] || skip "tracing is not permitted: $(cat held.err)"
+    fail "$(cat held.err)"
+  fi
+  kill -INT "$PID"
+  finish
+  [ "$STATUS" -ne 0 ]
+  grep -qF "process $worker could not be ended: its MPS daemon stays in '$(private)'" err
+  # It is there, and says who is left.
+  kept '[.answers, .guard.running, .daemon.running]' | jq -e 'all'
+  assert_whole r.jsonl
+  points 'all(has("throughput_ips") | not)' r.jsonl
+  let_go
+  wait $holder || true
+  await $LEFTOVER_PATIENCE no_own_process
+  await $LEFTOVER_PATIENCE nothing_private
+}
