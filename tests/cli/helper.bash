@@ -137,7 +137,7 @@ workers_of() {
 # start COMMAND...: in the background, its process in PID, its output in files out and err.
 start() {
   # A shell's background commands ignore SIGINT, which mpsweep would respect.
-  env --default-signal=INT "$@" >"$WORK/out" 2>"$WORK/err" 3>&- &
+  env --default-signal=INT,HUP,TERM "$@" >"$WORK/out" 2>"$WORK/err" 3>&- &
   PID=$!
 }
 

@@ -88,7 +88,7 @@ await is_zombie "$daemon"
 run=$!
 await sh -c 'grep -lsx sleep.600. /proc/[0-9]*/cmdline -a | grep -qv /proc/1/'
 kill -KILL $run
-wait $run || true
+{ wait $run; } 2>/dev/null || true
 rest() {
   for status in /proc/[0-9]*/status; do
     awk '/^Name:/ { name = $2 } /^State:/ { state = $2 } END { if (state != "Z") print name }' \
