@@ -9,6 +9,7 @@
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
+#include <sys/time.h>
 #include <sys/un.h>
 #include <unistd.h>
 
@@ -21,19 +22,30 @@
 #define END_NS (5 * NS_PER_S)
 #define KEPT_MOST 16
 
-/* A connection to the guard of the record, and to nobody else. */
-static enum status connect_to(const struct mps_kept *kept, int *out)
+static enum status does_not_answer(const struct mps_kept *kept)
 {
+    return status_set(STATUS_TIMEOUT, "the MPS guard (process %d) does not answer",
+                      (int)kept->state.guard.pid);
+}
+
+/* A connection to the guard of the record, and to nobody else. */
+static enum status connect_to(const struct mps_kept *kept, uint64_t wait_ns, int *out)
+{
+    /* connect() waits where a guard that hangs has let its queue fill up. */
+    const struct timeval wait = {.tv_sec = (time_t)(wait_ns / NS_PER_S)};
     struct sockaddr_un address = {.sun_family = AF_UNIX};
     struct ucred peer;
     socklen_t length = sizeof peer;
     snprintf(address.sun_path, sizeof address.sun_path, "%s/" GUARD_SOCKET, kept->directory);
     int fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
-    if (fd < 0 || connect(fd, (const struct sockaddr *)&address, sizeof address) != 0 ||
+    if (fd < 0 || setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &wait, sizeof wait) != 0 ||
+        connect(fd, (const struct sockaddr *)&address, sizeof address) != 0 ||
         getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &length) != 0) {
         enum status status =
-            status_set(STATUS_SYSTEM, "cannot reach the MPS guard (process %d): %s",
-                       (int)kept->state.guard.pid, strerror(errno));
+            errno == EAGAIN
+                ? does_not_answer(kept)
+                : status_set(STATUS_SYSTEM, "cannot reach the MPS guard (process %d): %s",
+                             (int)kept->state.guard.pid, strerror(errno));
         if (fd >= 0)
             close(fd);
         return status;
@@ -54,7 +66,7 @@ static enum status ask(const struct mps_kept *kept, struct guard_message *messag
     uint32_t kind = message->kind;
     message->magic = GUARD_MAGIC;
     message->serial = 1;
-    enum status status = connect_to(kept, &fd);
+    enum status status = connect_to(kept, wait_ns, &fd);
     if (status != STATUS_OK)
         return status;
     if (send(fd, message, sizeof *message, MSG_NOSIGNAL) != (ssize_t)sizeof *message) {
@@ -67,8 +79,7 @@ static enum status ask(const struct mps_kept *kept, struct guard_message *messag
         result = poll(&ready, 1, clock_remaining_ms(deadline_ns));
     while (result < 0 && errno == EINTR && clock_now_ns() < deadline_ns);
     if (result <= 0)
-        status = status_set(STATUS_TIMEOUT, "the MPS guard (process %d) does not answer",
-                            (int)kept->state.guard.pid);
+        status = does_not_answer(kept);
     else if (recv(fd, message, sizeof *message, MSG_DONTWAIT) != (ssize_t)sizeof *message ||
              message->magic != GUARD_MAGIC || message->kind != kind || message->serial != 1)
         status = status_set(STATUS_PROTOCOL, "the MPS guard (process %d) did not answer properly",
