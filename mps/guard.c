@@ -74,6 +74,16 @@ static enum status listen_at(struct guard *guard)
     return STATUS_OK;
 }
 
+/* As before: the orchestrator's end is the guard's again. */
+static void stop_listening(struct guard *guard)
+{
+    if (guard->listener < 0)
+        return;
+    close(guard->listener);
+    guard->listener = -1;
+    unlinkat(guard->directory.fd, GUARD_SOCKET, 0);
+}
+
 static enum status detach(struct guard *guard, pid_t awaited)
 {
     struct mps_state state = {.guard = process_identify(getpid()),
@@ -90,6 +100,8 @@ static enum status detach(struct guard *guard, pid_t awaited)
         guard->awaited = (int)syscall(SYS_pidfd_open, awaited, 0);
         guard->leaving = guard->awaited < 0;
     }
+    if (status != STATUS_OK)
+        stop_listening(guard);
     return status;
 }
 
