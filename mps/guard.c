@@ -132,7 +132,8 @@ static void serve_connection(struct guard *guard)
         return;
     struct pollfd ready = {.fd = connection, .events = POLLIN};
     if (!is_own_user(connection) || poll(&ready, 1, (int)(REQUEST_NS / NS_PER_MS)) != 1 ||
-        recv(connection, &request, sizeof request, MSG_DONTWAIT) != (ssize_t)sizeof request ||
+        recv(connection, &request, sizeof request, MSG_DONTWAIT | MSG_TRUNC) !=
+            (ssize_t)sizeof request ||
         request.magic != GUARD_MAGIC) {
         close(connection);
         return;
