@@ -212,7 +212,7 @@ static void print_json(const struct mps_status *status)
                                       "start_time", (json_int_t)kept->state.guard.start_time,
                                       "running", (int)kept->guarded));
     }
-    json_dumpf(record, stdout, JSON_INDENT(2));
+    json_dumpf(record, stdout, JSON_INDENT(2) | JSON_REAL_PRECISION(10));
     putchar('\n');
     json_decref(record);
 }
