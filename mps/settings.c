@@ -209,15 +209,14 @@ static enum status apply_memory(const struct mps_memory_limit *limit,
     enum status status = order(control, command, deadline_ns);
     if (status == STATUS_OK)
         status = read_memory(control, limit->gpu, deadline_ns, &now);
-    if (status == STATUS_OK && now != limit->bytes)
-        status = status_set(
-            STATUS_UNSUPPORTED,
-            "the MPS daemon did not take a memory limit of %s for GPU %s: it has %s%s",
-            mps_settings_size_text(limit->bytes, wanted, sizeof wanted), limit->gpu,
-            now ? mps_settings_size_text(now, found, sizeof found) : "none",
-            now == limit->bytes / GIB * GIB && now ? "; from 1G on it keeps whole GiB only"
-            : now                                  ? ""
-                                                   : "; is there such a GPU?");
+    /* From 1 GiB on it shows whole GiB. */
+    uint64_t shown = limit->bytes >= GIB ? limit->bytes / GIB * GIB : limit->bytes;
+    if (status == STATUS_OK && now != limit->bytes && now != shown)
+        status = status_set(STATUS_UNSUPPORTED,
+                            "the MPS daemon did not take a memory limit of %s for GPU %s: it has "
+                            "%s; is there such a GPU?",
+                            mps_settings_size_text(limit->bytes, wanted, sizeof wanted), limit->gpu,
+                            now ? mps_settings_size_text(now, found, sizeof found) : "none");
     return status;
 }
 
