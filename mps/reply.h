@@ -31,7 +31,7 @@ enum status mps_reply_pids(const char *reply, size_t bytes, pid_t *pids, size_t 
  * every locale. The daemon answers a value that it refuses with the one that stays in force. */
 enum status mps_reply_percentage(const char *reply, size_t bytes, double *percentage);
 
-/* get_[default_]device_pinned_mem_limit; 0: no limit is set. The daemon keeps whole units and drops
+/* get_[default_]device_pinned_mem_limit; 0: no limit is set. The daemon shows whole units and drops
  * the rest: after 1536M it answers 1G. */
 enum status mps_reply_memory(const char *reply, size_t bytes, uint64_t *limit_bytes);
 

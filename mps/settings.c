@@ -198,25 +198,52 @@ static enum status apply_priority(const struct mps_settings *settings,
     return status;
 }
 
+/* The daemon takes a limit for any GPU, there or not: the number of the one that is meant, by which
+ * it is also asked for. One that cannot list its GPUs is taken at its word. */
+static enum status find_gpu(const struct mps_control *control, const char *wanted,
+                            uint64_t deadline_ns, char *out, size_t size)
+{
+    struct mps_device_row rows[MPS_SETTINGS_GPUS];
+    size_t count = 0;
+    enum status status = mps_control_devices(control, deadline_ns, rows, MPS_SETTINGS_GPUS, &count);
+    if (status == STATUS_UNSUPPORTED || (status == STATUS_OK && count == 0)) {
+        snprintf(out, size, "%s", wanted);
+        return STATUS_OK;
+    }
+    for (size_t i = 0; i < count && status == STATUS_OK; i++) {
+        snprintf(out, size, "%u", rows[i].ordinal);
+        if (strcmp(wanted, out) == 0 || strcasecmp(wanted, rows[i].uuid) == 0)
+            return STATUS_OK;
+    }
+    return status == STATUS_OK ? status_set(STATUS_USAGE,
+                                            "memory-limit: the MPS daemon has no GPU '%s': it has "
+                                            "%zu, numbered from 0",
+                                            wanted, count)
+                               : status;
+}
+
 static enum status apply_memory(const struct mps_memory_limit *limit,
                                 const struct mps_control *control, uint64_t deadline_ns)
 {
-    char command[192], wanted[32], found[32];
+    char command[192], wanted[32], found[32], gpu[sizeof limit->gpu];
     uint64_t now = 0;
+    enum status status = find_gpu(control, limit->gpu, deadline_ns, gpu, sizeof gpu);
+    if (status != STATUS_OK)
+        return status;
     /* Whole MiB with their suffix: it takes a plain number for MiB, and 1.5G or 1T for 1M. */
-    snprintf(command, sizeof command, "set_default_device_pinned_mem_limit %s %lluM", limit->gpu,
+    snprintf(command, sizeof command, "set_default_device_pinned_mem_limit %s %lluM", gpu,
              (unsigned long long)(limit->bytes / MIB));
-    enum status status = order(control, command, deadline_ns);
+    status = order(control, command, deadline_ns);
     if (status == STATUS_OK)
-        status = read_memory(control, limit->gpu, deadline_ns, &now);
-    /* From 1 GiB on it shows whole GiB. */
+        status = read_memory(control, gpu, deadline_ns, &now);
+    /* From 1 GiB on it shows whole GiB; what holds is what was ordered, as the probe can tell. */
     uint64_t shown = limit->bytes >= GIB ? limit->bytes / GIB * GIB : limit->bytes;
     if (status == STATUS_OK && now != limit->bytes && now != shown)
-        status = status_set(STATUS_UNSUPPORTED,
-                            "the MPS daemon did not take a memory limit of %s for GPU %s: it has "
-                            "%s; is there such a GPU?",
-                            mps_settings_size_text(limit->bytes, wanted, sizeof wanted), limit->gpu,
-                            now ? mps_settings_size_text(now, found, sizeof found) : "none");
+        status =
+            status_set(STATUS_UNSUPPORTED,
+                       "the MPS daemon did not take a memory limit of %s for GPU %s: it has %s",
+                       mps_settings_size_text(limit->bytes, wanted, sizeof wanted), limit->gpu,
+                       now ? mps_settings_size_text(now, found, sizeof found) : "none");
     return status;
 }
 

@@ -54,6 +54,15 @@ private() { find "$TMPDIR" -mindepth 1 -maxdepth 1 -name 'mpsweep-??????'; }
   wait "$client" || true
 }
 
+@test "a limit for a GPU that is not there is refused, and one between whole GiB holds" {
+  real
+  refused "the MPS daemon has no GPU '99'" "$MPSWEEP" mps start --memory-limit 99=4G
+  expect 0 "$MPSWEEP" mps start --gpu 0 --memory-limit 0=1536M
+  # The context takes its part of it.
+  grep -qE ' (0\.9|1\.[0-4]) GiB free' out
+  expect 0 "$MPSWEEP" mps stop
+}
+
 @test "run: the command's exit status, and the proof that it ran over MPS" {
   real
   expect 3 "$MPSWEEP" mps run -- sh -c '"$0" idle 0 && exit 3' "$CLIENT"
