@@ -239,6 +239,25 @@ static void deadline_ends_it(void **state)
     assert_int_equal(errno, ECHILD);
 }
 
+static void a_readable_descriptor_ends_it(void **state)
+{
+    (void)state;
+    struct child_result result;
+    int ends[2], none = -1;
+    assert_int_equal(pipe(ends), 0);
+    struct child_options options = {
+        .argv = ARGV("sleep", "600"), .deadline_ns = SOON, .interrupt = &ends[0]};
+    assert_int_equal(write(ends[1], "x", 1), 1);
+    assert_int_equal(child_run(&options, &result), STATUS_INTERRUPTED);
+    /* It is not read, and whoever waits next is told, too. */
+    assert_int_equal(child_run(&options, &result), STATUS_INTERRUPTED);
+    options = (struct child_options){.argv = ARGV("true"), .deadline_ns = SOON, .interrupt = &none};
+    assert_int_equal(child_run(&options, &result), STATUS_OK);
+    child_result_release(&result);
+    close(ends[0]);
+    close(ends[1]);
+}
+
 static void deadline_ends_the_deaf_and_its_children(void **state)
 {
     (void)state;
@@ -358,6 +377,7 @@ int main(void)
         cmocka_unit_test(path_is_searched),
         cmocka_unit_test(environment_is_overridden),
         cmocka_unit_test(deadline_ends_it),
+        cmocka_unit_test(a_readable_descriptor_ends_it),
         cmocka_unit_test(deadline_ends_the_deaf_and_its_children),
         cmocka_unit_test(deadline_ends_endless_output),
         cmocka_unit_test(what_it_leaves_running_does_not_delay),
