@@ -72,8 +72,15 @@ set -eu
 mpsweep=$1
 start() { "$mpsweep" mps start --gpu emulated >/dev/null; }
 kept() { "$mpsweep" mps status --format json | jq "$1"; }
-is_zombie() { grep -q '^State:.Z' "/proc/$1/status"; }
-await() { until "$@"; do sleep 0.02; done; }
+is_zombie() { grep -qs '^State:.Z' "/proc/$1/status"; }
+await() {
+  tries=0
+  until "$@"; do
+    tries=$((tries + 1))
+    [ $tries -lt 1000 ] || { echo "in vain: $*" >&2; exit 1; }
+    sleep 0.02
+  done
+}
 start
 "$mpsweep" mps stop
 start
@@ -102,10 +109,10 @@ ls -A "$TMPDIR" | grep -v '^work$' || true
 echo end
 SCRIPT
   # Once it is another program, PID 1 has children that it does not know of.
-  start unshare -pf --kill-child --mount-proc sh -c 'sh life.sh "$1" >life.out 2>life.err & exec sleep 600' \
+  start unshare -pf --kill-child --mount-proc sh -c '
+    { sh life.sh "$1" >life.out 2>life.err; : >over; } & exec sleep 600' \
     sh "$MPSWEEP"
-  over() { grep -qx end life.out || [ -s life.err ]; } 2>/dev/null
-  await $PATIENCE over || fail "$(cat life.out life.err)"
+  await $PATIENCE test -e over || fail "$(cat life.out life.err)"
   kill -KILL "$PID"
   finish
   [ "$(cat life.out)" = $'[false,false,false]\nend' ] || fail "$(cat life.out life.err)"
