@@ -177,7 +177,8 @@ allowed() {
     case $command-$phase in
     sweep-running) echo '2|130' ;;
     sweep-draining | sweep-quitting) echo '0|1|2' ;;
-    run-*) echo '125' ;;
+    run-running | run-draining | run-quitting) echo 0 ;; # the command's own
+    run-*) echo 125 ;;
     *) echo 1 ;;
     esac
     ;;
