@@ -37,7 +37,7 @@ struct mps_controller {
     int interrupt; /* readable: give up waiting; -1: none */
     uint32_t serial;
     pid_t daemon;
-    bool external_ready, detached;
+    bool external_ready, detached, directory_was_there;
     char death[256]; /* how a daemon ended by itself since the last start; "" */
     struct worker_probe probe;
     char directory[MPS_DIRECTORY_MOST + 1];
@@ -152,6 +152,7 @@ enum status mps_controller_new(const struct mps_controller_options *options,
         goto failed;
     }
     controller->socket = sockets[0];
+    controller->directory_was_there = options->directory && access(options->directory, F_OK) == 0;
     status = spawn_guard(controller, sockets[1]);
     close(sockets[1]);
     if (status == STATUS_OK)
@@ -174,6 +175,22 @@ enum status mps_controller_new(const struct mps_controller_options *options,
 failed:
     mps_controller_free(controller);
     return status;
+}
+
+/* What a guard left that could not end by itself; one that could has left it for a reason, and what
+ * has its name now may be somebody else's. */
+static enum status clear_after_guard(const struct mps_controller *controller, int wait_status)
+{
+    struct mps_directory directory;
+    if (!WIFSIGNALED(wait_status))
+        return status_set(STATUS_SYSTEM, "the MPS guard could not remove '%s'",
+                          controller->directory);
+    enum status status = mps_directory_adopt(controller->directory, &directory);
+    if (status == STATUS_OK) {
+        directory.was_there = controller->directory_was_there;
+        return mps_directory_remove(&directory);
+    }
+    return status == STATUS_NOT_FOUND ? STATUS_OK : status;
 }
 
 enum status mps_controller_free(struct mps_controller *controller)
@@ -199,7 +216,7 @@ enum status mps_controller_free(struct mps_controller *controller)
                 status_set(STATUS_TIMEOUT, "a process of the MPS daemon in '%s' could not be ended",
                            controller->directory);
         else if (wait_status != 0 && *controller->directory)
-            status = mps_directory_remove_path(controller->directory);
+            status = clear_after_guard(controller, wait_status);
     }
     if (controller->guard_pidfd >= 0)
         close(controller->guard_pidfd);
