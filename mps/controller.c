@@ -306,11 +306,15 @@ enum status mps_controller_daemon_start(struct mps_controller *controller, const
 enum status mps_controller_check(struct mps_controller *controller)
 {
     struct guard_message message;
-    while (recv(controller->socket, &message, sizeof message, MSG_DONTWAIT) ==
+    ssize_t received;
+    while ((received = recv(controller->socket, &message, sizeof message, MSG_DONTWAIT)) ==
            (ssize_t)sizeof message)
         if (message.magic == GUARD_MAGIC && message.kind == GUARD_DIED)
             note_death(controller, &message);
-    return *controller->death ? status_set(STATUS_SYSTEM, "%s", controller->death) : STATUS_OK;
+    if (*controller->death)
+        return status_set(STATUS_SYSTEM, "%s", controller->death);
+    /* The daemon goes with it. */
+    return received == 0 ? guard_is_gone(controller) : STATUS_OK;
 }
 
 const struct worker_probe *mps_controller_probe(const struct mps_controller *controller)

@@ -62,7 +62,7 @@ enum status mps_controller_free(struct mps_controller *controller);
 enum status mps_controller_daemon_start(struct mps_controller *controller, const char *gpu,
                                         const struct mps_settings *settings);
 
-/* STATUS_SYSTEM: the daemon has ended by itself, and how. Does not wait. */
+/* STATUS_SYSTEM: the daemon has ended by itself, and how, or its guard has. Does not wait. */
 enum status mps_controller_check(struct mps_controller *controller);
 
 /* What the last probe saw. */
