@@ -332,7 +332,11 @@ enum status mps_controller_daemon_stop(struct mps_controller *controller)
 enum status mps_controller_detach(struct mps_controller *controller, pid_t until)
 {
     struct guard_message message = {.kind = GUARD_DETACH, .pid = (int32_t)until};
+    /* The answer comes at once. Without it nobody knows who is to end the guard. */
+    int interrupt = controller->interrupt;
+    controller->interrupt = -1;
     enum status status = request(controller, &message);
+    controller->interrupt = interrupt;
     controller->detached = status == STATUS_OK;
     return status;
 }
