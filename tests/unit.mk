@@ -1,6 +1,7 @@
 # Unit tests (cmocka) of the components that have no file of their own for them.
 if HAVE_CMOCKA
 small_tests = \
+    tests/unit/test_process \
     tests/unit/test_histogram \
     tests/unit/test_statistics \
     tests/unit/test_options \
@@ -11,11 +12,21 @@ small_tests = \
     tests/unit/test_shm \
     tests/unit/test_results_write \
     tests/unit/test_mps \
+    tests/unit/test_mps_advice \
+    tests/unit/test_mps_directory \
+    tests/unit/test_mps_directory_at \
+    tests/unit/test_mps_kept \
+    tests/unit/test_mps_settings \
+    tests/unit/test_mps_state \
     tests/unit/test_mps_log \
     tests/unit/test_mps_reply \
     tests/unit/test_mps_reply_table
 check_PROGRAMS += $(small_tests)
 TESTS += $(small_tests)
+
+tests_unit_test_process_SOURCES = tests/unit/test_process.c
+tests_unit_test_process_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
+tests_unit_test_process_LDADD = libcommon.a $(CMOCKA_LIBS)
 
 tests_unit_test_histogram_SOURCES = tests/unit/test_histogram.c
 tests_unit_test_histogram_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
@@ -56,9 +67,34 @@ tests_unit_test_results_write_SOURCES = tests/unit/test_results_write.c
 tests_unit_test_results_write_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
 tests_unit_test_results_write_LDADD = libcommon.a $(JANSSON_LIBS) $(CMOCKA_LIBS)
 
-tests_unit_test_mps_SOURCES = tests/unit/test_mps.c
+mps_harness = tests/unit/mps_harness.c tests/unit/mps_harness.h
+tests_unit_test_mps_SOURCES = tests/unit/test_mps.c $(mps_harness)
 tests_unit_test_mps_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
 tests_unit_test_mps_LDADD = libmps.a libprobe.a libcommon.a $(JANSSON_LIBS) $(CMOCKA_LIBS)
+
+tests_unit_test_mps_advice_SOURCES = tests/unit/test_mps_advice.c
+tests_unit_test_mps_advice_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
+tests_unit_test_mps_advice_LDADD = libmps.a $(CMOCKA_LIBS)
+
+tests_unit_test_mps_directory_SOURCES = tests/unit/test_mps_directory.c $(mps_harness)
+tests_unit_test_mps_directory_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
+tests_unit_test_mps_directory_LDADD = libmps.a libprobe.a libcommon.a $(JANSSON_LIBS) $(CMOCKA_LIBS)
+
+tests_unit_test_mps_directory_at_SOURCES = tests/unit/test_mps_directory_at.c $(mps_harness)
+tests_unit_test_mps_directory_at_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
+tests_unit_test_mps_directory_at_LDADD = libmps.a libprobe.a libcommon.a $(JANSSON_LIBS) $(CMOCKA_LIBS)
+
+tests_unit_test_mps_kept_SOURCES = tests/unit/test_mps_kept.c $(mps_harness) $(emul_mps_harness)
+tests_unit_test_mps_kept_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
+tests_unit_test_mps_kept_LDADD = libmps.a libprobe.a libemul.a libcommon.a $(JANSSON_LIBS) $(CMOCKA_LIBS)
+
+tests_unit_test_mps_settings_SOURCES = tests/unit/test_mps_settings.c $(mps_harness)
+tests_unit_test_mps_settings_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
+tests_unit_test_mps_settings_LDADD = libmps.a libprobe.a libcommon.a $(JANSSON_LIBS) $(CMOCKA_LIBS)
+
+tests_unit_test_mps_state_SOURCES = tests/unit/test_mps_state.c $(mps_harness)
+tests_unit_test_mps_state_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
+tests_unit_test_mps_state_LDADD = libmps.a libprobe.a libcommon.a $(JANSSON_LIBS) $(CMOCKA_LIBS)
 
 tests_unit_test_mps_log_SOURCES = tests/unit/test_mps_log.c
 tests_unit_test_mps_log_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)

@@ -1,0 +1,176 @@
+/* The identity of processes: alive, a zombie, gone, and with names that could mislead. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "common/process.h"
+
+/* A child under a name of its own, which has it when this returns, and lives until end_child(). */
+static pid_t start_child(const char *name)
+{
+    int ready[2];
+    char byte;
+    assert_int_equal(pipe2(ready, O_CLOEXEC), 0);
+    pid_t pid = fork();
+    if (pid == 0) {
+        prctl(PR_SET_PDEATHSIG, SIGKILL);
+        if (name != NULL)
+            prctl(PR_SET_NAME, name, 0, 0, 0);
+        if (write(ready[1], "", 1) != 1)
+            _exit(1);
+        for (;;)
+            pause();
+    }
+    close(ready[1]);
+    assert_int_equal(read(ready[0], &byte, 1), 1);
+    close(ready[0]);
+    return pid;
+}
+
+static void make_zombie(pid_t pid)
+{
+    siginfo_t info;
+    kill(pid, SIGKILL);
+    assert_int_equal(waitid(P_PID, (id_t)pid, &info, WEXITED | WNOWAIT), 0);
+}
+
+static void end_child(pid_t pid)
+{
+    kill(pid, SIGKILL);
+    assert_int_equal(waitpid(pid, NULL, 0), pid);
+}
+
+static void a_start_time_stays_and_grows_with_age(void **state)
+{
+    (void)state;
+    uint64_t own = process_start_time(getpid());
+    assert_true(own > 0);
+    assert_int_equal(process_start_time(getpid()), own);
+    pid_t child = start_child(NULL);
+    assert_true(process_start_time(child) >= own);
+    assert_true(own >= process_start_time(1));
+    end_child(child);
+}
+
+static void who_has_ended_has_none(void **state)
+{
+    (void)state;
+    pid_t child = start_child(NULL);
+    struct process_identity identity = process_identify(child);
+    assert_int_equal(identity.pid, child);
+    assert_true(identity.start_time > 0);
+    assert_true(process_is_alive(&identity));
+    make_zombie(child);
+    assert_int_equal(process_start_time(child), 0);
+    assert_false(process_is_alive(&identity));
+    assert_int_equal(process_identify(child).start_time, 0);
+    end_child(child);
+    assert_int_equal(process_start_time(child), 0);
+    assert_false(process_is_alive(&identity));
+    assert_int_equal(process_identify(child).pid, child);
+}
+
+static void nobody_is_not_alive(void **state)
+{
+    (void)state;
+    const struct {
+        const char *what;
+        struct process_identity identity;
+    } rows[] = {
+        {"none", {0, 0}},
+        {"no process, with a time", {0, 12}},
+        {"a group", {-1, 12}},
+        {"a number that nobody has", {0x7fffffff, 12}},
+        {"a number that nobody had, without a time", {0x7fffffff, 0}},
+        {"us, without a time", {getpid(), 0}},
+        {"us, at another time", {getpid(), process_start_time(getpid()) + 1}},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+        if (process_is_alive(&rows[i].identity))
+            fail_msg("%s is alive", rows[i].what);
+    assert_int_equal(process_start_time(0), 0);
+    assert_int_equal(process_start_time(-1), 0);
+}
+
+/* The name stands before the time in /proc/PID/stat, in brackets, as it is. */
+static void a_name_misleads_nobody(void **state)
+{
+    (void)state;
+    static const char *const names[] = {
+        "two words",      "(in brackets)",  "a) Z 1 2 3",      ") Z 0 0 0 0 (",
+        "))))))))))))))", "((((((((((((((", "1 2\n3) Z 4 5\n", " "};
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        pid_t before = start_child(NULL), named = start_child(names[i]), after = start_child(NULL);
+        struct process_identity identity = process_identify(named);
+        uint64_t from = process_start_time(before), to = process_start_time(after);
+        if (identity.start_time < from || identity.start_time > to || from == 0)
+            fail_msg("'%s' started at %llu, not in %llu to %llu", names[i],
+                     (unsigned long long)identity.start_time, (unsigned long long)from,
+                     (unsigned long long)to);
+        assert_true(process_is_alive(&identity));
+        end_child(before);
+        end_child(named);
+        end_child(after);
+        assert_false(process_is_alive(&identity));
+    }
+}
+
+/* Starts a program under that name, which has been exec'ed when this returns. */
+static pid_t start_program(const char *name)
+{
+    int started[2];
+    char byte;
+    assert_int_equal(pipe2(started, O_CLOEXEC), 0);
+    pid_t pid = fork();
+    if (pid == 0) {
+        prctl(PR_SET_PDEATHSIG, SIGKILL);
+        execl("/bin/sleep", name, "600", (char *)NULL);
+        _exit(127);
+    }
+    close(started[1]);
+    assert_int_equal(read(started[0], &byte, 1), 0);
+    close(started[0]);
+    return pid;
+}
+
+static void a_command_is_printable_and_fits(void **state)
+{
+    (void)state;
+    char text[64];
+    pid_t pid = start_program("sl\033[31mee\tp\n\377");
+    memset(text, 'x', sizeof text);
+    assert_ptr_equal(process_command(pid, text, sizeof text), text);
+    assert_string_equal(text, "sl?[31mee?p?? 600");
+    /* Cut where it does not fit, and never beyond. */
+    memset(text, 'x', sizeof text);
+    assert_string_equal(process_command(pid, text, 6), "sl?[3");
+    assert_int_equal(text[6], 'x');
+    assert_string_equal(process_command(pid, text, 1), "");
+    make_zombie(pid);
+    assert_string_equal(process_command(pid, text, sizeof text), "");
+    end_child(pid);
+    memset(text, 'x', sizeof text);
+    assert_string_equal(process_command(pid, text, sizeof text), "");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_start_time_stays_and_grows_with_age),
+        cmocka_unit_test(who_has_ended_has_none),
+        cmocka_unit_test(nobody_is_not_alive),
+        cmocka_unit_test(a_name_misleads_nobody),
+        cmocka_unit_test(a_command_is_printable_and_fits),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
