@@ -16,6 +16,7 @@ small_tests = \
     tests/unit/test_mps_directory \
     tests/unit/test_mps_directory_at \
     tests/unit/test_mps_kept \
+    tests/unit/test_mps_kept_peer \
     tests/unit/test_mps_settings \
     tests/unit/test_mps_state \
     tests/unit/test_mps_log \
@@ -86,7 +87,13 @@ tests_unit_test_mps_directory_at_LDADD = libmps.a libprobe.a libcommon.a $(JANSS
 
 tests_unit_test_mps_kept_SOURCES = tests/unit/test_mps_kept.c $(mps_harness) $(emul_mps_harness)
 tests_unit_test_mps_kept_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
-tests_unit_test_mps_kept_LDADD = libmps.a libprobe.a libemul.a libcommon.a $(JANSSON_LIBS) $(CMOCKA_LIBS)
+tests_unit_test_mps_kept_LDADD = libmps.a libprobe.a libemul.a libcommon.a $(JANSSON_LIBS) \
+    $(CMOCKA_LIBS)
+
+tests_unit_test_mps_kept_peer_SOURCES = tests/unit/test_mps_kept_peer.c $(mps_harness)
+tests_unit_test_mps_kept_peer_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
+tests_unit_test_mps_kept_peer_LDADD = libmps.a libprobe.a libcommon.a $(JANSSON_LIBS) \
+    $(CMOCKA_LIBS)
 
 tests_unit_test_mps_settings_SOURCES = tests/unit/test_mps_settings.c $(mps_harness)
 tests_unit_test_mps_settings_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
