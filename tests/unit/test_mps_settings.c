@@ -171,13 +171,25 @@ static struct mps_settings all_settings(void)
 #define GET_PRIORITY "'get_default_client_priority'"
 #define GET_MEMORY(gpu) "'get_default_device_pinned_mem_limit " gpu "'"
 
+/* As the daemon of driver 580 lists them. */
+#define TITLES                                                                                     \
+    "Default\\nDevice Ordinal  PCI IDs        UUID                                      "          \
+    "Name                              Attributes\\n"
+#define DEVICE(ordinal, uuid)                                                                      \
+    ordinal "               0000:00:06.00  " uuid "  NVIDIA H200                       N/A\\n"
+#define OTHER_UUID "GPU-aa0caf94-3e4a-fc56-e823-bae2d7d0090a"
+#define ONE_DEVICE "printf '" TITLES DEVICE("0", OTHER_UUID) "'"
+#define TWO_DEVICES "printf '" TITLES DEVICE("0", OTHER_UUID) DEVICE("1", UUID) "'"
+#define QUERY "'device_query'"
+
 static void orders_are_as_the_daemon_reads_them(void **state)
 {
     (void)state;
     const struct mps_answer answers[] = {{GET_PERCENTAGE, "echo 33.3"},
                                          {GET_PRIORITY, "echo 1"},
                                          {GET_MEMORY("0"), "echo 1G"}, /* whole ones from 1 on */
-                                         {GET_MEMORY(UUID), "echo 4G"},
+                                         {GET_MEMORY("1"), "echo 4G"},
+                                         {QUERY, TWO_DEVICES},
                                          {NULL, NULL}};
     const struct mps_control control = {mps_script(NULL, answers), mps_base};
     struct mps_settings settings = all_settings();
@@ -187,10 +199,12 @@ static void orders_are_as_the_daemon_reads_them(void **state)
                                       "get_default_active_thread_percentage\n"
                                       "set_default_client_priority 1\n"
                                       "get_default_client_priority\n"
+                                      "device_query\n"
                                       "set_default_device_pinned_mem_limit 0 1536M\n"
                                       "get_default_device_pinned_mem_limit 0\n"
-                                      "set_default_device_pinned_mem_limit " UUID " 4096M\n"
-                                      "get_default_device_pinned_mem_limit " UUID "\n");
+                                      "device_query\n"
+                                      "set_default_device_pinned_mem_limit 1 4096M\n"
+                                      "get_default_device_pinned_mem_limit 1\n");
     mps_settings_init(&settings);
     ASSERT_OK(mps_settings_apply(&settings, &control, SOON));
     assert_string_equal(mps_orders(), "");
@@ -229,21 +243,28 @@ static void what_the_daemon_has_instead_is_told(void **state)
         {GET_PRIORITY, "exit 1", STATUS_NOT_FOUND, "no MPS control daemon"},
         {GET_MEMORY("0"), "echo 1536M", STATUS_OK, ""},
         {GET_MEMORY("0"), "echo 2G", STATUS_UNSUPPORTED,
-         "did not take a memory limit of 1536M for GPU 0: it has 2G; is there such a GPU?"},
+         "did not take a memory limit of 1536M for GPU 0: it has 2G"},
         {GET_MEMORY("0"), ":", STATUS_UNSUPPORTED,
-         "did not take a memory limit of 1536M for GPU 0: it has none; is there such a GPU?"},
+         "did not take a memory limit of 1536M for GPU 0: it has none"},
         {GET_MEMORY("0"), "echo 1", STATUS_PROTOCOL, "'1'"},
         {GET_MEMORY("0"), "exit 1", STATUS_NOT_FOUND, "no MPS control daemon"},
-        {GET_MEMORY(UUID), "echo 4G", STATUS_OK, ""},
-        {GET_MEMORY(UUID), "echo 4096M", STATUS_OK, ""},
-        {GET_MEMORY(UUID), "echo 3G", STATUS_UNSUPPORTED, "of 4G for GPU " UUID ": it has 3G"},
+        {GET_MEMORY("1"), "echo 4G", STATUS_OK, ""},
+        {GET_MEMORY("1"), "echo 4096M", STATUS_OK, ""},
+        {GET_MEMORY("1"), "echo 3G", STATUS_UNSUPPORTED, "of 4G for GPU " UUID ": it has 3G"},
+        /* It takes limits for GPUs that are not there, and reads them back. */
+        {QUERY, ONE_DEVICE, STATUS_USAGE, "has no GPU '" UUID "': it has 1, numbered from 0"},
+        {QUERY, ":", STATUS_PROTOCOL, "table of devices"},
+        {QUERY, "exit 1", STATUS_NOT_FOUND, "no MPS control daemon"},
     };
     struct mps_settings settings = all_settings();
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
-        const struct mps_answer answers[] = {
-            {rows[i].command, rows[i].action}, {GET_PERCENTAGE, "echo 33.3"},
-            {GET_PRIORITY, "echo 1"},          {GET_MEMORY("0"), "echo 1G"},
-            {GET_MEMORY(UUID), "echo 4G"},     {NULL, NULL}};
+        const struct mps_answer answers[] = {{rows[i].command, rows[i].action},
+                                             {GET_PERCENTAGE, "echo 33.3"},
+                                             {GET_PRIORITY, "echo 1"},
+                                             {GET_MEMORY("0"), "echo 1G"},
+                                             {GET_MEMORY("1"), "echo 4G"},
+                                             {QUERY, TWO_DEVICES},
+                                             {NULL, NULL}};
         const struct mps_control control = {mps_script(NULL, answers), mps_base};
         enum status status = mps_settings_apply(&settings, &control, SOON);
         if (status != rows[i].status ||
@@ -260,12 +281,20 @@ static void small_limits_are_compared_exactly(void **state)
     struct mps_settings settings;
     mps_settings_init(&settings);
     ASSERT_OK(mps_settings_add_memory(&settings, "0=512M"));
-    const struct mps_answer other[] = {{GET_MEMORY("0"), "echo 511M"}, {NULL, NULL}};
+    const struct mps_answer other[] = {
+        {GET_MEMORY("0"), "echo 511M"}, {QUERY, ONE_DEVICE}, {NULL, NULL}};
     struct mps_control control = {mps_script(NULL, other), mps_base};
     ASSERT_ERROR(mps_settings_apply(&settings, &control, SOON), STATUS_UNSUPPORTED,
                  "of 512M for GPU 0: it has 511M");
-    const struct mps_answer same[] = {{GET_MEMORY("0"), "echo 512M"}, {NULL, NULL}};
+    const struct mps_answer same[] = {
+        {GET_MEMORY("0"), "echo 512M"}, {QUERY, ONE_DEVICE}, {NULL, NULL}};
     control.program = mps_script(NULL, same);
+    ASSERT_OK(mps_settings_apply(&settings, &control, SOON));
+    /* One that cannot list its GPUs is taken at its word. */
+    const struct mps_answer old[] = {{GET_MEMORY("0"), "echo 512M"},
+                                     {QUERY, "echo 'Unknown command \"device_query\"'"},
+                                     {NULL, NULL}};
+    control.program = mps_script(NULL, old);
     ASSERT_OK(mps_settings_apply(&settings, &control, SOON));
 }
 
