@@ -147,7 +147,7 @@ static void a_command_is_printable_and_fits(void **state)
 {
     (void)state;
     char text[64];
-    pid_t pid = start_program("sl\033[31mee\tp\n\377");
+    pid_t pid = start_program("sl\033[31mee\tp\177\377");
     memset(text, 'x', sizeof text);
     assert_ptr_equal(process_command(pid, text, sizeof text), text);
     assert_string_equal(text, "sl?[31mee?p?? 600");
