@@ -8,6 +8,8 @@
 
 const char fuzz_target_name[] = "mps_state";
 
+#define UNTOUCHED 77
+
 static void check(bool holds)
 {
     if (!holds)
@@ -16,13 +18,12 @@ static void check(bool holds)
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes)
 {
-    struct mps_state state, untouched;
-    memset(&state, 7, sizeof state);
-    untouched = state;
+    struct mps_state state = {.guard = {UNTOUCHED, UNTOUCHED}, .gpu = "untouched"};
     enum status status = mps_state_parse((const char *)data, bytes, &state);
     if (status != STATUS_OK) {
         check(status == STATUS_PROTOCOL && *status_text() != '\0');
-        check(memcmp(&state, &untouched, sizeof state) == 0);
+        check(state.guard.pid == UNTOUCHED && state.guard.start_time == UNTOUCHED &&
+              strcmp(state.gpu, "untouched") == 0);
         return 0;
     }
     check(state.guard.pid > 0 && state.guard.start_time <= INT64_MAX);
