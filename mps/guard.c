@@ -115,7 +115,10 @@ static bool is_own_user(int connection)
 
 static enum status stop_if_idle(struct guard *guard, bool force)
 {
-    size_t clients = force ? 0 : guard_daemon_count_clients(&guard->daemon);
+    size_t clients = 0;
+    /* One that does not answer may have clients all the same. */
+    if (!force && guard_daemon_count_clients(&guard->daemon, &clients) != STATUS_OK)
+        return status_prefix(STATUS_BUSY, "it cannot be told whether the daemon has clients: ");
     if (clients > 0)
         return status_set(STATUS_BUSY, "%zu client%s the daemon", clients,
                           clients == 1 ? " uses" : "s use");
@@ -235,8 +238,12 @@ static void serve(struct guard *guard)
 static void wait_for_clients(const struct guard *guard)
 {
     uint64_t deadline_ns = clock_now_ns() + CLIENTS_NS;
-    while (clock_now_ns() < deadline_ns && guard_daemon_count_clients(&guard->daemon) > 0)
-        clock_sleep_until(clock_now_ns() + 20 * NS_PER_MS);
+    size_t clients = 1;
+    while (clients > 0 && clock_now_ns() < deadline_ns) {
+        if (guard_daemon_count_clients(&guard->daemon, &clients) != STATUS_OK)
+            return;
+        clock_sleep_until(clock_now_ns() + (clients > 0) * 20 * NS_PER_MS);
+    }
 }
 
 /* A polite end is asked for by closing the socket: a terminal's or a service manager's signal to

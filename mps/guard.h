@@ -36,8 +36,7 @@ enum guard_kind {
     GUARD_STOP,      /* stop it. Its clients have ended, or with force are terminated. On DIR/guard:
                       * without force, STATUS_BUSY while there are clients; else the guard cleans up
                       * and goes */
-    GUARD_DETACH,    /* go on without the orchestrator; pid, if not 0: until that process has ended
-                      * and there are no clients */
+    GUARD_DETACH,    /* go on without the orchestrator; pid, if not 0: until that process has ended */
     GUARD_ASK,       /* on DIR/guard: the answer's pid is the daemon's, or 0, and text says how it
                       * ended */
     GUARD_DIED,      /* to the orchestrator, unasked: the daemon ended by itself */
@@ -76,7 +75,7 @@ enum status guard_daemon_end(struct guard_daemon *daemon);
 /* Whether it has ended by itself; reaps it then. */
 bool guard_daemon_has_ended(struct guard_daemon *daemon);
 
-/* How many clients it has; 0 if it cannot be asked. */
-size_t guard_daemon_count_clients(const struct guard_daemon *daemon);
+/* How many clients it has; none if it does not run. An error: it cannot be asked. */
+enum status guard_daemon_count_clients(const struct guard_daemon *daemon, size_t *count);
 
 #endif

@@ -232,13 +232,11 @@ static enum status list_clients(const struct guard_daemon *daemon, pid_t *client
     return mps_control_clients(&control, clock_now_ns() + COMMAND_NS, clients, CLIENTS_MOST, count);
 }
 
-size_t guard_daemon_count_clients(const struct guard_daemon *daemon)
+enum status guard_daemon_count_clients(const struct guard_daemon *daemon, size_t *count)
 {
     pid_t clients[CLIENTS_MOST];
-    size_t count = 0;
-    if (!daemon->pid || list_clients(daemon, clients, &count) != STATUS_OK)
-        return 0;
-    return count;
+    *count = 0;
+    return daemon->pid ? list_clients(daemon, clients, count) : STATUS_OK;
 }
 
 /* The orderly way to take a client from the GPU: with work in flight, quitting would wait for it.

@@ -221,3 +221,12 @@ TABLE
   jq -e '.version == null' out
   expect 0 "$MPSWEEP" mps stop
 }
+
+@test "a daemon that does not say whether it has clients is stopped only by force" {
+  local -x MPSWEEP_LIBEXEC_DIR=$WORK/programs
+  daemon_is get_client_list=wrong
+  keep
+  expect 1 "$MPSWEEP" mps stop
+  grep -q "^mpsweep: it cannot be told whether the daemon has clients: .*babble.*; end what uses it, or --force" err
+  expect 0 "$MPSWEEP" mps stop --force
+}
