@@ -36,10 +36,10 @@ enum guard_kind {
     GUARD_STOP,      /* stop it. Its clients have ended, or with force are terminated. On DIR/guard:
                       * without force, STATUS_BUSY while there are clients; else the guard cleans up
                       * and goes */
-    GUARD_DETACH,    /* go on without the orchestrator; pid, if not 0: until that process has ended */
-    GUARD_ASK,       /* on DIR/guard: the answer's pid is the daemon's, or 0, and text says how it
-                      * ended */
-    GUARD_DIED,      /* to the orchestrator, unasked: the daemon ended by itself */
+    GUARD_DETACH, /* go on without the orchestrator; pid, if not 0: until that process has ended */
+    GUARD_ASK,    /* on DIR/guard: the answer's pid is the daemon's, or 0, and text says how it
+                   * ended */
+    GUARD_DIED,   /* to the orchestrator, unasked: the daemon ended by itself */
 };
 
 struct guard_message {

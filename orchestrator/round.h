@@ -44,7 +44,7 @@ struct round_result {
     uint64_t iterations;
     unsigned attached_expected, attached_seen;
     unsigned other_clients; /* processes of somebody else's that are clients of the same daemon */
-    int sms; /* multiprocessors of process 0's context */
+    int sms;                /* multiprocessors of process 0's context */
     struct histogram latency, h2d, launch, sync, d2h;
     struct round_worker *workers;    /* processes x threads, owned */
     struct round_process *processes; /* owned */

@@ -68,7 +68,8 @@ static void a_daemon_that_lacks_a_command_is_told(void **state)
 {
     (void)state;
     setenv("FAKE_MODE", "get_server_list=say:Unknown command \"get_server_list\"\\n", 1);
-    struct mps_controller *controller = mps_start_controller("tests/fakes/nvidia-cuda-mps-control", NULL);
+    struct mps_controller *controller =
+        mps_start_controller("tests/fakes/nvidia-cuda-mps-control", NULL);
     assert_int_equal(mps_controller_daemon_start(controller, NULL, NULL), STATUS_UNSUPPORTED);
     assert_non_null(strstr(status_text(), "has no command 'get_server_list'"));
     assert_int_equal(mps_controller_free(controller), STATUS_OK);
