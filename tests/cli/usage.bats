@@ -457,3 +457,19 @@ good_value() {
   groff -man -Tutf8 -K utf8 mpsweep-mps.1 2>/dev/null | grep -q 'mpsweep mps run'
   groff -man -Tutf8 -K utf8 mpsweep.1 2>/dev/null | grep -q 'P×T over MPS'
 }
+
+@test "the tests that docs/mps.md names beside its promises are there" {
+  local tests=$MPSWEEP_SOURCE_DIR/tests name count=0
+  # In one line; bold text ends what is said of a promise.
+  tr -s '\n ' '  ' <"$MPSWEEP_SOURCE_DIR/docs/mps.md" | sed 's/\*\*/\n/g' | grep -o 'Held by:.*' >held
+  [ "$(wc -l <held)" -eq 6 ]
+  while read -r name; do
+    count=$((count + 1))
+    grep -qF -e "$name" <(grep -h '^@test' "$tests"/cli/*.bats "$tests"/gpu/*.bats) ||
+      fail "no test is named: $name"
+  done < <(grep -oE '\*[^*]+\*' held | tr -d '*')
+  [ $count -gt 10 ]
+  for name in $(grep -oE '`[a-z]+/[a-z_]+\.bats`' held | tr -d '`'); do
+    [ -e "$tests/$name" ] || fail "there is no $name"
+  done
+}
