@@ -87,7 +87,8 @@ static void stop_listening(struct guard *guard)
 static enum status detach(struct guard *guard, pid_t awaited)
 {
     struct mps_state state = {.guard = process_identify(getpid()),
-                              .daemon = process_identify(guard->daemon.pid)};
+                              .daemon = process_identify(guard->daemon.pid),
+                              .directory_was_there = guard->directory.was_there};
     snprintf(state.gpu, sizeof state.gpu, "%s", guard->gpu);
     snprintf(state.control_program, sizeof state.control_program, "%s",
              guard->daemon.control_program);

@@ -192,5 +192,8 @@ enum status mps_kept_stop(const struct mps_kept *kept, bool force)
     enum status status = end_unguarded(&kept->state.daemon);
     if (status == STATUS_OK)
         status = mps_directory_adopt(kept->directory, &directory);
-    return status == STATUS_OK ? mps_directory_remove(&directory) : status;
+    if (status != STATUS_OK)
+        return status;
+    directory.was_there = kept->state.directory_was_there;
+    return mps_directory_remove(&directory);
 }

@@ -45,13 +45,13 @@ enum status mps_state_write(int directory, const struct mps_state *state)
     if (fstat(directory, &info) != 0)
         return status_set(STATUS_SYSTEM, "cannot look at the private directory: %s",
                           strerror(errno));
-    json_t *record =
-        json_pack("{s:s, s:i, s:{s:i, s:I}, s:{s:i, s:I}, s:{s:I, s:I}, s:s, s:s, s:s}", "type",
-                  "mps", "schema", SCHEMA, "guard", "pid", (int)state->guard.pid, "start_time",
-                  (json_int_t)state->guard.start_time, "daemon", "pid", (int)state->daemon.pid,
-                  "start_time", (json_int_t)state->daemon.start_time, "directory", "device",
-                  (json_int_t)info.st_dev, "inode", (json_int_t)info.st_ino, "gpu", state->gpu,
-                  "started", state->started, "control_program", state->control_program);
+    json_t *record = json_pack(
+        "{s:s, s:i, s:{s:i, s:I}, s:{s:i, s:I}, s:{s:I, s:I, s:b}, s:s, s:s, s:s}", "type", "mps",
+        "schema", SCHEMA, "guard", "pid", (int)state->guard.pid, "start_time",
+        (json_int_t)state->guard.start_time, "daemon", "pid", (int)state->daemon.pid, "start_time",
+        (json_int_t)state->daemon.start_time, "directory", "device", (json_int_t)info.st_dev,
+        "inode", (json_int_t)info.st_ino, "was_there", (int)state->directory_was_there, "gpu",
+        state->gpu, "started", state->started, "control_program", state->control_program);
     char *text = record ? json_dumps(record, JSON_INDENT(2)) : NULL;
     json_decref(record);
     if (!text)
@@ -101,15 +101,18 @@ static bool take_record(json_t *record, struct mps_state *out)
 {
     json_int_t schema, guard_pid, guard_start, daemon_pid, daemon_start, device, inode;
     const char *type, *gpu, *started, *program;
-    if (json_unpack(record, "{s:s, s:I, s:{s:I, s:I}, s:{s:I, s:I}, s:{s:I, s:I}, s:s, s:s, s:s}",
+    int was_there = 0;
+    if (json_unpack(record,
+                    "{s:s, s:I, s:{s:I, s:I}, s:{s:I, s:I}, s:{s:I, s:I, s?b}, s:s, s:s, s:s}",
                     "type", &type, "schema", &schema, "guard", "pid", &guard_pid, "start_time",
                     &guard_start, "daemon", "pid", &daemon_pid, "start_time", &daemon_start,
-                    "directory", "device", &device, "inode", &inode, "gpu", &gpu, "started",
-                    &started, "control_program", &program) != 0 ||
+                    "directory", "device", &device, "inode", &inode, "was_there", &was_there, "gpu",
+                    &gpu, "started", &started, "control_program", &program) != 0 ||
         strcmp(type, "mps") != 0 || schema != SCHEMA)
         return false;
     out->directory_device = (uint64_t)device;
     out->directory_inode = (uint64_t)inode;
+    out->directory_was_there = was_there != 0;
     return take_process(guard_pid, guard_start, &out->guard) && out->guard.pid != 0 &&
            take_process(daemon_pid, daemon_start, &out->daemon) &&
            take_text(gpu, out->gpu, sizeof out->gpu) &&

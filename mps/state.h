@@ -7,6 +7,7 @@
 #define MPSWEEP_MPS_STATE_H
 
 #include <stddef.h>
+#include <stdbool.h>
 #include <stdint.h>
 #include <sys/types.h>
 
@@ -16,8 +17,9 @@
 struct mps_state {
     struct process_identity guard, daemon;
     uint64_t directory_device, directory_inode;
-    char gpu[64];     /* UUID; "": all */
-    char started[32]; /* ISO 8601, UTC */
+    bool directory_was_there; /* the user's own, empty: it stays when the daemon has gone */
+    char gpu[64];             /* UUID; "": all */
+    char started[32];         /* ISO 8601, UTC */
     char control_program[1024];
 };
 

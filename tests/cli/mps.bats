@@ -185,6 +185,12 @@ TABLE
   keep
   [ "$(private | wc -l)" -eq 1 ]
   expect 0 "$MPSWEEP" mps stop
+  # A directory that the user had made stays, and empty.
+  mkdir -m 700 own
+  keep --dir own
+  kill -KILL "$(jq .guard.pid own/state)"
+  expect 0 "$MPSWEEP" mps stop --dir own
+  [ -d own ] && [ -z "$(ls -A own)" ]
 }
 
 @test "a signal ends one that goes on by itself, and nothing is left" {
