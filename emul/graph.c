@@ -85,13 +85,13 @@ cuda_result cuStreamEndCapture(cuda_stream stream, cuda_graph *graph)
 cuda_result cuGraphDestroy(cuda_graph graph)
 {
     cuda_result result = process_enter(ENTRY_graph_destroy, NEED_CONTEXT, NULL);
-    if (result != CUDA_SUCCESS_)
+    if (result != CUDA_SUCCESS_ && !process_is_breakage(result))
         return result;
     if (graph == NULL)
         return CUDA_INVALID_VALUE;
     free(graph->graph.nodes);
     free(graph);
-    return CUDA_SUCCESS_;
+    return result;
 }
 
 static void exec_free(cuda_graph_exec exec)
@@ -179,10 +179,10 @@ cuda_result cuGraphLaunch(cuda_graph_exec exec, cuda_stream stream)
 cuda_result cuGraphExecDestroy(cuda_graph_exec exec)
 {
     cuda_result result = process_enter(ENTRY_graph_exec_destroy, NEED_CONTEXT, NULL);
-    if (result != CUDA_SUCCESS_)
+    if (result != CUDA_SUCCESS_ && !process_is_breakage(result))
         return result;
     if (exec == NULL)
         return CUDA_INVALID_VALUE;
     exec_free(exec);
-    return CUDA_SUCCESS_;
+    return result;
 }

@@ -28,6 +28,11 @@ static void read_faults(void)
     }
 }
 
+bool process_is_breakage(cuda_result error)
+{
+    return error != CUDA_SUCCESS_ && error == atomic_load(&process.broken);
+}
+
 static cuda_result set_broken(cuda_result error)
 {
     cuda_result before = CUDA_SUCCESS_;

@@ -59,6 +59,9 @@ cuda_result process_break(cuda_result error);
 /* What the context is broken with by now, maybe by the MPS server; CUDA_SUCCESS_ if it is not. */
 cuda_result process_check(void);
 
+/* Whether an error is that of a broken context: what is destroyed then is gone all the same. */
+bool process_is_breakage(cuda_result error);
+
 /* Sleeps until a moment of the clock, less if the context breaks; returns what it is broken with.
  */
 cuda_result process_sleep_until(uint64_t when_ns);

@@ -171,12 +171,12 @@ cuda_result cuStreamCreate(cuda_stream *stream, unsigned int flags)
 cuda_result cuStreamDestroy_v2(cuda_stream stream)
 {
     cuda_result result = process_enter(ENTRY_stream_destroy, NEED_CONTEXT, NULL);
-    if (result != CUDA_SUCCESS_)
+    if (result != CUDA_SUCCESS_ && !process_is_breakage(result))
         return result;
     if (stream == NULL)
         return CUDA_INVALID_HANDLE;
     free(stream);
-    return CUDA_SUCCESS_;
+    return result;
 }
 
 /* Sleeps until the work is done and the thread's own time has come. */
