@@ -185,7 +185,14 @@ static enum status clear_after_guard(const struct mps_controller *controller, in
     if (!WIFSIGNALED(wait_status))
         return status_set(STATUS_SYSTEM, "the MPS guard could not remove '%s'",
                           controller->directory);
+    uint64_t deadline_ns = clock_now_ns() + COMMAND_NS;
     enum status status = mps_directory_adopt(controller->directory, &directory);
+    /* A child of the guard that has not come to its program yet holds the lock until it has ended
+     * with it. */
+    while (status == STATUS_BUSY && clock_now_ns() < deadline_ns) {
+        clock_sleep_until(clock_now_ns() + 10 * NS_PER_MS);
+        status = mps_directory_adopt(controller->directory, &directory);
+    }
     if (status == STATUS_OK) {
         directory.was_there = controller->directory_was_there;
         return mps_directory_remove(&directory);

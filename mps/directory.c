@@ -10,7 +10,11 @@
 #include <string.h>
 #include <sys/file.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <unistd.h>
+
+/* Of making a directory where others clear up. */
+#define TRIES 8
 
 static int remove_tree_at(int parent, const char *name)
 {
@@ -126,6 +130,13 @@ static bool is_private(int fd)
     return fstat(fd, &info) == 0 && info.st_uid == geteuid() && (info.st_mode & 0777) == 0700;
 }
 
+/* Of a directory that is still being made, under a name of its own. Whoever was killed then left it
+ * empty, or with a lock that has not got its name yet. */
+static bool is_unfinished(const char *name)
+{
+    return name[0] == '.';
+}
+
 /* Removes a directory whose owner is gone: ours in every respect, and its lock is there and free.
  * Whatever else has a name like ours is left alone. */
 static void remove_if_abandoned(int base, const char *name)
@@ -134,14 +145,27 @@ static void remove_if_abandoned(int base, const char *name)
     if (fd < 0)
         return;
     int lock = -1;
-    if (is_private(fd) && look_inside(fd) == CONTENT_OURS)
+    enum content content = is_private(fd) ? look_inside(fd) : CONTENT_OTHER;
+    if (content == CONTENT_OURS)
         lock = lock_at(fd, "lock", 0);
+    if (content == CONTENT_OURS && lock < 0 && errno == ENOENT && is_unfinished(name))
+        lock = lock_at(fd, "lock.new", 0);
     /* Held while removing, so that two that start at once do not meet. */
     if (lock >= 0) {
         remove_tree_at(base, name);
         close(lock);
     }
+    /* Its maker, if it lives, makes another one. */
+    if (content == CONTENT_NONE && is_unfinished(name))
+        unlinkat(base, name, AT_REMOVEDIR);
     close(fd);
+}
+
+static bool has_our_name(const char *name)
+{
+    name += is_unfinished(name);
+    return strlen(name) == MPS_DIRECTORY_NAME_LENGTH &&
+           strncmp(name, MPS_DIRECTORY_PREFIX, sizeof MPS_DIRECTORY_PREFIX - 1) == 0;
 }
 
 /* Calls visit for each entry of a place that has a name like ours. */
@@ -157,8 +181,7 @@ static void visit_ours(const char *base, void (*visit)(int base, const char *nam
     }
     struct dirent *entry;
     while ((entry = readdir(stream)))
-        if (strlen(entry->d_name) == MPS_DIRECTORY_NAME_LENGTH &&
-            strncmp(entry->d_name, MPS_DIRECTORY_PREFIX, sizeof MPS_DIRECTORY_PREFIX - 1) == 0)
+        if (has_our_name(entry->d_name))
             visit(fd, entry->d_name, argument);
     closedir(stream);
 }
@@ -180,7 +203,7 @@ static enum status fill(struct mps_directory *made)
         /* It goes if it is empty: what is in it is somebody else's, who was faster. */
         if (!made->was_there)
             rmdir(made->path);
-        if (error == EEXIST || error == EWOULDBLOCK)
+        if (error == EEXIST || error == EWOULDBLOCK || error == ENOENT)
             return status_set(STATUS_BUSY, "another mpsweep is just taking '%s'", made->path);
         return status_set(STATUS_SYSTEM, "cannot lock '%s': %s", made->path, strerror(error));
     }
@@ -193,14 +216,27 @@ static enum status fill(struct mps_directory *made)
     return status_set(STATUS_SYSTEM, "cannot fill '%s': %s", made->path, strerror(error));
 }
 
-static enum status make_under(const char *base, struct mps_directory *out)
+/* Gives a directory that is complete its name; -1 with errno set. */
+static int finish(struct mps_directory *made, const char *base)
+{
+    char path[sizeof made->path];
+    snprintf(path, sizeof path, "%s/%s", base, strrchr(made->path, '/') + 2);
+    int result =
+        (int)syscall(SYS_renameat2, AT_FDCWD, made->path, AT_FDCWD, path, RENAME_NOREPLACE);
+    /* Not every file system can; none renames over what is not empty. */
+    if (result != 0 && (errno == EINVAL || errno == ENOSYS))
+        result = rename(made->path, path);
+    if (result != 0)
+        return -1;
+    memcpy(made->path, path, sizeof path);
+    return 0;
+}
+
+/* STATUS_BUSY: somebody who cleared up was in the way; try again. */
+static enum status try_under(const char *base, struct mps_directory *out)
 {
     struct mps_directory made = {.fd = -1, .lock_fd = -1};
-    /* "/mps" is what the daemon is given. */
-    int length = snprintf(made.path, sizeof made.path, "%s/%sXXXXXX", base, MPS_DIRECTORY_PREFIX);
-    if (length < 0 || (size_t)length + 4 > MPS_DIRECTORY_MOST)
-        return status_set(STATUS_UNSUPPORTED, "'%s' is too long for a socket's path", base);
-    visit_ours(base, visit_abandoned, NULL);
+    snprintf(made.path, sizeof made.path, "%s/." MPS_DIRECTORY_PREFIX "XXXXXX", base);
     if (!mkdtemp(made.path))
         return status_set(STATUS_SYSTEM, "cannot make a directory in '%s': %s", base,
                           strerror(errno));
@@ -208,11 +244,31 @@ static enum status make_under(const char *base, struct mps_directory *out)
     if (made.fd < 0) {
         int error = errno;
         rmdir(made.path);
-        return status_set(STATUS_SYSTEM, "cannot open '%s': %s", made.path, strerror(error));
+        return status_set(error == ENOENT ? STATUS_BUSY : STATUS_SYSTEM, "cannot open '%s': %s",
+                          made.path, strerror(error));
     }
     enum status status = fill(&made);
-    if (status == STATUS_OK)
-        *out = made;
+    if (status != STATUS_OK)
+        return status;
+    if (finish(&made, base) != 0) {
+        int error = errno;
+        mps_directory_remove(&made);
+        return status_set(error == EEXIST || error == ENOENT ? STATUS_BUSY : STATUS_SYSTEM,
+                          "cannot name a directory in '%s': %s", base, strerror(error));
+    }
+    *out = made;
+    return STATUS_OK;
+}
+
+static enum status make_under(const char *base, struct mps_directory *out)
+{
+    enum status status = STATUS_BUSY;
+    /* A dot while it is made, then "/mps", which is what the daemon is given. */
+    if (strlen(base) + 1 + MPS_DIRECTORY_NAME_LENGTH + 4 > MPS_DIRECTORY_MOST)
+        return status_set(STATUS_UNSUPPORTED, "'%s' is too long for a socket's path", base);
+    visit_ours(base, visit_abandoned, NULL);
+    for (int i = 0; i < TRIES && status == STATUS_BUSY; i++)
+        status = try_under(base, out);
     return status;
 }
 

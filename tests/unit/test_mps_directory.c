@@ -10,6 +10,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -80,6 +81,46 @@ static void abandoned_ones_are_cleared_and_live_ones_kept(void **state)
     assert_true(mps_is_there(live.path));
     ASSERT_OK(mps_directory_remove(&live));
     ASSERT_OK(mps_directory_remove(&third));
+}
+
+/* Whoever was killed while making one left it with a dot in front: empty, or with a lock that has
+ * no name yet. One whose maker lives is kept. */
+static void unfinished_ones_are_cleared(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *name, *lock;
+        bool alive;
+    } rows[] = {
+        {".mpsweep-aaaaaa", NULL, false},   {".mpsweep-bbbbbb", "lock.new", false},
+        {".mpsweep-cccccc", "lock", false}, {".mpsweep-dddddd", "lock.new", true},
+        {".mpsweep-eeeeee", "lock", true},  {".mpsweep-ffffff", "somebody's", true},
+    };
+    struct mps_directory made;
+    char path[96], file[128];
+    int held[sizeof rows / sizeof *rows];
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        held[i] = -1;
+        snprintf(path, sizeof path, "%s/%s", mps_base, rows[i].name);
+        assert_int_equal(mkdir(path, 0700), 0);
+        if (!rows[i].lock)
+            continue;
+        snprintf(file, sizeof file, "%s/%s", path, rows[i].lock);
+        held[i] = open(file, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+        assert_int_equal(flock(held[i], LOCK_EX), 0);
+        if (!rows[i].alive)
+            close(held[i]);
+    }
+    ASSERT_OK(mps_directory_make(&made));
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        snprintf(path, sizeof path, "%s/%s", mps_base, rows[i].name);
+        assert_int_equal(mps_is_there(path), rows[i].alive);
+        if (!rows[i].alive)
+            continue;
+        close(held[i]);
+        assert_int_equal(mps_directory_remove_path(path), STATUS_OK);
+    }
+    ASSERT_OK(mps_directory_remove(&made));
 }
 
 /* Directories of others with a name like ours: without a lock, or with more in them than we make,
@@ -314,6 +355,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         IN_A_PLACE(directories_are_private_and_go_away),
         IN_A_PLACE(abandoned_ones_are_cleared_and_live_ones_kept),
+        IN_A_PLACE(unfinished_ones_are_cleared),
         IN_A_PLACE(what_only_looks_like_ours_is_left_alone),
         IN_A_PLACE(long_places_are_passed_over),
         IN_A_PLACE(another_one_in_its_place_is_left_alone),
