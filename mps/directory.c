@@ -42,9 +42,37 @@ static int remove_tree_at(int parent, const char *name)
     return result;
 }
 
+/* Of a directory that is still being made, or already being removed, under a name of its own.
+ * Whoever was killed then left it empty, with a lock that has not got its name yet, or without one.
+ */
+static bool is_unfinished(const char *name)
+{
+    return name[0] == '.';
+}
+
+static bool has_our_name(const char *name)
+{
+    name += is_unfinished(name);
+    return strlen(name) == MPS_DIRECTORY_NAME_LENGTH &&
+           strncmp(name, MPS_DIRECTORY_PREFIX, sizeof MPS_DIRECTORY_PREFIX - 1) == 0;
+}
+
+/* What is being removed has the name of an unfinished one, so that what a kill leaves of it is
+ * known for what it is. Returns the name that it has then. */
+static const char *hide(int parent, const char *path, char hidden[PATH_MAX])
+{
+    const char *slash = strrchr(path, '/');
+    const char *name = slash ? slash + 1 : path;
+    if (!has_our_name(name) || is_unfinished(name))
+        return path;
+    snprintf(hidden, PATH_MAX, "%.*s.%s", (int)(name - path), path, name);
+    return renameat(parent, path, parent, hidden) == 0 ? hidden : path;
+}
+
 enum status mps_directory_remove_path(const char *path)
 {
-    if (remove_tree_at(AT_FDCWD, path) != 0)
+    char hidden[PATH_MAX];
+    if (remove_tree_at(AT_FDCWD, hide(AT_FDCWD, path, hidden)) != 0)
         return status_set(STATUS_SYSTEM, "cannot remove '%s': %s", path, strerror(errno));
     return STATUS_OK;
 }
@@ -130,13 +158,6 @@ static bool is_private(int fd)
     return fstat(fd, &info) == 0 && info.st_uid == geteuid() && (info.st_mode & 0777) == 0700;
 }
 
-/* Of a directory that is still being made, under a name of its own. Whoever was killed then left it
- * empty, or with a lock that has not got its name yet. */
-static bool is_unfinished(const char *name)
-{
-    return name[0] == '.';
-}
-
 /* Removes a directory whose owner is gone: ours in every respect, and its lock is there and free.
  * Whatever else has a name like ours is left alone. */
 static void remove_if_abandoned(int base, const char *name)
@@ -148,24 +169,22 @@ static void remove_if_abandoned(int base, const char *name)
     enum content content = is_private(fd) ? look_inside(fd) : CONTENT_OTHER;
     if (content == CONTENT_OURS)
         lock = lock_at(fd, "lock", 0);
-    if (content == CONTENT_OURS && lock < 0 && errno == ENOENT && is_unfinished(name))
+    bool unlocked = content == CONTENT_OURS && lock < 0 && errno == ENOENT && is_unfinished(name);
+    if (unlocked)
         lock = lock_at(fd, "lock.new", 0);
+    /* What is being made has one of the two locks from its first file on: this is a rest. */
+    bool rest = unlocked && lock < 0 && errno == ENOENT;
     /* Held while removing, so that two that start at once do not meet. */
-    if (lock >= 0) {
-        remove_tree_at(base, name);
-        close(lock);
+    if (lock >= 0 || rest) {
+        char hidden[PATH_MAX];
+        remove_tree_at(base, hide(base, name, hidden));
     }
+    if (lock >= 0)
+        close(lock);
     /* Its maker, if it lives, makes another one. */
     if (content == CONTENT_NONE && is_unfinished(name))
         unlinkat(base, name, AT_REMOVEDIR);
     close(fd);
-}
-
-static bool has_our_name(const char *name)
-{
-    name += is_unfinished(name);
-    return strlen(name) == MPS_DIRECTORY_NAME_LENGTH &&
-           strncmp(name, MPS_DIRECTORY_PREFIX, sizeof MPS_DIRECTORY_PREFIX - 1) == 0;
 }
 
 /* Calls visit for each entry of a place that has a name like ours. */

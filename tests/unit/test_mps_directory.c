@@ -92,9 +92,10 @@ static void unfinished_ones_are_cleared(void **state)
         const char *name, *lock;
         bool alive;
     } rows[] = {
-        {".mpsweep-aaaaaa", NULL, false},   {".mpsweep-bbbbbb", "lock.new", false},
-        {".mpsweep-cccccc", "lock", false}, {".mpsweep-dddddd", "lock.new", true},
-        {".mpsweep-eeeeee", "lock", true},  {".mpsweep-ffffff", "somebody's", true},
+        {".mpsweep-aaaaaa", NULL, false},        {".mpsweep-bbbbbb", "lock.new", false},
+        {".mpsweep-cccccc", "lock", false},      {".mpsweep-dddddd", "lock.new", true},
+        {".mpsweep-eeeeee", "lock", true},       {".mpsweep-gggggg", "state", false},
+        {".mpsweep-ffffff", "somebody's", true},
     };
     struct mps_directory made;
     char path[96], file[128];
