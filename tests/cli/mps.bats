@@ -95,7 +95,7 @@ $WORK/one|one|new
 $WORK/two///|two|new
 three|three|new
 ./four/|four|there
-../work/five|five|there
+../${WORK##*/}/five|five|there
 six and 'seven'|six and 'seven'|new
 $WORK/$long|$long|new
 TABLE
