@@ -133,3 +133,31 @@ struct mps_controller *mps_start_controller(const char *control, const char *dir
     ASSERT_OK(mps_controller_new(&options, &controller));
     return controller;
 }
+
+void mps_touch(const char *name)
+{
+    mps_write_file(mps_path(name), "");
+}
+
+void mps_make_directory(const char *name, mode_t mode)
+{
+    assert_int_equal(mkdir(mps_path(name), 0700), 0);
+    assert_int_equal(chmod(mps_path(name), mode), 0);
+}
+
+void mps_assert_private(const struct mps_directory *directory)
+{
+    struct stat info;
+    assert_int_equal(stat(directory->path, &info), 0);
+    assert_int_equal(info.st_mode & 07777, 0700);
+    assert_int_equal(mps_entries(directory->path), 4);
+    assert_true(directory->fd >= 0 && directory->lock_fd >= 0);
+    assert_int_equal(fcntl(directory->fd, F_GETFD), FD_CLOEXEC);
+    assert_int_equal(fcntl(directory->lock_fd, F_GETFD), FD_CLOEXEC);
+}
+
+void mps_abandon(struct mps_directory *directory)
+{
+    close(directory->lock_fd);
+    close(directory->fd);
+}

@@ -13,6 +13,7 @@
 #include <sys/types.h>
 
 #include "mps/controller.h"
+#include "mps/directory.h"
 
 /* The directory of the running test, which is also $TMPDIR; no other is looked at but /tmp and what
  * follows it. */
@@ -34,6 +35,19 @@ bool mps_is_there(const char *path);
 size_t mps_entries(const char *path);
 /* Waits until the process, which need not be a child, has ended. */
 void mps_await_end(pid_t pid);
+
+/* -- private directories -------------------------------------------------------------------------
+ */
+
+/* In the base: an empty file, and a directory. */
+void mps_touch(const char *name);
+void mps_make_directory(const char *name, mode_t mode);
+
+/* It is complete, nobody else may enter, and no program gets its descriptors. */
+void mps_assert_private(const struct mps_directory *directory);
+
+/* As when its owner was killed. */
+void mps_abandon(struct mps_directory *directory);
 
 /* -- a scripted control program -----------------------------------------------------------------
  */

@@ -17,35 +17,6 @@
 #include "mps/directory.h"
 #include "tests/unit/mps_harness.h"
 
-static void touch(const char *name)
-{
-    mps_write_file(mps_path(name), "");
-}
-
-static void make_directory(const char *name, mode_t mode)
-{
-    assert_int_equal(mkdir(mps_path(name), 0700), 0);
-    assert_int_equal(chmod(mps_path(name), mode), 0);
-}
-
-static void assert_private(const struct mps_directory *directory)
-{
-    struct stat info;
-    assert_int_equal(stat(directory->path, &info), 0);
-    assert_int_equal(info.st_mode & 07777, 0700);
-    assert_int_equal(mps_entries(directory->path), 4);
-    assert_true(directory->fd >= 0 && directory->lock_fd >= 0);
-    assert_int_equal(fcntl(directory->fd, F_GETFD), FD_CLOEXEC);
-    assert_int_equal(fcntl(directory->lock_fd, F_GETFD), FD_CLOEXEC);
-}
-
-/* As when its owner was killed. */
-static void abandon(struct mps_directory *directory)
-{
-    close(directory->lock_fd);
-    close(directory->fd);
-}
-
 /* -- in the usual places -------------------------------------------------------------------------
  */
 
@@ -56,7 +27,7 @@ static void directories_are_private_and_go_away(void **state)
     char inside[256];
     ASSERT_OK(mps_directory_make(&directory));
     assert_int_equal(strncmp(directory.path, mps_base, strlen(mps_base)), 0);
-    assert_private(&directory);
+    mps_assert_private(&directory);
     snprintf(inside, sizeof inside, "%s/mps/deep", directory.path);
     assert_int_equal(mkdir(inside, 0700), 0);
     /* A link in it is removed, not followed. */
@@ -75,7 +46,7 @@ static void abandoned_ones_are_cleared_and_live_ones_kept(void **state)
     struct mps_directory dead, live, third;
     ASSERT_OK(mps_directory_make(&dead));
     ASSERT_OK(mps_directory_make(&live));
-    abandon(&dead);
+    mps_abandon(&dead);
     ASSERT_OK(mps_directory_make(&third));
     assert_false(mps_is_there(dead.path));
     assert_true(mps_is_there(live.path));
@@ -130,12 +101,12 @@ static void what_only_looks_like_ours_is_left_alone(void **state)
 {
     (void)state;
     struct mps_directory directory;
-    make_directory("mpsweep-graphs", 0700);
-    make_directory("mpsweep-result", 0700);
-    touch("mpsweep-result/lock");
-    touch("mpsweep-result/out.jsonl");
-    make_directory("mpsweep-public", 0755);
-    touch("mpsweep-public/lock");
+    mps_make_directory("mpsweep-graphs", 0700);
+    mps_make_directory("mpsweep-result", 0700);
+    mps_touch("mpsweep-result/lock");
+    mps_touch("mpsweep-result/out.jsonl");
+    mps_make_directory("mpsweep-public", 0755);
+    mps_touch("mpsweep-public/lock");
     assert_int_equal(symlink(mps_path("mpsweep-public"), mps_path("mpsweep-alinks")), 0);
     ASSERT_OK(mps_directory_make(&directory));
     assert_true(mps_is_there(mps_path("mpsweep-graphs")));
@@ -173,13 +144,13 @@ static void another_one_in_its_place_is_left_alone(void **state)
     for (int existing = 0; existing < 2; existing++) {
         struct mps_directory directory;
         if (existing)
-            make_directory("dir", 0700);
+            mps_make_directory("dir", 0700);
         ASSERT_OK(mps_directory_make_at(mps_path("dir"), &directory));
-        touch("dir/log/output");
+        mps_touch("dir/log/output");
         assert_int_equal(rename(mps_path("dir"), mps_path("away")), 0);
-        make_directory("dir", 0700);
-        touch("dir/lock");
-        touch("dir/precious");
+        mps_make_directory("dir", 0700);
+        mps_touch("dir/lock");
+        mps_touch("dir/precious");
         ASSERT_ERROR(mps_directory_remove(&directory), STATUS_SYSTEM, "left alone");
         assert_int_equal(mps_entries(mps_path("dir")), 2);
         assert_int_equal(mps_entries(mps_path("away")), 0);
@@ -205,8 +176,8 @@ static void one_that_is_gone_is_no_error(void **state)
         ASSERT_OK(mps_directory_make_at(mps_path("dir"), &directory));
         ASSERT_OK(mps_directory_remove_path(mps_path("dir")));
         if (another) {
-            make_directory("dir", 0700);
-            touch("dir/lock");
+            mps_make_directory("dir", 0700);
+            mps_touch("dir/lock");
         }
         ASSERT_OK(mps_directory_remove(&directory));
         assert_int_equal(directory.fd, -1);
@@ -222,12 +193,12 @@ static void only_an_abandoned_one_of_ours_is_adopted(void **state)
     (void)state;
     struct mps_directory directory, adopted;
     ASSERT_ERROR(mps_directory_adopt(mps_path("dir"), &adopted), STATUS_NOT_FOUND, "cannot use");
-    make_directory("dir", 0700);
+    mps_make_directory("dir", 0700);
     ASSERT_ERROR(mps_directory_adopt(mps_path("dir"), &adopted), STATUS_USAGE, "left alone");
     ASSERT_OK(mps_directory_make_at(mps_path("dir"), &directory));
     ASSERT_ERROR(mps_directory_adopt(mps_path("dir"), &adopted), STATUS_BUSY, "lives in");
-    abandon(&directory);
-    touch("dir/precious");
+    mps_abandon(&directory);
+    mps_touch("dir/precious");
     ASSERT_ERROR(mps_directory_adopt(mps_path("dir"), &adopted), STATUS_USAGE, "left alone");
     unlink(mps_path("dir/precious"));
     assert_int_equal(chmod(mps_path("dir"), 0711), 0);
@@ -331,12 +302,12 @@ static void what_only_looks_kept_is_not_found(void **state)
                                         "mpsweep-short", "notours-abcdef"};
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
         char state_file[64];
-        make_directory(names[i], i == 0 ? 0755 : 0700);
+        mps_make_directory(names[i], i == 0 ? 0755 : 0700);
         snprintf(state_file, sizeof state_file, "%s/state", names[i]);
-        touch(state_file);
+        mps_touch(state_file);
     }
-    touch("mpsweep-fuller/precious");
-    touch("mpsweep-afiles");
+    mps_touch("mpsweep-fuller/precious");
+    mps_touch("mpsweep-afiles");
     assert_int_equal(symlink(mps_path("mpsweep-short"), mps_path("mpsweep-alinks")), 0);
     assert_int_equal(find_here(NULL), 0);
     /* The check itself: under a fitting name it would be found. */

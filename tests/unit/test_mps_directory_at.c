@@ -19,35 +19,6 @@
 
 #define LIMIT (MPS_DIRECTORY_MOST - 4)
 
-static void touch(const char *name)
-{
-    mps_write_file(mps_path(name), "");
-}
-
-static void make_directory(const char *name, mode_t mode)
-{
-    assert_int_equal(mkdir(mps_path(name), 0700), 0);
-    assert_int_equal(chmod(mps_path(name), mode), 0);
-}
-
-static void assert_private(const struct mps_directory *directory)
-{
-    struct stat info;
-    assert_int_equal(stat(directory->path, &info), 0);
-    assert_int_equal(info.st_mode & 07777, 0700);
-    assert_int_equal(mps_entries(directory->path), 4);
-    assert_true(directory->fd >= 0 && directory->lock_fd >= 0);
-    assert_int_equal(fcntl(directory->fd, F_GETFD), FD_CLOEXEC);
-    assert_int_equal(fcntl(directory->lock_fd, F_GETFD), FD_CLOEXEC);
-}
-
-/* As when its owner was killed. */
-static void abandon(struct mps_directory *directory)
-{
-    close(directory->lock_fd);
-    close(directory->fd);
-}
-
 /* -- at a path -----------------------------------------------------------------------------------
  */
 
@@ -62,7 +33,7 @@ static void a_new_one_is_made_and_removed(void **state)
         ASSERT_OK(mps_directory_make_at(path, &directory));
         assert_string_equal(directory.path, mps_path("new"));
         assert_false(directory.was_there);
-        assert_private(&directory);
+        mps_assert_private(&directory);
         ASSERT_OK(mps_directory_remove(&directory));
         assert_false(mps_is_there(mps_path("new")));
     }
@@ -72,10 +43,10 @@ static void an_empty_one_is_used_and_stays(void **state)
 {
     (void)state;
     struct mps_directory directory;
-    make_directory("mine", 0700);
+    mps_make_directory("mine", 0700);
     ASSERT_OK(mps_directory_make_at(mps_path("mine"), &directory));
     assert_true(directory.was_there);
-    assert_private(&directory);
+    mps_assert_private(&directory);
     ASSERT_OK(mps_directory_remove(&directory));
     assert_int_equal(mps_entries(mps_path("mine")), 0);
     assert_int_equal(rmdir(mps_path("mine")), 0);
@@ -88,7 +59,7 @@ static void relative_paths_are_of_the_working_directory(void **state)
     struct mps_directory directory;
     char before[4096];
     assert_non_null(getcwd(before, sizeof before));
-    make_directory("sub", 0700);
+    mps_make_directory("sub", 0700);
     assert_int_equal(chdir(mps_base), 0);
     for (size_t i = 0; i < sizeof paths / sizeof *paths; i++) {
         ASSERT_OK(mps_directory_make_at(paths[i], &directory));
@@ -104,14 +75,14 @@ static void an_abandoned_one_is_taken_over(void **state)
     (void)state;
     struct mps_directory old, directory;
     ASSERT_OK(mps_directory_make_at(mps_path("kept"), &old));
-    touch("kept/state");
-    touch("kept/guard");
-    touch("kept/log/output");
+    mps_touch("kept/state");
+    mps_touch("kept/guard");
+    mps_touch("kept/log/output");
     ASSERT_ERROR(mps_directory_make_at(mps_path("kept"), &directory), STATUS_BUSY, "lives in");
     assert_true(mps_is_there(mps_path("kept/log/output")));
-    abandon(&old);
+    mps_abandon(&old);
     ASSERT_OK(mps_directory_make_at(mps_path("kept"), &directory));
-    assert_private(&directory);
+    mps_assert_private(&directory);
     assert_false(mps_is_there(mps_path("kept/log/output")));
     ASSERT_ERROR(mps_directory_make_at(mps_path("kept"), &old), STATUS_BUSY, "lives in");
     ASSERT_OK(mps_directory_remove(&directory));
@@ -144,23 +115,23 @@ static void what_is_in_the_way_is_told_and_left(void **state)
         {"full/..", "a name of its own"},
         {"full/../", "a name of its own"},
     };
-    make_directory("public", 0755);
-    make_directory("public-group", 0710);
-    make_directory("unwritable", 0500);
-    make_directory("full", 0700);
-    touch("full/precious");
-    make_directory("full-and-ours", 0700);
-    touch("full-and-ours/lock");
-    touch("full-and-ours/precious");
-    make_directory("ours-without-lock", 0700);
-    make_directory("ours-without-lock/mps", 0700);
-    make_directory("ours-and-public", 0755);
-    touch("ours-and-public/lock");
-    touch("file");
+    mps_make_directory("public", 0755);
+    mps_make_directory("public-group", 0710);
+    mps_make_directory("unwritable", 0500);
+    mps_make_directory("full", 0700);
+    mps_touch("full/precious");
+    mps_make_directory("full-and-ours", 0700);
+    mps_touch("full-and-ours/lock");
+    mps_touch("full-and-ours/precious");
+    mps_make_directory("ours-without-lock", 0700);
+    mps_make_directory("ours-without-lock/mps", 0700);
+    mps_make_directory("ours-and-public", 0755);
+    mps_touch("ours-and-public/lock");
+    mps_touch("file");
     assert_int_equal(symlink(mps_path("full"), mps_path("link")), 0);
     assert_int_equal(symlink(mps_path("nothing"), mps_path("dangling")), 0);
-    make_directory("open", 0777);
-    make_directory("open-group", 0770);
+    mps_make_directory("open", 0777);
+    mps_make_directory("open-group", 0770);
     size_t before = mps_entries(mps_base);
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         struct mps_directory directory = {.fd = 77};
@@ -201,7 +172,7 @@ static void an_open_parent_is_fine_with_the_sticky_bit(void **state)
 {
     (void)state;
     struct mps_directory directory;
-    make_directory("open", 01777);
+    mps_make_directory("open", 01777);
     ASSERT_OK(mps_directory_make_at(mps_path("open/new"), &directory));
     ASSERT_OK(mps_directory_remove(&directory));
     assert_int_equal(rmdir(mps_path("open")), 0);
@@ -213,12 +184,12 @@ static void a_directory_of_somebody_else_is_left_alone(void **state)
     struct mps_directory directory;
     if (geteuid() != 0)
         skip();
-    make_directory("theirs", 0700);
+    mps_make_directory("theirs", 0700);
     assert_int_equal(chown(mps_path("theirs"), 65534, 65534), 0);
     ASSERT_ERROR(mps_directory_make_at(mps_path("theirs"), &directory), STATUS_USAGE,
                  "not yours alone");
     assert_int_equal(mps_entries(mps_path("theirs")), 0);
-    touch("theirs/lock");
+    mps_touch("theirs/lock");
     ASSERT_ERROR(mps_directory_adopt(mps_path("theirs"), &directory), STATUS_USAGE, "left alone");
     assert_true(mps_is_there(mps_path("theirs/lock")));
     ASSERT_OK(mps_directory_remove_path(mps_path("theirs")));
@@ -319,7 +290,7 @@ static void of_several_at_once_one_gets_it(void **state)
     for (int round = 0; round < 100; round++) {
         bool existing = round % 2;
         if (existing)
-            make_directory("one", 0700);
+            mps_make_directory("one", 0700);
         race(mps_path("one"));
         ASSERT_OK(mps_directory_adopt(mps_path("one"), &directory));
         ASSERT_OK(mps_directory_remove(&directory));
