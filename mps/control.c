@@ -76,6 +76,11 @@ enum status mps_control_command(const struct mps_control *control, const char *c
         return status_set(STATUS_NOT_FOUND, "no MPS control daemon answers in '%s'",
                           control->pipe_directory);
     }
+    if (result.output_cut) {
+        child_result_release(&result);
+        return status_set(STATUS_PROTOCOL, "the MPS daemon's reply is too long: more than %d bytes",
+                          REPLY_CAP);
+    }
     *reply = result;
     return STATUS_OK;
 }
@@ -87,10 +92,7 @@ static enum status ask_pids(const struct mps_control *control, const char *comma
     enum status status = mps_control_command(control, command, deadline_ns, &reply);
     if (status != STATUS_OK)
         return status;
-    status = reply.output_cut
-                 ? status_set(STATUS_PROTOCOL, "the MPS daemon's reply has more than %d bytes",
-                              REPLY_CAP)
-                 : mps_reply_pids(reply.output, reply.output_bytes, pids, capacity, count);
+    status = mps_reply_pids(reply.output, reply.output_bytes, pids, capacity, count);
     child_result_release(&reply);
     return status;
 }
@@ -148,9 +150,7 @@ enum status mps_control_clients_table(const struct mps_control *control, uint64_
     enum status status = mps_control_command(control, "ps", deadline_ns, &reply);
     if (status != STATUS_OK)
         return status;
-    status = reply.output_cut
-                 ? status_set(STATUS_PROTOCOL, "the MPS daemon's reply is too long")
-                 : mps_reply_ps(reply.output, reply.output_bytes, rows, capacity, count);
+    status = mps_reply_ps(reply.output, reply.output_bytes, rows, capacity, count);
     child_result_release(&reply);
     return status;
 }

@@ -27,7 +27,7 @@ struct mps_control {
 void mps_environment_inherited(const char **names, size_t capacity);
 
 /* Runs one command. reply is the program's whole output; release it. STATUS_NOT_FOUND: no daemon
- * there; STATUS_TIMEOUT: no answer by the deadline. */
+ * there; STATUS_TIMEOUT: no answer by the deadline; STATUS_PROTOCOL: more than a reply can be. */
 enum status mps_control_command(const struct mps_control *control, const char *command,
                                 uint64_t deadline_ns, struct child_result *reply);
 

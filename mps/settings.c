@@ -100,23 +100,12 @@ enum status mps_settings_add_memory(struct mps_settings *settings, const char *t
     return status;
 }
 
-static enum status ask(const struct mps_control *control, const char *command, uint64_t deadline_ns,
-                       struct child_result *reply)
-{
-    enum status status = mps_control_command(control, command, deadline_ns, reply);
-    if (status == STATUS_OK && reply->output_cut) {
-        child_result_release(reply);
-        status = status_set(STATUS_PROTOCOL, "the MPS daemon's reply is too long");
-    }
-    return status;
-}
-
 /* Orders whose answer says nothing that the reading back does not. */
 static enum status order(const struct mps_control *control, const char *command,
                          uint64_t deadline_ns)
 {
     struct child_result reply;
-    enum status status = ask(control, command, deadline_ns, &reply);
+    enum status status = mps_control_command(control, command, deadline_ns, &reply);
     if (status == STATUS_OK)
         child_result_release(&reply);
     return status;
@@ -126,7 +115,8 @@ static enum status read_percentage(const struct mps_control *control, uint64_t d
                                    double *out)
 {
     struct child_result reply;
-    enum status status = ask(control, "get_default_active_thread_percentage", deadline_ns, &reply);
+    enum status status =
+        mps_control_command(control, "get_default_active_thread_percentage", deadline_ns, &reply);
     if (status != STATUS_OK)
         return status;
     status = mps_reply_percentage(reply.output, reply.output_bytes, out);
@@ -137,7 +127,8 @@ static enum status read_percentage(const struct mps_control *control, uint64_t d
 static enum status read_priority(const struct mps_control *control, uint64_t deadline_ns, int *out)
 {
     struct child_result reply;
-    enum status status = ask(control, "get_default_client_priority", deadline_ns, &reply);
+    enum status status =
+        mps_control_command(control, "get_default_client_priority", deadline_ns, &reply);
     if (status != STATUS_OK)
         return status;
     status = mps_reply_priority(reply.output, reply.output_bytes, out);
@@ -151,7 +142,7 @@ static enum status read_memory(const struct mps_control *control, const char *gp
     char command[128];
     struct child_result reply;
     snprintf(command, sizeof command, "get_default_device_pinned_mem_limit %s", gpu);
-    enum status status = ask(control, command, deadline_ns, &reply);
+    enum status status = mps_control_command(control, command, deadline_ns, &reply);
     if (status != STATUS_OK)
         return status;
     status = mps_reply_memory(reply.output, reply.output_bytes, out);
@@ -198,36 +189,35 @@ static enum status apply_priority(const struct mps_settings *settings,
     return status;
 }
 
-/* The daemon takes a limit for any GPU, there or not: the number of the one that is meant, by which
- * it is also asked for. One that cannot list its GPUs is taken at its word. */
-static enum status find_gpu(const struct mps_control *control, const char *wanted,
-                            uint64_t deadline_ns, char *out, size_t size)
-{
+struct gpus {
     struct mps_device_row rows[MPS_SETTINGS_GPUS];
-    size_t count = 0;
-    enum status status = mps_control_devices(control, deadline_ns, rows, MPS_SETTINGS_GPUS, &count);
-    if (status == STATUS_UNSUPPORTED || (status == STATUS_OK && count == 0)) {
-        snprintf(out, size, "%s", wanted);
-        return STATUS_OK;
-    }
-    for (size_t i = 0; i < count && status == STATUS_OK; i++) {
-        snprintf(out, size, "%u", rows[i].ordinal);
-        if (strcmp(wanted, out) == 0 || strcasecmp(wanted, rows[i].uuid) == 0)
+    size_t count; /* 0: the daemon cannot list them */
+};
+
+/* The daemon takes a limit for any GPU, there or not: finds the number of the one that is meant, by
+ * which it is also asked for. One that cannot list its GPUs is taken at its word. */
+static enum status find_gpu(const struct gpus *gpus, const char *wanted, char *out, size_t size)
+{
+    for (size_t i = 0; i < gpus->count; i++) {
+        snprintf(out, size, "%u", gpus->rows[i].ordinal);
+        if (strcmp(wanted, out) == 0 || strcasecmp(wanted, gpus->rows[i].uuid) == 0)
             return STATUS_OK;
     }
-    return status == STATUS_OK ? status_set(STATUS_USAGE,
-                                            "memory-limit: the MPS daemon has no GPU '%s': it has "
-                                            "%zu, numbered from 0",
-                                            wanted, count)
-                               : status;
+    if (gpus->count > 0)
+        return status_set(STATUS_USAGE,
+                          "memory-limit: the MPS daemon has no GPU '%s': it has %zu, numbered from "
+                          "0",
+                          wanted, gpus->count);
+    snprintf(out, size, "%s", wanted);
+    return STATUS_OK;
 }
 
-static enum status apply_memory(const struct mps_memory_limit *limit,
+static enum status apply_memory(const struct mps_memory_limit *limit, const struct gpus *gpus,
                                 const struct mps_control *control, uint64_t deadline_ns)
 {
     char command[192], wanted[32], found[32], gpu[sizeof limit->gpu];
     uint64_t now = 0;
-    enum status status = find_gpu(control, limit->gpu, deadline_ns, gpu, sizeof gpu);
+    enum status status = find_gpu(gpus, limit->gpu, gpu, sizeof gpu);
     if (status != STATUS_OK)
         return status;
     /* Whole MiB with their suffix: it takes a plain number for MiB, and 1.5G or 1T for 1M. */
@@ -253,8 +243,14 @@ enum status mps_settings_apply(const struct mps_settings *settings,
     enum status status = apply_percentage(settings, control, deadline_ns);
     if (status == STATUS_OK)
         status = apply_priority(settings, control, deadline_ns);
+    if (status != STATUS_OK || settings->memory_limits == 0)
+        return status;
+    struct gpus gpus = {.count = 0};
+    status = mps_control_devices(control, deadline_ns, gpus.rows, MPS_SETTINGS_GPUS, &gpus.count);
+    if (status == STATUS_UNSUPPORTED)
+        status = STATUS_OK;
     for (unsigned i = 0; i < settings->memory_limits && status == STATUS_OK; i++)
-        status = apply_memory(&settings->memory_limit[i], control, deadline_ns);
+        status = apply_memory(&settings->memory_limit[i], &gpus, control, deadline_ns);
     return status;
 }
 

@@ -181,6 +181,13 @@ static int run_doctor(const struct call *call)
     return result;
 }
 
+static int run_without_command(const struct call *call)
+{
+    status_record("mps run needs a command: mpsweep mps run -- COMMAND");
+    bad_usage(call->command);
+    return MPS_RUN_FAILED;
+}
+
 static int run_mps(const struct call *call)
 {
     struct options options;
@@ -189,7 +196,7 @@ static int run_mps(const struct call *call)
         bad_usage(call->command);
         return is_run ? MPS_RUN_FAILED : EXIT_BAD_SETUP;
     }
-    int result = EXIT_BAD_SETUP;
+    int result;
     switch (call->command->bit) {
     case OPTION_MPS_START:
         result = mps_start_command(&options);
@@ -204,14 +211,8 @@ static int run_mps(const struct call *call)
         result = mps_env_command(&options);
         break;
     default:
+        result = call->rest ? mps_run_command(&options, call->rest) : run_without_command(call);
         break;
-    }
-    if (is_run && call->rest) {
-        result = mps_run_command(&options, call->rest);
-    } else if (is_run) {
-        status_record("mps run needs a command: mpsweep mps run -- COMMAND");
-        bad_usage(call->command);
-        result = MPS_RUN_FAILED;
     }
     options_release(&options);
     return result;

@@ -219,7 +219,7 @@ static enum status find_device(struct session *session, const struct session_req
     if (status != STATUS_OK)
         return status;
     status = query_devices(session, &list);
-    if (status == STATUS_NOT_FOUND && !device && !request->only_if_asked) {
+    if (status == STATUS_NOT_FOUND && !device && !request->no_fallback) {
         /* No driver, and the user named no device: start again with the emulated one. */
         struct session_request instead = *request;
         instead.device = "emulated";
@@ -233,7 +233,7 @@ static enum status find_device(struct session *session, const struct session_req
         char text[512];
         snprintf(text, sizeof text, "%s", status_text());
         return status_set(status, "cannot use a GPU: %s ('%s emulated' needs none)", text,
-                          request->only_if_asked ? "--gpu" : "--device");
+                          request->no_fallback ? "--gpu" : "--device");
     }
     if (status != STATUS_OK)
         return status;

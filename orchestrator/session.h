@@ -38,7 +38,7 @@ struct session_request {
     const char *device;    /* as the user named it; "" or NULL: the first */
     const char *directory; /* where the private directory is to be; NULL: in a usual place */
     bool external_mps;     /* the daemon of CUDA_MPS_PIPE_DIRECTORY instead of an own one */
-    bool only_if_asked;    /* the emulated GPU is no stand-in for a missing driver */
+    bool no_fallback;      /* the emulated GPU is no stand-in for a missing driver */
 };
 
 /* Finds the device ("" or NULL: the first, or the emulated one where there is no driver), the

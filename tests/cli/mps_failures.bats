@@ -62,7 +62,7 @@ TABLE
   each_of in_all_ways <<'TABLE'
 get_server_list=wrong        | 5  | the MPS daemon answered 'babble 12 babble', which is not a list of processes$
 get_server_list=garbage      | 5  | the MPS daemon answered '[ -~]*', which is not a list of processes$
-get_server_list=huge         | 5  | the MPS daemon's reply has more than 1048576 bytes$
+get_server_list=huge         | 5  | the MPS daemon's reply is too long: more than 1048576 bytes$
 get_server_list=say:12\n3 4  | 5  | the MPS daemon answered '3 4', which is not a list of processes$
 get_server_list=say:-7       | 5  | the MPS daemon answered '-7', which is not a list of processes$
 get_server_list=say:Unknown command "get_server_list" | 5 | .*has no command 'get_server_list'
@@ -81,7 +81,7 @@ ${get}_$memory=say:2G      | 5 | the MPS daemon did not take a memory limit of 1
 ${set}_$memory=empty,${get}_$memory=say:1G | 5 | the MPS daemon has a memory limit of 1G, but a client is given more$
 ${get}_$percentage=empty   | 5 | the MPS daemon answered nothing, which is not a percentage$
 ${get}_$percentage=wrong   | 5 | the MPS daemon answered 'babble 12 babble', which is not a percentage$
-${get}_$percentage=huge    | 5 | the MPS daemon's reply is too long$
+${get}_$percentage=huge    | 5 | the MPS daemon's reply is too long: more than 1048576 bytes$
 ${get}_$percentage=fail:1  | 5 | no MPS control daemon answers in
 ${set}_$percentage=fail:1  | 5 | no MPS control daemon answers in
 ${get}_$priority=empty     | 5 | the MPS daemon answered nothing, which is not a

@@ -202,7 +202,6 @@ static void orders_are_as_the_daemon_reads_them(void **state)
                                       "device_query\n"
                                       "set_default_device_pinned_mem_limit 0 1536M\n"
                                       "get_default_device_pinned_mem_limit 0\n"
-                                      "device_query\n"
                                       "set_default_device_pinned_mem_limit 1 4096M\n"
                                       "get_default_device_pinned_mem_limit 1\n");
     mps_settings_init(&settings);
