@@ -81,8 +81,9 @@ static enum status search_rate(struct session *session, const struct point *poin
     double capacity = out->throughput_ips * RATE_UNITS * CAPACITY_SHARE;
     double least = STEP_LEAST * 1e9 / (double)limits->duration_ns * RATE_UNITS;
     struct bracket bracket = {
-        .failed_units = (uint64_t)llround(capacity) + 1,
-        .lowest_units = (uint64_t)fmin(fmax(capacity * LOWEST_SHARE, least), capacity / 2) + 1,
+        /* One step at least: half of what fails is not below what is tried. */
+        .failed_units = (uint64_t)capacity + 2,
+        .lowest_units = (uint64_t)fmin(fmax(capacity * LOWEST_SHARE, least), capacity / 2),
     };
     for (uint64_t next = 0; (next = bracket_next(&bracket)) > 0;) {
         char rate[32], step[48];
