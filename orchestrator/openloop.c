@@ -126,20 +126,41 @@ void openloop_record(json_t *record, const struct point *point,
     json_object_set_new(record, "rate", rate);
 }
 
+static void append_arrival(struct text *text, const json_t *rate)
+{
+    const char *arrival = json_string_value(json_object_get(rate, "arrival"));
+    if (arrival && strcmp(arrival, point_arrival(&(struct point){0})) != 0)
+        text_append(text, " %s", arrival);
+}
+
+const char *openloop_name(const json_t *rate, char *out, size_t size)
+{
+    const json_t *goal = json_object_get(rate, "goal");
+    const char *percentile = json_string_value(json_object_get(goal, "percentile"));
+    char limit[32];
+    struct text text = {.at = out, .size = size};
+    double us = json_number_value(json_object_get(goal, "us"));
+    if (percentile)
+        text_append(&text, "%.8s under %s", percentile,
+                    rate_time_text(us * 1e3, limit, sizeof limit));
+    else
+        text_append(&text, "%.10g/s", json_number_value(json_object_get(rate, "offered_ips")));
+    append_arrival(&text, rate);
+    return out;
+}
+
 const char *openloop_text(const json_t *point, char *out, size_t size)
 {
     const json_t *rate = json_object_get(point, "rate");
     const json_t *offered = json_object_get(rate, "offered_ips");
     const json_t *goal = json_object_get(rate, "goal");
-    const char *arrival = json_string_value(json_object_get(rate, "arrival"));
     struct text text = {.at = out, .size = size};
     *out = '\0';
     if (json_is_number(offered))
         text_append(&text, "%.5g", json_number_value(offered));
     else
         text_append(&text, "-");
-    if (arrival && strcmp(arrival, point_arrival(&(struct point){0})) != 0)
-        text_append(&text, " %s", arrival);
+    append_arrival(&text, rate);
     if (goal) {
         char limit[32];
         double us = json_number_value(json_object_get(goal, "us"));

@@ -60,6 +60,9 @@ void openloop_record(json_t *record, const struct point *point,
 /* For tables: "400", "400 poisson", "312 p99<5 ms" or, in a closed loop, "-". */
 const char *openloop_text(const json_t *point, char *out, size_t size);
 
+/* What was asked for, of a record's "rate": "400/s", "400/s poisson", "p99 under 5 ms". */
+const char *openloop_name(const json_t *rate, char *out, size_t size);
+
 /* Five fields, each with a comma before it: offered_ips, arrival, late_share, service_p99_us and
  * saturated; empty where they are not known. */
 void openloop_print_csv(FILE *out, const json_t *point);

@@ -85,7 +85,14 @@ within_the_load() {
     and .rate == {offered_ips: 0.1, arrival: "constant"})' r.jsonl
 }
 
-@test "interrupted in a wait: at once" {
+@test "the end of a window is heard in a wait" {
+  # The second start is after 100 s.
+  expect 0 "$MPSWEEP" sweep --device emulated --kernels 5 -l threads:1 --rate 0.01 --warmup 0 \
+    --duration 0.5 --max-duration 0.5 --timeout 20 --schedule auto,block -q -o r.jsonl
+  points 'length == 2 and all(.iterations == 1 and .seconds < 20)' r.jsonl
+}
+
+@test "interrupted at a low rate: at once" {
   start "$MPSWEEP" sweep --device emulated --kernels 5 -l processes:2 --rate 0.01 --duration 500 \
     --max-duration 500 --timeout 400 -q -o r.jsonl
   # Past their first starts, which are at 0 s and 100 s, or on the way there.
@@ -95,7 +102,7 @@ within_the_load() {
   await $PATIENCE is_gone "$PID"
   finish
   [ "$STATUS" -eq 130 ]
-  points 'all(.status == "interrupted")' r.jsonl
+  points 'all(.status == "interrupted" and .rate == {offered_ips: 0.01, arrival: "constant"})' r.jsonl
 }
 
 # -- the search ------------------------------------------------------------------------------------
@@ -171,6 +178,13 @@ LIST
   printf '[a]\nlayout = threads:1\nrate = closed, max-under-p90=1.5ms\narrival = poisson\n' >a.job
   expect 0 "$MPSWEEP" sweep a.job --list
   [ "$(cut -f2 out | tail -1)" = "threads 1×1, pinned, highest rate with p90 under 1.5 ms, poisson" ]
+}
+
+@test "the throughput figure tells rates apart" {
+  expect 0 "$MPSWEEP" sweep "${TINY[@]}" -l threads:1 --rate closed,500,max-under-p99=1s -q -o r.jsonl
+  expect 0 "$MPSWEEP" plot r.jsonl -o r.gp
+  grep -q '500/s' r.gp
+  grep -q 'p99 under 1 s' r.gp
 }
 
 @test "csv has the rate" {
