@@ -112,17 +112,11 @@ void openloop_record(json_t *record, const struct point *point,
         add_goal(rate, point, &measurement->search);
     if (measurement->status == STATUS_OK)
         add_counts(rate, measurement);
-    if (measurement->status == STATUS_OK && measurement->last.open.saturated) {
-        char what[POINT_DESCRIPTION], offered[32];
-        point_describe(point, what, sizeof what);
-        warnings_add(
-            warnings_of(record), "overloaded",
-            "%s: %s/s offered, %.4g/s served, and the queue grows: its latencies only tell "
-            "how long the window was; offer less, or let --rate max-under-p99=5ms find "
-            "what fits",
-            what, rate_text(units, offered, sizeof offered),
-            statistics_mean(measurement->throughputs, measurement->rounds));
-    }
+    if (measurement->status == STATUS_OK && measurement->last.open.saturated)
+        warnings_add(warnings_of(record), "overloaded",
+                     "more is offered than the layout serves, and the queue grows: latencies only "
+                     "tell how long the window was; offer less, or let --rate max-under-p99=5ms "
+                     "find what fits");
     json_object_set_new(record, "rate", rate);
 }
 

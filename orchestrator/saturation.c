@@ -10,10 +10,13 @@
 #define CAPACITY_SHARE 1.05
 #define LOWEST_SHARE (1.0 / 64)
 
-/* Fewer iterations than this in a step's window would say little about anything. */
-#define STEP_LEAST 20
+/* Iterations that a step offers within --duration, and those for which a low rate may take as long
+ * as
+ * --max-duration. Rates that offer fewer than the least even then are not tried. */
 #define STEP_SAMPLES 300
 #define STEP_SAMPLES_P999 3000
+#define STEP_SAMPLES_LOW 100
+#define STEP_SAMPLES_LEAST 20
 
 /* Times that the full window may show less than the short one. */
 #define CORRECTIONS 4
@@ -62,6 +65,20 @@ static enum status infeasible(const struct point *point, const struct saturation
     return STATUS_OK;
 }
 
+static void step_limits(const struct point *point, const struct round_limits *limits,
+                        uint64_t rate_units, struct round_limits *out)
+{
+    double offered = (double)rate_units / RATE_UNITS * (double)limits->duration_ns / 1e9;
+    bool low = offered < STEP_SAMPLES_LOW;
+    *out = *limits;
+    out->duration_ns = limits->duration_ns / 2;
+    if (!low)
+        out->max_duration_ns = limits->duration_ns;
+    out->samples = low                           ? STEP_SAMPLES_LOW
+                   : point->goal.permille == 999 ? STEP_SAMPLES_P999
+                                                 : STEP_SAMPLES;
+}
+
 /* Finds the rate. On return out holds a round that went wrong, the word that there is no such rate,
  * or nothing of interest: then its status is OK. */
 static enum status search_rate(struct session *session, const struct point *point,
@@ -70,16 +87,14 @@ static enum status search_rate(struct session *session, const struct point *poin
 {
     struct round_limits short_limits = *limits;
     struct point closed = *point, open = *point;
-    short_limits.duration_ns = limits->duration_ns / 2;
-    short_limits.max_duration_ns = limits->duration_ns;
-    short_limits.samples = point->goal.permille == 999 ? STEP_SAMPLES_P999 : STEP_SAMPLES;
+    step_limits(point, limits, UINT64_MAX, &short_limits);
     closed.goal = (struct rate_goal){0};
     progress_step(progress, point, "capacity");
     enum status status = round_run(session, &closed, &short_limits, out);
     if (status != STATUS_OK || out->status != STATUS_OK)
         return status;
     double capacity = out->throughput_ips * RATE_UNITS * CAPACITY_SHARE;
-    double least = STEP_LEAST * 1e9 / (double)limits->duration_ns * RATE_UNITS;
+    double least = STEP_SAMPLES_LEAST * 1e9 / (double)limits->max_duration_ns * RATE_UNITS;
     struct bracket bracket = {
         /* One step at least: half of what fails is not below what is tried. */
         .failed_units = (uint64_t)capacity + 2,
@@ -91,6 +106,7 @@ static enum status search_rate(struct session *session, const struct point *poin
         progress_step(progress, point, step);
         open.work.rate_units = next;
         open.work.arrival_seed = seed_of(point, 0, search->count + 1);
+        step_limits(point, limits, next, &short_limits);
         round_result_release(out);
         status = round_run(session, &open, &short_limits, out);
         if (status != STATUS_OK || out->status != STATUS_OK)

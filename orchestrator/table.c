@@ -104,6 +104,8 @@ static void print_remark(FILE *out, const json_t *point)
         fprintf(out, "  %s: %s", status, text_at(point, "error"));
     else if (strcmp(status, "ok") != 0)
         fprintf(out, "  %s", status);
+    if (json_is_true(json_object_get(json_object_get(point, "rate"), "saturated")))
+        fputs("  overloaded", out);
     const json_t *others = json_object_get(point, "other_clients");
     if (others)
         fprintf(out, "  beside %lld other MPS client%s", (long long)json_integer_value(others),
