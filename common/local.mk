@@ -8,6 +8,8 @@ libcommon_a_SOURCES = \
     common/options.c common/options.h common/options_table.c \
     common/paths.c common/paths.h \
     common/process.c common/process.h \
+    common/random.h \
+    common/rate.c common/rate.h \
     common/results_read.c common/results_read.h \
     common/results_write.c common/results_write.h \
     common/statistics.c common/statistics.h \

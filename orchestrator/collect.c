@@ -92,6 +92,7 @@ static void collect_worker(const struct round *round, unsigned process, unsigned
     if (skew_us > result->skew_us)
         result->skew_us = skew_us;
     result->iterations += slot->iterations;
+    openloop_collect(&result->open, slot);
     histogram_merge(&result->latency, &slot->latency);
     histogram_merge(&result->h2d, &slot->h2d);
     histogram_merge(&result->launch, &slot->launch);
@@ -131,6 +132,12 @@ enum status collect_result(const struct round *round)
     }
     result->sms = result->processes[0].sms;
     free(iterations);
+    openloop_judge(&result->open, round->point, window_s);
+    if (result->iterations == 0 && point_is_open(round->point))
+        return status_set(STATUS_WORKER,
+                          "no iteration began within the window of %.3g s: give a longer "
+                          "--duration and --max-duration, or a higher --rate",
+                          window_s);
     if (result->iterations == 0)
         return status_set(
             STATUS_WORKER,

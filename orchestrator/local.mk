@@ -1,6 +1,7 @@
 bin_PROGRAMS += mpsweep
 mpsweep_SOURCES = \
     orchestrator/main.c orchestrator/exit_status.h \
+    orchestrator/bracket.c orchestrator/bracket.h \
     orchestrator/cause.c \
     orchestrator/children.c orchestrator/children.h \
     orchestrator/collect.c \
@@ -18,16 +19,19 @@ mpsweep_SOURCES = \
     orchestrator/limits_command.c orchestrator/limits_command.h \
     orchestrator/limits_plan.c orchestrator/limits_plan.h \
     orchestrator/limits_search.c orchestrator/limits_search.h \
+    orchestrator/openloop.c orchestrator/openloop.h \
     orchestrator/plan.c orchestrator/plan.h \
     orchestrator/plot.c orchestrator/plot.h orchestrator/plot_figure.h \
     orchestrator/plot_text.c orchestrator/plot_throughput.c \
     orchestrator/progress.c orchestrator/progress.h \
     orchestrator/record.c orchestrator/record.h \
     orchestrator/round.c orchestrator/round.h orchestrator/round_internal.h \
+    orchestrator/saturation.c orchestrator/saturation.h \
     orchestrator/session.c orchestrator/session.h \
     orchestrator/shares.c orchestrator/shares_json.c orchestrator/shares.h \
     orchestrator/sweep.c orchestrator/sweep.h \
     orchestrator/table.c orchestrator/table.h \
+    orchestrator/warnings.c orchestrator/warnings.h \
     orchestrator/workers.c
 mpsweep_LDADD = libbind.a libmps.a libprobe.a libemul.a libdevice.a libshm.a libcommon.a \
     $(HWLOC_LIBS) $(JANSSON_LIBS) $(INIH_LIBS)
@@ -41,6 +45,12 @@ mpsweep-mps.1: mpsweep$(EXEEXT)
 	$(AM_V_GEN)./mpsweep$(EXEEXT) help --manual mps >$@.new && mv $@.new $@
 
 if HAVE_CMOCKA
+check_PROGRAMS += tests/unit/test_bracket
+TESTS += tests/unit/test_bracket
+tests_unit_test_bracket_SOURCES = tests/unit/test_bracket.c orchestrator/bracket.c
+tests_unit_test_bracket_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
+tests_unit_test_bracket_LDADD = $(CMOCKA_LIBS)
+
 check_PROGRAMS += tests/unit/test_limits
 TESTS += tests/unit/test_limits
 tests_unit_test_limits_SOURCES = tests/unit/test_limits.c \

@@ -3,6 +3,7 @@
  * of workers; its title names the settings in which the series differ, and the caption those that
  * they share.
  */
+#include "orchestrator/openloop.h"
 #include "orchestrator/plot_figure.h"
 
 #include <math.h>
@@ -42,6 +43,7 @@ static const struct setting settings[] = {
     {"threads_per_block", "%s threads a block"},
     {"spin", "spin %s"},
     {"delay_cycles", "%s cycles"},
+    {"rate", "%s"},
     {"bytes", NULL},
 };
 
@@ -106,6 +108,8 @@ static void setting_text(const json_t *point, size_t index, char text[TEXT_BYTES
     text[0] = '\0';
     if (json_is_array(value) || index == SETTING_MEMORY_LIMIT)
         shares_json_text(value, index == SETTING_MEMORY_LIMIT, plain, sizeof plain);
+    else if (json_is_object(value))
+        openloop_name(value, plain, sizeof plain);
     else if (json_is_integer(value))
         snprintf(plain, sizeof plain, "%" JSON_INTEGER_FORMAT, json_integer_value(value));
     else if (json_is_string(value))

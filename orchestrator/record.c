@@ -43,6 +43,7 @@ enum status measurement_add(struct measurement *measurement, struct round_result
             histogram_merge(&round->launch, &before->launch);
             histogram_merge(&round->sync, &before->sync);
             histogram_merge(&round->d2h, &before->d2h);
+            openloop_merge(&round->open, &before->open);
             round->iterations += before->iterations;
             round->skew_us = fmax(round->skew_us, before->skew_us);
         }
@@ -256,7 +257,9 @@ json_t *record_point(const struct point *point, const struct measurement *measur
      * batches of one window are only nearly. */
     double ci95 = rounds == 1 ? measurement->intervals[0]
                               : statistics_ci95_rel(measurement->throughputs, rounds);
-    const char *status = status_word(measurement, ci95 <= precision_rel);
+    const char *status =
+        status_word(measurement, point_is_open(point) ? openloop_converged(point, measurement)
+                                                      : ci95 <= precision_rel);
     json_t *record = json_pack(
         "{s:s, s:i, s:s, s:b, s:i, s:i, s:i, s:s, s:s, s:s, s:s, s:i, s:b, s:s, s:i, s:i, s:i, "
         "s:i, s:I}",
@@ -278,6 +281,7 @@ json_t *record_point(const struct point *point, const struct measurement *measur
     if (work->workload == SHM_WORKLOAD_DELAY)
         json_object_set_new(record, "delay_cycles", json_integer((json_int_t)work->delay_cycles));
     json_object_set_new(record, "status", json_string(status));
+    openloop_record(record, point, measurement);
     if (measurement->status == STATUS_OK)
         add_numbers(record, point, measurement, ci95);
     json_object_set_new(record, "error",

@@ -90,7 +90,8 @@ static enum status check_progress(const struct round *round, uint64_t *beats, ui
         const struct shm_slot *slot =
             shm_slot_at(&round->shm, i / point->threads, i % point->threads);
         uint64_t beat = atomic_load_explicit(&slot->heartbeat, memory_order_relaxed);
-        if (beat != beats[i] || since_ns[i] == 0) {
+        uint64_t idle_until_ns = atomic_load_explicit(&slot->idle_until_ns, memory_order_relaxed);
+        if (beat != beats[i] || since_ns[i] == 0 || now < idle_until_ns) {
             beats[i] = beat;
             since_ns[i] = now;
         } else if (now - since_ns[i] > round->limits->timeout_ns) {
@@ -280,9 +281,14 @@ static enum status run_window(struct round *round)
         return status_set(STATUS_MEMORY, "out of memory");
     uint64_t start_ns = clock_now_ns() + LEAD_NS + workers * LEAD_WORKER_NS;
     uint64_t slice_ns = settings->slice_ns;
+    bool open = point_is_open(round->point);
+    uint64_t window_ns = open ? openloop_window_ns(round->point, limits) : limits->duration_ns;
+    /* What is left waiting when an open loop's window ends does not depend on who notices when. */
+    if (open)
+        atomic_store(&round->shm.header->window_end_ns,
+                     settings->warmup_ns + window_ns / slice_ns * slice_ns);
     round->gate_open = true;
     shm_gate_open(&round->shm, start_ns);
-    uint64_t window_ns = limits->duration_ns;
     enum status status;
     for (;;) {
         uint64_t until_ns = start_ns + settings->warmup_ns + window_ns;
@@ -290,6 +296,10 @@ static enum status run_window(struct round *round)
         if (status != STATUS_TIMEOUT)
             break;
         status = STATUS_OK;
+        if (open) {
+            round->slices = window_ns / slice_ns;
+            break;
+        }
         /* What made the decision is what will be reported. */
         round->slices = collect_slices_done(&round->shm);
         if (collect_ci95(&round->shm, round->slices) <= limits->precision_rel)

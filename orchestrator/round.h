@@ -8,6 +8,7 @@
 #ifndef MPSWEEP_ORCHESTRATOR_ROUND_H
 #define MPSWEEP_ORCHESTRATOR_ROUND_H
 
+#include "orchestrator/openloop.h"
 #include "orchestrator/plan.h"
 #include "orchestrator/session.h"
 
@@ -17,6 +18,7 @@ struct round_limits {
     uint64_t max_duration_ns; /* of a window that does not converge */
     double precision_rel;     /* 95% interval to reach, as a share */
     uint64_t timeout_ns;      /* without progress: hung */
+    unsigned samples;         /* open loop: iterations to offer in a window */
 };
 
 struct round_worker {
@@ -46,6 +48,7 @@ struct round_result {
     unsigned other_clients; /* processes of somebody else's that are clients of the same daemon */
     int sms;                /* multiprocessors of process 0's context */
     struct histogram latency, h2d, launch, sync, d2h;
+    struct openloop_counts open;
     struct round_worker *workers;    /* processes x threads, owned */
     struct round_process *processes; /* owned */
 };

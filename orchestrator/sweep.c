@@ -15,6 +15,7 @@
 #include "orchestrator/progress.h"
 #include "orchestrator/record.h"
 #include "orchestrator/round.h"
+#include "orchestrator/saturation.h"
 #include "orchestrator/session.h"
 #include "orchestrator/table.h"
 
@@ -49,11 +50,14 @@ static int report(enum status status)
 static double estimate_s(const struct sweep *sweep)
 {
     double sum = 0.0;
-    double window =
-        (double)sweep->limits.duration_ns / 1e9 + options_real(sweep->options, OPTION_WARMUP);
-    for (size_t i = 0; i < sweep->plan.count; i++)
+    for (size_t i = 0; i < sweep->plan.count; i++) {
+        const struct point *point = &sweep->plan.points[i];
+        double window = (double)openloop_window_ns(point, &sweep->limits) / 1e9 +
+                        options_real(sweep->options, OPTION_WARMUP);
         if (!sweep->records[i])
-            sum += window + POINT_S + POINT_PROCESS_S * sweep->plan.points[i].processes;
+            sum +=
+                (window + POINT_S + POINT_PROCESS_S * point->processes) * saturation_rounds(point);
+    }
     return sum * (double)options_integer(sweep->options, OPTION_ROUNDS);
 }
 
@@ -201,6 +205,7 @@ static enum status check_limits(struct sweep *sweep)
         .max_duration_ns = (uint64_t)(longest * 1e9),
         .precision_rel = options_real(options, OPTION_PRECISION) / 100.0,
         .timeout_ns = (uint64_t)(options_real(options, OPTION_TIMEOUT) * 1e9),
+        .samples = OPENLOOP_SAMPLES,
     };
     return STATUS_OK;
 }
@@ -316,7 +321,8 @@ static enum status measure(struct sweep *sweep, size_t index, bool last_round,
     struct round_result round;
     uint64_t begin_ns = clock_now_ns();
     progress_begin(progress, point);
-    enum status swept = round_run(&sweep->session, point, &sweep->limits, &round);
+    enum status swept = saturation_run(&sweep->session, point, &sweep->limits, progress,
+                                       &sweep->measurements[index], &round);
     char swept_text[512];
     snprintf(swept_text, sizeof swept_text, "%s", status_text());
     enum status status = measurement_add(&sweep->measurements[index], &round,

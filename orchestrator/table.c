@@ -5,8 +5,10 @@
 #include <string.h>
 
 #include "common/text.h"
+#include "orchestrator/openloop.h"
 #include "orchestrator/record.h"
 #include "orchestrator/shares.h"
+#include "orchestrator/warnings.h"
 
 #define CELL 320      /* the longest list of shares */
 #define CSV_CELL 1024 /* the longest list of sizes in bytes */
@@ -60,7 +62,7 @@ static bool varies(const json_t *points, const char *key)
     return false;
 }
 
-enum { MOST_COLUMNS = 2 + SETTINGS + 7 };
+enum { MOST_COLUMNS = 2 + SETTINGS + 8 };
 
 struct table {
     const char *titles[MOST_COLUMNS];
@@ -102,6 +104,8 @@ static void print_remark(FILE *out, const json_t *point)
         fprintf(out, "  %s: %s", status, text_at(point, "error"));
     else if (strcmp(status, "ok") != 0)
         fprintf(out, "  %s", status);
+    if (json_is_true(json_object_get(json_object_get(point, "rate"), "saturated")))
+        fputs("  overloaded", out);
     const json_t *others = json_object_get(point, "other_clients");
     if (others)
         fprintf(out, "  beside %lld other MPS client%s", (long long)json_integer_value(others),
@@ -139,6 +143,8 @@ static void fill_row(struct table *table, size_t row, const json_t *point, const
         if (shown[i])
             setting_text(point, settings[i].key, settings[i].sizes, cell(table, row, column++),
                          CELL);
+    if (shown[SETTINGS])
+        openloop_text(point, cell(table, row, column++), CELL);
     fill_numbers(table, row, column, point);
 }
 
@@ -211,7 +217,7 @@ static void print_heading(FILE *out, json_t *header, const json_t *points, const
 
 void table_print(FILE *out, json_t *header, const json_t *points)
 {
-    bool shown[SETTINGS];
+    bool shown[SETTINGS + 1] = {false}; /* the last one: rates of open loops */
     struct table table = {.rows = json_array_size(points), .points = points};
     if (table.rows == 0)
         return;
@@ -223,6 +229,10 @@ void table_print(FILE *out, json_t *header, const json_t *points)
             add_column(&table, settings[i].title,
                        json_is_string(json_object_get(json_array_get(points, 0), settings[i].key)));
     }
+    for (size_t r = 0; r < table.rows; r++)
+        shown[SETTINGS] |= json_object_get(json_array_get(points, r), "rate") != NULL;
+    if (shown[SETTINGS])
+        add_column(&table, "offered/s", false);
     add_column(&table, "iterations/s", false);
     add_column(&table, "95%", false);
     add_column(&table, "p50 ms", false);
@@ -235,6 +245,7 @@ void table_print(FILE *out, json_t *header, const json_t *points)
         fill_row(&table, r, json_array_get(points, r), shown);
     print_heading(out, header, points, shown);
     print_cells(out, &table);
+    warnings_print(out, points);
     free(table.cells);
 }
 
@@ -259,6 +270,7 @@ void table_print_csv(FILE *out, const json_t *header, const json_t *points)
     fputs("layout,processes,threads,workers", out);
     for (size_t i = 0; i < SETTINGS; i++)
         fprintf(out, ",%s", settings[i].key);
+    fputs(",offered_ips,arrival,late_share,service_p99_us,saturated", out);
     fputs(",status,throughput_ips,ci95_rel,p50_us,p90_us,p99_us,mean_us,fairness_jain,emulated,"
           "error\n",
           out);
@@ -273,6 +285,7 @@ void table_print_csv(FILE *out, const json_t *header, const json_t *points)
                 setting_text(point, settings[i].key, false, value, sizeof value);
             fprintf(out, ",%s", value);
         }
+        openloop_print_csv(out, point);
         fprintf(out, ",%s", record_status(point));
         const json_t *interval = json_object_get(point, "ci95_rel");
         char interval_text[32] = "";

@@ -19,6 +19,8 @@
 #define SPIN_NS (20 * NS_PER_MS)
 #define STARE_NS (20 * NS_PER_US)
 
+#define RECHECK_NS (100 * NS_PER_MS)
+
 static size_t aligned(size_t bytes)
 {
     return (bytes + 4095) & ~(size_t)4095;
@@ -168,7 +170,7 @@ bool shm_gate_wait(const struct shm *shm)
 {
     struct shm_header *header = shm->header;
     /* The time limit covers a waker that died between the store and the wake. */
-    const struct timespec recheck = {.tv_nsec = 100 * (long)NS_PER_MS};
+    const struct timespec recheck = {.tv_nsec = (long)RECHECK_NS};
     while (atomic_load(&header->gate) == SHM_GATE_CLOSED) {
         if (atomic_load(&header->stop))
             return false;
@@ -185,11 +187,24 @@ bool shm_gate_wait(const struct shm *shm)
     return !atomic_load(&header->stop);
 }
 
+void shm_sleep_until(const struct shm *shm, uint64_t when_ns)
+{
+    _Atomic uint32_t *stop = &shm->header->stop;
+    uint64_t now;
+    while (!atomic_load(stop) && (now = clock_now_ns()) < when_ns) {
+        /* Limited like the wait at the gate. */
+        uint64_t left_ns = when_ns - now < RECHECK_NS ? when_ns - now : RECHECK_NS;
+        const struct timespec timeout = {.tv_nsec = (long)left_ns};
+        futex_wait(stop, 0, &timeout);
+    }
+}
+
 void shm_stop(const struct shm *shm, uint64_t window_end_ns)
 {
     atomic_store(&shm->header->window_end_ns, window_end_ns);
     atomic_store(&shm->header->stop, 1);
     futex_wake_all(&shm->header->gate);
+    futex_wake_all(&shm->header->stop);
 }
 
 static void slice_add(struct shm_slot *slot, uint64_t index, uint64_t units)

@@ -26,7 +26,7 @@
 #include "common/status.h"
 
 #define SHM_MAGIC UINT64_C(0x31706565777370bd) /* never valid UTF-8 text */
-#define SHM_VERSION 2
+#define SHM_VERSION 3
 
 /* Time slices in which progress is counted, the first beginning at the end of the warm-up. The
  * orchestrator picks slice_ns so that the longest window fits. */
@@ -44,6 +44,7 @@ enum shm_sync { SHM_SYNC_STREAM, SHM_SYNC_NONE };
 enum shm_launch { SHM_LAUNCH_STREAM, SHM_LAUNCH_GRAPH };
 enum shm_schedule { SHM_SCHEDULE_AUTO, SHM_SCHEDULE_SPIN, SHM_SCHEDULE_YIELD, SHM_SCHEDULE_BLOCK };
 enum shm_workload { SHM_WORKLOAD_CHAIN, SHM_WORKLOAD_DELAY };
+enum shm_arrival { SHM_ARRIVAL_CONSTANT, SHM_ARRIVAL_POISSON };
 
 enum shm_state {
     SHM_STATE_STARTING,
@@ -67,8 +68,11 @@ struct shm_settings {
     uint64_t slice_ns;
     uint64_t warmup_ns; /* from the start; nothing before counts */
     uint32_t with_mps;  /* 1: the workers must be MPS clients; 0: they must not be */
-    uint32_t reserved;
-    char device_uuid[64]; /* the GPU that it must turn out to be */
+    uint32_t arrival;   /* the enum above; of an open loop */
+    /* Iterations planned for all workers together, RATE_UNITS of a second; 0: a closed loop. */
+    uint64_t rate_units;
+    uint64_t arrival_seed; /* of random arrivals */
+    char device_uuid[64];  /* the GPU that it must turn out to be */
 };
 
 /* Progress is told through an eventfd beside the memory: each change of a state adds 1 to it. */
@@ -106,19 +110,23 @@ struct shm_slot {
     _Alignas(64) _Atomic uint32_t state; /* enum shm_state */
     _Atomic uint64_t heartbeat;          /* iterations completed since release, warm-up included */
     _Atomic uint64_t last_end_ns;        /* end of the last of them, from the agreed start */
+    _Atomic uint64_t idle_until_ns;      /* open loop: it waits for this planned start; 0: no */
     uint64_t cpus[SHM_CPUS / 64];        /* binding, from the orchestrator; all zero: none */
 
     /* The fields below are the worker's, to be read once the state is done or failed. */
     int32_t bind_errno;  /* 0, or why the binding was refused */
     int64_t skew_ns;     /* actual minus agreed start */
     uint64_t iterations; /* completed within the window */
+    uint64_t late;       /* open loop: of those, begun after their planned start */
+    uint64_t backlog;    /* open loop: planned before the end of the window, and not begun */
     int32_t cuda_error;  /* CUresult of the first error, 0 if none */
     int32_t status;      /* enum status of the first error */
     char error[256];     /* what failed: call, CUDA name and text; valid UTF-8 */
 
     _Alignas(64) _Atomic uint64_t slices[SHM_SLICES]; /* in SHM_ITERATION_UNITS; read at any time */
 
-    struct histogram latency;                /* whole iteration */
+    struct histogram latency; /* whole iteration; open loop: from the planned start */
+    struct histogram service; /* open loop: from the actual start */
     struct histogram h2d, launch, sync, d2h; /* phases; empty where the launch style hides them */
 };
 
@@ -149,8 +157,11 @@ void shm_gate_open(const struct shm *shm, uint64_t start_ns);
  * that all workers begin within microseconds of each other. False: stopped before the start. */
 bool shm_gate_wait(const struct shm *shm);
 
-/* Orchestrator: asks every worker to finish its iteration and stop; also wakes those at the gate.
- */
+/* Worker: sleeps until a moment of the clock, or until stop is set. */
+void shm_sleep_until(const struct shm *shm, uint64_t when_ns);
+
+/* Orchestrator: asks every worker to finish its iteration and stop; also wakes those at the gate
+ * and in shm_sleep_until(). */
 void shm_stop(const struct shm *shm, uint64_t window_end_ns);
 
 /* Worker: credits the iteration [from, to] (times since the agreed start) to the time slices, each

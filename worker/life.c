@@ -3,6 +3,7 @@
 #include "common/clock.h"
 #include "worker/process.h"
 #include "worker/iteration.h"
+#include "worker/pace.h"
 #include "worker/record.h"
 
 /* Iterations before READY: the first loads and allocates lazily, the second shows that the first
@@ -25,14 +26,26 @@ static enum status run_until_stopped(const struct worker_process *process, struc
 {
     struct shm_header *header = process->shm.header;
     struct recorder recorder;
+    struct pace pace;
+    bool open = header->settings.rate_units != 0;
     recorder_init(&recorder, &process->shm, slot);
+    if (open) {
+        pace_begin(&pace, &process->shm, slot);
+        recorder.pace = &pace;
+    }
     while (!atomic_load_explicit(&header->stop, memory_order_relaxed)) {
         struct iteration_times times;
+        if (open && !pace_wait(&pace, &process->shm, slot))
+            break;
         enum status status = iteration_run(iteration, &times);
         if (status != STATUS_OK)
             return status;
         recorder_add(&recorder, &times);
+        if (open)
+            pace_next(&pace);
     }
+    if (open)
+        slot->backlog = pace_backlog(&pace, atomic_load(&header->window_end_ns));
     return STATUS_OK;
 }
 

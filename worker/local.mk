@@ -9,9 +9,18 @@ mpsweep_worker_SOURCES = \
     worker/probe.c worker/probe.h \
     worker/process.c worker/process.h \
     worker/life.c \
+    worker/pace.c worker/pace.h \
     worker/iteration.c worker/iteration.h \
     worker/record.c worker/record.h
 mpsweep_worker_LDADD = libprobe.a libkernels.a libdevice.a libshm.a libcommon.a
+
+if HAVE_CMOCKA
+check_PROGRAMS += tests/unit/test_pace
+TESTS += tests/unit/test_pace
+tests_unit_test_pace_SOURCES = tests/unit/test_pace.c worker/pace.c
+tests_unit_test_pace_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
+tests_unit_test_pace_LDADD = libshm.a libcommon.a $(CMOCKA_LIBS) -lm
+endif
 
 if HAVE_CMOCKA
 check_PROGRAMS += tests/unit/test_probe

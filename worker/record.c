@@ -14,14 +14,24 @@ void recorder_add(struct recorder *recorder, const struct iteration_times *times
     struct shm_slot *slot = recorder->slot;
     const struct shm_settings *settings = &recorder->header->settings;
     uint64_t end_ns = times->end_ns - recorder->start_ns;
-    /* From the end of the one before: the time between iterations belongs to somebody. */
-    shm_slot_credit(slot, settings->warmup_ns, settings->slice_ns, recorder->last_end_ns, end_ns);
+    const struct pace *pace = recorder->pace;
+    /* From the end of the one before: the time between iterations belongs to somebody. In an open
+     * loop it may be a wait for the planned start, which belongs to nobody. */
+    uint64_t from_ns = pace ? times->begin_ns - recorder->start_ns : recorder->last_end_ns;
+    shm_slot_credit(slot, settings->warmup_ns, settings->slice_ns, from_ns, end_ns);
     recorder->last_end_ns = end_ns;
     uint64_t window_end_ns =
         atomic_load_explicit(&recorder->header->window_end_ns, memory_order_relaxed);
-    if (end_ns >= settings->warmup_ns && end_ns <= window_end_ns) {
+    uint64_t counted_ns = pace ? from_ns : end_ns;
+    if (counted_ns >= settings->warmup_ns && counted_ns <= window_end_ns) {
         slot->iterations++;
-        histogram_record(&slot->latency, times->end_ns - times->begin_ns);
+        if (pace) {
+            histogram_record(&slot->latency, end_ns - pace->planned_ns);
+            histogram_record(&slot->service, times->end_ns - times->begin_ns);
+            slot->late += pace->late;
+        } else {
+            histogram_record(&slot->latency, times->end_ns - times->begin_ns);
+        }
         histogram_record(&slot->launch, times->launch_ns);
         histogram_record(&slot->sync, times->sync_ns);
         if (settings->launch == SHM_LAUNCH_STREAM) {

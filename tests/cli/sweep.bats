@@ -51,6 +51,11 @@ record_complaints() {
   record_complaints all.jsonl >complaints
   diff /dev/null complaints
 
+  expect 0 "$MPSWEEP" sweep "${SMALL[@]}" -l threads:1 --rate 5000,max-under-p50=1us -q -o rate.jsonl
+  record_complaints rate.jsonl >complaints
+  diff /dev/null complaints
+  points 'all(has("rate")) and any(has("warnings"))' rate.jsonl
+
   points 'map([.layout, .processes, .threads, .workers, .mps])' all.jsonl
   points 'map([.layout, .processes, .threads, .workers, .mps]) == [
     ["threads", 1, 1, 1, false], ["threads", 1, 3, 3, false],

@@ -1,0 +1,47 @@
+/*
+ * What a GPU, its driver and this machine can do for one kind of iteration, each figure measured by
+ * a run in which nothing else can be the limit. All ceilings of a point are computed from these
+ * (explain/ceilings.h); nothing here is assumed or taken from a data sheet.
+ *
+ * Rates are per second. A figure of 0 was not measured, and no ceiling is made from it.
+ */
+#ifndef MPSWEEP_EXPLAIN_CALIBRATION_H
+#define MPSWEEP_EXPLAIN_CALIBRATION_H
+
+/* The iteration that a calibration is for: points with the same numbers share one. */
+struct calibration_work {
+    unsigned workload; /* enum shm_workload */
+    unsigned kernels, blocks, threads_per_block, spin;
+    unsigned long long bytes, delay_cycles;
+};
+
+struct calibration {
+    struct calibration_work work;
+
+    /* One worker alone, pinned memory, by its way of launching: iterations/s, and the CPU time
+     * that an iteration costs its thread when it waits asleep (schedule block). */
+    double single_stream_ips, single_graph_ips;
+    double single_stream_cpu_us, single_graph_cpu_us;
+    /* The same with pageable memory and a synchronisation before the copy out. */
+    double single_pageable_ips;
+
+    /* Launches of kernels that do next to nothing, kernels/s: one process with as many threads and
+     * connections as it takes; as many processes over MPS as it takes, 0 where there is no MPS;
+     * and as nodes of graphs, from as many threads as it takes. */
+    double process_launches_per_s;
+    double gpu_launches_per_s;
+    double graph_kernels_per_s;
+
+    /* Iterations/s if the GPU did nothing but the kernels' own work, as grids that fill it. */
+    double arithmetic_ips;
+
+    /* Bytes/s of pinned copies, alone and each way while both go on, and of pageable ones from as
+     * many threads of one process as it takes (each way, both going on). */
+    double h2d_bytes_per_s, d2h_bytes_per_s, both_bytes_per_s;
+    double pageable_bytes_per_s;
+
+    unsigned cpus; /* that the workers may use */
+    unsigned sms;  /* multiprocessors of the GPU */
+};
+
+#endif
