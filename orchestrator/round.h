@@ -23,6 +23,8 @@ struct round_worker {
     unsigned process, thread;
     char cpus[64];
     double ips, p50_us, p99_us;
+    double h2d_us, launch_us, sync_us, d2h_us; /* means; NAN where the launch style hides it */
+    struct shm_cpu cpu;
 };
 
 /* What a process's context was given. */
@@ -45,7 +47,8 @@ struct round_result {
     unsigned attached_expected, attached_seen;
     unsigned other_clients; /* processes of somebody else's that are clients of the same daemon */
     int sms;                /* multiprocessors of process 0's context */
-    struct histogram latency, h2d, launch, sync, d2h;
+    struct histogram latency, h2d, launch, sync, d2h, launch_call;
+    struct shm_cpu cpu;              /* all workers together */
     struct round_worker *workers;    /* processes x threads, owned */
     struct round_process *processes; /* owned */
 };

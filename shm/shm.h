@@ -26,7 +26,7 @@
 #include "common/status.h"
 
 #define SHM_MAGIC UINT64_C(0x31706565777370bd) /* never valid UTF-8 text */
-#define SHM_VERSION 2
+#define SHM_VERSION 3
 
 /* Time slices in which progress is counted, the first beginning at the end of the warm-up. The
  * orchestrator picks slice_ns so that the longest window fits. */
@@ -102,6 +102,13 @@ struct shm_process {
     uint64_t cpus[SHM_CPUS / 64]; /* for threads that are no workers, from the orchestrator */
 };
 
+/* What a worker used of a CPU from the first iteration after the warm-up to its last. */
+struct shm_cpu {
+    uint64_t wall_ns, cpu_ns;
+    uint64_t voluntary, involuntary; /* context switches */
+    uint64_t iterations;             /* in that time */
+};
+
 struct shm_slot {
     _Alignas(64) _Atomic uint32_t state; /* enum shm_state */
     _Atomic uint64_t heartbeat;          /* iterations completed since release, warm-up included */
@@ -120,6 +127,8 @@ struct shm_slot {
 
     struct histogram latency;                /* whole iteration */
     struct histogram h2d, launch, sync, d2h; /* phases; empty where the launch style hides them */
+    struct histogram launch_call; /* single calls, sampled; empty where launch is a single call */
+    struct shm_cpu cpu;           /* all zero where the warm-up did not end */
 };
 
 struct shm {

@@ -11,6 +11,7 @@ cli_tests = \
     tests/cli/mps_places.bats \
     tests/cli/mps_run.bats \
     tests/cli/mps_usage.bats \
+    tests/cli/phases.bats \
     tests/cli/plot.bats \
     tests/cli/signals.bats \
     tests/cli/sweep.bats \

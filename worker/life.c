@@ -28,11 +28,13 @@ static enum status run_until_stopped(const struct worker_process *process, struc
     recorder_init(&recorder, &process->shm, slot);
     while (!atomic_load_explicit(&header->stop, memory_order_relaxed)) {
         struct iteration_times times;
+        recorder_before(&recorder);
         enum status status = iteration_run(iteration, &times);
         if (status != STATUS_OK)
             return status;
         recorder_add(&recorder, &times);
     }
+    recorder_end(&recorder);
     return STATUS_OK;
 }
 

@@ -9,6 +9,22 @@ void recorder_init(struct recorder *recorder, const struct shm *shm, struct shm_
     };
 }
 
+void recorder_begin_window(struct recorder *recorder)
+{
+    recorder->in_window = true;
+    recorder->iterations = 0;
+    cpu_read(&recorder->cpu);
+}
+
+void recorder_end(struct recorder *recorder)
+{
+    struct cpu_reading now;
+    if (!recorder->in_window)
+        return;
+    cpu_read(&now);
+    recorder->slot->cpu = cpu_between(&recorder->cpu, &now, recorder->iterations);
+}
+
 void recorder_add(struct recorder *recorder, const struct iteration_times *times)
 {
     struct shm_slot *slot = recorder->slot;
@@ -17,6 +33,7 @@ void recorder_add(struct recorder *recorder, const struct iteration_times *times
     /* From the end of the one before: the time between iterations belongs to somebody. */
     shm_slot_credit(slot, settings->warmup_ns, settings->slice_ns, recorder->last_end_ns, end_ns);
     recorder->last_end_ns = end_ns;
+    recorder->iterations++;
     uint64_t window_end_ns =
         atomic_load_explicit(&recorder->header->window_end_ns, memory_order_relaxed);
     if (end_ns >= settings->warmup_ns && end_ns <= window_end_ns) {
@@ -28,6 +45,8 @@ void recorder_add(struct recorder *recorder, const struct iteration_times *times
             histogram_record(&slot->h2d, times->h2d_ns);
             histogram_record(&slot->d2h, times->d2h_ns);
         }
+        for (unsigned i = 0; i < times->calls; i++)
+            histogram_record(&slot->launch_call, times->call_ns[i]);
     }
     atomic_store_explicit(&slot->last_end_ns, end_ns, memory_order_relaxed);
     uint64_t beats = atomic_load_explicit(&slot->heartbeat, memory_order_relaxed);
