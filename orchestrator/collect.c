@@ -4,6 +4,7 @@
 
 #include "common/clock.h"
 #include "common/statistics.h"
+#include "orchestrator/fixed.h"
 #include "orchestrator/record_time.h"
 #include "orchestrator/round_internal.h"
 
@@ -116,6 +117,9 @@ enum status collect_result(const struct round *round)
 {
     struct round_result *result = round->result;
     unsigned workers = point_workers(round->point);
+    if (round->slices == 0 && round->point->work.iterations)
+        return status_set(STATUS_WORKER, "the workers were never at work at the same time: give "
+                                         "more --iterations");
     if (round->slices == 0)
         return status_set(STATUS_WORKER, "the window was empty: give a longer --duration");
     double window_s =
@@ -144,6 +148,8 @@ enum status collect_result(const struct round *round)
     }
     result->sms = result->processes[0].sms;
     free(iterations);
+    if (round->point->work.iterations)
+        return fixed_collect(&round->shm, result);
     if (result->iterations == 0)
         return status_set(
             STATUS_WORKER,

@@ -11,6 +11,7 @@ mpsweep_SOURCES = \
     orchestrator/doctor_machine.c orchestrator/doctor_machine.h \
     orchestrator/doctor_mps.c orchestrator/doctor_mps.h \
     orchestrator/doctor_report.c orchestrator/doctor_report.h \
+    orchestrator/fixed.c orchestrator/fixed.h \
     orchestrator/help.c orchestrator/help.h \
     orchestrator/mps_command.c orchestrator/mps_command.h \
     orchestrator/mps_run.c orchestrator/mps_status.c \
@@ -42,6 +43,12 @@ mpsweep-mps.1: mpsweep$(EXEEXT)
 	$(AM_V_GEN)./mpsweep$(EXEEXT) help --manual mps >$@.new && mv $@.new $@
 
 if HAVE_CMOCKA
+check_PROGRAMS += tests/unit/test_fixed
+TESTS += tests/unit/test_fixed
+tests_unit_test_fixed_SOURCES = tests/unit/test_fixed.c orchestrator/fixed.c
+tests_unit_test_fixed_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
+tests_unit_test_fixed_LDADD = libshm.a libcommon.a $(JANSSON_LIBS) $(CMOCKA_LIBS)
+
 check_PROGRAMS += tests/unit/test_limits
 TESTS += tests/unit/test_limits
 tests_unit_test_limits_SOURCES = tests/unit/test_limits.c \

@@ -4,6 +4,7 @@ cli_tests = \
     tests/cli/fakes.bats \
     tests/cli/faults.bats \
     tests/cli/files.bats \
+    tests/cli/fixed.bats \
     tests/cli/limits.bats \
     tests/cli/mps.bats \
     tests/cli/mps_failures.bats \

@@ -30,10 +30,17 @@ static inline void recorder_before(struct recorder *recorder)
 }
 
 /* Credits the iteration to the time slices, and its latency and phases to the histograms if it
- * ended inside the window. */
+ * ended inside the window, or is part of the fixed work. */
 void recorder_add(struct recorder *recorder, const struct iteration_times *times);
 
-/* After the last iteration: publishes what the thread used of a CPU. */
+/* Whether the worker's fixed work is done. */
+static inline bool recorder_has_finished(const struct recorder *recorder)
+{
+    uint64_t wanted = recorder->header->settings.iterations;
+    return wanted && recorder->in_window && recorder->iterations >= wanted;
+}
+
+/* After the last iteration: publishes how long it took and what the thread used of a CPU. */
 void recorder_end(struct recorder *recorder);
 
 #endif

@@ -183,6 +183,50 @@ static void cpu_counts_from_the_end_of_the_warmup(void **state)
     assert_true(slot->cpu.wall_ns > 0 && slot->cpu.wall_ns < 1000 * NS_PER_S);
 }
 
+/* Exactly the iterations that begin after the warm-up. */
+static void fixed_work_ends_after_its_iterations(void **state)
+{
+    (void)state;
+    shm.header->settings.iterations = 2;
+    assert_false(recorder_has_finished(&recorder));
+    iterate(0, 900, 0);
+    iterate(900, 1900, 0); /* began before */
+    assert_int_equal(slot->iterations, 0);
+    assert_false(recorder_has_finished(&recorder));
+    iterate(1900, 2900, 0);
+    assert_false(recorder_has_finished(&recorder));
+    iterate(2900, 3900, 0);
+    assert_true(recorder_has_finished(&recorder));
+    assert_int_equal(slot->iterations, 2);
+    assert_int_equal(slot->latency.count, 2);
+    recorder_end(&recorder);
+    assert_int_equal(slot->cpu.iterations, 2);
+    assert_true(slot->work_end_ns > slot->work_begin_ns);
+}
+
+static void work_by_time_never_finishes(void **state)
+{
+    (void)state;
+    for (uint64_t i = 0; i < 100; i++)
+        iterate(i * 100, i * 100 + 100, 0);
+    assert_false(recorder_has_finished(&recorder));
+}
+
+static void fixed_work_of_any_length_has_its_slices(void **state)
+{
+    (void)state;
+    shm.header->settings.iterations = 1000000;
+    uint64_t took_ns = SHM_SLICES * UINT64_C(1000);
+    for (uint64_t i = 0; i < 50; i++)
+        iterate(i * took_ns, (i + 1) * took_ns, 0);
+    uint64_t units = 0;
+    for (unsigned i = 0; i < SHM_SLICES; i++)
+        units += atomic_load(&slot->slices[i]);
+    /* All but the share of the first that was warm-up. */
+    assert_in_range(units, SHM_ITERATION_UNITS * 49, SHM_ITERATION_UNITS * 50);
+    assert_int_equal(slot->slice_shift, 6);
+}
+
 /* -- CPU -----------------------------------------------------------------------------------------
  */
 
@@ -241,6 +285,9 @@ int main(void)
         cmocka_unit_test(the_measured_cost_is_that_of_a_clock_reading_at_least),
         cmocka_unit_test_setup_teardown(calls_count_in_the_window_only, begin, end),
         cmocka_unit_test_setup_teardown(cpu_counts_from_the_end_of_the_warmup, begin, end),
+        cmocka_unit_test_setup_teardown(fixed_work_ends_after_its_iterations, begin, end),
+        cmocka_unit_test_setup_teardown(work_by_time_never_finishes, begin, end),
+        cmocka_unit_test_setup_teardown(fixed_work_of_any_length_has_its_slices, begin, end),
         cmocka_unit_test(cpu_time_is_the_threads_own),
         cmocka_unit_test(a_sleep_is_a_voluntary_switch),
     };
