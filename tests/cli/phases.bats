@@ -27,6 +27,10 @@ TIMES=(--device emulated --duration 0.2 --warmup 0.1 --precision 50)
   points 'all(.phases.launch_call.samples <= .iterations * .kernels)' p.jsonl
   points 'all(.phases | .launch_call.p50 <= .launch.p99)' p.jsonl
   points 'map(select(.kernels == 50)) | all(.phases | .launch_call.mean < .launch.mean)' p.jsonl
+  # Where kernels are short, timing all would be more than a thousandth of them.
+  sweep_points 'all(.phases.launch_call.samples | . > 0) and
+    all(.phases.launch_call.samples < .iterations * .kernels / 2)' "${TIMES[@]}" --kernels 200 \
+    --spin 0 -l threads:1,2
 }
 
 @test "where an iteration has one launch, the phase is the call" {
@@ -62,6 +66,12 @@ TIMES=(--device emulated --duration 0.2 --warmup 0.1 --precision 50)
   points 'all(.iterations as $n | .phases | [.h2d, .launch, .sync, .d2h] | all(.samples == $n))' \
     r.jsonl
   points 'all(.cpu.on_cpu > 0 and .cpu.on_cpu <= 1.0001)' r.jsonl
+  # Kernels so long that timing each of their launches is next to nothing.
+  expect 0 "$MPSWEEP" sweep --device emulated --kernels 5 --spin 30000 --warmup 0 --iterations 4 \
+    --rounds 3 -l threads:1 -q -o f.jsonl
+  points 'all(.phases.launch_call.samples == 3 * 4 * 5)' f.jsonl
+  # per_worker is of the last round only.
+  points 'all(.cpu.us_per_iteration != .per_worker[0].cpu_us_per_iteration)' f.jsonl
 }
 
 @test "who waits awake is on the CPU, who blocks is not, and gives it up each time" {
