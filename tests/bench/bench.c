@@ -21,7 +21,7 @@
 #define BATCHES 21
 
 /* The forum's workload with one worker on an H200: 286 iterations/s. More workers take longer. */
-#define FORUM_KERNELS 220
+#define FORUM_KERNELS 220u
 #define FORUM_NS 3500000
 #define FORUM_BATCHES 41
 #define FORUM_RECORDS 100
@@ -188,9 +188,8 @@ static int bench_share(void)
     double costs_ns[TIMED_KINDS][FORUM_BATCHES], ratios[FORUM_BATCHES];
     struct sampling sampling;
     struct recorder recorder;
-    char *buffer = calloc(1, EVICT_BYTES);
-    volatile char *evicting = buffer;
-    if (!buffer || shm_create(&settings, 1, 1, &shm) != STATUS_OK)
+    static volatile char evicting[EVICT_BYTES];
+    if (shm_create(&settings, 1, 1, &shm) != STATUS_OK)
         return -1;
     sampling_init(&sampling, FORUM_KERNELS, sampling_measure_cost_ns());
     sampling_adapt(&sampling, FORUM_NS);
@@ -223,7 +222,6 @@ static int bench_share(void)
            quantile(ratios, FORUM_BATCHES, 0.5), quantile(ratios, FORUM_BATCHES, 0.25),
            quantile(ratios, FORUM_BATCHES, 0.75));
     shm_release(&shm);
-    free(buffer);
     return 0;
 }
 
