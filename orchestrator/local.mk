@@ -12,6 +12,7 @@ mpsweep_SOURCES = \
     orchestrator/doctor_machine.c orchestrator/doctor_machine.h \
     orchestrator/doctor_mps.c orchestrator/doctor_mps.h \
     orchestrator/doctor_report.c orchestrator/doctor_report.h \
+    orchestrator/fixed.c orchestrator/fixed.h \
     orchestrator/help.c orchestrator/help.h \
     orchestrator/mps_command.c orchestrator/mps_command.h \
     orchestrator/mps_run.c orchestrator/mps_status.c \
@@ -25,6 +26,7 @@ mpsweep_SOURCES = \
     orchestrator/plot_text.c orchestrator/plot_throughput.c \
     orchestrator/progress.c orchestrator/progress.h \
     orchestrator/record.c orchestrator/record.h \
+    orchestrator/record_time.c orchestrator/record_time.h \
     orchestrator/round.c orchestrator/round.h orchestrator/round_internal.h \
     orchestrator/saturation.c orchestrator/saturation.h \
     orchestrator/session.c orchestrator/session.h \
@@ -50,6 +52,12 @@ TESTS += tests/unit/test_bracket
 tests_unit_test_bracket_SOURCES = tests/unit/test_bracket.c orchestrator/bracket.c
 tests_unit_test_bracket_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
 tests_unit_test_bracket_LDADD = $(CMOCKA_LIBS)
+
+check_PROGRAMS += tests/unit/test_fixed
+TESTS += tests/unit/test_fixed
+tests_unit_test_fixed_SOURCES = tests/unit/test_fixed.c orchestrator/fixed.c
+tests_unit_test_fixed_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
+tests_unit_test_fixed_LDADD = libshm.a libcommon.a $(JANSSON_LIBS) $(CMOCKA_LIBS)
 
 check_PROGRAMS += tests/unit/test_limits
 TESTS += tests/unit/test_limits

@@ -166,6 +166,7 @@ static enum status add_section(struct plan *plan, size_t *capacity,
     const struct options *options = &section->options;
     struct point base = {.section = section->name};
     base.work.workload = (uint32_t)options_integer(options, OPTION_WORKLOAD);
+    base.work.iterations = (uint64_t)options_integer(options, OPTION_ITERATIONS);
     base.work.warmup_ns = (uint64_t)(options_real(options, OPTION_WARMUP) * 1e9);
     base.work.arrival_seed = (uint64_t)options_integer(options, OPTION_SEED);
     double combinations = 1.0;
@@ -390,6 +391,8 @@ void point_describe(const struct point *point, char *text, size_t size)
     if (work->bytes != INITIAL_BYTES)
         text_append(&out, ", %llu KiB", (unsigned long long)work->bytes / 1024);
     add_rate(&out, point);
+    if (work->iterations)
+        text_append(&out, ", %llu iterations each", (unsigned long long)work->iterations);
 }
 
 void plan_order(size_t count, unsigned seed, unsigned round, size_t *order)

@@ -4,6 +4,7 @@ cli_tests = \
     tests/cli/fakes.bats \
     tests/cli/faults.bats \
     tests/cli/files.bats \
+    tests/cli/fixed.bats \
     tests/cli/limits.bats \
     tests/cli/mps.bats \
     tests/cli/mps_failures.bats \
@@ -12,6 +13,7 @@ cli_tests = \
     tests/cli/mps_run.bats \
     tests/cli/mps_usage.bats \
     tests/cli/openloop.bats \
+    tests/cli/phases.bats \
     tests/cli/plot.bats \
     tests/cli/signals.bats \
     tests/cli/sweep.bats \

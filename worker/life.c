@@ -33,10 +33,12 @@ static enum status run_until_stopped(const struct worker_process *process, struc
         pace_begin(&pace, &process->shm, slot);
         recorder.pace = &pace;
     }
-    while (!atomic_load_explicit(&header->stop, memory_order_relaxed)) {
+    while (!atomic_load_explicit(&header->stop, memory_order_relaxed) &&
+           !recorder_has_finished(&recorder)) {
         struct iteration_times times;
         if (open && !pace_wait(&pace, &process->shm, slot))
             break;
+        recorder_before(&recorder);
         enum status status = iteration_run(iteration, &times);
         if (status != STATUS_OK)
             return status;
@@ -46,6 +48,7 @@ static enum status run_until_stopped(const struct worker_process *process, struc
     }
     if (open)
         slot->backlog = pace_backlog(&pace, atomic_load(&header->window_end_ns));
+    recorder_end(&recorder);
     return STATUS_OK;
 }
 
@@ -68,6 +71,10 @@ void worker_live(const struct worker_process *process, struct shm_slot *slot)
         status = run_until_stopped(process, slot, &iteration);
         if (status != STATUS_OK)
             goto failed;
+        if (process->shm.header->settings.iterations) {
+            worker_set_state(process, slot, SHM_STATE_FINISHED);
+            shm_stop_wait(&process->shm);
+        }
     }
     worker_set_state(process, slot, SHM_STATE_DRAINING);
     iteration_close(&iteration);
