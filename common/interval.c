@@ -29,6 +29,9 @@
  * however they look: there are twice as many of the halves, which tell more. */
 #define TOO_CORRELATED 0.35
 
+/* Batches that stay correlated tell as little as so many values. */
+#define WIDE_VALUES 3
+
 /* An interval below this share of the goal needs no second look. */
 #define CLEARLY_NARROW 0.7
 
@@ -146,7 +149,8 @@ void interval_of_series(const double *values, size_t count, size_t shortest_batc
                         sqrt((1.0 + rest) / (1.0 - rest)) / out->mean;
     } else {
         out->method = INTERVAL_WIDE;
-        out->half_rel = statistics_t975(1) * sqrt(batches.variance / 2.0) / out->mean;
+        out->half_rel =
+            statistics_t975(WIDE_VALUES - 1) * sqrt(batches.variance / WIDE_VALUES) / out->mean;
     }
 }
 

@@ -17,7 +17,7 @@
 enum interval_method {
     INTERVAL_UNKNOWN,       /* too few values: half_rel is INFINITY */
     INTERVAL_BATCH_MEANS,   /* as above */
-    INTERVAL_WIDE,          /* correlated however long the batches: as if there were two values */
+    INTERVAL_WIDE,          /* correlated however long the batches: as if there were three values */
     INTERVAL_BETWEEN_ROUNDS /* interval_of_rounds() */
 };
 

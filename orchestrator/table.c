@@ -7,6 +7,8 @@
 #include "common/text.h"
 #include "orchestrator/record.h"
 #include "orchestrator/shares.h"
+#include "orchestrator/sureness.h"
+#include "orchestrator/warnings.h"
 
 #define CELL 320      /* the longest list of shares */
 #define CSV_CELL 1024 /* the longest list of sizes in bytes */
@@ -100,6 +102,8 @@ static void print_remark(FILE *out, const json_t *point)
     const char *status = record_status(point);
     if (!json_object_get(point, "latency_us"))
         fprintf(out, "  %s: %s", status, text_at(point, "error"));
+    else if (strcmp(status, "unconverged") == 0)
+        sureness_print_unconverged(out, point);
     else if (strcmp(status, "ok") != 0)
         fprintf(out, "  %s", status);
     const json_t *others = json_object_get(point, "other_clients");
@@ -235,6 +239,7 @@ void table_print(FILE *out, json_t *header, const json_t *points)
         fill_row(&table, r, json_array_get(points, r), shown);
     print_heading(out, header, points, shown);
     print_cells(out, &table);
+    warnings_print(out, points);
     free(table.cells);
 }
 
