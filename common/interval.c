@@ -184,13 +184,16 @@ void interval_of_rounds(const double *means, const double *halves_rel, size_t ro
         out->half_rel = scatter_rel;
 }
 
+bool interval_meets(double half_rel, double goal_rel)
+{
+    return half_rel <= goal_rel || (goal_rel >= 1.0 && isfinite(half_rel));
+}
+
 bool interval_reached(double half_rel, double goal_rel, unsigned *narrow)
 {
-    if (half_rel <= goal_rel)
-        ++*narrow;
-    else
-        *narrow = 0;
-    return *narrow > 0 && (*narrow > 1 || half_rel <= CLEARLY_NARROW * goal_rel);
+    *narrow = interval_meets(half_rel, goal_rel) ? *narrow + 1 : 0;
+    return *narrow > 1 || interval_meets(half_rel, CLEARLY_NARROW * goal_rel) ||
+           (*narrow > 0 && goal_rel >= 1.0);
 }
 
 const char *interval_method_name(enum interval_method method)

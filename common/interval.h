@@ -50,6 +50,10 @@ void interval_of_series(const double *values, size_t count, size_t shortest_batc
 void interval_of_rounds(const double *means, const double *halves_rel, size_t rounds,
                         struct interval *out);
 
+/* Whether an interval is as narrow as wanted. A goal of the mean itself, 1, takes any that is
+ * known. */
+bool interval_meets(double half_rel, double goal_rel);
+
 /* Whether to stop a measurement that is looked at again and again while it grows, by the intervals
  * of the looks so far: stopping at the first that is narrow enough would choose those that are
  * narrow by chance. An interval clearly narrower than the goal ends it, one about as wide has to be

@@ -247,7 +247,7 @@ json_t *record_point(const struct point *point, const struct measurement *measur
     const struct shm_settings *work = &point->work;
     struct interval interval;
     sureness_interval(measurement, &interval);
-    const char *status = status_word(measurement, interval.half_rel <= precision_rel);
+    const char *status = status_word(measurement, interval_meets(interval.half_rel, precision_rel));
     json_t *record = json_pack(
         "{s:s, s:i, s:s, s:b, s:i, s:i, s:i, s:s, s:s, s:s, s:s, s:i, s:b, s:s, s:i, s:i, s:i, "
         "s:i, s:I}",

@@ -73,7 +73,7 @@ static void add_needs(json_t *object, const struct measurement *measurement,
     enum interval_method method = measurement->last.window.interval.method;
     bool blind = measurement->rounds == 1 && method != INTERVAL_BATCH_MEANS;
     double factor = blind ? BLIND_FACTOR : MARGIN * ratio * ratio;
-    if (ratio <= 1.0 || !isfinite(factor))
+    if (interval_meets(interval->half_rel, precision_rel) || !isfinite(factor))
         return;
     if (measurement->rounds > 1)
         json_object_set_new(object, "needs_rounds",

@@ -163,6 +163,13 @@ static void stopping_asks_twice_near_the_goal(void **state)
     assert_true(interval_reached(0.009, 0.01, &narrow));
     narrow = 0;
     assert_false(interval_reached(INFINITY, 1.0, &narrow));
+    assert_false(interval_meets(INFINITY, 1.0));
+    assert_false(interval_meets(0.011, 0.01));
+    assert_true(interval_meets(0.01, 0.01));
+    /* Any, if it is known. */
+    assert_true(interval_reached(1.7, 1.0, &narrow));
+    assert_true(interval_meets(1.7, 1.0));
+    assert_false(interval_meets(1.7, 0.99));
 }
 
 /* Series of any length, with the shortest batch that their length allows and others. */
