@@ -3,6 +3,7 @@ libcommon_a_SOURCES = \
     common/child.c common/child.h common/child_run.c \
     common/clock.c common/clock.h \
     common/histogram.c common/histogram.h \
+    common/interval.c common/interval.h \
     common/jobfile.c common/jobfile.h \
     common/layout_text.c common/layout_text.h \
     common/options.c common/options.h common/options_table.c \
@@ -14,4 +15,5 @@ libcommon_a_SOURCES = \
     common/results_write.c common/results_write.h \
     common/statistics.c common/statistics.h \
     common/status.c common/status.h \
+    common/steady.c common/steady.h \
     common/text.c common/text.h

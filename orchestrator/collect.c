@@ -8,53 +8,12 @@
 #include "orchestrator/record_time.h"
 #include "orchestrator/round_internal.h"
 
-/* Batches whose means give the interval: enough for Student's t to be near its limit, few enough
- * that each holds many slices. An iteration is spread evenly over its slices, so that a batch
- * shorter than an iteration would look calmer than things are: each holds two of the slowest
- * worker's at least, and with fewer batches than a handful there is nothing to tell. */
-#define BATCHES_MOST 32
-#define BATCHES_LEAST 4
-#define ITERATIONS_PER_BATCH 2
-
 static double slot_units(const struct shm_slot *slot, uint64_t first, uint64_t last)
 {
     uint64_t units = 0;
     for (uint64_t i = first; i < last; i++)
         units += atomic_load_explicit(&slot->slices[i], memory_order_relaxed);
     return (double)units / (double)SHM_ITERATION_UNITS;
-}
-
-static double all_units(const struct shm *shm, uint64_t first, uint64_t last)
-{
-    double sum = 0.0;
-    for (unsigned p = 0; p < shm->header->processes; p++)
-        for (unsigned t = 0; t < shm->header->threads; t++)
-            sum += slot_units(shm_slot_at(shm, p, t), first, last);
-    return sum;
-}
-
-static double fewest_units(const struct shm *shm, uint64_t slices)
-{
-    double fewest = INFINITY;
-    for (unsigned p = 0; p < shm->header->processes; p++)
-        for (unsigned t = 0; t < shm->header->threads; t++)
-            fewest = fmin(fewest, slot_units(shm_slot_at(shm, p, t), 0, slices));
-    return fewest;
-}
-
-double collect_ci95(const struct shm *shm, uint64_t slices)
-{
-    double means[BATCHES_MOST];
-    double affordable = floor(fewest_units(shm, slices) / ITERATIONS_PER_BATCH);
-    uint64_t batches = affordable < BATCHES_MOST ? (uint64_t)affordable : BATCHES_MOST;
-    if (batches > slices)
-        batches = slices;
-    if (batches < BATCHES_LEAST)
-        return INFINITY;
-    uint64_t length = slices / batches;
-    for (uint64_t i = 0; i < batches; i++)
-        means[i] = all_units(shm, i * length, (i + 1) * length);
-    return statistics_ci95_rel(means, batches);
 }
 
 uint64_t collect_slices_done(const struct shm *shm)
@@ -81,16 +40,16 @@ static double mean_us(const struct histogram *histogram)
 }
 
 static void collect_worker(const struct round *round, unsigned process, unsigned thread,
-                           double window_s, double *iterations)
+                           double steady_s, double *iterations)
 {
     struct round_result *result = round->result;
     struct shm_slot *slot = shm_slot_at(&round->shm, process, thread);
     struct round_worker *worker = &result->workers[process * round->point->threads + thread];
-    *iterations = slot_units(slot, 0, round->slices);
+    *iterations = slot_units(slot, result->window.steady_slice, round->slices);
     *worker = (struct round_worker){
         .process = process,
         .thread = thread,
-        .ips = *iterations / window_s,
+        .ips = *iterations / steady_s,
         .p50_us = histogram_quantile_ns(&slot->latency, 0.5) / 1e3,
         .p99_us = histogram_quantile_ns(&slot->latency, 0.99) / 1e3,
         .h2d_us = mean_us(&slot->h2d),
@@ -123,8 +82,13 @@ enum status collect_result(const struct round *round)
                                          "more --iterations");
     if (round->slices == 0)
         return status_set(STATUS_WORKER, "the window was empty: give a longer --duration");
-    double window_s =
-        (double)(round->slices * round->shm.header->settings.slice_ns) / (double)NS_PER_S;
+    double slice_s = (double)round->shm.header->settings.slice_ns / (double)NS_PER_S;
+    double window_s = (double)round->slices * slice_s;
+    window_judge(&round->shm, round->slices, &result->window);
+    /* In an open loop throughput is as even as what is offered. */
+    if (point_is_open(round->point))
+        result->window = (struct window){.settled = true, .interval = result->window.interval};
+    double steady_s = (double)(round->slices - result->window.steady_slice) * slice_s;
     double *iterations = calloc(workers, sizeof *iterations);
     result->workers = calloc(workers, sizeof *result->workers);
     result->processes = calloc(round->point->processes, sizeof *result->processes);
@@ -135,12 +99,13 @@ enum status collect_result(const struct round *round)
     double sum = 0.0;
     for (unsigned i = 0; i < workers; i++) {
         unsigned threads = round->point->threads;
-        collect_worker(round, i / threads, i % threads, window_s, &iterations[i]);
+        collect_worker(round, i / threads, i % threads, steady_s, &iterations[i]);
         sum += iterations[i];
     }
     result->window_s = window_s;
-    result->throughput_ips = sum / window_s;
-    result->ci95_rel = collect_ci95(&round->shm, round->slices);
+    result->steady_from_s = window_s - steady_s;
+    result->throughput_ips = sum / steady_s;
+    result->ci95_rel = result->window.interval.half_rel;
     result->fairness = statistics_jain(iterations, workers);
     for (unsigned p = 0; p < round->point->processes; p++) {
         struct shm_process *process = shm_process_at(&round->shm, p);

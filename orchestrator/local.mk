@@ -31,9 +31,11 @@ mpsweep_SOURCES = \
     orchestrator/saturation.c orchestrator/saturation.h \
     orchestrator/session.c orchestrator/session.h \
     orchestrator/shares.c orchestrator/shares_json.c orchestrator/shares.h \
+    orchestrator/sureness.c orchestrator/sureness.h \
     orchestrator/sweep.c orchestrator/sweep.h \
     orchestrator/table.c orchestrator/table.h \
     orchestrator/warnings.c orchestrator/warnings.h \
+    orchestrator/window.c orchestrator/window.h \
     orchestrator/workers.c
 mpsweep_LDADD = libbind.a libmps.a libprobe.a libemul.a libdevice.a libshm.a libcommon.a \
     $(HWLOC_LIBS) $(JANSSON_LIBS) $(INIH_LIBS)
@@ -66,4 +68,17 @@ tests_unit_test_limits_SOURCES = tests/unit/test_limits.c \
     orchestrator/shares.c
 tests_unit_test_limits_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
 tests_unit_test_limits_LDADD = libmps.a libcommon.a $(JANSSON_LIBS) $(INIH_LIBS) $(CMOCKA_LIBS)
+endif
+
+if HAVE_CMOCKA
+check_PROGRAMS += tests/unit/test_window tests/unit/test_sureness
+TESTS += tests/unit/test_window tests/unit/test_sureness
+tests_unit_test_window_SOURCES = tests/unit/test_window.c $(series) orchestrator/window.c
+tests_unit_test_window_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
+tests_unit_test_window_LDADD = libshm.a libcommon.a $(CMOCKA_LIBS)
+
+tests_unit_test_sureness_SOURCES = tests/unit/test_sureness.c \
+    orchestrator/sureness.c orchestrator/warnings.c
+tests_unit_test_sureness_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
+tests_unit_test_sureness_LDADD = libcommon.a $(JANSSON_LIBS) $(CMOCKA_LIBS)
 endif

@@ -11,6 +11,7 @@
 #include "mps/settings.h"
 #include "orchestrator/fixed.h"
 #include "orchestrator/record_time.h"
+#include "orchestrator/sureness.h"
 
 #define SETTINGS_NS (10 * NS_PER_S)
 
@@ -60,6 +61,8 @@ enum status measurement_add(struct measurement *measurement, struct round_result
             openloop_merge(&round->open, &before->open);
             histogram_merge(&round->launch_call, &before->launch_call);
             record_time_merge_cpu(&round->cpu, &before->cpu);
+            window_merge(&round->window, &before->window);
+            round->steady_from_s = fmax(round->steady_from_s, before->steady_from_s);
             round->iterations += before->iterations;
             round->skew_us = fmax(round->skew_us, before->skew_us);
         }
@@ -182,11 +185,6 @@ static json_t *phase(const struct histogram *histogram)
     return histogram->count ? json_real(histogram_mean_ns(histogram) / 1e3) : json_null();
 }
 
-static double quantile_us(const struct histogram *histogram, double share)
-{
-    return histogram_quantile_ns(histogram, share) / 1e3;
-}
-
 static json_t *workers_array(const struct point *point, const struct round_result *result)
 {
     json_t *array = json_array();
@@ -220,7 +218,8 @@ static json_t *clients_array(const struct point *point, const struct round_resul
 }
 
 static void add_numbers(json_t *record, const struct point *point,
-                        const struct measurement *measurement, double ci95)
+                        const struct measurement *measurement, const struct interval *interval,
+                        double precision_rel)
 {
     const struct round_result *result = &measurement->last;
     json_t *rounds = json_array();
@@ -232,16 +231,11 @@ static void add_numbers(json_t *record, const struct point *point,
     }
     json_object_set_new(record, "throughput_ips",
                         json_real(statistics_mean(measurement->throughputs, measurement->rounds)));
-    json_object_set_new(record, "ci95_rel", real_or_null(ci95));
+    json_object_set_new(record, "ci95_rel", real_or_null(interval->half_rel));
     json_object_set_new(record, "rounds", rounds);
     json_object_set_new(record, "iterations", json_integer((json_int_t)result->iterations));
-    const struct histogram *latency = &result->latency;
-    json_object_set_new(record, "latency_us",
-                        json_pack("{s:f, s:f, s:f, s:f, s:f, s:f}", "p50",
-                                  quantile_us(latency, 0.5), "p90", quantile_us(latency, 0.9),
-                                  "p99", quantile_us(latency, 0.99), "p999",
-                                  quantile_us(latency, 0.999), "max", (double)latency->max_ns / 1e3,
-                                  "mean", histogram_mean_ns(latency) / 1e3));
+    sureness_add(record, point, measurement, interval, precision_rel);
+    json_object_set_new(record, "latency_us", sureness_latency(&result->latency));
     json_object_set_new(record, "phase_us",
                         json_pack("{s:o, s:o, s:o, s:o}", "h2d", phase(&result->h2d), "launch",
                                   phase(&result->launch), "sync", phase(&result->sync), "d2h",
@@ -276,14 +270,11 @@ json_t *record_point(const struct point *point, const struct measurement *measur
                      double precision_rel)
 {
     const struct shm_settings *work = &point->work;
-    unsigned rounds = measurement->rounds;
-    /* With several rounds the interval is the one between them; they are independent, which the
-     * batches of one window are only nearly. */
-    double ci95 = rounds == 1 ? measurement->intervals[0]
-                              : statistics_ci95_rel(measurement->throughputs, rounds);
-    const char *status =
-        status_word(measurement, point_is_open(point) ? openloop_converged(point, measurement)
-                                                      : ci95 <= precision_rel);
+    struct interval interval;
+    sureness_interval(measurement, &interval);
+    const char *status = status_word(
+        measurement, point_is_open(point) ? openloop_converged(point, measurement)
+                                          : interval_meets(interval.half_rel, precision_rel));
     json_t *record = json_pack(
         "{s:s, s:i, s:s, s:b, s:i, s:i, s:i, s:s, s:s, s:s, s:s, s:i, s:b, s:s, s:i, s:i, s:i, "
         "s:i, s:I}",
@@ -307,7 +298,7 @@ json_t *record_point(const struct point *point, const struct measurement *measur
     json_object_set_new(record, "status", json_string(status));
     openloop_record(record, point, measurement);
     if (measurement->status == STATUS_OK)
-        add_numbers(record, point, measurement, ci95);
+        add_numbers(record, point, measurement, &interval, precision_rel);
     json_object_set_new(record, "error",
                         measurement->status == STATUS_OK ? json_null()
                                                          : json_string(measurement->last.error));

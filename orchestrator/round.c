@@ -26,7 +26,8 @@
 
 #define ATTACH_NS (5 * NS_PER_S)
 
-/* A window is extended by this share of --duration at a time. */
+/* A window is extended by this share of itself at a time: the more looks, the more chances that one
+ * of them takes luck for precision. */
 #define EXTEND_SHARE 4
 
 /* What wait_while() may return besides OK. */
@@ -297,6 +298,14 @@ static enum status run_fixed_work(struct round *round, uint64_t *beats)
     return STATUS_OK;
 }
 
+static bool precise(const struct round *round, unsigned *narrow)
+{
+    struct window window;
+    window_judge(&round->shm, round->slices, &window);
+    return interval_reached(window.settled ? window.interval.half_rel : INFINITY,
+                            round->limits->precision_rel, narrow);
+}
+
 /* Opens the gate and lets the window grow until it is precise or as long as it may be. */
 static enum status run_window(struct round *round)
 {
@@ -316,6 +325,7 @@ static enum status run_window(struct round *round)
                      settings->warmup_ns + window_ns / slice_ns * slice_ns);
     round->gate_open = true;
     shm_gate_open(&round->shm, start_ns);
+    unsigned narrow = 0;
     enum status status;
     if (settings->iterations) {
         status = run_fixed_work(round, beats);
@@ -334,14 +344,14 @@ static enum status run_window(struct round *round)
         }
         /* What made the decision is what will be reported. */
         round->slices = collect_slices_done(&round->shm);
-        if (collect_ci95(&round->shm, round->slices) <= limits->precision_rel)
+        if (precise(round, &narrow))
             break;
         if (window_ns >= limits->max_duration_ns) {
             /* In full: the iterations that run now are counted once they have ended. */
             round->slices = window_ns / slice_ns;
             break;
         }
-        window_ns += limits->duration_ns / EXTEND_SHARE + 1;
+        window_ns += window_ns / EXTEND_SHARE + 1;
         if (window_ns > limits->max_duration_ns)
             window_ns = limits->max_duration_ns;
     }

@@ -11,6 +11,7 @@
 #include "orchestrator/openloop.h"
 #include "orchestrator/plan.h"
 #include "orchestrator/session.h"
+#include "orchestrator/window.h"
 
 /* How long and how well to measure. */
 struct round_limits {
@@ -47,9 +48,11 @@ struct round_result {
     enum status status; /* OK, or why there is no measurement */
     char error[1024];
     int cuda_error;
-    double throughput_ips;
+    double throughput_ips; /* of the steady part of the window */
     double ci95_rel;
     double window_s;
+    double steady_from_s; /* from the begin of the window */
+    struct window window;
     double ready_s; /* from the first spawn until all workers were ready */
     double skew_us; /* of the latest start */
     double fairness;

@@ -8,6 +8,7 @@
 #include "orchestrator/openloop.h"
 #include "orchestrator/record.h"
 #include "orchestrator/shares.h"
+#include "orchestrator/sureness.h"
 #include "orchestrator/warnings.h"
 
 #define CELL 320      /* the longest list of shares */
@@ -111,6 +112,8 @@ static void print_remark(FILE *out, const json_t *point)
     const char *status = record_status(point);
     if (!json_object_get(point, "latency_us"))
         fprintf(out, "  %s: %s", status, text_at(point, "error"));
+    else if (strcmp(status, "unconverged") == 0)
+        sureness_print_unconverged(out, point);
     else if (strcmp(status, "ok") != 0)
         fprintf(out, "  %s", status);
     if (json_is_true(json_object_get(json_object_get(point, "rate"), "saturated")))
