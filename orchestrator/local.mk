@@ -3,6 +3,7 @@ mpsweep_SOURCES = \
     orchestrator/main.c orchestrator/exit_status.h \
     orchestrator/cause.c \
     orchestrator/children.c orchestrator/children.h \
+    orchestrator/cores.c orchestrator/cores.h \
     orchestrator/collect.c \
     orchestrator/doctor.c orchestrator/doctor.h \
     orchestrator/environment.c orchestrator/environment.h \
@@ -28,6 +29,10 @@ mpsweep_SOURCES = \
     orchestrator/shares.c orchestrator/shares_json.c orchestrator/shares.h \
     orchestrator/sweep.c orchestrator/sweep.h \
     orchestrator/table.c orchestrator/table.h \
+    orchestrator/telemetry.c orchestrator/telemetry.h \
+    orchestrator/telemetry_record.c orchestrator/telemetry_record.h \
+    orchestrator/telemetry_window.c orchestrator/telemetry_window.h \
+    orchestrator/warnings.c orchestrator/warnings.h \
     orchestrator/workers.c
 mpsweep_LDADD = libbind.a libmps.a libprobe.a libemul.a libdevice.a libshm.a libcommon.a \
     $(HWLOC_LIBS) $(JANSSON_LIBS) $(INIH_LIBS)

@@ -9,6 +9,8 @@
 #include "common/statistics.h"
 #include "config.h"
 #include "mps/settings.h"
+#include "orchestrator/telemetry_record.h"
+#include "orchestrator/warnings.h"
 
 #define SETTINGS_NS (10 * NS_PER_S)
 
@@ -45,6 +47,7 @@ enum status measurement_add(struct measurement *measurement, struct round_result
             histogram_merge(&round->d2h, &before->d2h);
             round->iterations += before->iterations;
             round->skew_us = fmax(round->skew_us, before->skew_us);
+            telemetry_window_merge(&round->telemetry, &before->telemetry);
         }
     }
     round_result_release(&measurement->last);
@@ -237,6 +240,13 @@ static void add_numbers(json_t *record, const struct point *point,
     if (point_has_shares(point))
         json_object_set_new(record, "clients", clients_array(point, result));
     json_object_set_new(record, "ready_s", json_real(result->ready_s));
+    json_t *telemetry = telemetry_object(&result->telemetry);
+    if (telemetry)
+        json_object_set_new(record, "telemetry", telemetry);
+    json_t *warnings = json_array();
+    telemetry_warn(warnings, &result->telemetry);
+    cores_warn(warnings, point, &result->cores);
+    json_object_set_new(record, "warnings", warnings);
 }
 
 static void add_shares(json_t *record, const char *key, const struct point_shares *shares,

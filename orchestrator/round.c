@@ -280,6 +280,8 @@ static enum status run_window(struct round *round)
         return status_set(STATUS_MEMORY, "out of memory");
     uint64_t start_ns = clock_now_ns() + LEAD_NS + workers * LEAD_WORKER_NS;
     uint64_t slice_ns = settings->slice_ns;
+    telemetry_begin(round->session->telemetry, start_ns + settings->warmup_ns,
+                    round->point->processes + point_over_mps(round->point));
     round->gate_open = true;
     shm_gate_open(&round->shm, start_ns);
     uint64_t window_ns = limits->duration_ns;
@@ -305,6 +307,8 @@ static enum status run_window(struct round *round)
     }
     if (status == STATUS_OK)
         shm_stop(&round->shm, settings->warmup_ns + round->slices * slice_ns);
+    telemetry_end(round->session->telemetry,
+                  start_ns + settings->warmup_ns + round->slices * slice_ns);
     free(beats);
     return status;
 }
@@ -359,6 +363,10 @@ enum status round_run(struct session *session, const struct point *point,
         status = drain(&round);
     if (status == STATUS_OK)
         status = collect_result(&round);
+    if (status == STATUS_OK) {
+        telemetry_collect(session->telemetry, out->throughput_ips * out->window_s, &out->telemetry);
+        out->cores = cores_of(session, point);
+    }
     out->status = status;
     if (status != STATUS_OK) {
         snprintf(out->error, sizeof out->error, "%s", status_text());

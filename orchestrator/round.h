@@ -8,6 +8,7 @@
 #ifndef MPSWEEP_ORCHESTRATOR_ROUND_H
 #define MPSWEEP_ORCHESTRATOR_ROUND_H
 
+#include "orchestrator/cores.h"
 #include "orchestrator/plan.h"
 #include "orchestrator/session.h"
 
@@ -46,6 +47,8 @@ struct round_result {
     unsigned other_clients; /* processes of somebody else's that are clients of the same daemon */
     int sms;                /* multiprocessors of process 0's context */
     struct histogram latency, h2d, launch, sync, d2h;
+    struct telemetry_window telemetry;
+    struct cores cores;
     struct round_worker *workers;    /* processes x threads, owned */
     struct round_process *processes; /* owned */
 };
