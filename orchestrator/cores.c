@@ -30,7 +30,7 @@ void cores_warn(json_t *warnings, const struct point *point, const struct cores 
                      workers, point_schedule(point), cores->quota);
     else if (schedule != SHM_SCHEDULE_YIELD && workers > cores->cpus)
         warnings_add(warnings, "few-cores",
-                     "%u workers wait with schedule %s, which takes a CPU each, on %u CPUs; give "
+                     "%u workers wait with schedule %s, which takes a CPU each, on %u CPU%s; give "
                      "'--schedule block' or fewer workers",
-                     workers, point_schedule(point), cores->cpus);
+                     workers, point_schedule(point), cores->cpus, cores->cpus == 1 ? "" : "s");
 }

@@ -46,6 +46,20 @@ mpsweep-mps.1: mpsweep$(EXEEXT)
 	$(AM_V_GEN)./mpsweep$(EXEEXT) help --manual mps >$@.new && mv $@.new $@
 
 if HAVE_CMOCKA
+telemetry_tests = tests/unit/test_telemetry tests/unit/test_telemetry_window
+check_PROGRAMS += $(telemetry_tests)
+TESTS += $(telemetry_tests)
+tests_unit_test_telemetry_SOURCES = tests/unit/test_telemetry.c \
+    orchestrator/telemetry.c orchestrator/telemetry_window.c
+tests_unit_test_telemetry_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
+tests_unit_test_telemetry_LDADD = libdevice.a libcommon.a $(CMOCKA_LIBS)
+tests_unit_test_telemetry_window_SOURCES = tests/unit/test_telemetry_window.c \
+    orchestrator/telemetry_window.c orchestrator/telemetry_record.c orchestrator/warnings.c \
+    orchestrator/cores.c orchestrator/plan.c orchestrator/shares.c
+tests_unit_test_telemetry_window_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
+tests_unit_test_telemetry_window_LDADD = libbind.a libmps.a libdevice.a libcommon.a \
+    $(HWLOC_LIBS) $(JANSSON_LIBS) $(INIH_LIBS) $(CMOCKA_LIBS)
+
 check_PROGRAMS += tests/unit/test_limits
 TESTS += tests/unit/test_limits
 tests_unit_test_limits_SOURCES = tests/unit/test_limits.c \

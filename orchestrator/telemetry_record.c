@@ -99,7 +99,8 @@ static void warn_throttled(json_t *warnings, const struct telemetry_window *wind
                      "the GPU's clock was held down in %.0f%% of the samples: %s%s; %s",
                      100.0 * share, nvml_throttle_text(held, reasons, sizeof reasons), limit,
                      held_advice(held));
-    } else if (clock_mhz > 0.0 && clock_mhz < window->earlier_clock_mhz * (1.0 - SLOWER_SHARE)) {
+    } else if (clock_mhz > 0.0 && !(window->throttle_reasons & NVML_THROTTLE_IDLE) &&
+               clock_mhz < window->earlier_clock_mhz * (1.0 - SLOWER_SHARE)) {
         warnings_add(warnings, "throttled",
                      "the GPU's clock was %.0f MHz, %.0f MHz in an earlier window: the points do "
                      "not compare; measure again with one clock ('nvidia-smi -lgc') or more "

@@ -80,30 +80,42 @@ static bool energy_at(const struct telemetry_sample *samples, size_t count, uint
     return false;
 }
 
-/* A counter that runs backwards was reset with its driver, or wrapped: the difference would be
- * anything. */
-static bool counter_runs_forwards(const struct telemetry_sample *samples, size_t count)
+/* The time that the counter is known for. False where it runs backwards, reset with its driver or
+ * wrapped: the difference would be anything. */
+static bool counter_span(const struct telemetry_sample *samples, size_t count, uint64_t *first_ns,
+                         uint64_t *last_ns)
 {
     uint64_t last = 0;
+    bool any = false;
     for (size_t i = 0; i < count; i++) {
         if (!samples[i].gpu.known_energy)
             continue;
         if (samples[i].gpu.energy_millijoules < last)
             return false;
         last = samples[i].gpu.energy_millijoules;
+        if (!any)
+            *first_ns = samples[i].time_ns;
+        *last_ns = samples[i].time_ns;
+        any = true;
     }
-    return true;
+    return any;
 }
 
 static bool energy_by_counter(const struct telemetry_sample *samples, size_t count,
                               uint64_t begin_ns, uint64_t end_ns, double *joules)
 {
     double begin, end;
-    if (!counter_runs_forwards(samples, count) || !energy_at(samples, count, begin_ns, &begin) ||
-        !energy_at(samples, count, end_ns, &end))
+    uint64_t from_ns, to_ns;
+    if (!counter_span(samples, count, &from_ns, &to_ns))
+        return false;
+    /* A first sample that came late, or a last one that is missing: the rest stands for it. */
+    from_ns = from_ns > begin_ns ? from_ns : begin_ns;
+    to_ns = to_ns < end_ns ? to_ns : end_ns;
+    if (to_ns <= from_ns || (to_ns - from_ns) * 2 < end_ns - begin_ns ||
+        !energy_at(samples, count, from_ns, &begin) || !energy_at(samples, count, to_ns, &end))
         return false;
     /* It moves in steps: none within a short window is no measurement. */
-    *joules = end - begin;
+    *joules = (end - begin) * (double)(end_ns - begin_ns) / (double)(to_ns - from_ns);
     return *joules > 0.0;
 }
 

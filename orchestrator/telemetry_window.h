@@ -67,9 +67,10 @@ struct telemetry_window {
      NVML_THROTTLE_HW_THERMAL | NVML_THROTTLE_HW_POWER_BRAKE)
 
 /*
- * Sums up the samples, which are in order of time, over begin_ns..end_ns. Counters are interpolated
- * between the samples around each end, so that there should be one before and one after. Sets what
- * samples tell, and leaves the other fields of *out as they are.
+ * Sums up the samples, which are in order of time, over begin_ns..end_ns. The energy counter is
+ * interpolated between the samples around each end; where there is none on one side, what is known
+ * of at least half the window stands for all of it. Sets what samples tell, and leaves the other
+ * fields of *out as they are.
  */
 void telemetry_window_sum(const struct telemetry_sample *samples, size_t count, uint64_t begin_ns,
                           uint64_t end_ns, double iterations, struct telemetry_window *out);

@@ -14,6 +14,7 @@
 #include <ctype.h>
 #include <dirent.h>
 #include <pthread.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -62,10 +63,33 @@ static int mode_is(const char *mode)
     return found;
 }
 
+static atomic_int hanging, samples, ends;
+
+int fake_nvml_hanging(void);
+int fake_nvml_hanging(void)
+{
+    return hanging;
+}
+
+int fake_nvml_samples(void);
+int fake_nvml_samples(void)
+{
+    return samples;
+}
+
+int fake_nvml_ends(void);
+int fake_nvml_ends(void)
+{
+    return ends;
+}
+
 static void hang_while(const char *word)
 {
-    while (mode_is(word))
+    while (mode_is(word)) {
+        hanging = 1;
         nanosleep(&(struct timespec){.tv_nsec = 1000000}, NULL);
+    }
+    hanging = 0;
 }
 
 nvml_return nvmlInit_v2(void)
@@ -76,6 +100,7 @@ nvml_return nvmlInit_v2(void)
 
 nvml_return nvmlShutdown(void)
 {
+    ends++;
     return 0;
 }
 
@@ -206,6 +231,7 @@ nvml_return nvmlDeviceGetMemoryInfo_v2(nvml_device device, struct nvml_memory_v2
     memory->reserved = 1ull << 29;
     memory->used = mode_is("full") ? 40ull << 30 : 4ull << 20;
     memory->free = memory->total - memory->reserved - memory->used;
+    samples++;
     return 0;
 }
 #else
