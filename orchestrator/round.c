@@ -281,7 +281,7 @@ static enum status run_window(struct round *round)
     uint64_t start_ns = clock_now_ns() + LEAD_NS + workers * LEAD_WORKER_NS;
     uint64_t slice_ns = settings->slice_ns;
     telemetry_begin(round->session->telemetry, start_ns + settings->warmup_ns,
-                    round->point->processes + point_over_mps(round->point));
+                    round->point->processes, point_over_mps(round->point));
     round->gate_open = true;
     shm_gate_open(&round->shm, start_ns);
     uint64_t window_ns = limits->duration_ns;

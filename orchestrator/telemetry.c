@@ -53,7 +53,8 @@ struct telemetry {
     uint64_t begin_ns, end_ns, next_ns, interval_ns;
     uint64_t look_ns; /* when the next look at the processes is due */
     uint64_t call_ns; /* when the sample that is being taken was begun; 0: none is */
-    unsigned processes;
+    unsigned workers;
+    bool mps_server;
     double best_clock_mhz; /* highest mean of a window so far */
     size_t count;
     struct telemetry_sample samples[SAMPLES];
@@ -79,27 +80,23 @@ static bool is_ours(pid_t self, pid_t pid)
 }
 
 /*
- * Numbers of processes are the driver's: in a container they can be those of the host, and then no
- * process of ours is found among them, and only the count can be compared.
+ * Numbers of processes are the driver's: in a container they can be those of the host, and then not
+ * all of our workers are found among them (though one number may chance to be ours), and only the
+ * count can be compared.
  */
-static struct telemetry_look look_at(const struct telemetry *telemetry, unsigned processes)
+static struct telemetry_look look_at(const struct telemetry *telemetry, unsigned workers,
+                                     bool mps_server)
 {
     struct telemetry_look look = {0};
-    uint32_t pids[NVML_PROCESS_MAX], strangers = 0;
+    uint32_t pids[NVML_PROCESS_MAX], ours = 0;
     look.known = nvml_device_processes(&telemetry->nvml, telemetry->device, &look.processes, pids);
     if (!look.known)
         return look;
-    unsigned known = processes + telemetry->expected;
-    for (uint32_t i = 0; look.processes <= NVML_PROCESS_MAX && i < look.processes; i++) {
-        if (is_ours(telemetry->self, (pid_t)pids[i]))
-            look.by_pid = true;
-        else
-            strangers++;
-    }
-    if (look.by_pid)
-        look.strangers = strangers > telemetry->expected ? strangers - telemetry->expected : 0;
-    else
-        look.strangers = look.processes > known ? look.processes - known : 0;
+    for (uint32_t i = 0; look.processes <= NVML_PROCESS_MAX && i < look.processes; i++)
+        ours += is_ours(telemetry->self, (pid_t)pids[i]);
+    look.by_pid = ours > 0 && ours >= workers;
+    unsigned known = telemetry->expected + (look.by_pid ? ours : workers + mps_server);
+    look.strangers = look.processes > known ? look.processes - known : 0;
     return look;
 }
 
@@ -120,7 +117,7 @@ static struct telemetry_before look_before(const struct telemetry *telemetry, bo
     before.utilisation_percent = sample.utilisation_percent;
     before.known_memory = sample.known_memory && known_reserved;
     before.memory_used_bytes = sample.memory_used_bytes;
-    before.processes = look_at(telemetry, 0).strangers;
+    before.processes = look_at(telemetry, 0, false).strangers;
     return before;
 }
 
@@ -165,7 +162,8 @@ static void keep(struct telemetry *telemetry, const struct telemetry_sample *sam
 static void take_sample(struct telemetry *telemetry)
 {
     struct telemetry_sample sample = {0};
-    unsigned window = telemetry->window, processes = telemetry->processes;
+    unsigned window = telemetry->window, workers = telemetry->workers;
+    bool mps_server = telemetry->mps_server;
     uint64_t begun_ns = clock_now_ns();
     bool look =
         !telemetry->ended && begun_ns >= telemetry->begin_ns && begun_ns >= telemetry->look_ns;
@@ -175,7 +173,7 @@ static void take_sample(struct telemetry *telemetry)
     sample.time_ns = begun_ns;
     nvml_device_sample(&telemetry->nvml, telemetry->device, &sample.gpu);
     if (look)
-        sample.look = look_at(telemetry, processes);
+        sample.look = look_at(telemetry, workers, mps_server);
 
     pthread_mutex_lock(&telemetry->lock);
     telemetry->call_ns = 0;
@@ -315,7 +313,8 @@ struct nvml_limits telemetry_limits(const struct telemetry *telemetry)
     return telemetry ? telemetry->limits : (struct nvml_limits){0};
 }
 
-void telemetry_begin(struct telemetry *telemetry, uint64_t begin_ns, unsigned processes)
+void telemetry_begin(struct telemetry *telemetry, uint64_t begin_ns, unsigned workers,
+                     bool mps_server)
 {
     if (!telemetry)
         return;
@@ -327,7 +326,8 @@ void telemetry_begin(struct telemetry *telemetry, uint64_t begin_ns, unsigned pr
     telemetry->end_ns = UINT64_MAX;
     telemetry->next_ns = telemetry->look_ns = 0;
     telemetry->interval_ns = TELEMETRY_INTERVAL_NS;
-    telemetry->processes = processes;
+    telemetry->workers = workers;
+    telemetry->mps_server = mps_server;
     telemetry->count = 0;
     pthread_cond_broadcast(&telemetry->changed);
     pthread_mutex_unlock(&telemetry->lock);

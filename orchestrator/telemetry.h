@@ -36,9 +36,11 @@ enum status telemetry_open(const struct telemetry_request *request, struct telem
 /* Highest clock and power limit; all zero with NULL. */
 struct nvml_limits telemetry_limits(const struct telemetry *telemetry);
 
-/* Samples from now on. begin_ns: when the window will begin; processes: how many of ours hold a
- * context, the MPS server included. Forgets what was sampled before. */
-void telemetry_begin(struct telemetry *telemetry, uint64_t begin_ns, unsigned processes);
+/* Samples from now on. begin_ns: when the window will begin; workers: how many processes of ours
+ * hold a context, all children of this one; mps_server: the server of our own daemon may hold one,
+ * too. Forgets what was sampled before. */
+void telemetry_begin(struct telemetry *telemetry, uint64_t begin_ns, unsigned workers,
+                     bool mps_server);
 
 /* The window ended at end_ns: one more sample, then none. Does not wait. Also for a window that
  * gives no measurement, and harmless without a beginning. */

@@ -9,7 +9,7 @@
 /* Who computed on the GPU at one moment. */
 struct telemetry_look {
     bool known;
-    bool by_pid; /* some process of ours was listed by a number that we know: all can be told */
+    bool by_pid; /* all workers were listed by the numbers that we know: strangers can be told */
     uint32_t processes;
     uint32_t strangers; /* that are not ours; without by_pid, those above our own number */
 };

@@ -70,11 +70,11 @@ static struct telemetry *open_whole(const char *words)
 }
 
 /* A window of some samples, with so many processes of ours. */
-static struct telemetry_window window_of(struct telemetry *telemetry, unsigned processes)
+static struct telemetry_window window_of(struct telemetry *telemetry, unsigned workers)
 {
     struct telemetry_window window;
     int before = samples();
-    telemetry_begin(telemetry, clock_now_ns(), processes);
+    telemetry_begin(telemetry, clock_now_ns(), workers, false);
     await(samples, before + 3);
     telemetry_end(telemetry, clock_now_ns());
     telemetry_collect(telemetry, 100.0, &window);
@@ -128,7 +128,7 @@ static void old_library_gives_what_it_has(void **state)
     assert_non_null(telemetry);
     assert_false(telemetry_limits(telemetry).known_reserved);
     uint64_t begin_ns = clock_now_ns();
-    telemetry_begin(telemetry, begin_ns, 2);
+    telemetry_begin(telemetry, begin_ns, 2, false);
     telemetry_end(telemetry, clock_now_ns());
     telemetry_collect(telemetry, 1.0, &window);
     assert_true(window.present);
@@ -149,7 +149,7 @@ static void without_nvml_there_is_none(void **state)
     assert_int_equal(telemetry_open(&request, &telemetry), STATUS_OK);
     assert_null(telemetry);
 
-    telemetry_begin(NULL, 1, 1);
+    telemetry_begin(NULL, 1, 1, false);
     telemetry_end(NULL, 2);
     telemetry_collect(NULL, 1.0, &window);
     assert_false(window.present);
@@ -176,6 +176,11 @@ static void processes_are_told_by_their_ancestor(void **state)
     assert_int_equal(window.processes, 2);
     assert_int_equal(window.strangers, 1);
 
+    /* One number that is ours by chance is no proof of another. */
+    window = window_of(telemetry, 2);
+    assert_false(window.by_pid);
+    assert_int_equal(window.strangers, 0);
+
     /* By numbers of elsewhere: two are there, of which we know one, two, or none. */
     say("");
     window = window_of(telemetry, 1);
@@ -183,6 +188,12 @@ static void processes_are_told_by_their_ancestor(void **state)
     assert_int_equal(window.strangers, 1);
     assert_int_equal(window_of(telemetry, 2).strangers, 0);
     assert_int_equal(window_of(telemetry, 3).strangers, 0);
+    telemetry_begin(telemetry, clock_now_ns(), 1, true);
+    int before = samples();
+    await(samples, before + 2);
+    telemetry_end(telemetry, clock_now_ns());
+    telemetry_collect(telemetry, 1.0, &window);
+    assert_int_equal(window.strangers, 0);
     say("crowded");
     assert_int_equal(window_of(telemetry, 1).strangers, NVML_PROCESS_MAX);
     telemetry_close(telemetry);
@@ -217,7 +228,7 @@ static void hang_costs_the_telemetry_only(void **state)
     struct telemetry *telemetry = open_whole("alone");
     struct telemetry_window window;
     int before = samples(), ended = ends();
-    telemetry_begin(telemetry, clock_now_ns(), 1);
+    telemetry_begin(telemetry, clock_now_ns(), 1, false);
     await(samples, before + 2);
     say("hang");
     await(hanging, 1);
@@ -227,7 +238,7 @@ static void hang_costs_the_telemetry_only(void **state)
     assert_true(window.silent);
     assert_true(window.samples >= 1);
     for (int i = 0; i < 3; i++) {
-        telemetry_begin(telemetry, clock_now_ns(), 1);
+        telemetry_begin(telemetry, clock_now_ns(), 1, false);
         telemetry_end(telemetry, clock_now_ns());
         telemetry_collect(telemetry, 1.0, &window);
         assert_true(window.present);
@@ -240,7 +251,7 @@ static void hang_costs_the_telemetry_only(void **state)
     assert_false(window.silent);
     assert_true(window.samples >= 2);
 
-    telemetry_begin(telemetry, clock_now_ns(), 1);
+    telemetry_begin(telemetry, clock_now_ns(), 1, false);
     say("hang");
     await(hanging, 1);
     telemetry_end(telemetry, clock_now_ns());
