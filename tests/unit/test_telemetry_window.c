@@ -109,6 +109,10 @@ static void doubtful_counter_is_not_used(void **state)
     assert_int_equal(sum(samples, SAMPLES, 100, 1100).energy_from, TELEMETRY_ENERGY_POWER);
 
     make_samples(samples);
+    samples[6].gpu.energy_millijoules = 3;
+    assert_int_equal(sum(samples, SAMPLES, 100, 1100).energy_from, TELEMETRY_ENERGY_POWER);
+
+    make_samples(samples);
     for (size_t i = 0; i < SAMPLES; i++)
         samples[i].gpu.energy_millijoules = 77;
     assert_int_equal(sum(samples, SAMPLES, 100, 1100).energy_from, TELEMETRY_ENERGY_POWER);
@@ -352,6 +356,7 @@ static void workers_that_spin_need_a_cpu_each(void **state)
     assert_false(few_cores(3, SHM_SCHEDULE_BLOCK, 16, 2.5));
     /* A quota above the CPUs binds nobody; no CPUs known is no concern. */
     assert_false(few_cores(16, SHM_SCHEDULE_SPIN, 16, 32));
+    assert_false(few_cores(40, SHM_SCHEDULE_YIELD, 16, 32));
     assert_false(few_cores(99, SHM_SCHEDULE_SPIN, 0, 0));
 }
 
