@@ -130,6 +130,9 @@ enum status collect_result(const struct round *round)
         result->processes[p].memory_free = atomic_load(&process->memory_free);
     }
     result->sms = result->processes[0].sms;
+    telemetry_collect(round->session->telemetry, result->throughput_ips * window_s,
+                      &result->telemetry);
+    result->cores = cores_of(round->session, round->point);
     free(iterations);
     if (result->iterations == 0)
         return status_set(

@@ -24,13 +24,15 @@ void cores_warn(json_t *warnings, const struct point *point, const struct cores 
     if (cores->cpus == 0 || schedule == SHM_SCHEDULE_BLOCK)
         return;
     if (cores->quota > 0.0 && cores->quota < cores->cpus && workers > cores->quota)
-        warnings_add(warnings, "few-cores",
-                     "%u workers wait with schedule %s, which takes a CPU each, and the CPU quota "
-                     "grants %.3g; give '--schedule block', fewer workers or a larger quota",
-                     workers, point_schedule(point), cores->quota);
+        warnings_add(
+            warnings, "few-cores",
+            "more workers than the CPU quota of %.3g, and waiting with schedule %s takes a "
+            "CPU each; give '--schedule block', fewer workers or a larger quota",
+            cores->quota, point_schedule(point));
     else if (schedule != SHM_SCHEDULE_YIELD && workers > cores->cpus)
-        warnings_add(warnings, "few-cores",
-                     "%u workers wait with schedule %s, which takes a CPU each, on %u CPU%s; give "
-                     "'--schedule block' or fewer workers",
-                     workers, point_schedule(point), cores->cpus, cores->cpus == 1 ? "" : "s");
+        warnings_add(
+            warnings, "few-cores",
+            "more workers than the %u CPU%s that they may use, and waiting with schedule %s "
+            "takes a CPU each; give '--schedule block' or fewer workers",
+            cores->cpus, cores->cpus == 1 ? "" : "s", point_schedule(point));
 }

@@ -243,10 +243,8 @@ static void add_numbers(json_t *record, const struct point *point,
     json_t *telemetry = telemetry_object(&result->telemetry);
     if (telemetry)
         json_object_set_new(record, "telemetry", telemetry);
-    json_t *warnings = json_array();
-    telemetry_warn(warnings, &result->telemetry);
-    cores_warn(warnings, point, &result->cores);
-    json_object_set_new(record, "warnings", warnings);
+    telemetry_warn(warnings_of(record), &result->telemetry);
+    cores_warn(warnings_of(record), point, &result->cores);
 }
 
 static void add_shares(json_t *record, const char *key, const struct point_shares *shares,

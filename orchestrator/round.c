@@ -363,10 +363,6 @@ enum status round_run(struct session *session, const struct point *point,
         status = drain(&round);
     if (status == STATUS_OK)
         status = collect_result(&round);
-    if (status == STATUS_OK) {
-        telemetry_collect(session->telemetry, out->throughput_ips * out->window_s, &out->telemetry);
-        out->cores = cores_of(session, point);
-    }
     out->status = status;
     if (status != STATUS_OK) {
         snprintf(out->error, sizeof out->error, "%s", status_text());

@@ -85,6 +85,12 @@ static const char *held_advice(uint64_t reasons)
            "'nvidia-smi -lgc'";
 }
 
+/* No number: the table prints a text once for all points that have it. */
+static const char *how_long(double share)
+{
+    return share > 0.95 ? "all the time" : share >= 0.5 ? "most of the time" : "some of the time";
+}
+
 static void warn_throttled(json_t *warnings, const struct telemetry_window *window)
 {
     char reasons[128], limit[48] = "";
@@ -95,17 +101,17 @@ static void warn_throttled(json_t *warnings, const struct telemetry_window *wind
     if (share >= HELD_SHARE) {
         if (held & NVML_THROTTLE_POWER_CAP && window->power_limit_w > 0.0)
             snprintf(limit, sizeof limit, " (limit %.0f W)", window->power_limit_w);
-        warnings_add(warnings, "throttled",
-                     "the GPU's clock was held down in %.0f%% of the samples: %s%s; %s",
-                     100.0 * share, nvml_throttle_text(held, reasons, sizeof reasons), limit,
+        warnings_add(warnings, "throttled", "the GPU's clock was held down %s: %s%s; %s",
+                     how_long(share), nvml_throttle_text(held, reasons, sizeof reasons), limit,
                      held_advice(held));
     } else if (clock_mhz > 0.0 && !(window->throttle_reasons & NVML_THROTTLE_IDLE) &&
                clock_mhz < window->earlier_clock_mhz * (1.0 - SLOWER_SHARE)) {
-        warnings_add(warnings, "throttled",
-                     "the GPU's clock was %.0f MHz, %.0f MHz in an earlier window: the points do "
-                     "not compare; measure again with one clock ('nvidia-smi -lgc') or more "
-                     "--rounds",
-                     clock_mhz, window->earlier_clock_mhz);
+        warnings_add(
+            warnings, "throttled",
+            "the GPU's clock was over %.0f%% below that of an earlier point, with which this "
+            "one does not compare; measure again with one clock ('nvidia-smi -lgc') or "
+            "more --rounds",
+            100.0 * SLOWER_SHARE);
     }
 }
 
