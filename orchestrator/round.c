@@ -308,7 +308,7 @@ static enum status run_window(struct round *round)
     if (status == STATUS_OK)
         shm_stop(&round->shm, settings->warmup_ns + round->slices * slice_ns);
     telemetry_end(round->session->telemetry,
-                  start_ns + settings->warmup_ns + round->slices * slice_ns);
+                  start_ns + settings->warmup_ns + round->slices * settings->slice_ns);
     free(beats);
     return status;
 }
