@@ -46,6 +46,16 @@ bool process_is_alive(const struct process_identity *identity)
            process_start_time(identity->pid) == identity->start_time;
 }
 
+pid_t process_parent(pid_t pid)
+{
+    char text[1024], state;
+    int parent;
+    if (pid <= 0 || read_file(pid, "stat", text, sizeof text) == 0)
+        return 0;
+    const char *field = strrchr(text, ')');
+    return field != NULL && sscanf(field + 1, " %c %d", &state, &parent) == 2 ? parent : 0;
+}
+
 const char *process_command(pid_t pid, char *text, size_t size)
 {
     size_t length = read_file(pid, "cmdline", text, size);

@@ -24,6 +24,9 @@ struct process_identity process_identify(pid_t pid);
 /* Whether that very process still runs. False for none. */
 bool process_is_alive(const struct process_identity *identity);
 
+/* The parent of a process, also of a zombie; 0 where it is gone or not shown to us. */
+pid_t process_parent(pid_t pid);
+
 /* The command line of a process, words separated by blanks, printable ASCII only, cut to fit; ""
  * if it cannot be read. Returns text. */
 const char *process_command(pid_t pid, char *text, size_t size);

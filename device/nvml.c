@@ -95,26 +95,25 @@ static void snapshot_modes(const struct nvml *nvml, nvml_device device,
     }
 }
 
-static void snapshot_processes(const struct nvml *nvml, nvml_device device,
-                               struct nvml_snapshot *snapshot)
+bool nvml_device_processes(const struct nvml *nvml, nvml_device device, uint32_t *count,
+                           uint32_t pids[NVML_PROCESS_MAX])
 {
     if (!nvml->processes)
-        return;
+        return false;
     struct nvml_process infos[NVML_PROCESS_MAX];
-    unsigned int count = NVML_PROCESS_MAX;
-    nvml_return result = nvml->processes(device, &count, infos);
+    unsigned int found = NVML_PROCESS_MAX;
+    nvml_return result = nvml->processes(device, &found, infos);
     if (result == RETURN_INSUFFICIENT_SIZE) {
         /* Too many for us: the count is told, the entries are not. */
-        snapshot->known_processes = true;
-        snapshot->processes = count;
-        return;
+        *count = found;
+        return true;
     }
-    if (result != RETURN_SUCCESS || count > NVML_PROCESS_MAX)
-        return;
-    snapshot->known_processes = true;
-    snapshot->processes = count;
-    for (unsigned int i = 0; i < count; i++)
-        snapshot->pids[i] = infos[i].pid;
+    if (result != RETURN_SUCCESS || found > NVML_PROCESS_MAX)
+        return false;
+    *count = found;
+    for (unsigned int i = 0; i < found; i++)
+        pids[i] = infos[i].pid;
+    return true;
 }
 
 enum status nvml_device_snapshot(const struct nvml *nvml, const char *uuid,
@@ -133,7 +132,8 @@ enum status nvml_device_snapshot(const struct nvml *nvml, const char *uuid,
     snapshot.driver_version[sizeof snapshot.driver_version - 1] = '\0';
     snapshot_clocks(nvml, device, &snapshot);
     snapshot_modes(nvml, device, &snapshot);
-    snapshot_processes(nvml, device, &snapshot);
+    snapshot.known_processes =
+        nvml_device_processes(nvml, device, &snapshot.processes, snapshot.pids);
     *out = snapshot;
     return STATUS_OK;
 }

@@ -29,6 +29,22 @@ struct nvml_process {
     unsigned int gpu_instance, compute_instance;
 };
 
+/* nvmlUtilization_t: percent of the time of the last sampling period. */
+struct nvml_utilisation {
+    unsigned int gpu, memory;
+};
+
+/* nvmlMemory_t and nvmlMemory_v2_t, bytes. Only the second tells what the driver keeps for itself
+ * (reserved), which is a part of `used` in the first. */
+struct nvml_memory {
+    unsigned long long total, free, used;
+};
+struct nvml_memory_v2 {
+    unsigned int version; /* NVML_MEMORY_V2 */
+    unsigned long long total, reserved, free, used;
+};
+#define NVML_MEMORY_V2 ((unsigned int)sizeof(struct nvml_memory_v2) | 2u << 24)
+
 /* X(field, exported symbol, driver release that brought it (0: all that we support), REQUIRED or
  * OPTIONAL, return type, parameters) */
 #define NVML_SYMBOLS(X)                                                                            \
@@ -52,7 +68,21 @@ struct nvml_process {
     X(throttle_reasons, nvmlDeviceGetCurrentClocksThrottleReasons, 0, OPTIONAL, nvml_return,       \
       (nvml_device device, unsigned long long *reasons))                                           \
     X(persistence_mode, nvmlDeviceGetPersistenceMode, 0, OPTIONAL, nvml_return,                    \
-      (nvml_device device, int *mode))
+      (nvml_device device, int *mode))                                                             \
+    X(total_energy, nvmlDeviceGetTotalEnergyConsumption, 0, OPTIONAL, nvml_return,                 \
+      (nvml_device device, unsigned long long *millijoules))                                       \
+    X(utilisation, nvmlDeviceGetUtilizationRates, 0, OPTIONAL, nvml_return,                        \
+      (nvml_device device, struct nvml_utilisation * rates))                                       \
+    X(memory_v2, nvmlDeviceGetMemoryInfo_v2, 510, OPTIONAL, nvml_return,                           \
+      (nvml_device device, struct nvml_memory_v2 * memory))                                        \
+    X(memory, nvmlDeviceGetMemoryInfo, 0, OPTIONAL, nvml_return,                                   \
+      (nvml_device device, struct nvml_memory * memory))                                           \
+    X(max_clock, nvmlDeviceGetMaxClockInfo, 0, OPTIONAL, nvml_return,                              \
+      (nvml_device device, int type, unsigned int *mhz))                                           \
+    X(power_limit, nvmlDeviceGetEnforcedPowerLimit, 0, OPTIONAL, nvml_return,                      \
+      (nvml_device device, unsigned int *milliwatts))                                              \
+    X(temperature, nvmlDeviceGetTemperature, 0, OPTIONAL, nvml_return,                             \
+      (nvml_device device, int sensor, unsigned int *celsius))
 
 struct nvml {
 #define NVML_FIELD(field, symbol, version, need, result, parameters) result(*field) parameters;
@@ -101,6 +131,11 @@ enum status nvml_open(const char *path, struct nvml *out);
  * know it. *out is set only on success. */
 enum status nvml_device_snapshot(const struct nvml *nvml, const char *uuid,
                                  struct nvml_snapshot *out);
+
+/* The processes that hold a compute context on the GPU, as the driver numbers them; more than
+ * NVML_PROCESS_MAX are counted but not listed. False where NVML does not tell. */
+bool nvml_device_processes(const struct nvml *nvml, nvml_device device, uint32_t *count,
+                           uint32_t pids[NVML_PROCESS_MAX]);
 
 /* Stops NVML and zeroes the struct. Fine on a zeroed one. */
 void nvml_close(struct nvml *nvml);

@@ -113,6 +113,9 @@ enum status collect_result(const struct round *round)
         result->processes[p].memory_free = atomic_load(&process->memory_free);
     }
     result->sms = result->processes[0].sms;
+    telemetry_collect(round->session->telemetry, result->throughput_ips * window_s,
+                      &result->telemetry);
+    result->cores = cores_of(round->session, round->point);
     free(iterations);
     openloop_judge(&result->open, round->point, window_s);
     if (round->point->work.iterations)

@@ -4,6 +4,7 @@ mpsweep_SOURCES = \
     orchestrator/bracket.c orchestrator/bracket.h \
     orchestrator/cause.c \
     orchestrator/children.c orchestrator/children.h \
+    orchestrator/cores.c orchestrator/cores.h \
     orchestrator/collect.c \
     orchestrator/doctor.c orchestrator/doctor.h \
     orchestrator/environment.c orchestrator/environment.h \
@@ -34,6 +35,9 @@ mpsweep_SOURCES = \
     orchestrator/sureness.c orchestrator/sureness.h \
     orchestrator/sweep.c orchestrator/sweep.h \
     orchestrator/table.c orchestrator/table.h \
+    orchestrator/telemetry.c orchestrator/telemetry.h \
+    orchestrator/telemetry_record.c orchestrator/telemetry_record.h \
+    orchestrator/telemetry_window.c orchestrator/telemetry_window.h \
     orchestrator/warnings.c orchestrator/warnings.h \
     orchestrator/window.c orchestrator/window.h \
     orchestrator/workers.c
@@ -60,6 +64,20 @@ TESTS += tests/unit/test_fixed
 tests_unit_test_fixed_SOURCES = tests/unit/test_fixed.c orchestrator/fixed.c
 tests_unit_test_fixed_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
 tests_unit_test_fixed_LDADD = libshm.a libcommon.a $(JANSSON_LIBS) $(CMOCKA_LIBS)
+
+telemetry_tests = tests/unit/test_telemetry tests/unit/test_telemetry_window
+check_PROGRAMS += $(telemetry_tests)
+TESTS += $(telemetry_tests)
+tests_unit_test_telemetry_SOURCES = tests/unit/test_telemetry.c \
+    orchestrator/telemetry.c orchestrator/telemetry_window.c
+tests_unit_test_telemetry_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
+tests_unit_test_telemetry_LDADD = libdevice.a libcommon.a $(CMOCKA_LIBS)
+tests_unit_test_telemetry_window_SOURCES = tests/unit/test_telemetry_window.c \
+    orchestrator/telemetry_window.c orchestrator/telemetry_record.c orchestrator/warnings.c \
+    orchestrator/cores.c orchestrator/plan.c orchestrator/shares.c
+tests_unit_test_telemetry_window_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
+tests_unit_test_telemetry_window_LDADD = libbind.a libmps.a libdevice.a libcommon.a \
+    $(HWLOC_LIBS) $(JANSSON_LIBS) $(INIH_LIBS) $(CMOCKA_LIBS)
 
 check_PROGRAMS += tests/unit/test_limits
 TESTS += tests/unit/test_limits

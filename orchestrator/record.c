@@ -12,6 +12,8 @@
 #include "orchestrator/fixed.h"
 #include "orchestrator/record_time.h"
 #include "orchestrator/sureness.h"
+#include "orchestrator/telemetry_record.h"
+#include "orchestrator/warnings.h"
 
 #define SETTINGS_NS (10 * NS_PER_S)
 
@@ -65,6 +67,7 @@ enum status measurement_add(struct measurement *measurement, struct round_result
             round->steady_from_s = fmax(round->steady_from_s, before->steady_from_s);
             round->iterations += before->iterations;
             round->skew_us = fmax(round->skew_us, before->skew_us);
+            telemetry_window_merge(&round->telemetry, &before->telemetry);
         }
     }
     round_result_release(&measurement->last);
@@ -256,6 +259,11 @@ static void add_numbers(json_t *record, const struct point *point,
     if (point_has_shares(point))
         json_object_set_new(record, "clients", clients_array(point, result));
     json_object_set_new(record, "ready_s", json_real(result->ready_s));
+    json_t *telemetry = telemetry_object(&result->telemetry);
+    if (telemetry)
+        json_object_set_new(record, "telemetry", telemetry);
+    telemetry_warn(warnings_of(record), &result->telemetry);
+    cores_warn(warnings_of(record), point, &result->cores);
 }
 
 static void add_shares(json_t *record, const char *key, const struct point_shares *shares,

@@ -306,57 +306,62 @@ static bool precise(const struct round *round, unsigned *narrow)
                             round->limits->precision_rel, narrow);
 }
 
-/* Opens the gate and lets the window grow until it is precise or as long as it may be. */
-static enum status run_window(struct round *round)
+/* Lets the window grow until it is precise or as long as it may be; an open loop's is as long as it
+ * was planned. */
+static enum status grow_window(struct round *round, uint64_t start_ns, uint64_t window_ns,
+                               uint64_t *beats)
 {
     const struct shm_settings *settings = &round->shm.header->settings;
     const struct round_limits *limits = round->limits;
-    unsigned workers = point_workers(round->point);
-    uint64_t *beats = calloc(workers * 2, sizeof *beats);
-    if (!beats)
-        return status_set(STATUS_MEMORY, "out of memory");
-    uint64_t start_ns = clock_now_ns() + LEAD_NS + workers * LEAD_WORKER_NS;
-    uint64_t slice_ns = settings->slice_ns;
-    bool open = point_is_open(round->point);
-    uint64_t window_ns = open ? openloop_window_ns(round->point, limits) : limits->duration_ns;
-    /* What is left waiting when an open loop's window ends does not depend on who notices when. */
-    if (open)
-        atomic_store(&round->shm.header->window_end_ns,
-                     settings->warmup_ns + window_ns / slice_ns * slice_ns);
-    round->gate_open = true;
-    shm_gate_open(&round->shm, start_ns);
     unsigned narrow = 0;
-    enum status status;
-    if (settings->iterations) {
-        status = run_fixed_work(round, beats);
-        free(beats);
-        return status;
-    }
     for (;;) {
         uint64_t until_ns = start_ns + settings->warmup_ns + window_ns;
-        status = wait_until(round, never, until_ns, beats, beats + workers);
+        enum status status =
+            wait_until(round, never, until_ns, beats, beats + point_workers(round->point));
         if (status != STATUS_TIMEOUT)
-            break;
-        status = STATUS_OK;
-        if (open) {
-            round->slices = window_ns / slice_ns;
-            break;
-        }
+            return status;
         /* What made the decision is what will be reported. */
         round->slices = collect_slices_done(&round->shm);
-        if (precise(round, &narrow))
+        if (!point_is_open(round->point) && precise(round, &narrow))
             break;
-        if (window_ns >= limits->max_duration_ns) {
+        if (point_is_open(round->point) || window_ns >= limits->max_duration_ns) {
             /* In full: the iterations that run now are counted once they have ended. */
-            round->slices = window_ns / slice_ns;
+            round->slices = window_ns / settings->slice_ns;
             break;
         }
         window_ns += window_ns / EXTEND_SHARE + 1;
         if (window_ns > limits->max_duration_ns)
             window_ns = limits->max_duration_ns;
     }
-    if (status == STATUS_OK)
-        shm_stop(&round->shm, settings->warmup_ns + round->slices * slice_ns);
+    shm_stop(&round->shm, settings->warmup_ns + round->slices * settings->slice_ns);
+    return STATUS_OK;
+}
+
+/* Opens the gate and sees the workers through to the end of the window. */
+static enum status run_window(struct round *round)
+{
+    const struct shm_settings *settings = &round->shm.header->settings;
+    const struct point *point = round->point;
+    unsigned workers = point_workers(point);
+    uint64_t *beats = calloc(workers * 2, sizeof *beats);
+    if (!beats)
+        return status_set(STATUS_MEMORY, "out of memory");
+    uint64_t start_ns = clock_now_ns() + LEAD_NS + workers * LEAD_WORKER_NS;
+    uint64_t window_ns = round->limits->duration_ns;
+    if (point_is_open(point)) {
+        /* What is left waiting when the window ends does not depend on who notices when. */
+        window_ns = openloop_window_ns(point, round->limits);
+        atomic_store(&round->shm.header->window_end_ns,
+                     settings->warmup_ns + window_ns / settings->slice_ns * settings->slice_ns);
+    }
+    telemetry_begin(round->session->telemetry, start_ns + settings->warmup_ns, point->processes,
+                    point_over_mps(point));
+    round->gate_open = true;
+    shm_gate_open(&round->shm, start_ns);
+    enum status status = settings->iterations ? run_fixed_work(round, beats)
+                                              : grow_window(round, start_ns, window_ns, beats);
+    telemetry_end(round->session->telemetry,
+                  start_ns + settings->warmup_ns + round->slices * settings->slice_ns);
     free(beats);
     return status;
 }

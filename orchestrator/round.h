@@ -8,6 +8,7 @@
 #ifndef MPSWEEP_ORCHESTRATOR_ROUND_H
 #define MPSWEEP_ORCHESTRATOR_ROUND_H
 
+#include "orchestrator/cores.h"
 #include "orchestrator/openloop.h"
 #include "orchestrator/plan.h"
 #include "orchestrator/session.h"
@@ -62,8 +63,10 @@ struct round_result {
     int sms;                /* multiprocessors of process 0's context */
     struct histogram latency, h2d, launch, sync, d2h, launch_call;
     struct openloop_counts open;
-    struct shm_cpu cpu;              /* all workers together */
-    struct round_fixed fixed;        /* all zero without fixed work */
+    struct shm_cpu cpu;       /* all workers together */
+    struct round_fixed fixed; /* all zero without fixed work */
+    struct telemetry_window telemetry;
+    struct cores cores;
     struct round_worker *workers;    /* processes x threads, owned */
     struct round_process *processes; /* owned */
 };

@@ -51,6 +51,15 @@ enum status session_check_signals(struct session *session)
     return session->interrupted ? status_set(STATUS_INTERRUPTED, "interrupted") : STATUS_OK;
 }
 
+enum status session_watch_gpu(struct session *session)
+{
+    const struct telemetry_request request = {
+        .uuid = session->gpu.uuid,
+        .expected = *session->external_mps ? 1 : 0, /* the server of that daemon */
+    };
+    return session->emulated ? STATUS_OK : telemetry_open(&request, &session->telemetry);
+}
+
 /* A process of workers needs a descriptor here, and the usual soft limit is 1024. */
 static void raise_descriptor_limit(void)
 {
@@ -277,6 +286,8 @@ static enum status keep_daemon(struct session *session)
 
 enum status session_close(struct session *session)
 {
+    telemetry_close(session->telemetry);
+    session->telemetry = NULL;
     enum status kept = session->unended && session->mps ? keep_daemon(session) : STATUS_OK;
     enum status status = mps_controller_free(session->mps);
     session->mps = NULL;
@@ -322,6 +333,12 @@ enum status session_describe(const struct session *session, json_t *record)
                   "uuid", gpu->uuid, "sms", (int)gpu->sms, "memory", (json_int_t)gpu->memory_bytes,
                   "compute_capability", capability, "pci", gpu->pci, "emulated",
                   (int)session->emulated, "driver", driver);
+    const struct nvml_limits limits = telemetry_limits(session->telemetry);
+    json_t *known = json_object_get(values, "gpu");
+    if (limits.max_sm_clock_mhz)
+        json_object_set_new(known, "max_sm_clock_mhz", json_integer(limits.max_sm_clock_mhz));
+    if (limits.power_limit_milliwatts)
+        json_object_set_new(known, "power_limit_w", json_real(limits.power_limit_milliwatts / 1e3));
     int result = values ? json_object_update(record, values) : -1;
     json_decref(values);
     return result == 0 ? STATUS_OK : status_set(STATUS_MEMORY, "out of memory for the header");

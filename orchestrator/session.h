@@ -14,6 +14,7 @@
 #include "device/device.h"
 #include "mps/controller.h"
 #include "orchestrator/bind.h"
+#include "orchestrator/telemetry.h"
 
 struct session {
     bool emulated;
@@ -32,6 +33,7 @@ struct session {
     bool mps_tainted; /* a client of the daemon ended badly: start a new one before the next use */
     pid_t unended;    /* a client that could not be ended: its daemon must stay; 0: none */
     struct bind_topology *topology;
+    struct telemetry *telemetry; /* NULL: none is wanted, or there is no NVML */
 };
 
 struct session_request {
@@ -48,6 +50,11 @@ enum status session_open(const struct session_request *request, struct session *
 /* From here on SIGINT, SIGTERM and SIGHUP do not end this process but are read through signal_fd;
  * those that are ignored stay so. Before, they may end it at once: the guard cleans up. */
 enum status session_watch_signals(struct session *session);
+
+/* From here on rounds are accompanied by telemetry where NVML can give it: never on the emulated
+ * GPU, which a real one's numbers would not belong to. Before anything uses the GPU.
+ * STATUS_TIMEOUT: NVML does not answer, which is no reason not to go on. */
+enum status session_watch_gpu(struct session *session);
 
 /* Ends what the session started. The error names what could not be ended or removed. */
 enum status session_close(struct session *session);

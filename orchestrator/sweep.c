@@ -510,6 +510,9 @@ int sweep_command(const struct job *job, const char *job_path)
     status = session_watch_signals(&sweep.session);
     if (status == STATUS_OK)
         status = mark_beyond(&sweep);
+    if (status == STATUS_OK && !options_switch(sweep.options, OPTION_DRY_RUN) &&
+        session_watch_gpu(&sweep.session) != STATUS_OK)
+        report(STATUS_TIMEOUT);
     if (status != STATUS_OK) {
         result = report(status);
         session_close(&sweep.session);

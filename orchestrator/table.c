@@ -124,6 +124,31 @@ static void print_remark(FILE *out, const json_t *point)
                 json_integer_value(others) == 1 ? "" : "s");
 }
 
+/* NULL where the energy is not known. */
+static const json_t *joules_of(const json_t *point)
+{
+    const json_t *joules =
+        json_object_get(json_object_get(point, "telemetry"), "joules_per_iteration");
+    return json_is_number(joules) ? joules : NULL;
+}
+
+static bool any_joules(const json_t *points)
+{
+    for (size_t i = 0; i < json_array_size(points); i++)
+        if (joules_of(json_array_get(points, i)))
+            return true;
+    return false;
+}
+
+static void fill_joules(char *out, const json_t *point)
+{
+    const json_t *joules = joules_of(point);
+    if (joules)
+        snprintf(out, CELL, "%.3g", json_number_value(joules));
+    else
+        snprintf(out, CELL, "-");
+}
+
 /* Throughput, interval, latencies and fairness of one point. */
 static void fill_numbers(struct table *table, size_t row, size_t column, const json_t *point)
 {
@@ -148,7 +173,8 @@ static void fill_numbers(struct table *table, size_t row, size_t column, const j
                     cell(table, row, column + 5), CELL);
 }
 
-static void fill_row(struct table *table, size_t row, const json_t *point, const bool *shown)
+static void fill_row(struct table *table, size_t row, const json_t *point, const bool *shown,
+                     bool joules)
 {
     size_t column = 0;
     snprintf(cell(table, row, column++), CELL, "%s", text_at(point, "layout"));
@@ -161,6 +187,8 @@ static void fill_row(struct table *table, size_t row, const json_t *point, const
     if (shown[SETTINGS])
         openloop_text(point, cell(table, row, column++), CELL);
     fill_numbers(table, row, column, point);
+    if (joules)
+        fill_joules(cell(table, row, table->columns - 1), point);
 }
 
 static void print_padded(FILE *out, const char *text, size_t width, bool left, bool last)
@@ -256,11 +284,14 @@ void table_print(FILE *out, json_t *header, const json_t *points)
     table.fixed = any_fixed(points);
     if (table.fixed)
         add_column(&table, "forum's/s", false);
+    bool joules = any_joules(points);
+    if (joules)
+        add_column(&table, "J/iter", false);
     table.cells = calloc(table.rows * table.columns, sizeof *table.cells);
     if (!table.cells)
         return;
     for (size_t r = 0; r < table.rows; r++)
-        fill_row(&table, r, json_array_get(points, r), shown);
+        fill_row(&table, r, json_array_get(points, r), shown, joules);
     print_heading(out, header, points, shown);
     print_cells(out, &table);
     warnings_print(out, points);
@@ -282,6 +313,21 @@ static void print_csv_text(FILE *out, const char *text)
     fputc('"', out);
 }
 
+static void print_csv_number(FILE *out, const json_t *number)
+{
+    if (json_is_number(number))
+        fprintf(out, ",%.6g", json_number_value(number));
+    else
+        fputc(',', out);
+}
+
+static void print_csv_telemetry(FILE *out, const json_t *telemetry)
+{
+    print_csv_number(out, json_object_get(telemetry, "joules_per_iteration"));
+    print_csv_number(out, json_object_get(json_object_get(telemetry, "power_w"), "mean"));
+    print_csv_number(out, json_object_get(json_object_get(telemetry, "sm_clock_mhz"), "mean"));
+}
+
 void table_print_csv(FILE *out, const json_t *header, const json_t *points)
 {
     bool emulated = json_is_true(json_object_get(json_object_get(header, "gpu"), "emulated"));
@@ -291,7 +337,9 @@ void table_print_csv(FILE *out, const json_t *header, const json_t *points)
         fprintf(out, ",%s", settings[i].key);
     fputs(",offered_ips,arrival,late_share,service_p99_us,saturated", out);
     fputs(",status,throughput_ips,ci95_rel,p50_us,p90_us,p99_us,mean_us,fairness_jain", out);
-    fputs(fixed ? ",fixed_throughput_ips,emulated,error\n" : ",emulated,error\n", out);
+    if (fixed)
+        fputs(",fixed_throughput_ips", out);
+    fputs(",joules_per_iteration,power_w,sm_clock_mhz,emulated,error\n", out);
     for (size_t r = 0; r < json_array_size(points); r++) {
         const json_t *point = json_array_get(points, r);
         const json_t *latency = json_object_get(point, "latency_us");
@@ -321,6 +369,7 @@ void table_print_csv(FILE *out, const json_t *header, const json_t *points)
             fprintf(out, ",%.6g", number_at(work, "throughput_ips"));
         else if (fixed)
             fputc(',', out);
+        print_csv_telemetry(out, json_object_get(point, "telemetry"));
         fprintf(out, ",%s,", emulated ? "yes" : "no");
         print_csv_text(out, text_at(point, "error"));
         fputc('\n', out);

@@ -17,6 +17,7 @@ cli_tests = \
     tests/cli/plot.bats \
     tests/cli/signals.bats \
     tests/cli/sweep.bats \
+    tests/cli/telemetry.bats \
     tests/cli/usage.bats
 EXTRA_DIST += $(cli_tests) tests/cli/helper.bash tests/cli/mps.bash \
     tests/cli/record-types.awk

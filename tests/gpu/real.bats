@@ -32,6 +32,19 @@ QUICK=(--duration 0.3 --warmup 0.1 --precision 50)
   jq -s -e '.[0] | .gpu.emulated == false and .gpu.sms > 0' "$WORK"/sweep.*.jsonl
 }
 
+@test "telemetry: clocks, power and joules of the real GPU" {
+  real
+  sweep_points 'all(.telemetry | .samples > 5 and .power_w.min > 20 and .power_w.max < 1500 and
+    .sm_clock_mhz.min > 100 and .memory_clock_mhz.min > 100 and .joules_per_iteration > 0 and
+    .memory_used_bytes > 0 and .throttle != null and (has("silent") | not)) and
+    all(.warnings | any(.kind == "neighbour") | not)' --duration 1 --precision 50 --rounds 2 \
+    -l threads:8 -l processes:2 -l processes+mps:4
+  head -1 "$WORK"/sweep.*.jsonl | jq -e '.gpu.max_sm_clock_mhz > 100 and .gpu.power_limit_w > 20'
+  # As many watts by the counter as by the power.
+  points 'all((.telemetry.energy_j / ([.rounds[].seconds] | add) / .telemetry.power_w.mean)
+    | . > 0.5 and . < 2)' "$WORK"/sweep.*.jsonl
+}
+
 @test "pageable memory, graphs and each way of waiting are measured" {
   real
   sweep_points 'all(.status == "ok")' "${QUICK[@]}" -l threads:2 -m pinned,pageable -s stream,none \
