@@ -4,6 +4,7 @@ mpsweep_SOURCES = \
     orchestrator/cause.c \
     orchestrator/children.c orchestrator/children.h \
     orchestrator/collect.c \
+    orchestrator/crew.c orchestrator/crew.h \
     orchestrator/doctor.c orchestrator/doctor.h \
     orchestrator/environment.c orchestrator/environment.h \
     orchestrator/doctor_daemons.c orchestrator/doctor_daemons.h \
@@ -28,6 +29,7 @@ mpsweep_SOURCES = \
     orchestrator/shares.c orchestrator/shares_json.c orchestrator/shares.h \
     orchestrator/sweep.c orchestrator/sweep.h \
     orchestrator/table.c orchestrator/table.h \
+    orchestrator/turns.c orchestrator/turns.h \
     orchestrator/workers.c
 mpsweep_LDADD = libbind.a libmps.a libprobe.a libemul.a libdevice.a libshm.a libcommon.a \
     $(HWLOC_LIBS) $(JANSSON_LIBS) $(INIH_LIBS)

@@ -45,6 +45,9 @@ enum status measurement_add(struct measurement *measurement, struct round_result
             histogram_merge(&round->d2h, &before->d2h);
             round->iterations += before->iterations;
             round->skew_us = fmax(round->skew_us, before->skew_us);
+            round->reused |= before->reused;
+            if (before->idle_processes > round->idle_processes)
+                round->idle_processes = before->idle_processes;
         }
     }
     round_result_release(&measurement->last);
@@ -237,6 +240,10 @@ static void add_numbers(json_t *record, const struct point *point,
     if (point_has_shares(point))
         json_object_set_new(record, "clients", clients_array(point, result));
     json_object_set_new(record, "ready_s", json_real(result->ready_s));
+    if (result->reused)
+        json_object_set_new(record, "reused", json_true());
+    if (result->idle_processes)
+        json_object_set_new(record, "idle_processes", json_integer((int)result->idle_processes));
 }
 
 static void add_shares(json_t *record, const char *key, const struct point_shares *shares,
