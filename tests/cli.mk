@@ -12,6 +12,7 @@ cli_tests = \
     tests/cli/mps_run.bats \
     tests/cli/mps_usage.bats \
     tests/cli/plot.bats \
+    tests/cli/reuse.bats \
     tests/cli/signals.bats \
     tests/cli/sweep.bats \
     tests/cli/usage.bats
