@@ -16,6 +16,9 @@ counted_workers() {
   export MPSWEEP_LIBEXEC_DIR=$WORK/programs
 }
 
+has_lines() { [ "$(wc -l <r.jsonl)" -ge "$1" ]; } 2>/dev/null
+has_workers() { [ -n "$(workers_of "$PID")" ]; }
+
 # starts COUNT OPTIONS...: a sweep that measures all its points with so many worker processes.
 starts() {
   local wanted=$1
@@ -44,6 +47,26 @@ AXES=(-m pinned,pageable --launch stream,graph --sync stream,none)
   starts 2 -l processes+mps:2 -l hybrid:2x1,2x3 --spin 10,20
   # Binding, work and sizes are the point's.
   starts 2 -l processes:2 --bind near,scatter,none --blocks 1,2 --bytes 64K,1M
+}
+
+@test "binding is the point's own" {
+  [ "$(nproc)" -ge 2 ] || skip "one CPU is bound to in any case"
+  # The widest and the narrowest set of CPUs among a process's threads.
+  widths() { grep -h '^Cpus_allowed:' "/proc/$1"/task/*/status | sort -u | wc -l; }
+  start "$MPSWEEP" sweep --device emulated --duration 3 --warmup 0.02 --precision 100 \
+    -l threads:2 --bind none,near --kernels 20 --seed 0 -q -o r.jsonl
+  await $PATIENCE has_workers
+  local worker
+  worker=$(workers_of "$PID")
+  [ "$(widths "$worker")" -eq 1 ]
+  await $PATIENCE has_lines 2
+  [ "$(workers_of "$PID")" = "$worker" ]
+  # Two workers with a CPU each, and the rest of the process.
+  are_apart() { [ "$(widths "$worker")" -eq 3 ]; }
+  await $PATIENCE are_apart
+  finish
+  [ "$STATUS" -eq 0 ]
+  points '.[1].reused and (.[1].per_worker | map(.cpus) | unique | length) == 2' r.jsonl
 }
 
 @test "other processes, environments and contexts are not shared" {
@@ -193,8 +216,6 @@ begin_parked() {
   [ -n "$(workers_of "$PID")" ]
 }
 
-has_lines() { [ "$(wc -l <r.jsonl)" -ge "$1" ]; } 2>/dev/null
-
 # Lets it go on; what it says afterwards has room.
 let_go() { dd bs=65536 count=1 <&8 >/dev/null 2>&1; }
 
@@ -252,11 +273,14 @@ killed_while_parked() {
 
 # interrupted_while_parked SIGNAL LAYOUT
 interrupted_while_parked() {
+  # Slow to end: a sweep that did not wait for them would be gone before.
+  local -x MPSWEEP_EMULATED_FAULT=cuModuleUnload=slow:1500
   begin_parked "$2"
   kill -"$1" "$PID"
   let_go
   finish_parked
   [ "$STATUS" -eq 130 ]
+  no_own_process
   tail -1 err | grep -q 'mpsweep: interrupted'
   assert_whole r.jsonl
   points 'map(.status) == ["ok"]' r.jsonl
