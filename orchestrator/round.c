@@ -380,9 +380,10 @@ static bool runs_on(const struct round *round)
     return round->turn->keeps;
 }
 
-enum status round_run_on(struct session *session, const struct point *point,
-                         const struct round_limits *limits, struct crew *crew,
-                         const struct turn *turn, struct round_result *out)
+/* On the crew if it is fit, else on a fresh one. */
+static enum status run_once(struct session *session, const struct point *point,
+                            const struct round_limits *limits, struct crew *crew,
+                            const struct turn *turn, struct round_result *out)
 {
     uint64_t grace_ns = limits->timeout_ns < FAILED_GRACE_NS ? limits->timeout_ns : FAILED_GRACE_NS;
     *out = (struct round_result){.reused = crew_is_fit(crew, session, point)};
@@ -418,6 +419,18 @@ enum status round_run_on(struct session *session, const struct point *point,
         return ended;
     /* Said again: the clean-up had its own errors to try and pass over. */
     return status == STATUS_INTERRUPTED ? status_set(status, "%s", out->error) : STATUS_OK;
+}
+
+enum status round_run_on(struct session *session, const struct point *point,
+                         const struct round_limits *limits, struct crew *crew,
+                         const struct turn *turn, struct round_result *out)
+{
+    enum status status = run_once(session, point, limits, crew, turn, out);
+    if (status != STATUS_OK || out->status != STATUS_INFEASIBLE || !out->reused)
+        return status;
+    /* It need not be the point: idle processes have memory, too. The crew has gone. */
+    round_result_release(out);
+    return run_once(session, point, limits, crew, turn, out);
 }
 
 enum status round_run(struct session *session, const struct point *point,

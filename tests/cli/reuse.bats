@@ -164,12 +164,24 @@ faulty() {
   points '.[1].error | test("worker process 2 of 2 .*killed by signal 11")' r.jsonl
   faulty 2 'cuStreamCreate#2=error:719@0'
   points '.[1].cuda_error == 719' r.jsonl
-  faulty 0 'cuMemAlloc#3=error:2@1'
-  points '.[1] | .status == "infeasible" and .cuda_error == 2' r.jsonl
   faulty 2 'cuStreamDestroy#2=crash@1'
   points '.[1].error | test("worker process 2 of 2 .*killed by signal 11")' r.jsonl
   faulty 2 'cuStreamDestroy#2=exit:3@0'
   points '.[1].error | test("worker process 1 of 2 .*exit status 3")' r.jsonl
+}
+
+@test "what does not fit on used processes is tried on fresh ones" {
+  counted_workers
+  # Two buffers for each point: the next one meets it, on the processes of the first. Nobody is
+  # refused twice.
+  local -x MPSWEEP_EMULATED_FAULT=cuMemAlloc#3=error:2@1
+  starts 6 -l processes+mps:2 --blocks 5,6,7 --seed 0
+  points 'all(has("reused") | not)' r.jsonl
+  # And what does not fit there either is infeasible.
+  MPSWEEP_EMULATED_FAULT='' expect 0 "$MPSWEEP" sweep "${TINY[@]}" -l processes+mps:1 \
+    --memory-limit 128M --bytes 1M,128M,2M --seed 0 -q -o limited.jsonl
+  points 'map([.status, .reused]) == [["ok", null], ["infeasible", null], ["ok", null]]' \
+    limited.jsonl
 }
 
 @test "a hang in a point on used processes: the next one has fresh processes" {

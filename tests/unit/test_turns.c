@@ -132,15 +132,14 @@ static void workers_serve_what_their_context_and_environment_fit(void **state)
         {OPTION_LAYOUT, "hybrid-timesliced:4x2,hybrid-timesliced:2x2", false},
     };
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        end(state);
         begin(state);
         if (rows[i].option != OPTION_LAYOUT)
             set(OPTION_LAYOUT, "processes+mps:4");
         set(rows[i].option, rows[i].values);
         if (serves() != rows[i].serves)
             fail_msg("%s %s", option_table[rows[i].option].name, rows[i].values);
-        end(state);
     }
-    begin(state);
 }
 
 /* A list of shares is compared as far as the point's processes take from it. */
