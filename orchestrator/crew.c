@@ -17,7 +17,7 @@ enum status crew_make(struct crew *crew, const struct point *point, unsigned thr
 {
     int life[2];
     *crew = (struct crew)CREW_EMPTY;
-    crew->started_for = point;
+    crew->started_for = *point;
     crew->processes = point->processes;
     enum status status = shm_create(settings, point->processes, threads_most, &crew->shm);
     if (status != STATUS_OK)
@@ -38,7 +38,7 @@ enum status crew_make(struct crew *crew, const struct point *point, unsigned thr
 
 enum status crew_spawn(struct crew *crew, const struct session *session, unsigned index)
 {
-    const struct point *point = crew->started_for;
+    const struct point *point = &crew->started_for;
     struct gpu_environment variables;
     char shm_text[16], event_text[16], life_text[16], process_text[16];
     snprintf(shm_text, sizeof shm_text, "%d", crew->shm.fd);
@@ -89,7 +89,7 @@ enum status crew_spawn(struct crew *crew, const struct session *session, unsigne
 
 bool crew_is_fit(struct crew *crew, struct session *session, const struct point *point)
 {
-    if (!crew->started_for || !turns_serves(crew->started_for, point) ||
+    if (crew->processes == 0 || !turns_serves(&crew->started_for, point) ||
         point->threads > crew->shm.header->threads_most)
         return false;
     if (crew_reap(crew) >= 0 || !shm_parked(&crew->shm, 0))
@@ -110,19 +110,19 @@ enum status crew_end(struct crew *crew, struct session *session, uint64_t grace_
     if (!atomic_load(&crew->shm.header->stop))
         shm_stop(&crew->shm, 0);
     shm_dismiss(&crew->shm);
-    return children_end(session, crew->children, crew->processes, point_over_mps(crew->started_for),
-                        grace_ns, tainted);
+    return children_end(session, crew->children, crew->processes,
+                        point_over_mps(&crew->started_for), grace_ns, tainted);
 }
 
 enum status crew_dismiss(struct crew *crew, struct session *session, uint64_t grace_ns)
 {
     bool tainted = false;
-    if (!crew->started_for)
+    if (crew->processes == 0)
         return STATUS_OK;
     enum status status = crew_end(crew, session, grace_ns, &tainted);
-    for (unsigned p = 0; p < crew->processes; p++)
+    for (unsigned p = 0; crew->children && p < crew->processes; p++)
         tainted |= crew->children[p].wait_status != 0;
-    if (tainted && point_over_mps(crew->started_for))
+    if (tainted && point_over_mps(&crew->started_for))
         session->mps_tainted = true;
     crew_release(crew);
     return status;

@@ -2,9 +2,9 @@
  * A crew: the worker processes that serve one point or several, with their shared memory and the
  * descriptors that tie them to this process.
  *
- * Life: empty (all zero bytes but the descriptors, see CREW_EMPTY) -> made -> its processes
- * started -> at work or parked, in turns -> ended and empty again. A crew any of whose processes
- * failed, hangs or ended unasked serves nothing more; it is ended as a whole.
+ * Life: empty (CREW_EMPTY) -> made -> its processes started -> at work or parked, in turns -> ended
+ * and empty again. A crew any of whose processes failed, hangs or ended unasked serves nothing
+ * more; it is ended as a whole.
  */
 #ifndef MPSWEEP_ORCHESTRATOR_CREW_H
 #define MPSWEEP_ORCHESTRATOR_CREW_H
@@ -14,8 +14,9 @@
 #include "orchestrator/session.h"
 
 struct crew {
-    const struct point *started_for; /* NULL: empty. The plan's */
-    unsigned processes;
+    unsigned processes; /* 0: empty */
+    /* A copy; what it points to belongs to the job. */
+    struct point started_for;
     struct shm shm;
     int event_fd;     /* workers add to it at each change of a state */
     int life_read_fd; /* for the workers; */

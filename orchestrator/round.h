@@ -68,8 +68,7 @@ enum status round_run(struct session *session, const struct point *point,
  * The same on a crew, which may be empty: its workers serve the point if they can, else they are
  * ended and fresh ones are started. They are kept, parked, if the turn says so and nothing went
  * wrong; otherwise the crew is empty afterwards. What is infeasible on used workers is tried again
- * on fresh ones. What is kept is the caller's to end, with crew_dismiss(). The points must outlive
- * the crew.
+ * on fresh ones. What is kept is the caller's to end, with crew_dismiss().
  */
 enum status round_run_on(struct session *session, const struct point *point,
                          const struct round_limits *limits, struct crew *crew,

@@ -412,7 +412,7 @@ static enum status measure_all(struct sweep *sweep)
         status = measure_round(sweep, round, round + 1 == rounds, &progress);
     progress_finish(&progress);
     /* Something came between two points. */
-    if (sweep->crew.started_for) {
+    if (sweep->crew.processes > 0) {
         char text[512];
         snprintf(text, sizeof text, "%s", status_text());
         enum status ended = crew_dismiss(&sweep->crew, &sweep->session, sweep->limits.timeout_ns);
