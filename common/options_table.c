@@ -113,6 +113,11 @@ const struct option_row option_table[OPTION_COUNT] = {
      HOW,
      "known: points over MPS beyond the limits that 'mpsweep doctor --limits' found for this GPU\n"
      "and driver are infeasible, and not tried. ignore: try all points."},
+    {OPTION_NO_REUSE, "no-reuse", 0, OPTION_KIND_SWITCH, 0, SWEEP, NULL, 0, 0, "no", NULL, HOW,
+     "Fresh worker processes for each point. Otherwise those of one point serve the next where "
+     "they\n"
+     "can (same processes, MPS and environment), and such points are measured one after the "
+     "other."},
     {OPTION_OUTPUT, "output", 'o', OPTION_KIND_TEXT, OPTION_NOT_IN_JOB, SWEEP | OPTION_PLOT, NULL,
      0, 0, NULL, "FILE", OUT,
      "sweep: results file (.jsonl), which must not exist unless --resume is given. plot: picture,\n"

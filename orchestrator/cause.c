@@ -12,7 +12,7 @@
 /* "worker process 2", or a process that is none of ours. */
 static void name_client(struct text *text, const struct round *round, pid_t pid)
 {
-    for (unsigned p = 0; round->children && p < round->point->processes; p++) {
+    for (unsigned p = 0; round->children && p < round->crew->processes; p++) {
         if (round->children[p].pid == pid) {
             text_append(text, "worker process %u", p + 1);
             return;

@@ -6,6 +6,7 @@ mpsweep_SOURCES = \
     orchestrator/children.c orchestrator/children.h \
     orchestrator/cores.c orchestrator/cores.h \
     orchestrator/collect.c \
+    orchestrator/crew.c orchestrator/crew.h \
     orchestrator/doctor.c orchestrator/doctor.h \
     orchestrator/environment.c orchestrator/environment.h \
     orchestrator/doctor_daemons.c orchestrator/doctor_daemons.h \
@@ -38,6 +39,7 @@ mpsweep_SOURCES = \
     orchestrator/telemetry.c orchestrator/telemetry.h \
     orchestrator/telemetry_record.c orchestrator/telemetry_record.h \
     orchestrator/telemetry_window.c orchestrator/telemetry_window.h \
+    orchestrator/turns.c orchestrator/turns.h \
     orchestrator/warnings.c orchestrator/warnings.h \
     orchestrator/window.c orchestrator/window.h \
     orchestrator/workers.c

@@ -68,6 +68,9 @@ enum status measurement_add(struct measurement *measurement, struct round_result
             round->iterations += before->iterations;
             round->skew_us = fmax(round->skew_us, before->skew_us);
             telemetry_window_merge(&round->telemetry, &before->telemetry);
+            round->reused |= before->reused;
+            if (before->idle_processes > round->idle_processes)
+                round->idle_processes = before->idle_processes;
         }
     }
     round_result_release(&measurement->last);
@@ -264,6 +267,10 @@ static void add_numbers(json_t *record, const struct point *point,
         json_object_set_new(record, "telemetry", telemetry);
     telemetry_warn(warnings_of(record), &result->telemetry);
     cores_warn(warnings_of(record), point, &result->cores);
+    if (result->reused)
+        json_object_set_new(record, "reused", json_true());
+    if (result->idle_processes)
+        json_object_set_new(record, "idle_processes", json_integer((int)result->idle_processes));
 }
 
 static void add_shares(json_t *record, const char *key, const struct point_shares *shares,

@@ -61,7 +61,7 @@ static enum status ended_process(const struct round *round, unsigned index)
     if (status != STATUS_OK)
         return status;
     return status_set(STATUS_WORKER, "worker process %u of %u ended unasked: %s", index + 1,
-                      round->point->processes,
+                      round->crew->processes,
                       child_ending_text(child->wait_status, ending, sizeof ending));
 }
 
@@ -73,7 +73,13 @@ static bool all_are(const struct round *round, enum shm_state state)
                 &shm_slot_at(&round->shm, i / point->threads, i % point->threads)->state,
                 memory_order_acquire) != state)
             return false;
-    return true;
+    /* Those that idle are to be quiet before the others begin. */
+    return shm_parked(&round->shm, point->processes);
+}
+
+static bool all_parked(const struct round *round)
+{
+    return shm_parked(&round->shm, 0);
 }
 
 static bool all_ready(const struct round *round)
@@ -122,20 +128,20 @@ static enum status check_progress(const struct round *round, uint64_t *beats, ui
 static enum status wait_until(struct round *round, round_condition condition, uint64_t until_ns,
                               uint64_t *beats, uint64_t *since_ns)
 {
-    unsigned processes = round->point->processes;
+    unsigned processes = round->crew->processes;
     struct pollfd *fds = calloc(processes + 2, sizeof *fds);
     enum status status = STATUS_OK;
     if (!fds)
         return status_set(STATUS_MEMORY, "out of memory");
     for (;;) {
         uint64_t events;
-        if (read(round->event_fd, &events, sizeof events) < 0 && errno != EAGAIN)
+        if (read(round->crew->event_fd, &events, sizeof events) < 0 && errno != EAGAIN)
             status = status_set(STATUS_SYSTEM, "cannot read events: %s", strerror(errno));
         if (status == STATUS_OK)
             status = session_check_signals(round->session);
         if (status == STATUS_OK)
             status = failed_slot(round);
-        int ended = status == STATUS_OK ? workers_reap(round) : -1;
+        int ended = status == STATUS_OK ? crew_reap(round->crew) : -1;
         if (ended >= 0)
             status = ended_process(round, (unsigned)ended);
         if (status == STATUS_OK && beats)
@@ -147,7 +153,7 @@ static enum status wait_until(struct round *round, round_condition condition, ui
             status = STATUS_TIMEOUT;
             break;
         }
-        fds[0] = (struct pollfd){.fd = round->event_fd, .events = POLLIN};
+        fds[0] = (struct pollfd){.fd = round->crew->event_fd, .events = POLLIN};
         fds[1] = (struct pollfd){.fd = round->session->signal_fd, .events = POLLIN};
         for (unsigned p = 0; p < processes; p++)
             fds[p + 2] = (struct pollfd){
@@ -171,8 +177,8 @@ static enum status get_ready(struct round *round)
         clock_now_ns() + round->limits->timeout_ns + processes * READY_PROCESS_NS;
     round->spawn_ns = clock_now_ns();
     enum status status = STATUS_OK;
-    for (unsigned p = 0; p < processes && status == STATUS_OK; p++)
-        status = workers_spawn(round, p);
+    for (unsigned p = 0; p < processes && status == STATUS_OK && !round->result->reused; p++)
+        status = crew_spawn(round->crew, round->session, p);
     if (status == STATUS_OK)
         status = wait_until(round, all_ready, deadline_ns, NULL, NULL);
     if (status == STATUS_TIMEOUT) {
@@ -200,7 +206,7 @@ static bool contains(const pid_t *pids, size_t count, pid_t pid)
 
 static bool is_worker(const struct round *round, pid_t pid)
 {
-    for (unsigned p = 0; p < round->point->processes; p++)
+    for (unsigned p = 0; p < round->crew->processes; p++)
         if (round->children[p].pid == pid)
             return true;
     return false;
@@ -354,8 +360,8 @@ static enum status run_window(struct round *round)
         atomic_store(&round->shm.header->window_end_ns,
                      settings->warmup_ns + window_ns / settings->slice_ns * settings->slice_ns);
     }
-    telemetry_begin(round->session->telemetry, start_ns + settings->warmup_ns, point->processes,
-                    point_over_mps(point));
+    telemetry_begin(round->session->telemetry, start_ns + settings->warmup_ns,
+                    round->crew->processes, point_over_mps(point));
     round->gate_open = true;
     shm_gate_open(&round->shm, start_ns);
     enum status status = settings->iterations ? run_fixed_work(round, beats)
@@ -366,11 +372,27 @@ static enum status run_window(struct round *round)
     return status;
 }
 
-/* After the stop: every worker publishes its results and every process ends by itself. */
+/* After the stop: every worker publishes its results and parks. STATUS_TIMEOUT: not all did. */
+static enum status park(struct round *round)
+{
+    return wait_until(round, all_parked, clock_now_ns() + round->limits->timeout_ns, NULL, NULL);
+}
+
+/* After the stop: every worker publishes its results, and every process parks, or ends by itself.
+ */
 static enum status drain(struct round *round)
 {
     bool tainted = false;
-    enum status status = workers_end(round, round->limits->timeout_ns, &tainted);
+    uint64_t grace_ns = round->limits->timeout_ns;
+    enum status status;
+    if (round->turn->keeps) {
+        status = park(round);
+        /* What is measured is kept, also when there will be no next point. */
+        if (status != STATUS_TIMEOUT && status != STATUS_INTERRUPTED)
+            return status;
+        grace_ns = status == STATUS_TIMEOUT ? 0 : grace_ns;
+    }
+    status = crew_end(round->crew, round->session, grace_ns, &tainted);
     if (status != STATUS_OK)
         return status;
     if (tainted && round->session->interrupted)
@@ -379,59 +401,101 @@ static enum status drain(struct round *round)
         return status_set(STATUS_WORKER, "a worker did not stop within %.3g s",
                           (double)round->limits->timeout_ns / 1e9);
     status = failed_slot(round);
-    for (unsigned p = 0; p < round->point->processes && status == STATUS_OK; p++)
+    for (unsigned p = 0; p < round->crew->processes && status == STATUS_OK; p++)
         if (round->children[p].wait_status != 0)
             status = ended_process(round, p);
     return status;
 }
 
-enum status round_run(struct session *session, const struct point *point,
-                      const struct round_limits *limits, struct round_result *out)
+/* One point on a crew that is fit for it or empty. */
+static enum status serve(struct round *round)
 {
-    *out = (struct round_result){0};
+    enum status status = session_set_mps(round->session, point_over_mps(round->point));
+    if (status == STATUS_OK)
+        status = workers_prepare(round);
+    if (status == STATUS_OK)
+        status = get_ready(round);
+    if (status == STATUS_OK)
+        status = check_binding(round);
+    if (status == STATUS_OK)
+        status = prove_attachment(round);
+    if (status == STATUS_OK)
+        status = prove_shares(round);
+    if (status == STATUS_OK)
+        status = run_window(round);
+    if (status == STATUS_OK)
+        status = drain(round);
+    return status == STATUS_OK ? collect_result(round) : status;
+}
+
+static bool runs_on(const struct round *round)
+{
+    const struct crew *crew = round->crew;
+    for (unsigned p = 0; p < crew->processes; p++)
+        if (crew->children[p].ended)
+            return false;
+    return round->turn->keeps;
+}
+
+/* On the crew if it is fit, else on a fresh one. */
+static enum status run_once(struct session *session, const struct point *point,
+                            const struct round_limits *limits, struct crew *crew,
+                            const struct turn *turn, struct round_result *out)
+{
+    uint64_t grace_ns = limits->timeout_ns < FAILED_GRACE_NS ? limits->timeout_ns : FAILED_GRACE_NS;
+    *out = (struct round_result){.reused = crew_is_fit(crew, session, point)};
     struct round round = {
         .session = session,
         .point = point,
         .limits = limits,
+        .crew = crew,
+        .turn = turn,
         .shm.fd = -1,
-        .event_fd = -1,
-        .life_read_fd = -1,
-        .life_fd = -1,
         .result = out,
     };
-    enum status status = session_set_mps(session, point_over_mps(point));
-    if (status == STATUS_OK)
-        status = workers_prepare(&round);
-    if (status == STATUS_OK)
-        status = get_ready(&round);
-    if (status == STATUS_OK)
-        status = check_binding(&round);
-    if (status == STATUS_OK)
-        status = prove_attachment(&round);
-    if (status == STATUS_OK)
-        status = prove_shares(&round);
-    if (status == STATUS_OK)
-        status = run_window(&round);
-    if (status == STATUS_OK)
-        status = drain(&round);
-    if (status == STATUS_OK)
-        status = collect_result(&round);
+    /* Before the daemon is asked for anything: it may have to go, and they are its clients. */
+    enum status ended = out->reused ? STATUS_OK : crew_dismiss(crew, session, grace_ns);
+    enum status status = ended == STATUS_OK ? serve(&round) : ended;
     out->status = status;
     if (status != STATUS_OK) {
         snprintf(out->error, sizeof out->error, "%s", status_text());
         round_add_cause(&round);
+    } else {
+        out->idle_processes = crew->processes - point->processes;
     }
+    if (status == STATUS_OK && runs_on(&round))
+        return STATUS_OK;
     bool tainted = false;
-    uint64_t grace_ns = limits->timeout_ns < FAILED_GRACE_NS ? limits->timeout_ns : FAILED_GRACE_NS;
-    enum status ended = workers_end(&round, grace_ns, &tainted);
+    if (ended == STATUS_OK)
+        ended = crew_end(crew, session, grace_ns, &tainted);
     /* A client that crashed or was killed may leave the server in a fault state. */
     if (tainted || (status != STATUS_OK && status != STATUS_INFEASIBLE))
         session->mps_tainted = true;
-    workers_release(&round);
+    crew_release(crew);
     if (ended != STATUS_OK)
         return ended;
     /* Said again: the clean-up had its own errors to try and pass over. */
     return status == STATUS_INTERRUPTED ? status_set(status, "%s", out->error) : STATUS_OK;
+}
+
+enum status round_run_on(struct session *session, const struct point *point,
+                         const struct round_limits *limits, struct crew *crew,
+                         const struct turn *turn, struct round_result *out)
+{
+    enum status status = run_once(session, point, limits, crew, turn, out);
+    if (status != STATUS_OK || out->status != STATUS_INFEASIBLE || !out->reused)
+        return status;
+    /* It need not be the point: idle processes have memory, too. The crew has gone. */
+    round_result_release(out);
+    return run_once(session, point, limits, crew, turn, out);
+}
+
+enum status round_run(struct session *session, const struct point *point,
+                      const struct round_limits *limits, struct round_result *out)
+{
+    struct crew crew = CREW_EMPTY;
+    const struct turn turn = {.starts = true, .threads_most = point->threads};
+    return round_run_on(session, point, limits, &crew, &turn, out);
 }
 
 void round_result_release(struct round_result *result)

@@ -1,17 +1,20 @@
 /*
- * One round of one point: fresh worker processes, one window.
+ * One round of one point: one window, on fresh worker processes or on those of the point before.
  *
  * States of a round, each with a deadline: spawning, getting ready, proving attachment, running,
- * draining. Whatever goes wrong, every worker process has ended when round_run() returns; the one
- * exception (a process that even SIGKILL does not end) is an error that names it.
+ * draining. Whatever goes wrong, every worker process has ended when the round is over; the one
+ * exception (a process that even SIGKILL does not end) is an error that names it. If all goes well,
+ * workers that are to serve the next point are parked.
  */
 #ifndef MPSWEEP_ORCHESTRATOR_ROUND_H
 #define MPSWEEP_ORCHESTRATOR_ROUND_H
 
 #include "orchestrator/cores.h"
+#include "orchestrator/crew.h"
 #include "orchestrator/openloop.h"
 #include "orchestrator/plan.h"
 #include "orchestrator/session.h"
+#include "orchestrator/turns.h"
 #include "orchestrator/window.h"
 
 /* How long and how well to measure. */
@@ -54,7 +57,9 @@ struct round_result {
     double window_s;
     double steady_from_s; /* from the begin of the window */
     struct window window;
-    double ready_s; /* from the first spawn until all workers were ready */
+    bool reused; /* the workers had served another point before */
+    unsigned idle_processes;
+    double ready_s; /* from the first spawn, or the assignment, until all workers were ready */
     double skew_us; /* of the latest start */
     double fairness;
     uint64_t iterations;
@@ -72,13 +77,23 @@ struct round_result {
 };
 
 /*
- * Measures one round. The return value is about the sweep: OK if it can go on, also when this
- * point failed (see out->status); STATUS_INTERRUPTED after a signal; any other code means that
- * something could not be cleaned up or that the machine is out of resources.
- * out must be released in every case.
+ * Measures one round on fresh processes. The return value is about the sweep: OK if it can go on,
+ * also when this point failed (see out->status); STATUS_INTERRUPTED after a signal; any other code
+ * means that something could not be cleaned up or that the machine is out of resources. out must be
+ * released in every case.
  */
 enum status round_run(struct session *session, const struct point *point,
                       const struct round_limits *limits, struct round_result *out);
+
+/*
+ * The same on a crew, which may be empty: its workers serve the point if they can, else they are
+ * ended and fresh ones are started. They are kept, parked, if the turn says so and nothing went
+ * wrong; otherwise the crew is empty afterwards. What is infeasible on used workers is tried again
+ * on fresh ones. What is kept is the caller's to end, with crew_dismiss().
+ */
+enum status round_run_on(struct session *session, const struct point *point,
+                         const struct round_limits *limits, struct crew *crew,
+                         const struct turn *turn, struct round_result *out);
 
 void round_result_release(struct round_result *result);
 

@@ -82,7 +82,8 @@ static void step_limits(const struct point *point, const struct round_limits *li
 /* Finds the rate. On return out holds a round that went wrong, the word that there is no such rate,
  * or nothing of interest: then its status is OK. */
 static enum status search_rate(struct session *session, const struct point *point,
-                               const struct round_limits *limits, struct progress *progress,
+                               const struct round_limits *limits, struct crew *crew,
+                               const struct turn *turn, struct progress *progress,
                                struct saturation *search, struct round_result *out)
 {
     struct round_limits short_limits = *limits;
@@ -90,7 +91,7 @@ static enum status search_rate(struct session *session, const struct point *poin
     step_limits(point, limits, UINT64_MAX, &short_limits);
     closed.goal = (struct rate_goal){0};
     progress_step(progress, point, "capacity");
-    enum status status = round_run(session, &closed, &short_limits, out);
+    enum status status = round_run_on(session, &closed, &short_limits, crew, turn, out);
     if (status != STATUS_OK || out->status != STATUS_OK)
         return status;
     double capacity = out->throughput_ips * RATE_UNITS * CAPACITY_SHARE;
@@ -108,7 +109,7 @@ static enum status search_rate(struct session *session, const struct point *poin
         open.work.arrival_seed = seed_of(point, 0, search->count + 1);
         step_limits(point, limits, next, &short_limits);
         round_result_release(out);
-        status = round_run(session, &open, &short_limits, out);
+        status = round_run_on(session, &open, &short_limits, crew, turn, out);
         if (status != STATUS_OK || out->status != STATUS_OK)
             return status;
         bool held = openloop_holds(&point->goal, out);
@@ -121,16 +122,22 @@ static enum status search_rate(struct session *session, const struct point *poin
     return STATUS_OK;
 }
 
-enum status saturation_run(struct session *session, const struct point *point,
-                           const struct round_limits *limits, struct progress *progress,
-                           struct measurement *measurement, struct round_result *out)
+/* Searches first if there is a goal and no rate yet. */
+static enum status search_and_measure(struct session *session, const struct point *point,
+                                      const struct round_limits *limits, struct crew *crew,
+                                      const struct turn *turn, struct progress *progress,
+                                      struct measurement *measurement, struct round_result *out)
 {
+    /* The workers of a search stay to its end. */
+    struct turn steps = *turn;
+    steps.keeps = true;
     struct saturation *search = &measurement->search;
     struct round_limits full = *limits;
     struct point copy = *point;
     bool searched = false;
     if (point->goal.permille && search->rate_units == 0) {
-        enum status status = search_rate(session, point, limits, progress, search, out);
+        enum status status =
+            search_rate(session, point, limits, crew, &steps, progress, search, out);
         if (status != STATUS_OK || out->status != STATUS_OK)
             return status;
         round_result_release(out);
@@ -144,7 +151,7 @@ enum status saturation_run(struct session *session, const struct point *point,
     enum status status;
     for (unsigned correction = 0;; correction++) {
         progress_step(progress, point, searched ? "full window" : "");
-        status = round_run(session, &copy, &full, out);
+        status = round_run_on(session, &copy, &full, crew, searched ? &steps : turn, out);
         if (!searched || status != STATUS_OK || out->status != STATUS_OK ||
             correction == CORRECTIONS || openloop_holds(&point->goal, out))
             return status;
@@ -153,4 +160,16 @@ enum status saturation_run(struct session *session, const struct point *point,
         copy.work.rate_units -= (uint64_t)((double)copy.work.rate_units * BRACKET_WIDTH);
         search->rate_units = copy.work.rate_units;
     }
+}
+
+enum status saturation_run(struct session *session, const struct point *point,
+                           const struct round_limits *limits, struct crew *crew,
+                           const struct turn *turn, struct progress *progress,
+                           struct measurement *measurement, struct round_result *out)
+{
+    enum status status =
+        search_and_measure(session, point, limits, crew, turn, progress, measurement, out);
+    if (status != STATUS_OK || turn->keeps || crew->processes == 0)
+        return status;
+    return crew_dismiss(crew, session, limits->timeout_ns);
 }

@@ -20,13 +20,16 @@
 #include "orchestrator/saturation.h"
 #include "orchestrator/session.h"
 #include "orchestrator/table.h"
+#include "orchestrator/turns.h"
 
-/* What a point costs beside its window, for the estimate: starting and ending, and making one
- * context after the other (measured on an H200: 16 MPS processes 1.5 s, 48 processes 7 s). */
+/* What a point costs beside its window, for the estimate: getting ready, and, unless it has the
+ * workers of another one, starting and ending them, making one context after the other (measured on
+ * an H200: 16 MPS processes 1.5 s, 48 processes 7 s). */
 #define MOST_EXTENSION 30
 #define HEADER_MOST (1 << 20)
-#define POINT_S 0.5
-#define POINT_PROCESS_S 0.1
+#define POINT_S 0.1
+#define START_S 0.4
+#define START_PROCESS_S 0.1
 
 struct sweep {
     const struct options *options; /* of the first section: those that hold for the whole sweep */
@@ -39,6 +42,7 @@ struct sweep {
     struct measurement *measurements; /* a point each */
     json_t *header;
     json_t **records; /* a point each, NULL until it is finished */
+    struct crew crew; /* the workers of the last point, parked, or empty */
     bool *beyond;     /* a point each: known limits rule it out, and its record is not written */
     uint64_t started_ns;
 };
@@ -54,20 +58,51 @@ static bool is_fixed(const struct sweep *sweep)
     return options_integer(sweep->options, OPTION_ITERATIONS) > 0;
 }
 
+/* The points of a round that have no record yet, as many as there are in the plan at most; the
+ * caller's to free. */
+static enum status make_turns(const struct sweep *sweep, unsigned round, struct turn **turns,
+                              size_t *count)
+{
+    unsigned seed = (unsigned)options_integer(sweep->options, OPTION_SEED);
+    bool reuse = !options_switch(sweep->options, OPTION_NO_REUSE);
+    bool *done = calloc(sweep->plan.count + 1, sizeof *done);
+    *turns = calloc(sweep->plan.count + 1, sizeof **turns);
+    enum status status = STATUS_OK;
+    if (!done || !*turns) {
+        status = status_set(STATUS_MEMORY, "out of memory");
+    } else {
+        for (size_t i = 0; i < sweep->plan.count; i++)
+            done[i] = sweep->records[i] != NULL;
+        status = turns_make(&sweep->plan, done, seed, round, reuse, *turns, count);
+    }
+    free(done);
+    if (status != STATUS_OK) {
+        free(*turns);
+        *turns = NULL;
+    }
+    return status;
+}
+
 static double estimate_s(const struct sweep *sweep)
 {
     double sum = 0.0;
-    /* Nobody knows beforehand how long fixed work takes: this is the least. */
     double warmup = options_real(sweep->options, OPTION_WARMUP);
-    for (size_t i = 0; i < sweep->plan.count; i++) {
-        const struct point *point = &sweep->plan.points[i];
+    struct turn *turns;
+    size_t count;
+    /* Without memory for the estimate the sweep fails soon enough. */
+    if (make_turns(sweep, 0, &turns, &count) != STATUS_OK)
+        return 0.0;
+    for (size_t i = 0; i < count; i++) {
+        const struct point *point = &sweep->plan.points[turns[i].point];
+        /* Nobody knows beforehand how long fixed work takes: this is the least. */
         double window = warmup;
         if (!is_fixed(sweep))
             window += (double)openloop_window_ns(point, &sweep->limits) / 1e9;
-        if (!sweep->records[i])
-            sum +=
-                (window + POINT_S + POINT_PROCESS_S * point->processes) * saturation_rounds(point);
+        sum += (window + POINT_S) * saturation_rounds(point);
+        if (turns[i].starts)
+            sum += START_S + START_PROCESS_S * point->processes;
     }
+    free(turns);
     return sum * (double)options_integer(sweep->options, OPTION_ROUNDS);
 }
 
@@ -333,15 +368,16 @@ static enum status finish_point(struct sweep *sweep, size_t index)
 }
 
 /* One round of one point; last_round when nothing more comes for it. */
-static enum status measure(struct sweep *sweep, size_t index, bool last_round,
+static enum status measure(struct sweep *sweep, const struct turn *turn, bool last_round,
                            struct progress *progress)
 {
+    size_t index = turn->point;
     const struct point *point = &sweep->plan.points[index];
     struct round_result round;
     uint64_t begin_ns = clock_now_ns();
     progress_begin(progress, point);
-    enum status swept = saturation_run(&sweep->session, point, &sweep->limits, progress,
-                                       &sweep->measurements[index], &round);
+    enum status swept = saturation_run(&sweep->session, point, &sweep->limits, &sweep->crew, turn,
+                                       progress, &sweep->measurements[index], &round);
     char swept_text[512];
     snprintf(swept_text, sizeof swept_text, "%s", status_text());
     enum status status = measurement_add(&sweep->measurements[index], &round,
@@ -365,30 +401,48 @@ static void keep_rounds(struct sweep *sweep)
     status_record("interrupted");
 }
 
+/* Every point that is left, once. No worker outlives a round: what it measures is independent of
+ * the others. */
+static enum status measure_round(struct sweep *sweep, unsigned round, bool last_round,
+                                 struct progress *progress)
+{
+    struct turn *turns;
+    size_t count;
+    enum status status = make_turns(sweep, round, &turns, &count);
+    if (status != STATUS_OK)
+        return status;
+    for (size_t i = 0; i < count && status == STATUS_OK; i++) {
+        status = session_check_signals(&sweep->session);
+        if (status == STATUS_OK)
+            status = measure(sweep, &turns[i], last_round, progress);
+    }
+    free(turns);
+    return status;
+}
+
 static enum status measure_all(struct sweep *sweep)
 {
     unsigned rounds = (unsigned)options_integer(sweep->options, OPTION_ROUNDS);
-    unsigned seed = (unsigned)options_integer(sweep->options, OPTION_SEED);
     size_t count = sweep->plan.count, left = 0;
-    size_t *order = calloc(count, sizeof *order);
     struct progress progress;
-    if (!order)
-        return status_set(STATUS_MEMORY, "out of memory");
     for (size_t i = 0; i < count; i++)
         left += sweep->records[i] == NULL;
     progress_init(&progress, options_switch(sweep->options, OPTION_QUIET), left * rounds,
                   estimate_s(sweep));
     enum status status = STATUS_OK;
-    for (unsigned round = 0; round < rounds && status == STATUS_OK; round++) {
-        plan_order(count, seed, round, order);
-        for (size_t i = 0; i < count && status == STATUS_OK; i++) {
-            status = session_check_signals(&sweep->session);
-            if (status == STATUS_OK && !sweep->records[order[i]])
-                status = measure(sweep, order[i], round + 1 == rounds, &progress);
-        }
-    }
+    for (unsigned round = 0; round < rounds && status == STATUS_OK; round++)
+        status = measure_round(sweep, round, round + 1 == rounds, &progress);
     progress_finish(&progress);
-    free(order);
+    /* Something came between two points. */
+    if (sweep->crew.processes > 0) {
+        char text[512];
+        snprintf(text, sizeof text, "%s", status_text());
+        enum status ended = crew_dismiss(&sweep->crew, &sweep->session, sweep->limits.timeout_ns);
+        if (ended != STATUS_OK)
+            status = ended;
+        else
+            status = status_set(status, "%s", text);
+    }
     /* One that came while the last point ended. */
     if (status == STATUS_OK)
         status = session_check_signals(&sweep->session);
@@ -482,6 +536,7 @@ int sweep_command(const struct job *job, const char *job_path)
         .job = job,
         .job_path = job_path,
         .writer.fd = -1,
+        .crew = CREW_EMPTY,
         .started_ns = clock_now_ns(),
     };
     int result = EXIT_ALL_MEASURED;

@@ -59,19 +59,40 @@ enum status shm_create(const struct shm_settings *settings, unsigned processes, 
     }
     struct shm_header *header = map;
     header->version = SHM_VERSION;
-    header->processes = processes;
-    header->threads = threads;
+    header->processes_most = processes;
+    header->threads_most = threads;
     header->length = length;
     header->slot_bytes = sizeof(struct shm_slot);
     header->process_bytes = sizeof(struct shm_process);
     header->header_bytes = sizeof(struct shm_header);
-    header->settings = *settings;
-    atomic_store(&header->window_end_ns, UINT64_MAX);
     *out = (struct shm){.fd = fd, .header = header};
-    for (unsigned p = 0; p < processes; p++)
-        atomic_store(&shm_process_at(out, p)->mps, -1);
+    shm_reset(out, settings, processes, threads);
     header->magic = SHM_MAGIC;
     return STATUS_OK;
+}
+
+void shm_reset(const struct shm *shm, const struct shm_settings *settings, unsigned processes,
+               unsigned threads)
+{
+    struct shm_header *header = shm->header;
+    header->settings = *settings;
+    header->processes = processes;
+    header->threads = threads;
+    atomic_store(&header->gate, SHM_GATE_CLOSED);
+    atomic_store(&header->start_ns, 0);
+    atomic_store(&header->window_end_ns, UINT64_MAX);
+    atomic_store(&header->stop, 0);
+    for (unsigned p = 0; p < processes; p++) {
+        struct shm_process *process = shm_process_at(shm, p);
+        atomic_store(&process->mps, -1);
+        atomic_store(&process->sms, 0);
+        atomic_store(&process->memory_free, 0);
+        memset(process->cpus, 0, sizeof process->cpus);
+        /* Before the first assignment they are untouched, and stay so: whoever touches a page first
+         * decides on which memory node it lies. */
+        for (unsigned t = 0; t < threads && atomic_load(&header->assignment) != 0; t++)
+            memset(shm_slot_at(shm, p, t), 0, sizeof(struct shm_slot));
+    }
 }
 
 static enum status check_header(const struct shm_header *header, size_t file_bytes)
@@ -85,15 +106,19 @@ static enum status check_header(const struct shm_header *header, size_t file_byt
         header->process_bytes != sizeof(struct shm_process) ||
         header->slot_bytes != sizeof(struct shm_slot))
         return status_set(STATUS_PROTOCOL, "shared memory was laid out by another build");
-    if (header->processes == 0 || header->processes > 65536 || header->threads == 0 ||
-        header->threads > 65536)
+    unsigned processes = header->processes_most, threads = header->threads_most;
+    if (processes == 0 || processes > 65536 || threads == 0 || threads > 65536)
         return status_set(STATUS_PROTOCOL, "shared memory claims %u processes of %u threads",
-                          header->processes, header->threads);
-    if (header->length != total_length(header->processes, header->threads) ||
-        header->length != file_bytes)
-        return status_set(
-            STATUS_PROTOCOL, "shared memory is %zu bytes, its header says %llu for %u x %u workers",
-            file_bytes, (unsigned long long)header->length, header->processes, header->threads);
+                          processes, threads);
+    if (header->length != total_length(processes, threads) || header->length != file_bytes)
+        return status_set(STATUS_PROTOCOL,
+                          "shared memory is %zu bytes, its header says %llu for %u x %u workers",
+                          file_bytes, (unsigned long long)header->length, processes, threads);
+    if (header->processes == 0 || header->processes > processes || header->threads == 0 ||
+        header->threads > threads)
+        return status_set(STATUS_PROTOCOL,
+                          "shared memory assigns %u x %u workers and has room for %u x %u",
+                          header->processes, header->threads, processes, threads);
     return STATUS_OK;
 }
 
@@ -136,8 +161,9 @@ struct shm_process *shm_process_at(const struct shm *shm, unsigned process)
 
 struct shm_slot *shm_slot_at(const struct shm *shm, unsigned process, unsigned thread)
 {
-    char *base = (char *)shm->header + slots_offset(shm->header->processes);
-    return (struct shm_slot *)(void *)base + ((size_t)process * shm->header->threads + thread);
+    const struct shm_header *header = shm->header;
+    char *base = (char *)shm->header + slots_offset(header->processes_most);
+    return (struct shm_slot *)(void *)base + ((size_t)process * header->threads_most + thread);
 }
 
 static void futex_wait(_Atomic uint32_t *word, uint32_t seen, const struct timespec *timeout)
@@ -148,6 +174,36 @@ static void futex_wait(_Atomic uint32_t *word, uint32_t seen, const struct times
 static void futex_wake_all(_Atomic uint32_t *word)
 {
     syscall(SYS_futex, word, FUTEX_WAKE, INT_MAX, NULL, NULL, 0);
+}
+
+void shm_assign(const struct shm *shm)
+{
+    atomic_fetch_add(&shm->header->assignment, 1);
+    futex_wake_all(&shm->header->assignment);
+}
+
+void shm_dismiss(const struct shm *shm)
+{
+    atomic_store(&shm->header->assignment, SHM_DISMISSED);
+    futex_wake_all(&shm->header->assignment);
+}
+
+bool shm_parked(const struct shm *shm, unsigned first)
+{
+    uint32_t assignment = atomic_load(&shm->header->assignment);
+    for (unsigned p = first; p < shm->header->processes_most; p++)
+        if (atomic_load_explicit(&shm_process_at(shm, p)->parked, memory_order_acquire) !=
+            assignment)
+            return false;
+    return true;
+}
+
+uint32_t shm_assignment_wait(const struct shm *shm, uint32_t finished)
+{
+    uint32_t assignment;
+    while ((assignment = atomic_load(&shm->header->assignment)) == finished)
+        futex_wait(&shm->header->assignment, finished, NULL);
+    return assignment;
 }
 
 static void relax(void)

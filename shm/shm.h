@@ -1,19 +1,31 @@
 /*
- * The shared-memory contract between the orchestrator and the worker processes of one point.
+ * The shared-memory contract between the orchestrator and a crew: the worker processes that serve
+ * one point, or several points one after the other.
  *
- * One anonymous mapping (memfd), made by the orchestrator for each point and handed to the workers
+ * One anonymous mapping (memfd), made by the orchestrator for each crew and handed to the workers
  * as a descriptor. Its parts, in order: one struct shm_header, one struct shm_process for each
- * process, one struct shm_slot for each worker. The magic, version and length are checked on
- * attach.
+ * process, one struct shm_slot for each worker, as many as the crew has at most. The magic, version
+ * and length are checked on attach.
+ *
+ * Each point is an assignment, numbered from 1. The orchestrator lays it out with shm_reset() while
+ * no process works (before the first one starts, or with shm_parked()), and hands it out with
+ * shm_assign(). A process that has finished with it, or has no part in it, parks: it says so in its
+ * record and waits for the next number, or until it is dismissed.
  *
  * Who writes what:
- *   header.settings           the orchestrator, before any worker starts; read-only afterwards
- *   header.gate/start/...     the orchestrator, while workers run (atomics)
- *   process, slot             the worker process only; the orchestrator reads atomics at any time,
- *                             and everything else once the state says done or failed (acquire)
+ *   header.settings, .processes, .threads, slot.cpus, process.cpus
+ *                             the orchestrator, between shm_reset() and shm_assign(); otherwise
+ *                             read-only
+ *   header.assignment, .gate, .start_ns, .window_end_ns, .stop
+ *                             the orchestrator, at any time (atomics); a worker whose orchestrator
+ *                             is gone sets stop and assignment in its place
+ *   process, slot             the worker process only, from shm_assign() until it has parked; the
+ *                             orchestrator reads atomics at any time, and everything else once the
+ *                             state says done or failed (acquire)
  *
- * Life of a slot: starting -> ready -> running -> draining -> done, or failed from anywhere. With
- * fixed work, it is finished between running and draining.
+ * Life of a slot, anew with each assignment: starting -> ready -> running -> draining -> done, or
+ * failed from anywhere. With fixed work, it is finished between running and draining. A process
+ * with a failed slot does not park, but ends.
  */
 #ifndef MPSWEEP_SHM_SHM_H
 #define MPSWEEP_SHM_SHM_H
@@ -39,6 +51,9 @@
 
 /* CPUs that a binding can name. */
 #define SHM_CPUS 4096
+
+/* The number of the assignment that never comes. */
+#define SHM_DISMISSED UINT32_MAX
 
 enum shm_memory { SHM_MEMORY_PINNED, SHM_MEMORY_PAGEABLE };
 enum shm_sync { SHM_SYNC_STREAM, SHM_SYNC_NONE };
@@ -82,11 +97,17 @@ struct shm_settings {
 struct shm_header {
     uint64_t magic;
     uint32_t version;
-    uint32_t processes;
-    uint64_t length;                                  /* of the whole mapping, bytes */
-    uint32_t threads;                                 /* workers in each process */
+    uint32_t processes;      /* that have a part in the assignment: those numbered below */
+    uint64_t length;         /* of the whole mapping, bytes */
+    uint32_t threads;        /* workers in each of them */
+    uint32_t processes_most; /* what the mapping has room for */
+    uint32_t threads_most;
     uint32_t slot_bytes, process_bytes, header_bytes; /* sizes as the maker knew them */
     struct shm_settings settings;
+
+    /* Its number, 0 before the first, SHM_DISMISSED after the last; parked processes wait on it as
+     * a futex. */
+    _Alignas(64) _Atomic uint32_t assignment;
 
     /* The release gate: workers wait on it as a futex until it is open, then until start_ns. */
     _Alignas(64) _Atomic uint32_t gate;
@@ -106,6 +127,7 @@ struct shm_process {
     _Atomic int32_t sms; /* multiprocessors that the context may use */
     /* Device memory left for it, bytes, before the workers' buffers. */
     _Atomic uint64_t memory_free;
+    _Atomic uint32_t parked;      /* number of the assignment that it has finished last */
     uint64_t cpus[SHM_CPUS / 64]; /* for threads that are no workers, from the orchestrator */
 };
 
@@ -150,10 +172,33 @@ struct shm {
     struct shm_header *header;
 };
 
-/* Orchestrator: makes a mapping for processes x threads workers, all slots starting, the settings
- * copied in. The descriptor is close-on-exec. */
+/* Orchestrator: makes a mapping with room for processes x threads workers, laid out for an
+ * assignment to all of them: all slots starting, the settings copied in. The descriptor is
+ * close-on-exec. */
 enum status shm_create(const struct shm_settings *settings, unsigned processes, unsigned threads,
                        struct shm *out);
+
+/* Orchestrator: lays out the next assignment, for the first processes and as many threads of each;
+ * not more than there is room for. Nothing of the one before is left in their records and slots.
+ * No process may be at work: before the first assignment, or when all have parked. */
+void shm_reset(const struct shm *shm, const struct shm_settings *settings, unsigned processes,
+               unsigned threads);
+
+/* Orchestrator: hands it out. */
+void shm_assign(const struct shm *shm);
+
+/* Orchestrator: whether all processes from the first-th on have parked after the assignment that
+ * was handed out last. */
+bool shm_parked(const struct shm *shm, unsigned first);
+
+/* Orchestrator: there is no further assignment; parked processes end now, others when they would
+ * park. For those at work see shm_stop(). */
+void shm_dismiss(const struct shm *shm);
+
+/* Worker process: parks after assignment number `finished` (0: none yet) until the next one is
+ * handed out, and returns its number; SHM_DISMISSED: it is to end. Waits for as long as it takes,
+ * since whoever watches the orchestrator's life dismisses in its place. */
+uint32_t shm_assignment_wait(const struct shm *shm, uint32_t finished);
 
 /* Worker: maps the descriptor after checking magic, version, sizes and length against the file's
  * own size. STATUS_PROTOCOL with the difference named. */

@@ -10,6 +10,7 @@ small_tests = \
     tests/unit/test_jobfile \
     tests/unit/test_plan \
     tests/unit/test_shares \
+    tests/unit/test_turns \
     tests/unit/test_doctor \
     tests/unit/test_shm \
     tests/unit/test_results_write \
@@ -59,6 +60,11 @@ tests_unit_test_jobfile_LDADD = libcommon.a $(INIH_LIBS) $(CMOCKA_LIBS)
 tests_unit_test_plan_SOURCES = tests/unit/test_plan.c orchestrator/plan.c orchestrator/shares.c
 tests_unit_test_plan_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
 tests_unit_test_plan_LDADD = libmps.a libcommon.a $(INIH_LIBS) $(CMOCKA_LIBS)
+
+tests_unit_test_turns_SOURCES = tests/unit/test_turns.c orchestrator/turns.c orchestrator/plan.c \
+    orchestrator/shares.c
+tests_unit_test_turns_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
+tests_unit_test_turns_LDADD = libmps.a libcommon.a $(INIH_LIBS) $(CMOCKA_LIBS)
 
 tests_unit_test_shares_SOURCES = tests/unit/test_shares.c orchestrator/shares.c \
     orchestrator/shares_json.c

@@ -5,6 +5,7 @@ libprobe_a_SOURCES = worker/probe_check.c worker/probe.h
 pkglibexec_PROGRAMS += mpsweep-worker
 mpsweep_worker_SOURCES = \
     worker/main.c \
+    worker/bind.c \
     worker/context.c worker/context.h \
     worker/probe.c worker/probe.h \
     worker/process.c worker/process.h \
@@ -23,8 +24,11 @@ tests_unit_test_pace_SOURCES = tests/unit/test_pace.c worker/pace.c
 tests_unit_test_pace_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
 tests_unit_test_pace_LDADD = libshm.a libcommon.a $(CMOCKA_LIBS) -lm
 
-check_PROGRAMS += tests/unit/test_probe tests/unit/test_record
-TESTS += tests/unit/test_probe tests/unit/test_record
+check_PROGRAMS += tests/unit/test_probe tests/unit/test_record tests/unit/test_worker_bind
+TESTS += tests/unit/test_probe tests/unit/test_record tests/unit/test_worker_bind
+tests_unit_test_worker_bind_SOURCES = tests/unit/test_worker_bind.c worker/bind.c
+tests_unit_test_worker_bind_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
+tests_unit_test_worker_bind_LDADD = $(CMOCKA_LIBS)
 tests_unit_test_probe_SOURCES = tests/unit/test_probe.c
 tests_unit_test_probe_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
 tests_unit_test_probe_LDADD = libprobe.a libcommon.a $(CMOCKA_LIBS)

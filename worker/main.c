@@ -5,7 +5,7 @@
  *   mpsweep-worker --probe [--driver FILE]
  *       makes a context and says what it got (worker/probe.h)
  *   mpsweep-worker --shm FD --event FD --life FD --process N [--driver FILE]
- *       runs the workers of process N of a point
+ *       runs the workers of process N of a crew, for one point after the other
  */
 #include <errno.h>
 #include <poll.h>
@@ -49,6 +49,7 @@ static void *watch_parent(void *argument)
         ;
     uint64_t deadline_ns = clock_now_ns() + ORPHAN_GRACE_NS;
     shm_stop(&watch->process->shm, 0);
+    shm_dismiss(&watch->process->shm);
     clock_sleep_until(deadline_ns);
     _exit(EXIT_ORPHANED);
 }
@@ -113,6 +114,27 @@ static int run_threads(struct worker_process *process)
     return failed ? EXIT_FAILURE : EXIT_SUCCESS;
 }
 
+/* One assignment after the other, each in threads of its own. An exit status. */
+static int serve(struct worker_process *process)
+{
+    for (uint32_t finished = 0;;) {
+        uint32_t assignment = shm_assignment_wait(&process->shm, finished);
+        if (assignment == SHM_DISMISSED)
+            return EXIT_SUCCESS;
+        if (process->index < process->shm.header->processes) {
+            enum status status = finished ? worker_process_renew(process) : STATUS_OK;
+            if (status != STATUS_OK) {
+                fail_all(process, status, cuda_last_error(), status_text());
+                return EXIT_FAILURE;
+            }
+            if (run_threads(process) != EXIT_SUCCESS)
+                return EXIT_FAILURE;
+        }
+        worker_process_park(process, assignment);
+        finished = assignment;
+    }
+}
+
 static int run(const struct arguments *arguments)
 {
     /* Static: the watching thread is never joined and uses them to the end. */
@@ -142,7 +164,7 @@ static int run(const struct arguments *arguments)
         fail_all(&shared, status, cuda_last_error(), status_text());
         return EXIT_FAILURE;
     }
-    int result = run_threads(&shared);
+    int result = serve(&shared);
     worker_process_close(&shared);
     return result;
 }

@@ -1,7 +1,5 @@
 #include "worker/process.h"
 
-#include <errno.h>
-#include <sched.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -9,27 +7,26 @@
 #include "kernels/image.h"
 #include "worker/context.h"
 
-int worker_bind(const uint64_t cpus[SHM_CPUS / 64])
+static void tell_orchestrator(const struct worker_process *process)
 {
-    /* The kernel takes a mask of any length, laid out as ours on 64-bit machines. */
-    _Static_assert(sizeof(unsigned long) == sizeof(uint64_t), "CPU masks are arrays of long");
-    bool any = false;
-    for (unsigned i = 0; i < SHM_CPUS / 64; i++)
-        any |= cpus[i] != 0;
-    if (!any)
-        return 0;
-    return sched_setaffinity(0, SHM_CPUS / 8, (const cpu_set_t *)(const void *)cpus) == 0 ? 0
-                                                                                          : errno;
+    const uint64_t one = 1;
+    /* The counter cannot overflow, and a vanished orchestrator is noticed through its pipe. */
+    if (write(process->event_fd, &one, sizeof one) < 0)
+        return;
 }
 
 void worker_set_state(const struct worker_process *process, struct shm_slot *slot,
                       enum shm_state state)
 {
     atomic_store_explicit(&slot->state, (uint32_t)state, memory_order_release);
-    const uint64_t one = 1;
-    /* The counter cannot overflow, and a vanished orchestrator is noticed through its pipe. */
-    if (write(process->event_fd, &one, sizeof one) < 0)
-        return;
+    tell_orchestrator(process);
+}
+
+void worker_process_park(const struct worker_process *process, uint32_t finished)
+{
+    atomic_store_explicit(&shm_process_at(&process->shm, process->index)->parked, finished,
+                          memory_order_release);
+    tell_orchestrator(process);
 }
 
 static enum status check_device(const struct worker_process *process,
@@ -76,32 +73,53 @@ static cuda_result load_module(struct worker_process *process)
     return result;
 }
 
-enum status worker_process_open(struct worker_process *process, const char *driver_path)
+/* The right GPU, over MPS or not, as the driver sees it now. */
+static enum status prove_device(const struct worker_process *process)
 {
-    struct cuda_driver *driver = &process->driver;
-    const struct shm_settings *settings = &process->shm.header->settings;
-    struct shm_process *record = shm_process_at(&process->shm, process->index);
-    enum status status = cuda_driver_load(driver_path, driver);
+    struct device_info info;
+    enum status status =
+        device_query(&process->driver, (int)process->shm.header->settings.device, &info);
     if (status != STATUS_OK)
         return status;
+    atomic_store(&shm_process_at(&process->shm, process->index)->mps, info.mps_enabled);
+    return check_device(process, &info);
+}
+
 #define CALL(call, name)                                                                           \
     do {                                                                                           \
         status = cuda_check(driver, (call), name);                                                 \
         if (status != STATUS_OK)                                                                   \
             return status;                                                                         \
     } while (0)
+
+/* What the context was given. Asked after it exists: a thread limit applies from then on. */
+static enum status publish_shares(const struct worker_process *process)
+{
+    const struct cuda_driver *driver = &process->driver;
+    struct shm_process *record = shm_process_at(&process->shm, process->index);
+    enum status status;
+    int sms = 0;
+    size_t memory_free, memory_total;
+    CALL(driver->device_get_attribute(&sms, CUDA_ATTRIBUTE_MULTIPROCESSOR_COUNT, process->device),
+         "cuDeviceGetAttribute");
+    atomic_store(&record->sms, sms);
+    CALL(driver->mem_get_info(&memory_free, &memory_total), "cuMemGetInfo");
+    atomic_store(&record->memory_free, memory_free);
+    return STATUS_OK;
+}
+
+enum status worker_process_open(struct worker_process *process, const char *driver_path)
+{
+    struct cuda_driver *driver = &process->driver;
+    const struct shm_settings *settings = &process->shm.header->settings;
+    enum status status = cuda_driver_load(driver_path, driver);
+    if (status != STATUS_OK)
+        return status;
     status = context_init_driver(driver);
     if (status != STATUS_OK)
         return status;
     CALL(driver->device_get(&process->device, (int)settings->device), "cuDeviceGet");
-    struct device_info info;
-    int sms = 0;
-    size_t memory_free, memory_total;
-    status = device_query(driver, (int)settings->device, &info);
-    if (status != STATUS_OK)
-        return status;
-    atomic_store(&record->mps, info.mps_enabled);
-    status = check_device(process, &info);
+    status = prove_device(process);
     if (status != STATUS_OK)
         return status;
     CALL(driver->primary_ctx_set_flags(process->device, schedule_flags(settings->schedule)),
@@ -110,19 +128,24 @@ enum status worker_process_open(struct worker_process *process, const char *driv
     if (status != STATUS_OK)
         return status;
     CALL(driver->ctx_set_current(process->context), "cuCtxSetCurrent");
-    /* Asked after the context exists: a thread limit applies from then on. */
-    CALL(driver->device_get_attribute(&sms, CUDA_ATTRIBUTE_MULTIPROCESSOR_COUNT, process->device),
-         "cuDeviceGetAttribute");
-    atomic_store(&record->sms, sms);
-    CALL(driver->mem_get_info(&memory_free, &memory_total), "cuMemGetInfo");
-    atomic_store(&record->memory_free, memory_free);
+    status = publish_shares(process);
+    if (status != STATUS_OK)
+        return status;
     CALL(load_module(process), "cuModuleLoadData");
     CALL(driver->module_get_function(&process->add_constant, process->module, KERNELS_ADD_CONSTANT),
          "cuModuleGetFunction");
     CALL(driver->module_get_function(&process->delay, process->module, KERNELS_DELAY),
          "cuModuleGetFunction");
-#undef CALL
     return STATUS_OK;
+}
+
+#undef CALL
+
+enum status worker_process_renew(struct worker_process *process)
+{
+    worker_bind_all(shm_process_at(&process->shm, process->index)->cpus);
+    enum status status = prove_device(process);
+    return status == STATUS_OK ? publish_shares(process) : status;
 }
 
 void worker_process_close(struct worker_process *process)

@@ -23,11 +23,22 @@ struct worker_process {
  * The calling thread has the context current afterwards. */
 enum status worker_process_open(struct worker_process *process, const char *driver_path);
 
+/* For a further assignment: binds the process's threads as its record says, proves again what the
+ * assignment relies on, and publishes it. Called by the thread that opened it, while no worker
+ * runs. */
+enum status worker_process_renew(struct worker_process *process);
+
+/* Parks after assignment number finished: to be called when every worker has ended. */
+void worker_process_park(const struct worker_process *process, uint32_t finished);
+
 /* After every thread has ended. */
 void worker_process_close(struct worker_process *process);
 
 /* Pins the calling thread; an all-zero mask leaves it alone. Returns 0 or an errno. */
 int worker_bind(const uint64_t cpus[SHM_CPUS / 64]);
+
+/* The same for all threads that the process has now, the driver's own too. */
+void worker_bind_all(const uint64_t cpus[SHM_CPUS / 64]);
 
 /* Publishes a state of a slot and wakes the orchestrator. */
 void worker_set_state(const struct worker_process *process, struct shm_slot *slot,

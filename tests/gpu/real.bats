@@ -165,3 +165,17 @@ end_running() {
       .[1].throughput_ips / $one) > 5' \
     -l processes:1,8 -l processes+mps:1,8 --duration 0.5
 }
+
+@test "workers that serve one point after the other give what fresh ones give" {
+  real
+  local -a some=(--duration 1 --precision 50 -l threads:4,8 -l processes+mps:8,4
+    --launch stream,graph -q)
+  expect 0 "$MPSWEEP" sweep "${some[@]}" -o "$WORK/reused.jsonl"
+  expect 0 "$MPSWEEP" sweep "${some[@]}" -o "$WORK/fresh.jsonl" --no-reuse
+  points 'length == 8 and all(.status == "ok") and (map(select(.reused)) | length == 6)' \
+    "$WORK/reused.jsonl"
+  points 'length == 8 and all(.status == "ok" and (has("reused") | not))' "$WORK/fresh.jsonl"
+  jq -s -e 'map(select(.type == "point")) | group_by(.id) | all(length == 2 and
+    (.[0].throughput_ips / .[1].throughput_ips | 0.94 < . and . < 1.06))' \
+    "$WORK/reused.jsonl" "$WORK/fresh.jsonl"
+}

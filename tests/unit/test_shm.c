@@ -75,6 +75,13 @@ static void strangers_are_refused(void **state)
     REFUSED(header->processes = 4);
     REFUSED(header->threads = UINT32_MAX);
     REFUSED(header->processes = UINT32_MAX);
+    REFUSED(header->processes_most = 4);
+    REFUSED(header->processes_most = 0);
+    REFUSED(header->processes_most = UINT32_MAX);
+    REFUSED(header->threads_most = 1);
+    REFUSED(header->threads_most = UINT32_MAX);
+    REFUSED(header->threads = 0);
+    REFUSED(header->threads = 3);
 #undef REFUSED
     int small = memfd_create("small", MFD_CLOEXEC);
     assert_int_equal(shm_attach(small, &other), STATUS_PROTOCOL);
@@ -233,6 +240,125 @@ static void the_first_error_stays(void **state)
     assert_string_equal(shm_state_name(77), "unknown");
 }
 
+/* What a worker process does between assignments. */
+static void *serve_all(void *argument)
+{
+    unsigned index = *(unsigned *)argument;
+    uint32_t finished = 0, assignment;
+    while ((assignment = shm_assignment_wait(&shm, finished)) != SHM_DISMISSED) {
+        for (unsigned t = 0; index < shm.header->processes && t < shm.header->threads; t++) {
+            struct shm_slot *slot = shm_slot_at(&shm, index, t);
+            slot->iterations += assignment * 100 + shm.header->settings.kernels;
+            atomic_store(&slot->state, SHM_STATE_DONE);
+        }
+        finished = assignment;
+        atomic_store(&shm_process_at(&shm, index)->parked, finished);
+    }
+    return NULL;
+}
+
+static void wait_parked(void)
+{
+    uint64_t deadline_ns = clock_now_ns() + 60 * NS_PER_S;
+    while (!shm_parked(&shm, 0)) {
+        assert_true(clock_now_ns() < deadline_ns);
+        clock_sleep_until(clock_now_ns() + NS_PER_MS / 10);
+    }
+}
+
+static void assign(unsigned kernels, unsigned processes, unsigned threads)
+{
+    const struct shm_settings settings = {.kernels = kernels, .slice_ns = 1000};
+    shm_reset(&shm, &settings, processes, threads);
+    shm_assign(&shm);
+}
+
+static void each_assignment_is_served_once_and_leaves_nothing(void **state)
+{
+    (void)state;
+    pthread_t threads[3];
+    unsigned index[3] = {0, 1, 2};
+    for (int i = 0; i < 3; i++)
+        assert_int_equal(pthread_create(&threads[i], NULL, serve_all, &index[i]), 0);
+    shm_assign(&shm);
+    wait_parked();
+    for (unsigned i = 0; i < 6; i++)
+        assert_int_equal(shm_slot_at(&shm, i / 2, i % 2)->iterations, 107);
+    /* Fewer processes, each with fewer threads: the places of the slots stay. */
+    for (uint32_t number = 2; number < 200; number++) {
+        assign(number, 2, 1);
+        wait_parked();
+        assert_int_equal(shm_slot_at(&shm, 0, 0)->iterations, number * 101);
+        assert_int_equal(shm_slot_at(&shm, 1, 0)->iterations, number * 101);
+        assert_int_equal(shm_slot_at(&shm, 0, 1)->iterations, 107);
+        assert_int_equal(shm_slot_at(&shm, 2, 0)->iterations, 107);
+    }
+    assign(1, 3, 2);
+    wait_parked();
+    for (unsigned i = 0; i < 6; i++)
+        assert_int_equal(shm_slot_at(&shm, i / 2, i % 2)->iterations, 20001);
+    shm_dismiss(&shm);
+    for (int i = 0; i < 3; i++)
+        pthread_join(threads[i], NULL);
+}
+
+static void an_assignment_begins_anew(void **state)
+{
+    (void)state;
+    shm_assign(&shm);
+    struct shm_slot *slot = shm_slot_at(&shm, 1, 1);
+    struct shm_process *process = shm_process_at(&shm, 1);
+    slot->cpus[3] = 1;
+    shm_slot_credit(slot, 0, 1000, 100, 900);
+    histogram_record(&slot->latency, 77);
+    atomic_store(&slot->heartbeat, 5);
+    shm_slot_fail(slot, STATUS_CUDA, 700, "first");
+    atomic_store(&process->pid, 44);
+    atomic_store(&process->mps, 1);
+    atomic_store(&process->sms, 66);
+    atomic_store(&process->parked, 1);
+    process->cpus[0] = 3;
+    shm_gate_open(&shm, 5);
+    shm_stop(&shm, 9);
+    const struct shm_settings settings = {.kernels = 8, .slice_ns = 2000};
+    shm_reset(&shm, &settings, 3, 2);
+    static const struct shm_slot untouched;
+    assert_memory_equal(slot, &untouched, sizeof untouched);
+    assert_int_equal(atomic_load(&process->mps), -1);
+    assert_int_equal(atomic_load(&process->sms), 0);
+    assert_int_equal(process->cpus[0], 0);
+    /* The process itself goes on, and has not seen the assignment yet. */
+    assert_int_equal(atomic_load(&process->pid), 44);
+    assert_int_equal(atomic_load(&process->parked), 1);
+    assert_int_equal(shm.header->settings.kernels, 8);
+    assert_int_equal(atomic_load(&shm.header->gate), SHM_GATE_CLOSED);
+    assert_int_equal(atomic_load(&shm.header->stop), 0);
+    assert_true(atomic_load(&shm.header->window_end_ns) == UINT64_MAX);
+    assert_int_equal(atomic_load(&shm.header->assignment), 1);
+}
+
+static void parked_are_those_that_finished_the_last_assignment(void **state)
+{
+    (void)state;
+    shm_assign(&shm);
+    assert_false(shm_parked(&shm, 0));
+    for (unsigned p = 0; p < 3; p++)
+        atomic_store(&shm_process_at(&shm, p)->parked, 1);
+    assert_true(shm_parked(&shm, 0));
+    assign(7, 1, 2);
+    assert_false(shm_parked(&shm, 0));
+    /* Those without a part park, too, and are asked for by themselves. */
+    atomic_store(&shm_process_at(&shm, 2)->parked, 2);
+    assert_true(shm_parked(&shm, 2));
+    assert_false(shm_parked(&shm, 1));
+    atomic_store(&shm_process_at(&shm, 1)->parked, 2);
+    assert_true(shm_parked(&shm, 1));
+    assert_false(shm_parked(&shm, 0));
+    assert_true(shm_parked(&shm, 3));
+    shm_dismiss(&shm);
+    assert_int_equal(shm_assignment_wait(&shm, 2), SHM_DISMISSED);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -246,6 +372,11 @@ int main(void)
         cmocka_unit_test_setup_teardown(the_gate_lets_all_in_at_the_start, begin, end),
         cmocka_unit_test_setup_teardown(a_stop_frees_those_at_the_gate, begin, end),
         cmocka_unit_test_setup_teardown(the_first_error_stays, begin, end),
+        cmocka_unit_test_setup_teardown(each_assignment_is_served_once_and_leaves_nothing, begin,
+                                        end),
+        cmocka_unit_test_setup_teardown(an_assignment_begins_anew, begin, end),
+        cmocka_unit_test_setup_teardown(parked_are_those_that_finished_the_last_assignment, begin,
+                                        end),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

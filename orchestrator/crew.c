@@ -1,0 +1,146 @@
+#include "orchestrator/crew.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+#include "common/child.h"
+#include "orchestrator/environment.h"
+#include "orchestrator/turns.h"
+
+enum status crew_make(struct crew *crew, const struct point *point, unsigned threads_most,
+                      const struct shm_settings *settings)
+{
+    int life[2];
+    *crew = (struct crew)CREW_EMPTY;
+    crew->started_for = *point;
+    crew->processes = point->processes;
+    enum status status = shm_create(settings, point->processes, threads_most, &crew->shm);
+    if (status != STATUS_OK)
+        return status;
+    crew->children = calloc(point->processes, sizeof *crew->children);
+    if (!crew->children)
+        return status_set(STATUS_MEMORY, "out of memory");
+    for (unsigned p = 0; p < point->processes; p++)
+        crew->children[p].pidfd = -1;
+    crew->event_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+    if (crew->event_fd < 0 || pipe2(life, O_CLOEXEC) != 0)
+        return status_set(STATUS_SYSTEM, "cannot make the workers' descriptors: %s",
+                          strerror(errno));
+    crew->life_read_fd = life[0];
+    crew->life_fd = life[1];
+    return STATUS_OK;
+}
+
+enum status crew_spawn(struct crew *crew, const struct session *session, unsigned index)
+{
+    const struct point *point = &crew->started_for;
+    struct gpu_environment variables;
+    char shm_text[16], event_text[16], life_text[16], process_text[16];
+    snprintf(shm_text, sizeof shm_text, "%d", crew->shm.fd);
+    snprintf(event_text, sizeof event_text, "%d", crew->event_fd);
+    snprintf(life_text, sizeof life_text, "%d", crew->life_read_fd);
+    snprintf(process_text, sizeof process_text, "%u", index);
+    const char *const argv[] = {session->worker_program,
+                                "--shm",
+                                shm_text,
+                                "--event",
+                                event_text,
+                                "--life",
+                                life_text,
+                                "--process",
+                                process_text,
+                                *session->driver_path ? "--driver" : NULL,
+                                session->driver_path,
+                                NULL};
+    const int keep[] = {crew->shm.fd, crew->event_fd, crew->life_read_fd, session->emulated_fd};
+    const struct gpu_share share = {
+        .active_thread_percentage = shares_at(&point->active_thread_percentage, index),
+        .priority = shares_at(&point->priority, index),
+        .memory_limit_bytes = shares_at(&point->memory_limit, index),
+    };
+    enum status status = gpu_environment_make(session, point_over_mps(point), index,
+                                              point->connections, &share, &variables);
+    if (status != STATUS_OK)
+        return status;
+    char **environment = child_environment_new(variables.set, variables.unset);
+    if (!environment)
+        return status_set(STATUS_MEMORY, "out of memory");
+    const struct child_spawn_options options = {
+        .argv = argv,
+        .environment = environment,
+        .keep = keep,
+        .keep_count = session->emulated_fd >= 0 ? 4 : 3,
+        .stdin_fd = -1,
+        .stdout_fd = -1,
+        .stderr_fd = STDERR_FILENO, /* a sanitizer's report, or the driver's last words */
+        .new_process_group = true,
+        .ignore_interrupts = true,
+    };
+    struct gpu_child *child = &crew->children[index];
+    status = child_spawn(&options, &child->pid, &child->pidfd);
+    free(environment);
+    return status;
+}
+
+bool crew_is_fit(struct crew *crew, struct session *session, const struct point *point)
+{
+    if (crew->processes == 0 || !turns_serves(&crew->started_for, point) ||
+        point->threads > crew->shm.header->threads_most)
+        return false;
+    if (crew_reap(crew) >= 0 || !shm_parked(&crew->shm, 0))
+        return false;
+    return !point_over_mps(point) ||
+           (!session->mps_tainted && mps_controller_check(session->mps) == STATUS_OK);
+}
+
+int crew_reap(struct crew *crew)
+{
+    return children_reap(crew->children, crew->processes);
+}
+
+enum status crew_end(struct crew *crew, struct session *session, uint64_t grace_ns, bool *tainted)
+{
+    if (!crew->children)
+        return STATUS_OK;
+    if (!atomic_load(&crew->shm.header->stop))
+        shm_stop(&crew->shm, 0);
+    shm_dismiss(&crew->shm);
+    return children_end(session, crew->children, crew->processes,
+                        point_over_mps(&crew->started_for), grace_ns, tainted);
+}
+
+enum status crew_dismiss(struct crew *crew, struct session *session, uint64_t grace_ns)
+{
+    bool tainted = false;
+    if (crew->processes == 0)
+        return STATUS_OK;
+    enum status status = crew_end(crew, session, grace_ns, &tainted);
+    for (unsigned p = 0; crew->children && p < crew->processes; p++)
+        tainted |= crew->children[p].wait_status != 0;
+    if (tainted && point_over_mps(&crew->started_for))
+        session->mps_tainted = true;
+    crew_release(crew);
+    return status;
+}
+
+void crew_release(struct crew *crew)
+{
+    if (crew->children)
+        for (unsigned p = 0; p < crew->processes; p++)
+            if (crew->children[p].pidfd >= 0)
+                close(crew->children[p].pidfd);
+    free(crew->children);
+    if (crew->event_fd >= 0)
+        close(crew->event_fd);
+    if (crew->life_read_fd >= 0)
+        close(crew->life_read_fd);
+    if (crew->life_fd >= 0)
+        close(crew->life_fd);
+    shm_release(&crew->shm);
+    *crew = (struct crew)CREW_EMPTY;
+}

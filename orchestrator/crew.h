@@ -1,0 +1,57 @@
+/*
+ * A crew: the worker processes that serve one point or several, with their shared memory and the
+ * descriptors that tie them to this process.
+ *
+ * Life: empty (CREW_EMPTY) -> made -> its processes started -> at work or parked, in turns -> ended
+ * and empty again. A crew any of whose processes failed, hangs or ended unasked serves nothing
+ * more; it is ended as a whole.
+ */
+#ifndef MPSWEEP_ORCHESTRATOR_CREW_H
+#define MPSWEEP_ORCHESTRATOR_CREW_H
+
+#include "orchestrator/children.h"
+#include "orchestrator/plan.h"
+#include "orchestrator/session.h"
+
+struct crew {
+    unsigned processes; /* 0: empty */
+    /* A copy; what it points to belongs to the job. */
+    struct point started_for;
+    struct shm shm;
+    int event_fd;     /* workers add to it at each change of a state */
+    int life_read_fd; /* for the workers; */
+    int life_fd;      /* its end tells them that this process is gone */
+    struct gpu_child *children;
+};
+
+#define CREW_EMPTY                                                                                 \
+    {                                                                                              \
+        .shm.fd = -1, .event_fd = -1, .life_read_fd = -1, .life_fd = -1                            \
+    }
+
+/* Makes shared memory with room for so many threads a process, and descriptors; no process is
+ * started. On failure it is still to be ended. */
+enum status crew_make(struct crew *crew, const struct point *point, unsigned threads_most,
+                      const struct shm_settings *settings);
+
+/* Starts process number index. */
+enum status crew_spawn(struct crew *crew, const struct session *session, unsigned index);
+
+/* Whether it can serve the point now: the point fits, and nobody and nothing of it has gone. */
+bool crew_is_fit(struct crew *crew, struct session *session, const struct point *point);
+
+/* Notices the processes that have ended. Returns the index of one that ended since, or -1. */
+int crew_reap(struct crew *crew);
+
+/* Dismisses the processes and waits up to grace_ns for them to end; then the MPS way, then SIGKILL.
+ * All have ended and are reaped on success. tainted is set when one had to be ended. */
+enum status crew_end(struct crew *crew, struct session *session, uint64_t grace_ns, bool *tainted);
+
+/* Of a crew that has parked, or is empty: ends it and makes it empty. What ended badly leaves the
+ * session's daemon tainted. Errors as from crew_end(). */
+enum status crew_dismiss(struct crew *crew, struct session *session, uint64_t grace_ns);
+
+/* After crew_end(): frees what it owns. It is empty then. */
+void crew_release(struct crew *crew);
+
+#endif
