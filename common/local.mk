@@ -12,4 +12,5 @@ libcommon_a_SOURCES = \
     common/results_write.c common/results_write.h \
     common/statistics.c common/statistics.h \
     common/status.c common/status.h \
+    common/student.c common/student.h \
     common/text.c common/text.h

@@ -4,6 +4,9 @@ mpsweep_SOURCES = \
     orchestrator/cause.c \
     orchestrator/children.c orchestrator/children.h \
     orchestrator/collect.c \
+    orchestrator/compare.c orchestrator/compare.h orchestrator/compare_plot.c \
+    orchestrator/compare_effect.c orchestrator/compare_effect.h \
+    orchestrator/compare_match.c orchestrator/compare_match.h orchestrator/compare_print.c \
     orchestrator/doctor.c orchestrator/doctor.h \
     orchestrator/environment.c orchestrator/environment.h \
     orchestrator/doctor_daemons.c orchestrator/doctor_daemons.h \
@@ -20,7 +23,9 @@ mpsweep_SOURCES = \
     orchestrator/limits_search.c orchestrator/limits_search.h \
     orchestrator/plan.c orchestrator/plan.h \
     orchestrator/plot.c orchestrator/plot.h orchestrator/plot_figure.h \
+    orchestrator/plot_series.c orchestrator/plot_series.h \
     orchestrator/plot_text.c orchestrator/plot_throughput.c \
+    orchestrator/point_text.c orchestrator/point_text.h \
     orchestrator/progress.c orchestrator/progress.h \
     orchestrator/record.c orchestrator/record.h \
     orchestrator/round.c orchestrator/round.h orchestrator/round_internal.h \

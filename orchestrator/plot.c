@@ -197,46 +197,51 @@ out:
     return status;
 }
 
+enum status plot_check_output(const char *output)
+{
+    static const char *const known[] = {".svg", ".png", ".pdf", ".gp"};
+    for (size_t i = 0; i < sizeof known / sizeof *known; i++)
+        if (strcmp(extension_of(output), known[i]) == 0)
+            return STATUS_OK;
+    return status_set(STATUS_USAGE,
+                      "cannot tell the format of '%s': name it .svg, .png, .pdf or .gp", output);
+}
+
+enum status plot_draw(const char *script, const char *data, size_t bytes, const char *output)
+{
+    char temporary[PATH_MAX] = "";
+    char path[PATH_MAX];
+    bool data_only = strcmp(extension_of(output), ".gp") == 0;
+    enum status status = plot_check_output(output);
+    if (status == STATUS_OK && !data_only)
+        status = path_find_data(script, path, sizeof path);
+    if (status != STATUS_OK)
+        return status;
+    status = make_temporary(output, temporary);
+    if (status != STATUS_OK)
+        return status;
+    status =
+        data_only ? write_file(temporary, data, bytes, output) : run_gnuplot(path, data, temporary);
+    if (status == STATUS_OK && rename(temporary, output) != 0)
+        status = output_error(output, errno);
+    if (status != STATUS_OK)
+        unlink(temporary);
+    return status;
+}
+
 enum status plot_write(const struct plot_request *request)
 {
-    static const char *const pictures[] = {".svg", ".png", ".pdf"};
     const struct figure *figure = NULL;
-    const char *extension = extension_of(request->output);
-    char temporary[PATH_MAX] = "";
-    char script[PATH_MAX];
     char *data = NULL;
     size_t bytes = 0;
-    bool data_only = strcmp(extension, ".gp") == 0;
-    bool known = data_only;
 
-    for (size_t i = 0; i < sizeof pictures / sizeof *pictures; i++)
-        known = known || strcmp(extension, pictures[i]) == 0;
-    if (!known)
-        return status_set(STATUS_USAGE,
-                          "cannot tell the format of '%s': name it .svg, .png, .pdf "
-                          "or .gp",
-                          request->output);
-    enum status status = find_figure(request->figure, &figure);
-    if (status == STATUS_OK && !data_only)
-        status = path_find_data(figure->script, script, sizeof script);
+    enum status status = plot_check_output(request->output);
+    if (status == STATUS_OK)
+        status = find_figure(request->figure, &figure);
     if (status == STATUS_OK)
         status = make_data(figure, request->results, &data, &bytes);
-    if (status != STATUS_OK)
-        goto out;
-    status = make_temporary(request->output, temporary);
-    if (status != STATUS_OK) {
-        temporary[0] = '\0';
-        goto out;
-    }
-    status = data_only ? write_file(temporary, data, bytes, request->output)
-                       : run_gnuplot(script, data, temporary);
-    if (status == STATUS_OK && rename(temporary, request->output) != 0)
-        status = output_error(request->output, errno);
     if (status == STATUS_OK)
-        temporary[0] = '\0';
-out:
-    if (temporary[0] != '\0')
-        unlink(temporary);
+        status = plot_draw(figure->script, data, bytes, request->output);
     free(data);
     return status;
 }

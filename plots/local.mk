@@ -1,5 +1,5 @@
 plotsdir = $(pkgdatadir)/plots
-dist_plots_DATA = plots/throughput.gp plots/style.gp
+dist_plots_DATA = plots/throughput.gp plots/style.gp plots/compare.gp
 
 EXTRA_DIST += tests/data/h200-sample.jsonl tests/data/emulated-sample.jsonl
 

@@ -1,5 +1,6 @@
 # Tests of the command line (bats, jq), on the emulated GPU.
 cli_tests = \
+    tests/cli/compare.bats \
     tests/cli/doctor.bats \
     tests/cli/fakes.bats \
     tests/cli/faults.bats \
