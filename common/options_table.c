@@ -115,8 +115,13 @@ const struct option_row option_table[OPTION_COUNT] = {
     {OPTION_QUIET, "quiet", 'q', OPTION_KIND_SWITCH, OPTION_NOT_IN_JOB, SWEEP | OPTION_MPS_RUN,
      NULL, 0, 0, "no", NULL, OUT,
      "sweep: no progress on standard error. mps run: no proof of attachment there."},
-    {OPTION_FIGURE, "figure", 0, OPTION_KIND_TEXT, OPTION_NOT_IN_JOB, OPTION_PLOT, NULL, 0, 0,
-     "throughput", "F", OUT, "Which figure to draw: throughput (iterations/s against workers)."},
+    {OPTION_FIGURE, "figure", 0, OPTION_KIND_CHOICE, OPTION_NOT_IN_JOB, OPTION_PLOT,
+     "throughput|latency|phases|launch|heatmap|ceilings|all", 0, 0, "throughput", NULL, OUT,
+     "throughput: iterations/s by workers. latency: percentiles by workers, or by offered rate.\n"
+     "phases: where the time goes. launch: the time of a launch call. heatmap: P×T.\n"
+     "ceilings: measured beside what was possible. all: each of them, --output is a directory."},
+    {OPTION_EXPLAINED, "explained", 0, OPTION_KIND_TEXT, OPTION_NOT_IN_JOB, OPTION_PLOT, NULL, 0, 0,
+     NULL, "FILE", OUT, "What 'mpsweep explain RESULTS --format json' printed: for the ceilings."},
     {OPTION_THRESHOLD, "threshold", 0, OPTION_KIND_REAL, OPTION_NOT_IN_JOB, OPTION_COMPARE, NULL, 0,
      1000, "2", "PCT", "Verdicts",
      "Difference that does not matter, in percent: a point is worse or better if the whole 95%\n"

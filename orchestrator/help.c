@@ -15,6 +15,7 @@ const struct command commands[] = {
     {"plot", HELP_MAIN, OPTION_PLOT, "mpsweep plot RESULTS [--figure F] -o FILE",
      "draw a figure from a results file",
      "  mpsweep plot out.jsonl -o out.svg               throughput against workers\n"
+     "  mpsweep plot out.jsonl --figure all -o figures  every figure that the results allow\n"
      "  mpsweep plot out.jsonl -o out.pdf               the same for a paper\n"
      "  mpsweep plot out.jsonl -o out.gp                the data, for gnuplot -c "
      "plots/throughput.gp\n"},

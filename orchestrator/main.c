@@ -162,12 +162,13 @@ static int run_plot(const struct call *call)
         .results = call->operand,
         .figure = options_text(&options, OPTION_FIGURE),
         .output = options_text(&options, OPTION_OUTPUT),
+        .explained = options_text(&options, OPTION_EXPLAINED),
     };
     int result = EXIT_ALL_MEASURED;
     if (!request.results || !request.output) {
         status_record("plot needs %s", request.results ? "--output FILE" : "a results file");
         result = bad_usage(call->command);
-    } else if (plot_write(&request) != STATUS_OK) {
+    } else if (plot_write(&request, stdout) != STATUS_OK) {
         result = bad_usage(NULL);
     }
     options_release(&options);

@@ -11,6 +11,15 @@
 /* Writes the data file of a figure. path is for the texts of errors. STATUS_USAGE: nothing to
  * draw. Errors of the file itself are left to ferror(). */
 enum status plot_throughput_write(const struct results *results, const char *path, FILE *file);
+enum status plot_latency_write(const struct results *results, const char *path, FILE *file);
+enum status plot_phases_write(const struct results *results, const char *path, FILE *file);
+enum status plot_launch_write(const struct results *results, const char *path, FILE *file);
+enum status plot_heatmap_write(const struct results *results, const char *path, FILE *file);
+
+/* explained: an array of one object a point, with id, limited_by, and ceilings: an array of objects
+ * with name, title (or none), ips and binding, as `mpsweep explain --format json` prints it. */
+enum status plot_ceilings_write(const struct results *results, const json_t *explained,
+                                const char *path, FILE *file);
 
 /* STATUS_USAGE: the output's extension names no format. */
 enum status plot_check_output(const char *output);

@@ -35,6 +35,10 @@ static bool row_from_point(const json_t *point, const struct series_form *form,
     for (int i = 0; i < POINT_SETTINGS; i++)
         if (!(form->ignored & 1u << i))
             point_setting_text(point, (enum point_setting)i, row->texts[i]);
+    /* Of a rate that is x, the kind of arrivals stays. */
+    if (form->ignored & 1u << POINT_RATE && json_is_object(json_object_get(point, "rate")))
+        snprintf(row->texts[POINT_RATE], POINT_TEXT_BYTES, "%.20s arrivals",
+                 point_string(json_object_get(point, "rate"), "arrival"));
     return true;
 }
 
@@ -119,14 +123,28 @@ void series_table_release(struct series_table *table)
     *table = (struct series_table){0};
 }
 
-void series_title(const struct series_table *table, const struct series_row *row, char *title,
-                  size_t size)
+static void title_text(const struct series_table *table, const struct series_row *row,
+                       const char *name, char *title, size_t size)
 {
-    int used = snprintf(title, size, "%s", row->name);
+    int used = snprintf(title, size, "%s", name);
     for (size_t s = 0; s < POINT_SETTINGS && (size_t)used < size; s++)
         if (table->varies[s] && row->texts[s][0] != '\0' &&
             strcmp(row->texts[s], POINT_DEFAULT_CONNECTIONS) != 0)
             used += snprintf(title + used, size - (size_t)used, ", %s", row->texts[s]);
+}
+
+void series_title(const struct series_table *table, const struct series_row *row, char *title,
+                  size_t size)
+{
+    title_text(table, row, row->name, title, size);
+}
+
+void series_label(const struct series_table *table, const struct series_row *row, char *label,
+                  size_t size)
+{
+    char name[POINT_TEXT_BYTES];
+    point_name(row->point, name);
+    title_text(table, row, name, label, size);
 }
 
 void series_write(FILE *file, const struct series_table *table, const char *heading,
@@ -149,9 +167,11 @@ void series_write(FILE *file, const struct series_table *table, const char *head
             plot_write_string(file, title);
             fprintf(file, "\nlayout_of[%zu] = %d\nvariant_of[%zu] = %d\n", number, row->layout + 1,
                     number, variant);
-            fprintf(file, "# %s\n", heading);
-            fprintf(file, "$series_%zu << EOD\n", number);
+            if (write_row != NULL)
+                fprintf(file, "# %s\n$series_%zu << EOD\n", heading, number);
         }
+        if (write_row == NULL)
+            continue;
         write_row(file, row);
         if (last)
             fputs("EOD\n", file);

@@ -14,41 +14,18 @@ while (strlen(folder) > 0 && folder[strlen(folder):] ne '/') {
 load data
 
 legend_form = 'points'
-legend_below = 1
 n_entries = 4
 array entries[4] = ['worse', 'better', 'same', 'unsure']
 array entry_colours[4] = ['#D55E00', '#0072B2', '#009E73', '#999999']
 array entry_shapes[4] = [11, 9, 7, 6]
 
-row_step = 0.15
-plot_height = (n_rows + 1) * row_step
-label_longest = 0
-do for [i = 1:n_rows] {
-    if (strlen(labels[i]) > label_longest) { label_longest = strlen(labels[i]) }
-}
-# Longer labels are cut, so that the ratios keep half of the page.
-label_most = 58
-if (label_longest > label_most) {
-    label_longest = label_most
-    do for [i = 1:n_rows] {
-        if (strlen(labels[i]) > label_most) { labels[i] = labels[i][1:label_most - 1] . '…' }
-    }
-}
-left_margin = label_longest * 0.056 + 0.25
-if (left_margin < 0.78) { left_margin = 0.78 }
-load folder . 'style.gp'
+load folder . 'rows.gp'
 
 # Steps that are even on a logarithmic axis, as far as there is room for their labels.
 span = log(ratio_max) - log(ratio_min)
 margin = span * 0.06
 set logscale x
 set xrange [exp(log(ratio_min) - margin):exp(log(ratio_max) + margin)]
-set yrange [n_rows + 0.9:0.1]
-unset ytics
-do for [i = 1:n_rows] {
-    set label 5000 + i labels[i] at graph 0, first i right offset character -1, 0 \
-        font legend_font noenhanced
-}
 step = span < 0.06 ? 0.01 : span < 0.12 ? 0.02 : span < 0.3 ? 0.05 : span < 0.7 ? 0.1 : \
     span < 1.4 ? 0.25 : 0
 set xtics () offset 0, lift

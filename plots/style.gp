@@ -5,7 +5,8 @@
 # Lengths are inches, font sizes points.
 #
 # A figure whose legend is not one line a series sets legend_form to 'boxes', 'points' or 'none', and
-# n_entries with entries and entry_colours, for points entry_shapes. It may also set plot_height, left_margin, has_ideal.
+# n_entries with entries and entry_colours, for points entry_shapes. It may also set plot_height,
+# left_margin, right_margin, legend_below and has_ideal.
 
 set encoding utf8
 set minussign
@@ -37,7 +38,7 @@ title_height = 0.36
 if (!exists('plot_height')) { plot_height = 3.3 }
 axis_height = 0.48
 if (!exists('left_margin')) { left_margin = 0.78 }
-right_margin = 0.15
+if (!exists('right_margin')) { right_margin = 0.15 }
 caption_step = 0.135
 legend_step = 0.15
 sample_width = 0.48
