@@ -21,6 +21,7 @@ stats $cells using ($3 >= 0 && is_dark($3) ? 1 : 0) nooutput name 'DARK'
 stats $cells using ($3 >= 0 && !is_dark($3) ? 1 : 0) nooutput name 'LIGHT'
 
 legend_form = 'none'
+is_filled = 1
 cell = n_threads <= 10 ? 0.36 : 0.24
 plot_height = n_threads * cell > 1.1 ? n_threads * cell : 1.1
 right_margin = 1.0

@@ -18,6 +18,8 @@ if (label_longest > label_most) {
 left_margin = label_longest * 0.056 + 0.25
 if (left_margin < 0.78) { left_margin = 0.78 }
 legend_below = 1
+title_left = 0.1
+is_filled = 1
 load folder . 'style.gp'
 
 set yrange [n_rows + 0.9:0.1]

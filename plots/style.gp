@@ -6,7 +6,8 @@
 #
 # A figure whose legend is not one line a series sets legend_form to 'boxes', 'points' or 'none', and
 # n_entries with entries and entry_colours, for points entry_shapes. It may also set plot_height,
-# left_margin, right_margin, legend_below and has_ideal.
+# left_margin, right_margin, title_left, legend_below and has_ideal; is_filled says that what it draws
+# may hide the mark of an emulated GPU.
 
 set encoding utf8
 set minussign
@@ -140,7 +141,9 @@ do for [i = 1:n_entries] {
     }
 }
 
-set label 1 title at screen across(left_margin), up(page_height - 0.2) \
+if (!exists('title_left')) { title_left = left_margin }
+if (emulated && exists('is_filled')) { title = title . ' (EMULATED GPU)' }
+set label 1 title at screen across(title_left), up(page_height - 0.2) \
     font title_font noenhanced
 do for [i = 1:n_captions] {
     set label 10 + i captions[i] at screen across(0.1), \

@@ -4,6 +4,7 @@ cli_tests = \
     tests/cli/doctor.bats \
     tests/cli/fakes.bats \
     tests/cli/faults.bats \
+    tests/cli/figures.bats \
     tests/cli/files.bats \
     tests/cli/limits.bats \
     tests/cli/mps.bats \
