@@ -32,7 +32,6 @@ set xrange [0:x_max * 1.04]
 if (x_max <= 160) {
     set xtics x_max <= 10 ? 1 : x_max <= 20 ? 4 : x_max <= 40 ? 8 : x_max <= 80 ? 16 : 32
 }
-set errorbars 0.5
 
 # No line of the grid goes through a panel's title.
 set style textbox opaque noborder margins 0.4, 0.4
@@ -53,14 +52,15 @@ do for [p = 1:n_panels] {
         set label 2 'EMULATED GPU' at graph 0.5, graph 0.5 center rotate by 20 \
             font ',26' textcolor '#E2E2E2' back
     }
+    # Error bars as vectors: gnuplot's own erase what is behind the points.
     parts = ''
     do for [i = 1:n_series] {
         if (present[p][i:i] eq '1') {
             c = 3 * p - 1
             parts = parts . (strlen(parts) ? ', ' : '') . sprintf( \
-                "$values_%d using 1:%d:%d:%d with yerrorbars linecolor rgb series_colour(%d) " . \
-                "linewidth 1.1 dashtype solid pointtype 0 pointsize 0 notitle, ", \
-                i, c, c + 1, c + 2, layout_of[i]) . sprintf( \
+                "$values_%d using 1:%d:(0):($%d - $%d) with vectors heads size screen %g, 90 fixed " . \
+                "linecolor rgb series_colour(%d) linewidth 1.1 dashtype solid notitle, ", \
+                i, c + 1, c + 2, c + 1, across(0.025), layout_of[i]) . sprintf( \
                 "$values_%d using 1:%d with linespoints linecolor rgb series_colour(%d) " . \
                 "linewidth 1.3 dashtype series_dash(%d) pointsize 0.6 pointtype series_point(%d, %d) " . \
                 "notitle", i, c, layout_of[i], variant_of[i], layout_of[i], variant_of[i])
