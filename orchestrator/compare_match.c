@@ -26,19 +26,16 @@ static json_t *setting_value(const json_t *point, enum point_setting setting)
     if (setting == POINT_CONNECTIONS && json_is_true(json_object_get(point, "connections_default")))
         return json_string("default");
     if (setting == POINT_RATE && json_is_object(value)) {
-        json_t *search = json_object_get(value, "search");
         json_t *kept = json_object();
         json_object_set(kept, "arrival", json_object_get(value, "arrival"));
-        if (search != NULL)
-            json_object_set_new(kept, "search", json_true());
+        if (point_rate_is_searched(point))
+            json_object_set(kept, "goal", json_object_get(value, "goal"));
         else
             json_object_set_new(
                 kept, "offered_ips",
                 json_real(json_number_value(json_object_get(value, "offered_ips"))));
         return kept;
     }
-    if (setting == POINT_FIXED && json_is_object(value))
-        return json_incref(json_object_get(value, "iterations_per_worker"));
     return json_incref(value);
 }
 

@@ -27,7 +27,6 @@ static const struct {
     [POINT_DELAY] = {"delay_cycles", "%s cycles"},
     [POINT_BYTES] = {"bytes", NULL},
     [POINT_RATE] = {"rate", NULL},
-    [POINT_FIXED] = {"fixed", NULL},
 };
 
 const char *const point_layouts[] = {
@@ -70,11 +69,22 @@ static void bytes_text(json_int_t bytes, char text[POINT_TEXT_BYTES])
     snprintf(text, POINT_TEXT_BYTES, "%.4g %s each way", value, unit);
 }
 
-/* The rate that a search came to is a result, and no setting. */
-static void rate_text(const json_t *rate, char text[POINT_TEXT_BYTES])
+bool point_rate_is_searched(const json_t *point)
 {
-    if (json_is_object(json_object_get(rate, "search")) ||
-        json_is_array(json_object_get(rate, "search")))
+    const json_t *rate = json_object_get(point, "rate");
+    return json_object_get(rate, "search") != NULL || json_object_get(rate, "goal") != NULL;
+}
+
+/* The rate that a search came to is a result: its goal is the setting. */
+static void rate_text(const json_t *point, char text[POINT_TEXT_BYTES])
+{
+    const json_t *rate = json_object_get(point, "rate");
+    const json_t *goal = json_object_get(rate, "goal");
+    if (goal != NULL)
+        snprintf(text, POINT_TEXT_BYTES, "%.10s arrivals, %.8s under %.6g ms",
+                 point_string(rate, "arrival"), point_string(goal, "percentile"),
+                 json_number_value(json_object_get(goal, "us")) / 1e3);
+    else if (point_rate_is_searched(point))
         snprintf(text, POINT_TEXT_BYTES, "%.20s arrivals, rate searched",
                  point_string(rate, "arrival"));
     else if (json_is_object(rate))
@@ -120,13 +130,7 @@ void point_setting_text(const json_t *point, enum point_setting setting,
     char plain[POINT_TEXT_BYTES / 2];
     text[0] = '\0';
     if (setting == POINT_RATE) {
-        rate_text(value, text);
-        return;
-    }
-    if (setting == POINT_FIXED) {
-        if (json_is_object(value))
-            snprintf(text, POINT_TEXT_BYTES, "%" JSON_INTEGER_FORMAT " iterations a worker",
-                     point_integer(value, "iterations_per_worker"));
+        rate_text(point, text);
         return;
     }
     plain_text(value, setting == POINT_MEMORY_LIMIT, plain, sizeof plain);

@@ -32,7 +32,6 @@ enum point_setting {
     POINT_DELAY,
     POINT_BYTES,
     POINT_RATE,
-    POINT_FIXED,
     POINT_SETTINGS
 };
 
@@ -57,6 +56,9 @@ void point_name(const json_t *point, char text[POINT_TEXT_BYTES]);
 
 /* True with status ok or unconverged and a throughput that is finite and not negative. */
 bool point_is_measured(const json_t *point);
+
+/* True if its rate, in an open loop, is one that a search found: a result and no setting. */
+bool point_rate_is_searched(const json_t *point);
 
 /* A field: 0 or "" where there is none of that type. */
 json_int_t point_integer(const json_t *object, const char *key);

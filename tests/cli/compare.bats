@@ -122,15 +122,18 @@ P
   file base.jsonl <<'P'
 {"rate": {"offered_ips": 500.0, "arrival": "poisson"}, "throughput_ips": 500, "latency_us": {"p99": 1000, "bounds": {"p99": [990, 1010]}}}
 {"rate": {"offered_ips": 700, "arrival": "poisson"}, "throughput_ips": 700, "latency_us": {"p99": 1000, "bounds": {"p99": [500, 2000]}}}
-{"rate": {"offered_ips": 812.5, "arrival": "poisson", "search": []}, "throughput_ips": 812}
+{"rate": {"offered_ips": 812.5, "arrival": "poisson", "search": [], "goal": {"percentile": "p99", "us": 5000.0}}, "throughput_ips": 812}
 {"threads": 2, "latency_us": {"p99": 1000, "bounds": {"p99": [990, 1010]}}}
 P
   file new.jsonl <<'P'
 {"rate": {"offered_ips": 500, "arrival": "poisson"}, "throughput_ips": 500, "latency_us": {"p99": 1500, "bounds": {"p99": [1480, 1520]}}}
 {"rate": {"offered_ips": 700, "arrival": "poisson"}, "throughput_ips": 700, "latency_us": {"p99": 1500, "bounds": {"p99": [900, 2500]}}}
-{"rate": {"offered_ips": 640.25, "arrival": "poisson", "search": []}, "throughput_ips": 640}
+{"rate": {"offered_ips": 640.25, "arrival": "poisson", "search": [], "goal": {"percentile": "p99", "us": 5000.0}}, "throughput_ips": 640}
+{"rate": {"offered_ips": 812.5, "arrival": "poisson", "search": [], "goal": {"percentile": "p99", "us": 9000.0}}, "throughput_ips": 1}
 {"threads": 2, "latency_us": {"p99": 1500, "bounds": {"p99": [1480, 1520]}}}
 P
+  compare 3
+  grep -q 'only in NEW: .*poisson arrivals, p99 under 9 ms' out
   compare 3 -f json
   jq -e '.points[0] | .verdict == "worse" and .throughput.verdict == "same" and .p99.verdict == "worse"
     and .p99.counts and .p99.low > 1.4 and .p99.high < 1.6' out
@@ -140,6 +143,16 @@ P
   jq -e '.points[3] | .verdict == "same" and .p99.verdict == "worse" and (.p99.counts | not)' out
   compare 3
   grep -qE '^threads +1×2 .* same +1\.5000 +1\.[0-9]+ to 1\.[0-9]+ +worse' out
+}
+
+@test "latencies of one bucket of a histogram are not told apart" {
+  file base.jsonl <<<'{"latency_us": {"p99": 1000, "bounds": {"p99": [1000, 1000]}}}'
+  file new.jsonl <<<'{"latency_us": {"p99": 1015, "bounds": {"p99": [1015, 1015]}}}'
+  compare 0 -f json --threshold 0
+  jq -e '.points[0].p99.verdict == "unsure"' out
+  file new.jsonl <<<'{"latency_us": {"p99": 1050, "bounds": {"p99": [1050, 1050]}}}'
+  compare 0 -f json --threshold 0
+  jq -e '.points[0].p99.verdict == "worse"' out
 }
 
 @test "a point that is measured no longer is worse, and a regression" {
