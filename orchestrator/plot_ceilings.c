@@ -12,11 +12,9 @@
 
 #define NAMES_MAX 16 /* what the script has marks for */
 
-/* The names of all ceilings, in the order in which they come, and whether there is one that binds
- * and one that does not: gnuplot warns of what has no points. */
+/* The names of all ceilings, in the order in which they come. */
 struct names {
     const char *at[NAMES_MAX];
-    bool is_free[NAMES_MAX], is_binding[NAMES_MAX];
     size_t count;
 };
 
@@ -90,7 +88,7 @@ static void collect_names(const struct series_table *table, struct names *names)
     }
 }
 
-static void write_ceilings(FILE *file, const struct series_table *table, struct names *names,
+static void write_ceilings(FILE *file, const struct series_table *table, const struct names *names,
                            double *least, double *most)
 {
     fputs("# row, iterations/s, number of the ceiling, 1: the binding one\n$ceilings << EOD\n",
@@ -107,20 +105,11 @@ static void write_ceilings(FILE *file, const struct series_table *table, struct 
                 continue;
             bool binds = json_is_true(json_object_get(ceiling, "binding"));
             fprintf(file, "%zu %.6g %zu %d\n", i + 1, ips, place + 1, binds ? 1 : 0);
-            *(binds ? &names->is_binding[place] : &names->is_free[place]) = true;
             *least = fmin(*least, ips);
             *most = fmax(*most, ips);
         }
     }
     fputs("EOD\n", file);
-}
-
-static void write_flags(FILE *file, const char *name, const bool *flags, size_t count)
-{
-    fprintf(file, "%s = '", name);
-    for (size_t i = 0; i < count; i++)
-        fputc(flags[i] ? '1' : '0', file);
-    fputs("'\n", file);
 }
 
 static void write_measured(FILE *file, const struct series_table *table, double *least,
@@ -236,8 +225,6 @@ enum status plot_ceilings_write(const struct results *results, const json_t *exp
         fputc('\n', file);
     }
     write_ceilings(file, &table, &names, &least, &most);
-    write_flags(file, "is_free", names.is_free, names.count);
-    write_flags(file, "is_binding", names.is_binding, names.count);
     write_measured(file, &table, &least, &most);
     write_binding(file, &table);
     fprintf(file, "ips_min = %.6g\nips_max = %.6g\n", least, most);

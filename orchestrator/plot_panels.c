@@ -73,36 +73,19 @@ static void write_blocks(FILE *file, const struct drawing *drawing,
     }
 }
 
-/* Which series a panel has values of, as a text of 0 and 1: gnuplot warns of a series without. */
-static void write_presence(FILE *file, const struct drawing *drawing,
-                           const struct series_table *table, size_t panel)
-{
-    fputc('\'', file);
-    for (size_t i = 0; i < table->count;) {
-        size_t series = table->rows[i].series;
-        bool any = false;
-        for (; i < table->count && table->rows[i].series == series; i++)
-            any |= !isnan(value_of(drawing->form, table->rows[i].point, panel).value);
-        fputc(any ? '1' : '0', file);
-    }
-    fputs("'\n", file);
-}
-
-static void write_panels(FILE *file, const struct drawing *drawing,
-                         const struct series_table *table)
+static void write_panels(FILE *file, const struct drawing *drawing)
 {
     size_t count = 0;
     for (size_t p = 0; p < drawing->form->count; p++)
         count += drawing->shown[p];
-    fprintf(file, "n_panels = %zu\narray panel_titles[n_panels]\narray present[n_panels]\n", count);
+    fprintf(file, "n_panels = %zu\narray panel_titles[n_panels]\n", count);
     count = 0;
     for (size_t p = 0; p < drawing->form->count; p++) {
         if (!drawing->shown[p])
             continue;
         fprintf(file, "panel_titles[%zu] = ", ++count);
         plot_write_string(file, drawing->form->titles[p]);
-        fprintf(file, "\npresent[%zu] = ", count);
-        write_presence(file, drawing, table, p);
+        fputc('\n', file);
     }
     fprintf(file, "x_max = %.6g\nvalue_min = %.6g\nvalue_max = %.6g\n", drawing->x_most,
             drawing->least, drawing->most);
@@ -150,7 +133,7 @@ enum status plot_panels_write(const struct panels_form *form, const struct resul
     fputs("\nylabel = ", file);
     plot_write_string(file, form->ylabel);
     fputc('\n', file);
-    write_panels(file, &drawing, &table);
+    write_panels(file, &drawing);
     series_write(file, &table, NULL, NULL);
     write_blocks(file, &drawing, &table);
 out:

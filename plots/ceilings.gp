@@ -59,21 +59,10 @@ do for [i = 1:n_rows] {
         at graph 1, first i left offset character 1, 0 font legend_font noenhanced
 }
 
-# gnuplot warns of a plot without points.
-parts = ''
-do for [k = 1:n_names] {
-    if (is_free[k:k] eq '1') {
-        parts = parts . sprintf("$ceilings using ($3 == %d && $4 == 0 ? $2 : NaN):1 with points " . \
-            "linecolor rgb colour(%d) linewidth 1.1 pointtype hollow_shape(%d) pointsize 0.55 " . \
-            "notitle, ", k, k, k)
-    }
-    if (is_binding[k:k] eq '1') {
-        parts = parts . sprintf("$ceilings using ($3 == %d && $4 == 1 ? $2 : NaN):1 with points " . \
-            "linecolor rgb colour(%d) pointtype hollow_shape(%d) + 1 pointsize 0.75 notitle, ", \
-            k, k, k)
-    }
-}
-eval 'plot ' . parts . \
-    "$measured using 2:1:3:4 with xerrorbars linecolor rgb '#000000' linewidth 1.2 pointtype 7 " . \
-    "pointsize 0.5 notitle"
+plot for [k = 1:n_names] $ceilings using ($3 == k && $4 == 0 ? $2 : NaN):1 with points \
+         linecolor rgb colour(k) linewidth 1.1 pointtype hollow_shape(k) pointsize 0.55 notitle, \
+     for [k = 1:n_names] $ceilings using ($3 == k && $4 == 1 ? $2 : NaN):1 with points \
+         linecolor rgb colour(k) pointtype hollow_shape(k) + 1 pointsize 0.75 notitle, \
+     $measured using 2:1:3:4 with xerrorbars linecolor rgb '#000000' linewidth 1.2 pointtype 7 \
+         pointsize 0.5 notitle
 unset output

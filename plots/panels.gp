@@ -16,7 +16,6 @@ panel_left(p) = left_margin + ((p - 1) % panel_columns) * (panel_width + panel_b
 panel_bottom(p) = plot_bottom + (panel_rows - 1 - (p - 1) / panel_columns) * (panel_height + panel_gap)
 
 set logscale y
-low = 10.0 ** floor(log10(value_min))
 decades = log10(value_max / value_min)
 set yrange [value_min / 10.0 ** (0.05 * decades + 0.03):value_max * 10.0 ** (0.14 * decades + 0.05)]
 # Few powers of ten are in sight: their twos and fives, too; none at all: closer still.
@@ -53,20 +52,15 @@ do for [p = 1:n_panels] {
             font ',26' textcolor '#E2E2E2' back
     }
     # Error bars as vectors: gnuplot's own erase what is behind the points.
-    parts = ''
-    do for [i = 1:n_series] {
-        if (present[p][i:i] eq '1') {
-            c = 3 * p - 1
-            parts = parts . (strlen(parts) ? ', ' : '') . sprintf( \
-                "$values_%d using 1:%d:(0):($%d - $%d) with vectors heads size screen %g, 90 fixed " . \
-                "linecolor rgb series_colour(%d) linewidth 1.1 dashtype solid notitle, ", \
-                i, c + 1, c + 2, c + 1, across(0.025), layout_of[i]) . sprintf( \
-                "$values_%d using 1:%d with linespoints linecolor rgb series_colour(%d) " . \
-                "linewidth 1.3 dashtype series_dash(%d) pointsize 0.6 pointtype series_point(%d, %d) " . \
-                "notitle", i, c, layout_of[i], variant_of[i], layout_of[i], variant_of[i])
-        }
-    }
-    eval 'plot ' . parts
+    c = 3 * p - 1
+    plot for [i = 1:n_series] sprintf('$values_%d', i) \
+             using 1:(column(c + 1)):(0):(column(c + 2) - column(c + 1)) with vectors heads \
+             size screen across(0.025), 90 fixed linecolor rgb series_colour(layout_of[i]) \
+             linewidth 1.1 dashtype solid notitle, \
+         for [i = 1:n_series] sprintf('$values_%d', i) using 1:c with linespoints \
+             linecolor rgb series_colour(layout_of[i]) linewidth 1.3 \
+             dashtype series_dash(variant_of[i]) pointsize 0.6 \
+             pointtype series_point(layout_of[i], variant_of[i]) notitle
     # What belongs to the page is drawn once.
     unset label
     unset arrow

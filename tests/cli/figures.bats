@@ -231,6 +231,11 @@ P
   explained one.jsonl >e.json
   draws ceilings one.jsonl --explained e.json
   shows 'EMULATED GPU'
+  # What fills the picture has it in the title, too.
+  for figure in phases heatmap ceilings; do
+    draws "$figure" one.jsonl --explained e.json
+    shows '(EMULATED GPU)'
+  done
   explained odd.jsonl >e.json
   draws ceilings odd.jsonl --explained e.json
 }
