@@ -35,7 +35,7 @@ binding_longest = 0
 do for [i = 1:n_rows] {
     if (strlen(binding[i]) > binding_longest) { binding_longest = strlen(binding[i]) }
 }
-right_margin = 0.2 + 0.053 * (binding_longest > 30 ? 30 : binding_longest)
+right_margin = 0.25 + 0.057 * (binding_longest > 30 ? 30 : binding_longest)
 load folder . 'rows.gp'
 
 set logscale x
@@ -44,7 +44,8 @@ set xrange [ips_min / 10.0 ** (0.04 * decades + 0.02):ips_max * 10.0 ** (0.04 * 
 set xtics () offset 0, lift
 # As many as there is room for.
 room = (page_width - left_margin - right_margin) / 0.45
-digits = decades * 2 > room ? '1' : decades * 2.7 > room ? '1 3' : decades * 5 > room || decades > 0.9 ? '1 2 5' : \
+digits = decades * 2 > room ? '1' : decades * 2.7 > room ? '1 3' : \
+    decades * 5 > room || decades > 0.9 ? '1 2 5' : \
     decades > 0.3 ? '1 1.5 2 3 4 5 6 8' : \
     '1 1.1 1.2 1.3 1.4 1.6 1.8 2 2.2 2.5 2.8 3 3.3 3.6 4 4.5 5 5.5 6 6.5 7 7.5 8 8.5 9 9.5'
 do for [power = int(floor(log10(ips_min))) - 1:int(ceil(log10(ips_max))) + 1] {

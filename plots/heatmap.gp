@@ -15,7 +15,7 @@ load data
 top = throughput_max > 0 ? throughput_max : 1
 is_dark(ips) = ips < 0.6 * top
 
-# gnuplot warns of a plot without points. Counted while no range is set, which would hide some.
+# gnuplot 5.4 crashes over labels without points. Counted while no range is set, which would hide some.
 stats $cells using ($3 < 0 ? 1 : 0) nooutput name 'MISSING'
 stats $cells using ($3 >= 0 && is_dark($3) ? 1 : 0) nooutput name 'DARK'
 stats $cells using ($3 >= 0 && !is_dark($3) ? 1 : 0) nooutput name 'LIGHT'
@@ -56,8 +56,9 @@ parts = "$cells using ($3 >= 0 ? $1 : NaN):2:($1 - half):($1 + half):($2 - half)
     "with boxxyerror fillstyle solid 1 noborder fillcolor palette notitle"
 if (MISSING_sum > 0) {
     parts = parts . ", $cells using ($3 < 0 ? $1 : NaN):2:($1 - half):($1 + half):($2 - half):" . \
-        "($2 + half) with boxxyerror fillstyle pattern 4 border linecolor rgb '#AAAAAA' notitle, " . \
-        "$cells using ($3 < 0 ? $1 : NaN):2:4 with labels font value_font textcolor rgb '#000000' " . \
+        "($2 + half) with boxxyerror fillcolor rgb '#BBBBBB' fillstyle pattern 4 " . \
+        "border linecolor rgb '#BBBBBB' notitle, " . \
+        "$cells using ($3 < 0 ? $1 : NaN):2:4 with labels font title_font textcolor rgb '#000000' " . \
         "noenhanced notitle"
 }
 if (DARK_sum > 0) {

@@ -13,7 +13,8 @@ panel_between = 0.42
 panel_width = (page_width - left_margin - right_margin - (panel_columns - 1) * panel_between) \
     / panel_columns
 panel_left(p) = left_margin + ((p - 1) % panel_columns) * (panel_width + panel_between)
-panel_bottom(p) = plot_bottom + (panel_rows - 1 - (p - 1) / panel_columns) * (panel_height + panel_gap)
+panel_bottom(p) = plot_bottom + \
+    (panel_rows - 1 - (p - 1) / panel_columns) * (panel_height + panel_gap)
 
 set logscale y
 decades = log10(value_max / value_min)
