@@ -240,6 +240,19 @@ static enum status check_files(const struct comparison *comparison)
     return STATUS_OK;
 }
 
+static void find_varying(struct comparison *comparison)
+{
+    for (int s = 0; s < POINT_SETTINGS; s++) {
+        char other[POINT_TEXT_BYTES];
+        point_setting_text(comparison->rows[0].base, (enum point_setting)s,
+                           comparison->settings[s]);
+        for (size_t i = 1; i < comparison->count && !comparison->varies[s]; i++) {
+            point_setting_text(comparison->rows[i].base, (enum point_setting)s, other);
+            comparison->varies[s] = strcmp(comparison->settings[s], other) != 0;
+        }
+    }
+}
+
 enum status comparison_make(const char *base_path, const char *change_path, double threshold,
                             bool holm, struct comparison *out)
 {
@@ -262,6 +275,7 @@ enum status comparison_make(const char *base_path, const char *change_path, doub
     }
     for (; comparison.count < comparison.match.count; comparison.count++)
         fill_row(&comparison.rows[comparison.count], &comparison.match.pairs[comparison.count]);
+    find_varying(&comparison);
     status = judge_all(&comparison);
     if (status != STATUS_OK)
         goto out;
@@ -298,16 +312,10 @@ void comparison_settings(const struct comparison *comparison, const json_t *poin
     struct text text = {.at = out, .size = size};
     *out = '\0';
     for (int s = 0; s < POINT_SETTINGS; s++) {
-        char first[POINT_TEXT_BYTES], own[POINT_TEXT_BYTES], other[POINT_TEXT_BYTES];
-        bool varies = false;
-        point_setting_text(comparison->rows[0].base, (enum point_setting)s, first);
-        for (size_t i = 1; i < comparison->count && !varies; i++) {
-            point_setting_text(comparison->rows[i].base, (enum point_setting)s, other);
-            varies = strcmp(first, other) != 0;
-        }
+        char own[POINT_TEXT_BYTES];
         point_setting_text(point, (enum point_setting)s, own);
-        if ((varies || strcmp(first, own) != 0) && own[0] != '\0' &&
-            strcmp(own, POINT_DEFAULT_CONNECTIONS) != 0)
+        bool said = comparison->varies[s] || strcmp(comparison->settings[s], own) != 0;
+        if (said && own[0] != '\0' && strcmp(own, POINT_DEFAULT_CONNECTIONS) != 0)
             text_append(&text, "%s%s", text.length > 0 ? ", " : "", own);
     }
 }

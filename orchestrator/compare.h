@@ -12,6 +12,7 @@
 #include "common/results_read.h"
 #include "orchestrator/compare_effect.h"
 #include "orchestrator/compare_match.h"
+#include "orchestrator/point_text.h"
 
 struct compare_row {
     const json_t *base, *change; /* borrowed */
@@ -36,6 +37,9 @@ struct comparison {
     double threshold; /* as a share: 0.02 */
     bool holm;
     json_t *differences; /* array of lines about the two headers */
+    /* The settings of the first point, and which of them the others do not share. */
+    char settings[POINT_SETTINGS][POINT_TEXT_BYTES];
+    bool varies[POINT_SETTINGS];
     size_t counts[VERDICTS];
     size_t neither; /* rows without a number in either file */
     size_t single;  /* rows whose intervals are of one round on a side: of one run's inside */
