@@ -10,6 +10,7 @@
 #ifndef MPSWEEP_COMMON_HISTOGRAM_H
 #define MPSWEEP_COMMON_HISTOGRAM_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #define HISTOGRAM_SUB_BITS 6
@@ -57,6 +58,16 @@ void histogram_merge(struct histogram *into, const struct histogram *from);
 /* The value below or at which the given share (0..1) of the samples lie, in nanoseconds; the exact
  * minimum and maximum bound it. 0 for an empty histogram. */
 double histogram_quantile_ns(const struct histogram *histogram, double share);
+
+/* Between which values, in nanoseconds, that quantile of what was sampled lies with 95% confidence,
+ * for independent samples of any distribution (statistics_rank_bounds()), widened to the edges of
+ * their buckets. False where there are too few samples for it: 0.999 takes 3688 of them. */
+bool histogram_quantile_bounds(const struct histogram *histogram, double share, double *low_ns,
+                               double *high_ns);
+
+/* The share of the samples in the buckets above that of a value, and of the time that they took. */
+void histogram_above(const struct histogram *histogram, double value_ns, double *share,
+                     double *time_share);
 
 /* Mean in nanoseconds, exact; 0 for an empty histogram. */
 double histogram_mean_ns(const struct histogram *histogram);

@@ -3,14 +3,18 @@ libcommon_a_SOURCES = \
     common/child.c common/child.h common/child_run.c \
     common/clock.c common/clock.h \
     common/histogram.c common/histogram.h \
+    common/interval.c common/interval.h \
     common/jobfile.c common/jobfile.h \
     common/layout_text.c common/layout_text.h \
     common/options.c common/options.h common/options_table.c \
     common/paths.c common/paths.h \
     common/process.c common/process.h \
+    common/random.h \
+    common/rate.c common/rate.h \
     common/results_read.c common/results_read.h \
     common/results_write.c common/results_write.h \
     common/statistics.c common/statistics.h \
     common/status.c common/status.h \
     common/student.c common/student.h \
+    common/steady.c common/steady.h \
     common/text.c common/text.h

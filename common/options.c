@@ -109,6 +109,9 @@ static enum status bad_value(const struct option_row *row, const char *text)
     case OPTION_KIND_SWITCH:
         snprintf(expected, sizeof expected, "yes or no");
         break;
+    case OPTION_KIND_RATE:
+        snprintf(expected, sizeof expected, "%s", RATE_EXPECTED);
+        break;
     case OPTION_KIND_REAL:
         snprintf(expected, sizeof expected, "a number from %g to %g", row->min, row->max);
         break;
@@ -260,6 +263,10 @@ static enum status add_item(struct option_value *value, const struct option_row 
     case OPTION_KIND_INTEGER:
     case OPTION_KIND_BYTES:
         return add_integers(value, row, text);
+    case OPTION_KIND_RATE:
+        if (!rate_parse(text, &item.rate))
+            return bad_value(row, text);
+        return option_value_add(value, &item, text);
     case OPTION_KIND_TEXT:
     case OPTION_KIND_LAYOUT:
         break;

@@ -13,6 +13,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "common/rate.h"
 #include "common/status.h"
 
 enum option_id {
@@ -35,10 +36,13 @@ enum option_id {
     OPTION_SPIN,
     OPTION_BYTES,
     OPTION_DELAY_CYCLES,
+    OPTION_RATE,
+    OPTION_ARRIVAL,
     OPTION_DURATION,
     OPTION_WARMUP,
     OPTION_PRECISION,
     OPTION_MAX_DURATION,
+    OPTION_ITERATIONS,
     OPTION_ROUNDS,
     OPTION_SEED,
     OPTION_TIMEOUT,
@@ -72,6 +76,7 @@ enum option_kind {
     OPTION_KIND_REAL,
     OPTION_KIND_TEXT,
     OPTION_KIND_LAYOUT, /* NAME:COUNTS; see struct option_item */
+    OPTION_KIND_RATE,   /* see common/rate.h */
 };
 
 enum option_flag {
@@ -114,6 +119,7 @@ struct option_item {
     int64_t *shares; /* OPTION_PER_PROCESS, in place of integer: 1 to OPTION_MOST_SHARES; owned */
     unsigned share_count;
     double real;
+    struct rate rate;        /* OPTION_KIND_RATE */
     enum layout_kind layout; /* with the two counts: OPTION_KIND_LAYOUT */
     unsigned processes, threads;
 };

@@ -77,6 +77,15 @@ const struct option_row option_table[OPTION_COUNT] = {
      "first 1/64 of it."},
     {OPTION_DELAY_CYCLES, "delay-cycles", 0, OPTION_KIND_INTEGER, OPTION_AXIS, SWEEP, NULL, 0, 1e15,
      "1000000", "N", WORK, "GPU clock cycles that each kernel of the delay workload waits."},
+    {OPTION_RATE, "rate", 0, OPTION_KIND_RATE, OPTION_AXIS, SWEEP, NULL, 0, 0, "closed",
+     "closed|R|max-under-pN=TIME", WORK,
+     "closed: each worker starts its next iteration at once. R: iterations a second are offered "
+     "to\n"
+     "all workers together, and latency counts from the planned start. max-under-p99=5ms: search\n"
+     "the highest such rate (p50, p90, p99, p999; us, ms, s)."},
+    {OPTION_ARRIVAL, "arrival", 0, OPTION_KIND_CHOICE, OPTION_AXIS, SWEEP, "constant|poisson", 0, 0,
+     "constant", NULL, WORK,
+     "With a rate, the planned starts: evenly spaced, or at random (exponential gaps, by --seed)."},
     {OPTION_DURATION, "duration", 't', OPTION_KIND_REAL, 0, SWEEP, NULL, 0.01, 86400, "1", "S", HOW,
      "Length of a point's window in seconds."},
     {OPTION_WARMUP, "warmup", 0, OPTION_KIND_REAL, 0, SWEEP, NULL, 0, 3600, "0.3", "S", HOW,
@@ -88,6 +97,11 @@ const struct option_row option_table[OPTION_COUNT] = {
      "reached, up to --max-duration."},
     {OPTION_MAX_DURATION, "max-duration", 0, OPTION_KIND_REAL, 0, SWEEP, NULL, 0.01, 86400, "4",
      "S", HOW, "Longest window; a point that is still imprecise is marked 'unconverged'."},
+    {OPTION_ITERATIONS, "iterations", 0, OPTION_KIND_INTEGER, 0, SWEEP, NULL, 0, 1000000000, "0",
+     "N", HOW,
+     "Fixed work: each worker runs so many iterations after the warm-up, and the point ends when "
+     "the\n"
+     "slowest has; in place of a window of --duration. 0: measure by time."},
     {OPTION_ROUNDS, "rounds", 'r', OPTION_KIND_INTEGER, 0, SWEEP, NULL, 1, 1000, "1", "N", HOW,
      "Independent measurements of each point, with fresh processes."},
     {OPTION_SEED, "seed", 0, OPTION_KIND_INTEGER, 0, SWEEP, NULL, 0, 2147483647, "1", "N", HOW,

@@ -1,4 +1,5 @@
-dist_doc_DATA += docs/ARCHITECTURE.md docs/compare.md docs/limits.md docs/mps.md docs/results-format.md
+dist_doc_DATA += docs/ARCHITECTURE.md docs/compare.md docs/limits.md docs/mps.md \
+    docs/open-loop.md docs/results-format.md docs/statistics.md
 
 resultsdir = $(docdir)/results
 dist_results_DATA = \

@@ -4,15 +4,9 @@
 
 #include "common/clock.h"
 #include "common/statistics.h"
+#include "orchestrator/fixed.h"
+#include "orchestrator/record_time.h"
 #include "orchestrator/round_internal.h"
-
-/* Batches whose means give the interval: enough for Student's t to be near its limit, few enough
- * that each holds many slices. An iteration is spread evenly over its slices, so that a batch
- * shorter than an iteration would look calmer than things are: each holds two of the slowest
- * worker's at least, and with fewer batches than a handful there is nothing to tell. */
-#define BATCHES_MOST 32
-#define BATCHES_LEAST 4
-#define ITERATIONS_PER_BATCH 2
 
 static double slot_units(const struct shm_slot *slot, uint64_t first, uint64_t last)
 {
@@ -20,39 +14,6 @@ static double slot_units(const struct shm_slot *slot, uint64_t first, uint64_t l
     for (uint64_t i = first; i < last; i++)
         units += atomic_load_explicit(&slot->slices[i], memory_order_relaxed);
     return (double)units / (double)SHM_ITERATION_UNITS;
-}
-
-static double all_units(const struct shm *shm, uint64_t first, uint64_t last)
-{
-    double sum = 0.0;
-    for (unsigned p = 0; p < shm->header->processes; p++)
-        for (unsigned t = 0; t < shm->header->threads; t++)
-            sum += slot_units(shm_slot_at(shm, p, t), first, last);
-    return sum;
-}
-
-static double fewest_units(const struct shm *shm, uint64_t slices)
-{
-    double fewest = INFINITY;
-    for (unsigned p = 0; p < shm->header->processes; p++)
-        for (unsigned t = 0; t < shm->header->threads; t++)
-            fewest = fmin(fewest, slot_units(shm_slot_at(shm, p, t), 0, slices));
-    return fewest;
-}
-
-double collect_ci95(const struct shm *shm, uint64_t slices)
-{
-    double means[BATCHES_MOST];
-    double affordable = floor(fewest_units(shm, slices) / ITERATIONS_PER_BATCH);
-    uint64_t batches = affordable < BATCHES_MOST ? (uint64_t)affordable : BATCHES_MOST;
-    if (batches > slices)
-        batches = slices;
-    if (batches < BATCHES_LEAST)
-        return INFINITY;
-    uint64_t length = slices / batches;
-    for (uint64_t i = 0; i < batches; i++)
-        means[i] = all_units(shm, i * length, (i + 1) * length);
-    return statistics_ci95_rel(means, batches);
 }
 
 uint64_t collect_slices_done(const struct shm *shm)
@@ -73,40 +34,61 @@ uint64_t collect_slices_done(const struct shm *shm)
     return slices < SHM_SLICES ? slices : SHM_SLICES;
 }
 
+static double mean_us(const struct histogram *histogram)
+{
+    return histogram->count ? histogram_mean_ns(histogram) / 1e3 : NAN;
+}
+
 static void collect_worker(const struct round *round, unsigned process, unsigned thread,
-                           double window_s, double *iterations)
+                           double steady_s, double *iterations)
 {
     struct round_result *result = round->result;
     struct shm_slot *slot = shm_slot_at(&round->shm, process, thread);
     struct round_worker *worker = &result->workers[process * round->point->threads + thread];
-    *iterations = slot_units(slot, 0, round->slices);
+    *iterations = slot_units(slot, result->window.steady_slice, round->slices);
     *worker = (struct round_worker){
         .process = process,
         .thread = thread,
-        .ips = *iterations / window_s,
+        .ips = *iterations / steady_s,
         .p50_us = histogram_quantile_ns(&slot->latency, 0.5) / 1e3,
         .p99_us = histogram_quantile_ns(&slot->latency, 0.99) / 1e3,
+        .h2d_us = mean_us(&slot->h2d),
+        .launch_us = mean_us(&slot->launch),
+        .sync_us = mean_us(&slot->sync),
+        .d2h_us = mean_us(&slot->d2h),
+        .cpu = slot->cpu,
     };
     bind_cpus_text(slot->cpus, worker->cpus, sizeof worker->cpus);
     double skew_us = (double)slot->skew_ns / 1e3;
     if (skew_us > result->skew_us)
         result->skew_us = skew_us;
     result->iterations += slot->iterations;
+    openloop_collect(&result->open, slot);
     histogram_merge(&result->latency, &slot->latency);
     histogram_merge(&result->h2d, &slot->h2d);
     histogram_merge(&result->launch, &slot->launch);
     histogram_merge(&result->sync, &slot->sync);
     histogram_merge(&result->d2h, &slot->d2h);
+    histogram_merge(&result->launch_call, &slot->launch_call);
+    record_time_merge_cpu(&result->cpu, &slot->cpu);
 }
 
 enum status collect_result(const struct round *round)
 {
     struct round_result *result = round->result;
     unsigned workers = point_workers(round->point);
+    if (round->slices == 0 && round->point->work.iterations)
+        return status_set(STATUS_WORKER, "the workers were never at work at the same time: give "
+                                         "more --iterations");
     if (round->slices == 0)
         return status_set(STATUS_WORKER, "the window was empty: give a longer --duration");
-    double window_s =
-        (double)(round->slices * round->shm.header->settings.slice_ns) / (double)NS_PER_S;
+    double slice_s = (double)round->shm.header->settings.slice_ns / (double)NS_PER_S;
+    double window_s = (double)round->slices * slice_s;
+    window_judge(&round->shm, round->slices, &result->window);
+    /* In an open loop throughput is as even as what is offered. */
+    if (point_is_open(round->point))
+        result->window = (struct window){.settled = true, .interval = result->window.interval};
+    double steady_s = (double)(round->slices - result->window.steady_slice) * slice_s;
     double *iterations = calloc(workers, sizeof *iterations);
     result->workers = calloc(workers, sizeof *result->workers);
     result->processes = calloc(round->point->processes, sizeof *result->processes);
@@ -117,12 +99,13 @@ enum status collect_result(const struct round *round)
     double sum = 0.0;
     for (unsigned i = 0; i < workers; i++) {
         unsigned threads = round->point->threads;
-        collect_worker(round, i / threads, i % threads, window_s, &iterations[i]);
+        collect_worker(round, i / threads, i % threads, steady_s, &iterations[i]);
         sum += iterations[i];
     }
     result->window_s = window_s;
-    result->throughput_ips = sum / window_s;
-    result->ci95_rel = collect_ci95(&round->shm, round->slices);
+    result->steady_from_s = window_s - steady_s;
+    result->throughput_ips = sum / steady_s;
+    result->ci95_rel = result->window.interval.half_rel;
     result->fairness = statistics_jain(iterations, workers);
     for (unsigned p = 0; p < round->point->processes; p++) {
         struct shm_process *process = shm_process_at(&round->shm, p);
@@ -131,6 +114,14 @@ enum status collect_result(const struct round *round)
     }
     result->sms = result->processes[0].sms;
     free(iterations);
+    openloop_judge(&result->open, round->point, window_s);
+    if (round->point->work.iterations)
+        return fixed_collect(&round->shm, result);
+    if (result->iterations == 0 && point_is_open(round->point))
+        return status_set(STATUS_WORKER,
+                          "no iteration began within the window of %.3g s: give a longer "
+                          "--duration and --max-duration, or a higher --rate",
+                          window_s);
     if (result->iterations == 0)
         return status_set(
             STATUS_WORKER,

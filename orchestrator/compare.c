@@ -33,7 +33,10 @@ static struct estimate throughput_of(const json_t *point)
     }
     if (count > 1 && count == json_array_size(json_object_get(point, "rounds")))
         return estimate_from_rounds(values, count);
-    double batches = point_number(json_object_get(point, "interval"), "batches");
+    const json_t *interval = json_object_get(point, "interval");
+    double batches = point_number(interval, "batches");
+    if (strcmp(point_string(interval, "method"), "wide") == 0)
+        batches = 3; /* as wide as three values make it */
     double half = point_number(point, "ci95_rel");
     return estimate_from_half_width(point_number(point, "throughput_ips"),
                                     isnan(half) ? INFINITY : half,

@@ -1,6 +1,7 @@
 bin_PROGRAMS += mpsweep
 mpsweep_SOURCES = \
     orchestrator/main.c orchestrator/exit_status.h \
+    orchestrator/bracket.c orchestrator/bracket.h \
     orchestrator/cause.c \
     orchestrator/children.c orchestrator/children.h \
     orchestrator/collect.c \
@@ -14,6 +15,7 @@ mpsweep_SOURCES = \
     orchestrator/doctor_machine.c orchestrator/doctor_machine.h \
     orchestrator/doctor_mps.c orchestrator/doctor_mps.h \
     orchestrator/doctor_report.c orchestrator/doctor_report.h \
+    orchestrator/fixed.c orchestrator/fixed.h \
     orchestrator/help.c orchestrator/help.h \
     orchestrator/mps_command.c orchestrator/mps_command.h \
     orchestrator/mps_run.c orchestrator/mps_status.c \
@@ -21,6 +23,7 @@ mpsweep_SOURCES = \
     orchestrator/limits_command.c orchestrator/limits_command.h \
     orchestrator/limits_plan.c orchestrator/limits_plan.h \
     orchestrator/limits_search.c orchestrator/limits_search.h \
+    orchestrator/openloop.c orchestrator/openloop.h \
     orchestrator/plan.c orchestrator/plan.h \
     orchestrator/plot.c orchestrator/plot.h orchestrator/plot_figure.h \
     orchestrator/plot_ceilings.c orchestrator/plot_heatmap.c orchestrator/plot_latency.c \
@@ -31,11 +34,16 @@ mpsweep_SOURCES = \
     orchestrator/point_text.c orchestrator/point_text.h \
     orchestrator/progress.c orchestrator/progress.h \
     orchestrator/record.c orchestrator/record.h \
+    orchestrator/record_time.c orchestrator/record_time.h \
     orchestrator/round.c orchestrator/round.h orchestrator/round_internal.h \
+    orchestrator/saturation.c orchestrator/saturation.h \
     orchestrator/session.c orchestrator/session.h \
     orchestrator/shares.c orchestrator/shares_json.c orchestrator/shares.h \
+    orchestrator/sureness.c orchestrator/sureness.h \
     orchestrator/sweep.c orchestrator/sweep.h \
     orchestrator/table.c orchestrator/table.h \
+    orchestrator/warnings.c orchestrator/warnings.h \
+    orchestrator/window.c orchestrator/window.h \
     orchestrator/workers.c
 mpsweep_LDADD = libbind.a libmps.a libprobe.a libemul.a libdevice.a libshm.a libcommon.a \
     $(HWLOC_LIBS) $(JANSSON_LIBS) $(INIH_LIBS)
@@ -49,6 +57,18 @@ mpsweep-mps.1: mpsweep$(EXEEXT)
 	$(AM_V_GEN)./mpsweep$(EXEEXT) help --manual mps >$@.new && mv $@.new $@
 
 if HAVE_CMOCKA
+check_PROGRAMS += tests/unit/test_bracket
+TESTS += tests/unit/test_bracket
+tests_unit_test_bracket_SOURCES = tests/unit/test_bracket.c orchestrator/bracket.c
+tests_unit_test_bracket_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
+tests_unit_test_bracket_LDADD = $(CMOCKA_LIBS)
+
+check_PROGRAMS += tests/unit/test_fixed
+TESTS += tests/unit/test_fixed
+tests_unit_test_fixed_SOURCES = tests/unit/test_fixed.c orchestrator/fixed.c
+tests_unit_test_fixed_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
+tests_unit_test_fixed_LDADD = libshm.a libcommon.a $(JANSSON_LIBS) $(CMOCKA_LIBS)
+
 check_PROGRAMS += tests/unit/test_limits
 TESTS += tests/unit/test_limits
 tests_unit_test_limits_SOURCES = tests/unit/test_limits.c \
@@ -56,4 +76,17 @@ tests_unit_test_limits_SOURCES = tests/unit/test_limits.c \
     orchestrator/shares.c
 tests_unit_test_limits_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
 tests_unit_test_limits_LDADD = libmps.a libcommon.a $(JANSSON_LIBS) $(INIH_LIBS) $(CMOCKA_LIBS)
+endif
+
+if HAVE_CMOCKA
+check_PROGRAMS += tests/unit/test_window tests/unit/test_sureness
+TESTS += tests/unit/test_window tests/unit/test_sureness
+tests_unit_test_window_SOURCES = tests/unit/test_window.c $(series) orchestrator/window.c
+tests_unit_test_window_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
+tests_unit_test_window_LDADD = libshm.a libcommon.a $(CMOCKA_LIBS)
+
+tests_unit_test_sureness_SOURCES = tests/unit/test_sureness.c \
+    orchestrator/sureness.c orchestrator/warnings.c
+tests_unit_test_sureness_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
+tests_unit_test_sureness_LDADD = libcommon.a $(JANSSON_LIBS) $(CMOCKA_LIBS)
 endif

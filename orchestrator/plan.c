@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/random.h"
 #include "common/text.h"
 
 #define INITIAL_BYTES (1408 * 1024) /* as in the option table */
@@ -29,6 +30,8 @@ static const enum option_id axes[] = {
     OPTION_SPIN,
     OPTION_BYTES,
     OPTION_DELAY_CYCLES,
+    OPTION_RATE,
+    OPTION_ARRIVAL,
 };
 #define AXES (sizeof axes / sizeof axes[0])
 
@@ -88,6 +91,13 @@ static void set_axis(struct point *point, enum option_id axis, const struct opti
     case OPTION_DELAY_CYCLES:
         point->work.delay_cycles = (uint64_t)item->integer;
         break;
+    case OPTION_RATE:
+        point->work.rate_units = item->rate.units;
+        point->goal = item->rate.goal;
+        break;
+    case OPTION_ARRIVAL:
+        point->work.arrival = number;
+        break;
     default:
         break;
     }
@@ -110,6 +120,10 @@ static void make_canonical(struct point *point)
     } else {
         point->work.delay_cycles = 0;
     }
+    if (!point_is_open(point))
+        point->work.arrival = SHM_ARRIVAL_CONSTANT;
+    if (point->work.arrival == SHM_ARRIVAL_CONSTANT)
+        point->work.arrival_seed = 0;
 }
 
 static bool same_point(const struct point *a, const struct point *b)
@@ -119,6 +133,7 @@ static bool same_point(const struct point *a, const struct point *b)
            shares_equal(&a->active_thread_percentage, &b->active_thread_percentage) &&
            shares_equal(&a->priority, &b->priority) &&
            shares_equal(&a->memory_limit, &b->memory_limit) &&
+           memcmp(&a->goal, &b->goal, sizeof a->goal) == 0 &&
            memcmp(&a->work, &b->work, sizeof a->work) == 0;
 }
 
@@ -151,7 +166,9 @@ static enum status add_section(struct plan *plan, size_t *capacity,
     const struct options *options = &section->options;
     struct point base = {.section = section->name};
     base.work.workload = (uint32_t)options_integer(options, OPTION_WORKLOAD);
+    base.work.iterations = (uint64_t)options_integer(options, OPTION_ITERATIONS);
     base.work.warmup_ns = (uint64_t)(options_real(options, OPTION_WARMUP) * 1e9);
+    base.work.arrival_seed = (uint64_t)options_integer(options, OPTION_SEED);
     double combinations = 1.0;
     for (size_t i = 0; i < AXES; i++)
         combinations *= (double)options->values[axes[i]].count;
@@ -210,6 +227,7 @@ static void make_id(const struct job *job, struct plan *plan)
         hash = digest_shares(hash, &p->active_thread_percentage);
         hash = digest_shares(hash, &p->priority);
         hash = digest_shares(hash, &p->memory_limit);
+        hash = digest(hash, &p->goal, sizeof p->goal);
         hash = digest(hash, &p->work, sizeof p->work);
     }
     snprintf(plan->id, sizeof plan->id, "%016llx", (unsigned long long)hash);
@@ -247,6 +265,11 @@ bool point_over_mps(const struct point *point)
     return layout_over_mps(point->layout);
 }
 
+bool point_is_open(const struct point *point)
+{
+    return point->work.rate_units || point->goal.permille;
+}
+
 bool point_has_shares(const struct point *point)
 {
     return point->active_thread_percentage.count || point->priority.count ||
@@ -266,10 +289,10 @@ static const char *choice_word(enum option_id id, unsigned index)
     static const char *const words[][4] = {
         {"pinned", "pageable"},      {"stream", "none"},
         {"stream", "graph"},         {"auto", "spin", "yield", "block"},
-        {"near", "scatter", "none"},
+        {"near", "scatter", "none"}, {"constant", "poisson"},
     };
-    static const enum option_id rows[] = {OPTION_MEMORY, OPTION_SYNC, OPTION_LAUNCH,
-                                          OPTION_SCHEDULE, OPTION_BIND};
+    static const enum option_id rows[] = {OPTION_MEMORY,   OPTION_SYNC, OPTION_LAUNCH,
+                                          OPTION_SCHEDULE, OPTION_BIND, OPTION_ARRIVAL};
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++)
         if (rows[i] == id && index < 4 && words[i][index])
             return words[i][index];
@@ -301,6 +324,11 @@ const char *point_bind(const struct point *point)
     return choice_word(OPTION_BIND, (unsigned)point->bind);
 }
 
+const char *point_arrival(const struct point *point)
+{
+    return choice_word(OPTION_ARRIVAL, point->work.arrival);
+}
+
 static void add_if_not_initial(struct text *out, enum option_id id, uint32_t value,
                                const char *what)
 {
@@ -319,6 +347,19 @@ static void add_shares(struct text *out, const struct point *point)
     if (point->memory_limit.count)
         text_append(out, ", memory limit %s",
                     shares_text(&point->memory_limit, true, list, sizeof list));
+}
+
+static void add_rate(struct text *out, const struct point *point)
+{
+    char text[32];
+    if (point->work.rate_units)
+        text_append(out, ", %s/s", rate_text(point->work.rate_units, text, sizeof text));
+    else if (point->goal.permille)
+        text_append(out, ", highest rate with %s under %s",
+                    rate_percentile_name(point->goal.permille),
+                    rate_time_text((double)point->goal.latency_ns, text, sizeof text));
+    if (point->work.arrival == SHM_ARRIVAL_POISSON)
+        text_append(out, ", poisson");
 }
 
 void point_describe(const struct point *point, char *text, size_t size)
@@ -349,15 +390,9 @@ void point_describe(const struct point *point, char *text, size_t size)
     }
     if (work->bytes != INITIAL_BYTES)
         text_append(&out, ", %llu KiB", (unsigned long long)work->bytes / 1024);
-}
-
-/* splitmix64: a small generator whose sequence is the same everywhere, so that --seed repeats. */
-static uint64_t next_random(uint64_t *state)
-{
-    uint64_t z = (*state += UINT64_C(0x9e3779b97f4a7c15));
-    z = (z ^ (z >> 30)) * UINT64_C(0xbf58476d1ce4e5b9);
-    z = (z ^ (z >> 27)) * UINT64_C(0x94d049bb133111eb);
-    return z ^ (z >> 31);
+    add_rate(&out, point);
+    if (work->iterations)
+        text_append(&out, ", %llu iterations each", (unsigned long long)work->iterations);
 }
 
 void plan_order(size_t count, unsigned seed, unsigned round, size_t *order)
@@ -368,7 +403,7 @@ void plan_order(size_t count, unsigned seed, unsigned round, size_t *order)
         return;
     uint64_t state = ((uint64_t)seed << 32) ^ round;
     for (size_t i = count; i > 1; i--) {
-        size_t j = (size_t)(next_random(&state) % i);
+        size_t j = (size_t)(random_next(&state) % i);
         size_t swap = order[i - 1];
         order[i - 1] = order[j];
         order[j] = swap;

@@ -20,6 +20,7 @@ struct point {
     unsigned connections; /* hardware queues a process; 0: the driver's default */
     struct point_shares active_thread_percentage, priority, memory_limit; /* bytes */
     enum bind_policy bind;
+    struct rate_goal goal;    /* or a rate in work, or neither: a closed loop */
     struct shm_settings work; /* device and slice_ns are filled in when the point runs */
 };
 
@@ -32,8 +33,8 @@ struct plan {
 /*
  * Crosses the axes of every section, the layout being the slowest. Combinations that cannot differ
  * are one point: sync none makes no difference with pinned memory or in a graph, shares of MPS
- * clients none without MPS, and a list of shares says no more than its processes take from it. The
- * job must outlive the plan.
+ * clients none without MPS, arrivals none in a closed loop, and a list of shares says no more than
+ * its processes take from it. The job must outlive the plan.
  */
 enum status plan_make(const struct job *job, struct plan *out);
 void plan_release(struct plan *plan);
@@ -41,6 +42,9 @@ void plan_release(struct plan *plan);
 /* Workers of a point. */
 unsigned point_workers(const struct point *point);
 bool point_over_mps(const struct point *point);
+
+/* Whether iterations have planned starts, at a rate that is given or to be found. */
+bool point_is_open(const struct point *point);
 
 /* Whether any share of a client is set. */
 bool point_has_shares(const struct point *point);
@@ -60,6 +64,7 @@ const char *point_sync(const struct point *point);
 const char *point_launch(const struct point *point);
 const char *point_schedule(const struct point *point);
 const char *point_bind(const struct point *point);
+const char *point_arrival(const struct point *point);
 
 /* Fills order with 0..count-1, shuffled by seed and round; seed 0 leaves the plan's order. */
 void plan_order(size_t count, unsigned seed, unsigned round, size_t *order);

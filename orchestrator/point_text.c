@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "orchestrator/openloop.h"
 #include "orchestrator/shares.h"
 
 /* The point's field, and how a value of it reads. */
@@ -75,23 +76,6 @@ bool point_rate_is_searched(const json_t *point)
     return json_object_get(rate, "search") != NULL || json_object_get(rate, "goal") != NULL;
 }
 
-/* The rate that a search came to is a result: its goal is the setting. */
-static void rate_text(const json_t *point, char text[POINT_TEXT_BYTES])
-{
-    const json_t *rate = json_object_get(point, "rate");
-    const json_t *goal = json_object_get(rate, "goal");
-    if (goal != NULL)
-        snprintf(text, POINT_TEXT_BYTES, "%.10s arrivals, %.8s under %.6g ms",
-                 point_string(rate, "arrival"), point_string(goal, "percentile"),
-                 json_number_value(json_object_get(goal, "us")) / 1e3);
-    else if (point_rate_is_searched(point))
-        snprintf(text, POINT_TEXT_BYTES, "%.20s arrivals, rate searched",
-                 point_string(rate, "arrival"));
-    else if (json_is_object(rate))
-        snprintf(text, POINT_TEXT_BYTES, "%.20s arrivals, %.10g/s", point_string(rate, "arrival"),
-                 json_number_value(json_object_get(rate, "offered_ips")));
-}
-
 static void plain_text(const json_t *value, bool sizes, char *text, size_t bytes)
 {
     *text = '\0';
@@ -130,7 +114,8 @@ void point_setting_text(const json_t *point, enum point_setting setting,
     char plain[POINT_TEXT_BYTES / 2];
     text[0] = '\0';
     if (setting == POINT_RATE) {
-        rate_text(point, text);
+        if (json_is_object(value))
+            openloop_name(value, text, POINT_TEXT_BYTES);
         return;
     }
     plain_text(value, setting == POINT_MEMORY_LIMIT, plain, sizeof plain);

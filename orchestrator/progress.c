@@ -38,6 +38,11 @@ static void clear_line(const struct progress *progress)
 
 void progress_begin(struct progress *progress, const struct point *point)
 {
+    progress_step(progress, point, "");
+}
+
+void progress_step(struct progress *progress, const struct point *point, const char *step)
+{
     char what[POINT_DESCRIPTION], left[32], line[256] = "";
     if (progress->quiet || !progress->terminal)
         return;
@@ -46,7 +51,8 @@ void progress_begin(struct progress *progress, const struct point *point)
     point_describe(point, what, sizeof what);
     text_duration(seconds_left(progress), left, sizeof left);
     struct text text = {.at = line, .size = sizeof line};
-    text_append(&text, "[%zu/%zu] %s left: %s", progress->done + 1, progress->total, left, what);
+    text_append(&text, "[%zu/%zu] %s left: %s%s%s", progress->done + 1, progress->total, left, what,
+                *step ? ": " : "", step);
     /* A line that wraps could not be taken back. A byte is at least a column. */
     if (strlen(line) >= width)
         line[width - 1] = '\0';

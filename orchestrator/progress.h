@@ -27,6 +27,9 @@ void progress_init(struct progress *progress, bool quiet, size_t total, double e
 void progress_begin(struct progress *progress, const struct point *point);
 
 /* It has ended; record is the point's, or NULL while more rounds are to come. */
+/* What is being done for it, while it is: shown on a terminal only. */
+void progress_step(struct progress *progress, const struct point *point, const char *step);
+
 void progress_end(struct progress *progress, const struct point *point, const json_t *record);
 
 /* Takes the line away. */

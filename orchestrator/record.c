@@ -9,8 +9,22 @@
 #include "common/statistics.h"
 #include "config.h"
 #include "mps/settings.h"
+#include "orchestrator/fixed.h"
+#include "orchestrator/record_time.h"
+#include "orchestrator/sureness.h"
 
 #define SETTINGS_NS (10 * NS_PER_S)
+
+static int grow_fixed(struct measurement *measurement, const struct round_fixed *fixed)
+{
+    struct round_fixed *larger =
+        realloc(measurement->fixed, (measurement->rounds + 1) * sizeof *larger);
+    if (!larger)
+        return -1;
+    larger[measurement->rounds] = *fixed;
+    measurement->fixed = larger;
+    return 0;
+}
 
 static int grow(double **array, unsigned count, double value)
 {
@@ -31,7 +45,8 @@ enum status measurement_add(struct measurement *measurement, struct round_result
         unsigned n = measurement->rounds;
         if (grow(&measurement->throughputs, n, round->throughput_ips) != 0 ||
             grow(&measurement->intervals, n, round->ci95_rel) != 0 ||
-            grow(&measurement->windows, n, round->window_s) != 0) {
+            grow(&measurement->windows, n, round->window_s) != 0 ||
+            grow_fixed(measurement, &round->fixed) != 0) {
             round_result_release(round);
             return status_set(STATUS_MEMORY, "out of memory for the results");
         }
@@ -43,6 +58,11 @@ enum status measurement_add(struct measurement *measurement, struct round_result
             histogram_merge(&round->launch, &before->launch);
             histogram_merge(&round->sync, &before->sync);
             histogram_merge(&round->d2h, &before->d2h);
+            openloop_merge(&round->open, &before->open);
+            histogram_merge(&round->launch_call, &before->launch_call);
+            record_time_merge_cpu(&round->cpu, &before->cpu);
+            window_merge(&round->window, &before->window);
+            round->steady_from_s = fmax(round->steady_from_s, before->steady_from_s);
             round->iterations += before->iterations;
             round->skew_us = fmax(round->skew_us, before->skew_us);
         }
@@ -57,6 +77,7 @@ void measurement_release(struct measurement *measurement)
     free(measurement->throughputs);
     free(measurement->intervals);
     free(measurement->windows);
+    free(measurement->fixed);
     round_result_release(&measurement->last);
     *measurement = (struct measurement){0};
 }
@@ -164,20 +185,18 @@ static json_t *phase(const struct histogram *histogram)
     return histogram->count ? json_real(histogram_mean_ns(histogram) / 1e3) : json_null();
 }
 
-static double quantile_us(const struct histogram *histogram, double share)
-{
-    return histogram_quantile_ns(histogram, share) / 1e3;
-}
-
 static json_t *workers_array(const struct point *point, const struct round_result *result)
 {
     json_t *array = json_array();
     for (unsigned i = 0; i < point_workers(point); i++) {
         const struct round_worker *worker = &result->workers[i];
-        json_array_append_new(array, json_pack("{s:i, s:i, s:s, s:f, s:f, s:f}", "process",
-                                               (int)worker->process, "thread", (int)worker->thread,
-                                               "cpus", worker->cpus, "ips", worker->ips, "p50_us",
-                                               worker->p50_us, "p99_us", worker->p99_us));
+        json_t *entry = json_pack("{s:i, s:i, s:s, s:f, s:f, s:f}", "process", (int)worker->process,
+                                  "thread", (int)worker->thread, "cpus", worker->cpus, "ips",
+                                  worker->ips, "p50_us", worker->p50_us, "p99_us", worker->p99_us);
+        record_time_add_worker(entry, worker);
+        if (point->work.iterations)
+            json_object_set_new(entry, "elapsed_s", json_real(worker->elapsed_s));
+        json_array_append_new(array, entry);
     }
     return array;
 }
@@ -199,7 +218,8 @@ static json_t *clients_array(const struct point *point, const struct round_resul
 }
 
 static void add_numbers(json_t *record, const struct point *point,
-                        const struct measurement *measurement, double ci95)
+                        const struct measurement *measurement, const struct interval *interval,
+                        double precision_rel)
 {
     const struct round_result *result = &measurement->last;
     json_t *rounds = json_array();
@@ -211,20 +231,19 @@ static void add_numbers(json_t *record, const struct point *point,
     }
     json_object_set_new(record, "throughput_ips",
                         json_real(statistics_mean(measurement->throughputs, measurement->rounds)));
-    json_object_set_new(record, "ci95_rel", real_or_null(ci95));
+    json_object_set_new(record, "ci95_rel", real_or_null(interval->half_rel));
     json_object_set_new(record, "rounds", rounds);
     json_object_set_new(record, "iterations", json_integer((json_int_t)result->iterations));
-    const struct histogram *latency = &result->latency;
-    json_object_set_new(record, "latency_us",
-                        json_pack("{s:f, s:f, s:f, s:f, s:f, s:f}", "p50",
-                                  quantile_us(latency, 0.5), "p90", quantile_us(latency, 0.9),
-                                  "p99", quantile_us(latency, 0.99), "p999",
-                                  quantile_us(latency, 0.999), "max", (double)latency->max_ns / 1e3,
-                                  "mean", histogram_mean_ns(latency) / 1e3));
+    sureness_add(record, point, measurement, interval, precision_rel);
+    json_object_set_new(record, "latency_us", sureness_latency(&result->latency));
     json_object_set_new(record, "phase_us",
                         json_pack("{s:o, s:o, s:o, s:o}", "h2d", phase(&result->h2d), "launch",
                                   phase(&result->launch), "sync", phase(&result->sync), "d2h",
                                   phase(&result->d2h)));
+    record_time_add(record, point, result);
+    if (point->work.iterations)
+        json_object_set_new(record, "fixed",
+                            fixed_object(point, measurement->fixed, measurement->rounds));
     json_object_set_new(record, "fairness_jain", json_real(result->fairness));
     json_object_set_new(record, "start_skew_us", json_real(result->skew_us));
     json_object_set_new(record, "per_worker", workers_array(point, result));
@@ -251,12 +270,11 @@ json_t *record_point(const struct point *point, const struct measurement *measur
                      double precision_rel)
 {
     const struct shm_settings *work = &point->work;
-    unsigned rounds = measurement->rounds;
-    /* With several rounds the interval is the one between them; they are independent, which the
-     * batches of one window are only nearly. */
-    double ci95 = rounds == 1 ? measurement->intervals[0]
-                              : statistics_ci95_rel(measurement->throughputs, rounds);
-    const char *status = status_word(measurement, ci95 <= precision_rel);
+    struct interval interval;
+    sureness_interval(measurement, &interval);
+    const char *status = status_word(
+        measurement, point_is_open(point) ? openloop_converged(point, measurement)
+                                          : interval_meets(interval.half_rel, precision_rel));
     json_t *record = json_pack(
         "{s:s, s:i, s:s, s:b, s:i, s:i, s:i, s:s, s:s, s:s, s:s, s:i, s:b, s:s, s:i, s:i, s:i, "
         "s:i, s:I}",
@@ -278,8 +296,9 @@ json_t *record_point(const struct point *point, const struct measurement *measur
     if (work->workload == SHM_WORKLOAD_DELAY)
         json_object_set_new(record, "delay_cycles", json_integer((json_int_t)work->delay_cycles));
     json_object_set_new(record, "status", json_string(status));
+    openloop_record(record, point, measurement);
     if (measurement->status == STATUS_OK)
-        add_numbers(record, point, measurement, ci95);
+        add_numbers(record, point, measurement, &interval, precision_rel);
     json_object_set_new(record, "error",
                         measurement->status == STATUS_OK ? json_null()
                                                          : json_string(measurement->last.error));

@@ -9,12 +9,15 @@
 #include "orchestrator/limits.h"
 #include "orchestrator/plan.h"
 #include "orchestrator/round.h"
+#include "orchestrator/saturation.h"
 
 /* What the rounds of one point add up to. All zero bytes are an empty one. */
 struct measurement {
     unsigned rounds; /* that gave a number */
     double *throughputs, *intervals, *windows;
+    struct round_fixed *fixed;
     struct round_result last; /* counts and histograms of all rounds, workers of the last */
+    struct saturation search; /* of the highest rate */
     enum status status;       /* of the round that ended it; OK while all went well */
     double seconds;           /* wall time of all rounds */
 };

@@ -26,7 +26,8 @@
 
 #define ATTACH_NS (5 * NS_PER_S)
 
-/* A window is extended by this share of --duration at a time. */
+/* A window is extended by this share of itself at a time: the more looks, the more chances that one
+ * of them takes luck for precision. */
 #define EXTEND_SHARE 4
 
 /* What wait_while() may return besides OK. */
@@ -64,15 +65,25 @@ static enum status ended_process(const struct round *round, unsigned index)
                       child_ending_text(child->wait_status, ending, sizeof ending));
 }
 
-static bool all_ready(const struct round *round)
+static bool all_are(const struct round *round, enum shm_state state)
 {
     const struct point *point = round->point;
     for (unsigned i = 0; i < point_workers(point); i++)
         if (atomic_load_explicit(
                 &shm_slot_at(&round->shm, i / point->threads, i % point->threads)->state,
-                memory_order_acquire) != SHM_STATE_READY)
+                memory_order_acquire) != state)
             return false;
     return true;
+}
+
+static bool all_ready(const struct round *round)
+{
+    return all_are(round, SHM_STATE_READY);
+}
+
+static bool all_finished(const struct round *round)
+{
+    return all_are(round, SHM_STATE_FINISHED);
 }
 
 static bool never(const struct round *round)
@@ -89,8 +100,11 @@ static enum status check_progress(const struct round *round, uint64_t *beats, ui
     for (unsigned i = 0; i < point_workers(point); i++) {
         const struct shm_slot *slot =
             shm_slot_at(&round->shm, i / point->threads, i % point->threads);
+        if (atomic_load_explicit(&slot->state, memory_order_relaxed) == SHM_STATE_FINISHED)
+            continue;
         uint64_t beat = atomic_load_explicit(&slot->heartbeat, memory_order_relaxed);
-        if (beat != beats[i] || since_ns[i] == 0) {
+        uint64_t idle_until_ns = atomic_load_explicit(&slot->idle_until_ns, memory_order_relaxed);
+        if (beat != beats[i] || since_ns[i] == 0 || now < idle_until_ns) {
             beats[i] = beat;
             since_ns[i] = now;
         } else if (now - since_ns[i] > round->limits->timeout_ns) {
@@ -269,6 +283,29 @@ static enum status check_binding(const struct round *round)
     return STATUS_OK;
 }
 
+/* The window is the time in which all workers are at work. There is no deadline but each worker's
+ * own, that its next iteration ends. */
+static enum status run_fixed_work(struct round *round, uint64_t *beats)
+{
+    const struct shm_settings *settings = &round->shm.header->settings;
+    enum status status =
+        wait_until(round, all_finished, UINT64_MAX, beats, beats + point_workers(round->point));
+    if (status != STATUS_OK)
+        return status;
+    shm_align_slices(&round->shm);
+    round->slices = collect_slices_done(&round->shm);
+    shm_stop(&round->shm, settings->warmup_ns + round->slices * settings->slice_ns);
+    return STATUS_OK;
+}
+
+static bool precise(const struct round *round, unsigned *narrow)
+{
+    struct window window;
+    window_judge(&round->shm, round->slices, &window);
+    return interval_reached(window.settled ? window.interval.half_rel : INFINITY,
+                            round->limits->precision_rel, narrow);
+}
+
 /* Opens the gate and lets the window grow until it is precise or as long as it may be. */
 static enum status run_window(struct round *round)
 {
@@ -280,26 +317,41 @@ static enum status run_window(struct round *round)
         return status_set(STATUS_MEMORY, "out of memory");
     uint64_t start_ns = clock_now_ns() + LEAD_NS + workers * LEAD_WORKER_NS;
     uint64_t slice_ns = settings->slice_ns;
+    bool open = point_is_open(round->point);
+    uint64_t window_ns = open ? openloop_window_ns(round->point, limits) : limits->duration_ns;
+    /* What is left waiting when an open loop's window ends does not depend on who notices when. */
+    if (open)
+        atomic_store(&round->shm.header->window_end_ns,
+                     settings->warmup_ns + window_ns / slice_ns * slice_ns);
     round->gate_open = true;
     shm_gate_open(&round->shm, start_ns);
-    uint64_t window_ns = limits->duration_ns;
+    unsigned narrow = 0;
     enum status status;
+    if (settings->iterations) {
+        status = run_fixed_work(round, beats);
+        free(beats);
+        return status;
+    }
     for (;;) {
         uint64_t until_ns = start_ns + settings->warmup_ns + window_ns;
         status = wait_until(round, never, until_ns, beats, beats + workers);
         if (status != STATUS_TIMEOUT)
             break;
         status = STATUS_OK;
+        if (open) {
+            round->slices = window_ns / slice_ns;
+            break;
+        }
         /* What made the decision is what will be reported. */
         round->slices = collect_slices_done(&round->shm);
-        if (collect_ci95(&round->shm, round->slices) <= limits->precision_rel)
+        if (precise(round, &narrow))
             break;
         if (window_ns >= limits->max_duration_ns) {
             /* In full: the iterations that run now are counted once they have ended. */
             round->slices = window_ns / slice_ns;
             break;
         }
-        window_ns += limits->duration_ns / EXTEND_SHARE + 1;
+        window_ns += window_ns / EXTEND_SHARE + 1;
         if (window_ns > limits->max_duration_ns)
             window_ns = limits->max_duration_ns;
     }

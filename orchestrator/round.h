@@ -8,8 +8,10 @@
 #ifndef MPSWEEP_ORCHESTRATOR_ROUND_H
 #define MPSWEEP_ORCHESTRATOR_ROUND_H
 
+#include "orchestrator/openloop.h"
 #include "orchestrator/plan.h"
 #include "orchestrator/session.h"
+#include "orchestrator/window.h"
 
 /* How long and how well to measure. */
 struct round_limits {
@@ -17,12 +19,16 @@ struct round_limits {
     uint64_t max_duration_ns; /* of a window that does not converge */
     double precision_rel;     /* 95% interval to reach, as a share */
     uint64_t timeout_ns;      /* without progress: hung */
+    unsigned samples;         /* open loop: iterations to offer in a window */
 };
 
 struct round_worker {
     unsigned process, thread;
     char cpus[64];
     double ips, p50_us, p99_us;
+    double elapsed_s;                          /* with fixed work: for its iterations */
+    double h2d_us, launch_us, sync_us, d2h_us; /* means; NAN where the launch style hides it */
+    struct shm_cpu cpu;
 };
 
 /* What a process's context was given. */
@@ -31,13 +37,22 @@ struct round_process {
     uint64_t memory_free; /* bytes, before the workers' buffers */
 };
 
+/* With fixed work: what the forum's experiment would say of the round. */
+struct round_fixed {
+    double seconds;   /* from the first begin of all workers to the last end */
+    double elapsed_s; /* of a worker for its iterations, mean */
+    double throughput_ips;
+};
+
 struct round_result {
     enum status status; /* OK, or why there is no measurement */
     char error[1024];
     int cuda_error;
-    double throughput_ips;
+    double throughput_ips; /* of the steady part of the window */
     double ci95_rel;
     double window_s;
+    double steady_from_s; /* from the begin of the window */
+    struct window window;
     double ready_s; /* from the first spawn until all workers were ready */
     double skew_us; /* of the latest start */
     double fairness;
@@ -45,7 +60,10 @@ struct round_result {
     unsigned attached_expected, attached_seen;
     unsigned other_clients; /* processes of somebody else's that are clients of the same daemon */
     int sms;                /* multiprocessors of process 0's context */
-    struct histogram latency, h2d, launch, sync, d2h;
+    struct histogram latency, h2d, launch, sync, d2h, launch_call;
+    struct openloop_counts open;
+    struct shm_cpu cpu;              /* all workers together */
+    struct round_fixed fixed;        /* all zero without fixed work */
     struct round_worker *workers;    /* processes x threads, owned */
     struct round_process *processes; /* owned */
 };

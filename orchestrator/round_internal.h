@@ -43,9 +43,6 @@ void workers_release(struct round *round);
  * called while the workers are not reaped. */
 void round_add_cause(const struct round *round);
 
-/* Relative 95% interval of the first slices, INFINITY where there is too little to tell. */
-double collect_ci95(const struct shm *shm, uint64_t slices);
-
 /* How many slices every worker has passed: what is counted in them does not change any more. */
 uint64_t collect_slices_done(const struct shm *shm);
 

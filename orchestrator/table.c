@@ -5,8 +5,11 @@
 #include <string.h>
 
 #include "common/text.h"
+#include "orchestrator/openloop.h"
 #include "orchestrator/record.h"
 #include "orchestrator/shares.h"
+#include "orchestrator/sureness.h"
+#include "orchestrator/warnings.h"
 
 #define CELL 320      /* the longest list of shares */
 #define CSV_CELL 1024 /* the longest list of sizes in bytes */
@@ -60,12 +63,21 @@ static bool varies(const json_t *points, const char *key)
     return false;
 }
 
-enum { MOST_COLUMNS = 2 + SETTINGS + 7 };
+static bool any_fixed(const json_t *points)
+{
+    for (size_t i = 0; i < json_array_size(points); i++)
+        if (json_object_get(json_array_get(points, i), "fixed"))
+            return true;
+    return false;
+}
+
+enum { MOST_COLUMNS = 2 + SETTINGS + 12 };
 
 struct table {
     const char *titles[MOST_COLUMNS];
     bool left[MOST_COLUMNS]; /* text stands left, numbers right */
     size_t columns;
+    bool fixed; /* fixed work: a column more */
     size_t rows;
     char (*cells)[CELL];  /* rows x columns */
     const json_t *points; /* a row each; remarks may be longer than a cell */
@@ -100,8 +112,12 @@ static void print_remark(FILE *out, const json_t *point)
     const char *status = record_status(point);
     if (!json_object_get(point, "latency_us"))
         fprintf(out, "  %s: %s", status, text_at(point, "error"));
+    else if (strcmp(status, "unconverged") == 0)
+        sureness_print_unconverged(out, point);
     else if (strcmp(status, "ok") != 0)
         fprintf(out, "  %s", status);
+    if (json_is_true(json_object_get(json_object_get(point, "rate"), "saturated")))
+        fputs("  overloaded", out);
     const json_t *others = json_object_get(point, "other_clients");
     if (others)
         fprintf(out, "  beside %lld other MPS client%s", (long long)json_integer_value(others),
@@ -114,7 +130,7 @@ static void fill_numbers(struct table *table, size_t row, size_t column, const j
     const json_t *latency = json_object_get(point, "latency_us");
     const json_t *interval = json_object_get(point, "ci95_rel");
     if (!latency) {
-        for (size_t i = 0; i < 5; i++)
+        for (size_t i = 0; i < (table->fixed ? 6 : 5); i++)
             snprintf(cell(table, row, column + i), CELL, "-");
         return;
     }
@@ -127,6 +143,9 @@ static void fill_numbers(struct table *table, size_t row, size_t column, const j
     text_number(number_at(latency, "p50") / 1e3, cell(table, row, column + 2), CELL);
     text_number(number_at(latency, "p99") / 1e3, cell(table, row, column + 3), CELL);
     snprintf(cell(table, row, column + 4), CELL, "%.2f", number_at(point, "fairness_jain"));
+    if (table->fixed)
+        text_number(number_at(json_object_get(point, "fixed"), "throughput_ips"),
+                    cell(table, row, column + 5), CELL);
 }
 
 static void fill_row(struct table *table, size_t row, const json_t *point, const bool *shown)
@@ -139,6 +158,8 @@ static void fill_row(struct table *table, size_t row, const json_t *point, const
         if (shown[i])
             setting_text(point, settings[i].key, settings[i].sizes, cell(table, row, column++),
                          CELL);
+    if (shown[SETTINGS])
+        openloop_text(point, cell(table, row, column++), CELL);
     fill_numbers(table, row, column, point);
 }
 
@@ -211,7 +232,7 @@ static void print_heading(FILE *out, json_t *header, const json_t *points, const
 
 void table_print(FILE *out, json_t *header, const json_t *points)
 {
-    bool shown[SETTINGS];
+    bool shown[SETTINGS + 1] = {false}; /* the last one: rates of open loops */
     struct table table = {.rows = json_array_size(points), .points = points};
     if (table.rows == 0)
         return;
@@ -223,11 +244,18 @@ void table_print(FILE *out, json_t *header, const json_t *points)
             add_column(&table, settings[i].title,
                        json_is_string(json_object_get(json_array_get(points, 0), settings[i].key)));
     }
+    for (size_t r = 0; r < table.rows; r++)
+        shown[SETTINGS] |= json_object_get(json_array_get(points, r), "rate") != NULL;
+    if (shown[SETTINGS])
+        add_column(&table, "offered/s", false);
     add_column(&table, "iterations/s", false);
     add_column(&table, "95%", false);
     add_column(&table, "p50 ms", false);
     add_column(&table, "p99 ms", false);
     add_column(&table, "fair", false);
+    table.fixed = any_fixed(points);
+    if (table.fixed)
+        add_column(&table, "forum's/s", false);
     table.cells = calloc(table.rows * table.columns, sizeof *table.cells);
     if (!table.cells)
         return;
@@ -235,6 +263,7 @@ void table_print(FILE *out, json_t *header, const json_t *points)
         fill_row(&table, r, json_array_get(points, r), shown);
     print_heading(out, header, points, shown);
     print_cells(out, &table);
+    warnings_print(out, points);
     free(table.cells);
 }
 
@@ -256,12 +285,13 @@ static void print_csv_text(FILE *out, const char *text)
 void table_print_csv(FILE *out, const json_t *header, const json_t *points)
 {
     bool emulated = json_is_true(json_object_get(json_object_get(header, "gpu"), "emulated"));
+    bool fixed = any_fixed(points);
     fputs("layout,processes,threads,workers", out);
     for (size_t i = 0; i < SETTINGS; i++)
         fprintf(out, ",%s", settings[i].key);
-    fputs(",status,throughput_ips,ci95_rel,p50_us,p90_us,p99_us,mean_us,fairness_jain,emulated,"
-          "error\n",
-          out);
+    fputs(",offered_ips,arrival,late_share,service_p99_us,saturated", out);
+    fputs(",status,throughput_ips,ci95_rel,p50_us,p90_us,p99_us,mean_us,fairness_jain", out);
+    fputs(fixed ? ",fixed_throughput_ips,emulated,error\n" : ",emulated,error\n", out);
     for (size_t r = 0; r < json_array_size(points); r++) {
         const json_t *point = json_array_get(points, r);
         const json_t *latency = json_object_get(point, "latency_us");
@@ -273,6 +303,7 @@ void table_print_csv(FILE *out, const json_t *header, const json_t *points)
                 setting_text(point, settings[i].key, false, value, sizeof value);
             fprintf(out, ",%s", value);
         }
+        openloop_print_csv(out, point);
         fprintf(out, ",%s", record_status(point));
         const json_t *interval = json_object_get(point, "ci95_rel");
         char interval_text[32] = "";
@@ -285,6 +316,11 @@ void table_print_csv(FILE *out, const json_t *header, const json_t *points)
                     number_at(point, "fairness_jain"));
         else
             fputs(",,,,,,,", out);
+        const json_t *work = json_object_get(point, "fixed");
+        if (work)
+            fprintf(out, ",%.6g", number_at(work, "throughput_ips"));
+        else if (fixed)
+            fputc(',', out);
         fprintf(out, ",%s,", emulated ? "yes" : "no");
         print_csv_text(out, text_at(point, "error"));
         fputc('\n', out);

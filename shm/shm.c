@@ -19,6 +19,8 @@
 #define SPIN_NS (20 * NS_PER_MS)
 #define STARE_NS (20 * NS_PER_US)
 
+#define RECHECK_NS (100 * NS_PER_MS)
+
 static size_t aligned(size_t bytes)
 {
     return (bytes + 4095) & ~(size_t)4095;
@@ -168,7 +170,7 @@ bool shm_gate_wait(const struct shm *shm)
 {
     struct shm_header *header = shm->header;
     /* The time limit covers a waker that died between the store and the wake. */
-    const struct timespec recheck = {.tv_nsec = 100 * (long)NS_PER_MS};
+    const struct timespec recheck = {.tv_nsec = (long)RECHECK_NS};
     while (atomic_load(&header->gate) == SHM_GATE_CLOSED) {
         if (atomic_load(&header->stop))
             return false;
@@ -185,11 +187,24 @@ bool shm_gate_wait(const struct shm *shm)
     return !atomic_load(&header->stop);
 }
 
+void shm_sleep_until(const struct shm *shm, uint64_t when_ns)
+{
+    _Atomic uint32_t *stop = &shm->header->stop;
+    uint64_t now;
+    while (!atomic_load(stop) && (now = clock_now_ns()) < when_ns) {
+        /* Limited like the wait at the gate. */
+        uint64_t left_ns = when_ns - now < RECHECK_NS ? when_ns - now : RECHECK_NS;
+        const struct timespec timeout = {.tv_nsec = (long)left_ns};
+        futex_wait(stop, 0, &timeout);
+    }
+}
+
 void shm_stop(const struct shm *shm, uint64_t window_end_ns)
 {
     atomic_store(&shm->header->window_end_ns, window_end_ns);
     atomic_store(&shm->header->stop, 1);
     futex_wake_all(&shm->header->gate);
+    futex_wake_all(&shm->header->stop);
 }
 
 static void slice_add(struct shm_slot *slot, uint64_t index, uint64_t units)
@@ -223,6 +238,52 @@ void shm_slot_credit(struct shm_slot *slot, uint64_t origin_ns, uint64_t slice_n
         slice_add(slot, last, units);
 }
 
+/* Two slices become one. */
+static void double_slices(struct shm_slot *slot)
+{
+    for (unsigned i = 0; i < SHM_SLICES; i++) {
+        uint64_t sum = 0;
+        if (i < SHM_SLICES / 2)
+            sum = atomic_load_explicit(&slot->slices[2 * i], memory_order_relaxed) +
+                  atomic_load_explicit(&slot->slices[2 * i + 1], memory_order_relaxed);
+        atomic_store_explicit(&slot->slices[i], sum, memory_order_relaxed);
+    }
+    slot->slice_shift++;
+}
+
+void shm_slot_make_room(struct shm_slot *slot, uint64_t origin_ns, uint64_t slice_ns,
+                        uint64_t to_ns)
+{
+    while (to_ns > origin_ns && ((to_ns - origin_ns) >> slot->slice_shift) / slice_ns >= SHM_SLICES)
+        double_slices(slot);
+}
+
+void shm_align_slices(const struct shm *shm)
+{
+    struct shm_header *header = shm->header;
+    unsigned workers = header->processes * header->threads;
+    uint32_t most = 0;
+    for (unsigned i = 0; i < workers; i++) {
+        uint32_t shift = shm_slot_at(shm, i / header->threads, i % header->threads)->slice_shift;
+        most = shift > most ? shift : most;
+    }
+    for (unsigned i = 0; i < workers; i++) {
+        struct shm_slot *slot = shm_slot_at(shm, i / header->threads, i % header->threads);
+        while (slot->slice_shift < most)
+            double_slices(slot);
+        slot->slice_shift = 0;
+    }
+    header->settings.slice_ns <<= most;
+}
+
+void shm_stop_wait(const struct shm *shm)
+{
+    /* The stop wakes those at the gate; the time limit covers one that comes between. */
+    const struct timespec recheck = {.tv_nsec = 100 * (long)NS_PER_MS};
+    while (!atomic_load(&shm->header->stop))
+        futex_wait(&shm->header->gate, SHM_GATE_OPEN, &recheck);
+}
+
 void shm_slot_fail(struct shm_slot *slot, enum status status, int cuda_error, const char *text)
 {
     if (atomic_load(&slot->state) == SHM_STATE_FAILED)
@@ -235,7 +296,7 @@ void shm_slot_fail(struct shm_slot *slot, enum status status, int cuda_error, co
 
 const char *shm_state_name(uint32_t state)
 {
-    static const char *const names[] = {"starting", "ready", "running",
+    static const char *const names[] = {"starting", "ready", "running", "finished",
                                         "draining", "done",  "failed"};
     return state < sizeof names / sizeof names[0] ? names[state] : "unknown";
 }

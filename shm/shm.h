@@ -12,7 +12,8 @@
  *   process, slot             the worker process only; the orchestrator reads atomics at any time,
  *                             and everything else once the state says done or failed (acquire)
  *
- * Life of a slot: starting -> ready -> running -> draining -> done, or failed from anywhere.
+ * Life of a slot: starting -> ready -> running -> draining -> done, or failed from anywhere. With
+ * fixed work, it is finished between running and draining.
  */
 #ifndef MPSWEEP_SHM_SHM_H
 #define MPSWEEP_SHM_SHM_H
@@ -26,7 +27,7 @@
 #include "common/status.h"
 
 #define SHM_MAGIC UINT64_C(0x31706565777370bd) /* never valid UTF-8 text */
-#define SHM_VERSION 2
+#define SHM_VERSION 3
 
 /* Time slices in which progress is counted, the first beginning at the end of the warm-up. The
  * orchestrator picks slice_ns so that the longest window fits. */
@@ -44,11 +45,13 @@ enum shm_sync { SHM_SYNC_STREAM, SHM_SYNC_NONE };
 enum shm_launch { SHM_LAUNCH_STREAM, SHM_LAUNCH_GRAPH };
 enum shm_schedule { SHM_SCHEDULE_AUTO, SHM_SCHEDULE_SPIN, SHM_SCHEDULE_YIELD, SHM_SCHEDULE_BLOCK };
 enum shm_workload { SHM_WORKLOAD_CHAIN, SHM_WORKLOAD_DELAY };
+enum shm_arrival { SHM_ARRIVAL_CONSTANT, SHM_ARRIVAL_POISSON };
 
 enum shm_state {
     SHM_STATE_STARTING,
     SHM_STATE_READY,    /* buffers made, modules loaded, one iteration run and checked */
     SHM_STATE_RUNNING,  /* released */
+    SHM_STATE_FINISHED, /* has done its fixed work, and waits for the stop flag */
     SHM_STATE_DRAINING, /* saw the stop flag */
     SHM_STATE_DONE,     /* results published */
     SHM_STATE_FAILED,   /* error published */
@@ -65,10 +68,14 @@ struct shm_settings {
     uint64_t bytes;        /* copied each way, a multiple of 1024 */
     uint64_t delay_cycles; /* delay workload: GPU clock cycles a kernel waits */
     uint64_t slice_ns;
-    uint64_t warmup_ns; /* from the start; nothing before counts */
-    uint32_t with_mps;  /* 1: the workers must be MPS clients; 0: they must not be */
-    uint32_t reserved;
-    char device_uuid[64]; /* the GPU that it must turn out to be */
+    uint64_t warmup_ns;  /* from the start; nothing before counts */
+    uint64_t iterations; /* fixed work: so many of each worker from then on; 0: until the stop */
+    uint32_t with_mps;   /* 1: the workers must be MPS clients; 0: they must not be */
+    uint32_t arrival;    /* the enum above; of an open loop */
+    /* Iterations planned for all workers together, RATE_UNITS of a second; 0: a closed loop. */
+    uint64_t rate_units;
+    uint64_t arrival_seed; /* of random arrivals */
+    char device_uuid[64];  /* the GPU that it must turn out to be */
 };
 
 /* Progress is told through an eventfd beside the memory: each change of a state adds 1 to it. */
@@ -102,24 +109,40 @@ struct shm_process {
     uint64_t cpus[SHM_CPUS / 64]; /* for threads that are no workers, from the orchestrator */
 };
 
+/* What a worker used of a CPU from the first iteration after the warm-up to its last. */
+struct shm_cpu {
+    uint64_t wall_ns, cpu_ns;
+    uint64_t voluntary, involuntary; /* context switches */
+    uint64_t iterations;             /* in that time */
+};
+
 struct shm_slot {
     _Alignas(64) _Atomic uint32_t state; /* enum shm_state */
     _Atomic uint64_t heartbeat;          /* iterations completed since release, warm-up included */
     _Atomic uint64_t last_end_ns;        /* end of the last of them, from the agreed start */
+    _Atomic uint64_t idle_until_ns;      /* open loop: it waits for this planned start; 0: no */
     uint64_t cpus[SHM_CPUS / 64];        /* binding, from the orchestrator; all zero: none */
 
     /* The fields below are the worker's, to be read once the state is done or failed. */
     int32_t bind_errno;  /* 0, or why the binding was refused */
     int64_t skew_ns;     /* actual minus agreed start */
     uint64_t iterations; /* completed within the window */
-    int32_t cuda_error;  /* CUresult of the first error, 0 if none */
-    int32_t status;      /* enum status of the first error */
-    char error[256];     /* what failed: call, CUDA name and text; valid UTF-8 */
+    uint64_t late;       /* open loop: of those, begun after their planned start */
+    uint64_t backlog;    /* open loop: planned before the end of the window, and not begun */
+    /* Begin and end of what cpu is about, from the agreed start; with fixed work, of that. */
+    uint64_t work_begin_ns, work_end_ns;
+    uint32_t slice_shift; /* fixed work: slices are 2^slice_shift times slice_ns long */
+    int32_t cuda_error;   /* CUresult of the first error, 0 if none */
+    int32_t status;       /* enum status of the first error */
+    char error[256];      /* what failed: call, CUDA name and text; valid UTF-8 */
 
     _Alignas(64) _Atomic uint64_t slices[SHM_SLICES]; /* in SHM_ITERATION_UNITS; read at any time */
 
-    struct histogram latency;                /* whole iteration */
+    struct histogram latency; /* whole iteration; open loop: from the planned start */
+    struct histogram service; /* open loop: from the actual start */
     struct histogram h2d, launch, sync, d2h; /* phases; empty where the launch style hides them */
+    struct histogram launch_call; /* single calls, sampled; empty where launch is a single call */
+    struct shm_cpu cpu;           /* all zero where the warm-up did not end */
 };
 
 struct shm {
@@ -149,8 +172,11 @@ void shm_gate_open(const struct shm *shm, uint64_t start_ns);
  * that all workers begin within microseconds of each other. False: stopped before the start. */
 bool shm_gate_wait(const struct shm *shm);
 
-/* Orchestrator: asks every worker to finish its iteration and stop; also wakes those at the gate.
- */
+/* Worker: sleeps until a moment of the clock, or until stop is set. */
+void shm_sleep_until(const struct shm *shm, uint64_t when_ns);
+
+/* Orchestrator: asks every worker to finish its iteration and stop; also wakes those at the gate
+ * and in shm_sleep_until(). */
 void shm_stop(const struct shm *shm, uint64_t window_end_ns);
 
 /* Worker: credits the iteration [from, to] (times since the agreed start) to the time slices, each
@@ -158,6 +184,19 @@ void shm_stop(const struct shm *shm, uint64_t window_end_ns);
  * nowhere. */
 void shm_slot_credit(struct shm_slot *slot, uint64_t origin_ns, uint64_t slice_ns, uint64_t from_ns,
                      uint64_t to_ns);
+
+/* Worker, with fixed work: doubles the length of the slot's slices until to_ns lies in one, since
+ * nobody knows beforehand how long the work takes. */
+void shm_slot_make_room(struct shm_slot *slot, uint64_t origin_ns, uint64_t slice_ns,
+                        uint64_t to_ns);
+
+/* Orchestrator, once all workers have finished their fixed work: gives all slots slices of the same
+ * length, which is settings.slice_ns from then on. */
+void shm_align_slices(const struct shm *shm);
+
+/* Worker, when it has finished: sleeps until the stop flag is set. It must not end meanwhile: to
+ * free what it has would hold up the others. */
+void shm_stop_wait(const struct shm *shm);
 
 /* Worker, on failure: publishes the first error; a second call changes nothing. */
 void shm_slot_fail(struct shm_slot *slot, enum status status, int cuda_error, const char *text);

@@ -4,6 +4,8 @@ small_tests = \
     tests/unit/test_process \
     tests/unit/test_histogram \
     tests/unit/test_statistics \
+    tests/unit/test_interval \
+    tests/unit/test_steady \
     tests/unit/test_options \
     tests/unit/test_jobfile \
     tests/unit/test_compare \
@@ -30,13 +32,22 @@ tests_unit_test_process_SOURCES = tests/unit/test_process.c
 tests_unit_test_process_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
 tests_unit_test_process_LDADD = libcommon.a $(CMOCKA_LIBS)
 
-tests_unit_test_histogram_SOURCES = tests/unit/test_histogram.c
+series = tests/unit/series.c tests/unit/series.h
+tests_unit_test_histogram_SOURCES = tests/unit/test_histogram.c $(series)
 tests_unit_test_histogram_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
 tests_unit_test_histogram_LDADD = libcommon.a $(CMOCKA_LIBS)
 
 tests_unit_test_statistics_SOURCES = tests/unit/test_statistics.c
 tests_unit_test_statistics_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
 tests_unit_test_statistics_LDADD = libcommon.a $(CMOCKA_LIBS)
+
+tests_unit_test_interval_SOURCES = tests/unit/test_interval.c $(series)
+tests_unit_test_interval_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
+tests_unit_test_interval_LDADD = libcommon.a $(CMOCKA_LIBS)
+
+tests_unit_test_steady_SOURCES = tests/unit/test_steady.c $(series)
+tests_unit_test_steady_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
+tests_unit_test_steady_LDADD = libcommon.a $(CMOCKA_LIBS)
 
 tests_unit_test_options_SOURCES = tests/unit/test_options.c
 tests_unit_test_options_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)

@@ -3,6 +3,7 @@
 #include "common/clock.h"
 #include "worker/process.h"
 #include "worker/iteration.h"
+#include "worker/pace.h"
 #include "worker/record.h"
 
 /* Iterations before READY: the first loads and allocates lazily, the second shows that the first
@@ -25,14 +26,29 @@ static enum status run_until_stopped(const struct worker_process *process, struc
 {
     struct shm_header *header = process->shm.header;
     struct recorder recorder;
+    struct pace pace;
+    bool open = header->settings.rate_units != 0;
     recorder_init(&recorder, &process->shm, slot);
-    while (!atomic_load_explicit(&header->stop, memory_order_relaxed)) {
+    if (open) {
+        pace_begin(&pace, &process->shm, slot);
+        recorder.pace = &pace;
+    }
+    while (!atomic_load_explicit(&header->stop, memory_order_relaxed) &&
+           !recorder_has_finished(&recorder)) {
         struct iteration_times times;
+        if (open && !pace_wait(&pace, &process->shm, slot))
+            break;
+        recorder_before(&recorder);
         enum status status = iteration_run(iteration, &times);
         if (status != STATUS_OK)
             return status;
         recorder_add(&recorder, &times);
+        if (open)
+            pace_next(&pace);
     }
+    if (open)
+        slot->backlog = pace_backlog(&pace, atomic_load(&header->window_end_ns));
+    recorder_end(&recorder);
     return STATUS_OK;
 }
 
@@ -55,6 +71,10 @@ void worker_live(const struct worker_process *process, struct shm_slot *slot)
         status = run_until_stopped(process, slot, &iteration);
         if (status != STATUS_OK)
             goto failed;
+        if (process->shm.header->settings.iterations) {
+            worker_set_state(process, slot, SHM_STATE_FINISHED);
+            shm_stop_wait(&process->shm);
+        }
     }
     worker_set_state(process, slot, SHM_STATE_DRAINING);
     iteration_close(&iteration);

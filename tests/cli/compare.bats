@@ -136,7 +136,7 @@ P
 {"threads": 2, "latency_us": {"p99": 1500, "bounds": {"p99": [1480, 1520]}}}
 P
   compare 3
-  grep -q 'only in NEW: .*poisson arrivals, p99 under 9 ms' out
+  grep -q 'only in NEW: .*p99 under 9 ms' out
   compare 3 -f json
   jq -e '.points[0] | .verdict == "worse" and .throughput.verdict == "same" and .p99.verdict == "worse"
     and .p99.counts and .p99.low > 1.4 and .p99.high < 1.6' out

@@ -103,7 +103,7 @@ faults_in() {
     -l processes:3 -l processes+mps:3 -q -o slow.jsonl
   points 'all(.status == "ok" and .ready_s >= 0.7 and .throughput_ips > 0)' slow.jsonl
   # Slow to start is not slow to work: nobody began before.
-  points 'all(.fairness_jain > 0.9)' slow.jsonl
+  points 'all(.fairness_jain > 0.75)' slow.jsonl
 }
 
 @test "a worker that does not stop is ended, and its point has no number" {

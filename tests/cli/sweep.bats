@@ -51,6 +51,11 @@ record_complaints() {
   record_complaints all.jsonl >complaints
   diff /dev/null complaints
 
+  expect 0 "$MPSWEEP" sweep "${SMALL[@]}" -l threads:1 --rate 5000,max-under-p50=1us -q -o rate.jsonl
+  record_complaints rate.jsonl >complaints
+  diff /dev/null complaints
+  points 'all(has("rate")) and any(has("warnings"))' rate.jsonl
+
   points 'map([.layout, .processes, .threads, .workers, .mps])' all.jsonl
   points 'map([.layout, .processes, .threads, .workers, .mps]) == [
     ["threads", 1, 1, 1, false], ["threads", 1, 3, 3, false],
@@ -66,9 +71,21 @@ record_complaints() {
   expect 0 "$MPSWEEP" sweep "${SMALL[@]}" "${ALL_LAYOUTS[@]}" -m pinned,pageable -q -o all.jsonl
   points 'length == 14' all.jsonl
   points 'all(.throughput_ips > 0 and .iterations > 0 and .ci95_rel >= 0)' all.jsonl
-  points 'all(.latency_us | 0 < .p50 and .p50 <= .p90 and .p90 <= .p99 and .p99 <= .p999
-    and .p999 <= .max * 1.05 and .mean <= .max)' all.jsonl
-  points 'all(.latency_us | [.p50, .p90, .p99, .p999, .max, .mean] | all(type == "number"))' all.jsonl
+  points 'all(.latency_us | 0 < .p50 and .p50 <= .p90 and .p90 <= .p99 and .p99 <= .max * 1.05
+    and .mean <= .max)' all.jsonl
+  points 'all(.latency_us | [.p50, .p90, .p99, .max, .mean] | all(type == "number"))' all.jsonl
+  # Bounds hold their percentile, and are there from as many iterations as they take.
+  points 'all(.iterations as $n | .latency_us | . as $l
+    | [["p50", 6], ["p90", 36], ["p99", 368], ["p999", 3688]]
+    | all(. as [$name, $least] | $l.bounds[$name]
+      | if $n < $least then . == null
+        else .[0] <= $l[$name] and $l[$name] <= .[1] and .[1] <= $l.max end))' all.jsonl
+  points 'all((.iterations >= 3688) == (.latency_us.p999 != null))' all.jsonl
+  points 'all(.interval | (.method == "batch means" or .method == "wide") and .batches >= 6
+    and .lag1 < 1 and .between_rounds_rel == null and .steady_from_s >= 0)' all.jsonl
+  points 'all(.interval.steady_from_s <= .rounds[0].seconds * 0.5)' all.jsonl
+  points 'all(.warnings | all(.kind as $k | (.text | length > 20)
+    and (["drift", "outliers", "unsteady"] | index($k))))' all.jsonl
   points 'all(.phase_us | keys == ["d2h", "h2d", "launch", "sync"])' all.jsonl
   points 'all(. as $p | .phase_us | .h2d + .launch + .sync + .d2h
     | . > 0 and . <= $p.latency_us.mean * 1.1)' all.jsonl
@@ -318,6 +335,52 @@ worker_without() {
     --duration 0.1 --warmup 0.1 --max-duration 0.4 --precision 0.01
 }
 
+@test "an unconverged point says what was reached, and what to give" {
+  expect 0 "$MPSWEEP" sweep --device emulated --kernels 5 -l threads:2 --duration 0.1 --warmup 0.05 \
+    --max-duration 0.3 --precision 0.01 -q -o one.jsonl
+  grep -Eq '  unconverged: (±[0-9.e+]+%|too few iterations to tell) after 0\.3 s: give --max-duration [0-9.e+]+$' out
+  points 'all(.interval.needs_s >= 0.6 and (.interval | has("needs_rounds") | not))' one.jsonl
+  points "all(.interval.needs_s - $(sed -n 's/.*max-duration //p' out) | fabs < 1e-6)" one.jsonl
+
+  expect 0 "$MPSWEEP" sweep --device emulated --kernels 5 -l threads:2 --duration 0.1 --warmup 0.05 \
+    --max-duration 0.1 --precision 0.01 --rounds 2 -q -o two.jsonl
+  grep -Eq '  unconverged: ±[0-9.e+]+% after 2 rounds: give --rounds [0-9]+$' out
+  points 'all(.interval | .method == "between rounds" and .between_rounds_rel >= 0
+    and .needs_rounds > 2 and (has("needs_s") | not))' two.jsonl
+}
+
+# Each warning of the record is under the table, behind the point.
+assert_warnings_printed() {
+  jq -r 'select(.type == "point") | "\(.layout) \(.processes)×\(.threads)" as $p
+    | .warnings[] | "warning  \($p): \(.text)"' "$1" >expected
+  grep '^warning  ' out >printed
+  diff expected printed
+}
+
+@test "outliers: iterations far beyond the others are warned of, once" {
+  MPSWEEP_EMULATED_FAULT='cuStreamSynchronize#20=slow:300' expect 0 "$MPSWEEP" sweep \
+    --device emulated --kernels 5 -l threads:1 --duration 1.5 --warmup 0.01 --precision 100 -q -o r.jsonl
+  points 'all([.warnings[] | select(.kind == "outliers")]
+    | length == 1 and (.[0].text | test("look for other work")))' r.jsonl
+  assert_warnings_printed r.jsonl
+}
+
+stepped() {
+  rm -f r.jsonl
+  MPSWEEP_EMULATED_FAULT='cuStreamSynchronize#100+=slow:20' expect 0 "$MPSWEEP" sweep \
+    --device emulated --kernels 20 -l threads:1 --duration 2 --warmup 0.01 --precision 100 -q -o r.jsonl
+  points 'all(([.warnings[] | select(.kind == "unsteady")]
+      | length == 1 and (.[0].text | test("faster than the rest.*give --warmup [0-9.]+")))
+    and .interval.steady_from_s > 0.2
+    and .throughput_ips < 50 and .iterations / .rounds[0].seconds > 55
+    and (.per_worker[0].ips - .throughput_ips | fabs) < 1e-6)' r.jsonl
+}
+
+@test "a transient is left out, warned of, and in no rate" {
+  once_in_three stepped
+  assert_warnings_printed r.jsonl
+}
+
 # -- the model of the emulated GPU -----------------------------------------------------------------
 
 # ratio FILTER FILTER: the throughputs of the points that two filters select, one by the other.
@@ -412,7 +475,8 @@ LONGER=(--device emulated --kernels 40 --duration 0.2 --warmup 0.1 --precision 5
   expect 0 "$MPSWEEP" sweep "${TINY[@]}" -l threads:1,12 -l hybrid-timesliced:2x2 \
     -l processes+mps:49 -m pinned,pageable -q
   grep -q '^EMULATED GPU: these numbers' out
-  sed '1,/^$/d' out >rows
+  # Up to the warnings, if there are any.
+  sed '1,/^$/d' out | sed '/^$/,$d' >rows
   [ "$(wc -l <rows)" -eq 9 ]
   local titles line start
   titles=$(head -1 rows)

@@ -176,6 +176,41 @@ static void the_id_tells_plans_apart(void **state)
     }
 }
 
+static void the_id_tells_rates_apart(void **state)
+{
+    (void)state;
+    static const char *const rates[][3] = {
+        {"closed", "constant", "1"},
+        {"100", "constant", "1"},
+        {"100.5", "constant", "1"},
+        {"100", "poisson", "1"},
+        {"100", "poisson", "2"},
+        {"max-under-p99=5ms", "constant", "1"},
+        {"max-under-p90=5ms", "constant", "1"},
+        {"max-under-p99=6ms", "constant", "1"},
+    };
+    enum { RATES = sizeof rates / sizeof rates[0] };
+    char ids[RATES][17], first[17];
+    set(OPTION_LAYOUT, "threads:2");
+    for (size_t i = 0; i < RATES; i++) {
+        set(OPTION_RATE, rates[i][0]);
+        set(OPTION_ARRIVAL, rates[i][1]);
+        set(OPTION_SEED, rates[i][2]);
+        make();
+        assert_int_equal(point_is_open(&plan.points[0]), i > 0);
+        snprintf(ids[i], sizeof ids[i], "%s", plan.id);
+        for (size_t j = 0; j < i; j++)
+            assert_string_not_equal(ids[i], ids[j]);
+    }
+    /* The seed is only of the order where nothing else is random. */
+    set(OPTION_ARRIVAL, "constant");
+    make();
+    snprintf(first, sizeof first, "%s", plan.id);
+    set(OPTION_SEED, "3");
+    make();
+    assert_string_equal(plan.id, first);
+}
+
 static void words_are_the_option_table_s(void **state)
 {
     (void)state;
@@ -183,15 +218,14 @@ static void words_are_the_option_table_s(void **state)
         enum option_id id;
         const char *(*word)(const struct point *);
         size_t words;
-    } table[] = {{OPTION_MEMORY, point_memory, 2},
-                 {OPTION_SYNC, point_sync, 2},
-                 {OPTION_LAUNCH, point_launch, 2},
-                 {OPTION_SCHEDULE, point_schedule, 4},
-                 {OPTION_BIND, point_bind, 3}};
+    } table[] = {{OPTION_MEMORY, point_memory, 2}, {OPTION_SYNC, point_sync, 2},
+                 {OPTION_LAUNCH, point_launch, 2}, {OPTION_SCHEDULE, point_schedule, 4},
+                 {OPTION_BIND, point_bind, 3},     {OPTION_ARRIVAL, point_arrival, 2}};
     for (size_t i = 0; i < sizeof table / sizeof table[0]; i++) {
         char joined[128] = "";
         for (unsigned n = 0; n < table[i].words; n++) {
             struct point point = {.bind = (enum bind_policy)n};
+            point.work.arrival = n;
             point.work.memory = point.work.sync = point.work.launch = point.work.schedule = n;
             strcat(joined, n ? "|" : "");
             strcat(joined, table[i].word(&point));
@@ -283,6 +317,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(shares_that_say_the_same_are_one_point, begin, end),
         cmocka_unit_test_setup_teardown(default_queues_depend_on_mps, begin, end),
         cmocka_unit_test_setup_teardown(the_id_tells_plans_apart, begin, end),
+        cmocka_unit_test_setup_teardown(the_id_tells_rates_apart, begin, end),
         cmocka_unit_test_setup_teardown(words_are_the_option_table_s, begin, end),
         cmocka_unit_test_setup_teardown(descriptions_show_what_differs, begin, end),
         cmocka_unit_test_setup_teardown(the_longest_description_has_room, begin, end),

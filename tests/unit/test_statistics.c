@@ -58,6 +58,31 @@ static void interval_covers_the_mean(void **state)
     assert_in_range(covered, (int)(0.943 * RUNS), (int)(0.957 * RUNS));
 }
 
+/* From tables of the binomial distribution. */
+static void ranks_of_known_quantiles(void **state)
+{
+    (void)state;
+    static const struct {
+        double share;
+        uint64_t count, lower, upper; /* 0: none */
+    } rows[] = {
+        {0.5, 5, 0, 0},        {0.5, 6, 1, 6},      {0.5, 10, 2, 9},           {0.5, 100, 40, 61},
+        {0.9, 35, 0, 0},       {0.9, 36, 29, 36},   {0.1, 36, 1, 8},           {0.99, 367, 0, 0},
+        {0.99, 368, 360, 368}, {0.999, 3687, 0, 0}, {0.999, 3688, 3680, 3688}, {0.5, 0, 0, 0},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        uint64_t lower = 0, upper = 0;
+        bool told = statistics_rank_bounds(rows[i].count, rows[i].share, &lower, &upper);
+        assert_int_equal(told, rows[i].upper > 0);
+        assert_int_equal(lower, rows[i].lower);
+        assert_int_equal(upper, rows[i].upper);
+    }
+    uint64_t lower, upper;
+    assert_true(statistics_rank_bounds(1000000000, 0.5, &lower, &upper));
+    assert_in_range(500000000 - lower, 30980, 31000);
+    assert_in_range(upper - 500000000, 30980, 31000);
+}
+
 static void fairness(void **state)
 {
     (void)state;
@@ -89,7 +114,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(t_matches_the_tables),     cmocka_unit_test(interval_of_known_values),
         cmocka_unit_test(interval_covers_the_mean), cmocka_unit_test(fairness),
-        cmocka_unit_test(text_for_people),
+        cmocka_unit_test(ranks_of_known_quantiles), cmocka_unit_test(text_for_people),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,0 +1,66 @@
+/*
+ * How far a mean can be trusted: 95% intervals of series whose values depend on each other.
+ *
+ * Values that follow each other in time are alike, and an interval that takes them for independent
+ * is too narrow. Here neighbours are put into batches, which are made longer until the means of
+ * neighbouring batches are no longer correlated (von Neumann's ratio; Fishman and Law: batch
+ * means). What correlation remains widens the interval as in an autoregressive process of first
+ * order (Steiger, Wilson: ASAP3; Tafazzoli, Wilson: Skart), and Student's t has a degree of freedom
+ * less than there are batches. docs/statistics.md has the coverage found by simulation.
+ */
+#ifndef MPSWEEP_COMMON_INTERVAL_H
+#define MPSWEEP_COMMON_INTERVAL_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+enum interval_method {
+    INTERVAL_UNKNOWN,       /* too few values: half_rel is INFINITY */
+    INTERVAL_BATCH_MEANS,   /* as above */
+    INTERVAL_WIDE,          /* correlated however long the batches: as if there were three values */
+    INTERVAL_BETWEEN_ROUNDS /* interval_of_rounds() */
+};
+
+struct interval {
+    enum interval_method method;
+    double mean;
+    double half_rel; /* half width as a share of the mean; INFINITY where it cannot be told */
+    size_t batches;  /* rounds with INTERVAL_BETWEEN_ROUNDS; 0 if unknown */
+    double lag1;     /* correlation of neighbouring batch means; 0 if unknown or between rounds */
+    double between_rel; /* standard deviation between rounds beyond what one round's scatter
+                           explains, as a share of the mean; 0 of a series */
+};
+
+/* Longest series taken. */
+#define INTERVAL_MOST_VALUES 4096
+
+/* The fewest batches that can tell anything. */
+#define INTERVAL_LEAST_BATCHES 6
+
+/* Of the mean of a series, oldest first; no batch is shorter than so many values. A longer series
+ * than INTERVAL_MOST_VALUES, fewer than INTERVAL_LEAST_BATCHES batches, or a mean that is not above
+ * zero: unknown. */
+void interval_of_series(const double *values, size_t count, size_t shortest_batch,
+                        struct interval *out);
+
+/* Of the mean over independent rounds, from each round's mean and the half width of its own
+ * interval (a share of its mean, or INFINITY where unknown): what differs from round to round
+ * counts, and the interval is never narrower than what the rounds' own intervals give. One round:
+ * its own interval, method INTERVAL_BATCH_MEANS, without batches and lag1. */
+void interval_of_rounds(const double *means, const double *halves_rel, size_t rounds,
+                        struct interval *out);
+
+/* Whether an interval is as narrow as wanted. A goal of the mean itself, 1, takes any that is
+ * known. */
+bool interval_meets(double half_rel, double goal_rel);
+
+/* Whether to stop a measurement that is looked at again and again while it grows, by the intervals
+ * of the looks so far: stopping at the first that is narrow enough would choose those that are
+ * narrow by chance. An interval clearly narrower than the goal ends it, one about as wide has to be
+ * seen twice in a row. *narrow is the caller's memory, 0 before the first look. */
+bool interval_reached(double half_rel, double goal_rel, unsigned *narrow);
+
+/* "batch means", "wide", "between rounds", "unknown". */
+const char *interval_method_name(enum interval_method method);
+
+#endif

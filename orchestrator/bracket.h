@@ -1,0 +1,26 @@
+/*
+ * The search for the highest rate that holds, without measuring: which one is to be tried next.
+ *
+ * From a rate that is known not to hold it is halved until one does, and what lies between is
+ * bisected.
+ */
+#ifndef MPSWEEP_ORCHESTRATOR_BRACKET_H
+#define MPSWEEP_ORCHESTRATOR_BRACKET_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+/* Narrow enough: so much of its upper end. */
+#define BRACKET_WIDTH 0.05
+
+struct bracket {
+    uint64_t held_units;   /* the highest that held, 0: none yet */
+    uint64_t failed_units; /* the lowest that did not; to begin with, one that cannot */
+    uint64_t lowest_units; /* there is no point in trying one below */
+};
+
+/* 0: the search is over, with held_units as its result, 0 if none holds. */
+uint64_t bracket_next(const struct bracket *bracket);
+void bracket_tell(struct bracket *bracket, uint64_t rate_units, bool held);
+
+#endif

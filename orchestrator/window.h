@@ -1,0 +1,27 @@
+/*
+ * What the time slices of a window say: from when on it was steady, how fast, and how sure that is.
+ */
+#ifndef MPSWEEP_ORCHESTRATOR_WINDOW_H
+#define MPSWEEP_ORCHESTRATOR_WINDOW_H
+
+#include "common/interval.h"
+#include "shm/shm.h"
+
+struct window {
+    uint64_t steady_slice; /* the slices before it are a transient, and in no figure here */
+    bool settled;          /* false: it still settled when half of the window was over */
+    double before_rel;     /* throughput of the transient against the rest, e.g. -0.2; 0 without */
+    double drift_rel;      /* trend over the steady part, as a share; 0 where it may be chance */
+    struct interval interval; /* of iterations a slice, all workers together */
+};
+
+/* Judges the first slices of a window, at most SHM_SLICES; they must not change any more. An
+ * iteration is spread evenly over its slices, so that a batch shorter than an iteration would look
+ * calmer than things are: each holds two of the slowest worker's at least. */
+void window_judge(const struct shm *shm, uint64_t slices, struct window *out);
+
+/* Over rounds, the one to warn of stays: the longest transient, the largest drift. The interval is
+ * that of the newest. */
+void window_merge(struct window *newest, const struct window *before);
+
+#endif

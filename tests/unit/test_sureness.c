@@ -1,0 +1,209 @@
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <cmocka.h>
+
+#include "orchestrator/sureness.h"
+#include "orchestrator/warnings.h"
+
+static struct measurement measurement;
+static struct point point;
+static double throughputs[4], intervals[4], windows[4];
+
+/* So many rounds of 1 s, all as sure. */
+static void measured(unsigned rounds, double half_rel)
+{
+    measurement = (struct measurement){
+        .rounds = rounds, .throughputs = throughputs, .intervals = intervals, .windows = windows};
+    measurement.last.window_s = 1.0;
+    measurement.last.window = (struct window){
+        .settled = true,
+        .interval = {.method = INTERVAL_BATCH_MEANS, .half_rel = half_rel, .batches = 20}};
+    point = (struct point){.work.warmup_ns = 300000000};
+    for (unsigned i = 0; i < rounds; i++) {
+        throughputs[i] = 1000.0;
+        intervals[i] = half_rel;
+        windows[i] = 1.0;
+    }
+    for (int i = 0; i < 1000; i++)
+        histogram_record(&measurement.last.latency, 1000000);
+}
+
+static json_t *recorded(double precision_rel)
+{
+    struct interval interval;
+    json_t *record = json_object();
+    sureness_interval(&measurement, &interval);
+    sureness_add(record, &point, &measurement, &interval, precision_rel);
+    return record;
+}
+
+static double number(const json_t *record, const char *key)
+{
+    const json_t *value = json_object_get(json_object_get(record, "interval"), key);
+    return json_is_number(value) ? json_number_value(value) : NAN;
+}
+
+static const char *only_warning(const json_t *record, const char *kind)
+{
+    const json_t *warnings = json_object_get(record, "warnings");
+    assert_int_equal(json_array_size(warnings), 1);
+    assert_string_equal(json_string_value(json_object_get(json_array_get(warnings, 0), "kind")),
+                        kind);
+    return json_string_value(json_object_get(json_array_get(warnings, 0), "text"));
+}
+
+static void a_calm_point_has_no_warning(void **state)
+{
+    (void)state;
+    measured(1, 0.005);
+    measurement.last.window.drift_rel = 0.019;
+    measurement.last.steady_from_s = 0.09;
+    json_t *record = recorded(0.01);
+    assert_int_equal(json_array_size(json_object_get(record, "warnings")), 0);
+    assert_true(isnan(number(record, "needs_s")) && isnan(number(record, "needs_rounds")));
+    assert_true(number(record, "batches") == 20.0);
+    assert_true(
+        json_is_null(json_object_get(json_object_get(record, "interval"), "between_rounds_rel")));
+    json_decref(record);
+}
+
+static void drift_is_warned_of(void **state)
+{
+    (void)state;
+    measured(1, 0.005);
+    measurement.last.window.drift_rel = -0.042;
+    json_t *record = recorded(0.01);
+    assert_non_null(strstr(only_warning(record, "drift"), "throughput fell by 4.2% within"));
+    json_decref(record);
+}
+
+static void what_was_left_out_is_warned_of(void **state)
+{
+    (void)state;
+    measured(1, 0.005);
+    measurement.last.steady_from_s = 0.4;
+    measurement.last.window.before_rel = -0.12;
+    json_t *record = recorded(0.01);
+    assert_string_equal(only_warning(record, "unsteady"),
+                        "the first 0.4 s of the window were 12.0% slower than the rest and left "
+                        "out: give --warmup 0.7");
+    json_decref(record);
+    measurement.last.window.settled = false;
+    record = recorded(0.01);
+    assert_non_null(strstr(only_warning(record, "unsteady"), "give --warmup 1.3 and a longer"));
+    json_decref(record);
+}
+
+static void outliers_are_warned_of(void **state)
+{
+    (void)state;
+    measured(1, 0.005);
+    for (int i = 0; i < 4; i++)
+        histogram_record(&measurement.last.latency, 10000000);
+    json_t *record = recorded(0.01);
+    assert_int_equal(json_array_size(json_object_get(record, "warnings")), 0);
+    json_decref(record);
+    for (int i = 0; i < 4; i++)
+        histogram_record(&measurement.last.latency, 10000000);
+    record = recorded(0.01);
+    assert_non_null(strstr(only_warning(record, "outliers"), "0.79% of the iterations"));
+    json_decref(record);
+}
+
+/* The square-root law, with a tenth on top. */
+static void says_what_it_would_take(void **state)
+{
+    (void)state;
+    measured(1, 0.02);
+    json_t *record = recorded(0.01);
+    assert_true(fabs(number(record, "needs_s") - 4.4) < 1e-9);
+    json_decref(record);
+    /* Where the interval tells nothing, neither does the law. */
+    measured(1, INFINITY);
+    measurement.last.window.interval.method = INTERVAL_UNKNOWN;
+    record = recorded(0.01);
+    assert_true(fabs(number(record, "needs_s") - 4.0) < 1e-9);
+    json_decref(record);
+    measured(4, 0.005);
+    throughputs[0] = 1100.0;
+    record = recorded(0.01);
+    struct interval interval;
+    sureness_interval(&measurement, &interval);
+    double ratio = interval.half_rel / 0.01;
+    assert_true(ratio > 5.0);
+    assert_true(number(record, "needs_rounds") == ceil(1.1 * ratio * ratio * 4.0));
+    assert_true(fabs(number(record, "between_rounds_rel") - 0.048) < 0.002);
+    assert_true(isnan(number(record, "needs_s")));
+    json_decref(record);
+}
+
+static void no_99_9th_without_the_samples(void **state)
+{
+    (void)state;
+    measured(1, 0.005);
+    json_t *latency = sureness_latency(&measurement.last.latency);
+    assert_true(json_is_null(json_object_get(latency, "p999")));
+    assert_true(json_is_number(json_object_get(latency, "p99")));
+    assert_true(json_is_null(json_object_get(json_object_get(latency, "bounds"), "p999")));
+    assert_int_equal(json_array_size(json_object_get(json_object_get(latency, "bounds"), "p99")),
+                     2);
+    json_decref(latency);
+    for (int i = 0; i < 3000; i++)
+        histogram_record(&measurement.last.latency, 1000000);
+    latency = sureness_latency(&measurement.last.latency);
+    assert_true(json_number_value(json_object_get(latency, "p999")) == 1000.0);
+    json_decref(latency);
+}
+
+static void warnings_are_printed_once_and_aligned(void **state)
+{
+    (void)state;
+    char *text = NULL;
+    size_t size = 0;
+    FILE *out = open_memstream(&text, &size);
+    json_t *points = json_array();
+    for (int i = 0; i < 3; i++) {
+        json_t *record = json_pack("{s:s, s:i, s:i}", "layout", i ? "processes+mps" : "threads",
+                                   "processes", i ? 16 : 1, "threads", 1);
+        warnings_add(warnings_of(record), "few", "%d cores", 2);
+        if (i < 2)
+            warnings_add(warnings_of(record), "drift", "fell by %d%%", i);
+        json_array_append_new(points, record);
+    }
+    warnings_print(out, points);
+    fclose(out);
+    assert_string_equal(text, "\n"
+                              "warning  3 points:           2 cores\n"
+                              "warning  threads 1×1:        fell by 0%\n"
+                              "warning  processes+mps 16×1: fell by 1%\n");
+    free(text);
+    json_array_clear(points);
+    out = open_memstream(&text, &size);
+    json_array_append_new(points, json_object());
+    warnings_print(out, points);
+    fclose(out);
+    assert_string_equal(text, "");
+    free(text);
+    json_decref(points);
+    warnings_add(NULL, "none", "nowhere");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_calm_point_has_no_warning),
+        cmocka_unit_test(drift_is_warned_of),
+        cmocka_unit_test(what_was_left_out_is_warned_of),
+        cmocka_unit_test(outliers_are_warned_of),
+        cmocka_unit_test(says_what_it_would_take),
+        cmocka_unit_test(no_99_9th_without_the_samples),
+        cmocka_unit_test(warnings_are_printed_once_and_aligned),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

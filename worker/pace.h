@@ -1,0 +1,50 @@
+/*
+ * The open loop: when each iteration of a worker is planned to start, and waiting for it.
+ *
+ * What is offered does not depend on how fast it is served. Constant arrivals: the starts of all
+ * workers together are evenly spaced, each worker takes every W-th. Poisson arrivals: each worker
+ * has gaps of its own with an exponential distribution, so that all together make one Poisson
+ * process of the whole rate. Gaps are computed with whole numbers, comparisons and one
+ * multiplication, so that a seed gives the same starts on every machine.
+ *
+ * Order of calls: pace_begin, then for each iteration pace_wait and pace_next; pace_backlog last.
+ */
+#ifndef MPSWEEP_WORKER_PACE_H
+#define MPSWEEP_WORKER_PACE_H
+
+#include <stdbool.h>
+
+#include "shm/shm.h"
+
+struct pace {
+    uint64_t planned_ns; /* start of the next iteration, from the agreed start */
+    bool late;           /* that moment had passed already when the worker came to wait */
+
+    uint64_t start_ns;                      /* the agreed start */
+    uint32_t arrival, schedule;             /* as in struct shm_settings */
+    uint64_t gap_ns, gap_part, part, parts; /* constant: gap_ns + gap_part/parts, exactly */
+    double mean_gap_ns;                     /* poisson */
+    uint64_t random;
+};
+
+/* The planned starts of worker number index of so many, the first one being the next. Needs a rate
+ * in the settings; start_ns is left 0. */
+void pace_init(struct pace *pace, const struct shm_settings *settings, unsigned index,
+               unsigned workers);
+
+/* Goes on to the next planned start. */
+void pace_next(struct pace *pace);
+
+/* So many starts are planned from the next one to until_ns, counted up to PACE_MOST_BACKLOG. The
+ * pace is used up. */
+#define PACE_MOST_BACKLOG 10000000
+uint64_t pace_backlog(struct pace *pace, uint64_t until_ns);
+
+/* The same for the worker of a slot, after its release. */
+void pace_begin(struct pace *pace, const struct shm *shm, const struct shm_slot *slot);
+
+/* Waits for the planned start, asleep and at its end awake unless the schedule is to block; returns
+ * at once when it has passed. False: stopped, and the iteration is not to begin. */
+bool pace_wait(struct pace *pace, const struct shm *shm, struct shm_slot *slot);
+
+#endif
