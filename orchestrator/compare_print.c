@@ -84,17 +84,26 @@ static void fill_cells(const struct comparison *comparison, const struct compare
         ratio_text(row->energy_ratio, cell[C_ENERGY], CELL);
 }
 
-static void print_cells(FILE *out, cells cell, const bool *shown, const size_t *widths)
+/* A row and what is said behind it; without that nothing follows its last word. */
+static void print_cells(FILE *out, cells cell, const bool *shown, const size_t *widths,
+                        const char *remark)
 {
-    bool first = true;
+    size_t owed = 0; /* blanks, for when something follows */
     for (int c = 0; c < COLUMNS; c++) {
         if (!shown[c])
             continue;
-        int padding = (int)(widths[c] - text_columns(cell[c]));
-        fprintf(out, "%s%*s%s%*s", first ? "" : "  ", columns[c].left ? 0 : padding, "", cell[c],
-                columns[c].left ? padding : 0, "");
-        first = false;
+        size_t padding = widths[c] - text_columns(cell[c]);
+        if (!columns[c].left)
+            owed += padding;
+        if (cell[c][0] != '\0') {
+            fprintf(out, "%*s%s", (int)owed, "", cell[c]);
+            owed = 0;
+        }
+        owed += 2 + (columns[c].left ? padding : 0);
     }
+    if (remark[0] != '\0')
+        fprintf(out, "%*s%s", (int)owed, "", remark);
+    fputc('\n', out);
 }
 
 static void print_rows(FILE *out, const struct comparison *comparison)
@@ -120,14 +129,12 @@ static void print_rows(FILE *out, const struct comparison *comparison)
     }
     for (int c = 0; c < COLUMNS; c++)
         snprintf(cell[c], CELL, "%s", columns[c].title);
-    print_cells(out, cell, shown, widths);
-    fputc('\n', out);
+    print_cells(out, cell, shown, widths, "");
     for (size_t i = 0; i < comparison->count; i++) {
         char remark[CELL];
         fill_cells(comparison, &comparison->rows[i], cell);
         comparison_remark(&comparison->rows[i], remark, sizeof remark);
-        print_cells(out, cell, shown, widths);
-        fprintf(out, "%s%s\n", remark[0] != '\0' ? "  " : "", remark);
+        print_cells(out, cell, shown, widths, remark);
     }
 }
 

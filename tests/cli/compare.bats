@@ -57,6 +57,7 @@ P
   grep -qE '^threads +1×4 .* unsure ' out
   grep -qE '^threads +1×5 .* \? +unsure ' out
   [ "$(tail -1 out)" = "1 worse, 1 better, 1 same, 2 unsure" ]
+  absent ' $' out
   grep -q '^5 of one round in a file' out
   compare 3 -f json
   [ "$(jq -c .summary out)" = \
