@@ -15,5 +15,6 @@ libcommon_a_SOURCES = \
     common/results_write.c common/results_write.h \
     common/statistics.c common/statistics.h \
     common/status.c common/status.h \
+    common/student.c common/student.h \
     common/steady.c common/steady.h \
     common/text.c common/text.h

@@ -55,6 +55,9 @@ enum option_id {
     OPTION_FORMAT,
     OPTION_QUIET,
     OPTION_FIGURE,
+    OPTION_EXPLAINED,
+    OPTION_THRESHOLD,
+    OPTION_ADJUST,
     OPTION_MPS_DIR,
     OPTION_MPS_GPU,
     OPTION_MPS_PERCENTAGE,
@@ -94,6 +97,7 @@ enum option_command {
     OPTION_MPS_STATUS = 32,
     OPTION_MPS_RUN = 64,
     OPTION_MPS_ENV = 128,
+    OPTION_COMPARE = 256,
 };
 
 enum layout_kind {

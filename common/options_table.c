@@ -118,10 +118,10 @@ const struct option_row option_table[OPTION_COUNT] = {
      "they\n"
      "can (same processes, MPS and environment), and such points are measured one after the "
      "other."},
-    {OPTION_OUTPUT, "output", 'o', OPTION_KIND_TEXT, OPTION_NOT_IN_JOB, SWEEP | OPTION_PLOT, NULL,
-     0, 0, NULL, "FILE", OUT,
+    {OPTION_OUTPUT, "output", 'o', OPTION_KIND_TEXT, OPTION_NOT_IN_JOB,
+     SWEEP | OPTION_PLOT | OPTION_COMPARE, NULL, 0, 0, NULL, "FILE", OUT,
      "sweep: results file (.jsonl), which must not exist unless --resume is given. plot: picture,\n"
-     ".svg, .png or .pdf, or .gp for gnuplot's data."},
+     ".svg, .png or .pdf, or .gp for gnuplot's data. compare: the same, of all ratios."},
     {OPTION_RESUME, "resume", 0, OPTION_KIND_SWITCH, OPTION_NOT_IN_JOB, SWEEP, NULL, 0, 0, "no",
      NULL, OUT, "Go on with an interrupted results file: measure what it lacks."},
     {OPTION_DRY_RUN, "dry-run", 'n', OPTION_KIND_SWITCH, OPTION_NOT_IN_JOB, SWEEP, NULL, 0, 0, "no",
@@ -129,13 +129,26 @@ const struct option_row option_table[OPTION_COUNT] = {
      "Print the GPU, the plan, the binding and the time it would take; measure nothing."},
     {OPTION_LIST, "list", 0, OPTION_KIND_SWITCH, OPTION_NOT_IN_JOB, SWEEP, NULL, 0, 0, "no", NULL,
      OUT, "Print the plan's points, one a line, and stop."},
-    {OPTION_FORMAT, "format", 'f', OPTION_KIND_CHOICE, OPTION_NOT_IN_JOB, SWEEP, "table|csv|json",
-     0, 0, "table", NULL, OUT, "What is printed at the end on standard output."},
+    {OPTION_FORMAT, "format", 'f', OPTION_KIND_CHOICE, OPTION_NOT_IN_JOB, SWEEP | OPTION_COMPARE,
+     "table|csv|json", 0, 0, "table", NULL, OUT, "What is printed at the end on standard output."},
     {OPTION_QUIET, "quiet", 'q', OPTION_KIND_SWITCH, OPTION_NOT_IN_JOB, SWEEP | OPTION_MPS_RUN,
      NULL, 0, 0, "no", NULL, OUT,
      "sweep: no progress on standard error. mps run: no proof of attachment there."},
-    {OPTION_FIGURE, "figure", 0, OPTION_KIND_TEXT, OPTION_NOT_IN_JOB, OPTION_PLOT, NULL, 0, 0,
-     "throughput", "F", OUT, "Which figure to draw: throughput (iterations/s against workers)."},
+    {OPTION_FIGURE, "figure", 0, OPTION_KIND_CHOICE, OPTION_NOT_IN_JOB, OPTION_PLOT,
+     "throughput|latency|phases|launch|heatmap|ceilings|all", 0, 0, "throughput", NULL, OUT,
+     "throughput: iterations/s by workers. latency: percentiles by workers, or by offered rate.\n"
+     "phases: where the time goes. launch: the time of a launch call. heatmap: P×T.\n"
+     "ceilings: measured beside what was possible. all: each of them, --output is a directory."},
+    {OPTION_EXPLAINED, "explained", 0, OPTION_KIND_TEXT, OPTION_NOT_IN_JOB, OPTION_PLOT, NULL, 0, 0,
+     NULL, "FILE", OUT, "What 'mpsweep explain RESULTS --format json' printed: for the ceilings."},
+    {OPTION_THRESHOLD, "threshold", 0, OPTION_KIND_REAL, OPTION_NOT_IN_JOB, OPTION_COMPARE, NULL, 0,
+     1000, "2", "PCT", "Verdicts",
+     "Difference that does not matter, in percent: a point is worse or better if the whole 95%\n"
+     "interval of its ratio lies beyond it, and the same if all of it lies within."},
+    {OPTION_ADJUST, "adjust", 0, OPTION_KIND_CHOICE, OPTION_NOT_IN_JOB, OPTION_COMPARE, "holm|none",
+     0, 0, "holm", NULL, "Verdicts",
+     "holm: a false 'worse' anywhere among all points in at most 2.5% of comparisons. none: each\n"
+     "point as if it were the only one."},
     {OPTION_MPS_DIR, "dir", 0, OPTION_KIND_TEXT, OPTION_NOT_IN_JOB, START | KEPT, NULL, 0, 0, NULL,
      "DIR", DAEMON,
      "start, run: where the daemon's private directory is to be; DIR must not exist, or be empty "

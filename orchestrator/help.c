@@ -15,9 +15,15 @@ const struct command commands[] = {
     {"plot", HELP_MAIN, OPTION_PLOT, "mpsweep plot RESULTS [--figure F] -o FILE",
      "draw a figure from a results file",
      "  mpsweep plot out.jsonl -o out.svg               throughput against workers\n"
+     "  mpsweep plot out.jsonl --figure all -o figures  every figure that the results allow\n"
      "  mpsweep plot out.jsonl -o out.pdf               the same for a paper\n"
      "  mpsweep plot out.jsonl -o out.gp                the data, for gnuplot -c "
      "plots/throughput.gp\n"},
+    {"compare", HELP_MAIN, OPTION_COMPARE, "mpsweep compare BASE NEW [options]",
+     "is NEW worse than BASE? a verdict on each point, exit status 3 for yes",
+     "  mpsweep compare base.jsonl new.jsonl            points are matched by their settings\n"
+     "  mpsweep compare base.jsonl new.jsonl --threshold 5 -o ratios.svg\n"
+     "  mpsweep compare base.jsonl new.jsonl -f json | jq .summary\n"},
     {"doctor", HELP_MAIN, OPTION_DOCTOR, "mpsweep doctor [options]",
      "is this machine ready, and if not, what to type",
      "  mpsweep doctor\n"
@@ -70,7 +76,8 @@ static const struct {
          "throughput and latency of each. Where there is no NVIDIA driver, an emulated GPU shows\n"
          "how it works; its numbers are marked everywhere.\n",
          "Exit status: 0 all points measured, 1 wrong usage or setup, 2 some points failed,\n"
-         "130 interrupted. Points that the driver refuses are 'infeasible', not failed.\n"},
+         "3 compare: some points are worse, 130 interrupted. Points that the driver refuses are\n"
+         "'infeasible', not failed.\n"},
     [HELP_MPS] =
         {"mpsweep-mps", "an NVIDIA MPS daemon of one's own, and nothing left of it",
          "mpsweep mps - an MPS daemon of your own\n\n"

@@ -6,6 +6,9 @@ mpsweep_SOURCES = \
     orchestrator/children.c orchestrator/children.h \
     orchestrator/cores.c orchestrator/cores.h \
     orchestrator/collect.c \
+    orchestrator/compare.c orchestrator/compare.h orchestrator/compare_plot.c \
+    orchestrator/compare_effect.c orchestrator/compare_effect.h \
+    orchestrator/compare_match.c orchestrator/compare_match.h orchestrator/compare_print.c \
     orchestrator/crew.c orchestrator/crew.h \
     orchestrator/doctor.c orchestrator/doctor.h \
     orchestrator/environment.c orchestrator/environment.h \
@@ -25,7 +28,12 @@ mpsweep_SOURCES = \
     orchestrator/openloop.c orchestrator/openloop.h \
     orchestrator/plan.c orchestrator/plan.h \
     orchestrator/plot.c orchestrator/plot.h orchestrator/plot_figure.h \
+    orchestrator/plot_ceilings.c orchestrator/plot_heatmap.c orchestrator/plot_latency.c \
+    orchestrator/plot_launch.c orchestrator/plot_panels.c orchestrator/plot_panels.h \
+    orchestrator/plot_phases.c orchestrator/plot_rows.c orchestrator/plot_rows.h \
+    orchestrator/plot_series.c orchestrator/plot_series.h \
     orchestrator/plot_text.c orchestrator/plot_throughput.c \
+    orchestrator/point_text.c orchestrator/point_text.h \
     orchestrator/progress.c orchestrator/progress.h \
     orchestrator/record.c orchestrator/record.h \
     orchestrator/record_time.c orchestrator/record_time.h \

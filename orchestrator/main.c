@@ -11,6 +11,7 @@
 
 #include "common/jobfile.h"
 #include "config.h"
+#include "orchestrator/compare.h"
 #include "orchestrator/doctor.h"
 #include "orchestrator/exit_status.h"
 #include "orchestrator/help.h"
@@ -23,6 +24,7 @@
 struct call {
     const struct command *command;
     const char *operand; /* job file or results, NULL if none */
+    const char *second;  /* compare: the other results */
     char **rest;         /* mps run: the command and its words; NULL if none */
     bool help;
     struct given {
@@ -110,6 +112,10 @@ static enum status parse_call(int argc, char **argv, int first, struct call *cal
             call->rest = argv + i;
             break;
         }
+        if (call->operand && !call->second && call->command->bit == OPTION_COMPARE) {
+            call->second = argv[i];
+            continue;
+        }
         if (call->operand || call->command->bit == OPTION_DOCTOR || call->command->page == HELP_MPS)
             return status_set(STATUS_USAGE, "unexpected argument '%s'", argv[i]);
         call->operand = argv[i];
@@ -156,13 +162,30 @@ static int run_plot(const struct call *call)
         .results = call->operand,
         .figure = options_text(&options, OPTION_FIGURE),
         .output = options_text(&options, OPTION_OUTPUT),
+        .explained = options_text(&options, OPTION_EXPLAINED),
     };
     int result = EXIT_ALL_MEASURED;
     if (!request.results || !request.output) {
         status_record("plot needs %s", request.results ? "--output FILE" : "a results file");
         result = bad_usage(call->command);
-    } else if (plot_write(&request) != STATUS_OK) {
+    } else if (plot_write(&request, stdout) != STATUS_OK) {
         result = bad_usage(NULL);
+    }
+    options_release(&options);
+    return result;
+}
+
+static int run_compare(const struct call *call)
+{
+    struct options options;
+    if (plain_options(call, &options) != STATUS_OK)
+        return bad_usage(call->command);
+    int result;
+    if (call->second) {
+        result = compare_command(&options, call->operand, call->second);
+    } else {
+        status_record("compare needs two results files: BASE and NEW");
+        result = bad_usage(call->command);
     }
     options_release(&options);
     return result;
@@ -234,6 +257,8 @@ static int run_call(int argc, char **argv, int first, struct call *call)
         return run_sweep(call);
     case OPTION_PLOT:
         return run_plot(call);
+    case OPTION_COMPARE:
+        return run_compare(call);
     case OPTION_DOCTOR:
         return run_doctor(call);
     default:
@@ -243,7 +268,7 @@ static int run_call(int argc, char **argv, int first, struct call *call)
 
 static int unknown_command(const char *name)
 {
-    status_record("unknown command '%s': it is one of sweep, plot, doctor, mps", name);
+    status_record("unknown command '%s': it is one of sweep, plot, compare, doctor, mps", name);
     return bad_usage(NULL);
 }
 

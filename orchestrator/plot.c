@@ -11,6 +11,7 @@
 #include "common/child.h"
 #include "common/clock.h"
 #include "common/paths.h"
+#include "common/text.h"
 #include "orchestrator/plot_figure.h"
 
 #define GNUPLOT_LIMIT_NS (60 * NS_PER_S)
@@ -21,10 +22,17 @@ struct figure {
     const char *name;
     const char *script;
     enum status (*write)(const struct results *results, const char *path, FILE *file);
+    enum status (*write_explained)(const struct results *results, const json_t *explained,
+                                   const char *path, FILE *file); /* in place of write */
 };
 
 static const struct figure figures[] = {
-    {"throughput", "plots/throughput.gp", plot_throughput_write},
+    {"throughput", "plots/throughput.gp", plot_throughput_write, NULL},
+    {"latency", "plots/latency.gp", plot_latency_write, NULL},
+    {"phases", "plots/phases.gp", plot_phases_write, NULL},
+    {"launch", "plots/launch.gp", plot_launch_write, NULL},
+    {"heatmap", "plots/heatmap.gp", plot_heatmap_write, NULL},
+    {"ceilings", "plots/ceilings.gp", NULL, plot_ceilings_write},
 };
 
 #define FIGURE_COUNT (sizeof figures / sizeof *figures)
@@ -34,14 +42,12 @@ const char *plot_figure_name(size_t index)
     return index < FIGURE_COUNT ? figures[index].name : NULL;
 }
 
-static enum status find_figure(const char *name, const struct figure **out)
+static const struct figure *find_figure(const char *name)
 {
     for (size_t i = 0; i < FIGURE_COUNT; i++)
-        if (name == NULL || strcmp(figures[i].name, name) == 0) {
-            *out = &figures[i];
-            return STATUS_OK;
-        }
-    return status_set(STATUS_USAGE, "unknown figure '%s' (known: %s)", name, figures[0].name);
+        if (strcmp(figures[i].name, name) == 0)
+            return &figures[i];
+    return NULL;
 }
 
 /* The extension with its dot, of the file's own name; "" if it has none. */
@@ -166,16 +172,44 @@ static enum status run_gnuplot(const char *script, const char *data, const char 
     return status;
 }
 
-/* The figure's data file in memory; the caller frees it. */
-static enum status make_data(const struct figure *figure, const char *path, char **data,
-                             size_t *bytes)
+/* The points of what explain printed: an array, or an object that holds one. */
+static enum status load_explained(const char *path, json_t **out)
 {
-    struct results results = {0};
+    json_error_t error;
+    char text[sizeof error.text];
+    json_t *root = path != NULL ? json_load_file(path, 0, &error) : NULL;
+    json_t *points = json_is_object(root) ? json_object_get(root, "points") : root;
+    if (path == NULL)
+        return status_set(STATUS_USAGE, "the ceilings come from another file: mpsweep explain "
+                                        "RESULTS --format json >FILE, and then --explained FILE");
+    if (root == NULL)
+        return status_set(STATUS_USAGE,
+                          "'%s' is not what 'mpsweep explain --format json' prints: %s", path,
+                          text_printable(error.text, strlen(error.text), text, sizeof text));
+    if (!json_is_array(points)) {
+        json_decref(root);
+        return status_set(STATUS_USAGE,
+                          "'%s' is not what 'mpsweep explain --format json' prints: no array of "
+                          "points",
+                          path);
+    }
+    *out = json_incref(points);
+    json_decref(root);
+    return STATUS_OK;
+}
+
+/* The figure's data file in memory; the caller frees it. */
+static enum status make_data(const struct figure *figure, const struct plot_request *request,
+                             const struct results *results, char **data, size_t *bytes)
+{
+    json_t *explained = NULL;
     char *text = NULL;
     size_t length = 0;
     FILE *file = NULL;
 
-    enum status status = results_load(path, &results);
+    enum status status = figure->write_explained != NULL
+                             ? load_explained(request->explained, &explained)
+                             : STATUS_OK;
     if (status != STATUS_OK)
         return status;
     file = open_memstream(&text, &length);
@@ -183,7 +217,9 @@ static enum status make_data(const struct figure *figure, const char *path, char
         status = status_set(STATUS_MEMORY, "out of memory for the data of a figure");
         goto out;
     }
-    status = figure->write(&results, path, file);
+    status = figure->write_explained != NULL
+                 ? figure->write_explained(results, explained, request->results, file)
+                 : figure->write(results, request->results, file);
     if (fclose(file) != 0 && status == STATUS_OK)
         status = status_set(STATUS_MEMORY, "out of memory for the data of a figure");
     if (status != STATUS_OK)
@@ -193,50 +229,93 @@ static enum status make_data(const struct figure *figure, const char *path, char
     text = NULL;
 out:
     free(text);
-    results_release(&results);
+    json_decref(explained);
     return status;
 }
 
-enum status plot_write(const struct plot_request *request)
+enum status plot_check_output(const char *output)
 {
-    static const char *const pictures[] = {".svg", ".png", ".pdf"};
-    const struct figure *figure = NULL;
-    const char *extension = extension_of(request->output);
+    static const char *const known[] = {".svg", ".png", ".pdf", ".gp"};
+    for (size_t i = 0; i < sizeof known / sizeof *known; i++)
+        if (strcmp(extension_of(output), known[i]) == 0)
+            return STATUS_OK;
+    return status_set(STATUS_USAGE,
+                      "cannot tell the format of '%s': name it .svg, .png, .pdf or .gp", output);
+}
+
+enum status plot_draw(const char *script, const char *data, size_t bytes, const char *output)
+{
     char temporary[PATH_MAX] = "";
-    char script[PATH_MAX];
+    char path[PATH_MAX];
+    bool data_only = strcmp(extension_of(output), ".gp") == 0;
+    enum status status = plot_check_output(output);
+    if (status == STATUS_OK && !data_only)
+        status = path_find_data(script, path, sizeof path);
+    if (status != STATUS_OK)
+        return status;
+    status = make_temporary(output, temporary);
+    if (status != STATUS_OK)
+        return status;
+    status =
+        data_only ? write_file(temporary, data, bytes, output) : run_gnuplot(path, data, temporary);
+    if (status == STATUS_OK && rename(temporary, output) != 0)
+        status = output_error(output, errno);
+    if (status != STATUS_OK)
+        unlink(temporary);
+    return status;
+}
+
+static enum status write_one(const struct figure *figure, const struct plot_request *request,
+                             const struct results *results, const char *output)
+{
     char *data = NULL;
     size_t bytes = 0;
-    bool data_only = strcmp(extension, ".gp") == 0;
-    bool known = data_only;
-
-    for (size_t i = 0; i < sizeof pictures / sizeof *pictures; i++)
-        known = known || strcmp(extension, pictures[i]) == 0;
-    if (!known)
-        return status_set(STATUS_USAGE,
-                          "cannot tell the format of '%s': name it .svg, .png, .pdf "
-                          "or .gp",
-                          request->output);
-    enum status status = find_figure(request->figure, &figure);
-    if (status == STATUS_OK && !data_only)
-        status = path_find_data(figure->script, script, sizeof script);
+    enum status status = make_data(figure, request, results, &data, &bytes);
     if (status == STATUS_OK)
-        status = make_data(figure, request->results, &data, &bytes);
-    if (status != STATUS_OK)
-        goto out;
-    status = make_temporary(request->output, temporary);
-    if (status != STATUS_OK) {
-        temporary[0] = '\0';
-        goto out;
-    }
-    status = data_only ? write_file(temporary, data, bytes, request->output)
-                       : run_gnuplot(script, data, temporary);
-    if (status == STATUS_OK && rename(temporary, request->output) != 0)
-        status = output_error(request->output, errno);
-    if (status == STATUS_OK)
-        temporary[0] = '\0';
-out:
-    if (temporary[0] != '\0')
-        unlink(temporary);
+        status = plot_draw(figure->script, data, bytes, output);
     free(data);
+    return status;
+}
+
+/* Every figure that the results allow, as DIR/NAME.svg. What they do not allow is no error, unless
+ * that is all. */
+static enum status write_all(const struct plot_request *request, const struct results *results,
+                             FILE *report)
+{
+    size_t drawn = 0;
+    if (mkdir(request->output, 0777) != 0 && errno != EEXIST)
+        return output_error(request->output, errno);
+    for (size_t i = 0; i < FIGURE_COUNT; i++) {
+        char path[PATH_MAX];
+        size_t length = strlen(request->output);
+        const char *slash = length > 0 && request->output[length - 1] == '/' ? "" : "/";
+        if (snprintf(path, sizeof path, "%s%s%s.svg", request->output, slash, figures[i].name) >=
+            (int)sizeof path)
+            return output_error(request->output, ENAMETOOLONG);
+        enum status status = write_one(&figures[i], request, results, path);
+        if (status != STATUS_OK && status != STATUS_USAGE)
+            return status;
+        if (status == STATUS_OK)
+            fprintf(report, "%s\n", path);
+        else
+            fprintf(report, "no %s: %s\n", figures[i].name, status_text());
+        drawn += status == STATUS_OK;
+    }
+    return drawn > 0 ? STATUS_OK
+                     : status_set(STATUS_USAGE, "'%s' has nothing to draw", request->results);
+}
+
+enum status plot_write(const struct plot_request *request, FILE *report)
+{
+    struct results results = {0};
+    const struct figure *figure = find_figure(request->figure);
+
+    enum status status = figure != NULL ? plot_check_output(request->output) : STATUS_OK;
+    if (status == STATUS_OK)
+        status = results_load(request->results, &results);
+    if (status == STATUS_OK)
+        status = figure != NULL ? write_one(figure, request, &results, request->output)
+                                : write_all(request, &results, report);
+    results_release(&results);
     return status;
 }

@@ -11,24 +11,27 @@
 #define MPSWEEP_ORCHESTRATOR_PLOT_H
 
 #include <stddef.h>
+#include <stdio.h>
 
 #include "common/status.h"
 
 struct plot_request {
     const char *results; /* the results file */
-    const char *figure;  /* its name; NULL for the first of the table */
-    const char *output;  /* .svg, .png or .pdf: the picture; .gp: the data file alone */
+    const char *figure;  /* its name, or "all" */
+    const char *output; /* .svg, .png or .pdf: the picture; .gp: the data file alone; of all figures
+                         * a directory, which is made */
+    const char *explained; /* what explain printed, for the ceilings; NULL: nothing */
 };
 
 /*
  * Writes a figure. The output appears whole or not at all: an existing file is replaced only by a
- * finished one.
+ * finished one. Of all figures report says, a line each, which are drawn, and why others are not.
  *
- * STATUS_USAGE: unknown figure or extension, a broken results file, nothing in it to draw.
+ * STATUS_USAGE: unknown extension, a broken results file, nothing in it to draw.
  * STATUS_NOT_FOUND: no results file, no script, no gnuplot. STATUS_SYSTEM: gnuplot failed or the
  * output cannot be written.
  */
-enum status plot_write(const struct plot_request *request);
+enum status plot_write(const struct plot_request *request, FILE *report);
 
 /* The table's names, for help and validation: NULL past the last. */
 const char *plot_figure_name(size_t index);

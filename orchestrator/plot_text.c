@@ -145,3 +145,24 @@ char *plot_machine_text(const json_t *header)
     }
     return text;
 }
+
+enum status plot_write_heading(FILE *file, const char *figure, const char *title,
+                               const json_t *header, const char *notes)
+{
+    const json_t *gpu = json_object_get(header, "gpu");
+    char *machine = plot_machine_text(header);
+    if (machine == NULL || notes == NULL) {
+        free(machine);
+        return status_set(STATUS_MEMORY, "out of memory for a caption");
+    }
+    fprintf(file,
+            "# Data of a figure, written by mpsweep. To draw it:\n"
+            "#     gnuplot -c plots/%s.gp THIS_FILE PICTURE.svg\n"
+            "figure = '%s'\ntitle = ",
+            figure, figure);
+    plot_write_string(file, title);
+    fprintf(file, "\nemulated = %d\n", json_is_true(json_object_get(gpu, "emulated")) ? 1 : 0);
+    plot_write_captions(file, (const char *const[]){machine, notes, NULL});
+    free(machine);
+    return STATUS_OK;
+}

@@ -3,6 +3,11 @@
 # A figure's script names `output`, loads its data, then this file, and plots. The data sets
 # n_series with titles, layout_of and variant_of; n_captions with captions; title; emulated.
 # Lengths are inches, font sizes points.
+#
+# A figure whose legend is not one line a series sets legend_form to 'boxes', 'points' or 'none', and
+# n_entries with entries and entry_colours, for points entry_shapes. It may also set plot_height,
+# left_margin, right_margin, title_left, legend_below and has_ideal; is_filled says that what it draws
+# may hide the mark of an emulated GPU.
 
 set encoding utf8
 set minussign
@@ -31,27 +36,39 @@ title_font = sprintf(',%d', font_size + 2)
 caption_font = sprintf(',%d', caption_size)
 page_width = 7.0
 title_height = 0.36
-plot_height = 3.3
+if (!exists('plot_height')) { plot_height = 3.3 }
 axis_height = 0.48
-left_margin = 0.78
-right_margin = 0.15
+if (!exists('left_margin')) { left_margin = 0.78 }
+if (!exists('right_margin')) { right_margin = 0.15 }
 caption_step = 0.135
 legend_step = 0.15
 sample_width = 0.48
 
+if (!exists('has_ideal')) { has_ideal = 0 }
+if (!exists('legend_form')) {
+    legend_form = 'lines'
+    n_entries = n_series + has_ideal
+    array entries[n_entries]
+    do for [i = 1:n_series] { entries[i] = titles[i] }
+    if (has_ideal) { entries[n_entries] = 'ideal' }
+}
+if (legend_form ne 'lines') { sample_width = 0.2 }
+if (legend_form eq 'none') { n_entries = 0 }
+
 # A legend to the right is easier to read; one that would take too much of the width goes below.
 character = 0.56 * legend_size / 72.0
 longest = strlen('ideal')
-do for [i = 1:n_series] {
-    if (strlen(titles[i]) > longest) { longest = strlen(titles[i]) }
+do for [i = 1:n_entries] {
+    if (strlen(entries[i]) > longest) { longest = strlen(entries[i]) }
 }
 entry_width = sample_width + longest * character + 0.15
-legend_right = n_series <= 12 && entry_width <= 2.3
+if (!exists('legend_below')) { legend_below = 0 }
+legend_right = !legend_below && n_entries > 0 && n_entries <= 12 + has_ideal && entry_width <= 2.3
 legend_columns = legend_right ? 1 : int((page_width - 0.1) / entry_width)
 if (legend_columns < 1) { legend_columns = 1 }
-if (legend_columns > n_series + 1) { legend_columns = n_series + 1 }
-legend_rows = int(ceil((n_series + 1.0) / legend_columns))
-legend_height = legend_right ? 0 : legend_rows * legend_step + 0.1
+if (legend_columns > n_entries) { legend_columns = n_entries > 0 ? n_entries : 1 }
+legend_rows = int(ceil(1.0 * n_entries / legend_columns))
+legend_height = legend_right || n_entries == 0 ? 0 : legend_rows * legend_step + 0.1
 caption_height = n_captions * caption_step + 0.1
 page_height = title_height + plot_height + axis_height + legend_height + caption_height
 
@@ -100,18 +117,23 @@ unset key
 legend_left = legend_right ? page_width - entry_width : \
     (page_width - legend_columns * entry_width) / 2
 legend_top = legend_right ? plot_bottom + plot_height : caption_height + legend_height
-do for [i = 1:n_series + 1] {
-    is_ideal = i > n_series
+do for [i = 1:n_entries] {
     x = legend_left + ((i - 1) / legend_rows) * entry_width
     y = legend_top - ((i - 1) % legend_rows + 0.5) * legend_step
+    set label 1000 + 2 * i entries[i] at screen across(x + sample_width), \
+        up(y) font legend_font noenhanced
+    if (legend_form ne 'lines') {
+        set label 1001 + 2 * i '' at screen across(x + sample_width / 2 - 0.02), up(y) \
+            point linecolor rgb entry_colours[i] pointsize 0.8 \
+            pointtype legend_form eq 'boxes' ? 5 : entry_shapes[i]
+        continue
+    }
+    is_ideal = i > n_series
     colour = is_ideal ? ideal_colour : series_colour(layout_of[i])
     width = is_ideal ? 0.8 : 1.3
     dash = is_ideal ? ideal_dash : series_dash(variant_of[i])
     set arrow 100 + i from screen across(x), up(y) to screen across(x + sample_width - 0.08), up(y) \
         nohead linecolor rgb colour linewidth width dashtype dash
-    words = is_ideal ? 'ideal' : titles[i]
-    set label 1000 + 2 * i words at screen across(x + sample_width), \
-        up(y) font legend_font noenhanced
     if (!is_ideal) {
         set label 1001 + 2 * i '' at screen across(x + sample_width / 2 - 0.04), up(y) \
             point linecolor rgb colour pointsize 0.7 \
@@ -119,7 +141,9 @@ do for [i = 1:n_series + 1] {
     }
 }
 
-set label 1 title at screen across(left_margin), up(page_height - 0.2) \
+if (!exists('title_left')) { title_left = left_margin }
+if (emulated && exists('is_filled')) { title = title . ' (EMULATED GPU)' }
+set label 1 title at screen across(title_left), up(page_height - 0.2) \
     font title_font noenhanced
 do for [i = 1:n_captions] {
     set label 10 + i captions[i] at screen across(0.1), \

@@ -11,6 +11,7 @@ while (strlen(folder) > 0 && folder[strlen(folder):] ne '/') {
     folder = folder[1:strlen(folder) - 1]
 }
 load data
+has_ideal = 1
 load folder . 'style.gp'
 
 set xlabel xlabel noenhanced offset 0, 0.4 + 1.6 * lift

@@ -1,8 +1,10 @@
 # Tests of the command line (bats, jq), on the emulated GPU.
 cli_tests = \
+    tests/cli/compare.bats \
     tests/cli/doctor.bats \
     tests/cli/fakes.bats \
     tests/cli/faults.bats \
+    tests/cli/figures.bats \
     tests/cli/files.bats \
     tests/cli/fixed.bats \
     tests/cli/limits.bats \

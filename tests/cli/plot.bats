@@ -143,7 +143,7 @@ refuses_to_plot() {
     refuses_to_plot "cannot tell the format of '$name': name it .svg, .png, .pdf or .gp" \
       "$MPSWEEP" plot r.jsonl -o $name
   done
-  refuses_to_plot "unknown figure 'pie' \(known: throughput\)" \
+  refuses_to_plot "'pie' is not a value of figure: it takes one of throughput\|latency" \
     "$MPSWEEP" plot r.jsonl -o a.svg --figure pie
 }
 

@@ -1,0 +1,72 @@
+/*
+ * Two measurements of one point: how far apart are they, and is that more than chance? The maths of
+ * `mpsweep compare`, without files or text.
+ *
+ * Everything is on the logarithmic scale, on which a ratio is a difference: swapping the two turns
+ * every verdict round. A threshold of 0.02 means the ratios from 1/1.02 to 1.02.
+ */
+#ifndef MPSWEEP_ORCHESTRATOR_COMPARE_EFFECT_H
+#define MPSWEEP_ORCHESTRATOR_COMPARE_EFFECT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+enum verdict { VERDICT_WORSE, VERDICT_BETTER, VERDICT_SAME, VERDICT_UNSURE, VERDICTS };
+
+const char *verdict_name(enum verdict verdict);
+
+/* A positive figure and how well it is known: the distances on the logarithmic scale down and up to
+ * the ends of its 95% interval, INFINITY where it has none; the interval's degrees of freedom. */
+struct estimate {
+    double value;
+    double below, above;
+    double degrees;
+};
+
+/* The mean of rounds; of fewer than two there is no interval. */
+struct estimate estimate_from_rounds(const double *values, size_t count);
+
+/* From the half width of an interval as a share of the value; INFINITY: none. */
+struct estimate estimate_from_half_width(double value, double relative, double degrees);
+
+/* From the interval's ends; resolution is how far apart, as a share, two values may be that are not
+ * told apart, and widens it. */
+struct estimate estimate_from_bounds(double value, double low, double high, double resolution);
+
+/* The ratio of two, on the logarithmic scale, with the distances to the ends of its 95% interval
+ * and the degrees of freedom of each. */
+struct effect {
+    double log_ratio;
+    double below, above;
+    double degrees_below, degrees_above;
+};
+
+/*
+ * change / base. Each end of the interval comes from the ends that move the ratio that way: the
+ * sum of the squares (MOVER: Zou, Donner 2008), with Welch and Satterthwaite's degrees of freedom;
+ * with symmetric intervals this is Welch's. The degrees are at most twice the fewer of the two, as
+ * they are where both have as many: more are too many far out in the tails, where Holm looks.
+ */
+struct effect effect_of(const struct estimate *base, const struct estimate *change);
+
+/* The ratio, and the ends of its 95% interval. */
+double effect_ratio(const struct effect *effect);
+double effect_low(const struct effect *effect);
+double effect_high(const struct effect *effect);
+
+/* What one point alone says: its whole interval below 1 / (1 + threshold) or above 1 + threshold is
+ * worse or better (of a figure that is the better the higher it is), all of it between them the
+ * same, anything else unsure. */
+enum verdict effect_verdict(const struct effect *effect, double threshold);
+
+/* The probability of an effect at least so far above the threshold if there were none beyond it
+ * (sign 1), or so far below (sign -1). */
+double effect_chance(const struct effect *effect, double threshold, int sign);
+
+/*
+ * Which of many chances are small enough, all taken together, that one of those named is false in
+ * at most a share alpha of all cases (Holm 1979). Sets named[i].
+ */
+void effect_holm(const double *chances, size_t count, double alpha, bool *named);
+
+#endif

@@ -1,0 +1,237 @@
+#include "orchestrator/plot_series.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "orchestrator/plot_figure.h"
+
+#define LISTED_MAX 6
+
+static bool is_hybrid(int layout)
+{
+    return layout < point_layout_count && strncmp(point_layouts[layout], "hybrid", 6) == 0;
+}
+
+/* False if the figure cannot draw the point. */
+static bool row_from_point(const json_t *point, const struct series_form *form,
+                           bool hybrid_by_processes, struct series_row *row)
+{
+    double x = 0;
+    if (!form->take(point, &x))
+        return false;
+    *row = (struct series_row){
+        .point = point, .id = point_integer(point, "id"), .layout = point_layout(point), .x = x};
+    if (form->whole_names)
+        point_name(point, row->name);
+    else if (is_hybrid(row->layout) && hybrid_by_processes)
+        snprintf(row->name, POINT_TEXT_BYTES, "%.30s %" JSON_INTEGER_FORMAT "×T",
+                 point_string(point, "layout"), point_integer(point, "processes"));
+    else if (is_hybrid(row->layout))
+        snprintf(row->name, POINT_TEXT_BYTES, "%.30s P×%" JSON_INTEGER_FORMAT,
+                 point_string(point, "layout"), point_integer(point, "threads"));
+    else
+        snprintf(row->name, POINT_TEXT_BYTES, "%.60s", point_string(point, "layout"));
+    for (int i = 0; i < POINT_SETTINGS; i++)
+        if (!(form->ignored & 1u << i))
+            point_setting_text(point, (enum point_setting)i, row->texts[i]);
+    /* Of a rate that is x, the kind of arrivals stays. */
+    if (form->ignored & 1u << POINT_RATE && json_is_object(json_object_get(point, "rate")))
+        snprintf(row->texts[POINT_RATE], POINT_TEXT_BYTES, "%.20s arrivals",
+                 point_string(json_object_get(point, "rate"), "arrival"));
+    return true;
+}
+
+static bool same_series(const struct series_row *a, const struct series_row *b)
+{
+    bool same = a->layout == b->layout && strcmp(a->name, b->name) == 0;
+    for (size_t i = 0; same && i < POINT_SETTINGS; i++)
+        same = strcmp(a->texts[i], b->texts[i]) == 0;
+    return same;
+}
+
+static int compare_in_plan(const void *left, const void *right)
+{
+    const struct series_row *a = left, *b = right;
+    if (a->layout != b->layout)
+        return a->layout < b->layout ? -1 : 1;
+    return (a->id > b->id) - (a->id < b->id);
+}
+
+static int compare_in_series(const void *left, const void *right)
+{
+    const struct series_row *a = left, *b = right;
+    if (a->series != b->series)
+        return a->series < b->series ? -1 : 1;
+    if (a->x != b->x)
+        return a->x < b->x ? -1 : 1;
+    return (a->id > b->id) - (a->id < b->id);
+}
+
+static void table_fill(const json_t *points, const struct series_form *form,
+                       struct series_table *table)
+{
+    size_t index;
+    const json_t *point;
+    table->count = 0;
+    table->unconverged = 0;
+    table->series_count = 0;
+    json_array_foreach(points, index, point)
+    {
+        if (!row_from_point(point, form, table->hybrid_by_processes, &table->rows[table->count]))
+            continue;
+        table->unconverged += strcmp(point_string(point, "status"), "unconverged") == 0;
+        table->count++;
+    }
+    /* Points were measured in random order: the plan's is the reader's. */
+    qsort(table->rows, table->count, sizeof *table->rows, compare_in_plan);
+    for (size_t i = 0; i < table->count; i++) {
+        size_t earlier = 0;
+        while (earlier < i && !same_series(&table->rows[earlier], &table->rows[i]))
+            earlier++;
+        table->rows[i].series = earlier < i ? table->rows[earlier].series : table->series_count++;
+        for (size_t s = 0; s < POINT_SETTINGS; s++)
+            if (strcmp(table->rows[i].texts[s], table->rows[0].texts[s]) != 0)
+                table->varies[s] = true;
+    }
+    qsort(table->rows, table->count, sizeof *table->rows, compare_in_series);
+}
+
+/* Series of P×T points are cut along P or along T, whichever gives the fewer. */
+enum status series_table_make(const json_t *points, const struct series_form *form,
+                              struct series_table *out)
+{
+    struct series_table table = {.hybrid_by_processes = true};
+    table.rows = calloc(json_array_size(points) + 1, sizeof *table.rows);
+    if (table.rows == NULL)
+        return status_set(STATUS_MEMORY, "out of memory for %zu points", json_array_size(points));
+    table_fill(points, form, &table);
+    size_t by_processes = table.series_count;
+    table.hybrid_by_processes = false;
+    table_fill(points, form, &table);
+    if (by_processes < table.series_count) {
+        table.hybrid_by_processes = true;
+        table_fill(points, form, &table);
+    }
+    *out = table;
+    return STATUS_OK;
+}
+
+void series_table_release(struct series_table *table)
+{
+    free(table->rows);
+    *table = (struct series_table){0};
+}
+
+static void title_text(const struct series_table *table, const struct series_row *row,
+                       const char *name, char *title, size_t size)
+{
+    int used = snprintf(title, size, "%s", name);
+    for (size_t s = 0; s < POINT_SETTINGS && (size_t)used < size; s++)
+        if (table->varies[s] && row->texts[s][0] != '\0' &&
+            strcmp(row->texts[s], POINT_DEFAULT_CONNECTIONS) != 0)
+            used += snprintf(title + used, size - (size_t)used, ", %s", row->texts[s]);
+}
+
+void series_title(const struct series_table *table, const struct series_row *row, char *title,
+                  size_t size)
+{
+    title_text(table, row, row->name, title, size);
+}
+
+void series_label(const struct series_table *table, const struct series_row *row, char *label,
+                  size_t size)
+{
+    char name[POINT_TEXT_BYTES];
+    point_name(row->point, name);
+    title_text(table, row, name, label, size);
+}
+
+void series_write(FILE *file, const struct series_table *table, const char *heading,
+                  void (*write_row)(FILE *file, const struct series_row *row))
+{
+    fprintf(file, "n_series = %zu\n", table->series_count);
+    fprintf(file, "array titles[n_series]\narray layout_of[n_series]\n"
+                  "array variant_of[n_series]\n");
+    int variant = 0;
+    for (size_t i = 0; i < table->count; i++) {
+        const struct series_row *row = &table->rows[i];
+        bool first = i == 0 || row[-1].series != row->series;
+        bool last = i + 1 == table->count || row[1].series != row->series;
+        size_t number = row->series + 1;
+        if (first) {
+            char title[POINT_TEXT_BYTES * (POINT_SETTINGS + 1)];
+            series_title(table, row, title, sizeof title);
+            variant = i > 0 && row[-1].layout == row->layout ? variant + 1 : 1;
+            fprintf(file, "\ntitles[%zu] = ", number);
+            plot_write_string(file, title);
+            fprintf(file, "\nlayout_of[%zu] = %d\nvariant_of[%zu] = %d\n", number, row->layout + 1,
+                    number, variant);
+            if (write_row != NULL)
+                fprintf(file, "# %s\n$series_%zu << EOD\n", heading, number);
+        }
+        if (write_row == NULL)
+            continue;
+        write_row(file, row);
+        if (last)
+            fputs("EOD\n", file);
+    }
+}
+
+void series_shared_text(FILE *out, const struct series_table *table)
+{
+    const char *separator = "All points: ";
+    for (size_t s = 0; s < POINT_SETTINGS; s++) {
+        if (table->varies[s] || table->rows[0].texts[s][0] == '\0')
+            continue;
+        fprintf(out, "%s%s", separator, table->rows[0].texts[s]);
+        separator = ", ";
+    }
+    if (separator[0] == ',')
+        fputs(". ", out);
+}
+
+/* Puts a text in a list that has no repeats; one more than LISTED_MAX says that there are more. */
+static void list_add(char list[LISTED_MAX + 1][POINT_TEXT_BYTES], int *count, const char *text)
+{
+    for (int i = 0; i < *count; i++)
+        if (strcmp(list[i], text) == 0)
+            return;
+    if (*count <= LISTED_MAX)
+        snprintf(list[(*count)++], POINT_TEXT_BYTES, "%s", text);
+}
+
+void series_missing_text(FILE *out, const json_t *points,
+                         bool (*take)(const json_t *point, double *x), const char *what)
+{
+    const char *const kinds[] = {"infeasible", "failed", "interrupted", what};
+    enum { KINDS = sizeof kinds / sizeof *kinds };
+    char lists[KINDS][LISTED_MAX + 1][POINT_TEXT_BYTES];
+    int listed[KINDS] = {0};
+    int counts[KINDS] = {0};
+    size_t index;
+    const json_t *point;
+    json_array_foreach(points, index, point)
+    {
+        double x;
+        char text[POINT_TEXT_BYTES];
+        size_t kind = 0;
+        if (take(point, &x))
+            continue;
+        while (kind + 1 < KINDS && strcmp(kinds[kind], point_string(point, "status")) != 0)
+            kind++;
+        point_name(point, text);
+        counts[kind]++;
+        list_add(lists[kind], &listed[kind], text);
+    }
+    const char *separator = "Not drawn: ";
+    for (size_t kind = 0; kind < KINDS; kind++) {
+        if (counts[kind] == 0)
+            continue;
+        fprintf(out, "%s%d %s (", separator, counts[kind], kinds[kind]);
+        for (int i = 0; i < listed[kind] && i < LISTED_MAX; i++)
+            fprintf(out, "%s%s", i > 0 ? ", " : "", lists[kind][i]);
+        fputs(listed[kind] > LISTED_MAX ? ", …)" : ")", out);
+        separator = "; ";
+    }
+}

@@ -1,0 +1,70 @@
+/*
+ * A point's record in words, for figures and comparisons: its layout, and each setting by itself.
+ * Any record is safe to read.
+ */
+#ifndef MPSWEEP_ORCHESTRATOR_POINT_TEXT_H
+#define MPSWEEP_ORCHESTRATOR_POINT_TEXT_H
+
+#include <jansson.h>
+#include <stdbool.h>
+#include <stddef.h>
+
+#define POINT_TEXT_BYTES 64
+
+/* What a title leaves unsaid. */
+#define POINT_DEFAULT_CONNECTIONS "default connections"
+
+/* The settings, besides layout, P and T, in the order in which they are said. */
+enum point_setting {
+    POINT_MEMORY,
+    POINT_SYNC,
+    POINT_LAUNCH,
+    POINT_CONNECTIONS,
+    POINT_ACTIVE_THREADS,
+    POINT_PRIORITY,
+    POINT_MEMORY_LIMIT,
+    POINT_SCHEDULE,
+    POINT_BIND,
+    POINT_KERNELS,
+    POINT_BLOCKS,
+    POINT_BLOCK_THREADS,
+    POINT_SPIN,
+    POINT_DELAY,
+    POINT_BYTES,
+    POINT_RATE,
+    POINT_SETTINGS
+};
+
+/* The record's field of a setting. */
+const char *point_setting_field(enum point_setting setting);
+
+/* "pageable", "no sync", "8 connections", "1.375 MiB each way"; "" where a record has none, or
+ * where it makes no difference. Texts that differ belong to settings that differ, and the other way
+ * round but for settings that change nothing. */
+void point_setting_text(const json_t *point, enum point_setting setting,
+                        char text[POINT_TEXT_BYTES]);
+
+/* Layouts in the order of a legend; a figure's colour of each is its number from 1. */
+extern const char *const point_layouts[];
+extern const int point_layout_count;
+
+/* Its index there; point_layout_count for one that is not known. */
+int point_layout(const json_t *point);
+
+/* "hybrid 8×2" */
+void point_name(const json_t *point, char text[POINT_TEXT_BYTES]);
+
+/* True with status ok or unconverged and a throughput that is finite and not negative. */
+bool point_is_measured(const json_t *point);
+
+/* True if its rate, in an open loop, is one that a search found: a result and no setting. */
+bool point_rate_is_searched(const json_t *point);
+
+/* A field: 0 or "" where there is none of that type. */
+json_int_t point_integer(const json_t *object, const char *key);
+const char *point_string(const json_t *object, const char *key);
+
+/* A number of an object; NAN where it has none that is finite. */
+double point_number(const json_t *object, const char *key);
+
+#endif

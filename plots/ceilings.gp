@@ -1,0 +1,69 @@
+# What was measured beside every ceiling of each point: a row a point.
+#
+#     mpsweep explain results.jsonl --format json >explained.json
+#     mpsweep plot results.jsonl --figure ceilings --explained explained.json -o data.gp
+#     gnuplot -c ceilings.gp data.gp picture.svg        (or .png, .pdf)
+
+if (ARGC != 2) { exit error 'usage: gnuplot -c ceilings.gp DATA.gp PICTURE.svg|.png|.pdf' }
+data = ARG1
+output = ARG2
+folder = ARG0
+while (strlen(folder) > 0 && folder[strlen(folder):] ne '/') {
+    folder = folder[1:strlen(folder) - 1]
+}
+load data
+
+# Colours come round after six; shapes, hollow here and filled where a ceiling binds, tell them apart.
+array colours[6] = ['#D55E00', '#0072B2', '#009E73', '#CC79A7', '#E69F00', '#56B4E9']
+array hollow_shapes[5] = [8, 4, 12, 10, 14]
+colour(k) = colours[(k - 1) % 6 + 1]
+hollow_shape(k) = hollow_shapes[((k - 1) + (k - 1) / 6) % 5 + 1]
+legend_form = 'points'
+n_entries = n_names + 1
+array entries[n_entries]
+array entry_colours[n_entries]
+array entry_shapes[n_entries]
+entries[1] = 'measured'
+entry_colours[1] = '#000000'
+entry_shapes[1] = 7
+do for [k = 1:n_names] {
+    entries[k + 1] = names[k]
+    entry_colours[k + 1] = colour(k)
+    entry_shapes[k + 1] = hollow_shape(k)
+}
+binding_longest = 0
+do for [i = 1:n_rows] {
+    if (strlen(binding[i]) > binding_longest) { binding_longest = strlen(binding[i]) }
+}
+right_margin = 0.25 + 0.057 * (binding_longest > 30 ? 30 : binding_longest)
+load folder . 'rows.gp'
+
+set logscale x
+decades = log10(ips_max / ips_min)
+set xrange [ips_min / 10.0 ** (0.04 * decades + 0.02):ips_max * 10.0 ** (0.04 * decades + 0.02)]
+set xtics () offset 0, lift
+# As many as there is room for.
+room = (page_width - left_margin - right_margin) / 0.45
+digits = decades * 2 > room ? '1' : decades * 2.7 > room ? '1 3' : \
+    decades * 5 > room || decades > 0.9 ? '1 2 5' : \
+    decades > 0.3 ? '1 1.5 2 3 4 5 6 8' : \
+    '1 1.1 1.2 1.3 1.4 1.6 1.8 2 2.2 2.5 2.8 3 3.3 3.6 4 4.5 5 5.5 6 6.5 7 7.5 8 8.5 9 9.5'
+do for [power = int(floor(log10(ips_min))) - 1:int(ceil(log10(ips_max))) + 1] {
+    do for [digit in digits] {
+        set xtics add (sprintf('%.10g', digit * 10.0 ** power) digit * 10.0 ** power)
+    }
+}
+set xlabel 'iterations/s' noenhanced offset 0, 0.4 + 1.6 * lift
+do for [i = 1:n_rows] {
+    if (strlen(binding[i]) > 30) { binding[i] = binding[i][1:29] . '…' }
+    set label 6000 + i binding[i] \
+        at graph 1, first i left offset character 1, 0 font legend_font noenhanced
+}
+
+plot for [k = 1:n_names] $ceilings using ($3 == k && $4 == 0 ? $2 : NaN):1 with points \
+         linecolor rgb colour(k) linewidth 1.1 pointtype hollow_shape(k) pointsize 0.55 notitle, \
+     for [k = 1:n_names] $ceilings using ($3 == k && $4 == 1 ? $2 : NaN):1 with points \
+         linecolor rgb colour(k) pointtype hollow_shape(k) + 1 pointsize 0.75 notitle, \
+     $measured using 2:1:3:4 with xerrorbars linecolor rgb '#000000' linewidth 1.2 pointtype 7 \
+         pointsize 0.5 notitle
+unset output

@@ -1,0 +1,70 @@
+# What figures of several panels share: load it behind the data. A panel each for the columns of
+# $values_N, over the same x and the same logarithmic axis.
+
+panel_columns = n_panels > 1 ? 2 : 1
+panel_rows = (n_panels + 1) / 2
+panel_height = n_panels > 2 ? 2.1 : 2.9
+panel_gap = 0.36
+plot_height = panel_rows * panel_height + (panel_rows - 1) * panel_gap
+legend_below = 1
+load folder . 'style.gp'
+
+panel_between = 0.42
+panel_width = (page_width - left_margin - right_margin - (panel_columns - 1) * panel_between) \
+    / panel_columns
+panel_left(p) = left_margin + ((p - 1) % panel_columns) * (panel_width + panel_between)
+panel_bottom(p) = plot_bottom + \
+    (panel_rows - 1 - (p - 1) / panel_columns) * (panel_height + panel_gap)
+
+set logscale y
+decades = log10(value_max / value_min)
+set yrange [value_min / 10.0 ** (0.05 * decades + 0.03):value_max * 10.0 ** (0.14 * decades + 0.05)]
+# Few powers of ten are in sight: their twos and fives, too; none at all: closer still.
+set ytics ()
+digits = decades > 3.5 ? '1' : decades > 0.9 ? '1 2 5' : decades > 0.35 ? '1 1.5 2 3 4 5 6 8' : \
+    '1 1.1 1.2 1.3 1.4 1.6 1.8 2 2.2 2.5 2.8 3 3.3 3.6 4 4.5 5 5.5 6 6.5 7 7.5 8 8.5 9 9.5'
+do for [power = int(floor(log10(value_min))) - 1:int(ceil(log10(value_max))) + 1] {
+    do for [digit in digits] {
+        set ytics add (sprintf('%g', digit * 10.0 ** power) digit * 10.0 ** power)
+    }
+}
+set xrange [0:x_max * 1.04]
+if (x_max <= 160) {
+    set xtics x_max <= 10 ? 1 : x_max <= 20 ? 4 : x_max <= 40 ? 8 : x_max <= 80 ? 16 : 32
+}
+
+# No line of the grid goes through a panel's title.
+set style textbox opaque noborder margins 0.4, 0.4
+set multiplot
+do for [p = 1:n_panels] {
+    set lmargin at screen across(panel_left(p))
+    set rmargin at screen across(panel_left(p) + panel_width)
+    set bmargin at screen up(panel_bottom(p))
+    set tmargin at screen up(panel_bottom(p) + panel_height)
+    if (p + panel_columns > n_panels) {
+        set xlabel xlabel noenhanced offset 0, 0.4 + 1.6 * lift
+    } else {
+        unset xlabel
+    }
+    if ((p - 1) % panel_columns == 0) { set ylabel ylabel noenhanced } else { unset ylabel }
+    set label 3 panel_titles[p] at graph 0.03, graph 0.95 left font text_font noenhanced boxed front
+    if (emulated) {
+        set label 2 'EMULATED GPU' at graph 0.5, graph 0.5 center rotate by 20 \
+            font ',26' textcolor '#E2E2E2' back
+    }
+    # Error bars as vectors: gnuplot's own erase what is behind the points.
+    c = 3 * p - 1
+    plot for [i = 1:n_series] sprintf('$values_%d', i) \
+             using 1:(column(c + 1)):(0):(column(c + 2) - column(c + 1)) with vectors heads \
+             size screen across(0.025), 90 fixed linecolor rgb series_colour(layout_of[i]) \
+             linewidth 1.1 dashtype solid notitle, \
+         for [i = 1:n_series] sprintf('$values_%d', i) using 1:c with linespoints \
+             linecolor rgb series_colour(layout_of[i]) linewidth 1.3 \
+             dashtype series_dash(variant_of[i]) pointsize 0.6 \
+             pointtype series_point(layout_of[i], variant_of[i]) notitle
+    # What belongs to the page is drawn once.
+    unset label
+    unset arrow
+}
+unset multiplot
+unset output

@@ -1,0 +1,284 @@
+#!/usr/bin/env bats
+# The figures of `mpsweep plot` besides throughput, from results made by hand.
+
+load helper
+
+needs_gnuplot() { command -v gnuplot >/dev/null || skip "no gnuplot here"; }
+
+# file NAME [HEADER-CHANGE] <<<POINTS: a results file. A line of POINTS is what differs from a plain
+# point, as fields of a jq object; ids count from 0.
+file() {
+  local change=${2:-.}
+  jq -nc "{type: \"header\", schema: 1, mpsweep: \"0.1.0\", started: \"2026-01-31T08:00:00Z\",
+    host: \"h\", cpus: 16, driver: \"13.0\", gpu: {name: \"NVIDIA H200\", emulated: false}}
+    | $change" >"$1"
+  jq -nc --arg text "$(cat)" '$text | split("\n") | map(select(. != "")) | to_entries[]
+    | {id: .key, fields: (.value | fromjson)}
+    | {type: "point", id: .id, layout: "threads", mps: false, processes: 1, threads: 1, memory: "pinned",
+       sync: "stream", launch: "stream", schedule: "auto", connections: 8, connections_default: true,
+       bind: "near", kernels: 220, blocks: 5, threads_per_block: 64, spin: 3072, bytes: 1441792,
+       status: "ok", throughput_ips: 1000, ci95_rel: 0.001, error: null,
+       latency_us: {p50: 1000, p90: 1100, p99: 1200, p999: null, max: 1300, mean: 1000},
+       phase_us: {h2d: 20, launch: 660, sync: 200, d2h: 10}}
+      + .fields | .workers = .processes * .threads
+      | if .status != "ok" and .status != "unconverged"
+        then del(.throughput_ips, .ci95_rel, .latency_us, .phase_us) else . end' >>"$1"
+}
+
+# draws FIGURE FILE [OPTIONS...]: as a.svg, without a word from gnuplot, and the data as a.gp.
+draws() {
+  local figure=$1 file=$2
+  shift 2
+  expect 0 "$MPSWEEP" plot "$file" --figure "$figure" -o a.svg "$@" || return 1
+  [ ! -s err ] || return 1
+  expect 0 "$MPSWEEP" plot "$file" --figure "$figure" -o a.gp "$@" || return 1
+  gnuplot -c "$MPSWEEP_SOURCE_DIR/plots/$figure.gp" a.gp hand.svg 2>warnings 3>&- || return 1
+  [ ! -s warnings ] || fail "gnuplot says:" "$(cat warnings)" || return 1
+  cmp a.svg hand.svg || return 1
+  tail -3 a.svg | grep -q '^</svg>'
+}
+
+# shows WORDS...: each stands in the picture.
+shows() {
+  local words
+  for words in "$@"; do
+    grep -qF -e "$words" a.svg || fail "not in the picture: $words" || return 1
+  done
+}
+
+hides() { absent "$1" a.svg; }
+
+# explained FILE: what explain would print of it, with some ceilings.
+explained() {
+  jq -sc '[.[] | select(.type == "point" and .throughput_ips) | {id, layout, processes, threads,
+    predicted_ips: 2000, limited_by: "queues", ceilings: [
+      {name: "queues", title: "hardware queues", ips: 2000.0, binding: true},
+      {name: "arithmetic", title: "arithmetic", ips: 19000.5, binding: false}]}]' "$1"
+}
+
+FIGURES=(throughput latency phases launch heatmap)
+
+@test "latency: a panel each percentile, with its bounds, by workers" {
+  needs_gnuplot
+  file r.jsonl <<'P'
+{"threads": 1, "latency_us": {"p50": 1000, "p90": 1100, "p99": 1200, "p999": 1300, "mean": 1, "bounds": {"p50": [990, 1010], "p99": [1150, 1400], "p999": null}}}
+{"threads": 8, "latency_us": {"p50": 2000, "p90": 2100, "p99": 2200, "p999": null, "mean": 1}}
+{"layout": "processes+mps", "mps": true, "processes": 4}
+{"threads": 9, "status": "failed"}
+P
+  draws latency r.jsonl
+  shows median '90th percentile' '99th percentile' '99.9th percentile' 'latency (ms)' \
+    'workers (processes × threads)' 'processes+mps' 'Not drawn: 1 failed (threads 1×9)'
+  grep -qx '1 1 0.99 1.01 1.1 1.1 1.1 1.2 1.15 1.4 1.3 1.3 1.3' a.gp
+  grep -qx '8 2 2 2 2.1 2.1 2.1 2.2 2.2 2.2 NaN NaN NaN' a.gp
+  # No samples for a percentile anywhere: no panel for it.
+  file r.jsonl <<<'{}'
+  draws latency r.jsonl
+  grep -qx 'n_panels = 3' a.gp
+  hides '99.9th'
+}
+
+@test "latency: by the offered rate, where there is one" {
+  needs_gnuplot
+  file r.jsonl <<'P'
+{"threads": 4, "rate": {"offered_ips": 500, "arrival": "poisson"}}
+{"threads": 4, "rate": {"offered_ips": 900.5, "arrival": "poisson"}}
+{"threads": 8, "rate": {"offered_ips": 500, "arrival": "constant"}}
+{"threads": 8}
+P
+  draws latency r.jsonl
+  shows 'offered rate (iterations/s)' 'threads 1×4, poisson arrivals' 'threads 1×8, constant arrivals' \
+    'Not drawn: 1 without a rate or a latency (threads 1×8)'
+  grep -q '^900.5 ' a.gp
+  grep -qx 'n_series = 2' a.gp
+}
+
+@test "phases: the shares of an iteration" {
+  needs_gnuplot
+  file r.jsonl <<'P'
+{"threads": 1}
+{"threads": 2, "phases": {"h2d": {"mean": 100}, "launch": {"mean": 200}, "sync": {"mean": 300}, "d2h": {"mean": 400}}}
+{"threads": 3, "launch": "graph", "phase_us": {"h2d": null, "launch": 100, "sync": 800, "d2h": null}}
+{"threads": 4, "phase_us": {"h2d": 500, "launch": 500, "sync": 500, "d2h": 500}}
+{"threads": 5, "phase_us": null}
+P
+  draws phases r.jsonl
+  shows 'copy in' launch synchronise 'copy out' rest 'threads 1×2' '1.000 ms' '2.000 ms' \
+    'Not drawn: 1 without phases (threads 1×5)'
+  grep -qx '1 0 0.02000 0.68000 0.88000 0.89000 1' a.gp
+  grep -qx '2 0 0.10000 0.30000 0.60000 1.00000 1' a.gp
+  grep -q ' 0 0.00000 0.10000 0.90000 0.90000 1$' a.gp
+  # More in the phases than in all: their sum counts.
+  grep -q ' 0 0.25000 0.50000 0.75000 1.00000 1$' a.gp
+}
+
+@test "launch: one call, as recorded or from the phase" {
+  needs_gnuplot
+  file r.jsonl <<'P'
+{"threads": 1}
+{"threads": 2, "phases": {"launch_call": {"mean": 7.5, "p99": 30, "samples": 9}}}
+{"threads": 3, "launch": "graph", "phase_us": {"launch": 25}}
+{"threads": 4, "phase_us": {}}
+P
+  draws launch r.jsonl
+  shows mean '99th percentile' 'launch call (µs)' 'Not drawn: 1 without a launch time (threads 1×4)'
+  grep -qx '1 3 3 3 NaN NaN NaN' a.gp
+  grep -qx '2 7.5 7.5 7.5 30 30 30' a.gp
+  grep -qx '3 25 25 25 NaN NaN NaN' a.gp
+  file r.jsonl <<<'{}'
+  draws launch r.jsonl
+  grep -qx 'n_panels = 1' a.gp
+  hides '99th percentile'
+}
+
+@test "heatmap: P×T over MPS with its borders, and what could not be measured" {
+  needs_gnuplot
+  file r.jsonl <<'P'
+{"layout": "threads+mps", "mps": true, "threads": 4, "throughput_ips": 571}
+{"layout": "processes+mps", "mps": true, "processes": 8, "throughput_ips": 1906}
+{"layout": "hybrid", "mps": true, "processes": 8, "threads": 4, "throughput_ips": 3936.4}
+{"layout": "hybrid", "mps": true, "processes": 16, "threads": 4, "status": "infeasible"}
+{"layout": "hybrid", "mps": true, "processes": 16, "threads": 2, "status": "failed"}
+{"layout": "hybrid", "mps": true, "processes": 8, "threads": 4, "memory": "pageable", "throughput_ips": 77}
+{"layout": "threads", "threads": 4, "throughput_ips": 88}
+{"layout": "hybrid", "mps": true, "processes": 8, "threads": 4, "throughput_ips": 99}
+P
+  draws heatmap r.jsonl
+  shows processes 'threads a process' 3936 1906 571.0 '×' 'Hatched' 'Over MPS' 'Not drawn: 2 of other settings' \
+    '1 cell measured more than once'
+  grep -qx '2 3 3936.4 3936' a.gp
+  grep -qx '3 3 -1 ×' a.gp
+  grep -qx '3 2 -1 !' a.gp
+  hides '>77'
+  # Without MPS the same, and a map of one cell.
+  file r.jsonl <<<'{}'
+  draws heatmap r.jsonl
+  shows 'Without MPS'
+  hides Hatched
+  file r.jsonl <<<'{"throughput_ips": 0}'
+  draws heatmap r.jsonl
+}
+
+@test "ceilings: measured beside what was possible, and which one binds" {
+  needs_gnuplot
+  file r.jsonl <<'P'
+{"threads": 8}
+{"threads": 16, "throughput_ips": 1990}
+{"threads": 32, "status": "infeasible"}
+P
+  explained r.jsonl >e.json
+  draws ceilings r.jsonl --explained e.json
+  shows measured 'hardware queues' arithmetic 'threads 1×16' 'Not drawn: 1 infeasible (threads 1×32)'
+  grep -qx '1 2000 1 1' a.gp
+  grep -qx '1 19000.5 2 0' a.gp
+  grep -qx "binding\[2\] = 'hardware queues'" a.gp
+  # As an object with the points in it, of some points, without titles.
+  jq -c '{points: [.[0] | .ceilings |= map(del(.title))]}' e.json >o.json
+  draws ceilings r.jsonl --explained o.json
+  shows queues '1 without ceilings (threads 1×16)'
+  # What is wrong with the other file.
+  refused "mpsweep explain RESULTS --format json" "$MPSWEEP" plot r.jsonl --figure ceilings -o b.svg
+  refused "'none.json' is not what 'mpsweep explain --format json' prints" \
+    "$MPSWEEP" plot r.jsonl --figure ceilings --explained none.json -o b.svg
+  refused "'r.jsonl' is not what 'mpsweep explain --format json' prints" \
+    "$MPSWEEP" plot r.jsonl --figure ceilings --explained r.jsonl -o b.svg
+  echo '{"a": 1}' >bad.json
+  refused "'bad.json' is not what .* no array of points" \
+    "$MPSWEEP" plot r.jsonl --figure ceilings --explained bad.json -o b.svg
+  echo '[]' >bad.json
+  refused "no measured point of 'r.jsonl' has ceilings" \
+    "$MPSWEEP" plot r.jsonl --figure ceilings --explained bad.json -o b.svg
+  jq -c '.[1].threads = 5' e.json >bad.json
+  refused "the explanations are not of 'r.jsonl': point 1 is another one there" \
+    "$MPSWEEP" plot r.jsonl --figure ceilings --explained bad.json -o b.svg
+  [ ! -e b.svg ]
+}
+
+@test "ceilings: fields of any type, more names than marks" {
+  needs_gnuplot
+  file r.jsonl <<'P'
+{"threads": 1}
+{"threads": 2}
+P
+  cat >e.json <<'J'
+[3, null, {"id": 1.5}, {"id": 0, "ceilings": [1, {"name": "ü'☃", "ips": 1e12, "binding": true}, {"name": 5, "ips": 7},
+  {"name": "zero", "ips": 0}, {"name": "text", "ips": "x"}]}, {"id": 1, "limited_by": 7, "ceilings": {"a": 1}}]
+J
+  draws ceilings r.jsonl --explained e.json
+  shows "ü" '1 without ceilings'
+  jq -nc '[{id: 0, ceilings: [range(40) | {name: "c\(.)", ips: (100 + .), binding: (. == 39)}]}]' >e.json
+  draws ceilings r.jsonl --explained e.json
+  shows c0 c15 c39
+}
+
+@test "every figure: one point, any names, huge and tiny numbers, real and emulated" {
+  needs_gnuplot
+  local figure
+  file one.jsonl '.gpu.emulated = true' <<<'{}'
+  file odd.jsonl '.host = "höst ☃ '"'"'%s" | .gpu = {}' <<'P'
+{"layout": "läyout '☃", "throughput_ips": 1e15, "latency_us": {"p50": 1e-6, "p90": 1, "p99": 1e12, "mean": 1e12, "bounds": {"p50": "x", "p99": [5, -1]}}, "phase_us": {"launch": 1e9}, "memory": "päge able"}
+{"threads": 700, "throughput_ips": 1e-9, "latency_us": 3, "phases": [1], "phase_us": "no", "rate": "fast", "kernels": 0}
+{"threads": 4, "launch": "grä%ph", "phase_us": {"launch": 1e-9, "sync": -3}}
+{"layout": "hybrid", "processes": 1000, "threads": 999}
+P
+  for figure in "${FIGURES[@]}"; do
+    draws "$figure" one.jsonl || fail "figure $figure of one.jsonl"
+    shows 'EMULATED GPU'
+    draws "$figure" odd.jsonl || fail "figure $figure of odd.jsonl"
+    hides EMULATED
+    draws "$figure" "$MPSWEEP_SOURCE_DIR/docs/results/h200-mixed.jsonl" || fail "figure $figure"
+  done
+  explained one.jsonl >e.json
+  draws ceilings one.jsonl --explained e.json
+  shows 'EMULATED GPU'
+  # What fills the picture has it in the title, too.
+  for figure in phases heatmap ceilings; do
+    draws "$figure" one.jsonl --explained e.json
+    shows '(EMULATED GPU)'
+  done
+  explained odd.jsonl >e.json
+  draws ceilings odd.jsonl --explained e.json
+}
+
+@test "rows beyond what a picture holds are counted" {
+  needs_gnuplot
+  local n
+  for n in $(seq 1 260); do echo "{\"threads\": $n}"; done | file r.jsonl
+  draws phases r.jsonl
+  shows 'Not drawn for want of room: 10 more'
+}
+
+@test "results without what a figure needs: what is missing" {
+  file r.jsonl <<<'{"latency_us": {"mean": 5}, "phase_us": {}}'
+  refused "'r.jsonl' has no measured point with latency percentiles" \
+    "$MPSWEEP" plot r.jsonl --figure latency -o a.svg
+  refused "'r.jsonl' has no measured point with the time of its phases" \
+    "$MPSWEEP" plot r.jsonl --figure phases -o a.svg
+  refused "'r.jsonl' has no measured point with launch times" \
+    "$MPSWEEP" plot r.jsonl --figure launch -o a.svg
+  file r.jsonl <<<'{"status": "failed"}'
+  refused "'r.jsonl' has no measured point to plot" "$MPSWEEP" plot r.jsonl --figure heatmap -o a.svg
+  [ ! -e a.svg ]
+}
+
+@test "all figures that the results allow, in a folder" {
+  needs_gnuplot
+  file r.jsonl <<<'{"phase_us": {}}'
+  expect 0 "$MPSWEEP" plot r.jsonl --figure all -o figures
+  [ ! -s err ]
+  [ "$(ls -A figures)" = "$(printf 'heatmap.svg\nlatency.svg\nthroughput.svg')" ]
+  grep -qx 'figures/latency.svg' out
+  grep -q "^no phases: 'r.jsonl' has no measured point" out
+  grep -q '^no ceilings: .*--explained FILE' out
+  file r.jsonl <<<'{}'
+  explained r.jsonl >e.json
+  expect 0 "$MPSWEEP" plot r.jsonl --figure all -o figures/ --explained e.json
+  [ "$(find figures -name '*.svg' | wc -l)" -eq 6 ]
+  file r.jsonl <<<'{"status": "failed"}'
+  expect 1 "$MPSWEEP" plot r.jsonl --figure all -o none
+  says "'r.jsonl' has nothing to draw"
+  echo x >plain
+  expect 1 "$MPSWEEP" plot r.jsonl --figure all -o plain
+  expect 1 "$MPSWEEP" plot r.jsonl --figure all -o missing/figures
+  says "cannot write 'missing/figures': No such file or directory"
+}
