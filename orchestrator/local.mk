@@ -1,6 +1,10 @@
 bin_PROGRAMS += mpsweep
 mpsweep_SOURCES = \
     orchestrator/main.c orchestrator/exit_status.h \
+    orchestrator/calibrate.c orchestrator/calibrate.h \
+    orchestrator/calibrate_points.c orchestrator/calibrate_points.h \
+    orchestrator/calibrate_plan.c orchestrator/calibrate_plan.h \
+    explain/calibration_json.c explain/calibration_json.h \
     orchestrator/cause.c \
     orchestrator/children.c orchestrator/children.h \
     orchestrator/collect.c \
