@@ -19,4 +19,10 @@ TESTS += tests/unit/test_probe
 tests_unit_test_probe_SOURCES = tests/unit/test_probe.c
 tests_unit_test_probe_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
 tests_unit_test_probe_LDADD = libprobe.a libcommon.a $(CMOCKA_LIBS)
+
+check_PROGRAMS += tests/unit/test_iteration_copies
+TESTS += tests/unit/test_iteration_copies
+tests_unit_test_iteration_copies_SOURCES = tests/unit/test_iteration_copies.c worker/iteration.c
+tests_unit_test_iteration_copies_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
+tests_unit_test_iteration_copies_LDADD = libdevice.a libcommon.a $(CMOCKA_LIBS)
 endif
