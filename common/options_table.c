@@ -88,6 +88,11 @@ const struct option_row option_table[OPTION_COUNT] = {
      "reached, up to --max-duration."},
     {OPTION_MAX_DURATION, "max-duration", 0, OPTION_KIND_REAL, 0, SWEEP, NULL, 0.01, 86400, "4",
      "S", HOW, "Longest window; a point that is still imprecise is marked 'unconverged'."},
+    {OPTION_ITERATIONS, "iterations", 0, OPTION_KIND_INTEGER, 0, SWEEP, NULL, 0, 1000000000, "0",
+     "N", HOW,
+     "Fixed work: each worker runs so many iterations after the warm-up, and the point ends when "
+     "the\n"
+     "slowest has; in place of a window of --duration. 0: measure by time."},
     {OPTION_ROUNDS, "rounds", 'r', OPTION_KIND_INTEGER, 0, SWEEP, NULL, 1, 1000, "1", "N", HOW,
      "Independent measurements of each point, with fresh processes."},
     {OPTION_SEED, "seed", 0, OPTION_KIND_INTEGER, 0, SWEEP, NULL, 0, 2147483647, "1", "N", HOW,

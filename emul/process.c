@@ -1,9 +1,11 @@
 #include "emul/process.h"
 
+#include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "common/clock.h"
 #include "common/process.h"
 
 struct process process = {
@@ -55,8 +57,30 @@ cuda_result process_check(void)
     return set_broken(mps_client_error(&process.mps));
 }
 
+/* What is wrong with the server is looked for so often. */
+#define AWAKE_LOOK_NS NS_PER_MS
+
+static cuda_result wait_awake_until(uint64_t when_ns, bool yield)
+{
+    uint64_t now_ns = clock_now_ns(), look_ns = now_ns + AWAKE_LOOK_NS;
+    for (; now_ns < when_ns; now_ns = clock_now_ns()) {
+        if (yield)
+            sched_yield();
+        if (now_ns < look_ns)
+            continue;
+        cuda_result broken = process_check();
+        if (broken != CUDA_SUCCESS_)
+            return broken;
+        look_ns = now_ns + AWAKE_LOOK_NS;
+    }
+    return process_check();
+}
+
 cuda_result process_sleep_until(uint64_t when_ns)
 {
+    unsigned schedule = atomic_load(&process.schedule);
+    if (schedule == CUDA_SCHEDULE_SPIN || schedule == CUDA_SCHEDULE_YIELD)
+        return wait_awake_until(when_ns, schedule == CUDA_SCHEDULE_YIELD);
     return set_broken(mps_client_sleep_until(&process.mps, when_ns));
 }
 
@@ -213,8 +237,11 @@ cuda_result cuDevicePrimaryCtxSetFlags_v2(cuda_device device, unsigned int flags
         return result;
     if (device != 0)
         return CUDA_INVALID_DEVICE;
-    /* Waiting is always asleep here, so that few cores can emulate many workers. */
-    return flags <= 0xff ? CUDA_SUCCESS_ : CUDA_INVALID_VALUE;
+    if (flags > 0xff)
+        return CUDA_INVALID_VALUE;
+    /* Who leaves it to the driver waits asleep here, so that few cores can emulate many workers. */
+    atomic_store(&process.schedule, flags & (CUDA_SCHEDULE_SPIN | CUDA_SCHEDULE_YIELD));
+    return CUDA_SUCCESS_;
 }
 
 cuda_result cuDevicePrimaryCtxRetain(cuda_context *context, cuda_device device)

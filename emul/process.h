@@ -32,6 +32,7 @@ struct process {
     pthread_mutex_t mutex;     /* held while initialising, and while the context is made or ended */
     _Atomic bool initialised;  /* set last, when state and mps are there for good */
     _Atomic unsigned retained; /* references to the primary context */
+    _Atomic unsigned schedule; /* how to wait: CUDA_SCHEDULE_SPIN, _YIELD, or 0 for asleep */
     struct emul_state *state;
     struct mps_client mps;
     struct model_process model; /* under the state's lock */

@@ -59,11 +59,11 @@ __attribute__((format(printf, 2, 3))) static void note(struct calibrator *calibr
     va_end(arguments);
 }
 
-/* CPU time of an iteration, where the workers tell it; 0 where they do not. */
+/* CPU time of an iteration; 0 where the warm-up did not end. */
 static double cpu_us_of(const struct round_result *result)
 {
-    (void)result;
-    return 0.0;
+    const struct shm_cpu *cpu = &result->cpu;
+    return cpu->iterations ? (double)cpu->cpu_ns / 1e3 / (double)cpu->iterations : 0.0;
 }
 
 /* A warm-up that is long enough for these results, or 0: the one there was. */

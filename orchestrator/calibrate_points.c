@@ -23,19 +23,26 @@
 
 struct point calibrate_single(const struct point *like)
 {
+    const struct shm_settings *work = &like->work;
     struct point point = {
         .layout = LAYOUT_THREADS,
         .processes = 1,
         .threads = 1,
         .bind = like->bind,
-        .work = like->work,
+        /* The iteration, and nothing of how the point runs it. */
+        .work = {.memory = SHM_MEMORY_PINNED,
+                 .sync = SHM_SYNC_STREAM,
+                 .launch = SHM_LAUNCH_STREAM,
+                 .schedule = SHM_SCHEDULE_AUTO,
+                 .workload = work->workload,
+                 .kernels = work->kernels,
+                 .blocks = work->blocks,
+                 .threads_per_block = work->threads_per_block,
+                 .spin = work->spin,
+                 .bytes = work->bytes,
+                 .delay_cycles = work->delay_cycles,
+                 .warmup_ns = WARMUP_NS},
     };
-    point.work.memory = SHM_MEMORY_PINNED;
-    point.work.sync = SHM_SYNC_STREAM;
-    point.work.launch = SHM_LAUNCH_STREAM;
-    point.work.schedule = SHM_SCHEDULE_AUTO;
-    point.work.with_mps = 0;
-    point.work.warmup_ns = WARMUP_NS;
     return point;
 }
 

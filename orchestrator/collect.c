@@ -4,6 +4,8 @@
 
 #include "common/clock.h"
 #include "common/statistics.h"
+#include "orchestrator/fixed.h"
+#include "orchestrator/record_time.h"
 #include "orchestrator/round_internal.h"
 
 /* Batches whose means give the interval: enough for Student's t to be near its limit, few enough
@@ -73,6 +75,11 @@ uint64_t collect_slices_done(const struct shm *shm)
     return slices < SHM_SLICES ? slices : SHM_SLICES;
 }
 
+static double mean_us(const struct histogram *histogram)
+{
+    return histogram->count ? histogram_mean_ns(histogram) / 1e3 : NAN;
+}
+
 static void collect_worker(const struct round *round, unsigned process, unsigned thread,
                            double window_s, double *iterations)
 {
@@ -86,6 +93,11 @@ static void collect_worker(const struct round *round, unsigned process, unsigned
         .ips = *iterations / window_s,
         .p50_us = histogram_quantile_ns(&slot->latency, 0.5) / 1e3,
         .p99_us = histogram_quantile_ns(&slot->latency, 0.99) / 1e3,
+        .h2d_us = mean_us(&slot->h2d),
+        .launch_us = mean_us(&slot->launch),
+        .sync_us = mean_us(&slot->sync),
+        .d2h_us = mean_us(&slot->d2h),
+        .cpu = slot->cpu,
     };
     bind_cpus_text(slot->cpus, worker->cpus, sizeof worker->cpus);
     double skew_us = (double)slot->skew_ns / 1e3;
@@ -97,12 +109,17 @@ static void collect_worker(const struct round *round, unsigned process, unsigned
     histogram_merge(&result->launch, &slot->launch);
     histogram_merge(&result->sync, &slot->sync);
     histogram_merge(&result->d2h, &slot->d2h);
+    histogram_merge(&result->launch_call, &slot->launch_call);
+    record_time_merge_cpu(&result->cpu, &slot->cpu);
 }
 
 enum status collect_result(const struct round *round)
 {
     struct round_result *result = round->result;
     unsigned workers = point_workers(round->point);
+    if (round->slices == 0 && round->point->work.iterations)
+        return status_set(STATUS_WORKER, "the workers were never at work at the same time: give "
+                                         "more --iterations");
     if (round->slices == 0)
         return status_set(STATUS_WORKER, "the window was empty: give a longer --duration");
     double window_s =
@@ -131,6 +148,8 @@ enum status collect_result(const struct round *round)
     }
     result->sms = result->processes[0].sms;
     free(iterations);
+    if (round->point->work.iterations)
+        return fixed_collect(&round->shm, result);
     if (result->iterations == 0)
         return status_set(
             STATUS_WORKER,

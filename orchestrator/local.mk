@@ -15,6 +15,7 @@ mpsweep_SOURCES = \
     orchestrator/doctor_machine.c orchestrator/doctor_machine.h \
     orchestrator/doctor_mps.c orchestrator/doctor_mps.h \
     orchestrator/doctor_report.c orchestrator/doctor_report.h \
+    orchestrator/fixed.c orchestrator/fixed.h \
     orchestrator/help.c orchestrator/help.h \
     orchestrator/mps_command.c orchestrator/mps_command.h \
     orchestrator/mps_run.c orchestrator/mps_status.c \
@@ -27,6 +28,7 @@ mpsweep_SOURCES = \
     orchestrator/plot_text.c orchestrator/plot_throughput.c \
     orchestrator/progress.c orchestrator/progress.h \
     orchestrator/record.c orchestrator/record.h \
+    orchestrator/record_time.c orchestrator/record_time.h \
     orchestrator/round.c orchestrator/round.h orchestrator/round_internal.h \
     orchestrator/session.c orchestrator/session.h \
     orchestrator/shares.c orchestrator/shares_json.c orchestrator/shares.h \
@@ -45,14 +47,22 @@ mpsweep-mps.1: mpsweep$(EXEEXT)
 	$(AM_V_GEN)./mpsweep$(EXEEXT) help --manual mps >$@.new && mv $@.new $@
 
 if HAVE_CMOCKA
-check_PROGRAMS += tests/unit/test_calibration tests/unit/test_limits
-TESTS += tests/unit/test_calibration tests/unit/test_limits
+check_PROGRAMS += tests/unit/test_calibration
+TESTS += tests/unit/test_calibration
 tests_unit_test_calibration_SOURCES = tests/unit/test_calibration.c \
     explain/calibration_json.c orchestrator/calibrate_points.c orchestrator/plan.c \
     orchestrator/shares.c
 tests_unit_test_calibration_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
 tests_unit_test_calibration_LDADD = libmps.a libcommon.a $(JANSSON_LIBS) $(INIH_LIBS) $(CMOCKA_LIBS)
 
+check_PROGRAMS += tests/unit/test_fixed
+TESTS += tests/unit/test_fixed
+tests_unit_test_fixed_SOURCES = tests/unit/test_fixed.c orchestrator/fixed.c
+tests_unit_test_fixed_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
+tests_unit_test_fixed_LDADD = libshm.a libcommon.a $(JANSSON_LIBS) $(CMOCKA_LIBS)
+
+check_PROGRAMS += tests/unit/test_limits
+TESTS += tests/unit/test_limits
 tests_unit_test_limits_SOURCES = tests/unit/test_limits.c \
     orchestrator/limits.c orchestrator/limits_file.c orchestrator/plan.c \
     orchestrator/shares.c

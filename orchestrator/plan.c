@@ -151,6 +151,7 @@ static enum status add_section(struct plan *plan, size_t *capacity,
     const struct options *options = &section->options;
     struct point base = {.section = section->name};
     base.work.workload = (uint32_t)options_integer(options, OPTION_WORKLOAD);
+    base.work.iterations = (uint64_t)options_integer(options, OPTION_ITERATIONS);
     base.work.warmup_ns = (uint64_t)(options_real(options, OPTION_WARMUP) * 1e9);
     double combinations = 1.0;
     for (size_t i = 0; i < AXES; i++)
@@ -349,6 +350,8 @@ void point_describe(const struct point *point, char *text, size_t size)
     }
     if (work->bytes != INITIAL_BYTES)
         text_append(&out, ", %llu KiB", (unsigned long long)work->bytes / 1024);
+    if (work->iterations)
+        text_append(&out, ", %llu iterations each", (unsigned long long)work->iterations);
 }
 
 /* splitmix64: a small generator whose sequence is the same everywhere, so that --seed repeats. */

@@ -9,8 +9,21 @@
 #include "common/statistics.h"
 #include "config.h"
 #include "mps/settings.h"
+#include "orchestrator/fixed.h"
+#include "orchestrator/record_time.h"
 
 #define SETTINGS_NS (10 * NS_PER_S)
+
+static int grow_fixed(struct measurement *measurement, const struct round_fixed *fixed)
+{
+    struct round_fixed *larger =
+        realloc(measurement->fixed, (measurement->rounds + 1) * sizeof *larger);
+    if (!larger)
+        return -1;
+    larger[measurement->rounds] = *fixed;
+    measurement->fixed = larger;
+    return 0;
+}
 
 static int grow(double **array, unsigned count, double value)
 {
@@ -31,7 +44,8 @@ enum status measurement_add(struct measurement *measurement, struct round_result
         unsigned n = measurement->rounds;
         if (grow(&measurement->throughputs, n, round->throughput_ips) != 0 ||
             grow(&measurement->intervals, n, round->ci95_rel) != 0 ||
-            grow(&measurement->windows, n, round->window_s) != 0) {
+            grow(&measurement->windows, n, round->window_s) != 0 ||
+            grow_fixed(measurement, &round->fixed) != 0) {
             round_result_release(round);
             return status_set(STATUS_MEMORY, "out of memory for the results");
         }
@@ -43,6 +57,8 @@ enum status measurement_add(struct measurement *measurement, struct round_result
             histogram_merge(&round->launch, &before->launch);
             histogram_merge(&round->sync, &before->sync);
             histogram_merge(&round->d2h, &before->d2h);
+            histogram_merge(&round->launch_call, &before->launch_call);
+            record_time_merge_cpu(&round->cpu, &before->cpu);
             round->iterations += before->iterations;
             round->skew_us = fmax(round->skew_us, before->skew_us);
         }
@@ -57,6 +73,7 @@ void measurement_release(struct measurement *measurement)
     free(measurement->throughputs);
     free(measurement->intervals);
     free(measurement->windows);
+    free(measurement->fixed);
     round_result_release(&measurement->last);
     *measurement = (struct measurement){0};
 }
@@ -174,10 +191,13 @@ static json_t *workers_array(const struct point *point, const struct round_resul
     json_t *array = json_array();
     for (unsigned i = 0; i < point_workers(point); i++) {
         const struct round_worker *worker = &result->workers[i];
-        json_array_append_new(array, json_pack("{s:i, s:i, s:s, s:f, s:f, s:f}", "process",
-                                               (int)worker->process, "thread", (int)worker->thread,
-                                               "cpus", worker->cpus, "ips", worker->ips, "p50_us",
-                                               worker->p50_us, "p99_us", worker->p99_us));
+        json_t *entry = json_pack("{s:i, s:i, s:s, s:f, s:f, s:f}", "process", (int)worker->process,
+                                  "thread", (int)worker->thread, "cpus", worker->cpus, "ips",
+                                  worker->ips, "p50_us", worker->p50_us, "p99_us", worker->p99_us);
+        record_time_add_worker(entry, worker);
+        if (point->work.iterations)
+            json_object_set_new(entry, "elapsed_s", json_real(worker->elapsed_s));
+        json_array_append_new(array, entry);
     }
     return array;
 }
@@ -225,6 +245,10 @@ static void add_numbers(json_t *record, const struct point *point,
                         json_pack("{s:o, s:o, s:o, s:o}", "h2d", phase(&result->h2d), "launch",
                                   phase(&result->launch), "sync", phase(&result->sync), "d2h",
                                   phase(&result->d2h)));
+    record_time_add(record, point, result);
+    if (point->work.iterations)
+        json_object_set_new(record, "fixed",
+                            fixed_object(point, measurement->fixed, measurement->rounds));
     json_object_set_new(record, "fairness_jain", json_real(result->fairness));
     json_object_set_new(record, "start_skew_us", json_real(result->skew_us));
     json_object_set_new(record, "per_worker", workers_array(point, result));

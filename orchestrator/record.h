@@ -14,6 +14,7 @@
 struct measurement {
     unsigned rounds; /* that gave a number */
     double *throughputs, *intervals, *windows;
+    struct round_fixed *fixed;
     struct round_result last; /* counts and histograms of all rounds, workers of the last */
     enum status status;       /* of the round that ended it; OK while all went well */
     double seconds;           /* wall time of all rounds */

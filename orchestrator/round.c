@@ -64,15 +64,25 @@ static enum status ended_process(const struct round *round, unsigned index)
                       child_ending_text(child->wait_status, ending, sizeof ending));
 }
 
-static bool all_ready(const struct round *round)
+static bool all_are(const struct round *round, enum shm_state state)
 {
     const struct point *point = round->point;
     for (unsigned i = 0; i < point_workers(point); i++)
         if (atomic_load_explicit(
                 &shm_slot_at(&round->shm, i / point->threads, i % point->threads)->state,
-                memory_order_acquire) != SHM_STATE_READY)
+                memory_order_acquire) != state)
             return false;
     return true;
+}
+
+static bool all_ready(const struct round *round)
+{
+    return all_are(round, SHM_STATE_READY);
+}
+
+static bool all_finished(const struct round *round)
+{
+    return all_are(round, SHM_STATE_FINISHED);
 }
 
 static bool never(const struct round *round)
@@ -89,6 +99,8 @@ static enum status check_progress(const struct round *round, uint64_t *beats, ui
     for (unsigned i = 0; i < point_workers(point); i++) {
         const struct shm_slot *slot =
             shm_slot_at(&round->shm, i / point->threads, i % point->threads);
+        if (atomic_load_explicit(&slot->state, memory_order_relaxed) == SHM_STATE_FINISHED)
+            continue;
         uint64_t beat = atomic_load_explicit(&slot->heartbeat, memory_order_relaxed);
         if (beat != beats[i] || since_ns[i] == 0) {
             beats[i] = beat;
@@ -269,6 +281,21 @@ static enum status check_binding(const struct round *round)
     return STATUS_OK;
 }
 
+/* The window is the time in which all workers are at work. There is no deadline but each worker's
+ * own, that its next iteration ends. */
+static enum status run_fixed_work(struct round *round, uint64_t *beats)
+{
+    const struct shm_settings *settings = &round->shm.header->settings;
+    enum status status =
+        wait_until(round, all_finished, UINT64_MAX, beats, beats + point_workers(round->point));
+    if (status != STATUS_OK)
+        return status;
+    shm_align_slices(&round->shm);
+    round->slices = collect_slices_done(&round->shm);
+    shm_stop(&round->shm, settings->warmup_ns + round->slices * settings->slice_ns);
+    return STATUS_OK;
+}
+
 /* Opens the gate and lets the window grow until it is precise or as long as it may be. */
 static enum status run_window(struct round *round)
 {
@@ -284,6 +311,11 @@ static enum status run_window(struct round *round)
     shm_gate_open(&round->shm, start_ns);
     uint64_t window_ns = limits->duration_ns;
     enum status status;
+    if (settings->iterations) {
+        status = run_fixed_work(round, beats);
+        free(beats);
+        return status;
+    }
     for (;;) {
         uint64_t until_ns = start_ns + settings->warmup_ns + window_ns;
         status = wait_until(round, never, until_ns, beats, beats + workers);

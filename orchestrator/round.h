@@ -23,12 +23,22 @@ struct round_worker {
     unsigned process, thread;
     char cpus[64];
     double ips, p50_us, p99_us;
+    double elapsed_s;                          /* with fixed work: for its iterations */
+    double h2d_us, launch_us, sync_us, d2h_us; /* means; NAN where the launch style hides it */
+    struct shm_cpu cpu;
 };
 
 /* What a process's context was given. */
 struct round_process {
     int sms;
     uint64_t memory_free; /* bytes, before the workers' buffers */
+};
+
+/* With fixed work: what the forum's experiment would say of the round. */
+struct round_fixed {
+    double seconds;   /* from the first begin of all workers to the last end */
+    double elapsed_s; /* of a worker for its iterations, mean */
+    double throughput_ips;
 };
 
 struct round_result {
@@ -45,7 +55,9 @@ struct round_result {
     unsigned attached_expected, attached_seen;
     unsigned other_clients; /* processes of somebody else's that are clients of the same daemon */
     int sms;                /* multiprocessors of process 0's context */
-    struct histogram latency, h2d, launch, sync, d2h;
+    struct histogram latency, h2d, launch, sync, d2h, launch_call;
+    struct shm_cpu cpu;              /* all workers together */
+    struct round_fixed fixed;        /* all zero without fixed work */
     struct round_worker *workers;    /* processes x threads, owned */
     struct round_process *processes; /* owned */
 };

@@ -1,6 +1,7 @@
 #include "orchestrator/sweep.h"
 
 #include <errno.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,6 +12,7 @@
 #include "common/text.h"
 #include "orchestrator/calibrate_plan.h"
 #include "orchestrator/exit_status.h"
+#include "orchestrator/fixed.h"
 #include "orchestrator/limits_plan.h"
 #include "orchestrator/plan.h"
 #include "orchestrator/progress.h"
@@ -48,11 +50,18 @@ static int report(enum status status)
     return status == STATUS_INTERRUPTED ? EXIT_INTERRUPTED : EXIT_BAD_SETUP;
 }
 
+static bool is_fixed(const struct sweep *sweep)
+{
+    return options_integer(sweep->options, OPTION_ITERATIONS) > 0;
+}
+
 static double estimate_s(const struct sweep *sweep)
 {
     double sum = 0.0;
-    double window =
-        (double)sweep->limits.duration_ns / 1e9 + options_real(sweep->options, OPTION_WARMUP);
+    double window = options_real(sweep->options, OPTION_WARMUP);
+    /* Nobody knows beforehand how long fixed work takes: this is the least. */
+    if (!is_fixed(sweep))
+        window += (double)sweep->limits.duration_ns / 1e9;
     for (size_t i = 0; i < sweep->plan.count; i++)
         if (!sweep->records[i])
             sum += window + POINT_S + POINT_PROCESS_S * sweep->plan.points[i].processes;
@@ -162,7 +171,10 @@ static void print_plan(const struct sweep *sweep)
     printf("plan:     %zu points, ", sweep->plan.count);
     if (beyond > 0)
         printf("%zu of them infeasible, ", beyond);
-    printf("about %s\n\n", duration);
+    if (is_fixed(sweep))
+        printf("%s and the time that the iterations take, which is not known before\n\n", duration);
+    else
+        printf("about %s\n\n", duration);
     print_list(sweep);
 }
 
@@ -180,6 +192,9 @@ static enum status check_limits(struct sweep *sweep)
     const struct options *options = sweep->options;
     if (options_switch(options, OPTION_RESUME) && !options_text(options, OPTION_OUTPUT))
         return status_set(STATUS_USAGE, "--resume needs --output FILE");
+    enum status status = fixed_check_options(options);
+    if (status != STATUS_OK)
+        return status;
     double duration = options_real(options, OPTION_DURATION);
     double longest = options_real(options, OPTION_MAX_DURATION);
     /* --duration 10 alone means a window of 10 s, not an error about a default; so does 0.1. */
@@ -204,6 +219,9 @@ static enum status check_limits(struct sweep *sweep)
         .precision_rel = options_real(options, OPTION_PRECISION) / 100.0,
         .timeout_ns = (uint64_t)(options_real(options, OPTION_TIMEOUT) * 1e9),
     };
+    /* Fixed work is done, or it is not. */
+    if (is_fixed(sweep))
+        sweep->limits.precision_rel = INFINITY;
     return STATUS_OK;
 }
 

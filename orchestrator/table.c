@@ -60,12 +60,21 @@ static bool varies(const json_t *points, const char *key)
     return false;
 }
 
+static bool any_fixed(const json_t *points)
+{
+    for (size_t i = 0; i < json_array_size(points); i++)
+        if (json_object_get(json_array_get(points, i), "fixed"))
+            return true;
+    return false;
+}
+
 enum { MOST_COLUMNS = 2 + SETTINGS + 7 };
 
 struct table {
     const char *titles[MOST_COLUMNS];
     bool left[MOST_COLUMNS]; /* text stands left, numbers right */
     size_t columns;
+    bool fixed; /* fixed work: a column more */
     size_t rows;
     char (*cells)[CELL];  /* rows x columns */
     const json_t *points; /* a row each; remarks may be longer than a cell */
@@ -114,7 +123,7 @@ static void fill_numbers(struct table *table, size_t row, size_t column, const j
     const json_t *latency = json_object_get(point, "latency_us");
     const json_t *interval = json_object_get(point, "ci95_rel");
     if (!latency) {
-        for (size_t i = 0; i < 5; i++)
+        for (size_t i = 0; i < (table->fixed ? 6 : 5); i++)
             snprintf(cell(table, row, column + i), CELL, "-");
         return;
     }
@@ -127,6 +136,9 @@ static void fill_numbers(struct table *table, size_t row, size_t column, const j
     text_number(number_at(latency, "p50") / 1e3, cell(table, row, column + 2), CELL);
     text_number(number_at(latency, "p99") / 1e3, cell(table, row, column + 3), CELL);
     snprintf(cell(table, row, column + 4), CELL, "%.2f", number_at(point, "fairness_jain"));
+    if (table->fixed)
+        text_number(number_at(json_object_get(point, "fixed"), "throughput_ips"),
+                    cell(table, row, column + 5), CELL);
 }
 
 static void fill_row(struct table *table, size_t row, const json_t *point, const bool *shown)
@@ -228,6 +240,9 @@ void table_print(FILE *out, json_t *header, const json_t *points)
     add_column(&table, "p50 ms", false);
     add_column(&table, "p99 ms", false);
     add_column(&table, "fair", false);
+    table.fixed = any_fixed(points);
+    if (table.fixed)
+        add_column(&table, "forum's/s", false);
     table.cells = calloc(table.rows * table.columns, sizeof *table.cells);
     if (!table.cells)
         return;
@@ -256,12 +271,12 @@ static void print_csv_text(FILE *out, const char *text)
 void table_print_csv(FILE *out, const json_t *header, const json_t *points)
 {
     bool emulated = json_is_true(json_object_get(json_object_get(header, "gpu"), "emulated"));
+    bool fixed = any_fixed(points);
     fputs("layout,processes,threads,workers", out);
     for (size_t i = 0; i < SETTINGS; i++)
         fprintf(out, ",%s", settings[i].key);
-    fputs(",status,throughput_ips,ci95_rel,p50_us,p90_us,p99_us,mean_us,fairness_jain,emulated,"
-          "error\n",
-          out);
+    fputs(",status,throughput_ips,ci95_rel,p50_us,p90_us,p99_us,mean_us,fairness_jain", out);
+    fputs(fixed ? ",fixed_throughput_ips,emulated,error\n" : ",emulated,error\n", out);
     for (size_t r = 0; r < json_array_size(points); r++) {
         const json_t *point = json_array_get(points, r);
         const json_t *latency = json_object_get(point, "latency_us");
@@ -285,6 +300,11 @@ void table_print_csv(FILE *out, const json_t *header, const json_t *points)
                     number_at(point, "fairness_jain"));
         else
             fputs(",,,,,,,", out);
+        const json_t *work = json_object_get(point, "fixed");
+        if (work)
+            fprintf(out, ",%.6g", number_at(work, "throughput_ips"));
+        else if (fixed)
+            fputc(',', out);
         fprintf(out, ",%s,", emulated ? "yes" : "no");
         print_csv_text(out, text_at(point, "error"));
         fputc('\n', out);

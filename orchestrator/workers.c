@@ -9,7 +9,12 @@
 #include <unistd.h>
 
 #include "common/child.h"
+#include "common/clock.h"
 #include "orchestrator/environment.h"
+
+/* With fixed work the workers lengthen their slices as they need to, so that the first ones are
+ * short enough for any work. */
+#define FIXED_SLICE_NS (20 * NS_PER_US)
 
 static enum status set_masks(const struct round *round)
 {
@@ -41,6 +46,8 @@ enum status workers_prepare(struct round *round)
     /* The longest window, with room for the time until it is noticed that it is over. */
     uint64_t longest = round->limits->max_duration_ns;
     settings.slice_ns = (longest + longest / 16) / SHM_SLICES + 1;
+    if (settings.iterations)
+        settings.slice_ns = FIXED_SLICE_NS;
     enum status status = shm_create(&settings, point->processes, point->threads, &round->shm);
     if (status == STATUS_OK)
         status = set_masks(round);

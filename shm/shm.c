@@ -223,6 +223,52 @@ void shm_slot_credit(struct shm_slot *slot, uint64_t origin_ns, uint64_t slice_n
         slice_add(slot, last, units);
 }
 
+/* Two slices become one. */
+static void double_slices(struct shm_slot *slot)
+{
+    for (unsigned i = 0; i < SHM_SLICES; i++) {
+        uint64_t sum = 0;
+        if (i < SHM_SLICES / 2)
+            sum = atomic_load_explicit(&slot->slices[2 * i], memory_order_relaxed) +
+                  atomic_load_explicit(&slot->slices[2 * i + 1], memory_order_relaxed);
+        atomic_store_explicit(&slot->slices[i], sum, memory_order_relaxed);
+    }
+    slot->slice_shift++;
+}
+
+void shm_slot_make_room(struct shm_slot *slot, uint64_t origin_ns, uint64_t slice_ns,
+                        uint64_t to_ns)
+{
+    while (to_ns > origin_ns && ((to_ns - origin_ns) >> slot->slice_shift) / slice_ns >= SHM_SLICES)
+        double_slices(slot);
+}
+
+void shm_align_slices(const struct shm *shm)
+{
+    struct shm_header *header = shm->header;
+    unsigned workers = header->processes * header->threads;
+    uint32_t most = 0;
+    for (unsigned i = 0; i < workers; i++) {
+        uint32_t shift = shm_slot_at(shm, i / header->threads, i % header->threads)->slice_shift;
+        most = shift > most ? shift : most;
+    }
+    for (unsigned i = 0; i < workers; i++) {
+        struct shm_slot *slot = shm_slot_at(shm, i / header->threads, i % header->threads);
+        while (slot->slice_shift < most)
+            double_slices(slot);
+        slot->slice_shift = 0;
+    }
+    header->settings.slice_ns <<= most;
+}
+
+void shm_stop_wait(const struct shm *shm)
+{
+    /* The stop wakes those at the gate; the time limit covers one that comes between. */
+    const struct timespec recheck = {.tv_nsec = 100 * (long)NS_PER_MS};
+    while (!atomic_load(&shm->header->stop))
+        futex_wait(&shm->header->gate, SHM_GATE_OPEN, &recheck);
+}
+
 void shm_slot_fail(struct shm_slot *slot, enum status status, int cuda_error, const char *text)
 {
     if (atomic_load(&slot->state) == SHM_STATE_FAILED)
@@ -235,7 +281,7 @@ void shm_slot_fail(struct shm_slot *slot, enum status status, int cuda_error, co
 
 const char *shm_state_name(uint32_t state)
 {
-    static const char *const names[] = {"starting", "ready", "running",
+    static const char *const names[] = {"starting", "ready", "running", "finished",
                                         "draining", "done",  "failed"};
     return state < sizeof names / sizeof names[0] ? names[state] : "unknown";
 }

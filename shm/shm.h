@@ -12,7 +12,8 @@
  *   process, slot             the worker process only; the orchestrator reads atomics at any time,
  *                             and everything else once the state says done or failed (acquire)
  *
- * Life of a slot: starting -> ready -> running -> draining -> done, or failed from anywhere.
+ * Life of a slot: starting -> ready -> running -> draining -> done, or failed from anywhere. With
+ * fixed work, it is finished between running and draining.
  */
 #ifndef MPSWEEP_SHM_SHM_H
 #define MPSWEEP_SHM_SHM_H
@@ -52,6 +53,7 @@ enum shm_state {
     SHM_STATE_STARTING,
     SHM_STATE_READY,    /* buffers made, modules loaded, one iteration run and checked */
     SHM_STATE_RUNNING,  /* released */
+    SHM_STATE_FINISHED, /* has done its fixed work, and waits for the stop flag */
     SHM_STATE_DRAINING, /* saw the stop flag */
     SHM_STATE_DONE,     /* results published */
     SHM_STATE_FAILED,   /* error published */
@@ -72,6 +74,7 @@ struct shm_settings {
     uint64_t worked_bytes;
     uint64_t slice_ns;
     uint64_t warmup_ns;   /* from the start; nothing before counts */
+    uint64_t iterations;  /* fixed work: so many of each worker from then on; 0: until the stop */
     uint32_t with_mps;    /* 1: the workers must be MPS clients; 0: they must not be */
     uint32_t copies;      /* enum shm_copies; out alone only without kernels */
     char device_uuid[64]; /* the GPU that it must turn out to be */
@@ -108,6 +111,13 @@ struct shm_process {
     uint64_t cpus[SHM_CPUS / 64]; /* for threads that are no workers, from the orchestrator */
 };
 
+/* What a worker used of a CPU from the first iteration after the warm-up to its last. */
+struct shm_cpu {
+    uint64_t wall_ns, cpu_ns;
+    uint64_t voluntary, involuntary; /* context switches */
+    uint64_t iterations;             /* in that time */
+};
+
 struct shm_slot {
     _Alignas(64) _Atomic uint32_t state; /* enum shm_state */
     _Atomic uint64_t heartbeat;          /* iterations completed since release, warm-up included */
@@ -118,14 +128,19 @@ struct shm_slot {
     int32_t bind_errno;  /* 0, or why the binding was refused */
     int64_t skew_ns;     /* actual minus agreed start */
     uint64_t iterations; /* completed within the window */
-    int32_t cuda_error;  /* CUresult of the first error, 0 if none */
-    int32_t status;      /* enum status of the first error */
-    char error[256];     /* what failed: call, CUDA name and text; valid UTF-8 */
+    /* Begin and end of what cpu is about, from the agreed start; with fixed work, of that. */
+    uint64_t work_begin_ns, work_end_ns;
+    uint32_t slice_shift; /* fixed work: slices are 2^slice_shift times slice_ns long */
+    int32_t cuda_error;   /* CUresult of the first error, 0 if none */
+    int32_t status;       /* enum status of the first error */
+    char error[256];      /* what failed: call, CUDA name and text; valid UTF-8 */
 
     _Alignas(64) _Atomic uint64_t slices[SHM_SLICES]; /* in SHM_ITERATION_UNITS; read at any time */
 
     struct histogram latency;                /* whole iteration */
     struct histogram h2d, launch, sync, d2h; /* phases; empty where the launch style hides them */
+    struct histogram launch_call; /* single calls, sampled; empty where launch is a single call */
+    struct shm_cpu cpu;           /* all zero where the warm-up did not end */
 };
 
 struct shm {
@@ -164,6 +179,19 @@ void shm_stop(const struct shm *shm, uint64_t window_end_ns);
  * nowhere. */
 void shm_slot_credit(struct shm_slot *slot, uint64_t origin_ns, uint64_t slice_ns, uint64_t from_ns,
                      uint64_t to_ns);
+
+/* Worker, with fixed work: doubles the length of the slot's slices until to_ns lies in one, since
+ * nobody knows beforehand how long the work takes. */
+void shm_slot_make_room(struct shm_slot *slot, uint64_t origin_ns, uint64_t slice_ns,
+                        uint64_t to_ns);
+
+/* Orchestrator, once all workers have finished their fixed work: gives all slots slices of the same
+ * length, which is settings.slice_ns from then on. */
+void shm_align_slices(const struct shm *shm);
+
+/* Worker, when it has finished: sleeps until the stop flag is set. It must not end meanwhile: to
+ * free what it has would hold up the others. */
+void shm_stop_wait(const struct shm *shm);
 
 /* Worker, on failure: publishes the first error; a second call changes nothing. */
 void shm_slot_fail(struct shm_slot *slot, enum status status, int cuda_error, const char *text);

@@ -6,6 +6,7 @@ cli_tests = \
     tests/cli/fakes.bats \
     tests/cli/faults.bats \
     tests/cli/files.bats \
+    tests/cli/fixed.bats \
     tests/cli/limits.bats \
     tests/cli/mps.bats \
     tests/cli/mps_failures.bats \
@@ -13,6 +14,7 @@ cli_tests = \
     tests/cli/mps_places.bats \
     tests/cli/mps_run.bats \
     tests/cli/mps_usage.bats \
+    tests/cli/phases.bats \
     tests/cli/plot.bats \
     tests/cli/signals.bats \
     tests/cli/sweep.bats \

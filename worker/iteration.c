@@ -98,19 +98,42 @@ static enum status copy_in(const struct iteration *iteration)
                  "cuMemcpyHtoDAsync");
 }
 
-static enum status launch_all(const struct iteration *iteration)
+/* The kernels read one buffer and write the other, in turn. */
+static enum status launch_run(const struct iteration *iteration, unsigned from, unsigned to)
 {
-    cuda_device_pointer source = iteration->device_in, destination = iteration->device_out;
-    unsigned kernels = settings_of(iteration)->kernels;
-    for (unsigned i = 0; i < kernels; i++) {
-        cuda_result result = launch_one(iteration, source, destination, i);
+    cuda_device_pointer buffers[] = {iteration->device_in, iteration->device_out};
+    for (unsigned i = from; i < to; i++) {
+        cuda_result result = launch_one(iteration, buffers[i % 2], buffers[1 - i % 2], i);
         if (result != CUDA_SUCCESS_)
             return check(iteration, result, "cuLaunchKernel");
-        cuda_device_pointer swap = source;
-        source = destination;
-        destination = swap;
     }
     return STATUS_OK;
+}
+
+static enum status launch_timed(struct iteration *iteration, unsigned from, unsigned to)
+{
+    enum status status = STATUS_OK;
+    uint64_t last = clock_now_ns();
+    for (unsigned i = from; i < to && status == STATUS_OK; i++) {
+        status = launch_run(iteration, i, i + 1);
+        uint64_t moment = clock_now_ns();
+        iteration->call_ns[i - from] = moment - last;
+        last = moment;
+    }
+    return status;
+}
+
+static enum status launch_all(struct iteration *iteration, struct iteration_times *times)
+{
+    unsigned kernels = settings_of(iteration)->kernels, from, to;
+    if (!sampling_next(&iteration->sampling, &from, &to))
+        return launch_run(iteration, 0, kernels);
+    times->call_ns = iteration->call_ns;
+    times->calls = to - from;
+    enum status status = launch_run(iteration, 0, from);
+    if (status == STATUS_OK)
+        status = launch_timed(iteration, from, to);
+    return status == STATUS_OK ? launch_run(iteration, to, kernels) : status;
 }
 
 /* The last kernel's output: the kernels write the two buffers in turn. */
@@ -148,7 +171,7 @@ static enum status capture_graph(struct iteration *iteration)
     if (copies_in(settings))
         status = copy_in(iteration);
     if (status == STATUS_OK)
-        status = launch_all(iteration);
+        status = launch_run(iteration, 0, settings->kernels);
     if (status == STATUS_OK && copies_out(settings))
         status = copy_out(iteration);
     cuda_result ended = driver->stream_end_capture(iteration->stream, &iteration->graph);
@@ -224,6 +247,7 @@ enum status iteration_open(const struct worker_process *process, struct iteratio
         status = fill_device(&iteration);
     if (status == STATUS_OK) {
         make_expected(&iteration);
+        sampling_init(&iteration.sampling, settings->kernels, sampling_measure_cost_ns());
         if (settings->launch == SHM_LAUNCH_GRAPH)
             status = capture_graph(&iteration);
     }
@@ -295,7 +319,7 @@ enum status iteration_run(struct iteration *iteration, struct iteration_times *t
     moment = clock_now_ns();
     times->h2d_ns = moment - last;
     last = moment;
-    status = launch_all(iteration);
+    status = launch_all(iteration, times);
     if (status != STATUS_OK)
         return status;
     moment = clock_now_ns();
@@ -323,6 +347,7 @@ enum status iteration_run(struct iteration *iteration, struct iteration_times *t
         times->sync_ns = moment - last;
     }
     times->end_ns = moment;
+    sampling_adapt(&iteration->sampling, times->end_ns - times->begin_ns);
     return check_output(iteration);
 }
 

@@ -5,6 +5,7 @@
 #define MPSWEEP_WORKER_ITERATION_H
 
 #include "worker/process.h"
+#include "worker/sampling.h"
 
 /* What one worker owns on the GPU and in host memory. */
 struct iteration {
@@ -12,11 +13,13 @@ struct iteration {
     cuda_stream stream;
     cuda_device_pointer device_in, device_out;
     int *host_in, *host_out;
-    size_t elements;  /* ints that the kernels work on */
-    int *expected;    /* what comes out */
-    size_t checked;   /* so many of its ints are looked at, 0 where nothing is copied out */
-    unsigned serial;  /* goes in with each iteration and must come back */
-    cuda_graph graph; /* with launch graph */
+    size_t elements; /* ints that the kernels work on */
+    int *expected;   /* what comes out */
+    size_t checked;  /* so many of its ints are looked at, 0 where nothing is copied out */
+    unsigned serial; /* goes in with each iteration and must come back */
+    struct sampling sampling;
+    uint64_t call_ns[SAMPLING_CALLS_MOST]; /* of the launch calls timed in this iteration */
+    cuda_graph graph;                      /* with launch graph */
     cuda_graph_exec graph_exec;
 };
 
@@ -25,6 +28,9 @@ struct iteration_times {
     uint64_t begin_ns;
     uint64_t h2d_ns, launch_ns, sync_ns, d2h_ns; /* durations */
     uint64_t end_ns;
+    const uint64_t
+        *call_ns; /* of so many single launch calls: the iteration's, until it runs again */
+    unsigned calls;
 };
 
 /* Makes stream, buffers and, for graphs, the graph. The context must be current. */

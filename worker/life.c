@@ -26,13 +26,16 @@ static enum status run_until_stopped(const struct worker_process *process, struc
     struct shm_header *header = process->shm.header;
     struct recorder recorder;
     recorder_init(&recorder, &process->shm, slot);
-    while (!atomic_load_explicit(&header->stop, memory_order_relaxed)) {
+    while (!atomic_load_explicit(&header->stop, memory_order_relaxed) &&
+           !recorder_has_finished(&recorder)) {
         struct iteration_times times;
+        recorder_before(&recorder);
         enum status status = iteration_run(iteration, &times);
         if (status != STATUS_OK)
             return status;
         recorder_add(&recorder, &times);
     }
+    recorder_end(&recorder);
     return STATUS_OK;
 }
 
@@ -55,6 +58,10 @@ void worker_live(const struct worker_process *process, struct shm_slot *slot)
         status = run_until_stopped(process, slot, &iteration);
         if (status != STATUS_OK)
             goto failed;
+        if (process->shm.header->settings.iterations) {
+            worker_set_state(process, slot, SHM_STATE_FINISHED);
+            shm_stop_wait(&process->shm);
+        }
     }
     worker_set_state(process, slot, SHM_STATE_DRAINING);
     iteration_close(&iteration);

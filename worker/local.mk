@@ -10,19 +10,26 @@ mpsweep_worker_SOURCES = \
     worker/process.c worker/process.h \
     worker/life.c \
     worker/iteration.c worker/iteration.h \
-    worker/record.c worker/record.h
+    worker/record.c worker/record.h \
+    worker/cpu.c worker/cpu.h \
+    worker/sampling.c worker/sampling.h
 mpsweep_worker_LDADD = libprobe.a libkernels.a libdevice.a libshm.a libcommon.a
 
 if HAVE_CMOCKA
-check_PROGRAMS += tests/unit/test_probe
-TESTS += tests/unit/test_probe
+check_PROGRAMS += tests/unit/test_probe tests/unit/test_record
+TESTS += tests/unit/test_probe tests/unit/test_record
 tests_unit_test_probe_SOURCES = tests/unit/test_probe.c
 tests_unit_test_probe_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
 tests_unit_test_probe_LDADD = libprobe.a libcommon.a $(CMOCKA_LIBS)
+tests_unit_test_record_SOURCES = tests/unit/test_record.c \
+    worker/cpu.c worker/record.c worker/sampling.c
+tests_unit_test_record_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
+tests_unit_test_record_LDADD = libshm.a libcommon.a $(CMOCKA_LIBS)
 
 check_PROGRAMS += tests/unit/test_iteration_copies
 TESTS += tests/unit/test_iteration_copies
-tests_unit_test_iteration_copies_SOURCES = tests/unit/test_iteration_copies.c worker/iteration.c
+tests_unit_test_iteration_copies_SOURCES = tests/unit/test_iteration_copies.c worker/iteration.c \
+    worker/sampling.c
 tests_unit_test_iteration_copies_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
 tests_unit_test_iteration_copies_LDADD = libdevice.a libcommon.a $(CMOCKA_LIBS)
 endif

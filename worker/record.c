@@ -1,5 +1,7 @@
 #include "worker/record.h"
 
+#include "common/clock.h"
+
 void recorder_init(struct recorder *recorder, const struct shm *shm, struct shm_slot *slot)
 {
     *recorder = (struct recorder){
@@ -9,17 +11,40 @@ void recorder_init(struct recorder *recorder, const struct shm *shm, struct shm_
     };
 }
 
+void recorder_begin_window(struct recorder *recorder)
+{
+    recorder->in_window = true;
+    recorder->iterations = 0;
+    cpu_read(&recorder->cpu);
+    recorder->slot->work_begin_ns = clock_now_ns() - recorder->start_ns;
+}
+
+void recorder_end(struct recorder *recorder)
+{
+    struct cpu_reading now;
+    if (!recorder->in_window)
+        return;
+    recorder->slot->work_end_ns = clock_now_ns() - recorder->start_ns;
+    cpu_read(&now);
+    recorder->slot->cpu = cpu_between(&recorder->cpu, &now, recorder->iterations);
+}
+
 void recorder_add(struct recorder *recorder, const struct iteration_times *times)
 {
     struct shm_slot *slot = recorder->slot;
     const struct shm_settings *settings = &recorder->header->settings;
     uint64_t end_ns = times->end_ns - recorder->start_ns;
     /* From the end of the one before: the time between iterations belongs to somebody. */
-    shm_slot_credit(slot, settings->warmup_ns, settings->slice_ns, recorder->last_end_ns, end_ns);
+    if (settings->iterations)
+        shm_slot_make_room(slot, settings->warmup_ns, settings->slice_ns, end_ns);
+    shm_slot_credit(slot, settings->warmup_ns, settings->slice_ns << slot->slice_shift,
+                    recorder->last_end_ns, end_ns);
     recorder->last_end_ns = end_ns;
+    recorder->iterations++;
     uint64_t window_end_ns =
         atomic_load_explicit(&recorder->header->window_end_ns, memory_order_relaxed);
-    if (end_ns >= settings->warmup_ns && end_ns <= window_end_ns) {
+    bool warm = settings->iterations ? recorder->in_window : end_ns >= settings->warmup_ns;
+    if (warm && end_ns <= window_end_ns) {
         slot->iterations++;
         histogram_record(&slot->latency, times->end_ns - times->begin_ns);
         histogram_record(&slot->launch, times->launch_ns);
@@ -28,6 +53,8 @@ void recorder_add(struct recorder *recorder, const struct iteration_times *times
             histogram_record(&slot->h2d, times->h2d_ns);
             histogram_record(&slot->d2h, times->d2h_ns);
         }
+        for (unsigned i = 0; i < times->calls; i++)
+            histogram_record(&slot->launch_call, times->call_ns[i]);
     }
     atomic_store_explicit(&slot->last_end_ns, end_ns, memory_order_relaxed);
     uint64_t beats = atomic_load_explicit(&slot->heartbeat, memory_order_relaxed);

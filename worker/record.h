@@ -4,6 +4,7 @@
 #ifndef MPSWEEP_WORKER_RECORD_H
 #define MPSWEEP_WORKER_RECORD_H
 
+#include "worker/cpu.h"
 #include "worker/iteration.h"
 
 struct recorder {
@@ -11,12 +12,35 @@ struct recorder {
     const struct shm_header *header;
     uint64_t start_ns;    /* agreed start */
     uint64_t last_end_ns; /* end of the iteration before, from the agreed start */
+    bool in_window;       /* the warm-up is over, and cpu was read then */
+    struct cpu_reading cpu;
+    uint64_t iterations; /* since then */
 };
 
 void recorder_init(struct recorder *recorder, const struct shm *shm, struct shm_slot *slot);
 
+/* For recorder_before(). */
+void recorder_begin_window(struct recorder *recorder);
+
+/* To be called before each iteration: notices the end of the warm-up. */
+static inline void recorder_before(struct recorder *recorder)
+{
+    if (!recorder->in_window && recorder->last_end_ns >= recorder->header->settings.warmup_ns)
+        recorder_begin_window(recorder);
+}
+
 /* Credits the iteration to the time slices, and its latency and phases to the histograms if it
- * ended inside the window. */
+ * ended inside the window, or is part of the fixed work. */
 void recorder_add(struct recorder *recorder, const struct iteration_times *times);
+
+/* Whether the worker's fixed work is done. */
+static inline bool recorder_has_finished(const struct recorder *recorder)
+{
+    uint64_t wanted = recorder->header->settings.iterations;
+    return wanted && recorder->in_window && recorder->iterations >= wanted;
+}
+
+/* After the last iteration: publishes how long it took and what the thread used of a CPU. */
+void recorder_end(struct recorder *recorder);
 
 #endif

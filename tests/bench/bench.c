@@ -20,6 +20,13 @@
 #define RECORDS 1000000
 #define BATCHES 21
 
+/* The forum's workload with one worker on an H200: 286 iterations/s. More workers take longer. */
+#define FORUM_KERNELS 220u
+#define FORUM_NS 3500000
+#define FORUM_BATCHES 41
+#define FORUM_RECORDS 100
+#define EVICT_BYTES (8 << 20)
+
 static int compare(const void *a, const void *b)
 {
     double x = *(const double *)a, y = *(const double *)b;
@@ -134,9 +141,93 @@ static int bench_record(void)
     return 0;
 }
 
+/* Which calls are timed one by one. */
+enum timed { TIMED_NONE, TIMED_SAMPLES, TIMED_ALL, TIMED_KINDS };
+
+static void read_moments(uint64_t *durations, unsigned count)
+{
+    uint64_t last = clock_now_ns();
+    for (unsigned i = 0; i < count; i++) {
+        uint64_t moment = clock_now_ns();
+        durations[i] = moment - last;
+        last = moment;
+    }
+}
+
+/* What a worker does in an iteration of the forum's workload, but for its CUDA calls. */
+static void record_one(struct recorder *recorder, struct sampling *sampling, enum timed timed)
+{
+    static uint64_t call_ns[FORUM_KERNELS];
+    uint64_t phase_ns[4];
+    unsigned from = 0, to = 0;
+    struct iteration_times times = {.begin_ns = clock_now_ns(), .call_ns = call_ns};
+    recorder_before(recorder);
+    if (timed == TIMED_ALL)
+        to = FORUM_KERNELS;
+    else if (timed == TIMED_SAMPLES)
+        sampling_next(sampling, &from, &to);
+    times.calls = to - from;
+    if (times.calls)
+        read_moments(call_ns, times.calls);
+    read_moments(phase_ns, 3);
+    times.h2d_ns = phase_ns[0];
+    times.launch_ns = phase_ns[1];
+    times.sync_ns = phase_ns[2];
+    times.end_ns = clock_now_ns();
+    sampling_adapt(sampling, FORUM_NS);
+    recorder_add(recorder, &times);
+}
+
+/* With caches as an iteration leaves them: full of its buffers. Batches of the three kinds take
+ * turns, so that whatever else the machine does meets all of them. */
+static int bench_share(void)
+{
+    struct shm shm;
+    const struct shm_settings settings = {.slice_ns = 2 * NS_PER_MS, .launch = SHM_LAUNCH_STREAM};
+    static const char *const what[] = {"no single calls", "sampled calls", "all calls"};
+    double costs_ns[TIMED_KINDS][FORUM_BATCHES], ratios[FORUM_BATCHES];
+    struct sampling sampling;
+    struct recorder recorder;
+    static volatile char evicting[EVICT_BYTES];
+    if (shm_create(&settings, 1, 1, &shm) != STATUS_OK)
+        return -1;
+    sampling_init(&sampling, FORUM_KERNELS, sampling_measure_cost_ns());
+    sampling_adapt(&sampling, FORUM_NS);
+    atomic_store(&shm.header->start_ns, clock_now_ns());
+    recorder_init(&recorder, &shm, shm_slot_at(&shm, 0, 0));
+    for (unsigned batch = 0; batch < FORUM_BATCHES; batch++) {
+        for (unsigned k = 0; k < TIMED_KINDS; k++) {
+            uint64_t sum_ns = 0;
+            for (unsigned i = 0; i < FORUM_RECORDS; i++) {
+                for (size_t at = 0; at < EVICT_BYTES; at += 64)
+                    evicting[at]++;
+                uint64_t begin_ns = clock_now_ns();
+                record_one(&recorder, &sampling, (enum timed)k);
+                sum_ns += clock_now_ns() - begin_ns;
+            }
+            costs_ns[k][batch] = (double)sum_ns / FORUM_RECORDS;
+        }
+        ratios[batch] = costs_ns[TIMED_SAMPLES][batch] / costs_ns[TIMED_NONE][batch];
+    }
+    printf("recording an iteration of the forum's workload, caches cold, as a share of its %.1f ms "
+           "(%u of %u launch calls sampled at %.0f ns each):\n",
+           FORUM_NS / 1e6, sampling.calls, FORUM_KERNELS, sampling.cost_ns);
+    for (unsigned k = 0; k < TIMED_KINDS; k++) {
+        double median_ns = quantile(costs_ns[k], FORUM_BATCHES, 0.5);
+        printf("  with %-16s median %5.0f ns = %.4f%%, quartiles %.0f to %.0f ns\n", what[k],
+               median_ns, 100.0 * median_ns / FORUM_NS, quantile(costs_ns[k], FORUM_BATCHES, 0.25),
+               quantile(costs_ns[k], FORUM_BATCHES, 0.75));
+    }
+    printf("  sampled by unsampled, batch by batch: median %.2f, quartiles %.2f to %.2f\n",
+           quantile(ratios, FORUM_BATCHES, 0.5), quantile(ratios, FORUM_BATCHES, 0.25),
+           quantile(ratios, FORUM_BATCHES, 0.75));
+    shm_release(&shm);
+    return 0;
+}
+
 int main(void)
 {
-    if (bench_skew() != 0 || bench_record() != 0) {
+    if (bench_skew() != 0 || bench_record() != 0 || bench_share() != 0) {
         fprintf(stderr, "bench: %s\n", status_text());
         return 1;
     }

@@ -1,6 +1,6 @@
 # `make bench`: what mpsweep itself costs, on this machine. Not part of `make check`.
 EXTRA_PROGRAMS += tests/bench/bench
-tests_bench_bench_SOURCES = tests/bench/bench.c worker/record.c
+tests_bench_bench_SOURCES = tests/bench/bench.c worker/cpu.c worker/record.c worker/sampling.c
 tests_bench_bench_LDADD = libshm.a libcommon.a
 CLEANFILES += tests/bench/bench$(EXEEXT)
 EXTRA_DIST += tests/bench/run

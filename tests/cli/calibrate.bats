@@ -10,7 +10,7 @@ calibrate() {
   shift
   rm -f c.jsonl
   MPSWEEP_EMULATED_MACHINE=$machine expect 0 "$MPSWEEP" sweep --device emulated -l threads:1 \
-    --duration 0.25 --warmup 0.02 --precision 100 --quiet --calibrate -o c.jsonl "$@" || return 1
+    --warmup 0.02 --precision 100 --quiet --calibrate -o c.jsonl "$@" || return 1
   CALIBRATION=$(jq -c 'select(.type == "calibration")' c.jsonl)
   printf '%s\n' "$CALIBRATION"
 }
@@ -35,7 +35,7 @@ machine() {
 # 0.5, 1 and, pageable, 5 ms; and kernels of 0.25 ms in 4 slots, 20 an iteration, without launches
 # and copies 200 iterations/s.
 figures() {
-  calibrate "$(machine "$1")" --kernels 20 --spin 1000 --bytes 1000K || return 1
+  calibrate "$(machine "$1")" --kernels 20 --spin 1000 --bytes 1000K --duration 0.25 || return 1
   is process_launches_per_s "40000 / $1" && is gpu_launches_per_s "80000 / $1" &&
     is graph_kernels_per_s "80000 / $1" && is process_graphs_per_s "20000 / $1" &&
     is arithmetic_ips "800 / $1" &&
@@ -51,6 +51,18 @@ figures() {
 
 @test "a machine that is four times slower has figures four times smaller" {
   once_in_three figures 4
+}
+
+# Three launches, two copies and a wait; a graph is a launch and a wait.
+cpu_time() {
+  calibrate "cpu_ns=$1,kernel_ns=0" --kernels 3 --spin 0 --bytes 64K --duration 0.1 || return 1
+  is single_stream_cpu_us "6 * $1 / 1000" && is single_spin_cpu_us "6 * $1 / 1000" &&
+    is single_graph_cpu_us "2 * $1 / 1000"
+}
+
+@test "CPU time is what the machine's calls burn" {
+  once_in_three cpu_time 400000
+  once_in_three cpu_time 1600000
 }
 
 @test "each kind of iteration is calibrated once, before the points, and not again on --resume" {

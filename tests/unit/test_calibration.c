@@ -184,7 +184,8 @@ static struct point like(unsigned blocks, unsigned threads_per_block, uint64_t b
                  .threads_per_block = threads_per_block,
                  .spin = 3072,
                  .bytes = bytes,
-                 .with_mps = 1},
+                 .with_mps = 1,
+                 .iterations = 99},
     };
 }
 
@@ -200,6 +201,7 @@ static void test_one_worker_alone(void **state)
     assert_int_equal(point.work.memory, SHM_MEMORY_PINNED);
     assert_int_equal(point.work.launch, SHM_LAUNCH_STREAM);
     assert_int_equal(point.work.copies, SHM_COPIES_BOTH);
+    assert_int_equal(point.work.iterations, 0);
     assert_int_equal(point.work.kernels, 220);
     assert_int_equal(point.work.spin, 3072);
 }

@@ -121,6 +121,72 @@ static void an_iteration_is_credited_where_it_ran(void **state)
                     (SHM_SLICES + 6) * UINT64_C(1000));
 }
 
+/* Slices of fixed work: lengthened as the work goes on, and nothing is lost. */
+static void slices_make_room_for_work_of_any_length(void **state)
+{
+    (void)state;
+    struct shm_slot *slot = shm_slot_at(&shm, 0, 0);
+    uint64_t last_ns = 0, step_ns = 700, iterations = 0;
+    for (; last_ns < SHM_SLICES * UINT64_C(1000) * 5; iterations++) {
+        uint64_t to_ns = last_ns + step_ns;
+        shm_slot_make_room(slot, 0, 1000, to_ns);
+        shm_slot_credit(slot, 0, UINT64_C(1000) << slot->slice_shift, last_ns, to_ns);
+        last_ns = to_ns;
+    }
+    assert_int_equal(slot->slice_shift, 3); /* 8 is the power of two above 5 */
+    assert_int_equal(units(slot, 0, SHM_SLICES), iterations * SHM_ITERATION_UNITS);
+    /* They run at an even pace, and so every slice that is full has the same. */
+    uint64_t full = last_ns / 8000;
+    for (uint64_t i = 0; i < full; i++)
+        assert_in_range(atomic_load(&slot->slices[i]), SHM_ITERATION_UNITS * 8000 / 700 - 100,
+                        SHM_ITERATION_UNITS * 8000 / 700 + 100);
+    /* What was before the origin needs no room, and what just fits neither. */
+    slot = shm_slot_at(&shm, 0, 1);
+    shm_slot_make_room(slot, UINT64_MAX / 2, 1000, 5);
+    shm_slot_make_room(slot, 500, 1000, 499 + SHM_SLICES * UINT64_C(1000));
+    assert_int_equal(slot->slice_shift, 0);
+    shm_slot_make_room(slot, 500, 1000, 500 + SHM_SLICES * UINT64_C(1000));
+    assert_int_equal(slot->slice_shift, 1);
+}
+
+static void slices_are_aligned_to_the_longest(void **state)
+{
+    (void)state;
+    struct shm_slot *shortest = shm_slot_at(&shm, 0, 0), *longest = shm_slot_at(&shm, 2, 1);
+    for (unsigned i = 0; i < 8; i++)
+        shm_slot_credit(shortest, 0, 1000, i * 1000, (i + 1) * 1000 - 1);
+    longest->slice_shift = 2;
+    atomic_store(&longest->slices[3], 5);
+    shm_align_slices(&shm);
+    assert_int_equal(shm.header->settings.slice_ns, 4000);
+    assert_int_equal(units(shortest, 0, 1), 4 * SHM_ITERATION_UNITS);
+    assert_int_equal(units(shortest, 1, 2), 4 * SHM_ITERATION_UNITS);
+    assert_int_equal(units(shortest, 0, SHM_SLICES), 8 * SHM_ITERATION_UNITS);
+    assert_int_equal(units(longest, 3, 4), 5);
+    shm_align_slices(&shm); /* they are */
+    assert_int_equal(shm.header->settings.slice_ns, 4000);
+}
+
+static void *finished(void *argument)
+{
+    (void)argument;
+    shm_stop_wait(&shm);
+    return atomic_load(&shm.header->stop) ? &shm : NULL;
+}
+
+static void who_has_finished_waits_for_the_stop(void **state)
+{
+    (void)state;
+    pthread_t thread;
+    void *stopped;
+    shm_gate_open(&shm, 1);
+    assert_int_equal(pthread_create(&thread, NULL, finished, NULL), 0);
+    shm_stop(&shm, 0);
+    pthread_join(thread, &stopped);
+    assert_ptr_equal(stopped, &shm);
+    shm_stop_wait(&shm); /* at once */
+}
+
 static void *waiter(void *argument)
 {
     uint64_t *started_ns = argument;
@@ -174,6 +240,9 @@ int main(void)
         cmocka_unit_test_setup_teardown(slots_are_aligned_and_apart, begin, end),
         cmocka_unit_test_setup_teardown(strangers_are_refused, begin, end),
         cmocka_unit_test_setup_teardown(an_iteration_is_credited_where_it_ran, begin, end),
+        cmocka_unit_test_setup_teardown(slices_make_room_for_work_of_any_length, begin, end),
+        cmocka_unit_test_setup_teardown(slices_are_aligned_to_the_longest, begin, end),
+        cmocka_unit_test_setup_teardown(who_has_finished_waits_for_the_stop, begin, end),
         cmocka_unit_test_setup_teardown(the_gate_lets_all_in_at_the_start, begin, end),
         cmocka_unit_test_setup_teardown(a_stop_frees_those_at_the_gate, begin, end),
         cmocka_unit_test_setup_teardown(the_first_error_stays, begin, end),

@@ -1,0 +1,295 @@
+#include <pthread.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+#include <time.h>
+#include <cmocka.h>
+
+#include "common/clock.h"
+#include "worker/record.h"
+
+/* -- which calls are timed -----------------------------------------------------------------------
+ */
+
+#define COST_NS 40.0
+
+static void nothing_is_timed_before_an_iteration_is_known(void **state)
+{
+    (void)state;
+    struct sampling sampling;
+    unsigned from, to;
+    sampling_init(&sampling, 220, COST_NS);
+    for (int i = 0; i < 1000; i++)
+        assert_false(sampling_next(&sampling, &from, &to));
+}
+
+static void a_single_call_is_never_timed_apart(void **state)
+{
+    (void)state;
+    struct sampling sampling;
+    unsigned from, to;
+    sampling_init(&sampling, 1, COST_NS);
+    sampling_adapt(&sampling, NS_PER_S);
+    for (int i = 0; i < 1000; i++)
+        assert_false(sampling_next(&sampling, &from, &to));
+}
+
+/* What it costs, and whether each call has its turn, for iterations of all lengths and sizes. */
+static void sampling_keeps_to_its_share_and_leaves_no_call_out(void **state)
+{
+    (void)state;
+    static const unsigned sizes[] = {2, 3, 20, 220, 256, 257, 1000, 5000};
+    static unsigned timed[5000];
+    for (size_t s = 0; s < sizeof sizes / sizeof sizes[0]; s++) {
+        for (uint64_t took_ns = 10 * NS_PER_US; took_ns <= NS_PER_S; took_ns *= 10) {
+            struct sampling sampling;
+            unsigned from = 0, to = 0;
+            double cost_ns = 0.0;
+            uint64_t iterations = 0, calls = 0;
+            memset(timed, 0, sizeof timed);
+            sampling_init(&sampling, sizes[s], COST_NS);
+            sampling_adapt(&sampling, took_ns);
+            /* Three turns. */
+            while (calls < 3 * (uint64_t)sizes[s]) {
+                iterations++;
+                if (!sampling_next(&sampling, &from, &to))
+                    continue;
+                assert_true(from < to && to <= sizes[s] && to - from <= SAMPLING_CALLS_MOST);
+                for (unsigned i = from; i < to; i++)
+                    timed[i]++;
+                calls += to - from;
+                double here_ns = (double)(to - from + 1) * COST_NS;
+                cost_ns += here_ns;
+                /* No iteration bears more than the share, but for two readings. */
+                assert_true(here_ns <= SAMPLING_SHARE * (double)took_ns || to - from == 1);
+            }
+            /* The first iteration is sampled at once: one more than its turn. */
+            assert_true(cost_ns <=
+                        SAMPLING_SHARE * (double)took_ns * (double)(iterations + 1) + 2 * COST_NS);
+            for (unsigned i = 0; i < sizes[s]; i++)
+                assert_in_range(timed[i], 2, 4);
+            /* Some samples a second at least. */
+            assert_true((double)calls / ((double)(iterations * took_ns) / 1e9) >= 1.0);
+        }
+    }
+}
+
+static void only_a_shorter_iteration_changes_the_share(void **state)
+{
+    (void)state;
+    struct sampling sampling;
+    unsigned from, to;
+    sampling_init(&sampling, 220, COST_NS);
+    sampling_adapt(&sampling, NS_PER_S); /* lazy loading, say: all calls */
+    assert_true(sampling_next(&sampling, &from, &to));
+    assert_int_equal(to - from, 220);
+    sampling_adapt(&sampling, NS_PER_MS); /* 500 ns: 11 calls and a moment more */
+    sampling_adapt(&sampling, 2 * NS_PER_S);
+    assert_true(sampling_next(&sampling, &from, &to));
+    assert_int_equal(to - from, 11);
+    sampling_adapt(&sampling, 16 * NS_PER_US); /* 8 ns: two readings in every 10th */
+    unsigned sampled = 0;
+    for (int i = 0; i < 100; i++)
+        sampled += sampling_next(&sampling, &from, &to);
+    assert_int_equal(sampled, 10);
+    assert_int_equal(to - from, 1);
+}
+
+static void the_measured_cost_is_that_of_a_clock_reading_at_least(void **state)
+{
+    (void)state;
+    double cost_ns = sampling_measure_cost_ns();
+    assert_true(cost_ns > 0.0 && cost_ns < 1e6);
+}
+
+/* -- recording -----------------------------------------------------------------------------------
+ */
+
+#define WARMUP_NS 1000
+
+static struct shm shm;
+static struct recorder recorder;
+static struct shm_slot *slot;
+
+static int begin(void **state)
+{
+    (void)state;
+    const struct shm_settings settings = {.slice_ns = 1000, .warmup_ns = WARMUP_NS, .kernels = 4};
+    if (shm_create(&settings, 1, 1, &shm) != STATUS_OK)
+        return -1;
+    slot = shm_slot_at(&shm, 0, 0);
+    atomic_store(&shm.header->start_ns, 5000);
+    recorder_init(&recorder, &shm, slot);
+    return 0;
+}
+
+static int end(void **state)
+{
+    (void)state;
+    shm_release(&shm);
+    return 0;
+}
+
+/* An iteration that ends then, after the agreed start. */
+static void iterate(uint64_t from_ns, uint64_t to_ns, unsigned calls)
+{
+    static const uint64_t call_ns[] = {7, 9};
+    const struct iteration_times times = {
+        .begin_ns = 5000 + from_ns,
+        .h2d_ns = 10,
+        .launch_ns = 20,
+        .sync_ns = 30,
+        .d2h_ns = 40,
+        .end_ns = 5000 + to_ns,
+        .call_ns = call_ns,
+        .calls = calls,
+    };
+    recorder_before(&recorder);
+    recorder_add(&recorder, &times);
+}
+
+static void calls_count_in_the_window_only(void **state)
+{
+    (void)state;
+    iterate(0, 900, 2); /* warm-up */
+    assert_int_equal(slot->launch_call.count, 0);
+    iterate(900, 1900, 2);
+    iterate(1900, 2900, 0);
+    iterate(2900, 3900, 1);
+    assert_int_equal(slot->launch_call.count, 3);
+    assert_int_equal(slot->launch_call.sum_ns, 7 + 9 + 7);
+    assert_int_equal(slot->iterations, 3);
+    assert_int_equal(slot->launch.count, 3);
+    atomic_store(&shm.header->window_end_ns, 4000);
+    iterate(3900, 4900, 2); /* after its end */
+    assert_int_equal(slot->launch_call.count, 3);
+}
+
+static void cpu_counts_from_the_end_of_the_warmup(void **state)
+{
+    (void)state;
+    iterate(0, 500, 0);
+    recorder_end(&recorder);
+    assert_int_equal(slot->cpu.wall_ns, 0); /* no window, no figure */
+    iterate(500, 1200, 0);                  /* crosses it */
+    assert_false(recorder.in_window);
+    iterate(1200, 1900, 0);
+    iterate(1900, 2500, 0);
+    assert_true(recorder.in_window);
+    recorder_end(&recorder);
+    assert_int_equal(slot->cpu.iterations, 2);
+    assert_true(slot->cpu.wall_ns > 0 && slot->cpu.wall_ns < 1000 * NS_PER_S);
+}
+
+/* Exactly the iterations that begin after the warm-up. */
+static void fixed_work_ends_after_its_iterations(void **state)
+{
+    (void)state;
+    shm.header->settings.iterations = 2;
+    assert_false(recorder_has_finished(&recorder));
+    iterate(0, 900, 0);
+    iterate(900, 1900, 0); /* began before */
+    assert_int_equal(slot->iterations, 0);
+    assert_false(recorder_has_finished(&recorder));
+    iterate(1900, 2900, 0);
+    assert_false(recorder_has_finished(&recorder));
+    iterate(2900, 3900, 0);
+    assert_true(recorder_has_finished(&recorder));
+    assert_int_equal(slot->iterations, 2);
+    assert_int_equal(slot->latency.count, 2);
+    recorder_end(&recorder);
+    assert_int_equal(slot->cpu.iterations, 2);
+    assert_true(slot->work_end_ns > slot->work_begin_ns);
+}
+
+static void work_by_time_never_finishes(void **state)
+{
+    (void)state;
+    for (uint64_t i = 0; i < 100; i++)
+        iterate(i * 100, i * 100 + 100, 0);
+    assert_false(recorder_has_finished(&recorder));
+}
+
+static void fixed_work_of_any_length_has_its_slices(void **state)
+{
+    (void)state;
+    shm.header->settings.iterations = 1000000;
+    uint64_t took_ns = SHM_SLICES * UINT64_C(1000);
+    for (uint64_t i = 0; i < 50; i++)
+        iterate(i * took_ns, (i + 1) * took_ns, 0);
+    uint64_t units = 0;
+    for (unsigned i = 0; i < SHM_SLICES; i++)
+        units += atomic_load(&slot->slices[i]);
+    /* All but the share of the first that was warm-up. */
+    assert_in_range(units, SHM_ITERATION_UNITS * 49, SHM_ITERATION_UNITS * 50);
+    assert_int_equal(slot->slice_shift, 6);
+}
+
+/* -- CPU -----------------------------------------------------------------------------------------
+ */
+
+static uint64_t thread_cpu_ns(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
+    return (uint64_t)now.tv_sec * NS_PER_S + (uint64_t)now.tv_nsec;
+}
+
+static void *burn(void *argument)
+{
+    uint64_t until_ns = thread_cpu_ns() + *(uint64_t *)argument;
+    while (thread_cpu_ns() < until_ns)
+        ;
+    return NULL;
+}
+
+static void cpu_time_is_the_threads_own(void **state)
+{
+    (void)state;
+    struct cpu_reading before, after;
+    uint64_t much_ns = 200 * NS_PER_MS, little_ns = 20 * NS_PER_MS;
+    pthread_t other;
+    cpu_read(&before);
+    burn(&little_ns);
+    assert_int_equal(pthread_create(&other, NULL, burn, &much_ns), 0);
+    pthread_join(other, NULL);
+    cpu_read(&after);
+    struct shm_cpu used = cpu_between(&before, &after, 3);
+    assert_int_equal(used.iterations, 3);
+    assert_true(used.cpu_ns >= little_ns && used.cpu_ns < much_ns);
+    assert_true(used.wall_ns >= much_ns);
+}
+
+static void a_sleep_is_a_voluntary_switch(void **state)
+{
+    (void)state;
+    struct cpu_reading before, after;
+    cpu_read(&before);
+    for (int i = 0; i < 5; i++)
+        clock_sleep_until(clock_now_ns() + NS_PER_MS);
+    cpu_read(&after);
+    struct shm_cpu used = cpu_between(&before, &after, 1);
+    assert_in_range(used.voluntary, 5, 100);
+    assert_true(used.wall_ns >= 5 * NS_PER_MS);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(nothing_is_timed_before_an_iteration_is_known),
+        cmocka_unit_test(a_single_call_is_never_timed_apart),
+        cmocka_unit_test(sampling_keeps_to_its_share_and_leaves_no_call_out),
+        cmocka_unit_test(only_a_shorter_iteration_changes_the_share),
+        cmocka_unit_test(the_measured_cost_is_that_of_a_clock_reading_at_least),
+        cmocka_unit_test_setup_teardown(calls_count_in_the_window_only, begin, end),
+        cmocka_unit_test_setup_teardown(cpu_counts_from_the_end_of_the_warmup, begin, end),
+        cmocka_unit_test_setup_teardown(fixed_work_ends_after_its_iterations, begin, end),
+        cmocka_unit_test_setup_teardown(work_by_time_never_finishes, begin, end),
+        cmocka_unit_test_setup_teardown(fixed_work_of_any_length_has_its_slices, begin, end),
+        cmocka_unit_test(cpu_time_is_the_threads_own),
+        cmocka_unit_test(a_sleep_is_a_voluntary_switch),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
