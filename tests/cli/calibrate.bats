@@ -61,8 +61,8 @@ cpu_time() {
 }
 
 @test "CPU time is what the machine's calls burn" {
-  once_in_three cpu_time 400000
-  once_in_three cpu_time 1600000
+  once_in_three cpu_time 200000
+  once_in_three cpu_time 800000
 }
 
 @test "each kind of iteration is calibrated once, before the points, and not again on --resume" {
