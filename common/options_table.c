@@ -118,6 +118,9 @@ const struct option_row option_table[OPTION_COUNT] = {
      "they\n"
      "can (same processes, MPS and environment), and such points are measured one after the "
      "other."},
+    {OPTION_CALIBRATE, "calibrate", 0, OPTION_KIND_SWITCH, 0, SWEEP, NULL, 0, 0, "no", NULL, HOW,
+     "Find out first what the GPU, its driver and this machine can do for each kind of iteration\n"
+     "in the plan (half a minute each), for 'mpsweep explain' to tell what limits a point."},
     {OPTION_OUTPUT, "output", 'o', OPTION_KIND_TEXT, OPTION_NOT_IN_JOB,
      SWEEP | OPTION_PLOT | OPTION_COMPARE, NULL, 0, 0, NULL, "FILE", OUT,
      "sweep: results file (.jsonl), which must not exist unless --resume is given. plot: picture,\n"

@@ -1,4 +1,4 @@
-dist_doc_DATA += docs/ARCHITECTURE.md docs/compare.md docs/limits.md docs/mps.md \
+dist_doc_DATA += docs/ARCHITECTURE.md docs/compare.md docs/emulated.md docs/limits.md docs/mps.md \
     docs/open-loop.md docs/results-format.md docs/statistics.md docs/telemetry.md
 
 resultsdir = $(docdir)/results

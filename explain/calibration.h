@@ -31,6 +31,8 @@ struct calibration {
     double process_launches_per_s;
     double gpu_launches_per_s;
     double graph_kernels_per_s;
+    /* Graphs of one such kernel, launches/s of one process: what its launch path lets through. */
+    double process_graphs_per_s;
 
     /* Iterations/s if the GPU did nothing but the kernels' own work, as grids that fill it. */
     double arithmetic_ips;
@@ -40,8 +42,31 @@ struct calibration {
     double h2d_bytes_per_s, d2h_bytes_per_s, both_bytes_per_s;
     double pageable_bytes_per_s;
 
+    /* One process with pageable memory, iterations/s from as many threads as it takes: launched by
+     * stream without a synchronisation before the copy out, and as graphs. There a copy may hold
+     * up all others of its process until its own stream gets to it. */
+    double process_unsynced_ips, process_pageable_graph_ips;
+
+    /* As single_stream_cpu_us, but waiting awake (schedule spin). */
+    double single_spin_cpu_us;
+
+    /* Pinned memory, launches by stream, one process with a queue for each of so many threads, well
+     * below all other ceilings: what they lose there is what launching beside each other costs. */
+    unsigned crowd_workers;
+    double crowd_stream_ips;
+
     unsigned cpus; /* that the workers may use */
     unsigned sms;  /* multiprocessors of the GPU */
+};
+
+/* A calibration as it stands in a results file, with what there is to say about its figures. */
+#define CALIBRATION_NOTES 16
+#define CALIBRATION_NOTE_BYTES 256
+struct calibration_record {
+    struct calibration figures;
+    double seconds; /* that it took */
+    unsigned note_count;
+    char notes[CALIBRATION_NOTES][CALIBRATION_NOTE_BYTES]; /* why a figure is 0, for one */
 };
 
 #endif

@@ -2,6 +2,10 @@ bin_PROGRAMS += mpsweep
 mpsweep_SOURCES = \
     orchestrator/main.c orchestrator/exit_status.h \
     orchestrator/bracket.c orchestrator/bracket.h \
+    orchestrator/calibrate.c orchestrator/calibrate.h \
+    orchestrator/calibrate_points.c orchestrator/calibrate_points.h \
+    orchestrator/calibrate_plan.c orchestrator/calibrate_plan.h \
+    explain/calibration_json.c explain/calibration_json.h \
     orchestrator/cause.c \
     orchestrator/children.c orchestrator/children.h \
     orchestrator/cores.c orchestrator/cores.h \
@@ -68,6 +72,14 @@ TESTS += tests/unit/test_bracket
 tests_unit_test_bracket_SOURCES = tests/unit/test_bracket.c orchestrator/bracket.c
 tests_unit_test_bracket_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
 tests_unit_test_bracket_LDADD = $(CMOCKA_LIBS)
+
+check_PROGRAMS += tests/unit/test_calibration
+TESTS += tests/unit/test_calibration
+tests_unit_test_calibration_SOURCES = tests/unit/test_calibration.c \
+    explain/calibration_json.c orchestrator/calibrate_points.c orchestrator/plan.c \
+    orchestrator/shares.c
+tests_unit_test_calibration_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
+tests_unit_test_calibration_LDADD = libmps.a libcommon.a $(JANSSON_LIBS) $(INIH_LIBS) $(CMOCKA_LIBS)
 
 check_PROGRAMS += tests/unit/test_fixed
 TESTS += tests/unit/test_fixed

@@ -62,6 +62,9 @@ enum shm_schedule { SHM_SCHEDULE_AUTO, SHM_SCHEDULE_SPIN, SHM_SCHEDULE_YIELD, SH
 enum shm_workload { SHM_WORKLOAD_CHAIN, SHM_WORKLOAD_DELAY };
 enum shm_arrival { SHM_ARRIVAL_CONSTANT, SHM_ARRIVAL_POISSON };
 
+/* Which copies an iteration makes. All but both are for calibration. */
+enum shm_copies { SHM_COPIES_BOTH, SHM_COPIES_IN, SHM_COPIES_OUT, SHM_COPIES_NONE };
+
 enum shm_state {
     SHM_STATE_STARTING,
     SHM_STATE_READY,    /* buffers made, modules loaded, one iteration run and checked */
@@ -75,18 +78,23 @@ enum shm_state {
 /* Everything that the worker program needs to know; see the option table for the meaning. */
 struct shm_settings {
     uint32_t memory, sync, launch, schedule, workload; /* the enums above */
-    uint32_t kernels;                                  /* kernels an iteration */
+    uint32_t kernels;                                  /* an iteration; 0 in calibration only */
     uint32_t blocks;                                   /* grid size */
     uint32_t threads_per_block;                        /* block size */
     uint32_t spin;         /* length of each GPU thread's dependent chain, in steps */
     uint32_t device;       /* ordinal among the devices that the worker sees */
     uint64_t bytes;        /* copied each way, a multiple of 1024 */
     uint64_t delay_cycles; /* delay workload: GPU clock cycles a kernel waits */
+    /* For calibration, 0 otherwise. What the kernels work on, a multiple of 16: 0 is 1/64 of what
+     * is copied, and it may be more than that. */
+    uint64_t worked_bytes;
     uint64_t slice_ns;
     uint64_t warmup_ns;  /* from the start; nothing before counts */
     uint64_t iterations; /* fixed work: so many of each worker from then on; 0: until the stop */
     uint32_t with_mps;   /* 1: the workers must be MPS clients; 0: they must not be */
     uint32_t arrival;    /* the enum above; of an open loop */
+    uint32_t copies;     /* enum shm_copies; out alone only without kernels */
+    uint32_t reserved;
     /* Iterations planned for all workers together, RATE_UNITS of a second; 0: a closed loop. */
     uint64_t rate_units;
     uint64_t arrival_seed; /* of random arrivals */

@@ -1,7 +1,9 @@
 # Tests of the command line (bats, jq), on the emulated GPU.
 cli_tests = \
+    tests/cli/calibrate.bats \
     tests/cli/compare.bats \
     tests/cli/doctor.bats \
+    tests/cli/emulated.bats \
     tests/cli/fakes.bats \
     tests/cli/faults.bats \
     tests/cli/figures.bats \

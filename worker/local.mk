@@ -36,4 +36,11 @@ tests_unit_test_record_SOURCES = tests/unit/test_record.c \
     worker/cpu.c worker/record.c worker/sampling.c
 tests_unit_test_record_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
 tests_unit_test_record_LDADD = libshm.a libcommon.a $(CMOCKA_LIBS)
+
+check_PROGRAMS += tests/unit/test_iteration_copies
+TESTS += tests/unit/test_iteration_copies
+tests_unit_test_iteration_copies_SOURCES = tests/unit/test_iteration_copies.c worker/iteration.c \
+    worker/sampling.c
+tests_unit_test_iteration_copies_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
+tests_unit_test_iteration_copies_LDADD = libdevice.a libcommon.a $(CMOCKA_LIBS)
 endif

@@ -440,9 +440,9 @@ good_value() {
   # Those under Output, which come last, are about one run.
   while IFS=$SEPARATOR read -r name letter rest; do
     [ "$name" != output ] || break
-    value=yes
-    [ -z "$rest" ] || value=$(good_value "$name" "$rest")
-    printf '[global]\n%s = %s\n' "$name" "$value" >one.job
+    # A switch takes a word here.
+    value=$(good_value "$name" "$rest")
+    printf '[global]\n%s = %s\n' "$name" "${value:-yes}" >one.job
     expect 0 "$MPSWEEP" sweep one.job --list
     count=$((count + 1))
   done < <(help_options sweep)
