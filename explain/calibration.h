@@ -40,6 +40,19 @@ struct calibration {
     double h2d_bytes_per_s, d2h_bytes_per_s, both_bytes_per_s;
     double pageable_bytes_per_s;
 
+    /* One process with pageable memory, iterations/s from as many threads as it takes: launched by
+     * stream without a synchronisation before the copy out, and as graphs. There a copy may hold
+     * up all others of its process until its own stream gets to it. */
+    double process_unsynced_ips, process_pageable_graph_ips;
+
+    /* As single_stream_cpu_us, but waiting awake (schedule spin). */
+    double single_spin_cpu_us;
+
+    /* Pinned memory, launches by stream, one process with a queue for each of so many threads, well
+     * below all other ceilings: what they lose there is what launching beside each other costs. */
+    unsigned crowd_workers;
+    double crowd_stream_ips;
+
     unsigned cpus; /* that the workers may use */
     unsigned sms;  /* multiprocessors of the GPU */
 };
