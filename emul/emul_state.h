@@ -16,7 +16,7 @@
 
 #define EMUL_STATE_VARIABLE "MPSWEEP_EMULATED_FD"
 #define EMUL_STATE_MAGIC UINT64_C(0x3170656d756c61bd) /* never valid UTF-8 text */
-#define EMUL_STATE_VERSION 1
+#define EMUL_STATE_VERSION 2
 
 struct emul_state {
     uint64_t magic;
@@ -27,7 +27,8 @@ struct emul_state {
     struct model model;
 };
 
-/* Makes the state of a new, idle machine. The descriptor is close-on-exec and the caller's. */
+/* Makes the state of a new, idle machine, as EMUL_MACHINE_VARIABLE describes it (emul/machine.h);
+ * STATUS_USAGE says what is wrong there. The descriptor is close-on-exec and the caller's. */
 enum status emul_state_create(int *fd);
 
 /* Maps the state after checking it; the descriptor stays the caller's. STATUS_PROTOCOL names what

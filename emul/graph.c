@@ -122,14 +122,15 @@ cuda_result cuGraphInstantiateWithFlags(cuda_graph_exec *out, cuda_graph graph,
         exec_free(exec);
         return CUDA_OUT_OF_MEMORY;
     }
+    const struct model_machine *machine = &process.state->model.machine;
     for (uint32_t i = 0; i < from->count; i++) {
         const struct graph_node *node = &from->nodes[i];
         exec->nodes[i] = *node;
         /* The pageable copies of a graph do not hold its launch up: they cost what pinned ones do.
          */
-        exec->works[i] = node->kind == MODEL_KERNEL
-                             ? kernel_cost(&node->call.kernel, true)
-                             : model_copy(node->call.copy.direction, node->call.copy.bytes, false);
+        exec->works[i] = node->kind == MODEL_KERNEL ? kernel_cost(machine, &node->call.kernel, true)
+                                                    : model_copy(machine, node->call.copy.direction,
+                                                                 node->call.copy.bytes, false);
     }
     *out = exec;
     return CUDA_SUCCESS_;
@@ -167,6 +168,7 @@ cuda_result cuGraphLaunch(cuda_graph_exec exec, cuda_stream stream)
         if (result != CUDA_SUCCESS_)
             return result;
     }
+    process_burn();
     struct model *model = emul_state_lock(process.state);
     uint64_t now = clock_now_ns();
     model_issue_graph(model, &process.model, &stream->model, now, &process_host_ns, exec->works,

@@ -30,12 +30,18 @@ void kernel_read_arguments(struct kernel_call *call, void *const *parameters)
     memcpy(&call->arguments.add_constant.spin, parameters[4], sizeof(int));
 }
 
-struct model_work kernel_cost(const struct kernel_call *call, bool in_graph)
+struct model_work kernel_cost(const struct model_machine *machine, const struct kernel_call *call,
+                              bool in_graph)
 {
     if (call->kernel == KERNEL_DELAY)
-        return model_kernel(call->blocks, call->threads, 0, call->arguments.delay.cycles, in_graph);
-    int spin = call->arguments.add_constant.spin;
-    return model_kernel(call->blocks, call->threads, spin > 0 ? (uint64_t)spin : 0, 0, in_graph);
+        return model_kernel(machine, call->blocks, call->threads, 0, call->arguments.delay.cycles,
+                            in_graph);
+    /* A block whose threads all get no vector ends at once, as on a GPU. */
+    int spin = call->arguments.add_constant.spin, elements = call->arguments.add_constant.elements;
+    uint64_t vectors = elements > 0 ? (uint64_t)elements / 4 : 0;
+    uint64_t busy = vectors / call->threads + (vectors % call->threads != 0);
+    uint64_t blocks = busy < call->blocks ? busy : call->blocks;
+    return model_kernel(machine, blocks, call->threads, spin > 0 ? (uint64_t)spin : 0, 0, in_graph);
 }
 
 /* Vectors by hand: this loop is most of what an emulated kernel really costs, and plain compiler

@@ -37,7 +37,8 @@ bool kernel_find(const char *name, enum kernel *kernel);
 /* Copies the arguments that the array points to; call->kernel says how many there are. */
 void kernel_read_arguments(struct kernel_call *call, void *const *parameters);
 
-struct model_work kernel_cost(const struct kernel_call *call, bool in_graph);
+struct model_work kernel_cost(const struct model_machine *machine, const struct kernel_call *call,
+                              bool in_graph);
 
 /* Computes. False: it would touch memory that is not the device's, and has done nothing. */
 bool kernel_run(const struct kernel_call *call, struct memory_list *device_memory);

@@ -3,6 +3,7 @@
 noinst_LIBRARIES += libemul.a
 libemul_a_SOURCES = \
     emul/emul_state.h emul/state.c \
+    emul/machine.h emul/machine.c \
     emul/model.h emul/model.c emul/slices.c
 
 # A library that is only ever loaded at run time: a program of automake's, linked as shared.
@@ -28,6 +29,7 @@ mpsweep_emulated_mps_control_LDADD = libcommon.a
 
 if HAVE_CMOCKA
 emul_tests = \
+    tests/unit/test_emul_machine \
     tests/unit/test_emul_model \
     tests/unit/test_emul_fault \
     tests/unit/test_emul_cuda \
@@ -40,6 +42,10 @@ TESTS += $(emul_tests)
 tests_unit_test_emul_model_SOURCES = tests/unit/test_emul_model.c
 tests_unit_test_emul_model_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
 tests_unit_test_emul_model_LDADD = libemul.a libcommon.a $(CMOCKA_LIBS)
+
+tests_unit_test_emul_machine_SOURCES = tests/unit/test_emul_machine.c
+tests_unit_test_emul_machine_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
+tests_unit_test_emul_machine_LDADD = libemul.a libcommon.a $(CMOCKA_LIBS)
 
 tests_unit_test_emul_fault_SOURCES = tests/unit/test_emul_fault.c emul/fault.c
 tests_unit_test_emul_fault_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)

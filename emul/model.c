@@ -2,6 +2,27 @@
 
 #include <string.h>
 
+const struct model_machine model_machine_default = {
+    .slots = 32,
+    .launch_ns = 3000,
+    .graph_launch_ns = 8000,
+    .copy_call_ns = 2000,
+    .front_ns = 2000,
+    .graph_node_ns = 0,
+    .kernel_ns = 20000,
+    .graph_kernel_ns = 10000,
+    .spin_ns = 45,
+    .copy_latency_ns = 5000,
+    .h2d_mb_per_s = 25000,
+    .d2h_mb_per_s = 25000,
+    .pageable_mb_per_s = 12000,
+    .slice_ns = 2000000,
+    .queues = 8,
+    .queues_mps = 2,
+    .queues_most = 32,
+    .cpu_ns = 0,
+};
+
 static uint64_t later(uint64_t a, uint64_t b)
 {
     return a > b ? a : b;
@@ -12,27 +33,29 @@ static uint64_t divide_up(uint64_t value, uint64_t by)
     return value / by + (value % by != 0);
 }
 
-struct model_work model_kernel(uint64_t blocks, uint32_t threads, uint64_t spin, uint64_t delay_ns,
-                               bool in_graph)
+struct model_work model_kernel(const struct model_machine *machine, uint64_t blocks,
+                               uint32_t threads, uint64_t spin, uint64_t delay_ns, bool in_graph)
 {
     uint64_t units =
         divide_up(blocks * later(divide_up(threads, MODEL_BLOCK_THREADS), 1), MODEL_SLOT_BLOCKS);
-    uint64_t waves = divide_up(units, MODEL_SLOTS);
-    uint64_t work_ns = delay_ns > 0 ? delay_ns : spin * MODEL_SPIN_NS;
+    uint64_t waves = divide_up(units, machine->slots);
+    uint64_t work_ns = delay_ns > 0 ? delay_ns : spin * machine->spin_ns;
     return (struct model_work){
         .kind = MODEL_KERNEL,
-        .slots = waves > 1 ? MODEL_SLOTS : (uint32_t)later(units, 1),
-        .duration_ns = (in_graph ? MODEL_GRAPH_KERNEL_NS : MODEL_KERNEL_NS) + work_ns * waves,
+        .slots = (uint32_t)(waves > 1 ? machine->slots : later(units, 1)),
+        .duration_ns = (in_graph ? machine->graph_kernel_ns : machine->kernel_ns) + work_ns * waves,
     };
 }
 
-struct model_work model_copy(enum model_direction direction, uint64_t bytes, bool pageable)
+struct model_work model_copy(const struct model_machine *machine, enum model_direction direction,
+                             uint64_t bytes, bool pageable)
 {
-    uint64_t rate = pageable ? MODEL_PAGEABLE_BYTES_PER_US : MODEL_PINNED_BYTES_PER_US;
+    uint64_t pinned = direction == MODEL_TO_DEVICE ? machine->h2d_mb_per_s : machine->d2h_mb_per_s;
+    uint64_t rate = pageable ? machine->pageable_mb_per_s : pinned; /* and bytes a microsecond */
     return (struct model_work){
         .kind = MODEL_COPY,
         .direction = direction,
-        .duration_ns = MODEL_COPY_LATENCY_NS + bytes * 1000 / rate,
+        .duration_ns = machine->copy_latency_ns + bytes * 1000 / rate,
     };
 }
 
@@ -217,11 +240,11 @@ static uint64_t place_copy(struct model *model, uint32_t group, uint64_t now_ns,
 /* The slot that has been free for the shortest time when the kernel is ready, so that no idle time
  * of another is lost; or else the one that is free first. */
 static uint32_t best_slot(const uint64_t *free_ns, uint32_t count, uint64_t ready_ns,
-                          uint32_t taken)
+                          uint64_t taken)
 {
     uint32_t fit = count, first = count;
     for (uint32_t i = 0; i < count; i++) {
-        if (taken & UINT32_C(1) << i)
+        if (taken & UINT64_C(1) << i)
             continue;
         if (free_ns[i] <= ready_ns && (fit == count || free_ns[i] > free_ns[fit]))
             fit = i;
@@ -233,22 +256,22 @@ static uint32_t best_slot(const uint64_t *free_ns, uint32_t count, uint64_t read
 
 /* Picks slots for a kernel; returns when they are all free, and which they are. */
 static uint64_t pick_slots(const uint64_t *free_ns, uint32_t count, uint32_t wanted,
-                           uint64_t ready_ns, uint32_t *taken)
+                           uint64_t ready_ns, uint64_t *taken)
 {
     uint64_t start = ready_ns;
     *taken = 0;
     for (uint32_t i = 0; i < wanted && i < count; i++) {
         uint32_t slot = best_slot(free_ns, count, ready_ns, *taken);
-        *taken |= UINT32_C(1) << slot;
+        *taken |= UINT64_C(1) << slot;
         start = later(start, free_ns[slot]);
     }
     return start;
 }
 
-static void hold_slots(uint64_t *free_ns, uint32_t taken, uint64_t until_ns)
+static void hold_slots(uint64_t *free_ns, uint64_t taken, uint64_t until_ns)
 {
-    for (uint32_t i = 0; i < MODEL_SLOTS; i++)
-        if (taken & UINT32_C(1) << i)
+    for (uint32_t i = 0; i < MODEL_SLOTS_MAX; i++)
+        if (taken & UINT64_C(1) << i)
             free_ns[i] = until_ns;
 }
 
@@ -256,17 +279,18 @@ static uint64_t place_kernel(struct model *model, struct model_process *process,
                              uint64_t ready_ns, const struct model_work *kernel)
 {
     struct model_group *group = &model->groups[process->group];
-    uint32_t slots = kernel->slots, own = 0, shared;
+    uint32_t slots = kernel->slots, all = (uint32_t)model->machine.slots;
+    uint64_t own = 0, shared;
     uint64_t duration_ns = kernel->duration_ns, begin;
 
-    if (process->slot_limit < MODEL_SLOTS) {
+    if (process->slot_limit < all) {
         if (slots > process->slot_limit) {
             duration_ns *= divide_up(slots, process->slot_limit);
             slots = process->slot_limit;
         }
         ready_ns = pick_slots(process->slots_free_ns, process->slot_limit, slots, ready_ns, &own);
     }
-    ready_ns = pick_slots(group->slots_free_ns, MODEL_SLOTS, slots, ready_ns, &shared);
+    ready_ns = pick_slots(group->slots_free_ns, all, slots, ready_ns, &shared);
     uint64_t end =
         model_slices_walk(model, process->group, now_ns, ready_ns, duration_ns, true, &begin);
     hold_slots(process->slots_free_ns, own, end);
@@ -309,10 +333,10 @@ uint64_t model_issue_launch(struct model *model, struct model_process *process,
                             struct model_stream *stream, uint64_t now_ns, uint64_t *host_ns,
                             const struct model_work *kernel)
 {
-    host_pass_launch_path(process, now_ns, host_ns, MODEL_LAUNCH_NS);
+    host_pass_launch_path(process, now_ns, host_ns, model->machine.launch_ns);
     /* Counted from now and not from the thread's clock: a process whose threads have run far ahead
      * of the time would hold up the others. */
-    model->front_free_ns = later(model->front_free_ns, now_ns) + MODEL_FRONT_NS;
+    model->front_free_ns = later(model->front_free_ns, now_ns) + model->machine.front_ns;
 
     uint64_t *queue = &process->queues_free_ns[stream->queue];
     uint64_t ready = later(later(*host_ns, model->front_free_ns), later(stream->end_ns, *queue));
@@ -325,7 +349,7 @@ uint64_t model_issue_copy(struct model *model, struct model_process *process,
                           struct model_stream *stream, uint64_t now_ns, uint64_t *host_ns,
                           const struct model_work *copy)
 {
-    host_pass(now_ns, host_ns, MODEL_COPY_CALL_NS);
+    host_pass(now_ns, host_ns, model->machine.copy_call_ns);
     uint64_t ready = later(*host_ns, stream->end_ns);
     return finish(model, process, stream, place_copy(model, process->group, now_ns, ready, copy));
 }
@@ -334,7 +358,7 @@ uint64_t model_issue_pageable(struct model *model, struct model_process *process
                               struct model_stream *stream, uint64_t now_ns, uint64_t *host_ns,
                               const struct model_work *copy)
 {
-    host_pass(now_ns, host_ns, MODEL_COPY_CALL_NS);
+    host_pass(now_ns, host_ns, model->machine.copy_call_ns);
     uint64_t ready = later(later(*host_ns, stream->end_ns), process->staging_free_ns);
     uint64_t end = place_copy(model, process->group, now_ns, ready, copy);
     process->staging_free_ns = end;
@@ -346,14 +370,21 @@ uint64_t model_issue_graph(struct model *model, struct model_process *process,
                            struct model_stream *stream, uint64_t now_ns, uint64_t *host_ns,
                            const struct model_work *works, uint32_t count)
 {
-    host_pass_launch_path(process, now_ns, host_ns, MODEL_GRAPH_LAUNCH_NS);
+    host_pass_launch_path(process, now_ns, host_ns, model->machine.graph_launch_ns);
     uint64_t queue = process->queues_free_ns[stream->queue];
     uint64_t end = later(*host_ns, stream->end_ns);
     for (uint32_t i = 0; i < count; i++) {
-        if (works[i].kind == MODEL_COPY)
+        if (works[i].kind == MODEL_COPY) {
             end = place_copy(model, process->group, now_ns, end, &works[i]);
-        else
-            end = place_kernel(model, process, now_ns, later(end, queue), &works[i]);
+            continue;
+        }
+        /* Counted from now, as for launches. */
+        if (model->machine.graph_node_ns > 0) {
+            model->graph_front_free_ns =
+                later(model->graph_front_free_ns, now_ns) + model->machine.graph_node_ns;
+            end = later(end, model->graph_front_free_ns);
+        }
+        end = place_kernel(model, process, now_ns, later(end, queue), &works[i]);
     }
     return finish(model, process, stream, end);
 }

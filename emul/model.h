@@ -13,10 +13,11 @@
  *   launch path        of a process: one launch at a time
  *   staging path       of a process: pageable copies pass one at a time, in issue order, also while
  *                      the first of them still waits for its stream
- *   front end          of the GPU: accepts one stream launch every MODEL_FRONT_NS
- *   slots              of a scheduling group: MODEL_SLOTS kernels of one unit run at once
+ *   front end          of the GPU: accepts one stream launch every front_ns
+ *   graph front end    of the GPU: begins one kernel of a graph every graph_node_ns
+ *   slots              of a scheduling group: so many kernels of one unit run at once
  *   copy engines       of a scheduling group: one each way
- *   slices             of the GPU: MODEL_SLICE_NS each, owned by one scheduling group at a time
+ *   slices             of the GPU: slice_ns each, owned by one scheduling group at a time
  *
  * A scheduling group is what the GPU takes for one context: a process of its own, or all clients of
  * one MPS server together. Work advances only in slices that its group owns. A group claims a slice
@@ -30,22 +31,31 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#define MODEL_SLOTS 32
+#define MODEL_SLOTS_MAX 64
 #define MODEL_QUEUES_MAX 32
-#define MODEL_QUEUES_DEFAULT 8
-#define MODEL_QUEUES_MPS 2
 
-#define MODEL_LAUNCH_NS UINT64_C(3000)       /* host side of a kernel launch */
-#define MODEL_GRAPH_LAUNCH_NS UINT64_C(8000) /* host side of a graph launch */
-#define MODEL_COPY_CALL_NS UINT64_C(2000)    /* host side of a copy */
-#define MODEL_FRONT_NS UINT64_C(2000)
-#define MODEL_KERNEL_NS UINT64_C(20000)       /* fixed cost of a kernel launched by a stream */
-#define MODEL_GRAPH_KERNEL_NS UINT64_C(10000) /* and of one inside a graph */
-#define MODEL_SPIN_NS UINT64_C(45)            /* one step of a kernel's spin */
-#define MODEL_COPY_LATENCY_NS UINT64_C(5000)
-#define MODEL_PINNED_BYTES_PER_US UINT64_C(25000)   /* 25 GB/s */
-#define MODEL_PAGEABLE_BYTES_PER_US UINT64_C(12000) /* 12 GB/s: each byte is moved twice */
-#define MODEL_SLICE_NS UINT64_C(2000000)
+/* What a machine can do; see emul/machine.h, where users name the fields. All of one type, so that
+ * a table can set them. */
+struct model_machine {
+    uint64_t slots;           /* 1 to MODEL_SLOTS_MAX */
+    uint64_t launch_ns;       /* host side of a kernel launch */
+    uint64_t graph_launch_ns; /* host side of a graph launch */
+    uint64_t copy_call_ns;    /* host side of a copy */
+    uint64_t front_ns;
+    uint64_t graph_node_ns;   /* 0: no limit */
+    uint64_t kernel_ns;       /* fixed cost of a kernel launched by a stream */
+    uint64_t graph_kernel_ns; /* and of one inside a graph */
+    uint64_t spin_ns;         /* one step of a kernel's spin */
+    uint64_t copy_latency_ns;
+    uint64_t h2d_mb_per_s, d2h_mb_per_s; /* a megabyte is 10^6 bytes, as bandwidths are given */
+    uint64_t pageable_mb_per_s;          /* less: each byte is moved twice */
+    uint64_t slice_ns;
+    uint64_t queues, queues_mps, queues_most; /* 1 to MODEL_QUEUES_MAX */
+    uint64_t cpu_ns; /* CPU time that a call burns; the driver's to spend, not of the model */
+};
+
+extern const struct model_machine model_machine_default;
+
 /* A group counts as active this long after its last work: between two iterations a process is idle
  * for a moment, and must not lose its turn for it. */
 #define MODEL_LINGER_NS UINT64_C(5000000)
@@ -63,7 +73,7 @@
 #define MODEL_CONTEXTS 256
 #define MODEL_GROUPS 256
 #define MODEL_INTERVALS 256
-#define MODEL_SLICES 32768 /* how many slices ahead claims are remembered: 65 s */
+#define MODEL_SLICES 32768 /* how many slices ahead claims are remembered: 65 s of 2 ms */
 
 struct model_interval {
     uint64_t from_ns, to_ns;
@@ -81,7 +91,7 @@ struct model_group {
     uint32_t contexts;   /* that belong to it; 0: free */
     uint32_t generation; /* of this use of the entry; makes claims of earlier uses void */
     int32_t server;      /* process ID of the MPS server, 0 for a process of its own */
-    uint64_t slots_free_ns[MODEL_SLOTS];
+    uint64_t slots_free_ns[MODEL_SLOTS_MAX];
     struct model_calendar engines[2];
 };
 
@@ -93,7 +103,8 @@ struct model_context {
 };
 
 struct model {
-    uint64_t front_free_ns;
+    struct model_machine machine; /* set once, when the state is made */
+    uint64_t front_free_ns, graph_front_free_ns;
     uint32_t groups_end;                  /* no group in use from here on */
     uint64_t busy_until_ns[MODEL_GROUPS]; /* beside the groups, to be scanned quickly */
     struct model_group groups[MODEL_GROUPS];
@@ -106,13 +117,13 @@ struct model_process {
     uint32_t context; /* index in the table */
     uint32_t group;
     uint32_t queue_count, next_queue;
-    uint32_t slot_limit;   /* MODEL_SLOTS, or fewer under an active thread percentage */
+    uint32_t slot_limit;   /* all slots, or fewer under an active thread percentage */
     uint64_t memory_limit; /* bytes that it may have, 0: no limit; the caller's to set */
     uint64_t launch_free_ns;
     uint64_t staging_free_ns;
     uint64_t end_ns; /* of all work so far */
     uint64_t queues_free_ns[MODEL_QUEUES_MAX];
-    uint64_t slots_free_ns[MODEL_SLOTS]; /* the first slot_limit are used, where limited */
+    uint64_t slots_free_ns[MODEL_SLOTS_MAX]; /* the first slot_limit are used, where limited */
 };
 
 struct model_stream {
@@ -131,13 +142,14 @@ struct model_work {
 
 /* What work costs. A grid larger than the GPU runs in waves; delay_ns comes in place of the spin
  * where it is not 0. */
-struct model_work model_kernel(uint64_t blocks, uint32_t threads, uint64_t spin, uint64_t delay_ns,
-                               bool in_graph);
-struct model_work model_copy(enum model_direction direction, uint64_t bytes, bool pageable);
+struct model_work model_kernel(const struct model_machine *machine, uint64_t blocks,
+                               uint32_t threads, uint64_t spin, uint64_t delay_ns, bool in_graph);
+struct model_work model_copy(const struct model_machine *machine, enum model_direction direction,
+                             uint64_t bytes, bool pageable);
 
 /* Registers a context of the process (pid, start_time); server is the MPS server that it is a
  * client of, or 0. First gives the entries back of those processes that alive() denies. False: all
- * entries are taken. Fills process; slot_limit is MODEL_SLOTS, or what one client may use at once.
+ * entries are taken. Fills process; slot_limit is all slots, or what one client may use at once.
  */
 bool model_context_open(struct model *model, int32_t pid, uint64_t start_time, int32_t server,
                         uint32_t queues, uint32_t slot_limit,

@@ -102,21 +102,23 @@ cuda_result process_enter(enum entry entry, enum process_need need, bool *corrup
 
 uint32_t process_queues(bool as_mps_client)
 {
+    const struct model_machine *machine = &process.state->model.machine;
     const char *text = getenv("CUDA_DEVICE_MAX_CONNECTIONS");
     char *end;
     if (text != NULL && *text != '\0') {
         long value = strtol(text, &end, 10);
-        if (*end == '\0' && value >= 1 && value <= MODEL_QUEUES_MAX)
+        if (*end == '\0' && value >= 1 && (uint64_t)value <= machine->queues_most)
             return (uint32_t)value;
     }
-    return as_mps_client ? MODEL_QUEUES_MPS : MODEL_QUEUES_DEFAULT;
+    return (uint32_t)(as_mps_client ? machine->queues_mps : machine->queues);
 }
 
 uint32_t process_multiprocessors(void)
 {
-    double share = MODEL_SLOTS * process.mps.percentage / 100.0;
-    if (process.mps.fd < 0 || share >= MODEL_SLOTS)
-        return MODEL_SLOTS;
+    uint32_t slots = (uint32_t)process.state->model.machine.slots;
+    double share = slots * process.mps.percentage / 100.0;
+    if (process.mps.fd < 0 || share >= slots)
+        return slots;
     return share >= 1.0 ? (uint32_t)share : 1;
 }
 

@@ -54,13 +54,14 @@ static bool may_claim(const struct model *model, uint32_t group, uint64_t slice,
 uint64_t model_slices_walk(struct model *model, uint32_t group, uint64_t now_ns, uint64_t from_ns,
                            uint64_t work_ns, bool claim, uint64_t *begin_ns)
 {
+    const uint64_t slice_ns = model->machine.slice_ns;
     uint64_t active = 0; /* counted when first needed: most work lies in slices already claimed */
-    uint64_t horizon = now_ns / MODEL_SLICE_NS + MODEL_SLICES - MODEL_GROUPS;
+    uint64_t horizon = now_ns / slice_ns + MODEL_SLICES - MODEL_GROUPS;
     uint64_t last = 0; /* claimed in a dry walk */
     bool begun = false;
 
-    for (uint64_t slice = from_ns / MODEL_SLICE_NS;; slice++) {
-        uint64_t start = slice * MODEL_SLICE_NS;
+    for (uint64_t slice = from_ns / slice_ns;; slice++) {
+        uint64_t start = slice * slice_ns;
         /* Beyond the ring claims would collide with nearer ones: assume no competition there. */
         bool own = slice >= horizon || is_own(model, group, slice);
         if (!own) {
@@ -80,7 +81,7 @@ uint64_t model_slices_walk(struct model *model, uint32_t group, uint64_t now_ns,
         if (!begun)
             *begin_ns = start;
         begun = true;
-        uint64_t room = (slice + 1) * MODEL_SLICE_NS - start;
+        uint64_t room = (slice + 1) * slice_ns - start;
         if (work_ns <= room)
             return start + work_ns;
         work_ns -= room;

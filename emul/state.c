@@ -9,6 +9,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "emul/machine.h"
+
 static enum status map(int fd, struct emul_state **state)
 {
     void *memory = mmap(NULL, sizeof(struct emul_state), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
@@ -34,9 +36,12 @@ static int init_mutex(pthread_mutex_t *mutex)
 
 enum status emul_state_create(int *fd)
 {
-    enum status status = STATUS_OK;
+    struct model_machine machine;
+    enum status status = machine_parse(getenv(EMUL_MACHINE_VARIABLE), &machine);
     struct emul_state *state;
     int error;
+    if (status != STATUS_OK)
+        return status;
     int memory = memfd_create("mpsweep-emulated", MFD_CLOEXEC);
     if (memory < 0)
         return status_set(STATUS_SYSTEM, "cannot create the emulated machine's state: %s",
@@ -54,6 +59,7 @@ enum status emul_state_create(int *fd)
         status = status_set(STATUS_SYSTEM, "cannot make a shared mutex: %s", strerror(error));
         goto out_unmap;
     }
+    state->model.machine = machine;
     state->version = EMUL_STATE_VERSION;
     state->length = sizeof *state;
     state->magic = EMUL_STATE_MAGIC;

@@ -3,6 +3,7 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include "common/clock.h"
 
@@ -236,8 +237,10 @@ static cuda_result issue_copy(const struct copy_call *copy, cuda_stream stream, 
         return result;
     const void *on_host = copy->direction == MODEL_TO_DEVICE ? copy->from : copy->to;
     bool pageable = !memory_list_holds(&process.host_memory, on_host, copy->bytes);
-    struct model_work work = model_copy(copy->direction, copy->bytes, pageable);
+    struct model_work work =
+        model_copy(&process.state->model.machine, copy->direction, copy->bytes, pageable);
 
+    process_burn();
     struct model *model = emul_state_lock(process.state);
     uint64_t now = clock_now_ns(), end;
     if (pageable)
@@ -272,6 +275,19 @@ cuda_result cuMemcpyDtoHAsync_v2(void *to, cuda_device_pointer from, size_t byte
 }
 
 /* -- launches ---------------------------------------------------------------------------------- */
+
+void process_burn(void)
+{
+    uint64_t cpu_ns = process.state->model.machine.cpu_ns;
+    struct timespec used;
+    if (cpu_ns == 0)
+        return;
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &used);
+    uint64_t until_ns = (uint64_t)used.tv_sec * NS_PER_S + (uint64_t)used.tv_nsec + cpu_ns;
+    do
+        clock_gettime(CLOCK_THREAD_CPUTIME_ID, &used);
+    while ((uint64_t)used.tv_sec * NS_PER_S + (uint64_t)used.tv_nsec < until_ns);
+}
 
 void process_end_launch(uint64_t now_ns)
 {
@@ -310,7 +326,8 @@ cuda_result cuLaunchKernel(cuda_function function, unsigned int grid_x, unsigned
         return graph_add_kernel(stream->capture, &kernel);
 
     process_run_kernel(&kernel);
-    struct model_work work = kernel_cost(&kernel, false);
+    struct model_work work = kernel_cost(&process.state->model.machine, &kernel, false);
+    process_burn();
     struct model *model = emul_state_lock(process.state);
     uint64_t now = clock_now_ns();
     model_issue_launch(model, &process.model, &stream->model, now, &process_host_ns, &work);

@@ -57,4 +57,14 @@ struct calibration {
     unsigned sms;  /* multiprocessors of the GPU */
 };
 
+/* A calibration as it stands in a results file, with what there is to say about its figures. */
+#define CALIBRATION_NOTES 16
+#define CALIBRATION_NOTE_BYTES 256
+struct calibration_record {
+    struct calibration figures;
+    double seconds; /* that it took */
+    unsigned note_count;
+    char notes[CALIBRATION_NOTES][CALIBRATION_NOTE_BYTES]; /* why a figure is 0, for one */
+};
+
 #endif

@@ -17,6 +17,7 @@
 #include "common/clock.h"
 #include "common/paths.h"
 #include "emul/emul_state.h"
+#include "emul/machine.h"
 #include "mps/control.h"
 
 #define QUERY_NS (60 * NS_PER_S)
@@ -322,6 +323,10 @@ enum status session_describe(const struct session *session, json_t *record)
                   "uuid", gpu->uuid, "sms", (int)gpu->sms, "memory", (json_int_t)gpu->memory_bytes,
                   "compute_capability", capability, "pci", gpu->pci, "emulated",
                   (int)session->emulated, "driver", driver);
+    /* What it emulates, where that is not the usual machine. */
+    const char *machine = session->emulated ? getenv(EMUL_MACHINE_VARIABLE) : NULL;
+    if (values && machine)
+        json_object_set_new(values, "emulated_machine", json_string(machine));
     int result = values ? json_object_update(record, values) : -1;
     json_decref(values);
     return result == 0 ? STATUS_OK : status_set(STATUS_MEMORY, "out of memory for the header");

@@ -26,7 +26,7 @@
 #include "common/status.h"
 
 #define SHM_MAGIC UINT64_C(0x31706565777370bd) /* never valid UTF-8 text */
-#define SHM_VERSION 2
+#define SHM_VERSION 3
 
 /* Time slices in which progress is counted, the first beginning at the end of the warm-up. The
  * orchestrator picks slice_ns so that the longest window fits. */
@@ -45,6 +45,9 @@ enum shm_launch { SHM_LAUNCH_STREAM, SHM_LAUNCH_GRAPH };
 enum shm_schedule { SHM_SCHEDULE_AUTO, SHM_SCHEDULE_SPIN, SHM_SCHEDULE_YIELD, SHM_SCHEDULE_BLOCK };
 enum shm_workload { SHM_WORKLOAD_CHAIN, SHM_WORKLOAD_DELAY };
 
+/* Which copies an iteration makes. All but both are for calibration. */
+enum shm_copies { SHM_COPIES_BOTH, SHM_COPIES_IN, SHM_COPIES_OUT, SHM_COPIES_NONE };
+
 enum shm_state {
     SHM_STATE_STARTING,
     SHM_STATE_READY,    /* buffers made, modules loaded, one iteration run and checked */
@@ -57,17 +60,20 @@ enum shm_state {
 /* Everything that the worker program needs to know; see the option table for the meaning. */
 struct shm_settings {
     uint32_t memory, sync, launch, schedule, workload; /* the enums above */
-    uint32_t kernels;                                  /* kernels an iteration */
+    uint32_t kernels;                                  /* an iteration; 0 in calibration only */
     uint32_t blocks;                                   /* grid size */
     uint32_t threads_per_block;                        /* block size */
     uint32_t spin;         /* length of each GPU thread's dependent chain, in steps */
     uint32_t device;       /* ordinal among the devices that the worker sees */
     uint64_t bytes;        /* copied each way, a multiple of 1024 */
     uint64_t delay_cycles; /* delay workload: GPU clock cycles a kernel waits */
+    /* For calibration, 0 otherwise. What the kernels work on, a multiple of 16: 0 is 1/64 of what
+     * is copied, and it may be more than that. */
+    uint64_t worked_bytes;
     uint64_t slice_ns;
-    uint64_t warmup_ns; /* from the start; nothing before counts */
-    uint32_t with_mps;  /* 1: the workers must be MPS clients; 0: they must not be */
-    uint32_t reserved;
+    uint64_t warmup_ns;   /* from the start; nothing before counts */
+    uint32_t with_mps;    /* 1: the workers must be MPS clients; 0: they must not be */
+    uint32_t copies;      /* enum shm_copies; out alone only without kernels */
     char device_uuid[64]; /* the GPU that it must turn out to be */
 };
 

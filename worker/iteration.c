@@ -55,7 +55,7 @@ static void make_expected(struct iteration *iteration)
     if (settings->workload != SHM_WORKLOAD_DELAY)
         for (unsigned i = 0; i < settings->kernels; i++)
             sum += i;
-    for (size_t i = 0; i < iteration->elements; i++)
+    for (size_t i = 0; i < iteration->checked; i++)
         iteration->expected[i] = (int)sum;
 }
 
@@ -77,6 +77,16 @@ static cuda_result launch_one(const struct iteration *iteration, cuda_device_poi
     return process->driver.launch_kernel(process->add_constant, settings->blocks, 1, 1,
                                          settings->threads_per_block, 1, 1, 0, iteration->stream,
                                          parameters, NULL);
+}
+
+static bool copies_in(const struct shm_settings *settings)
+{
+    return settings->copies == SHM_COPIES_BOTH || settings->copies == SHM_COPIES_IN;
+}
+
+static bool copies_out(const struct shm_settings *settings)
+{
+    return settings->copies == SHM_COPIES_BOTH || settings->copies == SHM_COPIES_OUT;
 }
 
 static enum status copy_in(const struct iteration *iteration)
@@ -134,10 +144,12 @@ static enum status capture_graph(struct iteration *iteration)
         "cuStreamBeginCapture");
     if (status != STATUS_OK)
         return status;
-    status = copy_in(iteration);
+    const struct shm_settings *settings = settings_of(iteration);
+    if (copies_in(settings))
+        status = copy_in(iteration);
     if (status == STATUS_OK)
         status = launch_all(iteration);
-    if (status == STATUS_OK)
+    if (status == STATUS_OK && copies_out(settings))
         status = copy_out(iteration);
     cuda_result ended = driver->stream_end_capture(iteration->stream, &iteration->graph);
     if (status == STATUS_OK)
@@ -152,15 +164,48 @@ static enum status capture_graph(struct iteration *iteration)
     return status;
 }
 
+/* An output is checked where all of it is known: where it is copied out, and came in with this
+ * iteration or, without kernels, when the buffers were made. What is not copied out cannot be
+ * checked. */
+static enum status size_up(struct iteration *iteration, size_t *device_bytes)
+{
+    const struct shm_settings *settings = settings_of(iteration);
+    uint64_t worked = settings->worked_bytes;
+    if (worked == 0)
+        worked = settings->bytes / COPIED_PER_WORKED;
+    if (settings->copies == SHM_COPIES_OUT && settings->kernels > 0)
+        return status_set(STATUS_USAGE, "kernels without a copy in have no known output");
+    if (worked / sizeof(int) > INT32_MAX)
+        return status_set(STATUS_USAGE, "a kernel cannot work on %llu bytes",
+                          (unsigned long long)worked);
+    iteration->elements = worked / sizeof(int);
+    if (copies_out(settings))
+        iteration->checked = (worked < settings->bytes ? worked : settings->bytes) / sizeof(int);
+    *device_bytes = worked < settings->bytes ? settings->bytes : worked;
+    return STATUS_OK;
+}
+
+/* Copies that only go out find the same every time. */
+static enum status fill_device(struct iteration *iteration)
+{
+    if (settings_of(iteration)->copies != SHM_COPIES_OUT)
+        return STATUS_OK;
+    enum status status = copy_in(iteration);
+    return status == STATUS_OK ? synchronize(iteration) : status;
+}
+
 enum status iteration_open(const struct worker_process *process, struct iteration *out)
 {
     const struct cuda_driver *driver = &process->driver;
     struct iteration iteration = {.process = process};
     const struct shm_settings *settings = settings_of(&iteration);
-    iteration.elements = settings->bytes / COPIED_PER_WORKED / sizeof(int);
-    iteration.expected = malloc(iteration.elements * sizeof(int));
-    enum status status =
-        iteration.expected ? STATUS_OK : status_set(STATUS_MEMORY, "out of host memory");
+    size_t device_bytes;
+    enum status status = size_up(&iteration, &device_bytes);
+    if (status != STATUS_OK)
+        return status;
+    iteration.expected = malloc((iteration.checked + 1) * sizeof(int));
+    if (!iteration.expected)
+        status = status_set(STATUS_MEMORY, "out of host memory");
     if (status == STATUS_OK)
         status =
             check(&iteration, driver->stream_create(&iteration.stream, CUDA_STREAM_NON_BLOCKING),
@@ -170,11 +215,13 @@ enum status iteration_open(const struct worker_process *process, struct iteratio
     if (status == STATUS_OK)
         status = alloc_host(&iteration, &iteration.host_out);
     if (status == STATUS_OK)
-        status = check(&iteration, driver->mem_alloc(&iteration.device_in, settings->bytes),
-                       "cuMemAlloc");
+        status =
+            check(&iteration, driver->mem_alloc(&iteration.device_in, device_bytes), "cuMemAlloc");
     if (status == STATUS_OK)
-        status = check(&iteration, driver->mem_alloc(&iteration.device_out, settings->bytes),
-                       "cuMemAlloc");
+        status =
+            check(&iteration, driver->mem_alloc(&iteration.device_out, device_bytes), "cuMemAlloc");
+    if (status == STATUS_OK)
+        status = fill_device(&iteration);
     if (status == STATUS_OK) {
         make_expected(&iteration);
         if (settings->launch == SHM_LAUNCH_GRAPH)
@@ -192,20 +239,25 @@ static enum status check_output(const struct iteration *iteration)
 {
     const int *got = iteration->host_out;
     const int *want = iteration->expected;
-    if (memcmp(got, want, iteration->elements * sizeof(int)) == 0)
+    if (memcmp(got, want, iteration->checked * sizeof(int)) == 0)
         return STATUS_OK;
     size_t at = 0;
-    while (at < iteration->elements - 1 && got[at] == want[at])
+    while (at < iteration->checked - 1 && got[at] == want[at])
         at++;
     return status_set(STATUS_WORKER, "wrong result: element %zu is %d instead of %d", at, got[at],
                       want[at]);
 }
 
 /* The first element carries the iteration's number through the GPU, so that an output left over
- * from an earlier iteration cannot pass for a new one. */
+ * from an earlier iteration cannot pass for a new one. Where nothing comes in, the output of before
+ * is spoilt instead. */
 static void stamp(struct iteration *iteration)
 {
     iteration->serial++;
+    if (!copies_in(settings_of(iteration))) {
+        iteration->host_out[0] = (int)~(unsigned)iteration->expected[0];
+        return;
+    }
     iteration->expected[0] += (int)(iteration->serial - (unsigned)iteration->host_in[0]);
     iteration->host_in[0] = (int)iteration->serial;
 }
@@ -215,6 +267,8 @@ enum status iteration_run(struct iteration *iteration, struct iteration_times *t
     const struct shm_settings *settings = settings_of(iteration);
     bool pageable = settings->memory == SHM_MEMORY_PAGEABLE;
     bool sync_before_copy = pageable && settings->sync == SHM_SYNC_STREAM;
+    /* A pageable copy out has ended when it returns. */
+    bool sync_at_end = !pageable || (!copies_out(settings) && !sync_before_copy);
     enum status status;
     uint64_t moment;
     stamp(iteration);
@@ -235,7 +289,7 @@ enum status iteration_run(struct iteration *iteration, struct iteration_times *t
         times->end_ns = moment;
         return status == STATUS_OK ? check_output(iteration) : status;
     }
-    status = copy_in(iteration);
+    status = copies_in(settings) ? copy_in(iteration) : STATUS_OK;
     if (status != STATUS_OK)
         return status;
     moment = clock_now_ns();
@@ -255,13 +309,13 @@ enum status iteration_run(struct iteration *iteration, struct iteration_times *t
         times->sync_ns = moment - last;
         last = moment;
     }
-    status = copy_out(iteration);
+    status = copies_out(settings) ? copy_out(iteration) : STATUS_OK;
     if (status != STATUS_OK)
         return status;
     moment = clock_now_ns();
     times->d2h_ns = moment - last;
     last = moment;
-    if (!pageable) {
+    if (sync_at_end) {
         status = synchronize(iteration);
         if (status != STATUS_OK)
             return status;

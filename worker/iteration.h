@@ -12,8 +12,9 @@ struct iteration {
     cuda_stream stream;
     cuda_device_pointer device_in, device_out;
     int *host_in, *host_out;
-    int *expected;    /* of the elements that the kernels work on */
-    size_t elements;  /* so many ints */
+    size_t elements;  /* ints that the kernels work on */
+    int *expected;    /* what comes out */
+    size_t checked;   /* so many of its ints are looked at, 0 where nothing is copied out */
     unsigned serial;  /* goes in with each iteration and must come back */
     cuda_graph graph; /* with launch graph */
     cuda_graph_exec graph_exec;

@@ -11,9 +11,11 @@
 #define MS UINT64_C(1000000)
 #define KERNELS 220
 #define WORKERS_MAX 80
+#define SLOTS ((uint32_t)model_machine_default.slots)
+#define SLICE_NS model_machine_default.slice_ns
 
 /* Times start late enough that nothing looks like a zeroed field. */
-#define ORIGIN (1000 * MODEL_SLICE_NS)
+#define ORIGIN (1000 * SLICE_NS)
 
 static bool always_alive(int32_t pid, uint64_t start_time)
 {
@@ -40,6 +42,12 @@ struct machine {
     uint64_t host_ns[WORKERS_MAX];
 };
 
+static void clear(struct model *model)
+{
+    memset(model, 0, sizeof *model);
+    model->machine = model_machine_default;
+}
+
 static int set_up(void **state)
 {
     struct machine *machine = calloc(1, sizeof *machine);
@@ -47,7 +55,10 @@ static int set_up(void **state)
         return -1;
     machine->model = calloc(1, sizeof *machine->model);
     *state = machine;
-    return machine->model != NULL ? 0 : -1;
+    if (machine->model == NULL)
+        return -1;
+    clear(machine->model);
+    return 0;
 }
 
 static int tear_down(void **state)
@@ -60,14 +71,14 @@ static int tear_down(void **state)
 
 static void open_process(struct machine *machine, unsigned index, int32_t server, uint32_t queues)
 {
-    assert_true(model_context_open(machine->model, 100 + (int32_t)index, 1, server, queues,
-                                   MODEL_SLOTS, always_alive, &machine->processes[index]));
+    assert_true(model_context_open(machine->model, 100 + (int32_t)index, 1, server, queues, SLOTS,
+                                   always_alive, &machine->processes[index]));
 }
 
 static const struct model_work *seed_kernel(void)
 {
     static struct model_work kernel;
-    kernel = model_kernel(5, 64, 3072, 0, false);
+    kernel = model_kernel(&model_machine_default, 5, 64, 3072, 0, false);
     return &kernel;
 }
 
@@ -121,7 +132,7 @@ static void test_streams_on_queues(void **state)
         open_process(machine, 0, 0, cases[i].queues);
         assert_about(run_chains(machine, cases[i].threads, cases[i].threads),
                      cases[i].rounds * chain_ns());
-        memset(machine->model, 0, sizeof *machine->model);
+        clear(machine->model);
     }
 }
 
@@ -158,7 +169,7 @@ static void test_processes_take_turns(void **state)
             open_process(machine, p, 0, 8);
         uint64_t took = run_chains(machine, count, 1);
         assert_in_range(took, count * chain_ns(), count * chain_ns() * 115 / 100);
-        memset(machine->model, 0, sizeof *machine->model);
+        clear(machine->model);
     }
 }
 
@@ -174,7 +185,7 @@ static void test_turns_do_not_depend_on_the_order(void **state)
             last = model_issue_launch(machine->model, &machine->processes[p], &machine->streams[p],
                                       ORIGIN + p * MS, &machine->host_ns[p], seed_kernel());
     }
-    assert_true(last - ORIGIN >= 4 * chain_ns() - 4 * MODEL_SLICE_NS);
+    assert_true(last - ORIGIN >= 4 * chain_ns() - 4 * SLICE_NS);
 }
 
 static void test_threads_overlap_within_their_turn(void **state)
@@ -204,7 +215,7 @@ static void test_a_gone_process_fades(void **state)
 static void test_closing_gives_slices_back(void **state)
 {
     struct machine *machine = *state;
-    struct model_work long_one = model_kernel(1, 1, 0, 10000 * MS, false);
+    struct model_work long_one = model_kernel(&model_machine_default, 1, 1, 0, 10000 * MS, false);
     open_process(machine, 0, 0, 8);
     open_process(machine, 1, 0, 8);
     model_stream_init(&machine->processes[0], &machine->streams[0]);
@@ -220,8 +231,8 @@ static void test_closing_gives_slices_back(void **state)
 static void test_work_beyond_the_ring(void **state)
 {
     struct machine *machine = *state;
-    uint64_t length = 2 * MODEL_SLICES * MODEL_SLICE_NS;
-    struct model_work endless = model_kernel(1, 1, 0, length, false);
+    uint64_t length = 2 * MODEL_SLICES * SLICE_NS;
+    struct model_work endless = model_kernel(&model_machine_default, 1, 1, 0, length, false);
     open_process(machine, 0, 0, 8);
     model_stream_init(&machine->processes[0], &machine->streams[0]);
     uint64_t end = model_issue_launch(machine->model, &machine->processes[0], &machine->streams[0],
@@ -235,14 +246,14 @@ static void test_launch_path_is_shared(void **state)
     open_process(machine, 0, 0, 32);
     open_process(machine, 1, 77, 32);
     open_process(machine, 2, 77, 32);
-    struct model_work empty = model_kernel(1, 1, 0, 1, false);
+    struct model_work empty = model_kernel(&model_machine_default, 1, 1, 0, 1, false);
     for (unsigned w = 0; w < 2; w++)
         model_stream_init(&machine->processes[0], &machine->streams[w]);
     for (unsigned k = 0; k < 100; k++)
         for (unsigned w = 0; w < 2; w++)
             model_issue_launch(machine->model, &machine->processes[0], &machine->streams[w], ORIGIN,
                                &machine->host_ns[w], &empty);
-    assert_int_equal(machine->host_ns[1] - ORIGIN, 200 * MODEL_LAUNCH_NS);
+    assert_int_equal(machine->host_ns[1] - ORIGIN, 200 * model_machine_default.launch_ns);
 
     /* Two processes have a path each. */
     for (unsigned w = 2; w < 4; w++) {
@@ -250,14 +261,14 @@ static void test_launch_path_is_shared(void **state)
         for (unsigned k = 0; k < 100; k++)
             model_issue_launch(machine->model, &machine->processes[w - 1], &machine->streams[w],
                                ORIGIN, &machine->host_ns[w], &empty);
-        assert_int_equal(machine->host_ns[w] - ORIGIN, 100 * MODEL_LAUNCH_NS);
+        assert_int_equal(machine->host_ns[w] - ORIGIN, 100 * model_machine_default.launch_ns);
     }
 }
 
 static void test_front_end_bounds_all_launches(void **state)
 {
     struct machine *machine = *state;
-    struct model_work empty = model_kernel(1, 1, 0, 1, false);
+    struct model_work empty = model_kernel(&model_machine_default, 1, 1, 0, 1, false);
     uint64_t last = 0;
     for (unsigned p = 0; p < 16; p++) {
         open_process(machine, p, 77, 32);
@@ -269,7 +280,7 @@ static void test_front_end_bounds_all_launches(void **state)
             last = end > last ? end : last;
         }
     }
-    assert_true(last - ORIGIN >= 16000 * MODEL_FRONT_NS);
+    assert_true(last - ORIGIN >= 16000 * model_machine_default.front_ns);
 }
 
 static void test_graph_costs_one_launch(void **state)
@@ -278,14 +289,15 @@ static void test_graph_costs_one_launch(void **state)
     struct model_work works[KERNELS];
     open_process(machine, 0, 0, 8);
     for (unsigned k = 0; k < KERNELS; k++)
-        works[k] = model_kernel(5, 64, 3072, 0, true);
+        works[k] = model_kernel(&model_machine_default, 5, 64, 3072, 0, true);
     /* Sixteen graphs on eight queues overlap, unlike sixteen streams of launches. */
     for (unsigned w = 0; w < 16; w++) {
         model_stream_init(&machine->processes[0], &machine->streams[w]);
         uint64_t end =
             model_issue_graph(machine->model, &machine->processes[0], &machine->streams[w], ORIGIN,
                               &machine->host_ns[w], works, KERNELS);
-        assert_int_equal(machine->host_ns[w] - ORIGIN, (w + 1) * MODEL_GRAPH_LAUNCH_NS);
+        assert_int_equal(machine->host_ns[w] - ORIGIN,
+                         (w + 1) * model_machine_default.graph_launch_ns);
         assert_int_equal(end - machine->host_ns[w], KERNELS * works[0].duration_ns);
     }
 }
@@ -293,26 +305,26 @@ static void test_graph_costs_one_launch(void **state)
 static void test_kernel_cost(void **state)
 {
     (void)state;
-    uint64_t spin_ns = 1000 * MODEL_SPIN_NS;
-    struct model_work kernel = model_kernel(5, 64, 1000, 0, false);
+    uint64_t spin_ns = 1000 * model_machine_default.spin_ns;
+    struct model_work kernel = model_kernel(&model_machine_default, 5, 64, 1000, 0, false);
     assert_int_equal(kernel.slots, 1);
-    assert_int_equal(kernel.duration_ns, MODEL_KERNEL_NS + spin_ns);
-    kernel = model_kernel(160, 64, 1000, 0, false);
-    assert_int_equal(kernel.slots, MODEL_SLOTS);
-    assert_int_equal(kernel.duration_ns, MODEL_KERNEL_NS + spin_ns);
-    kernel = model_kernel(161, 64, 1000, 0, false);
-    assert_int_equal(kernel.slots, MODEL_SLOTS);
-    assert_int_equal(kernel.duration_ns, MODEL_KERNEL_NS + 2 * spin_ns);
-    kernel = model_kernel(5, 128, 1000, 0, false);
+    assert_int_equal(kernel.duration_ns, model_machine_default.kernel_ns + spin_ns);
+    kernel = model_kernel(&model_machine_default, 160, 64, 1000, 0, false);
+    assert_int_equal(kernel.slots, SLOTS);
+    assert_int_equal(kernel.duration_ns, model_machine_default.kernel_ns + spin_ns);
+    kernel = model_kernel(&model_machine_default, 161, 64, 1000, 0, false);
+    assert_int_equal(kernel.slots, SLOTS);
+    assert_int_equal(kernel.duration_ns, model_machine_default.kernel_ns + 2 * spin_ns);
+    kernel = model_kernel(&model_machine_default, 5, 128, 1000, 0, false);
     assert_int_equal(kernel.slots, 2);
-    kernel = model_kernel(1, 1, 0, 5 * MS, false);
-    assert_int_equal(kernel.duration_ns, MODEL_KERNEL_NS + 5 * MS);
+    kernel = model_kernel(&model_machine_default, 1, 1, 0, 5 * MS, false);
+    assert_int_equal(kernel.duration_ns, model_machine_default.kernel_ns + 5 * MS);
 }
 
 static void test_large_grids_exclude_each_other(void **state)
 {
     struct machine *machine = *state;
-    struct model_work large = model_kernel(160, 64, 3072, 0, false);
+    struct model_work large = model_kernel(&model_machine_default, 160, 64, 3072, 0, false);
     uint64_t ends[2];
     open_process(machine, 0, 0, 8);
     for (unsigned w = 0; w < 2; w++) {
@@ -326,10 +338,10 @@ static void test_large_grids_exclude_each_other(void **state)
 static void test_copy_engines(void **state)
 {
     struct machine *machine = *state;
-    struct model_work in = model_copy(MODEL_TO_DEVICE, 25000000, false);
-    struct model_work out = model_copy(MODEL_TO_HOST, 25000000, false);
+    struct model_work in = model_copy(&model_machine_default, MODEL_TO_DEVICE, 25000000, false);
+    struct model_work out = model_copy(&model_machine_default, MODEL_TO_HOST, 25000000, false);
     uint64_t ends[3];
-    assert_int_equal(in.duration_ns, MODEL_COPY_LATENCY_NS + MS);
+    assert_int_equal(in.duration_ns, model_machine_default.copy_latency_ns + MS);
     open_process(machine, 0, 0, 8);
     for (unsigned w = 0; w < 3; w++)
         model_stream_init(&machine->processes[0], &machine->streams[w]);
@@ -344,8 +356,8 @@ static void test_copy_engines(void **state)
 static void test_copy_fills_the_gap(void **state)
 {
     struct machine *machine = *state;
-    struct model_work out = model_copy(MODEL_TO_HOST, 25000, false);
-    struct model_work slow = model_kernel(1, 1, 0, 100 * MS, false);
+    struct model_work out = model_copy(&model_machine_default, MODEL_TO_HOST, 25000, false);
+    struct model_work slow = model_kernel(&model_machine_default, 1, 1, 0, 100 * MS, false);
     open_process(machine, 0, 0, 8);
     for (unsigned w = 0; w < 2; w++)
         model_stream_init(&machine->processes[0], &machine->streams[w]);
@@ -361,7 +373,7 @@ static void test_copy_fills_the_gap(void **state)
 static void test_many_copies_keep_their_order(void **state)
 {
     struct machine *machine = *state;
-    struct model_work in = model_copy(MODEL_TO_DEVICE, 25000, false);
+    struct model_work in = model_copy(&model_machine_default, MODEL_TO_DEVICE, 25000, false);
     uint64_t last = 0;
     open_process(machine, 0, 0, 8);
     model_stream_init(&machine->processes[0], &machine->streams[0]);
@@ -378,9 +390,9 @@ static void test_many_copies_keep_their_order(void **state)
 static void test_pageable_staging(void **state)
 {
     struct machine *machine = *state;
-    struct model_work in = model_copy(MODEL_TO_DEVICE, 12000, true);
-    struct model_work out = model_copy(MODEL_TO_HOST, 12000, true);
-    struct model_work slow = model_kernel(1, 1, 0, 100 * MS, false);
+    struct model_work in = model_copy(&model_machine_default, MODEL_TO_DEVICE, 12000, true);
+    struct model_work out = model_copy(&model_machine_default, MODEL_TO_HOST, 12000, true);
+    struct model_work slow = model_kernel(&model_machine_default, 1, 1, 0, 100 * MS, false);
     for (int synchronise = 0; synchronise < 2; synchronise++) {
         uint64_t start = ORIGIN + (uint64_t)synchronise * 1000 * MS;
         uint64_t *host = machine->host_ns;
@@ -412,13 +424,11 @@ static void test_context_table(void **state)
     struct machine *machine = *state;
     struct model_process process;
     for (int32_t i = 0; i < MODEL_CONTEXTS; i++)
-        assert_true(model_context_open(machine->model, i + 1, 5, 0, 8, MODEL_SLOTS, always_alive,
-                                       &process));
-    assert_false(
-        model_context_open(machine->model, 999, 5, 0, 8, MODEL_SLOTS, always_alive, &process));
+        assert_true(
+            model_context_open(machine->model, i + 1, 5, 0, 8, SLOTS, always_alive, &process));
+    assert_false(model_context_open(machine->model, 999, 5, 0, 8, SLOTS, always_alive, &process));
     /* The dead give their entries back when one is needed. */
-    assert_true(
-        model_context_open(machine->model, 999, 5, 0, 8, MODEL_SLOTS, only_odd_alive, &process));
+    assert_true(model_context_open(machine->model, 999, 5, 0, 8, SLOTS, only_odd_alive, &process));
     unsigned used = 0;
     for (unsigned i = 0; i < MODEL_CONTEXTS; i++)
         used += machine->model->contexts[i].pid != 0;
@@ -440,7 +450,7 @@ static void test_memory(void **state)
     assert_false(model_memory_take(machine->model, first, UINT64_MAX));
     /* What the dead had is free again. */
     struct model_process third;
-    assert_true(model_context_open(machine->model, 3, 5, 0, 8, MODEL_SLOTS, never_alive, &third));
+    assert_true(model_context_open(machine->model, 3, 5, 0, 8, SLOTS, never_alive, &third));
     assert_true(model_memory_take(machine->model, &third, MODEL_MEMORY_BYTES));
 }
 

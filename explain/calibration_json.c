@@ -1,0 +1,185 @@
+#include "explain/calibration_json.h"
+
+#include <limits.h>
+#include <math.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "shm/shm.h"
+
+static const char *const workloads[] = {
+    [SHM_WORKLOAD_CHAIN] = "builtin",
+    [SHM_WORKLOAD_DELAY] = "delay",
+};
+
+#define FIGURE(name)                                                                               \
+    {                                                                                              \
+        .text = #name, .at = offsetof(struct calibration, name)                                    \
+    }
+
+struct field {
+    const char *text;
+    size_t at;
+};
+
+static const struct field figures[] = {
+    FIGURE(single_stream_ips),    FIGURE(single_graph_ips),     FIGURE(single_stream_cpu_us),
+    FIGURE(single_graph_cpu_us),  FIGURE(single_pageable_ips),  FIGURE(process_launches_per_s),
+    FIGURE(gpu_launches_per_s),   FIGURE(graph_kernels_per_s),  FIGURE(arithmetic_ips),
+    FIGURE(h2d_bytes_per_s),      FIGURE(d2h_bytes_per_s),      FIGURE(both_bytes_per_s),
+    FIGURE(pageable_bytes_per_s), FIGURE(process_unsynced_ips), FIGURE(process_pageable_graph_ips),
+    FIGURE(single_spin_cpu_us),   FIGURE(crowd_stream_ips),
+};
+
+static const struct field counts[] = {
+    FIGURE(crowd_workers),
+    FIGURE(cpus),
+    FIGURE(sms),
+};
+
+#define COUNT(array) (sizeof(array) / sizeof(array)[0])
+
+json_t *calibration_work_to_json(const struct calibration_work *work)
+{
+    return json_pack("{s:s, s:I, s:I, s:I, s:I, s:I, s:I}", "workload",
+                     work->workload < COUNT(workloads) ? workloads[work->workload] : "unknown",
+                     "kernels", (json_int_t)work->kernels, "blocks", (json_int_t)work->blocks,
+                     "threads_per_block", (json_int_t)work->threads_per_block, "spin",
+                     (json_int_t)work->spin, "bytes", (json_int_t)work->bytes, "delay_cycles",
+                     (json_int_t)work->delay_cycles);
+}
+
+json_t *calibration_to_json(const struct calibration_record *record)
+{
+    json_t *json = json_pack("{s:s, s:o}", "type", "calibration", "work",
+                             calibration_work_to_json(&record->figures.work));
+    json_t *notes = json_array();
+    int failed = json == NULL || notes == NULL;
+    for (size_t i = 0; i < COUNT(figures) && !failed; i++) {
+        double value;
+        memcpy(&value, (const char *)&record->figures + figures[i].at, sizeof value);
+        failed = json_object_set_new(json, figures[i].text, json_real(value));
+    }
+    for (size_t i = 0; i < COUNT(counts) && !failed; i++) {
+        unsigned value;
+        memcpy(&value, (const char *)&record->figures + counts[i].at, sizeof value);
+        failed = json_object_set_new(json, counts[i].text, json_integer(value));
+    }
+    for (unsigned i = 0; i < record->note_count && !failed; i++)
+        failed = json_array_append_new(notes, json_string(record->notes[i]));
+    if (!failed)
+        failed = json_object_set_new(json, "seconds", json_real(record->seconds)) ||
+                 json_object_set(json, "notes", notes);
+    json_decref(notes);
+    if (!failed)
+        return json;
+    json_decref(json);
+    return NULL;
+}
+
+/* -- reading ----------------------------------------------------------------------------------- */
+
+static enum status read_number(const json_t *json, const char *name, bool needed, double *out)
+{
+    const json_t *field = json_object_get(json, name);
+    double value = json_number_value(field);
+    if (field == NULL && !needed) {
+        *out = 0.0;
+        return STATUS_OK;
+    }
+    if (!json_is_number(field) || !isfinite(value) || value < 0.0)
+        return status_set(STATUS_USAGE, "a calibration's '%s' is %s", name,
+                          field == NULL ? "missing" : "no number from 0");
+    *out = value;
+    return STATUS_OK;
+}
+
+static enum status read_integer(const json_t *json, const char *name, bool needed,
+                                unsigned long long most, unsigned long long *out)
+{
+    const json_t *field = json_object_get(json, name);
+    json_int_t value = json_integer_value(field);
+    if (field == NULL && !needed) {
+        *out = 0;
+        return STATUS_OK;
+    }
+    if (!json_is_integer(field) || value < 0 || (unsigned long long)value > most)
+        return status_set(STATUS_USAGE, "a calibration's '%s' is %s", name,
+                          field == NULL ? "missing" : "no whole number in range");
+    *out = (unsigned long long)value;
+    return STATUS_OK;
+}
+
+static enum status read_work(const json_t *json, struct calibration_work *out)
+{
+    const json_t *work = json_object_get(json, "work");
+    const char *workload = json_string_value(json_object_get(work, "workload"));
+    struct {
+        const char *name;
+        unsigned *to;
+    } numbers[] = {
+        {"kernels", &out->kernels},
+        {"blocks", &out->blocks},
+        {"threads_per_block", &out->threads_per_block},
+        {"spin", &out->spin},
+    };
+    unsigned kind = 0;
+    while (workload != NULL && kind < COUNT(workloads) && strcmp(workload, workloads[kind]) != 0)
+        kind++;
+    if (workload == NULL || kind == COUNT(workloads))
+        return status_set(STATUS_USAGE, "a calibration's 'workload' is missing or unknown");
+    out->workload = kind;
+    enum status status = STATUS_OK;
+    for (size_t i = 0; i < COUNT(numbers) && status == STATUS_OK; i++) {
+        unsigned long long value = 0;
+        status = read_integer(work, numbers[i].name, true, UINT_MAX, &value);
+        *numbers[i].to = (unsigned)value;
+    }
+    if (status == STATUS_OK)
+        status = read_integer(work, "bytes", true, LLONG_MAX, &out->bytes);
+    if (status == STATUS_OK)
+        status = read_integer(work, "delay_cycles", true, LLONG_MAX, &out->delay_cycles);
+    return status;
+}
+
+static enum status read_notes(const json_t *json, struct calibration_record *out)
+{
+    const json_t *notes = json_object_get(json, "notes");
+    if (notes == NULL)
+        return STATUS_OK;
+    if (!json_is_array(notes))
+        return status_set(STATUS_USAGE, "a calibration's 'notes' are no array");
+    for (size_t i = 0; i < json_array_size(notes); i++) {
+        const char *text = json_string_value(json_array_get(notes, i));
+        if (text == NULL)
+            return status_set(STATUS_USAGE, "a calibration's 'notes' are no texts");
+        if (out->note_count < CALIBRATION_NOTES)
+            snprintf(out->notes[out->note_count++], CALIBRATION_NOTE_BYTES, "%s", text);
+    }
+    return STATUS_OK;
+}
+
+enum status calibration_from_json(const json_t *json, struct calibration_record *out)
+{
+    struct calibration_record record = {0};
+    enum status status = read_work(json, &record.figures.work);
+    for (size_t i = 0; i < COUNT(figures) && status == STATUS_OK; i++) {
+        double value = 0.0;
+        status = read_number(json, figures[i].text, false, &value);
+        memcpy((char *)&record.figures + figures[i].at, &value, sizeof value);
+    }
+    for (size_t i = 0; i < COUNT(counts) && status == STATUS_OK; i++) {
+        unsigned long long whole = 0;
+        status = read_integer(json, counts[i].text, false, UINT_MAX, &whole);
+        unsigned value = (unsigned)whole;
+        memcpy((char *)&record.figures + counts[i].at, &value, sizeof value);
+    }
+    if (status == STATUS_OK)
+        status = read_number(json, "seconds", false, &record.seconds);
+    if (status == STATUS_OK)
+        status = read_notes(json, &record);
+    if (status == STATUS_OK)
+        *out = record;
+    return status;
+}

@@ -1,0 +1,34 @@
+#!/usr/bin/env bats
+# Emulated machines that are described by MPSWEEP_EMULATED_MACHINE.
+
+load helper
+
+@test "a description that makes no sense is one line, and nothing is measured" {
+  MPSWEEP_EMULATED_MACHINE=slot=3 refused \
+    "MPSWEEP_EMULATED_MACHINE: unknown name 'slot'; there are slots, " \
+    "$MPSWEEP" sweep "${TINY[@]}" --layout threads:1 -o a.jsonl
+  MPSWEEP_EMULATED_MACHINE=slots=1,front_ns=fast refused \
+    "MPSWEEP_EMULATED_MACHINE: 'front_ns=fast': front_ns is a whole number from 0 to 1000000000" \
+    "$MPSWEEP" sweep "${TINY[@]}" --layout threads:1 -o a.jsonl
+  [ ! -e a.jsonl ]
+}
+
+@test "what is measured is the machine that is described" {
+  export MPSWEEP_EMULATED_MACHINE=slots=7,kernel_ns=5000000
+  expect 0 "$MPSWEEP" sweep --device emulated --layout threads:1 --kernels 5 --spin 0 \
+    --duration 0.3 --warmup 0.02 --precision 100 -o a.jsonl
+  head -1 a.jsonl | jq -e '.gpu.sms == 7 and .emulated_machine == "slots=7,kernel_ns=5000000"'
+  # Five kernels of 5 ms: 25 ms at least.
+  points '.[0].latency_us.p50 > 24000 and .[0].throughput_ips < 41' a.jsonl
+  unset MPSWEEP_EMULATED_MACHINE
+  expect 0 "$MPSWEEP" sweep --device emulated --layout threads:1 --kernels 5 --spin 0 \
+    --duration 0.3 --warmup 0.02 --precision 100 -o b.jsonl
+  head -1 b.jsonl | jq -e '.gpu.sms == 32 and (has("emulated_machine") | not)'
+}
+
+@test "a launch may cost CPU time" {
+  # A hundred launches of 1 ms each keep the thread busy for 100 ms, whatever the GPU does.
+  MPSWEEP_EMULATED_MACHINE=cpu_ns=1000000,kernel_ns=0 sweep_points \
+    '.[0].latency_us.p50 > 100000' --device emulated --layout threads:1 --kernels 100 --spin 0 \
+    --duration 0.3 --warmup 0 --precision 100
+}
