@@ -58,6 +58,8 @@ enum option_id {
     OPTION_MPS_FORCE,
     OPTION_MPS_FORMAT,
     OPTION_FIND_LIMITS,
+    OPTION_VERIFY,
+    OPTION_EXPLAIN_FORMAT,
     OPTION_COUNT
 };
 
@@ -88,6 +90,7 @@ enum option_command {
     OPTION_MPS_STATUS = 32,
     OPTION_MPS_RUN = 64,
     OPTION_MPS_ENV = 128,
+    OPTION_EXPLAIN = 256,
 };
 
 enum layout_kind {

@@ -159,6 +159,9 @@ static enum status add_record(const char *path, unsigned long number, json_t *re
         results->footer = NULL;
     } else if (strcmp(type, "point") == 0) {
         status = add_point(path, number, record, place_of, results);
+    } else if (strcmp(type, "calibration") == 0) {
+        if (json_array_append(results->calibrations, record) != 0)
+            return status_set(STATUS_MEMORY, "out of memory reading '%s'", path);
     } else if (strcmp(type, "footer") == 0) {
         json_decref(results->footer);
         results->footer = json_incref(record);
@@ -215,7 +218,8 @@ enum status results_load(const char *path, struct results *out)
     }
     place_of = json_object();
     results.points = json_array();
-    if (place_of == NULL || results.points == NULL) {
+    results.calibrations = json_array();
+    if (place_of == NULL || results.points == NULL || results.calibrations == NULL) {
         status = status_set(STATUS_MEMORY, "out of memory reading '%s'", path);
         goto out;
     }
@@ -237,6 +241,7 @@ void results_release(struct results *results)
 {
     json_decref(results->header);
     json_decref(results->points);
+    json_decref(results->calibrations);
     json_decref(results->footer);
     *results = (struct results){0};
 }

@@ -3,6 +3,7 @@
 noinst_LIBRARIES += libexplain.a
 libexplain_a_SOURCES = \
     explain/calibration.h \
+    explain/calibration_json.h explain/calibration_json.c \
     explain/ceilings.h explain/ceilings.c \
     explain/predict.h explain/predict.c \
     explain/remedy.h explain/remedy.c \

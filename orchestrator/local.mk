@@ -11,6 +11,13 @@ mpsweep_SOURCES = \
     orchestrator/doctor_machine.c orchestrator/doctor_machine.h \
     orchestrator/doctor_mps.c orchestrator/doctor_mps.h \
     orchestrator/doctor_report.c orchestrator/doctor_report.h \
+    orchestrator/explain.c orchestrator/explain.h \
+    orchestrator/explain_calibration.c orchestrator/explain_calibration.h \
+    orchestrator/explain_command.c orchestrator/explain_command.h \
+    orchestrator/explain_json.c \
+    orchestrator/explain_point.c orchestrator/explain_point.h \
+    orchestrator/explain_text.c \
+    orchestrator/explain_verify.c orchestrator/explain_verify.h \
     orchestrator/help.c orchestrator/help.h \
     orchestrator/mps_command.c orchestrator/mps_command.h \
     orchestrator/mps_run.c orchestrator/mps_status.c \
@@ -29,7 +36,7 @@ mpsweep_SOURCES = \
     orchestrator/sweep.c orchestrator/sweep.h \
     orchestrator/table.c orchestrator/table.h \
     orchestrator/workers.c
-mpsweep_LDADD = libbind.a libmps.a libprobe.a libemul.a libdevice.a libshm.a libcommon.a \
+mpsweep_LDADD = libexplain.a libbind.a libmps.a libprobe.a libemul.a libdevice.a libshm.a libcommon.a \
     $(HWLOC_LIBS) $(JANSSON_LIBS) $(INIH_LIBS)
 
 # The manual pages are printed by the program, from the table that drives its command line.

@@ -13,6 +13,7 @@
 #include "config.h"
 #include "orchestrator/doctor.h"
 #include "orchestrator/exit_status.h"
+#include "orchestrator/explain_command.h"
 #include "orchestrator/help.h"
 #include "orchestrator/mps_command.h"
 #include "orchestrator/limits_command.h"
@@ -168,6 +169,22 @@ static int run_plot(const struct call *call)
     return result;
 }
 
+static int run_explain(const struct call *call)
+{
+    struct options options;
+    if (plain_options(call, &options) != STATUS_OK)
+        return bad_usage(call->command);
+    int result;
+    if (!call->operand) {
+        status_record("explain needs a results file");
+        result = bad_usage(call->command);
+    } else {
+        result = explain_command(&options, call->operand);
+    }
+    options_release(&options);
+    return result;
+}
+
 static int run_doctor(const struct call *call)
 {
     struct options options;
@@ -234,6 +251,8 @@ static int run_call(int argc, char **argv, int first, struct call *call)
         return run_sweep(call);
     case OPTION_PLOT:
         return run_plot(call);
+    case OPTION_EXPLAIN:
+        return run_explain(call);
     case OPTION_DOCTOR:
         return run_doctor(call);
     default:
@@ -243,7 +262,7 @@ static int run_call(int argc, char **argv, int first, struct call *call)
 
 static int unknown_command(const char *name)
 {
-    status_record("unknown command '%s': it is one of sweep, plot, doctor, mps", name);
+    status_record("unknown command '%s': it is one of sweep, plot, explain, doctor, mps", name);
     return bad_usage(NULL);
 }
 
