@@ -161,7 +161,7 @@ static enum status add_record(const char *path, unsigned long number, json_t *re
         status = add_point(path, number, record, place_of, results);
     } else if (strcmp(type, "calibration") == 0) {
         if (json_array_append(results->calibrations, record) != 0)
-            return status_set(STATUS_MEMORY, "out of memory reading '%s'", path);
+            status = status_set(STATUS_MEMORY, "out of memory reading '%s'", path);
     } else if (strcmp(type, "footer") == 0) {
         json_decref(results->footer);
         results->footer = json_incref(record);

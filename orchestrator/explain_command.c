@@ -6,9 +6,10 @@
 #include "common/results_read.h"
 #include "common/results_write.h"
 #include "explain/calibration_json.h"
+#include "orchestrator/calibrate_plan.h"
 #include "orchestrator/exit_status.h"
 #include "orchestrator/explain.h"
-#include "orchestrator/explain_calibration.h"
+#include "orchestrator/explain_point.h"
 #include "orchestrator/explain_verify.h"
 #include "orchestrator/limits_command.h"
 #include "orchestrator/round.h"
@@ -34,6 +35,19 @@ static int report(enum status status)
     return status == STATUS_INTERRUPTED ? EXIT_INTERRUPTED : EXIT_BAD_SETUP;
 }
 
+static enum status take_calibrations(struct explaining *explaining)
+{
+    const json_t *records = explaining->results.calibrations;
+    for (size_t i = 0; i < json_array_size(records); i++) {
+        struct calibration_record record;
+        enum status status = calibration_from_json(json_array_get(records, i), &record);
+        if (status != STATUS_OK)
+            return status_prefix(status, "'%s': ", explaining->path);
+        explain_set_calibrate(&explaining->set, &record.figures);
+    }
+    return STATUS_OK;
+}
+
 /* The results with the calibrations that they hold. */
 static enum status load(struct explaining *explaining)
 {
@@ -46,15 +60,7 @@ static enum status load(struct explaining *explaining)
         return status_prefix(status, "'%s': ", path);
     if (explaining->set.count == 0)
         return status_set(STATUS_USAGE, "'%s' has no measured point: nothing to explain", path);
-    for (size_t i = 0; i < json_array_size(explaining->results.calibrations); i++) {
-        struct calibration_record record;
-        status =
-            calibration_from_json(json_array_get(explaining->results.calibrations, i), &record);
-        if (status != STATUS_OK)
-            return status_prefix(status, "'%s': ", path);
-        explain_set_calibrate(&explaining->set, &record.figures);
-    }
-    return STATUS_OK;
+    return take_calibrations(explaining);
 }
 
 /* The first point whose work has no calibration, or NULL. */
@@ -101,27 +107,31 @@ static enum status open_session(struct explaining *explaining)
     return status;
 }
 
-/* What is measured here is kept, so that the next time needs no GPU. */
+static uint64_t warmup_ns(const struct explaining *explaining)
+{
+    return (uint64_t)(options_real(explaining->options, OPTION_WARMUP) * 1e9);
+}
+
+/* What is measured here is kept in the file, so that the next time needs no GPU. */
 static enum status calibrate(struct explaining *explaining)
 {
     bool quiet = options_switch(explaining->options, OPTION_QUIET);
-    const struct explanation *point;
-    while ((point = uncalibrated(&explaining->set))) {
-        struct calibration_record record;
-        if (!quiet)
-            fputs("calibrating: what this GPU, its driver and this machine can do\n", stderr);
-        enum status status = explain_calibrate(&explaining->session, &point->point.work,
-                                               &explaining->limits, &record);
-        if (status != STATUS_OK)
-            return status;
-        json_t *json = calibration_to_json(&record);
-        status = json ? results_write(&explaining->writer, json)
-                      : status_set(STATUS_MEMORY, "out of memory for a record");
-        json_decref(json);
+    const struct explanation *missing;
+    while ((missing = uncalibrated(&explaining->set))) {
+        struct point like;
+        int64_t shares[EXPLAIN_MOST_PERCENTAGES];
+        explain_point_plan(&missing->point, missing->record, shares, &like);
+        like.work.warmup_ns = warmup_ns(explaining);
+        const struct plan plan = {.points = &like, .count = 1};
+        enum status status = calibrate_plan(&explaining->session, &plan, &explaining->limits, quiet,
+                                            &explaining->writer, explaining->results.calibrations);
         if (status == STATUS_OK)
-            status = explain_set_calibrate(&explaining->set, &record.figures);
+            status = take_calibrations(explaining);
         if (status != STATUS_OK)
             return status;
+        if (!explain_set_calibration(&explaining->set, &missing->point.work))
+            return status_set(STATUS_UNSUPPORTED, "the points of '%s' cannot be calibrated for",
+                              explaining->path);
     }
     return STATUS_OK;
 }
@@ -145,7 +155,7 @@ static enum status verify(struct explaining *explaining)
     const struct verify_request request = {
         .session = &explaining->session,
         .limits = explaining->limits,
-        .warmup_ns = (uint64_t)(options_real(options, OPTION_WARMUP) * 1e9),
+        .warmup_ns = warmup_ns(explaining),
         .rounds = chosen ? (unsigned)options_integer(options, OPTION_ROUNDS) : VERIFY_ROUNDS,
         .writer = &explaining->writer,
         .quiet = options_switch(options, OPTION_QUIET),

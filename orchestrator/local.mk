@@ -1,6 +1,9 @@
 bin_PROGRAMS += mpsweep
 mpsweep_SOURCES = \
     orchestrator/main.c orchestrator/exit_status.h \
+    orchestrator/calibrate.c orchestrator/calibrate.h \
+    orchestrator/calibrate_points.c orchestrator/calibrate_points.h \
+    orchestrator/calibrate_plan.c orchestrator/calibrate_plan.h \
     orchestrator/cause.c \
     orchestrator/children.c orchestrator/children.h \
     orchestrator/collect.c \
@@ -12,7 +15,6 @@ mpsweep_SOURCES = \
     orchestrator/doctor_mps.c orchestrator/doctor_mps.h \
     orchestrator/doctor_report.c orchestrator/doctor_report.h \
     orchestrator/explain.c orchestrator/explain.h \
-    orchestrator/explain_calibration.c orchestrator/explain_calibration.h \
     orchestrator/explain_command.c orchestrator/explain_command.h \
     orchestrator/explain_json.c \
     orchestrator/explain_point.c orchestrator/explain_point.h \

@@ -9,6 +9,7 @@
 #include "common/results_read.h"
 #include "common/results_write.h"
 #include "common/text.h"
+#include "orchestrator/calibrate_plan.h"
 #include "orchestrator/exit_status.h"
 #include "orchestrator/limits_plan.h"
 #include "orchestrator/plan.h"
@@ -35,6 +36,7 @@ struct sweep {
     struct round_limits limits;
     struct measurement *measurements; /* a point each */
     json_t *header;
+    json_t *calibrations; /* an array of records */
     json_t **records; /* a point each, NULL until it is finished */
     bool *beyond;     /* a point each: known limits rule it out, and its record is not written */
     uint64_t started_ns;
@@ -222,6 +224,7 @@ static enum status load_earlier(struct sweep *sweep, const char *path, struct re
     if (!uuid || strcmp(uuid, sweep->session.gpu.uuid) != 0)
         return status_set(STATUS_USAGE, "'%s' was measured on GPU %s; this is %s", path,
                           uuid ? uuid : "unknown", sweep->session.gpu.uuid);
+    json_array_extend(sweep->calibrations, results->calibrations);
     size_t wanted = (size_t)options_integer(sweep->options, OPTION_ROUNDS);
     for (size_t i = 0; i < json_array_size(results->points); i++) {
         json_t *record = json_array_get(results->points, i);
@@ -381,6 +384,10 @@ static void print_results(const struct sweep *sweep, const json_t *points, const
         const size_t flags = JSON_COMPACT | JSON_REAL_PRECISION(10);
         json_dumpf(sweep->header, stdout, flags);
         fputc('\n', stdout);
+        for (size_t i = 0; i < json_array_size(sweep->calibrations); i++) {
+            json_dumpf(json_array_get(sweep->calibrations, i), stdout, flags);
+            fputc('\n', stdout);
+        }
         for (size_t i = 0; i < json_array_size(points); i++) {
             json_dumpf(json_array_get(points, i), stdout, flags);
             fputc('\n', stdout);
@@ -424,7 +431,12 @@ static int run(struct sweep *sweep)
             remove(sweep->writer.path);
         return report(status);
     }
-    status = measure_all(sweep);
+    if (options_switch(sweep->options, OPTION_CALIBRATE))
+        status = calibrate_plan(&sweep->session, &sweep->plan, &sweep->limits,
+                                options_switch(sweep->options, OPTION_QUIET), &sweep->writer,
+                                sweep->calibrations);
+    if (status == STATUS_OK)
+        status = measure_all(sweep);
     int result = exit_status_of(sweep);
     if (status != STATUS_OK)
         result = report(status);
@@ -468,7 +480,8 @@ int sweep_command(const struct job *job, const char *job_path)
     sweep.records = calloc(sweep.plan.count, sizeof *sweep.records);
     sweep.beyond = calloc(sweep.plan.count, sizeof *sweep.beyond);
     sweep.measurements = calloc(sweep.plan.count, sizeof *sweep.measurements);
-    if (!sweep.records || !sweep.measurements || !sweep.beyond) {
+    sweep.calibrations = json_array();
+    if (!sweep.records || !sweep.measurements || !sweep.beyond || !sweep.calibrations) {
         result = report(status_set(STATUS_MEMORY, "out of memory"));
         goto out;
     }
@@ -508,6 +521,7 @@ out:
     free(sweep.beyond);
     free(sweep.measurements);
     json_decref(sweep.header);
+    json_decref(sweep.calibrations);
     plan_release(&sweep.plan);
     return result;
 }

@@ -1,0 +1,291 @@
+#include "orchestrator/calibrate.h"
+
+#include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "common/clock.h"
+#include "common/layout_text.h"
+#include "orchestrator/calibrate_points.h"
+#include "orchestrator/limits_command.h"
+
+/* A window is long enough for a few percent. Slow iterations get longer ones. */
+#define WINDOW_NS (250 * NS_PER_MS)
+#define WINDOW_MOST_NS (1500 * NS_PER_MS)
+#define PRECISION_REL 0.03
+
+/* No run is begun after that: a GPU that somebody else keeps busy must not hold a sweep up. */
+#define MOST_NS (120 * NS_PER_S)
+
+/* More workers are tried as long as they give so much more. */
+#define WORTH_IT 1.03
+
+#define COPIERS 4 /* workers that keep a copy engine busy while each waits for its own copies */
+#define FILLERS 4 /* and the multiprocessors */
+
+/* What launching beside others costs can be seen where it is the only reason to be slower than
+ * alone: with the workers' sum at so much of the nearest ceiling at most. */
+#define CROWD_SHARE 0.5
+
+struct calibrator {
+    struct session *session;
+    const struct point *like;
+    struct round_limits limits;
+    struct limits known;
+    bool limits_are_known;
+    calibrate_progress progress;
+    void *data;
+    uint64_t deadline_ns;
+    struct calibration_record record;
+    enum status status; /* of the session: nothing more is run unless it is OK */
+};
+
+__attribute__((format(printf, 2, 3))) static void note(struct calibrator *calibrator,
+                                                       const char *format, ...)
+{
+    struct calibration_record *record = &calibrator->record;
+    va_list arguments;
+    if (record->note_count == CALIBRATION_NOTES)
+        return;
+    va_start(arguments, format);
+    vsnprintf(record->notes[record->note_count++], CALIBRATION_NOTE_BYTES, format, arguments);
+    va_end(arguments);
+}
+
+/* CPU time of an iteration, where the workers tell it; 0 where they do not. */
+static double cpu_us_of(const struct round_result *result)
+{
+    (void)result;
+    return 0.0;
+}
+
+/* One run. Iterations/s, or 0 with a note that names the figure. */
+static double measure(struct calibrator *calibrator, const struct point *point, const char *figure,
+                      double *cpu_us)
+{
+    char what[96];
+    struct round_result result;
+    double ips = 0.0;
+    if (calibrator->status != STATUS_OK)
+        return 0.0;
+    snprintf(what, sizeof what, "%s, %u %s", figure,
+             point_over_mps(point) ? point->processes : point->threads,
+             point_over_mps(point) ? "processes" : "threads");
+    if (clock_now_ns() > calibrator->deadline_ns) {
+        note(calibrator, "%s: no time left after %.0f s", what, (double)MOST_NS / 1e9);
+        return 0.0;
+    }
+    const struct limits_row *row =
+        calibrator->limits_are_known ? limits_beyond(&calibrator->known, point) : NULL;
+    if (row) {
+        char why[CALIBRATION_NOTE_BYTES];
+        note(calibrator, "%s: %s", what,
+             limits_why(&calibrator->known, row, point, why, sizeof why));
+        return 0.0;
+    }
+    if (calibrator->progress)
+        calibrator->progress(calibrator->data, what);
+    calibrator->status = round_run(calibrator->session, point, &calibrator->limits, &result);
+    if (result.status != STATUS_OK) {
+        note(calibrator, "%s: %s", what, result.error);
+    } else {
+        ips = result.throughput_ips;
+        if (cpu_us)
+            *cpu_us = cpu_us_of(&result);
+    }
+    round_result_release(&result);
+    return ips;
+}
+
+/* The most that any number of workers gives, with the numbers growing until they give no more. */
+static double grow(struct calibrator *calibrator, struct point *point,
+                   void (*set)(struct point *, unsigned), const unsigned *counts, size_t count,
+                   const char *figure)
+{
+    double best = 0.0;
+    for (size_t i = 0; i < count; i++) {
+        set(point, counts[i]);
+        double ips = measure(calibrator, point, figure, NULL);
+        bool worth_it = ips > WORTH_IT * best;
+        best = fmax(best, ips);
+        if (!worth_it)
+            break;
+    }
+    return best;
+}
+
+#define GROW(calibrator, point, set, counts, figure)                                               \
+    grow(calibrator, point, set, counts, sizeof(counts) / sizeof(counts)[0], figure)
+
+static void measure_singles(struct calibrator *calibrator, struct calibration *out)
+{
+    struct point point = calibrate_single(calibrator->like);
+    out->single_stream_ips = measure(calibrator, &point, "alone", NULL);
+    point.work.schedule = SHM_SCHEDULE_SPIN;
+    measure(calibrator, &point, "alone, spinning", &out->single_spin_cpu_us);
+    point.work.schedule = SHM_SCHEDULE_BLOCK;
+    measure(calibrator, &point, "alone, asleep", &out->single_stream_cpu_us);
+
+    point = calibrate_single(calibrator->like);
+    point.work.launch = SHM_LAUNCH_GRAPH;
+    out->single_graph_ips = measure(calibrator, &point, "alone, graph", NULL);
+    point.work.schedule = SHM_SCHEDULE_BLOCK;
+    measure(calibrator, &point, "alone, graph, asleep", &out->single_graph_cpu_us);
+
+    point = calibrate_single(calibrator->like);
+    point.work.memory = SHM_MEMORY_PAGEABLE;
+    out->single_pageable_ips = measure(calibrator, &point, "alone, pageable", NULL);
+}
+
+static void measure_launches(struct calibrator *calibrator, struct calibration *out)
+{
+    static const unsigned threads[] = {4, 8, 16, 24, 32};
+    static const unsigned processes[] = {4, 8, 16, 32};
+    static const unsigned graphs[] = {8, 16, 32, 64};
+    struct point point = calibrate_launches(calibrator->like, SHM_LAUNCH_STREAM);
+    double kernels = point.work.kernels;
+    out->process_launches_per_s =
+        kernels * GROW(calibrator, &point, calibrate_set_threads, threads, "launches of a process");
+    out->gpu_launches_per_s =
+        kernels * GROW(calibrator, &point, calibrate_set_processes, processes, "launches over MPS");
+    point = calibrate_launches(calibrator->like, SHM_LAUNCH_GRAPH);
+    out->graph_kernels_per_s = point.work.kernels * GROW(calibrator, &point, calibrate_set_threads,
+                                                         graphs, "kernels of graphs");
+}
+
+static void measure_arithmetic(struct calibrator *calibrator, struct calibration *out)
+{
+    const struct shm_settings *work = &calibrator->like->work;
+    double share;
+    if (work->workload == SHM_WORKLOAD_DELAY) {
+        note(calibrator, "arithmetic: the delay workload has none");
+        return;
+    }
+    struct point point = calibrate_arithmetic(calibrator->like, out->sms, &share);
+    calibrate_set_threads(&point, FILLERS);
+    double launches = point.work.kernels * measure(calibrator, &point, "arithmetic", NULL);
+    if (work->kernels > 0)
+        out->arithmetic_ips = launches * share / work->kernels;
+}
+
+static double copies(struct calibrator *calibrator, enum shm_copies which, const char *figure)
+{
+    struct point point = calibrate_copies(calibrator->like, which, SHM_MEMORY_PINNED);
+    calibrate_set_threads(&point, COPIERS);
+    return measure(calibrator, &point, figure, NULL) * (double)point.work.bytes;
+}
+
+static void measure_copies(struct calibrator *calibrator, struct calibration *out)
+{
+    static const unsigned threads[] = {2, 4, 8};
+    out->h2d_bytes_per_s = copies(calibrator, SHM_COPIES_IN, "copies in");
+    out->d2h_bytes_per_s = copies(calibrator, SHM_COPIES_OUT, "copies out");
+    out->both_bytes_per_s = copies(calibrator, SHM_COPIES_BOTH, "copies both ways");
+    struct point point = calibrate_copies(calibrator->like, SHM_COPIES_BOTH, SHM_MEMORY_PAGEABLE);
+    out->pageable_bytes_per_s =
+        (double)point.work.bytes *
+        GROW(calibrator, &point, calibrate_set_threads, threads, "pageable copies");
+}
+
+static void measure_pageable(struct calibrator *calibrator, struct calibration *out)
+{
+    static const unsigned threads[] = {2, 4, 8, 16};
+    struct point point = calibrate_single(calibrator->like);
+    point.work.memory = SHM_MEMORY_PAGEABLE;
+    point.work.sync = SHM_SYNC_NONE;
+    out->process_unsynced_ips =
+        GROW(calibrator, &point, calibrate_set_threads, threads, "pageable without sync");
+    point.work.sync = SHM_SYNC_STREAM;
+    point.work.launch = SHM_LAUNCH_GRAPH;
+    out->process_pageable_graph_ips =
+        GROW(calibrator, &point, calibrate_set_threads, threads, "pageable graphs");
+}
+
+static void lower(double *ceiling, double by)
+{
+    if (by > 0.0 && by < *ceiling)
+        *ceiling = by;
+}
+
+static void measure_crowd(struct calibrator *calibrator, struct calibration *out)
+{
+    const struct shm_settings *work = &calibrator->like->work;
+    double bytes = (double)work->bytes, kernels = work->kernels;
+    double ceiling = INFINITY;
+    lower(&ceiling, out->arithmetic_ips);
+    lower(&ceiling, out->process_launches_per_s / kernels);
+    lower(&ceiling, out->h2d_bytes_per_s / bytes);
+    lower(&ceiling, out->d2h_bytes_per_s / bytes);
+    lower(&ceiling, out->both_bytes_per_s / bytes);
+    unsigned workers = 8;
+    while (workers > out->cpus || workers * out->single_stream_ips > CROWD_SHARE * ceiling)
+        if ((workers /= 2) < 2)
+            break;
+    if (workers < 2) {
+        note(calibrator, "workers beside each other: even two are near another ceiling");
+        return;
+    }
+    struct point point = calibrate_single(calibrator->like);
+    calibrate_set_threads(&point, workers);
+    point.work.schedule = SHM_SCHEDULE_AUTO;
+    out->crowd_stream_ips = measure(calibrator, &point, "beside each other", NULL);
+    out->crowd_workers = out->crowd_stream_ips > 0.0 ? workers : 0;
+}
+
+/* The CPUs that they may use, and no more than the control group pays for. */
+static unsigned usable_cpus(const struct session *session)
+{
+    unsigned cpus = bind_cpu_count(session->topology);
+    double quota = bind_cpu_quota();
+    if (quota > 0.0 && quota < cpus)
+        cpus = quota < 1.0 ? 1 : (unsigned)quota;
+    return cpus;
+}
+
+void calibration_work_of(const struct point *point, struct calibration_work *out)
+{
+    const struct shm_settings *work = &point->work;
+    *out = (struct calibration_work){
+        .workload = work->workload,
+        .kernels = work->kernels,
+        .blocks = work->blocks,
+        .threads_per_block = work->threads_per_block,
+        .spin = work->spin,
+        .bytes = work->bytes,
+        .delay_cycles = work->delay_cycles,
+    };
+}
+
+enum status calibrate_run(struct session *session, const struct point *like,
+                          const struct round_limits *limits, calibrate_progress progress,
+                          void *data, struct calibration_record *out)
+{
+    uint64_t begin_ns = clock_now_ns();
+    struct calibrator calibrator = {
+        .session = session,
+        .like = like,
+        .limits = {.duration_ns = WINDOW_NS,
+                   .max_duration_ns = WINDOW_MOST_NS,
+                   .precision_rel = PRECISION_REL,
+                   .timeout_ns = limits->timeout_ns},
+        .progress = progress,
+        .data = data,
+        .deadline_ns = begin_ns + MOST_NS,
+    };
+    struct calibration *figures = &calibrator.record.figures;
+    calibration_work_of(like, &figures->work);
+    figures->cpus = usable_cpus(session);
+    figures->sms = (unsigned)session->gpu.sms;
+    calibrator.limits_are_known = limits_known(session, &calibrator.known) == STATUS_OK;
+    measure_singles(&calibrator, figures);
+    measure_launches(&calibrator, figures);
+    measure_arithmetic(&calibrator, figures);
+    measure_copies(&calibrator, figures);
+    measure_pageable(&calibrator, figures);
+    measure_crowd(&calibrator, figures);
+    calibrator.record.seconds = (double)(clock_now_ns() - begin_ns) / 1e9;
+    if (calibrator.status == STATUS_OK)
+        *out = calibrator.record;
+    return calibrator.status;
+}

@@ -1,0 +1,72 @@
+#include "orchestrator/calibrate_plan.h"
+
+#include <stdio.h>
+#include <unistd.h>
+
+#include "explain/calibration_json.h"
+
+static void show(void *data, const char *what)
+{
+    (void)data;
+    fprintf(stderr, "\r\033[Kcalibrating: %s", what);
+    fflush(stderr);
+}
+
+static bool is_known(const json_t *calibrations, const json_t *work)
+{
+    for (size_t i = 0; i < json_array_size(calibrations); i++)
+        if (json_equal(json_object_get(json_array_get(calibrations, i), "work"), work))
+            return true;
+    return false;
+}
+
+static void tell(const struct point *point, const struct calibration_record *record, bool terminal)
+{
+    char what[POINT_DESCRIPTION];
+    point_describe(point, what, sizeof what);
+    if (terminal)
+        fputs("\r\033[K", stderr);
+    fprintf(stderr, "calibrated for iterations as of %s in %.1f s\n", what, record->seconds);
+    for (unsigned i = 0; i < record->note_count; i++)
+        fprintf(stderr, "  not measured: %s\n", record->notes[i]);
+}
+
+/* One that is not known yet. */
+static enum status calibrate(struct session *session, const struct point *point,
+                             const struct round_limits *limits, bool quiet,
+                             struct results_writer *writer, json_t *calibrations)
+{
+    struct calibration_record record;
+    bool terminal = !quiet && isatty(STDERR_FILENO);
+    enum status status =
+        calibrate_run(session, point, limits, terminal ? show : NULL, NULL, &record);
+    if (status != STATUS_OK) {
+        if (terminal)
+            fputs("\r\033[K", stderr);
+        return status;
+    }
+    if (!quiet)
+        tell(point, &record, terminal);
+    json_t *json = calibration_to_json(&record);
+    if (!json || json_array_append_new(calibrations, json) != 0)
+        return status_set(STATUS_MEMORY, "out of memory for a calibration");
+    return results_write(writer, json);
+}
+
+enum status calibrate_plan(struct session *session, const struct plan *plan,
+                           const struct round_limits *limits, bool quiet,
+                           struct results_writer *writer, json_t *calibrations)
+{
+    enum status status = STATUS_OK;
+    for (size_t i = 0; i < plan->count && status == STATUS_OK; i++) {
+        struct calibration_work work;
+        calibration_work_of(&plan->points[i], &work);
+        json_t *text = calibration_work_to_json(&work);
+        if (!text)
+            return status_set(STATUS_MEMORY, "out of memory for a calibration");
+        if (!is_known(calibrations, text))
+            status = calibrate(session, &plan->points[i], limits, quiet, writer, calibrations);
+        json_decref(text);
+    }
+    return status;
+}

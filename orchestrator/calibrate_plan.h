@@ -1,0 +1,20 @@
+/*
+ * The calibrations that a plan's points need: one for each different iteration.
+ */
+#ifndef MPSWEEP_ORCHESTRATOR_CALIBRATE_PLAN_H
+#define MPSWEEP_ORCHESTRATOR_CALIBRATE_PLAN_H
+
+#include <jansson.h>
+#include <stdbool.h>
+
+#include "common/results_write.h"
+#include "orchestrator/calibrate.h"
+
+/* Measures those that the array `calibrations` of records lacks, appends them to it, and writes
+ * each to the results as it ends. Unless quiet, it tells on standard error what it does, and what
+ * could not be measured. As calibrate_run(). */
+enum status calibrate_plan(struct session *session, const struct plan *plan,
+                           const struct round_limits *limits, bool quiet,
+                           struct results_writer *writer, json_t *calibrations);
+
+#endif
