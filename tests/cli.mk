@@ -1,6 +1,7 @@
 # Tests of the command line (bats, jq), on the emulated GPU.
 cli_tests = \
     tests/cli/doctor.bats \
+    tests/cli/explain.bats \
     tests/cli/emulated.bats \
     tests/cli/fakes.bats \
     tests/cli/faults.bats \
