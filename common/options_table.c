@@ -100,8 +100,7 @@ const struct option_row option_table[OPTION_COUNT] = {
      HOW,
      "known: points over MPS beyond the limits that 'mpsweep doctor --limits' found for this GPU\n"
      "and driver are infeasible, and not tried. ignore: try all points."},
-    {OPTION_CALIBRATE, "calibrate", 0, OPTION_KIND_SWITCH, OPTION_NOT_IN_JOB, SWEEP, NULL, 0, 0,
-     "no", NULL, HOW,
+    {OPTION_CALIBRATE, "calibrate", 0, OPTION_KIND_SWITCH, 0, SWEEP, NULL, 0, 0, "no", NULL, HOW,
      "Find out first what the GPU, its driver and this machine can do for each kind of iteration\n"
      "in the plan (half a minute each), for 'mpsweep explain' to tell what limits a point."},
     {OPTION_OUTPUT, "output", 'o', OPTION_KIND_TEXT, OPTION_NOT_IN_JOB, SWEEP | OPTION_PLOT, NULL,

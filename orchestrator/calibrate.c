@@ -12,8 +12,14 @@
 
 /* A window is long enough for a few percent. Slow iterations get longer ones. */
 #define WINDOW_NS (250 * NS_PER_MS)
-#define WINDOW_MOST_NS (1500 * NS_PER_MS)
+#define WINDOW_MOST 6 /* so many times longer */
 #define PRECISION_REL 0.03
+
+/* Workers that begin together wait for each other in the first iteration, some of them not at all:
+ * it must not be in the window. A run whose iterations turn out to be longer than its warm-up is
+ * made again. */
+#define WARMUP_ITERATIONS 3
+#define WARMUP_MOST_NS (2 * NS_PER_S)
 
 /* No run is begun after that: a GPU that somebody else keeps busy must not hold a sweep up. */
 #define MOST_NS (120 * NS_PER_S)
@@ -60,6 +66,30 @@ static double cpu_us_of(const struct round_result *result)
     return 0.0;
 }
 
+/* A warm-up that is long enough for these results, or 0: the one there was. */
+static uint64_t longer_warmup_ns(const struct point *point, const struct round_result *result)
+{
+    double p50_ns = histogram_quantile_ns(&result->latency, 0.5);
+    if (point_workers(point) == 1 || 2.0 * p50_ns <= (double)point->work.warmup_ns)
+        return 0;
+    return (uint64_t)fmin(WARMUP_ITERATIONS * p50_ns, (double)WARMUP_MOST_NS);
+}
+
+static void run(struct calibrator *calibrator, const struct point *point,
+                struct round_result *result)
+{
+    calibrator->status = round_run(calibrator->session, point, &calibrator->limits, result);
+    if (calibrator->status != STATUS_OK || result->status != STATUS_OK)
+        return;
+    uint64_t warmup_ns = longer_warmup_ns(point, result);
+    if (warmup_ns == 0)
+        return;
+    struct point warmer = *point;
+    warmer.work.warmup_ns = warmup_ns;
+    round_result_release(result);
+    calibrator->status = round_run(calibrator->session, &warmer, &calibrator->limits, result);
+}
+
 /* One run. Iterations/s, or 0 with a note that names the figure. */
 static double measure(struct calibrator *calibrator, const struct point *point, const char *figure,
                       double *cpu_us)
@@ -86,7 +116,7 @@ static double measure(struct calibrator *calibrator, const struct point *point, 
     }
     if (calibrator->progress)
         calibrator->progress(calibrator->data, what);
-    calibrator->status = round_run(calibrator->session, point, &calibrator->limits, &result);
+    run(calibrator, point, &result);
     if (result.status != STATUS_OK) {
         note(calibrator, "%s: %s", what, result.error);
     } else {
@@ -262,11 +292,12 @@ enum status calibrate_run(struct session *session, const struct point *like,
                           void *data, struct calibration_record *out)
 {
     uint64_t begin_ns = clock_now_ns();
+    uint64_t window_ns = limits->duration_ns < WINDOW_NS ? limits->duration_ns : WINDOW_NS;
     struct calibrator calibrator = {
         .session = session,
         .like = like,
-        .limits = {.duration_ns = WINDOW_NS,
-                   .max_duration_ns = WINDOW_MOST_NS,
+        .limits = {.duration_ns = window_ns,
+                   .max_duration_ns = WINDOW_MOST * window_ns,
                    .precision_rel = PRECISION_REL,
                    .timeout_ns = limits->timeout_ns},
         .progress = progress,

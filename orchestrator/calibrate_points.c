@@ -3,7 +3,7 @@
 /* Of a run that only launches: enough that waiting for their end is little beside, few enough that
  * an iteration is short also where each takes 0.1 ms. */
 #define STREAM_KERNELS 50
-#define GRAPH_KERNELS 200
+#define GRAPH_KERNELS 100
 #define EMPTY_BYTES 16
 
 /* More would be more windows to wait for: several workers fill the gaps between kernels. */

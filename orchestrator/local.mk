@@ -50,8 +50,14 @@ mpsweep-mps.1: mpsweep$(EXEEXT)
 	$(AM_V_GEN)./mpsweep$(EXEEXT) help --manual mps >$@.new && mv $@.new $@
 
 if HAVE_CMOCKA
-check_PROGRAMS += tests/unit/test_limits
-TESTS += tests/unit/test_limits
+check_PROGRAMS += tests/unit/test_calibration tests/unit/test_limits
+TESTS += tests/unit/test_calibration tests/unit/test_limits
+tests_unit_test_calibration_SOURCES = tests/unit/test_calibration.c \
+    explain/calibration_json.c orchestrator/calibrate_points.c orchestrator/plan.c \
+    orchestrator/shares.c
+tests_unit_test_calibration_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
+tests_unit_test_calibration_LDADD = libmps.a libcommon.a $(JANSSON_LIBS) $(INIH_LIBS) $(CMOCKA_LIBS)
+
 tests_unit_test_limits_SOURCES = tests/unit/test_limits.c \
     orchestrator/limits.c orchestrator/limits_file.c orchestrator/plan.c \
     orchestrator/shares.c

@@ -36,10 +36,10 @@ struct sweep {
     struct round_limits limits;
     struct measurement *measurements; /* a point each */
     json_t *header;
-    json_t *calibrations; /* an array of records */
     json_t **records; /* a point each, NULL until it is finished */
     bool *beyond;     /* a point each: known limits rule it out, and its record is not written */
     uint64_t started_ns;
+    json_t *calibrations; /* an array of their records */
 };
 
 static int report(enum status status)

@@ -1,5 +1,6 @@
 # Tests of the command line (bats, jq), on the emulated GPU.
 cli_tests = \
+    tests/cli/calibrate.bats \
     tests/cli/doctor.bats \
     tests/cli/explain.bats \
     tests/cli/emulated.bats \

@@ -86,6 +86,26 @@ static void a_finished_run_loads(void **state)
     assert_null(results.points);
 }
 
+static void calibrations_are_kept_in_their_order(void **state)
+{
+    (void)state;
+    struct results results = load_ok(HEADER "{\"type\":\"calibration\",\"v\":7}\n"
+                                            "{\"type\":\"point\",\"id\":0,\"v\":1}\n"
+                                            "{\"type\":\"calibration\",\"v\":8}\n");
+    assert_int_equal(json_array_size(results.points), 1);
+    assert_int_equal(json_array_size(results.calibrations), 2);
+    for (size_t i = 0; i < 2; i++)
+        assert_int_equal(
+            json_integer_value(json_object_get(json_array_get(results.calibrations, i), "v")),
+            7 + (int)i);
+    results_release(&results);
+    assert_null(results.calibrations);
+
+    results = load_ok(HEADER);
+    assert_int_equal(json_array_size(results.calibrations), 0);
+    results_release(&results);
+}
+
 static void a_torn_line_is_ignored(void **state)
 {
     (void)state;
@@ -255,6 +275,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_finished_run_loads),
+        cmocka_unit_test(calibrations_are_kept_in_their_order),
         cmocka_unit_test(a_torn_line_is_ignored),
         cmocka_unit_test(a_resumed_run_replaces_its_points),
         cmocka_unit_test(cut_anywhere_it_loads_or_says_why),

@@ -1,0 +1,108 @@
+#!/usr/bin/env bats
+# sweep --calibrate, on emulated machines that are slow enough for a busy computer to show their
+# figures and not its own.
+
+load helper
+
+# calibrate MACHINE OPTIONS...: the record of a sweep of one short point, in CALIBRATION.
+calibrate() {
+  local machine=$1
+  shift
+  rm -f c.jsonl
+  MPSWEEP_EMULATED_MACHINE=$machine expect 0 "$MPSWEEP" sweep --device emulated -l threads:1 \
+    --duration 0.25 --warmup 0.02 --precision 100 --quiet --calibrate -o c.jsonl "$@" || return 1
+  CALIBRATION=$(jq -c 'select(.type == "calibration")' c.jsonl)
+  printf '%s\n' "$CALIBRATION"
+}
+
+# is FIGURE VALUE: within a quarter of it.
+is() {
+  jq -e ".$1 / ($2) | . > 0.75 and . < 1.25" <<<"$CALIBRATION" >/dev/null ||
+    fail "$1 should be about $2: $CALIBRATION"
+}
+
+# machine FACTOR: everything so many times slower.
+machine() {
+  printf 'launch_ns=%d,front_ns=%d,graph_node_ns=%d,spin_ns=%d,' $((25000 * $1)) $((12500 * $1)) \
+    $((12500 * $1)) $((250 * $1))
+  printf 'h2d_mb_per_s=%d,d2h_mb_per_s=%d,pageable_mb_per_s=%d,' $((2000 / $1)) $((1000 / $1)) \
+    $((200 / $1))
+  printf 'slots=4,kernel_ns=100,graph_kernel_ns=100,copy_latency_ns=0'
+}
+
+# 40 000 launches/s of a process, 80 000 of the GPU, as many kernels of graphs; 1 MB each way in
+# 0.5, 1 and, pageable, 5 ms; and kernels of 0.25 ms in 4 slots, 20 an iteration, without launches
+# and copies 200 iterations/s.
+figures() {
+  calibrate "$(machine "$1")" --kernels 20 --spin 1000 --bytes 1000K || return 1
+  is process_launches_per_s "40000 / $1" && is gpu_launches_per_s "80000 / $1" &&
+    is graph_kernels_per_s "80000 / $1" && is arithmetic_ips "800 / $1" &&
+    is h2d_bytes_per_s "2e9 / $1" && is d2h_bytes_per_s "1e9 / $1" &&
+    is both_bytes_per_s "1e9 / $1" && is pageable_bytes_per_s "1e8 / $1" &&
+    is single_stream_ips "1000 / 6.56 / $1" && is single_graph_ips "1000 / 6.56 / $1" &&
+    is single_pageable_ips "1000 / 15.24 / $1"
+}
+
+@test "each figure is that of the machine" {
+  once_in_three figures 1
+}
+
+@test "a machine that is four times slower has figures four times smaller" {
+  once_in_three figures 4
+}
+
+@test "each kind of iteration is calibrated once, before the points, and not again on --resume" {
+  local options=("${TINY[@]}" -l threads:1,2 --spin 0 --bytes 64K,128K --calibrate)
+  expect 0 "$MPSWEEP" sweep "${options[@]}" -o a.jsonl
+  [ "$(grep -c '^calibrated for iterations as of threads 1×1, pinned' err)" -eq 2 ]
+  assert_complete a.jsonl 4 0
+  jq -s -e '[.[] | .type] | .[0:3] == ["header", "calibration", "calibration"]
+    and ([.[] | select(. == "calibration")] | length == 2)' <(jq -c '{type}' a.jsonl | jq -s -c .[])
+  jq -s -e '[.[] | select(.type == "calibration")] | map(.work.bytes) == [65536, 131072]
+    and all(.work.kernels == 5 and .sms == 32 and .cpus > 0 and .seconds > 0
+      and .single_stream_ips > 0 and .crowd_stream_ips >= 0)' a.jsonl
+  # Cut after the second calibration.
+  head -3 a.jsonl >b.jsonl
+  expect 0 "$MPSWEEP" sweep "${options[@]}" --resume --format json -o b.jsonl
+  absent '^calibrated' err
+  [ "$(grep -c '"type":"calibration"' b.jsonl)" -eq 2 ]
+  [ "$(grep -c '"type":"calibration"' out)" -eq 2 ]
+  assert_complete b.jsonl 4 0
+}
+
+@test "what cannot be measured is 0, with the reason" {
+  # No MPS daemon; the sweep itself needs none.
+  programs_but mpsweep-emulated-mps-control
+  ln -s /bin/false "$WORK/programs/mpsweep-emulated-mps-control"
+  MPSWEEP_LIBEXEC_DIR=$WORK/programs expect 0 "$MPSWEEP" sweep "${TINY[@]}" -l threads:1 --spin 0 \
+    --calibrate -o a.jsonl
+  jq -s -e '.[1] | .gpu_launches_per_s == 0 and .process_launches_per_s > 0
+    and any(.notes[]; startswith("launches over MPS, 4 processes: "))' a.jsonl
+  grep -q '^  not measured: launches over MPS, 4 processes: ' err
+
+  expect 0 "$MPSWEEP" sweep "${TINY[@]}" -l threads:1 --workload delay --delay-cycles 1000 \
+    --calibrate -o b.jsonl
+  jq -s -e '.[1] | .work.workload == "delay" and .arithmetic_ips == 0
+    and (.notes | index("arithmetic: the delay workload has none") != null)' b.jsonl
+}
+
+@test "a wrong output gives no figure" {
+  MPSWEEP_EMULATED_FAULT=cuMemcpyDtoHAsync#1+=corrupt expect 2 "$MPSWEEP" sweep "${TINY[@]}" \
+    -l threads:1 --spin 0 --calibrate -o a.jsonl
+  jq -s -e '.[1] | .single_stream_ips == 0 and .d2h_bytes_per_s == 0 and .both_bytes_per_s == 0
+    and .h2d_bytes_per_s > 0
+    and any(.notes[]; test("^copies out, 4 threads: .*wrong result"))' a.jsonl
+}
+
+is_calibrating() { [ -n "$(workers_of "$PID")" ]; }
+
+@test "an interrupt ends a calibration at once" {
+  start "$MPSWEEP" sweep "${TINY[@]}" -l threads:1 --calibrate -o a.jsonl
+  await $PATIENCE is_calibrating
+  kill -INT "$PID"
+  finish
+  [ $STATUS -eq 130 ]
+  assert_whole a.jsonl
+  [ "$(grep -c '"type":"calibration"' a.jsonl)" -eq 0 ]
+  tail -1 a.jsonl | jq -e '.type == "footer" and .status == 130'
+}

@@ -1,0 +1,274 @@
+/* Calibrations to and from JSON, and the points that they are made from. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <cmocka.h>
+
+#include "explain/calibration_json.h"
+#include "orchestrator/calibrate_points.h"
+
+static struct calibration_record example(void)
+{
+    struct calibration_record record = {
+        .figures =
+            {
+                .work = {.workload = SHM_WORKLOAD_DELAY,
+                         .kernels = 1,
+                         .blocks = 2,
+                         .threads_per_block = 3,
+                         .spin = 4,
+                         .bytes = 5ULL << 40,
+                         .delay_cycles = 6000000000000},
+                .single_stream_ips = 1.5,
+                .single_graph_ips = 2.5,
+                .single_stream_cpu_us = 3.5,
+                .single_graph_cpu_us = 4.5,
+                .single_pageable_ips = 5.5,
+                .process_launches_per_s = 6.5,
+                .gpu_launches_per_s = 7.5,
+                .graph_kernels_per_s = 8.5,
+                .arithmetic_ips = 9.5,
+                .h2d_bytes_per_s = 5.5e10,
+                .d2h_bytes_per_s = 11.5,
+                .both_bytes_per_s = 12.5,
+                .pageable_bytes_per_s = 13.5,
+                .process_unsynced_ips = 14.5,
+                .process_pageable_graph_ips = 15.5,
+                .single_spin_cpu_us = 16.5,
+                .crowd_stream_ips = 17.5,
+                .crowd_workers = 18,
+                .cpus = 19,
+                .sms = 20,
+            },
+        .seconds = 21.5,
+        .note_count = 2,
+        .notes = {"one", "two × 2"},
+    };
+    return record;
+}
+
+static void assert_same(const struct calibration_record *a, const struct calibration_record *b)
+{
+    assert_memory_equal(&a->figures, &b->figures, sizeof a->figures);
+    assert_true(a->seconds == b->seconds);
+    assert_int_equal(a->note_count, b->note_count);
+    for (unsigned i = 0; i < a->note_count; i++)
+        assert_string_equal(a->notes[i], b->notes[i]);
+}
+
+static void test_a_record_comes_back(void **state)
+{
+    (void)state;
+    struct calibration_record record = example(), back;
+    json_t *json = calibration_to_json(&record);
+    assert_non_null(json);
+    assert_string_equal(json_string_value(json_object_get(json, "type")), "calibration");
+    /* As it is written and read. */
+    char *text = json_dumps(json, JSON_COMPACT | JSON_REAL_PRECISION(10));
+    json_decref(json);
+    json = json_loads(text, 0, NULL);
+    free(text);
+    assert_int_equal(calibration_from_json(json, &back), STATUS_OK);
+    assert_same(&record, &back);
+    json_decref(json);
+}
+
+static void test_equal_works_have_equal_texts(void **state)
+{
+    (void)state;
+    struct calibration_record record = example();
+    json_t *whole = calibration_to_json(&record);
+    json_t *same = calibration_work_to_json(&record.figures.work);
+    record.figures.work.bytes++;
+    json_t *other = calibration_work_to_json(&record.figures.work);
+    assert_true(json_equal(json_object_get(whole, "work"), same));
+    assert_false(json_equal(json_object_get(whole, "work"), other));
+    json_decref(whole);
+    json_decref(same);
+    json_decref(other);
+}
+
+static void test_broken_records(void **state)
+{
+    (void)state;
+    /* A change of the example: the value at a key, or at a key within "work". */
+    static const struct {
+        bool in_work;
+        const char *key, *value; /* NULL: taken out */
+        const char *says;        /* NULL: it can be read */
+    } cases[] = {
+        {false, "work", NULL, "a calibration's 'workload' is missing or unknown"},
+        {false, "work", "[]", "a calibration's 'workload' is missing or unknown"},
+        {true, "workload", "\"none\"", "a calibration's 'workload' is missing or unknown"},
+        {true, "workload", "1", "a calibration's 'workload' is missing or unknown"},
+        {true, "kernels", NULL, "a calibration's 'kernels' is missing"},
+        {true, "blocks", "-1", "a calibration's 'blocks' is no whole number in range"},
+        {true, "threads_per_block", "1.5",
+         "a calibration's 'threads_per_block' is no whole number in range"},
+        {true, "spin", "4294967296", "a calibration's 'spin' is no whole number in range"},
+        {true, "bytes", "\"x\"", "a calibration's 'bytes' is no whole number in range"},
+        {true, "delay_cycles", "null",
+         "a calibration's 'delay_cycles' is no whole number in range"},
+        {false, "arithmetic_ips", "-1", "a calibration's 'arithmetic_ips' is no number from 0"},
+        {false, "arithmetic_ips", "null", "a calibration's 'arithmetic_ips' is no number from 0"},
+        {false, "arithmetic_ips", "12", NULL},
+        {false, "arithmetic_ips", NULL, NULL},
+        {false, "cpus", "1.0", "a calibration's 'cpus' is no whole number in range"},
+        {false, "cpus", NULL, NULL},
+        {false, "seconds", "\"1\"", "a calibration's 'seconds' is no number from 0"},
+        {false, "notes", "{}", "a calibration's 'notes' are no array"},
+        {false, "notes", "[1]", "a calibration's 'notes' are no texts"},
+        {false, "notes", NULL, NULL},
+        {false, "of another version", "{}", NULL},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        struct calibration_record record = example(), back = {.note_count = 77};
+        json_t *json = calibration_to_json(&record);
+        json_t *at = cases[i].in_work ? json_object_get(json, "work") : json;
+        if (cases[i].value)
+            json_object_set_new(at, cases[i].key,
+                                json_loads(cases[i].value, JSON_DECODE_ANY, NULL));
+        else
+            json_object_del(at, cases[i].key);
+        enum status status = calibration_from_json(json, &back);
+        if (cases[i].says) {
+            assert_int_equal(status, STATUS_USAGE);
+            assert_string_equal(status_text(), cases[i].says);
+            assert_int_equal(back.note_count, 77);
+        } else if (status != STATUS_OK) {
+            fail_msg("%s: %s", cases[i].key, status_text());
+        }
+        json_decref(json);
+    }
+    struct calibration_record back;
+    assert_int_equal(calibration_from_json(NULL, &back), STATUS_USAGE);
+}
+
+static void test_too_many_notes(void **state)
+{
+    (void)state;
+    struct calibration_record record = example(), back;
+    json_t *json = calibration_to_json(&record);
+    json_t *notes = json_object_get(json, "notes");
+    char lengthy[2 * CALIBRATION_NOTE_BYTES];
+    memset(lengthy, 'x', sizeof lengthy - 1);
+    lengthy[sizeof lengthy - 1] = '\0';
+    for (unsigned i = 0; i < CALIBRATION_NOTES; i++)
+        json_array_append_new(notes, json_string(lengthy));
+    assert_int_equal(calibration_from_json(json, &back), STATUS_OK);
+    assert_int_equal(back.note_count, CALIBRATION_NOTES);
+    assert_int_equal(strlen(back.notes[CALIBRATION_NOTES - 1]), CALIBRATION_NOTE_BYTES - 1);
+    json_decref(json);
+}
+
+/* -- points ------------------------------------------------------------------------------------ */
+
+static struct point like(unsigned blocks, unsigned threads_per_block, uint64_t bytes)
+{
+    return (struct point){
+        .layout = LAYOUT_HYBRID,
+        .processes = 3,
+        .threads = 4,
+        .connections = 5,
+        .bind = BIND_SCATTER,
+        .work = {.memory = SHM_MEMORY_PAGEABLE,
+                 .sync = SHM_SYNC_NONE,
+                 .launch = SHM_LAUNCH_GRAPH,
+                 .schedule = SHM_SCHEDULE_YIELD,
+                 .kernels = 220,
+                 .blocks = blocks,
+                 .threads_per_block = threads_per_block,
+                 .spin = 3072,
+                 .bytes = bytes,
+                 .with_mps = 1},
+    };
+}
+
+static void test_one_worker_alone(void **state)
+{
+    (void)state;
+    struct point from = like(5, 64, 1408 << 10), point = calibrate_single(&from);
+    assert_int_equal(point_workers(&point), 1);
+    assert_false(point_over_mps(&point));
+    assert_int_equal(point.work.with_mps, 0);
+    assert_int_equal(point.connections, 0);
+    assert_int_equal(point.bind, BIND_SCATTER);
+    assert_int_equal(point.work.memory, SHM_MEMORY_PINNED);
+    assert_int_equal(point.work.launch, SHM_LAUNCH_STREAM);
+    assert_int_equal(point.work.copies, SHM_COPIES_BOTH);
+    assert_int_equal(point.work.kernels, 220);
+    assert_int_equal(point.work.spin, 3072);
+}
+
+static void test_filling_grids(void **state)
+{
+    (void)state;
+    static const struct {
+        unsigned blocks, threads;
+        uint64_t bytes;
+        unsigned fill;
+        double share;
+    } cases[] = {
+        /* 2 × 2048 GPU threads a multiprocessor, */
+        {5, 64, 1408 << 10, 132 * 64, 132 * 64 / 5.0},
+        {5, 1024, 1408 << 10, 132 * 4, 132 * 4 / 2.0}, /* 1408 vectors keep 2 blocks busy */
+        /* or 128 blocks. */
+        {5, 1, 1408 << 10, 132 * 128, 132 * 128 / 5.0},
+        {100000, 64, 1 << 30, 132 * 64, 132 * 64 / 16384.0},
+        {5, 64, 1024, 132 * 64, 132 * 64},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        struct point from = like(cases[i].blocks, cases[i].threads, cases[i].bytes);
+        double share;
+        struct point point = calibrate_arithmetic(&from, 132, &share);
+        assert_int_equal(point.work.blocks, cases[i].fill);
+        assert_float_equal(share, cases[i].share, 1e-6);
+        /* Each GPU thread has a vector. */
+        assert_int_equal(point.work.worked_bytes, (uint64_t)cases[i].fill * cases[i].threads * 16);
+        assert_int_equal(point.work.spin, 3072);
+        assert_int_equal(point.work.copies, SHM_COPIES_NONE);
+    }
+}
+
+static void test_other_loads(void **state)
+{
+    (void)state;
+    struct point from = like(5, 64, 1408 << 10);
+    struct point point = calibrate_launches(&from, SHM_LAUNCH_GRAPH);
+    assert_int_equal(point.work.launch, SHM_LAUNCH_GRAPH);
+    assert_int_equal(point.work.copies, SHM_COPIES_NONE);
+    assert_int_equal(point.work.spin, 0);
+    calibrate_set_processes(&point, 9);
+    assert_int_equal(point.processes, 9);
+    assert_int_equal(point.threads, 1);
+    assert_true(point_over_mps(&point));
+    assert_int_equal(point.work.with_mps, 1);
+    calibrate_set_threads(&point, 9);
+    assert_int_equal(point.processes, 1);
+    assert_int_equal(point.threads, 9);
+    assert_int_equal(point.connections, 32);
+    assert_int_equal(point.work.with_mps, 0);
+
+    point = calibrate_copies(&from, SHM_COPIES_OUT, SHM_MEMORY_PAGEABLE);
+    assert_int_equal(point.work.kernels, 0);
+    assert_int_equal(point.work.copies, SHM_COPIES_OUT);
+    assert_int_equal(point.work.memory, SHM_MEMORY_PAGEABLE);
+    assert_int_equal(point.work.bytes, 1408 << 10);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_a_record_comes_back),
+        cmocka_unit_test(test_equal_works_have_equal_texts),
+        cmocka_unit_test(test_broken_records),
+        cmocka_unit_test(test_too_many_notes),
+        cmocka_unit_test(test_one_worker_alone),
+        cmocka_unit_test(test_filling_grids),
+        cmocka_unit_test(test_other_loads),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
