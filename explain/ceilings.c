@@ -8,6 +8,9 @@
  * that ended meanwhile and the one that it then waits for. */
 #define SPINNING_GAIN 2.0
 
+/* Copies each way at once slow each other down if they reach less than this share of one alone. */
+#define ENGINES_APART 0.95
+
 static double smaller(double a, double b)
 {
     return a < b ? a : b;
@@ -92,7 +95,10 @@ static void copy_ceilings(const struct explain_point *point, const struct calibr
     if (bytes > 0.0) {
         ips[CEILING_COPY_IN] = calibration->h2d_bytes_per_s / bytes;
         ips[CEILING_COPY_OUT] = calibration->d2h_bytes_per_s / bytes;
-        ips[CEILING_COPY_BOTH] = calibration->both_bytes_per_s / bytes;
+        /* About as fast as the slower engine alone: then that is the reason. */
+        double alone = smaller(calibration->h2d_bytes_per_s, calibration->d2h_bytes_per_s);
+        if (alone <= 0.0 || calibration->both_bytes_per_s < ENGINES_APART * alone)
+            ips[CEILING_COPY_BOTH] = calibration->both_bytes_per_s / bytes;
     }
     if (point->memory != SHM_MEMORY_PAGEABLE)
         return;

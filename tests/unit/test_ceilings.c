@@ -231,6 +231,23 @@ static void thread_caps(void **state)
     }
 }
 
+/* The slower engine is the reason where copies the other way do not slow it down. */
+static void copies_both_ways_are_named_only_where_they_matter(void **state)
+{
+    (void)state;
+    struct explain_point point = {.processes = 1, .threads = 32, .connections = 32};
+    struct calibration calibration = h200;
+    struct ceilings ceilings;
+    point.work = h200.work;
+    calibration.d2h_bytes_per_s = 1e9;
+    calibration.both_bytes_per_s = 0.98e9;
+    ceilings_compute(&point, &calibration, &ceilings);
+    assert_int_equal(ceilings_binding(&ceilings), CEILING_COPY_OUT);
+    calibration.both_bytes_per_s = 0.9e9;
+    ceilings_compute(&point, &calibration, &ceilings);
+    assert_int_equal(ceilings_binding(&ceilings), CEILING_COPY_BOTH);
+}
+
 static void nothing_is_made_of_unknown_figures(void **state)
 {
     (void)state;
@@ -287,6 +304,7 @@ int main(void)
         cmocka_unit_test(layouts_of_the_h200),
         cmocka_unit_test(each_figure_can_bind),
         cmocka_unit_test(thread_caps),
+        cmocka_unit_test(copies_both_ways_are_named_only_where_they_matter),
         cmocka_unit_test(nothing_is_made_of_unknown_figures),
         cmocka_unit_test(every_kind_has_words),
         cmocka_unit_test(a_calibration_is_for_one_work),
