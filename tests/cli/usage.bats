@@ -436,11 +436,13 @@ good_value() {
 }
 
 @test "each setting of the job file is a long option, and each long option a setting" {
-  local name letter rest count=0
+  local name letter rest value count=0
   # Those under Output, which come last, are about one run.
   while IFS=$SEPARATOR read -r name letter rest; do
     [ "$name" != output ] || break
-    printf '[global]\n%s = %s\n' "$name" "$(good_value "$name" "$rest")" >one.job
+    # A switch takes a word here.
+    value=$(good_value "$name" "$rest")
+    printf '[global]\n%s = %s\n' "$name" "${value:-yes}" >one.job
     expect 0 "$MPSWEEP" sweep one.job --list
     count=$((count + 1))
   done < <(help_options sweep)
