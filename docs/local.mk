@@ -1,4 +1,4 @@
-dist_doc_DATA += docs/ARCHITECTURE.md docs/emulated.md docs/limits.md docs/mps.md docs/results-format.md
+dist_doc_DATA += docs/ARCHITECTURE.md docs/emulated.md docs/explain.md docs/limits.md docs/mps.md docs/results-format.md
 
 resultsdir = $(docdir)/results
 dist_results_DATA = \

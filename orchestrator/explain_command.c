@@ -1,10 +1,12 @@
 #include "orchestrator/explain_command.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "common/results_read.h"
 #include "common/results_write.h"
+#include "emul/machine.h"
 #include "explain/calibration_json.h"
 #include "orchestrator/calibrate_plan.h"
 #include "orchestrator/exit_status.h"
@@ -72,6 +74,20 @@ static const struct explanation *uncalibrated(const struct explain_set *set)
     return NULL;
 }
 
+/* Emulated GPUs all have one UUID: what they can do stands in the header. */
+static enum status check_machine(const struct explaining *explaining)
+{
+    const char *then =
+        json_string_value(json_object_get(explaining->results.header, "emulated_machine"));
+    const char *now = getenv(EMUL_MACHINE_VARIABLE);
+    if (strcmp(then ? then : "", now ? now : "") == 0)
+        return STATUS_OK;
+    return status_set(STATUS_USAGE,
+                      "'%s' was measured on another emulated machine: set " EMUL_MACHINE_VARIABLE
+                      "='%s'",
+                      explaining->path, then ? then : "");
+}
+
 /* A session on the GPU that the results are from. */
 static enum status open_session(struct explaining *explaining)
 {
@@ -87,7 +103,10 @@ static enum status open_session(struct explaining *explaining)
     };
     if (!uuid)
         return status_set(STATUS_USAGE, "'%s' does not say which GPU it is from", explaining->path);
-    enum status status = session_open(&request, &explaining->session);
+    enum status status = emulated ? check_machine(explaining) : STATUS_OK;
+    if (status != STATUS_OK)
+        return status;
+    status = session_open(&request, &explaining->session);
     if (status != STATUS_OK)
         return status_prefix(status, "'%s': %s takes its GPU %s: ", explaining->path, need, uuid);
     if (strcmp(explaining->session.gpu.uuid, uuid) != 0)

@@ -5,7 +5,7 @@
 load helper
 
 # 5 blocks of 64 threads have something to work on with so many bytes.
-WORK=(--kernels 20 --spin 3072 --bytes 320K)
+ITERATION=(--kernels 20 --spin 3072 --bytes 320K)
 LAUNCHES=(--kernels 20 --spin 1000 --bytes 64K)
 MEASURE=(--device emulated --duration 0.3 --warmup 0.1 --precision 10 --quiet)
 
@@ -115,7 +115,7 @@ slow_pageable() {
 }
 
 small_gpu() {
-  calibrated slots=2,kernel_ns=1000 "${WORK[@]}" -l threads:16 -c 32 &&
+  calibrated slots=2,kernel_ns=1000 "${ITERATION[@]}" -l threads:16 -c 32 &&
     limits '["arithmetic"]' && jq -e '.[0] | .remedy.kind == "none" and .reached > 0.7' out
 }
 
@@ -125,7 +125,7 @@ small_gpu() {
 
 without_calibration() {
   rm -f r.jsonl
-  expect 0 "$MPSWEEP" sweep "${MEASURE[@]}" "${WORK[@]}" -o r.jsonl -l threads:16 &&
+  expect 0 "$MPSWEEP" sweep "${MEASURE[@]}" "${ITERATION[@]}" -o r.jsonl -l threads:16 &&
     expect 0 "$MPSWEEP" explain r.jsonl --quiet --format json &&
     jq -e '.[0].limited_by == "queues"' out &&
     [ "$(grep -c '"type":"calibration"' r.jsonl)" -eq 1 ] && assert_whole r.jsonl
@@ -137,6 +137,13 @@ without_calibration() {
   cp r.jsonl before
   MPSWEEP_EMULATED_MACHINE=nonsense expect 0 "$MPSWEEP" explain r.jsonl
   cmp before r.jsonl
+}
+
+@test "another emulated machine is another machine" {
+  expect 0 "$MPSWEEP" sweep "${TINY[@]}" -l threads:2 --quiet -o r.jsonl
+  MPSWEEP_EMULATED_MACHINE=slots=2 refused \
+    "'r.jsonl' was measured on another emulated machine: set MPSWEEP_EMULATED_MACHINE=''" \
+    "$MPSWEEP" explain r.jsonl
 }
 
 @test "a remedy that does not help is not confirmed" {
