@@ -44,8 +44,7 @@ static const char *const nothing[CEILING_KINDS] = {
     [CEILING_COPY_BOTH] = "copy fewer bytes in an iteration",
     [CEILING_STAGING] = "copy fewer bytes in an iteration",
     [CEILING_BLOCKED_COPIES] = "copy fewer bytes in an iteration",
-    [CEILING_ARITHMETIC] = "this is what the GPU can compute: a bigger GPU, or less work in an "
-                           "iteration",
+    [CEILING_ARITHMETIC] = "it takes a bigger GPU, or less work in an iteration",
     [CEILING_CPUS] = "more CPUs, or less work on them in an iteration",
     [CEILING_THREAD_CAP] = "raise the active thread percentage",
 };

@@ -188,7 +188,7 @@ static void print_group(FILE *out, const json_t *records, const struct explain_s
 {
     const struct explanation *point = explain_set_representative(set, first);
     const struct remedy *remedy = &point->remedy;
-    char paragraph[4096], reason[512], number[32];
+    char paragraph[4096] = "", reason[512], number[32];
     struct text text = {.at = paragraph, .size = sizeof paragraph};
     name_group(&text, records, set, first);
     text_append(

@@ -143,52 +143,54 @@ static void each_figure_can_bind(void **state)
     };
     const struct explain_point threads = {.processes = 1, .threads = 16, .connections = 32};
     const struct {
-        struct calibration low;
+        size_t figure; /* the low one */
+        double value;
         struct explain_point point;
         enum ceiling_kind binding;
         double ips;
     } table[] = {
-        {{.process_launches_per_s = 5000}, threads, CEILING_PROCESS_LAUNCH, 500},
-        {{.gpu_launches_per_s = 5000}, threads, CEILING_GPU_LAUNCH, 500},
-        {{.arithmetic_ips = 500}, threads, CEILING_ARITHMETIC, 500},
-        {{.h2d_bytes_per_s = 5e5}, threads, CEILING_COPY_IN, 500},
-        {{.d2h_bytes_per_s = 5e5}, threads, CEILING_COPY_OUT, 500},
-        {{.both_bytes_per_s = 5e5}, threads, CEILING_COPY_BOTH, 500},
-        {{.single_stream_cpu_us = 32000}, threads, CEILING_CPUS, 500},
-        {{.pageable_bytes_per_s = 5e5},
+        {offsetof(struct calibration, process_launches_per_s), 5000, threads,
+         CEILING_PROCESS_LAUNCH, 500},
+        {offsetof(struct calibration, gpu_launches_per_s), 5000, threads, CEILING_GPU_LAUNCH, 500},
+        {offsetof(struct calibration, arithmetic_ips), 500, threads, CEILING_ARITHMETIC, 500},
+        {offsetof(struct calibration, h2d_bytes_per_s), 5e5, threads, CEILING_COPY_IN, 500},
+        {offsetof(struct calibration, d2h_bytes_per_s), 5e5, threads, CEILING_COPY_OUT, 500},
+        {offsetof(struct calibration, both_bytes_per_s), 5e5, threads, CEILING_COPY_BOTH, 500},
+        {offsetof(struct calibration, single_stream_cpu_us), 32000, threads, CEILING_CPUS, 500},
+        {offsetof(struct calibration, pageable_bytes_per_s),
+         5e5,
          {.processes = 1, .threads = 16, .connections = 32, PAGEABLE},
          CEILING_STAGING,
          500},
-        {{.pageable_bytes_per_s = 2.5e5},
+        {offsetof(struct calibration, pageable_bytes_per_s),
+         2.5e5,
          {.mps = true, .processes = 2, .threads = 8, .connections = 32, PAGEABLE},
          CEILING_STAGING,
          500},
-        {{.process_unsynced_ips = 500},
+        {offsetof(struct calibration, process_unsynced_ips),
+         500,
          {.processes = 1, .threads = 16, .connections = 32, PAGEABLE, NO_SYNC},
          CEILING_BLOCKED_COPIES,
          500},
-        {{.process_pageable_graph_ips = 500},
+        {offsetof(struct calibration, process_pageable_graph_ips),
+         500,
          {.processes = 1, .threads = 16, .connections = 32, PAGEABLE, GRAPH},
          CEILING_BLOCKED_COPIES,
          500},
-        {{.graph_kernels_per_s = 5000},
+        {offsetof(struct calibration, graph_kernels_per_s),
+         5000,
          {.processes = 1, .threads = 16, .connections = 32, GRAPH},
          CEILING_GPU_LAUNCH,
          500},
-        {{.single_graph_cpu_us = 32000},
+        {offsetof(struct calibration, single_graph_cpu_us),
+         32000,
          {.processes = 1, .threads = 16, .connections = 32, GRAPH},
          CEILING_CPUS,
          500},
     };
     for (size_t i = 0; i < sizeof table / sizeof table[0]; i++) {
         struct calibration calibration = fast;
-        /* The one figure of the row that is set takes the place of the fast machine's. */
-        const double *low = &table[i].low.single_stream_ips;
-        double *at = &calibration.single_stream_ips;
-        const double *end = (const double *)&table[i].low.crowd_workers;
-        for (; low < end; low++, at++)
-            if (*low > 0.0)
-                *at = *low;
+        memcpy((char *)&calibration + table[i].figure, &table[i].value, sizeof table[i].value);
         check(&table[i].point, &calibration, table[i].binding, table[i].ips, CEILING_WORKERS, i);
     }
 }
