@@ -42,6 +42,12 @@ unsigned ceiling_active_threads(const struct explain_point *point)
     return point->connections;
 }
 
+double ceiling_gpu_launches(const struct calibration *calibration)
+{
+    double several = calibration->gpu_launches_per_s, one = calibration->process_launches_per_s;
+    return several > 0.0 && several < one ? one : several;
+}
+
 static double percentage_of(const struct explain_point *point, unsigned process)
 {
     unsigned percentage =
@@ -127,7 +133,8 @@ void ceilings_compute(const struct explain_point *point, const struct calibratio
             point->processes * calibration->process_launches_per_s / kernels;
     if (kernels > 0.0)
         ips[CEILING_GPU_LAUNCH] =
-            (graph ? calibration->graph_kernels_per_s : calibration->gpu_launches_per_s) / kernels;
+            (graph ? calibration->graph_kernels_per_s : ceiling_gpu_launches(calibration)) /
+            kernels;
     copy_ceilings(point, calibration, ips);
     ips[CEILING_ARITHMETIC] = calibration->arithmetic_ips;
     ips[CEILING_CPUS] = cpu_ceiling(point, calibration, single);

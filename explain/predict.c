@@ -31,7 +31,7 @@ static double launch_demand(const struct explain_point *point,
     double kernels = point->work.kernels;
     if (point->launch == SHM_LAUNCH_GRAPH)
         return rate_s(calibration->graph_kernels_per_s, kernels);
-    double front = rate_s(calibration->gpu_launches_per_s, kernels);
+    double front = rate_s(ceiling_gpu_launches(calibration), kernels);
     double own = rate_s(calibration->process_launches_per_s * point->processes, kernels);
     return front > own ? front : own;
 }

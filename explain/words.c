@@ -88,7 +88,7 @@ const char *ceiling_reason(enum ceiling_kind kind, const struct explain_point *p
         break;
     case CEILING_GPU_LAUNCH:
         append_launches(
-            &out, graph ? calibration->graph_kernels_per_s : calibration->gpu_launches_per_s,
+            &out, graph ? calibration->graph_kernels_per_s : ceiling_gpu_launches(calibration),
             graph ? "the GPU takes out of graphs at most" : "the GPU takes launches of at most",
             point);
         break;

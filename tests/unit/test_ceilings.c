@@ -129,7 +129,6 @@ static void each_figure_can_bind(void **state)
         .single_stream_cpu_us = 1,
         .single_graph_cpu_us = 1,
         .single_spin_cpu_us = 10000,
-        .process_launches_per_s = 1e9,
         .gpu_launches_per_s = 1e9,
         .graph_kernels_per_s = 1e9,
         .arithmetic_ips = 1e7,
@@ -250,6 +249,21 @@ static void copies_both_ways_are_named_only_where_they_matter(void **state)
     assert_int_equal(ceilings_binding(&ceilings), CEILING_COPY_BOTH);
 }
 
+static void the_gpu_takes_what_one_process_launches(void **state)
+{
+    (void)state;
+    struct explain_point point = {.processes = 1, .threads = 32, .connections = 32};
+    struct calibration calibration = h200;
+    struct ceilings ceilings;
+    point.work = h200.work;
+    calibration.gpu_launches_per_s = 0.5e6;
+    ceilings_compute(&point, &calibration, &ceilings);
+    assert_true(ceilings.ips[CEILING_GPU_LAUNCH] == 0.89e6 / 220);
+    calibration.gpu_launches_per_s = 0.0;
+    ceilings_compute(&point, &calibration, &ceilings);
+    assert_true(ceilings.ips[CEILING_GPU_LAUNCH] == 0.0);
+}
+
 static void nothing_is_made_of_unknown_figures(void **state)
 {
     (void)state;
@@ -307,6 +321,7 @@ int main(void)
         cmocka_unit_test(each_figure_can_bind),
         cmocka_unit_test(thread_caps),
         cmocka_unit_test(copies_both_ways_are_named_only_where_they_matter),
+        cmocka_unit_test(the_gpu_takes_what_one_process_launches),
         cmocka_unit_test(nothing_is_made_of_unknown_figures),
         cmocka_unit_test(every_kind_has_words),
         cmocka_unit_test(a_calibration_is_for_one_work),
