@@ -195,6 +195,19 @@ static void crowd_is_met_where_it_was_measured(void **state)
     }
 }
 
+/* Those that take turns do what one of them does, and that is below its ceiling. */
+static void time_sliced_processes_do_what_one_does(void **state)
+{
+    (void)state;
+    struct explain_point one = {.processes = 1, .threads = 8, .connections = 8};
+    struct explain_point four = {.processes = 4, .threads = 8, .connections = 8};
+    one.work = four.work = h200.work;
+    assert_true(predict_ips(&four, &h200) == predict_ips(&one, &h200));
+    assert_true(predict_ips(&four, &h200) < 8 * 284 * 0.9);
+    four.mps = true;
+    assert_true(predict_ips(&four, &h200) > 1.5 * predict_ips(&one, &h200));
+}
+
 static void without_the_figure_of_one_worker_there_is_none(void **state)
 {
     (void)state;
@@ -215,6 +228,7 @@ int main(void)
         cmocka_unit_test(no_lines_without_demands),
         cmocka_unit_test(saturation_is_approached_from_below),
         cmocka_unit_test(crowd_is_met_where_it_was_measured),
+        cmocka_unit_test(time_sliced_processes_do_what_one_does),
         cmocka_unit_test(without_the_figure_of_one_worker_there_is_none),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
