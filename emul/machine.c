@@ -83,13 +83,14 @@ static enum status parse_item(const char *item, size_t length, struct model_mach
 enum status machine_parse(const char *text, struct model_machine *out)
 {
     struct model_machine machine = model_machine_default;
-    while (text != NULL && *text != '\0') {
-        size_t length = strcspn(text, ",");
-        enum status status = parse_item(text, length, &machine);
+    const char *at = text != NULL ? text : "";
+    while (*at != '\0') {
+        size_t length = strcspn(at, ",");
+        enum status status = parse_item(at, length, &machine);
         if (status != STATUS_OK)
             return status;
-        text += length;
-        if (*text == ',' && *++text == '\0')
+        at += length;
+        if (*at == ',' && *++at == '\0')
             return status_set(STATUS_USAGE, EMUL_MACHINE_VARIABLE " ends with a comma");
     }
     *out = machine;

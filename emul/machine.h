@@ -17,7 +17,8 @@
  *   slice_ns         time slice of a context
  *   queues, queues_mps, queues_most
  *                    hardware queues of a process by default, of an MPS client, and at most
- *   cpu_ns           CPU time that a launch or copy call really burns in its thread
+ *   cpu_ns           CPU time that a launch, a copy or a wait for a stream really burns in its
+ *                    thread
  */
 #ifndef MPSWEEP_EMUL_MACHINE_H
 #define MPSWEEP_EMUL_MACHINE_H

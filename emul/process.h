@@ -85,8 +85,8 @@ cuda_result copy_run(const struct copy_call *copy, bool corrupt);
 /* Runs a kernel now; what goes wrong in it breaks the context, as on a GPU. */
 void process_run_kernel(const struct kernel_call *kernel);
 
-/* Burns the CPU time that a launch or copy call costs on this machine. In the thread and not under
- * any lock: what it makes scarce is cores, and not a process's launch path. */
+/* Burns the CPU time that a call costs on this machine. In the thread and not under any lock: what
+ * it makes scarce is cores, and not a process's launch path. */
 void process_burn(void);
 
 /* Ends a launch: sleeps if the thread has run too far ahead of the time. */

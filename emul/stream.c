@@ -194,6 +194,7 @@ cuda_result cuStreamSynchronize(cuda_stream stream)
     stream = process_stream(stream);
     if (stream->capture != NULL)
         return CUDA_STREAM_CAPTURE_UNSUPPORTED;
+    process_burn();
     emul_state_lock(process.state);
     uint64_t end = stream->model.end_ns;
     emul_state_unlock(process.state);

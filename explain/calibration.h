@@ -31,6 +31,8 @@ struct calibration {
     double process_launches_per_s;
     double gpu_launches_per_s;
     double graph_kernels_per_s;
+    /* Graphs of one such kernel, launches/s of one process: what its launch path lets through. */
+    double process_graphs_per_s;
 
     /* Iterations/s if the GPU did nothing but the kernels' own work, as grids that fill it. */
     double arithmetic_ips;

@@ -13,10 +13,7 @@ static const char *const workloads[] = {
     [SHM_WORKLOAD_DELAY] = "delay",
 };
 
-#define FIGURE(name)                                                                               \
-    {                                                                                              \
-        .text = #name, .at = offsetof(struct calibration, name)                                    \
-    }
+#define AT(name) offsetof(struct calibration, name)
 
 struct field {
     const char *text;
@@ -24,18 +21,30 @@ struct field {
 };
 
 static const struct field figures[] = {
-    FIGURE(single_stream_ips),    FIGURE(single_graph_ips),     FIGURE(single_stream_cpu_us),
-    FIGURE(single_graph_cpu_us),  FIGURE(single_pageable_ips),  FIGURE(process_launches_per_s),
-    FIGURE(gpu_launches_per_s),   FIGURE(graph_kernels_per_s),  FIGURE(arithmetic_ips),
-    FIGURE(h2d_bytes_per_s),      FIGURE(d2h_bytes_per_s),      FIGURE(both_bytes_per_s),
-    FIGURE(pageable_bytes_per_s), FIGURE(process_unsynced_ips), FIGURE(process_pageable_graph_ips),
-    FIGURE(single_spin_cpu_us),   FIGURE(crowd_stream_ips),
+    {"single_stream_ips", AT(single_stream_ips)},
+    {"single_graph_ips", AT(single_graph_ips)},
+    {"single_stream_cpu_us", AT(single_stream_cpu_us)},
+    {"single_graph_cpu_us", AT(single_graph_cpu_us)},
+    {"single_pageable_ips", AT(single_pageable_ips)},
+    {"process_launches_per_s", AT(process_launches_per_s)},
+    {"gpu_launches_per_s", AT(gpu_launches_per_s)},
+    {"graph_kernels_per_s", AT(graph_kernels_per_s)},
+    {"process_graphs_per_s", AT(process_graphs_per_s)},
+    {"arithmetic_ips", AT(arithmetic_ips)},
+    {"h2d_bytes_per_s", AT(h2d_bytes_per_s)},
+    {"d2h_bytes_per_s", AT(d2h_bytes_per_s)},
+    {"both_bytes_per_s", AT(both_bytes_per_s)},
+    {"pageable_bytes_per_s", AT(pageable_bytes_per_s)},
+    {"process_unsynced_ips", AT(process_unsynced_ips)},
+    {"process_pageable_graph_ips", AT(process_pageable_graph_ips)},
+    {"single_spin_cpu_us", AT(single_spin_cpu_us)},
+    {"crowd_stream_ips", AT(crowd_stream_ips)},
 };
 
 static const struct field counts[] = {
-    FIGURE(crowd_workers),
-    FIGURE(cpus),
-    FIGURE(sms),
+    {"crowd_workers", AT(crowd_workers)},
+    {"cpus", AT(cpus)},
+    {"sms", AT(sms)},
 };
 
 #define COUNT(array) (sizeof(array) / sizeof(array)[0])

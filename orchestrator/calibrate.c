@@ -182,6 +182,9 @@ static void measure_launches(struct calibrator *calibrator, struct calibration *
     point = calibrate_launches(calibrator->like, SHM_LAUNCH_GRAPH);
     out->graph_kernels_per_s = point.work.kernels * GROW(calibrator, &point, calibrate_set_threads,
                                                          graphs, "kernels of graphs");
+    point.work.kernels = 1;
+    out->process_graphs_per_s =
+        GROW(calibrator, &point, calibrate_set_threads, threads, "graphs of a process");
 }
 
 static void measure_arithmetic(struct calibrator *calibrator, struct calibration *out)
@@ -249,9 +252,9 @@ static void measure_crowd(struct calibrator *calibrator, struct calibration *out
     lower(&ceiling, out->d2h_bytes_per_s / bytes);
     lower(&ceiling, out->both_bytes_per_s / bytes);
     unsigned workers = 8;
-    while (workers > out->cpus || workers * out->single_stream_ips > CROWD_SHARE * ceiling)
-        if ((workers /= 2) < 2)
-            break;
+    while (workers > 1 &&
+           (workers > out->cpus || workers * out->single_stream_ips > CROWD_SHARE * ceiling))
+        workers /= 2;
     if (workers < 2) {
         note(calibrator, "workers beside each other: even two are near another ceiling");
         return;

@@ -23,6 +23,7 @@ is() {
 
 # machine FACTOR: everything so many times slower.
 machine() {
+  printf 'graph_launch_ns=%d,' $((50000 * $1))
   printf 'launch_ns=%d,front_ns=%d,graph_node_ns=%d,spin_ns=%d,' $((25000 * $1)) $((12500 * $1)) \
     $((12500 * $1)) $((250 * $1))
   printf 'h2d_mb_per_s=%d,d2h_mb_per_s=%d,pageable_mb_per_s=%d,' $((2000 / $1)) $((1000 / $1)) \
@@ -36,7 +37,8 @@ machine() {
 figures() {
   calibrate "$(machine "$1")" --kernels 20 --spin 1000 --bytes 1000K || return 1
   is process_launches_per_s "40000 / $1" && is gpu_launches_per_s "80000 / $1" &&
-    is graph_kernels_per_s "80000 / $1" && is arithmetic_ips "800 / $1" &&
+    is graph_kernels_per_s "80000 / $1" && is process_graphs_per_s "20000 / $1" &&
+    is arithmetic_ips "800 / $1" &&
     is h2d_bytes_per_s "2e9 / $1" && is d2h_bytes_per_s "1e9 / $1" &&
     is both_bytes_per_s "1e9 / $1" && is pageable_bytes_per_s "1e8 / $1" &&
     is single_stream_ips "1000 / 6.56 / $1" && is single_graph_ips "1000 / 6.56 / $1" &&

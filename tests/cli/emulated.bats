@@ -31,4 +31,8 @@ load helper
   MPSWEEP_EMULATED_MACHINE=cpu_ns=1000000,kernel_ns=0 sweep_points \
     '.[0].latency_us.p50 > 100000' --device emulated --layout threads:1 --kernels 100 --spin 0 \
     --duration 0.3 --warmup 0 --precision 100
+  # And so do two copies and a wait of 30 ms each, where the one launch is a small part.
+  MPSWEEP_EMULATED_MACHINE=cpu_ns=30000000,kernel_ns=0 sweep_points \
+    '.[0].latency_us.p50 > 118000' --device emulated --layout threads:1 --kernels 1 --spin 0 \
+    --duration 0.6 --warmup 0 --precision 100
 }

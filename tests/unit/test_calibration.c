@@ -30,6 +30,7 @@ static struct calibration_record example(void)
                 .process_launches_per_s = 6.5,
                 .gpu_launches_per_s = 7.5,
                 .graph_kernels_per_s = 8.5,
+                .process_graphs_per_s = 8.25,
                 .arithmetic_ips = 9.5,
                 .h2d_bytes_per_s = 5.5e10,
                 .d2h_bytes_per_s = 11.5,
