@@ -128,7 +128,9 @@ void ceilings_compute(const struct explain_point *point, const struct calibratio
     ips[CEILING_WORKERS] = point->processes * point->threads * single;
     if (ceiling_active_threads(point) < point->threads)
         ips[CEILING_QUEUES] = point->processes * ceiling_active_threads(point) * single;
-    if (kernels > 0.0 && !graph)
+    if (graph)
+        ips[CEILING_PROCESS_LAUNCH] = point->processes * calibration->process_graphs_per_s;
+    else if (kernels > 0.0)
         ips[CEILING_PROCESS_LAUNCH] =
             point->processes * calibration->process_launches_per_s / kernels;
     if (kernels > 0.0)

@@ -28,11 +28,13 @@ static double rate_s(double per_s, double amount)
 static double launch_demand(const struct explain_point *point,
                             const struct calibration *calibration)
 {
+    bool graph = point->launch == SHM_LAUNCH_GRAPH;
     double kernels = point->work.kernels;
-    if (point->launch == SHM_LAUNCH_GRAPH)
-        return rate_s(calibration->graph_kernels_per_s, kernels);
-    double front = rate_s(ceiling_gpu_launches(calibration), kernels);
-    double own = rate_s(calibration->process_launches_per_s * point->processes, kernels);
+    double front = rate_s(
+        graph ? calibration->graph_kernels_per_s : ceiling_gpu_launches(calibration), kernels);
+    double own = graph ? rate_s(calibration->process_graphs_per_s, 1.0)
+                       : rate_s(calibration->process_launches_per_s, kernels);
+    own /= point->processes;
     return front > own ? front : own;
 }
 

@@ -83,8 +83,14 @@ const char *ceiling_reason(enum ceiling_kind kind, const struct explain_point *p
         text_append(&out, " iterations/s");
         break;
     case CEILING_PROCESS_LAUNCH:
-        append_launches(&out, calibration->process_launches_per_s, "a process launches at most",
-                        point);
+        if (graph) {
+            text_append(&out, "a process launches at most ");
+            append_count(&out, calibration->process_graphs_per_s);
+            text_append(&out, " graphs/s, and an iteration is one");
+        } else {
+            append_launches(&out, calibration->process_launches_per_s, "a process launches at most",
+                            point);
+        }
         break;
     case CEILING_GPU_LAUNCH:
         append_launches(

@@ -1,6 +1,6 @@
 #!/usr/bin/env bats
 # mpsweep explain on emulated machines whose limit is known by construction: each names the right
-# one, and its remedies hold what they promise. 14 configurations, 10 different ceilings.
+# one, and its remedies hold what they promise. 15 configurations, 10 different ceilings.
 
 load helper
 
@@ -87,6 +87,15 @@ slow_graph_nodes() {
 
 @test "kernels of graphs that begin slowly" {
   once_in_three slow_graph_nodes
+}
+
+slow_graph_launches() {
+  calibrated graph_launch_ns=2000000 "${LAUNCHES[@]}" -l threads:16 --launch graph &&
+    limits '["process-launch"]' && verified 1 && grep -q 'with --layout processes+mps:16' out
+}
+
+@test "a slow launch path of graphs" {
+  once_in_three slow_graph_launches
 }
 
 slow_copies_in() {
