@@ -67,6 +67,8 @@ enum option_id {
     OPTION_MPS_FORCE,
     OPTION_MPS_FORMAT,
     OPTION_FIND_LIMITS,
+    OPTION_VERIFY,
+    OPTION_EXPLAIN_FORMAT,
     OPTION_COUNT
 };
 
@@ -99,6 +101,7 @@ enum option_command {
     OPTION_MPS_RUN = 64,
     OPTION_MPS_ENV = 128,
     OPTION_COMPARE = 256,
+    OPTION_EXPLAIN = 512,
 };
 
 enum layout_kind {

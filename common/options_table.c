@@ -86,12 +86,12 @@ const struct option_row option_table[OPTION_COUNT] = {
     {OPTION_ARRIVAL, "arrival", 0, OPTION_KIND_CHOICE, OPTION_AXIS, SWEEP, "constant|poisson", 0, 0,
      "constant", NULL, WORK,
      "With a rate, the planned starts: evenly spaced, or at random (exponential gaps, by --seed)."},
-    {OPTION_DURATION, "duration", 't', OPTION_KIND_REAL, 0, SWEEP, NULL, 0.01, 86400, "1", "S", HOW,
-     "Length of a point's window in seconds."},
-    {OPTION_WARMUP, "warmup", 0, OPTION_KIND_REAL, 0, SWEEP, NULL, 0, 3600, "0.3", "S", HOW,
-     "Seconds from the common start that are not counted."},
-    {OPTION_PRECISION, "precision", 'p', OPTION_KIND_REAL, 0, SWEEP, NULL, 0.01, 100, "1", "PCT",
-     HOW,
+    {OPTION_DURATION, "duration", 't', OPTION_KIND_REAL, 0, SWEEP | OPTION_EXPLAIN, NULL, 0.01,
+     86400, "1", "S", HOW, "Length of a point's window in seconds."},
+    {OPTION_WARMUP, "warmup", 0, OPTION_KIND_REAL, 0, SWEEP | OPTION_EXPLAIN, NULL, 0, 3600, "0.3",
+     "S", HOW, "Seconds from the common start that are not counted."},
+    {OPTION_PRECISION, "precision", 'p', OPTION_KIND_REAL, 0, SWEEP | OPTION_EXPLAIN, NULL, 0.01,
+     100, "1", "PCT", HOW,
      "Half width of the 95% confidence interval to reach, in percent; the window grows until it "
      "is\n"
      "reached, up to --max-duration."},
@@ -102,11 +102,12 @@ const struct option_row option_table[OPTION_COUNT] = {
      "Fixed work: each worker runs so many iterations after the warm-up, and the point ends when "
      "the\n"
      "slowest has; in place of a window of --duration. 0: measure by time."},
-    {OPTION_ROUNDS, "rounds", 'r', OPTION_KIND_INTEGER, 0, SWEEP, NULL, 1, 1000, "1", "N", HOW,
-     "Independent measurements of each point, with fresh processes."},
+    {OPTION_ROUNDS, "rounds", 'r', OPTION_KIND_INTEGER, 0, SWEEP | OPTION_EXPLAIN, NULL, 1, 1000,
+     "1", "N", HOW, "Independent measurements of each point, with fresh processes."},
     {OPTION_SEED, "seed", 0, OPTION_KIND_INTEGER, 0, SWEEP, NULL, 0, 2147483647, "1", "N", HOW,
      "Of the random order in which points are measured; 0 keeps the plan's order."},
-    {OPTION_TIMEOUT, "timeout", 0, OPTION_KIND_REAL, 0, SWEEP, NULL, 0.1, 86400, "60", "S", HOW,
+    {OPTION_TIMEOUT, "timeout", 0, OPTION_KIND_REAL, 0, SWEEP | OPTION_EXPLAIN, NULL, 0.1, 86400,
+     "60", "S", HOW,
      "Longest wait for workers to get ready, to finish an iteration, or to stop. A worker that\n"
      "takes longer counts as hung."},
     {OPTION_LIMITS, "limits", 0, OPTION_KIND_CHOICE, 0, SWEEP, "known|ignore", 0, 0, "known", NULL,
@@ -134,9 +135,9 @@ const struct option_row option_table[OPTION_COUNT] = {
      OUT, "Print the plan's points, one a line, and stop."},
     {OPTION_FORMAT, "format", 'f', OPTION_KIND_CHOICE, OPTION_NOT_IN_JOB, SWEEP | OPTION_COMPARE,
      "table|csv|json", 0, 0, "table", NULL, OUT, "What is printed at the end on standard output."},
-    {OPTION_QUIET, "quiet", 'q', OPTION_KIND_SWITCH, OPTION_NOT_IN_JOB, SWEEP | OPTION_MPS_RUN,
-     NULL, 0, 0, "no", NULL, OUT,
-     "sweep: no progress on standard error. mps run: no proof of attachment there."},
+    {OPTION_QUIET, "quiet", 'q', OPTION_KIND_SWITCH, OPTION_NOT_IN_JOB,
+     SWEEP | OPTION_MPS_RUN | OPTION_EXPLAIN, NULL, 0, 0, "no", NULL, OUT,
+     "sweep, explain: no progress on standard error. mps run: no proof of attachment there."},
     {OPTION_FIGURE, "figure", 0, OPTION_KIND_CHOICE, OPTION_NOT_IN_JOB, OPTION_PLOT,
      "throughput|latency|phases|launch|heatmap|ceilings|all", 0, 0, "throughput", NULL, OUT,
      "throughput: iterations/s by workers. latency: percentiles by workers, or by offered rate.\n"
@@ -181,4 +182,10 @@ const struct option_row option_table[OPTION_COUNT] = {
      0, "no", NULL, OUT,
      "Also find how many MPS clients the GPU and its driver allow with how many connections each,\n"
      "by starting them (half a minute on an H200), and keep it for sweeps."},
+    {OPTION_VERIFY, "verify", 0, OPTION_KIND_SWITCH, OPTION_NOT_IN_JOB, OPTION_EXPLAIN, NULL, 0, 0,
+     "no", NULL, HOW,
+     "Measure each remedy against the point that it is for, in turns, on the GPU of the results,\n"
+     "and compare with what was predicted; in 3 rounds if --rounds does not say otherwise."},
+    {OPTION_EXPLAIN_FORMAT, "format", 'f', OPTION_KIND_CHOICE, OPTION_NOT_IN_JOB, OPTION_EXPLAIN,
+     "text|json", 0, 0, "text", NULL, OUT, "What is printed on standard output."},
 };

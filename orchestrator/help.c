@@ -19,6 +19,12 @@ const struct command commands[] = {
      "  mpsweep plot out.jsonl -o out.pdf               the same for a paper\n"
      "  mpsweep plot out.jsonl -o out.gp                the data, for gnuplot -c "
      "plots/throughput.gp\n"},
+    {"explain", HELP_MAIN, OPTION_EXPLAIN, "mpsweep explain RESULTS [--verify]",
+     "what limits each point, and what would lift it",
+     "  mpsweep explain out.jsonl                       needs a calibration: made once, kept "
+     "there\n"
+     "  mpsweep explain out.jsonl --verify              apply the remedies, and measure\n"
+     "  mpsweep explain out.jsonl --format json | jq '.[].limited_by'\n"},
     {"compare", HELP_MAIN, OPTION_COMPARE, "mpsweep compare BASE NEW [options]",
      "is NEW worse than BASE? a verdict on each point, exit status 3 for yes",
      "  mpsweep compare base.jsonl new.jsonl            points are matched by their settings\n"
@@ -75,9 +81,11 @@ static const struct {
          "threads over MPS, and P processes of T threads over MPS. It prints and writes the\n"
          "throughput and latency of each. Where there is no NVIDIA driver, an emulated GPU shows\n"
          "how it works; its numbers are marked everywhere.\n",
-         "Exit status: 0 all points measured, 1 wrong usage or setup, 2 some points failed,\n"
-         "3 compare: some points are worse, 130 interrupted. Points that the driver refuses are\n"
-         "'infeasible', not failed.\n"},
+         "Exit status: 0 all points measured, 1 wrong usage or setup, 2 some points failed "
+         "(explain\n"
+         "--verify: a remedy was not confirmed), 3 compare: some points are worse, 130 "
+         "interrupted.\n"
+         "Points that the driver refuses are 'infeasible', not failed.\n"},
     [HELP_MPS] =
         {"mpsweep-mps", "an NVIDIA MPS daemon of one's own, and nothing left of it",
          "mpsweep mps - an MPS daemon of your own\n\n"

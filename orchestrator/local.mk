@@ -5,7 +5,6 @@ mpsweep_SOURCES = \
     orchestrator/calibrate.c orchestrator/calibrate.h \
     orchestrator/calibrate_points.c orchestrator/calibrate_points.h \
     orchestrator/calibrate_plan.c orchestrator/calibrate_plan.h \
-    explain/calibration_json.c explain/calibration_json.h \
     orchestrator/cause.c \
     orchestrator/children.c orchestrator/children.h \
     orchestrator/cores.c orchestrator/cores.h \
@@ -21,6 +20,12 @@ mpsweep_SOURCES = \
     orchestrator/doctor_machine.c orchestrator/doctor_machine.h \
     orchestrator/doctor_mps.c orchestrator/doctor_mps.h \
     orchestrator/doctor_report.c orchestrator/doctor_report.h \
+    orchestrator/explain.c orchestrator/explain.h \
+    orchestrator/explain_command.c orchestrator/explain_command.h \
+    orchestrator/explain_json.c \
+    orchestrator/explain_point.c orchestrator/explain_point.h \
+    orchestrator/explain_text.c \
+    orchestrator/explain_verify.c orchestrator/explain_verify.h \
     orchestrator/fixed.c orchestrator/fixed.h \
     orchestrator/help.c orchestrator/help.h \
     orchestrator/mps_command.c orchestrator/mps_command.h \
@@ -55,7 +60,7 @@ mpsweep_SOURCES = \
     orchestrator/warnings.c orchestrator/warnings.h \
     orchestrator/window.c orchestrator/window.h \
     orchestrator/workers.c
-mpsweep_LDADD = libbind.a libmps.a libprobe.a libemul.a libdevice.a libshm.a libcommon.a \
+mpsweep_LDADD = libexplain.a libbind.a libmps.a libprobe.a libemul.a libdevice.a libshm.a libcommon.a \
     $(HWLOC_LIBS) $(JANSSON_LIBS) $(INIH_LIBS)
 
 # The manual pages are printed by the program, from the table that drives its command line.

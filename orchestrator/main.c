@@ -14,6 +14,7 @@
 #include "orchestrator/compare.h"
 #include "orchestrator/doctor.h"
 #include "orchestrator/exit_status.h"
+#include "orchestrator/explain_command.h"
 #include "orchestrator/help.h"
 #include "orchestrator/mps_command.h"
 #include "orchestrator/limits_command.h"
@@ -191,6 +192,22 @@ static int run_compare(const struct call *call)
     return result;
 }
 
+static int run_explain(const struct call *call)
+{
+    struct options options;
+    if (plain_options(call, &options) != STATUS_OK)
+        return bad_usage(call->command);
+    int result;
+    if (!call->operand) {
+        status_record("explain needs a results file");
+        result = bad_usage(call->command);
+    } else {
+        result = explain_command(&options, call->operand);
+    }
+    options_release(&options);
+    return result;
+}
+
 static int run_doctor(const struct call *call)
 {
     struct options options;
@@ -259,6 +276,8 @@ static int run_call(int argc, char **argv, int first, struct call *call)
         return run_plot(call);
     case OPTION_COMPARE:
         return run_compare(call);
+    case OPTION_EXPLAIN:
+        return run_explain(call);
     case OPTION_DOCTOR:
         return run_doctor(call);
     default:
@@ -268,7 +287,8 @@ static int run_call(int argc, char **argv, int first, struct call *call)
 
 static int unknown_command(const char *name)
 {
-    status_record("unknown command '%s': it is one of sweep, plot, compare, doctor, mps", name);
+    status_record("unknown command '%s': it is one of sweep, explain, plot, compare, doctor, mps",
+                  name);
     return bad_usage(NULL);
 }
 

@@ -242,6 +242,8 @@ static enum status find_device(struct session *session, const struct session_req
     if (status != STATUS_OK && !emulated) {
         char text[512];
         snprintf(text, sizeof text, "%s", status_text());
+        if (request->no_other)
+            return status;
         return status_set(status, "cannot use a GPU: %s ('%s emulated' needs none)", text,
                           request->no_fallback ? "--gpu" : "--device");
     }

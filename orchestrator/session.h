@@ -40,6 +40,7 @@ struct session_request {
     const char *device;    /* as the user named it; "" or NULL: the first */
     const char *directory; /* where the private directory is to be; NULL: in a usual place */
     bool external_mps;     /* the daemon of CUDA_MPS_PIPE_DIRECTORY instead of an own one */
+    bool no_other;         /* the device is that of a results file: nothing else will do */
     bool no_fallback;      /* the emulated GPU is no stand-in for a missing driver */
 };
 

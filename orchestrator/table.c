@@ -375,3 +375,41 @@ void table_print_csv(FILE *out, const json_t *header, const json_t *points)
         fputc('\n', out);
     }
 }
+
+const char *table_setting_title(size_t index)
+{
+    return index < SETTINGS ? settings[index].title : NULL;
+}
+
+const char *table_setting_key(size_t index)
+{
+    return settings[index].key;
+}
+
+bool table_setting_varies(const json_t *points, size_t index)
+{
+    return varies(points, settings[index].key);
+}
+
+bool table_setting_is_text(const json_t *point, size_t index)
+{
+    return json_is_string(json_object_get(point, settings[index].key));
+}
+
+void table_setting_text(const json_t *point, size_t index, char *out, size_t size)
+{
+    setting_text(point, settings[index].key, settings[index].sizes, out, size);
+}
+
+void table_print_heading(FILE *out, json_t *header, const json_t *points)
+{
+    bool shown[SETTINGS];
+    for (size_t i = 0; i < SETTINGS; i++)
+        shown[i] = varies(points, settings[i].key);
+    print_heading(out, header, points, shown);
+}
+
+void table_print_cell(FILE *out, const char *text, size_t width, bool left, bool last)
+{
+    print_padded(out, text, width, left, last);
+}

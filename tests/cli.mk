@@ -3,6 +3,8 @@ cli_tests = \
     tests/cli/calibrate.bats \
     tests/cli/compare.bats \
     tests/cli/doctor.bats \
+    tests/cli/explain.bats \
+    tests/cli/explain_emulated.bats \
     tests/cli/emulated.bats \
     tests/cli/fakes.bats \
     tests/cli/faults.bats \

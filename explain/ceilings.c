@@ -1,0 +1,196 @@
+#include "explain/ceilings.h"
+
+#include <stddef.h>
+
+#define US_PER_S 1e6
+
+/* A worker that spins can be put aside while the GPU works for it: its CPU time buys the iteration
+ * that ended meanwhile and the one that it then waits for. */
+#define SPINNING_GAIN 2.0
+
+/* Copies each way at once slow each other down if they reach less than this share of one alone. */
+#define ENGINES_APART 0.95
+
+static double smaller(double a, double b)
+{
+    return a < b ? a : b;
+}
+
+bool calibration_is_for(const struct calibration *calibration, const struct calibration_work *work)
+{
+    const struct calibration_work *known = &calibration->work;
+    return known->workload == work->workload && known->kernels == work->kernels &&
+           known->blocks == work->blocks && known->threads_per_block == work->threads_per_block &&
+           known->spin == work->spin && known->bytes == work->bytes &&
+           known->delay_cycles == work->delay_cycles;
+}
+
+double ceiling_single_ips(const struct explain_point *point, const struct calibration *calibration)
+{
+    if (point->launch == SHM_LAUNCH_GRAPH)
+        return calibration->single_graph_ips;
+    if (point->memory == SHM_MEMORY_PAGEABLE && calibration->single_pageable_ips > 0.0)
+        return calibration->single_pageable_ips;
+    return calibration->single_stream_ips;
+}
+
+/* A graph's kernels do not hold a queue (docs/explain.md). */
+unsigned ceiling_active_threads(const struct explain_point *point)
+{
+    if (point->launch == SHM_LAUNCH_GRAPH || point->threads < point->connections)
+        return point->threads;
+    return point->connections;
+}
+
+double ceiling_gpu_launches(const struct calibration *calibration)
+{
+    double several = calibration->gpu_launches_per_s, one = calibration->process_launches_per_s;
+    return several > 0.0 && several < one ? one : several;
+}
+
+static double percentage_of(const struct explain_point *point, unsigned process)
+{
+    unsigned percentage =
+        point->percentage_count ? point->percentages[process % point->percentage_count] : 0;
+    return percentage > 0 && percentage < 100 ? percentage / 100.0 : 1.0;
+}
+
+double ceiling_thread_share(const struct explain_point *point)
+{
+    double share = 0.0;
+    for (unsigned i = 0; i < point->processes && share < 1.0; i++)
+        share += percentage_of(point, i);
+    return smaller(share, 1.0);
+}
+
+/* What each process can do within its share, added up; 0 where no share holds anybody back. */
+static double thread_cap(const struct explain_point *point, const struct calibration *calibration,
+                         double single)
+{
+    double sum = 0.0, of_process = ceiling_active_threads(point) * single;
+    bool capped = false;
+    for (unsigned i = 0; i < point->processes; i++) {
+        double within = percentage_of(point, i) * calibration->arithmetic_ips;
+        capped = capped || (percentage_of(point, i) < 1.0 && within < of_process);
+        sum += single > 0.0 ? smaller(within, of_process) : within;
+    }
+    return capped ? sum : 0.0;
+}
+
+static double cpu_ceiling(const struct explain_point *point, const struct calibration *calibration,
+                          double single)
+{
+    double cpu_us = point->launch == SHM_LAUNCH_GRAPH ? calibration->single_graph_cpu_us
+                                                      : calibration->single_stream_cpu_us;
+    double ips = cpu_us > 0.0 ? calibration->cpus * US_PER_S / cpu_us : 0.0;
+    /* CUDA's choice is to spin as long as a process has fewer contexts than there are CPUs. */
+    bool spins = point->schedule == SHM_SCHEDULE_SPIN || point->schedule == SHM_SCHEDULE_AUTO;
+    double on_cpu = calibration->single_spin_cpu_us * calibration->single_stream_ips / US_PER_S;
+    if (!spins || on_cpu <= 0.0 || point->processes * point->threads <= calibration->cpus)
+        return ips;
+    double spinning = SPINNING_GAIN * calibration->cpus * single / on_cpu;
+    return ips > 0.0 ? smaller(ips, spinning) : spinning;
+}
+
+/* Pageable copies go through one staging path of each process; where nothing has waited for the
+ * stream before, a copy holds that path until its stream gets to it. */
+static void copy_ceilings(const struct explain_point *point, const struct calibration *calibration,
+                          double *ips)
+{
+    double bytes = (double)point->work.bytes;
+    if (bytes > 0.0) {
+        ips[CEILING_COPY_IN] = calibration->h2d_bytes_per_s / bytes;
+        ips[CEILING_COPY_OUT] = calibration->d2h_bytes_per_s / bytes;
+        /* About as fast as the slower engine alone: then that is the reason. */
+        double alone = smaller(calibration->h2d_bytes_per_s, calibration->d2h_bytes_per_s);
+        if (alone <= 0.0 || calibration->both_bytes_per_s < ENGINES_APART * alone)
+            ips[CEILING_COPY_BOTH] = calibration->both_bytes_per_s / bytes;
+    }
+    if (point->memory != SHM_MEMORY_PAGEABLE)
+        return;
+    if (bytes > 0.0)
+        ips[CEILING_STAGING] = point->processes * calibration->pageable_bytes_per_s / bytes;
+    if (point->launch == SHM_LAUNCH_GRAPH)
+        ips[CEILING_BLOCKED_COPIES] = point->processes * calibration->process_pageable_graph_ips;
+    else if (point->sync == SHM_SYNC_NONE)
+        ips[CEILING_BLOCKED_COPIES] = point->processes * calibration->process_unsynced_ips;
+}
+
+void ceilings_compute(const struct explain_point *point, const struct calibration *calibration,
+                      struct ceilings *out)
+{
+    struct ceilings ceilings = {{0.0}};
+    double *ips = ceilings.ips;
+    bool graph = point->launch == SHM_LAUNCH_GRAPH;
+    double single = ceiling_single_ips(point, calibration);
+    double kernels = point->work.kernels;
+
+    ips[CEILING_WORKERS] = point->processes * point->threads * single;
+    if (ceiling_active_threads(point) < point->threads)
+        ips[CEILING_QUEUES] = point->processes * ceiling_active_threads(point) * single;
+    if (graph)
+        ips[CEILING_PROCESS_LAUNCH] = point->processes * calibration->process_graphs_per_s;
+    else if (kernels > 0.0)
+        ips[CEILING_PROCESS_LAUNCH] =
+            point->processes * calibration->process_launches_per_s / kernels;
+    if (kernels > 0.0)
+        ips[CEILING_GPU_LAUNCH] =
+            (graph ? calibration->graph_kernels_per_s : ceiling_gpu_launches(calibration)) /
+            kernels;
+    copy_ceilings(point, calibration, ips);
+    ips[CEILING_ARITHMETIC] = calibration->arithmetic_ips;
+    ips[CEILING_CPUS] = cpu_ceiling(point, calibration, single);
+    if (point->percentage_count > 0 && calibration->arithmetic_ips > 0.0)
+        ips[CEILING_THREAD_CAP] = thread_cap(point, calibration, single);
+    if (point->processes > 1 && !point->mps) {
+        /* What one of them could do by itself, with no part in the others' turns. */
+        struct explain_point one = *point;
+        struct ceilings alone;
+        one.processes = 1;
+        ceilings_compute(&one, calibration, &alone);
+        enum ceiling_kind binding = ceilings_binding(&alone);
+        if (binding != CEILING_KINDS)
+            ips[CEILING_TIME_SLICING] = alone.ips[binding];
+    }
+    *out = ceilings;
+}
+
+/* Of equal ones the first in the order of the kinds, but time slicing is made of the others. */
+static enum ceiling_kind lowest(const struct ceilings *ceilings, enum ceiling_kind but)
+{
+    enum ceiling_kind found = CEILING_KINDS;
+    if (ceilings->ips[CEILING_TIME_SLICING] > 0.0 && but != CEILING_TIME_SLICING)
+        found = CEILING_TIME_SLICING;
+    for (int i = 0; i < CEILING_KINDS; i++) {
+        enum ceiling_kind kind = (enum ceiling_kind)i;
+        if (kind == but || ceilings->ips[kind] <= 0.0)
+            continue;
+        if (found == CEILING_KINDS || ceilings->ips[kind] < ceilings->ips[found])
+            found = kind;
+    }
+    return found;
+}
+
+enum ceiling_kind ceilings_binding(const struct ceilings *ceilings)
+{
+    return lowest(ceilings, CEILING_KINDS);
+}
+
+enum ceiling_kind ceilings_next(const struct ceilings *ceilings, enum ceiling_kind binding)
+{
+    return lowest(ceilings, binding);
+}
+
+const char *ceiling_name(enum ceiling_kind kind)
+{
+    static const char *const names[CEILING_KINDS] = {
+        [CEILING_WORKERS] = "workers",       [CEILING_TIME_SLICING] = "time-slicing",
+        [CEILING_QUEUES] = "queues",         [CEILING_PROCESS_LAUNCH] = "process-launch",
+        [CEILING_GPU_LAUNCH] = "gpu-launch", [CEILING_COPY_IN] = "copy-in",
+        [CEILING_COPY_OUT] = "copy-out",     [CEILING_COPY_BOTH] = "copy-both",
+        [CEILING_STAGING] = "staging",       [CEILING_BLOCKED_COPIES] = "blocked-copies",
+        [CEILING_ARITHMETIC] = "arithmetic", [CEILING_CPUS] = "cpus",
+        [CEILING_THREAD_CAP] = "thread-cap",
+    };
+    return (unsigned)kind < CEILING_KINDS ? names[kind] : "none";
+}

@@ -1,0 +1,85 @@
+/*
+ * The ceilings of a point: iterations/s that it cannot exceed, one for each thing that could be the
+ * limit, from its settings and a calibration. Pure arithmetic, no input or output.
+ *
+ * A ceiling is an upper bound, reached only where nothing else is near (explain/predict.h tells
+ * what is to be expected). docs/explain.md says what each one is and how its figures are measured.
+ */
+#ifndef MPSWEEP_EXPLAIN_CEILINGS_H
+#define MPSWEEP_EXPLAIN_CEILINGS_H
+
+#include <stdbool.h>
+
+#include "explain/calibration.h"
+#include "shm/shm.h"
+
+#define EXPLAIN_MOST_PERCENTAGES 64
+
+/* What a point's throughput depends on. */
+struct explain_point {
+    bool mps;
+    unsigned processes, threads;
+    unsigned connections; /* hardware queues of a process, the default filled in */
+    enum shm_memory memory;
+    enum shm_sync sync;
+    enum shm_launch launch;
+    enum shm_schedule schedule;
+    /* Active thread percentages: process i has the one at i % count; count 0: none is set. One of 0
+     * is the default, all of the GPU. */
+    unsigned percentage_count;
+    unsigned percentages[EXPLAIN_MOST_PERCENTAGES];
+    struct calibration_work work;
+};
+
+enum ceiling_kind {
+    CEILING_WORKERS,        /* too few of them: each does what one alone does */
+    CEILING_TIME_SLICING,   /* processes without MPS take turns */
+    CEILING_QUEUES,         /* threads that share a hardware queue take turns */
+    CEILING_PROCESS_LAUNCH, /* kernels/s that a process launches */
+    CEILING_GPU_LAUNCH,     /* kernels/s that the GPU takes, by stream or out of graphs */
+    CEILING_COPY_IN,        /* copy engine to the GPU */
+    CEILING_COPY_OUT,       /* and back */
+    CEILING_COPY_BOTH,      /* each way while both go on */
+    CEILING_STAGING,        /* pageable copies of a process */
+    CEILING_BLOCKED_COPIES, /* pageable copies of a process that wait for their streams */
+    CEILING_ARITHMETIC,     /* the kernels' own work */
+    CEILING_CPUS,           /* CPU time */
+    CEILING_THREAD_CAP,     /* active thread percentages */
+    CEILING_KINDS
+};
+
+struct ceilings {
+    double ips[CEILING_KINDS]; /* 0: there is none, or its figure is not known */
+};
+
+/* Whether a calibration is for this work. */
+bool calibration_is_for(const struct calibration *calibration, const struct calibration_work *work);
+
+void ceilings_compute(const struct explain_point *point, const struct calibration *calibration,
+                      struct ceilings *out);
+
+/* The lowest ceiling; CEILING_KINDS where none is known. */
+enum ceiling_kind ceilings_binding(const struct ceilings *ceilings);
+
+/* The lowest of another kind than that one; CEILING_KINDS where there is none. */
+enum ceiling_kind ceilings_next(const struct ceilings *ceilings, enum ceiling_kind binding);
+
+/* "queues", as in tables and JSON: lower case, words joined by '-'. */
+const char *ceiling_name(enum ceiling_kind kind);
+
+/* -- for explain/predict.c -- */
+
+/* Iterations/s of one worker alone with this launch style and memory; 0: not known. Where the
+ * figure of pageable memory is missing it is that of pinned memory, which is never below. */
+double ceiling_single_ips(const struct explain_point *point, const struct calibration *calibration);
+
+/* Launches/s that the GPU takes; 0: not known. What one process reached it takes in any case. */
+double ceiling_gpu_launches(const struct calibration *calibration);
+
+/* Workers of a process that get on at the same time. */
+unsigned ceiling_active_threads(const struct explain_point *point);
+
+/* Share of the GPU's multiprocessors that all processes together may use, at most 1. */
+double ceiling_thread_share(const struct explain_point *point);
+
+#endif

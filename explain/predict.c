@@ -1,0 +1,152 @@
+#include "explain/predict.h"
+
+#include <math.h>
+#include <stddef.h>
+
+/* Everything that workers share and may wait for. Demands are seconds of an iteration. */
+enum { LAUNCH, COPY_IN, COPY_OUT, STAGING, BLOCKED, ARITHMETIC, CPUS, STATIONS };
+
+struct network {
+    double alone_s;          /* an iteration of one worker alone, all demands included */
+    double demand[STATIONS]; /* 0: never waited for */
+    bool of_process[STATIONS];
+    unsigned processes, threads; /* threads: those that get on at the same time */
+};
+
+/* How workers that launch beside each other get in each other's way: the share of the lines that
+ * the network foretells which they really wait in, and seconds lost to each further worker. */
+struct crowd {
+    double lines, each_s;
+};
+
+static double rate_s(double per_s, double amount)
+{
+    return per_s > 0.0 ? amount / per_s : 0.0;
+}
+
+/* Launches of different processes meet in the GPU's front end; of one process, before it. */
+static double launch_demand(const struct explain_point *point,
+                            const struct calibration *calibration)
+{
+    bool graph = point->launch == SHM_LAUNCH_GRAPH;
+    double kernels = point->work.kernels;
+    double front = rate_s(
+        graph ? calibration->graph_kernels_per_s : ceiling_gpu_launches(calibration), kernels);
+    double own = graph ? rate_s(calibration->process_graphs_per_s, 1.0)
+                       : rate_s(calibration->process_launches_per_s, kernels);
+    own /= point->processes;
+    return front > own ? front : own;
+}
+
+static void make_network(const struct explain_point *point, const struct calibration *calibration,
+                         struct network *out)
+{
+    struct network network = {
+        .alone_s = 1.0 / ceiling_single_ips(point, calibration),
+        .processes = point->processes,
+        .threads = ceiling_active_threads(point),
+        .of_process = {[STAGING] = true, [BLOCKED] = true},
+    };
+    double *demand = network.demand;
+    double bytes = (double)point->work.bytes;
+    double both = calibration->both_bytes_per_s;
+    bool graph = point->launch == SHM_LAUNCH_GRAPH;
+    demand[LAUNCH] = launch_demand(point, calibration);
+    demand[COPY_IN] = rate_s(both > 0.0 ? both : calibration->h2d_bytes_per_s, bytes);
+    demand[COPY_OUT] = rate_s(both > 0.0 ? both : calibration->d2h_bytes_per_s, bytes);
+    demand[ARITHMETIC] = rate_s(calibration->arithmetic_ips * ceiling_thread_share(point), 1.0);
+    if (calibration->cpus > 0)
+        demand[CPUS] =
+            (graph ? calibration->single_graph_cpu_us : calibration->single_stream_cpu_us) / 1e6 /
+            calibration->cpus;
+    if (point->memory == SHM_MEMORY_PAGEABLE) {
+        demand[STAGING] = rate_s(calibration->pageable_bytes_per_s, bytes);
+        if (graph)
+            demand[BLOCKED] = rate_s(calibration->process_pageable_graph_ips, 1.0);
+        else if (point->sync == SHM_SYNC_NONE)
+            demand[BLOCKED] = rate_s(calibration->process_unsynced_ips, 1.0);
+    }
+    *out = network;
+}
+
+/* Mean value analysis after Schweitzer: a worker that comes to a line finds there what the others
+ * have in it on average (P. Schweitzer, 1979; Lazowska et al., Quantitative System Performance,
+ * chapter 6). The lines of a process hold its own threads only; all processes are alike. */
+static double solve(const struct network *network, const struct crowd *crowd)
+{
+    enum { STEPS = 10000 };
+    double workers = (double)network->processes * network->threads;
+    double delay_s = network->alone_s + crowd->each_s * (workers - 1.0);
+    double line[STATIONS] = {0.0};
+    double ips = workers / delay_s;
+    for (int step = 0; step < STEPS; step++) {
+        double residence[STATIONS], total_s = delay_s;
+        for (size_t i = 0; i < STATIONS; i++) {
+            double in_line = network->of_process[i] ? network->threads : workers;
+            double wait_s = network->demand[i] * line[i] * (in_line - 1.0) / in_line;
+            residence[i] = network->demand[i] + wait_s;
+            total_s += crowd->lines * wait_s;
+        }
+        double next = workers / total_s;
+        for (size_t i = 0; i < STATIONS; i++) {
+            double share = network->of_process[i] ? next / network->processes : next;
+            /* Half way, or it swings about a full line. */
+            line[i] += 0.5 * (share * residence[i] - line[i]);
+        }
+        bool settled = fabs(next - ips) < 1e-9 * next;
+        ips = next;
+        if (settled && step > 0)
+            break;
+    }
+    return ips;
+}
+
+/* From the throughput of a known crowd: less than the network foretells is time lost to each
+ * other; more means that launches fit between each other better than by chance. */
+static struct crowd fit_crowd(const struct calibration *calibration)
+{
+    struct crowd crowd = {.lines = 1.0, .each_s = 0.0};
+    struct explain_point point = {
+        .processes = 1,
+        .threads = calibration->crowd_workers,
+        .connections = calibration->crowd_workers,
+        .work = calibration->work,
+    };
+    struct network network;
+    double seen = calibration->crowd_stream_ips;
+    if (calibration->crowd_workers < 2 || seen <= 0.0 || calibration->single_stream_ips <= 0.0)
+        return crowd;
+    make_network(&point, calibration, &network);
+    bool slower = seen < solve(&network, &crowd);
+    /* More than its place in the line of launches no worker can cost another one. */
+    double low = 0.0, high = slower ? network.demand[LAUNCH] : 1.0;
+    for (int i = 0; i < 50; i++) {
+        double middle = 0.5 * (low + high);
+        *(slower ? &crowd.each_s : &crowd.lines) = middle;
+        if (solve(&network, &crowd) > seen)
+            low = middle;
+        else
+            high = middle;
+    }
+    return crowd;
+}
+
+double predict_ips(const struct explain_point *point, const struct calibration *calibration)
+{
+    struct ceilings ceilings;
+    struct network network;
+    struct crowd crowd = {.lines = 1.0, .each_s = 0.0};
+    struct explain_point one = *point;
+    if (ceiling_single_ips(point, calibration) <= 0.0)
+        return 0.0;
+    /* Those that take turns do what one of them does. */
+    if (!point->mps)
+        one.processes = 1;
+    if (point->launch == SHM_LAUNCH_STREAM)
+        crowd = fit_crowd(calibration);
+    make_network(&one, calibration, &network);
+    double ips = solve(&network, &crowd);
+    ceilings_compute(point, calibration, &ceilings);
+    double most = ceilings.ips[ceilings_binding(&ceilings)];
+    return ips < most ? ips : most;
+}

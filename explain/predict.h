@@ -1,0 +1,16 @@
+/*
+ * What throughput is to be expected of a point. Ceilings are too high where two of them are near
+ * each other: workers then wait in line. This is a closed queueing network: as many customers as
+ * workers get on at once, a delay (one worker alone), and a line at each thing that they share
+ * (launches, copy engines, staging, arithmetic, CPUs), solved by mean value analysis.
+ */
+#ifndef MPSWEEP_EXPLAIN_PREDICT_H
+#define MPSWEEP_EXPLAIN_PREDICT_H
+
+#include "explain/ceilings.h"
+
+/* Iterations/s, never above the lowest ceiling; 0 where the figure of one worker alone is not
+ * known. */
+double predict_ips(const struct explain_point *point, const struct calibration *calibration);
+
+#endif

@@ -1,0 +1,303 @@
+#include "explain/remedy.h"
+
+#include <stddef.h>
+#include <stdio.h>
+
+#include "common/text.h"
+#include "explain/predict.h"
+
+/* As `mpsweep doctor --limits` found them on an H200: 48 clients with 2 queues, 3 with 32. */
+#define CLIENTS_USUAL 48
+#define QUEUES_USUAL 96
+#define QUEUES_MOST 32
+#define QUEUES_MPS 2
+#define THREADS_MOST 128
+
+/* Less than this is not worth a change; and of two remedies this near, the first one is taken. */
+#define LEAST_GAIN 1.05
+#define ABOUT_THE_SAME 1.05
+
+/* Which remedies are tried for a ceiling, those that change least first. */
+static const enum remedy_kind tried[CEILING_KINDS][5] = {
+    [CEILING_WORKERS] = {REMEDY_WORKERS},
+    [CEILING_TIME_SLICING] = {REMEDY_MPS},
+    [CEILING_QUEUES] = {REMEDY_CONNECTIONS, REMEDY_HYBRID, REMEDY_PROCESSES, REMEDY_GRAPH},
+    [CEILING_PROCESS_LAUNCH] = {REMEDY_PROCESSES, REMEDY_GRAPH},
+    [CEILING_GPU_LAUNCH] = {REMEDY_GRAPH},
+    [CEILING_COPY_IN] = {REMEDY_PINNED},
+    [CEILING_COPY_OUT] = {REMEDY_PINNED},
+    [CEILING_COPY_BOTH] = {REMEDY_PINNED},
+    [CEILING_STAGING] = {REMEDY_PINNED},
+    [CEILING_BLOCKED_COPIES] = {REMEDY_SYNC, REMEDY_PINNED},
+    [CEILING_CPUS] = {REMEDY_BLOCK},
+    [CEILING_THREAD_CAP] = {REMEDY_PERCENTAGE},
+};
+
+static const char *const nothing[CEILING_KINDS] = {
+    [CEILING_WORKERS] = "more workers would run into the next ceiling at once",
+    [CEILING_TIME_SLICING] = "over MPS the next ceiling is as low",
+    [CEILING_QUEUES] = "more queues do not fit, or the next ceiling is as low",
+    [CEILING_PROCESS_LAUNCH] = "launch fewer kernels, each doing more",
+    [CEILING_GPU_LAUNCH] = "launch fewer kernels, each doing more",
+    [CEILING_COPY_IN] = "copy fewer bytes to the GPU in an iteration",
+    [CEILING_COPY_OUT] = "copy fewer bytes back in an iteration",
+    [CEILING_COPY_BOTH] = "copy fewer bytes in an iteration",
+    [CEILING_STAGING] = "copy fewer bytes in an iteration",
+    [CEILING_BLOCKED_COPIES] = "copy fewer bytes in an iteration",
+    [CEILING_ARITHMETIC] = "it takes a bigger GPU, or less work in an iteration",
+    [CEILING_CPUS] = "more CPUs, or less work on them in an iteration",
+    [CEILING_THREAD_CAP] = "raise the active thread percentage",
+};
+
+struct budget {
+    unsigned clients, queues;
+};
+
+static struct budget budget_of(const struct remedy_limits *limits)
+{
+    return (struct budget){
+        .clients = limits && limits->clients ? limits->clients : CLIENTS_USUAL,
+        .queues = limits && limits->queues ? limits->queues : QUEUES_USUAL,
+    };
+}
+
+static bool fits(const struct explain_point *point, const struct budget *budget)
+{
+    return !point->mps || (point->processes <= budget->clients &&
+                           point->processes * point->connections <= budget->queues);
+}
+
+/* Queues enough for all threads, or as many as are allowed. */
+static void widen(struct explain_point *point, const struct budget *budget)
+{
+    while (point->launch == SHM_LAUNCH_STREAM && point->connections < point->threads &&
+           point->connections < QUEUES_MOST) {
+        struct explain_point wider = *point;
+        wider.connections = point->connections < QUEUES_MPS ? QUEUES_MPS : 2 * point->connections;
+        if (wider.connections > QUEUES_MOST)
+            wider.connections = QUEUES_MOST;
+        if (!fits(&wider, budget))
+            return;
+        *point = wider;
+    }
+}
+
+/* Twice as many workers, time and again, until something else binds. */
+static bool add_workers(struct explain_point *point, const struct calibration *calibration,
+                        const struct budget *budget)
+{
+    bool processes = point->threads == 1 && (point->mps || point->processes > 1);
+    bool added = false;
+    for (;;) {
+        struct explain_point more = *point;
+        struct ceilings ceilings;
+        if (processes)
+            more.processes *= 2;
+        else
+            more.threads *= 2;
+        if (more.mps && more.processes > budget->clients)
+            more.processes = budget->clients;
+        widen(&more, budget);
+        if (more.threads > THREADS_MOST || !fits(&more, budget) ||
+            more.processes * more.threads <= point->processes * point->threads)
+            return added;
+        if (ceiling_active_threads(&more) < more.threads)
+            return added;
+        *point = more;
+        added = true;
+        ceilings_compute(point, calibration, &ceilings);
+        if (ceilings_binding(&ceilings) != CEILING_WORKERS)
+            return true;
+    }
+}
+
+/* Threads spread over processes of so many, over MPS with the queues that these have anyway. */
+static bool spread(struct explain_point *point, unsigned threads, const struct budget *budget)
+{
+    unsigned workers = point->processes * point->threads;
+    if (threads == 0 || workers <= threads || workers % threads != 0)
+        return false;
+    point->mps = true;
+    point->processes = workers / threads;
+    point->threads = threads;
+    point->connections = QUEUES_MPS;
+    point->percentage_count = 0;
+    return fits(point, budget);
+}
+
+static bool apply(enum remedy_kind kind, struct explain_point *point,
+                  const struct calibration *calibration, const struct budget *budget)
+{
+    const struct explain_point before = *point;
+    switch (kind) {
+    case REMEDY_WORKERS:
+        return add_workers(point, calibration, budget);
+    case REMEDY_CONNECTIONS:
+        widen(point, budget);
+        return point->connections != before.connections;
+    case REMEDY_MPS:
+        point->mps = true;
+        point->connections = QUEUES_MPS;
+        widen(point, budget);
+        return fits(point, budget);
+    case REMEDY_PROCESSES:
+        return point->threads > 1 && spread(point, 1, budget);
+    case REMEDY_HYBRID:
+        return point->threads > QUEUES_MPS && spread(point, QUEUES_MPS, budget);
+    case REMEDY_GRAPH:
+        point->launch = SHM_LAUNCH_GRAPH;
+        point->sync = SHM_SYNC_STREAM;
+        return before.launch != SHM_LAUNCH_GRAPH;
+    case REMEDY_PINNED:
+        point->memory = SHM_MEMORY_PINNED;
+        point->sync = SHM_SYNC_STREAM;
+        return before.memory != SHM_MEMORY_PINNED;
+    case REMEDY_SYNC:
+        point->sync = SHM_SYNC_STREAM;
+        return before.sync != SHM_SYNC_STREAM;
+    case REMEDY_BLOCK:
+        point->schedule = SHM_SCHEDULE_BLOCK;
+        return before.schedule != SHM_SCHEDULE_BLOCK;
+    case REMEDY_PERCENTAGE:
+        point->percentage_count = 0;
+        return before.percentage_count != 0;
+    default:
+        return false;
+    }
+}
+
+const char *explain_layout_name(const struct explain_point *point)
+{
+    if (point->threads == 1 && point->processes > 1)
+        return point->mps ? "processes+mps" : "processes";
+    if (point->processes == 1)
+        return point->mps ? "threads+mps" : "threads";
+    return point->mps ? "hybrid" : "hybrid-timesliced";
+}
+
+static void write_options(const struct explain_point *before, struct remedy *remedy)
+{
+    const struct explain_point *after = &remedy->point;
+    struct text text = {.at = remedy->options, .size = sizeof remedy->options};
+    if (after->processes != before->processes || after->threads != before->threads ||
+        after->mps != before->mps) {
+        text_append(&text, "--layout %s:", explain_layout_name(after));
+        if (after->processes > 1 && after->threads > 1)
+            text_append(&text, "%ux%u ", after->processes, after->threads);
+        else
+            text_append(&text, "%u ", after->processes * after->threads);
+    }
+    if (after->connections != (after->mps != before->mps ? QUEUES_MPS : before->connections))
+        text_append(&text, "--connections %u ", after->connections);
+    if (after->launch != before->launch)
+        text_append(&text, "--launch graph ");
+    if (after->memory != before->memory)
+        text_append(&text, "--memory pinned ");
+    else if (after->sync != before->sync && after->memory == SHM_MEMORY_PAGEABLE &&
+             after->launch == SHM_LAUNCH_STREAM)
+        text_append(&text, "--sync stream ");
+    if (after->schedule != before->schedule)
+        text_append(&text, "--schedule block ");
+    if (before->percentage_count != 0 && after->percentage_count == 0)
+        text_append(&text, "--active-thread-percentage default ");
+    if (text.length > 0 && text.length < text.size)
+        remedy->options[text.length - 1] = '\0';
+}
+
+static void write_advice(struct remedy *remedy)
+{
+    const struct explain_point *after = &remedy->point;
+    struct text text = {.at = remedy->advice, .size = sizeof remedy->advice};
+    switch (remedy->kind) {
+    case REMEDY_WORKERS:
+        text_append(&text, "run more workers at once: %u", after->processes * after->threads);
+        if (after->launch == SHM_LAUNCH_STREAM && after->threads > 1)
+            text_append(&text, ", each process with %u hardware queues", after->connections);
+        break;
+    case REMEDY_CONNECTIONS:
+        text_append(&text,
+                    "give each process %u hardware queues: CUDA_DEVICE_MAX_CONNECTIONS=%u in its "
+                    "environment before CUDA starts",
+                    after->connections, after->connections);
+        break;
+    case REMEDY_MPS:
+        text_append(&text, "run the processes over MPS, so that they share the GPU instead of "
+                           "taking turns");
+        break;
+    case REMEDY_PROCESSES:
+        text_append(&text,
+                    "make the threads %u processes over MPS, each with queues and a launch "
+                    "path of its own",
+                    after->processes);
+        break;
+    case REMEDY_HYBRID:
+        text_append(&text, "spread the threads over %u processes over MPS, %u each",
+                    after->processes, after->threads);
+        break;
+    case REMEDY_GRAPH:
+        text_append(&text, "capture the iteration as a CUDA graph: one launch instead of %u",
+                    after->work.kernels);
+        break;
+    case REMEDY_PINNED:
+        text_append(&text, "allocate the host buffers as pinned memory (cuMemHostAlloc)");
+        break;
+    case REMEDY_SYNC:
+        text_append(&text, "synchronise the stream before a pageable copy out, so that the copy "
+                           "does not hold up others while it waits");
+        break;
+    case REMEDY_BLOCK:
+        text_append(&text, "let workers wait asleep (CU_CTX_SCHED_BLOCKING_SYNC) instead of "
+                           "spinning: there are more of them than CPUs");
+        break;
+    default:
+        text_append(&text, "take the active thread percentage away, or raise it");
+        break;
+    }
+}
+
+void remedy_find(const struct explain_point *point, const struct calibration *calibration,
+                 const struct remedy_limits *limits, struct remedy *out)
+{
+    struct budget budget = budget_of(limits);
+    struct remedy best = {.kind = REMEDY_NONE, .then = CEILING_KINDS};
+    struct ceilings ceilings;
+    ceilings_compute(point, calibration, &ceilings);
+    enum ceiling_kind binding = ceilings_binding(&ceilings);
+    double now = predict_ips(point, calibration);
+    *out = best;
+    if (binding == CEILING_KINDS || now <= 0.0)
+        return;
+    for (size_t i = 0; i < sizeof tried[0] / sizeof tried[0][0]; i++) {
+        struct remedy remedy = {.kind = tried[binding][i], .point = *point};
+        if (remedy.kind == REMEDY_NONE || !apply(remedy.kind, &remedy.point, calibration, &budget))
+            continue;
+        remedy.predicted_ips = predict_ips(&remedy.point, calibration);
+        remedy.gain = remedy.predicted_ips / now;
+        if (remedy.gain < LEAST_GAIN ||
+            (best.kind != REMEDY_NONE &&
+             remedy.predicted_ips < ABOUT_THE_SAME * best.predicted_ips))
+            continue;
+        /* A graph changes the program, all others only how it is started. */
+        if (remedy.kind == REMEDY_GRAPH && best.kind != REMEDY_NONE)
+            continue;
+        best = remedy;
+    }
+    if (best.kind == REMEDY_NONE) {
+        snprintf(best.advice, sizeof best.advice, "%s", nothing[binding]);
+    } else {
+        ceilings_compute(&best.point, calibration, &ceilings);
+        best.then = ceilings_binding(&ceilings);
+        write_options(point, &best);
+        write_advice(&best);
+    }
+    *out = best;
+}
+
+const char *remedy_name(enum remedy_kind kind)
+{
+    static const char *const names[REMEDY_KINDS] = {
+        "none",  "workers", "connections", "mps",   "processes",  "hybrid",
+        "graph", "pinned",  "sync",        "block", "percentage",
+    };
+    return (unsigned)kind < REMEDY_KINDS ? names[kind] : "none";
+}

@@ -1,0 +1,56 @@
+/*
+ * What lifts the binding ceiling of a point: the changed point, the options that make it, and the
+ * throughput that is to be expected. Pure, no input or output.
+ */
+#ifndef MPSWEEP_EXPLAIN_REMEDY_H
+#define MPSWEEP_EXPLAIN_REMEDY_H
+
+#include "explain/ceilings.h"
+
+/* How many MPS clients a GPU allows, and how many hardware queues they may have together; 0: not
+ * known, and then no more are proposed than an H200 allows. */
+struct remedy_limits {
+    unsigned clients, queues;
+};
+
+enum remedy_kind {
+    REMEDY_NONE,
+    REMEDY_WORKERS,     /* more of them */
+    REMEDY_CONNECTIONS, /* more hardware queues for each process */
+    REMEDY_MPS,         /* the same processes over MPS */
+    REMEDY_PROCESSES,   /* threads become processes over MPS */
+    REMEDY_HYBRID,      /* and these with as many threads as they have queues */
+    REMEDY_GRAPH,       /* the iteration as one graph */
+    REMEDY_PINNED,      /* host memory */
+    REMEDY_SYNC,        /* before the copy out */
+    REMEDY_BLOCK,       /* wait asleep */
+    REMEDY_PERCENTAGE,  /* no active thread percentage */
+    REMEDY_KINDS
+};
+
+#define REMEDY_OPTIONS 160
+#define REMEDY_ADVICE 320
+
+struct remedy {
+    enum remedy_kind kind;        /* REMEDY_NONE: the other fields but advice are not set */
+    struct explain_point point;   /* the point with the remedy applied */
+    double predicted_ips;         /* of that point */
+    double gain;                  /* against what is predicted of the point as it is */
+    enum ceiling_kind then;       /* what binds after it */
+    char options[REMEDY_OPTIONS]; /* of mpsweep sweep: "--connections 32" */
+    char advice[REMEDY_ADVICE];   /* what to do, in words; why nothing helps where nothing does */
+};
+
+/* Tries what could lift the binding ceiling and takes what is predicted to give most; of two that
+ * give about the same, the one that changes less; a graph, which changes the program and not only
+ * how it is started, where nothing else helps. */
+void remedy_find(const struct explain_point *point, const struct calibration *calibration,
+                 const struct remedy_limits *limits, struct remedy *out);
+
+/* "connections", as in JSON; "none". */
+const char *remedy_name(enum remedy_kind kind);
+
+/* The name of a layout as on the command line, "processes+mps". */
+const char *explain_layout_name(const struct explain_point *point);
+
+#endif

@@ -1,0 +1,135 @@
+#include "explain/words.h"
+
+#include "common/text.h"
+
+const char *ceiling_title(enum ceiling_kind kind)
+{
+    static const char *const titles[CEILING_KINDS] = {
+        [CEILING_WORKERS] = "too few workers",
+        [CEILING_TIME_SLICING] = "time slicing",
+        [CEILING_QUEUES] = "hardware queues",
+        [CEILING_PROCESS_LAUNCH] = "launch path of a process",
+        [CEILING_GPU_LAUNCH] = "launch rate of the GPU",
+        [CEILING_COPY_IN] = "copy engine to the GPU",
+        [CEILING_COPY_OUT] = "copy engine from the GPU",
+        [CEILING_COPY_BOTH] = "copies both ways",
+        [CEILING_STAGING] = "staging of pageable copies",
+        [CEILING_BLOCKED_COPIES] = "pageable copies that wait",
+        [CEILING_ARITHMETIC] = "arithmetic",
+        [CEILING_CPUS] = "CPUs",
+        [CEILING_THREAD_CAP] = "active thread percentage",
+    };
+    return (unsigned)kind < CEILING_KINDS ? titles[kind] : "not known";
+}
+
+/* 891000 as "891 thousand", 4190000 as "4.19 million". */
+static void append_count(struct text *out, double count)
+{
+    if (count >= 1e6)
+        text_append(out, "%.3g million", count / 1e6);
+    else if (count >= 1e3)
+        text_append(out, "%.3g thousand", count / 1e3);
+    else
+        text_append(out, "%.3g", count);
+}
+
+static void append_single(struct text *out, const struct explain_point *point,
+                          const struct calibration *calibration)
+{
+    char number[32];
+    text_append(out, "%s",
+                text_number(ceiling_single_ips(point, calibration), number, sizeof number));
+}
+
+static void append_launches(struct text *out, double rate, const char *of,
+                            const struct explain_point *point)
+{
+    text_append(out, "%s ", of);
+    append_count(out, rate);
+    text_append(out, " kernels/s, and an iteration has %u", point->work.kernels);
+}
+
+static void append_copies(struct text *out, double bytes_per_s, const char *way,
+                          const struct explain_point *point)
+{
+    text_append(out, "%.3g GB/s %s, and an iteration copies %.3g MB each way", bytes_per_s / 1e9,
+                way, (double)point->work.bytes / 1e6);
+}
+
+const char *ceiling_reason(enum ceiling_kind kind, const struct explain_point *point,
+                           const struct calibration *calibration, char *text, size_t size)
+{
+    struct text out = {.at = text, .size = size};
+    bool graph = point->launch == SHM_LAUNCH_GRAPH;
+    *text = '\0';
+    switch (kind) {
+    case CEILING_WORKERS:
+        text_append(&out, "%u worker%s, and one alone does ", point->processes * point->threads,
+                    point->processes * point->threads == 1 ? "" : "s");
+        append_single(&out, point, calibration);
+        text_append(&out, " iterations/s: the GPU waits for them");
+        break;
+    case CEILING_TIME_SLICING:
+        text_append(&out,
+                    "without MPS the processes take turns on the GPU, and together do what one "
+                    "does");
+        break;
+    case CEILING_QUEUES:
+        text_append(&out,
+                    "a process has %u hardware queue%s, and threads that share one take turns; "
+                    "one thread alone does ",
+                    point->connections, point->connections == 1 ? "" : "s");
+        append_single(&out, point, calibration);
+        text_append(&out, " iterations/s");
+        break;
+    case CEILING_PROCESS_LAUNCH:
+        if (graph) {
+            text_append(&out, "a process launches at most ");
+            append_count(&out, calibration->process_graphs_per_s);
+            text_append(&out, " graphs/s, and an iteration is one");
+        } else {
+            append_launches(&out, calibration->process_launches_per_s, "a process launches at most",
+                            point);
+        }
+        break;
+    case CEILING_GPU_LAUNCH:
+        append_launches(
+            &out, graph ? calibration->graph_kernels_per_s : ceiling_gpu_launches(calibration),
+            graph ? "the GPU takes out of graphs at most" : "the GPU takes launches of at most",
+            point);
+        break;
+    case CEILING_COPY_IN:
+        append_copies(&out, calibration->h2d_bytes_per_s, "go to the GPU", point);
+        break;
+    case CEILING_COPY_OUT:
+        append_copies(&out, calibration->d2h_bytes_per_s, "come from the GPU", point);
+        break;
+    case CEILING_COPY_BOTH:
+        append_copies(&out, calibration->both_bytes_per_s, "go each way at once", point);
+        break;
+    case CEILING_STAGING:
+        append_copies(&out, calibration->pageable_bytes_per_s,
+                      "of pageable memory go through the staging buffers of a process", point);
+        break;
+    case CEILING_BLOCKED_COPIES:
+        text_append(&out,
+                    "a pageable copy that waits for its stream holds up the other copies of its "
+                    "process");
+        break;
+    case CEILING_ARITHMETIC:
+        text_append(&out, "the kernels' own work takes all of the GPU");
+        break;
+    case CEILING_CPUS:
+        text_append(&out, "%u CPUs for %u workers, each iteration with its part of CPU time",
+                    calibration->cpus, point->processes * point->threads);
+        break;
+    case CEILING_THREAD_CAP:
+        text_append(&out,
+                    "the active thread percentage leaves the processes too few multiprocessors");
+        break;
+    case CEILING_KINDS:
+        text_append(&out, "no figure of the calibration says");
+        break;
+    }
+    return text;
+}

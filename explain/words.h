@@ -1,0 +1,20 @@
+/*
+ * Ceilings in words for people.
+ */
+#ifndef MPSWEEP_EXPLAIN_WORDS_H
+#define MPSWEEP_EXPLAIN_WORDS_H
+
+#include <stddef.h>
+
+#include "explain/ceilings.h"
+
+/* "hardware queues": the ceiling as a heading or in a sentence. */
+const char *ceiling_title(enum ceiling_kind kind);
+
+/* Why this is the point's ceiling, one sentence without a full stop, with the figures that it comes
+ * from and not its value: "a process has 8 hardware queues, and threads that share one take turns
+ * (8 × 286 iterations/s)". Returns text. */
+const char *ceiling_reason(enum ceiling_kind kind, const struct explain_point *point,
+                           const struct calibration *calibration, char *text, size_t size);
+
+#endif

@@ -1,0 +1,129 @@
+#include "orchestrator/explain.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "explain/predict.h"
+#include "orchestrator/explain_point.h"
+
+static json_int_t id_of(const struct explanation *point)
+{
+    return json_integer_value(json_object_get(point->record, "id"));
+}
+
+static int by_id(const void *a, const void *b)
+{
+    json_int_t left = id_of(a), right = id_of(b);
+    return (left > right) - (left < right);
+}
+
+enum status explain_set_make(const json_t *points, struct explain_set *out)
+{
+    struct explain_set set = {0};
+    size_t count = json_array_size(points);
+    set.points = calloc(count + 1, sizeof *set.points);
+    /* There are no more works than points. */
+    set.calibrations = calloc(count + 1, sizeof *set.calibrations);
+    if (!set.points || !set.calibrations) {
+        explain_set_release(&set);
+        return status_set(STATUS_MEMORY, "out of memory");
+    }
+    for (size_t i = 0; i < count; i++) {
+        json_t *record = json_array_get(points, i);
+        struct explanation *point = &set.points[set.count];
+        if (!explain_point_measured(record)) {
+            set.unmeasured++;
+            continue;
+        }
+        enum status status = explain_point_read(record, &point->point);
+        if (status != STATUS_OK) {
+            explain_set_release(&set);
+            return status;
+        }
+        point->record = record;
+        point->measured_ips = json_number_value(json_object_get(record, "throughput_ips"));
+        set.count++;
+    }
+    qsort(set.points, set.count, sizeof *set.points, by_id);
+    *out = set;
+    return STATUS_OK;
+}
+
+void explain_set_release(struct explain_set *set)
+{
+    free(set->points);
+    free(set->calibrations);
+    *set = (struct explain_set){0};
+}
+
+const struct calibration *explain_set_calibration(const struct explain_set *set,
+                                                  const struct calibration_work *work)
+{
+    for (size_t i = 0; i < set->calibration_count; i++)
+        if (calibration_is_for(&set->calibrations[i], work))
+            return &set->calibrations[i];
+    return NULL;
+}
+
+enum status explain_set_calibrate(struct explain_set *set, const struct calibration *calibration)
+{
+    size_t at = 0;
+    while (at < set->calibration_count &&
+           !calibration_is_for(&set->calibrations[at], &calibration->work))
+        at++;
+    bool wanted = false;
+    for (size_t i = 0; i < set->count && !wanted; i++)
+        wanted = calibration_is_for(calibration, &set->points[i].point.work);
+    /* One that no point is for has no place. */
+    if (!wanted)
+        return STATUS_OK;
+    set->calibrations[at] = *calibration;
+    set->calibration_count += at == set->calibration_count;
+    return STATUS_OK;
+}
+
+static bool same_group(const struct explanation *a, const struct explanation *b)
+{
+    const struct explain_point *p = &a->point, *q = &b->point;
+    return a->binding == b->binding && a->remedy.kind == b->remedy.kind &&
+           a->calibration == b->calibration && p->mps == q->mps &&
+           (p->processes > 1) == (q->processes > 1) && (p->threads > 1) == (q->threads > 1) &&
+           p->connections == q->connections && p->memory == q->memory && p->sync == q->sync &&
+           p->launch == q->launch && p->schedule == q->schedule &&
+           p->percentage_count == q->percentage_count &&
+           memcmp(p->percentages, q->percentages, sizeof p->percentages) == 0;
+}
+
+void explain_set_compute(struct explain_set *set, const struct remedy_limits *limits)
+{
+    for (size_t i = 0; i < set->count; i++) {
+        struct explanation *point = &set->points[i];
+        point->calibration = explain_set_calibration(set, &point->point.work);
+        ceilings_compute(&point->point, point->calibration, &point->ceilings);
+        point->binding = ceilings_binding(&point->ceilings);
+        point->next = ceilings_next(&point->ceilings, point->binding);
+        point->predicted_ips = predict_ips(&point->point, point->calibration);
+        remedy_find(&point->point, point->calibration, limits, &point->remedy);
+        point->group = i;
+        for (size_t j = 0; j < i; j++)
+            if (set->points[j].group == j && same_group(point, &set->points[j])) {
+                point->group = j;
+                break;
+            }
+    }
+}
+
+const struct explanation *explain_set_representative(const struct explain_set *set, size_t first)
+{
+    const struct explanation *best = &set->points[first];
+    for (size_t i = first + 1; i < set->count; i++) {
+        const struct explanation *point = &set->points[i];
+        if (point->group != first)
+            continue;
+        if (point->remedy.predicted_ips > best->remedy.predicted_ips ||
+            (point->remedy.predicted_ips == best->remedy.predicted_ips &&
+             point->measured_ips > best->measured_ips))
+            best = point;
+    }
+    return best;
+}

@@ -1,0 +1,61 @@
+/*
+ * Every measured point of a results file with its ceilings, and the groups of points that have the
+ * same reason and the same remedy.
+ */
+#ifndef MPSWEEP_ORCHESTRATOR_EXPLAIN_H
+#define MPSWEEP_ORCHESTRATOR_EXPLAIN_H
+
+#include <jansson.h>
+#include <stdbool.h>
+#include <stdio.h>
+
+#include "common/status.h"
+#include "explain/ceilings.h"
+#include "explain/remedy.h"
+
+struct explanation {
+    json_t *record; /* of the results */
+    struct explain_point point;
+    const struct calibration *calibration; /* of its work; NULL until explain_set_compute */
+    double measured_ips;
+    struct ceilings ceilings;
+    enum ceiling_kind binding, next;
+    double predicted_ips;
+    struct remedy remedy;
+    size_t group; /* index of the first of its group */
+};
+
+struct explain_set {
+    struct explanation *points; /* in the order of the plan */
+    size_t count;
+    size_t unmeasured;                /* points of the results without a number */
+    struct calibration *calibrations; /* one for each work that points have */
+    size_t calibration_count;
+};
+
+/* Takes the measured points of results; records are borrowed. STATUS_USAGE: a field is missing. */
+enum status explain_set_make(const json_t *points, struct explain_set *out);
+void explain_set_release(struct explain_set *set);
+
+/* The calibration of a work, or NULL. */
+const struct calibration *explain_set_calibration(const struct explain_set *set,
+                                                  const struct calibration_work *work);
+
+/* Puts one in, in the place of an earlier one for the same work. */
+enum status explain_set_calibrate(struct explain_set *set, const struct calibration *calibration);
+
+/* Ceilings, prediction, remedy and group of each point. All works must have a calibration. */
+void explain_set_compute(struct explain_set *set, const struct remedy_limits *limits);
+
+/* The point that stands for the group that begins with first: the one whose remedy is predicted to
+ * give most; without a remedy the best measured. */
+const struct explanation *explain_set_representative(const struct explain_set *set, size_t first);
+
+/* -- explain_text.c, explain_json.c -- */
+
+void explain_print_text(FILE *out, json_t *header, const struct explain_set *set);
+
+/* An array of an object each point (docs/results-format.md); NULL without memory. */
+json_t *explain_to_json(const struct explain_set *set);
+
+#endif

@@ -1,0 +1,272 @@
+#include "orchestrator/explain_command.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/results_read.h"
+#include "common/results_write.h"
+#include "emul/machine.h"
+#include "explain/calibration_json.h"
+#include "orchestrator/calibrate_plan.h"
+#include "orchestrator/exit_status.h"
+#include "orchestrator/explain.h"
+#include "orchestrator/explain_point.h"
+#include "orchestrator/explain_verify.h"
+#include "orchestrator/limits_command.h"
+#include "orchestrator/round.h"
+#include "orchestrator/session.h"
+
+#define VERIFY_ROUNDS 3
+#define EXTENSION 4
+
+struct explaining {
+    const struct options *options;
+    const char *path;
+    struct results results;
+    struct explain_set set;
+    struct results_writer writer; /* open only while there is a session */
+    struct session session;
+    struct round_limits limits;
+    json_t *verifications; /* NULL without --verify */
+};
+
+static int report(enum status status)
+{
+    fprintf(stderr, "mpsweep: %s\n", status_text());
+    return status == STATUS_INTERRUPTED ? EXIT_INTERRUPTED : EXIT_BAD_SETUP;
+}
+
+static enum status take_calibrations(struct explaining *explaining)
+{
+    const json_t *records = explaining->results.calibrations;
+    for (size_t i = 0; i < json_array_size(records); i++) {
+        struct calibration_record record;
+        enum status status = calibration_from_json(json_array_get(records, i), &record);
+        if (status != STATUS_OK)
+            return status_prefix(status, "'%s': ", explaining->path);
+        explain_set_calibrate(&explaining->set, &record.figures);
+    }
+    return STATUS_OK;
+}
+
+/* The results with the calibrations that they hold. */
+static enum status load(struct explaining *explaining)
+{
+    const char *path = explaining->path;
+    enum status status = results_load(path, &explaining->results);
+    if (status != STATUS_OK)
+        return status;
+    status = explain_set_make(explaining->results.points, &explaining->set);
+    if (status != STATUS_OK)
+        return status_prefix(status, "'%s': ", path);
+    if (explaining->set.count == 0)
+        return status_set(STATUS_USAGE, "'%s' has no measured point: nothing to explain", path);
+    return take_calibrations(explaining);
+}
+
+/* The first point whose work has no calibration, or NULL. */
+static const struct explanation *uncalibrated(const struct explain_set *set)
+{
+    for (size_t i = 0; i < set->count; i++)
+        if (!explain_set_calibration(set, &set->points[i].point.work))
+            return &set->points[i];
+    return NULL;
+}
+
+/* Emulated GPUs all have one UUID: what they can do stands in the header. */
+static enum status check_machine(const struct explaining *explaining)
+{
+    const char *then =
+        json_string_value(json_object_get(explaining->results.header, "emulated_machine"));
+    const char *now = getenv(EMUL_MACHINE_VARIABLE);
+    if (strcmp(then ? then : "", now ? now : "") == 0)
+        return STATUS_OK;
+    return status_set(STATUS_USAGE,
+                      "'%s' was measured on another emulated machine: set " EMUL_MACHINE_VARIABLE
+                      "='%s'",
+                      explaining->path, then ? then : "");
+}
+
+/* A session on the GPU that the results are from. */
+static enum status open_session(struct explaining *explaining)
+{
+    const json_t *gpu = json_object_get(explaining->results.header, "gpu");
+    const char *uuid = json_string_value(json_object_get(gpu, "uuid"));
+    bool emulated = json_is_true(json_object_get(gpu, "emulated"));
+    const char *need = uncalibrated(&explaining->set)
+                           ? "it has no calibration for its points, and to make one"
+                           : "to verify";
+    const struct session_request request = {
+        .device = emulated ? "emulated" : uuid,
+        .no_other = true,
+    };
+    if (!uuid)
+        return status_set(STATUS_USAGE, "'%s' does not say which GPU it is from", explaining->path);
+    enum status status = emulated ? check_machine(explaining) : STATUS_OK;
+    if (status != STATUS_OK)
+        return status;
+    status = session_open(&request, &explaining->session);
+    if (status != STATUS_OK)
+        return status_prefix(status, "'%s': %s takes its GPU %s: ", explaining->path, need, uuid);
+    if (strcmp(explaining->session.gpu.uuid, uuid) != 0)
+        status = status_set(STATUS_USAGE, "'%s' was measured on GPU %s; this is %s",
+                            explaining->path, uuid, explaining->session.gpu.uuid);
+    if (status == STATUS_OK)
+        status = session_watch_signals(&explaining->session);
+    if (status == STATUS_OK)
+        status = results_append(explaining->path, (long long)explaining->results.whole_bytes,
+                                &explaining->writer);
+    if (status != STATUS_OK) {
+        char text[1024];
+        snprintf(text, sizeof text, "%s", status_text());
+        session_close(&explaining->session);
+        status_record("%s", text);
+    }
+    return status;
+}
+
+static uint64_t warmup_ns(const struct explaining *explaining)
+{
+    return (uint64_t)(options_real(explaining->options, OPTION_WARMUP) * 1e9);
+}
+
+/* What is measured here is kept in the file, so that the next time needs no GPU. */
+static enum status calibrate(struct explaining *explaining)
+{
+    bool quiet = options_switch(explaining->options, OPTION_QUIET);
+    const struct explanation *missing;
+    while ((missing = uncalibrated(&explaining->set))) {
+        struct point like;
+        int64_t shares[EXPLAIN_MOST_PERCENTAGES];
+        explain_point_plan(&missing->point, missing->record, shares, &like);
+        like.work.warmup_ns = warmup_ns(explaining);
+        const struct plan plan = {.points = &like, .count = 1};
+        enum status status = calibrate_plan(&explaining->session, &plan, &explaining->limits, quiet,
+                                            &explaining->writer, explaining->results.calibrations);
+        if (status == STATUS_OK)
+            status = take_calibrations(explaining);
+        if (status != STATUS_OK)
+            return status;
+        if (!explain_set_calibration(&explaining->set, &missing->point.work))
+            return status_set(STATUS_UNSUPPORTED, "the points of '%s' cannot be calibrated for",
+                              explaining->path);
+    }
+    return STATUS_OK;
+}
+
+static struct remedy_limits known_limits(const struct session *session)
+{
+    struct limits limits;
+    struct remedy_limits known = {0};
+    bool bounded;
+    if (session && limits_known(session, &limits) == STATUS_OK) {
+        known.clients = limits_client_cap(&limits, &bounded);
+        known.queues = limits_queue_budget(&limits);
+    }
+    return known;
+}
+
+static enum status verify(struct explaining *explaining)
+{
+    const struct options *options = explaining->options;
+    bool chosen = options->values[OPTION_ROUNDS].rank > 0;
+    const struct verify_request request = {
+        .session = &explaining->session,
+        .limits = explaining->limits,
+        .warmup_ns = warmup_ns(explaining),
+        .rounds = chosen ? (unsigned)options_integer(options, OPTION_ROUNDS) : VERIFY_ROUNDS,
+        .writer = &explaining->writer,
+        .quiet = options_switch(options, OPTION_QUIET),
+    };
+    return explain_verify(&explaining->set, &request, &explaining->verifications);
+}
+
+/* With what was verified in the objects of their points. */
+static enum status print_json(const struct explaining *explaining)
+{
+    json_t *array = explain_to_json(&explaining->set);
+    if (!array)
+        return status_set(STATUS_MEMORY, "out of memory");
+    for (size_t i = 0; i < json_array_size(explaining->verifications); i++) {
+        json_t *record = json_array_get(explaining->verifications, i);
+        for (size_t j = 0; j < json_array_size(array); j++) {
+            json_t *point = json_array_get(array, j);
+            if (json_equal(json_object_get(point, "id"), json_object_get(record, "point")))
+                json_object_set(point, "verification", record);
+        }
+    }
+    json_dumpf(array, stdout, JSON_INDENT(1) | JSON_REAL_PRECISION(10));
+    fputc('\n', stdout);
+    json_decref(array);
+    return STATUS_OK;
+}
+
+static void print_text(const struct explaining *explaining)
+{
+    explain_print_text(stdout, explaining->results.header, &explaining->set);
+}
+
+/* Between an open session, where there is one, and its end. */
+static int run(struct explaining *explaining, struct session *session)
+{
+    bool text = strcmp(options_text(explaining->options, OPTION_EXPLAIN_FORMAT), "text") == 0;
+    bool verifies = options_switch(explaining->options, OPTION_VERIFY);
+    enum status status = session ? calibrate(explaining) : STATUS_OK;
+    if (status != STATUS_OK)
+        return report(status);
+    const struct remedy_limits limits = known_limits(session);
+    explain_set_compute(&explaining->set, &limits);
+    if (text)
+        print_text(explaining);
+    fflush(stdout);
+    int result = EXIT_ALL_MEASURED;
+    if (verifies) {
+        status = verify(explaining);
+        if (status != STATUS_OK)
+            result = report(status);
+        else if (!explain_verify_all_confirmed(explaining->verifications))
+            result = EXIT_SOME_FAILED;
+        if (text)
+            explain_verify_print(stdout, explaining->verifications);
+    }
+    if (!text && print_json(explaining) != STATUS_OK)
+        result = report(STATUS_MEMORY);
+    return result;
+}
+
+int explain_command(const struct options *options, const char *path)
+{
+    double duration_s = options_real(options, OPTION_DURATION);
+    struct explaining explaining = {
+        .options = options,
+        .path = path,
+        .writer.fd = -1,
+        .limits =
+            {
+                .duration_ns = (uint64_t)(duration_s * 1e9),
+                .max_duration_ns = (uint64_t)(EXTENSION * duration_s * 1e9),
+                .precision_rel = options_real(options, OPTION_PRECISION) / 100.0,
+                .timeout_ns = (uint64_t)(options_real(options, OPTION_TIMEOUT) * 1e9),
+            },
+    };
+    bool needs_gpu = false;
+    int result;
+    enum status status = load(&explaining);
+    if (status == STATUS_OK) {
+        needs_gpu = options_switch(options, OPTION_VERIFY) || uncalibrated(&explaining.set);
+        status = needs_gpu ? open_session(&explaining) : STATUS_OK;
+    }
+    if (status != STATUS_OK) {
+        result = report(status);
+    } else {
+        result = run(&explaining, needs_gpu ? &explaining.session : NULL);
+        if (needs_gpu && session_close(&explaining.session) != STATUS_OK)
+            result = report(STATUS_SYSTEM);
+    }
+    results_close(&explaining.writer);
+    json_decref(explaining.verifications);
+    explain_set_release(&explaining.set);
+    results_release(&explaining.results);
+    return result;
+}

@@ -1,0 +1,191 @@
+#!/usr/bin/env bats
+# mpsweep explain: what it says about results made by hand.
+
+load helper
+
+HEADER='{"type":"header","schema":1,"mpsweep":"0.1.0","gpu":{"name":"NVIDIA H200","uuid":"GPU-00000000-0000-0000-0000-000000000000","sms":132,"emulated":false},"driver":"13.0","topology":"16 cores","plan":9}'
+CALIBRATION='{"type":"calibration","work":{"workload":"builtin","kernels":220,"blocks":5,"threads_per_block":64,"spin":3072,"bytes":1441792,"delay_cycles":0},"single_stream_ips":284,"single_graph_ips":270,"single_stream_cpu_us":560,"single_graph_cpu_us":60,"single_pageable_ips":274,"process_launches_per_s":890000,"gpu_launches_per_s":900000,"graph_kernels_per_s":5000000,"arithmetic_ips":19058,"h2d_bytes_per_s":55e9,"d2h_bytes_per_s":55e9,"both_bytes_per_s":51e9,"process_unsynced_ips":1190,"process_pageable_graph_ips":474,"single_spin_cpu_us":3520,"crowd_workers":8,"crowd_stream_ips":1960,"cpus":16,"sms":132,"seconds":20,"notes":[]}'
+
+# point ID LAYOUT P T QUEUES IPS [FIELDS]: a record; IPS 0 has no measurement.
+point() {
+  jq -nc --argjson id "$1" --arg layout "$2" --argjson p "$3" --argjson t "$4" --argjson c "$5" \
+    --argjson ips "$6" --argjson more "${7:-{\}}" '
+    {type: "point", id: $id, layout: $layout, mps: ($layout | test("mps|hybrid$")),
+     processes: $p, threads: $t, workers: ($p * $t), memory: "pinned", sync: "stream",
+     launch: "stream", schedule: "auto", connections: $c, bind: "near", kernels: 220, blocks: 5,
+     threads_per_block: 64, spin: 3072, bytes: 1441792, status: "ok"}
+    + if $ips > 0 then {throughput_ips: $ips, ci95_rel: 0.001}
+      else {status: "infeasible", error: "out of memory"} end + $more'
+}
+
+# The forum's experiment in short, with the figures of an H200.
+results() {
+  echo "$HEADER"
+  echo "$CALIBRATION"
+  point 3 processes 8 1 8 268
+  point 0 threads 1 8 8 1972
+  point 1 threads 1 12 8 1913
+  point 2 threads 1 16 8 1994
+  point 4 processes+mps 16 1 2 3236
+  point 5 processes+mps 32 1 2 3896
+  point 6 threads 1 128 32 18964 '{"launch": "graph", "schedule": "block"}'
+  point 7 processes+mps 64 1 2 0
+  echo '{"type":"footer","status":0,"points":{},"seconds":1}'
+}
+
+@test "a table of all points, in the order of the plan" {
+  results >r.jsonl
+  expect 0 "$MPSWEEP" explain r.jsonl
+  [ ! -s err ]
+  grep -qx 'NVIDIA H200, driver CUDA 13.0, 16 cores' out
+  grep -qE '^layout +P×T +launch +queues +schedule +iterations/s +predicted +limited by +ceiling +reached +next$' out
+  grep -qE '^threads +1×12 +stream +8 +auto +1913 +1960 +hardware queues +2272 +84% +too few workers 3408$' out
+  grep -qE '^processes +8×1 .* time slicing +284.0 +94% ' out
+  grep -qE '^processes\+mps +16×1 .* launch rate of the GPU +4091 +79% ' out
+  grep -qE '^threads +1×128 +graph +32 +block +18964 +[0-9]+ +arithmetic +19058 +100% ' out
+  [ "$(grep -E '^(threads|processes)[+mps]* +[0-9]+×[0-9]+ ' out | awk '{print $2}' | tr '\n' ' ')" = \
+    '1×8 1×12 1×16 8×1 16×1 32×1 1×128 ' ]
+  grep -qx '1 point without a measurement left out' out
+}
+
+@test "one reason for points that share it, with what lifts it" {
+  results >r.jsonl
+  expect 0 "$MPSWEEP" explain r.jsonl
+  # Paragraphs in one line each.
+  sed -e ':a;N;$!ba;s/\n    */ /g' out >lines
+  grep -qE '^threads 1×12, 1×16, queues 8 — hardware queues: a process has 8 hardware queues, .*; next: ' lines
+  grep -qE 'lift it with --connections 16: give each process 16 .* \(at 1×16 predicted 3184/s, ×1.6, then limited by: launch path of a process\)' lines
+  grep -qE '^processes 8×1, queues 8 — time slicing: without MPS .* --layout processes\+mps:8: ' lines
+  grep -qE '^processes\+mps 16×1, 32×1, queues 2 — launch rate of the GPU: .* --launch graph: ' lines
+  grep -qE '^threads 1×128, launch graph, queues 32, schedule block — arithmetic: .* nothing that mpsweep can set lifts it: .* a bigger GPU' lines
+  [ "$(grep -c ' — ' lines)" -eq 5 ]
+}
+
+@test "JSON: an object each point, ceilings lowest first" {
+  results >r.jsonl
+  expect 0 "$MPSWEEP" explain r.jsonl --format json
+  [ ! -s err ]
+  jq -e 'map(.id) == [0, 1, 2, 3, 4, 5, 6]' out
+  jq -e 'map(.limited_by) == ["workers", "queues", "queues", "time-slicing", "gpu-launch",
+    "gpu-launch", "arithmetic"]' out
+  jq -e 'all(.ceilings | map(.ips) == (map(.ips) | sort))' out
+  jq -e 'all(.limited_by == (.ceilings[] | select(.binding) | .name))' out
+  jq -e 'all(.ceilings | map(select(.binding)) | length == 1)' out
+  jq -e '.[1] | .ceilings[0] == {name: "queues", title: "hardware queues", ips: 2272,
+    binding: true} and .next == "workers" and (.reached - 0.842 | fabs) < 0.001' out
+  jq -e '.[2].remedy | .kind == "connections" and .options == "--connections 16"
+    and .layout == "threads" and .processes == 1 and .threads == 16 and .connections == 16
+    and .then == "process-launch" and (.predicted_ips / 1994 - .gain | fabs) < 0.001' out
+  jq -e '.[6].remedy | .kind == "none" and has("predicted_ips") == false' out
+  jq -e 'all(.predicted_ips / .throughput_ips | . > 0.85 and . < 1.15)' out
+}
+
+@test "the last calibration of a work counts, and others are for others" {
+  results >r.jsonl
+  jq -c '.single_stream_ips = 100 | .crowd_workers = 0' <<<"$CALIBRATION" >>r.jsonl
+  jq -c '.single_stream_ips = 1 | .work.kernels = 7' <<<"$CALIBRATION" >>r.jsonl
+  expect 0 "$MPSWEEP" explain r.jsonl --format json
+  jq -e '.[0].ceilings[0] | .name == "workers" and .ips == 800' out
+}
+
+@test "figures that were not measured make no ceilings" {
+  { echo "$HEADER"; point 0 threads 1 4 8 100; } >r.jsonl
+  jq -c '{type, work, arithmetic_ips}' <<<"$CALIBRATION" >>r.jsonl
+  expect 0 "$MPSWEEP" explain r.jsonl --format json
+  jq -e '.[0] | (.ceilings | map(.name)) == ["arithmetic"] and .predicted_ips == 0' out
+  jq -c '{type, work}' <<<"$CALIBRATION" >>r.jsonl
+  expect 0 "$MPSWEEP" explain r.jsonl --format json
+  jq -e '.[0] | .ceilings == [] and .limited_by == null and .next == null' out
+  expect 0 "$MPSWEEP" explain r.jsonl
+  grep -q 'not known' out
+}
+
+@test "without a calibration it takes the GPU, which is not here" {
+  results | grep -v calibration >r.jsonl
+  cp r.jsonl before
+  refused "'r.jsonl': it has no calibration for its points, and to make one takes its GPU GPU-0000" \
+    "$MPSWEEP" explain r.jsonl
+  cmp before r.jsonl
+  results >r.jsonl
+  refused "'r.jsonl': to verify takes its GPU GPU-0000" "$MPSWEEP" explain r.jsonl --verify
+  results | jq -c 'del(.gpu.uuid)' >r.jsonl
+  refused "'r.jsonl' does not say which GPU it is from" "$MPSWEEP" explain r.jsonl --verify
+}
+
+@test "a GPU with another UUID is another GPU" {
+  results | jq -c 'if .type == "header" then .gpu.emulated = true else . end' >r.jsonl
+  cp r.jsonl before
+  refused "'r.jsonl' was measured on GPU GPU-0000[0-9-]*; this is GPU-" \
+    "$MPSWEEP" explain r.jsonl --verify
+  cmp before r.jsonl
+}
+
+@test "files that cannot be explained" {
+  refused 'explain needs a results file' "$MPSWEEP" explain
+  refused "cannot open 'no.jsonl'" "$MPSWEEP" explain no.jsonl
+  : >empty
+  refused "'empty' is empty" "$MPSWEEP" explain empty
+  echo '{"a": 1}' >other
+  refused "'other' is not an mpsweep results file" "$MPSWEEP" explain other
+  echo "$HEADER" >r.jsonl
+  refused "'r.jsonl' has no measured point: nothing to explain" "$MPSWEEP" explain r.jsonl
+  point 7 processes+mps 64 1 2 0 >>r.jsonl
+  refused "'r.jsonl' has no measured point: nothing to explain" "$MPSWEEP" explain r.jsonl
+  results >good.jsonl
+  refused "unexpected argument 'b'" "$MPSWEEP" explain good.jsonl b
+  refused "'xml' is not a value of format: it takes one of text\|json" \
+    "$MPSWEEP" explain good.jsonl --format xml
+  refused "unknown option '--memory'" "$MPSWEEP" explain good.jsonl --memory pinned
+}
+
+# A field of a point, a value that cannot be.
+bad_fields() {
+  cat <<'TABLE'
+processes "8"
+processes 0
+threads -1
+threads 5000
+connections null
+memory "unified"
+launch 7
+sync ""
+schedule "stream|none"
+kernels 0
+bytes -1
+spin 1e300
+delay_cycles "long"
+active_thread_percentage 0
+active_thread_percentage [30, 101]
+active_thread_percentage "all"
+TABLE
+}
+
+@test "points with fields that cannot be are named" {
+  local field value
+  while read -r field value; do
+    results | jq -c --arg field "$field" --argjson value "$value" \
+      'if .id == 2 then .[$field] = $value else . end' >r.jsonl
+    refused "'r.jsonl': point 2: '$field' is missing or cannot be" "$MPSWEEP" explain r.jsonl
+  done < <(bad_fields)
+  results | jq -c 'if .id == 2 then del(.threads) else . end' >r.jsonl
+  refused "'r.jsonl': point 2: 'threads' is missing or cannot be" "$MPSWEEP" explain r.jsonl
+  results | jq -c 'if .type == "calibration" then .single_stream_ips = "fast" else . end' >r.jsonl
+  refused "'r.jsonl': a calibration's 'single_stream_ips'" "$MPSWEEP" explain r.jsonl
+}
+
+@test "an active thread percentage for each process" {
+  { echo "$HEADER"
+    point 0 processes+mps 2 1 2 73 '{"active_thread_percentage": [1, null]}'
+    jq -c '.arithmetic_ips = 74 | .single_stream_ips = 49 | .crowd_workers = 0' <<<"$CALIBRATION"
+  } >r.jsonl
+  expect 0 "$MPSWEEP" explain r.jsonl --format json
+  jq -e '.[0] | .limited_by == "thread-cap" and (.ceilings[0].ips - 49.74 | fabs) < 0.001
+    and .remedy.options == "--active-thread-percentage default"' out
+}
+
+@test "help and the manual page name it" {
+  expect 0 "$MPSWEEP" explain --help
+  grep -q -- '--verify' out
+  expect 0 "$MPSWEEP" help --manual
+  grep -q '^\.SH explain' out
+}

@@ -1,0 +1,181 @@
+#!/usr/bin/env bats
+# mpsweep explain on emulated machines whose limit is known by construction: each names the right
+# one, and its remedies hold what they promise. 15 configurations, 10 different ceilings.
+
+load helper
+
+# 5 blocks of 64 threads have something to work on with so many bytes.
+ITERATION=(--kernels 20 --spin 3072 --bytes 320K)
+LAUNCHES=(--kernels 20 --spin 1000 --bytes 64K)
+MEASURE=(--device emulated --duration 0.3 --warmup 0.1 --precision 10 --quiet)
+
+# calibrated MACHINE OPTIONS...: a results file r.jsonl from such a machine, with a calibration.
+calibrated() {
+  export MPSWEEP_EMULATED_MACHINE=$1
+  shift
+  rm -f r.jsonl
+  expect 0 "$MPSWEEP" sweep "${MEASURE[@]}" --calibrate -o r.jsonl "$@"
+}
+
+# limits EXPECTED: limited_by of each point in the order of the plan.
+limits() {
+  expect 0 "$MPSWEEP" explain r.jsonl --format json || return 1
+  jq -e --argjson wanted "$1" 'map(.limited_by) == $wanted' out ||
+    fail "not $1:" "$(jq -c '.[] | [.layout, .limited_by, .ceilings]' out)"
+}
+
+# verified COUNT: every remedy is, and no calibration was made again.
+verified() {
+  expect 0 "$MPSWEEP" explain r.jsonl --verify --duration 0.3 --warmup 0.1 --precision 10 --quiet ||
+    return 1
+  [ "$(grep -c ': confirmed$' out)" -eq "$1" ] || fail "not $1 confirmed:" "$(cat out)" || return 1
+  jq -s -e --argjson count "$1" '[.[] | select(.type == "verification")]
+    | length == $count and all(.verdict == "confirmed" and .remedied_ips > .baseline_ips
+      and (.rounds | length == 3))' r.jsonl || return 1
+  [ "$(grep -c '"type":"calibration"' r.jsonl)" -eq 1 ]
+}
+
+layouts() {
+  cat >layouts.job <<'JOB'
+[global]
+kernels = 20
+bytes = 320K
+
+[few]
+layout = threads:2
+[queues]
+layout = threads:16, threads+mps:8, hybrid:2x8
+[turns]
+layout = processes:4, hybrid-timesliced:2x4
+[cap]
+layout = hybrid:2x8
+connections = 8
+active-thread-percentage = 10
+JOB
+  calibrated "" layouts.job &&
+    limits '["workers", "queues", "queues", "queues", "time-slicing", "time-slicing", "thread-cap"]'
+}
+
+layouts_verified() { layouts && verified 4; }
+
+@test "seven layouts of one machine, and what lifts each ceiling" {
+  once_in_three layouts_verified
+}
+
+slow_launches() {
+  calibrated launch_ns=100000 "${LAUNCHES[@]}" -l threads:16 -c 32 &&
+    limits '["process-launch"]' && verified 1 && grep -q 'with --layout processes+mps:16' out
+}
+
+@test "a slow launch path: processes over MPS have one each" {
+  once_in_three slow_launches
+}
+
+slow_front_end() {
+  calibrated front_ns=50000 "${LAUNCHES[@]}" -l processes+mps:16 &&
+    limits '["gpu-launch"]' && verified 1 && grep -q 'with --launch graph' out
+}
+
+@test "a slow front end: graphs pass it by" {
+  once_in_three slow_front_end
+}
+
+slow_graph_nodes() {
+  calibrated graph_node_ns=50000 "${LAUNCHES[@]}" -l threads:32 --launch graph &&
+    limits '["gpu-launch"]' && jq -e '.[0].remedy.kind == "none"' out
+}
+
+@test "kernels of graphs that begin slowly" {
+  once_in_three slow_graph_nodes
+}
+
+slow_graph_launches() {
+  calibrated graph_launch_ns=2000000 "${LAUNCHES[@]}" -l threads:16 --launch graph &&
+    limits '["process-launch"]' && verified 1 && grep -q 'with --layout processes+mps:16' out
+}
+
+@test "a slow launch path of graphs" {
+  once_in_three slow_graph_launches
+}
+
+slow_copies_in() {
+  calibrated h2d_mb_per_s=500 --kernels 20 --spin 1000 -l threads:16 -c 32 && limits '["copy-in"]'
+}
+
+@test "a slow copy engine to the GPU" {
+  once_in_three slow_copies_in
+}
+
+slow_copies_out() {
+  calibrated d2h_mb_per_s=500 --kernels 20 --spin 1000 -l threads:16 -c 32 && limits '["copy-out"]'
+}
+
+@test "a slow copy engine from the GPU" {
+  once_in_three slow_copies_out
+}
+
+slow_pageable() {
+  calibrated pageable_mb_per_s=500 --kernels 20 --spin 1000 -l threads:8 --memory pageable &&
+    limits '["staging"]' && verified 1 && grep -q 'with --memory pinned' out
+}
+
+@test "slow pageable copies: pinned memory is the remedy" {
+  once_in_three slow_pageable
+}
+
+small_gpu() {
+  calibrated slots=2,kernel_ns=1000 "${ITERATION[@]}" -l threads:16 -c 32 &&
+    limits '["arithmetic"]' && jq -e '.[0] | .remedy.kind == "none" and .reached > 0.7' out
+}
+
+@test "a small GPU: arithmetic" {
+  once_in_three small_gpu
+}
+
+without_calibration() {
+  rm -f r.jsonl
+  expect 0 "$MPSWEEP" sweep "${MEASURE[@]}" "${ITERATION[@]}" -o r.jsonl -l threads:16 &&
+    expect 0 "$MPSWEEP" explain r.jsonl --quiet --format json &&
+    jq -e '.[0].limited_by == "queues"' out &&
+    [ "$(grep -c '"type":"calibration"' r.jsonl)" -eq 1 ] && assert_whole r.jsonl
+}
+
+@test "a calibration that is missing is made and kept" {
+  once_in_three without_calibration
+  # From then on nothing is measured.
+  cp r.jsonl before
+  MPSWEEP_EMULATED_MACHINE=nonsense expect 0 "$MPSWEEP" explain r.jsonl
+  cmp before r.jsonl
+}
+
+@test "another emulated machine is another machine" {
+  expect 0 "$MPSWEEP" sweep "${TINY[@]}" -l threads:2 --quiet -o r.jsonl
+  MPSWEEP_EMULATED_MACHINE=slots=2 refused \
+    "'r.jsonl' was measured on another emulated machine: set MPSWEEP_EMULATED_MACHINE=''" \
+    "$MPSWEEP" explain r.jsonl
+}
+
+@test "a remedy that does not help is not confirmed" {
+  MPSWEEP_EMULATED_MACHINE=launch_ns=100000 expect 0 "$MPSWEEP" sweep "${MEASURE[@]}" \
+    "${LAUNCHES[@]}" -l threads:16 -o r.jsonl
+  # Figures of another machine: there queues would be the limit.
+  jq -nc '{type: "calibration", work: {workload: "builtin", kernels: 20, blocks: 5,
+    threads_per_block: 64, spin: 1000, bytes: 65536, delay_cycles: 0},
+    single_stream_ips: 50}' >>r.jsonl
+  MPSWEEP_EMULATED_MACHINE=launch_ns=100000 expect 2 "$MPSWEEP" explain r.jsonl --verify \
+    --rounds 2 --duration 0.3 --warmup 0.1 --quiet --precision 10
+  grep -q 'with --connections 16: .*: \(not confirmed\|less than half\)$' out
+}
+
+@test "an interrupt while verifying ends it, and keeps the file whole" {
+  expect 0 "$MPSWEEP" sweep "${TINY[@]}" -l threads:16 --quiet -o r.jsonl
+  jq -nc '{type: "calibration", work: {workload: "builtin", kernels: 5, blocks: 5,
+    threads_per_block: 64, spin: 3072, bytes: 1441792, delay_cycles: 0},
+    single_stream_ips: 50}' >>r.jsonl
+  start "$MPSWEEP" explain r.jsonl --verify --rounds 1000
+  await $PATIENCE grep -q verifying err
+  kill -INT "$PID"
+  finish
+  [ "$STATUS" -eq 130 ]
+  assert_whole r.jsonl
+}
