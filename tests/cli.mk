@@ -1,10 +1,8 @@
 # Tests of the command line (bats, jq), on the emulated GPU.
 cli_tests = \
-    tests/cli/calibrate.bats \
     tests/cli/compare.bats \
     tests/cli/doctor.bats \
     tests/cli/explain.bats \
-    tests/cli/explain_emulated.bats \
     tests/cli/emulated.bats \
     tests/cli/fakes.bats \
     tests/cli/faults.bats \
@@ -26,8 +24,13 @@ cli_tests = \
     tests/cli/sweep.bats \
     tests/cli/telemetry.bats \
     tests/cli/usage.bats
-EXTRA_DIST += $(cli_tests) tests/cli/helper.bash tests/cli/mps.bash \
-    tests/cli/record-types.awk
+# These measure the emulated GPU for minutes: 'make check SLOW_TESTS=' leaves them out, where all
+# that they run has been run by others.
+SLOW_TESTS = \
+    tests/cli/calibrate.bats \
+    tests/cli/explain_emulated.bats
+EXTRA_DIST += $(cli_tests) tests/cli/calibrate.bats tests/cli/explain_emulated.bats \
+    tests/cli/helper.bash tests/cli/mps.bash tests/cli/record-types.awk
 if HAVE_BATS
-TESTS += $(cli_tests)
+TESTS += $(SLOW_TESTS) $(cli_tests)
 endif
