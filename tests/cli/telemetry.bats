@@ -4,6 +4,9 @@
 
 load helper
 
+# Of all warnings those that come from NVML: a busy machine makes windows unsteady, too.
+OF_TELEMETRY='(.warnings | map(select(.kind == "throttled" or .kind == "neighbour")))'
+
 # with_gpu WORDS COMMAND...: the fake NVML behaves as the words say.
 with_gpu() {
   [ -e "$MPSWEEP_BUILD_DIR/tests/unit/fake_nvml_whole.so" ] || skip "built by make check with cmocka"
@@ -40,7 +43,7 @@ unwarned() {
     (has("silent") | not))' x.jsonl
   points 'all((.telemetry.joules_per_iteration * .throughput_ips * .rounds[0].seconds) as $energy
     | .telemetry.energy_j | . > 0 and . > $energy * 0.999 and . < $energy * 1.001)' x.jsonl
-  points 'all(.warnings == [])' x.jsonl
+  points "all($OF_TELEMETRY == [])" x.jsonl
   absent '^warning' out
   grep -qE 'fair +J/iter$' out
   [ "$(grep -cE '^threads +1×[12] .* [0-9.]+$' out)" -eq 2 ]
@@ -78,7 +81,7 @@ unwarned() {
 
 @test "the emulated GPU has no telemetry of a real one" {
   measure 'busy stranger' -l threads:1 --device emulated
-  points 'all((has("telemetry") | not) and .warnings == [])' x.jsonl
+  points "all((has(\"telemetry\") | not) and $OF_TELEMETRY == [])" x.jsonl
   head -1 x.jsonl | jq -e '.gpu | has("max_sm_clock_mhz") | not'
   absent '^warning\|J/iter' out
 }
@@ -86,7 +89,7 @@ unwarned() {
 @test "NVML that does not answer is said once, and done without" {
   measure 'hang' -l threads:1,2
   says 'NVML does not answer within 3 s: no telemetry$'
-  points 'length == 2 and all(.status == "ok" and (has("telemetry") | not))' x.jsonl
+  points 'length == 2 and all(.throughput_ips > 0 and (has("telemetry") | not))' x.jsonl
 }
 
 @test "a clock that is held down" {
@@ -112,7 +115,7 @@ unwarned() {
 
 @test "over MPS neither workers nor server are strangers" {
   measure 'ours calm' -l processes+mps:2 -l hybrid:2x2
-  points 'all(.status == "ok")' x.jsonl
+  points 'all(.throughput_ips > 0)' x.jsonl
   unwarned neighbour
 }
 
