@@ -437,15 +437,7 @@ static enum status measure_all(struct sweep *sweep)
         status = measure_round(sweep, round, round + 1 == rounds, &progress);
     progress_finish(&progress);
     /* Something came between two points. */
-    if (sweep->crew.processes > 0) {
-        char text[512];
-        snprintf(text, sizeof text, "%s", status_text());
-        enum status ended = crew_dismiss(&sweep->crew, &sweep->session, sweep->limits.timeout_ns);
-        if (ended != STATUS_OK)
-            status = ended;
-        else
-            status = status_set(status, "%s", text);
-    }
+    status = crew_dismiss_after(&sweep->crew, &sweep->session, sweep->limits.timeout_ns, status);
     /* One that came while the last point ended. */
     if (status == STATUS_OK)
         status = session_check_signals(&sweep->session);

@@ -49,8 +49,8 @@ figures() {
   once_in_three figures 1
 }
 
-@test "a machine that is four times slower has figures four times smaller" {
-  once_in_three figures 4
+@test "a machine that is half as fast has figures half as large" {
+  once_in_three figures 2
 }
 
 # Three launches, two copies and a wait; a graph is a launch and a wait.
@@ -91,8 +91,8 @@ cpu_time() {
   MPSWEEP_LIBEXEC_DIR=$WORK/programs expect 0 "$MPSWEEP" sweep "${TINY[@]}" -l threads:1 --spin 0 \
     --calibrate -o a.jsonl
   jq -s -e '.[1] | .gpu_launches_per_s == 0 and .process_launches_per_s > 0
-    and any(.notes[]; startswith("launches over MPS, 4 processes: "))' a.jsonl
-  grep -q '^  not measured: launches over MPS, 4 processes: ' err
+    and any(.notes[]; test("^launches over MPS, [0-9]+ processes: "))' a.jsonl
+  grep -q '^  not measured: launches over MPS, [0-9]* processes: ' err
 
   expect 0 "$MPSWEEP" sweep "${TINY[@]}" -l threads:1 --workload delay --delay-cycles 1000 \
     --calibrate -o b.jsonl
