@@ -47,6 +47,7 @@ mpsweep_SOURCES = \
     orchestrator/record.c orchestrator/record.h \
     orchestrator/record_time.c orchestrator/record_time.h \
     orchestrator/round.c orchestrator/round.h orchestrator/round_internal.h \
+    orchestrator/round_proofs.c orchestrator/round_window.c \
     orchestrator/saturation.c orchestrator/saturation.h \
     orchestrator/session.c orchestrator/session.h \
     orchestrator/shares.c orchestrator/shares_json.c orchestrator/shares.h \
