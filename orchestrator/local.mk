@@ -52,7 +52,8 @@ mpsweep_SOURCES = \
     orchestrator/session.c orchestrator/session.h \
     orchestrator/shares.c orchestrator/shares_json.c orchestrator/shares.h \
     orchestrator/sureness.c orchestrator/sureness.h \
-    orchestrator/sweep.c orchestrator/sweep.h \
+    orchestrator/sweep.c orchestrator/sweep.h orchestrator/sweep_internal.h \
+    orchestrator/sweep_plan.c orchestrator/sweep_results.c \
     orchestrator/table.c orchestrator/table.h \
     orchestrator/telemetry.c orchestrator/telemetry.h \
     orchestrator/telemetry_record.c orchestrator/telemetry_record.h \
