@@ -203,16 +203,19 @@ static double search_processes(struct calibrator *calibrator, struct point *poin
     unsigned enough = PROCESSES_PER_CPU * calibrator->record.figures.cpus;
     while (first + 1 < count && counts[first + 1] <= enough)
         first++;
+    size_t best_at = count;
     double best = 0.0;
-    bool more = true, fewer = false;
+    bool more = true;
     for (size_t i = first + 1; i-- > 0 && more;) {
         calibrate_set_processes(point, counts[i]);
         double ips = measure(calibrator, point, figure, NULL);
-        more = ips > best || (best <= 0.0 && calibrator->too_many);
-        fewer = i < first && (ips > best || best <= 0.0);
-        best = fmax(best, ips);
+        more = ips > best || (best_at == count && calibrator->too_many);
+        if (ips > best) {
+            best = ips;
+            best_at = i;
+        }
     }
-    more = best > 0.0 && !fewer;
+    more = best_at == first;
     for (size_t i = first + 1; i < count && more; i++) {
         calibrate_set_processes(point, counts[i]);
         double ips = measure(calibrator, point, figure, NULL);
