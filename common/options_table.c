@@ -56,9 +56,8 @@ const struct option_row option_table[OPTION_COUNT] = {
      "the machine; or left to the operating system."},
     {OPTION_MPS, "mps", 0, OPTION_KIND_CHOICE, 0, SWEEP, "private|external", 0, 0, "private", NULL,
      WHAT,
-     "Daemon of layouts over MPS: one of mpsweep's own, which lives for the sweep only; or the "
-     "one\n"
-     "of CUDA_MPS_PIPE_DIRECTORY, which is checked, used, and left as it is."},
+     "Daemon of layouts over MPS: one of mpsweep's own, which lives for the sweep only; or the\n"
+     "one of CUDA_MPS_PIPE_DIRECTORY, which is checked, used, and left as it is."},
     {OPTION_WORKLOAD, "workload", 'w', OPTION_KIND_CHOICE, 0, SWEEP, "builtin|delay", 0, 0,
      "builtin", NULL, WORK,
      "builtin: copy in, a chain of dependent small kernels, copy out, check. delay: the same with\n"
@@ -79,31 +78,31 @@ const struct option_row option_table[OPTION_COUNT] = {
      "1000000", "N", WORK, "GPU clock cycles that each kernel of the delay workload waits."},
     {OPTION_RATE, "rate", 0, OPTION_KIND_RATE, OPTION_AXIS, SWEEP, NULL, 0, 0, "closed",
      "closed|R|max-under-pN=TIME", WORK,
-     "closed: each worker starts its next iteration at once. R: iterations a second are offered "
-     "to\n"
-     "all workers together, and latency counts from the planned start. max-under-p99=5ms: search\n"
-     "the highest such rate (p50, p90, p99, p999; us, ms, s)."},
+     "closed: each worker starts its next iteration at once. R: iterations a second are\n"
+     "offered to all workers together, and latency counts from the planned start.\n"
+     "max-under-p99=5ms: search the highest such rate (p50, p90, p99, p999; us, ms, s)."},
     {OPTION_ARRIVAL, "arrival", 0, OPTION_KIND_CHOICE, OPTION_AXIS, SWEEP, "constant|poisson", 0, 0,
      "constant", NULL, WORK,
      "With a rate, the planned starts: evenly spaced, or at random (exponential gaps, by --seed)."},
     {OPTION_DURATION, "duration", 't', OPTION_KIND_REAL, 0, SWEEP | OPTION_EXPLAIN, NULL, 0.01,
-     86400, "1", "S", HOW, "Length of a point's window in seconds."},
+     86400, "1", "S", HOW,
+     "Length of a point's window in seconds, before it grows for --precision."},
     {OPTION_WARMUP, "warmup", 0, OPTION_KIND_REAL, 0, SWEEP | OPTION_EXPLAIN, NULL, 0, 3600, "0.3",
      "S", HOW, "Seconds from the common start that are not counted."},
     {OPTION_PRECISION, "precision", 'p', OPTION_KIND_REAL, 0, SWEEP | OPTION_EXPLAIN, NULL, 0.01,
      100, "1", "PCT", HOW,
-     "Half width of the 95% confidence interval to reach, in percent; the window grows until it "
-     "is\n"
-     "reached, up to --max-duration."},
+     "Half width of the 95% confidence interval to reach, in percent; the window grows until\n"
+     "it is reached, up to --max-duration."},
     {OPTION_MAX_DURATION, "max-duration", 0, OPTION_KIND_REAL, 0, SWEEP, NULL, 0.01, 86400, "4",
-     "S", HOW, "Longest window; a point that is still imprecise is marked 'unconverged'."},
+     "S", HOW,
+     "Longest window in seconds; a point that is still imprecise is marked 'unconverged'."},
     {OPTION_ITERATIONS, "iterations", 0, OPTION_KIND_INTEGER, 0, SWEEP, NULL, 0, 1000000000, "0",
      "N", HOW,
-     "Fixed work: each worker runs so many iterations after the warm-up, and the point ends when "
-     "the\n"
-     "slowest has; in place of a window of --duration. 0: measure by time."},
+     "Fixed work in place of a window: each worker runs so many iterations after the warm-up,\n"
+     "and the point ends when the slowest has. 0: measure by time."},
     {OPTION_ROUNDS, "rounds", 'r', OPTION_KIND_INTEGER, 0, SWEEP | OPTION_EXPLAIN, NULL, 1, 1000,
-     "1", "N", HOW, "Independent measurements of each point, with fresh processes."},
+     "1", "N", HOW,
+     "Independent measurements of each point; no worker process serves two of them."},
     {OPTION_SEED, "seed", 0, OPTION_KIND_INTEGER, 0, SWEEP, NULL, 0, 2147483647, "1", "N", HOW,
      "Of the random order in which points are measured; 0 keeps the plan's order."},
     {OPTION_TIMEOUT, "timeout", 0, OPTION_KIND_REAL, 0, SWEEP | OPTION_EXPLAIN, NULL, 0.1, 86400,
@@ -115,17 +114,18 @@ const struct option_row option_table[OPTION_COUNT] = {
      "known: points over MPS beyond the limits that 'mpsweep doctor --limits' found for this GPU\n"
      "and driver are infeasible, and not tried. ignore: try all points."},
     {OPTION_NO_REUSE, "no-reuse", 0, OPTION_KIND_SWITCH, 0, SWEEP, NULL, 0, 0, "no", NULL, HOW,
-     "Fresh worker processes for each point. Otherwise those of one point serve the next where "
-     "they\n"
-     "can (same processes, MPS and environment), and such points are measured one after the "
-     "other."},
+     "Fresh worker processes for each point. Otherwise those of one point serve the next where\n"
+     "they can (same processes, MPS and environment), and such points are measured one after\n"
+     "the other."},
     {OPTION_CALIBRATE, "calibrate", 0, OPTION_KIND_SWITCH, 0, SWEEP, NULL, 0, 0, "no", NULL, HOW,
-     "Find out first what the GPU, its driver and this machine can do for each kind of iteration\n"
-     "in the plan (half a minute each), for 'mpsweep explain' to tell what limits a point."},
+     "Find out first what the GPU, its driver and this machine can do for each kind of\n"
+     "iteration in the plan (up to half a minute each), for 'mpsweep explain' to tell what\n"
+     "limits a point."},
     {OPTION_OUTPUT, "output", 'o', OPTION_KIND_TEXT, OPTION_NOT_IN_JOB,
      SWEEP | OPTION_PLOT | OPTION_COMPARE, NULL, 0, 0, NULL, "FILE", OUT,
-     "sweep: results file (.jsonl), which must not exist unless --resume is given. plot: picture,\n"
-     ".svg, .png or .pdf, or .gp for gnuplot's data. compare: the same, of all ratios."},
+     "sweep: results file (.jsonl), which must not exist unless --resume is given. plot,\n"
+     "compare: a picture, .svg, .png or .pdf, or .gp for gnuplot's data; that of compare shows\n"
+     "all ratios."},
     {OPTION_RESUME, "resume", 0, OPTION_KIND_SWITCH, OPTION_NOT_IN_JOB, SWEEP, NULL, 0, 0, "no",
      NULL, OUT, "Go on with an interrupted results file: measure what it lacks."},
     {OPTION_DRY_RUN, "dry-run", 'n', OPTION_KIND_SWITCH, OPTION_NOT_IN_JOB, SWEEP, NULL, 0, 0, "no",

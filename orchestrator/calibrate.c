@@ -10,14 +10,17 @@
 #include "orchestrator/calibrate_points.h"
 #include "orchestrator/limits_command.h"
 
-/* A window is long enough for a few percent. Slow iterations get longer ones. */
-#define WINDOW_NS (250 * NS_PER_MS)
-#define WINDOW_MOST 6 /* so many times longer */
+/* A window begins short, and grows until it tells a few percent: how slow iterations are, and how
+ * regular, is not known before. */
+#define WINDOW_NS (100 * NS_PER_MS)
+#define WINDOW_MOST_NS (1500 * NS_PER_MS)
+#define WINDOW_MOST 6 /* and not so many times longer than the limits' duration */
 #define PRECISION_REL 0.03
 
 /* Workers that begin together wait for each other in the first iteration, some of them not at all:
- * it must not be in the window. A run whose iterations turn out to be longer than its warm-up is
- * made again. */
+ * it must not be in the window. A run whose iterations turn out to be too long for its warm-up, or
+ * too irregular for a window that grew so many times longer, is made again. */
+#define LOOK 3
 #define WARMUP_ITERATIONS 3
 #define WARMUP_MOST_NS (2 * NS_PER_S)
 
@@ -29,6 +32,9 @@
 
 #define COPIERS 4 /* workers that keep a copy engine busy while each waits for its own copies */
 #define FILLERS 4 /* and the multiprocessors */
+
+/* Over MPS, where starting is dear, the search begins with so many processes for each CPU. */
+#define PROCESSES_PER_CPU 2
 
 /* What launching beside others costs can be seen where it is the only reason to be slower than
  * alone: with the workers' sum at so much of the nearest ceiling at most. */
@@ -44,6 +50,9 @@ struct calibrator {
     void *data;
     uint64_t deadline_ns;
     struct calibration_record record;
+    struct crew crew;   /* of the run before, parked, or empty */
+    bool too_many;      /* the last run failed, and fewer workers might not */
+    double p50_ns;      /* of the last run that did not fail */
     enum status status; /* of the session: nothing more is run unless it is OK */
 };
 
@@ -66,28 +75,57 @@ static double cpu_us_of(const struct round_result *result)
     return cpu->iterations ? (double)cpu->cpu_ns / 1e3 / (double)cpu->iterations : 0.0;
 }
 
-/* A warm-up that is long enough for these results, or 0: the one there was. */
-static uint64_t longer_warmup_ns(const struct point *point, const struct round_result *result)
+static uint64_t warmup_for(double iteration_ns)
 {
-    double p50_ns = histogram_quantile_ns(&result->latency, 0.5);
-    if (point_workers(point) == 1 || 2.0 * p50_ns <= (double)point->work.warmup_ns)
-        return 0;
-    return (uint64_t)fmin(WARMUP_ITERATIONS * p50_ns, (double)WARMUP_MOST_NS);
+    double warmup_ns = fmin(WARMUP_ITERATIONS * iteration_ns, (double)WARMUP_MOST_NS);
+    return (uint64_t)fmax(warmup_ns, (double)CALIBRATE_WARMUP_NS);
+}
+
+static void run_once(struct calibrator *calibrator, const struct point *point,
+                     const struct round_limits *limits, struct round_result *result)
+{
+    const struct turn turn = {
+        .keeps = true,
+        .threads_most = point->processes > 1 ? point->threads : CALIBRATE_MOST_THREADS,
+    };
+    calibrator->status =
+        round_run_on(calibrator->session, point, limits, &calibrator->crew, &turn, result);
+}
+
+/* Whether a run is to be made again, for its workers to be warm and its window long enough. */
+static bool was_too_short(const struct calibrator *calibrator, const struct point *point,
+                          const struct round_result *result)
+{
+    if (point_workers(point) == 1)
+        return false;
+    /* Measured, but nothing ended in the window. */
+    if (result->status == STATUS_WORKER && result->window_s > 0.0 && result->iterations == 0)
+        return true;
+    return result->status == STATUS_OK &&
+           (result->ci95_rel > calibrator->limits.precision_rel ||
+            2.0 * histogram_quantile_ns(&result->latency, 0.5) > (double)point->work.warmup_ns);
 }
 
 static void run(struct calibrator *calibrator, const struct point *point,
                 struct round_result *result)
 {
-    calibrator->status = round_run(calibrator->session, point, &calibrator->limits, result);
-    if (calibrator->status != STATUS_OK || result->status != STATUS_OK)
-        return;
-    uint64_t warmup_ns = longer_warmup_ns(point, result);
-    if (warmup_ns == 0)
+    struct round_limits limits = calibrator->limits;
+    bool looks = point_workers(point) > 1 && point->work.warmup_ns == CALIBRATE_WARMUP_NS &&
+                 LOOK * limits.duration_ns < limits.max_duration_ns;
+    if (looks)
+        limits.max_duration_ns = LOOK * limits.duration_ns;
+    run_once(calibrator, point, &limits, result);
+    if (calibrator->status != STATUS_OK || !was_too_short(calibrator, point, result))
         return;
     struct point warmer = *point;
-    warmer.work.warmup_ns = warmup_ns;
+    double p50_ns = histogram_quantile_ns(&result->latency, 0.5);
+    uint64_t warmup_ns = result->iterations > 0 ? warmup_for(p50_ns) : WARMUP_MOST_NS;
+    if (warmup_ns > warmer.work.warmup_ns)
+        warmer.work.warmup_ns = warmup_ns;
+    else if (!looks)
+        return; /* it would be the same again */
     round_result_release(result);
-    calibrator->status = round_run(calibrator->session, &warmer, &calibrator->limits, result);
+    run_once(calibrator, &warmer, &calibrator->limits, result);
 }
 
 /* One run. Iterations/s, or 0 with a note that names the figure. */
@@ -97,6 +135,7 @@ static double measure(struct calibrator *calibrator, const struct point *point, 
     char what[96];
     struct round_result result;
     double ips = 0.0;
+    calibrator->too_many = false;
     if (calibrator->status != STATUS_OK)
         return 0.0;
     snprintf(what, sizeof what, "%s, %u %s", figure,
@@ -112,6 +151,7 @@ static double measure(struct calibrator *calibrator, const struct point *point, 
         char why[CALIBRATION_NOTE_BYTES];
         note(calibrator, "%s: %s", what,
              limits_why(&calibrator->known, row, point, why, sizeof why));
+        calibrator->too_many = true;
         return 0.0;
     }
     if (calibrator->progress)
@@ -119,8 +159,10 @@ static double measure(struct calibrator *calibrator, const struct point *point, 
     run(calibrator, point, &result);
     if (result.status != STATUS_OK) {
         note(calibrator, "%s: %s", what, result.error);
+        calibrator->too_many = result.status == STATUS_INFEASIBLE;
     } else {
         ips = result.throughput_ips;
+        calibrator->p50_ns = histogram_quantile_ns(&result.latency, 0.5);
         if (cpu_us)
             *cpu_us = cpu_us_of(&result);
     }
@@ -128,14 +170,16 @@ static double measure(struct calibrator *calibrator, const struct point *point, 
     return ips;
 }
 
-/* The most that any number of workers gives, with the numbers growing until they give no more. */
-static double grow(struct calibrator *calibrator, struct point *point,
-                   void (*set)(struct point *, unsigned), const unsigned *counts, size_t count,
-                   const char *figure)
+/* The most that any number of threads gives, with the numbers growing until they give no more. */
+static double grow(struct calibrator *calibrator, struct point *point, const unsigned *counts,
+                   size_t count, const char *figure)
 {
     double best = 0.0;
     for (size_t i = 0; i < count; i++) {
-        set(point, counts[i]);
+        /* A warm-up that the next run would be found to need. */
+        double expected_ns = i > 0 ? calibrator->p50_ns * counts[i] / counts[i - 1] : 0.0;
+        point->work.warmup_ns = warmup_for(expected_ns);
+        calibrate_set_threads(point, counts[i]);
         double ips = measure(calibrator, point, figure, NULL);
         bool worth_it = ips > WORTH_IT * best;
         best = fmax(best, ips);
@@ -145,46 +189,62 @@ static double grow(struct calibrator *calibrator, struct point *point,
     return best;
 }
 
-#define GROW(calibrator, point, set, counts, figure)                                               \
-    grow(calibrator, point, set, counts, sizeof(counts) / sizeof(counts)[0], figure)
+#define GROW(calibrator, point, counts, figure)                                                    \
+    grow(calibrator, point, counts, sizeof(counts) / sizeof(counts)[0], figure)
 
-static void measure_singles(struct calibrator *calibrator, struct calibration *out)
+/* The most that any number of processes over MPS gives. Fewer than there are can be had from the
+ * same ones, more cannot: it goes down from a number that ought to be enough, and up from there
+ * only if that was best. */
+static double search_processes(struct calibrator *calibrator, struct point *point,
+                               const char *figure)
 {
-    struct point point = calibrate_single(calibrator->like);
-    out->single_stream_ips = measure(calibrator, &point, "alone", NULL);
-    point.work.schedule = SHM_SCHEDULE_SPIN;
-    measure(calibrator, &point, "alone, spinning", &out->single_spin_cpu_us);
-    point.work.schedule = SHM_SCHEDULE_BLOCK;
-    measure(calibrator, &point, "alone, asleep", &out->single_stream_cpu_us);
-
-    point = calibrate_single(calibrator->like);
-    point.work.launch = SHM_LAUNCH_GRAPH;
-    out->single_graph_ips = measure(calibrator, &point, "alone, graph", NULL);
-    point.work.schedule = SHM_SCHEDULE_BLOCK;
-    measure(calibrator, &point, "alone, graph, asleep", &out->single_graph_cpu_us);
-
-    point = calibrate_single(calibrator->like);
-    point.work.memory = SHM_MEMORY_PAGEABLE;
-    out->single_pageable_ips = measure(calibrator, &point, "alone, pageable", NULL);
+    static const unsigned counts[] = {4, 8, 16, 32};
+    size_t count = sizeof counts / sizeof counts[0], first = 0;
+    unsigned enough = PROCESSES_PER_CPU * calibrator->record.figures.cpus;
+    while (first + 1 < count && counts[first + 1] <= enough)
+        first++;
+    size_t best_at = count;
+    double best = 0.0;
+    bool more = true;
+    for (size_t i = first + 1; i-- > 0 && more;) {
+        calibrate_set_processes(point, counts[i]);
+        double ips = measure(calibrator, point, figure, NULL);
+        more = ips > best || (best_at == count && calibrator->too_many);
+        if (ips > best) {
+            best = ips;
+            best_at = i;
+        }
+    }
+    more = best_at == first;
+    for (size_t i = first + 1; i < count && more; i++) {
+        calibrate_set_processes(point, counts[i]);
+        double ips = measure(calibrator, point, figure, NULL);
+        more = ips > WORTH_IT * best;
+        best = fmax(best, ips);
+    }
+    return best;
 }
 
 static void measure_launches(struct calibrator *calibrator, struct calibration *out)
 {
     static const unsigned threads[] = {4, 8, 16, 24, 32};
-    static const unsigned processes[] = {4, 8, 16, 32};
-    static const unsigned graphs[] = {8, 16, 32, 64};
+    static const unsigned graphs[] = {8, 16, 32, CALIBRATE_MOST_THREADS};
     struct point point = calibrate_launches(calibrator->like, SHM_LAUNCH_STREAM);
     double kernels = point.work.kernels;
     out->process_launches_per_s =
-        kernels * GROW(calibrator, &point, calibrate_set_threads, threads, "launches of a process");
-    out->gpu_launches_per_s =
-        kernels * GROW(calibrator, &point, calibrate_set_processes, processes, "launches over MPS");
+        kernels * GROW(calibrator, &point, threads, "launches of a process");
     point = calibrate_launches(calibrator->like, SHM_LAUNCH_GRAPH);
-    out->graph_kernels_per_s = point.work.kernels * GROW(calibrator, &point, calibrate_set_threads,
-                                                         graphs, "kernels of graphs");
+    out->graph_kernels_per_s =
+        point.work.kernels * GROW(calibrator, &point, graphs, "kernels of graphs");
     point.work.kernels = 1;
-    out->process_graphs_per_s =
-        GROW(calibrator, &point, calibrate_set_threads, threads, "graphs of a process");
+    out->process_graphs_per_s = GROW(calibrator, &point, threads, "graphs of a process");
+}
+
+static void measure_mps(struct calibrator *calibrator, struct calibration *out)
+{
+    struct point point = calibrate_launches(calibrator->like, SHM_LAUNCH_STREAM);
+    out->gpu_launches_per_s =
+        point.work.kernels * search_processes(calibrator, &point, "launches over MPS");
 }
 
 static void measure_arithmetic(struct calibrator *calibrator, struct calibration *out)
@@ -217,8 +277,7 @@ static void measure_copies(struct calibrator *calibrator, struct calibration *ou
     out->both_bytes_per_s = copies(calibrator, SHM_COPIES_BOTH, "copies both ways");
     struct point point = calibrate_copies(calibrator->like, SHM_COPIES_BOTH, SHM_MEMORY_PAGEABLE);
     out->pageable_bytes_per_s =
-        (double)point.work.bytes *
-        GROW(calibrator, &point, calibrate_set_threads, threads, "pageable copies");
+        (double)point.work.bytes * GROW(calibrator, &point, threads, "pageable copies");
 }
 
 static void measure_pageable(struct calibrator *calibrator, struct calibration *out)
@@ -227,12 +286,37 @@ static void measure_pageable(struct calibrator *calibrator, struct calibration *
     struct point point = calibrate_single(calibrator->like);
     point.work.memory = SHM_MEMORY_PAGEABLE;
     point.work.sync = SHM_SYNC_NONE;
-    out->process_unsynced_ips =
-        GROW(calibrator, &point, calibrate_set_threads, threads, "pageable without sync");
+    out->process_unsynced_ips = GROW(calibrator, &point, threads, "pageable without sync");
     point.work.sync = SHM_SYNC_STREAM;
     point.work.launch = SHM_LAUNCH_GRAPH;
-    out->process_pageable_graph_ips =
-        GROW(calibrator, &point, calibrate_set_threads, threads, "pageable graphs");
+    out->process_pageable_graph_ips = GROW(calibrator, &point, threads, "pageable graphs");
+}
+
+static void measure_awake(struct calibrator *calibrator, struct calibration *out)
+{
+    struct point point = calibrate_single(calibrator->like);
+    point.work.schedule = SHM_SCHEDULE_SPIN;
+    measure(calibrator, &point, "alone, spinning", &out->single_spin_cpu_us);
+}
+
+static void measure_asleep(struct calibrator *calibrator, struct calibration *out)
+{
+    struct point point = calibrate_single(calibrator->like);
+    point.work.schedule = SHM_SCHEDULE_BLOCK;
+    measure(calibrator, &point, "alone, asleep", &out->single_stream_cpu_us);
+    point.work.launch = SHM_LAUNCH_GRAPH;
+    measure(calibrator, &point, "alone, graph, asleep", &out->single_graph_cpu_us);
+}
+
+static void measure_singles(struct calibrator *calibrator, struct calibration *out)
+{
+    struct point point = calibrate_single(calibrator->like);
+    out->single_stream_ips = measure(calibrator, &point, "alone", NULL);
+    point.work.launch = SHM_LAUNCH_GRAPH;
+    out->single_graph_ips = measure(calibrator, &point, "alone, graph", NULL);
+    point.work.launch = SHM_LAUNCH_STREAM;
+    point.work.memory = SHM_MEMORY_PAGEABLE;
+    out->single_pageable_ips = measure(calibrator, &point, "alone, pageable", NULL);
 }
 
 static void lower(double *ceiling, double by)
@@ -296,13 +380,15 @@ enum status calibrate_run(struct session *session, const struct point *like,
 {
     uint64_t begin_ns = clock_now_ns();
     uint64_t window_ns = limits->duration_ns < WINDOW_NS ? limits->duration_ns : WINDOW_NS;
+    uint64_t longest_ns = WINDOW_MOST * limits->duration_ns;
     struct calibrator calibrator = {
         .session = session,
         .like = like,
         .limits = {.duration_ns = window_ns,
-                   .max_duration_ns = WINDOW_MOST * window_ns,
+                   .max_duration_ns = longest_ns < WINDOW_MOST_NS ? longest_ns : WINDOW_MOST_NS,
                    .precision_rel = PRECISION_REL,
                    .timeout_ns = limits->timeout_ns},
+        .crew = CREW_EMPTY,
         .progress = progress,
         .data = data,
         .deadline_ns = begin_ns + MOST_NS,
@@ -312,12 +398,18 @@ enum status calibrate_run(struct session *session, const struct point *like,
     figures->cpus = usable_cpus(session);
     figures->sms = (unsigned)session->gpu.sms;
     calibrator.limits_are_known = limits_known(session, &calibrator.known) == STATUS_OK;
-    measure_singles(&calibrator, figures);
+    /* In the order in which runs can share worker processes: by how they wait, MPS last. */
+    measure_awake(&calibrator, figures);
+    measure_asleep(&calibrator, figures);
     measure_launches(&calibrator, figures);
     measure_arithmetic(&calibrator, figures);
     measure_copies(&calibrator, figures);
     measure_pageable(&calibrator, figures);
+    measure_singles(&calibrator, figures);
     measure_crowd(&calibrator, figures);
+    measure_mps(&calibrator, figures);
+    calibrator.status =
+        crew_dismiss_after(&calibrator.crew, session, limits->timeout_ns, calibrator.status);
     calibrator.record.seconds = (double)(clock_now_ns() - begin_ns) / 1e9;
     if (calibrator.status == STATUS_OK)
         *out = calibrator.record;

@@ -19,8 +19,6 @@
 #define MOST_CONNECTIONS 32
 #define COPIED_PER_WORKED 64 /* of an ordinary iteration, see worker/iteration.c */
 
-#define WARMUP_NS UINT64_C(50000000)
-
 struct point calibrate_single(const struct point *like)
 {
     const struct shm_settings *work = &like->work;
@@ -28,6 +26,7 @@ struct point calibrate_single(const struct point *like)
         .layout = LAYOUT_THREADS,
         .processes = 1,
         .threads = 1,
+        .connections = MOST_CONNECTIONS,
         .bind = like->bind,
         /* The iteration, and nothing of how the point runs it. */
         .work = {.memory = SHM_MEMORY_PINNED,
@@ -41,7 +40,7 @@ struct point calibrate_single(const struct point *like)
                  .spin = work->spin,
                  .bytes = work->bytes,
                  .delay_cycles = work->delay_cycles,
-                 .warmup_ns = WARMUP_NS},
+                 .warmup_ns = CALIBRATE_WARMUP_NS},
     };
     return point;
 }

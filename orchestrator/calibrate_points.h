@@ -7,7 +7,14 @@
 
 #include "orchestrator/plan.h"
 
-/* The iteration itself: one worker, no MPS, the driver's way of waiting. */
+/* Of all points. */
+#define CALIBRATE_WARMUP_NS UINT64_C(50000000)
+
+/* Threads of a point, at most. */
+#define CALIBRATE_MOST_THREADS 64
+
+/* The iteration itself: one worker, no MPS, the driver's way of waiting. With as many connections
+ * as any point without MPS has, so that they can share a worker process. */
 struct point calibrate_single(const struct point *like);
 
 /* Kernels that do next to nothing, and no copies. */

@@ -128,6 +128,19 @@ enum status crew_dismiss(struct crew *crew, struct session *session, uint64_t gr
     return status;
 }
 
+enum status crew_dismiss_after(struct crew *crew, struct session *session, uint64_t grace_ns,
+                               enum status status)
+{
+    char text[512];
+    if (crew->processes == 0)
+        return status;
+    snprintf(text, sizeof text, "%s", status_text());
+    enum status ended = crew_dismiss(crew, session, grace_ns);
+    if (ended != STATUS_OK || status == STATUS_OK)
+        return ended;
+    return status_set(status, "%s", text);
+}
+
 void crew_release(struct crew *crew)
 {
     if (crew->children)

@@ -51,6 +51,11 @@ enum status crew_end(struct crew *crew, struct session *session, uint64_t grace_
  * session's daemon tainted. Errors as from crew_end(). */
 enum status crew_dismiss(struct crew *crew, struct session *session, uint64_t grace_ns);
 
+/* The same after whatever ended with `status`, which is returned with its text as it was, unless
+ * the crew cannot be ended. */
+enum status crew_dismiss_after(struct crew *crew, struct session *session, uint64_t grace_ns,
+                               enum status status);
+
 /* After crew_end(): frees what it owns. It is empty then. */
 void crew_release(struct crew *crew);
 

@@ -47,11 +47,13 @@ mpsweep_SOURCES = \
     orchestrator/record.c orchestrator/record.h \
     orchestrator/record_time.c orchestrator/record_time.h \
     orchestrator/round.c orchestrator/round.h orchestrator/round_internal.h \
+    orchestrator/round_proofs.c orchestrator/round_window.c \
     orchestrator/saturation.c orchestrator/saturation.h \
     orchestrator/session.c orchestrator/session.h \
     orchestrator/shares.c orchestrator/shares_json.c orchestrator/shares.h \
     orchestrator/sureness.c orchestrator/sureness.h \
-    orchestrator/sweep.c orchestrator/sweep.h \
+    orchestrator/sweep.c orchestrator/sweep.h orchestrator/sweep_internal.h \
+    orchestrator/sweep_plan.c orchestrator/sweep_results.c \
     orchestrator/table.c orchestrator/table.h \
     orchestrator/telemetry.c orchestrator/telemetry.h \
     orchestrator/telemetry_record.c orchestrator/telemetry_record.h \

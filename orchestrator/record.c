@@ -88,12 +88,6 @@ void measurement_release(struct measurement *measurement)
     *measurement = (struct measurement){0};
 }
 
-/* JSON has no infinity: an interval that cannot be told is null. */
-static json_t *real_or_null(double value)
-{
-    return isfinite(value) ? json_real(value) : json_null();
-}
-
 static json_t *options_object(const struct options *options)
 {
     json_t *object = json_object();
@@ -232,12 +226,12 @@ static void add_numbers(json_t *record, const struct point *point,
     for (unsigned i = 0; i < measurement->rounds; i++) {
         json_t *round = json_pack("{s:f, s:f}", "throughput_ips", measurement->throughputs[i],
                                   "seconds", measurement->windows[i]);
-        json_object_set_new(round, "ci95_rel", real_or_null(measurement->intervals[i]));
+        json_object_set_new(round, "ci95_rel", record_real_or_null(measurement->intervals[i]));
         json_array_append_new(rounds, round);
     }
     json_object_set_new(record, "throughput_ips",
                         json_real(statistics_mean(measurement->throughputs, measurement->rounds)));
-    json_object_set_new(record, "ci95_rel", real_or_null(interval->half_rel));
+    json_object_set_new(record, "ci95_rel", record_real_or_null(interval->half_rel));
     json_object_set_new(record, "rounds", rounds);
     json_object_set_new(record, "iterations", json_integer((json_int_t)result->iterations));
     sureness_add(record, point, measurement, interval, precision_rel);

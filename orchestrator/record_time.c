@@ -2,8 +2,7 @@
 
 #include <math.h>
 
-/* JSON has no way to say that there is no such number. */
-static json_t *real_or_null(double value)
+json_t *record_real_or_null(double value)
 {
     return isfinite(value) ? json_real(value) : json_null();
 }
@@ -41,12 +40,13 @@ static double on_cpu(const struct shm_cpu *cpu)
 
 static void add_cpu(json_t *object, const char *cpu_name, const struct shm_cpu *cpu)
 {
-    json_object_set_new(object, cpu_name, real_or_null(per_iteration(cpu->cpu_ns, cpu) / 1e3));
+    json_object_set_new(object, cpu_name,
+                        record_real_or_null(per_iteration(cpu->cpu_ns, cpu) / 1e3));
     json_object_set_new(object, "voluntary_switches",
-                        real_or_null(per_iteration(cpu->voluntary, cpu)));
+                        record_real_or_null(per_iteration(cpu->voluntary, cpu)));
     json_object_set_new(object, "involuntary_switches",
-                        real_or_null(per_iteration(cpu->involuntary, cpu)));
-    json_object_set_new(object, "on_cpu", real_or_null(on_cpu(cpu)));
+                        record_real_or_null(per_iteration(cpu->involuntary, cpu)));
+    json_object_set_new(object, "on_cpu", record_real_or_null(on_cpu(cpu)));
 }
 
 static int slowest(const struct point *point, const struct round_result *result)
@@ -70,10 +70,10 @@ void record_time_add(json_t *record, const struct point *point, const struct rou
 void record_time_add_worker(json_t *entry, const struct round_worker *worker)
 {
     add_cpu(entry, "cpu_us_per_iteration", &worker->cpu);
-    json_object_set_new(entry, "h2d_us", real_or_null(worker->h2d_us));
-    json_object_set_new(entry, "launch_us", real_or_null(worker->launch_us));
-    json_object_set_new(entry, "sync_us", real_or_null(worker->sync_us));
-    json_object_set_new(entry, "d2h_us", real_or_null(worker->d2h_us));
+    json_object_set_new(entry, "h2d_us", record_real_or_null(worker->h2d_us));
+    json_object_set_new(entry, "launch_us", record_real_or_null(worker->launch_us));
+    json_object_set_new(entry, "sync_us", record_real_or_null(worker->sync_us));
+    json_object_set_new(entry, "d2h_us", record_real_or_null(worker->d2h_us));
 }
 
 void record_time_merge_cpu(struct shm_cpu *into, const struct shm_cpu *from)

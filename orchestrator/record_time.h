@@ -8,6 +8,9 @@
 
 #include "orchestrator/round.h"
 
+/* JSON has no way to say that there is no such number, or that it has no end: null then. */
+json_t *record_real_or_null(double value);
+
 /* The fields phases, cpu and slowest_worker. */
 void record_time_add(json_t *record, const struct point *point, const struct round_result *result);
 

@@ -1,7 +1,6 @@
 #include "orchestrator/round.h"
 
 #include <errno.h>
-#include <math.h>
 #include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -11,27 +10,13 @@
 
 #include "common/child.h"
 #include "common/clock.h"
-#include "common/layout_text.h"
 #include "orchestrator/round_internal.h"
-
-/* From opening the gate to the agreed start: long enough for every worker to wake and spin. */
-#define LEAD_NS (2 * NS_PER_MS)
-#define LEAD_WORKER_NS (50 * NS_PER_US)
 
 /* Contexts are made one after the other: each process may take so long on top. */
 #define READY_PROCESS_NS (NS_PER_S / 2)
 
 /* What a worker gets to drain after another one failed. */
 #define FAILED_GRACE_NS (5 * NS_PER_S)
-
-#define ATTACH_NS (5 * NS_PER_S)
-
-/* A window is extended by this share of itself at a time: the more looks, the more chances that one
- * of them takes luck for precision. */
-#define EXTEND_SHARE 4
-
-/* What wait_while() may return besides OK. */
-typedef bool (*round_condition)(const struct round *round);
 
 /* The first failed slot, as an error of the round. */
 static enum status failed_slot(const struct round *round)
@@ -65,7 +50,7 @@ static enum status ended_process(const struct round *round, unsigned index)
                       child_ending_text(child->wait_status, ending, sizeof ending));
 }
 
-static bool all_are(const struct round *round, enum shm_state state)
+bool round_all_are(const struct round *round, enum shm_state state)
 {
     const struct point *point = round->point;
     for (unsigned i = 0; i < point_workers(point); i++)
@@ -84,18 +69,7 @@ static bool all_parked(const struct round *round)
 
 static bool all_ready(const struct round *round)
 {
-    return all_are(round, SHM_STATE_READY);
-}
-
-static bool all_finished(const struct round *round)
-{
-    return all_are(round, SHM_STATE_FINISHED);
-}
-
-static bool never(const struct round *round)
-{
-    (void)round;
-    return false;
+    return round_all_are(round, SHM_STATE_READY);
 }
 
 /* Names the workers that have made no progress since their beats were noted. */
@@ -121,12 +95,8 @@ static enum status check_progress(const struct round *round, uint64_t *beats, ui
     return STATUS_OK;
 }
 
-/*
- * Waits for a condition or a moment, whichever is first; STATUS_TIMEOUT tells that it was the
- * moment. Ends early with STATUS_INTERRUPTED, or with the error of a worker that failed or ended.
- */
-static enum status wait_until(struct round *round, round_condition condition, uint64_t until_ns,
-                              uint64_t *beats, uint64_t *since_ns)
+enum status round_wait_until(struct round *round, round_condition condition, uint64_t until_ns,
+                             uint64_t *beats, uint64_t *since_ns)
 {
     unsigned processes = round->crew->processes;
     struct pollfd *fds = calloc(processes + 2, sizeof *fds);
@@ -180,7 +150,7 @@ static enum status get_ready(struct round *round)
     for (unsigned p = 0; p < processes && status == STATUS_OK && !round->result->reused; p++)
         status = crew_spawn(round->crew, round->session, p);
     if (status == STATUS_OK)
-        status = wait_until(round, all_ready, deadline_ns, NULL, NULL);
+        status = round_wait_until(round, all_ready, deadline_ns, NULL, NULL);
     if (status == STATUS_TIMEOUT) {
         unsigned ready = 0;
         const struct point *point = round->point;
@@ -196,186 +166,11 @@ static enum status get_ready(struct round *round)
     return status;
 }
 
-static bool contains(const pid_t *pids, size_t count, pid_t pid)
-{
-    for (size_t i = 0; i < count; i++)
-        if (pids[i] == pid)
-            return true;
-    return false;
-}
-
-static bool is_worker(const struct round *round, pid_t pid)
-{
-    for (unsigned p = 0; p < round->crew->processes; p++)
-        if (round->children[p].pid == pid)
-            return true;
-    return false;
-}
-
-/* No number over MPS without proof: the driver's word came from each worker; this is the daemon's.
- */
-static enum status prove_attachment(struct round *round)
-{
-    struct round_result *result = round->result;
-    unsigned processes = round->point->processes;
-    if (!point_over_mps(round->point))
-        return STATUS_OK;
-    pid_t clients[LAYOUT_MOST_WORKERS + 64];
-    size_t count = 0;
-    result->attached_expected = processes;
-    enum status status =
-        mps_controller_clients(round->session->mps, clock_now_ns() + ATTACH_NS, clients,
-                               sizeof clients / sizeof clients[0], &count);
-    if (status != STATUS_OK)
-        return status;
-    for (unsigned p = 0; p < processes; p++)
-        result->attached_seen += contains(clients, count, round->children[p].pid);
-    for (size_t i = 0; i < count; i++)
-        result->other_clients += !is_worker(round, clients[i]) && !contains(clients, i, clients[i]);
-    if (result->attached_seen < processes)
-        return status_set(STATUS_WORKER,
-                          "%u of %u worker processes are not clients of the MPS "
-                          "daemon: no measurement",
-                          processes - result->attached_seen, processes);
-    return STATUS_OK;
-}
-
-/* What process p found is what its shares allow. */
-static enum status prove_share(const struct round *round, unsigned p)
-{
-    const struct point *point = round->point;
-    struct shm_process *process = shm_process_at(&round->shm, p);
-    int64_t percentage = shares_at(&point->active_thread_percentage, p);
-    int64_t limit = shares_at(&point->memory_limit, p);
-    int found = atomic_load(&process->sms), all = round->session->gpu.sms;
-    uint64_t memory_free = atomic_load(&process->memory_free);
-    if (percentage != OPTION_SHARE_DEFAULT && !shares_fit_multiprocessors(percentage, found, all))
-        return status_set(STATUS_WORKER,
-                          "worker process %u of %u has %d multiprocessors, but was given %d%% of "
-                          "%d: no measurement",
-                          p + 1, point->processes, found, (int)percentage, all);
-    /* The context has taken its part already. */
-    if (limit != OPTION_SHARE_DEFAULT && memory_free > (uint64_t)limit)
-        return status_set(STATUS_WORKER,
-                          "worker process %u of %u has %llu MiB of memory left, but was given %lld "
-                          "MiB: no measurement",
-                          p + 1, point->processes, (unsigned long long)memory_free >> 20,
-                          (long long)limit >> 20);
-    return STATUS_OK;
-}
-
-/* Nor with shares that did not come about. */
-static enum status prove_shares(const struct round *round)
-{
-    enum status status = STATUS_OK;
-    for (unsigned p = 0; p < round->point->processes && status == STATUS_OK; p++)
-        status = prove_share(round, p);
-    return status;
-}
-
-/* A binding that the kernel refuses would be measured as another one. */
-static enum status check_binding(const struct round *round)
-{
-    const struct point *point = round->point;
-    for (unsigned i = 0; i < point_workers(point); i++) {
-        const struct shm_slot *slot =
-            shm_slot_at(&round->shm, i / point->threads, i % point->threads);
-        char cpus[64];
-        if (slot->bind_errno)
-            return status_set(STATUS_WORKER, "worker %u of %u cannot run on CPUs %s: %s", i + 1,
-                              point_workers(point), bind_cpus_text(slot->cpus, cpus, sizeof cpus),
-                              strerror(slot->bind_errno));
-    }
-    return STATUS_OK;
-}
-
-/* The window is the time in which all workers are at work. There is no deadline but each worker's
- * own, that its next iteration ends. */
-static enum status run_fixed_work(struct round *round, uint64_t *beats)
-{
-    const struct shm_settings *settings = &round->shm.header->settings;
-    enum status status =
-        wait_until(round, all_finished, UINT64_MAX, beats, beats + point_workers(round->point));
-    if (status != STATUS_OK)
-        return status;
-    shm_align_slices(&round->shm);
-    round->slices = collect_slices_done(&round->shm);
-    shm_stop(&round->shm, settings->warmup_ns + round->slices * settings->slice_ns);
-    return STATUS_OK;
-}
-
-static bool precise(const struct round *round, unsigned *narrow)
-{
-    struct window window;
-    window_judge(&round->shm, round->slices, &window);
-    return interval_reached(window.settled ? window.interval.half_rel : INFINITY,
-                            round->limits->precision_rel, narrow);
-}
-
-/* Lets the window grow until it is precise or as long as it may be; an open loop's is as long as it
- * was planned. */
-static enum status grow_window(struct round *round, uint64_t start_ns, uint64_t window_ns,
-                               uint64_t *beats)
-{
-    const struct shm_settings *settings = &round->shm.header->settings;
-    const struct round_limits *limits = round->limits;
-    unsigned narrow = 0;
-    for (;;) {
-        uint64_t until_ns = start_ns + settings->warmup_ns + window_ns;
-        enum status status =
-            wait_until(round, never, until_ns, beats, beats + point_workers(round->point));
-        if (status != STATUS_TIMEOUT)
-            return status;
-        /* What made the decision is what will be reported. */
-        round->slices = collect_slices_done(&round->shm);
-        if (!point_is_open(round->point) && precise(round, &narrow))
-            break;
-        if (point_is_open(round->point) || window_ns >= limits->max_duration_ns) {
-            /* In full: the iterations that run now are counted once they have ended. */
-            round->slices = window_ns / settings->slice_ns;
-            break;
-        }
-        window_ns += window_ns / EXTEND_SHARE + 1;
-        if (window_ns > limits->max_duration_ns)
-            window_ns = limits->max_duration_ns;
-    }
-    shm_stop(&round->shm, settings->warmup_ns + round->slices * settings->slice_ns);
-    return STATUS_OK;
-}
-
-/* Opens the gate and sees the workers through to the end of the window. */
-static enum status run_window(struct round *round)
-{
-    const struct shm_settings *settings = &round->shm.header->settings;
-    const struct point *point = round->point;
-    unsigned workers = point_workers(point);
-    uint64_t *beats = calloc(workers * 2, sizeof *beats);
-    if (!beats)
-        return status_set(STATUS_MEMORY, "out of memory");
-    uint64_t start_ns = clock_now_ns() + LEAD_NS + workers * LEAD_WORKER_NS;
-    uint64_t window_ns = round->limits->duration_ns;
-    if (point_is_open(point)) {
-        /* What is left waiting when the window ends does not depend on who notices when. */
-        window_ns = openloop_window_ns(point, round->limits);
-        atomic_store(&round->shm.header->window_end_ns,
-                     settings->warmup_ns + window_ns / settings->slice_ns * settings->slice_ns);
-    }
-    telemetry_begin(round->session->telemetry, start_ns + settings->warmup_ns,
-                    round->crew->processes, point_over_mps(point));
-    round->gate_open = true;
-    shm_gate_open(&round->shm, start_ns);
-    enum status status = settings->iterations ? run_fixed_work(round, beats)
-                                              : grow_window(round, start_ns, window_ns, beats);
-    telemetry_end(round->session->telemetry,
-                  start_ns + settings->warmup_ns + round->slices * settings->slice_ns);
-    free(beats);
-    return status;
-}
-
 /* After the stop: every worker publishes its results and parks. STATUS_TIMEOUT: not all did. */
 static enum status park(struct round *round)
 {
-    return wait_until(round, all_parked, clock_now_ns() + round->limits->timeout_ns, NULL, NULL);
+    return round_wait_until(round, all_parked, clock_now_ns() + round->limits->timeout_ns, NULL,
+                            NULL);
 }
 
 /* After the stop: every worker publishes its results, and every process parks, or ends by itself.
@@ -416,13 +211,13 @@ static enum status serve(struct round *round)
     if (status == STATUS_OK)
         status = get_ready(round);
     if (status == STATUS_OK)
-        status = check_binding(round);
+        status = round_check_binding(round);
     if (status == STATUS_OK)
-        status = prove_attachment(round);
+        status = round_prove_attachment(round);
     if (status == STATUS_OK)
-        status = prove_shares(round);
+        status = round_prove_shares(round);
     if (status == STATUS_OK)
-        status = run_window(round);
+        status = round_run_window(round);
     if (status == STATUS_OK)
         status = drain(round);
     return status == STATUS_OK ? collect_result(round) : status;

@@ -1,5 +1,6 @@
 /*
- * Shared by the files that make up a round: assign (workers.c), supervise (round.c), collect
+ * Shared by the files that make up a round: assign (workers.c), supervise (round.c), prove that
+ * the workers are what they should be (round_proofs.c), measure (round_window.c), collect
  * (collect.c).
  */
 #ifndef MPSWEEP_ORCHESTRATOR_ROUND_INTERNAL_H
@@ -25,6 +26,36 @@ struct round {
 /* Makes the crew, unless one is reused, and hands the point out to it; its processes may still have
  * to be started. */
 enum status workers_prepare(struct round *round);
+
+/* Something that the workers come to. */
+typedef bool (*round_condition)(const struct round *round);
+
+/* Whether all workers of the point are in that state, and all processes beyond them parked. */
+bool round_all_are(const struct round *round, enum shm_state state);
+
+/*
+ * Waits for a condition or a moment, whichever is first; STATUS_TIMEOUT tells that it was the
+ * moment. Ends early with STATUS_INTERRUPTED, or with the error of a worker that failed or ended.
+ * With beats and since_ns, of the caller's, zero at first and as many as workers each, a worker
+ * that makes no progress is an error, too.
+ */
+enum status round_wait_until(struct round *round, round_condition condition, uint64_t until_ns,
+                             uint64_t *beats, uint64_t *since_ns);
+
+/* A binding that the kernel refuses would be measured as another one: STATUS_WORKER. To be called
+ * once the workers are ready, as are the proofs. */
+enum status round_check_binding(const struct round *round);
+
+/* No number over MPS without proof: the driver's word came from each worker; this is the daemon's.
+ * STATUS_WORKER where it knows less than all worker processes as its clients. */
+enum status round_prove_attachment(struct round *round);
+
+/* Nor with shares that did not come about: STATUS_WORKER. */
+enum status round_prove_shares(const struct round *round);
+
+/* Opens the gate of ready workers and sees them through to the end of the window; they are told to
+ * stop then. Errors as of round_wait_until(). */
+enum status round_run_window(struct round *round);
 
 /* cause.c: adds to the error of a failed round over MPS what the daemon knows of it: that it ended,
  * that a client's fault reached all of them, and what to do about an error of MPS's own. To be

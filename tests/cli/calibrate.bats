@@ -35,7 +35,7 @@ machine() {
 # 0.5, 1 and, pageable, 5 ms; and kernels of 0.25 ms in 4 slots, 20 an iteration, without launches
 # and copies 200 iterations/s.
 figures() {
-  calibrate "$(machine "$1")" --kernels 20 --spin 1000 --bytes 1000K --duration 0.25 || return 1
+  calibrate "$(machine "$1")" --kernels 20 --spin 1000 --bytes 1000K --duration 0.1 || return 1
   is process_launches_per_s "40000 / $1" && is gpu_launches_per_s "80000 / $1" &&
     is graph_kernels_per_s "80000 / $1" && is process_graphs_per_s "20000 / $1" &&
     is arithmetic_ips "800 / $1" &&
@@ -49,8 +49,8 @@ figures() {
   once_in_three figures 1
 }
 
-@test "a machine that is four times slower has figures four times smaller" {
-  once_in_three figures 4
+@test "a machine that is half as fast has figures half as large" {
+  once_in_three figures 2
 }
 
 # Three launches, two copies and a wait; a graph is a launch and a wait.
@@ -61,8 +61,7 @@ cpu_time() {
 }
 
 @test "CPU time is what the machine's calls burn" {
-  once_in_three cpu_time 200000
-  once_in_three cpu_time 800000
+  once_in_three cpu_time 300000
 }
 
 @test "each kind of iteration is calibrated once, before the points, and not again on --resume" {
@@ -88,16 +87,13 @@ cpu_time() {
   # No MPS daemon; the sweep itself needs none.
   programs_but mpsweep-emulated-mps-control
   ln -s /bin/false "$WORK/programs/mpsweep-emulated-mps-control"
-  MPSWEEP_LIBEXEC_DIR=$WORK/programs expect 0 "$MPSWEEP" sweep "${TINY[@]}" -l threads:1 --spin 0 \
-    --calibrate -o a.jsonl
+  MPSWEEP_LIBEXEC_DIR=$WORK/programs expect 0 "$MPSWEEP" sweep "${TINY[@]}" -l threads:1 \
+    --workload delay --delay-cycles 1000 --calibrate -o a.jsonl
   jq -s -e '.[1] | .gpu_launches_per_s == 0 and .process_launches_per_s > 0
-    and any(.notes[]; startswith("launches over MPS, 4 processes: "))' a.jsonl
-  grep -q '^  not measured: launches over MPS, 4 processes: ' err
-
-  expect 0 "$MPSWEEP" sweep "${TINY[@]}" -l threads:1 --workload delay --delay-cycles 1000 \
-    --calibrate -o b.jsonl
-  jq -s -e '.[1] | .work.workload == "delay" and .arithmetic_ips == 0
-    and (.notes | index("arithmetic: the delay workload has none") != null)' b.jsonl
+    and any(.notes[]; test("^launches over MPS, [0-9]+ processes: "))
+    and .work.workload == "delay" and .arithmetic_ips == 0
+    and (.notes | index("arithmetic: the delay workload has none") != null)' a.jsonl
+  grep -q '^  not measured: launches over MPS, [0-9]* processes: ' err
 }
 
 @test "a wrong output gives no figure" {

@@ -69,6 +69,14 @@ AXES=(-m pinned,pageable --launch stream,graph --sync stream,none)
   points '.[1].reused and (.[1].per_worker | map(.cpus) | unique | length) == 2' r.jsonl
 }
 
+@test "the runs of a calibration have one worker process for each way of waiting" {
+  counted_workers
+  # Without MPS, of which a calibration takes as many processes as the machine has use for.
+  rm "$WORK/programs/mpsweep-emulated-mps-control"
+  ln -s /bin/false "$WORK/programs/mpsweep-emulated-mps-control"
+  starts 4 -l threads:1 --spin 0 --calibrate
+}
+
 @test "other processes, environments and contexts are not shared" {
   counted_workers
   starts 5 -l processes:2,3

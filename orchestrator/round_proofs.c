@@ -1,0 +1,96 @@
+#include <string.h>
+
+#include "common/clock.h"
+#include "common/layout_text.h"
+#include "orchestrator/round_internal.h"
+
+#define ATTACH_NS (5 * NS_PER_S)
+
+static bool contains(const pid_t *pids, size_t count, pid_t pid)
+{
+    for (size_t i = 0; i < count; i++)
+        if (pids[i] == pid)
+            return true;
+    return false;
+}
+
+static bool is_worker(const struct round *round, pid_t pid)
+{
+    for (unsigned p = 0; p < round->crew->processes; p++)
+        if (round->children[p].pid == pid)
+            return true;
+    return false;
+}
+
+enum status round_prove_attachment(struct round *round)
+{
+    struct round_result *result = round->result;
+    unsigned processes = round->point->processes;
+    if (!point_over_mps(round->point))
+        return STATUS_OK;
+    pid_t clients[LAYOUT_MOST_WORKERS + 64];
+    size_t count = 0;
+    result->attached_expected = processes;
+    enum status status =
+        mps_controller_clients(round->session->mps, clock_now_ns() + ATTACH_NS, clients,
+                               sizeof clients / sizeof clients[0], &count);
+    if (status != STATUS_OK)
+        return status;
+    for (unsigned p = 0; p < processes; p++)
+        result->attached_seen += contains(clients, count, round->children[p].pid);
+    for (size_t i = 0; i < count; i++)
+        result->other_clients += !is_worker(round, clients[i]) && !contains(clients, i, clients[i]);
+    if (result->attached_seen < processes)
+        return status_set(STATUS_WORKER,
+                          "%u of %u worker processes are not clients of the MPS "
+                          "daemon: no measurement",
+                          processes - result->attached_seen, processes);
+    return STATUS_OK;
+}
+
+/* What process p found is what its shares allow. */
+static enum status prove_share(const struct round *round, unsigned p)
+{
+    const struct point *point = round->point;
+    struct shm_process *process = shm_process_at(&round->shm, p);
+    int64_t percentage = shares_at(&point->active_thread_percentage, p);
+    int64_t limit = shares_at(&point->memory_limit, p);
+    int found = atomic_load(&process->sms), all = round->session->gpu.sms;
+    uint64_t memory_free = atomic_load(&process->memory_free);
+    if (percentage != OPTION_SHARE_DEFAULT && !shares_fit_multiprocessors(percentage, found, all))
+        return status_set(STATUS_WORKER,
+                          "worker process %u of %u has %d multiprocessors, but was given %d%% of "
+                          "%d: no measurement",
+                          p + 1, point->processes, found, (int)percentage, all);
+    /* The context has taken its part already. */
+    if (limit != OPTION_SHARE_DEFAULT && memory_free > (uint64_t)limit)
+        return status_set(STATUS_WORKER,
+                          "worker process %u of %u has %llu MiB of memory left, but was given %lld "
+                          "MiB: no measurement",
+                          p + 1, point->processes, (unsigned long long)memory_free >> 20,
+                          (long long)limit >> 20);
+    return STATUS_OK;
+}
+
+enum status round_prove_shares(const struct round *round)
+{
+    enum status status = STATUS_OK;
+    for (unsigned p = 0; p < round->point->processes && status == STATUS_OK; p++)
+        status = prove_share(round, p);
+    return status;
+}
+
+enum status round_check_binding(const struct round *round)
+{
+    const struct point *point = round->point;
+    for (unsigned i = 0; i < point_workers(point); i++) {
+        const struct shm_slot *slot =
+            shm_slot_at(&round->shm, i / point->threads, i % point->threads);
+        char cpus[64];
+        if (slot->bind_errno)
+            return status_set(STATUS_WORKER, "worker %u of %u cannot run on CPUs %s: %s", i + 1,
+                              point_workers(point), bind_cpus_text(slot->cpus, cpus, sizeof cpus),
+                              strerror(slot->bind_errno));
+    }
+    return STATUS_OK;
+}

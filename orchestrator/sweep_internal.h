@@ -1,0 +1,78 @@
+/*
+ * Shared by the files that make up the sweep command: what it is about to do, and what is left out
+ * (sweep_plan.c), doing it (sweep.c), what earlier runs and this one found (sweep_results.c).
+ *
+ * Where a status is returned, nothing has been printed.
+ */
+#ifndef MPSWEEP_ORCHESTRATOR_SWEEP_INTERNAL_H
+#define MPSWEEP_ORCHESTRATOR_SWEEP_INTERNAL_H
+
+#include <jansson.h>
+#include <stdbool.h>
+
+#include "common/jobfile.h"
+#include "common/results_write.h"
+#include "orchestrator/crew.h"
+#include "orchestrator/plan.h"
+#include "orchestrator/record.h"
+#include "orchestrator/round.h"
+#include "orchestrator/session.h"
+#include "orchestrator/turns.h"
+
+struct sweep {
+    const struct options *options; /* of the first section: those that hold for the whole sweep */
+    const char *job_path;
+    const struct job *job;
+    struct plan plan;
+    struct session session;
+    struct results_writer writer;
+    struct round_limits limits;
+    struct measurement *measurements; /* a point each */
+    json_t *header;
+    json_t **records; /* a point each, NULL until it is finished */
+    struct crew crew; /* the workers of the last point, parked, or empty */
+    bool *beyond;     /* a point each: known limits rule it out, and its record is not written */
+    uint64_t started_ns;
+    json_t *calibrations; /* an array of their records */
+};
+
+/* Whether it is for a number of iterations, not for a time. */
+bool sweep_is_fixed(const struct sweep *sweep);
+
+/* The points of a round that have no record yet, as many as there are in the plan at most; the
+ * caller's to free. */
+enum status sweep_make_turns(const struct sweep *sweep, unsigned round, struct turn **turns,
+                             size_t *count);
+
+/* Seconds that what is left will take, about; 0 without memory to tell. */
+double sweep_estimate_s(const struct sweep *sweep);
+
+/* On standard output: the points, one a line, and what --dry-run has to say of them. The latter
+ * needs an open session. */
+void sweep_print_list(const struct sweep *sweep);
+void sweep_print_plan(const struct sweep *sweep);
+
+/* Whether known limits are to be kept to, and there are points that they could be about. */
+bool sweep_limits_matter(const struct sweep *sweep);
+
+/* Points beyond what is known to be allowed are not tried: gives them their records, which are
+ * written once the results are open. Limits that cannot be read are told of and count as none.
+ * Needs an open session. */
+enum status sweep_mark_beyond(struct sweep *sweep);
+enum status sweep_write_beyond(struct sweep *sweep);
+
+/* Opens the file of --output, if any, and with --resume takes over the finished points and the
+ * calibrations that it holds; STATUS_USAGE if they are of another plan or GPU. After
+ * sweep_mark_beyond(). */
+enum status sweep_open_results(struct sweep *sweep);
+
+/* An array of the records that there are, in the order of the plan; the caller's to release. */
+json_t *sweep_measured_points(const struct sweep *sweep);
+
+/* On standard output, in the format asked for. */
+void sweep_print_results(const struct sweep *sweep, const json_t *points, const json_t *footer);
+
+/* Of the program, as far as the points decide it. */
+int sweep_exit_status(const struct sweep *sweep);
+
+#endif

@@ -1,0 +1,154 @@
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/text.h"
+#include "orchestrator/limits_plan.h"
+#include "orchestrator/saturation.h"
+#include "orchestrator/sweep_internal.h"
+
+/* What a point costs beside its window, for the estimate: getting ready, and, unless it has the
+ * workers of another one, starting and ending them, making one context after the other (measured on
+ * an H200: 16 MPS processes 1.5 s, 48 processes 7 s). */
+#define POINT_S 0.1
+#define START_S 0.4
+#define START_PROCESS_S 0.1
+
+bool sweep_is_fixed(const struct sweep *sweep)
+{
+    return options_integer(sweep->options, OPTION_ITERATIONS) > 0;
+}
+
+enum status sweep_make_turns(const struct sweep *sweep, unsigned round, struct turn **turns,
+                             size_t *count)
+{
+    unsigned seed = (unsigned)options_integer(sweep->options, OPTION_SEED);
+    bool reuse = !options_switch(sweep->options, OPTION_NO_REUSE);
+    bool *done = calloc(sweep->plan.count + 1, sizeof *done);
+    *turns = calloc(sweep->plan.count + 1, sizeof **turns);
+    enum status status = STATUS_OK;
+    if (!done || !*turns) {
+        status = status_set(STATUS_MEMORY, "out of memory");
+    } else {
+        for (size_t i = 0; i < sweep->plan.count; i++)
+            done[i] = sweep->records[i] != NULL;
+        status = turns_make(&sweep->plan, done, seed, round, reuse, *turns, count);
+    }
+    free(done);
+    if (status != STATUS_OK) {
+        free(*turns);
+        *turns = NULL;
+    }
+    return status;
+}
+
+double sweep_estimate_s(const struct sweep *sweep)
+{
+    double sum = 0.0;
+    double warmup = options_real(sweep->options, OPTION_WARMUP);
+    struct turn *turns;
+    size_t count;
+    /* Without memory for the estimate the sweep fails soon enough. */
+    if (sweep_make_turns(sweep, 0, &turns, &count) != STATUS_OK)
+        return 0.0;
+    for (size_t i = 0; i < count; i++) {
+        const struct point *point = &sweep->plan.points[turns[i].point];
+        /* Nobody knows beforehand how long fixed work takes: this is the least. */
+        double window = warmup;
+        if (!sweep_is_fixed(sweep))
+            window += (double)openloop_window_ns(point, &sweep->limits) / 1e9;
+        sum += (window + POINT_S) * saturation_rounds(point);
+        if (turns[i].starts)
+            sum += START_S + START_PROCESS_S * point->processes;
+    }
+    free(turns);
+    return sum * (double)options_integer(sweep->options, OPTION_ROUNDS);
+}
+
+static const char *error_of(const json_t *record)
+{
+    const char *text = json_string_value(json_object_get(record, "error"));
+    return text ? text : "";
+}
+
+void sweep_print_list(const struct sweep *sweep)
+{
+    for (size_t i = 0; i < sweep->plan.count; i++) {
+        char what[POINT_DESCRIPTION];
+        point_describe(&sweep->plan.points[i], what, sizeof what);
+        printf("%zu\t%s", i, what);
+        if (sweep->beyond[i])
+            printf("\tinfeasible: %s", error_of(sweep->records[i]));
+        putchar('\n');
+    }
+}
+
+static size_t count_beyond(const struct sweep *sweep)
+{
+    size_t count = 0;
+    for (size_t i = 0; i < sweep->plan.count; i++)
+        count += sweep->beyond[i];
+    return count;
+}
+
+bool sweep_limits_matter(const struct sweep *sweep)
+{
+    return strcmp(options_text(sweep->options, OPTION_LIMITS), "known") == 0 &&
+           limits_plan_concerns(&sweep->plan);
+}
+
+enum status sweep_mark_beyond(struct sweep *sweep)
+{
+    if (!sweep_limits_matter(sweep))
+        return STATUS_OK;
+    enum status status =
+        limits_plan_mark(&sweep->session, &sweep->plan, sweep->records, sweep->beyond);
+    if (status != STATUS_PROTOCOL && status != STATUS_SYSTEM)
+        return status;
+    fprintf(stderr, "mpsweep: %s; going on as if there were no limits\n", status_text());
+    return STATUS_OK;
+}
+
+enum status sweep_write_beyond(struct sweep *sweep)
+{
+    size_t count = count_beyond(sweep);
+    enum status status = STATUS_OK;
+    if (count > 0 && !options_switch(sweep->options, OPTION_QUIET))
+        fprintf(stderr,
+                "mpsweep: %zu of %zu points left out: beyond the MPS limits found for this GPU and "
+                "driver ('--limits ignore' tries them)\n",
+                count, sweep->plan.count);
+    for (size_t i = 0; i < sweep->plan.count && status == STATUS_OK; i++)
+        if (sweep->beyond[i])
+            status = results_write(&sweep->writer, sweep->records[i]);
+    return status;
+}
+
+void sweep_print_plan(const struct sweep *sweep)
+{
+    char text[256], duration[32];
+    const struct session *session = &sweep->session;
+    printf("GPU:      %s%s (%s), %d multiprocessors, driver CUDA %d.%d\n", session->gpu.name,
+           session->emulated ? " [emulated: no real numbers]" : "", session->gpu.uuid,
+           (int)session->gpu.sms, session->driver_version / 1000,
+           session->driver_version % 1000 / 10);
+    printf("machine:  %s\n", bind_topology_summary(session->topology, text, sizeof text));
+    bool seen[3] = {false};
+    for (size_t i = 0; i < sweep->plan.count; i++) {
+        enum bind_policy policy = sweep->plan.points[i].bind;
+        if (seen[policy])
+            continue;
+        seen[policy] = true;
+        printf("binding:  %s\n", bind_describe(session->topology, policy, text, sizeof text));
+    }
+    text_duration(sweep_estimate_s(sweep), duration, sizeof duration);
+    size_t beyond = count_beyond(sweep);
+    printf("plan:     %zu points, ", sweep->plan.count);
+    if (beyond > 0)
+        printf("%zu of them infeasible, ", beyond);
+    if (sweep_is_fixed(sweep))
+        printf("%s and the time that the iterations take, which is not known before\n\n", duration);
+    else
+        printf("about %s\n\n", duration);
+    sweep_print_list(sweep);
+}

@@ -1,0 +1,131 @@
+#include <stdio.h>
+#include <string.h>
+
+#include "common/results_read.h"
+#include "orchestrator/exit_status.h"
+#include "orchestrator/sweep_internal.h"
+#include "orchestrator/table.h"
+
+#define HEADER_MOST (1 << 20)
+
+json_t *sweep_measured_points(const struct sweep *sweep)
+{
+    json_t *points = json_array();
+    for (size_t i = 0; i < sweep->plan.count; i++)
+        if (sweep->records[i])
+            json_array_append(points, sweep->records[i]);
+    return points;
+}
+
+/* Takes over the finished points of an earlier run, if it is the same plan on the same GPU. */
+static enum status load_earlier(struct sweep *sweep, const char *path, struct results *results)
+{
+    enum status status = results_load(path, results);
+    if (status != STATUS_OK)
+        return status;
+    const char *plan_id = json_string_value(json_object_get(results->header, "plan_id"));
+    const char *uuid =
+        json_string_value(json_object_get(json_object_get(results->header, "gpu"), "uuid"));
+    if (!plan_id || strcmp(plan_id, sweep->plan.id) != 0)
+        return status_set(STATUS_USAGE,
+                          "'%s' holds another plan: give the job and options that it was begun "
+                          "with, or another name",
+                          path);
+    if (!uuid || strcmp(uuid, sweep->session.gpu.uuid) != 0)
+        return status_set(STATUS_USAGE, "'%s' was measured on GPU %s; this is %s", path,
+                          uuid ? uuid : "unknown", sweep->session.gpu.uuid);
+    json_array_extend(sweep->calibrations, results->calibrations);
+    size_t wanted = (size_t)options_integer(sweep->options, OPTION_ROUNDS);
+    for (size_t i = 0; i < json_array_size(results->points); i++) {
+        json_t *record = json_array_get(results->points, i);
+        const char *word = record_status(record);
+        json_int_t id = json_integer_value(json_object_get(record, "id"));
+        bool measured = strcmp(word, "ok") == 0 || strcmp(word, "unconverged") == 0;
+        size_t rounds = json_array_size(json_object_get(record, "rounds"));
+        bool finished = (measured && rounds >= wanted) || strcmp(word, "infeasible") == 0;
+        if (!finished || id < 0 || (size_t)id >= sweep->plan.count)
+            continue;
+        /* Left out earlier: that holds as long as the limits do. */
+        if (json_object_get(record, "limits_found") && !sweep->beyond[id])
+            continue;
+        json_decref(sweep->records[id]);
+        sweep->records[id] = json_incref(record);
+        sweep->beyond[id] = false;
+    }
+    return STATUS_OK;
+}
+
+/* A file that a kill or a full disk left without even its header: to go on with it is to begin. It
+ * must look like ours as far as it goes. */
+static bool is_cut_in_header(const char *path)
+{
+    static const char begin[] = "{\"type\":\"header\"";
+    FILE *file = fopen(path, "re");
+    int byte = EOF;
+    size_t bytes = 0;
+    if (!file)
+        return false;
+    while ((byte = fgetc(file)) != EOF && byte != '\n' && bytes < HEADER_MOST) {
+        if (bytes < sizeof begin - 1 && byte != begin[bytes])
+            break;
+        bytes++;
+    }
+    bool failed = ferror(file) != 0;
+    fclose(file);
+    return byte == EOF && !failed;
+}
+
+enum status sweep_open_results(struct sweep *sweep)
+{
+    const char *path = options_text(sweep->options, OPTION_OUTPUT);
+    bool resume = options_switch(sweep->options, OPTION_RESUME);
+    struct results results = {0};
+    enum status status = STATUS_OK;
+    if (!path)
+        return STATUS_OK;
+    if (resume && is_cut_in_header(path)) {
+        status = results_append(path, 0, &sweep->writer);
+    } else if (resume) {
+        status = load_earlier(sweep, path, &results);
+        if (status == STATUS_OK)
+            status = results_append(path, (long long)results.whole_bytes, &sweep->writer);
+        results_release(&results);
+    } else {
+        status = results_create(path, &sweep->writer);
+    }
+    return status;
+}
+
+void sweep_print_results(const struct sweep *sweep, const json_t *points, const json_t *footer)
+{
+    const char *format = options_text(sweep->options, OPTION_FORMAT);
+    if (strcmp(format, "csv") == 0) {
+        table_print_csv(stdout, sweep->header, points);
+    } else if (strcmp(format, "json") == 0) {
+        const size_t flags = JSON_COMPACT | JSON_REAL_PRECISION(10);
+        json_dumpf(sweep->header, stdout, flags);
+        fputc('\n', stdout);
+        for (size_t i = 0; i < json_array_size(sweep->calibrations); i++) {
+            json_dumpf(json_array_get(sweep->calibrations, i), stdout, flags);
+            fputc('\n', stdout);
+        }
+        for (size_t i = 0; i < json_array_size(points); i++) {
+            json_dumpf(json_array_get(points, i), stdout, flags);
+            fputc('\n', stdout);
+        }
+        json_dumpf(footer, stdout, flags);
+        fputc('\n', stdout);
+    } else {
+        table_print(stdout, sweep->header, points);
+    }
+}
+
+int sweep_exit_status(const struct sweep *sweep)
+{
+    for (size_t i = 0; i < sweep->plan.count; i++) {
+        const char *word = sweep->records[i] ? record_status(sweep->records[i]) : "interrupted";
+        if (strcmp(word, "failed") == 0)
+            return EXIT_SOME_FAILED;
+    }
+    return EXIT_ALL_MEASURED;
+}
