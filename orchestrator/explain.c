@@ -85,7 +85,7 @@ enum status explain_set_calibrate(struct explain_set *set, const struct calibrat
 static bool same_group(const struct explanation *a, const struct explanation *b)
 {
     const struct explain_point *p = &a->point, *q = &b->point;
-    return a->binding == b->binding && a->remedy.kind == b->remedy.kind &&
+    return a->binding.kind == b->binding.kind && a->remedy.kind == b->remedy.kind &&
            a->calibration == b->calibration && p->mps == q->mps &&
            (p->processes > 1) == (q->processes > 1) && (p->threads > 1) == (q->threads > 1) &&
            p->connections == q->connections && p->memory == q->memory && p->sync == q->sync &&
@@ -100,8 +100,7 @@ void explain_set_compute(struct explain_set *set, const struct remedy_limits *li
         struct explanation *point = &set->points[i];
         point->calibration = explain_set_calibration(set, &point->point.work);
         ceilings_compute(&point->point, point->calibration, &point->ceilings);
-        point->binding = ceilings_binding(&point->ceilings);
-        point->next = ceilings_next(&point->ceilings, point->binding);
+        binding_find(&point->point, point->calibration, &point->ceilings, &point->binding);
         point->predicted_ips = predict_ips(&point->point, point->calibration);
         remedy_find(&point->point, point->calibration, limits, &point->remedy);
         point->group = i;

@@ -10,6 +10,7 @@
 #include <stdio.h>
 
 #include "common/status.h"
+#include "explain/binding.h"
 #include "explain/ceilings.h"
 #include "explain/remedy.h"
 
@@ -19,7 +20,7 @@ struct explanation {
     const struct calibration *calibration; /* of its work; NULL until explain_set_compute */
     double measured_ips;
     struct ceilings ceilings;
-    enum ceiling_kind binding, next;
+    struct binding binding;
     double predicted_ips;
     struct remedy remedy;
     size_t group; /* index of the first of its group */
