@@ -204,7 +204,7 @@ P
     single_stream_ips: 282.6, process_launches_per_s: 1.004e6, gpu_launches_per_s: 1.008e6,
     arithmetic_ips: 19154}' | cat "$published" - >r.jsonl
   draws ceilings r.jsonl
-  shows 'hardware queues, 8' 'launch rate of the GPU' 'time slicing'
+  shows 'hardware queues, 86%' 'launch rate of the GPU, 85%' 'launch path of a process'
   # As explain says.
   mv a.gp computed.gp
   expect 0 "$MPSWEEP" explain r.jsonl --format json
