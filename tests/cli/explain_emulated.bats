@@ -143,8 +143,8 @@ too_few_cpus() {
 
 @test "slow launches, front ends, graphs and copies, a small GPU: each named, and what lifts it" {
   once_in_three true # skips where ratios mean nothing
-  beside slow_launches slow_front_end slow_graph_nodes slow_copies_in
-  beside slow_graph_launches slow_copies_out slow_pageable small_gpu
+  beside slow_launches slow_front_end slow_graph_nodes slow_copies_in slow_graph_launches \
+    slow_copies_out slow_pageable small_gpu
 }
 
 @test "more workers that spin than CPUs: let them sleep" {
