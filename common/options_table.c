@@ -144,7 +144,9 @@ const struct option_row option_table[OPTION_COUNT] = {
      "phases: where the time goes. launch: the time of a launch call. heatmap: P×T.\n"
      "ceilings: measured beside what was possible. all: each of them, --output is a directory."},
     {OPTION_EXPLAINED, "explained", 0, OPTION_KIND_TEXT, OPTION_NOT_IN_JOB, OPTION_PLOT, NULL, 0, 0,
-     NULL, "FILE", OUT, "What 'mpsweep explain RESULTS --format json' printed: for the ceilings."},
+     NULL, "FILE", OUT,
+     "What 'mpsweep explain RESULTS --format json' printed: for the ceilings, in\n"
+     "place of what the calibration in RESULTS says."},
     {OPTION_THRESHOLD, "threshold", 0, OPTION_KIND_REAL, OPTION_NOT_IN_JOB, OPTION_COMPARE, NULL, 0,
      1000, "2", "PCT", "Verdicts",
      "Difference that does not matter, in percent: a point is worse or better if the whole 95%\n"

@@ -148,7 +148,7 @@ void ceilings_compute(const struct explain_point *point, const struct calibratio
         struct ceilings alone;
         one.processes = 1;
         ceilings_compute(&one, calibration, &alone);
-        enum ceiling_kind binding = ceilings_binding(&alone);
+        enum ceiling_kind binding = ceilings_lowest(&alone);
         if (binding != CEILING_KINDS)
             ips[CEILING_TIME_SLICING] = alone.ips[binding];
     }
@@ -171,7 +171,7 @@ static enum ceiling_kind lowest(const struct ceilings *ceilings, enum ceiling_ki
     return found;
 }
 
-enum ceiling_kind ceilings_binding(const struct ceilings *ceilings)
+enum ceiling_kind ceilings_lowest(const struct ceilings *ceilings)
 {
     return lowest(ceilings, CEILING_KINDS);
 }

@@ -59,7 +59,7 @@ void ceilings_compute(const struct explain_point *point, const struct calibratio
                       struct ceilings *out);
 
 /* The lowest ceiling; CEILING_KINDS where none is known. */
-enum ceiling_kind ceilings_binding(const struct ceilings *ceilings);
+enum ceiling_kind ceilings_lowest(const struct ceilings *ceilings);
 
 /* The lowest of another kind than that one; CEILING_KINDS where there is none. */
 enum ceiling_kind ceilings_next(const struct ceilings *ceilings, enum ceiling_kind binding);

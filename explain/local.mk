@@ -2,6 +2,7 @@
 
 noinst_LIBRARIES += libexplain.a
 libexplain_a_SOURCES = \
+    explain/binding.h explain/binding.c \
     explain/calibration.h \
     explain/calibration_json.h explain/calibration_json.c \
     explain/ceilings.h explain/ceilings.c \
@@ -11,12 +12,17 @@ libexplain_a_SOURCES = \
 
 if HAVE_CMOCKA
 explain_tests = \
+    tests/unit/test_binding \
     tests/unit/test_ceilings \
     tests/unit/test_predict \
     tests/unit/test_remedy
 check_PROGRAMS += $(explain_tests)
 TESTS += $(explain_tests)
 EXTRA_DIST += tests/unit/h200.h
+
+tests_unit_test_binding_SOURCES = tests/unit/test_binding.c
+tests_unit_test_binding_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
+tests_unit_test_binding_LDADD = libexplain.a libcommon.a $(CMOCKA_LIBS)
 
 tests_unit_test_ceilings_SOURCES = tests/unit/test_ceilings.c
 tests_unit_test_ceilings_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)

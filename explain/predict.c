@@ -131,22 +131,71 @@ static struct crowd fit_crowd(const struct calibration *calibration)
     return crowd;
 }
 
-double predict_ips(const struct explain_point *point, const struct calibration *calibration)
+/* Half the demand at what makes that ceiling. Launches that get in each other's way go with it. */
+static void relieve(enum ceiling_kind kind, struct network *network, struct crowd *crowd)
 {
-    struct ceilings ceilings;
+    double *demand = network->demand;
+    switch (kind) {
+    case CEILING_PROCESS_LAUNCH:
+    case CEILING_GPU_LAUNCH:
+        demand[LAUNCH] *= 0.5;
+        crowd->each_s *= 0.5;
+        break;
+    case CEILING_COPY_IN:
+    case CEILING_COPY_OUT:
+    case CEILING_COPY_BOTH:
+        demand[COPY_IN] *= 0.5;
+        demand[COPY_OUT] *= 0.5;
+        break;
+    case CEILING_STAGING:
+        demand[STAGING] *= 0.5;
+        break;
+    case CEILING_BLOCKED_COPIES:
+        demand[BLOCKED] *= 0.5;
+        break;
+    case CEILING_ARITHMETIC:
+        demand[ARITHMETIC] *= 0.5;
+        break;
+    case CEILING_CPUS:
+        demand[CPUS] *= 0.5;
+        break;
+    default:
+        break;
+    }
+}
+
+/* relieved: what is twice as fast; CEILING_KINDS: nothing. */
+static double network_ips(const struct explain_point *point, const struct calibration *calibration,
+                          enum ceiling_kind relieved)
+{
     struct network network;
     struct crowd crowd = {.lines = 1.0, .each_s = 0.0};
     struct explain_point one = *point;
-    if (ceiling_single_ips(point, calibration) <= 0.0)
-        return 0.0;
     /* Those that take turns do what one of them does. */
     if (!point->mps)
         one.processes = 1;
     if (point->launch == SHM_LAUNCH_STREAM)
         crowd = fit_crowd(calibration);
     make_network(&one, calibration, &network);
-    double ips = solve(&network, &crowd);
+    relieve(relieved, &network, &crowd);
+    return solve(&network, &crowd);
+}
+
+double predict_ips(const struct explain_point *point, const struct calibration *calibration)
+{
+    struct ceilings ceilings;
+    if (ceiling_single_ips(point, calibration) <= 0.0)
+        return 0.0;
+    double ips = network_ips(point, calibration, CEILING_KINDS);
     ceilings_compute(point, calibration, &ceilings);
-    double most = ceilings.ips[ceilings_binding(&ceilings)];
+    double most = ceilings.ips[ceilings_lowest(&ceilings)];
     return ips < most ? ips : most;
+}
+
+double predict_relieved_ips(const struct explain_point *point,
+                            const struct calibration *calibration, enum ceiling_kind kind)
+{
+    if (ceiling_single_ips(point, calibration) <= 0.0)
+        return 0.0;
+    return network_ips(point, calibration, kind);
 }

@@ -4,6 +4,7 @@
 #include <stdio.h>
 
 #include "common/text.h"
+#include "explain/binding.h"
 #include "explain/predict.h"
 
 /* As `mpsweep doctor --limits` found them on an H200: 48 clients with 2 queues, 3 with 32. */
@@ -82,6 +83,16 @@ static void widen(struct explain_point *point, const struct budget *budget)
     }
 }
 
+static enum ceiling_kind limit_of(const struct explain_point *point,
+                                  const struct calibration *calibration)
+{
+    struct ceilings ceilings;
+    struct binding binding;
+    ceilings_compute(point, calibration, &ceilings);
+    binding_find(point, calibration, &ceilings, &binding);
+    return binding.kind;
+}
+
 /* Twice as many workers, time and again, until something else binds. */
 static bool add_workers(struct explain_point *point, const struct calibration *calibration,
                         const struct budget *budget)
@@ -90,7 +101,6 @@ static bool add_workers(struct explain_point *point, const struct calibration *c
     bool added = false;
     for (;;) {
         struct explain_point more = *point;
-        struct ceilings ceilings;
         if (processes)
             more.processes *= 2;
         else
@@ -105,8 +115,7 @@ static bool add_workers(struct explain_point *point, const struct calibration *c
             return added;
         *point = more;
         added = true;
-        ceilings_compute(point, calibration, &ceilings);
-        if (ceilings_binding(&ceilings) != CEILING_WORKERS)
+        if (limit_of(point, calibration) != CEILING_WORKERS)
             return true;
     }
 }
@@ -210,7 +219,8 @@ static void write_advice(struct remedy *remedy)
     struct text text = {.at = remedy->advice, .size = sizeof remedy->advice};
     switch (remedy->kind) {
     case REMEDY_WORKERS:
-        text_append(&text, "run more workers at once: %u", after->processes * after->threads);
+        text_append(&text, "run more workers at once, %u in all",
+                    after->processes * after->threads);
         if (after->launch == SHM_LAUNCH_STREAM && after->threads > 1)
             text_append(&text, ", each process with %u hardware queues", after->connections);
         break;
@@ -255,38 +265,49 @@ static void write_advice(struct remedy *remedy)
     }
 }
 
+/* The best of what is tried for a ceiling; best is left alone where nothing gives enough. */
+static void try_all(enum ceiling_kind kind, const struct explain_point *point,
+                    const struct calibration *calibration, const struct budget *budget,
+                    struct remedy *best)
+{
+    double now = predict_ips(point, calibration);
+    for (size_t i = 0; i < sizeof tried[0] / sizeof tried[0][0]; i++) {
+        struct remedy remedy = {.kind = tried[kind][i], .point = *point};
+        if (remedy.kind == REMEDY_NONE || !apply(remedy.kind, &remedy.point, calibration, budget))
+            continue;
+        remedy.predicted_ips = predict_ips(&remedy.point, calibration);
+        remedy.gain = remedy.predicted_ips / now;
+        if (remedy.gain < LEAST_GAIN ||
+            (best->kind != REMEDY_NONE &&
+             remedy.predicted_ips < ABOUT_THE_SAME * best->predicted_ips))
+            continue;
+        /* A graph changes the program, all others only how it is started. */
+        if (remedy.kind == REMEDY_GRAPH && best->kind != REMEDY_NONE)
+            continue;
+        *best = remedy;
+    }
+}
+
 void remedy_find(const struct explain_point *point, const struct calibration *calibration,
                  const struct remedy_limits *limits, struct remedy *out)
 {
     struct budget budget = budget_of(limits);
     struct remedy best = {.kind = REMEDY_NONE, .then = CEILING_KINDS};
     struct ceilings ceilings;
+    enum ceiling_kind limit = limit_of(point, calibration);
     ceilings_compute(point, calibration, &ceilings);
-    enum ceiling_kind binding = ceilings_binding(&ceilings);
-    double now = predict_ips(point, calibration);
+    enum ceiling_kind lowest = ceilings_lowest(&ceilings);
     *out = best;
-    if (binding == CEILING_KINDS || now <= 0.0)
+    if (limit == CEILING_KINDS || predict_ips(point, calibration) <= 0.0)
         return;
-    for (size_t i = 0; i < sizeof tried[0] / sizeof tried[0][0]; i++) {
-        struct remedy remedy = {.kind = tried[binding][i], .point = *point};
-        if (remedy.kind == REMEDY_NONE || !apply(remedy.kind, &remedy.point, calibration, &budget))
-            continue;
-        remedy.predicted_ips = predict_ips(&remedy.point, calibration);
-        remedy.gain = remedy.predicted_ips / now;
-        if (remedy.gain < LEAST_GAIN ||
-            (best.kind != REMEDY_NONE &&
-             remedy.predicted_ips < ABOUT_THE_SAME * best.predicted_ips))
-            continue;
-        /* A graph changes the program, all others only how it is started. */
-        if (remedy.kind == REMEDY_GRAPH && best.kind != REMEDY_NONE)
-            continue;
-        best = remedy;
-    }
+    try_all(limit, point, calibration, &budget, &best);
+    /* A line that cannot be made shorter may still be a little below its ceiling. */
+    if (best.kind == REMEDY_NONE && lowest != limit)
+        try_all(lowest, point, calibration, &budget, &best);
     if (best.kind == REMEDY_NONE) {
-        snprintf(best.advice, sizeof best.advice, "%s", nothing[binding]);
+        snprintf(best.advice, sizeof best.advice, "%s", nothing[limit]);
     } else {
-        ceilings_compute(&best.point, calibration, &ceilings);
-        best.then = ceilings_binding(&ceilings);
+        best.then = limit_of(&best.point, calibration);
         write_options(point, &best);
         write_advice(&best);
     }

@@ -1,6 +1,11 @@
 #include "explain/words.h"
 
+#include <string.h>
+
 #include "common/text.h"
+
+/* A smaller share of the ceiling than this is not worth telling. */
+#define LOSS_WORTH_A_WORD 0.05
 
 const char *ceiling_title(enum ceiling_kind kind)
 {
@@ -46,7 +51,7 @@ static void append_launches(struct text *out, double rate, const char *of,
 {
     text_append(out, "%s ", of);
     append_count(out, rate);
-    text_append(out, " kernels/s, and an iteration has %u", point->work.kernels);
+    text_append(out, " kernels/s, and an iteration launches %u", point->work.kernels);
 }
 
 static void append_copies(struct text *out, double bytes_per_s, const char *way,
@@ -61,24 +66,33 @@ const char *ceiling_reason(enum ceiling_kind kind, const struct explain_point *p
 {
     struct text out = {.at = text, .size = size};
     bool graph = point->launch == SHM_LAUNCH_GRAPH;
+    unsigned workers = point->processes * point->threads;
+    char number[32];
     *text = '\0';
     switch (kind) {
     case CEILING_WORKERS:
-        text_append(&out, "%u worker%s, and one alone does ", point->processes * point->threads,
-                    point->processes * point->threads == 1 ? "" : "s");
+        text_append(&out, "one worker alone does ");
         append_single(&out, point, calibration);
-        text_append(&out, " iterations/s: the GPU waits for them");
+        if (workers > 1)
+            text_append(&out, " iterations/s, so %u workers cannot do more than %s", workers,
+                        text_number(workers * ceiling_single_ips(point, calibration), number,
+                                    sizeof number));
+        else
+            text_append(&out, " iterations/s, and there is no other");
+        text_append(&out, "; the GPU could do more");
         break;
     case CEILING_TIME_SLICING:
         text_append(&out,
-                    "without MPS the processes take turns on the GPU, and together do what one "
-                    "does");
+                    "without MPS the GPU works for one process at a time, so %u processes "
+                    "together do what one of them does alone",
+                    point->processes);
         break;
     case CEILING_QUEUES:
         text_append(&out,
-                    "a process has %u hardware queue%s, and threads that share one take turns; "
-                    "one thread alone does ",
-                    point->connections, point->connections == 1 ? "" : "s");
+                    "a process has %u hardware queue%s, so of its %u threads only %u get on at a "
+                    "time; one alone does ",
+                    point->connections, point->connections == 1 ? "" : "s", point->threads,
+                    ceiling_active_threads(point));
         append_single(&out, point, calibration);
         text_append(&out, " iterations/s");
         break;
@@ -95,8 +109,7 @@ const char *ceiling_reason(enum ceiling_kind kind, const struct explain_point *p
     case CEILING_GPU_LAUNCH:
         append_launches(
             &out, graph ? calibration->graph_kernels_per_s : ceiling_gpu_launches(calibration),
-            graph ? "the GPU takes out of graphs at most" : "the GPU takes launches of at most",
-            point);
+            graph ? "the GPU takes out of graphs at most" : "the GPU takes at most", point);
         break;
     case CEILING_COPY_IN:
         append_copies(&out, calibration->h2d_bytes_per_s, "go to the GPU", point);
@@ -117,11 +130,14 @@ const char *ceiling_reason(enum ceiling_kind kind, const struct explain_point *p
                     "process");
         break;
     case CEILING_ARITHMETIC:
-        text_append(&out, "the kernels' own work takes all of the GPU");
+        text_append(&out, "the GPU is busy with the kernels' own computing: the same work in "
+                          "grids that fill it is no faster");
         break;
     case CEILING_CPUS:
-        text_append(&out, "%u CPUs for %u workers, each iteration with its part of CPU time",
-                    calibration->cpus, point->processes * point->threads);
+        text_append(&out,
+                    "%u CPU%s for %u workers, and every iteration needs CPU time to launch, "
+                    "copy and wait",
+                    calibration->cpus, calibration->cpus == 1 ? "" : "s", workers);
         break;
     case CEILING_THREAD_CAP:
         text_append(&out,
@@ -131,5 +147,47 @@ const char *ceiling_reason(enum ceiling_kind kind, const struct explain_point *p
         text_append(&out, "no figure of the calibration says");
         break;
     }
+    return text;
+}
+
+/* "they wait for …": what there is a line for, as it reads in a sentence. */
+static const char *line_of(enum ceiling_kind kind)
+{
+    static const char *const lines[CEILING_KINDS] = {
+        [CEILING_PROCESS_LAUNCH] = "each other's launches in their process",
+        [CEILING_GPU_LAUNCH] = "the GPU to take their launches",
+        [CEILING_COPY_IN] = "copies to the GPU",
+        [CEILING_COPY_OUT] = "copies from the GPU",
+        [CEILING_COPY_BOTH] = "copies",
+        [CEILING_STAGING] = "the staging buffers of their process",
+        [CEILING_BLOCKED_COPIES] = "each other's pageable copies",
+        [CEILING_ARITHMETIC] = "multiprocessors",
+        [CEILING_CPUS] = "CPUs",
+    };
+    const char *line = (unsigned)kind < CEILING_KINDS ? lines[kind] : NULL;
+    return line ? line : "each other";
+}
+
+const char *binding_reason(const struct binding *binding, const struct ceilings *ceilings,
+                           const struct explain_point *point, const struct calibration *calibration,
+                           char *text, size_t size)
+{
+    enum ceiling_kind lowest = ceilings_lowest(ceilings);
+    char number[32];
+    ceiling_reason(binding->kind, point, calibration, text, size);
+    struct text out = {.at = text, .size = size, .length = strlen(text)};
+    if (binding->kind != lowest && lowest != CEILING_KINDS)
+        text_append(&out,
+                    "; the %u %s would do %s iterations/s if they never waited, but %.0f%% of that "
+                    "is lost by waiting for %s",
+                    lowest == CEILING_QUEUES ? point->processes * ceiling_active_threads(point)
+                                             : point->processes * point->threads,
+                    lowest == CEILING_QUEUES ? "threads that get on at a time" : "workers",
+                    text_number(ceilings->ips[lowest], number, sizeof number),
+                    100.0 * binding->lost, line_of(binding->waits_for));
+    else if (binding->lost >= LOSS_WORTH_A_WORD && binding->waits_for != CEILING_KINDS &&
+             binding->kind != CEILING_TIME_SLICING)
+        text_append(&out, "; %.0f%% of the ceiling is lost by waiting for %s",
+                    100.0 * binding->lost, line_of(binding->waits_for));
     return text;
 }

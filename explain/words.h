@@ -6,6 +6,7 @@
 
 #include <stddef.h>
 
+#include "explain/binding.h"
 #include "explain/ceilings.h"
 
 /* "hardware queues": the ceiling as a heading or in a sentence. */
@@ -16,5 +17,10 @@ const char *ceiling_title(enum ceiling_kind kind);
  * (8 × 286 iterations/s)". Returns text. */
 const char *ceiling_reason(enum ceiling_kind kind, const struct explain_point *point,
                            const struct calibration *calibration, char *text, size_t size);
+
+/* The same of what limits a point, with what its workers lose by waiting. */
+const char *binding_reason(const struct binding *binding, const struct ceilings *ceilings,
+                           const struct explain_point *point, const struct calibration *calibration,
+                           char *text, size_t size);
 
 #endif

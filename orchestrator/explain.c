@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "explain/calibration_json.h"
 #include "explain/predict.h"
 #include "orchestrator/explain_point.h"
 
@@ -82,10 +83,24 @@ enum status explain_set_calibrate(struct explain_set *set, const struct calibrat
     return STATUS_OK;
 }
 
+enum status explain_set_calibrate_all(struct explain_set *set, const struct results *results,
+                                      const char *path)
+{
+    for (size_t i = 0; i < json_array_size(results->calibrations); i++) {
+        struct calibration_record record;
+        enum status status =
+            calibration_from_json(json_array_get(results->calibrations, i), &record);
+        if (status != STATUS_OK)
+            return status_prefix(status, "'%s': ", path);
+        explain_set_calibrate(set, &record.figures);
+    }
+    return STATUS_OK;
+}
+
 static bool same_group(const struct explanation *a, const struct explanation *b)
 {
     const struct explain_point *p = &a->point, *q = &b->point;
-    return a->binding == b->binding && a->remedy.kind == b->remedy.kind &&
+    return a->binding.kind == b->binding.kind && a->remedy.kind == b->remedy.kind &&
            a->calibration == b->calibration && p->mps == q->mps &&
            (p->processes > 1) == (q->processes > 1) && (p->threads > 1) == (q->threads > 1) &&
            p->connections == q->connections && p->memory == q->memory && p->sync == q->sync &&
@@ -100,8 +115,7 @@ void explain_set_compute(struct explain_set *set, const struct remedy_limits *li
         struct explanation *point = &set->points[i];
         point->calibration = explain_set_calibration(set, &point->point.work);
         ceilings_compute(&point->point, point->calibration, &point->ceilings);
-        point->binding = ceilings_binding(&point->ceilings);
-        point->next = ceilings_next(&point->ceilings, point->binding);
+        binding_find(&point->point, point->calibration, &point->ceilings, &point->binding);
         point->predicted_ips = predict_ips(&point->point, point->calibration);
         remedy_find(&point->point, point->calibration, limits, &point->remedy);
         point->group = i;
@@ -126,4 +140,41 @@ const struct explanation *explain_set_representative(const struct explain_set *s
             best = point;
     }
     return best;
+}
+
+/* Points of works without a calibration are taken out. */
+static void keep_calibrated(struct explain_set *set)
+{
+    size_t kept = 0;
+    for (size_t i = 0; i < set->count; i++)
+        if (explain_set_calibration(set, &set->points[i].point.work))
+            set->points[kept++] = set->points[i];
+    set->count = kept;
+}
+
+enum status explain_results_json(const struct results *results, const char *path, json_t **out)
+{
+    static const struct remedy_limits unknown = {0};
+    struct explain_set set;
+    enum status status = explain_set_make(results->points, &set);
+    if (status != STATUS_OK)
+        return status_prefix(status, "'%s': ", path);
+    status = explain_set_calibrate_all(&set, results, path);
+    if (status != STATUS_OK)
+        goto out;
+    keep_calibrated(&set);
+    if (set.count == 0) {
+        status = status_set(STATUS_USAGE,
+                            "'%s' has no calibration for its points: 'mpsweep explain %s' makes "
+                            "one on its GPU, 'mpsweep sweep --calibrate' does with the points",
+                            path, path);
+        goto out;
+    }
+    explain_set_compute(&set, &unknown);
+    *out = explain_to_json(&set);
+    if (!*out)
+        status = status_set(STATUS_MEMORY, "out of memory");
+out:
+    explain_set_release(&set);
+    return status;
 }

@@ -9,7 +9,9 @@
 #include <stdbool.h>
 #include <stdio.h>
 
+#include "common/results_read.h"
 #include "common/status.h"
+#include "explain/binding.h"
 #include "explain/ceilings.h"
 #include "explain/remedy.h"
 
@@ -19,7 +21,7 @@ struct explanation {
     const struct calibration *calibration; /* of its work; NULL until explain_set_compute */
     double measured_ips;
     struct ceilings ceilings;
-    enum ceiling_kind binding, next;
+    struct binding binding;
     double predicted_ips;
     struct remedy remedy;
     size_t group; /* index of the first of its group */
@@ -44,6 +46,10 @@ const struct calibration *explain_set_calibration(const struct explain_set *set,
 /* Puts one in, in the place of an earlier one for the same work. */
 enum status explain_set_calibrate(struct explain_set *set, const struct calibration *calibration);
 
+/* Puts in all that results hold; path: theirs, for errors. STATUS_USAGE: one is not whole. */
+enum status explain_set_calibrate_all(struct explain_set *set, const struct results *results,
+                                      const char *path);
+
 /* Ceilings, prediction, remedy and group of each point. All works must have a calibration. */
 void explain_set_compute(struct explain_set *set, const struct remedy_limits *limits);
 
@@ -57,5 +63,10 @@ void explain_print_text(FILE *out, json_t *header, const struct explain_set *set
 
 /* An array of an object each point (docs/results-format.md); NULL without memory. */
 json_t *explain_to_json(const struct explain_set *set);
+
+/* The same of all points that the results hold a calibration for, without measuring anything; path:
+ * theirs, for errors. STATUS_USAGE: there is none, or a record is not whole. The caller owns out.
+ */
+enum status explain_results_json(const struct results *results, const char *path, json_t **out);
 
 #endif

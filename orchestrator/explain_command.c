@@ -7,7 +7,6 @@
 #include "common/results_read.h"
 #include "common/results_write.h"
 #include "emul/machine.h"
-#include "explain/calibration_json.h"
 #include "orchestrator/calibrate_plan.h"
 #include "orchestrator/exit_status.h"
 #include "orchestrator/explain.h"
@@ -37,19 +36,6 @@ static int report(enum status status)
     return status == STATUS_INTERRUPTED ? EXIT_INTERRUPTED : EXIT_BAD_SETUP;
 }
 
-static enum status take_calibrations(struct explaining *explaining)
-{
-    const json_t *records = explaining->results.calibrations;
-    for (size_t i = 0; i < json_array_size(records); i++) {
-        struct calibration_record record;
-        enum status status = calibration_from_json(json_array_get(records, i), &record);
-        if (status != STATUS_OK)
-            return status_prefix(status, "'%s': ", explaining->path);
-        explain_set_calibrate(&explaining->set, &record.figures);
-    }
-    return STATUS_OK;
-}
-
 /* The results with the calibrations that they hold. */
 static enum status load(struct explaining *explaining)
 {
@@ -62,7 +48,7 @@ static enum status load(struct explaining *explaining)
         return status_prefix(status, "'%s': ", path);
     if (explaining->set.count == 0)
         return status_set(STATUS_USAGE, "'%s' has no measured point: nothing to explain", path);
-    return take_calibrations(explaining);
+    return explain_set_calibrate_all(&explaining->set, &explaining->results, path);
 }
 
 /* The first point whose work has no calibration, or NULL. */
@@ -145,7 +131,8 @@ static enum status calibrate(struct explaining *explaining)
         enum status status = calibrate_plan(&explaining->session, &plan, &explaining->limits, quiet,
                                             &explaining->writer, explaining->results.calibrations);
         if (status == STATUS_OK)
-            status = take_calibrations(explaining);
+            status =
+                explain_set_calibrate_all(&explaining->set, &explaining->results, explaining->path);
         if (status != STATUS_OK)
             return status;
         if (!explain_set_calibration(&explaining->set, &missing->point.work))

@@ -29,7 +29,7 @@ static json_t *ceilings_json(const struct explanation *point)
         json_array_append_new(array,
                               json_pack("{s:s, s:s, s:f, s:b}", "name", ceiling_name(named[i].kind),
                                         "title", ceiling_title(named[i].kind), "ips", named[i].ips,
-                                        "binding", named[i].kind == point->binding));
+                                        "binding", named[i].kind == point->binding.kind));
     return array;
 }
 
@@ -87,14 +87,19 @@ static json_t *point_json(const struct explanation *point)
             json_object_set(object, taken[i], value);
     }
     json_object_set_new(object, "predicted_ips", json_real(point->predicted_ips));
-    json_object_set_new(object, "limited_by", name_or_null(point->binding));
-    json_object_set_new(object, "next", name_or_null(point->next));
-    if (point->binding != CEILING_KINDS)
-        json_object_set_new(object, "reached",
-                            json_real(point->measured_ips / point->ceilings.ips[point->binding]));
-    json_object_set_new(object, "reason",
-                        json_string(ceiling_reason(point->binding, &point->point,
-                                                   point->calibration, reason, sizeof reason)));
+    json_object_set_new(object, "limited_by", name_or_null(point->binding.kind));
+    json_object_set_new(object, "next", name_or_null(point->binding.next));
+    if (point->binding.kind != CEILING_KINDS)
+        json_object_set_new(
+            object, "reached",
+            json_real(point->measured_ips / point->ceilings.ips[point->binding.kind]));
+    json_object_set_new(object, "waits_for", name_or_null(point->binding.waits_for));
+    json_object_set_new(object, "lost_by_waiting", json_real(point->binding.lost));
+    json_object_set_new(object, "waits_for", name_or_null(point->binding.waits_for));
+    json_object_set_new(object, "lost_by_waiting", json_real(point->binding.lost));
+    binding_reason(&point->binding, &point->ceilings, &point->point, point->calibration, reason,
+                   sizeof reason);
+    json_object_set_new(object, "reason", json_string(reason));
     json_object_set_new(object, "ceilings", ceilings_json(point));
     json_object_set_new(object, "remedy", remedy_json(point));
     return object;

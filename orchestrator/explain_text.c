@@ -72,20 +72,20 @@ static void fill_row(const struct columns *columns, const struct explanation *po
         text_number(point->predicted_ips, cells[at++], CELL);
     else
         snprintf(cells[at++], CELL, "-");
-    snprintf(cells[at++], CELL, "%s", ceiling_title(point->binding));
-    if (point->binding == CEILING_KINDS) {
+    snprintf(cells[at++], CELL, "%s", ceiling_title(point->binding.kind));
+    if (point->binding.kind == CEILING_KINDS) {
         for (size_t i = 0; i < 3; i++)
             snprintf(cells[at++], CELL, "-");
         return;
     }
-    double ceiling = point->ceilings.ips[point->binding];
+    double ceiling = point->ceilings.ips[point->binding.kind];
     text_number(ceiling, cells[at++], CELL);
     snprintf(cells[at++], CELL, "%.0f%%", 100.0 * point->measured_ips / ceiling);
-    if (point->next == CEILING_KINDS)
+    if (point->binding.next == CEILING_KINDS)
         snprintf(cells[at++], CELL, "-");
     else
-        snprintf(cells[at++], CELL, "%s %s", ceiling_title(point->next),
-                 text_number(point->ceilings.ips[point->next], number, sizeof number));
+        snprintf(cells[at++], CELL, "%s %s", ceiling_title(point->binding.next),
+                 text_number(point->ceilings.ips[point->binding.next], number, sizeof number));
 }
 
 static void print_row(FILE *out, const struct columns *columns, row cells)
@@ -156,13 +156,14 @@ static bool is_usual(size_t setting, const char *value)
 }
 
 /* "threads 1×12, 1×16, memory pageable, queues 8": the points of a group, and which they are among
- * all. */
-static void name_group(struct text *out, const json_t *records, const struct explain_set *set,
+ * all. Returns whether they are of several sizes. */
+static bool name_group(struct text *out, const json_t *records, const struct explain_set *set,
                        size_t first)
 {
     const struct explanation *point = &set->points[first];
     const char *separator = " ";
     char value[CELL], last[CELL] = "";
+    unsigned sizes = 0;
     text_append(out, "%s", layout_of(point));
     for (size_t i = first; i < set->count; i++) {
         if (set->points[i].group != first)
@@ -174,6 +175,7 @@ static void name_group(struct text *out, const json_t *records, const struct exp
         text_append(out, "%s%s", separator, value);
         memcpy(last, value, sizeof last);
         separator = ", ";
+        sizes++;
     }
     for (size_t i = 0; table_setting_title(i); i++)
         if (table_setting_varies(records, i)) {
@@ -181,6 +183,7 @@ static void name_group(struct text *out, const json_t *records, const struct exp
             if (!is_usual(i, value))
                 text_append(out, ", %s %s", table_setting_title(i), value);
         }
+    return sizes > 1;
 }
 
 static void print_group(FILE *out, const json_t *records, const struct explain_set *set,
@@ -190,26 +193,34 @@ static void print_group(FILE *out, const json_t *records, const struct explain_s
     const struct remedy *remedy = &point->remedy;
     char paragraph[4096] = "", reason[512], number[32];
     struct text text = {.at = paragraph, .size = sizeof paragraph};
-    name_group(&text, records, set, first);
-    text_append(
-        &text, " — %s: %s", ceiling_title(point->binding),
-        ceiling_reason(point->binding, &point->point, point->calibration, reason, sizeof reason));
-    if (point->binding == CEILING_KINDS) {
+    bool several = name_group(&text, records, set, first);
+    binding_reason(&point->binding, &point->ceilings, &point->point, point->calibration, reason,
+                   sizeof reason);
+    text_append(&text, " — %s: ", ceiling_title(point->binding.kind));
+    if (several && point->binding.kind != CEILING_KINDS)
+        text_append(&text, "(at %u×%u) ", point->point.processes, point->point.threads);
+    text_append(&text, "%s", reason);
+    if (point->binding.kind == CEILING_KINDS) {
         print_wrapped(out, paragraph);
         return;
     }
-    if (point->next != CEILING_KINDS)
-        text_append(&text, "; next: %s, %s/s", ceiling_title(point->next),
-                    text_number(point->ceilings.ips[point->next], number, sizeof number));
+    /* One that is lower is in the reason. */
+    if (point->binding.next != CEILING_KINDS &&
+        point->ceilings.ips[point->binding.next] >= point->ceilings.ips[point->binding.kind])
+        text_append(&text, "; the next ceiling: %s, %s/s", ceiling_title(point->binding.next),
+                    text_number(point->ceilings.ips[point->binding.next], number, sizeof number));
     print_wrapped(out, paragraph);
     text = (struct text){.at = paragraph, .size = sizeof paragraph};
     if (remedy->kind == REMEDY_NONE) {
-        text_append(&text, "   nothing that mpsweep can set lifts it: %s", remedy->advice);
+        text_append(&text, "   no option of mpsweep lifts it: %s", remedy->advice);
     } else {
-        text_append(&text, "   lift it with %s: %s (at %u×%u predicted %s/s, ×%.2g",
-                    remedy->options, remedy->advice, point->point.processes, point->point.threads,
+        char measured[32];
+        text_append(&text,
+                    "   lift it with %s: %s (predicted for %u×%u: %s/s, ×%.2g of the measured %s",
+                    remedy->options, remedy->advice, remedy->point.processes, remedy->point.threads,
                     text_number(remedy->predicted_ips, number, sizeof number),
-                    remedy->predicted_ips / point->measured_ips);
+                    remedy->predicted_ips / point->measured_ips,
+                    text_number(point->measured_ips, measured, sizeof measured));
         if (remedy->then != CEILING_KINDS)
             text_append(&text, ", then limited by: %s", ceiling_title(remedy->then));
         text_append(&text, ")");

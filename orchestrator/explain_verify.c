@@ -118,7 +118,7 @@ static json_t *test_json(const struct test *test)
     json_t *record = json_pack(
         "{s:s, s:I, s:s, s:s, s:s, s:f, s:f, s:f, s:s, s:f}", "type", "verification", "point",
         json_integer_value(json_object_get(point->record, "id")), "limited_by",
-        ceiling_name(point->binding), "remedy", remedy_name(point->remedy.kind), "options",
+        ceiling_name(point->binding.kind), "remedy", remedy_name(point->remedy.kind), "options",
         point->remedy.options, "baseline_predicted_ips", point->predicted_ips, "predicted_ips",
         point->remedy.predicted_ips, "predicted_gain", point->remedy.gain, "verdict",
         verdict_of(test, gain, ci95_rel), "seconds", test->seconds);
@@ -141,7 +141,7 @@ static json_t *test_json(const struct test *test)
 
 static bool same_test(const struct explanation *a, const struct explanation *b)
 {
-    return a->binding == b->binding && a->remedy.kind == b->remedy.kind;
+    return a->binding.kind == b->binding.kind && a->remedy.kind == b->remedy.kind;
 }
 
 /* Whether a point is the one to test among those with its ceiling and kind of remedy. */

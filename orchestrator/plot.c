@@ -12,6 +12,7 @@
 #include "common/clock.h"
 #include "common/paths.h"
 #include "common/text.h"
+#include "orchestrator/explain.h"
 #include "orchestrator/plot_figure.h"
 
 #define GNUPLOT_LIMIT_NS (60 * NS_PER_S)
@@ -177,11 +178,8 @@ static enum status load_explained(const char *path, json_t **out)
 {
     json_error_t error;
     char text[sizeof error.text];
-    json_t *root = path != NULL ? json_load_file(path, 0, &error) : NULL;
+    json_t *root = json_load_file(path, 0, &error);
     json_t *points = json_is_object(root) ? json_object_get(root, "points") : root;
-    if (path == NULL)
-        return status_set(STATUS_USAGE, "the ceilings come from another file: mpsweep explain "
-                                        "RESULTS --format json >FILE, and then --explained FILE");
     if (root == NULL)
         return status_set(STATUS_USAGE,
                           "'%s' is not what 'mpsweep explain --format json' prints: %s", path,
@@ -207,9 +205,11 @@ static enum status make_data(const struct figure *figure, const struct plot_requ
     size_t length = 0;
     FILE *file = NULL;
 
-    enum status status = figure->write_explained != NULL
-                             ? load_explained(request->explained, &explained)
-                             : STATUS_OK;
+    enum status status = STATUS_OK;
+    if (figure->write_explained != NULL)
+        status = request->explained != NULL
+                     ? load_explained(request->explained, &explained)
+                     : explain_results_json(results, request->results, &explained);
     if (status != STATUS_OK)
         return status;
     file = open_memstream(&text, &length);

@@ -20,7 +20,8 @@ struct plot_request {
     const char *figure;  /* its name, or "all" */
     const char *output; /* .svg, .png or .pdf: the picture; .gp: the data file alone; of all figures
                          * a directory, which is made */
-    const char *explained; /* what explain printed, for the ceilings; NULL: nothing */
+    const char *explained; /* what explain printed, for the ceilings; NULL: computed from
+                            * the calibrations in the results */
 };
 
 /*

@@ -1,6 +1,6 @@
 /*
  * What was measured beside every ceiling of each point, with the binding one named: a roofline of
- * layouts. The ceilings come from `mpsweep explain --format json`.
+ * layouts. The ceilings are those of `mpsweep explain --format json`.
  */
 #include "orchestrator/plot_figure.h"
 
@@ -9,6 +9,9 @@
 #include <string.h>
 
 #include "orchestrator/plot_rows.h"
+
+/* Of a row: further ones than this from the one that binds say nothing about it. */
+#define FAR_AWAY 10.0
 
 #define NAMES_MAX 16 /* what the script has marks for */
 
@@ -43,6 +46,23 @@ static const char *ceiling_name(const json_t *ceiling)
 static bool is_ceiling(const json_t *ceiling)
 {
     return point_number(ceiling, "ips") > 0 && ceiling_name(ceiling)[0] != '\0';
+}
+
+static double binding_ips(const json_t *point)
+{
+    size_t index;
+    const json_t *ceiling;
+    json_array_foreach(json_object_get(explained_of(point), "ceilings"), index, ceiling)
+    {
+        if (is_ceiling(ceiling) && json_is_true(json_object_get(ceiling, "binding")))
+            return point_number(ceiling, "ips");
+    }
+    return 0;
+}
+
+static bool is_near(const json_t *ceiling, double binds)
+{
+    return is_ceiling(ceiling) && (binds <= 0 || point_number(ceiling, "ips") <= FAR_AWAY * binds);
 }
 
 static bool has_ceiling(const json_t *point)
@@ -81,7 +101,7 @@ static void collect_names(const struct series_table *table, struct names *names)
                            ceiling)
         {
             const char *name = ceiling_name(ceiling);
-            if (is_ceiling(ceiling) && names->count < NAMES_MAX &&
+            if (is_near(ceiling, binding_ips(table->rows[i].point)) && names->count < NAMES_MAX &&
                 name_place(names, name) == names->count)
                 names->at[names->count++] = name;
         }
@@ -101,7 +121,7 @@ static void write_ceilings(FILE *file, const struct series_table *table, const s
         {
             size_t place = name_place(names, ceiling_name(ceiling));
             double ips = point_number(ceiling, "ips");
-            if (!is_ceiling(ceiling) || place == names->count)
+            if (!is_near(ceiling, binding_ips(table->rows[i].point)) || place == names->count)
                 continue;
             bool binds = json_is_true(json_object_get(ceiling, "binding"));
             fprintf(file, "%zu %.6g %zu %d\n", i + 1, ips, place + 1, binds ? 1 : 0);
@@ -128,10 +148,12 @@ static void write_measured(FILE *file, const struct series_table *table, double 
     fputs("EOD\n", file);
 }
 
-/* Behind each row: the ceiling that binds it. */
-static void write_binding(FILE *file, const struct series_table *table)
+/* Behind each row: the ceiling that binds it, and how much of it was reached, 0 if not known. */
+static void write_binding(FILE *file, const struct series_table *table, const struct names *names)
 {
-    fputs("array binding[n_rows]\n", file);
+    fputs("array binding[n_rows]\narray reached[n_rows]\narray measured_ips[n_rows]\n"
+          "array bar_ips[n_rows]\narray bar_name[n_rows]\n",
+          file);
     for (size_t i = 0; i < plot_rows_count(table); i++) {
         const json_t *explained = explained_of(table->rows[i].point);
         const char *name = point_string(explained, "limited_by");
@@ -144,7 +166,13 @@ static void write_binding(FILE *file, const struct series_table *table)
         }
         fprintf(file, "binding[%zu] = ", i + 1);
         plot_write_string(file, name);
-        fputc('\n', file);
+        double binds = binding_ips(table->rows[i].point);
+        double measured = point_number(table->rows[i].point, "throughput_ips");
+        size_t place = name_place(names, name);
+        bool drawn = binds > 0 && place < names->count;
+        fprintf(file, "\nreached[%zu] = %.4g\n", i + 1, binds > 0 ? measured / binds : 0.0);
+        fprintf(file, "measured_ips[%zu] = %.6g\nbar_ips[%zu] = %.6g\nbar_name[%zu] = %zu\n", i + 1,
+                measured, i + 1, drawn ? binds : 0.0, i + 1, place + 1);
     }
 }
 
@@ -156,10 +184,12 @@ static char *notes_text(const struct series_table *table, const json_t *points)
     if (out == NULL)
         return NULL;
     series_shared_text(out, table);
-    fputs(
-        "Black: measured, with 95% confidence intervals. Filled: the ceiling that binds, named on "
-        "the right. ",
-        out);
+    fputs("Dot: measured, with its 95% confidence interval. Bar: the ceiling that binds, named on "
+          "the "
+          "right with the share of it that was reached. Ceilings more than ten times as high are "
+          "left "
+          "out. ",
+          out);
     series_missing_text(out, points, take, "without ceilings");
     plot_rows_missing_text(out, table);
     if (fclose(out) != 0) {
@@ -226,7 +256,7 @@ enum status plot_ceilings_write(const struct results *results, const json_t *exp
     }
     write_ceilings(file, &table, &names, &least, &most);
     write_measured(file, &table, &least, &most);
-    write_binding(file, &table);
+    write_binding(file, &table, &names);
     fprintf(file, "ips_min = %.6g\nips_max = %.6g\n", least, most);
 out:
     explained_points = NULL;

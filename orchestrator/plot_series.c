@@ -123,20 +123,27 @@ void series_table_release(struct series_table *table)
     *table = (struct series_table){0};
 }
 
+/* What nobody has set need not be said of a single point beside others. */
+static bool is_usual(const char *text)
+{
+    return strcmp(text, "stream launch") == 0 || strcmp(text, "schedule auto") == 0;
+}
+
 static void title_text(const struct series_table *table, const struct series_row *row,
-                       const char *name, char *title, size_t size)
+                       const char *name, bool brief, char *title, size_t size)
 {
     int used = snprintf(title, size, "%s", name);
     for (size_t s = 0; s < POINT_SETTINGS && (size_t)used < size; s++)
         if (table->varies[s] && row->texts[s][0] != '\0' &&
-            strcmp(row->texts[s], POINT_DEFAULT_CONNECTIONS) != 0)
+            strcmp(row->texts[s], POINT_DEFAULT_CONNECTIONS) != 0 &&
+            !(brief && is_usual(row->texts[s])))
             used += snprintf(title + used, size - (size_t)used, ", %s", row->texts[s]);
 }
 
 void series_title(const struct series_table *table, const struct series_row *row, char *title,
                   size_t size)
 {
-    title_text(table, row, row->name, title, size);
+    title_text(table, row, row->name, false, title, size);
 }
 
 void series_label(const struct series_table *table, const struct series_row *row, char *label,
@@ -144,7 +151,7 @@ void series_label(const struct series_table *table, const struct series_row *row
 {
     char name[POINT_TEXT_BYTES];
     point_name(row->point, name);
-    title_text(table, row, name, label, size);
+    title_text(table, row, name, true, label, size);
 }
 
 void series_write(FILE *file, const struct series_table *table, const char *heading,

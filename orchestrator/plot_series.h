@@ -47,7 +47,8 @@ void series_table_release(struct series_table *table);
 void series_title(const struct series_table *table, const struct series_row *row, char *title,
                   size_t size);
 
-/* The same of one point: "threads 1×16, pageable, no sync". */
+/* The same of one point: "threads 1×16, pageable, no sync", without launches by stream and CUDA's
+ * own choice of waiting. */
 void series_label(const struct series_table *table, const struct series_row *row, char *label,
                   size_t size);
 

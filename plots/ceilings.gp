@@ -1,7 +1,6 @@
 # What was measured beside every ceiling of each point: a row a point.
 #
-#     mpsweep explain results.jsonl --format json >explained.json
-#     mpsweep plot results.jsonl --figure ceilings --explained explained.json -o data.gp
+#     mpsweep plot results.jsonl --figure ceilings -o data.gp
 #     gnuplot -c ceilings.gp data.gp picture.svg        (or .png, .pdf)
 
 if (ARGC != 2) { exit error 'usage: gnuplot -c ceilings.gp DATA.gp PICTURE.svg|.png|.pdf' }
@@ -13,7 +12,7 @@ while (strlen(folder) > 0 && folder[strlen(folder):] ne '/') {
 }
 load data
 
-# Colours come round after six; shapes, hollow here and filled where a ceiling binds, tell them apart.
+# Colours come round after six; shapes tell them apart. Where a ceiling binds it is a bar.
 array colours[6] = ['#D55E00', '#0072B2', '#009E73', '#CC79A7', '#E69F00', '#56B4E9']
 array hollow_shapes[5] = [8, 4, 12, 10, 14]
 colour(k) = colours[(k - 1) % 6 + 1]
@@ -33,9 +32,11 @@ do for [k = 1:n_names] {
 }
 binding_longest = 0
 do for [i = 1:n_rows] {
+    if (strlen(binding[i]) > 30) { binding[i] = binding[i][1:29] . '…' }
+    if (reached[i] > 0) { binding[i] = binding[i] . sprintf(', %.0f%%', 100.0 * reached[i]) }
     if (strlen(binding[i]) > binding_longest) { binding_longest = strlen(binding[i]) }
 }
-right_margin = 0.25 + 0.057 * (binding_longest > 30 ? 30 : binding_longest)
+right_margin = 0.2 + 0.057 * binding_longest
 load folder . 'rows.gp'
 
 set logscale x
@@ -55,15 +56,22 @@ do for [power = int(floor(log10(ips_min))) - 1:int(ceil(log10(ips_max))) + 1] {
 }
 set xlabel 'iterations/s' noenhanced offset 0, 0.4 + 1.6 * lift
 do for [i = 1:n_rows] {
-    if (strlen(binding[i]) > 30) { binding[i] = binding[i][1:29] . '…' }
     set label 6000 + i binding[i] \
         at graph 1, first i left offset character 1, 0 font legend_font noenhanced
 }
 
+# From what was measured to the bar, and the bar.
+do for [i = 1:n_rows] {
+    if (bar_ips[i] > 0) {
+        set arrow 7000 + i from first measured_ips[i], first i to first bar_ips[i], first i nohead \
+            linewidth 1.2 linecolor rgb colour(bar_name[i]) back
+        set arrow 8000 + i from first bar_ips[i], first i - 0.36 to first bar_ips[i], first i + 0.36 \
+            nohead linewidth 2.6 linecolor rgb colour(bar_name[i]) back
+    }
+}
+
 plot for [k = 1:n_names] $ceilings using ($3 == k && $4 == 0 ? $2 : NaN):1 with points \
-         linecolor rgb colour(k) linewidth 1.1 pointtype hollow_shape(k) pointsize 0.55 notitle, \
-     for [k = 1:n_names] $ceilings using ($3 == k && $4 == 1 ? $2 : NaN):1 with points \
-         linecolor rgb colour(k) pointtype hollow_shape(k) + 1 pointsize 0.75 notitle, \
+         linecolor rgb colour(k) linewidth 1.2 pointtype hollow_shape(k) pointsize 0.7 notitle, \
      $measured using 2:1:3:4 with xerrorbars linecolor rgb '#000000' linewidth 1.2 pointtype 7 \
-         pointsize 0.5 notitle
+         pointsize 0.55 notitle
 unset output

@@ -8,7 +8,7 @@ do for [i = 1:n_rows] {
     if (strlen(labels[i]) > label_longest) { label_longest = strlen(labels[i]) }
 }
 # Longer labels are cut, so that the figure keeps half of the page.
-label_most = 58
+label_most = 60
 if (label_longest > label_most) {
     label_longest = label_most
     do for [i = 1:n_rows] {

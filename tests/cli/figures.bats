@@ -177,7 +177,6 @@ P
   draws ceilings r.jsonl --explained o.json
   shows queues '1 without ceilings (threads 1×16)'
   # What is wrong with the other file.
-  refused "mpsweep explain RESULTS --format json" "$MPSWEEP" plot r.jsonl --figure ceilings -o b.svg
   refused "'none.json' is not what 'mpsweep explain --format json' prints" \
     "$MPSWEEP" plot r.jsonl --figure ceilings --explained none.json -o b.svg
   refused "'r.jsonl' is not what 'mpsweep explain --format json' prints" \
@@ -192,6 +191,28 @@ P
   refused "the explanations are not of 'r.jsonl': point 1 is another one there" \
     "$MPSWEEP" plot r.jsonl --figure ceilings --explained bad.json -o b.svg
   [ ! -e b.svg ]
+}
+
+@test "ceilings: computed from the calibration in the results" {
+  needs_gnuplot
+  local published=$MPSWEEP_SOURCE_DIR/docs/results/h200-rounds.jsonl
+  refused "'$published' has no calibration for its points: 'mpsweep explain $published' makes" \
+    "$MPSWEEP" plot "$published" --figure ceilings -o b.svg
+  [ ! -e b.svg ]
+  jq -nc '{type: "calibration", work: {workload: "builtin", kernels: 220, blocks: 5,
+    threads_per_block: 64, spin: 3072, bytes: 1441792, delay_cycles: 0},
+    single_stream_ips: 282.6, process_launches_per_s: 1.004e6, gpu_launches_per_s: 1.008e6,
+    arithmetic_ips: 19154}' | cat "$published" - >r.jsonl
+  draws ceilings r.jsonl
+  shows 'hardware queues, 86%' 'launch rate of the GPU, 85%' 'launch path of a process'
+  # As explain says.
+  mv a.gp computed.gp
+  expect 0 "$MPSWEEP" explain r.jsonl --format json
+  mv out e.json
+  draws ceilings r.jsonl --explained e.json
+  cmp a.gp computed.gp
+  expect 0 "$MPSWEEP" plot r.jsonl --figure all -o all
+  [ -s all/ceilings.svg ]
 }
 
 @test "ceilings: fields of any type, more names than marks" {
@@ -269,7 +290,7 @@ P
   [ "$(ls -A figures)" = "$(printf 'heatmap.svg\nlatency.svg\nthroughput.svg')" ]
   grep -qx 'figures/latency.svg' out
   grep -q "^no phases: 'r.jsonl' has no measured point" out
-  grep -q '^no ceilings: .*--explained FILE' out
+  grep -q "^no ceilings: 'r.jsonl'" out
   file r.jsonl <<<'{}'
   explained r.jsonl >e.json
   expect 0 "$MPSWEEP" plot r.jsonl --figure all -o figures/ --explained e.json

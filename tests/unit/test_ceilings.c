@@ -6,6 +6,7 @@
 #include <string.h>
 #include <cmocka.h>
 
+#include "explain/binding.h"
 #include "explain/ceilings.h"
 #include "explain/words.h"
 #include "tests/unit/h200.h"
@@ -22,13 +23,15 @@ static void check(const struct explain_point *given, const struct calibration *c
     struct ceilings ceilings;
     point.work = calibration->work;
     ceilings_compute(&point, calibration, &ceilings);
-    enum ceiling_kind found = ceilings_binding(&ceilings);
+    struct binding limit;
+    binding_find(&point, calibration, &ceilings, &limit);
+    enum ceiling_kind found = limit.kind;
     if (found != binding)
         fail_msg("row %zu: %s binds, not %s", row, ceiling_name(found), ceiling_name(binding));
     if (fabs(ceilings.ips[found] / ips - 1.0) > 0.001)
         fail_msg("row %zu: %s is %.1f, not %.1f", row, ceiling_name(found), ceilings.ips[found],
                  ips);
-    found = ceilings_next(&ceilings, binding);
+    found = limit.next;
     if (found != next)
         fail_msg("row %zu: %s is next, not %s", row, ceiling_name(found), ceiling_name(next));
 }
@@ -37,7 +40,7 @@ static void check(const struct explain_point *given, const struct calibration *c
 static void layouts_of_the_h200(void **state)
 {
     (void)state;
-    static const struct {
+    const struct {
         struct explain_point point;
         enum ceiling_kind binding;
         double ips;
@@ -45,72 +48,72 @@ static void layouts_of_the_h200(void **state)
     } table[] = {
         {{.processes = 1, .threads = 8, .connections = 8},
          CEILING_WORKERS,
-         8 * 284,
+         8 * h200.single_stream_ips,
          CEILING_PROCESS_LAUNCH},
         {{.processes = 1, .threads = 9, .connections = 8},
          CEILING_QUEUES,
-         8 * 284,
+         8 * h200.single_stream_ips,
          CEILING_WORKERS},
         {{.processes = 1, .threads = 32, .connections = 8},
          CEILING_QUEUES,
-         8 * 284,
+         8 * h200.single_stream_ips,
          CEILING_PROCESS_LAUNCH},
         {{.processes = 1, .threads = 16, .connections = 32},
          CEILING_PROCESS_LAUNCH,
-         0.89e6 / 220,
-         CEILING_GPU_LAUNCH},
+         h200.process_launches_per_s / 220,
+         CEILING_WORKERS},
         {{.mps = true, .processes = 1, .threads = 8, .connections = 2},
          CEILING_QUEUES,
-         2 * 284,
+         2 * h200.single_stream_ips,
          CEILING_WORKERS},
         {{.processes = 8, .threads = 1, .connections = 8},
          CEILING_TIME_SLICING,
-         284,
+         h200.single_stream_ips,
          CEILING_WORKERS},
         {{.processes = 4, .threads = 12, .connections = 8},
          CEILING_TIME_SLICING,
-         8 * 284,
+         8 * h200.single_stream_ips,
          CEILING_GPU_LAUNCH},
         {{.mps = true, .processes = 8, .threads = 1, .connections = 2},
          CEILING_WORKERS,
-         8 * 284,
+         8 * h200.single_stream_ips,
          CEILING_GPU_LAUNCH},
         {{.mps = true, .processes = 16, .threads = 1, .connections = 2},
          CEILING_GPU_LAUNCH,
-         0.9e6 / 220,
+         h200.gpu_launches_per_s / 220,
          CEILING_WORKERS},
         {{.mps = true, .processes = 4, .threads = 4, .connections = 2},
          CEILING_QUEUES,
-         8 * 284,
-         CEILING_GPU_LAUNCH},
+         8 * h200.single_stream_ips,
+         CEILING_WORKERS},
         /* Graphs hold no queue. */
         {{.processes = 1, .threads = 64, .connections = 8, GRAPH, BLOCK},
          CEILING_WORKERS,
-         64 * 270,
+         64 * h200.single_graph_ips,
          CEILING_ARITHMETIC},
         {{.processes = 1, .threads = 128, .connections = 8, GRAPH, BLOCK},
          CEILING_ARITHMETIC,
-         19058,
+         h200.arithmetic_ips,
          CEILING_GPU_LAUNCH},
         {{.processes = 1, .threads = 128, .connections = 32, GRAPH},
          CEILING_CPUS,
-         2 * 16 * 270 / (3520e-6 * 284),
+         2 * 16 * h200.single_graph_ips / (1e-6 * h200.single_spin_cpu_us * h200.single_stream_ips),
          CEILING_ARITHMETIC},
         {{.processes = 1, .threads = 8, .connections = 8, PAGEABLE},
          CEILING_WORKERS,
-         8 * 274,
+         8 * h200.single_pageable_ips,
          CEILING_PROCESS_LAUNCH},
         {{.processes = 1, .threads = 8, .connections = 8, PAGEABLE, NO_SYNC},
          CEILING_BLOCKED_COPIES,
-         1190,
+         h200.process_unsynced_ips,
          CEILING_WORKERS},
         {{.mps = true, .processes = 16, .threads = 1, .connections = 2, PAGEABLE, NO_SYNC},
          CEILING_GPU_LAUNCH,
-         0.9e6 / 220,
+         h200.gpu_launches_per_s / 220,
          CEILING_WORKERS},
         {{.processes = 1, .threads = 8, .connections = 8, PAGEABLE, GRAPH},
          CEILING_BLOCKED_COPIES,
-         474,
+         h200.process_pageable_graph_ips,
          CEILING_WORKERS},
     };
     for (size_t i = 0; i < sizeof table / sizeof table[0]; i++)
@@ -235,7 +238,7 @@ static void thread_caps(void **state)
         memcpy(point.percentages, table[i].percentages, sizeof table[i].percentages);
         point.work = heavy.work;
         ceilings_compute(&point, &heavy, &ceilings);
-        enum ceiling_kind binding = ceilings_binding(&ceilings);
+        enum ceiling_kind binding = ceilings_lowest(&ceilings);
         /* Half each is as much as there is: of equal ones the first counts. */
         if (binding != table[i].binding || fabs(ceilings.ips[binding] - table[i].ips) > 0.01)
             fail_msg("row %zu: %s %.2f", i, ceiling_name(binding), ceilings.ips[binding]);
@@ -253,10 +256,10 @@ static void copies_both_ways_are_named_only_where_they_matter(void **state)
     calibration.d2h_bytes_per_s = 1e9;
     calibration.both_bytes_per_s = 0.98e9;
     ceilings_compute(&point, &calibration, &ceilings);
-    assert_int_equal(ceilings_binding(&ceilings), CEILING_COPY_OUT);
+    assert_int_equal(ceilings_lowest(&ceilings), CEILING_COPY_OUT);
     calibration.both_bytes_per_s = 0.9e9;
     ceilings_compute(&point, &calibration, &ceilings);
-    assert_int_equal(ceilings_binding(&ceilings), CEILING_COPY_BOTH);
+    assert_int_equal(ceilings_lowest(&ceilings), CEILING_COPY_BOTH);
 }
 
 static void the_gpu_takes_what_one_process_launches(void **state)
@@ -268,7 +271,7 @@ static void the_gpu_takes_what_one_process_launches(void **state)
     point.work = h200.work;
     calibration.gpu_launches_per_s = 0.5e6;
     ceilings_compute(&point, &calibration, &ceilings);
-    assert_true(ceilings.ips[CEILING_GPU_LAUNCH] == 0.89e6 / 220);
+    assert_true(ceilings.ips[CEILING_GPU_LAUNCH] == h200.process_launches_per_s / 220);
     calibration.gpu_launches_per_s = 0.0;
     ceilings_compute(&point, &calibration, &ceilings);
     assert_true(ceilings.ips[CEILING_GPU_LAUNCH] == 0.0);
@@ -286,7 +289,7 @@ static void nothing_is_made_of_unknown_figures(void **state)
     ceilings_compute(&point, &unknown, &ceilings);
     for (int i = 0; i < CEILING_KINDS; i++)
         assert_true(ceilings.ips[i] == 0.0);
-    assert_int_equal(ceilings_binding(&ceilings), CEILING_KINDS);
+    assert_int_equal(ceilings_lowest(&ceilings), CEILING_KINDS);
     /* Pageable memory is no faster than pinned. */
     struct calibration some = unknown;
     some.single_stream_ips = 100;

@@ -65,7 +65,7 @@ static void remedies_on_the_h200(void **state)
          REMEDY_GRAPH,
          "--launch graph",
          8498,
-         CEILING_WORKERS},
+         CEILING_CPUS},
         {{.processes = 1, .threads = 1, .connections = 8},
          REMEDY_WORKERS,
          "--layout threads:16 --connections 16",

@@ -1,0 +1,25 @@
+/*
+ * Which ceiling limits a point. The lowest one does, with one exception. The ceilings of workers
+ * and of queues are those of workers who never wait. Where much of it is lost by waiting in a line,
+ * and the ceiling of that line is nearer above than what is to be expected is below, the line is
+ * the limit: more workers would mostly wait in it. Pure arithmetic.
+ */
+#ifndef MPSWEEP_EXPLAIN_BINDING_H
+#define MPSWEEP_EXPLAIN_BINDING_H
+
+#include "explain/ceilings.h"
+
+struct binding {
+    enum ceiling_kind kind; /* that limits; CEILING_KINDS where no ceiling is known */
+    enum ceiling_kind next; /* the lowest of the others; CEILING_KINDS where there is none */
+    /* What workers wait for most, CEILING_KINDS where for nothing; and the share of the lowest
+     * ceiling that is predicted to be lost by waiting. */
+    enum ceiling_kind waits_for;
+    double lost;
+};
+
+/* ceilings: those of the point. */
+void binding_find(const struct explain_point *point, const struct calibration *calibration,
+                  const struct ceilings *ceilings, struct binding *out);
+
+#endif
