@@ -112,10 +112,13 @@ static enum status measure(struct sweep *sweep, const struct turn *turn, bool la
 {
     size_t index = turn->point;
     const struct point *point = &sweep->plan.points[index];
+    struct round_limits limits = sweep->limits;
     struct round_result round;
     uint64_t begin_ns = clock_now_ns();
+    /* What each of several rounds leaves open is divided by the root of their number. */
+    limits.precision_rel *= sqrt((double)options_integer(sweep->options, OPTION_ROUNDS));
     progress_begin(progress, point);
-    enum status swept = saturation_run(&sweep->session, point, &sweep->limits, &sweep->crew, turn,
+    enum status swept = saturation_run(&sweep->session, point, &limits, &sweep->crew, turn,
                                        progress, &sweep->measurements[index], &round);
     char swept_text[512];
     snprintf(swept_text, sizeof swept_text, "%s", status_text());
