@@ -53,11 +53,11 @@ results() {
   expect 0 "$MPSWEEP" explain r.jsonl
   # Paragraphs in one line each.
   sed -e ':a;N;$!ba;s/\n    */ /g' out >lines
-  grep -qE '^threads 1×12, 1×16, queues 8 — hardware queues: a process has 8 hardware queues, .*; next: ' lines
-  grep -qE 'lift it with --connections 16: give each process 16 .* \(at 1×16 predicted 3184/s, ×1.6, then limited by: launch path of a process\)' lines
+  grep -qE '^threads 1×12, 1×16, queues 8 — hardware queues: \(at 1×16\) a process has 8 hardware queues, .*; the next ceiling: ' lines
+  grep -qE 'lift it with --connections 16: give each process 16 .* \(predicted for 1×16: 3184/s, ×1.6 of the measured [0-9]+, then limited by: launch path of a process\)' lines
   grep -qE '^processes 8×1, queues 8 — time slicing: without MPS .* --layout processes\+mps:8: ' lines
   grep -qE '^processes\+mps 16×1, 32×1, queues 2 — launch rate of the GPU: .* --launch graph: ' lines
-  grep -qE '^threads 1×128, launch graph, queues 32, schedule block — arithmetic: .* nothing that mpsweep can set lifts it: .* a bigger GPU' lines
+  grep -qE '^threads 1×128, launch graph, queues 32, schedule block — arithmetic: .* no option of mpsweep lifts it: .* a bigger GPU' lines
   [ "$(grep -c ' — ' lines)" -eq 5 ]
 }
 
@@ -71,6 +71,7 @@ results() {
   jq -e 'all(.ceilings | map(.ips) == (map(.ips) | sort))' out
   jq -e 'all(.limited_by == (.ceilings[] | select(.binding) | .name))' out
   jq -e 'all(.ceilings | map(select(.binding)) | length == 1)' out
+  jq -e 'all(.lost_by_waiting >= 0 and .lost_by_waiting < 1) and .[6].waits_for == "arithmetic"' out
   jq -e '.[1] | .ceilings[0] == {name: "queues", title: "hardware queues", ips: 2272,
     binding: true} and .next == "workers" and (.reached - 0.842 | fabs) < 0.001' out
   jq -e '.[2].remedy | .kind == "connections" and .options == "--connections 16"
