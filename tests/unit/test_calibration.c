@@ -196,7 +196,7 @@ static void test_one_worker_alone(void **state)
     assert_int_equal(point_workers(&point), 1);
     assert_false(point_over_mps(&point));
     assert_int_equal(point.work.with_mps, 0);
-    assert_int_equal(point.connections, 0);
+    assert_int_equal(point.connections, 32);
     assert_int_equal(point.bind, BIND_SCATTER);
     assert_int_equal(point.work.memory, SHM_MEMORY_PINNED);
     assert_int_equal(point.work.launch, SHM_LAUNCH_STREAM);
