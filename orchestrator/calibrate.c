@@ -30,8 +30,8 @@
 /* More workers are tried as long as they give so much more. */
 #define WORTH_IT 1.03
 
-#define COPIERS 4 /* workers that keep a copy engine busy while each waits for its own copies */
-#define FILLERS 4 /* and the multiprocessors */
+#define FILLERS                                                                                    \
+    4 /* workers that keep the multiprocessors busy while each waits for its own kernels */
 
 /* Over MPS, where starting is dear, the search begins with so many processes for each CPU. */
 #define PROCESSES_PER_CPU 2
@@ -262,11 +262,13 @@ static void measure_arithmetic(struct calibrator *calibrator, struct calibration
         out->arithmetic_ips = launches * share / work->kernels;
 }
 
+/* Small copies take less time than a sleeping worker needs to wake up: it takes many of them to
+ * keep an engine busy. */
 static double copies(struct calibrator *calibrator, enum shm_copies which, const char *figure)
 {
+    static const unsigned threads[] = {4, 16, 32};
     struct point point = calibrate_copies(calibrator->like, which, SHM_MEMORY_PINNED);
-    calibrate_set_threads(&point, COPIERS);
-    return measure(calibrator, &point, figure, NULL) * (double)point.work.bytes;
+    return GROW(calibrator, &point, threads, figure) * (double)point.work.bytes;
 }
 
 static void measure_copies(struct calibrator *calibrator, struct calibration *out)
