@@ -1,6 +1,6 @@
 dist_doc_DATA += docs/ARCHITECTURE.md docs/compare.md docs/emulated.md docs/explain.md \
-    docs/limits.md docs/mps.md docs/open-loop.md docs/results-format.md docs/statistics.md \
-    docs/telemetry.md
+    docs/limits.md docs/mps.md docs/open-loop.md docs/question-b.md docs/results-format.md \
+    docs/statistics.md docs/telemetry.md
 
 resultsdir = $(docdir)/results
 dist_results_DATA = \
@@ -9,4 +9,7 @@ dist_results_DATA = \
     docs/results/h200-graphs.jsonl docs/results/h200-graphs.svg \
     docs/results/h200-rounds.jsonl docs/results/h200-mixed.jsonl \
     docs/results/h200-bench.txt docs/results/h200-check-gpu.txt \
-    docs/results/h200-limits.json docs/results/h200-shares.jsonl
+    docs/results/h200-limits.json docs/results/h200-shares.jsonl \
+    docs/results/h200-explain.jsonl docs/results/h200-ceilings.svg \
+    docs/results/h200-question-b.jsonl docs/results/h200-launch.svg docs/results/h200-phases.svg \
+    docs/results/h200-repeat-1.jsonl docs/results/h200-repeat-2.jsonl

@@ -79,8 +79,9 @@ static void all_published_points_are_near(void **state)
     assert_int_equal(compare_file("h200-graphs.jsonl", &misses), 15);
     assert_int_equal(compare_file("h200-mixed.jsonl", &misses), 19);
     assert_int_equal(compare_file("h200-rounds.jsonl", &misses), 7);
-    /* Several processes without it, 16% too low. */
-    assert_int_equal(misses, 1);
+    /* 32 threads with a queue each, 17% too high; ten processes of two threads without
+     * synchronisation, 16% too low. */
+    assert_int_equal(misses, 2);
 }
 
 /* Measured by hand before there was a program for it: iterations/s. */
