@@ -31,7 +31,7 @@ is_alive() { kill -0 "$1" 2>/dev/null; }
 window() {
   case $1 in
   starting) echo 0.2 ;;
-  running) echo 5 ;;
+  running) echo 8 ;;
   draining) echo 3 ;;
   esac
 }

@@ -44,7 +44,7 @@ unwarned() {
   points 'all((.telemetry.joules_per_iteration * .throughput_ips * .rounds[0].seconds) as $energy
     | .telemetry.energy_j | . > 0 and . > $energy * 0.999 and . < $energy * 1.001)' x.jsonl
   points "all($OF_TELEMETRY == [])" x.jsonl
-  absent '^warning' out
+  absent '^warning.*(held down|not ours)' out
   grep -qE 'fair +J/iter$' out
   [ "$(grep -cE '^threads +1×[12] .* [0-9.]+$' out)" -eq 2 ]
   [ ! -s err ]
