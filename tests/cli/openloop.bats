@@ -16,7 +16,7 @@ sweep_of_service() {
 @test "without a rate there is nothing about rates" {
   expect 0 "$MPSWEEP" sweep "${TINY[@]}" -l threads:1 --arrival constant,poisson -o r.jsonl
   points 'length == 1 and (.[0] | has("rate") | not)' r.jsonl
-  absent 'offered|poisson' out
+  absent 'offered\|poisson' out
 }
 
 @test "overload: served is what can be, latency has the queue and service time has not" {
