@@ -99,3 +99,9 @@ enum status path_find_helper(const char *program, char *out, size_t size)
     try_directory(&search, MPSWEEP_PKGLIBEXECDIR, "");
     return finish(&search, "program", "MPSWEEP_LIBEXEC_DIR");
 }
+
+const char *path_file_name(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    return slash ? slash + 1 : path;
+}

@@ -21,4 +21,7 @@ enum status path_find_data(const char *relative, char *out, size_t size);
  * a regular file that we may execute. */
 enum status path_find_helper(const char *program, char *out, size_t size);
 
+/* The last name of a path, without its directory; points into the path. */
+const char *path_file_name(const char *path);
+
 #endif

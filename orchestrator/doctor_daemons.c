@@ -8,6 +8,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "common/paths.h"
 #include "mps/directory.h"
 #include "mps/state.h"
 #include "orchestrator/doctor_machine.h"
@@ -31,8 +32,7 @@ static void read_text(int process, const char *name, char *text, size_t size)
 
 static bool is_program(const char *path)
 {
-    const char *slash = strrchr(path, '/');
-    const char *name = slash ? slash + 1 : path;
+    const char *name = path_file_name(path);
     /* A driver that was replaced while its daemon runs. */
     return strcmp(name, PROGRAM) == 0 || strcmp(name, PROGRAM " (deleted)") == 0;
 }

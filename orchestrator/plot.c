@@ -54,8 +54,7 @@ static const struct figure *find_figure(const char *name)
 /* The extension with its dot, of the file's own name; "" if it has none. */
 static const char *extension_of(const char *path)
 {
-    const char *slash = strrchr(path, '/');
-    const char *base = slash != NULL ? slash + 1 : path;
+    const char *base = path_file_name(path);
     const char *dot = strrchr(base, '.');
     return dot != NULL && dot != base ? dot : "";
 }

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "common/clock.h"
+#include "common/paths.h"
 #include "common/results_read.h"
 #include "common/statistics.h"
 #include "config.h"
@@ -143,7 +144,7 @@ json_t *record_header(const struct session *session, const struct job *job, cons
     if (resumed)
         json_object_set_new(record, "resumed", json_true());
     if (job_path)
-        json_object_set_new(record, "job", json_string(job_path));
+        json_object_set_new(record, "job", json_string(path_file_name(job_path)));
     json_t *sections = json_object();
     for (size_t i = 0; i < job->count; i++)
         json_object_set_new(sections, job->sections[i].name ? job->sections[i].name : "sweep",
