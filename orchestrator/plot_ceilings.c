@@ -5,7 +5,6 @@
 #include "orchestrator/plot_figure.h"
 
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "orchestrator/plot_rows.h"
@@ -176,29 +175,6 @@ static void write_binding(FILE *file, const struct series_table *table, const st
     }
 }
 
-static char *notes_text(const struct series_table *table, const json_t *points)
-{
-    char *text = NULL;
-    size_t bytes = 0;
-    FILE *out = open_memstream(&text, &bytes);
-    if (out == NULL)
-        return NULL;
-    series_shared_text(out, table);
-    fputs("Dot: measured, with its 95% confidence interval. Bar: the ceiling that binds, named on "
-          "the "
-          "right with the share of it that was reached. Ceilings more than ten times as high are "
-          "left "
-          "out. ",
-          out);
-    series_missing_text(out, points, take, "without ceilings");
-    plot_rows_missing_text(out, table);
-    if (fclose(out) != 0) {
-        free(text);
-        return NULL;
-    }
-    return text;
-}
-
 static enum status check_match(const struct results *results, const char *path)
 {
     static const char *const fields[] = {"layout", "processes", "threads"};
@@ -224,9 +200,17 @@ enum status plot_ceilings_write(const struct results *results, const json_t *exp
 {
     struct series_table table = {0};
     struct names names = {.count = 0};
-    char *notes = NULL;
     double least = INFINITY, most = 0;
     const struct series_form form = {.take = take};
+    const struct series_heading heading = {
+        .figure = "ceilings",
+        .title = "Measured throughput and what it could reach",
+        .notes = "Dot: measured, with its 95% confidence interval. Bar: the ceiling that binds, "
+                 "named on the right with the share of it that was reached. Ceilings more than ten "
+                 "times as high are left out. ",
+        .missing = "without ceilings",
+        .rows_most = PLOT_ROWS_MAX,
+    };
 
     explained_points = explained;
     enum status status = check_match(results, path);
@@ -241,9 +225,7 @@ enum status plot_ceilings_write(const struct results *results, const json_t *exp
                             path);
         goto out;
     }
-    notes = notes_text(&table, results->points);
-    status = plot_write_heading(file, "ceilings", "Measured throughput and what it could reach",
-                                results->header, notes);
+    status = series_write_heading(file, &heading, &form, &table, results);
     if (status != STATUS_OK)
         goto out;
     plot_rows_write_labels(file, &table);
@@ -260,7 +242,6 @@ enum status plot_ceilings_write(const struct results *results, const json_t *exp
     fprintf(file, "ips_min = %.6g\nips_max = %.6g\n", least, most);
 out:
     explained_points = NULL;
-    free(notes);
     series_table_release(&table);
     return status;
 }

@@ -1,7 +1,6 @@
 #include "orchestrator/plot_panels.h"
 
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "orchestrator/plot_figure.h"
@@ -91,30 +90,15 @@ static void write_panels(FILE *file, const struct drawing *drawing)
             drawing->least, drawing->most);
 }
 
-static char *notes_text(const struct panels_form *form, const struct series_table *table,
-                        const json_t *points)
-{
-    char *text = NULL;
-    size_t bytes = 0;
-    FILE *out = open_memstream(&text, &bytes);
-    if (out == NULL)
-        return NULL;
-    series_shared_text(out, table);
-    fputs(form->notes, out);
-    series_missing_text(out, points, form->series.take, form->missing);
-    if (fclose(out) != 0) {
-        free(text);
-        return NULL;
-    }
-    return text;
-}
-
 enum status plot_panels_write(const struct panels_form *form, const struct results *results,
                               const char *path, FILE *file)
 {
     struct series_table table = {0};
     struct drawing drawing = {.form = form, .least = INFINITY};
-    char *notes = NULL;
+    const struct series_heading heading = {.figure = form->figure,
+                                           .title = form->title,
+                                           .notes = form->notes,
+                                           .missing = form->missing};
 
     enum status status = series_table_make(results->points, &form->series, &table);
     if (status != STATUS_OK)
@@ -124,8 +108,7 @@ enum status plot_panels_write(const struct panels_form *form, const struct resul
         status = status_set(STATUS_USAGE, "'%s' has no measured point with %s", path, form->needed);
         goto out;
     }
-    notes = notes_text(form, &table, results->points);
-    status = plot_write_heading(file, form->figure, form->title, results->header, notes);
+    status = series_write_heading(file, &heading, &form->series, &table, results);
     if (status != STATUS_OK)
         goto out;
     fputs("xlabel = ", file);
@@ -137,7 +120,6 @@ enum status plot_panels_write(const struct panels_form *form, const struct resul
     series_write(file, &table, NULL, NULL);
     write_blocks(file, &drawing, &table);
 out:
-    free(notes);
     series_table_release(&table);
     return status;
 }

@@ -4,7 +4,6 @@
 #include "orchestrator/plot_figure.h"
 
 #include <math.h>
-#include <stdlib.h>
 
 #include "common/text.h"
 #include "orchestrator/plot_rows.h"
@@ -65,32 +64,18 @@ static void write_rows(FILE *file, const struct series_table *table)
     }
 }
 
-static char *notes_text(const struct series_table *table, const json_t *points)
-{
-    char *text = NULL;
-    size_t bytes = 0;
-    FILE *out = open_memstream(&text, &bytes);
-    if (out == NULL)
-        return NULL;
-    series_shared_text(out, table);
-    fputs(
-        "On the right: mean latency. With graph launch the copies are part of the graph, and wait "
-        "in the synchronisation. ",
-        out);
-    series_missing_text(out, points, take, "without phases");
-    plot_rows_missing_text(out, table);
-    if (fclose(out) != 0) {
-        free(text);
-        return NULL;
-    }
-    return text;
-}
-
 enum status plot_phases_write(const struct results *results, const char *path, FILE *file)
 {
     struct series_table table = {0};
-    char *notes = NULL;
     const struct series_form form = {.take = take};
+    const struct series_heading heading = {
+        .figure = "phases",
+        .title = "Where the time of an iteration goes",
+        .notes = "On the right: mean latency. With graph launch the copies are part of the graph, "
+                 "and wait in the synchronisation. ",
+        .missing = "without phases",
+        .rows_most = PLOT_ROWS_MAX,
+    };
 
     enum status status = series_table_make(results->points, &form, &table);
     if (status != STATUS_OK)
@@ -102,15 +87,12 @@ enum status plot_phases_write(const struct results *results, const char *path, F
                             path);
         goto out;
     }
-    notes = notes_text(&table, results->points);
-    status = plot_write_heading(file, "phases", "Where the time of an iteration goes",
-                                results->header, notes);
+    status = series_write_heading(file, &heading, &form, &table, results);
     if (status != STATUS_OK)
         goto out;
     plot_rows_write_labels(file, &table);
     write_rows(file, &table);
 out:
-    free(notes);
     series_table_release(&table);
     return status;
 }

@@ -18,9 +18,3 @@ void plot_rows_write_labels(FILE *file, const struct series_table *table)
         fputc('\n', file);
     }
 }
-
-void plot_rows_missing_text(FILE *out, const struct series_table *table)
-{
-    if (table->count > PLOT_ROWS_MAX)
-        fprintf(out, " Not drawn for want of room: %zu more.", table->count - PLOT_ROWS_MAX);
-}

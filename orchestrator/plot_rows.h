@@ -6,15 +6,12 @@
 
 #include "orchestrator/plot_series.h"
 
-/* A picture has at most so many: rows beyond it are left out, which the caption must say. */
+/* A picture has at most so many: rows beyond it are left out, which the heading must say. */
 #define PLOT_ROWS_MAX 250
 
 size_t plot_rows_count(const struct series_table *table);
 
 /* n_rows, and the array labels. */
 void plot_rows_write_labels(FILE *file, const struct series_table *table);
-
-/* " Not drawn for want of room: 12 more." or nothing. */
-void plot_rows_missing_text(FILE *out, const struct series_table *table);
 
 #endif

@@ -185,7 +185,8 @@ void series_write(FILE *file, const struct series_table *table, const char *head
     }
 }
 
-void series_shared_text(FILE *out, const struct series_table *table)
+/* "All points: pinned, 220 kernels. ": what all series share; nothing if there is nothing. */
+static void write_shared(FILE *out, const struct series_table *table)
 {
     const char *separator = "All points: ";
     for (size_t s = 0; s < POINT_SETTINGS; s++) {
@@ -208,8 +209,10 @@ static void list_add(char list[LISTED_MAX + 1][POINT_TEXT_BYTES], int *count, co
         snprintf(list[(*count)++], POINT_TEXT_BYTES, "%s", text);
 }
 
-void series_missing_text(FILE *out, const json_t *points,
-                         bool (*take)(const json_t *point, double *x), const char *what)
+/* "Not drawn: 2 infeasible (threads+mps 1×48, …); 3 without WHAT (…)"; nothing if take() takes all
+ * points. */
+static void write_missing(FILE *out, const json_t *points,
+                          bool (*take)(const json_t *point, double *x), const char *what)
 {
     const char *const kinds[] = {"infeasible", "failed", "interrupted", what};
     enum { KINDS = sizeof kinds / sizeof *kinds };
@@ -241,4 +244,29 @@ void series_missing_text(FILE *out, const json_t *points,
         fputs(listed[kind] > LISTED_MAX ? ", …)" : ")", out);
         separator = "; ";
     }
+}
+
+enum status series_write_heading(FILE *file, const struct series_heading *heading,
+                                 const struct series_form *form, const struct series_table *table,
+                                 const struct results *results)
+{
+    char *notes = NULL;
+    size_t bytes = 0;
+    FILE *out = open_memstream(&notes, &bytes);
+    if (out != NULL) {
+        write_shared(out, table);
+        fputs(heading->notes, out);
+        write_missing(out, results->points, form->take, heading->missing);
+        if (heading->rows_most > 0 && table->count > heading->rows_most)
+            fprintf(out, " Not drawn for want of room: %zu more.",
+                    table->count - heading->rows_most);
+        if (fclose(out) != 0) {
+            free(notes);
+            notes = NULL;
+        }
+    }
+    enum status status =
+        plot_write_heading(file, heading->figure, heading->title, results->header, notes);
+    free(notes);
+    return status;
 }

@@ -9,6 +9,7 @@
 #include <stdbool.h>
 #include <stdio.h>
 
+#include "common/results_read.h"
 #include "common/status.h"
 #include "orchestrator/point_text.h"
 
@@ -58,12 +59,18 @@ void series_label(const struct series_table *table, const struct series_row *row
 void series_write(FILE *file, const struct series_table *table, const char *heading,
                   void (*write_row)(FILE *file, const struct series_row *row));
 
-/* "All points: pinned, 220 kernels. ": what all series share; nothing if there is nothing. */
-void series_shared_text(FILE *out, const struct series_table *table);
+/* What stands above and below a figure of series. */
+struct series_heading {
+    const char *figure, *title; /* as in the table of figures; the picture's heading */
+    const char *notes;          /* sentences of the caption, a blank behind each */
+    const char *missing;        /* "without phases": of a measured point that is not drawn */
+    size_t rows_most;           /* so many points are drawn; 0: all */
+};
 
-/* "Not drawn: 2 infeasible (threads+mps 1×48, …); 3 without WHAT (…)"; nothing if take() takes all
- * points. */
-void series_missing_text(FILE *out, const json_t *points,
-                         bool (*take)(const json_t *point, double *x), const char *what);
+/* How the figure's data file begins (plot_write_heading()). The caption tells what all series
+ * share, then the notes, then what is not drawn and why. */
+enum status series_write_heading(FILE *file, const struct series_heading *heading,
+                                 const struct series_form *form, const struct series_table *table,
+                                 const struct results *results);
 
 #endif

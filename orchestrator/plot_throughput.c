@@ -5,7 +5,6 @@
 
 #include <math.h>
 #include <stdbool.h>
-#include <stdlib.h>
 
 #include "orchestrator/plot_series.h"
 
@@ -49,33 +48,17 @@ static void write_ranges(FILE *file, const struct series_table *table)
     fprintf(file, "ideal_slope = %.6g\n\n", best / fewest);
 }
 
-/* What the series share, and what is not drawn. The caller frees it; NULL: no memory. */
-static char *notes_text(const struct series_table *table, const json_t *points)
-{
-    char *text = NULL;
-    size_t bytes = 0;
-    FILE *out = open_memstream(&text, &bytes);
-    if (out == NULL)
-        return NULL;
-    series_shared_text(out, table);
-    fputs("Error bars: 95% confidence intervals", out);
-    if (table->unconverged > 0)
-        fprintf(out, "; wider than asked for at %d point%s", table->unconverged,
-                table->unconverged > 1 ? "s" : "");
-    fputs(". ", out);
-    series_missing_text(out, points, take, "without a number");
-    if (fclose(out) != 0) {
-        free(text);
-        return NULL;
-    }
-    return text;
-}
-
 enum status plot_throughput_write(const struct results *results, const char *path, FILE *file)
 {
     struct series_table table = {0};
-    char *notes = NULL;
+    char notes[128] = "Error bars: 95% confidence intervals. ";
     const struct series_form form = {.take = take};
+    const struct series_heading heading = {
+        .figure = "throughput",
+        .title = "Throughput by number of workers",
+        .notes = notes,
+        .missing = "without a number",
+    };
 
     enum status status = series_table_make(results->points, &form, &table);
     if (status != STATUS_OK)
@@ -84,16 +67,17 @@ enum status plot_throughput_write(const struct results *results, const char *pat
         status = status_set(STATUS_USAGE, "'%s' has no measured point to plot", path);
         goto out;
     }
-    notes = notes_text(&table, results->points);
-    status = plot_write_heading(file, "throughput", "Throughput by number of workers",
-                                results->header, notes);
+    if (table.unconverged > 0)
+        snprintf(notes, sizeof notes,
+                 "Error bars: 95%% confidence intervals; wider than asked for at %d point%s. ",
+                 table.unconverged, table.unconverged > 1 ? "s" : "");
+    status = series_write_heading(file, &heading, &form, &table, results);
     if (status != STATUS_OK)
         goto out;
     fputs("xlabel = 'workers (processes × threads)'\nylabel = 'throughput (iterations/s)'\n", file);
     write_ranges(file, &table);
     series_write(file, &table, "workers, iterations/s, half width of the 95% interval", write_row);
 out:
-    free(notes);
     series_table_release(&table);
     return status;
 }
