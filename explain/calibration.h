@@ -8,6 +8,10 @@
 #ifndef MPSWEEP_EXPLAIN_CALIBRATION_H
 #define MPSWEEP_EXPLAIN_CALIBRATION_H
 
+#include <stdbool.h>
+
+#include "shm/shm.h"
+
 /* The iteration that a calibration is for: points with the same numbers share one. */
 struct calibration_work {
     unsigned workload; /* enum shm_workload */
@@ -58,6 +62,13 @@ struct calibration {
     unsigned cpus; /* that the workers may use */
     unsigned sms;  /* multiprocessors of the GPU */
 };
+
+/* The iteration of these settings, and settings of that iteration: all others stay as they are. */
+void calibration_work_of(const struct shm_settings *settings, struct calibration_work *out);
+void calibration_work_set(const struct calibration_work *work, struct shm_settings *settings);
+
+/* Whether a calibration is for this work. */
+bool calibration_is_for(const struct calibration *calibration, const struct calibration_work *work);
 
 /* A calibration as it stands in a results file, with what there is to say about its figures. */
 #define CALIBRATION_NOTES 16

@@ -16,15 +16,6 @@ static double smaller(double a, double b)
     return a < b ? a : b;
 }
 
-bool calibration_is_for(const struct calibration *calibration, const struct calibration_work *work)
-{
-    const struct calibration_work *known = &calibration->work;
-    return known->workload == work->workload && known->kernels == work->kernels &&
-           known->blocks == work->blocks && known->threads_per_block == work->threads_per_block &&
-           known->spin == work->spin && known->bytes == work->bytes &&
-           known->delay_cycles == work->delay_cycles;
-}
-
 double ceiling_single_ips(const struct explain_point *point, const struct calibration *calibration)
 {
     if (point->launch == SHM_LAUNCH_GRAPH)

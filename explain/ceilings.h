@@ -52,9 +52,6 @@ struct ceilings {
     double ips[CEILING_KINDS]; /* 0: there is none, or its figure is not known */
 };
 
-/* Whether a calibration is for this work. */
-bool calibration_is_for(const struct calibration *calibration, const struct calibration_work *work);
-
 void ceilings_compute(const struct explain_point *point, const struct calibration *calibration,
                       struct ceilings *out);
 

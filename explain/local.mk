@@ -3,7 +3,7 @@
 noinst_LIBRARIES += libexplain.a
 libexplain_a_SOURCES = \
     explain/binding.h explain/binding.c \
-    explain/calibration.h \
+    explain/calibration.h explain/calibration.c \
     explain/calibration_json.h explain/calibration_json.c \
     explain/ceilings.h explain/ceilings.c \
     explain/predict.h explain/predict.c \

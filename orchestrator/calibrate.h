@@ -11,9 +11,6 @@
 /* Told before each run: what is measured, in a few words. */
 typedef void (*calibrate_progress)(void *data, const char *what);
 
-/* The iteration of a point, as calibrations are told apart by. */
-void calibration_work_of(const struct point *point, struct calibration_work *out);
-
 /*
  * Measures all figures for the iteration of `like`, whose binding holds, too; about 30 s on a real
  * GPU. Windows are short, and not longer than the limits' duration; the timeout holds. progress may

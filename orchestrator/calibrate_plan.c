@@ -60,7 +60,7 @@ enum status calibrate_plan(struct session *session, const struct plan *plan,
     enum status status = STATUS_OK;
     for (size_t i = 0; i < plan->count && status == STATUS_OK; i++) {
         struct calibration_work work;
-        calibration_work_of(&plan->points[i], &work);
+        calibration_work_of(&plan->points[i].work, &work);
         json_t *text = calibration_work_to_json(&work);
         if (!text)
             return status_set(STATUS_MEMORY, "out of memory for a calibration");

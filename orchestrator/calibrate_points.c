@@ -1,5 +1,7 @@
 #include "orchestrator/calibrate_points.h"
 
+#include "explain/calibration.h"
+
 /* Of a run that only launches: enough that waiting for their end is little beside, few enough that
  * an iteration is short also where each takes 0.1 ms. */
 #define STREAM_KERNELS 50
@@ -21,7 +23,7 @@
 
 struct point calibrate_single(const struct point *like)
 {
-    const struct shm_settings *work = &like->work;
+    struct calibration_work work;
     struct point point = {
         .layout = LAYOUT_THREADS,
         .processes = 1,
@@ -33,15 +35,10 @@ struct point calibrate_single(const struct point *like)
                  .sync = SHM_SYNC_STREAM,
                  .launch = SHM_LAUNCH_STREAM,
                  .schedule = SHM_SCHEDULE_AUTO,
-                 .workload = work->workload,
-                 .kernels = work->kernels,
-                 .blocks = work->blocks,
-                 .threads_per_block = work->threads_per_block,
-                 .spin = work->spin,
-                 .bytes = work->bytes,
-                 .delay_cycles = work->delay_cycles,
                  .warmup_ns = CALIBRATE_WARMUP_NS},
     };
+    calibration_work_of(&like->work, &work);
+    calibration_work_set(&work, &point.work);
     return point;
 }
 

@@ -140,7 +140,6 @@ static enum layout_kind layout_of(const struct explain_point *point)
 void explain_point_plan(const struct explain_point *point, const json_t *record,
                         int64_t shares[EXPLAIN_MOST_PERCENTAGES], struct point *out)
 {
-    const struct calibration_work *work = &point->work;
     unsigned bind = BIND_NEAR;
     *out = (struct point){
         .layout = layout_of(point),
@@ -153,16 +152,10 @@ void explain_point_plan(const struct explain_point *point, const json_t *record,
                 .sync = point->sync,
                 .launch = point->launch,
                 .schedule = point->schedule,
-                .workload = work->workload,
-                .kernels = work->kernels,
-                .blocks = work->blocks,
-                .threads_per_block = work->threads_per_block,
-                .spin = work->spin,
-                .bytes = work->bytes,
-                .delay_cycles = work->delay_cycles,
                 .with_mps = point->mps,
             },
     };
+    calibration_work_set(&point->work, &out->work);
     if (read_choice(record, "bind", OPTION_BIND, &bind) == STATUS_OK)
         out->bind = (enum bind_policy)bind;
     for (unsigned i = 0; i < point->percentage_count; i++)

@@ -9,6 +9,7 @@
 #include "common/text.h"
 #include "explain/words.h"
 #include "orchestrator/explain_point.h"
+#include "orchestrator/record_time.h"
 
 /* The two sides of a test. */
 enum { AS_IT_IS, REMEDIED, SIDES };
@@ -134,7 +135,7 @@ static json_t *test_json(const struct test *test)
     json_object_set_new(record, "remedied_ips",
                         json_real(statistics_mean(test->ips[REMEDIED], test->rounds)));
     json_object_set_new(record, "gain", json_real(gain));
-    json_object_set_new(record, "ci95_rel", isfinite(ci95_rel) ? json_real(ci95_rel) : json_null());
+    json_object_set_new(record, "ci95_rel", record_real_or_null(ci95_rel));
     json_object_set_new(record, "rounds", rounds_json(test));
     return record;
 }

@@ -86,7 +86,7 @@ tests_unit_test_bracket_LDADD = $(CMOCKA_LIBS)
 check_PROGRAMS += tests/unit/test_calibration
 TESTS += tests/unit/test_calibration
 tests_unit_test_calibration_SOURCES = tests/unit/test_calibration.c \
-    explain/calibration_json.c orchestrator/calibrate_points.c \
+    explain/calibration.c explain/calibration_json.c orchestrator/calibrate_points.c \
     $(plan_sources)
 tests_unit_test_calibration_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
 tests_unit_test_calibration_LDADD = libmps.a libcommon.a $(JANSSON_LIBS) $(INIH_LIBS) $(CMOCKA_LIBS)
