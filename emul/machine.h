@@ -9,9 +9,12 @@
  *   graph_launch_ns  host side of a graph launch; the same
  *   copy_call_ns     host side of a copy
  *   front_ns         what the GPU needs to accept one stream launch, of whatever process
- *   graph_node_ns    what the GPU needs to begin one kernel of a graph, of whatever process; 0:
- * none kernel_ns        fixed cost of a kernel launched by a stream graph_kernel_ns  and of one
- * inside a graph spin_ns          one step of a kernel's spin copy_latency_ns  fixed cost of a copy
+ *   graph_node_ns    what the GPU needs to begin one kernel of a graph, of whatever process;
+ *                    0: nothing
+ *   kernel_ns        fixed cost of a kernel launched by a stream
+ *   graph_kernel_ns  and of one inside a graph
+ *   spin_ns          one step of a kernel's spin
+ *   copy_latency_ns  fixed cost of a copy
  *   h2d_mb_per_s, d2h_mb_per_s, pageable_mb_per_s
  *                    bandwidth of the copy engines with pinned memory, and with pageable memory
  *   slice_ns         time slice of a context

@@ -134,6 +134,9 @@ workers_of() {
   done
 }
 
+# Whether the background program has so many of them, or more.
+has_workers() { [ "$(workers_of "$PID" | wc -l)" -ge "$1" ]; }
+
 # start COMMAND...: in the background, its process in PID, its output in files out and err.
 start() {
   # A shell's background commands ignore SIGINT, which mpsweep would respect.

@@ -28,7 +28,6 @@ daemon_of() { child_like "$(guard_of)" "${DAEMON_LIKE:-/mpsweep-emulated-mps-con
 has_guard() { [ -n "$(guard_of)" ]; }
 has_daemon() { [ -n "$(daemon_of)" ]; }
 has_probe() { [ -n "$(child_like "$PID" '/mpsweep-worker --probe')" ]; }
-has_workers() { [ "$(workers_of "$PID" | wc -l)" -ge "$1" ]; }
 lacks_workers() { [ "$(workers_of "$PID" | wc -l)" -lt "$1" ]; }
 logged() {
   local text=

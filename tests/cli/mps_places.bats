@@ -123,8 +123,7 @@ SCRIPT
 @test "a worker that cannot be ended keeps its daemon, which goes when it is gone" {
   start "$MPSWEEP" sweep --device emulated --kernels 20 --warmup 0.05 --precision 100 --duration 60 \
     -l processes+mps:2 -l processes+mps:1 --seed 0 -q -o r.jsonl
-  has_workers() { [ "$(workers_of "$PID" | wc -l)" -ge 2 ]; }
-  await $PATIENCE has_workers
+  await $PATIENCE has_workers 2
   # Each of its threads, once all are there.
   local worker holder status=0
   worker=$(workers_of "$PID" | tail -1)

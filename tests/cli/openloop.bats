@@ -152,8 +152,7 @@ found() {
 @test "interrupted in a search: the steps so far are kept" {
   start "$MPSWEEP" sweep --device emulated --kernels 5 -l processes:2 --rate max-under-p99=1s \
     --duration 100 --max-duration 100 -q -o r.jsonl
-  workers_run() { [ "$(workers_of "$PID" | wc -l)" -eq 2 ]; }
-  await $PATIENCE workers_run
+  await $PATIENCE has_workers 2
   kill -TERM "$PID"
   finish
   [ "$STATUS" -eq 130 ]

@@ -17,7 +17,6 @@ counted_workers() {
 }
 
 has_lines() { [ "$(wc -l <r.jsonl)" -ge "$1" ]; } 2>/dev/null
-has_workers() { [ -n "$(workers_of "$PID")" ]; }
 
 # starts COUNT OPTIONS...: a sweep that measures all its points with so many worker processes.
 starts() {
@@ -55,7 +54,7 @@ AXES=(-m pinned,pageable --launch stream,graph --sync stream,none)
   widths() { grep -h '^Cpus_allowed:' "/proc/$1"/task/*/status | sort -u | wc -l; }
   start "$MPSWEEP" sweep --device emulated --duration 3 --warmup 0.02 --precision 100 \
     -l threads:2 --bind none,near --kernels 20 --seed 0 -q -o r.jsonl
-  await $PATIENCE has_workers
+  await $PATIENCE has_workers 1
   local worker
   worker=$(workers_of "$PID")
   [ "$(widths "$worker")" -eq 1 ]

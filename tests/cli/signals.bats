@@ -11,7 +11,6 @@ switches() {
   cat "/proc/$1"/task/*/status 2>/dev/null | awk '/^voluntary_ctxt_switches/ { sum += $2 } END { print sum + 0 }'
 }
 
-has_workers() { [ "$(workers_of "$PID" | wc -l)" -ge "$1" ]; }
 
 # Far more switches than a start takes.
 is_iterating() {

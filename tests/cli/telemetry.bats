@@ -136,8 +136,7 @@ unwarned() {
   with_gpu 'ours calm' true
   start env LD_LIBRARY_PATH="$WORK/lib" FAKE_NVML='ours calm' "$MPSWEEP" sweep -l threads:1,2 \
     --duration 30 --max-duration 30 -q -o x.jsonl
-  running() { [ "$(workers_of "$PID" | wc -l)" -eq 1 ]; }
-  await $PATIENCE running
+  await $PATIENCE has_workers 1
   kill -INT "$PID"
   finish
   [ "$STATUS" -eq 130 ]

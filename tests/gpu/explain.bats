@@ -3,16 +3,7 @@
 # built-in iteration, the prediction, and one remedy. Written for an H200; other GPUs with 8 queues a
 # process and far more multiprocessors than one worker needs have the same limits. About 100 s.
 
-load ../cli/helper
-
-setup_file() {
-  if ! nvidia-smi -L 2>/dev/null | grep -q '^GPU'; then
-    [ -z "${MPSWEEP_GPU_REQUIRED:-}" ] || { echo "no GPU here: nvidia-smi shows none" >&2; return 1; }
-    export NO_GPU=1
-  fi
-}
-
-real() { [ -z "${NO_GPU:-}" ] || skip "no GPU here"; }
+load helper
 
 SHORT=(--duration 0.4 --max-duration 0.8 --warmup 0.1 --precision 10 --quiet)
 

@@ -2,16 +2,7 @@
 # The MPS controller and the real daemon: what the emulated one can only play. After each test nothing
 # may be left, see teardown() in helper.bash.
 
-load ../cli/helper
-
-setup_file() {
-  if ! nvidia-smi -L 2>/dev/null | grep -q '^GPU'; then
-    [ -z "${MPSWEEP_GPU_REQUIRED:-}" ] || { echo "no GPU here: nvidia-smi shows none" >&2; return 1; }
-    export NO_GPU=1
-  fi
-}
-
-real() { [ -z "${NO_GPU:-}" ] || skip "no GPU here"; }
+load helper
 
 CLIENT=$MPSWEEP_BUILD_DIR/tests/gpu/fault_client
 
@@ -99,8 +90,7 @@ private() { find "$TMPDIR" -mindepth 1 -maxdepth 1 -name 'mpsweep-??????'; }
 with_stranger() {
   start "$MPSWEEP" sweep -l processes+mps:2 -l processes+mps:1 -l threads:1 --seed 0 --duration 6 \
     --max-duration 6 -q -o x.jsonl
-  has_workers() { [ "$(workers_of "$PID" | wc -l)" -eq 2 ]; }
-  await 30 has_workers
+  await 30 has_workers 2
   CUDA_MPS_PIPE_DIRECTORY=$(private)/mps "$CLIENT" "$@" >ready 2>client 3>&- &
   STRANGER=$!
   await 20 grep -q ready ready

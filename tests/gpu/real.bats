@@ -1,16 +1,7 @@
 #!/usr/bin/env bats
 # On a real GPU with the real MPS daemon. `make check-gpu` demands the GPU; elsewhere these skip.
 
-load ../cli/helper
-
-setup_file() {
-  if ! nvidia-smi -L 2>/dev/null | grep -q '^GPU'; then
-    [ -z "${MPSWEEP_GPU_REQUIRED:-}" ] || { echo "no GPU here: nvidia-smi shows none" >&2; return 1; }
-    export NO_GPU=1
-  fi
-}
-
-real() { [ -z "${NO_GPU:-}" ] || skip "no GPU here"; }
+load helper
 
 QUICK=(--duration 0.3 --warmup 0.1 --precision 50)
 
