@@ -72,12 +72,14 @@ void progress_end(struct progress *progress, const struct point *point, const js
     point_describe(point, what, sizeof what);
     clear_line(progress);
     fprintf(stderr, "[%zu/%zu] %s: ", progress->done, progress->total, what);
-    if (throughput)
+    if (throughput) {
         fprintf(stderr, "%s iterations/s%s%s\n",
                 text_number(json_number_value(throughput), number, sizeof number),
                 strcmp(status, "ok") == 0 ? "" : ", ", strcmp(status, "ok") == 0 ? "" : status);
-    else
-        fprintf(stderr, "%s: %s\n", status, json_string_value(json_object_get(record, "error")));
+    } else {
+        record_print_failure(stderr, record);
+        fputc('\n', stderr);
+    }
     fflush(stderr);
 }
 

@@ -336,6 +336,15 @@ const char *record_status(const json_t *record)
     return status ? status : "";
 }
 
+void record_print_failure(FILE *out, const json_t *record)
+{
+    const char *status = record_status(record);
+    const char *error = json_string_value(json_object_get(record, "error"));
+    fputs(status, out);
+    if (error && strcmp(error, status) != 0)
+        fprintf(out, ": %s", error);
+}
+
 json_t *record_footer(int exit_status, const json_t *points, double seconds)
 {
     json_t *counts = json_object();

@@ -5,6 +5,7 @@
 #define MPSWEEP_ORCHESTRATOR_RECORD_H
 
 #include <jansson.h>
+#include <stdio.h>
 
 #include "orchestrator/limits.h"
 #include "orchestrator/plan.h"
@@ -41,5 +42,8 @@ json_t *record_footer(int exit_status, const json_t *points, double seconds);
 
 /* "ok", "unconverged", "infeasible", "failed" or "interrupted". */
 const char *record_status(const json_t *record);
+
+/* Why a point has no number: "infeasible: too many clients", and "interrupted" just once. */
+void record_print_failure(FILE *out, const json_t *record);
 
 #endif

@@ -110,12 +110,14 @@ static const char *text_at(const json_t *object, const char *key)
 static void print_remark(FILE *out, const json_t *point)
 {
     const char *status = record_status(point);
-    if (!json_object_get(point, "latency_us"))
-        fprintf(out, "  %s: %s", status, text_at(point, "error"));
-    else if (strcmp(status, "unconverged") == 0)
+    if (!json_object_get(point, "latency_us")) {
+        fputs("  ", out);
+        record_print_failure(out, point);
+    } else if (strcmp(status, "unconverged") == 0) {
         sureness_print_unconverged(out, point);
-    else if (strcmp(status, "ok") != 0)
+    } else if (strcmp(status, "ok") != 0) {
         fprintf(out, "  %s", status);
+    }
     if (json_is_true(json_object_get(json_object_get(point, "rate"), "saturated")))
         fputs("  overloaded", out);
     const json_t *others = json_object_get(point, "other_clients");

@@ -121,7 +121,7 @@ killed() {
   points 'map([.id, .status]) == [[0, "ok"], [1, "ok"], [2, "interrupted"]]' r.jsonl
   # The table shows them all the same.
   grep -q '^processes+mps  *1×1 .*[0-9]' out
-  grep -q 'interrupted: interrupted' out
+  grep -q '^processes+mps  *2×1 .* interrupted$' out
   expect 0 "$MPSWEEP" sweep "${PARTS[@]}" --duration 0.05 -l threads:1 -l processes+mps:1 \
     -l processes+mps:2 -l threads:2 --resume
   points 'map(.status) == ["ok", "ok", "ok", "ok"]' r.jsonl
