@@ -41,6 +41,15 @@ static const char *place_name(uint32_t inside)
     }
 }
 
+/* Where processes have ended, it is one of theirs. */
+static bool may_be_it(const struct round *round, unsigned process)
+{
+    bool any = false;
+    for (unsigned p = 0; p < round->point->processes; p++)
+        any |= round->children[p].ended;
+    return !any || round->children[process].ended;
+}
+
 /* A failed slot says itself what happened; and of those that wait or work as they should, nothing
  * is to be said. */
 static bool is_stuck(const struct shm_slot *slot)
@@ -57,7 +66,7 @@ void plugin_add_place(const struct round *round)
     struct round_result *result = round->result;
     const struct point *point = round->point;
     const struct shm_slot *stuck = NULL;
-    if (point->work.workload != SHM_WORKLOAD_PLUGIN || !round->shm.header ||
+    if (point->work.workload != SHM_WORKLOAD_PLUGIN || !round->shm.header || !round->children ||
         result->status != STATUS_WORKER)
         return;
     unsigned workers = point_workers(point), at = 0;
@@ -67,7 +76,8 @@ void plugin_add_place(const struct round *round)
         if (atomic_load(&slot->state) == SHM_STATE_FAILED)
             return;
         /* The one that is least far is most likely to be the reason. */
-        if (is_stuck(slot) && (!stuck || atomic_load(&slot->state) < atomic_load(&stuck->state))) {
+        if (is_stuck(slot) && may_be_it(round, i / point->threads) &&
+            (!stuck || atomic_load(&slot->state) < atomic_load(&stuck->state))) {
             stuck = slot;
             at = i;
         }

@@ -174,6 +174,18 @@ static enum status park(struct round *round)
                             NULL);
 }
 
+/* Whether all workers of the point have published their results. */
+static bool all_done(const struct round *round)
+{
+    const struct point *point = round->point;
+    for (unsigned i = 0; i < point_workers(point); i++)
+        if (atomic_load_explicit(
+                &shm_slot_at(&round->shm, i / point->threads, i % point->threads)->state,
+                memory_order_acquire) != SHM_STATE_DONE)
+            return false;
+    return true;
+}
+
 /* After the stop: every worker publishes its results, and every process parks, or ends by itself.
  */
 static enum status drain(struct round *round)
@@ -201,7 +213,7 @@ static enum status drain(struct round *round)
         if (round->children[p].wait_status != 0)
             status = ended_process(round, p);
     /* Something in the process ended it, and with success. */
-    if (status == STATUS_OK && !round_all_are(round, SHM_STATE_DONE))
+    if (status == STATUS_OK && !all_done(round))
         return status_set(STATUS_WORKER, "a worker process ended before its workers were done");
     return status;
 }
