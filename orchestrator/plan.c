@@ -367,7 +367,7 @@ static void add_work(struct text *out, const struct point *point)
     if (!point_is_builtin(point)) {
         text_append(out, ", %s", point_workload(point));
         if (point->workload_options)
-            text_append(out, " '%s'", point->workload_options);
+            text_append(out, " '%.60s'", point->workload_options);
         return;
     }
     if (work->workload == SHM_WORKLOAD_DELAY)
