@@ -94,7 +94,7 @@ static enum status set_key(struct loader *loader, const char *section, const cha
     if (row->flags & OPTION_NOT_IN_JOB)
         return status_set(STATUS_USAGE, "'%s' is for the command line only", key);
     bool in_global = strcmp(section, "global") == 0;
-    if (!in_global && !(row->flags & OPTION_AXIS))
+    if (!in_global && !(row->flags & (OPTION_AXIS | OPTION_IN_SECTION)))
         return status_set(STATUS_USAGE, "'%s' holds for the whole sweep: write it into [global]",
                           key);
     if (loader->seen[row->id] && row->kind != OPTION_KIND_LAYOUT)

@@ -30,6 +30,7 @@ enum option_id {
     OPTION_BIND,
     OPTION_MPS,
     OPTION_WORKLOAD,
+    OPTION_WORKLOAD_OPTIONS,
     OPTION_KERNELS,
     OPTION_BLOCKS,
     OPTION_THREADS_PER_BLOCK,
@@ -88,6 +89,7 @@ enum option_flag {
     OPTION_NOT_IN_JOB = 2,  /* about one run, not about what is measured */
     OPTION_PER_PROCESS = 4, /* an item may be a list of one entry a process: 30/70 */
     OPTION_WHOLE_MIB = 8,   /* of a size: a multiple of 1 MiB; others are of 1 KiB */
+    OPTION_IN_SECTION = 32, /* one item, and each section of a job file may have its own */
 };
 
 /* Commands that take an option, as bits. */

@@ -1,3 +1,25 @@
 examplesdir = $(pkgdatadir)/examples
 dist_examples_DATA = examples/forum.job examples/emulated.job examples/graphs.job \
     examples/latency.job examples/question-b.job examples/repeat.job examples/shares.job
+
+# Plug-ins to copy from: installed as source, built here for the tests.
+exampleplugindir = $(pkgdatadir)/examples/plugin
+dist_exampleplugin_DATA = examples/plugin/null.c examples/plugin/skeleton.c examples/plugin/fft.c
+noinst_PROGRAMS += examples/plugin/null.so examples/plugin/skeleton.so
+examples_plugin_null_so_SOURCES = examples/plugin/null.c
+examples_plugin_null_so_CPPFLAGS = -I$(top_srcdir)/include
+examples_plugin_null_so_CFLAGS = $(AM_CFLAGS) -fPIC
+examples_plugin_null_so_LDFLAGS = $(AM_LDFLAGS) -shared
+examples_plugin_skeleton_so_SOURCES = examples/plugin/skeleton.c
+examples_plugin_skeleton_so_CPPFLAGS = -I$(top_srcdir)/include
+examples_plugin_skeleton_so_CFLAGS = $(AM_CFLAGS) -fPIC
+examples_plugin_skeleton_so_LDFLAGS = $(AM_LDFLAGS) -shared
+
+if HAVE_CUFFT
+noinst_PROGRAMS += examples/plugin/fft.so
+examples_plugin_fft_so_SOURCES = examples/plugin/fft.c
+examples_plugin_fft_so_CPPFLAGS = -I$(top_srcdir)/include -isystem $(CUDA_H)
+examples_plugin_fft_so_CFLAGS = $(AM_CFLAGS) -fPIC
+examples_plugin_fft_so_LDFLAGS = $(AM_LDFLAGS) -shared -L$(CUDA_LIB) -Wl,-rpath,$(CUDA_LIB)
+examples_plugin_fft_so_LDADD = -lcufft -lcudart
+endif

@@ -1,6 +1,7 @@
 #include "orchestrator/calibrate_plan.h"
 
 #include <stdio.h>
+#include <string.h>
 #include <unistd.h>
 
 #include "explain/calibration_json.h"
@@ -53,6 +54,15 @@ static enum status calibrate(struct session *session, const struct point *point,
     return results_write(writer, json);
 }
 
+static bool told_before(const struct plan *plan, size_t index)
+{
+    const char *word = point_workload(&plan->points[index]);
+    for (size_t i = 0; i < index; i++)
+        if (strcmp(point_workload(&plan->points[i]), word) == 0)
+            return true;
+    return false;
+}
+
 enum status calibrate_plan(struct session *session, const struct plan *plan,
                            const struct round_limits *limits, bool quiet,
                            struct results_writer *writer, json_t *calibrations)
@@ -60,6 +70,14 @@ enum status calibrate_plan(struct session *session, const struct plan *plan,
     enum status status = STATUS_OK;
     for (size_t i = 0; i < plan->count && status == STATUS_OK; i++) {
         struct calibration_work work;
+        if (!point_is_builtin(&plan->points[i])) {
+            if (!quiet && !told_before(plan, i))
+                fprintf(stderr,
+                        "no calibration for workload '%s': there is one for the built-in workloads "
+                        "only\n",
+                        point_workload(&plan->points[i]));
+            continue;
+        }
         calibration_work_of(&plan->points[i].work, &work);
         json_t *text = calibration_work_to_json(&work);
         if (!text)

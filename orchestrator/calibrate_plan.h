@@ -1,5 +1,6 @@
 /*
- * The calibrations that a plan's points need: one for each different iteration.
+ * The calibrations that a plan's points need: one for each different iteration of the built-in
+ * workloads. Other workloads have none.
  */
 #ifndef MPSWEEP_ORCHESTRATOR_CALIBRATE_PLAN_H
 #define MPSWEEP_ORCHESTRATOR_CALIBRATE_PLAN_H

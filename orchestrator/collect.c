@@ -111,6 +111,8 @@ enum status collect_result(const struct round *round)
         struct shm_process *process = shm_process_at(&round->shm, p);
         result->processes[p].sms = atomic_load(&process->sms);
         result->processes[p].memory_free = atomic_load(&process->memory_free);
+        result->processes[p].kept_device = atomic_load(&process->kept_device);
+        result->processes[p].kept_host = atomic_load(&process->kept_host);
     }
     result->sms = result->processes[0].sms;
     telemetry_collect(round->session->telemetry, result->throughput_ips * window_s,

@@ -36,6 +36,11 @@ enum status explain_set_make(const json_t *points, struct explain_set *out)
             set.unmeasured++;
             continue;
         }
+        if (!explain_point_known(record)) {
+            if (set.foreign++ == 0)
+                set.foreign_workload = json_string_value(json_object_get(record, "workload"));
+            continue;
+        }
         enum status status = explain_point_read(record, &point->point);
         if (status != STATUS_OK) {
             explain_set_release(&set);
@@ -48,6 +53,14 @@ enum status explain_set_make(const json_t *points, struct explain_set *out)
     qsort(set.points, set.count, sizeof *set.points, by_id);
     *out = set;
     return STATUS_OK;
+}
+
+enum status explain_set_foreign(const struct explain_set *set, const char *path)
+{
+    return status_set(STATUS_USAGE,
+                      "'%s' holds only points of workloads without a calibration, such as '%s': "
+                      "what limits a point is known of the built-in workloads only",
+                      path, set->foreign_workload);
 }
 
 void explain_set_release(struct explain_set *set)
@@ -162,6 +175,10 @@ enum status explain_results_json(const struct results *results, const char *path
     status = explain_set_calibrate_all(&set, results, path);
     if (status != STATUS_OK)
         goto out;
+    if (set.count == 0 && set.foreign > 0) {
+        status = explain_set_foreign(&set, path);
+        goto out;
+    }
     keep_calibrated(&set);
     if (set.count == 0) {
         status = status_set(STATUS_USAGE,

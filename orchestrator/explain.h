@@ -31,6 +31,8 @@ struct explain_set {
     struct explanation *points; /* in the order of the plan */
     size_t count;
     size_t unmeasured;                /* points of the results without a number */
+    size_t foreign;                   /* points of workloads whose limits nobody knows */
+    const char *foreign_workload;     /* of the first of them; the results' own */
     struct calibration *calibrations; /* one for each work that points have */
     size_t calibration_count;
 };
@@ -38,6 +40,9 @@ struct explain_set {
 /* Takes the measured points of results; records are borrowed. STATUS_USAGE: a field is missing. */
 enum status explain_set_make(const json_t *points, struct explain_set *out);
 void explain_set_release(struct explain_set *set);
+
+/* The error of results in which all measured points are foreign; path: theirs. */
+enum status explain_set_foreign(const struct explain_set *set, const char *path);
 
 /* The calibration of a work, or NULL. */
 const struct calibration *explain_set_calibration(const struct explain_set *set,

@@ -10,6 +10,14 @@ bool explain_point_measured(const json_t *record)
     return json_is_number(throughput) && json_number_value(throughput) > 0.0;
 }
 
+bool explain_point_known(const json_t *record)
+{
+    const json_t *word = json_object_get(record, "workload");
+    const char *text = json_string_value(word);
+    /* Results of before there was a choice for each point do not name it. */
+    return !word || (text && (strcmp(text, "builtin") == 0 || strcmp(text, "delay") == 0));
+}
+
 static enum status bad_field(const json_t *record, const char *key)
 {
     return status_set(STATUS_USAGE, "point %lld: '%s' is missing or cannot be",

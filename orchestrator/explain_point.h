@@ -14,6 +14,9 @@
 /* Whether the record has a throughput. */
 bool explain_point_measured(const json_t *record);
 
+/* Whether its workload is a built-in one: of others nobody knows what limits them. */
+bool explain_point_known(const json_t *record);
+
 /* STATUS_USAGE names the point and the field that is missing or cannot be. */
 enum status explain_point_read(const json_t *record, struct explain_point *out);
 

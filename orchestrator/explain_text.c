@@ -245,5 +245,10 @@ void explain_print_text(FILE *out, json_t *header, const struct explain_set *set
     if (set->unmeasured > 0)
         fprintf(out, "\n%zu point%s without a measurement left out\n", set->unmeasured,
                 set->unmeasured == 1 ? "" : "s");
+    if (set->foreign > 0)
+        fprintf(out,
+                "\n%zu point%s of workloads without a calibration, such as '%s', left out: what "
+                "limits a point is known of the built-in workloads only\n",
+                set->foreign, set->foreign == 1 ? "" : "s", set->foreign_workload);
     json_decref(records);
 }

@@ -39,6 +39,7 @@ mpsweep_SOURCES = \
     orchestrator/limits_search.c orchestrator/limits_search.h \
     orchestrator/openloop.c orchestrator/openloop.h \
     $(plan_sources) orchestrator/plan.h \
+    orchestrator/plugin.c orchestrator/plugin.h orchestrator/plugin_round.c \
     orchestrator/plot.c orchestrator/plot.h orchestrator/plot_figure.h \
     orchestrator/plot_ceilings.c orchestrator/plot_heatmap.c orchestrator/plot_latency.c \
     orchestrator/plot_launch.c orchestrator/plot_panels.c orchestrator/plot_panels.h \

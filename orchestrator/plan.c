@@ -133,6 +133,8 @@ static bool same_point(const struct point *a, const struct point *b)
     return a->layout == b->layout && a->processes == b->processes && a->threads == b->threads &&
            a->connections == b->connections && a->bind == b->bind &&
            strcmp(a->workload, b->workload) == 0 &&
+           strcmp(a->workload_options ? a->workload_options : "",
+                  b->workload_options ? b->workload_options : "") == 0 &&
            shares_equal(&a->active_thread_percentage, &b->active_thread_percentage) &&
            shares_equal(&a->priority, &b->priority) &&
            shares_equal(&a->memory_limit, &b->memory_limit) &&
@@ -167,7 +169,8 @@ static enum status add_section(struct plan *plan, size_t *capacity, const struct
 {
     size_t at[AXES] = {0};
     const struct options *options = &section->options;
-    struct point base = {.section = section->name};
+    struct point base = {.section = section->name,
+                         .workload_options = options_text(options, OPTION_WORKLOAD_OPTIONS)};
     base.work.iterations = (uint64_t)options_integer(options, OPTION_ITERATIONS);
     base.work.warmup_ns = (uint64_t)(options_real(options, OPTION_WARMUP) * 1e9);
     base.work.arrival_seed = (uint64_t)options_integer(options, OPTION_SEED);
@@ -234,6 +237,8 @@ static void make_id(const struct job *job, struct plan *plan)
         hash = digest_shares(hash, &p->memory_limit);
         if (!point_is_builtin(p))
             hash = digest(hash, p->workload, strlen(p->workload) + 1);
+        if (p->workload_options)
+            hash = digest(hash, p->workload_options, strlen(p->workload_options) + 1);
         hash = digest(hash, &p->goal, sizeof p->goal);
         hash = digest(hash, &p->work, sizeof p->work);
     }
@@ -361,6 +366,8 @@ static void add_work(struct text *out, const struct point *point)
     const struct shm_settings *work = &point->work;
     if (!point_is_builtin(point)) {
         text_append(out, ", %s", point_workload(point));
+        if (point->workload_options)
+            text_append(out, " '%.60s'", point->workload_options);
         return;
     }
     if (work->workload == SHM_WORKLOAD_DELAY)
@@ -392,8 +399,9 @@ static void add_rate(struct text *out, const struct point *point)
 void point_describe(const struct point *point, char *text, size_t size)
 {
     struct text out = {.at = text, .size = size};
-    text_append(&out, "%s %u×%u, %s", layout_name(point->layout), point->processes, point->threads,
-                point_memory(point));
+    text_append(&out, "%s %u×%u", layout_name(point->layout), point->processes, point->threads);
+    if (point->work.workload != SHM_WORKLOAD_PLUGIN)
+        text_append(&out, ", %s", point_memory(point));
     if (point->work.sync == SHM_SYNC_NONE)
         text_append(&out, ", no sync");
     if (point->work.launch == SHM_LAUNCH_GRAPH)

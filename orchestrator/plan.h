@@ -20,7 +20,10 @@ struct point {
     unsigned connections; /* hardware queues a process; 0: the driver's default */
     struct point_shares active_thread_percentage, priority, memory_limit; /* bytes */
     enum bind_policy bind;
-    const char *workload;     /* as it was named; owned by the job; NULL: see point_workload() */
+    const char *workload; /* as it was named; owned by the job; NULL: see point_workload() */
+    const char *workload_options; /* of a plug-in; owned by the job; NULL: none */
+    /* What a plug-in said that it is not: false until it is asked (orchestrator/plugin.h). */
+    bool not_graph_safe, not_thread_safe;
     struct rate_goal goal;    /* or a rate in work, or neither: a closed loop */
     struct shm_settings work; /* device and slice_ns are filled in when the point runs */
 };
@@ -43,6 +46,9 @@ void plan_release(struct plan *plan);
 /* Finds out what a point's word for the workload stands for, and sets point->work.workload. An
  * error lists what there is. */
 enum status plan_workload(const struct job *job, struct point *point);
+
+/* Whether a word for a workload is the path of a plug-in: it has a '/' or ends in ".so". */
+bool plan_word_is_path(const char *word);
 
 /* Whether it is one of the program's own, which the options of the workload describe. */
 bool point_is_builtin(const struct point *point);

@@ -22,6 +22,7 @@ static const struct {
     [POINT_SCHEDULE] = {"schedule", "schedule %s"},
     [POINT_BIND] = {"bind", "bind %s"},
     [POINT_WORKLOAD] = {"workload", "%s"},
+    [POINT_WORKLOAD_OPTIONS] = {"workload_options", "options '%s'"},
     [POINT_KERNELS] = {"kernels", "%s kernels"},
     [POINT_BLOCKS] = {"blocks", "%s blocks"},
     [POINT_BLOCK_THREADS] = {"threads_per_block", "%s threads a block"},

@@ -11,6 +11,7 @@
 #include "config.h"
 #include "mps/settings.h"
 #include "orchestrator/fixed.h"
+#include "orchestrator/plugin.h"
 #include "orchestrator/record_time.h"
 #include "orchestrator/sureness.h"
 #include "orchestrator/telemetry_record.h"
@@ -262,6 +263,7 @@ static void add_numbers(json_t *record, const struct point *point,
         json_object_set_new(record, "telemetry", telemetry);
     telemetry_warn(warnings_of(record), &result->telemetry);
     cores_warn(warnings_of(record), point, &result->cores);
+    plugin_warn(record, point, result);
     if (result->reused)
         json_object_set_new(record, "reused", json_true());
     if (result->idle_processes)
@@ -274,6 +276,18 @@ static void add_shares(json_t *record, const char *key, const struct point_share
     json_t *value = shares_json(shares, point->processes);
     if (value)
         json_object_set_new(record, key, value);
+}
+
+/* Settings that describe a built-in workload and mean nothing for this one. */
+static void drop_builtin(json_t *record, const struct point *point)
+{
+    static const char *const work[] = {"kernels", "blocks", "threads_per_block", "spin", "bytes"};
+    for (size_t i = 0; i < sizeof work / sizeof work[0]; i++)
+        json_object_del(record, work[i]);
+    if (point->work.workload == SHM_WORKLOAD_PLUGIN) {
+        json_object_del(record, "memory");
+        json_object_del(record, "sync");
+    }
 }
 
 json_t *record_point(const struct point *point, const struct measurement *measurement,
@@ -299,6 +313,10 @@ json_t *record_point(const struct point *point, const struct measurement *measur
     if (!record)
         return NULL;
     json_object_set_new(record, "workload", json_string(point_workload(point)));
+    if (!point_is_builtin(point))
+        drop_builtin(record, point);
+    if (point->workload_options)
+        json_object_set_new(record, "workload_options", json_string(point->workload_options));
     if (point->section)
         json_object_set_new(record, "section", json_string(point->section));
     add_shares(record, "active_thread_percentage", &point->active_thread_percentage, point);

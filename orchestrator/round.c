@@ -10,6 +10,7 @@
 
 #include "common/child.h"
 #include "common/clock.h"
+#include "orchestrator/plugin.h"
 #include "orchestrator/round_internal.h"
 
 /* Contexts are made one after the other: each process may take so long on top. */
@@ -173,6 +174,18 @@ static enum status park(struct round *round)
                             NULL);
 }
 
+/* Whether all workers of the point have published their results. */
+static bool all_done(const struct round *round)
+{
+    const struct point *point = round->point;
+    for (unsigned i = 0; i < point_workers(point); i++)
+        if (atomic_load_explicit(
+                &shm_slot_at(&round->shm, i / point->threads, i % point->threads)->state,
+                memory_order_acquire) != SHM_STATE_DONE)
+            return false;
+    return true;
+}
+
 /* After the stop: every worker publishes its results, and every process parks, or ends by itself.
  */
 static enum status drain(struct round *round)
@@ -199,6 +212,9 @@ static enum status drain(struct round *round)
     for (unsigned p = 0; p < round->crew->processes && status == STATUS_OK; p++)
         if (round->children[p].wait_status != 0)
             status = ended_process(round, p);
+    /* Something in the process ended it, and with success. */
+    if (status == STATUS_OK && !all_done(round))
+        return status_set(STATUS_WORKER, "a worker process ended before its workers were done");
     return status;
 }
 
@@ -238,6 +254,9 @@ static enum status run_once(struct session *session, const struct point *point,
                             const struct turn *turn, struct round_result *out)
 {
     uint64_t grace_ns = limits->timeout_ns < FAILED_GRACE_NS ? limits->timeout_ns : FAILED_GRACE_NS;
+    *out = (struct round_result){.status = STATUS_INFEASIBLE};
+    if (plugin_rules_out(point, out->error, sizeof out->error))
+        return STATUS_OK;
     *out = (struct round_result){.reused = crew_is_fit(crew, session, point)};
     struct round round = {
         .session = session,
@@ -254,6 +273,7 @@ static enum status run_once(struct session *session, const struct point *point,
     out->status = status;
     if (status != STATUS_OK) {
         snprintf(out->error, sizeof out->error, "%s", status_text());
+        plugin_add_place(&round);
         round_add_cause(&round);
     } else {
         out->idle_processes = crew->processes - point->processes;

@@ -38,7 +38,8 @@ struct round_worker {
 /* What a process's context was given. */
 struct round_process {
     int sms;
-    uint64_t memory_free; /* bytes, before the workers' buffers */
+    uint64_t memory_free;            /* bytes, before the workers' buffers */
+    uint64_t kept_device, kept_host; /* as struct shm_process */
 };
 
 /* With fixed work: what the forum's experiment would say of the round. */

@@ -9,6 +9,7 @@
 #include "orchestrator/calibrate_plan.h"
 #include "orchestrator/exit_status.h"
 #include "orchestrator/fixed.h"
+#include "orchestrator/plugin.h"
 #include "orchestrator/progress.h"
 #include "orchestrator/record.h"
 #include "orchestrator/saturation.h"
@@ -196,6 +197,8 @@ static int run(struct sweep *sweep)
     if (status == STATUS_OK) {
         sweep->header =
             record_header(&sweep->session, sweep->job, sweep->job_path, &sweep->plan, resumed);
+        if (json_array_size(sweep->plugins) > 0)
+            json_object_set(json_object_get(sweep->header, "workload"), "plugins", sweep->plugins);
         status = sweep->header ? results_write(&sweep->writer, sweep->header)
                                : status_set(STATUS_MEMORY, "out of memory for the header");
     }
@@ -273,6 +276,10 @@ int sweep_command(const struct job *job, const char *job_path)
     }
     print_notice(&sweep.session);
     status = session_watch_signals(&sweep.session);
+    /* One that cannot be used is better known before an hour of measuring, too. */
+    if (status == STATUS_OK)
+        status =
+            plugin_ask_all(&sweep.session, &sweep.plan, sweep.limits.timeout_ns, &sweep.plugins);
     if (status == STATUS_OK)
         status = sweep_mark_beyond(&sweep);
     if (status == STATUS_OK && !options_switch(sweep.options, OPTION_DRY_RUN) &&
@@ -302,6 +309,7 @@ out:
     free(sweep.measurements);
     json_decref(sweep.header);
     json_decref(sweep.calibrations);
+    json_decref(sweep.plugins);
     plan_release(&sweep.plan);
     return result;
 }

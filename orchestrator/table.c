@@ -29,6 +29,8 @@ static const struct setting {
     {"memory_limit", "limit", "memory limit %s", ", ", true},
     {"schedule", "schedule", "schedule %s", ", ", false},
     {"bind", "bind", "bound %s", ", ", false},
+    {"workload", "workload", "workload %s", ", ", false},
+    {"workload_options", "options", "options '%s'", ", ", false},
     {"kernels", "kernels", "%s kernels", ", ", false},
     {"blocks", "blocks", "of %s blocks", " ", false},
     {"threads_per_block", "block", "× %s threads", " ", false},
@@ -249,6 +251,9 @@ static void print_heading(FILE *out, json_t *header, const json_t *points, const
             continue;
         setting_text(json_array_get(points, 0), settings[i].key, settings[i].sizes, value,
                      sizeof value);
+        /* What a built-in one does follows in numbers. */
+        if (strcmp(value, "builtin") == 0 || strcmp(value, "delay") == 0)
+            continue;
         struct text text = {.at = phrase, .size = sizeof phrase};
         /* The phrases stand in the table above, each with one %s. */
         const char *mark = strstr(settings[i].phrase, "%s");
@@ -351,7 +356,8 @@ void table_print_csv(FILE *out, const json_t *header, const json_t *points)
             char value[CSV_CELL] = "";
             if (json_object_get(point, settings[i].key))
                 setting_text(point, settings[i].key, false, value, sizeof value);
-            fprintf(out, ",%s", value);
+            fputc(',', out);
+            print_csv_text(out, value);
         }
         openloop_print_csv(out, point);
         fprintf(out, ",%s", record_status(point));

@@ -29,11 +29,21 @@ static bool may_idle(const struct point *started_for, const struct point *point)
            started - processes <= TURNS_IDLE_MOST * processes;
 }
 
+/* A plug-in may leave anything behind in its process: that is shared with itself alone. */
+static bool may_share(const struct point *a, const struct point *b)
+{
+    if (a->work.workload != SHM_WORKLOAD_PLUGIN && b->work.workload != SHM_WORKLOAD_PLUGIN)
+        return true;
+    return strcmp(point_workload(a), point_workload(b)) == 0 &&
+           strcmp(a->workload_options ? a->workload_options : "",
+                  b->workload_options ? b->workload_options : "") == 0;
+}
+
 bool turns_serves(const struct point *started_for, const struct point *point)
 {
     const struct point *a = started_for, *b = point;
     return point_over_mps(a) == point_over_mps(b) && a->connections == b->connections &&
-           a->work.schedule == b->work.schedule && may_idle(a, b) &&
+           a->work.schedule == b->work.schedule && may_idle(a, b) && may_share(a, b) &&
            same_shares(&a->active_thread_percentage, &b->active_thread_percentage, b->processes) &&
            same_shares(&a->priority, &b->priority, b->processes) &&
            same_shares(&a->memory_limit, &b->memory_limit, b->processes);

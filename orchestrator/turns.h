@@ -4,7 +4,8 @@
  * since contexts are made one after the other.
  *
  * A process can serve whatever leaves its environment and its context as they are: any threads,
- * workload and binding. Pure functions; no process is touched here.
+ * binding and workload; but points of a plug-in share processes only with those of the same plug-in
+ * with the same options. Pure functions; no process is touched here.
  */
 #ifndef MPSWEEP_ORCHESTRATOR_TURNS_H
 #define MPSWEEP_ORCHESTRATOR_TURNS_H

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "common/clock.h"
+#include "orchestrator/plugin.h"
 
 /* With fixed work the workers lengthen their slices as they need to, so that the first ones are
  * short enough for any work. */
@@ -48,8 +49,10 @@ enum status workers_prepare(struct round *round)
     round->children = crew->children;
     if (status == STATUS_OK) {
         shm_reset(&round->shm, &settings, point->processes, point->threads);
-        status = set_masks(round);
+        status = plugin_of(point, &round->shm.header->plugin);
     }
+    if (status == STATUS_OK)
+        status = set_masks(round);
     if (status == STATUS_OK)
         shm_assign(&round->shm);
     return status;

@@ -76,6 +76,7 @@ void shm_reset(const struct shm *shm, const struct shm_settings *settings, unsig
 {
     struct shm_header *header = shm->header;
     header->settings = *settings;
+    memset(&header->plugin, 0, sizeof header->plugin);
     header->processes = processes;
     header->threads = threads;
     atomic_store(&header->gate, SHM_GATE_CLOSED);
@@ -87,6 +88,8 @@ void shm_reset(const struct shm *shm, const struct shm_settings *settings, unsig
         atomic_store(&process->mps, -1);
         atomic_store(&process->sms, 0);
         atomic_store(&process->memory_free, 0);
+        atomic_store(&process->kept_device, 0);
+        atomic_store(&process->kept_host, 0);
         memset(process->cpus, 0, sizeof process->cpus);
         /* Before the first assignment they are untouched, and stay so: whoever touches a page first
          * decides on which memory node it lies. */

@@ -13,7 +13,7 @@
  * record and waits for the next number, or until it is dismissed.
  *
  * Who writes what:
- *   header.settings, .processes, .threads, slot.cpus, process.cpus
+ *   header.settings, .plugin, .processes, .threads, slot.cpus, process.cpus
  *                             the orchestrator, between shm_reset() and shm_assign(); otherwise
  *                             read-only
  *   header.assignment, .gate, .start_ns, .window_end_ns, .stop
@@ -107,6 +107,22 @@ struct shm_settings {
     char device_uuid[64];  /* the GPU that it must turn out to be */
 };
 
+/* What a plug-in workload is; all zero without one. */
+#define SHM_PLUGIN_TEXT 4096
+struct shm_plugin {
+    char path[SHM_PLUGIN_TEXT];    /* absolute */
+    char options[SHM_PLUGIN_TEXT]; /* for the plug-in, as they were given */
+};
+
+/* Which part of a plug-in a worker is in: for what is said when it does not come back. */
+enum shm_inside {
+    SHM_INSIDE_NOTHING,
+    SHM_INSIDE_LOADING, /* the file's own initialisation, and describe */
+    SHM_INSIDE_INIT,
+    SHM_INSIDE_ITERATE, /* or check: one after the other, since a store between them is timed */
+    SHM_INSIDE_FINI,
+};
+
 /* Progress is told through an eventfd beside the memory: each change of a state adds 1 to it. */
 struct shm_header {
     uint64_t magic;
@@ -118,6 +134,7 @@ struct shm_header {
     uint32_t threads_most;
     uint32_t slot_bytes, process_bytes, header_bytes; /* sizes as the maker knew them */
     struct shm_settings settings;
+    struct shm_plugin plugin;
 
     /* Its number, 0 before the first, SHM_DISMISSED after the last; parked processes wait on it as
      * a futex. */
@@ -141,6 +158,9 @@ struct shm_process {
     _Atomic int32_t sms; /* multiprocessors that the context may use */
     /* Device memory left for it, bytes, before the workers' buffers. */
     _Atomic uint64_t memory_free;
+    /* Memory that a plug-in kept for each instance that it had ended, bytes; 0: none is known of.
+     */
+    _Atomic uint64_t kept_device, kept_host;
     _Atomic uint32_t parked;      /* number of the assignment that it has finished last */
     uint64_t cpus[SHM_CPUS / 64]; /* for threads that are no workers, from the orchestrator */
 };
@@ -157,6 +177,7 @@ struct shm_slot {
     _Atomic uint64_t heartbeat;          /* iterations completed since release, warm-up included */
     _Atomic uint64_t last_end_ns;        /* end of the last of them, from the agreed start */
     _Atomic uint64_t idle_until_ns;      /* open loop: it waits for this planned start; 0: no */
+    _Atomic uint32_t inside;             /* enum shm_inside */
     uint64_t cpus[SHM_CPUS / 64];        /* binding, from the orchestrator; all zero: none */
 
     /* The fields below are the worker's, to be read once the state is done or failed. */

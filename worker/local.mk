@@ -1,6 +1,10 @@
-# What reads a probe's answer: for whoever starts one.
+# What reads the answer of a probe, or about a plug-in: for whoever asks.
 noinst_LIBRARIES += libprobe.a
-libprobe_a_SOURCES = worker/probe_check.c worker/probe.h
+libprobe_a_SOURCES = worker/probe_check.c worker/probe.h \
+    worker/plugin_answer_check.c worker/plugin_answer.h
+
+# What a plug-in is built with.
+pkginclude_HEADERS += include/mpsweep/workload.h
 
 pkglibexec_PROGRAMS += mpsweep-worker
 mpsweep_worker_SOURCES = \
@@ -13,6 +17,10 @@ mpsweep_worker_SOURCES = \
     worker/pace.c worker/pace.h \
     worker/engine.c worker/engine.h \
     worker/iteration.c worker/iteration.h \
+    worker/plugin.c worker/plugin.h \
+    worker/plugin_answer.c \
+    worker/plugin_load.c worker/plugin_load.h \
+    worker/plugin_memory.c worker/plugin_memory.h \
     worker/record.c worker/record.h \
     worker/cpu.c worker/cpu.h \
     worker/sampling.c worker/sampling.h
@@ -37,6 +45,13 @@ tests_unit_test_record_SOURCES = tests/unit/test_record.c \
     worker/cpu.c worker/record.c worker/sampling.c
 tests_unit_test_record_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
 tests_unit_test_record_LDADD = libshm.a libcommon.a $(CMOCKA_LIBS)
+
+check_PROGRAMS += tests/unit/test_plugin
+TESTS += tests/unit/test_plugin
+tests_unit_test_plugin_SOURCES = tests/unit/test_plugin.c \
+    worker/plugin_load.c worker/plugin_memory.c
+tests_unit_test_plugin_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
+tests_unit_test_plugin_LDADD = libprobe.a libdevice.a libcommon.a $(CMOCKA_LIBS)
 
 check_PROGRAMS += tests/unit/test_iteration_copies
 TESTS += tests/unit/test_iteration_copies

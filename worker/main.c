@@ -4,6 +4,8 @@
  *       writes a struct device_list to standard output
  *   mpsweep-worker --probe [--driver FILE]
  *       makes a context and says what it got (worker/probe.h)
+ *   mpsweep-worker --describe-workload FILE --workload-options TEXT
+ *       loads a plug-in and says what it is (worker/plugin_answer.h)
  *   mpsweep-worker --shm FD --event FD --life FD --process N [--driver FILE]
  *       runs the workers of process N of a crew, for one point after the other
  */
@@ -19,11 +21,15 @@
 
 #include "common/clock.h"
 #include "device/device.h"
+#include "worker/plugin_answer.h"
 #include "worker/probe.h"
 #include "worker/process.h"
 
 /* How long an orphan may take to end by itself before it ends the hard way. */
 #define ORPHAN_GRACE_NS (3 * NS_PER_S)
+
+/* What programs usually have, since plug-ins and libraries rely on it; only what is used counts. */
+#define WORKER_STACK_BYTES (8 << 20)
 
 enum { EXIT_BAD_CALL = 64, EXIT_ORPHANED = 65 };
 
@@ -31,6 +37,7 @@ struct arguments {
     int shm, event, life, process;
     int query, probe;
     const char *driver;
+    const char *describe, *options; /* of a plug-in */
 };
 
 struct watch {
@@ -89,7 +96,7 @@ static int run_threads(struct worker_process *process)
         return EXIT_FAILURE;
     }
     pthread_attr_init(&attributes);
-    pthread_attr_setstacksize(&attributes, 1 << 20);
+    pthread_attr_setstacksize(&attributes, WORKER_STACK_BYTES);
     for (; started < count; started++) {
         struct thread *thread = &threads[started];
         thread->process = process;
@@ -223,12 +230,16 @@ static int parse(int argc, char **argv, struct arguments *out)
             out->life = parse_fd(next);
         else if (strcmp(argv[i - 1], "--process") == 0)
             out->process = parse_fd(next);
+        else if (strcmp(argv[i - 1], "--describe-workload") == 0 && *next)
+            out->describe = next;
+        else if (strcmp(argv[i - 1], "--workload-options") == 0)
+            out->options = next;
         else if (strcmp(argv[i - 1], "--driver") == 0 && *next)
             out->driver = next;
         else
             return -1;
     }
-    if (out->query || out->probe)
+    if (out->query || out->probe || out->describe)
         return 0;
     return out->shm < 0 || out->event < 0 || out->life < 0 || out->process < 0 ? -1 : 0;
 }
@@ -245,5 +256,7 @@ int main(int argc, char **argv)
     setrlimit(RLIMIT_CORE, &no_core);
     if (arguments.probe)
         return worker_probe_run(arguments.driver);
+    if (arguments.describe)
+        return plugin_answer_run(arguments.describe, arguments.options ? arguments.options : "");
     return arguments.query ? query(arguments.driver) : run(&arguments);
 }

@@ -288,6 +288,48 @@ static void the_longest_description_has_room(void **state)
     assert_non_null(strstr(text, " KiB"));
 }
 
+static void a_path_is_a_plugin(void **state)
+{
+    (void)state;
+    static const char *const words[] = {"./mine.so", "mine.so", "dir/mine", "/mine"};
+    set(OPTION_LAYOUT, "threads:1");
+    set(OPTION_WORKLOAD_OPTIONS, "n=1, m=2");
+    for (size_t i = 0; i < sizeof words / sizeof words[0]; i++) {
+        set(OPTION_WORKLOAD, words[i]);
+        make();
+        assert_int_equal(plan.points[0].work.workload, SHM_WORKLOAD_PLUGIN);
+        assert_false(point_is_builtin(&plan.points[0]));
+        assert_string_equal(point_workload(&plan.points[0]), words[i]);
+        assert_string_equal(plan.points[0].workload_options, "n=1, m=2");
+    }
+    set(OPTION_WORKLOAD, ".so");
+    assert_int_equal(plan_make(&job, &plan), STATUS_USAGE);
+}
+
+static void a_plugin_has_no_axes_of_the_builtin_work(void **state)
+{
+    (void)state;
+    char id[sizeof plan.id];
+    set(OPTION_LAYOUT, "threads:1");
+    set(OPTION_WORKLOAD, "builtin,./mine.so");
+    set(OPTION_WORKLOAD_OPTIONS, "n=1");
+    set(OPTION_KERNELS, "5,6,7");
+    set(OPTION_MEMORY, "pinned,pageable");
+    set(OPTION_SYNC, "stream,none");
+    make();
+    /* The built-in work: three times pinned, pageable with and without a synchronisation. */
+    assert_int_equal(plan.count, 3 * 3 + 1);
+    for (size_t i = 0; i < plan.count; i++)
+        assert_true(point_is_builtin(&plan.points[i]) == (plan.points[i].workload_options == NULL));
+    memcpy(id, plan.id, sizeof id);
+    set(OPTION_WORKLOAD_OPTIONS, "n=2");
+    make();
+    assert_string_not_equal(id, plan.id);
+    set(OPTION_WORKLOAD_OPTIONS, "n=1");
+    make();
+    assert_string_equal(id, plan.id);
+}
+
 static void the_order_is_a_repeatable_shuffle(void **state)
 {
     (void)state;
@@ -321,6 +363,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(words_are_the_option_table_s, begin, end),
         cmocka_unit_test_setup_teardown(descriptions_show_what_differs, begin, end),
         cmocka_unit_test_setup_teardown(the_longest_description_has_room, begin, end),
+        cmocka_unit_test_setup_teardown(a_path_is_a_plugin, begin, end),
+        cmocka_unit_test_setup_teardown(a_plugin_has_no_axes_of_the_builtin_work, begin, end),
         cmocka_unit_test_setup_teardown(the_order_is_a_repeatable_shuffle, begin, end),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -106,6 +106,11 @@ static void workers_serve_what_their_context_and_environment_fit(void **state)
         {OPTION_BLOCKS, "5,6", true},
         {OPTION_SPIN, "5,6", true},
         {OPTION_BYTES, "1K,1M", true},
+        {OPTION_WORKLOAD, "builtin,delay", true},
+        /* Whatever a plug-in does to its process is its own business only. */
+        {OPTION_WORKLOAD, "builtin,./a.so", false},
+        {OPTION_WORKLOAD, "./a.so,delay", false},
+        {OPTION_WORKLOAD, "./a.so,./b.so", false},
         {OPTION_SCHEDULE, "auto,spin", false},
         {OPTION_CONNECTIONS, "default,8", false},
         {OPTION_CONNECTIONS, "2,4", false},
@@ -143,6 +148,21 @@ static void workers_serve_what_their_context_and_environment_fit(void **state)
 }
 
 /* A list of shares is compared as far as the point's processes take from it. */
+static void a_plugin_shares_with_itself(void **state)
+{
+    (void)state;
+    set(OPTION_LAYOUT, "processes+mps:4");
+    set(OPTION_WORKLOAD, "./a.so");
+    set(OPTION_LAUNCH, "stream,graph");
+    assert_true(serves());
+    plan.points[1].workload_options = "n=1";
+    assert_false(turns_serves(&plan.points[0], &plan.points[1]));
+    plan.points[0].workload_options = "n=2";
+    assert_false(turns_serves(&plan.points[0], &plan.points[1]));
+    plan.points[0].workload_options = "n=1";
+    assert_true(turns_serves(&plan.points[0], &plan.points[1]));
+}
+
 static void shares_are_compared_process_by_process(void **state)
 {
     (void)state;
@@ -269,6 +289,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(workers_serve_what_their_context_and_environment_fit, begin,
                                         end),
+        cmocka_unit_test_setup_teardown(a_plugin_shares_with_itself, begin, end),
         cmocka_unit_test_setup_teardown(shares_are_compared_process_by_process, begin, end),
         cmocka_unit_test_setup_teardown(those_that_share_a_crew_are_neighbours, begin, end),
         cmocka_unit_test_setup_teardown(reuse_is_of_neighbours_in_a_plan_that_keeps_its_order,
