@@ -21,6 +21,7 @@ struct job_section {
 struct job {
     struct job_section *sections; /* at least one */
     size_t count;
+    char *const *command; /* the program to run as workload, NULL-ended; not owned; NULL: none */
 };
 
 /* Reads a job file; path NULL gives one section of defaults. Errors name file, line and key. */

@@ -58,8 +58,8 @@ const struct option_row option_table[OPTION_COUNT] = {
      WHAT,
      "Daemon of layouts over MPS: one of mpsweep's own, which lives for the sweep only; or the\n"
      "one of CUDA_MPS_PIPE_DIRECTORY, which is checked, used, and left as it is."},
-    {OPTION_WORKLOAD, "workload", 'w', OPTION_KIND_CHOICE, 0, SWEEP, "builtin|delay", 0, 0,
-     "builtin", NULL, WORK,
+    {OPTION_WORKLOAD, "workload", 'w', OPTION_KIND_TEXT, OPTION_AXIS, SWEEP, NULL, 0, 0, "builtin",
+     "builtin|delay", WORK,
      "builtin: copy in, a chain of dependent small kernels, copy out, check. delay: the same with\n"
      "kernels of one thread that wait."},
     {OPTION_KERNELS, "kernels", 'k', OPTION_KIND_INTEGER, OPTION_AXIS, SWEEP, NULL, 1, 100000,

@@ -36,6 +36,9 @@ static json_t *setting_value(const json_t *point, enum point_setting setting)
                 json_real(json_number_value(json_object_get(value, "offered_ips"))));
         return kept;
     }
+    /* Files of before there was a choice for each point do not say it. */
+    if (setting == POINT_WORKLOAD && value == NULL)
+        return json_string(json_object_get(point, "delay_cycles") != NULL ? "delay" : "builtin");
     return json_incref(value);
 }
 

@@ -1,3 +1,6 @@
+# The plan of a job: for whoever makes points.
+plan_sources = orchestrator/plan.c orchestrator/plan_workload.c orchestrator/shares.c
+
 bin_PROGRAMS += mpsweep
 mpsweep_SOURCES = \
     orchestrator/main.c orchestrator/exit_status.h \
@@ -35,7 +38,7 @@ mpsweep_SOURCES = \
     orchestrator/limits_plan.c orchestrator/limits_plan.h \
     orchestrator/limits_search.c orchestrator/limits_search.h \
     orchestrator/openloop.c orchestrator/openloop.h \
-    orchestrator/plan.c orchestrator/plan.h \
+    $(plan_sources) orchestrator/plan.h \
     orchestrator/plot.c orchestrator/plot.h orchestrator/plot_figure.h \
     orchestrator/plot_ceilings.c orchestrator/plot_heatmap.c orchestrator/plot_latency.c \
     orchestrator/plot_launch.c orchestrator/plot_panels.c orchestrator/plot_panels.h \
@@ -50,7 +53,7 @@ mpsweep_SOURCES = \
     orchestrator/round_proofs.c orchestrator/round_window.c \
     orchestrator/saturation.c orchestrator/saturation.h \
     orchestrator/session.c orchestrator/session.h \
-    orchestrator/shares.c orchestrator/shares_json.c orchestrator/shares.h \
+    orchestrator/shares_json.c orchestrator/shares.h \
     orchestrator/sureness.c orchestrator/sureness.h \
     orchestrator/sweep.c orchestrator/sweep.h orchestrator/sweep_internal.h \
     orchestrator/sweep_plan.c orchestrator/sweep_results.c \
@@ -83,8 +86,8 @@ tests_unit_test_bracket_LDADD = $(CMOCKA_LIBS)
 check_PROGRAMS += tests/unit/test_calibration
 TESTS += tests/unit/test_calibration
 tests_unit_test_calibration_SOURCES = tests/unit/test_calibration.c \
-    explain/calibration_json.c orchestrator/calibrate_points.c orchestrator/plan.c \
-    orchestrator/shares.c
+    explain/calibration_json.c orchestrator/calibrate_points.c \
+    $(plan_sources)
 tests_unit_test_calibration_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
 tests_unit_test_calibration_LDADD = libmps.a libcommon.a $(JANSSON_LIBS) $(INIH_LIBS) $(CMOCKA_LIBS)
 
@@ -103,7 +106,7 @@ tests_unit_test_telemetry_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
 tests_unit_test_telemetry_LDADD = libdevice.a libcommon.a $(CMOCKA_LIBS)
 tests_unit_test_telemetry_window_SOURCES = tests/unit/test_telemetry_window.c \
     orchestrator/telemetry_window.c orchestrator/telemetry_record.c orchestrator/warnings.c \
-    orchestrator/cores.c orchestrator/plan.c orchestrator/shares.c
+    orchestrator/cores.c $(plan_sources)
 tests_unit_test_telemetry_window_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
 tests_unit_test_telemetry_window_LDADD = libbind.a libmps.a libdevice.a libcommon.a \
     $(HWLOC_LIBS) $(JANSSON_LIBS) $(INIH_LIBS) $(CMOCKA_LIBS)
@@ -111,8 +114,7 @@ tests_unit_test_telemetry_window_LDADD = libbind.a libmps.a libdevice.a libcommo
 check_PROGRAMS += tests/unit/test_limits
 TESTS += tests/unit/test_limits
 tests_unit_test_limits_SOURCES = tests/unit/test_limits.c \
-    orchestrator/limits.c orchestrator/limits_file.c orchestrator/plan.c \
-    orchestrator/shares.c
+    orchestrator/limits.c orchestrator/limits_file.c $(plan_sources)
 tests_unit_test_limits_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
 tests_unit_test_limits_LDADD = libmps.a libcommon.a $(JANSSON_LIBS) $(INIH_LIBS) $(CMOCKA_LIBS)
 endif

@@ -14,23 +14,15 @@
 
 /* The axes, slowest first, in the order in which people read a table. */
 static const enum option_id axes[] = {
-    OPTION_LAYOUT,
-    OPTION_MEMORY,
-    OPTION_SYNC,
-    OPTION_LAUNCH,
-    OPTION_CONNECTIONS,
-    OPTION_ACTIVE_THREAD_PERCENTAGE,
-    OPTION_PRIORITY,
-    OPTION_MEMORY_LIMIT,
-    OPTION_SCHEDULE,
-    OPTION_BIND,
-    OPTION_KERNELS,
-    OPTION_BLOCKS,
-    OPTION_THREADS_PER_BLOCK,
-    OPTION_SPIN,
-    OPTION_BYTES,
-    OPTION_DELAY_CYCLES,
-    OPTION_RATE,
+    OPTION_LAYOUT,       OPTION_MEMORY,
+    OPTION_SYNC,         OPTION_LAUNCH,
+    OPTION_CONNECTIONS,  OPTION_ACTIVE_THREAD_PERCENTAGE,
+    OPTION_PRIORITY,     OPTION_MEMORY_LIMIT,
+    OPTION_SCHEDULE,     OPTION_BIND,
+    OPTION_WORKLOAD,     OPTION_KERNELS,
+    OPTION_BLOCKS,       OPTION_THREADS_PER_BLOCK,
+    OPTION_SPIN,         OPTION_BYTES,
+    OPTION_DELAY_CYCLES, OPTION_RATE,
     OPTION_ARRIVAL,
 };
 #define AXES (sizeof axes / sizeof axes[0])
@@ -73,6 +65,9 @@ static void set_axis(struct point *point, enum option_id axis, const struct opti
     case OPTION_BIND:
         point->bind = (enum bind_policy)number;
         break;
+    case OPTION_WORKLOAD:
+        point->workload = item->text;
+        break;
     case OPTION_KERNELS:
         point->work.kernels = number;
         break;
@@ -113,7 +108,14 @@ static void make_canonical(struct point *point)
     for (size_t i = 0; i < sizeof shares / sizeof shares[0]; i++)
         *shares[i] = point_over_mps(point) ? shares_canonical(shares[i], point->processes)
                                            : (struct point_shares){0};
-    if (point->work.workload == SHM_WORKLOAD_DELAY) {
+    if (!point_is_builtin(point)) {
+        point->work.kernels = 0;
+        point->work.blocks = 0;
+        point->work.threads_per_block = 0;
+        point->work.spin = 0;
+        point->work.bytes = 0;
+        point->work.delay_cycles = 0;
+    } else if (point->work.workload == SHM_WORKLOAD_DELAY) {
         point->work.blocks = 1;
         point->work.threads_per_block = 1;
         point->work.spin = 0;
@@ -130,6 +132,7 @@ static bool same_point(const struct point *a, const struct point *b)
 {
     return a->layout == b->layout && a->processes == b->processes && a->threads == b->threads &&
            a->connections == b->connections && a->bind == b->bind &&
+           strcmp(a->workload, b->workload) == 0 &&
            shares_equal(&a->active_thread_percentage, &b->active_thread_percentage) &&
            shares_equal(&a->priority, &b->priority) &&
            shares_equal(&a->memory_limit, &b->memory_limit) &&
@@ -159,13 +162,12 @@ static enum status add_point(struct plan *plan, size_t *capacity, const struct p
 #define MOST_POINTS 10000
 #define MOST_COMBINATIONS 1000000
 
-static enum status add_section(struct plan *plan, size_t *capacity,
+static enum status add_section(struct plan *plan, size_t *capacity, const struct job *job,
                                const struct job_section *section)
 {
     size_t at[AXES] = {0};
     const struct options *options = &section->options;
     struct point base = {.section = section->name};
-    base.work.workload = (uint32_t)options_integer(options, OPTION_WORKLOAD);
     base.work.iterations = (uint64_t)options_integer(options, OPTION_ITERATIONS);
     base.work.warmup_ns = (uint64_t)(options_real(options, OPTION_WARMUP) * 1e9);
     base.work.arrival_seed = (uint64_t)options_integer(options, OPTION_SEED);
@@ -179,8 +181,11 @@ static enum status add_section(struct plan *plan, size_t *capacity,
         struct point point = base;
         for (size_t i = 0; i < AXES; i++)
             set_axis(&point, axes[i], &options->values[axes[i]].items[at[i]]);
+        enum status status = plan_workload(job, &point);
+        if (status != STATUS_OK)
+            return status;
         make_canonical(&point);
-        enum status status = add_point(plan, capacity, &point);
+        status = add_point(plan, capacity, &point);
         if (status != STATUS_OK)
             return status;
         if (plan->count > MOST_POINTS)
@@ -227,6 +232,8 @@ static void make_id(const struct job *job, struct plan *plan)
         hash = digest_shares(hash, &p->active_thread_percentage);
         hash = digest_shares(hash, &p->priority);
         hash = digest_shares(hash, &p->memory_limit);
+        if (!point_is_builtin(p))
+            hash = digest(hash, p->workload, strlen(p->workload) + 1);
         hash = digest(hash, &p->goal, sizeof p->goal);
         hash = digest(hash, &p->work, sizeof p->work);
     }
@@ -238,7 +245,7 @@ enum status plan_make(const struct job *job, struct plan *out)
     struct plan plan = {0};
     size_t capacity = 0;
     for (size_t i = 0; i < job->count; i++) {
-        enum status status = add_section(&plan, &capacity, &job->sections[i]);
+        enum status status = add_section(&plan, &capacity, job, &job->sections[i]);
         if (status != STATUS_OK) {
             plan_release(&plan);
             return status;
@@ -349,6 +356,26 @@ static void add_shares(struct text *out, const struct point *point)
                     shares_text(&point->memory_limit, true, list, sizeof list));
 }
 
+static void add_work(struct text *out, const struct point *point)
+{
+    const struct shm_settings *work = &point->work;
+    if (!point_is_builtin(point)) {
+        text_append(out, ", %s", point_workload(point));
+        return;
+    }
+    if (work->workload == SHM_WORKLOAD_DELAY)
+        text_append(out, ", %llu cycles", (unsigned long long)work->delay_cycles);
+    add_if_not_initial(out, OPTION_KERNELS, work->kernels, "kernels");
+    if (work->workload != SHM_WORKLOAD_DELAY) {
+        add_if_not_initial(out, OPTION_BLOCKS, work->blocks, "blocks");
+        add_if_not_initial(out, OPTION_THREADS_PER_BLOCK, work->threads_per_block,
+                           "threads a block");
+        add_if_not_initial(out, OPTION_SPIN, work->spin, "spins");
+    }
+    if (work->bytes != INITIAL_BYTES)
+        text_append(out, ", %llu KiB", (unsigned long long)work->bytes / 1024);
+}
+
 static void add_rate(struct text *out, const struct point *point)
 {
     char text[32];
@@ -378,21 +405,10 @@ void point_describe(const struct point *point, char *text, size_t size)
         text_append(&out, ", %s", point_schedule(point));
     if (point->bind != BIND_NEAR)
         text_append(&out, ", bind %s", point_bind(point));
-    const struct shm_settings *work = &point->work;
-    if (work->workload == SHM_WORKLOAD_DELAY)
-        text_append(&out, ", %llu cycles", (unsigned long long)work->delay_cycles);
-    add_if_not_initial(&out, OPTION_KERNELS, work->kernels, "kernels");
-    if (work->workload != SHM_WORKLOAD_DELAY) {
-        add_if_not_initial(&out, OPTION_BLOCKS, work->blocks, "blocks");
-        add_if_not_initial(&out, OPTION_THREADS_PER_BLOCK, work->threads_per_block,
-                           "threads a block");
-        add_if_not_initial(&out, OPTION_SPIN, work->spin, "spins");
-    }
-    if (work->bytes != INITIAL_BYTES)
-        text_append(&out, ", %llu KiB", (unsigned long long)work->bytes / 1024);
+    add_work(&out, point);
     add_rate(&out, point);
-    if (work->iterations)
-        text_append(&out, ", %llu iterations each", (unsigned long long)work->iterations);
+    if (point->work.iterations)
+        text_append(&out, ", %llu iterations each", (unsigned long long)point->work.iterations);
 }
 
 void plan_order(size_t count, unsigned seed, unsigned round, size_t *order)

@@ -20,6 +20,7 @@ struct point {
     unsigned connections; /* hardware queues a process; 0: the driver's default */
     struct point_shares active_thread_percentage, priority, memory_limit; /* bytes */
     enum bind_policy bind;
+    const char *workload;     /* as it was named; owned by the job; NULL: see point_workload() */
     struct rate_goal goal;    /* or a rate in work, or neither: a closed loop */
     struct shm_settings work; /* device and slice_ns are filled in when the point runs */
 };
@@ -38,6 +39,13 @@ struct plan {
  */
 enum status plan_make(const struct job *job, struct plan *out);
 void plan_release(struct plan *plan);
+
+/* Finds out what a point's word for the workload stands for, and sets point->work.workload. An
+ * error lists what there is. */
+enum status plan_workload(const struct job *job, struct point *point);
+
+/* Whether it is one of the program's own, which the options of the workload describe. */
+bool point_is_builtin(const struct point *point);
 
 /* Workers of a point. */
 unsigned point_workers(const struct point *point);
@@ -59,6 +67,7 @@ unsigned point_connections(const struct point *point);
 void point_describe(const struct point *point, char *text, size_t size);
 
 /* The words of the settings, as in the option table. */
+const char *point_workload(const struct point *point);
 const char *point_memory(const struct point *point);
 const char *point_sync(const struct point *point);
 const char *point_launch(const struct point *point);

@@ -21,6 +21,7 @@ static const struct {
     [POINT_MEMORY_LIMIT] = {"memory_limit", "memory limit %s"},
     [POINT_SCHEDULE] = {"schedule", "schedule %s"},
     [POINT_BIND] = {"bind", "bind %s"},
+    [POINT_WORKLOAD] = {"workload", "%s"},
     [POINT_KERNELS] = {"kernels", "%s kernels"},
     [POINT_BLOCKS] = {"blocks", "%s blocks"},
     [POINT_BLOCK_THREADS] = {"threads_per_block", "%s threads a block"},

@@ -298,6 +298,7 @@ json_t *record_point(const struct point *point, const struct measurement *measur
         (int)work->spin, "bytes", (json_int_t)work->bytes);
     if (!record)
         return NULL;
+    json_object_set_new(record, "workload", json_string(point_workload(point)));
     if (point->section)
         json_object_set_new(record, "section", json_string(point->section));
     add_shares(record, "active_thread_percentage", &point->active_thread_percentage, point);

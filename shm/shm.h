@@ -39,7 +39,7 @@
 #include "common/status.h"
 
 #define SHM_MAGIC UINT64_C(0x31706565777370bd) /* never valid UTF-8 text */
-#define SHM_VERSION 3
+#define SHM_VERSION 4
 
 /* Time slices in which progress is counted, the first beginning at the end of the warm-up. The
  * orchestrator picks slice_ns so that the longest window fits. */
@@ -59,7 +59,13 @@ enum shm_memory { SHM_MEMORY_PINNED, SHM_MEMORY_PAGEABLE };
 enum shm_sync { SHM_SYNC_STREAM, SHM_SYNC_NONE };
 enum shm_launch { SHM_LAUNCH_STREAM, SHM_LAUNCH_GRAPH };
 enum shm_schedule { SHM_SCHEDULE_AUTO, SHM_SCHEDULE_SPIN, SHM_SCHEDULE_YIELD, SHM_SCHEDULE_BLOCK };
-enum shm_workload { SHM_WORKLOAD_CHAIN, SHM_WORKLOAD_DELAY };
+enum shm_workload {
+    SHM_WORKLOAD_CHAIN,     /* built in: dependent small kernels between two copies */
+    SHM_WORKLOAD_DELAY,     /* built in: the same with kernels that wait */
+    SHM_WORKLOAD_DESCRIBED, /* steps of a job file */
+    SHM_WORKLOAD_PLUGIN,    /* a shared object of the user's */
+    SHM_WORKLOAD_PROGRAM,   /* a program of the user's, in place of the worker program */
+};
 enum shm_arrival { SHM_ARRIVAL_CONSTANT, SHM_ARRIVAL_POISSON };
 
 /* Which copies an iteration makes. All but both are for calibration. */

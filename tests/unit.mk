@@ -62,12 +62,11 @@ tests_unit_test_compare_SOURCES = tests/unit/test_compare.c orchestrator/compare
 tests_unit_test_compare_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
 tests_unit_test_compare_LDADD = libcommon.a -lm $(CMOCKA_LIBS)
 
-tests_unit_test_plan_SOURCES = tests/unit/test_plan.c orchestrator/plan.c orchestrator/shares.c
+tests_unit_test_plan_SOURCES = tests/unit/test_plan.c $(plan_sources)
 tests_unit_test_plan_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
 tests_unit_test_plan_LDADD = libmps.a libcommon.a $(INIH_LIBS) $(CMOCKA_LIBS)
 
-tests_unit_test_turns_SOURCES = tests/unit/test_turns.c orchestrator/turns.c orchestrator/plan.c \
-    orchestrator/shares.c
+tests_unit_test_turns_SOURCES = tests/unit/test_turns.c orchestrator/turns.c $(plan_sources)
 tests_unit_test_turns_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
 tests_unit_test_turns_LDADD = libmps.a libcommon.a $(INIH_LIBS) $(CMOCKA_LIBS)
 

@@ -4,6 +4,7 @@
 #ifndef MPSWEEP_WORKER_ITERATION_H
 #define MPSWEEP_WORKER_ITERATION_H
 
+#include "worker/engine.h"
 #include "worker/process.h"
 #include "worker/sampling.h"
 
@@ -21,16 +22,6 @@ struct iteration {
     uint64_t call_ns[SAMPLING_CALLS_MOST]; /* of the launch calls timed in this iteration */
     cuda_graph graph;                      /* with launch graph */
     cuda_graph_exec graph_exec;
-};
-
-/* Moments of one iteration; a phase that the launch style hides takes no time. */
-struct iteration_times {
-    uint64_t begin_ns;
-    uint64_t h2d_ns, launch_ns, sync_ns, d2h_ns; /* durations */
-    uint64_t end_ns;
-    const uint64_t
-        *call_ns; /* of so many single launch calls: the iteration's, until it runs again */
-    unsigned calls;
 };
 
 /* Makes stream, buffers and, for graphs, the graph. The context must be current. */

@@ -2,7 +2,7 @@
 
 #include "common/clock.h"
 #include "worker/process.h"
-#include "worker/iteration.h"
+#include "worker/engine.h"
 #include "worker/pace.h"
 #include "worker/record.h"
 
@@ -10,11 +10,11 @@
  * left everything as it should be. */
 #define REHEARSALS 2
 
-static enum status rehearse(struct iteration *iteration)
+static enum status rehearse(const struct engine *engine, void *work)
 {
     for (int i = 0; i < REHEARSALS; i++) {
         struct iteration_times times;
-        enum status status = iteration_run(iteration, &times);
+        enum status status = engine->run(work, &times);
         if (status != STATUS_OK)
             return status;
     }
@@ -22,7 +22,7 @@ static enum status rehearse(struct iteration *iteration)
 }
 
 static enum status run_until_stopped(const struct worker_process *process, struct shm_slot *slot,
-                                     struct iteration *iteration)
+                                     const struct engine *engine, void *work)
 {
     struct shm_header *header = process->shm.header;
     struct recorder recorder;
@@ -39,7 +39,7 @@ static enum status run_until_stopped(const struct worker_process *process, struc
         if (open && !pace_wait(&pace, &process->shm, slot))
             break;
         recorder_before(&recorder);
-        enum status status = iteration_run(iteration, &times);
+        enum status status = engine->run(work, &times);
         if (status != STATUS_OK)
             return status;
         recorder_add(&recorder, &times);
@@ -54,21 +54,24 @@ static enum status run_until_stopped(const struct worker_process *process, struc
 
 void worker_live(const struct worker_process *process, struct shm_slot *slot)
 {
-    struct iteration iteration = {.process = process};
+    const struct engine *engine = engine_for(&process->shm.header->settings);
+    void *work = NULL;
     slot->bind_errno = worker_bind(slot->cpus);
     enum status status = cuda_check(
         &process->driver, process->driver.ctx_set_current(process->context), "cuCtxSetCurrent");
+    if (status == STATUS_OK && !engine)
+        status = status_set(STATUS_PROTOCOL, "an unknown workload");
     if (status == STATUS_OK)
-        status = iteration_open(process, &iteration);
+        status = engine->open(process, slot, &work);
     if (status == STATUS_OK)
-        status = rehearse(&iteration);
+        status = rehearse(engine, work);
     if (status != STATUS_OK)
         goto failed;
     worker_set_state(process, slot, SHM_STATE_READY);
     if (shm_gate_wait(&process->shm)) {
         slot->skew_ns = (int64_t)(clock_now_ns() - atomic_load(&process->shm.header->start_ns));
         atomic_store_explicit(&slot->state, SHM_STATE_RUNNING, memory_order_release);
-        status = run_until_stopped(process, slot, &iteration);
+        status = run_until_stopped(process, slot, engine, work);
         if (status != STATUS_OK)
             goto failed;
         if (process->shm.header->settings.iterations) {
@@ -77,11 +80,12 @@ void worker_live(const struct worker_process *process, struct shm_slot *slot)
         }
     }
     worker_set_state(process, slot, SHM_STATE_DRAINING);
-    iteration_close(&iteration);
+    engine->close(work);
     worker_set_state(process, slot, SHM_STATE_DONE);
     return;
 failed:
     shm_slot_fail(slot, status, cuda_last_error(), status_text());
     worker_set_state(process, slot, SHM_STATE_FAILED);
-    iteration_close(&iteration);
+    if (work)
+        engine->close(work);
 }

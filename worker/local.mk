@@ -11,6 +11,7 @@ mpsweep_worker_SOURCES = \
     worker/process.c worker/process.h \
     worker/life.c \
     worker/pace.c worker/pace.h \
+    worker/engine.c worker/engine.h \
     worker/iteration.c worker/iteration.h \
     worker/record.c worker/record.h \
     worker/cpu.c worker/cpu.h \

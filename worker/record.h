@@ -5,7 +5,7 @@
 #define MPSWEEP_WORKER_RECORD_H
 
 #include "worker/cpu.h"
-#include "worker/iteration.h"
+#include "worker/engine.h"
 #include "worker/pace.h"
 
 struct recorder {

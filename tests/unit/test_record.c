@@ -9,6 +9,7 @@
 
 #include "common/clock.h"
 #include "worker/record.h"
+#include "worker/sampling.h"
 
 /* -- which calls are timed -----------------------------------------------------------------------
  */
