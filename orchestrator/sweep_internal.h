@@ -34,6 +34,7 @@ struct sweep {
     bool *beyond;     /* a point each: known limits rule it out, and its record is not written */
     uint64_t started_ns;
     json_t *calibrations; /* an array of their records */
+    json_t *lengths;      /* of kernels, see orchestrator/described.h */
 };
 
 /* Whether it is for a number of iterations, not for a time. */

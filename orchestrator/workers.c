@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "common/clock.h"
+#include "orchestrator/described.h"
 
 /* With fixed work the workers lengthen their slices as they need to, so that the first ones are
  * short enough for any work. */
@@ -49,6 +50,7 @@ enum status workers_prepare(struct round *round)
     if (status == STATUS_OK) {
         shm_reset(&round->shm, &settings, point->processes, point->threads);
         status = set_masks(round);
+        described_deal(round);
     }
     if (status == STATUS_OK)
         shm_assign(&round->shm);

@@ -2,6 +2,7 @@
 
 #include <stdlib.h>
 
+#include "worker/described.h"
 #include "worker/iteration.h"
 
 static enum status builtin_open(const struct worker_process *process, const struct shm_slot *slot,
@@ -40,6 +41,8 @@ const struct engine *engine_for(const struct shm_settings *settings)
     case SHM_WORKLOAD_CHAIN:
     case SHM_WORKLOAD_DELAY:
         return &builtin;
+    case SHM_WORKLOAD_DESCRIBED:
+        return &described_engine;
     default:
         return NULL;
     }

@@ -12,6 +12,9 @@ mpsweep_worker_SOURCES = \
     worker/life.c \
     worker/pace.c worker/pace.h \
     worker/engine.c worker/engine.h \
+    worker/described.c worker/described.h \
+    worker/described_open.c \
+    worker/length.c worker/length.h worker/lengths.c worker/lengths.h \
     worker/iteration.c worker/iteration.h \
     worker/record.c worker/record.h \
     worker/cpu.c worker/cpu.h \

@@ -4,6 +4,8 @@
  *       writes a struct device_list to standard output
  *   mpsweep-worker --probe [--driver FILE]
  *       makes a context and says what it got (worker/probe.h)
+ *   mpsweep-worker --lengths UUID,KERNELS [--driver FILE]
+ *       finds out what kernels must be given to take as long as asked (worker/lengths.h)
  *   mpsweep-worker --shm FD --event FD --life FD --process N [--driver FILE]
  *       runs the workers of process N of a crew, for one point after the other
  */
@@ -19,6 +21,7 @@
 
 #include "common/clock.h"
 #include "device/device.h"
+#include "worker/lengths.h"
 #include "worker/probe.h"
 #include "worker/process.h"
 
@@ -30,6 +33,7 @@ enum { EXIT_BAD_CALL = 64, EXIT_ORPHANED = 65 };
 struct arguments {
     int shm, event, life, process;
     int query, probe;
+    const char *lengths;
     const char *driver;
 };
 
@@ -223,12 +227,14 @@ static int parse(int argc, char **argv, struct arguments *out)
             out->life = parse_fd(next);
         else if (strcmp(argv[i - 1], "--process") == 0)
             out->process = parse_fd(next);
+        else if (strcmp(argv[i - 1], "--lengths") == 0 && *next)
+            out->lengths = next;
         else if (strcmp(argv[i - 1], "--driver") == 0 && *next)
             out->driver = next;
         else
             return -1;
     }
-    if (out->query || out->probe)
+    if (out->query || out->probe || out->lengths)
         return 0;
     return out->shm < 0 || out->event < 0 || out->life < 0 || out->process < 0 ? -1 : 0;
 }
@@ -245,5 +251,7 @@ int main(int argc, char **argv)
     setrlimit(RLIMIT_CORE, &no_core);
     if (arguments.probe)
         return worker_probe_run(arguments.driver);
+    if (arguments.lengths)
+        return worker_lengths_run(arguments.lengths, arguments.driver);
     return arguments.query ? query(arguments.driver) : run(&arguments);
 }
