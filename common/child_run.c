@@ -169,6 +169,8 @@ enum status child_run(const struct child_options *options, struct child_result *
     struct child_spawn_options spawn = {
         .argv = options->argv,
         .environment = environment,
+        .keep = options->keep,
+        .keep_count = options->keep_count,
         .stdin_fd = input,
         .stdout_fd = streams[0].write_fd,
         .stderr_fd = options->merge_stderr ? streams[0].write_fd : streams[1].write_fd,

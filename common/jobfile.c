@@ -15,13 +15,72 @@ struct loader {
     struct options global;
     bool seen[OPTION_COUNT]; /* keys given in the current section */
     struct job *job;
+    bool in_workload; /* the current section describes the last of the job's workloads */
     enum status status;
 };
+
+#define WORKLOAD_SECTION "workload"
+
+/* "workload NAME": the name, else NULL. */
+static const char *workload_of(const char *section)
+{
+    size_t length = strlen(WORKLOAD_SECTION);
+    if (strncmp(section, WORKLOAD_SECTION, length) != 0)
+        return NULL;
+    const char *name = section + length + strspn(section + length, " \t");
+    return name > section + length || !*name ? name : NULL;
+}
+
+static enum status begin_workload(struct loader *loader, const char *name)
+{
+    struct job *job = loader->job;
+    struct workload workload;
+    enum status status = workload_begin(name, &workload);
+    for (size_t i = 0; i < job->workload_count && status == STATUS_OK; i++)
+        if (strcmp(job->workloads[i].name, name) == 0)
+            status = status_set(STATUS_USAGE, "section [workload %s] stands there twice", name);
+    if (status != STATUS_OK)
+        return status;
+    struct workload *workloads =
+        realloc(job->workloads, (job->workload_count + 1) * sizeof *workloads);
+    if (!workloads)
+        return status_set(STATUS_MEMORY, "out of memory");
+    job->workloads = workloads;
+    job->workloads[job->workload_count++] = workload;
+    return STATUS_OK;
+}
+
+static enum status end_workload(struct loader *loader)
+{
+    if (!loader->in_workload)
+        return STATUS_OK;
+    loader->in_workload = false;
+    return workload_end(&loader->job->workloads[loader->job->workload_count - 1]);
+}
+
+static enum status set_workload_key(struct loader *loader, const char *key, const char *text)
+{
+    struct workload *workload = &loader->job->workloads[loader->job->workload_count - 1];
+    if (strcmp(key, "step") == 0)
+        return workload_add_step(workload, text);
+    if (strcmp(key, "check") == 0)
+        return workload_set_check(workload, text);
+    return status_set(STATUS_USAGE, "unknown key '%s' of a workload: it takes step and check", key);
+}
 
 static enum status begin_section(struct loader *loader, const char *name)
 {
     struct job *job = loader->job;
+    enum status ended = end_workload(loader);
+    if (ended != STATUS_OK)
+        return ended;
     memset(loader->seen, 0, sizeof loader->seen);
+    const char *workload = workload_of(name);
+    if (workload) {
+        ended = begin_workload(loader, workload);
+        loader->in_workload = ended == STATUS_OK;
+        return ended;
+    }
     if (strcmp(name, "global") == 0)
         return job->count == 0 ? STATUS_OK : status_set(STATUS_USAGE, "[global] must come first");
     for (size_t i = 0; i < job->count; i++)
@@ -51,11 +110,16 @@ static void begin_if_section(struct loader *loader, const char *line)
     char name[64];
     line += strspn(line, " \t");
     size_t length = strcspn(line, "]\n");
-    if (*line != '[' || line[length] != ']' || length - 1 >= sizeof name)
+    if (*line != '[' || line[length] != ']')
         return;
-    memcpy(name, line + 1, length - 1);
-    name[length - 1] = '\0';
-    loader->status = begin_section(loader, name);
+    if (length - 1 >= sizeof name) {
+        loader->status =
+            status_set(STATUS_USAGE, "the name of section '%.*s...' is too long", 32, line + 1);
+    } else {
+        memcpy(name, line + 1, length - 1);
+        name[length - 1] = '\0';
+        loader->status = begin_section(loader, name);
+    }
     if (loader->status != STATUS_OK)
         status_record_before("'%s' line %d: ", loader->path, loader->line);
 }
@@ -84,6 +148,8 @@ static enum status set_key(struct loader *loader, const char *section, const cha
 {
     if (!*section)
         return status_set(STATUS_USAGE, "'%s' stands before any section: begin with [global]", key);
+    if (loader->in_workload)
+        return set_workload_key(loader, key, text);
     const struct option_row *row = option_find(key, OPTION_SWEEP);
     if (!row) {
         const char *nearest = option_nearest(key, OPTION_SWEEP);
@@ -132,7 +198,10 @@ static enum status parse_file(struct loader *loader)
                           loader->path, bad_line);
     if (ferror(loader->file))
         return status_set(STATUS_SYSTEM, "cannot read '%s': %s", loader->path, strerror(errno));
-    return STATUS_OK;
+    enum status status = end_workload(loader);
+    if (status != STATUS_OK)
+        status_record_before("'%s': ", loader->path);
+    return status;
 }
 
 /* A job without sections of its own is one set of points: [global] itself. */
@@ -196,5 +265,6 @@ void job_release(struct job *job)
         options_release(&job->sections[i].options);
     }
     free(job->sections);
+    free(job->workloads);
     *job = (struct job){0};
 }

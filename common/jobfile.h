@@ -2,12 +2,15 @@
  * Job files: INI text (https://github.com/benhoyt/inih). [global] holds for everything; every
  * other section is a set of points of its own, which starts from [global]. Keys are the long names
  * of the command line's options. Options that are not axes hold for the whole sweep and stand in
- * [global] only. A file with no other section than [global] is one set of points.
+ * [global] only. A file with no other section than [global] is one set of points. Sections named
+ * "workload NAME" are no points but describe what an iteration does (common/workload_text.h): keys
+ * step, as often as there are steps, and check.
  */
 #ifndef MPSWEEP_COMMON_JOBFILE_H
 #define MPSWEEP_COMMON_JOBFILE_H
 
 #include "common/options.h"
+#include "common/workload_text.h"
 
 #define JOB_RANK_GLOBAL 1
 #define JOB_RANK_SECTION 2
@@ -21,6 +24,8 @@ struct job_section {
 struct job {
     struct job_section *sections; /* at least one */
     size_t count;
+    struct workload *workloads; /* of its [workload NAME] sections */
+    size_t workload_count;
     char *const *command; /* the program to run as workload, NULL-ended; not owned; NULL: none */
 };
 

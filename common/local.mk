@@ -17,4 +17,6 @@ libcommon_a_SOURCES = \
     common/status.c common/status.h \
     common/student.c common/student.h \
     common/steady.c common/steady.h \
-    common/text.c common/text.h
+    common/text.c common/text.h \
+    common/workload_text.c common/workload_text.h \
+    common/workload_trace.c common/workload_mix.c common/workload_mix.h

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "common/layout_text.h"
+#include "common/text.h"
 
 #define MOST_ITEMS 4096
 #define MIB (1 << 20)
@@ -378,40 +379,14 @@ const struct option_row *option_find_letter(char letter, unsigned command)
     return NULL;
 }
 
-/* Edit distance, over names short enough for a fixed row. */
-static unsigned distance(const char *a, const char *b)
-{
-    unsigned row[64];
-    size_t length = strlen(b);
-    if (length >= 64)
-        return UINT_MAX;
-    for (unsigned j = 0; j <= length; j++)
-        row[j] = j;
-    for (unsigned i = 1; a[i - 1]; i++) {
-        unsigned diagonal = row[0];
-        row[0] = i;
-        for (size_t j = 1; j <= length; j++) {
-            unsigned above = row[j];
-            unsigned best = diagonal + (a[i - 1] != b[j - 1]);
-            if (above + 1 < best)
-                best = above + 1;
-            if (row[j - 1] + 1 < best)
-                best = row[j - 1] + 1;
-            row[j] = best;
-            diagonal = above;
-        }
-    }
-    return row[length];
-}
-
 const char *option_nearest(const char *name, unsigned command)
 {
     const char *nearest = NULL;
-    unsigned best = 3 + 1;
+    unsigned best = TEXT_NEAR + 1;
     for (int i = 0; i < OPTION_COUNT; i++) {
         if (!(option_table[i].commands & command))
             continue;
-        unsigned d = distance(name, option_table[i].name);
+        unsigned d = text_distance(name, option_table[i].name);
         if (d < best) {
             best = d;
             nearest = option_table[i].name;

@@ -1,8 +1,10 @@
 #include "common/text.h"
 
+#include <limits.h>
 #include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
+#include <string.h>
 
 void text_append(struct text *text, const char *format, ...)
 {
@@ -53,4 +55,29 @@ const char *text_printable(const char *bytes, size_t count, char *out, size_t si
         out[i] = (char)(bytes[i] >= ' ' && bytes[i] <= '~' ? bytes[i] : '?');
     out[length] = '\0';
     return out;
+}
+
+unsigned text_distance(const char *a, const char *b)
+{
+    unsigned row[64];
+    size_t length = strlen(b);
+    if (length >= 64)
+        return UINT_MAX;
+    for (unsigned j = 0; j <= length; j++)
+        row[j] = j;
+    for (unsigned i = 1; a[i - 1]; i++) {
+        unsigned diagonal = row[0];
+        row[0] = i;
+        for (size_t j = 1; j <= length; j++) {
+            unsigned above = row[j];
+            unsigned best = diagonal + (a[i - 1] != b[j - 1]);
+            if (above + 1 < best)
+                best = above + 1;
+            if (row[j - 1] + 1 < best)
+                best = row[j - 1] + 1;
+            row[j] = best;
+            diagonal = above;
+        }
+    }
+    return row[length];
 }

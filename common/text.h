@@ -29,4 +29,9 @@ const char *text_number(double value, char *out, size_t size);
  * becomes '?', and what exceeds size - 1 is dropped. out may be bytes itself. Returns out. */
 const char *text_printable(const char *bytes, size_t count, char *out, size_t size);
 
+/* How many letters must be put in, taken out or changed to make one name of the other; UINT_MAX for
+ * names of 64 letters and more. What is this near may have been meant. */
+#define TEXT_NEAR 3
+unsigned text_distance(const char *a, const char *b);
+
 #endif

@@ -16,6 +16,7 @@ typedef struct cuda_context_opaque *cuda_context;
 typedef struct cuda_stream_opaque *cuda_stream;
 typedef struct cuda_module_opaque *cuda_module;
 typedef struct cuda_function_opaque *cuda_function;
+typedef struct cuda_event_opaque *cuda_event;
 typedef struct cuda_graph_opaque *cuda_graph;
 typedef struct cuda_graph_exec_opaque *cuda_graph_exec;
 typedef unsigned long long cuda_device_pointer;
@@ -120,6 +121,8 @@ enum cuda_abi_constant { CUDA_ABI_CONSTANTS(CUDA_ABI_CONSTANT_ENUM) };
       (cuda_device_pointer to, const void *from, size_t bytes, cuda_stream stream))                \
     X(memcpy_dtoh_async, cuMemcpyDtoHAsync_v2, 3020, REQUIRED,                                     \
       (void *to, cuda_device_pointer from, size_t bytes, cuda_stream stream))                      \
+    X(memcpy_dtod_async, cuMemcpyDtoDAsync_v2, 3020, REQUIRED,                                     \
+      (cuda_device_pointer to, cuda_device_pointer from, size_t bytes, cuda_stream stream))        \
     X(stream_create, cuStreamCreate, 2000, REQUIRED, (cuda_stream * stream, unsigned int flags))   \
     X(stream_destroy, cuStreamDestroy_v2, 4000, REQUIRED, (cuda_stream stream))                    \
     X(stream_synchronize, cuStreamSynchronize, 2000, REQUIRED, (cuda_stream stream))               \
@@ -133,6 +136,11 @@ enum cuda_abi_constant { CUDA_ABI_CONSTANTS(CUDA_ABI_CONSTANT_ENUM) };
     X(graph_launch, cuGraphLaunch, 10000, REQUIRED, (cuda_graph_exec exec, cuda_stream stream))    \
     X(graph_exec_destroy, cuGraphExecDestroy, 10000, REQUIRED, (cuda_graph_exec exec))             \
     X(graph_destroy, cuGraphDestroy, 10000, REQUIRED, (cuda_graph graph))                          \
+    X(event_create, cuEventCreate, 2000, REQUIRED, (cuda_event * event, unsigned int flags))       \
+    X(event_record, cuEventRecord, 2000, REQUIRED, (cuda_event event, cuda_stream stream))         \
+    X(event_elapsed_time, cuEventElapsedTime, 2000, REQUIRED,                                      \
+      (float *milliseconds, cuda_event begin, cuda_event end))                                     \
+    X(event_destroy, cuEventDestroy_v2, 4000, REQUIRED, (cuda_event event))                        \
     X(launch_kernel, cuLaunchKernel, 4000, REQUIRED,                                               \
       (cuda_function function, unsigned int grid_x, unsigned int grid_y, unsigned int grid_z,      \
        unsigned int block_x, unsigned int block_y, unsigned int block_z,                           \

@@ -15,6 +15,7 @@ typedef CUcontext cuda_context;
 typedef CUstream cuda_stream;
 typedef CUmodule cuda_module;
 typedef CUfunction cuda_function;
+typedef CUevent cuda_event;
 typedef CUgraph cuda_graph;
 typedef CUgraphExec cuda_graph_exec;
 typedef CUdeviceptr cuda_device_pointer;

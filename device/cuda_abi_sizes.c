@@ -16,6 +16,7 @@ CHECK_TYPE(cuda_context, CUcontext);
 CHECK_TYPE(cuda_stream, CUstream);
 CHECK_TYPE(cuda_module, CUmodule);
 CHECK_TYPE(cuda_function, CUfunction);
+CHECK_TYPE(cuda_event, CUevent);
 CHECK_TYPE(cuda_graph, CUgraph);
 CHECK_TYPE(cuda_graph_exec, CUgraphExec);
 CHECK_TYPE(cuda_device_pointer, CUdeviceptr);

@@ -89,6 +89,7 @@ static bool needs_gpu(enum entry entry)
     case ENTRY_graph_launch:
     case ENTRY_memcpy_htod_async:
     case ENTRY_memcpy_dtoh_async:
+    case ENTRY_memcpy_dtod_async:
     case ENTRY_stream_synchronize:
     case ENTRY_ctx_synchronize:
         return true;

@@ -2,15 +2,23 @@
 
 #include <string.h>
 
+#define VECTOR_BYTES (4 * sizeof(int))
+
+/* Of what a kernel that is there for its traffic writes, so much is computed: all of it would take
+ * a CPU far longer than what is modelled. */
+#define STREAM_COMPUTED_BYTES 65536
+
 static const char *const kernel_names[KERNEL_COUNT] = {
     [KERNEL_ADD_CONSTANT] = "mpsweep_add_constant",
     [KERNEL_DELAY] = "mpsweep_delay",
+    [KERNEL_COMPUTE] = "mpsweep_compute",
+    [KERNEL_STREAM] = "mpsweep_stream",
 };
 
 bool kernel_find(const char *name, enum kernel *kernel)
 {
     for (int i = 0; i < KERNEL_COUNT; i++)
-        if (strcmp(name, kernel_names[i]) == 0) {
+        if (kernel_names[i] && strcmp(name, kernel_names[i]) == 0) {
             *kernel = (enum kernel)i;
             return true;
         }
@@ -21,6 +29,14 @@ void kernel_read_arguments(struct kernel_call *call, void *const *parameters)
 {
     if (call->kernel == KERNEL_DELAY) {
         memcpy(&call->arguments.delay.cycles, parameters[0], sizeof call->arguments.delay.cycles);
+        return;
+    }
+    if (call->kernel == KERNEL_STREAM) {
+        memcpy(&call->arguments.stream.source, parameters[0], sizeof(const int *));
+        memcpy(&call->arguments.stream.destination, parameters[1], sizeof(int *));
+        memcpy(&call->arguments.stream.value, parameters[2], sizeof(int));
+        memcpy(&call->arguments.stream.vectors, parameters[3], sizeof(unsigned long long));
+        memcpy(&call->arguments.stream.total, parameters[4], sizeof(unsigned long long));
         return;
     }
     memcpy(&call->arguments.add_constant.source, parameters[0], sizeof(const int *));
@@ -36,8 +52,17 @@ struct model_work kernel_cost(const struct model_machine *machine, const struct 
     if (call->kernel == KERNEL_DELAY)
         return model_kernel(machine, call->blocks, call->threads, 0, call->arguments.delay.cycles,
                             in_graph);
-    /* A block whose threads all get no vector ends at once, as on a GPU. */
+    if (call->kernel == KERNEL_STREAM)
+        return model_memory_kernel(machine, call->blocks, call->threads,
+                                   2 * VECTOR_BYTES * call->arguments.stream.total, in_graph);
+    if (call->kernel == KERNEL_COPY)
+        return model_memory_kernel(machine, machine->slots * MODEL_SLOT_BLOCKS, 1,
+                                   2 * call->arguments.copy.bytes, in_graph);
     int spin = call->arguments.add_constant.spin, elements = call->arguments.add_constant.elements;
+    if (call->kernel == KERNEL_COMPUTE)
+        return model_kernel(machine, call->blocks, call->threads, spin > 0 ? (uint64_t)spin : 0, 0,
+                            in_graph);
+    /* A block whose threads all get no vector ends at once, as on a GPU. */
     uint64_t vectors = elements > 0 ? (uint64_t)elements / 4 : 0;
     uint64_t busy = vectors / call->threads + (vectors % call->threads != 0);
     uint64_t blocks = busy < call->blocks ? busy : call->blocks;
@@ -61,16 +86,54 @@ static void add_constant(const int *source, int *destination, int value, size_t 
         destination[i] = (int)((unsigned)source[i] + (unsigned)value);
 }
 
+/* False: they are not the device's, or not aligned. */
+static bool are_ints(struct memory_list *memory, const int *source, const int *destination,
+                     size_t elements)
+{
+    return memory_list_holds(memory, source, elements * sizeof *source) &&
+           memory_list_holds(memory, destination, elements * sizeof *destination) &&
+           ((uintptr_t)source | (uintptr_t)destination) % sizeof(int) == 0;
+}
+
+static bool run_copy(const struct kernel_call *call, struct memory_list *memory)
+{
+    void *to = call->arguments.copy.destination;
+    const void *from = call->arguments.copy.source;
+    uint64_t bytes = call->arguments.copy.bytes;
+    if (!memory_list_holds(memory, from, bytes) || !memory_list_holds(memory, to, bytes))
+        return false;
+    memmove(to, from, bytes);
+    return true;
+}
+
+static bool run_stream(const struct kernel_call *call, struct memory_list *memory)
+{
+    uint64_t vectors = call->arguments.stream.vectors, total = call->arguments.stream.total;
+    uint64_t bytes = (total < vectors ? total : vectors) * VECTOR_BYTES;
+    const int *source = call->arguments.stream.source;
+    int *destination = call->arguments.stream.destination;
+    if (bytes == 0)
+        return true;
+    if (!are_ints(memory, source, destination, bytes / sizeof(int)))
+        return false;
+    if (bytes > STREAM_COMPUTED_BYTES)
+        bytes = STREAM_COMPUTED_BYTES;
+    add_constant(source, destination, call->arguments.stream.value, bytes / sizeof(int));
+    return true;
+}
+
 bool kernel_run(const struct kernel_call *call, struct memory_list *device_memory)
 {
+    if (call->kernel == KERNEL_COPY)
+        return run_copy(call, device_memory);
+    if (call->kernel == KERNEL_STREAM)
+        return run_stream(call, device_memory);
     if (call->kernel == KERNEL_DELAY || call->arguments.add_constant.elements <= 0)
         return true;
     const int *source = call->arguments.add_constant.source;
     int *destination = call->arguments.add_constant.destination;
     size_t elements = (size_t)call->arguments.add_constant.elements;
-    if (!memory_list_holds(device_memory, source, elements * sizeof *source) ||
-        !memory_list_holds(device_memory, destination, elements * sizeof *destination) ||
-        ((uintptr_t)source | (uintptr_t)destination) % sizeof(int) != 0)
+    if (!are_ints(device_memory, source, destination, elements))
         return false;
     add_constant(source, destination, call->arguments.add_constant.value, elements);
     return true;

@@ -12,6 +12,11 @@ enum kernel {
     KERNEL_ADD_CONSTANT, /* mpsweep_add_constant(const int *source, int *destination, int value,
                             int elements, int spin) */
     KERNEL_DELAY,        /* mpsweep_delay(unsigned long long cycles), of a clock of 1 GHz */
+    KERNEL_COMPUTE,      /* mpsweep_compute(const int *source, int *destination, int value,
+                            int elements, int steps) */
+    KERNEL_STREAM,       /* mpsweep_stream(const int *source, int *destination, int value,
+                            unsigned long long vectors, unsigned long long total) */
+    KERNEL_COPY,         /* no kernel to load: a copy within the device */
     KERNEL_COUNT
 };
 
@@ -25,7 +30,18 @@ struct kernel_call {
             const int *source;
             int *destination;
             int value, elements, spin;
-        } add_constant;
+        } add_constant; /* and compute */
+        struct {
+            const int *source;
+            int *destination;
+            int value;
+            unsigned long long vectors, total;
+        } stream;
+        struct {
+            const void *source;
+            void *destination;
+            uint64_t bytes;
+        } copy;
         struct {
             unsigned long long cycles;
         } delay;

@@ -11,7 +11,7 @@ pkglibexec_PROGRAMS += mpsweep-emulated-cuda.so
 mpsweep_emulated_cuda_so_SOURCES = \
     $(libemul_a_SOURCES) \
     emul/process.h emul/process.c \
-    emul/device_names.h emul/device.c emul/stream.c emul/graph.c \
+    emul/device_names.h emul/device.c emul/stream.c emul/event.c emul/graph.c \
     emul/kernels.h emul/kernels.c \
     emul/memory.h emul/memory.c \
     emul/entry.h emul/fault.h emul/fault.c \
@@ -33,6 +33,7 @@ emul_tests = \
     tests/unit/test_emul_model \
     tests/unit/test_emul_fault \
     tests/unit/test_emul_cuda \
+    tests/unit/test_emul_steps \
     tests/unit/test_emul_mps \
     tests/unit/test_emul_mps_replies \
     tests/unit/test_emul_mps_faults
@@ -55,6 +56,11 @@ tests_unit_test_emul_cuda_SOURCES = \
     tests/unit/test_emul_cuda.c tests/unit/emul_driver.c tests/unit/emul_driver.h
 tests_unit_test_emul_cuda_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
 tests_unit_test_emul_cuda_LDADD = libemul.a libcommon.a $(CMOCKA_LIBS)
+
+tests_unit_test_emul_steps_SOURCES = \
+    tests/unit/test_emul_steps.c tests/unit/emul_driver.c tests/unit/emul_driver.h
+tests_unit_test_emul_steps_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
+tests_unit_test_emul_steps_LDADD = libemul.a libcommon.a $(CMOCKA_LIBS)
 
 emul_mps_harness = \
     tests/unit/emul_mps.c tests/unit/emul_mps.h \

@@ -16,6 +16,7 @@ const struct model_machine model_machine_default = {
     .h2d_mb_per_s = 25000,
     .d2h_mb_per_s = 25000,
     .pageable_mb_per_s = 12000,
+    .device_mb_per_s = 1000000,
     .slice_ns = 2000000,
     .queues = 8,
     .queues_mps = 2,
@@ -45,6 +46,16 @@ struct model_work model_kernel(const struct model_machine *machine, uint64_t blo
         .slots = (uint32_t)(waves > 1 ? machine->slots : later(units, 1)),
         .duration_ns = (in_graph ? machine->graph_kernel_ns : machine->kernel_ns) + work_ns * waves,
     };
+}
+
+struct model_work model_memory_kernel(const struct model_machine *machine, uint64_t blocks,
+                                      uint32_t threads, uint64_t bytes, bool in_graph)
+{
+    struct model_work work = model_kernel(machine, blocks, threads, 0, 0, in_graph);
+    double share = (double)work.slots / (double)machine->slots;
+    work.duration_ns +=
+        (uint64_t)((double)bytes * 1000.0 / ((double)machine->device_mb_per_s * share));
+    return work;
 }
 
 struct model_work model_copy(const struct model_machine *machine, enum model_direction direction,

@@ -49,6 +49,7 @@ struct model_machine {
     uint64_t copy_latency_ns;
     uint64_t h2d_mb_per_s, d2h_mb_per_s; /* a megabyte is 10^6 bytes, as bandwidths are given */
     uint64_t pageable_mb_per_s;          /* less: each byte is moved twice */
+    uint64_t device_mb_per_s;            /* of the GPU's own memory, read and written */
     uint64_t slice_ns;
     uint64_t queues, queues_mps, queues_most; /* 1 to MODEL_QUEUES_MAX */
     uint64_t cpu_ns; /* CPU time that a call burns; the driver's to spend, not of the model */
@@ -144,6 +145,10 @@ struct model_work {
  * where it is not 0. */
 struct model_work model_kernel(const struct model_machine *machine, uint64_t blocks,
                                uint32_t threads, uint64_t spin, uint64_t delay_ns, bool in_graph);
+/* A kernel that moves so many bytes of the GPU's own memory. It gets the share of the bandwidth
+ * that its slots are of all slots. */
+struct model_work model_memory_kernel(const struct model_machine *machine, uint64_t blocks,
+                                      uint32_t threads, uint64_t bytes, bool in_graph);
 struct model_work model_copy(const struct model_machine *machine, enum model_direction direction,
                              uint64_t bytes, bool pageable);
 

@@ -19,8 +19,7 @@ struct cuda_function_opaque {
 
 /* A function's handle outlives its module, which holds nothing. */
 static struct cuda_function_opaque functions[KERNEL_COUNT] = {
-    {KERNEL_ADD_CONSTANT},
-    {KERNEL_DELAY},
+    {KERNEL_ADD_CONSTANT}, {KERNEL_DELAY}, {KERNEL_COMPUTE}, {KERNEL_STREAM}, {KERNEL_COPY},
 };
 
 /* -- memory ------------------------------------------------------------------------------------ */
@@ -302,6 +301,42 @@ void process_run_kernel(const struct kernel_call *kernel)
         process_break(CUDA_ILLEGAL_ADDRESS);
 }
 
+static cuda_result issue_kernel(const struct kernel_call *kernel, cuda_stream stream)
+{
+    stream = process_stream(stream);
+    if (stream->capture != NULL)
+        return graph_add_kernel(stream->capture, kernel);
+
+    process_run_kernel(kernel);
+    struct model_work work = kernel_cost(&process.state->model.machine, kernel, false);
+    process_burn();
+    struct model *model = emul_state_lock(process.state);
+    uint64_t now = clock_now_ns();
+    model_issue_launch(model, &process.model, &stream->model, now, &process_host_ns, &work);
+    emul_state_unlock(process.state);
+    process_end_launch(now);
+    return CUDA_SUCCESS_;
+}
+
+/* Within the device, what moves the bytes is a kernel of the driver's. */
+cuda_result cuMemcpyDtoDAsync_v2(cuda_device_pointer to, cuda_device_pointer from, size_t bytes,
+                                 cuda_stream stream)
+{
+    cuda_result result = process_enter(ENTRY_memcpy_dtod_async, NEED_CONTEXT, NULL);
+    if (result != CUDA_SUCCESS_)
+        return result;
+    const struct kernel_call copy = {
+        .kernel = KERNEL_COPY,
+        .threads = 1,
+        .blocks = 1,
+        .arguments.copy = {(const void *)(uintptr_t)from, (void *)(uintptr_t)to, bytes},
+    };
+    if (!memory_list_holds(&process.device_memory, copy.arguments.copy.source, bytes) ||
+        !memory_list_holds(&process.device_memory, copy.arguments.copy.destination, bytes))
+        return CUDA_INVALID_VALUE;
+    return issue_kernel(&copy, stream);
+}
+
 cuda_result cuLaunchKernel(cuda_function function, unsigned int grid_x, unsigned int grid_y,
                            unsigned int grid_z, unsigned int block_x, unsigned int block_y,
                            unsigned int block_z, unsigned int shared_bytes, cuda_stream stream,
@@ -322,17 +357,5 @@ cuda_result cuLaunchKernel(cuda_function function, unsigned int grid_x, unsigned
 
     struct kernel_call kernel = {function->kernel, (uint32_t)threads, blocks, {{0}}};
     kernel_read_arguments(&kernel, parameters);
-    stream = process_stream(stream);
-    if (stream->capture != NULL)
-        return graph_add_kernel(stream->capture, &kernel);
-
-    process_run_kernel(&kernel);
-    struct model_work work = kernel_cost(&process.state->model.machine, &kernel, false);
-    process_burn();
-    struct model *model = emul_state_lock(process.state);
-    uint64_t now = clock_now_ns();
-    model_issue_launch(model, &process.model, &stream->model, now, &process_host_ns, &work);
-    emul_state_unlock(process.state);
-    process_end_launch(now);
-    return CUDA_SUCCESS_;
+    return issue_kernel(&kernel, stream);
 }

@@ -9,8 +9,11 @@
  * Entry points, in both (see kernels/workload.cu):
  *   mpsweep_add_constant(const int *source, int *destination, int value, int elements, int spin)
  *   mpsweep_delay(unsigned long long cycles)
+ *   mpsweep_compute(const int *source, int *destination, int value, int elements, int steps)
+ *   mpsweep_stream(const int *source, int *destination, int value, unsigned long long vectors,
+ *                  unsigned long long total)
  *
- * Both functions may be called from any thread; the images live as long as the program.
+ * The functions may be called from any thread; the images live as long as the program.
  */
 #ifndef MPSWEEP_KERNELS_IMAGE_H
 #define MPSWEEP_KERNELS_IMAGE_H
@@ -19,6 +22,8 @@
 
 #define KERNELS_ADD_CONSTANT "mpsweep_add_constant"
 #define KERNELS_DELAY "mpsweep_delay"
+#define KERNELS_COMPUTE "mpsweep_compute"
+#define KERNELS_STREAM "mpsweep_stream"
 
 /* The best image: a fat binary where nvcc was found at build time, else the same as kernels_ptx().
  * *bytes is its size, for PTX without the NUL that follows it; bytes may be NULL. */

@@ -69,3 +69,63 @@ extern "C" __global__ void mpsweep_delay(unsigned long long cycles)
     while ((unsigned long long)clock64() - start < cycles) {
     }
 }
+
+/* GPU thread t adds `value` to vector t % (elements / 4), after a chain of `steps` steps of its
+ * own; any grid with at least so many threads, elements a multiple of 4. Threads of the same vector
+ * write the same. The pointers are aligned to 16 bytes and different. */
+extern "C" __global__ void mpsweep_compute(const int *__restrict__ source,
+                                           int *__restrict__ destination, int value, int elements,
+                                           int steps)
+{
+    const int4 *from = reinterpret_cast<const int4 *>(source);
+    int4 *to = reinterpret_cast<int4 *>(destination);
+    const unsigned i = (blockIdx.x * blockDim.x + threadIdx.x) % (unsigned)(elements / 4);
+    int4 v = from[i];
+    v.x += value;
+    v.y += value;
+    v.z += value;
+    v.w += value;
+    to[i] = chain(v, steps, elements & 3);
+}
+
+static __device__ __forceinline__ int4 plus(int4 v, int value)
+{
+    return make_int4(v.x + value, v.y + value, v.z + value, v.w + value);
+}
+
+/* Vectors that a GPU thread has on their way at once. */
+#define IN_FLIGHT 4
+
+/* destination[i % n] = source[i % n] + value for `total` vectors of 16 bytes, n being `vectors`,
+ * any grid: what passes through memory is told by `total` alone, on buffers that may be smaller.
+ * The pointers are aligned to 16 bytes and different. */
+extern "C" __global__ void mpsweep_stream(const int *__restrict__ source,
+                                          int *__restrict__ destination, int value,
+                                          unsigned long long vectors, unsigned long long total)
+{
+    const int4 *from = reinterpret_cast<const int4 *>(source);
+    int4 *to = reinterpret_cast<int4 *>(destination);
+    const unsigned long long stride = (unsigned long long)blockDim.x * gridDim.x;
+    const unsigned long long hop = stride % vectors;
+    unsigned long long i = (unsigned long long)blockIdx.x * blockDim.x + threadIdx.x;
+    unsigned long long at = i % vectors;
+
+#pragma unroll 1
+    for (; i < total; i += IN_FLIGHT * stride) {
+        int4 v[IN_FLIGHT];
+        unsigned long long place[IN_FLIGHT];
+#pragma unroll
+        for (int k = 0; k < IN_FLIGHT; ++k) {
+            place[k] = at;
+            if (i + k * stride < total)
+                v[k] = from[at];
+            at += hop;
+            if (at >= vectors)
+                at -= vectors;
+        }
+#pragma unroll
+        for (int k = 0; k < IN_FLIGHT; ++k)
+            if (i + k * stride < total)
+                to[place[k]] = plus(v[k], value);
+    }
+}

@@ -4,6 +4,7 @@
 
 #include "common/clock.h"
 #include "common/statistics.h"
+#include "orchestrator/described.h"
 #include "orchestrator/fixed.h"
 #include "orchestrator/record_time.h"
 #include "orchestrator/round_internal.h"
@@ -101,6 +102,11 @@ enum status collect_result(const struct round *round)
         unsigned threads = round->point->threads;
         collect_worker(round, i / threads, i % threads, steady_s, &iterations[i]);
         sum += iterations[i];
+    }
+    enum status status = described_collect(round, iterations, steady_s);
+    if (status != STATUS_OK) {
+        free(iterations);
+        return status;
     }
     result->window_s = window_s;
     result->steady_from_s = window_s - steady_s;

@@ -1,5 +1,6 @@
 # The plan of a job: for whoever makes points.
-plan_sources = orchestrator/plan.c orchestrator/plan_workload.c orchestrator/shares.c
+plan_sources = orchestrator/plan.c orchestrator/plan_described.c orchestrator/plan_workload.c \
+    orchestrator/shares.c
 
 bin_PROGRAMS += mpsweep
 mpsweep_SOURCES = \
@@ -16,6 +17,8 @@ mpsweep_SOURCES = \
     orchestrator/compare_effect.c orchestrator/compare_effect.h \
     orchestrator/compare_match.c orchestrator/compare_match.h orchestrator/compare_print.c \
     orchestrator/crew.c orchestrator/crew.h \
+    orchestrator/described.c orchestrator/described.h \
+    orchestrator/described_lengths.c orchestrator/described_record.c \
     orchestrator/doctor.c orchestrator/doctor.h \
     orchestrator/environment.c orchestrator/environment.h \
     orchestrator/doctor_daemons.c orchestrator/doctor_daemons.h \

@@ -132,7 +132,7 @@ static bool same_point(const struct point *a, const struct point *b)
 {
     return a->layout == b->layout && a->processes == b->processes && a->threads == b->threads &&
            a->connections == b->connections && a->bind == b->bind &&
-           strcmp(a->workload, b->workload) == 0 &&
+           (a->work.workload == SHM_WORKLOAD_DESCRIBED || strcmp(a->workload, b->workload) == 0) &&
            strcmp(a->workload_options ? a->workload_options : "",
                   b->workload_options ? b->workload_options : "") == 0 &&
            shares_equal(&a->active_thread_percentage, &b->active_thread_percentage) &&

@@ -37,8 +37,8 @@ struct plan {
 /*
  * Crosses the axes of every section, the layout being the slowest. Combinations that cannot differ
  * are one point: sync none makes no difference with pinned memory or in a graph, shares of MPS
- * clients none without MPS, arrivals none in a closed loop, and a list of shares says no more than
- * its processes take from it. The job must outlive the plan.
+ * clients none without MPS, arrivals none in a closed loop, the numbers of the built-in workloads
+ * none for others, and a list of shares says no more than its processes take from it. The job must outlive the plan.
  */
 enum status plan_make(const struct job *job, struct plan *out);
 void plan_release(struct plan *plan);
@@ -49,6 +49,10 @@ enum status plan_workload(const struct job *job, struct point *point);
 
 /* Whether a word for a workload is the path of a plug-in: it has a '/' or ends in ".so". */
 bool plan_word_is_path(const char *word);
+/* The same for workloads of the job file and mixes of them, with all that workers need to know.
+ * STATUS_NOT_FOUND: it is none; *bad is the part of the word that is no workload then. */
+enum status plan_described(const struct job *job, struct point *point, const char **bad,
+                           size_t *bad_length);
 
 /* Whether it is one of the program's own, which the options of the workload describe. */
 bool point_is_builtin(const struct point *point);

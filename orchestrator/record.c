@@ -10,6 +10,7 @@
 #include "common/statistics.h"
 #include "config.h"
 #include "mps/settings.h"
+#include "orchestrator/described.h"
 #include "orchestrator/fixed.h"
 #include "orchestrator/plugin.h"
 #include "orchestrator/record_time.h"
@@ -66,6 +67,7 @@ enum status measurement_add(struct measurement *measurement, struct round_result
             histogram_merge(&round->launch_call, &before->launch_call);
             record_time_merge_cpu(&round->cpu, &before->cpu);
             window_merge(&round->window, &before->window);
+            described_merge(round, before, n);
             round->steady_from_s = fmax(round->steady_from_s, before->steady_from_s);
             round->iterations += before->iterations;
             round->skew_us = fmax(round->skew_us, before->skew_us);
@@ -160,6 +162,7 @@ json_t *record_header(const struct session *session, const struct job *job, cons
         json_object_set_new(binding, point_bind(&plan->points[i]), json_string(text));
     }
     json_object_set_new(record, "binding", binding);
+    described_header(record, job);
     if (*session->external_mps)
         json_object_set_new(record, "external_mps", external_object(session));
     json_object_set_new(record, "plan", json_integer((json_int_t)plan->count));
@@ -243,6 +246,7 @@ static void add_numbers(json_t *record, const struct point *point,
                                   phase(&result->launch), "sync", phase(&result->sync), "d2h",
                                   phase(&result->d2h)));
     record_time_add(record, point, result);
+    described_record(record, point, result);
     if (point->work.iterations)
         json_object_set_new(record, "fixed",
                             fixed_object(point, measurement->fixed, measurement->rounds));

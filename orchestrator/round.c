@@ -10,6 +10,7 @@
 
 #include "common/child.h"
 #include "common/clock.h"
+#include "orchestrator/described.h"
 #include "orchestrator/plugin.h"
 #include "orchestrator/round_internal.h"
 
@@ -297,6 +298,12 @@ enum status round_run_on(struct session *session, const struct point *point,
                          const struct round_limits *limits, struct crew *crew,
                          const struct turn *turn, struct round_result *out)
 {
+    enum status possible = described_check(point);
+    if (possible != STATUS_OK) {
+        *out = (struct round_result){.status = possible};
+        snprintf(out->error, sizeof out->error, "%s", status_text());
+        return STATUS_OK;
+    }
     enum status status = run_once(session, point, limits, crew, turn, out);
     if (status != STATUS_OK || out->status != STATUS_INFEASIBLE || !out->reused)
         return status;
@@ -319,4 +326,6 @@ void round_result_release(struct round_result *result)
     result->workers = NULL;
     free(result->processes);
     result->processes = NULL;
+    free(result->programs);
+    result->programs = NULL;
 }

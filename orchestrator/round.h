@@ -28,6 +28,7 @@ struct round_limits {
 
 struct round_worker {
     unsigned process, thread;
+    unsigned program; /* described workloads: which of the point's */
     char cpus[64];
     double ips, p50_us, p99_us;
     double elapsed_s;                          /* with fixed work: for its iterations */
@@ -47,6 +48,14 @@ struct round_fixed {
     double seconds;   /* from the first begin of all workers to the last end */
     double elapsed_s; /* of a worker for its iterations, mean */
     double throughput_ips;
+};
+
+/* What the workers of one described workload did; of several rounds, all of them. */
+struct round_program {
+    unsigned workers;
+    double throughput_ips; /* of the steady part of a window, mean of the rounds */
+    uint64_t iterations;
+    struct histogram latency;
 };
 
 struct round_result {
@@ -74,6 +83,8 @@ struct round_result {
     struct telemetry_window telemetry;
     struct cores cores;
     struct round_worker *workers;    /* processes x threads, owned */
+    struct round_program *programs;  /* described workloads: of each of the point's, owned */
+    unsigned program_count;
     struct round_process *processes; /* owned */
 };
 

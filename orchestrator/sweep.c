@@ -7,6 +7,7 @@
 
 #include "common/clock.h"
 #include "orchestrator/calibrate_plan.h"
+#include "orchestrator/described.h"
 #include "orchestrator/exit_status.h"
 #include "orchestrator/fixed.h"
 #include "orchestrator/plugin.h"
@@ -193,12 +194,18 @@ static int run(struct sweep *sweep)
     if (status != STATUS_OK)
         return report(status);
     bool resumed = options_switch(sweep->options, OPTION_RESUME);
-    status = check_mps(sweep);
+    status = described_find_lengths(&sweep->session, sweep->plan.points, sweep->plan.count,
+                                    sweep->limits.timeout_ns,
+                                    options_switch(sweep->options, OPTION_QUIET), sweep->lengths);
+    if (status == STATUS_OK)
+        status = check_mps(sweep);
     if (status == STATUS_OK) {
         sweep->header =
             record_header(&sweep->session, sweep->job, sweep->job_path, &sweep->plan, resumed);
         if (json_array_size(sweep->plugins) > 0)
             json_object_set(json_object_get(sweep->header, "workload"), "plugins", sweep->plugins);
+        if (sweep->header && json_array_size(sweep->lengths) > 0)
+            json_object_set(sweep->header, "steps", sweep->lengths);
         status = sweep->header ? results_write(&sweep->writer, sweep->header)
                                : status_set(STATUS_MEMORY, "out of memory for the header");
     }
@@ -261,7 +268,9 @@ int sweep_command(const struct job *job, const char *job_path)
     sweep.beyond = calloc(sweep.plan.count, sizeof *sweep.beyond);
     sweep.measurements = calloc(sweep.plan.count, sizeof *sweep.measurements);
     sweep.calibrations = json_array();
-    if (!sweep.records || !sweep.measurements || !sweep.beyond || !sweep.calibrations) {
+    sweep.lengths = json_array();
+    if (!sweep.records || !sweep.measurements || !sweep.beyond || !sweep.calibrations ||
+        !sweep.lengths) {
         result = report(status_set(STATUS_MEMORY, "out of memory"));
         goto out;
     }
@@ -310,6 +319,7 @@ out:
     json_decref(sweep.header);
     json_decref(sweep.calibrations);
     json_decref(sweep.plugins);
+    json_decref(sweep.lengths);
     plan_release(&sweep.plan);
     return result;
 }

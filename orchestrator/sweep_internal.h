@@ -35,6 +35,7 @@ struct sweep {
     uint64_t started_ns;
     json_t *calibrations; /* an array of their records */
     json_t *plugins;      /* an array of what they said, for the header */
+    json_t *lengths;      /* of kernels, see orchestrator/described.h */
 };
 
 /* Whether it is for a number of iterations, not for a time. */

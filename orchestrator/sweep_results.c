@@ -35,6 +35,9 @@ static enum status load_earlier(struct sweep *sweep, const char *path, struct re
         return status_set(STATUS_USAGE, "'%s' was measured on GPU %s; this is %s", path,
                           uuid ? uuid : "unknown", sweep->session.gpu.uuid);
     json_array_extend(sweep->calibrations, results->calibrations);
+    json_t *lengths = json_object_get(results->header, "steps");
+    if (json_is_array(lengths))
+        json_array_extend(sweep->lengths, lengths);
     size_t wanted = (size_t)options_integer(sweep->options, OPTION_ROUNDS);
     for (size_t i = 0; i < json_array_size(results->points); i++) {
         json_t *record = json_array_get(results->points, i);

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "common/clock.h"
+#include "orchestrator/described.h"
 #include "orchestrator/plugin.h"
 
 /* With fixed work the workers lengthen their slices as they need to, so that the first ones are
@@ -53,6 +54,8 @@ enum status workers_prepare(struct round *round)
     }
     if (status == STATUS_OK)
         status = set_masks(round);
+    if (status == STATUS_OK)
+        described_deal(round);
     if (status == STATUS_OK)
         shm_assign(&round->shm);
     return status;

@@ -13,7 +13,8 @@
  * record and waits for the next number, or until it is dismissed.
  *
  * Who writes what:
- *   header.settings, .plugin, .processes, .threads, slot.cpus, process.cpus
+ *   header.settings, .plugin, .processes, .threads, slot.cpus, slot.program,
+ *   process.cpus
  *                             the orchestrator, between shm_reset() and shm_assign(); otherwise
  *                             read-only
  *   header.assignment, .gate, .start_ns, .window_end_ns, .stop
@@ -37,6 +38,7 @@
 
 #include "common/histogram.h"
 #include "common/status.h"
+#include "common/workload_mix.h"
 
 #define SHM_MAGIC UINT64_C(0x31706565777370bd) /* never valid UTF-8 text */
 #define SHM_VERSION 4
@@ -81,6 +83,14 @@ enum shm_state {
     SHM_STATE_FAILED,   /* error published */
 };
 
+/* A described workload of the point: which of the steps it has, and its part of the workers. */
+struct shm_program {
+    char name[WORKLOAD_NAME_BYTES];
+    uint32_t first, count; /* steps */
+    uint32_t weight;
+    uint32_t check; /* enum workload_check */
+};
+
 /* Everything that the worker program needs to know; see the option table for the meaning. */
 struct shm_settings {
     uint32_t memory, sync, launch, schedule, workload; /* the enums above */
@@ -105,6 +115,11 @@ struct shm_settings {
     uint64_t rate_units;
     uint64_t arrival_seed; /* of random arrivals */
     char device_uuid[64];  /* the GPU that it must turn out to be */
+    /* Described workloads: the programs that the workers are dealt to, and the steps of them all.
+     */
+    uint32_t program_count, program_padding;
+    struct shm_program programs[MIX_MOST];
+    struct workload_step steps[WORKLOAD_STEPS];
 };
 
 /* What a plug-in workload is; all zero without one. */
@@ -179,6 +194,7 @@ struct shm_slot {
     _Atomic uint64_t idle_until_ns;      /* open loop: it waits for this planned start; 0: no */
     _Atomic uint32_t inside;             /* enum shm_inside */
     uint64_t cpus[SHM_CPUS / 64];        /* binding, from the orchestrator; all zero: none */
+    uint32_t program;                    /* described workloads: which of them, from the same */
 
     /* The fields below are the worker's, to be read once the state is done or failed. */
     int32_t bind_errno;  /* 0, or why the binding was refused */

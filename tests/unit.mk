@@ -8,6 +8,7 @@ small_tests = \
     tests/unit/test_steady \
     tests/unit/test_options \
     tests/unit/test_jobfile \
+    tests/unit/test_workload_text \
     tests/unit/test_compare \
     tests/unit/test_plan \
     tests/unit/test_shares \
@@ -57,6 +58,10 @@ tests_unit_test_options_LDADD = libcommon.a $(CMOCKA_LIBS)
 tests_unit_test_jobfile_SOURCES = tests/unit/test_jobfile.c
 tests_unit_test_jobfile_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
 tests_unit_test_jobfile_LDADD = libcommon.a $(INIH_LIBS) $(CMOCKA_LIBS)
+
+tests_unit_test_workload_text_SOURCES = tests/unit/test_workload_text.c
+tests_unit_test_workload_text_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
+tests_unit_test_workload_text_LDADD = libcommon.a $(CMOCKA_LIBS)
 
 tests_unit_test_compare_SOURCES = tests/unit/test_compare.c orchestrator/compare_effect.c
 tests_unit_test_compare_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)

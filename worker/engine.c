@@ -2,6 +2,7 @@
 
 #include <stdlib.h>
 
+#include "worker/described.h"
 #include "worker/iteration.h"
 #include "worker/plugin.h"
 
@@ -43,6 +44,8 @@ const struct engine *engine_for(const struct shm_settings *settings)
         return &builtin;
     case SHM_WORKLOAD_PLUGIN:
         return &plugin_engine;
+    case SHM_WORKLOAD_DESCRIBED:
+        return &described_engine;
     default:
         return NULL;
     }

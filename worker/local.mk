@@ -16,6 +16,9 @@ mpsweep_worker_SOURCES = \
     worker/life.c \
     worker/pace.c worker/pace.h \
     worker/engine.c worker/engine.h \
+    worker/described.c worker/described.h \
+    worker/described_open.c \
+    worker/length.c worker/length.h worker/lengths.c worker/lengths.h \
     worker/iteration.c worker/iteration.h \
     worker/plugin.c worker/plugin.h \
     worker/plugin_answer.c \
@@ -59,4 +62,16 @@ tests_unit_test_iteration_copies_SOURCES = tests/unit/test_iteration_copies.c wo
     worker/sampling.c
 tests_unit_test_iteration_copies_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
 tests_unit_test_iteration_copies_LDADD = libdevice.a libcommon.a $(CMOCKA_LIBS)
+endif
+
+if HAVE_CMOCKA
+check_PROGRAMS += tests/unit/test_described tests/unit/test_length
+TESTS += tests/unit/test_described tests/unit/test_length
+tests_unit_test_described_SOURCES = tests/unit/test_described.c worker/described.c \
+    worker/described_open.c worker/sampling.c
+tests_unit_test_described_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
+tests_unit_test_described_LDADD = libdevice.a libcommon.a $(CMOCKA_LIBS)
+tests_unit_test_length_SOURCES = tests/unit/test_length.c worker/length.c
+tests_unit_test_length_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
+tests_unit_test_length_LDADD = libcommon.a $(CMOCKA_LIBS) -lm
 endif

@@ -6,6 +6,8 @@
  *       makes a context and says what it got (worker/probe.h)
  *   mpsweep-worker --describe-workload FILE --workload-options TEXT
  *       loads a plug-in and says what it is (worker/plugin_answer.h)
+ *   mpsweep-worker --lengths UUID,KERNELS [--driver FILE]
+ *       finds out what kernels must be given to take as long as asked (worker/lengths.h)
  *   mpsweep-worker --shm FD --event FD --life FD --process N [--driver FILE]
  *       runs the workers of process N of a crew, for one point after the other
  */
@@ -21,6 +23,7 @@
 
 #include "common/clock.h"
 #include "device/device.h"
+#include "worker/lengths.h"
 #include "worker/plugin_answer.h"
 #include "worker/probe.h"
 #include "worker/process.h"
@@ -36,6 +39,7 @@ enum { EXIT_BAD_CALL = 64, EXIT_ORPHANED = 65 };
 struct arguments {
     int shm, event, life, process;
     int query, probe;
+    const char *lengths;
     const char *driver;
     const char *describe, *options; /* of a plug-in */
 };
@@ -234,12 +238,14 @@ static int parse(int argc, char **argv, struct arguments *out)
             out->describe = next;
         else if (strcmp(argv[i - 1], "--workload-options") == 0)
             out->options = next;
+        else if (strcmp(argv[i - 1], "--lengths") == 0 && *next)
+            out->lengths = next;
         else if (strcmp(argv[i - 1], "--driver") == 0 && *next)
             out->driver = next;
         else
             return -1;
     }
-    if (out->query || out->probe || out->describe)
+    if (out->query || out->probe || out->lengths || out->describe)
         return 0;
     return out->shm < 0 || out->event < 0 || out->life < 0 || out->process < 0 ? -1 : 0;
 }
@@ -258,5 +264,7 @@ int main(int argc, char **argv)
         return worker_probe_run(arguments.driver);
     if (arguments.describe)
         return plugin_answer_run(arguments.describe, arguments.options ? arguments.options : "");
+    if (arguments.lengths)
+        return worker_lengths_run(arguments.lengths, arguments.driver);
     return arguments.query ? query(arguments.driver) : run(&arguments);
 }

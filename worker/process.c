@@ -132,10 +132,18 @@ enum status worker_process_open(struct worker_process *process, const char *driv
     if (status != STATUS_OK)
         return status;
     CALL(load_module(process), "cuModuleLoadData");
-    CALL(driver->module_get_function(&process->add_constant, process->module, KERNELS_ADD_CONSTANT),
-         "cuModuleGetFunction");
-    CALL(driver->module_get_function(&process->delay, process->module, KERNELS_DELAY),
-         "cuModuleGetFunction");
+    const struct {
+        cuda_function *function;
+        const char *name;
+    } entries[] = {
+        {&process->add_constant, KERNELS_ADD_CONSTANT},
+        {&process->delay, KERNELS_DELAY},
+        {&process->compute, KERNELS_COMPUTE},
+        {&process->streaming, KERNELS_STREAM},
+    };
+    for (size_t i = 0; i < sizeof entries / sizeof entries[0]; i++)
+        CALL(driver->module_get_function(entries[i].function, process->module, entries[i].name),
+             "cuModuleGetFunction");
     return STATUS_OK;
 }
 

@@ -15,7 +15,7 @@ struct worker_process {
     cuda_device device;
     cuda_context context; /* the device's primary one */
     cuda_module module;
-    cuda_function add_constant, delay;
+    cuda_function add_constant, delay, compute, streaming;
 };
 
 /* Loads the driver (driver_path NULL: the machine's), proves attachment to MPS or its absence,

@@ -1,7 +1,9 @@
 # Fuzz targets: fuzz_NAME.c, each with inputs to begin with in corpus/NAME. `make check` replays
 # those; `make fuzz` looks for more with libFuzzer (./configure CC=clang --enable-fuzzing).
-fuzz_replays = tests/fuzz/replay_mps_reply tests/fuzz/replay_mps_state
-fuzz_programs = tests/fuzz/fuzz_mps_reply tests/fuzz/fuzz_mps_state
+fuzz_replays = tests/fuzz/replay_mps_reply tests/fuzz/replay_mps_state \
+    tests/fuzz/replay_jobfile
+fuzz_programs = tests/fuzz/fuzz_mps_reply tests/fuzz/fuzz_mps_state \
+    tests/fuzz/fuzz_jobfile
 check_PROGRAMS += $(fuzz_replays)
 TESTS += $(fuzz_replays)
 EXTRA_PROGRAMS += $(fuzz_programs)
@@ -21,6 +23,13 @@ tests_fuzz_replay_mps_state_LDADD = libmps.a libcommon.a $(JANSSON_LIBS)
 tests_fuzz_fuzz_mps_state_SOURCES = tests/fuzz/fuzz_mps_state.c tests/fuzz/target.h
 tests_fuzz_fuzz_mps_state_LDADD = libmps.a libcommon.a $(JANSSON_LIBS)
 tests_fuzz_fuzz_mps_state_LDFLAGS = $(AM_LDFLAGS) $(FUZZER)
+
+tests_fuzz_replay_jobfile_SOURCES = tests/fuzz/fuzz_jobfile.c tests/fuzz/replay.c \
+    tests/fuzz/target.h
+tests_fuzz_replay_jobfile_LDADD = libcommon.a $(INIH_LIBS)
+tests_fuzz_fuzz_jobfile_SOURCES = tests/fuzz/fuzz_jobfile.c tests/fuzz/target.h
+tests_fuzz_fuzz_jobfile_LDADD = libcommon.a $(INIH_LIBS)
+tests_fuzz_fuzz_jobfile_LDFLAGS = $(AM_LDFLAGS) $(FUZZER)
 
 # Each target for this long.
 FUZZ_SECONDS = 60

@@ -321,6 +321,23 @@ static void test_kernel_cost(void **state)
     assert_int_equal(kernel.duration_ns, model_machine_default.kernel_ns + 5 * MS);
 }
 
+static void test_memory_kernel_cost(void **state)
+{
+    (void)state;
+    const struct model_machine *machine = &model_machine_default;
+    const uint64_t bytes = 64000000, whole_ns = bytes * 1000 / machine->device_mb_per_s;
+    /* A grid that fills the GPU has all of the bandwidth, also one that more than fills it. */
+    struct model_work kernel = model_memory_kernel(machine, 160, 64, bytes, false);
+    assert_int_equal(kernel.slots, SLOTS);
+    assert_int_equal(kernel.duration_ns, machine->kernel_ns + whole_ns);
+    kernel = model_memory_kernel(machine, 16000, 64, bytes, true);
+    assert_int_equal(kernel.duration_ns, machine->graph_kernel_ns + whole_ns);
+    /* One of a quarter has a quarter. */
+    kernel = model_memory_kernel(machine, 40, 64, bytes, false);
+    assert_int_equal(kernel.slots, SLOTS / 4);
+    assert_int_equal(kernel.duration_ns, machine->kernel_ns + 4 * whole_ns);
+}
+
 static void test_large_grids_exclude_each_other(void **state)
 {
     struct machine *machine = *state;
@@ -489,6 +506,7 @@ int main(void)
         TEST(test_front_end_bounds_all_launches),
         TEST(test_graph_costs_one_launch),
         TEST(test_kernel_cost),
+        TEST(test_memory_kernel_cost),
         TEST(test_large_grids_exclude_each_other),
         TEST(test_copy_engines),
         TEST(test_copy_fills_the_gap),

@@ -74,6 +74,37 @@ static void global_alone_is_one_set(void **state)
     job_release(&job);
 }
 
+static void workloads_are_described(void **state)
+{
+    (void)state;
+    struct job job;
+    assert_int_equal(
+        load("[workload first]\nstep = copy-in 4M\nstep = kernel cycles=5 # a comment\n"
+             "  kernel duration=5us\n  synchronize\ncheck = no\n"
+             "[global]\nkernels = 10\n"
+             "[a]\nkernels = 20\n"
+             "[workload second-one]\nstep = copy-out 16\n",
+             &job),
+        STATUS_OK);
+    /* They are no sections of points, and may stand anywhere. */
+    assert_int_equal(job.count, 1);
+    assert_string_equal(job.sections[0].name, "a");
+    assert_int_equal(options_integer(&job.sections[0].options, OPTION_KERNELS), 20);
+    assert_int_equal(job.workload_count, 2);
+    assert_string_equal(job.workloads[0].name, "first");
+    assert_int_equal(job.workloads[0].count, 4);
+    assert_int_equal(job.workloads[0].check, WORKLOAD_CHECK_NO);
+    assert_int_equal(job.workloads[0].steps[3].kind, STEP_SYNCHRONIZE);
+    assert_string_equal(job.workloads[1].name, "second-one");
+    assert_int_equal(job.workloads[1].count, 1);
+    job_release(&job);
+    /* Alone, they leave one set of points. */
+    assert_int_equal(load("[workload x]\nstep = copy-in 4M\n", &job), STATUS_OK);
+    assert_int_equal(job.count, 1);
+    assert_null(job.sections[0].name);
+    job_release(&job);
+}
+
 static void shares_of_processes_are_keys(void **state)
 {
     (void)state;
@@ -117,6 +148,17 @@ static void errors_name_the_line(void **state)
         {"[a]\n\nkernelz = 4\n", "line 3: unknown key 'kernelz'; did you mean 'kernels'?"},
         {"[a]\nkernels = many\n", "line 2: 'many' is not a value of kernels"},
         {"[a]\npriority = 0/2\n", "line 2: in '0/2': '2' is not a value of priority"},
+        {"[workload x]\n\nstep = copyin 4M\n", "line 3: unknown step 'copyin'; did you mean"},
+        {"[workload x]\nkernels = 4\n", "line 2: unknown key 'kernels' of a workload: it takes"},
+        {"[workload x]\nstep = copy-in 4M\n[workload x]\n",
+         "line 3: section [workload x] stands there twice"},
+        {"[workload x y]\n", "line 1: 'x y' is no name for a workload"},
+        {"[workload]\n", "line 1: a workload needs a name: [workload NAME]"},
+        {"[workload delay]\n", "line 1: workload 'delay' is built in"},
+        {"[workload x]\n[a]\n", "line 2: workload 'x' has no steps"},
+        {"[a]\n[workload x]\ncheck = no\n", "': workload 'x' has no steps"},
+        {"[a]\n[ffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffff]\n",
+         "line 2: the name of section 'ffffffffffffffffffffffffffffffff...' is too long"},
         {"[a]\nduration = 2\n", "line 2: 'duration' holds for the whole sweep"},
         {"[a]\noutput = x\n", "line 2: 'output' is for the command line only"},
         {"[a]\nkernels = 1\nkernels = 2\n", "line 3: 'kernels' is given twice in [a]"},
@@ -161,6 +203,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(sections_start_from_global),
         cmocka_unit_test(global_alone_is_one_set),
+        cmocka_unit_test(workloads_are_described),
         cmocka_unit_test(shares_of_processes_are_keys),
         cmocka_unit_test(the_command_line_overrides),
         cmocka_unit_test(errors_name_the_line),

@@ -3,6 +3,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <cmocka.h>
 
@@ -350,9 +351,114 @@ static void the_order_is_a_repeatable_shuffle(void **state)
         assert_int_equal(first[i], i);
 }
 
+static const struct workload described[] = {
+    {.name = "detect",
+     .count = 2,
+     .steps = {{STEP_COPY_IN, 1, 0, 0, 1 << 20, 0}, {STEP_COMPUTE, 4, 8, 64, 0, 15000}}},
+    {.name = "embed", .count = 1, .steps = {{STEP_MEMORY, 1, 8, 64, 1 << 20, 0}}},
+};
+
+static void describe_two(void)
+{
+    job.workloads = malloc(sizeof described);
+    assert_non_null(job.workloads);
+    memcpy(job.workloads, described, sizeof described);
+    job.workload_count = 2;
+}
+
+static void workloads_can_be_described(void **state)
+{
+    (void)state;
+    char text[POINT_DESCRIPTION];
+    describe_two();
+    set(OPTION_LAYOUT, "threads:4");
+    set(OPTION_WORKLOAD, "detect,embed:3+detect,builtin");
+    make();
+    assert_int_equal(plan.count, 3);
+    const struct shm_settings *work = &plan.points[0].work;
+    assert_int_equal(work->workload, SHM_WORKLOAD_DESCRIBED);
+    assert_int_equal(work->program_count, 1);
+    assert_string_equal(work->programs[0].name, "detect");
+    assert_int_equal(work->programs[0].count, 2);
+    assert_memory_equal(work->steps, described[0].steps, 2 * sizeof work->steps[0]);
+    work = &plan.points[1].work;
+    assert_int_equal(work->program_count, 2);
+    assert_string_equal(work->programs[0].name, "embed");
+    assert_int_equal(work->programs[0].weight, 3);
+    assert_int_equal(work->programs[1].first, 1);
+    assert_int_equal(work->programs[1].weight, 1);
+    assert_memory_equal(&work->steps[1], described[0].steps, 2 * sizeof work->steps[0]);
+    point_describe(&plan.points[1], text, sizeof text);
+    assert_string_equal(text, "threads 1×4, pinned, embed:3+detect");
+    assert_int_equal(plan.points[2].work.workload, SHM_WORKLOAD_CHAIN);
+}
+
+static void described_points_that_are_equal_are_one(void **state)
+{
+    (void)state;
+    describe_two();
+    set(OPTION_LAYOUT, "threads:4");
+    set(OPTION_KERNELS, "1-20");
+    set(OPTION_BYTES, "64K,128K");
+    set(OPTION_WORKLOAD, "detect,detect:7,detect:2+embed:2,detect+embed,embed+detect");
+    make();
+    /* Weights of the same ratio are the same; who is dealt to first makes a difference. */
+    assert_int_equal(plan.count, 3);
+    assert_string_equal(plan.points[2].workload, "embed+detect");
+}
+
+static void steps_belong_to_the_plan(void **state)
+{
+    (void)state;
+    char before[17];
+    describe_two();
+    set(OPTION_LAYOUT, "threads:4");
+    set(OPTION_WORKLOAD, "detect");
+    make();
+    memcpy(before, plan.id, sizeof before);
+    make();
+    assert_string_equal(plan.id, before);
+    job.workloads[0].steps[1].asked_ns = 15001;
+    make();
+    assert_string_not_equal(plan.id, before);
+    job.workloads[0].steps[1].asked_ns = 15000;
+    job.workloads[0].check = WORKLOAD_CHECK_NO;
+    make();
+    assert_string_not_equal(plan.id, before);
+    job.workloads[0].check = WORKLOAD_CHECK_POSSIBLE;
+    job.workloads[1].count = 0; /* another workload's */
+    make();
+    assert_string_equal(plan.id, before);
+}
+
+static void unknown_workloads_are_refused(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *word, *says;
+    } table[] = {
+        {"detekt", "'detekt' is not a value of workload: it takes one of builtin|delay"},
+        {"detect+embde:2", "'detect+embde:2' is not a value of workload: 'embde' is no [workload "
+                           "NAME] of the job file; there are detect|embed"},
+        {"detect+builtin", "'builtin' is no [workload NAME] of the job file"},
+        {"detect:0", "a weight is a number from 1 to 1000"},
+    };
+    describe_two();
+    for (size_t i = 0; i < sizeof table / sizeof table[0]; i++) {
+        set(OPTION_WORKLOAD, table[i].word);
+        assert_int_equal(plan_make(&job, &plan), STATUS_USAGE);
+        if (!strstr(status_text(), table[i].says))
+            fail_msg("'%s' gives: %s", table[i].word, status_text());
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(workloads_can_be_described, begin, end),
+        cmocka_unit_test_setup_teardown(described_points_that_are_equal_are_one, begin, end),
+        cmocka_unit_test_setup_teardown(steps_belong_to_the_plan, begin, end),
+        cmocka_unit_test_setup_teardown(unknown_workloads_are_refused, begin, end),
         cmocka_unit_test_setup_teardown(axes_multiply, begin, end),
         cmocka_unit_test_setup_teardown(equal_points_are_one, begin, end),
         cmocka_unit_test_setup_teardown(shares_are_lists_of_the_processes, begin, end),

@@ -1,0 +1,104 @@
+/*
+ * Workloads that are described in words: the steps of one iteration, in order, on one stream.
+ *
+ *   copy-in SIZE [count=N]         host memory to the GPU
+ *   copy-out SIZE [count=N]        the GPU to host memory
+ *   device-copy SIZE [count=N]     within the GPU's memory
+ *   kernel [blocks=N] [threads=N] [count=N] and one of
+ *          duration=TIME [bound=compute|memory], cycles=N, bytes=SIZE
+ *   synchronize                    wait until the GPU has done all before
+ *   think TIME, busy TIME          the host sleeps, or computes; the GPU goes on
+ *
+ * SIZE has K, M or G for powers of 1024, TIME has ns, us, ms or s; '#' begins a comment. The manual
+ * page mpsweep-workload(5) is the reference for users.
+ */
+#ifndef MPSWEEP_COMMON_WORKLOAD_TEXT_H
+#define MPSWEEP_COMMON_WORKLOAD_TEXT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "common/status.h"
+
+#define WORKLOAD_STEPS 64      /* of a workload, and of all workloads of a mix together */
+#define WORKLOAD_NAME_BYTES 32 /* with the NUL */
+#define WORKLOAD_STEP_TEXT 128
+
+enum step_kind {
+    STEP_COPY_IN,
+    STEP_COPY_OUT,
+    STEP_DEVICE_COPY,
+    STEP_COMPUTE, /* kernels: bound by arithmetic, */
+    STEP_MEMORY,  /* by the GPU's memory, */
+    STEP_CYCLES,  /* and by the clock */
+    STEP_SYNCHRONIZE,
+    STEP_THINK,
+    STEP_BUSY,
+};
+
+/* Plain data, without padding: it lies in shared memory, and is compared byte by byte. */
+struct workload_step {
+    uint32_t kind;            /* enum step_kind */
+    uint32_t count;           /* so often in a row */
+    uint32_t blocks, threads; /* of a kernel: its grid, and GPU threads of a block */
+    /* Bytes of a copy; bytes that a memory-bound kernel reads, and then writes; steps of the chain
+     * of a compute-bound one; GPU clock cycles; nanoseconds of the host. 0 where asked_ns is not
+     * and the GPU has not been asked yet what it takes. */
+    uint64_t amount;
+    uint64_t asked_ns; /* how long one such kernel is to take, 0: the amount was given */
+};
+
+enum workload_check { WORKLOAD_CHECK_POSSIBLE, WORKLOAD_CHECK_YES, WORKLOAD_CHECK_NO };
+
+struct workload {
+    char name[WORKLOAD_NAME_BYTES];
+    struct workload_step steps[WORKLOAD_STEPS];
+    unsigned count;
+    enum workload_check check;
+};
+
+/* STATUS_USAGE with one line that says what would be right, from all of these. */
+
+/* Letters, digits, '-' and '_'; no name of a built-in workload. Sets an empty workload. */
+enum status workload_begin(const char *name, struct workload *out);
+
+/* Adds the step that a text describes. */
+enum status workload_add_step(struct workload *workload, const char *text);
+
+/* "yes" or "no"; without it the output is checked where it can be. */
+enum status workload_set_check(struct workload *workload, const char *text);
+
+/* Whether all steps together make sense. */
+enum status workload_end(const struct workload *workload);
+
+/* The step as one would write it; what is said by default is left out. Returns out. */
+const char *workload_step_text(const struct workload_step *step, char out[WORKLOAD_STEP_TEXT]);
+
+/* Whether the host does it, and not the GPU. */
+bool workload_step_is_host(const struct workload_step *step);
+bool workload_step_is_kernel(const struct workload_step *step);
+
+/*
+ * What is known of the data as it goes through the steps: each iteration starts on side 0 of two
+ * buffers, copies in and out are of the current side, kernels and device copies take the current
+ * side to the other one, and a kernel adds 1 to what it works on. A kernel of cycles leaves all as
+ * it is.
+ */
+struct workload_trace {
+    uint64_t known_bytes; /* from the begin of the current side: what came in, plus `added` */
+    uint32_t added;
+    uint32_t side;
+};
+
+/* One execution of a step, not all of its count. */
+void workload_trace_step(struct workload_trace *trace, const struct workload_step *step);
+
+/* Bytes that one kernel works on, of either side: what a compute-bound one touches is as good as
+ * nothing, and a memory-bound one goes round a buffer beyond any cache. Other steps: 0. */
+uint64_t workload_worked_bytes(const struct workload_step *step);
+
+/* Whether any of the steps brings something back that is known: what the checks rely on. */
+bool workload_can_check(const struct workload_step *steps, unsigned count);
+
+#endif

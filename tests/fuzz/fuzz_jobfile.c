@@ -1,0 +1,64 @@
+/* A job file: any bytes. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "common/jobfile.h"
+#include "common/workload_mix.h"
+#include "tests/fuzz/target.h"
+
+const char fuzz_target_name[] = "jobfile";
+
+static void check(bool holds)
+{
+    if (!holds)
+        abort();
+}
+
+/* What is written back means the same. */
+static void check_step(const struct workload_step *step)
+{
+    char text[WORKLOAD_STEP_TEXT];
+    struct workload again;
+    check(workload_begin("again", &again) == STATUS_OK);
+    check(workload_add_step(&again, workload_step_text(step, text)) == STATUS_OK);
+    check(memcmp(&again.steps[0], step, sizeof *step) == 0);
+}
+
+static void check_workloads(const struct job *job)
+{
+    for (size_t i = 0; i < job->workload_count; i++) {
+        const struct workload *workload = &job->workloads[i];
+        struct mix mix;
+        const char *bad;
+        size_t length;
+        check(workload->count > 0 && workload->count <= WORKLOAD_STEPS);
+        for (unsigned s = 0; s < workload->count; s++)
+            check_step(&workload->steps[s]);
+        check(mix_parse(workload->name, job->workloads, job->workload_count, &mix, &bad, &length) ==
+              STATUS_OK);
+        check(mix.count == 1 && mix.workloads[0] == i);
+    }
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes)
+{
+    char path[64];
+    struct job job;
+    int fd = memfd_create("job", MFD_CLOEXEC);
+    check(fd >= 0);
+    check(write(fd, data, bytes) == (ssize_t)bytes);
+    snprintf(path, sizeof path, "/proc/self/fd/%d", fd);
+    enum status status = job_load(path, &job);
+    close(fd);
+    if (status != STATUS_OK) {
+        check(*status_text() != '\0');
+        return 0;
+    }
+    check(job.count > 0);
+    check_workloads(&job);
+    job_release(&job);
+    return 0;
+}

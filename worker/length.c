@@ -1,0 +1,101 @@
+#include "worker/length.h"
+
+#include <math.h>
+#include <stdbool.h>
+#include <stdio.h>
+
+#define TRIES 40
+
+/* Beyond what is known, not further than so many times the amount at once: the first amounts may
+ * have told next to nothing. */
+#define GROWTH 64.0
+
+struct bracket {
+    struct length low, high; /* takes less, takes more */
+    bool has_high;
+    unsigned tries;
+};
+
+static double off(const struct length_search *search, double ns)
+{
+    return fabs(ns / search->asked_ns - 1.0);
+}
+
+static uint64_t whole(const struct length_search *search, double amount)
+{
+    if (amount >= (double)search->most)
+        return search->most;
+    uint64_t number = amount <= (double)search->least ? search->least : (uint64_t)(amount + 0.5);
+    return number / search->unit * search->unit;
+}
+
+/* Inside the bracket by a straight line, or by halves where that does not get on; beyond it by the
+ * line through the last two, as long as only less is known. */
+static uint64_t next_amount(const struct length_search *search, const struct bracket *bracket,
+                            const struct length *before)
+{
+    const struct length *low = &bracket->low, *high = &bracket->high;
+    double from = (double)low->amount;
+    if (bracket->has_high) {
+        double width = (double)(high->amount - low->amount);
+        double share = (search->asked_ns - low->got_ns) / (high->got_ns - low->got_ns);
+        if (bracket->tries % 3 == 2)
+            share = 0.5;
+        uint64_t amount = whole(search, from + width * share);
+        if (amount <= low->amount)
+            amount = low->amount + search->unit;
+        if (amount >= high->amount)
+            amount = high->amount - search->unit;
+        return amount;
+    }
+    double most = GROWTH * fmax(from, (double)search->first);
+    double slope = (low->got_ns - before->got_ns) / (from - (double)before->amount);
+    double step = slope > 0.0 ? (search->asked_ns - low->got_ns) / slope : most;
+    uint64_t amount = whole(search, fmin(from + step, most));
+    return amount > low->amount ? amount : low->amount + search->unit;
+}
+
+static void note(const struct length_search *search, struct bracket *bracket, struct length *before,
+                 const struct length *tried)
+{
+    if (tried->got_ns >= search->asked_ns) {
+        bracket->high = *tried;
+        bracket->has_high = true;
+    } else {
+        *before = bracket->low;
+        bracket->low = *tried;
+    }
+    bracket->tries++;
+}
+
+enum status length_find(const struct length_search *search, struct length *out)
+{
+    struct bracket bracket = {.low.amount = search->least};
+    struct length before, best, tried;
+    enum status status = search->measure(search->data, search->least, &bracket.low.got_ns);
+    if (status != STATUS_OK)
+        return status;
+    best = before = bracket.low;
+    if (best.got_ns > search->asked_ns * (1.0 + LENGTH_TOLERANCE))
+        return status_set(STATUS_UNSUPPORTED, "the shortest takes %.3g us here", best.got_ns / 1e3);
+    tried.amount = search->first;
+    while (off(search, best.got_ns) > LENGTH_AIM && bracket.tries < TRIES) {
+        status = search->measure(search->data, tried.amount, &tried.got_ns);
+        if (status != STATUS_OK)
+            return status;
+        if (off(search, tried.got_ns) < off(search, best.got_ns))
+            best = tried;
+        note(search, &bracket, &before, &tried);
+        bool at_end = !bracket.has_high && bracket.low.amount >= search->most;
+        bool is_narrow =
+            bracket.has_high && bracket.high.amount <= bracket.low.amount + search->unit;
+        if (at_end || is_narrow)
+            break;
+        tried.amount = next_amount(search, &bracket, &before);
+    }
+    if (off(search, best.got_ns) > LENGTH_TOLERANCE)
+        return status_set(STATUS_UNSUPPORTED, "the nearest that it comes to is %.3g us",
+                          best.got_ns / 1e3);
+    *out = best;
+    return STATUS_OK;
+}

@@ -1,0 +1,35 @@
+/*
+ * How much a kernel must be given to take so long: found by trying.
+ */
+#ifndef MPSWEEP_WORKER_LENGTH_H
+#define MPSWEEP_WORKER_LENGTH_H
+
+#include <stdint.h>
+
+#include "common/status.h"
+
+/* A length is looked for until it is this near, and is good enough within the second. */
+#define LENGTH_AIM 0.005
+#define LENGTH_TOLERANCE 0.02
+
+/* What an amount takes, nanoseconds. The more the longer, on the whole; some noise does no harm. */
+typedef enum status (*length_measure)(void *data, uint64_t amount, double *ns);
+
+struct length_search {
+    double asked_ns;
+    uint64_t unit;               /* amounts are multiples of it */
+    uint64_t least, first, most; /* the smallest, one that takes a moment, and the greatest */
+    length_measure measure;
+    void *data;
+};
+
+struct length {
+    uint64_t amount;
+    double got_ns;
+};
+
+/* STATUS_UNSUPPORTED: even the smallest takes longer, or no amount comes near enough. The text has
+ * no subject: the caller knows what it is that was asked. Errors of measure are handed on. */
+enum status length_find(const struct length_search *search, struct length *out);
+
+#endif

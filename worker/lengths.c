@@ -1,0 +1,245 @@
+#include "worker/lengths.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "common/clock.h"
+#include "worker/described.h"
+#include "worker/process.h"
+
+/* Kernels of one graph: so many that they take this long, within bounds. */
+#define BATCH_NS 20e6
+#define BATCH_LEAST 2
+#define BATCH_MOST 500
+
+/* Each length is the shortest of so many measurements, less of those that take long. */
+#define REPEATS 3
+#define REPEATS_NS 200e6
+
+/* A GPU that was idle takes its time to get to its clock. */
+#define WARM_NS (100 * NS_PER_MS)
+
+/* What the first try gives: some microseconds on any GPU. */
+#define FIRST_STEPS 1000
+#define FIRST_BYTES (UINT64_C(1) << 20)
+#define MOST_BYTES (UINT64_C(1) << 42)
+
+struct rig {
+    struct worker_process process;
+    cuda_stream stream;
+    cuda_event begin, end;
+    cuda_device_pointer sides[2];
+    uint64_t side_bytes;
+    struct workload_step step;
+    bool warm;
+};
+
+static enum status check(const struct rig *rig, cuda_result result, const char *call)
+{
+    return cuda_check(&rig->process.driver, result, call);
+}
+
+static enum status make_room(struct rig *rig)
+{
+    const struct cuda_driver *driver = &rig->process.driver;
+    uint64_t bytes = workload_worked_bytes(&rig->step);
+    enum status status = STATUS_OK;
+    if (bytes <= rig->side_bytes)
+        return STATUS_OK;
+    rig->side_bytes = 0;
+    for (int i = 0; i < 2 && status == STATUS_OK; i++) {
+        if (rig->sides[i])
+            driver->mem_free(rig->sides[i]);
+        rig->sides[i] = 0;
+        status = check(rig, driver->mem_alloc(&rig->sides[i], (size_t)bytes), "cuMemAlloc");
+    }
+    if (status == STATUS_OK)
+        rig->side_bytes = bytes;
+    return status;
+}
+
+static enum status make_graph(struct rig *rig, unsigned kernels, cuda_graph *graph,
+                              cuda_graph_exec *exec)
+{
+    const struct cuda_driver *driver = &rig->process.driver;
+    enum status status =
+        check(rig, driver->stream_begin_capture(rig->stream, CUDA_CAPTURE_MODE_THREAD_LOCAL),
+              "cuStreamBeginCapture");
+    if (status != STATUS_OK)
+        return status;
+    for (unsigned i = 0; i < kernels && status == STATUS_OK; i++)
+        status = check(rig,
+                       described_launch(&rig->process, rig->stream, &rig->step, rig->sides[i % 2],
+                                        rig->sides[1 - i % 2]),
+                       "cuLaunchKernel");
+    cuda_result ended = driver->stream_end_capture(rig->stream, graph);
+    if (status == STATUS_OK)
+        status = check(rig, ended, "cuStreamEndCapture");
+    if (status == STATUS_OK)
+        status =
+            check(rig, driver->graph_instantiate(exec, *graph, 0), "cuGraphInstantiateWithFlags");
+    return status;
+}
+
+/* The time between two events behind each other in a stream, of which the first waits for a graph
+ * of the same kernels: so the second graph is there before its time comes. */
+static enum status time_graph(struct rig *rig, cuda_graph_exec exec, float *ms)
+{
+    const struct cuda_driver *driver = &rig->process.driver;
+    enum status status = check(rig, driver->graph_launch(exec, rig->stream), "cuGraphLaunch");
+    if (status == STATUS_OK)
+        status = check(rig, driver->event_record(rig->begin, rig->stream), "cuEventRecord");
+    if (status == STATUS_OK)
+        status = check(rig, driver->graph_launch(exec, rig->stream), "cuGraphLaunch");
+    if (status == STATUS_OK)
+        status = check(rig, driver->event_record(rig->end, rig->stream), "cuEventRecord");
+    if (status == STATUS_OK)
+        status = check(rig, driver->stream_synchronize(rig->stream), "cuStreamSynchronize");
+    if (status == STATUS_OK)
+        status =
+            check(rig, driver->event_elapsed_time(ms, rig->begin, rig->end), "cuEventElapsedTime");
+    return status;
+}
+
+static enum status measure(void *data, uint64_t amount, double *ns)
+{
+    struct rig *rig = data;
+    const struct cuda_driver *driver = &rig->process.driver;
+    cuda_graph graph = NULL;
+    cuda_graph_exec exec = NULL;
+    double wanted = BATCH_NS / (double)rig->step.asked_ns;
+    unsigned kernels = wanted > BATCH_MOST    ? BATCH_MOST
+                       : wanted < BATCH_LEAST ? BATCH_LEAST
+                                              : (unsigned)wanted;
+    float least_ms = 0.0f, ms;
+    rig->step.amount = amount;
+    enum status status = make_room(rig);
+    if (status == STATUS_OK)
+        status = make_graph(rig, kernels, &graph, &exec);
+    uint64_t warm_ns = clock_now_ns() + WARM_NS;
+    while (status == STATUS_OK && !rig->warm) {
+        status = time_graph(rig, exec, &ms);
+        rig->warm = clock_now_ns() >= warm_ns;
+    }
+    for (int i = 0; i < REPEATS && status == STATUS_OK; i++) {
+        status = time_graph(rig, exec, &ms);
+        if (i == 0 || ms < least_ms)
+            least_ms = ms;
+        if ((double)least_ms * 1e6 > REPEATS_NS)
+            break;
+    }
+    if (exec)
+        driver->graph_exec_destroy(exec);
+    if (graph)
+        driver->graph_destroy(graph);
+    if (status == STATUS_OK)
+        *ns = (double)least_ms * 1e6 / kernels;
+    return status;
+}
+
+static enum status find(struct rig *rig, struct length *out)
+{
+    bool memory = rig->step.kind == STEP_MEMORY;
+    const struct length_search search = {
+        .asked_ns = (double)rig->step.asked_ns,
+        .unit = memory ? 16 : 1,
+        .least = memory ? 16 : 1,
+        .first = memory ? FIRST_BYTES : FIRST_STEPS,
+        .most = memory ? MOST_BYTES : INT32_MAX,
+        .measure = measure,
+        .data = rig,
+    };
+    return length_find(&search, out);
+}
+
+/* Cuts the next kernel off the argument. */
+static bool next_step(const char **text, struct workload_step *out)
+{
+    unsigned long long asked;
+    unsigned kind, blocks, threads;
+    int length = 0;
+    if (sscanf(*text, ",%u:%u:%u:%llu%n", &kind, &blocks, &threads, &asked, &length) != 4 ||
+        (kind != STEP_COMPUTE && kind != STEP_MEMORY) || asked == 0 || threads == 0 || blocks == 0)
+        return false;
+    *out = (struct workload_step){
+        .kind = kind, .count = 1, .blocks = blocks, .threads = threads, .asked_ns = asked};
+    *text += length;
+    return true;
+}
+
+static enum status open_rig(struct rig *rig, const char *uuid, size_t uuid_length,
+                            const char *driver_path)
+{
+    struct shm_settings settings = {.schedule = SHM_SCHEDULE_AUTO};
+    if (uuid_length >= sizeof settings.device_uuid)
+        return status_set(STATUS_USAGE, "no UUID of a GPU");
+    memcpy(settings.device_uuid, uuid, uuid_length);
+    enum status status = shm_create(&settings, 1, 1, &rig->process.shm);
+    if (status == STATUS_OK)
+        status = worker_process_open(&rig->process, driver_path);
+    if (status == STATUS_OK)
+        status =
+            check(rig, rig->process.driver.stream_create(&rig->stream, CUDA_STREAM_NON_BLOCKING),
+                  "cuStreamCreate");
+    if (status == STATUS_OK)
+        status = check(rig, rig->process.driver.event_create(&rig->begin, 0), "cuEventCreate");
+    if (status == STATUS_OK)
+        status = check(rig, rig->process.driver.event_create(&rig->end, 0), "cuEventCreate");
+    return status;
+}
+
+static void close_rig(struct rig *rig)
+{
+    const struct cuda_driver *driver = &rig->process.driver;
+    for (int i = 0; i < 2; i++)
+        if (rig->sides[i])
+            driver->mem_free(rig->sides[i]);
+    if (rig->begin)
+        driver->event_destroy(rig->begin);
+    if (rig->end)
+        driver->event_destroy(rig->end);
+    if (rig->stream)
+        driver->stream_destroy(rig->stream);
+    worker_process_close(&rig->process);
+    shm_release(&rig->process.shm);
+}
+
+static bool write_all(const void *data, size_t bytes)
+{
+    for (const char *at = data; bytes > 0;) {
+        ssize_t written = write(STDOUT_FILENO, at, bytes);
+        if (written < 0)
+            return false;
+        at += written;
+        bytes -= (size_t)written;
+    }
+    return true;
+}
+
+int worker_lengths_run(const char *asked, const char *driver_path)
+{
+    static struct worker_lengths answer = {.magic = WORKER_LENGTHS_MAGIC,
+                                           .version = WORKER_LENGTHS_VERSION};
+    static struct rig rig = {.process.shm.fd = -1};
+    size_t uuid_length = strcspn(asked, ",");
+    const char *rest = asked + uuid_length;
+    enum status status = open_rig(&rig, asked, uuid_length, driver_path);
+    while (status == STATUS_OK && *rest) {
+        if (answer.count == WORKER_LENGTHS_MOST || !next_step(&rest, &rig.step)) {
+            fputs("mpsweep-worker: started by mpsweep, not by hand\n", stderr);
+            return EXIT_FAILURE;
+        }
+        status = find(&rig, &answer.found[answer.count]);
+        if (status == STATUS_OK)
+            answer.count++;
+    }
+    answer.status = (uint32_t)status;
+    if (status != STATUS_OK) {
+        answer.cuda_error = cuda_last_error();
+        snprintf(answer.error, sizeof answer.error, "%s", status_text());
+    }
+    close_rig(&rig);
+    return write_all(&answer, sizeof answer) ? EXIT_SUCCESS : EXIT_FAILURE;
+}
