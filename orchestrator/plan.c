@@ -168,6 +168,7 @@ static enum status add_section(struct plan *plan, size_t *capacity, const struct
     size_t at[AXES] = {0};
     const struct options *options = &section->options;
     struct point base = {.section = section->name};
+    base.program = plan_program_options(job, options);
     base.work.iterations = (uint64_t)options_integer(options, OPTION_ITERATIONS);
     base.work.warmup_ns = (uint64_t)(options_real(options, OPTION_WARMUP) * 1e9);
     base.work.arrival_seed = (uint64_t)options_integer(options, OPTION_SEED);
@@ -224,6 +225,8 @@ static void make_id(const struct job *job, struct plan *plan)
         const char *text = options_text(&job->sections[0].options, how[i]);
         hash = digest(hash, text, strlen(text) + 1);
     }
+    for (char *const *word = job->command; word && *word; word++)
+        hash = digest(hash, *word, strlen(*word) + 1);
     for (size_t i = 0; i < plan->count; i++) {
         const struct point *p = &plan->points[i];
         uint32_t fields[] = {(uint32_t)p->layout, p->processes, p->threads, p->connections,

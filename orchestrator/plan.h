@@ -11,6 +11,15 @@
 #include "orchestrator/shares.h"
 #include "shm/shm.h"
 
+/* A program of the user's in the place of our workers; command NULL: none. What it points to belongs
+ * to the job. */
+struct point_program {
+    char *const *command; /* with placeholders, NULL-ended */
+    int64_t seed;
+    unsigned port;   /* the lowest to give to a process */
+    const char *log; /* directory for what they print, NULL: none */
+};
+
 /* One layout with every other setting fixed. */
 struct point {
     unsigned id;         /* place in the plan */
@@ -21,6 +30,7 @@ struct point {
     struct point_shares active_thread_percentage, priority, memory_limit; /* bytes */
     enum bind_policy bind;
     const char *workload;     /* as it was named; owned by the job; NULL: see point_workload() */
+    struct point_program program;
     struct rate_goal goal;    /* or a rate in work, or neither: a closed loop */
     struct shm_settings work; /* device and slice_ns are filled in when the point runs */
 };
@@ -43,6 +53,16 @@ void plan_release(struct plan *plan);
 /* Finds out what a point's word for the workload stands for, and sets point->work.workload. An
  * error lists what there is. */
 enum status plan_workload(const struct job *job, struct point *point);
+
+/* plan_workload() of a job with a program: checks its words, and that no setting of the point is one
+ * that it would not heed. STATUS_USAGE, STATUS_NOT_FOUND, STATUS_SYSTEM: it cannot be run. */
+enum status plan_program(const struct job *job, struct point *point);
+
+/* What the options of a section say of it. */
+struct point_program plan_program_options(const struct job *job, const struct options *options);
+
+/* Whether it is a program of the user's. */
+bool point_is_program(const struct point *point);
 
 /* Whether it is one of the program's own, which the options of the workload describe. */
 bool point_is_builtin(const struct point *point);

@@ -16,7 +16,8 @@ const char *point_workload(const struct point *point)
 
 enum status plan_workload(const struct job *job, struct point *point)
 {
-    (void)job;
+    if (job->command)
+        return plan_program(job, point);
     if (strcmp(point->workload, "builtin") == 0)
         point->work.workload = SHM_WORKLOAD_CHAIN;
     else if (strcmp(point->workload, "delay") == 0)

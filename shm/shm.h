@@ -21,7 +21,8 @@
  *                             is gone sets stop and assignment in its place
  *   process, slot             the worker process only, from shm_assign() until it has parked; the
  *                             orchestrator reads atomics at any time, and everything else once the
- *                             state says done or failed (acquire)
+ *                             state says done or failed (acquire). Of a program (worker/program.h)
+ *                             the slots are its own until it has ended, and its supervisor's then
  *
  * Life of a slot, anew with each assignment: starting -> ready -> running -> draining -> done, or
  * failed from anywhere. With fixed work, it is finished between running and draining. A process
@@ -142,6 +143,10 @@ struct shm_process {
     /* Device memory left for it, bytes, before the workers' buffers. */
     _Atomic uint64_t memory_free;
     _Atomic uint32_t parked;      /* number of the assignment that it has finished last */
+    /* A program's last line on standard error, from its supervisor: words[words_at % 2]; the other
+     * one is being written. */
+    _Atomic uint32_t words_at;
+    char words[2][256];
     uint64_t cpus[SHM_CPUS / 64]; /* for threads that are no workers, from the orchestrator */
 };
 
@@ -157,6 +162,8 @@ struct shm_slot {
     _Atomic uint64_t heartbeat;          /* iterations completed since release, warm-up included */
     _Atomic uint64_t last_end_ns;        /* end of the last of them, from the agreed start */
     _Atomic uint64_t idle_until_ns;      /* open loop: it waits for this planned start; 0: no */
+    _Atomic uint32_t opened;             /* a program's: taken by one of its threads */
+    _Atomic uint32_t at_work;            /* a program's: between begin and end of an iteration */
     uint64_t cpus[SHM_CPUS / 64];        /* binding, from the orchestrator; all zero: none */
 
     /* The fields below are the worker's, to be read once the state is done or failed. */

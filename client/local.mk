@@ -1,0 +1,44 @@
+# What programs of users link or load: the C library, shared and static, its header, pkg-config's
+# file, and the module for Python, which loads the shared one.
+
+clientincludedir = $(includedir)/mpsweep
+clientinclude_HEADERS = include/mpsweep/client.h
+
+# The same recording as in our own workers, in their own objects. Nothing but the interface is
+# visible, in the static library too.
+client_sources = \
+    client/client.c client/protocol.h include/mpsweep/client.h \
+    shm/shm.c worker/bind.c worker/cpu.c worker/pace.c worker/record.c \
+    common/clock.c common/status.c common/text.c
+
+clientlibdir = $(libdir)
+clientlib_PROGRAMS = libmpsweep-client.so.1
+libmpsweep_client_so_1_SOURCES = $(client_sources)
+libmpsweep_client_so_1_CFLAGS = $(AM_CFLAGS) -fPIC -fvisibility=hidden
+libmpsweep_client_so_1_LDFLAGS = $(AM_LDFLAGS) -shared -Wl,-soname,libmpsweep-client.so.1
+
+clientlib_DATA = libmpsweep-client.a
+CLEANFILES += libmpsweep-client.a client/whole.o
+libmpsweep-client.a: $(libmpsweep_client_so_1_OBJECTS)
+	$(AM_V_GEN)$(CC) -nostdlib -r -o client/whole.o $(libmpsweep_client_so_1_OBJECTS) && \
+	$(OBJCOPY) --localize-hidden client/whole.o && \
+	rm -f $@ && $(AR) cr $@ client/whole.o && $(RANLIB) $@
+
+pkgconfigdir = $(libdir)/pkgconfig
+pkgconfig_DATA = client/mpsweep-client.pc
+
+pythonclientdir = $(pkgdatadir)/client
+dist_pythonclient_DATA = client/mpsweep.py
+
+# -lmpsweep-client looks for this name.
+install-exec-hook:
+	cd $(DESTDIR)$(libdir) && rm -f libmpsweep-client.so && \
+	    $(LN_S) libmpsweep-client.so.1 libmpsweep-client.so
+uninstall-hook:
+	rm -f $(DESTDIR)$(libdir)/libmpsweep-client.so
+
+# The same name in the build tree.
+libmpsweep-client.so: libmpsweep-client.so.1
+	$(AM_V_GEN)rm -f $@ && $(LN_S) libmpsweep-client.so.1 $@
+noinst_DATA = libmpsweep-client.so
+CLEANFILES += libmpsweep-client.so
