@@ -16,7 +16,7 @@ import ctypes
 import os
 import threading
 
-__all__ = ["Worker", "ready", "iteration", "begin", "end", "running", "check", "fail", "close",
+__all__ = ["Worker", "worker", "is_measured", "ready", "iteration", "begin", "end", "running", "check", "fail", "close",
            "thread_count", "process_count", "process_number", "seed"]
 
 _ABI = 1
@@ -28,6 +28,11 @@ _local = threading.local()
 
 def _number(name, otherwise):
     return int(os.environ.get(name, otherwise))
+
+
+def is_measured():
+    """Whether mpsweep has started this program."""
+    return "MPSWEEP_CLIENT" in os.environ
 
 
 def process_count():
@@ -103,7 +108,7 @@ class Worker:
         """Opens thread number `thread` of this process; by default the first that is free."""
         self._functions = self._handle = None
         self._over = False
-        if "MPSWEEP_CLIENT" not in os.environ:
+        if not is_measured():
             return
         functions = _load()
         handle = functions.open(_ABI, thread)

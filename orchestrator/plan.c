@@ -395,8 +395,9 @@ static void add_rate(struct text *out, const struct point *point)
 void point_describe(const struct point *point, char *text, size_t size)
 {
     struct text out = {.at = text, .size = size};
-    text_append(&out, "%s %u×%u, %s", layout_name(point->layout), point->processes, point->threads,
-                point_memory(point));
+    text_append(&out, "%s %u×%u", layout_name(point->layout), point->processes, point->threads);
+    if (!point_is_program(point))
+        text_append(&out, ", %s", point_memory(point));
     if (point->work.sync == SHM_SYNC_NONE)
         text_append(&out, ", no sync");
     if (point->work.launch == SHM_LAUNCH_GRAPH)
