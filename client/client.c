@@ -29,6 +29,7 @@ enum phase {
 struct mpsweep {
     enum phase phase;
     bool open_loop;
+    bool begun; /* the orchestrator knows that iterations begin */
     uint64_t begin_ns; /* of the iteration that runs, 0: none does */
     struct shm_slot *slot;
     struct shm_header *header;
@@ -174,9 +175,9 @@ static int take_slot(int wanted)
     int threads = (int)client.shm.header->threads;
     int first = wanted < 0 ? 0 : wanted, last = wanted < 0 ? threads - 1 : wanted;
     for (int t = first; t <= last && t < threads; t++) {
-        uint32_t free_slot = 0;
+        uint32_t free_slot = SHM_OPENED_NOT;
         struct shm_slot *slot = shm_slot_at(&client.shm, client.process, (unsigned)t);
-        if (atomic_compare_exchange_strong(&slot->opened, &free_slot, 1))
+        if (atomic_compare_exchange_strong(&slot->opened, &free_slot, SHM_OPENED_TAKEN))
             return t;
     }
     return -1;
@@ -292,9 +293,17 @@ EXPORT int mpsweep_ready(struct mpsweep *handle)
     return handle->phase == PHASE_RUNNING && !stopped(handle);
 }
 
+static void tell_begun(struct mpsweep *handle)
+{
+    handle->begun = true;
+    atomic_store(&handle->slot->opened, SHM_OPENED_BEGUN);
+}
+
 static void begin_at(struct mpsweep *handle)
 {
     bool in_window = handle->recorder.in_window;
+    if (!handle->begun)
+        tell_begun(handle);
     recorder_before(&handle->recorder);
     if (handle->recorder.in_window != in_window)
         handle->window_thread = gettid();
@@ -312,6 +321,8 @@ EXPORT int mpsweep_begin(struct mpsweep *handle)
         return await_others(handle);
     if (handle->phase == PHASE_OVER)
         return 0;
+    if (handle->open_loop && !handle->begun)
+        tell_begun(handle);
     if (stopped(handle) ||
         (handle->open_loop && !pace_wait(&handle->pace, &client.shm, handle->slot))) {
         publish(handle);

@@ -236,6 +236,8 @@ static enum status serve(struct round *round)
         status = round_run_window(round);
     if (status == STATUS_OK)
         status = drain(round);
+    if (status == STATUS_OK && point_is_program(round->point))
+        status = round_program_check(round);
     return status == STATUS_OK ? collect_result(round) : status;
 }
 

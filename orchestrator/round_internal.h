@@ -65,6 +65,8 @@ enum status round_program_failed(const struct round *round, unsigned process, en
 enum status round_program_unready(const struct round *round, double seconds);
 enum status round_program_hangs(const struct round *round, unsigned worker);
 enum status round_program_unended(const struct round *round);
+/* After the window: each thread has something to show for it. */
+enum status round_program_check(const struct round *round);
 /* Of each process, it or a process that it has started must be a client of the daemon; without MPS
  * none may be. */
 enum status round_program_prove(struct round *round);

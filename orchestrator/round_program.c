@@ -30,6 +30,9 @@ blame(const struct round *round, unsigned process, enum status code, const char 
     vsnprintf(what, sizeof what, format, arguments);
     va_end(arguments);
     last_words(round, process, words, sizeof words);
+    /* The client library has said the same there. */
+    if (strstr(words, what))
+        words[0] = '\0';
     return status_set(code, "process %u (%s) %s%s%s", process + 1, point_workload(round->point), what,
                       *words ? "; its last words: " : "", words);
 }
@@ -49,7 +52,7 @@ enum status round_program_unready(const struct round *round, double seconds)
         for (unsigned t = 0; t < point->threads; t++) {
             struct shm_slot *slot = shm_slot_at(&round->shm, p, t);
             ready += atomic_load(&slot->state) == SHM_STATE_READY;
-            opened += atomic_load(&slot->opened);
+            opened += atomic_load(&slot->opened) != SHM_OPENED_NOT;
         }
         if (ready == point->threads)
             continue;
@@ -66,16 +69,42 @@ enum status round_program_unready(const struct round *round, double seconds)
     return status_set(STATUS_WORKER, "the programs did not get ready within %.3g s", seconds);
 }
 
+/* A thread that has never begun an iteration. */
+static enum status blame_idler(const struct round *round, unsigned worker, double seconds)
+{
+    return blame(round, worker / round->point->threads, STATUS_WORKER,
+                 "began no iteration for %.3g s: it must call mpsweep_begin() and mpsweep_end() "
+                 "around each one ('with mpsweep.iteration():' in Python)",
+                 seconds);
+}
+
+enum status round_program_check(const struct round *round)
+{
+    const struct point *point = round->point;
+    const struct shm_settings *settings = &round->shm.header->settings;
+    double seconds = (double)(round->slices * settings->slice_ns) / 1e9;
+    for (unsigned i = 0; i < point_workers(point); i++) {
+        const struct shm_slot *slot =
+            shm_slot_at(&round->shm, i / point->threads, i % point->threads);
+        if (atomic_load(&slot->opened) != SHM_OPENED_BEGUN)
+            return blame_idler(round, i, seconds);
+        /* In an open loop it may be that none was planned for it. */
+        if (slot->iterations == 0 && !point_is_open(point))
+            return blame(round, i / point->threads, STATUS_WORKER,
+                         "ended no iteration in its thread %u within the window of %.3g s: give a "
+                         "longer --duration and --max-duration",
+                         i % point->threads, seconds);
+    }
+    return STATUS_OK;
+}
+
 enum status round_program_hangs(const struct round *round, unsigned worker)
 {
     unsigned threads = round->point->threads;
     const struct shm_slot *slot = shm_slot_at(&round->shm, worker / threads, worker % threads);
     double seconds = (double)round->limits->timeout_ns / 1e9;
-    if (atomic_load(&slot->heartbeat) == 0 && !atomic_load(&slot->at_work))
-        return blame(round, worker / threads, STATUS_WORKER,
-                     "began no iteration for %.3g s: it must call mpsweep_begin() and mpsweep_end() "
-                     "around each one ('with mpsweep.iteration():' in Python)",
-                     seconds);
+    if (atomic_load(&slot->opened) != SHM_OPENED_BEGUN)
+        return blame_idler(round, worker, seconds);
     return blame(round, worker / threads, STATUS_WORKER,
                  "hangs: no iteration ended for %.3g s in its thread %u", seconds,
                  worker % threads);
@@ -84,8 +113,8 @@ enum status round_program_hangs(const struct round *round, unsigned worker)
 enum status round_program_unended(const struct round *round)
 {
     return status_set(STATUS_WORKER,
-                      "'%s' did not end within %.3g s of mpsweep_begin() saying so, nor by SIGTERM, "
-                      "and was killed",
+                      "'%s', or a process that it has started, did not end within %.3g s of the stop, "
+                      "not by SIGTERM either, and was killed",
                       point_workload(round->point), (double)round->limits->timeout_ns / 1e9);
 }
 

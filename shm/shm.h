@@ -82,6 +82,9 @@ enum shm_state {
     SHM_STATE_FAILED,   /* error published */
 };
 
+/* How far a program's thread has come with its handle. */
+enum shm_opened { SHM_OPENED_NOT, SHM_OPENED_TAKEN, SHM_OPENED_BEGUN };
+
 /* Everything that the worker program needs to know; see the option table for the meaning. */
 struct shm_settings {
     uint32_t memory, sync, launch, schedule, workload; /* the enums above */
@@ -162,7 +165,7 @@ struct shm_slot {
     _Atomic uint64_t heartbeat;          /* iterations completed since release, warm-up included */
     _Atomic uint64_t last_end_ns;        /* end of the last of them, from the agreed start */
     _Atomic uint64_t idle_until_ns;      /* open loop: it waits for this planned start; 0: no */
-    _Atomic uint32_t opened;             /* a program's: taken by one of its threads */
+    _Atomic uint32_t opened;             /* a program's: enum shm_opened */
     _Atomic uint32_t at_work;            /* a program's: between begin and end of an iteration */
     uint64_t cpus[SHM_CPUS / 64];        /* binding, from the orchestrator; all zero: none */
 

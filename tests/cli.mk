@@ -19,6 +19,7 @@ cli_tests = \
     tests/cli/openloop.bats \
     tests/cli/phases.bats \
     tests/cli/plot.bats \
+    tests/cli/program.bats \
     tests/cli/reuse.bats \
     tests/cli/signals.bats \
     tests/cli/sweep.bats \

@@ -44,6 +44,7 @@ struct supervisor {
     int wait_status;
     bool stopping, terminated, killing;
     uint64_t terminate_ns, kill_ns; /* 0: not planned */
+    uint64_t stopped_ns, terminated_ns;
     bool settling;                  /* it has published */
     struct words words;
 };
@@ -162,7 +163,12 @@ static void judge_end(const struct supervisor *supervisor)
         uint32_t state = state_of(supervisor, t);
         if (state == SHM_STATE_DONE || state == SHM_STATE_FAILED)
             continue;
-        if (atomic_load(&slot->at_work))
+        if (atomic_load(&slot->at_work) && supervisor->terminated)
+            fail(supervisor,
+                 "hangs: its iteration did not end within %.3g s of the stop, and it was sent "
+                 "SIGTERM",
+                 (double)(supervisor->terminated_ns - supervisor->stopped_ns) / 1e9);
+        else if (atomic_load(&slot->at_work))
             fail(supervisor, "ended (%s) within an iteration that it was to end first",
                  child_ending_text(status, ending, sizeof ending));
         else
@@ -225,6 +231,8 @@ static bool reap(struct supervisor *supervisor)
 
 static void begin_stop(struct supervisor *supervisor, uint64_t grace_ms)
 {
+    if (!supervisor->stopping)
+        supervisor->stopped_ns = clock_now_ns();
     supervisor->stopping = true;
     plan(&supervisor->terminate_ns, grace_ms / 2);
 }
@@ -270,6 +278,7 @@ static void go_on(struct supervisor *supervisor)
         /* One that was stopped would not hear it. */
         process_tree_signal(getpid(), SIGCONT);
         supervisor->terminated = true;
+        supervisor->terminated_ns = now;
     }
     if (supervisor->kill_ns && now >= supervisor->kill_ns) {
         supervisor->killing = true;
