@@ -9,14 +9,15 @@ setup_file() {
   export TICKER=$MPSWEEP_BUILD_DIR/examples/program/ticker
 }
 
-PROGRAM_SMALL=(--device emulated --duration 0.1 --warmup 0.02 --precision 100 --seed 0 -q)
+PROGRAM_SMALL=(--device emulated --warmup 0.02 --precision 100 -q)
 
-# measure STATUS OPTIONS... -- PROGRAM...: into r.jsonl.
+# measure STATUS OPTIONS... -- PROGRAM...: into r.jsonl. In this order, in a window of DURATION.
 measure() {
   local wanted=$1
   shift
   rm -f r.jsonl
-  expect "$wanted" "$MPSWEEP" sweep "${PROGRAM_SMALL[@]}" -o r.jsonl "$@"
+  expect "$wanted" "$MPSWEEP" sweep "${PROGRAM_SMALL[@]}" --duration "${DURATION:-0.1}" \
+    --seed "${SEED:-0}" -o r.jsonl "$@"
 }
 
 # fails MODE PATTERN OPTIONS...: process 2 of two does, with that reason; the next point is well.
@@ -63,12 +64,12 @@ LAYOUTS=(-l processes:2 -l processes+mps:2 -l hybrid:2x2 -l hybrid-timesliced:2x
   expect 0 "$MPSWEEP" sweep --device emulated -q --iterations 50 --warmup 0.02 -l hybrid:2x2 \
     -o r.jsonl -- "$TICKER" 200
   points '.[0] | .iterations == 200 and .fixed.iterations_per_worker == 50' r.jsonl
-  measure 0 -l processes:2 --rate 200 --arrival constant,poisson --duration 0.5 -- "$TICKER" 200
+  DURATION=0.5 measure 0 -l processes:2 --rate 200 --arrival constant,poisson -- "$TICKER" 200
   points 'length == 2 and all(.status == "ok" and .rate.offered_ips > 0)' r.jsonl
 }
 
 @test "the highest rate under a latency is searched with fresh programs" {
-  measure 0 -l processes:2 --rate max-under-p99=1s --duration 0.2 --max-duration 0.4 -- "$TICKER" 500
+  DURATION=0.2 measure 0 -l processes:2 --rate max-under-p99=1s --max-duration 0.4 -- "$TICKER" 500
   points '.[0] | (.status == "ok" or .status == "unconverged") and .throughput_ips > 0' r.jsonl
 }
 
@@ -88,7 +89,7 @@ SCRIPT
 
 @test "programs are told what they are" {
   teller
-  measure 0 -l hybrid:2x3 --seed 7 --port 23456 -- ./teller \
+  SEED=7 measure 0 -l hybrid:2x3 --port 23456 -- ./teller \
     '{process}/{processes}' --threads={threads} --seed '{seed}' '{{"port":{port}}' '{gpu}' '{port}{process}'
   local uuid
   uuid=$(head -1 r.jsonl | jq -r .gpu.uuid)
@@ -138,7 +139,7 @@ SCRIPT
   absent garbage out
   absent garbage err
   measure 0 -l processes:2 --program-log logs -- "$PROGRAM" garble
-  [ "$(grep -c garbage logs/point-0-process-1.log)" -eq 20000 ]
+  [ "$(grep -c garbage logs/point-0-process-1.log)" -gt 19000 ]
   [ -e logs/point-0-process-0.log ]
   absent garbage err
 }
@@ -191,7 +192,7 @@ SCRIPT
   measure 0 "${LAYOUTS[@]}" -l threads:3 -- python3 program.py well
   points 'length == 5 and all(.status == "ok" and .latency_us.p50 >= 1000)' r.jsonl
   points 'map(select(.mps)) | length == 2 and all(.attached.seen == 2)' r.jsonl
-  measure 0 -l hybrid-timesliced:2x2 --rate 100 --duration 0.3 -- python3 program.py well
+  DURATION=0.3 measure 0 -l hybrid-timesliced:2x2 --rate 100 -- python3 program.py well
   points '.[0].status == "ok"' r.jsonl
   # What was cancelled does not count.
   measure 0 -l processes:2 -- python3 program.py cancel
@@ -261,9 +262,10 @@ SCRIPT
 
 @test "another command is another plan" {
   measure 0 -l processes:1 -- "$TICKER" 200
-  refused 'another plan|was begun with' "$MPSWEEP" sweep "${PROGRAM_SMALL[@]}" -o r.jsonl --resume \
-    -l processes:1 -- "$TICKER" 100
-  expect 0 "$MPSWEEP" sweep "${PROGRAM_SMALL[@]}" -o r.jsonl --resume -l processes:1 -- "$TICKER" 200
+  refused 'another plan|was begun with' "$MPSWEEP" sweep "${PROGRAM_SMALL[@]}" --duration 0.1 \
+    -o r.jsonl --resume -l processes:1 -- "$TICKER" 100
+  expect 0 "$MPSWEEP" sweep "${PROGRAM_SMALL[@]}" --duration 0.1 -o r.jsonl --resume \
+    -l processes:1 -- "$TICKER" 200
 }
 
 # -- misbehaviour ------------------------------------------------------------------------------------------
@@ -272,7 +274,7 @@ SCRIPT
   printf '#!/nowhere/sh\n' >script
   chmod +x script
   measure 2 -l processes:2 -- ./script
-  points '.[0].error | test("^process [12] .script. could not be started: cannot run ./script.: No such file")' \
+  points '.[0].error | test("^process [12] .script. could not be started: cannot run .[.]/script.: No such file")' \
     r.jsonl
 }
 
@@ -307,8 +309,8 @@ SCRIPT
 }
 
 @test "programs that hang in an iteration" {
-  fails hang 'hangs: no iteration ended for 1 s in its thread 0$' -l processes:2 -l processes+mps:2 \
-    --timeout 1 --duration 3
+  DURATION=3 fails hang 'hangs: no iteration ended for 1 s in its thread 0$' -l processes:2 \
+    -l processes+mps:2 --timeout 1
   fails hang 'hangs: its iteration did not end within [0-9.]+ s of the stop' -l processes:2 --timeout 4
 }
 
