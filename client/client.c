@@ -119,11 +119,11 @@ static bool attach_once(void)
 {
     pthread_mutex_lock(&client.mutex);
     if (!client.tried && getenv(CLIENT_VARIABLE)) {
+        client.tried = true;
         client.attached = attach() == STATUS_OK;
         if (!client.attached)
             complain(status_text());
     }
-    client.tried = true;
     bool attached = client.attached;
     pthread_mutex_unlock(&client.mutex);
     return attached;
