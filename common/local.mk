@@ -9,6 +9,7 @@ libcommon_a_SOURCES = \
     common/options.c common/options.h common/options_table.c \
     common/paths.c common/paths.h \
     common/process.c common/process.h \
+    common/process_tree.c common/process_tree.h \
     common/random.h \
     common/rate.c common/rate.h \
     common/results_read.c common/results_read.h \

@@ -100,6 +100,22 @@ enum status path_find_helper(const char *program, char *out, size_t size)
     return finish(&search, "program", "MPSWEEP_LIBEXEC_DIR");
 }
 
+enum status path_find_library(const char *library, char *out, size_t size)
+{
+    struct search search = {.name = library, .access_mode = R_OK, .out = out, .size = size};
+    const char *given = getenv("MPSWEEP_LIBEXEC_DIR");
+    char own[PATH_MAX];
+    if (given != NULL)
+        try_directory(&search, given, "");
+    executable_directory(own);
+    try_directory(&search, own, "");
+    if (lies_in(own, MPSWEEP_BUILD_DIR))
+        try_directory(&search, MPSWEEP_BUILD_DIR, "");
+    try_directory(&search, own, "/../lib");
+    try_directory(&search, MPSWEEP_LIBDIR, "");
+    return finish(&search, "library", "MPSWEEP_LIBEXEC_DIR");
+}
+
 const char *path_file_name(const char *path)
 {
     const char *slash = strrchr(path, '/');

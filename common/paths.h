@@ -21,6 +21,9 @@ enum status path_find_data(const char *relative, char *out, size_t size);
  * a regular file that we may execute. */
 enum status path_find_helper(const char *program, char *out, size_t size);
 
+/* A library that programs of users load; the variable is MPSWEEP_LIBEXEC_DIR, too. */
+enum status path_find_library(const char *library, char *out, size_t size);
+
 /* The last name of a path, without its directory; points into the path. */
 const char *path_file_name(const char *path);
 

@@ -23,3 +23,10 @@ examples_plugin_fft_so_CFLAGS = $(AM_CFLAGS) -fPIC
 examples_plugin_fft_so_LDFLAGS = $(AM_LDFLAGS) -shared -L$(CUDA_LIB) -Wl,-rpath,$(CUDA_LIB)
 examples_plugin_fft_so_LDADD = -lcufft -lcudart
 endif
+# A program that mpsweep measures, built here as a user would build it.
+programexamplesdir = $(pkgdatadir)/examples/program
+dist_programexamples_DATA = examples/program/ticker.c examples/program/serve_torch.py
+check_PROGRAMS += examples/program/ticker
+examples_program_ticker_SOURCES = examples/program/ticker.c
+examples_program_ticker_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir)/include
+examples_program_ticker_LDADD = libmpsweep-client.a

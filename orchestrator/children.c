@@ -1,9 +1,11 @@
 #include "orchestrator/children.h"
 
+#include <limits.h>
 #include <signal.h>
 
 #include "common/child.h"
 #include "common/clock.h"
+#include "common/process_tree.h"
 
 /* After terminate_client, and after SIGKILL. */
 #define TERMINATE_NS (3 * NS_PER_S)
@@ -12,6 +14,8 @@
 /* What draining processes get after an interrupt, and how often to look for one. */
 #define HURRY_NS (5 * NS_PER_S)
 #define LOOK_NS (100 * NS_PER_MS)
+
+#define CLIENTS_MOST 1024
 
 static bool runs(const struct gpu_child *child)
 {
@@ -41,6 +45,15 @@ static unsigned alive(const struct gpu_child *children, unsigned count)
     return sum;
 }
 
+void children_tell(const struct gpu_child *children, unsigned count, uint64_t grace_ns)
+{
+    uint64_t ms = grace_ns / NS_PER_MS;
+    const union sigval value = {.sival_int = ms < INT_MAX ? (int)ms : INT_MAX};
+    for (unsigned i = 0; i < count; i++)
+        if (runs(&children[i]) && children[i].supervises)
+            sigqueue(children[i].pid, SIGUSR1, value);
+}
+
 /* Waits until all have ended or the deadline passes, which an interrupt brings nearer. */
 static void wait_all(struct session *session, struct gpu_child *children, unsigned count,
                      uint64_t deadline_ns)
@@ -58,10 +71,28 @@ static void wait_all(struct session *session, struct gpu_child *children, unsign
             if (!hurried && session_check_signals(session) != STATUS_OK) {
                 uint64_t soon_ns = clock_now_ns() + HURRY_NS;
                 hurried = true;
+                children_tell(children, count, HURRY_NS);
                 deadline_ns = soon_ns < deadline_ns ? soon_ns : deadline_ns;
             }
         }
     }
+}
+
+/* The daemon's way to end what a child has on the GPU. */
+static void terminate_client(struct session *session, const struct gpu_child *child)
+{
+    pid_t clients[CLIENTS_MOST];
+    size_t count = 0;
+    if (!child->supervises) {
+        mps_controller_terminate_client(session->mps, child->pid);
+        return;
+    }
+    if (mps_controller_clients(session->mps, clock_now_ns() + TERMINATE_NS, clients, CLIENTS_MOST,
+                               &count) != STATUS_OK)
+        return;
+    for (size_t i = 0; i < count; i++)
+        if (process_descends(clients[i], child->pid))
+            mps_controller_terminate_client(session->mps, clients[i]);
 }
 
 enum status children_end(struct session *session, struct gpu_child *children, unsigned count,
@@ -74,12 +105,13 @@ enum status children_end(struct session *session, struct gpu_child *children, un
     if (over_mps) {
         for (unsigned i = 0; i < count; i++)
             if (runs(&children[i]))
-                mps_controller_terminate_client(session->mps, children[i].pid);
+                terminate_client(session, &children[i]);
         wait_all(session, children, count, clock_now_ns() + TERMINATE_NS);
     }
     for (unsigned i = 0; i < count; i++)
         if (runs(&children[i]))
-            kill(children[i].pid, SIGKILL);
+            /* A supervisor kills all that it has, and goes last. */
+            kill(children[i].pid, children[i].supervises ? SIGTERM : SIGKILL);
     wait_all(session, children, count, clock_now_ns() + KILL_NS);
     for (unsigned i = 0; i < count; i++) {
         if (!runs(&children[i]))

@@ -16,10 +16,14 @@ struct gpu_child {
     int pidfd;
     bool ended;
     int wait_status;
+    bool supervises; /* a program (worker/program.h), whose processes are the ones that use the GPU */
 };
 
 /* Notices the processes that have ended. Returns the index of one that ended since, or -1. */
 int children_reap(struct gpu_child *children, unsigned count);
+
+/* Tells supervisors that the stop flag is set and how long their programs may take. */
+void children_tell(const struct gpu_child *children, unsigned count, uint64_t grace_ns);
 
 /* Waits up to grace_ns (less after an interrupt) for all to end, which the caller has asked them
  * to; then the MPS way, then SIGKILL. All have ended and are reaped on success. tainted is set when

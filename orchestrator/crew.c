@@ -10,6 +10,7 @@
 
 #include "common/child.h"
 #include "orchestrator/environment.h"
+#include "orchestrator/program.h"
 #include "orchestrator/turns.h"
 
 enum status crew_make(struct crew *crew, const struct point *point, unsigned threads_most,
@@ -39,6 +40,8 @@ enum status crew_make(struct crew *crew, const struct point *point, unsigned thr
 enum status crew_spawn(struct crew *crew, const struct session *session, unsigned index)
 {
     const struct point *point = &crew->started_for;
+    if (point_is_program(point))
+        return program_spawn(crew, session, index);
     struct gpu_environment variables;
     char shm_text[16], event_text[16], life_text[16], process_text[16];
     snprintf(shm_text, sizeof shm_text, "%d", crew->shm.fd);
@@ -110,6 +113,8 @@ enum status crew_end(struct crew *crew, struct session *session, uint64_t grace_
     if (!atomic_load(&crew->shm.header->stop))
         shm_stop(&crew->shm, 0);
     shm_dismiss(&crew->shm);
+    if (point_is_program(&crew->started_for))
+        children_tell(crew->children, crew->processes, grace_ns);
     return children_end(session, crew->children, crew->processes,
                         point_over_mps(&crew->started_for), grace_ns, tainted);
 }

@@ -22,6 +22,7 @@ struct crew {
     int life_read_fd; /* for the workers; */
     int life_fd;      /* its end tells them that this process is gone */
     struct gpu_child *children;
+    unsigned port; /* a program's: the first of as many as there are processes; 0: none found yet */
 };
 
 #define CREW_EMPTY                                                                                 \

@@ -1,6 +1,6 @@
 # The plan of a job: for whoever makes points.
-plan_sources = orchestrator/plan.c orchestrator/plan_described.c orchestrator/plan_workload.c \
-    orchestrator/shares.c
+plan_sources = orchestrator/plan.c orchestrator/plan_described.c orchestrator/plan_program.c \
+    orchestrator/plan_workload.c orchestrator/placeholders.c orchestrator/shares.c
 
 bin_PROGRAMS += mpsweep
 mpsweep_SOURCES = \
@@ -54,7 +54,10 @@ mpsweep_SOURCES = \
     orchestrator/record.c orchestrator/record.h \
     orchestrator/record_time.c orchestrator/record_time.h \
     orchestrator/round.c orchestrator/round.h orchestrator/round_internal.h \
-    orchestrator/round_proofs.c orchestrator/round_window.c \
+    orchestrator/round_proofs.c orchestrator/round_window.c orchestrator/round_program.c \
+    orchestrator/placeholders.h \
+    orchestrator/ports.c orchestrator/ports.h \
+    orchestrator/program.c orchestrator/program.h \
     orchestrator/saturation.c orchestrator/saturation.h \
     orchestrator/session.c orchestrator/session.h \
     orchestrator/shares_json.c orchestrator/shares.h \

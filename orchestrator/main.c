@@ -26,7 +26,7 @@ struct call {
     const struct command *command;
     const char *operand; /* job file or results, NULL if none */
     const char *second;  /* compare: the other results */
-    char **rest;         /* mps run: the command and its words; NULL if none */
+    char **rest;         /* mps run, sweep: the command and its words; NULL if none */
     bool help;
     struct given {
         const struct option_row *row;
@@ -91,10 +91,20 @@ static enum status take_option(struct call *call, int argc, char **argv, int *at
     return STATUS_OK;
 }
 
+/* Commands whose '--' is followed by a program to measure. */
+static bool takes_program(const struct command *command)
+{
+    return command->bit == OPTION_SWEEP;
+}
+
 static enum status parse_call(int argc, char **argv, int first, struct call *call)
 {
     bool options_end = false;
     for (int i = first; i < argc; i++) {
+        if (strcmp(argv[i], "--") == 0 && takes_program(call->command)) {
+            call->rest = argv + i + 1;
+            break;
+        }
         if (!options_end && strcmp(argv[i], "--") == 0) {
             options_end = true;
             continue;
@@ -131,6 +141,9 @@ static int run_sweep(const struct call *call)
     if (status != STATUS_OK)
         return bad_usage(NULL);
     int result = EXIT_BAD_SETUP;
+    job.command = call->rest;
+    if (call->rest && !*call->rest)
+        status = status_set(STATUS_USAGE, "there is no program after '--'");
     for (size_t i = 0; i < call->count && status == STATUS_OK; i++)
         status = job_set(&job, call->given[i].row, call->given[i].text);
     if (status == STATUS_OK)

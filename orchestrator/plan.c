@@ -170,7 +170,8 @@ static enum status add_section(struct plan *plan, size_t *capacity, const struct
     size_t at[AXES] = {0};
     const struct options *options = &section->options;
     struct point base = {.section = section->name,
-                         .workload_options = options_text(options, OPTION_WORKLOAD_OPTIONS)};
+                         .workload_options = options_text(options, OPTION_WORKLOAD_OPTIONS),
+                         .program = plan_program_options(job, options)};
     base.work.iterations = (uint64_t)options_integer(options, OPTION_ITERATIONS);
     base.work.warmup_ns = (uint64_t)(options_real(options, OPTION_WARMUP) * 1e9);
     base.work.arrival_seed = (uint64_t)options_integer(options, OPTION_SEED);
@@ -227,6 +228,8 @@ static void make_id(const struct job *job, struct plan *plan)
         const char *text = options_text(&job->sections[0].options, how[i]);
         hash = digest(hash, text, strlen(text) + 1);
     }
+    for (char *const *word = job->command; word && *word; word++)
+        hash = digest(hash, *word, strlen(*word) + 1);
     for (size_t i = 0; i < plan->count; i++) {
         const struct point *p = &plan->points[i];
         uint32_t fields[] = {(uint32_t)p->layout, p->processes, p->threads, p->connections,
@@ -400,7 +403,7 @@ void point_describe(const struct point *point, char *text, size_t size)
 {
     struct text out = {.at = text, .size = size};
     text_append(&out, "%s %u×%u", layout_name(point->layout), point->processes, point->threads);
-    if (point->work.workload != SHM_WORKLOAD_PLUGIN)
+    if (point->work.workload != SHM_WORKLOAD_PLUGIN && !point_is_program(point))
         text_append(&out, ", %s", point_memory(point));
     if (point->work.sync == SHM_SYNC_NONE)
         text_append(&out, ", no sync");

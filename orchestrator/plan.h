@@ -11,6 +11,15 @@
 #include "orchestrator/shares.h"
 #include "shm/shm.h"
 
+/* A program of the user's in the place of our workers; command NULL: none. What it points to
+ * belongs to the job. */
+struct point_program {
+    char *const *command; /* with placeholders, NULL-ended */
+    int64_t seed;
+    unsigned port;   /* the lowest to give to a process */
+    const char *log; /* directory for what they print, NULL: none */
+};
+
 /* One layout with every other setting fixed. */
 struct point {
     unsigned id;         /* place in the plan */
@@ -22,6 +31,7 @@ struct point {
     enum bind_policy bind;
     const char *workload; /* as it was named; owned by the job; NULL: see point_workload() */
     const char *workload_options; /* of a plug-in; owned by the job; NULL: none */
+    struct point_program program;
     /* What a plug-in said that it is not: false until it is asked (orchestrator/plugin.h). */
     bool not_graph_safe, not_thread_safe;
     struct rate_goal goal;    /* or a rate in work, or neither: a closed loop */
@@ -38,7 +48,8 @@ struct plan {
  * Crosses the axes of every section, the layout being the slowest. Combinations that cannot differ
  * are one point: sync none makes no difference with pinned memory or in a graph, shares of MPS
  * clients none without MPS, arrivals none in a closed loop, the numbers of the built-in workloads
- * none for others, and a list of shares says no more than its processes take from it. The job must outlive the plan.
+ * none for others, and a list of shares says no more than its processes take from it. The job must
+ * outlive the plan.
  */
 enum status plan_make(const struct job *job, struct plan *out);
 void plan_release(struct plan *plan);
@@ -49,10 +60,20 @@ enum status plan_workload(const struct job *job, struct point *point);
 
 /* Whether a word for a workload is the path of a plug-in: it has a '/' or ends in ".so". */
 bool plan_word_is_path(const char *word);
+
 /* The same for workloads of the job file and mixes of them, with all that workers need to know.
  * STATUS_NOT_FOUND: it is none; *bad is the part of the word that is no workload then. */
 enum status plan_described(const struct job *job, struct point *point, const char **bad,
                            size_t *bad_length);
+/* plan_workload() of a job with a program: checks its words, and that no setting of the point is
+ * one that it would not heed. STATUS_USAGE, STATUS_NOT_FOUND, STATUS_SYSTEM: it cannot be run. */
+enum status plan_program(const struct job *job, struct point *point);
+
+/* What the options of a section say of it. */
+struct point_program plan_program_options(const struct job *job, const struct options *options);
+
+/* Whether it is a program of the user's. */
+bool point_is_program(const struct point *point);
 
 /* Whether it is one of the program's own, which the options of the workload describe. */
 bool point_is_builtin(const struct point *point);

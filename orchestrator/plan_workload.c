@@ -55,6 +55,8 @@ enum status plan_workload(const struct job *job, struct point *point)
 {
     const char *bad = NULL;
     size_t length = 0;
+    if (job->command)
+        return plan_program(job, point);
     if (strcmp(point->workload, "builtin") == 0)
         point->work.workload = SHM_WORKLOAD_CHAIN;
     else if (strcmp(point->workload, "delay") == 0)

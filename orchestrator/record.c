@@ -132,6 +132,20 @@ static json_t *external_object(const struct session *session)
     return object;
 }
 
+static json_t *workload_object(const struct job *job)
+{
+    const struct options *options = &job->sections[0].options;
+    if (!job->command)
+        return json_pack("{s:s}", "name", options_text(options, OPTION_WORKLOAD));
+    json_t *words = json_array();
+    for (char *const *word = job->command; *word; word++) {
+        /* Words may be any bytes. */
+        json_t *text = json_string(*word);
+        json_array_append_new(words, text ? text : json_null());
+    }
+    return json_pack("{s:s, s:o}", "name", path_file_name(job->command[0]), "argv", words);
+}
+
 json_t *record_header(const struct session *session, const struct job *job, const char *job_path,
                       const struct plan *plan, bool resumed)
 {
@@ -153,8 +167,7 @@ json_t *record_header(const struct session *session, const struct job *job, cons
         json_object_set_new(sections, job->sections[i].name ? job->sections[i].name : "sweep",
                             options_object(&job->sections[i].options));
     json_object_set_new(record, "options", sections);
-    json_object_set_new(record, "workload",
-                        json_pack("{s:s}", "name", options_text(options, OPTION_WORKLOAD)));
+    json_object_set_new(record, "workload", workload_object(job));
     json_t *binding = json_object();
     for (size_t i = 0; binding && i < plan->count; i++) {
         char text[256];
@@ -211,6 +224,15 @@ static json_t *clients_array(const struct point *point, const struct round_resul
     json_t *array = json_array();
     for (unsigned p = 0; p < point->processes; p++) {
         const struct round_process *process = &result->processes[p];
+        if (point_is_program(point)) {
+            json_array_append_new(
+                array, json_pack("{s:i, s:o, s:o, s:o}", "process", (int)p,
+                                 "active_thread_percentage",
+                                 shares_json_at(&point->active_thread_percentage, p), "priority",
+                                 shares_json_at(&point->priority, p), "memory_limit",
+                                 shares_json_at(&point->memory_limit, p)));
+            continue;
+        }
         json_array_append_new(array, json_pack("{s:i, s:o, s:i, s:o, s:o, s:I}", "process", (int)p,
                                                "active_thread_percentage",
                                                shares_json_at(&point->active_thread_percentage, p),
@@ -258,7 +280,9 @@ static void add_numbers(json_t *record, const struct point *point,
                                   (int)result->attached_seen));
     if (result->other_clients)
         json_object_set_new(record, "other_clients", json_integer((int)result->other_clients));
-    json_object_set_new(record, "sms", json_integer(result->sms));
+    /* What a program's context was given, nobody has asked. */
+    if (!point_is_program(point))
+        json_object_set_new(record, "sms", json_integer(result->sms));
     if (point_has_shares(point))
         json_object_set_new(record, "clients", clients_array(point, result));
     json_object_set_new(record, "ready_s", json_real(result->ready_s));
@@ -266,7 +290,8 @@ static void add_numbers(json_t *record, const struct point *point,
     if (telemetry)
         json_object_set_new(record, "telemetry", telemetry);
     telemetry_warn(warnings_of(record), &result->telemetry);
-    cores_warn(warnings_of(record), point, &result->cores);
+    if (!point_is_program(point))
+        cores_warn(warnings_of(record), point, &result->cores);
     plugin_warn(record, point, result);
     if (result->reused)
         json_object_set_new(record, "reused", json_true());

@@ -33,6 +33,8 @@ static enum status failed_slot(const struct round *round)
         if (code == STATUS_INFEASIBLE && round->gate_open)
             code = STATUS_WORKER;
         round->result->cuda_error = slot->cuda_error;
+        if (point_is_program(point))
+            return round_program_failed(round, i / point->threads, code, slot->error);
         return status_set(code, "worker %u of %u: %.*s", i + 1, point_workers(point),
                           (int)sizeof slot->error - 1, slot->error);
     }
@@ -47,6 +49,12 @@ static enum status ended_process(const struct round *round, unsigned index)
     enum status status = failed_slot(round);
     if (status != STATUS_OK)
         return status;
+    if (point_is_program(round->point)) {
+        char text[128];
+        snprintf(text, sizeof text, "lost its supervisor: %s",
+                 child_ending_text(child->wait_status, ending, sizeof ending));
+        return round_program_failed(round, index, STATUS_WORKER, text);
+    }
     return status_set(STATUS_WORKER, "worker process %u of %u ended unasked: %s", index + 1,
                       round->crew->processes,
                       child_ending_text(child->wait_status, ending, sizeof ending));
@@ -90,6 +98,8 @@ static enum status check_progress(const struct round *round, uint64_t *beats, ui
             beats[i] = beat;
             since_ns[i] = now;
         } else if (now - since_ns[i] > round->limits->timeout_ns) {
+            if (point_is_program(point))
+                return round_program_hangs(round, i);
             return status_set(STATUS_WORKER, "worker %u of %u hangs: no iteration ended for %.3g s",
                               i + 1, point_workers(point), (double)round->limits->timeout_ns / 1e9);
         }
@@ -130,9 +140,11 @@ enum status round_wait_until(struct round *round, round_condition condition, uin
         for (unsigned p = 0; p < processes; p++)
             fds[p + 2] = (struct pollfd){
                 .fd = round->children[p].ended ? -1 : round->children[p].pidfd, .events = POLLIN};
-        /* Hung workers make no event: look at their beats a few times a second. */
+        /* Hung workers make no event, nor do programs without the descriptor: look at them a few
+         * times a second. */
+        bool looks = beats || point_is_program(round->point);
         uint64_t look_ns = now + NS_PER_S / 4;
-        uint64_t wake_ns = beats && look_ns < until_ns ? look_ns : until_ns;
+        uint64_t wake_ns = looks && look_ns < until_ns ? look_ns : until_ns;
         if (poll(fds, processes + 2, clock_remaining_ms(wake_ns)) < 0 && errno != EINTR) {
             status = status_set(STATUS_SYSTEM, "cannot wait for workers: %s", strerror(errno));
             break;
@@ -153,6 +165,8 @@ static enum status get_ready(struct round *round)
         status = crew_spawn(round->crew, round->session, p);
     if (status == STATUS_OK)
         status = round_wait_until(round, all_ready, deadline_ns, NULL, NULL);
+    if (status == STATUS_TIMEOUT && point_is_program(round->point))
+        return round_program_unready(round, (double)(clock_now_ns() - round->spawn_ns) / 1e9);
     if (status == STATUS_TIMEOUT) {
         unsigned ready = 0;
         const struct point *point = round->point;
@@ -194,7 +208,7 @@ static enum status drain(struct round *round)
     bool tainted = false;
     uint64_t grace_ns = round->limits->timeout_ns;
     enum status status;
-    if (round->turn->keeps) {
+    if (round->turn->keeps && !point_is_program(round->point)) {
         status = park(round);
         /* What is measured is kept, also when there will be no next point. */
         if (status != STATUS_TIMEOUT && status != STATUS_INTERRUPTED)
@@ -206,6 +220,8 @@ static enum status drain(struct round *round)
         return status;
     if (tainted && round->session->interrupted)
         return status_set(STATUS_INTERRUPTED, "interrupted");
+    if (tainted && point_is_program(round->point))
+        return round_program_unended(round);
     if (tainted)
         return status_set(STATUS_WORKER, "a worker did not stop within %.3g s",
                           (double)round->limits->timeout_ns / 1e9);
@@ -237,6 +253,8 @@ static enum status serve(struct round *round)
         status = round_run_window(round);
     if (status == STATUS_OK)
         status = drain(round);
+    if (status == STATUS_OK && point_is_program(round->point))
+        status = round_program_check(round);
     return status == STATUS_OK ? collect_result(round) : status;
 }
 

@@ -57,6 +57,20 @@ enum status round_prove_shares(const struct round *round);
  * stop then. Errors as of round_wait_until(). */
 enum status round_run_window(struct round *round);
 
+/* round_program.c, of a point that is a program: what stands in failed_slot(), get_ready(), drain()
+ * and check_progress() for workers of our own, and the proofs. They name the process and its last
+ * words. */
+enum status round_program_failed(const struct round *round, unsigned process, enum status code,
+                                 const char *error);
+enum status round_program_unready(const struct round *round, double seconds);
+enum status round_program_hangs(const struct round *round, unsigned worker);
+enum status round_program_unended(const struct round *round);
+/* After the window: each thread has something to show for it. */
+enum status round_program_check(const struct round *round);
+/* Of each process, it or a process that it has started must be a client of the daemon; without MPS
+ * none may be. */
+enum status round_program_prove(struct round *round);
+
 /* cause.c: adds to the error of a failed round over MPS what the daemon knows of it: that it ended,
  * that a client's fault reached all of them, and what to do about an error of MPS's own. To be
  * called while the workers are not reaped. */

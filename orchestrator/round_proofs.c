@@ -26,6 +26,8 @@ enum status round_prove_attachment(struct round *round)
 {
     struct round_result *result = round->result;
     unsigned processes = round->point->processes;
+    if (point_is_program(round->point))
+        return round_program_prove(round);
     if (!point_over_mps(round->point))
         return STATUS_OK;
     pid_t clients[LAYOUT_MOST_WORKERS + 64];
@@ -75,6 +77,9 @@ static enum status prove_share(const struct round *round, unsigned p)
 enum status round_prove_shares(const struct round *round)
 {
     enum status status = STATUS_OK;
+    /* Nobody can ask its driver but the program. */
+    if (point_is_program(round->point))
+        return STATUS_OK;
     for (unsigned p = 0; p < round->point->processes && status == STATUS_OK; p++)
         status = prove_share(round, p);
     return status;

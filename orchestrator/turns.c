@@ -42,6 +42,9 @@ static bool may_share(const struct point *a, const struct point *b)
 bool turns_serves(const struct point *started_for, const struct point *point)
 {
     const struct point *a = started_for, *b = point;
+    /* A program ends with its point. */
+    if (a->work.workload == SHM_WORKLOAD_PROGRAM || b->work.workload == SHM_WORKLOAD_PROGRAM)
+        return false;
     return point_over_mps(a) == point_over_mps(b) && a->connections == b->connections &&
            a->work.schedule == b->work.schedule && may_idle(a, b) && may_share(a, b) &&
            same_shares(&a->active_thread_percentage, &b->active_thread_percentage, b->processes) &&

@@ -90,6 +90,8 @@ void shm_reset(const struct shm *shm, const struct shm_settings *settings, unsig
         atomic_store(&process->memory_free, 0);
         atomic_store(&process->kept_device, 0);
         atomic_store(&process->kept_host, 0);
+        atomic_store(&process->words_at, 0);
+        memset(process->words, 0, sizeof process->words);
         memset(process->cpus, 0, sizeof process->cpus);
         /* Before the first assignment they are untouched, and stay so: whoever touches a page first
          * decides on which memory node it lies. */

@@ -22,7 +22,8 @@
  *                             is gone sets stop and assignment in its place
  *   process, slot             the worker process only, from shm_assign() until it has parked; the
  *                             orchestrator reads atomics at any time, and everything else once the
- *                             state says done or failed (acquire)
+ *                             state says done or failed (acquire). Of a program (worker/program.h)
+ *                             the slots are its own until it has ended, and its supervisor's then
  *
  * Life of a slot, anew with each assignment: starting -> ready -> running -> draining -> done, or
  * failed from anywhere. With fixed work, it is finished between running and draining. A process
@@ -90,6 +91,8 @@ struct shm_program {
     uint32_t weight;
     uint32_t check; /* enum workload_check */
 };
+/* How far a program's thread has come with its handle. */
+enum shm_opened { SHM_OPENED_NOT, SHM_OPENED_TAKEN, SHM_OPENED_BEGUN };
 
 /* Everything that the worker program needs to know; see the option table for the meaning. */
 struct shm_settings {
@@ -176,7 +179,11 @@ struct shm_process {
     /* Memory that a plug-in kept for each instance that it had ended, bytes; 0: none is known of.
      */
     _Atomic uint64_t kept_device, kept_host;
-    _Atomic uint32_t parked;      /* number of the assignment that it has finished last */
+    _Atomic uint32_t parked; /* number of the assignment that it has finished last */
+    /* A program's last line on standard error, from its supervisor: words[words_at % 2]; the other
+     * one is being written. */
+    _Atomic uint32_t words_at;
+    char words[2][256];
     uint64_t cpus[SHM_CPUS / 64]; /* for threads that are no workers, from the orchestrator */
 };
 
@@ -193,6 +200,8 @@ struct shm_slot {
     _Atomic uint64_t last_end_ns;        /* end of the last of them, from the agreed start */
     _Atomic uint64_t idle_until_ns;      /* open loop: it waits for this planned start; 0: no */
     _Atomic uint32_t inside;             /* enum shm_inside */
+    _Atomic uint32_t opened;             /* a program's: enum shm_opened */
+    _Atomic uint32_t at_work;            /* a program's: between begin and end of an iteration */
     uint64_t cpus[SHM_CPUS / 64];        /* binding, from the orchestrator; all zero: none */
     uint32_t program;                    /* described workloads: which of them, from the same */
 

@@ -20,6 +20,7 @@ cli_tests = \
     tests/cli/phases.bats \
     tests/cli/plot.bats \
     tests/cli/plugin.bats \
+    tests/cli/program.bats \
     tests/cli/reuse.bats \
     tests/cli/signals.bats \
     tests/cli/sweep.bats \

@@ -5,10 +5,10 @@ cd "${MPSWEEP_SOURCE_DIR:-$(dirname "$0")/..}"
 build=${MPSWEEP_BUILD_DIR:-$PWD/build}
 jobs=$(nproc)
 
-folders=(common shm device emul explain worker mps orchestrator kernels tests)
+folders=(client common shm device emul explain worker mps orchestrator kernels tests)
 mapfile -t sources < <(find "${folders[@]}" -name '*.c' ! -name 'cuda_abi_*.c' | sort)
 flags=(-std=gnu11 -I. "-I$build" -D_GNU_SOURCE= '-DMPSWEEP_PKGDATADIR="/"'
-  '-DMPSWEEP_PKGLIBEXECDIR="/"' '-DMPSWEEP_SOURCE_DIR="/"' '-DMPSWEEP_BUILD_DIR="/"')
+  '-DMPSWEEP_PKGLIBEXECDIR="/"' '-DMPSWEEP_LIBDIR="/"' '-DMPSWEEP_SOURCE_DIR="/"' '-DMPSWEEP_BUILD_DIR="/"')
 
 echo "cppcheck: ${#sources[@]} files"
 cppcheck --quiet --error-exitcode=1 --std=c11 --inline-suppr -j "$jobs" \

@@ -14,6 +14,8 @@ mpsweep_worker_SOURCES = \
     worker/probe.c worker/probe.h \
     worker/process.c worker/process.h \
     worker/life.c \
+    worker/program.c worker/program.h \
+    worker/words.c worker/words.h \
     worker/pace.c worker/pace.h \
     worker/engine.c worker/engine.h \
     worker/described.c worker/described.h \

@@ -10,6 +10,9 @@
  *       finds out what kernels must be given to take as long as asked (worker/lengths.h)
  *   mpsweep-worker --shm FD --event FD --life FD --process N [--driver FILE]
  *       runs the workers of process N of a crew, for one point after the other
+ *   mpsweep-worker --run --shm FD --event FD --life FD --process N [--keep FD] [--log FILE] --
+ *           PROGRAM [ARGUMENT...]
+ *       supervises a program of the user's in their place (worker/program.h)
  */
 #include <errno.h>
 #include <poll.h>
@@ -27,6 +30,7 @@
 #include "worker/plugin_answer.h"
 #include "worker/probe.h"
 #include "worker/process.h"
+#include "worker/program.h"
 
 /* How long an orphan may take to end by itself before it ends the hard way. */
 #define ORPHAN_GRACE_NS (3 * NS_PER_S)
@@ -38,10 +42,13 @@ enum { EXIT_BAD_CALL = 64, EXIT_ORPHANED = 65 };
 
 struct arguments {
     int shm, event, life, process;
-    int query, probe;
+    int query, probe, run;
     const char *lengths;
     const char *driver;
     const char *describe, *options; /* of a plug-in */
+    int keep;
+    const char *log;
+    char *const *command;
 };
 
 struct watch {
@@ -214,7 +221,7 @@ static int parse_fd(const char *text)
 
 static int parse(int argc, char **argv, struct arguments *out)
 {
-    *out = (struct arguments){.shm = -1, .event = -1, .life = -1, .process = -1};
+    *out = (struct arguments){.shm = -1, .event = -1, .life = -1, .process = -1, .keep = -1};
     for (int i = 1; i < argc; i++) {
         const char *next = i + 1 < argc ? argv[i + 1] : "";
         if (strcmp(argv[i], "--query") == 0) {
@@ -224,6 +231,14 @@ static int parse(int argc, char **argv, struct arguments *out)
         if (strcmp(argv[i], "--probe") == 0) {
             out->probe = 1;
             continue;
+        }
+        if (strcmp(argv[i], "--run") == 0) {
+            out->run = 1;
+            continue;
+        }
+        if (strcmp(argv[i], "--") == 0 && i + 1 < argc) {
+            out->command = argv + i + 1;
+            break;
         }
         i++;
         if (strcmp(argv[i - 1], "--shm") == 0)
@@ -242,9 +257,15 @@ static int parse(int argc, char **argv, struct arguments *out)
             out->lengths = next;
         else if (strcmp(argv[i - 1], "--driver") == 0 && *next)
             out->driver = next;
+        else if (strcmp(argv[i - 1], "--keep") == 0)
+            out->keep = parse_fd(next);
+        else if (strcmp(argv[i - 1], "--log") == 0 && *next)
+            out->log = next;
         else
             return -1;
     }
+    if (out->run != (out->command != NULL))
+        return -1;
     if (out->query || out->probe || out->lengths || out->describe)
         return 0;
     return out->shm < 0 || out->event < 0 || out->life < 0 || out->process < 0 ? -1 : 0;
@@ -260,6 +281,16 @@ int main(int argc, char **argv)
     /* A crash is reported through the exit status; a core file a worker would fill the disk. */
     const struct rlimit no_core = {0};
     setrlimit(RLIMIT_CORE, &no_core);
+    if (arguments.run) {
+        const struct program_call call = {.shm = arguments.shm,
+                                          .event = arguments.event,
+                                          .life = arguments.life,
+                                          .process = arguments.process,
+                                          .kept = arguments.keep,
+                                          .log = arguments.log,
+                                          .command = arguments.command};
+        return program_supervise(&call);
+    }
     if (arguments.probe)
         return worker_probe_run(arguments.driver);
     if (arguments.describe)

@@ -29,6 +29,19 @@ void recorder_end(struct recorder *recorder)
     recorder->slot->cpu = cpu_between(&recorder->cpu, &now, recorder->iterations);
 }
 
+static void record_phases(struct shm_slot *slot, const struct shm_settings *settings,
+                          const struct iteration_times *times)
+{
+    histogram_record(&slot->launch, times->launch_ns);
+    histogram_record(&slot->sync, times->sync_ns);
+    if (settings->launch == SHM_LAUNCH_STREAM && settings->workload != SHM_WORKLOAD_PLUGIN) {
+        histogram_record(&slot->h2d, times->h2d_ns);
+        histogram_record(&slot->d2h, times->d2h_ns);
+    }
+    for (unsigned i = 0; i < times->calls; i++)
+        histogram_record(&slot->launch_call, times->call_ns[i]);
+}
+
 void recorder_add(struct recorder *recorder, const struct iteration_times *times)
 {
     struct shm_slot *slot = recorder->slot;
@@ -59,14 +72,8 @@ void recorder_add(struct recorder *recorder, const struct iteration_times *times
         } else {
             histogram_record(&slot->latency, times->end_ns - times->begin_ns);
         }
-        histogram_record(&slot->launch, times->launch_ns);
-        histogram_record(&slot->sync, times->sync_ns);
-        if (settings->launch == SHM_LAUNCH_STREAM && settings->workload != SHM_WORKLOAD_PLUGIN) {
-            histogram_record(&slot->h2d, times->h2d_ns);
-            histogram_record(&slot->d2h, times->d2h_ns);
-        }
-        for (unsigned i = 0; i < times->calls; i++)
-            histogram_record(&slot->launch_call, times->call_ns[i]);
+        if (!recorder->without_phases)
+            record_phases(slot, settings, times);
     }
     atomic_store_explicit(&slot->last_end_ns, end_ns, memory_order_relaxed);
     uint64_t beats = atomic_load_explicit(&slot->heartbeat, memory_order_relaxed);

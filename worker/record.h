@@ -14,6 +14,7 @@ struct recorder {
     uint64_t start_ns;       /* agreed start */
     uint64_t last_end_ns;    /* end of the iteration before, from the agreed start */
     const struct pace *pace; /* of an open loop, NULL in a closed one */
+    bool without_phases;     /* nothing is known of an iteration but begin and end */
     bool in_window;          /* the warm-up is over, and cpu was read then */
     struct cpu_reading cpu;
     uint64_t iterations; /* since then */

@@ -3,12 +3,16 @@
 check_PROGRAMS += \
     tests/fakes/nvidia-cuda-mps-control \
     tests/fakes/hold_process \
+    tests/fakes/program \
     tests/fakes/slow_exec.so
 
 tests_fakes_nvidia_cuda_mps_control_SOURCES = tests/fakes/mps_control.c
 tests_fakes_nvidia_cuda_mps_control_LDADD = libcommon.a
 
 tests_fakes_hold_process_SOURCES = tests/fakes/hold_process.c
+
+tests_fakes_program_SOURCES = tests/fakes/program.c
+tests_fakes_program_LDADD = libmpsweep-client.a
 
 # Without sanitizers: it is loaded before them.
 tests_fakes_slow_exec_so_SOURCES = tests/fakes/slow_exec.c

@@ -1,0 +1,232 @@
+"""The client of mpsweep for Python: what a program calls to be measured in every layout of
+processes and threads (mpsweep sweep ... -- python3 serve.py; see mpsweep_client(3)).
+
+    import mpsweep
+    ...load the model, use the GPU once...
+    mpsweep.ready()
+    while mpsweep.running():
+        with mpsweep.iteration():
+            ...one iteration...
+
+Each of the MPSWEEP_THREADS threads of a process does that on its own. In a program that mpsweep has
+not started nothing is measured, no library is loaded, and running() is true for ever. This one file
+needs nothing but Python 3.6 and libmpsweep-client.so.1, which mpsweep names to it.
+"""
+import ctypes
+import os
+import threading
+
+__all__ = ["Worker", "worker", "is_measured", "ready", "iteration", "begin", "end", "running", "check", "fail", "close",
+           "thread_count", "process_count", "process_number", "seed"]
+
+_ABI = 1
+_NEXT_THREAD = -1
+_functions = None
+_functions_lock = threading.Lock()
+_local = threading.local()
+
+
+def _number(name, otherwise):
+    return int(os.environ.get(name, otherwise))
+
+
+def is_measured():
+    """Whether mpsweep has started this program."""
+    return "MPSWEEP_CLIENT" in os.environ
+
+
+def process_count():
+    """Processes of the layout."""
+    return _number("MPSWEEP_PROCESSES", 1)
+
+
+def process_number():
+    """Which of them this one is, from 0."""
+    return _number("MPSWEEP_PROCESS", 0)
+
+
+def thread_count():
+    """Threads that each process is to have, each with a worker of its own."""
+    return _number("MPSWEEP_THREADS", 1)
+
+
+def seed():
+    """For random numbers: the same in all processes of a layout."""
+    return _number("MPSWEEP_SEED", 0)
+
+
+class _Functions:
+    """The library's functions: what may wait gives Python's lock away, what is quick keeps it."""
+
+    def __init__(self):
+        name = os.environ.get("MPSWEEP_CLIENT_LIBRARY", "libmpsweep-client.so.1")
+        try:
+            waiting, quick = ctypes.CDLL(name), ctypes.PyDLL(name)
+            found = waiting.mpsweep_client_abi()
+        except (OSError, AttributeError) as error:
+            raise RuntimeError("mpsweep.py cannot load '%s' (MPSWEEP_CLIENT_LIBRARY names it): %s"
+                               % (name, error)) from None
+        if found != _ABI:
+            raise RuntimeError("mpsweep.py is for version %d of libmpsweep-client, and '%s' is "
+                               "version %d: use both from the same release" % (_ABI, name, found))
+        handle = ctypes.c_void_p
+        self.open = self._function(waiting, "mpsweep_open_abi", handle,
+                                   [ctypes.c_uint, ctypes.c_int])
+        self.ready = self._function(waiting, "mpsweep_ready", ctypes.c_int, [handle])
+        self.begin = self._function(waiting, "mpsweep_begin", ctypes.c_int, [handle])
+        self.close = self._function(waiting, "mpsweep_close", None, [handle])
+        self.try_begin = self._function(quick, "mpsweep_try_begin", ctypes.c_int, [handle])
+        self.end = self._function(quick, "mpsweep_end", ctypes.c_int, [handle])
+        self.cancel = self._function(quick, "mpsweep_cancel", None, [handle])
+        self.stop_requested = self._function(quick, "mpsweep_stop_requested", ctypes.c_int,
+                                             [handle])
+        self.fail = self._function(quick, "mpsweep_fail", None, [handle, ctypes.c_char_p])
+        self.bind = self._function(quick, "mpsweep_bind", ctypes.c_int, [handle])
+
+    @staticmethod
+    def _function(library, name, result, arguments):
+        function = getattr(library, name)
+        function.restype = result
+        function.argtypes = arguments
+        return function
+
+
+def _load():
+    global _functions
+    with _functions_lock:
+        if _functions is None:
+            _functions = _Functions()
+    return _functions
+
+
+class Worker:
+    """What one thread measures with: `with worker:` is an iteration."""
+
+    __slots__ = ("_functions", "_handle", "_argument", "_try_begin", "_end", "_over")
+
+    def __init__(self, thread=_NEXT_THREAD):
+        """Opens thread number `thread` of this process; by default the first that is free."""
+        self._functions = self._handle = None
+        self._over = False
+        if not is_measured():
+            return
+        functions = _load()
+        handle = functions.open(_ABI, thread)
+        if not handle:
+            raise RuntimeError("mpsweep: no handle for this thread; the reason stands above")
+        self._functions = functions
+        self._handle = handle
+        self._argument = ctypes.c_void_p(handle)
+        self._try_begin = functions.try_begin
+        self._end = functions.end
+
+    def ready(self):
+        """Says that the thread could serve, and waits for the common start. False: it is over."""
+        if self._handle and not self._functions.ready(self._argument):
+            self._over = True
+        return not self._over
+
+    def begin(self):
+        """Begins an iteration. False: enough was measured, and the program is to end."""
+        if self._handle is None:
+            return True
+        begun = self._try_begin(self._argument)
+        if begun > 0:
+            return True
+        if begun < 0 and self._functions.begin(self._argument):
+            return True
+        self._over = True
+        return False
+
+    def end(self):
+        """Ends it. False as in begin()."""
+        if self._handle is None or self._end(self._argument):
+            return True
+        self._over = True
+        return False
+
+    def __enter__(self):
+        if self._handle is not None and self._try_begin(self._argument) <= 0:
+            self.begin()
+        return self
+
+    def __exit__(self, kind, value, trace):
+        if self._handle is None:
+            return
+        if kind is not None:
+            self._functions.cancel(self._argument)
+        elif not self._end(self._argument):
+            self._over = True
+
+    def running(self):
+        """Whether there are to be more iterations. Looks at what begin and end were told."""
+        return not self._over
+
+    def stop_requested(self):
+        """Looks now: for loops that do not begin iterations all the time."""
+        if self._handle and self._functions.stop_requested(self._argument):
+            self._over = True
+        return self._over
+
+    def fail(self, text):
+        """Something is wrong: the layout gets no number."""
+        if self._handle:
+            self._functions.fail(self._argument, str(text).encode())
+            self._over = True
+
+    def check(self, good, text="wrong result"):
+        """The same if a result is not good. Returns whether it is."""
+        if not good:
+            self.fail(text)
+        return bool(good)
+
+    def bind(self):
+        """Binds the calling thread to the CPUs that were planned for it. 0 or an errno."""
+        return self._functions.bind(self._argument) if self._handle else 0
+
+    def close(self):
+        """The last call; before mpsweep has asked to stop, it is a failure."""
+        if self._handle:
+            self._functions.close(self._argument)
+            self._handle = None
+            self._over = True
+
+
+def worker():
+    """The calling thread's own worker, opened at its first use."""
+    try:
+        return _local.worker
+    except AttributeError:
+        _local.worker = Worker()
+        return _local.worker
+
+
+iteration = worker
+
+
+def ready():
+    return worker().ready()
+
+
+def begin():
+    return worker().begin()
+
+
+def end():
+    return worker().end()
+
+
+def running():
+    return worker().running()
+
+
+def check(good, text="wrong result"):
+    return worker().check(good, text)
+
+
+def fail(text):
+    worker().fail(text)
+
+
+def close():
+    worker().close()

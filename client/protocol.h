@@ -1,0 +1,18 @@
+/*
+ * How a program finds what its supervisor (worker/program.c) made for it: one variable of its
+ * environment, "VERSION SHM EVENT SUPERVISOR PROCESS", decimal numbers: the version of this line,
+ * the descriptors of the shared memory and of the eventfd that is told of changes, the supervisor's
+ * process, which has the same descriptors in case that somebody between closed them, and the number
+ * of the process among those of the layout.
+ */
+#ifndef MPSWEEP_CLIENT_PROTOCOL_H
+#define MPSWEEP_CLIENT_PROTOCOL_H
+
+#define CLIENT_VARIABLE "MPSWEEP_CLIENT"
+#define CLIENT_PROTOCOL 1
+
+/* Where mpsweep.py finds the library. */
+#define CLIENT_LIBRARY_VARIABLE "MPSWEEP_CLIENT_LIBRARY"
+#define CLIENT_LIBRARY "libmpsweep-client.so.1"
+
+#endif

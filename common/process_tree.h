@@ -1,0 +1,19 @@
+/*
+ * The descendants of a process, as /proc shows them. Those of a subreaper (prctl(2)) stay its
+ * descendants when the processes between have ended.
+ */
+#ifndef MPSWEEP_COMMON_PROCESS_TREE_H
+#define MPSWEEP_COMMON_PROCESS_TREE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <sys/types.h>
+
+/* Whether a process is `ancestor` or descends from it. */
+bool process_descends(pid_t pid, pid_t ancestor);
+
+/* Sends a signal to all descendants of a process, not to itself, and to none that is not one by
+ * then. Returns how many got it; those that they start meanwhile are met by the next call. */
+size_t process_tree_signal(pid_t root, int signal);
+
+#endif

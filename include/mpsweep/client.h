@@ -1,0 +1,97 @@
+/*
+ * The client of mpsweep: what a program of yours calls to be measured in every layout of processes
+ * and threads (mpsweep sweep ... -- PROGRAM; see mpsweep_client(3)).
+ *
+ *     struct mpsweep *worker = mpsweep_open(MPSWEEP_NEXT_THREAD);
+ *     ... load the model, use the GPU once ...
+ *     mpsweep_ready(worker);
+ *     while (mpsweep_begin(worker)) {
+ *         ... one iteration ...
+ *         mpsweep_end(worker);
+ *     }
+ *     mpsweep_close(worker);
+ *
+ * Each of the MPSWEEP_THREADS threads of a process opens one handle and uses it alone. A program
+ * that mpsweep has not started gets NULL, which every function takes: nothing is measured, and
+ * mpsweep_begin() always says to go on, so that a service runs as it would without mpsweep.
+ *
+ * No function but mpsweep_open() allocates, and only mpsweep_ready() and mpsweep_begin() wait. The
+ * library needs no CUDA. Link with -lmpsweep-client (pkg-config mpsweep-client).
+ */
+#ifndef MPSWEEP_CLIENT_H
+#define MPSWEEP_CLIENT_H
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* Raised whenever a program would have to be compiled anew. */
+#define MPSWEEP_CLIENT_ABI 1u
+
+/* What one thread measures with. */
+struct mpsweep;
+
+/* In mpsweep_open(): the first thread of this process that nobody has opened. */
+#define MPSWEEP_NEXT_THREAD (-1)
+
+/* The ABI of the library that was found. */
+unsigned mpsweep_client_abi(void);
+
+/* Use mpsweep_open(), which says for which ABI the program was compiled. */
+struct mpsweep *mpsweep_open_abi(unsigned abi, int thread);
+
+/*
+ * Opens the handle of thread number `thread`, from 0 to MPSWEEP_THREADS - 1. NULL where mpsweep has
+ * not started this program. If it has, and the handle cannot be had (opened twice, no such thread,
+ * another version), the reason is printed on standard error, mpsweep shows it, and NULL is
+ * returned.
+ */
+static inline struct mpsweep *mpsweep_open(int thread)
+{
+    return mpsweep_open_abi(MPSWEEP_CLIENT_ABI, thread);
+}
+
+/*
+ * To be called once, when the thread could serve: models are loaded, the GPU has been used (which
+ * is how mpsweep proves that the process runs over MPS or not), what is slow the first time has
+ * been done. Waits for all threads of all processes, and for the common start. Returns 1 to begin,
+ * 0 if there is nothing to do any more. Without it the first mpsweep_begin() does this.
+ */
+int mpsweep_ready(struct mpsweep *handle);
+
+/*
+ * Begins an iteration; with --rate it waits for the planned start. Returns 1 to run one, 0 when
+ * enough was measured and the program is to end. A program that goes on is sent SIGTERM.
+ */
+int mpsweep_begin(struct mpsweep *handle);
+
+/* The same without waiting: -1 where mpsweep_begin() might. For bindings that hold a lock. */
+int mpsweep_try_begin(struct mpsweep *handle);
+
+/* Ends the iteration, which counts. Returns 1 if there are to be more, 0 as mpsweep_begin(). */
+int mpsweep_end(struct mpsweep *handle);
+
+/* Ends the iteration, which does not count, as after an exception. */
+void mpsweep_cancel(struct mpsweep *handle);
+
+/* Whether enough was measured: for loops that do not begin iterations all the time. */
+int mpsweep_stop_requested(const struct mpsweep *handle);
+
+/* Something went wrong: the layout gets no number, and mpsweep shows the text (UTF-8, one line). */
+void mpsweep_fail(struct mpsweep *handle, const char *text);
+
+/* The same if a result is not good. Returns good. */
+int mpsweep_check(struct mpsweep *handle, int good, const char *text);
+
+/* Binds the calling thread to the CPUs that mpsweep planned for it (--bind); the process as a whole
+ * is bound to those of all its threads already. Returns 0 or an errno. */
+int mpsweep_bind(struct mpsweep *handle);
+
+/* The last call for a handle; before mpsweep has asked to stop, it is a failure. */
+void mpsweep_close(struct mpsweep *handle);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

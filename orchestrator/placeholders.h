@@ -1,0 +1,30 @@
+/*
+ * Placeholders in the words of a command: {process}, {port} and so on; '{{' is a brace.
+ */
+#ifndef MPSWEEP_ORCHESTRATOR_PLACEHOLDERS_H
+#define MPSWEEP_ORCHESTRATOR_PLACEHOLDERS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "common/status.h"
+
+/* What they stand for, in one process. */
+struct placeholders {
+    unsigned process, processes, threads;
+    unsigned port;
+    int64_t seed;
+    const char *gpu; /* UUID */
+};
+
+/* Whether all placeholders of a word are known; STATUS_USAGE names the one that is not, and all
+ * that are. */
+enum status placeholders_check(const char *word);
+
+/* Whether a checked word has this one: "port". */
+bool placeholders_use(const char *word, const char *name);
+
+/* A checked word with its placeholders filled in; to be freed. NULL: no memory. */
+char *placeholders_fill(const char *word, const struct placeholders *values);
+
+#endif

@@ -1,0 +1,13 @@
+/*
+ * Starting the programs of a point whose workload is one: a supervisor (worker/program.h) for each
+ * process, with the program's words and environment.
+ */
+#ifndef MPSWEEP_ORCHESTRATOR_PROGRAM_H
+#define MPSWEEP_ORCHESTRATOR_PROGRAM_H
+
+#include "orchestrator/crew.h"
+
+/* crew_spawn() of such a crew. */
+enum status program_spawn(struct crew *crew, const struct session *session, unsigned index);
+
+#endif

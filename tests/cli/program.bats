@@ -1,0 +1,399 @@
+#!/usr/bin/env bats
+# Programs of the user's as the workload: what they are told, how they are measured, every way in
+# which they misbehave, and that nothing of them stays.
+
+load helper
+
+setup_file() {
+  export PROGRAM=$MPSWEEP_BUILD_DIR/tests/fakes/program
+  export TICKER=$MPSWEEP_BUILD_DIR/examples/program/ticker
+}
+
+PROGRAM_SMALL=(--device emulated --warmup 0.02 --precision 100 -q)
+
+# measure STATUS OPTIONS... -- PROGRAM...: into r.jsonl. In this order, in a window of DURATION.
+measure() {
+  local wanted=$1
+  shift
+  rm -f r.jsonl
+  expect "$wanted" "$MPSWEEP" sweep "${PROGRAM_SMALL[@]}" --duration "${DURATION:-0.1}" \
+    --seed "${SEED:-0}" -o r.jsonl "$@"
+}
+
+# fails MODE PATTERN OPTIONS...: process 2 of two does, with that reason; the next point is well.
+fails() {
+  local mode=$1 pattern=$2
+  shift 2
+  measure 2 "$@" -l threads:1 -- "$PROGRAM" "$mode" || return 1
+  [ ! -s err ] || fail "standard error should be silent:" "$(cat err)" || return 1
+  points '(.[:-1] | all(.status == "failed" and (has("throughput_ips") | not)))
+    and .[-1].status == "ok"' r.jsonl >/dev/null ||
+    fail "$mode: not all but the last one failed:" "$(cat out)" || return 1
+  points ".[:-1] | all(.error | test(\"^process 2 \\\\(program\\\\) $pattern\"))" r.jsonl \
+    >/dev/null || fail "$mode should match $pattern:" "$(points 'map(.error)' r.jsonl)"
+}
+
+# Python cannot load a library that was built for a sanitizer.
+needs_python() {
+  command -v python3 >/dev/null || skip "no python3 here"
+  ! nm -D "$MPSWEEP_BUILD_DIR/libmpsweep-client.so.1" | grep -q '__asan_\|__tsan_\|__ubsan_' ||
+    skip "Python cannot load a library with sanitizers"
+  export PYTHONDONTWRITEBYTECODE=1
+}
+
+LAYOUTS=(-l processes:2 -l processes+mps:2 -l hybrid:2x2 -l hybrid-timesliced:2x2)
+
+# -- measured ----------------------------------------------------------------------------------------
+
+@test "a program is measured in every layout" {
+  measure 0 "${LAYOUTS[@]}" -l threads:3 -l threads+mps:2 -- "$TICKER" 200
+  points 'length == 6 and all(.status == "ok" and .throughput_ips > 0 and .workload == "ticker")' \
+    r.jsonl
+  points 'all(.latency_us.p50 >= 195 and (.per_worker | length) == .workers)' r.jsonl
+  points 'map(select(.mps)) | length == 3 and all(.attached.seen == .processes)' r.jsonl
+  points 'all(.phase_us == {h2d: null, launch: null, sync: null, d2h: null})' r.jsonl
+  points 'all(has("sms") or has("reused") | not)' r.jsonl
+  head -1 r.jsonl | jq -e --arg program "$TICKER" \
+    '.workload == {name: "ticker", argv: [$program, "200"]}'
+}
+
+@test "fixed work, several rounds, and a rate" {
+  measure 0 -l processes:2 --rounds 2 -- "$TICKER" 200
+  points '.[0].rounds | length == 2' r.jsonl
+  rm r.jsonl
+  expect 0 "$MPSWEEP" sweep --device emulated -q --iterations 50 --warmup 0.02 -l hybrid:2x2 \
+    -o r.jsonl -- "$TICKER" 200
+  points '.[0] | .iterations == 200 and .fixed.iterations_per_worker == 50' r.jsonl
+  DURATION=0.5 measure 0 -l processes:2 --rate 200 --arrival constant,poisson -- "$TICKER" 200
+  points 'length == 2 and all(.status == "ok" and .rate.offered_ips > 0)' r.jsonl
+}
+
+@test "the highest rate under a latency is searched with fresh programs" {
+  DURATION=0.2 measure 0 -l processes:2 --rate max-under-p99=1s --max-duration 0.4 -- "$TICKER" 500
+  points '.[0] | (.status == "ok" or .status == "unconverged") and .throughput_ips > 0' r.jsonl
+}
+
+# What one process of the next sweep is told, in files told.N.
+teller() {
+  cat >teller <<'SCRIPT'
+#!/bin/sh
+{
+  echo "$*"
+  echo "$MPSWEEP_PROCESS/$MPSWEEP_PROCESSES $MPSWEEP_THREADS $MPSWEEP_SEED $MPSWEEP_PORT"
+  echo "$MPSWEEP_GPU"
+} >told.$MPSWEEP_PROCESS
+exec "$TICKER" 100
+SCRIPT
+  chmod +x teller
+}
+
+@test "programs are told what they are" {
+  teller
+  SEED=7 measure 0 -l hybrid:2x3 --port 23456 -- ./teller \
+    '{process}/{processes}' --threads={threads} --seed '{seed}' '{{"port":{port}}' '{gpu}' '{port}{process}'
+  local uuid
+  uuid=$(head -1 r.jsonl | jq -r .gpu.uuid)
+  for process in 0 1; do
+    port=$(sed -n 's/^.*{"port":\([0-9]*\)} .*/\1/p' told.$process)
+    [ "$port" -ge $((23456 + process)) ]
+    [ "$(sed -n 1p told.$process)" = "$process/2 --threads=3 --seed 7 {\"port\":$port} $uuid $port$process" ]
+    [ "$(sed -n 2p told.$process)" = "$process/2 3 7 $port" ]
+    [ "$(sed -n 3p told.$process)" = "$uuid" ]
+  done
+  head -1 r.jsonl | jq -e '.workload.argv[1] == "{process}/{processes}"'
+}
+
+@test "a port that somebody listens on is not given away" {
+  command -v python3 >/dev/null || skip "no python3 here"
+  teller
+  cat >listen.py <<'SCRIPT'
+import socket, sys
+server = socket.socket()
+server.bind(("127.0.0.1", 0))
+server.listen()
+with open("port", "w") as file:
+    file.write("%d\n" % server.getsockname()[1])
+sys.stdin.read()
+SCRIPT
+  mkfifo gate
+  python3 listen.py <gate 3>&- &
+  local listener=$!
+  exec 7>gate
+  await $PATIENCE test -s port
+  measure 0 -l processes:2 --port "$(cat port)" -- ./teller '{port}'
+  exec 7>&-
+  wait $listener
+  [ "$(head -1 told.0)" -gt "$(cat port)" ]
+  [ "$(head -1 told.1)" -eq $(($(head -1 told.0) + 1)) ]
+}
+
+@test "a program in a shell, and one that serves in a child, are measured and proved" {
+  measure 0 -l processes:2 -l processes+mps:2 -- sh -c '"$0" 100; exit $?' "$TICKER"
+  points 'all(.status == "ok" and .workload == "sh") and .[1].attached == {expected: 2, seen: 2}' r.jsonl
+  measure 0 -l processes:2 -l processes+mps:2 -- "$PROGRAM" in-child
+  points 'all(.status == "ok") and .[1].attached.seen == 2' r.jsonl
+}
+
+@test "what programs print is nobody's, or in a log" {
+  measure 0 -l processes:2 -- "$PROGRAM" garble
+  absent garbage out
+  absent garbage err
+  measure 0 -l processes:2 --program-log logs -- "$PROGRAM" garble
+  [ "$(grep -c garbage logs/point-0-process-1.log)" -gt 19000 ]
+  [ -e logs/point-0-process-0.log ]
+  absent garbage err
+}
+
+@test "outside of mpsweep a program runs as usual" {
+  export MPSWEEP_DRIVER=$MPSWEEP_BUILD_DIR/mpsweep-emulated-cuda.so
+  run -0 "$TICKER" 1
+  [ -z "$output" ]
+}
+
+# -- Python --------------------------------------------------------------------------------------------
+
+python_program() {
+  needs_python
+  cat >program.py <<'SCRIPT'
+import ctypes, os, sys, threading, time
+import mpsweep
+mode = sys.argv[1] if mpsweep.process_number() == mpsweep.process_count() - 1 else ""
+if mpsweep.is_measured():
+    driver, context = ctypes.CDLL(os.environ["MPSWEEP_DRIVER"]), ctypes.c_void_p()
+    assert driver.cuInit(0) == 0
+    assert driver.cuDevicePrimaryCtxRetain(ctypes.byref(context), 0) == 0
+if mode == "raise":
+    raise ValueError("no such model")
+def serve():
+    mpsweep.ready()
+    done = 0
+    while mpsweep.running():
+        try:
+            with mpsweep.iteration():
+                time.sleep(0.001)
+                done += 1
+                if mode == "cancel" and done % 2:
+                    raise KeyError
+        except KeyError:
+            pass
+        mpsweep.check(mode != "wrong" or done < 10, "not the answer")
+        if not mpsweep.is_measured() and done == 10:
+            break
+    mpsweep.close()
+threads = [threading.Thread(target=serve) for _ in range(mpsweep.thread_count())]
+for thread in threads: thread.start()
+for thread in threads: thread.join()
+print("done")
+SCRIPT
+}
+
+@test "a Python program is measured in every layout" {
+  python_program
+  measure 0 "${LAYOUTS[@]}" -l threads:3 -- python3 program.py well
+  points 'length == 5 and all(.status == "ok" and .latency_us.p50 >= 1000)' r.jsonl
+  points 'map(select(.mps)) | length == 2 and all(.attached.seen == 2)' r.jsonl
+  DURATION=0.3 measure 0 -l hybrid-timesliced:2x2 --rate 100 -- python3 program.py well
+  points '.[0].status == "ok"' r.jsonl
+  # What was cancelled does not count.
+  measure 0 -l processes:2 -- python3 program.py cancel
+  points '.[0].per_worker | .[1].ips < 0.75 * .[0].ips' r.jsonl
+}
+
+@test "what goes wrong in a Python program is said" {
+  python_program
+  measure 2 -l processes:2 -- python3 program.py raise
+  points '.[0].error == "process 2 (python3) exited with status 1 before it was ready; its last words: ValueError: no such model"' r.jsonl
+  measure 2 -l processes:2 -- python3 program.py wrong
+  points '.[0].error | test("^process 2 .python3. failed in thread 0: not the answer")' r.jsonl
+}
+
+@test "a Python program that mpsweep has not started runs as usual" {
+  python_program
+  PYTHONPATH=$MPSWEEP_SOURCE_DIR/client run -0 python3 program.py well
+  [ "$output" = done ]
+}
+
+@test "mpsweep.py says what it cannot load" {
+  needs_python
+  export PYTHONPATH=$MPSWEEP_SOURCE_DIR/client
+  MPSWEEP_CLIENT=1 MPSWEEP_CLIENT_LIBRARY=/nowhere.so run -1 python3 -c 'import mpsweep; mpsweep.ready()'
+  [[ "${lines[-1]}" == "RuntimeError: mpsweep.py cannot load '/nowhere.so' (MPSWEEP_CLIENT_LIBRARY names it): "* ]]
+  export MPSWEEP_CLIENT_LIBRARY=$MPSWEEP_BUILD_DIR/libmpsweep-client.so.1
+  MPSWEEP_CLIENT='99 3 4 5 0' run -1 python3 -c 'import mpsweep; mpsweep.ready()'
+  [[ "$output" == *"speaks version 1 of the protocol, and mpsweep version 99"* ]]
+}
+
+@test "descriptors that a launcher closes are found all the same" {
+  python_program
+  echo 'import subprocess, sys; sys.exit(subprocess.call(sys.argv[1:], close_fds=True))' >launch.py
+  # The emulated machine's descriptor cannot be found again, and no GPU is needed without MPS.
+  sed -i 's/^if mpsweep.is_measured():/if False:/' program.py
+  measure 0 -l processes:2 -- python3 launch.py python3 program.py well
+  points '.[0].status == "ok"' r.jsonl
+}
+
+@test "the example that serves PyTorch is well-formed" {
+  command -v python3 >/dev/null || skip "no python3 here"
+  local file=$MPSWEEP_SOURCE_DIR/examples/program/serve_torch.py
+  python3 -c 'import ast, sys; ast.parse(open(sys.argv[1]).read())' "$file"
+  run -0 python3 "$file" --help
+  [[ "$output" == *--batch* ]]
+  python3 -c 'import torch' 2>/dev/null || {
+    run -1 python3 "$file"
+    [ "$output" = "serve_torch.py: needs PyTorch: pip install torch" ]
+  }
+}
+
+# -- bad usage -------------------------------------------------------------------------------------------
+
+@test "what cannot be a program is refused" {
+  local sweep=("$MPSWEEP" sweep --device emulated)
+  refused "there is no program after '--'" "${sweep[@]}" --
+  refused "cannot run './nothing': No such file" "${sweep[@]}" -- ./nothing
+  refused "cannot run '/': Permission denied" "${sweep[@]}" -- /
+  refused "unknown placeholder '\{prot\}' in 'a\{prot\}': it is one of \{process\}, .*'\{\{' is a brace" \
+    "${sweep[@]}" -- "$TICKER" 'a{prot}'
+  refused "unknown placeholder '\{' in 'a\{'" "${sweep[@]}" -- "$TICKER" 'a{'
+  refused "the workload is 'delay' or the program" "${sweep[@]}" -w delay -- "$TICKER"
+  refused "memory is the program's own business" "${sweep[@]}" -m pageable -- "$TICKER"
+  refused "launch is the program's own business" "${sweep[@]}" --launch graph -- "$TICKER"
+  refused "schedule is the program's own business" "${sweep[@]}" --schedule spin -- "$TICKER"
+}
+
+@test "another command is another plan" {
+  measure 0 -l processes:1 -- "$TICKER" 200
+  refused 'another plan|was begun with' "$MPSWEEP" sweep "${PROGRAM_SMALL[@]}" --duration 0.1 \
+    -o r.jsonl --resume -l processes:1 -- "$TICKER" 100
+  expect 0 "$MPSWEEP" sweep "${PROGRAM_SMALL[@]}" --duration 0.1 -o r.jsonl --resume \
+    -l processes:1 -- "$TICKER" 200
+}
+
+# -- misbehaviour ------------------------------------------------------------------------------------------
+
+@test "a program that cannot be started" {
+  printf '#!/nowhere/sh\n' >script
+  chmod +x script
+  measure 2 -l processes:2 -- ./script
+  points '.[0].error | test("^process [12] .script. could not be started: cannot run .[.]/script.: No such file")' \
+    r.jsonl
+}
+
+@test "programs that end before they are ready" {
+  fails exit-0 'exited with status 0 before it was ready$' "${LAYOUTS[@]}"
+  fails exit-3 'exited with status 3 before it was ready; its last words:   the model is missing .$' \
+    "${LAYOUTS[@]}"
+  fails exit-unfinished '.*before it was ready; its last words: the last line has no end$' -l processes:2
+  fails crash 'was killed by signal 6 .* before it was ready$' "${LAYOUTS[@]}"
+}
+
+@test "programs that end while they are measured" {
+  fails exit-running 'exited with status 4 before it was asked to stop$' "${LAYOUTS[@]}"
+  fails crash-running 'was killed by signal 11 .* before it was asked to stop$' "${LAYOUTS[@]}"
+  fails close-early 'failed in thread [01]: its handle was closed before mpsweep asked to stop$' \
+    -l processes:2
+  fails status 'ended with exit status 3 after it was asked to stop$' -l processes:2 -l hybrid:2x2
+}
+
+@test "programs that are never ready" {
+  local pattern='did not say that it is ready within [0-9.]+ s: it must call mpsweep_ready'
+  fails never-open "$pattern" -l processes:2 -l hybrid:2x2 --timeout 1
+  fails never-ready "$pattern" -l processes:2 --timeout 1
+}
+
+@test "programs that begin no iteration" {
+  fails never-tick 'began no iteration for [0-9.]+ s: it must call mpsweep_begin' -l processes:2 \
+    -l hybrid:2x2 --timeout 1
+  # Also in the open loop, and where the window is over before.
+  fails never-tick 'began no iteration' -l processes:2 --rate 300 --timeout 5
+  fails never-tick 'began no iteration' -l processes:2 --timeout 20
+}
+
+@test "programs that hang in an iteration" {
+  DURATION=3 fails hang 'hangs: no iteration ended for 1 s in its thread 0$' -l processes:2 \
+    -l processes+mps:2 --timeout 1
+  fails hang 'hangs: its iteration did not end within [0-9.]+ s of the stop' -l processes:2 --timeout 4
+}
+
+@test "a wrong result is no number" {
+  fails wrong 'failed in thread [01]: answer 5 is not that of the reference' "${LAYOUTS[@]}"
+}
+
+@test "programs with other threads than they were told" {
+  fails fewer 'opened handles for 1 of its 2 threads within .* MPSWEEP_THREADS says' -l hybrid:2x2 \
+    --timeout 1
+  fails more 'opened more than the 2 handles of its threads .MPSWEEP_THREADS=2.$' -l hybrid:2x2
+  fails beyond 'opened a handle for thread 2, and has threads 0 to 1' -l hybrid:2x2
+  fails twice 'opened the handle of thread 0 twice$' -l hybrid:2x2
+}
+
+@test "no use of the GPU, no number over MPS" {
+  fails no-gpu 'is no client of the MPS daemon: no measurement' -l processes+mps:2 -l hybrid:2x2
+}
+
+@test "programs that go on after the stop are measured and ended by SIGTERM" {
+  measure 0 -l processes:2 -l processes+mps:2 -- "$PROGRAM" ignore-stop
+  points 'all(.status == "ok")' r.jsonl
+  measure 0 -l processes:2 -- "$PROGRAM" idle-after-stop
+}
+
+@test "programs that do not even react to SIGTERM are killed, and have no number" {
+  measure 2 -l processes:2 -l processes+mps:2 --timeout 3 -- "$PROGRAM" ignore-all
+  points 'all(.error | test("^.program., or a process that it has started, did not end within 3 s of the stop"))' \
+    r.jsonl
+}
+
+@test "what a program leaves behind is ended with it" {
+  measure 0 -l processes:2 -l processes+mps:2 -- "$PROGRAM" grandchild
+  points 'all(.status == "ok")' r.jsonl
+  # Killed after a while, which costs nothing: it is no MPS client.
+  measure 0 -l processes:2 --timeout 20 -- "$PROGRAM" stubborn-grandchild
+}
+
+# -- nothing stays -----------------------------------------------------------------------------------------
+
+LONG=(--device emulated --warmup 0.02 --precision 100 --seed 0 -q -o r.jsonl --duration 60)
+
+own_programs() { own_processes | while read -r pid; do command_line "$pid" | grep -cx "$PROGRAM" || true; done | grep -c 1; }
+has_own() { [ "$(own_programs)" -ge "$1" ]; }
+
+# begin MODE LAYOUT COUNT
+begin() {
+  start "$MPSWEEP" sweep "${LONG[@]}" --timeout "${4:-30}" -l "$2" -- "$PROGRAM" "$1"
+  await $PATIENCE has_own "$3"
+}
+
+interrupted() {
+  begin "$@"
+  kill -INT "$PID"
+  finish
+  [ "$STATUS" -eq 130 ]
+  says 'mpsweep: interrupted'
+  points 'map(.status) == ["interrupted"]' r.jsonl
+}
+
+killed() {
+  begin "$@"
+  kill -KILL "$PID"
+  finish
+  [ "$STATUS" -eq 137 ]
+  assert_whole r.jsonl
+}
+
+@test "Ctrl-C ends programs" { interrupted well processes:2 2; }
+@test "Ctrl-C ends programs over MPS" { interrupted well hybrid:2x2 2; }
+@test "Ctrl-C ends programs that are never ready" { interrupted never-ready processes+mps:2 2; }
+@test "Ctrl-C ends programs with children" { interrupted stubborn-grandchild processes:2 3 2; }
+@test "Ctrl-C ends programs that ignore everything" { interrupted ignore-all processes+mps:2 2 2; }
+@test "SIGKILL of mpsweep ends programs" { killed well processes:2 2; }
+@test "SIGKILL of mpsweep ends programs over MPS" { killed well processes+mps:2 2; }
+@test "SIGKILL of mpsweep ends programs that are never ready" { killed never-ready hybrid:2x2 2; }
+@test "SIGKILL of mpsweep ends programs with children" { killed stubborn-grandchild processes:2 3; }
+@test "SIGKILL of mpsweep ends programs that ignore everything" { killed ignore-all processes+mps:2 2; }
+
+@test "a program does not outlive its supervisor" {
+  begin well processes:2 2
+  kill -KILL "$(workers_of "$PID" | head -1)"
+  finish
+  [ "$STATUS" -eq 2 ]
+  points '.[0].error | test("lost its supervisor: killed by signal 9")' r.jsonl
+}

@@ -1,0 +1,189 @@
+/*
+ * A program that mpsweep measures, and that misbehaves as it is told, in process 1 only (so that
+ * others of the layout are well):
+ *   program MODE
+ * A pause is for ever; the test ends it.
+ */
+#include <dlfcn.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "include/mpsweep/client.h"
+
+static const char *mode = "";
+static int process_number;
+
+static int is(const char *name)
+{
+    return process_number == 1 && strcmp(mode, name) == 0;
+}
+
+static int number(const char *variable, int otherwise)
+{
+    const char *text = getenv(variable);
+    return text ? (int)strtol(text, NULL, 10) : otherwise;
+}
+
+__attribute__((noreturn)) static void pause_for_ever(void)
+{
+    for (;;)
+        pause();
+}
+
+static void nap(void)
+{
+    const struct timespec millisecond = {.tv_nsec = 1000000};
+    nanosleep(&millisecond, NULL);
+}
+
+static void use_gpu(void)
+{
+    /* The functions of a driver, which no header declares here. */
+    int (*init)(unsigned);
+    int (*retain)(void **, int);
+    void *context, *driver = dlopen(getenv("MPSWEEP_DRIVER"), RTLD_NOW);
+    if (!driver)
+        _exit(91);
+    *(void **)&init = dlsym(driver, "cuInit");
+    *(void **)&retain = dlsym(driver, "cuDevicePrimaryCtxRetain");
+    if (init(0) != 0 || retain(&context, 0) != 0)
+        _exit(92);
+}
+
+/* A descendant that nobody waits for, in a session of its own. */
+static void leave_grandchild(int stubborn)
+{
+    if (fork() != 0)
+        return;
+    if (fork() != 0)
+        _exit(0);
+    setsid();
+    if (stubborn)
+        signal(SIGTERM, SIG_IGN);
+    pause_for_ever();
+}
+
+static void misbehave_within(struct mpsweep *worker, unsigned long done)
+{
+    if (done < 5)
+        return;
+    if (is("exit-running"))
+        exit(4);
+    if (is("crash-running"))
+        raise(SIGSEGV);
+    if (is("hang"))
+        pause_for_ever();
+    if (is("wrong"))
+        mpsweep_check(worker, 0, "answer 5 is not that of the reference");
+}
+
+static void go_on_for_ever(struct mpsweep *worker)
+{
+    for (;;) {
+        mpsweep_begin(worker);
+        nap();
+        mpsweep_end(worker);
+    }
+}
+
+static void *serve(void *argument)
+{
+    int thread = (int)(long)argument;
+    struct mpsweep *worker = mpsweep_open(is("twice") ? 0 : thread);
+    unsigned long done = 0;
+    if (is("never-ready"))
+        pause_for_ever();
+    mpsweep_ready(worker);
+    if (is("never-tick"))
+        pause_for_ever();
+    if (is("close-early"))
+        mpsweep_close(worker);
+    if (is("close-early"))
+        pause_for_ever();
+    while (mpsweep_begin(worker)) {
+        misbehave_within(worker, done++);
+        nap();
+        mpsweep_end(worker);
+    }
+    if (is("ignore-stop") || is("ignore-all"))
+        go_on_for_ever(worker);
+    if (is("idle-after-stop"))
+        pause_for_ever();
+    mpsweep_close(worker);
+    return NULL;
+}
+
+static void misbehave_before(void)
+{
+    if (is("exit-0"))
+        exit(0);
+    if (is("exit-3")) {
+        fputs("loading\n\n  the model is missing \xff\n\n", stderr);
+        exit(3);
+    }
+    if (is("exit-unfinished")) {
+        fputs("loading\rthe last line has no end", stderr);
+        exit(3);
+    }
+    if (is("crash"))
+        raise(SIGABRT);
+    if (is("never-open"))
+        pause_for_ever();
+    if (is("ignore-all"))
+        signal(SIGTERM, SIG_IGN);
+    if (is("grandchild"))
+        leave_grandchild(0);
+    if (is("stubborn-grandchild"))
+        leave_grandchild(1);
+    if (is("garble"))
+        for (int i = 0; i < 20000; i++)
+            fprintf(i % 2 ? stdout : stderr, "garbage %d of a program that talks all the time\n",
+                    i);
+}
+
+/* The one that serves is a child of the one that was started. */
+static void serve_in_child(void)
+{
+    int status = 0;
+    pid_t child = fork();
+    if (child == 0)
+        return;
+    /* As shells do. */
+    signal(SIGTERM, SIG_IGN);
+    waitpid(child, &status, 0);
+    exit(WIFEXITED(status) ? WEXITSTATUS(status) : 90);
+}
+
+int main(int argc, char **argv)
+{
+    long threads = number("MPSWEEP_THREADS", 1);
+    process_number = number("MPSWEEP_PROCESS", 1);
+    if (argc > 1)
+        mode = argv[1];
+    misbehave_before();
+    if (strcmp(mode, "in-child") == 0)
+        serve_in_child();
+    if (!is("no-gpu"))
+        use_gpu();
+    if (is("fewer"))
+        threads--;
+    if (is("more") || is("beyond"))
+        threads++;
+    pthread_t *ids = calloc((size_t)threads + 1, sizeof *ids);
+    if (!ids)
+        return 93;
+    for (long t = 0; t < threads; t++)
+        if (pthread_create(&ids[t], NULL, serve,
+                           (void *)(is("more") ? (long)MPSWEEP_NEXT_THREAD : t)) != 0)
+            return 94;
+    for (long t = 0; t < threads; t++)
+        pthread_join(ids[t], NULL);
+    free(ids);
+    return is("status") ? 3 : 0;
+}

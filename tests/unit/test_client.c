@@ -1,0 +1,338 @@
+/* The client library against shared memory that the test has made: one process of four threads. */
+#include <pthread.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
+#include <cmocka.h>
+
+#include "client/protocol.h"
+#include "common/clock.h"
+#include "common/rate.h"
+#include "include/mpsweep/client.h"
+#include "shm/shm.h"
+
+#define THREADS 4
+
+static struct shm shm;
+static int event_fd = -1;
+
+static const struct shm_settings closed_loop = {.slice_ns = NS_PER_S,
+                                                .workload = SHM_WORKLOAD_PROGRAM};
+
+static int make_memory(void **state)
+{
+    char line[80];
+    (void)state;
+    event_fd = eventfd(0, EFD_NONBLOCK);
+    if (shm_create(&closed_loop, 1, THREADS, &shm) != STATUS_OK || event_fd < 0)
+        return -1;
+    snprintf(line, sizeof line, "%d %d %d %d 0", CLIENT_PROTOCOL, shm.fd, event_fd, (int)getpid());
+    return setenv("LINE", line, 1);
+}
+
+static int free_memory(void **state)
+{
+    (void)state;
+    shm_release(&shm);
+    return close(event_fd);
+}
+
+/* A fresh assignment, as if nothing had been. */
+static void lay_out(const struct shm_settings *settings)
+{
+    setenv(CLIENT_VARIABLE, getenv("LINE"), 1);
+    shm_assign(&shm);
+    shm_reset(&shm, settings, 1, THREADS);
+}
+
+static struct shm_slot *slot_of(unsigned thread)
+{
+    return shm_slot_at(&shm, 0, thread);
+}
+
+static uint32_t state_of(unsigned thread)
+{
+    return atomic_load(&slot_of(thread)->state);
+}
+
+static struct mpsweep *running(const struct shm_settings *settings)
+{
+    lay_out(settings);
+    struct mpsweep *worker = mpsweep_open(MPSWEEP_NEXT_THREAD);
+    assert_non_null(worker);
+    shm_gate_open(&shm, clock_now_ns());
+    assert_int_equal(mpsweep_ready(worker), 1);
+    assert_int_equal(state_of(0), SHM_STATE_RUNNING);
+    return worker;
+}
+
+static void without_mpsweep_nothing_happens(void **state)
+{
+    (void)state;
+    unsetenv(CLIENT_VARIABLE);
+    assert_null(mpsweep_open(0));
+    assert_int_equal(mpsweep_ready(NULL), 1);
+    assert_int_equal(mpsweep_begin(NULL), 1);
+    assert_int_equal(mpsweep_try_begin(NULL), 1);
+    assert_int_equal(mpsweep_end(NULL), 1);
+    assert_int_equal(mpsweep_stop_requested(NULL), 0);
+    assert_int_equal(mpsweep_check(NULL, 0, "wrong"), 0);
+    assert_int_equal(mpsweep_bind(NULL), 0);
+    mpsweep_cancel(NULL);
+    mpsweep_fail(NULL, "wrong");
+    mpsweep_close(NULL);
+    assert_int_equal(mpsweep_client_abi(), MPSWEEP_CLIENT_ABI);
+}
+
+static void iterations_count_and_have_no_phases(void **state)
+{
+    (void)state;
+    uint64_t events = 0;
+    struct mpsweep *worker = running(&closed_loop);
+    assert_int_equal(read(event_fd, &events, sizeof events), sizeof events);
+    assert_int_equal(events, 2); /* ready, running */
+    for (int i = 0; i < 10; i++) {
+        assert_int_equal(mpsweep_begin(worker), 1);
+        assert_int_equal(atomic_load(&slot_of(0)->at_work), 1);
+        assert_int_equal(mpsweep_end(worker), 1);
+        assert_int_equal(atomic_load(&slot_of(0)->at_work), 0);
+    }
+    assert_int_equal(atomic_load(&slot_of(0)->opened), SHM_OPENED_BEGUN);
+    shm_stop(&shm, UINT64_MAX);
+    assert_int_equal(mpsweep_stop_requested(worker), 1);
+    assert_int_equal(mpsweep_begin(worker), 0);
+    assert_int_equal(state_of(0), SHM_STATE_DONE);
+    /* Whoever goes on changes nothing. */
+    assert_int_equal(mpsweep_begin(worker), 0);
+    assert_int_equal(mpsweep_end(worker), 0);
+    mpsweep_fail(worker, "too late");
+    mpsweep_close(worker);
+    const struct shm_slot *slot = slot_of(0);
+    assert_int_equal(state_of(0), SHM_STATE_DONE);
+    assert_int_equal(slot->iterations, 10);
+    assert_int_equal(atomic_load(&slot->heartbeat), 10);
+    assert_int_equal(slot->latency.count, 10);
+    assert_int_equal(slot->launch.count + slot->sync.count + slot->h2d.count + slot->d2h.count, 0);
+    assert_int_equal(atomic_load(&slot->slices[0]), 10 * SHM_ITERATION_UNITS);
+    assert_int_equal(slot->cpu.iterations, 10);
+}
+
+static void the_end_of_an_iteration_publishes_at_the_stop(void **state)
+{
+    (void)state;
+    struct mpsweep *worker = running(&closed_loop);
+    assert_int_equal(mpsweep_begin(worker), 1);
+    shm_stop(&shm, UINT64_MAX);
+    assert_int_equal(state_of(0), SHM_STATE_RUNNING);
+    assert_int_equal(mpsweep_end(worker), 0);
+    assert_int_equal(state_of(0), SHM_STATE_DONE);
+    assert_int_equal(slot_of(0)->iterations, 1);
+    mpsweep_close(worker);
+}
+
+static void the_first_iteration_says_ready(void **state)
+{
+    (void)state;
+    lay_out(&closed_loop);
+    struct mpsweep *worker = mpsweep_open(2);
+    assert_int_equal(state_of(2), SHM_STATE_STARTING);
+    assert_int_equal(mpsweep_try_begin(worker), -1);
+    shm_gate_open(&shm, clock_now_ns());
+    assert_int_equal(mpsweep_begin(worker), 1);
+    assert_int_equal(state_of(2), SHM_STATE_RUNNING);
+    assert_int_equal(mpsweep_end(worker), 1);
+    assert_int_equal(mpsweep_try_begin(worker), 1);
+    shm_stop(&shm, UINT64_MAX);
+    mpsweep_close(worker);
+    assert_int_equal(state_of(2), SHM_STATE_DONE);
+}
+
+static void a_stop_before_the_start_is_heard(void **state)
+{
+    (void)state;
+    lay_out(&closed_loop);
+    struct mpsweep *worker = mpsweep_open(0);
+    shm_stop(&shm, 0);
+    assert_int_equal(mpsweep_ready(worker), 0);
+    assert_int_equal(mpsweep_begin(worker), 0);
+    assert_int_equal(state_of(0), SHM_STATE_DONE);
+    mpsweep_close(worker);
+}
+
+static void what_is_cancelled_does_not_count(void **state)
+{
+    (void)state;
+    struct mpsweep *worker = running(&closed_loop);
+    assert_int_equal(mpsweep_begin(worker), 1);
+    mpsweep_cancel(worker);
+    assert_int_equal(atomic_load(&slot_of(0)->at_work), 0);
+    assert_int_equal(mpsweep_end(worker), 1); /* of nothing */
+    assert_int_equal(slot_of(0)->iterations, 0);
+    shm_stop(&shm, UINT64_MAX);
+    mpsweep_close(worker);
+}
+
+static void *stop_when_finished(void *argument)
+{
+    uint64_t deadline_ns = clock_now_ns() + 60 * NS_PER_S;
+    while (state_of(0) != SHM_STATE_FINISHED && clock_now_ns() < deadline_ns)
+        clock_sleep_until(clock_now_ns() + NS_PER_MS);
+    shm_stop(&shm, UINT64_MAX);
+    return argument;
+}
+
+static void fixed_work_waits_for_the_others(void **state)
+{
+    (void)state;
+    pthread_t thread;
+    struct shm_settings settings = closed_loop;
+    settings.iterations = 3;
+    struct mpsweep *worker = running(&settings);
+    assert_int_equal(pthread_create(&thread, NULL, stop_when_finished, NULL), 0);
+    unsigned done = 0;
+    while (mpsweep_begin(worker)) {
+        assert_int_equal(mpsweep_end(worker), 1);
+        done++;
+    }
+    pthread_join(thread, NULL);
+    assert_int_equal(done, 3);
+    assert_int_equal(state_of(0), SHM_STATE_DONE);
+    assert_int_equal(slot_of(0)->iterations, 3);
+    assert_true(slot_of(0)->work_end_ns > slot_of(0)->work_begin_ns);
+    mpsweep_close(worker);
+}
+
+static void an_open_loop_waits_for_the_planned_start(void **state)
+{
+    (void)state;
+    struct shm_settings settings = closed_loop;
+    settings.rate_units = 100 * RATE_UNITS * THREADS; /* each worker every 10 ms */
+    struct mpsweep *worker = running(&settings);
+    uint64_t start_ns = atomic_load(&shm.header->start_ns);
+    assert_int_equal(mpsweep_try_begin(worker), -1);
+    for (unsigned i = 0; i < 3; i++) {
+        assert_int_equal(mpsweep_begin(worker), 1);
+        assert_true(clock_now_ns() >= start_ns + i * 10 * NS_PER_MS);
+        assert_int_equal(mpsweep_end(worker), 1);
+    }
+    shm_stop(&shm, 55 * NS_PER_MS);
+    assert_int_equal(mpsweep_begin(worker), 0);
+    assert_int_equal(slot_of(0)->latency.count, 3);
+    assert_int_equal(slot_of(0)->backlog, 3); /* at 30, 40 and 50 ms */
+    mpsweep_close(worker);
+}
+
+/* What stands in a failed slot. */
+static void assert_failed(unsigned thread, const char *text)
+{
+    assert_int_equal(state_of(thread), SHM_STATE_FAILED);
+    assert_string_equal(slot_of(thread)->error, text);
+    assert_int_equal(slot_of(thread)->status, STATUS_WORKER);
+}
+
+static void the_first_failure_stays(void **state)
+{
+    (void)state;
+    struct mpsweep *worker = running(&closed_loop);
+    assert_int_equal(mpsweep_check(worker, 1, "fine"), 1);
+    assert_int_equal(state_of(0), SHM_STATE_RUNNING);
+    assert_int_equal(mpsweep_check(worker, 0, "element 7\nis \xff"), 0);
+    mpsweep_fail(worker, "another");
+    assert_int_equal(mpsweep_begin(worker), 0);
+    mpsweep_close(worker);
+    assert_failed(0, "failed in thread 0: element 7?is ?");
+}
+
+static void a_handle_that_is_closed_early_is_a_failure(void **state)
+{
+    (void)state;
+    mpsweep_close(running(&closed_loop));
+    assert_failed(0, "failed in thread 0: its handle was closed before mpsweep asked to stop");
+    lay_out(&closed_loop);
+    mpsweep_close(mpsweep_open(1));
+    assert_failed(1, "failed in thread 1: its handle was closed before it was ready");
+}
+
+static void a_slot_that_another_has_failed_stays_so(void **state)
+{
+    (void)state;
+    struct mpsweep *worker = running(&closed_loop);
+    shm_slot_fail(slot_of(0), STATUS_WORKER, 0, "from outside");
+    shm_stop(&shm, 0);
+    assert_int_equal(mpsweep_begin(worker), 0);
+    mpsweep_close(worker);
+    assert_failed(0, "from outside");
+}
+
+static void handles_are_those_of_the_layout(void **state)
+{
+    (void)state;
+    struct mpsweep *workers[THREADS];
+    lay_out(&closed_loop);
+    assert_null(mpsweep_open(THREADS));
+    assert_failed(0, "opened a handle for thread 4, and has threads 0 to 3 in this layout "
+                     "(MPSWEEP_THREADS=4)");
+    lay_out(&closed_loop);
+    assert_null(mpsweep_open(-2));
+    assert_int_equal(state_of(0), SHM_STATE_FAILED);
+    lay_out(&closed_loop);
+    workers[1] = mpsweep_open(1);
+    assert_null(mpsweep_open(1));
+    assert_failed(0, "opened the handle of thread 1 twice");
+    free(workers[1]);
+    lay_out(&closed_loop);
+    for (int t = 0; t < THREADS; t++)
+        assert_non_null(workers[t] = mpsweep_open(MPSWEEP_NEXT_THREAD));
+    assert_null(mpsweep_open(MPSWEEP_NEXT_THREAD));
+    assert_failed(0, "opened more than the 4 handles of its threads (MPSWEEP_THREADS=4)");
+    for (int t = 0; t < THREADS; t++)
+        free(workers[t]);
+    lay_out(&closed_loop);
+    assert_null(mpsweep_open_abi(MPSWEEP_CLIENT_ABI + 1, 0));
+    assert_failed(0, "was compiled for version 2 of libmpsweep-client, and found version 1");
+}
+
+static void a_thread_is_bound_only_when_asked(void **state)
+{
+    (void)state;
+    cpu_set_t before, after;
+    struct mpsweep *worker = running(&closed_loop);
+    assert_int_equal(pthread_getaffinity_np(pthread_self(), sizeof before, &before), 0);
+    unsigned cpu = 0;
+    while (!CPU_ISSET(cpu, &before))
+        cpu++;
+    slot_of(0)->cpus[cpu / 64] = UINT64_C(1) << cpu % 64;
+    assert_int_equal(mpsweep_bind(worker), 0);
+    assert_int_equal(pthread_getaffinity_np(pthread_self(), sizeof after, &after), 0);
+    assert_int_equal(CPU_COUNT(&after), 1);
+    assert_true(CPU_ISSET(cpu, &after));
+    pthread_setaffinity_np(pthread_self(), sizeof before, &before);
+    shm_stop(&shm, 0);
+    mpsweep_close(worker);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(without_mpsweep_nothing_happens),
+        cmocka_unit_test(iterations_count_and_have_no_phases),
+        cmocka_unit_test(the_end_of_an_iteration_publishes_at_the_stop),
+        cmocka_unit_test(the_first_iteration_says_ready),
+        cmocka_unit_test(a_stop_before_the_start_is_heard),
+        cmocka_unit_test(what_is_cancelled_does_not_count),
+        cmocka_unit_test(fixed_work_waits_for_the_others),
+        cmocka_unit_test(an_open_loop_waits_for_the_planned_start),
+        cmocka_unit_test(the_first_failure_stays),
+        cmocka_unit_test(a_handle_that_is_closed_early_is_a_failure),
+        cmocka_unit_test(a_slot_that_another_has_failed_stays_so),
+        cmocka_unit_test(handles_are_those_of_the_layout),
+        cmocka_unit_test(a_thread_is_bound_only_when_asked),
+    };
+    return cmocka_run_group_tests(tests, make_memory, free_memory);
+}

@@ -1,0 +1,82 @@
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <cmocka.h>
+
+#include "orchestrator/placeholders.h"
+
+static const struct placeholders values = {
+    .process = 3, .processes = 8, .threads = 2, .port = 20003, .seed = 42, .gpu = "GPU-1234"};
+
+static void words_are_filled_in(void **state)
+{
+    (void)state;
+    static const char *const rows[][2] = {
+        {"", ""},
+        {"plain", "plain"},
+        {"{process}", "3"},
+        {"{process}/{processes}x{threads}", "3/8x2"},
+        {"--port={port}", "--port=20003"},
+        {"{seed}{seed}", "4242"},
+        {"cuda:{gpu}!", "cuda:GPU-1234!"},
+        {"{{", "{"},
+        {"{{port}", "{port}"},
+        {"{{{port}}", "{20003}"},
+        {"}", "}"},
+        {"{{\"a\":{port}}", "{\"a\":20003}"},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        assert_int_equal(placeholders_check(rows[i][0]), STATUS_OK);
+        char *text = placeholders_fill(rows[i][0], &values);
+        assert_string_equal(text, rows[i][1]);
+        free(text);
+    }
+}
+
+static void unknown_ones_are_named(void **state)
+{
+    (void)state;
+    static const char *const rows[][2] = {
+        {"{prot}", "unknown placeholder '{prot}' in '{prot}'"},
+        {"a{b}c", "unknown placeholder '{b}' in 'a{b}c'"},
+        {"{}", "unknown placeholder '{}'"},
+        {"{", "unknown placeholder '{'"},
+        {"{port", "unknown placeholder '{port'"},
+        {"{port{", "unknown placeholder '{port'"},
+        {"{Port}", "unknown placeholder '{Port}'"},
+        {"{ port}", "unknown placeholder '{ port}'"},
+        {"{portx}", "unknown placeholder '{portx}'"},
+        {"{por}", "unknown placeholder '{por}'"},
+        {"{\"a\":1}", "unknown placeholder '{\"a\":1}'"},
+        {"{port}{x}", "unknown placeholder '{x}'"},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        assert_int_equal(placeholders_check(rows[i][0]), STATUS_USAGE);
+        if (!strstr(status_text(), rows[i][1]))
+            fail_msg("%s: %s", rows[i][0], status_text());
+        assert_non_null(strstr(status_text(), "{process}, {processes}, {threads}, {port}, {seed}, "
+                                              "{gpu}; '{{' is a brace"));
+    }
+}
+
+static void whether_one_is_used(void **state)
+{
+    (void)state;
+    assert_true(placeholders_use("a{port}", "port"));
+    assert_false(placeholders_use("a{{port}", "port"));
+    assert_false(placeholders_use("a{process}", "port"));
+    assert_false(placeholders_use("{processes}", "process"));
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(words_are_filled_in),
+        cmocka_unit_test(unknown_ones_are_named),
+        cmocka_unit_test(whether_one_is_used),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,408 @@
+#include "worker/program.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/signalfd.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "client/protocol.h"
+#include "common/child.h"
+#include "common/clock.h"
+#include "common/process_tree.h"
+#include "worker/process.h"
+#include "worker/words.h"
+
+/* What a program gets to end by itself once it has published. */
+#define SETTLE_MS 1000
+
+/* What is left over when the program has ended, between SIGTERM and SIGKILL; and programs whose
+ * orchestrator is gone: the stop flag, SIGTERM, and, over MPS, time for the guard to terminate them
+ * as clients. */
+#define LEFTOVER_MS 2000
+#define ORPHAN_MS 3000
+#define ORPHAN_MPS_MS 8000
+
+/* While something is being waited for that makes no event. */
+#define LOOK_MS 20
+
+enum { EXIT_BAD_CALL = 64 };
+
+struct supervisor {
+    struct worker_process process; /* only its shared memory, event and index are used */
+    const char *name;              /* of the program */
+    int life_fd, signal_fd, errors_fd, log_fd;
+    pid_t program;
+    bool ended; /* and reaped */
+    int wait_status;
+    bool stopping, terminated, killing;
+    uint64_t terminate_ns, kill_ns; /* 0: not planned */
+    uint64_t stopped_ns, terminated_ns;
+    bool settling;                  /* it has published */
+    struct words words;
+};
+
+static struct shm_slot *slot_of(const struct supervisor *supervisor, unsigned thread)
+{
+    return shm_slot_at(&supervisor->process.shm, supervisor->process.index, thread);
+}
+
+static unsigned threads_of(const struct supervisor *supervisor)
+{
+    return supervisor->process.shm.header->threads;
+}
+
+static uint32_t state_of(const struct supervisor *supervisor, unsigned thread)
+{
+    return atomic_load_explicit(&slot_of(supervisor, thread)->state, memory_order_acquire);
+}
+
+__attribute__((format(printf, 2, 3))) static void fail(const struct supervisor *supervisor,
+                                                       const char *format, ...)
+{
+    char text[sizeof((struct shm_slot *)0)->error];
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(text, sizeof text, format, arguments);
+    va_end(arguments);
+    /* What the program itself said is the better reason. */
+    for (unsigned t = 0; t < threads_of(supervisor); t++)
+        if (state_of(supervisor, t) == SHM_STATE_FAILED)
+            return;
+    for (unsigned t = 0; t < threads_of(supervisor); t++) {
+        struct shm_slot *slot = slot_of(supervisor, t);
+        if (state_of(supervisor, t) == SHM_STATE_DONE)
+            continue;
+        shm_slot_fail(slot, STATUS_WORKER, 0, text);
+        worker_set_state(&supervisor->process, slot, SHM_STATE_FAILED);
+    }
+}
+
+static void publish_words(const struct supervisor *supervisor)
+{
+    struct shm_process *record =
+        shm_process_at(&supervisor->process.shm, supervisor->process.index);
+    uint32_t next = atomic_load(&record->words_at) + 1;
+    memcpy(record->words[next % 2], supervisor->words.last, sizeof supervisor->words.last);
+    atomic_store_explicit(&record->words_at, next, memory_order_release);
+}
+
+/* What the program printed as errors; false when nothing more is there now. */
+static bool read_errors(struct supervisor *supervisor)
+{
+    char bytes[4096];
+    if (supervisor->errors_fd < 0)
+        return false;
+    ssize_t count = read(supervisor->errors_fd, bytes, sizeof bytes);
+    if (count < 0 && errno == EINTR)
+        return true;
+    if (count <= 0) {
+        if (count == 0 || errno != EAGAIN) {
+            close(supervisor->errors_fd);
+            supervisor->errors_fd = -1;
+        }
+        return false;
+    }
+    /* A full disk must not stop the program. */
+    if (supervisor->log_fd >= 0 && write(supervisor->log_fd, bytes, (size_t)count) < 0) {
+        close(supervisor->log_fd);
+        supervisor->log_fd = -1;
+    }
+    if (words_take(&supervisor->words, bytes, (size_t)count))
+        publish_words(supervisor);
+    return true;
+}
+
+/* Whether no thread has an iteration that is still to count. */
+static bool all_published(const struct supervisor *supervisor)
+{
+    for (unsigned t = 0; t < threads_of(supervisor); t++) {
+        uint32_t state = state_of(supervisor, t);
+        if (state != SHM_STATE_DONE && state != SHM_STATE_FAILED &&
+            atomic_load_explicit(&slot_of(supervisor, t)->at_work, memory_order_acquire))
+            return false;
+    }
+    return true;
+}
+
+static bool stop_is_set(const struct supervisor *supervisor)
+{
+    return atomic_load(&supervisor->process.shm.header->stop);
+}
+
+/* It has ended while it should have worked. */
+static void judge_early_end(const struct supervisor *supervisor)
+{
+    char ending[64];
+    bool ready = true;
+    for (unsigned t = 0; t < threads_of(supervisor); t++)
+        ready &= state_of(supervisor, t) != SHM_STATE_STARTING;
+    const char *when = ready ? "before it was asked to stop" : "before it was ready";
+    if (WIFEXITED(supervisor->wait_status))
+        fail(supervisor, "exited with status %d %s", WEXITSTATUS(supervisor->wait_status), when);
+    else
+        fail(supervisor, "was %s %s",
+             child_ending_text(supervisor->wait_status, ending, sizeof ending), when);
+}
+
+/* It has ended after the stop: what it has recorded counts, unless an iteration was cut short that
+ * belongs to the window. */
+static void judge_end(const struct supervisor *supervisor)
+{
+    int status = supervisor->wait_status;
+    char ending[64];
+    for (unsigned t = 0; t < threads_of(supervisor); t++) {
+        struct shm_slot *slot = slot_of(supervisor, t);
+        uint32_t state = state_of(supervisor, t);
+        if (state == SHM_STATE_DONE || state == SHM_STATE_FAILED)
+            continue;
+        if (atomic_load(&slot->at_work) && supervisor->terminated)
+            fail(supervisor,
+                 "hangs: its iteration did not end within %.3g s of the stop, and it was sent "
+                 "SIGTERM",
+                 (double)(supervisor->terminated_ns - supervisor->stopped_ns) / 1e9);
+        else if (atomic_load(&slot->at_work))
+            fail(supervisor, "ended (%s) within an iteration that it was to end first",
+                 child_ending_text(status, ending, sizeof ending));
+        else
+            worker_set_state(&supervisor->process, slot, SHM_STATE_DONE);
+    }
+    bool by_us = supervisor->terminated || supervisor->killing;
+    if (!by_us && status != 0) {
+        /* Its threads have published; the last word is the program's. */
+        struct shm_slot *slot = slot_of(supervisor, 0);
+        char text[sizeof slot->error];
+        snprintf(text, sizeof text, "ended with %s after it was asked to stop",
+                 child_ending_text(status, ending, sizeof ending));
+        shm_slot_fail(slot, STATUS_WORKER, 0, text);
+        worker_set_state(&supervisor->process, slot, SHM_STATE_FAILED);
+    }
+}
+
+static void plan(uint64_t *when_ns, uint64_t in_ms)
+{
+    uint64_t at_ns = clock_now_ns() + in_ms * NS_PER_MS;
+    if (*when_ns == 0 || at_ns < *when_ns)
+        *when_ns = at_ns;
+}
+
+static void note_end(struct supervisor *supervisor, int wait_status)
+{
+    supervisor->ended = true;
+    supervisor->wait_status = wait_status;
+    while (read_errors(supervisor))
+        ;
+    if (words_end(&supervisor->words))
+        publish_words(supervisor);
+    if (stop_is_set(supervisor))
+        judge_end(supervisor);
+    else
+        judge_early_end(supervisor);
+    /* What it has left over has no reason to live. */
+    supervisor->stopping = true;
+    supervisor->terminate_ns = clock_now_ns();
+    if (!supervisor->process.shm.header->settings.with_mps)
+        plan(&supervisor->kill_ns, LEFTOVER_MS);
+}
+
+/* False: nobody is left. */
+static bool reap(struct supervisor *supervisor)
+{
+    for (;;) {
+        int status;
+        pid_t pid = waitpid(-1, &status, WNOHANG);
+        if (pid == 0)
+            return true;
+        if (pid < 0 && errno == EINTR)
+            continue;
+        if (pid < 0)
+            return false;
+        if (pid == supervisor->program)
+            note_end(supervisor, status);
+    }
+}
+
+static void begin_stop(struct supervisor *supervisor, uint64_t grace_ms)
+{
+    if (!supervisor->stopping)
+        supervisor->stopped_ns = clock_now_ns();
+    supervisor->stopping = true;
+    plan(&supervisor->terminate_ns, grace_ms / 2);
+}
+
+static void begin_kill(struct supervisor *supervisor)
+{
+    supervisor->stopping = supervisor->killing = true;
+    supervisor->kill_ns = clock_now_ns();
+}
+
+static void hear_signals(struct supervisor *supervisor)
+{
+    struct signalfd_siginfo info;
+    while (read(supervisor->signal_fd, &info, sizeof info) == (ssize_t)sizeof info) {
+        if (info.ssi_signo == SIGUSR1)
+            begin_stop(supervisor, info.ssi_int > 0 ? (uint64_t)info.ssi_int : 0);
+        else if (info.ssi_signo == SIGTERM)
+            begin_kill(supervisor);
+    }
+}
+
+static void become_orphan(struct supervisor *supervisor)
+{
+    const struct shm *shm = &supervisor->process.shm;
+    close(supervisor->life_fd);
+    supervisor->life_fd = -1;
+    shm_stop(shm, 0);
+    shm_dismiss(shm);
+    begin_stop(supervisor, ORPHAN_MS);
+    plan(&supervisor->kill_ns, shm->header->settings.with_mps ? ORPHAN_MPS_MS : ORPHAN_MS);
+}
+
+/* What is due by now. */
+static void go_on(struct supervisor *supervisor)
+{
+    uint64_t now = clock_now_ns();
+    if (!supervisor->settling && all_published(supervisor)) {
+        supervisor->settling = true;
+        plan(&supervisor->terminate_ns, SETTLE_MS);
+    }
+    if (!supervisor->terminated && now >= supervisor->terminate_ns) {
+        process_tree_signal(getpid(), SIGTERM);
+        /* One that was stopped would not hear it. */
+        process_tree_signal(getpid(), SIGCONT);
+        supervisor->terminated = true;
+        supervisor->terminated_ns = now;
+    }
+    if (supervisor->kill_ns && now >= supervisor->kill_ns) {
+        supervisor->killing = true;
+        process_tree_signal(getpid(), SIGKILL);
+    }
+}
+
+static void watch(struct supervisor *supervisor)
+{
+    while (reap(supervisor)) {
+        struct pollfd fds[] = {{.fd = supervisor->signal_fd, .events = POLLIN},
+                               {.fd = supervisor->life_fd, .events = POLLIN},
+                               {.fd = supervisor->errors_fd, .events = POLLIN}};
+        /* A stop flag makes no event either, but the orchestrator tells of it. */
+        if (poll(fds, 3, supervisor->stopping ? LOOK_MS : -1) < 0 && errno != EINTR)
+            begin_kill(supervisor);
+        if (fds[0].revents)
+            hear_signals(supervisor);
+        if (fds[1].revents)
+            become_orphan(supervisor);
+        if (fds[2].revents)
+            read_errors(supervisor);
+        if (supervisor->stopping)
+            go_on(supervisor);
+    }
+}
+
+static enum status hear(struct supervisor *supervisor)
+{
+    sigset_t set;
+    sigemptyset(&set);
+    sigaddset(&set, SIGTERM);
+    sigaddset(&set, SIGUSR1);
+    sigaddset(&set, SIGCHLD);
+    sigprocmask(SIG_BLOCK, &set, NULL);
+    supervisor->signal_fd = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
+    /* It may be ignored by whoever started us, which would reach the program. */
+    signal(SIGXFSZ, SIG_DFL);
+    if (supervisor->signal_fd < 0 || prctl(PR_SET_CHILD_SUBREAPER, 1UL) != 0)
+        return status_set(STATUS_SYSTEM, "cannot supervise processes: %s", strerror(errno));
+    return STATUS_OK;
+}
+
+/* The CPUs of all workers of the process. */
+static int bind_program(const struct supervisor *supervisor)
+{
+    uint64_t cpus[SHM_CPUS / 64] = {0};
+    for (unsigned t = 0; t < threads_of(supervisor); t++)
+        for (unsigned i = 0; i < SHM_CPUS / 64; i++)
+            cpus[i] |= slot_of(supervisor, t)->cpus[i];
+    return worker_bind(cpus);
+}
+
+static enum status start(struct supervisor *supervisor, const struct program_call *call)
+{
+    int errors[2], keep[3] = {call->shm, call->event, call->kept};
+    char line[80];
+    snprintf(line, sizeof line, "%d %d %d %d %d", CLIENT_PROTOCOL, call->shm, call->event,
+             (int)getpid(), call->process);
+    if (setenv(CLIENT_VARIABLE, line, 1) != 0 || pipe2(errors, O_CLOEXEC) != 0)
+        return status_set(STATUS_SYSTEM, "cannot make a pipe: %s", strerror(errno));
+    supervisor->errors_fd = errors[0];
+    fcntl(errors[0], F_SETFL, O_NONBLOCK);
+    if (call->log) {
+        supervisor->log_fd = open(call->log, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0666);
+        if (supervisor->log_fd < 0)
+            return status_set(STATUS_SYSTEM, "cannot open '%s': %s", call->log, strerror(errno));
+    }
+    int refused = bind_program(supervisor);
+    for (unsigned t = 0; t < threads_of(supervisor); t++)
+        slot_of(supervisor, t)->bind_errno = refused;
+    const struct child_spawn_options options = {
+        .argv = (const char *const *)call->command,
+        .keep = keep,
+        .keep_count = call->kept >= 0 ? 3 : 2,
+        .stdin_fd = -1,
+        .stdout_fd = supervisor->log_fd,
+        .stderr_fd = errors[1],
+        .new_session = true,
+        /* Of us, that is: who has ended us did not want the program to go on. */
+        .parent_death_signal = SIGKILL,
+    };
+    enum status status = child_spawn(&options, &supervisor->program, NULL);
+    close(errors[1]);
+    return status;
+}
+
+static bool all_done(const struct supervisor *supervisor)
+{
+    for (unsigned t = 0; t < threads_of(supervisor); t++)
+        if (state_of(supervisor, t) != SHM_STATE_DONE)
+            return false;
+    return true;
+}
+
+int program_supervise(const struct program_call *call)
+{
+    static struct supervisor supervisor;
+    const int inherited[] = {call->shm, call->event, call->life, call->kept};
+    supervisor = (struct supervisor){
+        .process = {.event_fd = call->event, .index = (unsigned)call->process},
+        .life_fd = call->life,
+        .signal_fd = -1,
+        .errors_fd = -1,
+        .log_fd = -1,
+    };
+    for (size_t i = 0; i < sizeof inherited / sizeof inherited[0]; i++)
+        if (inherited[i] >= 0)
+            fcntl(inherited[i], F_SETFD, FD_CLOEXEC);
+    enum status status = hear(&supervisor);
+    if (status == STATUS_OK)
+        status = shm_attach(call->shm, &supervisor.process.shm);
+    if (status != STATUS_OK || supervisor.process.index >= supervisor.process.shm.header->processes) {
+        fprintf(stderr, "mpsweep-worker: %s\n",
+                *status_text() ? status_text() : "no such process in the shared memory");
+        return EXIT_BAD_CALL;
+    }
+    struct shm_process *record = shm_process_at(&supervisor.process.shm, supervisor.process.index);
+    status = start(&supervisor, call);
+    if (status != STATUS_OK) {
+        fail(&supervisor, "could not be started: %s", status_text());
+        return EXIT_FAILURE;
+    }
+    atomic_store(&record->pid, (int32_t)supervisor.program);
+    watch(&supervisor);
+    return all_done(&supervisor) ? EXIT_SUCCESS : EXIT_FAILURE;
+}

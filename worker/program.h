@@ -1,0 +1,34 @@
+/*
+ * The supervisor of a program of the user's: what mpsweep-worker is with --run. It stands between
+ * the orchestrator and the program, one for each process of a layout.
+ *
+ * The program runs in a session of its own, bound to the CPUs of its workers, without input, and
+ * finds the shared memory through client/protocol.h. What it prints goes to the log, or nowhere; its
+ * last line on standard error is kept for the errors (shm_process.words). Whatever it starts stays a
+ * descendant of the supervisor, which ends only when all of them have.
+ *
+ * It hears from the orchestrator:
+ *   SIGUSR1 with a number    the stop flag is set: the program has so many milliseconds to publish
+ *                            and to end. When half of them are over, or a second after it has
+ *                            published, it is sent SIGTERM. A smaller number may follow.
+ *   SIGTERM                  end everything now, by SIGKILL
+ *   the end of the life pipe the orchestrator is gone: both, with times of its own
+ * Without the latter two it kills nothing that may be an MPS client: the orchestrator has to ask
+ * the daemon first.
+ *
+ * A program that ends before the stop fails its slots. Exit status 0: all of them are done.
+ */
+#ifndef MPSWEEP_WORKER_PROGRAM_H
+#define MPSWEEP_WORKER_PROGRAM_H
+
+struct program_call {
+    int shm, event, life, process;
+    int kept;            /* a further descriptor that the program keeps, -1: none */
+    const char *log;     /* file to append to, NULL: none */
+    char *const *command; /* NULL-ended */
+};
+
+/* Returns the exit status. */
+int program_supervise(const struct program_call *call);
+
+#endif
