@@ -2,7 +2,8 @@
  * Job files: INI text (https://github.com/benhoyt/inih). [global] holds for everything; every
  * other section is a set of points of its own, which starts from [global]. Keys are the long names
  * of the command line's options. Options that are not axes hold for the whole sweep and stand in
- * [global] only. A file with no other section than [global] is one set of points.
+ * [global] only. A file with no other section than [global] is one set of points. Keys of `mpsweep
+ * tune` mean nothing to a sweep, so that one file serves both.
  */
 #ifndef MPSWEEP_COMMON_JOBFILE_H
 #define MPSWEEP_COMMON_JOBFILE_H

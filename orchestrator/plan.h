@@ -39,6 +39,9 @@ struct plan {
 enum status plan_make(const struct job *job, struct plan *out);
 void plan_release(struct plan *plan);
 
+/* Whether they are the same but for their place in a plan. */
+bool point_equal(const struct point *a, const struct point *b);
+
 /* Workers of a point. */
 unsigned point_workers(const struct point *point);
 bool point_over_mps(const struct point *point);

@@ -229,7 +229,7 @@ static int run(struct sweep *sweep)
     return result;
 }
 
-static void print_notice(const struct session *session)
+void sweep_print_notice(const struct session *session)
 {
     if (session->emulated_by_default)
         fputs(
@@ -271,7 +271,7 @@ int sweep_command(const struct job *job, const char *job_path)
         result = report(status);
         goto out;
     }
-    print_notice(&sweep.session);
+    sweep_print_notice(&sweep.session);
     status = session_watch_signals(&sweep.session);
     if (status == STATUS_OK)
         status = sweep_mark_beyond(&sweep);

@@ -34,6 +34,7 @@ struct sweep {
     bool *beyond;     /* a point each: known limits rule it out, and its record is not written */
     uint64_t started_ns;
     json_t *calibrations; /* an array of their records */
+    bool takes_any_rounds; /* a point of an earlier run is finished however few rounds it had */
 };
 
 /* Whether it is for a number of iterations, not for a time. */
@@ -46,6 +47,9 @@ enum status sweep_make_turns(const struct sweep *sweep, unsigned round, struct t
 
 /* Seconds that what is left will take, about; 0 without memory to tell. */
 double sweep_estimate_s(const struct sweep *sweep);
+
+/* Says on standard error that the emulated GPU stands in for one, if it does unasked. */
+void sweep_print_notice(const struct session *session);
 
 /* On standard output: the points, one a line, and what --dry-run has to say of them. The latter
  * needs an open session. */

@@ -35,7 +35,8 @@ static enum status load_earlier(struct sweep *sweep, const char *path, struct re
         return status_set(STATUS_USAGE, "'%s' was measured on GPU %s; this is %s", path,
                           uuid ? uuid : "unknown", sweep->session.gpu.uuid);
     json_array_extend(sweep->calibrations, results->calibrations);
-    size_t wanted = (size_t)options_integer(sweep->options, OPTION_ROUNDS);
+    size_t wanted =
+        sweep->takes_any_rounds ? 1 : (size_t)options_integer(sweep->options, OPTION_ROUNDS);
     for (size_t i = 0; i < json_array_size(results->points); i++) {
         json_t *record = json_array_get(results->points, i);
         const char *word = record_status(record);
