@@ -362,20 +362,6 @@ static unsigned usable_cpus(const struct session *session)
     return cpus;
 }
 
-void calibration_work_of(const struct point *point, struct calibration_work *out)
-{
-    const struct shm_settings *work = &point->work;
-    *out = (struct calibration_work){
-        .workload = work->workload,
-        .kernels = work->kernels,
-        .blocks = work->blocks,
-        .threads_per_block = work->threads_per_block,
-        .spin = work->spin,
-        .bytes = work->bytes,
-        .delay_cycles = work->delay_cycles,
-    };
-}
-
 enum status calibrate_run(struct session *session, const struct point *like,
                           const struct round_limits *limits, calibrate_progress progress,
                           void *data, struct calibration_record *out)

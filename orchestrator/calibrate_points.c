@@ -1,5 +1,7 @@
 #include "orchestrator/calibrate_points.h"
 
+#include "orchestrator/calibrate.h"
+
 /* Of a run that only launches: enough that waiting for their end is little beside, few enough that
  * an iteration is short also where each takes 0.1 ms. */
 #define STREAM_KERNELS 50
@@ -114,4 +116,18 @@ void calibrate_set_threads(struct point *point, unsigned threads)
     point->connections = MOST_CONNECTIONS;
     point->work.with_mps = 0;
     point->work.schedule = SHM_SCHEDULE_BLOCK;
+}
+
+void calibration_work_of(const struct point *point, struct calibration_work *out)
+{
+    const struct shm_settings *work = &point->work;
+    *out = (struct calibration_work){
+        .workload = work->workload,
+        .kernels = work->kernels,
+        .blocks = work->blocks,
+        .threads_per_block = work->threads_per_block,
+        .spin = work->spin,
+        .bytes = work->bytes,
+        .delay_cycles = work->delay_cycles,
+    };
 }

@@ -10,9 +10,11 @@
 /* Settings that never worked, and failed so often, are not tried again. */
 #define DEAD_AFTER 3
 
-/* Foretold best, so many; of those that differ in small things only, so many. */
+/* Foretold best, so many. */
 #define FIRST_PREDICTED 14
-#define ALIKE_MOST 2
+
+/* Of what is foretold to be equal, fewer processes are tried first: they start sooner. */
+#define PROCESS_COSTS 0.004
 
 /* Of each family one is looked at, unless it is foretold to be so far below the best. */
 #define HOPELESS 0.25
@@ -21,6 +23,7 @@
 #define NEAR_FACTOR 2.05
 #define LEADERS 3
 #define LEADER_SHARE 0.85
+#define FAMILY_SHARE 0.75
 
 /* A batch: each rung of it looks at how the last one went. */
 #define NEAR_BATCH 10
@@ -99,24 +102,28 @@ static bool same_size(const struct tune_candidate *a, const struct tune_candidat
     return a->processes == b->processes && a->threads == b->threads;
 }
 
-static unsigned alike(const struct tune_search *search, const size_t *chosen, size_t count,
-                      size_t point)
+/* Whether one like it is chosen already. Predictions know little of how workers wait: of each size
+ * there may be one for each way. */
+static bool is_alike(const struct tune_search *search, const size_t *chosen, size_t count,
+                     size_t point)
 {
-    unsigned sum = 0;
     const struct tune_candidate *one = &search->candidates[point];
-    for (size_t i = 0; i < count; i++)
-        sum += same_size(one, &search->candidates[chosen[i]]) &&
-               family_of(one) == family_of(&search->candidates[chosen[i]]);
-    return sum;
+    for (size_t i = 0; i < count; i++) {
+        const struct tune_candidate *other = &search->candidates[chosen[i]];
+        if (same_size(one, other) && family_of(one) == family_of(other) &&
+            one->axes[TUNE_AXIS_SCHEDULE] == other->axes[TUNE_AXIS_SCHEDULE])
+            return true;
+    }
+    return false;
 }
 
 static double foretold(const struct tune_search *search, size_t point)
 {
     const struct tune_candidate *one = &search->candidates[point];
     double limit = search->rules.max_p99_us;
+    double predicted = one->predicted / (1.0 + PROCESS_COSTS * one->processes);
     /* A mean latency beyond the limit leaves little hope for its percentile. */
-    return limit > 0.0 && one->mean_us > limit ? one->predicted * limit / one->mean_us / 2.0
-                                               : one->predicted;
+    return limit > 0.0 && one->mean_us > limit ? predicted * limit / one->mean_us / 2.0 : predicted;
 }
 
 /* Those that an earlier run measured count, and are not measured again. */
@@ -135,7 +142,7 @@ static void add_predicted(const struct tune_search *search, struct tune_batch *b
         if (best == TUNE_NO_POINT)
             break;
         passed[best] = true;
-        if (alike(search, chosen, count, best) >= ALIKE_MOST)
+        if (is_alike(search, chosen, count, best))
             continue;
         top = fmax(top, foretold(search, best));
         chosen[count++] = best;
@@ -221,6 +228,17 @@ void tune_add_first(const struct tune_search *search, struct tune_batch *batch)
         add_predicted(search, batch);
     else
         add_coarse(search, batch);
+    /* Where there is no time for all, what is dear is left out. */
+    for (size_t i = 1; i < batch->count; i++) {
+        struct tune_item item = batch->items[i];
+        size_t at = i;
+        while (at > 0 && search->candidates[batch->items[at - 1].point].processes >
+                             search->candidates[item.point].processes) {
+            batch->items[at] = batch->items[at - 1];
+            at--;
+        }
+        batch->items[at] = item;
+    }
 }
 
 /* -- near -------------------------------------------------------------------------------------- */
@@ -294,16 +312,17 @@ static size_t insert(struct neighbour *list, size_t count, size_t most,
     return count;
 }
 
-/* Around the best: all that is one step away, and two steps; around the others: sizes. */
+/* Around the best: all that is one step away, and two steps; around the others: sizes, or wide, all
+ * that is one step away. */
 static bool is_near(const struct tune_search *search, size_t point, const size_t *leaders,
-                    size_t count, struct neighbour *out)
+                    size_t count, bool wide, struct neighbour *out)
 {
     for (size_t leader = 0; leader < count; leader++) {
         const struct tune_candidate *a = &search->candidates[leaders[leader]];
         const struct tune_candidate *b = &search->candidates[point];
         unsigned far = distance(a, b);
         bool sized = differing_axes(a, b) == 0;
-        if (far == 0 || far > 2 || (leader > 0 && !sized))
+        if (far == 0 || far > 2 || (leader > 0 && (wide ? far > 1 : !sized)))
             continue;
         *out = (struct neighbour){.point = point, .ring = far, .leader = leader};
         return true;
@@ -311,31 +330,103 @@ static bool is_near(const struct tune_search *search, size_t point, const size_t
     return false;
 }
 
-bool tune_add_near(const struct tune_search *search, size_t room, struct tune_batch *batch)
+/* Neighbours of some points, and what is foretold to be better than all that was found. */
+static void add_neighbours(const struct tune_search *search, const size_t *leaders, size_t leading,
+                           bool wide, size_t most, struct tune_batch *batch)
 {
-    size_t leaders[LEADERS + 1];
     struct neighbour list[NEAR_BATCH + 1];
-    size_t count = 0, most = room < NEAR_BATCH ? room : NEAR_BATCH;
-    size_t leading = tune_leaders(search, leaders, LEADERS);
-    while (leading > 1 && search->states[leaders[leading - 1]].seen.value <
-                              LEADER_SHARE * search->states[leaders[0]].seen.value)
-        leading--;
+    size_t count = 0;
     for (size_t i = 0; i < search->count && leading > 0; i++) {
         struct neighbour neighbour;
-        bool near = is_near(search, i, leaders, leading, &neighbour);
+        bool near = is_near(search, i, leaders, leading, wide, &neighbour);
         double expected = search->rules.predicted && search->states[i].knowledge == TUNE_UNTRIED
                               ? corrected(search, i)
                               : 0.0;
-        /* Not near, but foretold to be better than what was found. */
         bool promising = expected > search->states[leaders[0]].seen.value;
         if ((!near && !promising) || !tune_is_open(search, i))
             continue;
         if (!near)
-            neighbour = (struct neighbour){.point = i, .ring = 1, .leader = LEADERS};
+            neighbour = (struct neighbour){.point = i, .ring = 1, .leader = leading};
         neighbour.expected = expected;
         count = insert(list, count, most, &neighbour);
     }
     for (size_t i = 0; i < count; i++)
         tune_add(batch, list[i].point, search->rules.window_s);
-    return count > 0;
+}
+
+static bool is_tried(const struct tune_search *search, int axis, uint32_t value)
+{
+    for (size_t i = 0; i < search->known_count; i++)
+        if (search->candidates[search->known[i]].axes[axis] == value)
+            return true;
+    return false;
+}
+
+/* Every setting is looked at once, in what is nearest to the best of those that have it. */
+static void add_untried_settings(const struct tune_search *search, size_t best, size_t most,
+                                 struct tune_batch *batch)
+{
+    const struct tune_candidate *from = &search->candidates[best];
+    for (int axis = 0; axis < TUNE_AXES; axis++) {
+        size_t nearest = TUNE_NO_POINT;
+        double least = INFINITY;
+        for (size_t i = 0; i < search->count; i++) {
+            const struct tune_candidate *one = &search->candidates[i];
+            if (is_tried(search, axis, one->axes[axis]) || !tune_is_open(search, i))
+                continue;
+            double far = differing_axes(from, one) +
+                         fabs(log2((double)from->processes / one->processes)) +
+                         fabs(log2((double)from->threads / one->threads));
+            if (far < least) {
+                least = far;
+                nearest = i;
+            }
+        }
+        if (nearest != TUNE_NO_POINT && batch->count < most)
+            tune_add(batch, nearest, search->rules.window_s);
+    }
+}
+
+/* The best of each family that is not far below the best of all, best first. */
+static size_t family_leaders(const struct tune_search *search, size_t *out)
+{
+    size_t count = 0;
+    for (unsigned family = 0; family < FAMILIES; family++) {
+        size_t best = TUNE_NO_POINT;
+        for (size_t i = 0; i < search->known_count; i++) {
+            size_t point = search->known[i];
+            if (family_of(&search->candidates[point]) == family && tune_may_win(search, point) &&
+                (best == TUNE_NO_POINT || tune_better(search, point, best)))
+                best = point;
+        }
+        if (best == TUNE_NO_POINT || search->states[best].seen.value <
+                                         FAMILY_SHARE * search->states[search->best].seen.value)
+            continue;
+        size_t at = count++;
+        while (at > 0 && tune_better(search, best, out[at - 1])) {
+            out[at] = out[at - 1];
+            at--;
+        }
+        out[at] = best;
+    }
+    return count;
+}
+
+bool tune_add_near(const struct tune_search *search, size_t room, struct tune_batch *batch)
+{
+    size_t leaders[FAMILIES + 1], most = room < NEAR_BATCH ? room : NEAR_BATCH;
+    size_t leading = tune_leaders(search, leaders, LEADERS);
+    while (leading > 1 && search->states[leaders[leading - 1]].seen.value <
+                              LEADER_SHARE * search->states[leaders[0]].seen.value)
+        leading--;
+    if (leading == 0)
+        return false;
+    add_neighbours(search, leaders, leading, false, most, batch);
+    if (batch->count == 0)
+        add_untried_settings(search, leaders[0], most, batch);
+    if (batch->count == 0) {
+        leading = family_leaders(search, leaders);
+        add_neighbours(search, leaders, leading, true, most, batch);
+    }
+    return batch->count > 0;
 }

@@ -53,13 +53,13 @@ static void set_axes(const struct point *point, uint32_t axes[TUNE_AXES])
     const uint32_t values[] = {
         [TUNE_AXIS_MPS] = point_over_mps(point),
         [TUNE_AXIS_LAUNCH] = work->launch,
-        [2] = work->memory,
-        [3] = work->sync,
-        [4] = queues_class(point),
-        [5] = percentage_class(point),
-        [6] = number_of(&point->priority),
-        [7] = number_of(&point->memory_limit),
-        [8] = work->schedule,
+        [TUNE_AXIS_SHARE] = percentage_class(point),
+        [TUNE_AXIS_SCHEDULE] = work->schedule,
+        [4] = work->memory,
+        [5] = work->sync,
+        [6] = queues_class(point),
+        [7] = number_of(&point->priority),
+        [8] = number_of(&point->memory_limit),
         [9] = (uint32_t)point->bind,
     };
     memcpy(axes, values, sizeof values);

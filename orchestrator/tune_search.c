@@ -113,6 +113,17 @@ static double seconds_of(const struct tune_search *search, const struct tune_cos
            costs->process_s * search->candidates[point].processes;
 }
 
+/* Whether the processes of one point can serve another one, as far as numbers tell (turns.h). */
+static bool may_serve(const struct tune_candidate *started_for, const struct tune_candidate *one)
+{
+    return started_for->processes >= one->processes &&
+           started_for->axes[TUNE_AXIS_MPS] == one->axes[TUNE_AXIS_MPS] &&
+           (one->axes[TUNE_AXIS_MPS] || started_for->processes == one->processes) &&
+           started_for->connections == one->connections &&
+           started_for->axes[TUNE_AXIS_SCHEDULE] == one->axes[TUNE_AXIS_SCHEDULE] &&
+           started_for->axes[TUNE_AXIS_SHARE] == one->axes[TUNE_AXIS_SHARE];
+}
+
 /* How long a window of the finals must be for the percentile, where that counts. */
 static double final_window_s(const struct tune_search *search, size_t point)
 {
@@ -161,7 +172,12 @@ static void trim(const struct tune_search *search, const struct tune_costs *cost
     double spent = 0.0, reserve = isinf(seconds_left) ? 0.0 : reserve_s(search, costs);
     for (size_t i = 0; i < batch->count; i++) {
         const struct tune_item *item = &batch->items[i];
-        spent += seconds_of(search, costs, item->point, item->window_s);
+        bool served = false;
+        for (size_t j = 0; j < i && !served; j++)
+            served = may_serve(&search->candidates[batch->items[j].point],
+                               &search->candidates[item->point]);
+        spent += served ? costs->point_s + item->window_s
+                        : seconds_of(search, costs, item->point, item->window_s);
         if (i > 0 && spent > seconds_left - reserve) {
             batch->count = i;
             return;

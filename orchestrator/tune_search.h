@@ -21,6 +21,8 @@
 #define TUNE_AXES 12
 #define TUNE_AXIS_MPS 0    /* 0 or 1 */
 #define TUNE_AXIS_LAUNCH 1 /* enum shm_launch */
+#define TUNE_AXIS_SHARE 2    /* of the GPU that clients get */
+#define TUNE_AXIS_SCHEDULE 3 /* enum shm_schedule */
 
 /* A point that can be measured. */
 struct tune_candidate {
