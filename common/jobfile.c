@@ -150,9 +150,9 @@ static enum status set_key(struct loader *loader, const char *section, const cha
         return status_set(STATUS_USAGE, "'%s' stands before any section: begin with [global]", key);
     if (loader->in_workload)
         return set_workload_key(loader, key, text);
-    const struct option_row *row = option_find(key, OPTION_SWEEP);
+    const struct option_row *row = option_find(key, OPTION_SWEEP | OPTION_TUNE);
     if (!row) {
-        const char *nearest = option_nearest(key, OPTION_SWEEP);
+        const char *nearest = option_nearest(key, OPTION_SWEEP | OPTION_TUNE);
         return status_set(STATUS_USAGE, "unknown key '%s'%s%s%s", key,
                           nearest ? "; did you mean '" : "", nearest ? nearest : "",
                           nearest ? "'?" : "");

@@ -4,7 +4,8 @@
  * of the command line's options. Options that are not axes hold for the whole sweep and stand in
  * [global] only. A file with no other section than [global] is one set of points. Sections named
  * "workload NAME" are no points but describe what an iteration does (common/workload_text.h): keys
- * step, as often as there are steps, and check.
+ * step, as often as there are steps, and check. Keys of `mpsweep tune` mean nothing to a sweep, so
+ * that one file serves both.
  */
 #ifndef MPSWEEP_COMMON_JOBFILE_H
 #define MPSWEEP_COMMON_JOBFILE_H

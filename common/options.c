@@ -100,7 +100,7 @@ static char *trimmed(char *text)
 
 static enum status bad_value(const struct option_row *row, const char *text)
 {
-    char expected[256];
+    char expected[256], shortest[32];
     const char *word = row->choices ? row->choices : "";
     const char *joint = row->choices ? " or " : "";
     switch (row->kind) {
@@ -115,6 +115,11 @@ static enum status bad_value(const struct option_row *row, const char *text)
         break;
     case OPTION_KIND_REAL:
         snprintf(expected, sizeof expected, "a number from %g to %g", row->min, row->max);
+        break;
+    case OPTION_KIND_TIME:
+        snprintf(expected, sizeof expected,
+                 "a time from %s to %.0f s with its unit: us, ms, s or m, as in 5ms or 120s",
+                 rate_time_text(row->min * 1e9, shortest, sizeof shortest), row->max);
         break;
     default:
         if (row->flags & OPTION_WHOLE_MIB)
@@ -237,6 +242,28 @@ static enum status add_integers(struct option_value *value, const struct option_
     return status;
 }
 
+/* A time in seconds. Without a unit nobody knows which one was meant. */
+static bool parse_time(const char *text, double *out)
+{
+    static const struct {
+        const char *name;
+        double seconds;
+    } units[] = {{"us", 1e-6}, {"ms", 1e-3}, {"s", 1.0}, {"m", 60.0}};
+    char *end;
+    /* strtod also takes forms that nobody means: 0x1p3, nan. */
+    size_t length = strspn(text, "0123456789.");
+    double value = strtod(text, &end);
+    if (length == 0 || end != text + length)
+        return false;
+    for (size_t i = 0; i < sizeof units / sizeof units[0]; i++) {
+        if (strcmp(end, units[i].name) != 0)
+            continue;
+        *out = value * units[i].seconds;
+        return true;
+    }
+    return false;
+}
+
 static enum status add_item(struct option_value *value, const struct option_row *row,
                             const char *text)
 {
@@ -264,6 +291,10 @@ static enum status add_item(struct option_value *value, const struct option_row 
     case OPTION_KIND_INTEGER:
     case OPTION_KIND_BYTES:
         return add_integers(value, row, text);
+    case OPTION_KIND_TIME:
+        if (!parse_time(text, &item.real) || item.real < row->min || item.real > row->max)
+            return bad_value(row, text);
+        return option_value_add(value, &item, text);
     case OPTION_KIND_RATE:
         if (!rate_parse(text, &item.rate))
             return bad_value(row, text);

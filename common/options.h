@@ -72,6 +72,14 @@ enum option_id {
     OPTION_FIND_LIMITS,
     OPTION_VERIFY,
     OPTION_EXPLAIN_FORMAT,
+    OPTION_OBJECTIVE,
+    OPTION_MAX_P99,
+    OPTION_MAX_PROCESSES,
+    OPTION_MAX_THREADS,
+    OPTION_MAX_GPU_MEMORY,
+    OPTION_BUDGET,
+    OPTION_GUIDE,
+    OPTION_EXHAUSTIVE,
     OPTION_COUNT
 };
 
@@ -84,6 +92,7 @@ enum option_kind {
     OPTION_KIND_TEXT,
     OPTION_KIND_LAYOUT, /* NAME:COUNTS; see struct option_item */
     OPTION_KIND_RATE,   /* see common/rate.h */
+    OPTION_KIND_TIME,   /* with its unit, 5ms; real is in seconds, as are the row's bounds */
 };
 
 enum option_flag {
@@ -106,6 +115,7 @@ enum option_command {
     OPTION_MPS_ENV = 128,
     OPTION_COMPARE = 256,
     OPTION_EXPLAIN = 512,
+    OPTION_TUNE = 1024,
 };
 
 enum layout_kind {

@@ -6,8 +6,10 @@
 #define OUT "Output"
 
 #define DAEMON "The daemon"
+#define BEST "What is best"
 
-#define SWEEP OPTION_SWEEP
+/* What sweep takes and tune does, too. */
+#define SWEEP (OPTION_SWEEP | OPTION_TUNE)
 #define START (OPTION_MPS_START | OPTION_MPS_RUN)
 #define KEPT (OPTION_MPS_STOP | OPTION_MPS_STATUS | OPTION_MPS_ENV)
 
@@ -98,14 +100,14 @@ const struct option_row option_table[OPTION_COUNT] = {
      "Length of a point's window in seconds, before it grows for --precision."},
     {OPTION_WARMUP, "warmup", 0, OPTION_KIND_REAL, 0, SWEEP | OPTION_EXPLAIN, NULL, 0, 3600, "0.3",
      "S", HOW, "Seconds from the common start that are not counted."},
-    {OPTION_PRECISION, "precision", 'p', OPTION_KIND_REAL, 0, SWEEP | OPTION_EXPLAIN, NULL, 0.01,
+    {OPTION_PRECISION, "precision", 'p', OPTION_KIND_REAL, 0, OPTION_SWEEP | OPTION_EXPLAIN, NULL, 0.01,
      100, "1", "PCT", HOW,
      "Half width of the 95% confidence interval to reach, in percent; the window grows until\n"
      "it is reached, up to --max-duration."},
-    {OPTION_MAX_DURATION, "max-duration", 0, OPTION_KIND_REAL, 0, SWEEP, NULL, 0.01, 86400, "4",
+    {OPTION_MAX_DURATION, "max-duration", 0, OPTION_KIND_REAL, 0, OPTION_SWEEP, NULL, 0.01, 86400, "4",
      "S", HOW,
      "Longest window in seconds; a point that is still imprecise is marked 'unconverged'."},
-    {OPTION_ITERATIONS, "iterations", 0, OPTION_KIND_INTEGER, 0, SWEEP, NULL, 0, 1000000000, "0",
+    {OPTION_ITERATIONS, "iterations", 0, OPTION_KIND_INTEGER, 0, OPTION_SWEEP, NULL, 0, 1000000000, "0",
      "N", HOW,
      "Fixed work in place of a window: each worker runs so many iterations after the warm-up,\n"
      "and the point ends when the slowest has. 0: measure by time."},
@@ -126,7 +128,7 @@ const struct option_row option_table[OPTION_COUNT] = {
      "Fresh worker processes for each point. Otherwise those of one point serve the next where\n"
      "they can (same processes, MPS and environment), and such points are measured one after\n"
      "the other."},
-    {OPTION_CALIBRATE, "calibrate", 0, OPTION_KIND_SWITCH, 0, SWEEP, NULL, 0, 0, "no", NULL, HOW,
+    {OPTION_CALIBRATE, "calibrate", 0, OPTION_KIND_SWITCH, 0, OPTION_SWEEP, NULL, 0, 0, "no", NULL, HOW,
      "Find out first what the GPU, its driver and this machine can do for each kind of\n"
      "iteration in the plan (up to half a minute each), for 'mpsweep explain' to tell what\n"
      "limits a point."},
@@ -199,4 +201,31 @@ const struct option_row option_table[OPTION_COUNT] = {
      "and compare with what was predicted; in 3 rounds if --rounds does not say otherwise."},
     {OPTION_EXPLAIN_FORMAT, "format", 'f', OPTION_KIND_CHOICE, OPTION_NOT_IN_JOB, OPTION_EXPLAIN,
      "text|json", 0, 0, "text", NULL, OUT, "What is printed on standard output."},
+    {OPTION_OBJECTIVE, "objective", 0, OPTION_KIND_CHOICE, 0, OPTION_TUNE,
+     "throughput|p99|ips-per-watt", 0, 0, "throughput", NULL, BEST,
+     "throughput: most iterations a second. p99: lowest 99th percentile of the latency.\n"
+     "ips-per-watt: most iterations for the energy, which takes NVML."},
+    {OPTION_MAX_P99, "max-p99", 0, OPTION_KIND_TIME, 0, OPTION_TUNE, NULL, 1e-6, 3600, NULL, "TIME",
+     BEST,
+     "Layouts are out whose 99th percentile of the latency is not surely below it: the upper end\n"
+     "of its 95% interval counts. 500us, 5ms, 1s."},
+    {OPTION_MAX_PROCESSES, "max-processes", 0, OPTION_KIND_INTEGER, 0, OPTION_TUNE, NULL, 1, 1024,
+     NULL, "N", BEST, "Processes of a layout, at most."},
+    {OPTION_MAX_THREADS, "max-threads", 0, OPTION_KIND_INTEGER, 0, OPTION_TUNE, NULL, 1, 1024, NULL,
+     "N", BEST, "Threads of a process, at most."},
+    {OPTION_MAX_GPU_MEMORY, "max-gpu-memory", 0, OPTION_KIND_BYTES, OPTION_WHOLE_MIB, OPTION_TUNE,
+     NULL, 16777216, 1099511627776.0, NULL, "N[K|M|G]", BEST,
+     "GPU memory that all workers may use together; layouts are out that were seen to use more."},
+    {OPTION_BUDGET, "budget", 0, OPTION_KIND_TIME, 0, OPTION_TUNE, NULL, 1, 86400, "120s", "TIME",
+     BEST,
+     "Time for all measuring, calibration and the start of workers included: 90s, 5m. With\n"
+     "--exhaustive there is no bound unless one is given."},
+    {OPTION_GUIDE, "guide", 0, OPTION_KIND_CHOICE, 0, OPTION_TUNE, "auto|calibration|measuring", 0,
+     0, "auto", NULL, BEST,
+     "What says where to look first. calibration: predictions, from what the GPU and this machine\n"
+     "are measured to be able to do (as 'sweep --calibrate'). measuring: short windows of a few\n"
+     "sizes of each layout. auto: a calibration, where the workload allows it and the budget is a\n"
+     "minute or more."},
+    {OPTION_EXHAUSTIVE, "exhaustive", 0, OPTION_KIND_SWITCH, 0, OPTION_TUNE, NULL, 0, 0, "no", NULL,
+     BEST, "Measure every layout of the space, and then the best ones again."},
 };

@@ -142,7 +142,7 @@ static double measure(struct calibrator *calibrator, const struct point *point, 
              point_over_mps(point) ? point->processes : point->threads,
              point_over_mps(point) ? "processes" : "threads");
     if (clock_now_ns() > calibrator->deadline_ns) {
-        note(calibrator, "%s: no time left after %.0f s", what, (double)MOST_NS / 1e9);
+        note(calibrator, "%s: no time was left", what);
         return 0.0;
     }
     const struct limits_row *row =
@@ -381,6 +381,9 @@ enum status calibrate_run(struct session *session, const struct point *like,
         .data = data,
         .deadline_ns = begin_ns + MOST_NS,
     };
+    if (limits->ready_by_ns && limits->ready_by_ns < calibrator.deadline_ns)
+        calibrator.deadline_ns = limits->ready_by_ns;
+    calibrator.limits.ready_by_ns = limits->ready_by_ns;
     struct calibration *figures = &calibrator.record.figures;
     calibration_work_of(&like->work, &figures->work);
     figures->cpus = usable_cpus(session);

@@ -13,7 +13,8 @@ typedef void (*calibrate_progress)(void *data, const char *what);
 
 /*
  * Measures all figures for the iteration of `like`, whose binding holds, too; about 30 s on a real
- * GPU. Windows are short, and not longer than the limits' duration; the timeout holds. progress may
+ * GPU. Windows are short, and not longer than the limits' duration; the timeout holds, and no run is
+ * begun after ready_by_ns, where it is set. progress may
  * be NULL. Layouts over MPS are kept to the limits that are known, and are left out where there is
  * no MPS.
  *

@@ -12,6 +12,12 @@ const struct command commands[] = {
      "  mpsweep sweep -l hybrid:8x2,16x2 -c 2,8         P×T over MPS, with 2 and 8 queues each\n"
      "  mpsweep sweep examples/forum.job -o out.jsonl   a plan from a file; options override it\n"
      "  mpsweep sweep examples/forum.job --dry-run      what it would do, and for how long\n"},
+    {"tune", HELP_TUNE, OPTION_TUNE, "mpsweep tune [JOBFILE] [options]",
+     "find the best layout under constraints",
+     "  mpsweep tune                                    the built-in workload, two minutes at most\n"
+     "  mpsweep tune --max-p99 5ms --budget 60s -o tuned.jsonl\n"
+     "  mpsweep tune my.job --max-processes 8 --launch stream   an axis that is given is kept to\n"
+     "  mpsweep tune --dry-run                          the space, and what would be tried first\n"},
     {"plot", HELP_MAIN, OPTION_PLOT, "mpsweep plot RESULTS [--figure F] -o FILE",
      "draw a figure from a results file",
      "  mpsweep plot out.jsonl -o out.svg               throughput against workers\n"
@@ -86,6 +92,29 @@ static const struct {
          "--verify: a remedy was not confirmed), 3 compare: some points are worse, 130 "
          "interrupted.\n"
          "Points that the driver refuses are 'infeasible', not failed.\n"},
+    [HELP_TUNE] =
+        {"mpsweep-tune", "find the best layout of workers on an NVIDIA GPU, under constraints",
+         "mpsweep tune - the best layout for one workload\n\n",
+         "mpsweep tune looks for the layout of workers that serves one workload best: P processes\n"
+         "of T threads, over MPS (the Multi\\-Process Service) or not, with which hardware queues,\n"
+         "host memory, way of launching and of waiting, and CPU binding. An axis that the job file\n"
+         "or the command line gives is kept to; all others get what the machine allows.\n"
+         ".PP\n"
+         "The layouts that one would take without a search are always measured: one worker, as\n"
+         "many threads as there are CPUs, as many processes, and these over MPS. Then come short\n"
+         "windows of what a calibration foretells to be best, or, without one, of a few sizes of\n"
+         "each kind of layout, and of what lies near the best of them. What is surely worse is\n"
+         "dropped, the others get longer windows, and up to four finalists are measured in\n"
+         "rounds, each with fresh processes and in random order, until one is better than all\n"
+         "others beyond doubt, all are the same within 1%, or the time is over. It says which.\n"
+         ".PP\n"
+         "Every point measured is a record of the results file, so that plot, explain and compare\n"
+         "work on it; the last record but one is the answer. \\-\\-resume takes over what a file\n"
+         "holds and goes on, with a budget of its own. docs/tuning.md describes the method.\n",
+         "Exit status: 0 a best layout was found, or several that may be as good; 1 wrong usage or\n"
+         "setup; 4 no layout was found that surely meets the constraints (it says which came\n"
+         "closest), or there was no time to measure any; 130 interrupted (it says what was best so\n"
+         "far).\n"},
     [HELP_MPS] =
         {"mpsweep-mps", "an NVIDIA MPS daemon of one's own, and nothing left of it",
          "mpsweep mps - an MPS daemon of your own\n\n"
@@ -117,7 +146,7 @@ void help_print(FILE *out, enum help_page page)
 {
     fputs(pages[page].introduction, out);
     for (size_t i = 0; i < command_count; i++)
-        if (commands[i].page == page)
+        if (commands[i].page == page || (page == HELP_MAIN && commands[i].page == HELP_TUNE))
             fprintf(out, "  %-*s %s\n", page == HELP_MAIN ? 44 : 56, commands[i].synopsis,
                     commands[i].summary);
     if (page == HELP_MAIN)
@@ -245,7 +274,10 @@ void help_print_manual(FILE *out, enum help_page page)
             ".TH %s 1 \"\" \"mpsweep %s\" \"User Commands\"\n"
             ".ad l\n.nh\n"
             ".SH NAME\n",
-            page == HELP_MAIN ? "MPSWEEP" : "MPSWEEP\\-MPS", PACKAGE_VERSION);
+            page == HELP_MAIN  ? "MPSWEEP"
+            : page == HELP_MPS ? "MPSWEEP\\-MPS"
+                               : "MPSWEEP\\-TUNE",
+            PACKAGE_VERSION);
     print_roff(out, pages[page].name);
     fputs(" \\- ", out);
     print_roff(out, pages[page].title);
@@ -275,6 +307,9 @@ void help_print_manual(FILE *out, enum help_page page)
             ? ".SH OPTIONS\nThe last words name the commands that take an option. Options of sweep "
               "are\nkeys of its job file, too, unless they are about output. Where several values "
               "are\nallowed, as in a,b or 1\\-4, they multiply into points.\n"
+        : page == HELP_TUNE
+            ? ".SH OPTIONS\nAll but those about output are keys of the job file, too. Where several "
+              "values are\nallowed, as in a,b or 1\\-4, they are what the search may choose from.\n"
             : ".SH OPTIONS\nThe last words name the commands that take an option.\n",
         out);
     for (int i = 0; i < OPTION_COUNT; i++)
@@ -285,8 +320,11 @@ void help_print_manual(FILE *out, enum help_page page)
     fputs(
         page == HELP_MAIN
             ? ".SH FILES\nResults are JSON Lines; docs/results\\-format.md describes them.\n"
-              ".SH SEE ALSO\nmpsweep\\-mps(1), nvidia\\-cuda\\-mps\\-control(1), gnuplot(1), "
+              ".SH SEE ALSO\nmpsweep\\-tune(1), mpsweep\\-mps(1), nvidia\\-cuda\\-mps\\-control(1), gnuplot(1), "
               "hwloc(7)\n"
+        : page == HELP_TUNE
+            ? ".SH FILES\nResults are JSON Lines; docs/results\\-format.md describes them.\n"
+              ".SH SEE ALSO\nmpsweep(1), docs/tuning.md\n"
             : ".SH FILES\n.TP\nDIR/mps\nthe daemon's pipe directory\n.TP\nDIR/log/output\nits log\n"
               ".TP\nDIR/state\nwho guards it, and what it is, as JSON\n.PP\n"
               "docs/mps.md lists what the daemon's users can rely on.\n"

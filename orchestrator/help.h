@@ -8,8 +8,9 @@
 
 #include "common/options.h"
 
-/* Commands are documented on two pages: mpsweep(1), and mpsweep-mps(1) for those of 'mps'. */
-enum help_page { HELP_MAIN, HELP_MPS };
+/* Commands are documented on these pages: mpsweep(1), mpsweep-mps(1) for those of 'mps', and
+ * mpsweep-tune(1). */
+enum help_page { HELP_MAIN, HELP_MPS, HELP_TUNE };
 
 /* A command of the program. */
 struct command {

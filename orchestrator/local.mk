@@ -63,11 +63,16 @@ mpsweep_SOURCES = \
     orchestrator/shares_json.c orchestrator/shares.h \
     orchestrator/sureness.c orchestrator/sureness.h \
     orchestrator/sweep.c orchestrator/sweep.h orchestrator/sweep_internal.h \
-    orchestrator/sweep_plan.c orchestrator/sweep_results.c \
+    orchestrator/sweep_plan.c orchestrator/sweep_results.c orchestrator/sweep_workload.c \
     orchestrator/table.c orchestrator/table.h \
     orchestrator/telemetry.c orchestrator/telemetry.h \
     orchestrator/telemetry_record.c orchestrator/telemetry_record.h \
     orchestrator/telemetry_window.c orchestrator/telemetry_window.h \
+    orchestrator/tune.c orchestrator/tune.h orchestrator/tune_internal.h \
+    orchestrator/tune_measure.c orchestrator/tune_record.c orchestrator/tune_report.c \
+    orchestrator/tune_rank.c orchestrator/tune_space.c orchestrator/tune_space.h \
+    orchestrator/tune_judge.c orchestrator/tune_near.c orchestrator/tune_search.c \
+    orchestrator/tune_search.h orchestrator/tune_search_internal.h \
     orchestrator/turns.c orchestrator/turns.h \
     orchestrator/warnings.c orchestrator/warnings.h \
     orchestrator/window.c orchestrator/window.h \
@@ -76,12 +81,14 @@ mpsweep_LDADD = libexplain.a libbind.a libmps.a libprobe.a libemul.a libdevice.a
     $(HWLOC_LIBS) $(JANSSON_LIBS) $(INIH_LIBS)
 
 # The manual pages are printed by the program, from the table that drives its command line.
-man1_MANS = mpsweep.1 mpsweep-mps.1
+man1_MANS = mpsweep.1 mpsweep-mps.1 mpsweep-tune.1
 CLEANFILES += $(man1_MANS)
 mpsweep.1: mpsweep$(EXEEXT)
 	$(AM_V_GEN)./mpsweep$(EXEEXT) help --manual >$@.new && mv $@.new $@
 mpsweep-mps.1: mpsweep$(EXEEXT)
 	$(AM_V_GEN)./mpsweep$(EXEEXT) help --manual mps >$@.new && mv $@.new $@
+mpsweep-tune.1: mpsweep$(EXEEXT)
+	$(AM_V_GEN)./mpsweep$(EXEEXT) help --manual tune >$@.new && mv $@.new $@
 
 if HAVE_CMOCKA
 check_PROGRAMS += tests/unit/test_bracket

@@ -20,6 +20,7 @@
 #include "orchestrator/limits_command.h"
 #include "orchestrator/plot.h"
 #include "orchestrator/sweep.h"
+#include "orchestrator/tune.h"
 
 /* What the words of a command line come to. */
 struct call {
@@ -94,7 +95,7 @@ static enum status take_option(struct call *call, int argc, char **argv, int *at
 /* Commands whose '--' is followed by a program to measure. */
 static bool takes_program(const struct command *command)
 {
-    return command->bit == OPTION_SWEEP;
+    return command->bit & (OPTION_SWEEP | OPTION_TUNE);
 }
 
 static enum status parse_call(int argc, char **argv, int first, struct call *call)
@@ -134,7 +135,8 @@ static enum status parse_call(int argc, char **argv, int first, struct call *cal
     return STATUS_OK;
 }
 
-static int run_sweep(const struct call *call)
+/* sweep and tune: a job, and the command line above it. */
+static int run_job(const struct call *call)
 {
     struct job job;
     enum status status = job_load(call->operand, &job);
@@ -146,10 +148,12 @@ static int run_sweep(const struct call *call)
         status = status_set(STATUS_USAGE, "there is no program after '--'");
     for (size_t i = 0; i < call->count && status == STATUS_OK; i++)
         status = job_set(&job, call->given[i].row, call->given[i].text);
-    if (status == STATUS_OK)
-        result = sweep_command(&job, call->operand);
-    else
+    if (status != STATUS_OK)
         bad_usage(call->command);
+    else if (call->command->bit == OPTION_TUNE)
+        result = tune_command(&job, call->operand);
+    else
+        result = sweep_command(&job, call->operand);
     job_release(&job);
     return result;
 }
@@ -284,7 +288,8 @@ static int run_call(int argc, char **argv, int first, struct call *call)
     }
     switch (call->command->bit) {
     case OPTION_SWEEP:
-        return run_sweep(call);
+    case OPTION_TUNE:
+        return run_job(call);
     case OPTION_PLOT:
         return run_plot(call);
     case OPTION_COMPARE:
@@ -300,7 +305,8 @@ static int run_call(int argc, char **argv, int first, struct call *call)
 
 static int unknown_command(const char *name)
 {
-    status_record("unknown command '%s': it is one of sweep, explain, plot, compare, doctor, mps",
+    status_record("unknown command '%s': it is one of sweep, tune, explain, plot, compare, doctor, "
+                  "mps",
                   name);
     return bad_usage(NULL);
 }
@@ -344,7 +350,9 @@ static int help_command(int argc, char **argv)
     const struct command *command = find_command(argc, argv, 2, &taken);
     bool about_mps = argc > 2 && strcmp(argv[2], "mps") == 0;
     if (argc > 2 && strcmp(argv[2], "--manual") == 0)
-        help_print_manual(stdout, argc > 3 && strcmp(argv[3], "mps") == 0 ? HELP_MPS : HELP_MAIN);
+        help_print_manual(stdout, argc > 3 && strcmp(argv[3], "mps") == 0    ? HELP_MPS
+                                  : argc > 3 && strcmp(argv[3], "tune") == 0 ? HELP_TUNE
+                                                                             : HELP_MAIN);
     else if (command)
         help_print_command(stdout, command);
     else if (about_mps)

@@ -270,6 +270,11 @@ void plan_release(struct plan *plan)
     *plan = (struct plan){0};
 }
 
+bool point_equal(const struct point *a, const struct point *b)
+{
+    return same_point(a, b);
+}
+
 unsigned point_workers(const struct point *point)
 {
     return point->processes * point->threads;

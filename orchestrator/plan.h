@@ -65,6 +65,7 @@ bool plan_word_is_path(const char *word);
  * STATUS_NOT_FOUND: it is none; *bad is the part of the word that is no workload then. */
 enum status plan_described(const struct job *job, struct point *point, const char **bad,
                            size_t *bad_length);
+
 /* plan_workload() of a job with a program: checks its words, and that no setting of the point is
  * one that it would not heed. STATUS_USAGE, STATUS_NOT_FOUND, STATUS_SYSTEM: it cannot be run. */
 enum status plan_program(const struct job *job, struct point *point);
@@ -77,6 +78,9 @@ bool point_is_program(const struct point *point);
 
 /* Whether it is one of the program's own, which the options of the workload describe. */
 bool point_is_builtin(const struct point *point);
+
+/* Whether they are the same but for their place in a plan. */
+bool point_equal(const struct point *a, const struct point *b);
 
 /* Workers of a point. */
 unsigned point_workers(const struct point *point);

@@ -161,10 +161,16 @@ static enum status get_ready(struct round *round)
         clock_now_ns() + round->limits->timeout_ns + processes * READY_PROCESS_NS;
     round->spawn_ns = clock_now_ns();
     enum status status = STATUS_OK;
+    uint64_t by_ns = round->limits->ready_by_ns;
+    bool hurried = by_ns && by_ns < deadline_ns;
+    if (hurried)
+        deadline_ns = by_ns;
     for (unsigned p = 0; p < processes && status == STATUS_OK && !round->result->reused; p++)
         status = crew_spawn(round->crew, round->session, p);
     if (status == STATUS_OK)
         status = round_wait_until(round, all_ready, deadline_ns, NULL, NULL);
+    if (status == STATUS_TIMEOUT && hurried)
+        return status_set(status, "the workers were not ready in time for a window");
     if (status == STATUS_TIMEOUT && point_is_program(round->point))
         return round_program_unready(round, (double)(clock_now_ns() - round->spawn_ns) / 1e9);
     if (status == STATUS_TIMEOUT) {

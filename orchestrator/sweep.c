@@ -7,10 +7,8 @@
 
 #include "common/clock.h"
 #include "orchestrator/calibrate_plan.h"
-#include "orchestrator/described.h"
 #include "orchestrator/exit_status.h"
 #include "orchestrator/fixed.h"
-#include "orchestrator/plugin.h"
 #include "orchestrator/progress.h"
 #include "orchestrator/record.h"
 #include "orchestrator/saturation.h"
@@ -194,21 +192,13 @@ static int run(struct sweep *sweep)
     if (status != STATUS_OK)
         return report(status);
     bool resumed = options_switch(sweep->options, OPTION_RESUME);
-    status = described_find_lengths(&sweep->session, sweep->plan.points, sweep->plan.count,
-                                    sweep->limits.timeout_ns,
-                                    options_switch(sweep->options, OPTION_QUIET), sweep->lengths);
+    status = sweep_find_lengths(sweep);
     if (status == STATUS_OK)
         status = check_mps(sweep);
-    if (status == STATUS_OK) {
-        sweep->header =
-            record_header(&sweep->session, sweep->job, sweep->job_path, &sweep->plan, resumed);
-        if (json_array_size(sweep->plugins) > 0)
-            json_object_set(json_object_get(sweep->header, "workload"), "plugins", sweep->plugins);
-        if (sweep->header && json_array_size(sweep->lengths) > 0)
-            json_object_set(sweep->header, "steps", sweep->lengths);
-        status = sweep->header ? results_write(&sweep->writer, sweep->header)
-                               : status_set(STATUS_MEMORY, "out of memory for the header");
-    }
+    if (status == STATUS_OK)
+        status = sweep_make_header(sweep, resumed);
+    if (status == STATUS_OK)
+        status = results_write(&sweep->writer, sweep->header);
     if (status == STATUS_OK)
         status = sweep_write_beyond(sweep);
     if (status != STATUS_OK) {
@@ -239,7 +229,7 @@ static int run(struct sweep *sweep)
     return result;
 }
 
-static void print_notice(const struct session *session)
+void sweep_print_notice(const struct session *session)
 {
     if (session->emulated_by_default)
         fputs(
@@ -268,9 +258,7 @@ int sweep_command(const struct job *job, const char *job_path)
     sweep.beyond = calloc(sweep.plan.count, sizeof *sweep.beyond);
     sweep.measurements = calloc(sweep.plan.count, sizeof *sweep.measurements);
     sweep.calibrations = json_array();
-    sweep.lengths = json_array();
-    if (!sweep.records || !sweep.measurements || !sweep.beyond || !sweep.calibrations ||
-        !sweep.lengths) {
+    if (!sweep.records || !sweep.measurements || !sweep.beyond || !sweep.calibrations) {
         result = report(status_set(STATUS_MEMORY, "out of memory"));
         goto out;
     }
@@ -283,12 +271,11 @@ int sweep_command(const struct job *job, const char *job_path)
         result = report(status);
         goto out;
     }
-    print_notice(&sweep.session);
+    sweep_print_notice(&sweep.session);
     status = session_watch_signals(&sweep.session);
     /* One that cannot be used is better known before an hour of measuring, too. */
     if (status == STATUS_OK)
-        status =
-            plugin_ask_all(&sweep.session, &sweep.plan, sweep.limits.timeout_ns, &sweep.plugins);
+        status = sweep_ask_plugins(&sweep);
     if (status == STATUS_OK)
         status = sweep_mark_beyond(&sweep);
     if (status == STATUS_OK && !options_switch(sweep.options, OPTION_DRY_RUN) &&

@@ -33,9 +33,10 @@ struct sweep {
     struct crew crew; /* the workers of the last point, parked, or empty */
     bool *beyond;     /* a point each: known limits rule it out, and its record is not written */
     uint64_t started_ns;
-    json_t *calibrations; /* an array of their records */
-    json_t *plugins;      /* an array of what they said, for the header */
-    json_t *lengths;      /* of kernels, see orchestrator/described.h */
+    json_t *calibrations;  /* an array of their records */
+    json_t *plugins;       /* an array of what they said, for the header */
+    json_t *lengths;       /* of kernels, see orchestrator/described.h */
+    bool takes_any_rounds; /* a point of an earlier run is finished however few rounds it had */
 };
 
 /* Whether it is for a number of iterations, not for a time. */
@@ -48,6 +49,9 @@ enum status sweep_make_turns(const struct sweep *sweep, unsigned round, struct t
 
 /* Seconds that what is left will take, about; 0 without memory to tell. */
 double sweep_estimate_s(const struct sweep *sweep);
+
+/* Says on standard error that the emulated GPU stands in for one, if it does unasked. */
+void sweep_print_notice(const struct session *session);
 
 /* On standard output: the points, one a line, and what --dry-run has to say of them. The latter
  * needs an open session. */
@@ -62,6 +66,17 @@ bool sweep_limits_matter(const struct sweep *sweep);
  * Needs an open session. */
 enum status sweep_mark_beyond(struct sweep *sweep);
 enum status sweep_write_beyond(struct sweep *sweep);
+
+/* Asks the plug-ins of the plan what they are: one that cannot be used is better known before an
+ * hour of measuring than after. Needs an open session. Errors as of plugin_ask_all(). */
+enum status sweep_ask_plugins(struct sweep *sweep);
+
+/* Finds out how long the kernels of described workloads are to be, as far as the opened results do
+ * not hold it. Errors as of described_find_lengths(). */
+enum status sweep_find_lengths(struct sweep *sweep);
+
+/* The header record, with what the workloads are; STATUS_MEMORY is the only error. */
+enum status sweep_make_header(struct sweep *sweep, bool resumed);
 
 /* Opens the file of --output, if any, and with --resume takes over the finished points and the
  * calibrations that it holds; STATUS_USAGE if they are of another plan or GPU. After

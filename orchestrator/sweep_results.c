@@ -37,8 +37,9 @@ static enum status load_earlier(struct sweep *sweep, const char *path, struct re
     json_array_extend(sweep->calibrations, results->calibrations);
     json_t *lengths = json_object_get(results->header, "steps");
     if (json_is_array(lengths))
-        json_array_extend(sweep->lengths, lengths);
-    size_t wanted = (size_t)options_integer(sweep->options, OPTION_ROUNDS);
+        sweep->lengths = json_deep_copy(lengths);
+    size_t wanted =
+        sweep->takes_any_rounds ? 1 : (size_t)options_integer(sweep->options, OPTION_ROUNDS);
     for (size_t i = 0; i < json_array_size(results->points); i++) {
         json_t *record = json_array_get(results->points, i);
         const char *word = record_status(record);
