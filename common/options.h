@@ -69,6 +69,11 @@ enum option_id {
     OPTION_FIND_LIMITS,
     OPTION_VERIFY,
     OPTION_EXPLAIN_FORMAT,
+    OPTION_EMIT_FORMAT,
+    OPTION_EMIT_OUTPUT,
+    OPTION_EMIT_POINT,
+    OPTION_EMIT_PORT,
+    OPTION_EMIT_IMAGE,
     OPTION_COUNT
 };
 
@@ -102,6 +107,7 @@ enum option_command {
     OPTION_MPS_ENV = 128,
     OPTION_COMPARE = 256,
     OPTION_EXPLAIN = 512,
+    OPTION_EMIT = 8192,
 };
 
 enum layout_kind {

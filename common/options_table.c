@@ -190,4 +190,25 @@ const struct option_row option_table[OPTION_COUNT] = {
      "and compare with what was predicted; in 3 rounds if --rounds does not say otherwise."},
     {OPTION_EXPLAIN_FORMAT, "format", 'f', OPTION_KIND_CHOICE, OPTION_NOT_IN_JOB, OPTION_EXPLAIN,
      "text|json", 0, 0, "text", NULL, OUT, "What is printed on standard output."},
+    {OPTION_EMIT_FORMAT, "format", 'f', OPTION_KIND_CHOICE, OPTION_NOT_IN_JOB, OPTION_EMIT,
+     "env|systemd|slurm|kubernetes|compose|json", 0, 0, NULL, NULL, "The deployment",
+     "What runs it: shell scripts, systemd, Slurm, Kubernetes, Docker Compose; or a description\n"
+     "for a program of your own."},
+    {OPTION_EMIT_OUTPUT, "output", 'o', OPTION_KIND_TEXT, OPTION_NOT_IN_JOB, OPTION_EMIT, NULL, 0,
+     0, NULL, "DIR", "The deployment",
+     "The directory to write, which must be new or empty; its name becomes that of units, pods "
+     "and\n"
+     "jobs."},
+    {OPTION_EMIT_POINT, "point", 0, OPTION_KIND_INTEGER, OPTION_NOT_IN_JOB, OPTION_EMIT, NULL, 0,
+     1e9, NULL, "N", "The deployment",
+     "The point to deploy, by its number in RESULTS. Default: the winner of a tuning; without\n"
+     "one, the ok point of the highest throughput."},
+    {OPTION_EMIT_PORT, "port", 0, OPTION_KIND_INTEGER, OPTION_NOT_IN_JOB, OPTION_EMIT, NULL, 1,
+     65535, "8000", "N", "The deployment",
+     "What {port} is for the first worker; each next one has the next. Workers also find it in\n"
+     "MPSWEEP_PORT."},
+    {OPTION_EMIT_IMAGE, "image", 0, OPTION_KIND_TEXT, OPTION_NOT_IN_JOB, OPTION_EMIT, NULL, 0, 0,
+     NULL, "IMAGE", "The deployment",
+     "kubernetes, compose: the workers' container image; without one there is a placeholder to\n"
+     "replace."},
 };

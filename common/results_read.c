@@ -162,6 +162,9 @@ static enum status add_record(const char *path, unsigned long number, json_t *re
     } else if (strcmp(type, "calibration") == 0) {
         if (json_array_append(results->calibrations, record) != 0)
             status = status_set(STATUS_MEMORY, "out of memory reading '%s'", path);
+    } else if (strcmp(type, "tune") == 0) {
+        json_decref(results->tune);
+        results->tune = json_incref(record);
     } else if (strcmp(type, "footer") == 0) {
         json_decref(results->footer);
         results->footer = json_incref(record);
@@ -243,5 +246,6 @@ void results_release(struct results *results)
     json_decref(results->points);
     json_decref(results->calibrations);
     json_decref(results->footer);
+    json_decref(results->tune);
     *results = (struct results){0};
 }

@@ -23,6 +23,7 @@ struct results {
     json_t *points; /* an array of objects in the order of their first record; the last of an id */
     json_t *calibrations; /* an array of objects in their order */
     json_t *footer; /* an object, or NULL if the last run was cut short */
+    json_t *tune;   /* an object: the last one; NULL if there is none */
     bool resumed;   /* a later header says so */
     bool torn;      /* bytes after the last whole line were ignored */
     uint64_t whole_bytes; /* the length up to the end of the last whole line: append there */

@@ -13,6 +13,7 @@
 #include "config.h"
 #include "orchestrator/compare.h"
 #include "orchestrator/doctor.h"
+#include "orchestrator/emit_command.h"
 #include "orchestrator/exit_status.h"
 #include "orchestrator/explain_command.h"
 #include "orchestrator/help.h"
@@ -26,7 +27,7 @@ struct call {
     const struct command *command;
     const char *operand; /* job file or results, NULL if none */
     const char *second;  /* compare: the other results */
-    char **rest;         /* mps run: the command and its words; NULL if none */
+    char **rest;         /* mps run, emit: the command and its words; NULL if none */
     bool help;
     struct given {
         const struct option_row *row;
@@ -109,7 +110,8 @@ static enum status parse_call(int argc, char **argv, int first, struct call *cal
                 return status;
             continue;
         }
-        if (call->command->bit == OPTION_MPS_RUN) {
+        if (call->command->bit == OPTION_MPS_RUN ||
+            (call->command->bit == OPTION_EMIT && options_end)) {
             call->rest = argv + i;
             break;
         }
@@ -208,6 +210,23 @@ static int run_explain(const struct call *call)
     return result;
 }
 
+static int run_emit(const struct call *call)
+{
+    struct options options;
+    if (plain_options(call, &options) != STATUS_OK)
+        return bad_usage(call->command);
+    int result = EXIT_BAD_SETUP;
+    const char *missing = emit_command_lacks(&options, call->operand);
+    if (missing) {
+        status_record("emit needs %s", missing);
+        bad_usage(call->command);
+    } else {
+        result = emit_command(&options, call->operand, call->rest);
+    }
+    options_release(&options);
+    return result;
+}
+
 static int run_doctor(const struct call *call)
 {
     struct options options;
@@ -278,6 +297,8 @@ static int run_call(int argc, char **argv, int first, struct call *call)
         return run_compare(call);
     case OPTION_EXPLAIN:
         return run_explain(call);
+    case OPTION_EMIT:
+        return run_emit(call);
     case OPTION_DOCTOR:
         return run_doctor(call);
     default:
@@ -287,7 +308,7 @@ static int run_call(int argc, char **argv, int first, struct call *call)
 
 static int unknown_command(const char *name)
 {
-    status_record("unknown command '%s': it is one of sweep, explain, plot, compare, doctor, mps",
+    status_record("unknown command '%s': it is one of sweep, explain, plot, compare, emit, doctor, mps",
                   name);
     return bad_usage(NULL);
 }
