@@ -155,7 +155,14 @@ static void write_names(FILE *file, const struct deployment *deployment, unsigne
 
 void emit_systemd_write(const struct deployment *deployment, struct emit_output *output)
 {
+    const char *program = deployment->command[0];
     char name[128];
+    /* env would take it for a variable. */
+    if (!strchr(program, '/') && strchr(program, '=')) {
+        output->status =
+            status_set(STATUS_USAGE, "the program's name '%s' has a '=': give its path", program);
+        return;
+    }
     snprintf(name, sizeof name, "%s.target", deployment->name);
     emit_output_file(output, name, false, write_target, deployment, 0);
     if (deployment->mps) {

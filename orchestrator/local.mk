@@ -98,6 +98,12 @@ tests_unit_test_calibration_SOURCES = tests/unit/test_calibration.c \
 tests_unit_test_calibration_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
 tests_unit_test_calibration_LDADD = libmps.a libcommon.a $(JANSSON_LIBS) $(INIH_LIBS) $(CMOCKA_LIBS)
 
+check_PROGRAMS += tests/unit/test_emit_text
+TESTS += tests/unit/test_emit_text
+tests_unit_test_emit_text_SOURCES = tests/unit/test_emit_text.c orchestrator/emit_text.c
+tests_unit_test_emit_text_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
+tests_unit_test_emit_text_LDADD = $(CMOCKA_LIBS)
+
 check_PROGRAMS += tests/unit/test_fixed
 TESTS += tests/unit/test_fixed
 tests_unit_test_fixed_SOURCES = tests/unit/test_fixed.c orchestrator/fixed.c
