@@ -80,6 +80,11 @@ enum option_id {
     OPTION_BUDGET,
     OPTION_GUIDE,
     OPTION_EXHAUSTIVE,
+    OPTION_EMIT_FORMAT,
+    OPTION_EMIT_OUTPUT,
+    OPTION_EMIT_POINT,
+    OPTION_EMIT_PORT,
+    OPTION_EMIT_IMAGE,
     OPTION_COUNT
 };
 
@@ -116,6 +121,7 @@ enum option_command {
     OPTION_COMPARE = 256,
     OPTION_EXPLAIN = 512,
     OPTION_TUNE = 1024,
+    OPTION_EMIT = 2048,
 };
 
 enum layout_kind {

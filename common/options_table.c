@@ -92,7 +92,8 @@ const struct option_row option_table[OPTION_COUNT] = {
     {OPTION_PORT, "port", 0, OPTION_KIND_INTEGER, 0, SWEEP, NULL, 1024, 65535, "20000", "N", WORK,
      "With a program (-- COMMAND), the first port to try for {port}: each process gets one of its\n"
      "own, consecutive and free when it starts."},
-    {OPTION_PROGRAM_LOG, "program-log", 0, OPTION_KIND_TEXT, 0, SWEEP, NULL, 0, 0, NULL, "DIR", WORK,
+    {OPTION_PROGRAM_LOG, "program-log", 0, OPTION_KIND_TEXT, 0, SWEEP, NULL, 0, 0, NULL, "DIR",
+     WORK,
      "With a program, a directory for what its processes print, one file each a point. Otherwise\n"
      "only the last line of an error is kept."},
     {OPTION_DURATION, "duration", 't', OPTION_KIND_REAL, 0, SWEEP | OPTION_EXPLAIN, NULL, 0.01,
@@ -100,15 +101,15 @@ const struct option_row option_table[OPTION_COUNT] = {
      "Length of a point's window in seconds, before it grows for --precision."},
     {OPTION_WARMUP, "warmup", 0, OPTION_KIND_REAL, 0, SWEEP | OPTION_EXPLAIN, NULL, 0, 3600, "0.3",
      "S", HOW, "Seconds from the common start that are not counted."},
-    {OPTION_PRECISION, "precision", 'p', OPTION_KIND_REAL, 0, OPTION_SWEEP | OPTION_EXPLAIN, NULL, 0.01,
-     100, "1", "PCT", HOW,
+    {OPTION_PRECISION, "precision", 'p', OPTION_KIND_REAL, 0, OPTION_SWEEP | OPTION_EXPLAIN, NULL,
+     0.01, 100, "1", "PCT", HOW,
      "Half width of the 95% confidence interval to reach, in percent; the window grows until\n"
      "it is reached, up to --max-duration."},
-    {OPTION_MAX_DURATION, "max-duration", 0, OPTION_KIND_REAL, 0, OPTION_SWEEP, NULL, 0.01, 86400, "4",
-     "S", HOW,
+    {OPTION_MAX_DURATION, "max-duration", 0, OPTION_KIND_REAL, 0, OPTION_SWEEP, NULL, 0.01, 86400,
+     "4", "S", HOW,
      "Longest window in seconds; a point that is still imprecise is marked 'unconverged'."},
-    {OPTION_ITERATIONS, "iterations", 0, OPTION_KIND_INTEGER, 0, OPTION_SWEEP, NULL, 0, 1000000000, "0",
-     "N", HOW,
+    {OPTION_ITERATIONS, "iterations", 0, OPTION_KIND_INTEGER, 0, OPTION_SWEEP, NULL, 0, 1000000000,
+     "0", "N", HOW,
      "Fixed work in place of a window: each worker runs so many iterations after the warm-up,\n"
      "and the point ends when the slowest has. 0: measure by time."},
     {OPTION_ROUNDS, "rounds", 'r', OPTION_KIND_INTEGER, 0, SWEEP | OPTION_EXPLAIN, NULL, 1, 1000,
@@ -128,7 +129,8 @@ const struct option_row option_table[OPTION_COUNT] = {
      "Fresh worker processes for each point. Otherwise those of one point serve the next where\n"
      "they can (same processes, MPS and environment), and such points are measured one after\n"
      "the other."},
-    {OPTION_CALIBRATE, "calibrate", 0, OPTION_KIND_SWITCH, 0, OPTION_SWEEP, NULL, 0, 0, "no", NULL, HOW,
+    {OPTION_CALIBRATE, "calibrate", 0, OPTION_KIND_SWITCH, 0, OPTION_SWEEP, NULL, 0, 0, "no", NULL,
+     HOW,
      "Find out first what the GPU, its driver and this machine can do for each kind of\n"
      "iteration in the plan (up to half a minute each), for 'mpsweep explain' to tell what\n"
      "limits a point."},
@@ -228,4 +230,25 @@ const struct option_row option_table[OPTION_COUNT] = {
      "minute or more."},
     {OPTION_EXHAUSTIVE, "exhaustive", 0, OPTION_KIND_SWITCH, 0, OPTION_TUNE, NULL, 0, 0, "no", NULL,
      BEST, "Measure every layout of the space, and then the best ones again."},
+    {OPTION_EMIT_FORMAT, "format", 'f', OPTION_KIND_CHOICE, OPTION_NOT_IN_JOB, OPTION_EMIT,
+     "env|systemd|slurm|kubernetes|compose|json", 0, 0, NULL, NULL, "The deployment",
+     "What runs it: shell scripts, systemd, Slurm, Kubernetes, Docker Compose; or a description\n"
+     "for a program of your own."},
+    {OPTION_EMIT_OUTPUT, "output", 'o', OPTION_KIND_TEXT, OPTION_NOT_IN_JOB, OPTION_EMIT, NULL, 0,
+     0, NULL, "DIR", "The deployment",
+     "The directory to write, which must be new or empty; its name becomes that of units, pods "
+     "and\n"
+     "jobs."},
+    {OPTION_EMIT_POINT, "point", 0, OPTION_KIND_INTEGER, OPTION_NOT_IN_JOB, OPTION_EMIT, NULL, 0,
+     1e9, NULL, "N", "The deployment",
+     "The point to deploy, by its number in RESULTS. Default: the winner of a tuning; without\n"
+     "one, the ok point of the highest throughput."},
+    {OPTION_EMIT_PORT, "port", 0, OPTION_KIND_INTEGER, OPTION_NOT_IN_JOB, OPTION_EMIT, NULL, 1,
+     65535, "8000", "N", "The deployment",
+     "What {port} is for the first worker; each next one has the next. Workers also find it in\n"
+     "MPSWEEP_PORT."},
+    {OPTION_EMIT_IMAGE, "image", 0, OPTION_KIND_TEXT, OPTION_NOT_IN_JOB, OPTION_EMIT, NULL, 0, 0,
+     NULL, "IMAGE", "The deployment",
+     "kubernetes, compose: the workers' container image; without one there is a placeholder to\n"
+     "replace."},
 };

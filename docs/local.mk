@@ -1,4 +1,4 @@
-dist_doc_DATA += docs/ARCHITECTURE.md docs/compare.md docs/emulated.md docs/explain.md \
+dist_doc_DATA += docs/ARCHITECTURE.md docs/compare.md docs/deploying.md docs/emulated.md docs/explain.md \
     docs/limits.md docs/mps.md docs/open-loop.md docs/question-b.md docs/results-format.md \
     docs/statistics.md docs/telemetry.md docs/workloads.md
 

@@ -36,6 +36,13 @@ const struct command commands[] = {
      "  mpsweep compare base.jsonl new.jsonl            points are matched by their settings\n"
      "  mpsweep compare base.jsonl new.jsonl --threshold 5 -o ratios.svg\n"
      "  mpsweep compare base.jsonl new.jsonl -f json | jq .summary\n"},
+    {"emit", HELP_MAIN, OPTION_EMIT, "mpsweep emit RESULTS -f F -o DIR [-- CMD]",
+     "write a directory that runs a measured layout",
+     "  mpsweep emit out.jsonl --format env -o serve -- python3 serve.py --port {port}\n"
+     "  mpsweep emit out.jsonl --format systemd --point 12 -o serve -- ./serve -t {threads}\n"
+     "  mpsweep emit out.jsonl --format kubernetes --image registry/serve:1 -o serve -- serve\n\n"
+     "Words of CMD may hold {process} (from 0), {processes}, {threads} (of each process) and\n"
+     "{port}. The directory has a README.md that says how to start, check and stop it.\n"},
     {"doctor", HELP_MAIN, OPTION_DOCTOR, "mpsweep doctor [options]",
      "is this machine ready, and if not, what to type",
      "  mpsweep doctor\n"

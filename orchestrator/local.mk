@@ -26,6 +26,16 @@ mpsweep_SOURCES = \
     orchestrator/doctor_machine.c orchestrator/doctor_machine.h \
     orchestrator/doctor_mps.c orchestrator/doctor_mps.h \
     orchestrator/doctor_report.c orchestrator/doctor_report.h \
+    orchestrator/emit.c orchestrator/emit.h \
+    orchestrator/emit_command.c orchestrator/emit_command.h \
+    orchestrator/emit_compose.c \
+    orchestrator/emit_container.c orchestrator/emit_container.h \
+    orchestrator/emit_deployment.c orchestrator/emit_deployment.h \
+    orchestrator/emit_env.c orchestrator/emit_format.h \
+    orchestrator/emit_json.c orchestrator/emit_kubernetes.c \
+    orchestrator/emit_output.c orchestrator/emit_output.h \
+    orchestrator/emit_readme.c orchestrator/emit_slurm.c orchestrator/emit_systemd.c \
+    orchestrator/emit_text.c orchestrator/emit_text.h \
     orchestrator/explain.c orchestrator/explain.h \
     orchestrator/explain_command.c orchestrator/explain_command.h \
     orchestrator/explain_json.c \
@@ -104,6 +114,12 @@ tests_unit_test_calibration_SOURCES = tests/unit/test_calibration.c \
     $(plan_sources)
 tests_unit_test_calibration_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
 tests_unit_test_calibration_LDADD = libmps.a libcommon.a $(JANSSON_LIBS) $(INIH_LIBS) $(CMOCKA_LIBS)
+
+check_PROGRAMS += tests/unit/test_emit_text
+TESTS += tests/unit/test_emit_text
+tests_unit_test_emit_text_SOURCES = tests/unit/test_emit_text.c orchestrator/emit_text.c
+tests_unit_test_emit_text_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
+tests_unit_test_emit_text_LDADD = $(CMOCKA_LIBS)
 
 check_PROGRAMS += tests/unit/test_fixed
 TESTS += tests/unit/test_fixed

@@ -13,6 +13,7 @@
 #include "config.h"
 #include "orchestrator/compare.h"
 #include "orchestrator/doctor.h"
+#include "orchestrator/emit_command.h"
 #include "orchestrator/exit_status.h"
 #include "orchestrator/explain_command.h"
 #include "orchestrator/help.h"
@@ -27,7 +28,7 @@ struct call {
     const struct command *command;
     const char *operand; /* job file or results, NULL if none */
     const char *second;  /* compare: the other results */
-    char **rest;         /* mps run, sweep: the command and its words; NULL if none */
+    char **rest;         /* a command and its words, of those that take one; NULL if none */
     bool help;
     struct given {
         const struct option_row *row;
@@ -92,10 +93,10 @@ static enum status take_option(struct call *call, int argc, char **argv, int *at
     return STATUS_OK;
 }
 
-/* Commands whose '--' is followed by a program to measure. */
+/* Commands whose '--' is followed by a program to measure, or to deploy. */
 static bool takes_program(const struct command *command)
 {
-    return command->bit & (OPTION_SWEEP | OPTION_TUNE);
+    return command->bit & (OPTION_SWEEP | OPTION_TUNE | OPTION_EMIT);
 }
 
 static enum status parse_call(int argc, char **argv, int first, struct call *call)
@@ -104,6 +105,8 @@ static enum status parse_call(int argc, char **argv, int first, struct call *cal
     for (int i = first; i < argc; i++) {
         if (strcmp(argv[i], "--") == 0 && takes_program(call->command)) {
             call->rest = argv + i + 1;
+            if (!*call->rest)
+                return status_set(STATUS_USAGE, "there is no program after '--'");
             break;
         }
         if (!options_end && strcmp(argv[i], "--") == 0) {
@@ -144,8 +147,6 @@ static int run_job(const struct call *call)
         return bad_usage(NULL);
     int result = EXIT_BAD_SETUP;
     job.command = call->rest;
-    if (call->rest && !*call->rest)
-        status = status_set(STATUS_USAGE, "there is no program after '--'");
     for (size_t i = 0; i < call->count && status == STATUS_OK; i++)
         status = job_set(&job, call->given[i].row, call->given[i].text);
     if (status != STATUS_OK)
@@ -225,6 +226,23 @@ static int run_explain(const struct call *call)
     return result;
 }
 
+static int run_emit(const struct call *call)
+{
+    struct options options;
+    if (plain_options(call, &options) != STATUS_OK)
+        return bad_usage(call->command);
+    int result = EXIT_BAD_SETUP;
+    const char *missing = emit_command_lacks(&options, call->operand);
+    if (missing) {
+        status_record("emit needs %s", missing);
+        bad_usage(call->command);
+    } else {
+        result = emit_command(&options, call->operand, call->rest);
+    }
+    options_release(&options);
+    return result;
+}
+
 static int run_doctor(const struct call *call)
 {
     struct options options;
@@ -296,6 +314,8 @@ static int run_call(int argc, char **argv, int first, struct call *call)
         return run_compare(call);
     case OPTION_EXPLAIN:
         return run_explain(call);
+    case OPTION_EMIT:
+        return run_emit(call);
     case OPTION_DOCTOR:
         return run_doctor(call);
     default:
@@ -305,8 +325,8 @@ static int run_call(int argc, char **argv, int first, struct call *call)
 
 static int unknown_command(const char *name)
 {
-    status_record("unknown command '%s': it is one of sweep, tune, explain, plot, compare, doctor, "
-                  "mps",
+    status_record("unknown command '%s': it is one of sweep, tune, explain, plot, compare, emit, "
+                  "doctor, mps",
                   name);
     return bad_usage(NULL);
 }

@@ -2,6 +2,8 @@
 cli_tests = \
     tests/cli/compare.bats \
     tests/cli/doctor.bats \
+    tests/cli/emit.bats \
+    tests/cli/emit_run.bats \
     tests/cli/explain.bats \
     tests/cli/emulated.bats \
     tests/cli/fakes.bats \
@@ -32,7 +34,7 @@ SLOW_TESTS = \
     tests/cli/calibrate.bats \
     tests/cli/explain_emulated.bats
 EXTRA_DIST += $(cli_tests) tests/cli/calibrate.bats tests/cli/explain_emulated.bats \
-    tests/cli/helper.bash tests/cli/mps.bash tests/cli/record-types.awk
+    tests/cli/helper.bash tests/cli/emit.bash tests/cli/mps.bash tests/cli/record-types.awk
 if HAVE_BATS
 TESTS += $(SLOW_TESTS) $(cli_tests)
 endif

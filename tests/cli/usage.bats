@@ -379,7 +379,7 @@ manual_options() {
 
 @test "each option of the table is in the manual, and in the help of the commands that take it" {
   [ "$(table_names | wc -l)" -gt 25 ]
-  local command commands=(sweep explain plot compare doctor 'mps start' 'mps stop' 'mps status' 'mps run' 'mps env')
+  local command commands=(sweep explain plot compare emit doctor 'mps start' 'mps stop' 'mps status' 'mps run' 'mps env')
   diff <(table_names | sort -u) \
     <(for command in "${commands[@]}"; do manual_options "$command"; done | sort -u)
   for command in "${commands[@]}"; do

@@ -1,0 +1,65 @@
+#include "orchestrator/emit_command.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "common/text.h"
+#include "orchestrator/emit.h"
+#include "orchestrator/exit_status.h"
+#include "orchestrator/point_text.h"
+
+const char *emit_command_lacks(const struct options *options, const char *results)
+{
+    if (!results)
+        return "a results file";
+    if (!options_text(options, OPTION_EMIT_FORMAT))
+        return "--format, one of env, systemd, slurm, kubernetes, compose, json";
+    return options_text(options, OPTION_EMIT_OUTPUT) ? NULL : "--output DIR";
+}
+
+static void tell(const struct emit_request *request)
+{
+    char name[POINT_TEXT_BYTES], number[32];
+    point_name(request->point, name);
+    printf("point %lld (%s): %s, %s iterations/s\n", (long long)point_integer(request->point, "id"),
+           request->chosen, name,
+           text_number(point_number(request->point, "throughput_ips"), number, sizeof number));
+    if (json_is_true(json_object_get(json_object_get(request->header, "gpu"), "emulated")))
+        puts("EMULATED GPU: it was measured on no hardware, and its UUID is none of a GPU");
+    if (!request->command)
+        puts("no command was given: it is to be put where the files say EDIT-ME");
+    printf("'%s' is written: its README.md says how to start, check and stop it\n",
+           request->directory);
+}
+
+int emit_command(const struct options *options, const char *path, char *const *command)
+{
+    struct results results = {0};
+    char chosen[128];
+    bool asked = options_text(options, OPTION_EMIT_POINT) != NULL;
+    struct emit_request request = {
+        .results = path,
+        .chosen = chosen,
+        .format = options_text(options, OPTION_EMIT_FORMAT),
+        .directory = options_text(options, OPTION_EMIT_OUTPUT),
+        .command = command,
+        .port = options_integer(options, OPTION_EMIT_PORT),
+        .image = options_text(options, OPTION_EMIT_IMAGE),
+    };
+    enum status status = results_load(path, &results);
+    if (status == STATUS_OK)
+        status = emit_pick(&results, path, asked ? options_integer(options, OPTION_EMIT_POINT) : -1,
+                           &request.point, chosen, sizeof chosen);
+    if (status == STATUS_OK) {
+        request.header = results.header;
+        status = emit_write(&request);
+    }
+    if (status == STATUS_OK)
+        tell(&request);
+    else
+        fprintf(stderr, "mpsweep: %s\n", status_text());
+    results_release(&results);
+    if (status == STATUS_OK)
+        return EXIT_ALL_MEASURED;
+    return status == STATUS_INTERRUPTED ? EXIT_INTERRUPTED : EXIT_BAD_SETUP;
+}

@@ -1,0 +1,16 @@
+/*
+ * mpsweep emit RESULTS: picks a point of a results file and writes its deployment.
+ */
+#ifndef MPSWEEP_ORCHESTRATOR_EMIT_COMMAND_H
+#define MPSWEEP_ORCHESTRATOR_EMIT_COMMAND_H
+
+#include "common/options.h"
+
+/* What was not given and must be, for an error; NULL: nothing. */
+const char *emit_command_lacks(const struct options *options, const char *results);
+
+/* command: the words behind '--', NULL for none. Prints what it took and wrote; returns an exit
+ * status. */
+int emit_command(const struct options *options, const char *path, char *const *command);
+
+#endif

@@ -1,0 +1,55 @@
+#include "orchestrator/emit_container.h"
+
+#include <string.h>
+
+void container_write_command(FILE *file, const struct deployment *deployment, unsigned process)
+{
+    fprintf(file, "[\"sh\", \"" CONTAINER_SCRIPTS "/worker\", \"%u\"", process);
+    for (size_t i = 0; deployment->command[i]; i++) {
+        const char *at = deployment->command[i];
+        struct emit_piece piece;
+        fputs(", \"", file);
+        while (emit_next_piece(&at, &piece))
+            if (piece.placeholder == EMIT_LITERAL)
+                emit_yaml_bytes(file, piece.text, piece.bytes, true);
+            else
+                fprintf(file, "%u", deployment_number(deployment, process, piece.placeholder));
+        fputc('"', file);
+    }
+    fputc(']', file);
+}
+
+void container_write_environment(FILE *file, const struct deployment *deployment, unsigned process,
+                                 const char *gpu,
+                                 void (*write)(FILE *file, const char *name, const char *value))
+{
+    const char *pipe_directory = deployment->mps ? CONTAINER_RUN "/mps" : CONTAINER_RUN "/off";
+    struct deployment_environment environment;
+    char text[32];
+    write(file, "NVIDIA_DRIVER_CAPABILITIES", "compute,utility");
+    write(file, "MPSWEEP_RUN", CONTAINER_RUN);
+    if (process == CONTAINER_DAEMON) {
+        write(file, "CUDA_MPS_PIPE_DIRECTORY", pipe_directory);
+        write(file, "CUDA_MPS_LOG_DIRECTORY", CONTAINER_RUN "/log");
+        if (gpu)
+            write(file, "CUDA_VISIBLE_DEVICES", gpu);
+        write(file, "MPSWEEP_MPS_PERCENTAGE", deployment_percentage_text(deployment, text));
+        write(file, "MPSWEEP_MPS_MEMORY", deployment_memory_text(deployment, text));
+        snprintf(text, sizeof text, "%d", DEPLOYMENT_STOP_TIMEOUT);
+        write(file, "MPSWEEP_STOP_TIMEOUT", text);
+        return;
+    }
+    write(file, "MPSWEEP_MPS", deployment->mps ? "yes" : "no");
+    deployment_environment(deployment, process, gpu, pipe_directory, &environment);
+    /* Where a container runs is said in another way. */
+    for (size_t i = 0; i < environment.count; i++)
+        if (strcmp(environment.variable[i].name, "MPSWEEP_CPUS") != 0)
+            write(file, environment.variable[i].name, environment.variable[i].value);
+}
+
+void container_copy_scripts(struct emit_output *output)
+{
+    emit_output_copy(output, "emit/mps", "mps", false);
+    emit_output_copy(output, "emit/container-worker", "worker", false);
+    emit_output_copy(output, "emit/container-check", "check", false);
+}

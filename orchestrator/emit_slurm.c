@@ -1,0 +1,116 @@
+/* Slurm: a batch script of one node, with the daemon in a directory of that node. */
+#include <inttypes.h>
+#include <string.h>
+
+#include "orchestrator/emit_format.h"
+
+static void write_job(FILE *file, const struct deployment *deployment, unsigned process)
+{
+    (void)process;
+    fprintf(file,
+            "#!/bin/sh\n"
+            "#SBATCH --job-name=%s\n"
+            "#SBATCH --output=%s-%%j.out\n"
+            "#SBATCH --nodes=1\n"
+            "#SBATCH --ntasks=%u\n",
+            deployment->name, deployment->name, deployment->processes);
+    if (deployment->cpus_each)
+        fprintf(file, "#SBATCH --cpus-per-task=%u\n", deployment->cpus_each);
+    fputs("#SBATCH --gres=gpu:1\n"
+          "#SBATCH --exclusive\n"
+          "#SBATCH --requeue\n",
+          file);
+    fprintf(file, "#SBATCH --signal=B:TERM@%d\n", 2 * DEPLOYMENT_STOP_TIMEOUT + 10);
+    emit_origin_write(file, deployment);
+    fputs("# Submit it in its own directory, or name that: sbatch --export=ALL,MPSWEEP_DIR=... "
+          "job.sbatch\n"
+          "directory=${MPSWEEP_DIR:-${SLURM_SUBMIT_DIR:-.}}\n"
+          "if [ ! -f \"$directory/job.sh\" ]; then\n"
+          "  echo \"'$directory' is not this deployment's directory: submit there, or set "
+          "MPSWEEP_DIR\" >&2\n"
+          "  exit 1\n"
+          "fi\n"
+          "# shellcheck source=/dev/null\n"
+          ". \"$directory/job.sh\"\n",
+          file);
+}
+
+static void write_mask(FILE *file, const uint64_t mask[BIND_WORDS])
+{
+    size_t top = BIND_WORDS - 1;
+    while (top > 0 && !mask[top])
+        top--;
+    fprintf(file, "0x%" PRIx64, mask[top]);
+    while (top > 0)
+        fprintf(file, "%016" PRIx64, mask[--top]);
+}
+
+static void write_settings(FILE *file, const struct deployment *deployment, unsigned process)
+{
+    emit_common_settings(file, deployment, process);
+    fputs("# The CPUs of each task, as measured; on other nodes: --cpu-bind=cores\n"
+          "MPSWEEP_CPU_BIND=",
+          file);
+    if (!deployment->cpus_each) {
+        fputs("--cpu-bind=none\n", file);
+        return;
+    }
+    fputs("--cpu-bind=mask_cpu:", file);
+    for (unsigned p = 0; p < deployment->processes; p++) {
+        fputs(p ? "," : "", file);
+        write_mask(file, deployment->process[p].cpus);
+    }
+    fputc('\n', file);
+}
+
+/* GPU and daemon are what the job finds on its node. */
+static void write_worker(FILE *file, const struct deployment *deployment, unsigned process)
+{
+    struct deployment_environment environment;
+    deployment_environment(deployment, process, NULL, NULL, &environment);
+    for (size_t i = 0; i < environment.count; i++)
+        emit_setting(file, environment.variable[i].name, environment.variable[i].value);
+}
+
+void emit_slurm_write(const struct deployment *deployment, struct emit_output *output)
+{
+    char name[64];
+    emit_output_file(output, "job.sbatch", true, write_job, deployment, 0);
+    emit_output_file(output, "deployment.env", false, write_settings, deployment, 0);
+    emit_output_file(output, "command", false, emit_command_write, deployment, 0);
+    for (unsigned p = 0; p < deployment->processes; p++) {
+        snprintf(name, sizeof name, "worker-%u.env", p);
+        emit_output_file(output, name, false, write_worker, deployment, p);
+    }
+    emit_output_copy(output, "emit/slurm-job", "job.sh", false);
+    emit_output_copy(output, "emit/slurm-worker", "worker", false);
+    emit_output_copy(output, "emit/slurm-check", "check", true);
+    emit_output_copy(output, "emit/mps", "mps", false);
+}
+
+void emit_slurm_usage(FILE *file, const struct deployment *deployment, unsigned process)
+{
+    (void)process;
+    fputs("On a file system that the nodes share, in this directory:\n\n"
+          "```sh\n"
+          "sbatch --test-only job.sbatch   # would it be taken?\n"
+          "sbatch job.sbatch\n"
+          "squeue --me                     # the job's output names what checks it again\n"
+          "scancel ID                      # SIGTERM to the workers, then the daemon ends\n"
+          "```\n\n",
+          file);
+    fprintf(file,
+            "The job takes one node and one GPU, whichever Slurm gives it. %sThe job fails if a "
+            "worker fails, and is\nqueued again if its node does; %d s before its time is over it "
+            "is told to end.\n\n"
+            "## Another cluster\n\n"
+            "Change the `#SBATCH` lines of `job.sbatch` (partition, account, time, the name of the "
+            "GPU's\ngres), `MPSWEEP_CPU_BIND` in `deployment.env` where nodes differ from the "
+            "measured one\n(`--cpu-bind=cores`; then `--exclusive` is not needed), and "
+            "`MPSWEEP_WORKING_DIRECTORY`.\n",
+            deployment->mps ? "Its MPS daemon lives in a\nprivate directory of that node and is "
+                              "ready before the workers; the job goes on only when each\nis proved "
+                              "to be its client. "
+                            : "",
+            2 * DEPLOYMENT_STOP_TIMEOUT + 10);
+}

@@ -1,0 +1,62 @@
+# shellcheck shell=bash
+# What tests of deployments share: results that were not measured, and words that are hard to quote.
+
+# Point 0: 3 processes over MPS, each with shares of its own. 1: threads without MPS, faster, but not
+# ok. 2: refused. 3: 2×2 over MPS, the best that is ok. 4: 2 processes without MPS.
+write_results() {
+  local cpu
+  cpu=$(sed -n 's/^Cpus_allowed_list:[[:space:]]*\([0-9]*\).*/\1/p' /proc/self/status)
+  jq -c --argjson cpu "$cpu" '
+    .type = "point" | .sync = "stream" | .launch = "graph" | .schedule = "block" | .memory = "pinned"
+    | .connections //= 8 | .connections_default //= false
+    | .bind //= "near" | .status //= "ok" | .rounds = [{}, {}]
+    | .latency_us = {p50: 1234.5, p99: 2345.6} | .ci95_rel = 0.0123
+    | . as $point
+    | if .bind == "near" then
+        .per_worker //= [range(.processes) as $p | range(.threads) as $t
+                         | {process: $p, thread: $t, cpus: "\($cpu)"}]
+      else . end' >points.tmp <<'POINTS'
+{"id":0,"layout":"processes+mps","mps":true,"processes":3,"threads":1,"throughput_ips":1000,"active_thread_percentage":[30,null,70],"memory_limit":[536870912,1073741824,2147483648],"priority":[0,1,1],"per_worker":[{"process":0,"cpus":"0,2-3"},{"process":1,"cpus":"64"},{"process":2,"cpus":"4"}]}
+{"id":1,"layout":"threads","mps":false,"processes":1,"threads":4,"throughput_ips":9000,"status":"unconverged"}
+{"id":2,"layout":"processes+mps","mps":true,"processes":99,"threads":1,"status":"infeasible"}
+{"id":3,"layout":"hybrid","mps":true,"processes":2,"threads":2,"throughput_ips":3000,"active_thread_percentage":50,"memory_limit":536870912}
+{"id":4,"layout":"processes","mps":false,"processes":2,"threads":1,"throughput_ips":500,"connections_default":true,"bind":"none"}
+POINTS
+  {
+    echo '{"type":"header","schema":1,"mpsweep":"0","started":"2030-01-01T00:00:00Z","host":"node`<|","driver":"13.0","gpu":{"name":"a GPU","uuid":"GPU-6d707377-6565-702d-656d-756c61746564","emulated":true}}'
+    cat points.tmp
+    echo '{"type":"footer","status":0}'
+  } >results.jsonl
+  rm points.tmp
+}
+
+# Words that somebody might have to quote; no placeholder.
+HARD=(a 'two words' "it's" 'say "hi"' '$HOME ${HOME} $(id) `id` $$' '100% %i %h %%n' '-x' '--' ''
+  'back\slash\n' '#no comment' '; rm -rf *' 'für 京都 😀' '{other} {processe} {' '~' '!x' '&y *z'
+  $'two\nlines' $'tab\there' $'\e[1m bell\a' $'\u2028 \u0085 \ufeff' 'key: value' '- item' '=')
+# And some that hold placeholders: for process 1 of 2 with 2 threads and port 9000.
+PLACED=('{process}' 'p{process}of{processes}' '--port={port}' '{threads}$x{threads}')
+PLACED_1=('1' 'p1of2' '--port=9001' '2$x2')
+
+# emit FORMAT DIRECTORY WORDS...: must work.
+emit() {
+  local format=$1 directory=$2
+  shift 2
+  expect 0 "$MPSWEEP" emit results.jsonl --format "$format" -o "$directory" --port 9000 "$@"
+}
+
+# A Python with a YAML parser; other tools are looked for by their names.
+python_with_yaml() {
+  local candidate
+  for candidate in python3 /usr/bin/python3; do
+    if "$candidate" -c 'import yaml' 2>/dev/null; then
+      echo "$candidate"
+      return
+    fi
+  done
+  return 1
+}
+
+needs() {
+  command -v "$1" >/dev/null || skip "no $1: apt-get install $2"
+}

@@ -1,0 +1,369 @@
+#!/usr/bin/env bats
+# Deployments as they are written: which point, whole or not at all, and right in the eyes of those
+# who will read them.
+
+load helper
+load emit
+
+@test "what is wrong is said in one line, and nothing is written" {
+  write_results
+  emit_refused() {
+    local pattern=$1
+    shift
+    refused "$pattern" "$MPSWEEP" emit "$@" || return 1
+    [ ! -e d ] || fail "there is a directory after: emit $*"
+  }
+  emit_refused 'emit needs a results file'
+  emit_refused 'emit needs --format, one of env, systemd' results.jsonl -o d
+  emit_refused 'emit needs --output DIR' results.jsonl --format env
+  emit_refused "'ansible' is not a value of format: it takes one of env\|systemd" results.jsonl --format ansible -o d
+  emit_refused "cannot open 'none.jsonl'" none.jsonl --format env -o d
+  emit_refused "'results.jsonl' has no point 5: its 5 points are numbered from 0" results.jsonl --format env -o d --point 5
+  emit_refused "point 2 of 'results.jsonl' is infeasible and has no measurement" results.jsonl --format env -o d --point 2
+  emit_refused "'-1' is not a value of point" results.jsonl --format env -o d --point=-1
+  emit_refused 'port 65535 is not the first of 2: it takes 1 to 65534' results.jsonl --format env -o d --port 65535
+  emit_refused "word 2 of the command is not UTF-8" results.jsonl --format env -o d -- a $'\xff'
+  emit_refused "the command's first word is empty" results.jsonl --format env -o d -- ''
+  emit_refused "cannot write 'none/d': No such file" results.jsonl --format env -o none/d
+  emit_refused "'\.' cannot be a deployment's directory" results.jsonl --format env -o .
+  emit_refused "'x/\.\./' cannot be a deployment's directory" results.jsonl --format env -o x/../
+  emit_refused "unexpected argument 'serve'" results.jsonl --format env -o d serve
+  grep -v '"ok"' results.jsonl >none-ok.jsonl
+  emit_refused "'none-ok.jsonl' has no point that is ok" none-ok.jsonl --format env -o d
+}
+
+@test "records that cannot be are refused" {
+  write_results
+  altered() {
+    local pattern=$1
+    jq -c "$2" results.jsonl >altered.jsonl
+    refused "$pattern" "$MPSWEEP" emit altered.jsonl --format env -o d --point 3 || return 1
+    [ ! -e d ]
+  }
+  altered 'names no GPU by its UUID' '(select(.type == "header").gpu.uuid) = "GPU-1; reboot"'
+  altered 'names no GPU by its UUID' 'del(.gpu)'
+  altered 'no numbers of processes and threads' '(select(.type == "point").processes) = 0'
+  altered 'no numbers of processes and threads' '(select(.type == "point").threads) = 1e6'
+  altered 'has no measurement' '(select(.type == "point").throughput_ips) = "many"'
+  altered 'another number of shares than processes' '(select(.id == 3).active_thread_percentage) = [1,2,3]'
+  altered "has a 'active_thread_percentage' that cannot be" '(select(.id == 3).active_thread_percentage) = 101'
+  altered "has a 'memory_limit' that cannot be" '(select(.id == 3).memory_limit) = "all"'
+  altered 'no number of connections' '(select(.id == 3).connections) = 1000'
+}
+
+@test "a directory is new or empty, or it is left alone" {
+  write_results
+  mkdir full empty
+  echo mine >full/file
+  : >file
+  ln -s empty link
+  local place
+  for place in full full/ file link; do
+    refused "'$place' is there already: give a directory that is new or empty" \
+      "$MPSWEEP" emit results.jsonl --format env -o $place
+  done
+  [ "$(ls -A full)" = file ]
+  [ "$(cat full/file)" = mine ]
+  emit env empty/
+  [ -x empty/start ]
+  # Nothing stays beside it.
+  [ -z "$(find . -name '.*' ! -name .)" ]
+}
+
+@test "a failure in the middle leaves nothing behind" {
+  write_results
+  mkdir -p data/emit empty
+  cp "$MPSWEEP_SOURCE_DIR"/emit/* data/emit
+  rm data/emit/mps
+  local format
+  for format in env systemd slurm kubernetes compose json; do
+    MPSWEEP_DATA_DIR=$PWD/data refused "cannot find data file 'emit/mps'" \
+      "$MPSWEEP" emit results.jsonl --format $format -o d
+    MPSWEEP_DATA_DIR=$PWD/data refused "cannot find data file 'emit/mps'" \
+      "$MPSWEEP" emit results.jsonl --format $format -o empty
+  done
+  # A disk that is full, as far as this program knows.
+  expect 1 bash -c 'ulimit -f 1; exec "$@"' full "$MPSWEEP" emit results.jsonl --format kubernetes -o d
+  says "cannot write 'd': File too large"
+  [ ! -e d ]
+  [ -z "$(ls -A empty)" ]
+  [ -z "$(find . -name '.*' ! -name .)" ]
+}
+
+@test "a signal in the middle leaves nothing behind" {
+  write_results
+  needs python3 python3
+  cat >pending.py <<'PY'
+import os, signal, sys
+number = getattr(signal, "SIG" + sys.argv[1])
+signal.pthread_sigmask(signal.SIG_BLOCK, [number])
+os.kill(os.getpid(), number)
+os.execv(sys.argv[2], sys.argv[2:])
+PY
+  local signal
+  for signal in INT TERM HUP; do
+    # It comes before the first file, and stays pending.
+    expect 130 python3 pending.py $signal "$MPSWEEP" emit results.jsonl --format env -o d
+    says "interrupted: 'd' is not written"
+    [ ! -e d ]
+    [ -z "$(find . -name '.*' ! -name .)" ]
+  done
+}
+
+@test "which point: asked for, the winner of a tuning, the best that is ok" {
+  write_results
+  emit env best
+  grep -q '^point 3 (the highest throughput of the file): hybrid 2×2, 3000 iterations/s$' out
+  emit env asked --point 1
+  grep -q '^point 1 (asked for by its number): threads 1×4, 9000' out
+  { cat results.jsonl; echo '{"type":"tune","verdict":"winner","winner":{"point":0}}'; } >tuned.jsonl
+  expect 0 "$MPSWEEP" emit tuned.jsonl --format env -o tuned
+  grep -q '^point 0 (the winner of the tuning): processes+mps 3×1' out
+  grep -q '^| point | 0, the winner of the tuning |$' tuned/README.md
+  { cat results.jsonl; echo '{"type":"tune","verdict":"none"}'; } >none.jsonl
+  expect 0 "$MPSWEEP" emit none.jsonl --format env -o none
+  grep -q '^point 3 (the highest throughput: the tuning has no winner)' out
+  { cat results.jsonl; echo '{"type":"tune","winner":{"point":2}}'; } >wrong.jsonl
+  refused "point 2 of 'wrong.jsonl' is infeasible" "$MPSWEEP" emit wrong.jsonl --format env -o wrong
+}
+
+@test "README.md: what it was made from, loudly if that was emulated" {
+  write_results
+  local format
+  for format in env systemd slurm kubernetes compose json; do
+    emit $format $format -- serve 'a b'
+    grep -q '^> \*\*EMULATED\.\*\*' $format/README.md
+    grep -q '^| throughput | 3000 iterations/s ±1.2% (95%), 2 round(s), ok, EMULATED |$' $format/README.md
+    grep -q '^| latency | p50 1.234 ms, p99 2.346 ms |$\|^| latency | p50 1.235 ms, p99 2.346 ms |$' $format/README.md
+    grep -q '^| machine | node??? |$' $format/README.md
+    grep -q '^| launch | graph |' $format/README.md
+    grep -q '^    \["serve", "a b"\]$' $format/README.md
+    grep -q '^## Another ' $format/README.md
+  done
+  jq -c '(select(.type == "header").gpu.emulated) = false' results.jsonl >real.jsonl
+  expect 0 "$MPSWEEP" emit real.jsonl --format env -o real
+  absent 'EMULATED' real/README.md
+  absent 'EMULATED' real/deployment.env
+}
+
+@test "json: each worker with its shares, CPUs, environment and words" {
+  write_results
+  emit json d --point 0 -- serve "${HARD[@]}" "${PLACED[@]}"
+  jq -e --args '.workers[1].command == $ARGS.positional' d/deployment.json -- \
+    serve "${HARD[@]}" 1 p1of3 --port=9001 '1$x1'
+  jq -e '
+    .type == "deployment" and .version == 1 and .emulated and .mps and .processes == 3
+    and (.daemon | .default_active_thread_percentage == null and .default_memory_limit_mib == 2048)
+    and ([.workers[].cpus] == [[0, 2, 3], [64], [4]])
+    and ([.workers[].port] == [9000, 9001, 9002])
+    and (.workers[0].environment | .CUDA_MPS_ACTIVE_THREAD_PERCENTAGE == "30"
+         and .CUDA_MPS_PINNED_DEVICE_MEM_LIMIT == "0=512M" and .CUDA_MPS_CLIENT_PRIORITY == "0"
+         and .CUDA_DEVICE_MAX_CONNECTIONS == "8" and .MPSWEEP_THREADS == "1" and .MPSWEEP_PROCESS == "0"
+         and .CUDA_VISIBLE_DEVICES == "GPU-6d707377-6565-702d-656d-756c61746564")
+    and (.workers[1].environment | has("CUDA_MPS_ACTIVE_THREAD_PERCENTAGE") | not)
+    and .origin.point.id == 0 and .origin.driver == "13.0"' d/deployment.json
+  emit json plain --point 4
+  jq -e '.daemon == null and .workers[0].command == null and .workers[0].cpus == null
+         and (.workers[0].environment | has("CUDA_DEVICE_MAX_CONNECTIONS") | not)' plain/deployment.json
+}
+
+@test "scripts of all formats: sh and shellcheck" {
+  needs shellcheck shellcheck
+  write_results
+  local format file point
+  for point in 0 1 4; do
+    emit env env-$point --point $point -- serve "${HARD[@]}" "${PLACED[@]}"
+    emit slurm slurm-$point --point $point -- serve "${HARD[@]}" "${PLACED[@]}"
+    emit env none-$point --point $point
+    for format in systemd kubernetes compose json; do
+      emit $format $format-$point --point $point -- serve "${HARD[@]}"
+    done
+    for file in {env,slurm,none}-$point/{command,mps,check} {env,none}-$point/{start,stop,common.sh} \
+      slurm-$point/{job.sbatch,job.sh,worker} systemd-$point/{install,check,mps,names.sh} \
+      {kubernetes,compose}-$point/{mps,worker,check} json-$point/mps; do
+      sh -n $file
+      # Words that look like variables are meant to stay as they are.
+      shellcheck -e SC2016 $file
+    done
+    for file in {env,slurm}-$point/*.env; do
+      sh -n $file
+    done
+  done
+}
+
+@test "the daemon's script: what it refuses" {
+  local mps=$MPSWEEP_SOURCE_DIR/emit/mps
+  refused "'dance' is none of run, configure, ready" sh "$mps" dance
+  refused 'CUDA_MPS_PIPE_DIRECTORY is not set' sh "$mps" run
+  local directory
+  for directory in /tmp/nvidia-mps /run/nvidia-mps; do
+    CUDA_MPS_PIPE_DIRECTORY=$directory refused 'is the directory of everybody' sh "$mps" run
+  done
+  CUDA_MPS_PIPE_DIRECTORY=mps refused "'mps' is no absolute path" sh "$mps" run
+  CUDA_MPS_PIPE_DIRECTORY=/tmp/$(printf '%080d' 0) refused 'has 85 characters: a socket.s path allows 75' sh "$mps" run
+  CUDA_MPS_PIPE_DIRECTORY=$PWD/none refused 'is not ready' sh "$mps" ready
+  CUDA_MPS_PIPE_DIRECTORY=$PWD/none refused 'not attached: no daemon answers' sh "$mps" attached 1
+}
+
+# verify DIRECTORY: what systemd says of its units, with instances of the template.
+verify_units() {
+  local name=$1 unit units=()
+  mkdir -p "$name.units"
+  cp -R "$name"/mpsweep-* "$name.units"
+  cd "$name.units" || return 1
+  cp "mpsweep-$name-worker@.service" "mpsweep-$name-worker@0.service"
+  for unit in *.target *-mps.service *-worker@0.service; do
+    [ ! -e "$unit" ] || units+=("./$unit")
+  done
+  SYSTEMD_UNIT_PATH=$PWD: expect 0 systemd-analyze verify --man=no "${units[@]}" || return 1
+  # It warns and says 0 of what it does not understand; other units of the machine are not ours.
+  absent "mpsweep-$name" "$WORK/err" || return 1
+  cd ..
+}
+
+@test "systemd: systemd-analyze takes the units" {
+  needs systemd-analyze systemd
+  write_results
+  emit systemd shares --point 0 -- serve --port '{port}' "${HARD[@]}"
+  verify_units shares
+  emit systemd threads --point 1 -- /bin/echo "${HARD[@]}" "${PLACED[@]}"
+  [ ! -e threads/mpsweep-threads-mps.service ]
+  verify_units threads
+  emit systemd none --point 3
+  verify_units none
+  # It can fail.
+  sed -i 's/^Type=exec/Type=exec\nRestart=sometimes/' none/mpsweep-none-worker@.service
+  run ! verify_units none
+}
+
+@test "systemd: what is in the units" {
+  write_results
+  mkdir sub
+  emit systemd "Über  Serve!" --point 0 -- sub/serve "${PLACED[@]}" 'a "b" %h $x \ {x}' $'\t'
+  cd "Über  Serve!"
+  local template='mpsweep--ber-serve-worker@.service'
+  [ -e "$template" ] || template=$(ls mpsweep-*-worker@.service)
+  grep -qxF "ExecStart=\"$WORK/sub/serve\" \"%i\" \"p%iof3\" \"--port=\${MPSWEEP_PORT}\" \"1\$\$x1\" \"a \\\"b\\\" %%h \$\$x \\\\ {x}\" \"\\x09\"" "$template"
+  grep -qx 'BindsTo=mpsweep-.*-mps.service' "$template"
+  grep -qx 'After=mpsweep-.*-mps.service' "$template"
+  grep -qx 'TimeoutStopSec=30' "$template"
+  grep -qx 'Restart=on-failure' "$template"
+  grep -qx 'RuntimeDirectoryMode=0700' mpsweep-*-mps.service
+  grep -qx 'CPUAffinity=0,2-3' mpsweep-*@0.service.d/cpus.conf
+  grep -qx 'CPUAffinity=64' mpsweep-*@1.service.d/cpus.conf
+  grep -qx 'MPSWEEP_MPS_MEMORY="2048M"' mps.env
+  grep -qx 'CUDA_MPS_PINNED_DEVICE_MEM_LIMIT="0=1024M"' worker-1.env
+  cd ..
+  refused "the program's name 'a=b' has a '=': give its path" "$MPSWEEP" emit results.jsonl --format systemd -o d -- a=b
+}
+
+@test "systemd: install and remove, under another root" {
+  write_results
+  emit systemd d --point 0 -- serve
+  DESTDIR=$PWD/root expect 0 ./d/install
+  [ -e root/etc/systemd/system/mpsweep-d.target ]
+  [ -e root/etc/systemd/system/mpsweep-d-worker@2.service.d/cpus.conf ]
+  [ -e root/etc/mpsweep-d/worker-2.env ]
+  [ -e root/usr/local/lib/mpsweep-d/mps ]
+  DESTDIR=$PWD/root expect 0 ./d/install
+  DESTDIR=$PWD/root expect 0 ./d/install --remove
+  [ -z "$(find root -type f)" ]
+  emit systemd none --point 0
+  DESTDIR=$PWD/root expect 1 ./none/install
+  says 'edit me: .* has no command yet'
+  expect 1 ./none/check
+  says 'edit me: .* has no command yet'
+}
+
+# yaml PROGRAM FILE WORDS...: Python with the file's document as d, and the words.
+yaml() {
+  local python
+  python=$(python_with_yaml) || skip "no YAML parser: apt-get install python3-yaml"
+  "$python" -c "import sys, yaml
+d = yaml.safe_load(open(sys.argv[1], encoding='utf-8'))
+words = sys.argv[2:]
+def undouble(word): return word.replace('\$\$', '\$')
+$1" "${@:2}"
+}
+
+@test "compose: a YAML parser finds the same words, and order and health" {
+  write_results
+  emit compose d --image 'reg/i:$1' -- serve "${HARD[@]}" "${PLACED[@]}"
+  yaml '
+services = d["services"]
+assert sorted(services) == ["mps", "worker-0", "worker-1"], sorted(services)
+worker = services["worker-1"]
+assert [undouble(w) for w in worker["command"]] == ["sh", "/mpsweep/worker", "1", *words], worker["command"]
+assert undouble(worker["image"]) == "reg/i:$1"
+assert worker["depends_on"]["mps"]["condition"] == "service_healthy"
+assert worker["ipc"] == worker["pid"] == "service:mps"
+assert worker["healthcheck"]["test"] == ["CMD", "sh", "/mpsweep/check", "1"]
+assert worker["environment"]["MPSWEEP_PORT"] == "9001"
+assert worker["environment"]["CUDA_MPS_PIPE_DIRECTORY"] == services["mps"]["environment"]["CUDA_MPS_PIPE_DIRECTORY"]
+assert services["mps"]["environment"]["MPSWEEP_MPS_PERCENTAGE"] == "50"
+device = worker["deploy"]["resources"]["reservations"]["devices"][0]
+assert device["device_ids"] == ["GPU-6d707377-6565-702d-656d-756c61746564"]
+' d/compose.yaml serve "${HARD[@]}" "${PLACED_1[@]}"
+  emit compose plain --point 4 -- serve
+  yaml '
+assert sorted(d["services"]) == ["worker-0", "worker-1"]
+assert "cpuset" not in d["services"]["worker-0"]
+assert d["services"]["worker-0"]["environment"]["CUDA_MPS_PIPE_DIRECTORY"] == "/run/mpsweep/off"
+' plain/compose.yaml
+}
+
+@test "kubernetes: a YAML parser finds the same words, and sidecar and probes" {
+  write_results
+  emit kubernetes d --image 'reg/i:$1' -- serve "${HARD[@]}" "${PLACED[@]}"
+  yaml '
+assert d["kind"] == "Deployment" and d["metadata"]["name"] == "mpsweep-d"
+pod = d["spec"]["template"]["spec"]
+(mps,) = pod["initContainers"]
+assert mps["restartPolicy"] == "Always" and mps["resources"]["limits"]["nvidia.com/gpu"] == 1
+assert mps["startupProbe"]["exec"]["command"] == ["sh", "/mpsweep/mps", "ready"]
+assert pod["shareProcessNamespace"] is True
+worker = pod["containers"][1]
+assert [undouble(w) for w in worker["command"]] == ["sh", "/mpsweep/worker", "1", *words], worker["command"]
+assert worker["image"] == "reg/i:$1"
+assert worker["livenessProbe"]["exec"]["command"] == ["sh", "/mpsweep/check", "1"]
+environment = {e["name"]: e["value"] for e in worker["env"]}
+assert environment["MPSWEEP_PORT"] == "9001" and environment["MPSWEEP_GPU_FILE"] == "/run/mpsweep/gpu"
+assert all(isinstance(value, str) for value in environment.values())
+volumes = {v["name"]: v for v in pod["volumes"]}
+assert volumes["run"]["emptyDir"]["medium"] == "Memory"
+' d/deployment.yaml serve "${HARD[@]}" "${PLACED_1[@]}"
+  yaml 'assert d["kind"] == "Kustomization" and sorted(d["configMapGenerator"][0]["files"]) == ["check", "mps", "worker"]' d/kustomization.yaml
+  emit kubernetes threads --point 1 -- serve
+  yaml '
+pod = d["spec"]["template"]["spec"]
+assert "initContainers" not in pod
+(worker,) = pod["containers"]
+assert worker["resources"]["limits"]["nvidia.com/gpu"] == 1
+assert not any(e["name"] == "NVIDIA_VISIBLE_DEVICES" for e in worker["env"])
+' threads/deployment.yaml
+}
+
+@test "kubernetes: kubectl makes the manifests" {
+  needs kubectl kubectl
+  write_results
+  emit kubernetes d -- serve "${HARD[@]}"
+  expect 0 kubectl kustomize d
+  grep -q '^kind: ConfigMap' out
+  grep -q '^kind: Deployment' out
+}
+
+@test "slurm: one node, a task a worker, bound as measured" {
+  write_results
+  emit slurm d --point 0 -- serve
+  grep -qx '#SBATCH --ntasks=3' d/job.sbatch
+  grep -qx '#SBATCH --cpus-per-task=1' d/job.sbatch
+  grep -qx '#SBATCH --gres=gpu:1' d/job.sbatch
+  grep -qx '#SBATCH --signal=B:TERM@70' d/job.sbatch
+  grep -qx 'MPSWEEP_CPU_BIND=--cpu-bind=mask_cpu:0xd,0x10000000000000000,0x10' d/deployment.env
+  emit slurm plain --point 4 -- serve
+  grep -qx 'MPSWEEP_CPU_BIND=--cpu-bind=none' plain/deployment.env
+  absent 'cpus-per-task' plain/job.sbatch
+  command -v sbatch >/dev/null || skip "no Slurm: sbatch --test-only is not run"
+  cd d
+  expect 0 sbatch --test-only job.sbatch
+}

@@ -1,0 +1,246 @@
+#!/usr/bin/env bats
+# Deployments as they run, with the emulated GPU and its MPS daemon: started, proved, and stopped
+# without a trace.
+
+load helper
+load emit
+
+# A directory in front of PATH with the emulated daemon under the name of the real one, and a worker
+# that makes a context, writes its words down and stays.
+prepare() {
+  write_results
+  mkdir bin
+  ln -s "$MPSWEEP_BUILD_DIR/mpsweep-emulated-mps-control" bin/nvidia-cuda-mps-control
+  PATH=$PWD/bin:$PATH
+  # Never written to: a worker that reads it stays until it is told to go.
+  mkfifo forever
+  cat >bin/serve <<SERVE
+#!/bin/bash
+printf '%s\0' "\$@" >"$WORK/words.\$MPSWEEP_PROCESS"
+env >"$WORK/environment.\$MPSWEEP_PROCESS"
+exec "$MPSWEEP_BUILD_DIR/mpsweep-worker" --probe --driver "$MPSWEEP_BUILD_DIR/mpsweep-emulated-cuda.so" <>"$WORK/forever" >"$WORK/probe.\$MPSWEEP_PROCESS"
+SERVE
+  chmod +x bin/serve
+}
+
+@test "env: daemon, workers, proof; then nothing of it is left" {
+  prepare
+  emit env d --point 3 -- serve "${HARD[@]}" "${PLACED[@]}"
+  expect 1 d/check
+  says 'it does not run'
+  expect 0 d/start
+  [ "$(grep -c '^worker [01]: attached: process [0-9]*, client [0-9]* of MPS server [0-9]*$' out)" -eq 2 ]
+  [ "$(stat -L -c %a d/run)" = 700 ]
+  [ "$(stat -L -c %a d/run/mps)" = 700 ]
+  expect 0 d/check
+  # The very words, each process with its own numbers.
+  printf '%s\0' "${HARD[@]}" "${PLACED_1[@]}" | cmp - words.1
+  grep -qx 'CUDA_VISIBLE_DEVICES=GPU-6d707377-6565-702d-656d-756c61746564' environment.1
+  grep -qx 'CUDA_MPS_ACTIVE_THREAD_PERCENTAGE=50' environment.1
+  grep -qx 'CUDA_MPS_PINNED_DEVICE_MEM_LIMIT=0=512M' environment.1
+  grep -qx 'CUDA_DEVICE_MAX_CONNECTIONS=8' environment.1
+  grep -qx 'MPSWEEP_PROCESS=1' environment.1
+  grep -qx 'MPSWEEP_THREADS=2' environment.1
+  # The daemon's limits are those of the deployment, for clients that ask for nothing, too.
+  local pipe
+  pipe=$(readlink d/run)/mps
+  [ "$(echo get_default_active_thread_percentage | CUDA_MPS_PIPE_DIRECTORY=$pipe nvidia-cuda-mps-control)" = 50.0 ]
+  [ "$(echo get_default_device_pinned_mem_limit 0 | CUDA_MPS_PIPE_DIRECTORY=$pipe nvidia-cuda-mps-control)" = 512M ]
+  # Each worker is on its CPU.
+  local pid wanted
+  read -r pid _ <d/run/worker-1.pid
+  wanted=$(sed -n "s/^export MPSWEEP_CPUS='\(.*\)'$/\1/p" d/worker-1.env)
+  [ "$(sed -n 's/^Cpus_allowed_list:[[:space:]]*//p' "/proc/$pid/status")" = "$wanted" ]
+  # A second one does not disturb the first.
+  expect 1 d/start
+  says 'it runs already'
+  expect 0 d/check
+  expect 0 d/stop
+  await $PATIENCE no_own_process
+  [ ! -e d/run ]
+  [ ! -L d/run ]
+  expect 0 d/stop
+  grep -qx 'it does not run' out
+  expect 1 d/check
+  # It can be started again.
+  expect 0 d/start
+  expect 0 d/stop
+}
+
+@test "env: a worker that is no client is told, whatever else it does" {
+  prepare
+  cat >bin/idle <<IDLE
+#!/bin/bash
+read -r <>"$WORK/forever"
+IDLE
+  chmod +x bin/idle
+  emit env d --point 3 -- idle
+  sed -i 's/^MPSWEEP_START_TIMEOUT=.*/MPSWEEP_START_TIMEOUT=1/' d/deployment.env
+  expect 1 d/start
+  grep -qE '^worker 0: not attached: process [0-9]+ is no client of the daemon' out
+  grep -q '^start: not attached after 1 s' err
+  # What failed was ended.
+  [ ! -L d/run ]
+  await $PATIENCE no_own_process
+}
+
+@test "env: a worker that ends is told, and the rest is ended" {
+  prepare
+  emit env d --point 3 -- sh -c 'echo no such model >&2; exit 3'
+  expect 1 d/start
+  grep -q '^start: worker [01] ended: no such model$' err
+  [ ! -L d/run ]
+  emit env late --point 3 -- serve
+  expect 0 late/start
+  local pid
+  read -r pid _ <late/run/worker-1.pid
+  kill -KILL "$pid"
+  await $PATIENCE is_gone "$pid"
+  expect 1 late/check
+  grep -q '^worker 0: attached' out
+  grep -q '^worker 1: not running, see ' out
+  expect 0 late/stop
+}
+
+@test "env: a client that the worker started counts as the worker's" {
+  prepare
+  emit env d --point 3 -- sh -c 'serve & wait'
+  expect 0 d/start
+  [ "$(grep -c ': attached: process ' out)" -eq 2 ]
+  expect 0 d/stop
+  await $PATIENCE no_own_process
+}
+
+@test "env: a worker that does not hear SIGTERM is killed in the end" {
+  prepare
+  emit env d --point 3 -- sh -c 'trap "" TERM; exec serve'
+  sed -i 's/^MPSWEEP_STOP_TIMEOUT=.*/MPSWEEP_STOP_TIMEOUT=1/' d/deployment.env
+  expect 0 d/start
+  expect 0 d/stop
+  grep -q 'workers are still there after 1 s: they are killed' err
+  await $PATIENCE no_own_process
+}
+
+@test "env: a daemon that does not start, does not follow, or dies" {
+  prepare
+  emit env d --point 3 -- serve
+  ln -sf /bin/false bin/nvidia-cuda-mps-control
+  expect 1 d/start
+  grep -qE '^start: the daemon did not start: the daemon ended while it started$' err
+  [ ! -L d/run ]
+  # One that has another limit than it was told.
+  rm bin/nvidia-cuda-mps-control
+  cat >bin/nvidia-cuda-mps-control <<CONTROL
+#!/bin/bash
+[ \$# -eq 0 ] || exec "$MPSWEEP_BUILD_DIR/mpsweep-emulated-mps-control" "\$@"
+sed 's/^set_default_active.*/get_server_list/' | "$MPSWEEP_BUILD_DIR/mpsweep-emulated-mps-control"
+CONTROL
+  chmod +x bin/nvidia-cuda-mps-control
+  expect 1 d/start
+  grep -q "^start: the daemon did not start: the daemon has an active thread percentage of '100.0' in place of '50'" err
+  await $PATIENCE no_own_process
+  ln -sf "$MPSWEEP_BUILD_DIR/mpsweep-emulated-mps-control" bin/nvidia-cuda-mps-control
+  expect 0 d/start
+  local pid
+  read -r pid _ <d/run/daemon.pid
+  kill -KILL "$pid"
+  # Its child, the daemon, goes on: stop finds it by its socket.
+  expect 0 d/stop
+  await $PATIENCE no_own_process
+}
+
+@test "env: start that is interrupted leaves nothing" {
+  prepare
+  cat >bin/idle <<IDLE
+#!/bin/bash
+: >"$WORK/began"
+read -r <>"$WORK/forever"
+IDLE
+  chmod +x bin/idle
+  emit env d --point 3 -- idle
+  local signal
+  for signal in INT TERM HUP; do
+    rm -f began
+    start d/start
+    await $PATIENCE test -e began
+    kill -$signal "$PID"
+    finish
+    [ "$STATUS" -eq 1 ]
+    [ ! -L d/run ]
+    await $PATIENCE no_own_process
+  done
+}
+
+@test "env: without MPS no daemon is found, even a default one" {
+  prepare
+  emit env d --point 4 -- serve
+  expect 0 d/start
+  grep -qE '^worker 1: running, process [0-9]+; this layout has no MPS$' out
+  grep -qx "CUDA_MPS_PIPE_DIRECTORY=$(readlink d/run)/off" environment.0
+  [ -z "$(ls -A d/run/off)" ]
+  expect 0 d/stop
+  await $PATIENCE no_own_process
+}
+
+@test "env: without a command all refuses, loudly" {
+  prepare
+  emit env d
+  grep -q '^no command was given' out
+  grep -q 'EDIT ME' d/README.md
+  expect 1 d/start
+  says "start: edit me: '.*/d/command' has no command yet"
+  expect 1 d/check
+  says "check: edit me: '.*/d/command' has no command yet"
+  expect 78 sh d/command
+  [ ! -L d/run ]
+}
+
+@test "env: a directory whose name is hard to quote, and a stale run" {
+  prepare
+  local name=$'d it\'s "$x" \n%'
+  emit env "$name" --point 3 -- serve
+  expect 0 "./$name/start"
+  expect 0 "./$name/stop"
+  # As after a crash of the machine, whose /tmp is empty then.
+  ln -s "$TMPDIR/mpsweep-d.gone" "$name/run"
+  expect 1 "./$name/check"
+  expect 0 "./$name/start"
+  expect 0 "./$name/check"
+  expect 0 "./$name/stop"
+}
+
+@test "containers: the scripts that kubernetes and compose run" {
+  prepare
+  emit compose d --point 3 -- serve
+  mkdir shared
+  export MPSWEEP_RUN=$TMPDIR/work/shared MPSWEEP_MPS=yes MPSWEEP_GPU_FILE=$PWD/shared/gpu
+  export CUDA_MPS_PIPE_DIRECTORY=$PWD/shared/mps CUDA_MPS_LOG_DIRECTORY=$PWD/shared/log
+  expect 1 sh d/check 0
+  says 'worker 0: not running'
+  # The sidecar tells which GPU it was allotted.
+  NVIDIA_VISIBLE_DEVICES=GPU-1234 sh d/mps run >daemon.out 2>&1 3>&- &
+  local daemon=$! worker
+  await $PATIENCE sh d/mps ready
+  [ "$(cat shared/gpu)" = GPU-1234 ]
+  MPSWEEP_PROCESS=0 sh d/worker 0 serve 'a b' >worker.out 2>&1 3>&- &
+  worker=$!
+  await $PATIENCE sh d/check 0
+  grep -qx 'CUDA_VISIBLE_DEVICES=GPU-1234' environment.0
+  [ "$(cat shared/worker-0.pid)" = $worker ]
+  kill -TERM $worker
+  await $PATIENCE is_gone $worker
+  expect 1 sh d/check 0
+  kill -TERM $daemon
+  wait $daemon
+  grep -q '^mps: ready' daemon.out
+  expect 78 sh d/worker 0 EDIT-ME
+  says 'edit me: this worker has no command yet'
+  # One GPU for several containers, without MPS.
+  rm shared/gpu
+  NVIDIA_VISIBLE_DEVICES=GPU-5678 sh d/mps hold 2>hold.out 3>&- &
+  daemon=$!
+  await $PATIENCE grep -qs GPU-5678 shared/gpu
+  kill -TERM $daemon
+  wait $daemon
+  await $PATIENCE no_own_process
+}
