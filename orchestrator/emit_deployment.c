@@ -223,7 +223,8 @@ static enum status read_command(struct deployment *deployment)
     for (size_t i = 0; deployment->command[i]; i++)
         if (!emit_is_utf8(deployment->command[i]))
             return status_set(STATUS_USAGE, "word %zu of the command is not UTF-8", i + 1);
-    if (!*deployment->command[0])
+    const char *program = deployment->command[0];
+    if (!program || !*program)
         return status_set(STATUS_USAGE, "the command's first word is empty: it is the program");
     int64_t port = request->port ? request->port : PORT_DEFAULT;
     if (port < 1 || port + deployment->processes - 1 > PORT_MOST)

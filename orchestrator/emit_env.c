@@ -29,7 +29,9 @@ void emit_common_settings(FILE *file, const struct deployment *deployment, unsig
     fputs("# Seconds until all workers must be attached, and from SIGTERM to SIGKILL.\n", file);
     emit_setting_number(file, "MPSWEEP_START_TIMEOUT", DEPLOYMENT_START_TIMEOUT);
     emit_setting_number(file, "MPSWEEP_STOP_TIMEOUT", DEPLOYMENT_STOP_TIMEOUT);
-    fputs("export MPSWEEP_MPS_PERCENTAGE MPSWEEP_MPS_MEMORY MPSWEEP_STOP_TIMEOUT\n", file);
+    fputs("export MPSWEEP_WORKING_DIRECTORY MPSWEEP_MPS_PERCENTAGE MPSWEEP_MPS_MEMORY \\\n"
+          "  MPSWEEP_STOP_TIMEOUT\n",
+          file);
 }
 
 static void write_settings(FILE *file, const struct deployment *deployment, unsigned process)

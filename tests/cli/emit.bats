@@ -363,7 +363,8 @@ assert not any(e["name"] == "NVIDIA_VISIBLE_DEVICES" for e in worker["env"])
   emit slurm plain --point 4 -- serve
   grep -qx 'MPSWEEP_CPU_BIND=--cpu-bind=none' plain/deployment.env
   absent 'cpus-per-task' plain/job.sbatch
-  command -v sbatch >/dev/null || skip "no Slurm: sbatch --test-only is not run"
-  cd d
+  scontrol ping 2>/dev/null | grep -q UP || skip "no Slurm that answers: sbatch --test-only is not run"
+  emit slurm small --point 1 -- serve
+  cd small
   expect 0 sbatch --test-only job.sbatch
 }

@@ -244,3 +244,65 @@ IDLE
   wait $daemon
   await $PATIENCE no_own_process
 }
+
+# Programs of Slurm that do what the job's script needs of them, on this machine.
+fake_slurm() {
+  cat >bin/srun <<'SRUN'
+#!/bin/bash
+printf '%s\n' "$@" >>"$FAKE_LOG"
+while [[ $1 == --* ]]; do
+  [[ $1 != --ntasks=* ]] || tasks=${1#*=}
+  shift
+done
+trap 'kill -KILL $(cat "$FAKE_LOG.tasks"); exit 143' TERM
+for ((i = 0; i < tasks; i++)); do
+  SLURM_PROCID=$i "$@" &
+  echo $! >>"$FAKE_LOG.tasks"
+done
+status=0
+for pid in $(cat "$FAKE_LOG.tasks"); do wait "$pid" || status=$?; done
+exit $status
+SRUN
+  cat >bin/scancel <<'SCANCEL'
+#!/bin/bash
+printf '%s\n' "scancel $*" >>"$FAKE_LOG"
+kill -TERM $(cat "$FAKE_LOG.tasks")
+SCANCEL
+  chmod +x bin/srun bin/scancel
+  export FAKE_LOG=$WORK/slurm.log SLURM_JOB_ID=17 MPSWEEP_LOCAL_DIR=$TMPDIR CUDA_VISIBLE_DEVICES=GPU-99
+}
+
+@test "slurm: the job's life, as far as it goes without Slurm" {
+  prepare
+  fake_slurm
+  emit slurm d --point 3 -- serve "${HARD[@]}" "${PLACED[@]}"
+  cd d
+  start env SLURM_SUBMIT_DIR="$PWD" ./job.sbatch
+  await $PATIENCE grep -qs '^to look again: ' ../out
+  [ "$(grep -c '^worker [01]: attached: process ' ../out)" -eq 2 ]
+  printf '%s\0' "${HARD[@]}" "${PLACED_1[@]}" | cmp - ../words.1
+  grep -qx 'CUDA_VISIBLE_DEVICES=GPU-99' ../environment.1
+  grep -qx -e '--cpu-bind=mask_cpu:.*' "$FAKE_LOG"
+  # As Slurm does before the job's time is over.
+  kill -TERM "$PID"
+  finish
+  [ "$STATUS" -eq 143 ]
+  grep -qx 'scancel --signal=TERM 17.0' "$FAKE_LOG"
+  await $PATIENCE no_own_process
+  [ -z "$(ls -d "$TMPDIR"/mpsweep-j.* 2>/dev/null)" ]
+  # Workers that fail end the job.
+  rm "$FAKE_LOG.tasks"
+  cd ..
+  emit slurm failing --point 3 -- sh -c 'exit 5'
+  cd failing
+  expect 5 env SLURM_SUBMIT_DIR="$PWD" ./job.sbatch
+  grep -q '^the workers ended before all of them were attached, status 5$' ../err
+  await $PATIENCE no_own_process
+  cd ..
+  expect 1 env SLURM_SUBMIT_DIR="$PWD" d/job.sbatch
+  says "is not this deployment's directory: submit there"
+  emit slurm none --point 3
+  cd none
+  expect 1 env SLURM_SUBMIT_DIR="$PWD" ./job.sbatch
+  says "edit me: '.*/none/command' has no command yet"
+}
