@@ -14,7 +14,7 @@
  * Its work is a copy to the GPU and back, through the driver that mpsweep uses.
  */
 #include <fcntl.h>
-#include <mpsweep/workload.h>
+#include "include/mpsweep/workload.h"
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>

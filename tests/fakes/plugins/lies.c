@@ -1,5 +1,5 @@
 /* A plug-in that is wrong in its struct: built once for each way. */
-#include <mpsweep/workload.h>
+#include "include/mpsweep/workload.h"
 #include <stddef.h>
 
 #ifndef LIE_ABI
