@@ -59,9 +59,10 @@ const struct option_row option_table[OPTION_COUNT] = {
      "Daemon of layouts over MPS: one of mpsweep's own, which lives for the sweep only; or the\n"
      "one of CUDA_MPS_PIPE_DIRECTORY, which is checked, used, and left as it is."},
     {OPTION_WORKLOAD, "workload", 'w', OPTION_KIND_TEXT, OPTION_AXIS, SWEEP, NULL, 0, 0, "builtin",
-     "builtin|delay", WORK,
+     "builtin|delay|NAME[:N]+...", WORK,
      "builtin: copy in, a chain of dependent small kernels, copy out, check. delay: the same with\n"
-     "kernels of one thread that wait."},
+     "kernels of one thread that wait. NAME: the job file's [workload NAME], or several of them\n"
+     "with weights (mpsweep-workload(5)); the numbers below are the built-in ones' alone."},
     {OPTION_KERNELS, "kernels", 'k', OPTION_KIND_INTEGER, OPTION_AXIS, SWEEP, NULL, 1, 100000,
      "220", "N", WORK, "Kernels in an iteration, each using the one before."},
     {OPTION_BLOCKS, "blocks", 0, OPTION_KIND_INTEGER, OPTION_AXIS, SWEEP, NULL, 1, 1000000, "5",

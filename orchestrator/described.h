@@ -8,6 +8,7 @@
 #define MPSWEEP_ORCHESTRATOR_DESCRIBED_H
 
 #include <jansson.h>
+#include <stdio.h>
 
 #include "orchestrator/round.h"
 
@@ -43,5 +44,8 @@ void described_merge(struct round_result *last, const struct round_result *befor
 /* Puts "workloads" into the record of a measured point, and into the header. */
 void described_record(json_t *record, const struct point *point, const struct round_result *result);
 void described_header(json_t *record, const struct job *job);
+
+/* Below a table: of each measured mix, a line with what each of its workloads did. */
+void described_print(FILE *out, const json_t *points);
 
 #endif
