@@ -285,7 +285,8 @@ void help_print_manual(FILE *out, enum help_page page)
     fputs(
         page == HELP_MAIN
             ? ".SH FILES\nResults are JSON Lines; docs/results\\-format.md describes them.\n"
-              ".SH SEE ALSO\nmpsweep\\-mps(1), mpsweep\\-workload(5), nvidia\\-cuda\\-mps\\-control(1), gnuplot(1), "
+              ".SH SEE ALSO\nmpsweep\\-mps(1), mpsweep\\-workload(5), "
+              "nvidia\\-cuda\\-mps\\-control(1), gnuplot(1), "
               "hwloc(7)\n"
             : ".SH FILES\n.TP\nDIR/mps\nthe daemon's pipe directory\n.TP\nDIR/log/output\nits log\n"
               ".TP\nDIR/state\nwho guards it, and what it is, as JSON\n.PP\n"

@@ -35,7 +35,8 @@ struct plan {
  * Crosses the axes of every section, the layout being the slowest. Combinations that cannot differ
  * are one point: sync none makes no difference with pinned memory or in a graph, shares of MPS
  * clients none without MPS, arrivals none in a closed loop, the numbers of the built-in workloads
- * none for others, and a list of shares says no more than its processes take from it. The job must outlive the plan.
+ * none for others, and a list of shares says no more than its processes take from it. The job must
+ * outlive the plan.
  */
 enum status plan_make(const struct job *job, struct plan *out);
 void plan_release(struct plan *plan);

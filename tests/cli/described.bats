@@ -186,6 +186,6 @@ TABLE
   local page=$MPSWEEP_SOURCE_DIR/docs/mpsweep-workload.5 word
   for word in copy-in copy-out device-copy kernel synchronize think busy \
     blocks threads duration cycles bytes bound count check step; do
-    sed 's/\\-/-/g' "$page" | grep -qw -e "$word" || fail "the page does not know '$word'"
+    sed 's/\\f[BIR]//g; s/\\-/-/g' "$page" | grep -qw -e "$word" || fail "the page does not know '$word'"
   done
 }
