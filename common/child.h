@@ -78,12 +78,12 @@ struct child_options {
     const char *const *env_unset; /* names, ended by NULL; may be NULL */
     const int *keep;              /* descriptors, above 2, that it keeps under their numbers */
     size_t keep_count;
-    const char *input;            /* its standard input; NULL is an empty one */
-    size_t output_cap;            /* bytes of output kept; the rest is read and dropped */
-    uint64_t deadline_ns;         /* a moment of the clock; 0 for none */
-    const int *interrupt;         /* a descriptor: readable ends the program; NULL: none */
-    bool merge_stderr;            /* errors go where output goes */
-    bool capture_stderr;          /* errors go to child_result.errors; neither: dropped */
+    const char *input;    /* its standard input; NULL is an empty one */
+    size_t output_cap;    /* bytes of output kept; the rest is read and dropped */
+    uint64_t deadline_ns; /* a moment of the clock; 0 for none */
+    const int *interrupt; /* a descriptor: readable ends the program; NULL: none */
+    bool merge_stderr;    /* errors go where output goes */
+    bool capture_stderr;  /* errors go to child_result.errors; neither: dropped */
 };
 
 struct child_result {

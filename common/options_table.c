@@ -61,10 +61,11 @@ const struct option_row option_table[OPTION_COUNT] = {
      "Daemon of layouts over MPS: one of mpsweep's own, which lives for the sweep only; or the\n"
      "one of CUDA_MPS_PIPE_DIRECTORY, which is checked, used, and left as it is."},
     {OPTION_WORKLOAD, "workload", 'w', OPTION_KIND_TEXT, OPTION_AXIS, SWEEP, NULL, 0, 0, "builtin",
-     "builtin|delay|FILE.so", WORK,
+     "builtin|delay|NAME[:N]+...|FILE.so", WORK,
      "builtin: copy in, a chain of dependent small kernels, copy out, check. delay: the same with\n"
-     "kernels of one thread that wait. FILE.so: a plug-in of your own, by its path\n"
-     "(mpsweep_workload(3))."},
+     "kernels of one thread that wait. NAME: the job file's [workload NAME], or several of them\n"
+     "with weights (mpsweep-workload(5)). FILE.so: a plug-in of your own, by its path\n"
+     "(mpsweep_workload(3)). The numbers below are the built-in ones' alone."},
     {OPTION_WORKLOAD_OPTIONS, "workload-options", 0, OPTION_KIND_TEXT, OPTION_IN_SECTION, SWEEP,
      NULL, 0, 0, NULL, "TEXT", WORK, "Handed to the plug-in as it is."},
     {OPTION_KERNELS, "kernels", 'k', OPTION_KIND_INTEGER, OPTION_AXIS, SWEEP, NULL, 1, 100000,

@@ -3,6 +3,7 @@ dist_doc_DATA += docs/ARCHITECTURE.md docs/compare.md docs/deploying.md docs/emu
     docs/statistics.md docs/telemetry.md docs/workloads.md
 
 dist_man3_MANS = docs/mpsweep_workload.3
+dist_man5_MANS = docs/mpsweep-workload.5
 
 resultsdir = $(docdir)/results
 dist_results_DATA = \

@@ -8,6 +8,7 @@
 #define MPSWEEP_ORCHESTRATOR_DESCRIBED_H
 
 #include <jansson.h>
+#include <stdio.h>
 
 #include "orchestrator/round.h"
 
@@ -40,8 +41,12 @@ enum status described_collect(const struct round *round, const double *iteration
 /* Adds the rounds before, `rounds` in number, to the last one. */
 void described_merge(struct round_result *last, const struct round_result *before, unsigned rounds);
 
-/* Puts "workloads" into the record of a measured point, and into the header. */
+/* Puts "workloads" into the record of a measured point, behind its "per_worker", and into the
+ * header. */
 void described_record(json_t *record, const struct point *point, const struct round_result *result);
 void described_header(json_t *record, const struct job *job);
+
+/* Below a table: of each measured mix, a line with what each of its workloads did. */
+void described_print(FILE *out, const json_t *points);
 
 #endif

@@ -148,9 +148,9 @@ static enum status ask(struct session *session, const struct asked *asked, uint6
     status = child_run(&options, &result);
     if (status == STATUS_TIMEOUT)
         return status_set(STATUS_TIMEOUT,
-                          "measuring the lengths of %u kernels took longer than %.3g s: give a "
-                          "longer --timeout",
-                          asked->count, (double)timeout_ns / 1e9);
+                          "the lengths of kernels were not found within %.3g s: give a longer "
+                          "--timeout",
+                          (double)timeout_ns / 1e9);
     if (status == STATUS_INTERRUPTED)
         return session_check_signals(session);
     if (status != STATUS_OK)
@@ -177,7 +177,8 @@ enum status described_find_lengths(struct session *session, struct point *points
     if (status == STATUS_OK)
         status = take_known(points, count, lengths, &asked);
     if (status == STATUS_OK && !quiet)
-        fprintf(stderr, "mpsweep: found the lengths of %u kernels in %.1f s\n", answer.count,
+        fprintf(stderr, "mpsweep: found the length%s of %u kernel%s in %.1f s\n",
+                answer.count == 1 ? "" : "s", answer.count, answer.count == 1 ? "" : "s",
                 (double)(clock_now_ns() - begin_ns) / 1e9);
     return status;
 }

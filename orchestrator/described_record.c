@@ -1,4 +1,9 @@
 #include "orchestrator/described.h"
+
+#include <string.h>
+
+#include "common/text.h"
+#include "orchestrator/point_text.h"
 #include "orchestrator/sureness.h"
 
 void described_record(json_t *record, const struct point *point, const struct round_result *result)
@@ -50,4 +55,39 @@ void described_header(json_t *record, const struct job *job)
             json_pack("{s:o, s:s}", "steps", steps, "check", checks[workload->check]));
     }
     json_object_set_new(record, "workloads", workloads);
+}
+
+static void print_mix(FILE *out, const json_t *point, const json_t *workloads)
+{
+    char name[POINT_TEXT_BYTES], ips[32], p50[32], p99[32];
+    const char *launch = point_string(point, "launch");
+    point_name(point, name);
+    fprintf(out, "mix      %s%s:", name, strcmp(launch, "graph") == 0 ? ", graph" : "");
+    for (size_t i = 0; i < json_array_size(workloads); i++) {
+        const json_t *workload = json_array_get(workloads, i);
+        const json_t *latency = json_object_get(workload, "latency_us");
+        json_int_t workers = point_integer(workload, "workers");
+        fprintf(out, "%s %s %s/s of %lld worker%s, p50 %s ms, p99 %s ms", i ? ";" : "",
+                point_string(workload, "name"),
+                text_number(point_number(workload, "throughput_ips"), ips, sizeof ips),
+                (long long)workers, workers == 1 ? "" : "s",
+                text_number(point_number(latency, "p50") / 1e3, p50, sizeof p50),
+                text_number(point_number(latency, "p99") / 1e3, p99, sizeof p99));
+    }
+    fputc('\n', out);
+}
+
+void described_print(FILE *out, const json_t *points)
+{
+    bool first = true;
+    for (size_t i = 0; i < json_array_size(points); i++) {
+        const json_t *point = json_array_get(points, i);
+        const json_t *workloads = json_object_get(point, "workloads");
+        if (json_array_size(workloads) < 2)
+            continue;
+        if (first)
+            fputc('\n', out);
+        first = false;
+        print_mix(out, point, workloads);
+    }
 }

@@ -268,13 +268,13 @@ static void add_numbers(json_t *record, const struct point *point,
                                   phase(&result->launch), "sync", phase(&result->sync), "d2h",
                                   phase(&result->d2h)));
     record_time_add(record, point, result);
-    described_record(record, point, result);
     if (point->work.iterations)
         json_object_set_new(record, "fixed",
                             fixed_object(point, measurement->fixed, measurement->rounds));
     json_object_set_new(record, "fairness_jain", json_real(result->fairness));
     json_object_set_new(record, "start_skew_us", json_real(result->skew_us));
     json_object_set_new(record, "per_worker", workers_array(point, result));
+    described_record(record, point, result);
     json_object_set_new(record, "attached",
                         json_pack("{s:i, s:i}", "expected", (int)result->attached_expected, "seen",
                                   (int)result->attached_seen));

@@ -83,8 +83,8 @@ struct round_result {
     struct round_fixed fixed; /* all zero without fixed work */
     struct telemetry_window telemetry;
     struct cores cores;
-    struct round_worker *workers;    /* processes x threads, owned */
-    struct round_program *programs;  /* described workloads: of each of the point's, owned */
+    struct round_worker *workers;   /* processes x threads, owned */
+    struct round_program *programs; /* described workloads: of each of the point's, owned */
     unsigned program_count;
     struct round_process *processes; /* owned */
 };

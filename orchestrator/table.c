@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "common/text.h"
+#include "orchestrator/described.h"
 #include "orchestrator/openloop.h"
 #include "orchestrator/record.h"
 #include "orchestrator/shares.h"
@@ -301,6 +302,7 @@ void table_print(FILE *out, json_t *header, const json_t *points)
         fill_row(&table, r, json_array_get(points, r), shown, joules);
     print_heading(out, header, points, shown);
     print_cells(out, &table);
+    described_print(out, points);
     warnings_print(out, points);
     free(table.cells);
 }

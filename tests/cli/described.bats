@@ -1,0 +1,191 @@
+#!/usr/bin/env bats
+# Workloads described in a job file, alone and as a mix.
+
+load helper
+
+EXAMPLE=$MPSWEEP_SOURCE_DIR/examples/inference.job
+# Points of a fraction of a second each.
+BRIEF=(--device emulated --duration 0.2 --max-duration 0.4 --warmup 0.1 --precision 100)
+
+# job STEPS...: two.job with workload "detect" of these steps, and "embed".
+job() {
+  {
+    echo '[workload detect]'
+    printf 'step = %s\n' "$@"
+    cat <<'JOB'
+[workload embed]
+step = copy-in 64K
+step = kernel blocks=4 threads=64 bytes=64K
+step = copy-out 64K
+JOB
+  } >two.job
+}
+
+DETECT=("copy-in 64K" "kernel blocks=5 threads=64 duration=25us count=3" "copy-out 16K")
+
+# lengths_are_right FILE COUNT: each kernel that was asked to take so long does, within 2%.
+lengths_are_right() {
+  jq -s -e --argjson count "$2" '.[0].steps | length == $count and
+    all(.got_us / .asked_us | 0.98 < . and . < 1.02)' "$1" >/dev/null ||
+    fail "not $2 kernels, each within 2%:" "$(head -1 "$1" | jq -c .steps)"
+}
+
+@test "the example measures two workloads and a mix of them, each kernel as long as it says" {
+  expect 0 "$MPSWEEP" sweep "$EXAMPLE" "${BRIEF[@]}" -o out.jsonl
+  grep -q '^mpsweep: found the lengths of 3 kernels in ' err
+  assert_complete out.jsonl 16 0
+  lengths_are_right out.jsonl 3
+  points 'all(.status == "ok")' out.jsonl
+  points 'map(.workload) | unique == ["detect", "detect:3+embed:1", "embed"]' out.jsonl
+  # What the steps were stands in the header, as one could write it.
+  head -1 out.jsonl | jq -e '.workloads.embed == {"steps": ["copy-in 128K",
+    "kernel blocks=132 threads=256 duration=30us bound=memory count=6",
+    "kernel blocks=16 threads=128 duration=15us count=4", "copy-out 16K", "think 200us"],
+    "check": "yes"}'
+  # Every output was checked.
+  points 'all(.workloads | all(.checked))' out.jsonl
+}
+
+@test "a mix: workers are dealt by weight, and each workload has its own figures" {
+  job "${DETECT[@]}"
+  expect 0 "$MPSWEEP" sweep two.job "${BRIEF[@]}" -l hybrid:2x4 -w detect:3+embed,embed -r 2 -q \
+    -o out.jsonl
+  points '.[0].workloads | map([.name, .weight, .workers]) == [["detect", 3, 6], ["embed", 1, 2]]' \
+    out.jsonl
+  # In the order of the workers' numbers.
+  points '.[0].per_worker | map(.workload[:1]) | add == "ddeddded"' out.jsonl
+  # Together they are the whole; of two rounds, means.
+  points 'all((.workloads | map(.throughput_ips) | add) / .throughput_ips | 0.999 < . and . < 1.001)' \
+    out.jsonl
+  points 'all((.workloads | map(.iterations) | add) == .iterations)' out.jsonl
+  points '.[0].workloads | all(.latency_us | 0 < .p50 and .p50 <= .p99)' out.jsonl
+  points '.[1].workloads | length == 1 and .[0].workers == 8' out.jsonl
+  expect 0 "$MPSWEEP" sweep two.job "${BRIEF[@]}" -l threads:4 -w detect:3+embed -q
+  grep -qE '^mix +threads 1×4: detect [0-9.]+/s of 3 workers, p50 [0-9.]+ ms, p99 [0-9.]+ ms; embed ' \
+    out
+}
+
+@test "a mix of more workloads than there are workers is infeasible, and the sweep goes on" {
+  job "${DETECT[@]}"
+  expect 0 "$MPSWEEP" sweep two.job "${BRIEF[@]}" -l threads:1-3 -l processes+mps:2 -w detect:3+embed \
+    -q -o out.jsonl
+  points 'map(.status) == ["infeasible", "infeasible", "ok", "infeasible"]' out.jsonl
+  points '.[1].error == "2 workers are too few for '\''detect:3+embed'\'': it takes 3 until each workload has one"' \
+    out.jsonl
+}
+
+@test "graphs are cut where the host has its say, and all ways give the same results" {
+  job "copy-in 64K" "kernel blocks=5 threads=64 duration=25us count=3" "device-copy 64K" synchronize \
+    "think 50us" "kernel cycles=2000 count=2" "busy 50us" "kernel blocks=5 threads=64 bytes=64K" \
+    "copy-out 16K count=2"
+  expect 0 "$MPSWEEP" sweep two.job "${BRIEF[@]}" -l threads:2 -w detect --launch stream,graph \
+    -m pinned,pageable -s stream,none -b none -q -o out.jsonl
+  points 'length == 5 and all(.status == "ok")' out.jsonl
+  points '[.[] | select(.launch == "graph")] | all(.phase_us | .h2d == null and .d2h == null)' out.jsonl
+  points 'all(.latency_us.p50 > 100)' out.jsonl
+}
+
+@test "what the GPU gives back wrong is seen, also by one workload of a mix" {
+  job "${DETECT[@]}"
+  # Only the second worker runs the second workload; what it copies out is altered. The lengths are
+  # known from the run before, whose process would hear of the fault, too.
+  expect 0 "$MPSWEEP" sweep two.job "${BRIEF[@]}" -l processes:2 -w detect+embed --rounds 1 -q -o out.jsonl
+  head -1 out.jsonl >cut.jsonl
+  MPSWEEP_EMULATED_FAULT=cuMemcpyDtoHAsync#5=corrupt@1 expect 2 "$MPSWEEP" sweep two.job "${BRIEF[@]}" \
+    -l processes:2 -w detect+embed -q --resume -o cut.jsonl
+  points '.[0] | .status == "failed" and (.error |
+    test("^worker 2 of 2: wrong result of workload .embed., step 3: element [0-9]+ is "))' cut.jsonl
+}
+
+@test "lengths are found on other machines, too, and one that cannot be is said" {
+  job "kernel blocks=5 threads=64 duration=3us" "kernel blocks=320 threads=64 duration=40us" \
+    "kernel blocks=10 threads=64 duration=100us bound=memory" "kernel duration=20ms"
+  MPSWEEP_EMULATED_MACHINE=spin_ns=3,graph_kernel_ns=900,device_mb_per_s=80000 expect 0 \
+    "$MPSWEEP" sweep two.job "${BRIEF[@]}" -l threads:1 -w detect -q -o out.jsonl
+  lengths_are_right out.jsonl 4
+  # The usual machine's kernels take 10 us when they do nothing.
+  refused "a kernel cannot be as long as 'kernel blocks=5 threads=64 duration=3us' asks: the shortest takes 10 us here" \
+    "$MPSWEEP" sweep two.job "${BRIEF[@]}" -l threads:1 -w detect -q -o none.jsonl
+  [ ! -e none.jsonl ]
+  # Nobody asks where no point has such a kernel.
+  expect 0 "$MPSWEEP" sweep two.job "${BRIEF[@]}" -l threads:1 -w embed -q -o out2.jsonl
+  head -1 out2.jsonl | jq -e 'has("steps") | not'
+}
+
+@test "measuring lengths has a deadline, and its errors are told" {
+  job "${DETECT[@]}"
+  MPSWEEP_EMULATED_FAULT=cuGraphLaunch#3=hang refused \
+    'the lengths of kernels were not found within 1.5 s: give a longer --timeout$' \
+    "$MPSWEEP" sweep two.job "${BRIEF[@]}" -l threads:1 -w detect -q --timeout 1.5
+  MPSWEEP_EMULATED_FAULT=cuMemAlloc=error:2 refused \
+    'measuring the lengths of kernels: cuMemAlloc: CUDA_ERROR_OUT_OF_MEMORY' \
+    "$MPSWEEP" sweep two.job "${BRIEF[@]}" -l threads:1 -w detect -q
+  MPSWEEP_EMULATED_FAULT=cuGraphLaunch#3=crash refused \
+    'measuring the lengths of kernels: killed by signal 11' \
+    "$MPSWEEP" sweep two.job "${BRIEF[@]}" -l threads:1 -w detect -q
+}
+
+@test "--resume goes on with the lengths that were found, and not with other steps" {
+  job "${DETECT[@]}"
+  local measure=("$MPSWEEP" sweep two.job "${BRIEF[@]}" -l threads:1,2 -w detect -o out.jsonl)
+  expect 0 "${measure[@]}"
+  # Lengths that nobody would find here show which are used.
+  head -1 out.jsonl | jq -c '.steps[0].spin = 1' >cut.jsonl
+  mv cut.jsonl out.jsonl
+  expect 0 "${measure[@]}" --resume
+  absent 'found the length' err
+  jq -s -e '[.[] | select(.type == "header") | .steps[0].spin] == [1, 1]' out.jsonl
+  job "${DETECT[@]/25us/26us}"
+  refused "'out.jsonl' holds another plan" "${measure[@]}" --resume
+}
+
+@test "each mistake in a description has its line" {
+  local says
+  while IFS='|' read -r step says; do
+    job "copy-in 4K" "${step%"${step##*[! ]}"}"
+    refused "'two.job' line 3: ${says# }" "$MPSWEEP" sweep two.job --list
+  done <<'TABLE'
+copyin 4M               | unknown step 'copyin'; did you mean 'copy-in'\?$
+kernel duration=15      | '15' is not a value of duration: it takes a time from 1us to 1s, as in 15us$
+kernel thread=5         | unknown key 'thread' of kernel; did you mean 'threads'\?$
+copy-out 1000           | '1000' is not a multiple of 16 bytes$
+copy-out                | 'copy-out' needs a size: step = copy-out 1M$
+think 0us               | '0us' is not a time from 1us to 10s, as in: step = think 200us$
+TABLE
+  printf '[workload x]\ncheck = yes\nstep = copy-out 4K\n' >x.job
+  refused "'x.job': workload 'x' has nothing to check: that takes a copy-in and, after it, a copy-out$" \
+    "$MPSWEEP" sweep x.job --list
+  job "${DETECT[@]}"
+  refused "'detekt' is not a value of workload: it takes one of builtin.*detect.embed" \
+    "$MPSWEEP" sweep two.job -w detekt --list
+  refused "'detect:3\+embde' is not a value of workload: 'embde' is no \[workload NAME\] of the job file; there are detect.embed$" \
+    "$MPSWEEP" sweep two.job -w detect:3+embde --list
+}
+
+@test "the numbers of the built-in workload make no difference to a described one" {
+  job "${DETECT[@]}"
+  expect 0 "$MPSWEEP" sweep two.job -w detect,detect:4,builtin -l threads:2 --kernels 5,7 --bytes 64K --list
+  [ "$(wc -l <out)" -eq 3 ]
+  grep -q $'^0\tthreads 1×2, pinned, detect$' out
+  # Nor does a plan need a GPU.
+  [ ! -s err ]
+  expect 0 "$MPSWEEP" sweep two.job "${BRIEF[@]}" -w detect+embed -l threads:2 --dry-run
+  grep -q $'^0\tthreads 1×2, pinned, detect+embed$' out
+}
+
+@test "an open loop, fixed work and both layouts over MPS take described workloads" {
+  job "${DETECT[@]}"
+  expect 0 "$MPSWEEP" sweep two.job "${BRIEF[@]}" -w detect+embed -l threads:4 --rate 200 -q -o rate.jsonl
+  points '.[0] | .rate.offered_ips == 200 and (.workloads | length) == 2' rate.jsonl
+  expect 0 "$MPSWEEP" sweep two.job --device emulated -w detect -l threads+mps:2 --iterations 50 -q \
+    -o fixed.jsonl
+  points '.[0] | .iterations == 100 and .workloads[0].iterations == 100' fixed.jsonl
+}
+
+@test "the manual page knows every word of a description" {
+  local page=$MPSWEEP_SOURCE_DIR/docs/mpsweep-workload.5 word
+  for word in copy-in copy-out device-copy kernel synchronize think busy \
+    blocks threads duration cycles bytes bound count check step; do
+    sed 's/\\f[BIR]//g; s/\\-/-/g' "$page" | grep -qw -e "$word" || fail "the page does not know '$word'"
+  done
+}
