@@ -24,6 +24,8 @@ libmpsweep-client.a: $(libmpsweep_client_so_1_OBJECTS)
 	$(OBJCOPY) --localize-hidden client/whole.o && \
 	rm -f $@ && $(AR) cr $@ client/whole.o && $(RANLIB) $@
 
+dist_man_MANS = docs/mpsweep_client.3
+
 pkgconfigdir = $(libdir)/pkgconfig
 pkgconfig_DATA = client/mpsweep-client.pc
 
