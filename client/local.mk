@@ -33,7 +33,7 @@ pythonclientdir = $(pkgdatadir)/client
 dist_pythonclient_DATA = client/mpsweep.py
 
 # -lmpsweep-client looks for this name.
-install-exec-hook:
+install-data-hook:
 	cd $(DESTDIR)$(libdir) && rm -f libmpsweep-client.so && \
 	    $(LN_S) libmpsweep-client.so.1 libmpsweep-client.so
 uninstall-hook:

@@ -87,7 +87,8 @@ const struct option_row option_table[OPTION_COUNT] = {
     {OPTION_PORT, "port", 0, OPTION_KIND_INTEGER, 0, SWEEP, NULL, 1024, 65535, "20000", "N", WORK,
      "With a program (-- COMMAND), the first port to try for {port}: each process gets one of its\n"
      "own, consecutive and free when it starts."},
-    {OPTION_PROGRAM_LOG, "program-log", 0, OPTION_KIND_TEXT, 0, SWEEP, NULL, 0, 0, NULL, "DIR", WORK,
+    {OPTION_PROGRAM_LOG, "program-log", 0, OPTION_KIND_TEXT, 0, SWEEP, NULL, 0, 0, NULL, "DIR",
+     WORK,
      "With a program, a directory for what its processes print, one file each a point. Otherwise\n"
      "only the last line of an error is kept."},
     {OPTION_DURATION, "duration", 't', OPTION_KIND_REAL, 0, SWEEP | OPTION_EXPLAIN, NULL, 0.01,

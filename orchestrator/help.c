@@ -5,7 +5,8 @@
 #include "config.h"
 
 const struct command commands[] = {
-    {"sweep", HELP_MAIN, OPTION_SWEEP, "mpsweep sweep [JOBFILE] [options] [-- PROGRAM [ARGUMENT...]]",
+    {"sweep", HELP_MAIN, OPTION_SWEEP,
+     "mpsweep sweep [JOBFILE] [options] [-- PROGRAM [ARGUMENT...]]",
      "measure every point of a plan, print a table, write results",
      "  mpsweep sweep                                   the main layouts on the first GPU\n"
      "  mpsweep sweep -l threads:1-16 -l processes+mps:1-16 -m pinned,pageable -o out.jsonl\n"

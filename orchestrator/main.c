@@ -142,8 +142,6 @@ static int run_sweep(const struct call *call)
         return bad_usage(NULL);
     int result = EXIT_BAD_SETUP;
     job.command = call->rest;
-    if (call->rest && !*call->rest)
-        status = status_set(STATUS_USAGE, "there is no program after '--'");
     for (size_t i = 0; i < call->count && status == STATUS_OK; i++)
         status = job_set(&job, call->given[i].row, call->given[i].text);
     if (status == STATUS_OK)

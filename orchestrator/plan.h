@@ -11,8 +11,8 @@
 #include "orchestrator/shares.h"
 #include "shm/shm.h"
 
-/* A program of the user's in the place of our workers; command NULL: none. What it points to belongs
- * to the job. */
+/* A program of the user's in the place of our workers; command NULL: none. What it points to
+ * belongs to the job. */
 struct point_program {
     char *const *command; /* with placeholders, NULL-ended */
     int64_t seed;
@@ -29,7 +29,7 @@ struct point {
     unsigned connections; /* hardware queues a process; 0: the driver's default */
     struct point_shares active_thread_percentage, priority, memory_limit; /* bytes */
     enum bind_policy bind;
-    const char *workload;     /* as it was named; owned by the job; NULL: see point_workload() */
+    const char *workload; /* as it was named; owned by the job; NULL: see point_workload() */
     struct point_program program;
     struct rate_goal goal;    /* or a rate in work, or neither: a closed loop */
     struct shm_settings work; /* device and slice_ns are filled in when the point runs */
@@ -54,8 +54,8 @@ void plan_release(struct plan *plan);
  * error lists what there is. */
 enum status plan_workload(const struct job *job, struct point *point);
 
-/* plan_workload() of a job with a program: checks its words, and that no setting of the point is one
- * that it would not heed. STATUS_USAGE, STATUS_NOT_FOUND, STATUS_SYSTEM: it cannot be run. */
+/* plan_workload() of a job with a program: checks its words, and that no setting of the point is
+ * one that it would not heed. STATUS_USAGE, STATUS_NOT_FOUND, STATUS_SYSTEM: it cannot be run. */
 enum status plan_program(const struct job *job, struct point *point);
 
 /* What the options of a section say of it. */

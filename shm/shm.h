@@ -145,7 +145,7 @@ struct shm_process {
     _Atomic int32_t sms; /* multiprocessors that the context may use */
     /* Device memory left for it, bytes, before the workers' buffers. */
     _Atomic uint64_t memory_free;
-    _Atomic uint32_t parked;      /* number of the assignment that it has finished last */
+    _Atomic uint32_t parked; /* number of the assignment that it has finished last */
     /* A program's last line on standard error, from its supervisor: words[words_at % 2]; the other
      * one is being written. */
     _Atomic uint32_t words_at;

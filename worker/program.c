@@ -45,7 +45,7 @@ struct supervisor {
     bool stopping, terminated, killing;
     uint64_t terminate_ns, kill_ns; /* 0: not planned */
     uint64_t stopped_ns, terminated_ns;
-    bool settling;                  /* it has published */
+    bool settling; /* it has published */
     struct words words;
 };
 
@@ -391,7 +391,8 @@ int program_supervise(const struct program_call *call)
     enum status status = hear(&supervisor);
     if (status == STATUS_OK)
         status = shm_attach(call->shm, &supervisor.process.shm);
-    if (status != STATUS_OK || supervisor.process.index >= supervisor.process.shm.header->processes) {
+    if (status != STATUS_OK ||
+        supervisor.process.index >= supervisor.process.shm.header->processes) {
         fprintf(stderr, "mpsweep-worker: %s\n",
                 *status_text() ? status_text() : "no such process in the shared memory");
         return EXIT_BAD_CALL;
