@@ -107,6 +107,8 @@ static enum status make_words(const struct crew *crew, const struct session *ses
     list_add(words, "%d", crew->life_read_fd);
     list_add(words, "--process");
     list_add(words, "%u", index);
+    list_add(words, "--files");
+    list_add(words, "%" PRIu64, session->files);
     if (session->emulated_fd >= 0) {
         list_add(words, "--keep");
         list_add(words, "%d", session->emulated_fd);

@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/signalfd.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -346,6 +347,11 @@ static enum status start(struct supervisor *supervisor, const struct program_cal
         supervisor->log_fd = open(call->log, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0666);
         if (supervisor->log_fd < 0)
             return status_set(STATUS_SYSTEM, "cannot open '%s': %s", call->log, strerror(errno));
+    }
+    struct rlimit files;
+    if (call->files && getrlimit(RLIMIT_NOFILE, &files) == 0) {
+        files.rlim_cur = call->files;
+        setrlimit(RLIMIT_NOFILE, &files);
     }
     int refused = bind_program(supervisor);
     for (unsigned t = 0; t < threads_of(supervisor); t++)
