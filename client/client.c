@@ -29,7 +29,7 @@ enum phase {
 struct mpsweep {
     enum phase phase;
     bool open_loop;
-    bool begun; /* the orchestrator knows that iterations begin */
+    bool begun;        /* the orchestrator knows that iterations begin */
     uint64_t begin_ns; /* of the iteration that runs, 0: none does */
     struct shm_slot *slot;
     struct shm_header *header;
@@ -159,7 +159,6 @@ static void fail_slot(struct shm_slot *slot, const char *text)
     shm_slot_fail(slot, STATUS_WORKER, 0, error);
     tell_orchestrator();
 }
-
 
 /* What the process as a whole did wrong stands in its first slot. */
 static struct mpsweep *refuse(const char *text)
@@ -418,8 +417,9 @@ EXPORT void mpsweep_close(struct mpsweep *handle)
     if (!handle)
         return;
     if (handle->phase != PHASE_OVER && !stopped(handle) && handle->phase != PHASE_FINISHED)
-        mpsweep_fail(handle, handle->phase == PHASE_OPEN ? "its handle was closed before it was ready"
-                                                         : "its handle was closed before mpsweep asked to stop");
+        mpsweep_fail(handle, handle->phase == PHASE_OPEN
+                                 ? "its handle was closed before it was ready"
+                                 : "its handle was closed before mpsweep asked to stop");
     else if (handle->phase == PHASE_FINISHED)
         await_others(handle);
     else if (handle->phase != PHASE_OVER)

@@ -24,6 +24,8 @@ libmpsweep-client.a: $(libmpsweep_client_so_1_OBJECTS)
 	$(OBJCOPY) --localize-hidden client/whole.o && \
 	rm -f $@ && $(AR) cr $@ client/whole.o && $(RANLIB) $@
 
+dist_man_MANS = docs/mpsweep_client.3
+
 pkgconfigdir = $(libdir)/pkgconfig
 pkgconfig_DATA = client/mpsweep-client.pc
 
@@ -31,7 +33,7 @@ pythonclientdir = $(pkgdatadir)/client
 dist_pythonclient_DATA = client/mpsweep.py
 
 # -lmpsweep-client looks for this name.
-install-exec-hook:
+install-data-hook:
 	cd $(DESTDIR)$(libdir) && rm -f libmpsweep-client.so && \
 	    $(LN_S) libmpsweep-client.so.1 libmpsweep-client.so
 uninstall-hook:

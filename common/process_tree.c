@@ -28,8 +28,8 @@ static bool signal_descendant(pid_t pid, pid_t root, int signal)
     int pidfd = (int)syscall(SYS_pidfd_open, pid, 0);
     if (pidfd < 0)
         return false;
-    bool sent = process_descends(pid, root) &&
-                syscall(SYS_pidfd_send_signal, pidfd, signal, NULL, 0) == 0;
+    bool sent =
+        process_descends(pid, root) && syscall(SYS_pidfd_send_signal, pidfd, signal, NULL, 0) == 0;
     close(pidfd);
     return sent;
 }

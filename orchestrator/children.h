@@ -16,7 +16,8 @@ struct gpu_child {
     int pidfd;
     bool ended;
     int wait_status;
-    bool supervises; /* a program (worker/program.h), whose processes are the ones that use the GPU */
+    bool supervises; /* a program (worker/program.h), whose processes are the ones that use the GPU
+                      */
 };
 
 /* Notices the processes that have ended. Returns the index of one that ended since, or -1. */

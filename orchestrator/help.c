@@ -5,13 +5,16 @@
 #include "config.h"
 
 const struct command commands[] = {
-    {"sweep", HELP_MAIN, OPTION_SWEEP, "mpsweep sweep [JOBFILE] [options]",
+    {"sweep", HELP_MAIN, OPTION_SWEEP,
+     "mpsweep sweep [JOBFILE] [options] [-- PROGRAM [ARGUMENT...]]",
      "measure every point of a plan, print a table, write results",
      "  mpsweep sweep                                   the main layouts on the first GPU\n"
      "  mpsweep sweep -l threads:1-16 -l processes+mps:1-16 -m pinned,pageable -o out.jsonl\n"
      "  mpsweep sweep -l hybrid:8x2,16x2 -c 2,8         P×T over MPS, with 2 and 8 queues each\n"
      "  mpsweep sweep examples/forum.job -o out.jsonl   a plan from a file; options override it\n"
-     "  mpsweep sweep examples/forum.job --dry-run      what it would do, and for how long\n"},
+     "  mpsweep sweep examples/forum.job --dry-run      what it would do, and for how long\n"
+     "  mpsweep sweep -l hybrid:2x2 -- ./serve --port {port}\n"
+     "                                                  a program of yours: mpsweep_client(3)\n"},
     {"tune", HELP_TUNE, OPTION_TUNE, "mpsweep tune [JOBFILE] [options]",
      "find the best layout under constraints",
      "  mpsweep tune                                    the built-in workload, two minutes at "

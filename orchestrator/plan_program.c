@@ -46,6 +46,8 @@ static enum status check_settings(const struct point *point)
 enum status plan_program(const struct job *job, struct point *point)
 {
     char path[PATH_MAX];
+    if (!job->command[0])
+        return status_set(STATUS_USAGE, "there is no program after '--'");
     if (strcmp(point->workload, option_table[OPTION_WORKLOAD].initial) != 0)
         return status_set(STATUS_USAGE,
                           "the workload is '%s' or the program '%s': give one of the two",

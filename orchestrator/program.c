@@ -16,7 +16,6 @@
 #include "orchestrator/placeholders.h"
 #include "orchestrator/ports.h"
 
-
 /* Texts, ended by NULL, as many as fit; all owned. */
 struct list {
     char **texts;
@@ -87,7 +86,8 @@ static enum status find_log(const struct point *point, unsigned index, char path
     const char *directory = point->program.log;
     if (mkdir(directory, 0777) != 0 && errno != EEXIST)
         return status_set(STATUS_SYSTEM, "cannot make '%s': %s", directory, strerror(errno));
-    int length = snprintf(path, PATH_MAX, "%s/point-%u-process-%u.log", directory, point->id, index);
+    int length =
+        snprintf(path, PATH_MAX, "%s/point-%u-process-%u.log", directory, point->id, index);
     return length < PATH_MAX ? STATUS_OK
                              : status_set(STATUS_USAGE, "'%s' is too long a path", directory);
 }
@@ -107,6 +107,8 @@ static enum status make_words(const struct crew *crew, const struct session *ses
     list_add(words, "%d", crew->life_read_fd);
     list_add(words, "--process");
     list_add(words, "%u", index);
+    list_add(words, "--files");
+    list_add(words, "%" PRIu64, session->files);
     if (session->emulated_fd >= 0) {
         list_add(words, "--keep");
         list_add(words, "%d", session->emulated_fd);
@@ -173,8 +175,7 @@ static enum status spawn(struct crew *crew, const struct session *session, unsig
 {
     const int keep[] = {crew->shm.fd, crew->event_fd, crew->life_read_fd, session->emulated_fd};
     struct gpu_child *child = &crew->children[index];
-    char **environment =
-        child_environment_new((const char *const *)set->texts, gpu->unset);
+    char **environment = child_environment_new((const char *const *)set->texts, gpu->unset);
     if (!environment)
         return status_set(STATUS_MEMORY, "out of memory");
     const struct child_spawn_options options = {

@@ -132,18 +132,23 @@ static json_t *external_object(const struct session *session)
     return object;
 }
 
+/* Words of a command line may be any bytes, and a JSON text may not. */
+static json_t *text_or_null(const char *text)
+{
+    json_t *value = json_string(text);
+    return value ? value : json_null();
+}
+
 static json_t *workload_object(const struct job *job)
 {
     const struct options *options = &job->sections[0].options;
     if (!job->command)
         return json_pack("{s:s}", "name", options_text(options, OPTION_WORKLOAD));
     json_t *words = json_array();
-    for (char *const *word = job->command; *word; word++) {
-        /* Words may be any bytes. */
-        json_t *text = json_string(*word);
-        json_array_append_new(words, text ? text : json_null());
-    }
-    return json_pack("{s:s, s:o}", "name", path_file_name(job->command[0]), "argv", words);
+    for (char *const *word = job->command; *word; word++)
+        json_array_append_new(words, text_or_null(*word));
+    return json_pack("{s:o, s:o}", "name", text_or_null(path_file_name(job->command[0])), "argv",
+                     words);
 }
 
 json_t *record_header(const struct session *session, const struct job *job, const char *job_path,
@@ -226,11 +231,11 @@ static json_t *clients_array(const struct point *point, const struct round_resul
         const struct round_process *process = &result->processes[p];
         if (point_is_program(point)) {
             json_array_append_new(
-                array, json_pack("{s:i, s:o, s:o, s:o}", "process", (int)p,
-                                 "active_thread_percentage",
-                                 shares_json_at(&point->active_thread_percentage, p), "priority",
-                                 shares_json_at(&point->priority, p), "memory_limit",
-                                 shares_json_at(&point->memory_limit, p)));
+                array,
+                json_pack("{s:i, s:o, s:o, s:o}", "process", (int)p, "active_thread_percentage",
+                          shares_json_at(&point->active_thread_percentage, p), "priority",
+                          shares_json_at(&point->priority, p), "memory_limit",
+                          shares_json_at(&point->memory_limit, p)));
             continue;
         }
         json_array_append_new(array, json_pack("{s:i, s:o, s:i, s:o, s:o, s:I}", "process", (int)p,
@@ -307,16 +312,24 @@ static void add_shares(json_t *record, const char *key, const struct point_share
         json_object_set_new(record, key, value);
 }
 
-/* Settings that describe a built-in workload and mean nothing for this one. */
-static void drop_builtin(json_t *record, const struct point *point)
+static void drop(json_t *record, const char *const *names, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        json_object_del(record, names[i]);
+}
+
+/* Settings that mean nothing for the workload: what describes a built-in one, and what others
+ * decide by themselves. */
+static void drop_settings(json_t *record, const struct point *point)
 {
     static const char *const work[] = {"kernels", "blocks", "threads_per_block", "spin", "bytes"};
-    for (size_t i = 0; i < sizeof work / sizeof work[0]; i++)
-        json_object_del(record, work[i]);
-    if (point->work.workload == SHM_WORKLOAD_PLUGIN) {
-        json_object_del(record, "memory");
-        json_object_del(record, "sync");
-    }
+    static const char *const own[] = {"memory", "sync", "launch", "schedule"};
+    if (!point_is_builtin(point))
+        drop(record, work, sizeof work / sizeof work[0]);
+    if (point_is_program(point))
+        drop(record, own, sizeof own / sizeof own[0]);
+    else if (point->work.workload == SHM_WORKLOAD_PLUGIN)
+        drop(record, own, 2);
 }
 
 json_t *record_point(const struct point *point, const struct measurement *measurement,
@@ -341,9 +354,8 @@ json_t *record_point(const struct point *point, const struct measurement *measur
         (int)work->spin, "bytes", (json_int_t)work->bytes);
     if (!record)
         return NULL;
-    json_object_set_new(record, "workload", json_string(point_workload(point)));
-    if (!point_is_builtin(point))
-        drop_builtin(record, point);
+    json_object_set_new(record, "workload", text_or_null(point_workload(point)));
+    drop_settings(record, point);
     if (point->workload_options)
         json_object_set_new(record, "workload_options", json_string(point->workload_options));
     if (point->section)

@@ -33,15 +33,14 @@ blame(const struct round *round, unsigned process, enum status code, const char 
     /* The client library has said the same there. */
     if (strstr(words, what))
         words[0] = '\0';
-    return status_set(code, "process %u (%s) %s%s%s", process + 1, point_workload(round->point), what,
-                      *words ? "; its last words: " : "", words);
+    return status_set(code, "process %u (%s) %s%s%s", process + 1, point_workload(round->point),
+                      what, *words ? "; its last words: " : "", words);
 }
 
 enum status round_program_failed(const struct round *round, unsigned process, enum status code,
                                  const char *error)
 {
-    return blame(round, process, code, "%.*s",
-                 (int)sizeof((struct shm_slot *)0)->error - 1, error);
+    return blame(round, process, code, "%.*s", (int)sizeof((struct shm_slot *)0)->error - 1, error);
 }
 
 enum status round_program_unready(const struct round *round, double seconds)
@@ -112,10 +111,11 @@ enum status round_program_hangs(const struct round *round, unsigned worker)
 
 enum status round_program_unended(const struct round *round)
 {
-    return status_set(STATUS_WORKER,
-                      "'%s', or a process that it has started, did not end within %.3g s of the stop, "
-                      "not by SIGTERM either, and was killed",
-                      point_workload(round->point), (double)round->limits->timeout_ns / 1e9);
+    return status_set(
+        STATUS_WORKER,
+        "'%s', or a process that it has started, did not end within %.3g s of the stop, "
+        "not by SIGTERM either, and was killed",
+        point_workload(round->point), (double)round->limits->timeout_ns / 1e9);
 }
 
 enum status round_program_prove(struct round *round)

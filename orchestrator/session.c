@@ -62,10 +62,11 @@ enum status session_watch_gpu(struct session *session)
 }
 
 /* A process of workers needs a descriptor here, and the usual soft limit is 1024. */
-static void raise_descriptor_limit(void)
+static void raise_descriptor_limit(struct session *session)
 {
     struct rlimit files;
     if (getrlimit(RLIMIT_NOFILE, &files) == 0) {
+        session->files = files.rlim_cur;
         files.rlim_cur = files.rlim_max;
         setrlimit(RLIMIT_NOFILE, &files);
     }
@@ -257,7 +258,7 @@ static enum status find_device(struct session *session, const struct session_req
 enum status session_open(const struct session_request *request, struct session *out)
 {
     *out = (struct session){.signal_fd = -1, .emulated_fd = -1};
-    raise_descriptor_limit();
+    raise_descriptor_limit(out);
     enum status status = find_device(out, request);
     if (status == STATUS_OK)
         status = bind_topology_load(out->emulated ? NULL : out->gpu.pci, &out->topology);

@@ -17,6 +17,7 @@
 #include "orchestrator/telemetry.h"
 
 struct session {
+    uint64_t files; /* open files that a process may have, before this program asked for more */
     bool emulated;
     bool emulated_by_default; /* there was no driver, and nobody asked */
     struct device_info gpu;

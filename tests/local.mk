@@ -32,3 +32,9 @@ check-gpu: all
 installcheck-local:
 	$(DESTDIR)$(bindir)/mpsweep sweep --device emulated --quiet --layout threads:2 \
 	    --layout processes+mps:2 --kernels 5 --duration 0.1 --precision 100
+	$(CC) $(CFLAGS) $(SANITIZE) -I$(DESTDIR)$(includedir) -o installed-ticker \
+	    $(top_srcdir)/examples/program/ticker.c -L$(DESTDIR)$(libdir) -lmpsweep-client \
+	    -Wl,-rpath,$(DESTDIR)$(libdir) $(LIBS)
+	$(DESTDIR)$(bindir)/mpsweep sweep --device emulated --quiet --layout processes+mps:2 \
+	    --duration 0.1 --precision 100 -- ./installed-ticker
+	rm -f installed-ticker

@@ -10,7 +10,8 @@
  *       finds out what kernels must be given to take as long as asked (worker/lengths.h)
  *   mpsweep-worker --shm FD --event FD --life FD --process N [--driver FILE]
  *       runs the workers of process N of a crew, for one point after the other
- *   mpsweep-worker --run --shm FD --event FD --life FD --process N [--keep FD] [--log FILE] --
+ *   mpsweep-worker --run --shm FD --event FD --life FD --process N [--files N] [--keep FD]
+ *           [--log FILE] --
  *           PROGRAM [ARGUMENT...]
  *       supervises a program of the user's in their place (worker/program.h)
  */
@@ -47,6 +48,7 @@ struct arguments {
     const char *driver;
     const char *describe, *options; /* of a plug-in */
     int keep;
+    unsigned long files;
     const char *log;
     char *const *command;
 };
@@ -259,6 +261,8 @@ static int parse(int argc, char **argv, struct arguments *out)
             out->driver = next;
         else if (strcmp(argv[i - 1], "--keep") == 0)
             out->keep = parse_fd(next);
+        else if (strcmp(argv[i - 1], "--files") == 0)
+            out->files = strtoul(next, NULL, 10);
         else if (strcmp(argv[i - 1], "--log") == 0 && *next)
             out->log = next;
         else
@@ -287,6 +291,7 @@ int main(int argc, char **argv)
                                           .life = arguments.life,
                                           .process = arguments.process,
                                           .kept = arguments.keep,
+                                          .files = arguments.files,
                                           .log = arguments.log,
                                           .command = arguments.command};
         return program_supervise(&call);

@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/signalfd.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -45,7 +46,7 @@ struct supervisor {
     bool stopping, terminated, killing;
     uint64_t terminate_ns, kill_ns; /* 0: not planned */
     uint64_t stopped_ns, terminated_ns;
-    bool settling;                  /* it has published */
+    bool settling; /* it has published */
     struct words words;
 };
 
@@ -347,6 +348,11 @@ static enum status start(struct supervisor *supervisor, const struct program_cal
         if (supervisor->log_fd < 0)
             return status_set(STATUS_SYSTEM, "cannot open '%s': %s", call->log, strerror(errno));
     }
+    struct rlimit files;
+    if (call->files && getrlimit(RLIMIT_NOFILE, &files) == 0) {
+        files.rlim_cur = call->files;
+        setrlimit(RLIMIT_NOFILE, &files);
+    }
     int refused = bind_program(supervisor);
     for (unsigned t = 0; t < threads_of(supervisor); t++)
         slot_of(supervisor, t)->bind_errno = refused;
@@ -391,7 +397,8 @@ int program_supervise(const struct program_call *call)
     enum status status = hear(&supervisor);
     if (status == STATUS_OK)
         status = shm_attach(call->shm, &supervisor.process.shm);
-    if (status != STATUS_OK || supervisor.process.index >= supervisor.process.shm.header->processes) {
+    if (status != STATUS_OK ||
+        supervisor.process.index >= supervisor.process.shm.header->processes) {
         fprintf(stderr, "mpsweep-worker: %s\n",
                 *status_text() ? status_text() : "no such process in the shared memory");
         return EXIT_BAD_CALL;

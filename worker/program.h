@@ -3,9 +3,9 @@
  * the orchestrator and the program, one for each process of a layout.
  *
  * The program runs in a session of its own, bound to the CPUs of its workers, without input, and
- * finds the shared memory through client/protocol.h. What it prints goes to the log, or nowhere; its
- * last line on standard error is kept for the errors (shm_process.words). Whatever it starts stays a
- * descendant of the supervisor, which ends only when all of them have.
+ * finds the shared memory through client/protocol.h. What it prints goes to the log, or nowhere;
+ * its last line on standard error is kept for the errors (shm_process.words). Whatever it starts
+ * stays a descendant of the supervisor, which ends only when all of them have.
  *
  * It hears from the orchestrator:
  *   SIGUSR1 with a number    the stop flag is set: the program has so many milliseconds to publish
@@ -23,8 +23,9 @@
 
 struct program_call {
     int shm, event, life, process;
-    int kept;            /* a further descriptor that the program keeps, -1: none */
-    const char *log;     /* file to append to, NULL: none */
+    int kept;             /* a further descriptor that the program keeps, -1: none */
+    unsigned long files;  /* that it may open; 0: as many as we */
+    const char *log;      /* file to append to, NULL: none */
     char *const *command; /* NULL-ended */
 };
 

@@ -8,9 +8,9 @@
 #include <stddef.h>
 
 struct words {
-    char last[256];    /* last line that was not blank and is whole; printable ASCII */
-    char line[256];    /* the one that is being written, cut */
-    size_t length;     /* of it */
+    char last[256]; /* last line that was not blank and is whole; printable ASCII */
+    char line[256]; /* the one that is being written, cut */
+    size_t length;  /* of it */
 };
 
 /* Takes what was printed. True: last is another one. */

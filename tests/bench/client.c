@@ -37,8 +37,9 @@ static int bench_ticks(void)
         costs_ns[batch] = (double)(clock_now_ns() - begin_ns) / TICKS;
     }
     qsort(costs_ns, BATCHES, sizeof costs_ns[0], compare);
-    printf("a tick in C, mpsweep_begin() and mpsweep_end(): median %.0f ns, fastest batch %.0f ns\n",
-           costs_ns[BATCHES / 2], costs_ns[0]);
+    printf(
+        "a tick in C, mpsweep_begin() and mpsweep_end(): median %.0f ns, fastest batch %.0f ns\n",
+        costs_ns[BATCHES / 2], costs_ns[0]);
     return 0;
 }
 

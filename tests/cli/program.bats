@@ -3,6 +3,7 @@
 # which they misbehave, and that nothing of them stays.
 
 load helper
+load mps
 
 setup_file() {
   export PROGRAM=$MPSWEEP_BUILD_DIR/tests/fakes/program
@@ -52,7 +53,8 @@ LAYOUTS=(-l processes:2 -l processes+mps:2 -l hybrid:2x2 -l hybrid-timesliced:2x
   points 'all(.latency_us.p50 >= 195 and (.per_worker | length) == .workers)' r.jsonl
   points 'map(select(.mps)) | length == 3 and all(.attached.seen == .processes)' r.jsonl
   points 'all(.phase_us == {h2d: null, launch: null, sync: null, d2h: null})' r.jsonl
-  points 'all(has("sms") or has("reused") | not)' r.jsonl
+  points 'all([has("sms", "reused", "memory", "kernels")] | any | not)' r.jsonl
+  absent 'pinned\|kernels\|spin' out
   head -1 r.jsonl | jq -e --arg program "$TICKER" \
     '.workload == {name: "ticker", argv: [$program, "200"]}'
 }
@@ -244,6 +246,14 @@ SCRIPT
   }
 }
 
+@test "a library of another version is named" {
+  # In C it goes on without ticks, and what it printed stands in the error.
+  measure 2 -l processes:1 --timeout 1 -- \
+    sh -c 'MPSWEEP_CLIENT="7 ${{MPSWEEP_CLIENT#* }" exec "$0" 100' "$TICKER"
+  points '.[0].error | test("its last words: mpsweep: .*speaks version 1 of the protocol, and mpsweep version 7")' \
+    r.jsonl
+}
+
 # -- bad usage -------------------------------------------------------------------------------------------
 
 @test "what cannot be a program is refused" {
@@ -288,7 +298,7 @@ SCRIPT
 
 @test "programs that end while they are measured" {
   fails exit-running 'exited with status 4 before it was asked to stop$' "${LAYOUTS[@]}"
-  fails crash-running 'was killed by signal 11 .* before it was asked to stop$' "${LAYOUTS[@]}"
+  fails crash-running 'was killed by signal 9 .* before it was asked to stop$' "${LAYOUTS[@]}"
   fails close-early 'failed in thread [01]: its handle was closed before mpsweep asked to stop$' \
     -l processes:2
   fails status 'ended with exit status 3 after it was asked to stop$' -l processes:2 -l hybrid:2x2
@@ -340,6 +350,54 @@ SCRIPT
   measure 2 -l processes:2 -l processes+mps:2 --timeout 3 -- "$PROGRAM" ignore-all
   points 'all(.error | test("^.program., or a process that it has started, did not end within 3 s of the stop"))' \
     r.jsonl
+}
+
+@test "over MPS a program that does not end is terminated as a client before it is killed" {
+  local -x MPSWEEP_LIBEXEC_DIR=$WORK/programs
+  daemon_is ''
+  measure 2 -l processes+mps:2 --timeout 2 -- "$PROGRAM" ignore-all
+  [ "$(grep -c ' terminate_client ' fake.log)" -eq 1 ]
+}
+
+@test "a program over somebody else's daemon, and one that finds it by itself" {
+  keep
+  local -x CUDA_MPS_PIPE_DIRECTORY
+  CUDA_MPS_PIPE_DIRECTORY=$(private)/mps
+  measure 0 --mps external -l processes:2 -l processes+mps:2 -- "$TICKER" 200
+  points 'all(.status == "ok") and (map(.attached.seen) == [0, 2])' r.jsonl
+  measure 2 --mps external -l processes:2 -l processes+mps:2 -- \
+    sh -c 'CUDA_MPS_PIPE_DIRECTORY="$1" exec "$0" 200' "$TICKER" "$CUDA_MPS_PIPE_DIRECTORY"
+  points 'map(.status) == ["failed", "ok"] and
+    (.[0].error | test("is a client of the MPS daemon where MPS must be off"))' r.jsonl
+  expect 0 "$MPSWEEP" mps stop
+}
+
+@test "the shares of MPS clients reach the program" {
+  cat >shares <<'SCRIPT'
+#!/bin/sh
+echo "$CUDA_MPS_ACTIVE_THREAD_PERCENTAGE $CUDA_DEVICE_MAX_CONNECTIONS" >shares.$MPSWEEP_PROCESS
+exec "$TICKER" 200
+SCRIPT
+  chmod +x shares
+  measure 0 -l processes+mps:2 --active-thread-percentage 30/70 --connections 4 -- ./shares
+  [ "$(cat shares.0 shares.1)" = "$(printf '30 4\n70 4')" ]
+  points '.[0].clients | map(.active_thread_percentage) == [30, 70] and all(has("sms") | not)' r.jsonl
+}
+
+@test "a program has the limits and the module loading of the user" {
+  cat >limits <<'SCRIPT'
+#!/bin/sh
+echo "$(ulimit -Sn) $CUDA_MODULE_LOADING" >limits.found
+exec "$TICKER" 200
+SCRIPT
+  chmod +x limits
+  local files
+  files=$(($(ulimit -Hn) < 300 ? $(ulimit -Hn) : 300))
+  (
+    ulimit -Sn "$files"
+    CUDA_MODULE_LOADING=LAZY measure 0 -l processes:1 -- ./limits
+  )
+  [ "$(cat limits.found)" = "$files LAZY" ]
 }
 
 @test "what a program leaves behind is ended with it" {

@@ -176,7 +176,7 @@ TABLE
 }
 
 @test "what follows -- is no option" {
-  refused "cannot open '--list': No such file" "$MPSWEEP" sweep -- --list
+  refused "cannot run '--list': No such file" "$MPSWEEP" sweep -- --list
 }
 
 # -- job files -------------------------------------------------------------------------------------

@@ -76,7 +76,7 @@ static void misbehave_within(struct mpsweep *worker, unsigned long done)
     if (is("exit-running"))
         exit(4);
     if (is("crash-running"))
-        raise(SIGSEGV);
+        raise(SIGKILL);
     if (is("hang"))
         pause_for_ever();
     if (is("wrong"))
