@@ -164,7 +164,7 @@ enum status described_find_lengths(struct session *session, struct point *points
                                    uint64_t timeout_ns, bool quiet, json_t *lengths)
 {
     struct asked asked;
-    struct worker_lengths answer;
+    struct worker_lengths answer = {0};
     uint64_t begin_ns = clock_now_ns();
     enum status status = take_known(points, count, lengths, &asked);
     if (status != STATUS_OK || asked.count == 0)

@@ -11,8 +11,9 @@
 #define GROWTH 64.0
 
 struct bracket {
-    struct length low, high; /* takes less, takes more */
-    bool has_high;
+    struct length low, high;          /* takes less, takes more */
+    double too_short_ns, too_long_ns; /* by how much, or less: see note() */
+    bool has_high, was_high;
     unsigned tries;
 };
 
@@ -29,8 +30,8 @@ static uint64_t whole(const struct length_search *search, double amount)
     return number / search->unit * search->unit;
 }
 
-/* Inside the bracket by a straight line, or by halves where that does not get on; beyond it by the
- * line through the last two, as long as only less is known. */
+/* Inside the bracket by a straight line (regula falsi); beyond it by the line through the last two,
+ * as long as only less is known. */
 static uint64_t next_amount(const struct length_search *search, const struct bracket *bracket,
                             const struct length *before)
 {
@@ -38,9 +39,7 @@ static uint64_t next_amount(const struct length_search *search, const struct bra
     double from = (double)low->amount;
     if (bracket->has_high) {
         double width = (double)(high->amount - low->amount);
-        double share = (search->asked_ns - low->got_ns) / (high->got_ns - low->got_ns);
-        if (bracket->tries % 3 == 2)
-            share = 0.5;
+        double share = bracket->too_short_ns / (bracket->too_short_ns + bracket->too_long_ns);
         uint64_t amount = whole(search, from + width * share);
         if (amount <= low->amount)
             amount = low->amount + search->unit;
@@ -55,27 +54,39 @@ static uint64_t next_amount(const struct length_search *search, const struct bra
     return amount > low->amount ? amount : low->amount + search->unit;
 }
 
+/* Where one end of the bracket stays for a second time, the line is drawn as if that end were only
+ * half as far away (the Illinois rule): so it cannot stay for long. */
 static void note(const struct length_search *search, struct bracket *bracket, struct length *before,
                  const struct length *tried)
 {
-    if (tried->got_ns >= search->asked_ns) {
+    bool is_high = tried->got_ns >= search->asked_ns;
+    bool again = bracket->tries > 0 && is_high == bracket->was_high;
+    if (is_high) {
         bracket->high = *tried;
         bracket->has_high = true;
+        bracket->too_long_ns = tried->got_ns - search->asked_ns;
+        if (again)
+            bracket->too_short_ns /= 2.0;
     } else {
         *before = bracket->low;
         bracket->low = *tried;
+        bracket->too_short_ns = search->asked_ns - tried->got_ns;
+        if (again && bracket->has_high)
+            bracket->too_long_ns /= 2.0;
     }
+    bracket->was_high = is_high;
     bracket->tries++;
 }
 
 enum status length_find(const struct length_search *search, struct length *out)
 {
     struct bracket bracket = {.low.amount = search->least};
-    struct length before, best, tried;
+    struct length before, best, tried = {0};
     enum status status = search->measure(search->data, search->least, &bracket.low.got_ns);
     if (status != STATUS_OK)
         return status;
     best = before = bracket.low;
+    bracket.too_short_ns = search->asked_ns - best.got_ns;
     if (best.got_ns > search->asked_ns * (1.0 + LENGTH_TOLERANCE))
         return status_set(STATUS_UNSUPPORTED, "the shortest takes %.3g us here", best.got_ns / 1e3);
     tried.amount = search->first;

@@ -113,7 +113,7 @@ static enum status measure(void *data, uint64_t amount, double *ns)
     unsigned kernels = wanted > BATCH_MOST    ? BATCH_MOST
                        : wanted < BATCH_LEAST ? BATCH_LEAST
                                               : (unsigned)wanted;
-    float least_ms = 0.0f, ms;
+    float least_ms = 0.0f, ms = 0.0f;
     rig->step.amount = amount;
     enum status status = make_room(rig);
     if (status == STATUS_OK)

@@ -127,7 +127,7 @@ lengths_are_right() {
 
 @test "--resume goes on with the lengths that were found, and not with other steps" {
   job "${DETECT[@]}"
-  local measure=("$MPSWEEP" sweep two.job "${BRIEF[@]}" -l threads:1,2 -w detect -o out.jsonl)
+  local measure=("$MPSWEEP" sweep two.job "${BRIEF[@]}" -l "threads:1,2" -w detect -o out.jsonl)
   expect 0 "${measure[@]}"
   # Lengths that nobody would find here show which are used.
   head -1 out.jsonl | jq -c '.steps[0].spin = 1' >cut.jsonl
