@@ -3,8 +3,14 @@ EXTRA_PROGRAMS += tests/bench/bench
 tests_bench_bench_SOURCES = tests/bench/bench.c worker/cpu.c worker/record.c worker/sampling.c
 tests_bench_bench_LDADD = libshm.a libcommon.a
 CLEANFILES += tests/bench/bench$(EXEEXT)
+
+# What the search of mpsweep tune finds, on machines that are simulated.
+EXTRA_PROGRAMS += tests/bench/tune_bench
+tests_bench_tune_bench_SOURCES = tests/bench/tune_bench.c $(tune_simulated)
+tests_bench_tune_bench_LDADD = libexplain.a libmps.a libcommon.a $(JANSSON_LIBS) $(INIH_LIBS) -lm
+CLEANFILES += tests/bench/tune_bench$(EXEEXT)
 EXTRA_DIST += tests/bench/run
 
-bench: all tests/bench/bench$(EXEEXT)
+bench: all tests/bench/bench$(EXEEXT) tests/bench/tune_bench$(EXEEXT)
 	$(AM_TESTS_ENVIRONMENT) $(top_srcdir)/tests/bench/run
 .PHONY: bench
