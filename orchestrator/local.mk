@@ -161,3 +161,22 @@ tests_unit_test_sureness_SOURCES = tests/unit/test_sureness.c \
 tests_unit_test_sureness_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
 tests_unit_test_sureness_LDADD = libcommon.a $(JANSSON_LIBS) $(CMOCKA_LIBS)
 endif
+
+# The search, and what it is tried on: machines that are simulated.
+tune_parts = orchestrator/tune_judge.c orchestrator/tune_near.c orchestrator/tune_rank.c \
+    orchestrator/tune_search.c orchestrator/tune_space.c orchestrator/calibrate_points.c \
+    orchestrator/compare_effect.c orchestrator/plan.c orchestrator/shares.c orchestrator/turns.c
+tune_simulated = $(tune_parts) tests/unit/tune_machine.c tests/unit/tune_machine.h
+if HAVE_CMOCKA
+tune_tests = tests/unit/test_tune_search tests/unit/test_tune_space
+check_PROGRAMS += $(tune_tests)
+TESTS += $(tune_tests)
+tests_unit_test_tune_search_SOURCES = tests/unit/test_tune_search.c $(tune_simulated)
+tests_unit_test_tune_search_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
+tests_unit_test_tune_search_LDADD = libexplain.a libmps.a libcommon.a $(JANSSON_LIBS) \
+    $(INIH_LIBS) $(CMOCKA_LIBS) -lm
+tests_unit_test_tune_space_SOURCES = tests/unit/test_tune_space.c tests/unit/h200.h $(tune_parts)
+tests_unit_test_tune_space_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
+tests_unit_test_tune_space_LDADD = libexplain.a libmps.a libcommon.a $(JANSSON_LIBS) \
+    $(INIH_LIBS) $(CMOCKA_LIBS) -lm
+endif

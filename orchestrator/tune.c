@@ -11,6 +11,7 @@
 #include "orchestrator/calibrate_plan.h"
 #include "orchestrator/exit_status.h"
 #include "orchestrator/limits_command.h"
+#include "orchestrator/plugin.h"
 #include "orchestrator/tune_internal.h"
 
 /* The finals are this many rounds; a job or --rounds says how many at most. */
@@ -184,8 +185,11 @@ static enum status make_search(struct tune *tune)
         tune_space_candidates(&tune->space, tune->objective, calibration, &predicted);
     if (!candidates)
         return status_set(STATUS_MEMORY, "out of memory");
-    for (size_t i = 0; i < tune->space.plan.count; i++)
-        candidates[i].excluded |= tune->sweep.beyond[i];
+    for (size_t i = 0; i < tune->space.plan.count; i++) {
+        char why[256];
+        candidates[i].excluded =
+            tune->sweep.beyond[i] || plugin_rules_out(&tune->space.plan.points[i], why, sizeof why);
+    }
     tune->rules.predicted = predicted;
     enum status status =
         tune_search_new(candidates, tune->space.plan.count, &tune->rules, &tune->search);

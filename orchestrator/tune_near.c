@@ -88,13 +88,14 @@ bool tune_is_open(const struct tune_search *search, size_t point)
 
 /* -- first ------------------------------------------------------------------------------------- */
 
-/* Which of the families a point belongs to: over MPS, several processes, several threads, launch.
- */
-#define FAMILIES 16
+/* Which of the families a point belongs to: over MPS, several processes, several threads, launch,
+ * and clients that get a share of the GPU. */
+#define FAMILIES 32
 static unsigned family_of(const struct tune_candidate *one)
 {
     return (one->axes[TUNE_AXIS_MPS] ? 1u : 0u) | (one->processes > 1 ? 2u : 0u) |
-           (one->threads > 1 ? 4u : 0u) | (one->axes[TUNE_AXIS_LAUNCH] ? 8u : 0u);
+           (one->threads > 1 ? 4u : 0u) | (one->axes[TUNE_AXIS_LAUNCH] ? 8u : 0u) |
+           (one->axes[TUNE_AXIS_SHARE] ? 16u : 0u);
 }
 
 static bool same_size(const struct tune_candidate *a, const struct tune_candidate *b)
@@ -201,7 +202,7 @@ static size_t nearest_of(const struct tune_search *search, unsigned family, doub
     return best;
 }
 
-/* A few sizes of each family. Time slicing is the same at any of them. */
+/* A few sizes of each family; one where processes take turns, or have shares. */
 static void add_coarse(const struct tune_search *search, struct tune_batch *batch)
 {
     for (unsigned family = 0; family < FAMILIES; family++) {
@@ -211,10 +212,10 @@ static void add_coarse(const struct tune_search *search, struct tune_batch *batc
                 most = fmax(most, workers_of(&search->candidates[i]));
         if (most < 1.0)
             continue;
-        bool sliced = !(family & 1) && (family & 2);
-        unsigned levels = sliced ? 1 : 3;
+        bool once = (!(family & 1) && (family & 2)) || family & 16;
+        unsigned levels = once ? 1 : 3;
         for (unsigned level = 1; level <= levels; level++) {
-            double share = sliced ? 0.4 : (double)level / (levels + 0.5);
+            double share = once ? 0.5 : (double)level / (levels + 0.5);
             size_t point = nearest_of(search, family, pow(most, share));
             if (point != TUNE_NO_POINT && tune_is_open(search, point))
                 tune_add(batch, point, search->rules.window_s);
@@ -280,6 +281,19 @@ static double corrected(const struct tune_search *search, size_t point)
     return foretold(search, point) * ratio;
 }
 
+/* The most that prediction was exceeded by. */
+static double highest_ratio(const struct tune_search *search)
+{
+    double highest = 0.0;
+    for (size_t i = 0; i < search->known_count; i++) {
+        size_t point = search->known[i];
+        double predicted = search->candidates[point].predicted;
+        if (predicted > 0.0)
+            highest = fmax(highest, search->states[point].seen.value / predicted);
+    }
+    return highest;
+}
+
 /* The order of neighbours: by the ring, the leader, and what is foretold. */
 struct neighbour {
     size_t point;
@@ -336,13 +350,17 @@ static void add_neighbours(const struct tune_search *search, const size_t *leade
 {
     struct neighbour list[NEAR_BATCH + 1];
     size_t count = 0;
+    double best = leading > 0 ? search->states[leaders[0]].seen.value : 0.0;
+    double most_ratio = highest_ratio(search);
     for (size_t i = 0; i < search->count && leading > 0; i++) {
         struct neighbour neighbour;
+        if (search->states[i].knowledge != TUNE_UNTRIED)
+            continue;
         bool near = is_near(search, i, leaders, leading, wide, &neighbour);
-        double expected = search->rules.predicted && search->states[i].knowledge == TUNE_UNTRIED
-                              ? corrected(search, i)
-                              : 0.0;
-        bool promising = expected > search->states[leaders[0]].seen.value;
+        bool may_be_more = foretold(search, i) * most_ratio > best;
+        double expected =
+            search->rules.predicted && (near || may_be_more) ? corrected(search, i) : 0.0;
+        bool promising = expected > best;
         if ((!near && !promising) || !tune_is_open(search, i))
             continue;
         if (!near)

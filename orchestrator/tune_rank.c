@@ -3,7 +3,6 @@
 #include <string.h>
 
 #include "explain/predict.h"
-#include "orchestrator/plugin.h"
 #include "orchestrator/tune_space.h"
 
 /* Twice an even share of the GPU, whatever the number of processes; beyond any percentage. */
@@ -108,7 +107,6 @@ struct tune_candidate *tune_space_candidates(const struct tune_space *space,
     struct tune_candidate *candidates = calloc(plan->count + 1, sizeof *candidates);
     *predicted = false;
     for (size_t i = 0; i < plan->count && candidates; i++) {
-        char why[256];
         const struct point *point = &plan->points[i];
         struct tune_candidate *one = &candidates[i];
         *one = (struct tune_candidate){
@@ -116,7 +114,6 @@ struct tune_candidate *tune_space_candidates(const struct tune_space *space,
             .threads = point->threads,
             .connections = point_connections(point),
             .outside = i >= space->candidates,
-            .excluded = plugin_rules_out(point, why, sizeof why),
         };
         set_axes(point, one->axes);
         if (calibration)

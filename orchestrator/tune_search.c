@@ -6,7 +6,7 @@
 
 /* Of the points of a space, at most so many are looked at, and in a small one so many. */
 #define LOOK_SHARE 0.08
-#define LOOK_LEAST 24
+#define LOOK_LEAST 48
 
 /* Longer windows for at most so many, twice as long each time. */
 #define HALVE_MOST 12

@@ -5,9 +5,14 @@ tests_bench_bench_LDADD = libshm.a libcommon.a
 EXTRA_PROGRAMS += tests/bench/client
 tests_bench_client_SOURCES = tests/bench/client.c
 tests_bench_client_LDADD = libmpsweep-client.a libshm.a libcommon.a
-CLEANFILES += tests/bench/bench$(EXEEXT) tests/bench/client$(EXEEXT)
+
+# What the search of mpsweep tune finds, on machines that are simulated.
+EXTRA_PROGRAMS += tests/bench/tune_bench
+tests_bench_tune_bench_SOURCES = tests/bench/tune_bench.c $(tune_simulated)
+tests_bench_tune_bench_LDADD = libexplain.a libmps.a libcommon.a $(JANSSON_LIBS) $(INIH_LIBS) -lm
+CLEANFILES += tests/bench/bench$(EXEEXT) tests/bench/client$(EXEEXT) tests/bench/tune_bench$(EXEEXT)
 EXTRA_DIST += tests/bench/run tests/bench/tick.py
 
-bench: all tests/bench/bench$(EXEEXT) tests/bench/client$(EXEEXT)
+bench: all tests/bench/bench$(EXEEXT) tests/bench/client$(EXEEXT) tests/bench/tune_bench$(EXEEXT)
 	$(AM_TESTS_ENVIRONMENT) $(top_srcdir)/tests/bench/run
 .PHONY: bench

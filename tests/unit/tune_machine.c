@@ -150,8 +150,8 @@ static double off(uint64_t *random, double value)
     return value * exp(0.05 * normal(random));
 }
 
-void tune_truth_calibrate(const struct tune_truth *truth, unsigned seed,
-                          const struct point *like, struct calibration *out)
+void tune_truth_calibrate(const struct tune_truth *truth, unsigned seed, const struct point *like,
+                          struct calibration *out)
 {
     uint64_t random = UINT64_C(0xabcdef) + seed;
     double kernels = like->work.kernels, bytes = (double)like->work.bytes;
@@ -175,7 +175,7 @@ void tune_truth_calibrate(const struct tune_truth *truth, unsigned seed,
         .cpus = truth->cpus,
         .sms = truth->sms,
     };
-    calibration_work_of(like, &out->work);
+    calibration_work_of(like->work, &out->work);
 }
 
 void tune_truth_look(const struct tune_truth *truth, const struct point *point, double window_s,
@@ -187,8 +187,7 @@ void tune_truth_look(const struct tune_truth *truth, const struct point *point, 
     if (ips <= 0.0)
         return;
     double noise = truth->within / sqrt(window_s);
-    out->ips = out->value =
-        ips * exp(truth->between * normal(random) + noise * normal(random));
+    out->ips = out->value = ips * exp(truth->between * normal(random) + noise * normal(random));
     double half = hypot(1.96 * noise, 0.01);
     out->low = out->value * (1.0 - half);
     out->high = out->value * (1.0 + half);
@@ -296,9 +295,8 @@ enum status tune_trial_run(const struct tune_truth *truth, const struct tune_spa
         tune_truth_calibrate(truth, seed, &space->plan.points[0], &calibration);
         trial->seconds = CALIBRATION_S;
     }
-    struct tune_candidate *candidates =
-        tune_space_candidates(space, TUNE_THROUGHPUT, trial->guided ? &calibration : NULL,
-                              &rules.predicted);
+    struct tune_candidate *candidates = tune_space_candidates(
+        space, TUNE_THROUGHPUT, trial->guided ? &calibration : NULL, &rules.predicted);
     double(*pooled)[2] = calloc(space->plan.count + 1, sizeof *pooled);
     enum status status = STATUS_MEMORY;
     if (candidates && pooled)
@@ -315,9 +313,8 @@ enum status tune_trial_run(const struct tune_truth *truth, const struct tune_spa
         trial->space = space->candidates;
         trial->measured = trial->judgement.measured;
         trial->best_ips = best_of(truth, space, trial->max_p99_us);
-        trial->won_ips = winner == TUNE_NO_POINT
-                             ? 0.0
-                             : tune_truth_ips(truth, &space->plan.points[winner]);
+        trial->won_ips =
+            winner == TUNE_NO_POINT ? 0.0 : tune_truth_ips(truth, &space->plan.points[winner]);
     }
     free(pooled);
     free(candidates);

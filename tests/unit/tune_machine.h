@@ -14,12 +14,12 @@
 
 struct tune_truth {
     unsigned cpus, sms, queues_budget, clients;
-    double alone_s, graph_alone_s;        /* one worker, one iteration: what is no line of the others */
-    double launch_s, front_s;             /* of a kernel: in a process, and on the GPU */
-    double graph_launch_s, graph_node_s;  /* of a graph, and of a kernel in one */
-    double work_s;                        /* GPU time of an iteration, were it alone on all of it */
-    double copy_s, staging_s;             /* each way; of a pageable one in a process */
-    double cpu_s, graph_cpu_s;            /* that an iteration costs asleep */
+    double alone_s, graph_alone_s; /* one worker, one iteration: what is no line of the others */
+    double launch_s, front_s;      /* of a kernel: in a process, and on the GPU */
+    double graph_launch_s, graph_node_s; /* of a graph, and of a kernel in one */
+    double work_s;                       /* GPU time of an iteration, were it alone on all of it */
+    double copy_s, staging_s;            /* each way; of a pageable one in a process */
+    double cpu_s, graph_cpu_s;           /* that an iteration costs asleep */
     /* What no prediction knows. */
     double lock, convoy, spin_waste, interference, many_processes, block_wake_s, unbound, capped;
     double softness, between, within;
@@ -37,8 +37,8 @@ double tune_truth_ips(const struct tune_truth *truth, const struct point *point)
 double tune_truth_p99_us(const struct tune_truth *truth, const struct point *point);
 
 /* What a calibration of that machine would hold, a few percent off. */
-void tune_truth_calibrate(const struct tune_truth *truth, unsigned seed,
-                          const struct point *like, struct calibration *out);
+void tune_truth_calibrate(const struct tune_truth *truth, unsigned seed, const struct point *like,
+                          struct calibration *out);
 
 /* A window of it, with fresh processes; *random is the state of the noise. */
 void tune_truth_look(const struct tune_truth *truth, const struct point *point, double window_s,
@@ -50,7 +50,8 @@ struct tune_trial {
     double budget_s, max_p99_us;
     /* What came of it. */
     struct tune_judgement judgement;
-    double best_ips, won_ips; /* true values: of the best that meets the constraint, of the winner */
+    double best_ips,
+        won_ips; /* true values: of the best that meets the constraint, of the winner */
     size_t space, measured;
     double seconds;
 };
