@@ -17,19 +17,19 @@ const char *emit_command_lacks(const struct options *options, const char *result
     return options_text(options, OPTION_EMIT_OUTPUT) ? NULL : "--output DIR";
 }
 
-static void tell(const struct emit_request *request)
+void emit_tell(FILE *out, const struct emit_request *request)
 {
     char name[POINT_TEXT_BYTES], number[32];
     point_name(request->point, name);
-    printf("point %lld (%s): %s, %s iterations/s\n", (long long)point_integer(request->point, "id"),
-           request->chosen, name,
-           text_number(point_number(request->point, "throughput_ips"), number, sizeof number));
+    fprintf(out, "point %lld (%s): %s, %s iterations/s\n",
+            (long long)point_integer(request->point, "id"), request->chosen, name,
+            text_number(point_number(request->point, "throughput_ips"), number, sizeof number));
     if (json_is_true(json_object_get(json_object_get(request->header, "gpu"), "emulated")))
-        puts("EMULATED GPU: it was measured on no hardware, and its UUID is none of a GPU");
+        fputs("EMULATED GPU: it was measured on no hardware, and its UUID is none of a GPU\n", out);
     if (!request->command)
-        puts("no command was given: it is to be put where the files say EDIT-ME");
-    printf("'%s' is written: its README.md says how to start, check and stop it\n",
-           request->directory);
+        fputs("no command was given: it is to be put where the files say EDIT-ME\n", out);
+    fprintf(out, "'%s' is written: its README.md says how to start, check and stop it\n",
+            request->directory);
 }
 
 int emit_command(const struct options *options, const char *path, char *const *command)
@@ -55,7 +55,7 @@ int emit_command(const struct options *options, const char *path, char *const *c
         status = emit_write(&request);
     }
     if (status == STATUS_OK)
-        tell(&request);
+        emit_tell(stdout, &request);
     else
         fprintf(stderr, "mpsweep: %s\n", status_text());
     results_release(&results);

@@ -165,7 +165,7 @@ endif
 # The search, and what it is tried on: machines that are simulated.
 tune_parts = orchestrator/tune_judge.c orchestrator/tune_near.c orchestrator/tune_rank.c \
     orchestrator/tune_search.c orchestrator/tune_space.c orchestrator/calibrate_points.c \
-    orchestrator/compare_effect.c orchestrator/plan.c orchestrator/shares.c orchestrator/turns.c
+    orchestrator/compare_effect.c orchestrator/turns.c $(plan_sources)
 tune_simulated = $(tune_parts) tests/unit/tune_machine.c tests/unit/tune_machine.h
 if HAVE_CMOCKA
 tune_tests = tests/unit/test_tune_search tests/unit/test_tune_space

@@ -9,9 +9,12 @@
 #include "common/results_read.h"
 #include "explain/calibration_json.h"
 #include "orchestrator/calibrate_plan.h"
+#include "orchestrator/emit_command.h"
+#include "orchestrator/emit_output.h"
 #include "orchestrator/exit_status.h"
 #include "orchestrator/limits_command.h"
 #include "orchestrator/plugin.h"
+#include "orchestrator/point_text.h"
 #include "orchestrator/tune_internal.h"
 
 /* The finals are this many rounds; a job or --rounds says how many at most. */
@@ -250,6 +253,42 @@ static enum status search(struct tune *tune)
     }
 }
 
+static enum status check_emit(const struct options *options)
+{
+    bool emits = options_text(options, OPTION_TUNE_EMIT) != NULL;
+    if (!emits && options->values[OPTION_TUNE_EMIT_DIR].rank > 0)
+        return status_set(STATUS_USAGE, "--emit-dir needs --emit FORMAT");
+    /* Better known before the search than after. */
+    return emits ? emit_output_check(options_text(options, OPTION_TUNE_EMIT_DIR)) : STATUS_OK;
+}
+
+/* The deployment of the winner, if one is wanted and there is a winner. */
+static enum status emit_winner(const struct tune *tune)
+{
+    const struct sweep *sweep = &tune->sweep;
+    const char *results = options_text(sweep->options, OPTION_OUTPUT);
+    const json_t *winner = json_object_get(tune->record, "winner");
+    const char *format = options_text(sweep->options, OPTION_TUNE_EMIT);
+    if (!format || !json_is_object(winner))
+        return STATUS_OK;
+    const struct emit_request request = {
+        .header = sweep->header,
+        .point = sweep->records[point_integer(winner, "point")],
+        .results = results ? results : "a tuning whose results were not kept",
+        .chosen = "the winner",
+        .format = format,
+        .directory = options_text(sweep->options, OPTION_TUNE_EMIT_DIR),
+        .command = sweep->job->command,
+        .port = options_integer(sweep->options, OPTION_PORT),
+    };
+    enum status status = emit_write(&request);
+    if (status == STATUS_OK)
+        emit_tell(strcmp(options_text(sweep->options, OPTION_FORMAT), "table") == 0 ? stdout
+                                                                                    : stderr,
+                  &request);
+    return status;
+}
+
 static int exit_status_of(const struct tune *tune)
 {
     return json_is_object(json_object_get(tune->record, "winner")) ? EXIT_ALL_MEASURED
@@ -279,6 +318,8 @@ static int conclude(struct tune *tune, enum status status)
         result = report(STATUS_SYSTEM);
     tune_print(tune, footer);
     json_decref(footer);
+    if (!tune->interrupted && emit_winner(tune) != STATUS_OK)
+        result = report(STATUS_SYSTEM);
     return result;
 }
 
@@ -296,7 +337,7 @@ static int run(struct tune *tune)
     if (status == STATUS_OK && answer) {
         tune->record = answer;
         tune_print(tune, NULL);
-        return exit_status_of(tune);
+        return emit_winner(tune) == STATUS_OK ? exit_status_of(tune) : report(STATUS_SYSTEM);
     }
     json_decref(answer);
     if (status == STATUS_OK)
@@ -387,6 +428,8 @@ int tune_command(const struct job *job, const char *job_path)
             },
     };
     enum status status = check_options(&tune);
+    if (status == STATUS_OK)
+        status = check_emit(tune.sweep.options);
     if (status == STATUS_OK)
         status = open_session(&tune.sweep);
     if (status != STATUS_OK)
