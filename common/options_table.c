@@ -153,10 +153,11 @@ const struct option_row option_table[OPTION_COUNT] = {
      SWEEP | OPTION_MPS_RUN | OPTION_EXPLAIN, NULL, 0, 0, "no", NULL, OUT,
      "sweep, explain: no progress on standard error. mps run: no proof of attachment there."},
     {OPTION_FIGURE, "figure", 0, OPTION_KIND_CHOICE, OPTION_NOT_IN_JOB, OPTION_PLOT,
-     "throughput|latency|phases|launch|heatmap|ceilings|all", 0, 0, "throughput", NULL, OUT,
+     "throughput|latency|phases|launch|heatmap|ceilings|search|all", 0, 0, "throughput", NULL, OUT,
      "throughput: iterations/s by workers. latency: percentiles by workers, or by offered rate.\n"
      "phases: where the time goes. launch: the time of a launch call. heatmap: P×T.\n"
-     "ceilings: measured beside what was possible. all: each of them, --output is a directory."},
+     "ceilings: measured beside what was possible. search: how a tune found the best layout.\n"
+     "all: each of them, --output is a directory."},
     {OPTION_EXPLAINED, "explained", 0, OPTION_KIND_TEXT, OPTION_NOT_IN_JOB, OPTION_PLOT, NULL, 0, 0,
      NULL, "FILE", OUT,
      "What 'mpsweep explain RESULTS --format json' printed: for the ceilings, in\n"

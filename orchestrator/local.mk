@@ -57,6 +57,7 @@ mpsweep_SOURCES = \
     orchestrator/plot_ceilings.c orchestrator/plot_heatmap.c orchestrator/plot_latency.c \
     orchestrator/plot_launch.c orchestrator/plot_panels.c orchestrator/plot_panels.h \
     orchestrator/plot_phases.c orchestrator/plot_rows.c orchestrator/plot_rows.h \
+    orchestrator/plot_search.c \
     orchestrator/plot_series.c orchestrator/plot_series.h \
     orchestrator/plot_text.c orchestrator/plot_throughput.c \
     orchestrator/point_text.c orchestrator/point_text.h \

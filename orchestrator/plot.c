@@ -34,6 +34,7 @@ static const struct figure figures[] = {
     {"launch", "plots/launch.gp", plot_launch_write, NULL},
     {"heatmap", "plots/heatmap.gp", plot_heatmap_write, NULL},
     {"ceilings", "plots/ceilings.gp", NULL, plot_ceilings_write},
+    {"search", "plots/search.gp", plot_search_write, NULL},
 };
 
 #define FIGURE_COUNT (sizeof figures / sizeof *figures)

@@ -134,8 +134,10 @@ static enum status write_record(struct tune *tune, size_t index, enum tune_stage
     struct sweep *sweep = &tune->sweep;
     json_t *record =
         record_point(&tune->space.plan.points[index], tune->measurements[index], INFINITY);
-    json_t *about =
-        json_pack("{s:s, s:i}", "stage", tune_stage_name(stage), "order", (int)++tune->order);
+    int order = (int)++tune->order;
+    json_int_t first = point_integer(json_object_get(sweep->records[index], "tune"), "first");
+    json_t *about = json_pack("{s:s, s:i, s:I}", "stage", tune_stage_name(stage), "order", order,
+                              "first", first > 0 ? first : (json_int_t)order);
     if (!record || !about) {
         json_decref(record);
         json_decref(about);
