@@ -15,6 +15,7 @@ struct loader {
     struct options global;
     bool seen[OPTION_COUNT]; /* keys given in the current section */
     struct job *job;
+    char section[64]; /* the current one, "" before the first */
     bool in_workload; /* the current section describes the last of the job's workloads */
     enum status status;
 };
@@ -103,16 +104,21 @@ static enum status begin_section(struct loader *loader, const char *name)
     return STATUS_OK;
 }
 
+/* What inih keeps of a section's name. */
+#define INIH_SECTION 49
+
 /* Begins the section that a line opens; inih only tells of sections that have keys, and one without
  * is [global] as it is. A line that is no section after all is inih's to refuse. */
 static void begin_if_section(struct loader *loader, const char *line)
 {
-    char name[64];
-    line += strspn(line, " \t");
+    char *name = loader->section;
+    if (loader->line == 1 && strncmp(line, "\xef\xbb\xbf", 3) == 0)
+        line += 3;
+    line += strspn(line, " \t\r\v\f");
     size_t length = strcspn(line, "]\n");
     if (*line != '[' || line[length] != ']')
         return;
-    if (length - 1 >= sizeof name) {
+    if (length - 1 >= sizeof loader->section) {
         loader->status =
             status_set(STATUS_USAGE, "the name of section '%.*s...' is too long", 32, line + 1);
     } else {
@@ -176,7 +182,11 @@ static int on_key(void *user, const char *section, const char *key, const char *
     struct loader *loader = user;
     if (loader->status != STATUS_OK)
         return 1;
-    loader->status = set_key(loader, section, key, text);
+    /* inih may see a section elsewhere, or none: in a line that goes on with the one before. */
+    if (strncmp(section, loader->section, INIH_SECTION) != 0)
+        loader->status = status_set(STATUS_USAGE, "a [section] must not be indented");
+    else
+        loader->status = set_key(loader, section, key, text);
     if (loader->status != STATUS_OK)
         status_record_before("'%s' line %d: ", loader->path, loader->line);
     return 1;

@@ -170,3 +170,34 @@ end_running() {
     (.[0].throughput_ips / .[1].throughput_ips | 0.94 < . and . < 1.06))' \
     "$WORK/reused.jsonl" "$WORK/fresh.jsonl"
 }
+
+@test "described workloads: kernels are as long as they say, their outputs are right, a mix is measured" {
+  real
+  cat >long.job <<'JOB'
+[workload compute]
+step = copy-in 64K
+step = kernel blocks=64 threads=256 duration=50us count=200
+step = copy-out 16K
+check = yes
+[workload memory]
+step = copy-in 64M
+step = kernel blocks=264 threads=512 duration=200us bound=memory count=50
+step = device-copy 64M
+step = copy-out 16K
+check = yes
+[workload small]
+step = kernel duration=5us
+JOB
+  expect 0 "$MPSWEEP" sweep long.job "${QUICK[@]}" -l threads:1 --launch stream,graph \
+    -w compute,memory,small,compute+memory:2 -q -o long.jsonl
+  jq -s -e '.[0].steps | length == 3 and all(.got_us / .asked_us | 0.98 < . and . < 1.02)' long.jsonl
+  # 200 kernels of 50 us: 10 ms and the copies.
+  points '[.[] | select(.workload == "compute")] | length == 2 and
+    all(.status == "ok" and .latency_us.p50 > 9700 and .latency_us.p50 < 11000)' long.jsonl
+  points '[.[] | select(.workload == "memory")] | all(.status == "ok" and .latency_us.p50 > 9700)' long.jsonl
+  # One worker is none for a mix.
+  points '[.[] | select(.workload == "compute+memory:2")] | all(.status == "infeasible")' long.jsonl
+  expect 0 "$MPSWEEP" sweep long.job "${QUICK[@]}" -l processes+mps:3 -l hybrid:3x2 -m pinned,pageable \
+    --launch stream,graph -w compute+memory:2 -q -o mix.jsonl
+  points 'length == 8 and all(.status == "ok" and (.workloads | all(.checked)))' mix.jsonl
+}

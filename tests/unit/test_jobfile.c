@@ -98,6 +98,11 @@ static void workloads_are_described(void **state)
     assert_string_equal(job.workloads[1].name, "second-one");
     assert_int_equal(job.workloads[1].count, 1);
     job_release(&job);
+    /* As an editor may leave a file: with a mark at its begin. */
+    assert_int_equal(load("\xef\xbb\xbf[a]\nkernels = 3\n[b]\nkernels = 4\n", &job), STATUS_OK);
+    assert_int_equal(job.count, 2);
+    assert_int_equal(options_integer(&job.sections[1].options, OPTION_KERNELS), 4);
+    job_release(&job);
     /* Alone, they leave one set of points. */
     assert_int_equal(load("[workload x]\nstep = copy-in 4M\n", &job), STATUS_OK);
     assert_int_equal(job.count, 1);
@@ -148,6 +153,7 @@ static void errors_name_the_line(void **state)
         {"[a]\n\nkernelz = 4\n", "line 3: unknown key 'kernelz'; did you mean 'kernels'?"},
         {"[a]\nkernels = many\n", "line 2: 'many' is not a value of kernels"},
         {"[a]\npriority = 0/2\n", "line 2: in '0/2': '2' is not a value of priority"},
+        {"[global]\nkernels = 4\n [a]\n", "line 3: a [section] must not be indented"},
         {"[workload x]\n\nstep = copyin 4M\n", "line 3: unknown step 'copyin'; did you mean"},
         {"[workload x]\nkernels = 4\n", "line 2: unknown key 'kernels' of a workload: it takes"},
         {"[workload x]\nstep = copy-in 4M\n[workload x]\n",
