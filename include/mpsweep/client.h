@@ -77,7 +77,8 @@ void mpsweep_cancel(struct mpsweep *handle);
 /* Whether enough was measured: for loops that do not begin iterations all the time. */
 int mpsweep_stop_requested(const struct mpsweep *handle);
 
-/* Something went wrong: the layout gets no number, and mpsweep shows the text (UTF-8, one line). */
+/* Something went wrong: the layout gets no number, and mpsweep shows the text: one line of printable
+ * ASCII; other bytes become '?'. */
 void mpsweep_fail(struct mpsweep *handle, const char *text);
 
 /* The same if a result is not good. Returns good. */
