@@ -270,14 +270,6 @@ static void add_numbers(json_t *record, const struct point *point,
         json_object_set_new(record, "idle_processes", json_integer((int)result->idle_processes));
 }
 
-static void add_shares(json_t *record, const char *key, const struct point_shares *shares,
-                       const struct point *point)
-{
-    json_t *value = shares_json(shares, point->processes);
-    if (value)
-        json_object_set_new(record, key, value);
-}
-
 /* Settings that describe a built-in workload and mean nothing for this one. */
 static void drop_builtin(json_t *record, const struct point *point)
 {
@@ -288,6 +280,14 @@ static void drop_builtin(json_t *record, const struct point *point)
         json_object_del(record, "memory");
         json_object_del(record, "sync");
     }
+}
+
+static void add_shares(json_t *record, const char *key, const struct point_shares *shares,
+                       const struct point *point)
+{
+    json_t *value = shares_json(shares, point->processes);
+    if (value)
+        json_object_set_new(record, key, value);
 }
 
 json_t *record_point(const struct point *point, const struct measurement *measurement,
@@ -313,10 +313,6 @@ json_t *record_point(const struct point *point, const struct measurement *measur
     if (!record)
         return NULL;
     json_object_set_new(record, "workload", json_string(point_workload(point)));
-    if (!point_is_builtin(point))
-        drop_builtin(record, point);
-    if (point->workload_options)
-        json_object_set_new(record, "workload_options", json_string(point->workload_options));
     if (point->section)
         json_object_set_new(record, "section", json_string(point->section));
     add_shares(record, "active_thread_percentage", &point->active_thread_percentage, point);
@@ -324,6 +320,10 @@ json_t *record_point(const struct point *point, const struct measurement *measur
     add_shares(record, "memory_limit", &point->memory_limit, point);
     if (work->workload == SHM_WORKLOAD_DELAY)
         json_object_set_new(record, "delay_cycles", json_integer((json_int_t)work->delay_cycles));
+    if (!point_is_builtin(point))
+        drop_builtin(record, point);
+    if (point->workload_options)
+        json_object_set_new(record, "workload_options", json_string(point->workload_options));
     json_object_set_new(record, "status", json_string(status));
     openloop_record(record, point, measurement);
     if (measurement->status == STATUS_OK)

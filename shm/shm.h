@@ -13,7 +13,7 @@
  * record and waits for the next number, or until it is dismissed.
  *
  * Who writes what:
- *   header.settings, .plugin, .processes, .threads, slot.cpus, process.cpus
+ *   header.settings, .processes, .threads, slot.cpus, process.cpus
  *                             the orchestrator, between shm_reset() and shm_assign(); otherwise
  *                             read-only
  *   header.assignment, .gate, .start_ns, .window_end_ns, .stop
@@ -134,7 +134,7 @@ struct shm_header {
     uint32_t threads_most;
     uint32_t slot_bytes, process_bytes, header_bytes; /* sizes as the maker knew them */
     struct shm_settings settings;
-    struct shm_plugin plugin;
+    struct shm_plugin plugin; /* written as the settings are */
 
     /* Its number, 0 before the first, SHM_DISMISSED after the last; parked processes wait on it as
      * a futex. */
@@ -174,10 +174,10 @@ struct shm_cpu {
 
 struct shm_slot {
     _Alignas(64) _Atomic uint32_t state; /* enum shm_state */
+    _Atomic uint32_t inside;             /* enum shm_inside */
     _Atomic uint64_t heartbeat;          /* iterations completed since release, warm-up included */
     _Atomic uint64_t last_end_ns;        /* end of the last of them, from the agreed start */
     _Atomic uint64_t idle_until_ns;      /* open loop: it waits for this planned start; 0: no */
-    _Atomic uint32_t inside;             /* enum shm_inside */
     uint64_t cpus[SHM_CPUS / 64];        /* binding, from the orchestrator; all zero: none */
 
     /* The fields below are the worker's, to be read once the state is done or failed. */

@@ -61,7 +61,7 @@ void recorder_add(struct recorder *recorder, const struct iteration_times *times
         }
         histogram_record(&slot->launch, times->launch_ns);
         histogram_record(&slot->sync, times->sync_ns);
-        if (settings->launch == SHM_LAUNCH_STREAM && settings->workload != SHM_WORKLOAD_PLUGIN) {
+        if (settings->launch == SHM_LAUNCH_STREAM) {
             histogram_record(&slot->h2d, times->h2d_ns);
             histogram_record(&slot->d2h, times->d2h_ns);
         }
