@@ -46,6 +46,8 @@ static void collect_worker(const struct round *round, unsigned process, unsigned
     struct round_result *result = round->result;
     struct shm_slot *slot = shm_slot_at(&round->shm, process, thread);
     struct round_worker *worker = &result->workers[process * round->point->threads + thread];
+    /* What a plug-in copies, it copies within its own iterate. */
+    bool copies = round->point->work.workload != SHM_WORKLOAD_PLUGIN;
     *iterations = slot_units(slot, result->window.steady_slice, round->slices);
     *worker = (struct round_worker){
         .process = process,
@@ -53,10 +55,10 @@ static void collect_worker(const struct round *round, unsigned process, unsigned
         .ips = *iterations / steady_s,
         .p50_us = histogram_quantile_ns(&slot->latency, 0.5) / 1e3,
         .p99_us = histogram_quantile_ns(&slot->latency, 0.99) / 1e3,
-        .h2d_us = mean_us(&slot->h2d),
+        .h2d_us = copies ? mean_us(&slot->h2d) : NAN,
         .launch_us = mean_us(&slot->launch),
         .sync_us = mean_us(&slot->sync),
-        .d2h_us = mean_us(&slot->d2h),
+        .d2h_us = copies ? mean_us(&slot->d2h) : NAN,
         .cpu = slot->cpu,
     };
     bind_cpus_text(slot->cpus, worker->cpus, sizeof worker->cpus);
@@ -66,10 +68,12 @@ static void collect_worker(const struct round *round, unsigned process, unsigned
     result->iterations += slot->iterations;
     openloop_collect(&result->open, slot);
     histogram_merge(&result->latency, &slot->latency);
-    histogram_merge(&result->h2d, &slot->h2d);
+    if (copies)
+        histogram_merge(&result->h2d, &slot->h2d);
     histogram_merge(&result->launch, &slot->launch);
     histogram_merge(&result->sync, &slot->sync);
-    histogram_merge(&result->d2h, &slot->d2h);
+    if (copies)
+        histogram_merge(&result->d2h, &slot->d2h);
     histogram_merge(&result->launch_call, &slot->launch_call);
     record_time_merge_cpu(&result->cpu, &slot->cpu);
 }

@@ -29,13 +29,13 @@ struct point {
     unsigned connections; /* hardware queues a process; 0: the driver's default */
     struct point_shares active_thread_percentage, priority, memory_limit; /* bytes */
     enum bind_policy bind;
-    const char *workload; /* as it was named; owned by the job; NULL: see point_workload() */
+    const char *workload;     /* as it was named; owned by the job; NULL: see point_workload() */
+    struct rate_goal goal;    /* or a rate in work, or neither: a closed loop */
+    struct shm_settings work; /* device and slice_ns are filled in when the point runs */
     const char *workload_options; /* of a plug-in; owned by the job; NULL: none */
     struct point_program program;
     /* What a plug-in said that it is not: false until it is asked (orchestrator/plugin.h). */
     bool not_graph_safe, not_thread_safe;
-    struct rate_goal goal;    /* or a rate in work, or neither: a closed loop */
-    struct shm_settings work; /* device and slice_ns are filled in when the point runs */
 };
 
 struct plan {

@@ -55,7 +55,7 @@ static enum status ask(const struct session *session, const struct shm_plugin *p
     char pipe_directory[PATH_MAX + 32];
     const char *inherited[64];
     const char *const argv[] = {session->worker_program, "--describe-workload", plugin->path,
-                                "--workload-options",    plugin->options,       NULL};
+                                plugin->options, NULL};
     snprintf(pipe_directory, sizeof pipe_directory, "CUDA_MPS_PIPE_DIRECTORY=%s",
              mps_controller_off_directory(session->mps));
     /* Whatever it does when it is loaded, it is not to do it to a GPU or a stranger's daemon. */

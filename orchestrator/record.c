@@ -304,14 +304,6 @@ static void add_numbers(json_t *record, const struct point *point,
         json_object_set_new(record, "idle_processes", json_integer((int)result->idle_processes));
 }
 
-static void add_shares(json_t *record, const char *key, const struct point_shares *shares,
-                       const struct point *point)
-{
-    json_t *value = shares_json(shares, point->processes);
-    if (value)
-        json_object_set_new(record, key, value);
-}
-
 static void drop(json_t *record, const char *const *names, size_t count)
 {
     for (size_t i = 0; i < count; i++)
@@ -330,6 +322,14 @@ static void drop_settings(json_t *record, const struct point *point)
         drop(record, own, sizeof own / sizeof own[0]);
     else if (point->work.workload == SHM_WORKLOAD_PLUGIN)
         drop(record, own, 2);
+}
+
+static void add_shares(json_t *record, const char *key, const struct point_shares *shares,
+                       const struct point *point)
+{
+    json_t *value = shares_json(shares, point->processes);
+    if (value)
+        json_object_set_new(record, key, value);
 }
 
 json_t *record_point(const struct point *point, const struct measurement *measurement,

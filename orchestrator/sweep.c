@@ -303,9 +303,9 @@ out:
     free(sweep.records);
     free(sweep.beyond);
     free(sweep.measurements);
+    json_decref(sweep.plugins);
     json_decref(sweep.header);
     json_decref(sweep.calibrations);
-    json_decref(sweep.plugins);
     json_decref(sweep.lengths);
     plan_release(&sweep.plan);
     return result;

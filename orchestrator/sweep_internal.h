@@ -29,12 +29,12 @@ struct sweep {
     struct round_limits limits;
     struct measurement *measurements; /* a point each */
     json_t *header;
+    json_t *plugins;  /* an array of what they said, for the header */
     json_t **records; /* a point each, NULL until it is finished */
     struct crew crew; /* the workers of the last point, parked, or empty */
     bool *beyond;     /* a point each: known limits rule it out, and its record is not written */
     uint64_t started_ns;
     json_t *calibrations;  /* an array of their records */
-    json_t *plugins;       /* an array of what they said, for the header */
     json_t *lengths;       /* of kernels, see orchestrator/described.h */
     bool takes_any_rounds; /* a point of an earlier run is finished however few rounds it had */
 };

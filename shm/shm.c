@@ -85,11 +85,11 @@ void shm_reset(const struct shm *shm, const struct shm_settings *settings, unsig
     atomic_store(&header->stop, 0);
     for (unsigned p = 0; p < processes; p++) {
         struct shm_process *process = shm_process_at(shm, p);
+        atomic_store(&process->kept_device, 0);
+        atomic_store(&process->kept_host, 0);
         atomic_store(&process->mps, -1);
         atomic_store(&process->sms, 0);
         atomic_store(&process->memory_free, 0);
-        atomic_store(&process->kept_device, 0);
-        atomic_store(&process->kept_host, 0);
         atomic_store(&process->words_at, 0);
         memset(process->words, 0, sizeof process->words);
         memset(process->cpus, 0, sizeof process->cpus);

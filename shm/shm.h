@@ -13,7 +13,7 @@
  * record and waits for the next number, or until it is dismissed.
  *
  * Who writes what:
- *   header.settings, .plugin, .processes, .threads, slot.cpus, slot.program,
+ *   header.settings, .processes, .threads, slot.cpus, slot.program,
  *   process.cpus
  *                             the orchestrator, between shm_reset() and shm_assign(); otherwise
  *                             read-only
@@ -152,7 +152,7 @@ struct shm_header {
     uint32_t threads_most;
     uint32_t slot_bytes, process_bytes, header_bytes; /* sizes as the maker knew them */
     struct shm_settings settings;
-    struct shm_plugin plugin;
+    struct shm_plugin plugin; /* written as the settings are */
 
     /* Its number, 0 before the first, SHM_DISMISSED after the last; parked processes wait on it as
      * a futex. */
@@ -196,10 +196,10 @@ struct shm_cpu {
 
 struct shm_slot {
     _Alignas(64) _Atomic uint32_t state; /* enum shm_state */
+    _Atomic uint32_t inside;             /* enum shm_inside */
     _Atomic uint64_t heartbeat;          /* iterations completed since release, warm-up included */
     _Atomic uint64_t last_end_ns;        /* end of the last of them, from the agreed start */
     _Atomic uint64_t idle_until_ns;      /* open loop: it waits for this planned start; 0: no */
-    _Atomic uint32_t inside;             /* enum shm_inside */
     _Atomic uint32_t opened;             /* a program's: enum shm_opened */
     _Atomic uint32_t at_work;            /* a program's: between begin and end of an iteration */
     uint64_t cpus[SHM_CPUS / 64];        /* binding, from the orchestrator; all zero: none */

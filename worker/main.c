@@ -1,11 +1,11 @@
 /*
  * The worker program. Started by the orchestrator only:
+ *   mpsweep-worker --describe-workload FILE OPTIONS
+ *       loads a plug-in and says what it is (worker/plugin_answer.h)
  *   mpsweep-worker --query [--driver FILE]
  *       writes a struct device_list to standard output
  *   mpsweep-worker --probe [--driver FILE]
  *       makes a context and says what it got (worker/probe.h)
- *   mpsweep-worker --describe-workload FILE --workload-options TEXT
- *       loads a plug-in and says what it is (worker/plugin_answer.h)
  *   mpsweep-worker --lengths UUID,KERNELS [--driver FILE]
  *       finds out what kernels must be given to take as long as asked (worker/lengths.h)
  *   mpsweep-worker --shm FD --event FD --life FD --process N [--driver FILE]
@@ -46,7 +46,6 @@ struct arguments {
     int query, probe, run;
     const char *lengths;
     const char *driver;
-    const char *describe, *options; /* of a plug-in */
     int keep;
     unsigned long files;
     const char *log;
@@ -251,10 +250,6 @@ static int parse(int argc, char **argv, struct arguments *out)
             out->life = parse_fd(next);
         else if (strcmp(argv[i - 1], "--process") == 0)
             out->process = parse_fd(next);
-        else if (strcmp(argv[i - 1], "--describe-workload") == 0 && *next)
-            out->describe = next;
-        else if (strcmp(argv[i - 1], "--workload-options") == 0)
-            out->options = next;
         else if (strcmp(argv[i - 1], "--lengths") == 0 && *next)
             out->lengths = next;
         else if (strcmp(argv[i - 1], "--driver") == 0 && *next)
@@ -270,7 +265,7 @@ static int parse(int argc, char **argv, struct arguments *out)
     }
     if (out->run != (out->command != NULL))
         return -1;
-    if (out->query || out->probe || out->lengths || out->describe)
+    if (out->query || out->probe || out->lengths)
         return 0;
     return out->shm < 0 || out->event < 0 || out->life < 0 || out->process < 0 ? -1 : 0;
 }
@@ -278,6 +273,8 @@ static int parse(int argc, char **argv, struct arguments *out)
 int main(int argc, char **argv)
 {
     struct arguments arguments;
+    if (argc == 4 && strcmp(argv[1], "--describe-workload") == 0)
+        return plugin_answer_run(argv[2], argv[3]);
     if (parse(argc, argv, &arguments) != 0) {
         fputs("mpsweep-worker: started by mpsweep, not by hand\n", stderr);
         return EXIT_BAD_CALL;
@@ -298,8 +295,6 @@ int main(int argc, char **argv)
     }
     if (arguments.probe)
         return worker_probe_run(arguments.driver);
-    if (arguments.describe)
-        return plugin_answer_run(arguments.describe, arguments.options ? arguments.options : "");
     if (arguments.lengths)
         return worker_lengths_run(arguments.lengths, arguments.driver);
     return arguments.query ? query(arguments.driver) : run(&arguments);

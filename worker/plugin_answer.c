@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include "worker/plugin_load.h"
@@ -39,7 +40,9 @@ int plugin_answer_run(const char *path, const char *options)
 {
     struct plugin_answer answer;
     struct plugin plugin;
+    const struct rlimit no_core = {0};
     memset(&answer, 0, sizeof answer);
+    setrlimit(RLIMIT_CORE, &no_core);
     int out = take_output();
     if (out < 0) {
         fprintf(stderr, "cannot set standard output aside: %s\n", strerror(errno));

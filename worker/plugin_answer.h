@@ -1,7 +1,7 @@
 /*
  * What a plug-in is, asked in a process of its own before anything is measured:
  *
- *     mpsweep-worker --describe-workload FILE --workload-options TEXT
+ *     mpsweep-worker --describe-workload FILE OPTIONS
  *
  * loads FILE, an absolute path, validates and describes it, and writes one struct plugin_answer to
  * standard output, also where it is not usable. What the plug-in itself prints is dropped. A file
