@@ -70,7 +70,7 @@ lengths_are_right() {
   expect 0 "$MPSWEEP" sweep two.job "${BRIEF[@]}" -l threads:1-3 -l processes+mps:2 -w detect:3+embed \
     -q -o out.jsonl
   points 'map(.status) == ["infeasible", "infeasible", "ok", "infeasible"]' out.jsonl
-  points '.[1].error == "2 workers are too few for '\''detect:3+embed'\'': it takes 3 until each workload has one"' \
+  points '.[1].error == "too few workers for '\''detect:3+embed'\'': 2, and it takes 3 until each workload has one"' \
     out.jsonl
 }
 
@@ -126,6 +126,27 @@ lengths_are_right() {
   MPSWEEP_EMULATED_FAULT=cuGraphLaunch#3=crash refused \
     'measuring the lengths of kernels: killed by signal 11' \
     "$MPSWEEP" sweep two.job "${BRIEF[@]}" -l threads:1 -w detect -q
+}
+
+has_asked() { [ -n "$(children_of "$PID" | while read -r pid; do command_line "$pid" | grep -x -e --lengths; done)" ]; }
+
+@test "a sweep that is ended while it measures lengths leaves nothing, not even a file" {
+  local signal
+  job "${DETECT[@]}"
+  for signal in INT KILL; do
+    rm -f out.jsonl
+    MPSWEEP_EMULATED_FAULT=cuGraphLaunch#3=hang start \
+      "$MPSWEEP" sweep two.job "${BRIEF[@]}" -l threads:1 -w detect -q -o out.jsonl
+    await $PATIENCE has_asked
+    kill -s $signal "$PID"
+    finish
+    [ "$STATUS" -eq "$([ $signal = INT ] && echo 130 || echo 137)" ]
+    # What is killed cannot remove it; it goes on from there as from no file.
+    [ $signal = KILL ] || [ ! -e out.jsonl ]
+    await $LEFTOVER_PATIENCE no_own_process
+  done
+  expect 0 "$MPSWEEP" sweep two.job "${BRIEF[@]}" -l threads:1 -w detect -q -o out.jsonl --resume
+  assert_complete out.jsonl 1 0
 }
 
 @test "--resume goes on with the lengths that were found, and not with other steps" {
