@@ -7,7 +7,6 @@
 
 #include "common/clock.h"
 #include "orchestrator/calibrate_plan.h"
-#include "orchestrator/described.h"
 #include "orchestrator/exit_status.h"
 #include "orchestrator/fixed.h"
 #include "orchestrator/progress.h"
@@ -193,9 +192,7 @@ static int run(struct sweep *sweep)
     if (status != STATUS_OK)
         return report(status);
     bool resumed = options_switch(sweep->options, OPTION_RESUME);
-    status = described_find_lengths(&sweep->session, sweep->plan.points, sweep->plan.count,
-                                    sweep->limits.timeout_ns,
-                                    options_switch(sweep->options, OPTION_QUIET), sweep->lengths);
+    status = sweep_find_lengths(sweep);
     if (status == STATUS_OK)
         status = check_mps(sweep);
     if (status == STATUS_OK) {
@@ -265,9 +262,7 @@ int sweep_command(const struct job *job, const char *job_path)
     sweep.beyond = calloc(sweep.plan.count, sizeof *sweep.beyond);
     sweep.measurements = calloc(sweep.plan.count, sizeof *sweep.measurements);
     sweep.calibrations = json_array();
-    sweep.lengths = json_array();
-    if (!sweep.records || !sweep.measurements || !sweep.beyond || !sweep.calibrations ||
-        !sweep.lengths) {
+    if (!sweep.records || !sweep.measurements || !sweep.beyond || !sweep.calibrations) {
         result = report(status_set(STATUS_MEMORY, "out of memory"));
         goto out;
     }

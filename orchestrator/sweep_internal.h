@@ -34,7 +34,7 @@ struct sweep {
     bool *beyond;     /* a point each: known limits rule it out, and its record is not written */
     uint64_t started_ns;
     json_t *calibrations; /* an array of their records */
-    json_t *lengths;      /* of kernels, see orchestrator/described.h */
+    json_t *lengths;      /* of kernels, see orchestrator/described.h; NULL: none are known */
 };
 
 /* Whether it is for a number of iterations, not for a time. */
@@ -66,6 +66,11 @@ enum status sweep_write_beyond(struct sweep *sweep);
  * calibrations that it holds; STATUS_USAGE if they are of another plan or GPU. After
  * sweep_mark_beyond(). */
 enum status sweep_open_results(struct sweep *sweep);
+
+/* Finds out how long the kernels of the plan's described workloads are, but for those that earlier
+ * results tell. After sweep_open_results(), before anything is measured; "steps" of the header is
+ * what sweep->lengths holds then. */
+enum status sweep_find_lengths(struct sweep *sweep);
 
 /* An array of the records that there are, in the order of the plan; the caller's to release. */
 json_t *sweep_measured_points(const struct sweep *sweep);

@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "common/results_read.h"
+#include "orchestrator/described.h"
 #include "orchestrator/exit_status.h"
 #include "orchestrator/sweep_internal.h"
 #include "orchestrator/table.h"
@@ -36,8 +37,8 @@ static enum status load_earlier(struct sweep *sweep, const char *path, struct re
                           uuid ? uuid : "unknown", sweep->session.gpu.uuid);
     json_array_extend(sweep->calibrations, results->calibrations);
     json_t *lengths = json_object_get(results->header, "steps");
-    if (json_is_array(lengths))
-        json_array_extend(sweep->lengths, lengths);
+    if (json_is_array(lengths) && !sweep->lengths)
+        sweep->lengths = json_incref(lengths);
     size_t wanted = (size_t)options_integer(sweep->options, OPTION_ROUNDS);
     for (size_t i = 0; i < json_array_size(results->points); i++) {
         json_t *record = json_array_get(results->points, i);
@@ -97,6 +98,15 @@ enum status sweep_open_results(struct sweep *sweep)
         status = results_create(path, &sweep->writer);
     }
     return status;
+}
+
+enum status sweep_find_lengths(struct sweep *sweep)
+{
+    if (!sweep->lengths)
+        sweep->lengths = json_array();
+    return described_find_lengths(&sweep->session, sweep->plan.points, sweep->plan.count,
+                                  sweep->limits.timeout_ns,
+                                  options_switch(sweep->options, OPTION_QUIET), sweep->lengths);
 }
 
 void sweep_print_results(const struct sweep *sweep, const json_t *points, const json_t *footer)
