@@ -101,15 +101,16 @@ lengths_are_right() {
 }
 
 @test "lengths are found on other machines, too, and one that cannot be is said" {
-  job "kernel blocks=5 threads=64 duration=3us" "kernel blocks=320 threads=64 duration=40us" \
+  job "kernel blocks=5 threads=64 duration=12us" "kernel blocks=320 threads=64 duration=40us" \
     "kernel blocks=10 threads=64 duration=100us bound=memory" "kernel duration=20ms"
   MPSWEEP_EMULATED_MACHINE=spin_ns=3,graph_kernel_ns=900,device_mb_per_s=80000 expect 0 \
     "$MPSWEEP" sweep two.job "${BRIEF[@]}" -l threads:1 -w detect -q -o out.jsonl
   lengths_are_right out.jsonl 4
   # By the model's own figures: 900 ns and 3 ns a step; and 32 bytes a vector at 2 of 32 slots.
-  head -1 out.jsonl | jq -e '.steps[0] | (0.9 + 0.003 * .spin) / 3 | 0.98 < . and . < 1.02'
+  head -1 out.jsonl | jq -e '.steps[0] | (0.9 + 0.003 * .spin) / 12 | 0.98 < . and . < 1.02'
   head -1 out.jsonl | jq -e '.steps[2] | (0.9 + 2 * .bytes * 16 / 80000) / 100 | 0.98 < . and . < 1.02'
   # The usual machine's kernels take 10 us when they do nothing.
+  job "kernel blocks=5 threads=64 duration=3us"
   refused "a kernel cannot be as long as 'kernel blocks=5 threads=64 duration=3us' asks: the shortest takes 10 us here" \
     "$MPSWEEP" sweep two.job "${BRIEF[@]}" -l threads:1 -w detect -q -o none.jsonl
   [ ! -e none.jsonl ]
