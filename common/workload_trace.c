@@ -3,7 +3,7 @@
 #define VECTOR_BYTES UINT64_C(16)
 
 /* A compute-bound kernel works on this much at most, whatever its grid. */
-#define COMPUTE_BYTES UINT64_C(16384)
+#define COMPUTE_BYTES UINT64_C(4096)
 
 /* Larger than the second-level cache of any GPU, and small enough for many workers. */
 #define MEMORY_BYTES (UINT64_C(256) << 20)

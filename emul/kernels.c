@@ -6,7 +6,7 @@
 
 /* Of what a kernel that is there for its traffic writes, so much is computed: all of it would take
  * a CPU far longer than what is modelled. */
-#define STREAM_COMPUTED_BYTES 65536
+#define STREAM_COMPUTED_BYTES 4096
 
 static const char *const kernel_names[KERNEL_COUNT] = {
     [KERNEL_ADD_CONSTANT] = "mpsweep_add_constant",

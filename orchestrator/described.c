@@ -26,8 +26,8 @@ enum status described_check(const struct point *point)
     if (point_workers(point) < needed)
         return status_set(
             STATUS_INFEASIBLE,
-            "%u workers are too few for '%s': it takes %u until each workload has one",
-            point_workers(point), point_workload(point), needed);
+            "too few workers for '%s': %u, and it takes %u until each workload has one",
+            point_workload(point), point_workers(point), needed);
     for (unsigned i = 0; i < WORKLOAD_STEPS; i++)
         if (work->steps[i].asked_ns && !work->steps[i].amount)
             return status_set(STATUS_UNSUPPORTED,

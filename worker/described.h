@@ -14,7 +14,7 @@
 #include "worker/process.h"
 #include "worker/sampling.h"
 
-#define DESCRIBED_CHECKED_INTS 4096
+#define DESCRIBED_CHECKED_INTS 1024
 
 extern const struct engine described_engine;
 

@@ -23,6 +23,9 @@ JOB
 
 DETECT=("copy-in 64K" "kernel blocks=5 threads=64 duration=25us count=3" "copy-out 16K")
 
+# Measured, however well that went on a busy machine.
+MEASURED='(.status == "ok" or .status == "unconverged")'
+
 # lengths_are_right FILE COUNT: each kernel that was asked to take so long does, within 2%.
 lengths_are_right() {
   jq -s -e --argjson count "$2" '.[0].steps | length == $count and
@@ -35,7 +38,7 @@ lengths_are_right() {
   grep -q '^mpsweep: found the lengths of 3 kernels in ' err
   assert_complete out.jsonl 16 0
   lengths_are_right out.jsonl 3
-  points 'all(.status == "ok")' out.jsonl
+  points "all($MEASURED)" out.jsonl
   points 'map(.workload) | unique == ["detect", "detect:3+embed:1", "embed"]' out.jsonl
   # What the steps were stands in the header, as one could write it.
   head -1 out.jsonl | jq -e '.workloads.embed == {"steps": ["copy-in 128K",
@@ -69,8 +72,8 @@ lengths_are_right() {
   job "${DETECT[@]}"
   expect 0 "$MPSWEEP" sweep two.job "${BRIEF[@]}" -l threads:1-3 -l processes+mps:2 -w detect:3+embed \
     -q -o out.jsonl
-  points 'map(.status) == ["infeasible", "infeasible", "ok", "infeasible"]' out.jsonl
-  points '.[1].error == "2 workers are too few for '\''detect:3+embed'\'': it takes 3 until each workload has one"' \
+  points "(map(.status == \"infeasible\") == [true, true, false, true]) and (.[2] | $MEASURED)" out.jsonl
+  points '.[1].error == "too few workers for '\''detect:3+embed'\'': 2, and it takes 3 until each workload has one"' \
     out.jsonl
 }
 
@@ -80,7 +83,7 @@ lengths_are_right() {
     "copy-out 16K count=2"
   expect 0 "$MPSWEEP" sweep two.job "${BRIEF[@]}" -l threads:2 -w detect --launch stream,graph \
     -m pinned,pageable -s stream,none -b none -q -o out.jsonl
-  points 'length == 5 and all(.status == "ok")' out.jsonl
+  points "length == 5 and all($MEASURED)" out.jsonl
   points '[.[] | select(.launch == "graph")] | all(.phase_us | .h2d == null and .d2h == null)' out.jsonl
   points 'all(.latency_us.p50 > 100)' out.jsonl
 }
@@ -98,15 +101,16 @@ lengths_are_right() {
 }
 
 @test "lengths are found on other machines, too, and one that cannot be is said" {
-  job "kernel blocks=5 threads=64 duration=3us" "kernel blocks=320 threads=64 duration=40us" \
+  job "kernel blocks=5 threads=64 duration=12us" "kernel blocks=320 threads=64 duration=40us" \
     "kernel blocks=10 threads=64 duration=100us bound=memory" "kernel duration=20ms"
   MPSWEEP_EMULATED_MACHINE=spin_ns=3,graph_kernel_ns=900,device_mb_per_s=80000 expect 0 \
     "$MPSWEEP" sweep two.job "${BRIEF[@]}" -l threads:1 -w detect -q -o out.jsonl
   lengths_are_right out.jsonl 4
   # By the model's own figures: 900 ns and 3 ns a step; and 32 bytes a vector at 2 of 32 slots.
-  head -1 out.jsonl | jq -e '.steps[0] | (0.9 + 0.003 * .spin) / 3 | 0.98 < . and . < 1.02'
+  head -1 out.jsonl | jq -e '.steps[0] | (0.9 + 0.003 * .spin) / 12 | 0.98 < . and . < 1.02'
   head -1 out.jsonl | jq -e '.steps[2] | (0.9 + 2 * .bytes * 16 / 80000) / 100 | 0.98 < . and . < 1.02'
   # The usual machine's kernels take 10 us when they do nothing.
+  job "kernel blocks=5 threads=64 duration=3us"
   refused "a kernel cannot be as long as 'kernel blocks=5 threads=64 duration=3us' asks: the shortest takes 10 us here" \
     "$MPSWEEP" sweep two.job "${BRIEF[@]}" -l threads:1 -w detect -q -o none.jsonl
   [ ! -e none.jsonl ]
@@ -126,6 +130,27 @@ lengths_are_right() {
   MPSWEEP_EMULATED_FAULT=cuGraphLaunch#3=crash refused \
     'measuring the lengths of kernels: killed by signal 11' \
     "$MPSWEEP" sweep two.job "${BRIEF[@]}" -l threads:1 -w detect -q
+}
+
+has_asked() { [ -n "$(children_of "$PID" | while read -r pid; do command_line "$pid" | grep -x -e --lengths; done)" ]; }
+
+@test "a sweep that is ended while it measures lengths leaves nothing, not even a file" {
+  local signal
+  job "${DETECT[@]}"
+  for signal in INT KILL; do
+    rm -f out.jsonl
+    MPSWEEP_EMULATED_FAULT=cuGraphLaunch#3=hang start \
+      "$MPSWEEP" sweep two.job "${BRIEF[@]}" -l threads:1 -w detect -q -o out.jsonl
+    await $PATIENCE has_asked
+    kill -s $signal "$PID"
+    finish
+    [ "$STATUS" -eq "$([ $signal = INT ] && echo 130 || echo 137)" ]
+    # What is killed cannot remove it; it goes on from there as from no file.
+    [ $signal = KILL ] || [ ! -e out.jsonl ]
+    await $LEFTOVER_PATIENCE no_own_process
+  done
+  expect 0 "$MPSWEEP" sweep two.job "${BRIEF[@]}" -l threads:1 -w detect -q -o out.jsonl --resume
+  assert_complete out.jsonl 1 0
 }
 
 @test "--resume goes on with the lengths that were found, and not with other steps" {

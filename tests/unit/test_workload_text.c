@@ -214,7 +214,7 @@ static void data_is_followed(void **state)
     assert_int_equal(trace.known_bytes, 64 << 10);
     assert_int_equal(trace.side, 1);
     workload_trace_step(&trace, add("kernel blocks=1000 threads=1024 duration=5us"));
-    assert_int_equal(trace.known_bytes, 16384);
+    assert_int_equal(trace.known_bytes, 4096);
     assert_int_equal(workload_worked_bytes(add("kernel bytes=100G")), 256 << 20);
 }
 
