@@ -212,6 +212,8 @@ verify_units() {
   cp -R "$name"/mpsweep-* "$name.units"
   cd "$name.units" || return 1
   cp "mpsweep-$name-worker@.service" "mpsweep-$name-worker@0.service"
+  # Of which systemd says that it is not safe, and rightly so.
+  sed -i '/^User=nobody$/d' ./*.service
   for unit in *.target *-mps.service *-worker@0.service; do
     [ ! -e "$unit" ] || units+=("./$unit")
   done
