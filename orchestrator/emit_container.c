@@ -13,7 +13,7 @@ void container_write_command(FILE *file, const struct deployment *deployment, un
             if (piece.placeholder == EMIT_LITERAL)
                 emit_yaml_bytes(file, piece.text, piece.bytes, true);
             else
-                fprintf(file, "%u", deployment_number(deployment, process, piece.placeholder));
+                deployment_write_placeholder(deployment, process, piece.placeholder, file);
         fputc('"', file);
     }
     fputc(']', file);
@@ -39,7 +39,6 @@ void container_write_environment(FILE *file, const struct deployment *deployment
         write(file, "MPSWEEP_STOP_TIMEOUT", text);
         return;
     }
-    write(file, "MPSWEEP_MPS", deployment->mps ? "yes" : "no");
     deployment_environment(deployment, process, gpu, pipe_directory, &environment);
     /* Where a container runs is said in another way. */
     for (size_t i = 0; i < environment.count; i++)

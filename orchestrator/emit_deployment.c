@@ -213,6 +213,21 @@ static enum status read_layout(struct deployment *deployment)
     return read_shares(deployment);
 }
 
+/* The same words are a program's workload: what they may hold is the same, too. */
+static enum status check_word(const char *word, size_t number)
+{
+    struct emit_piece piece;
+    if (!emit_is_utf8(word))
+        return status_set(STATUS_USAGE, "word %zu of the command is not UTF-8", number);
+    for (const char *at = word; emit_next_piece(&at, &piece);)
+        if (piece.placeholder == EMIT_UNKNOWN)
+            return status_set(STATUS_USAGE,
+                              "unknown placeholder '%.*s' in '%s': it is one of {process}, "
+                              "{processes}, {threads}, {port}, {seed}, {gpu}; '{{' is a brace",
+                              (int)piece.bytes, piece.text, word);
+    return STATUS_OK;
+}
+
 static enum status read_command(struct deployment *deployment)
 {
     static const char *const placeholder[] = {DEPLOYMENT_EDIT_ME, NULL};
@@ -220,9 +235,11 @@ static enum status read_command(struct deployment *deployment)
     deployment->has_command = request->command && request->command[0];
     deployment->command =
         deployment->has_command ? (const char *const *)request->command : placeholder;
-    for (size_t i = 0; deployment->command[i]; i++)
-        if (!emit_is_utf8(deployment->command[i]))
-            return status_set(STATUS_USAGE, "word %zu of the command is not UTF-8", i + 1);
+    for (size_t i = 0; deployment->command[i]; i++) {
+        enum status status = check_word(deployment->command[i], i + 1);
+        if (status != STATUS_OK)
+            return status;
+    }
     const char *program = deployment->command[0];
     if (!program || !*program)
         return status_set(STATUS_USAGE, "the command's first word is empty: it is the program");
@@ -231,6 +248,7 @@ static enum status read_command(struct deployment *deployment)
         return status_set(STATUS_USAGE, "port %" PRId64 " is not the first of %u: it takes 1 to %u",
                           port, deployment->processes, PORT_MOST + 1 - deployment->processes);
     deployment->port = (unsigned)port;
+    deployment->seed = point_integer(request->header, "seed");
     deployment->image = request->image ? request->image : IMAGE_PLACEHOLDER;
     if (!*deployment->image || !emit_is_utf8(deployment->image))
         return status_set(STATUS_USAGE, "the image has no name, or one that is not UTF-8");
@@ -305,6 +323,10 @@ void deployment_environment(const struct deployment *deployment, unsigned proces
     add_number(out, "MPSWEEP_PROCESSES", "", deployment->processes, "");
     add_number(out, "MPSWEEP_THREADS", "", deployment->threads, "");
     add_number(out, "MPSWEEP_PORT", "", deployment->port + process, "");
+    add_number(out, "MPSWEEP_SEED", "", deployment->seed, "");
+    add_number(out, "MPSWEEP_MPS", "", deployment->mps, "");
+    if (gpu)
+        add(out, "MPSWEEP_GPU", gpu);
     add(out, "MPSWEEP_CPUS", of->cpus_text);
 }
 
@@ -314,22 +336,42 @@ void deployment_write_layout(const struct deployment *deployment, FILE *file)
             deployment->mps ? " over MPS" : ", no MPS");
 }
 
-unsigned deployment_number(const struct deployment *deployment, unsigned process,
-                           enum emit_placeholder placeholder)
+void deployment_write_placeholder(const struct deployment *deployment, unsigned process,
+                                  enum emit_placeholder placeholder, FILE *file)
 {
     switch (placeholder) {
     case EMIT_PROCESS:
-        return process;
+        fprintf(file, "%u", process);
+        break;
     case EMIT_PROCESSES:
-        return deployment->processes;
+        fprintf(file, "%u", deployment->processes);
+        break;
     case EMIT_THREADS:
-        return deployment->threads;
+        fprintf(file, "%u", deployment->threads);
+        break;
     case EMIT_PORT:
-        return deployment->port + process;
+        fprintf(file, "%u", deployment->port + process);
+        break;
+    case EMIT_SEED:
+        fprintf(file, "%" PRId64, deployment->seed);
+        break;
+    case EMIT_GPU:
+        fputs(deployment->gpu, file);
+        break;
     case EMIT_LITERAL:
+    case EMIT_UNKNOWN:
         break;
     }
-    return 0;
+}
+
+bool deployment_uses(const struct deployment *deployment, enum emit_placeholder placeholder)
+{
+    struct emit_piece piece;
+    for (size_t i = 0; deployment->command[i]; i++)
+        for (const char *at = deployment->command[i]; emit_next_piece(&at, &piece);)
+            if (piece.placeholder == placeholder)
+                return true;
+    return false;
 }
 
 char *deployment_expand(const struct deployment *deployment, unsigned process, const char *word)
@@ -344,7 +386,7 @@ char *deployment_expand(const struct deployment *deployment, unsigned process, c
         if (piece.placeholder == EMIT_LITERAL)
             fwrite(piece.text, 1, piece.bytes, file);
         else
-            fprintf(file, "%u", deployment_number(deployment, process, piece.placeholder));
+            deployment_write_placeholder(deployment, process, piece.placeholder, file);
     if (fclose(file) != 0) {
         free(text);
         return NULL;

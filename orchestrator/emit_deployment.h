@@ -15,7 +15,7 @@
 enum {
     DEPLOYMENT_CPUS_BYTES = 1024,
     DEPLOYMENT_NAME_BYTES = 48,
-    DEPLOYMENT_VARIABLES = 16,
+    DEPLOYMENT_VARIABLES = 20,
     /* Seconds: until all workers are attached; from SIGTERM to SIGKILL. */
     DEPLOYMENT_START_TIMEOUT = 120,
     DEPLOYMENT_STOP_TIMEOUT = 30,
@@ -44,8 +44,9 @@ struct deployment {
     const char *gpu;                  /* the UUID; checked */
     bool emulated, mps;
     unsigned processes, threads;
-    unsigned connections;            /* 0: the driver's default */
-    unsigned port;                   /* of the first worker */
+    unsigned connections; /* 0: the driver's default */
+    unsigned port;        /* of the first worker */
+    int64_t seed;
     int64_t most[DEPLOYMENT_SHARES]; /* of all processes; -1 if any has none */
     unsigned cpus_each;              /* CPUs' worth of a process; 0 if it is not bound */
     bool cpus_unknown;               /* the record's list was cut: nothing is bound */
@@ -82,9 +83,12 @@ void deployment_write_layout(const struct deployment *deployment, FILE *file);
 /* A word with its placeholders filled in, to be freed; NULL: no memory. */
 char *deployment_expand(const struct deployment *deployment, unsigned process, const char *word);
 
-/* The value of a placeholder as a number. */
-unsigned deployment_number(const struct deployment *deployment, unsigned process,
-                           enum emit_placeholder placeholder);
+/* The value of a placeholder. */
+void deployment_write_placeholder(const struct deployment *deployment, unsigned process,
+                                  enum emit_placeholder placeholder, FILE *file);
+
+/* Whether the command has it. */
+bool deployment_uses(const struct deployment *deployment, enum emit_placeholder placeholder);
 
 /* "512M" for the daemon, "" without a limit; "30", "". Returns text. */
 const char *deployment_memory_text(const struct deployment *deployment, char text[32]);

@@ -20,7 +20,7 @@ void emit_common_settings(FILE *file, const struct deployment *deployment, unsig
     char text[32];
     (void)process;
     emit_origin_write(file, deployment);
-    emit_setting(file, "MPSWEEP_MPS", deployment->mps ? "yes" : "no");
+    emit_setting(file, "MPSWEEP_MPS", deployment->mps ? "1" : "0");
     emit_setting_number(file, "MPSWEEP_PROCESSES", deployment->processes);
     emit_setting(file, "MPSWEEP_WORKING_DIRECTORY", deployment->working_directory);
     fputs("# What the daemon allows each client at most; empty: everything.\n", file);
@@ -48,7 +48,7 @@ static void write_worker(FILE *file, const struct deployment *deployment, unsign
     deployment_environment(deployment, process, NULL, NULL, &environment);
     fprintf(file, "# The environment of worker process %u of %u, for a shell to read.\n", process,
             deployment->processes);
-    fputs("export CUDA_VISIBLE_DEVICES=\"$MPSWEEP_GPU\"\n", file);
+    fputs("export MPSWEEP_GPU CUDA_VISIBLE_DEVICES=\"$MPSWEEP_GPU\"\n", file);
     fprintf(file, "export CUDA_MPS_PIPE_DIRECTORY=\"${MPSWEEP_RUN:?is set by start}/%s\"\n",
             deployment->mps ? "mps" : "off");
     for (size_t i = 0; i < environment.count; i++) {
@@ -61,10 +61,9 @@ static void write_worker(FILE *file, const struct deployment *deployment, unsign
 void emit_command_write(FILE *file, const struct deployment *deployment, unsigned process)
 {
     static const char *const variable[] = {
-        [EMIT_PROCESS] = "MPSWEEP_PROCESS",
-        [EMIT_PROCESSES] = "MPSWEEP_PROCESSES",
-        [EMIT_THREADS] = "MPSWEEP_THREADS",
-        [EMIT_PORT] = "MPSWEEP_PORT",
+        [EMIT_PROCESS] = "MPSWEEP_PROCESS", [EMIT_PROCESSES] = "MPSWEEP_PROCESSES",
+        [EMIT_THREADS] = "MPSWEEP_THREADS", [EMIT_PORT] = "MPSWEEP_PORT",
+        [EMIT_SEED] = "MPSWEEP_SEED",       [EMIT_GPU] = "MPSWEEP_GPU",
     };
     (void)process;
     fputs("# shellcheck shell=sh\n# What each worker becomes, with its own environment.\n", file);

@@ -142,6 +142,12 @@ static void write_kustomization(FILE *file, const struct deployment *deployment,
 
 void emit_kubernetes_write(const struct deployment *deployment, struct emit_output *output)
 {
+    if (deployment_uses(deployment, EMIT_GPU)) {
+        output->status =
+            status_set(STATUS_USAGE, "{gpu} is not known before Kubernetes has allotted one: the "
+                                     "worker finds it in its environment as MPSWEEP_GPU");
+        return;
+    }
     emit_output_file(output, "deployment.yaml", false, write_deployment, deployment, 0);
     emit_output_file(output, "kustomization.yaml", false, write_kustomization, deployment, 0);
     container_copy_scripts(output);

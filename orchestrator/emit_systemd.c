@@ -73,8 +73,10 @@ static void write_exec(FILE *file, const struct deployment *deployment)
                 fputs("%i", file);
             else if (piece.placeholder == EMIT_PORT)
                 fputs("${MPSWEEP_PORT}", file);
+            else if (piece.placeholder == EMIT_GPU)
+                fputs("${MPSWEEP_GPU}", file);
             else
-                fprintf(file, "%u", deployment_number(deployment, 0, piece.placeholder));
+                deployment_write_placeholder(deployment, 0, piece.placeholder, file);
         fputc('"', file);
     }
 }

@@ -8,28 +8,25 @@ bool emit_next_piece(const char **at, struct emit_piece *piece)
     static const struct {
         const char *text;
         enum emit_placeholder placeholder;
-    } known[] = {{"{process}", EMIT_PROCESS},
-                 {"{processes}", EMIT_PROCESSES},
-                 {"{threads}", EMIT_THREADS},
-                 {"{port}", EMIT_PORT}};
+    } known[] = {
+        {"{process}", EMIT_PROCESS}, {"{processes}", EMIT_PROCESSES}, {"{threads}", EMIT_THREADS},
+        {"{port}", EMIT_PORT},       {"{seed}", EMIT_SEED},           {"{gpu}", EMIT_GPU},
+    };
     const char *begin = *at;
-    const char *end = begin;
-    for (; *end; end++)
-        for (size_t i = 0; *end == '{' && i < sizeof known / sizeof *known; i++) {
-            size_t bytes = strlen(known[i].text);
-            if (strncmp(end, known[i].text, bytes) != 0)
-                continue;
-            if (end == begin) {
-                *piece = (struct emit_piece){known[i].placeholder, begin, bytes};
-                *at = begin + bytes;
-                return true;
-            }
-            goto literal;
-        }
-literal:
-    *piece = (struct emit_piece){EMIT_LITERAL, begin, (size_t)(end - begin)};
-    *at = end;
-    return end > begin;
+    if (begin[0] != '{' || begin[1] == '{') {
+        size_t bytes = begin[0] == '{' ? 1 : strcspn(begin, "{");
+        *piece = (struct emit_piece){EMIT_LITERAL, begin, bytes};
+        *at = begin + (begin[0] == '{' ? 2 : bytes);
+        return bytes > 0;
+    }
+    size_t bytes = 1 + strcspn(begin + 1, "{}");
+    bytes += begin[bytes] == '}';
+    *piece = (struct emit_piece){EMIT_UNKNOWN, begin, bytes};
+    for (size_t i = 0; i < sizeof known / sizeof *known; i++)
+        if (strlen(known[i].text) == bytes && strncmp(known[i].text, begin, bytes) == 0)
+            piece->placeholder = known[i].placeholder;
+    *at = begin + bytes;
+    return true;
 }
 
 /* The code point at text, and its length; 0 bytes where it is not UTF-8. */

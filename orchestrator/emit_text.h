@@ -17,9 +17,12 @@ enum emit_placeholder {
     EMIT_PROCESSES, /* {processes} */
     EMIT_THREADS,   /* {threads}: of each process */
     EMIT_PORT,      /* {port}: of this process */
+    EMIT_SEED,      /* {seed} */
+    EMIT_GPU,       /* {gpu}: its UUID */
+    EMIT_UNKNOWN,   /* anything else in braces, or a brace alone; '{{' is a literal one */
 };
 
-/* A piece of a word: a placeholder, or bytes as they are. Braces around anything else are bytes. */
+/* A piece of a word: a placeholder, or bytes as they are. */
 struct emit_piece {
     enum emit_placeholder placeholder;
     const char *text;

@@ -46,8 +46,8 @@ const struct command commands[] = {
      "  mpsweep emit out.jsonl --format env -o serve -- python3 serve.py --port {port}\n"
      "  mpsweep emit out.jsonl --format systemd --point 12 -o serve -- ./serve -t {threads}\n"
      "  mpsweep emit out.jsonl --format kubernetes --image registry/serve:1 -o serve -- serve\n\n"
-     "Words of CMD may hold {process} (from 0), {processes}, {threads} (of each process) and\n"
-     "{port}. The directory has a README.md that says how to start, check and stop it.\n"},
+     "Words of CMD may hold {process} (from 0), {processes}, {threads} (of each process), {port},\n"
+     "{seed} and {gpu}; '{{' is a brace. The directory has a README.md that says how to start, check and stop it.\n"},
     {"doctor", HELP_MAIN, OPTION_DOCTOR, "mpsweep doctor [options]",
      "is this machine ready, and if not, what to type",
      "  mpsweep doctor\n"

@@ -23,7 +23,7 @@ write_results() {
 {"id":4,"layout":"processes","mps":false,"processes":2,"threads":1,"throughput_ips":500,"connections_default":true,"bind":"none"}
 POINTS
   {
-    echo '{"type":"header","schema":1,"mpsweep":"0","started":"2030-01-01T00:00:00Z","host":"node`<|","driver":"13.0","gpu":{"name":"a GPU","uuid":"GPU-6d707377-6565-702d-656d-756c61746564","emulated":true}}'
+    echo '{"type":"header","schema":1,"mpsweep":"0","started":"2030-01-01T00:00:00Z","host":"node`<|","driver":"13.0","seed":7,"gpu":{"name":"a GPU","uuid":"GPU-6d707377-6565-702d-656d-756c61746564","emulated":true}}'
     cat points.tmp
     echo '{"type":"footer","status":0}'
   } >results.jsonl
@@ -31,12 +31,12 @@ POINTS
 }
 
 # Words that somebody might have to quote; no placeholder.
-HARD=(a 'two words' "it's" 'say "hi"' '$HOME ${HOME} $(id) `id` $$' '100% %i %h %%n' '-x' '--' ''
-  'back\slash\n' '#no comment' '; rm -rf *' 'für 京都 😀' '{other} {processe} {' '~' '!x' '&y *z'
+HARD=(a 'two words' "it's" 'say "hi"' '$HOME $(id) `id` $$' '100% %i %h %%n' '-x' '--' ''
+  'back\slash\n' '#no comment' '; rm -rf *' 'für 京都 😀' '}' '~' '!x' '&y *z'
   $'two\nlines' $'tab\there' $'\e[1m bell\a' $'\u2028 \u0085 \ufeff' 'key: value' '- item' '=')
 # And some that hold placeholders: for process 1 of 2 with 2 threads and port 9000.
-PLACED=('{process}' 'p{process}of{processes}' '--port={port}' '{threads}$x{threads}')
-PLACED_1=('1' 'p1of2' '--port=9001' '2$x2')
+PLACED=('{{other} ${{HOME} {{' '{process}' 'p{process}of{processes}' '--port={port}' '{threads}$x{threads}')
+PLACED_1=('{other} ${HOME} {' '1' 'p1of2' '--port=9001' '2$x2')
 
 # emit FORMAT DIRECTORY WORDS...: must work.
 emit() {

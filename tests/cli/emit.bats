@@ -23,6 +23,8 @@ load emit
   emit_refused "'-1' is not a value of point" results.jsonl --format env -o d --point=-1
   emit_refused 'port 65535 is not the first of 2: it takes 1 to 65534' results.jsonl --format env -o d --port 65535
   emit_refused "word 2 of the command is not UTF-8" results.jsonl --format env -o d -- a $'\xff'
+  emit_refused "unknown placeholder '\{prt\}' in 'x\{prt\}': it is one of \{process\}, .*'\{\{' is a brace" results.jsonl --format env -o d -- a 'x{prt}'
+  emit_refused '\{gpu\} is not known before Kubernetes has allotted one' results.jsonl --format kubernetes -o d -- a '{gpu}'
   emit_refused "the command's first word is empty" results.jsonl --format env -o d -- ''
   emit_refused "cannot write 'none/d': No such file" results.jsonl --format env -o none/d
   emit_refused "'\.' cannot be a deployment's directory" results.jsonl --format env -o .
@@ -150,7 +152,7 @@ PY
   write_results
   emit json d --point 0 -- serve "${HARD[@]}" "${PLACED[@]}"
   jq -e --args '.workers[1].command == $ARGS.positional' d/deployment.json -- \
-    serve "${HARD[@]}" 1 p1of3 --port=9001 '1$x1'
+    serve "${HARD[@]}" '{other} ${HOME} {' 1 p1of3 --port=9001 '1$x1'
   jq -e '
     .type == "deployment" and .version == 1 and .emulated and .mps and .processes == 3
     and (.daemon | .default_active_thread_percentage == null and .default_memory_limit_mib == 2048)
@@ -161,6 +163,8 @@ PY
          and .CUDA_DEVICE_MAX_CONNECTIONS == "8" and .MPSWEEP_THREADS == "1" and .MPSWEEP_PROCESS == "0"
          and .CUDA_VISIBLE_DEVICES == "GPU-6d707377-6565-702d-656d-756c61746564")
     and (.workers[1].environment | has("CUDA_MPS_ACTIVE_THREAD_PERCENTAGE") | not)
+    and (.workers[1].environment | .MPSWEEP_SEED == "7" and .MPSWEEP_MPS == "1"
+         and .MPSWEEP_GPU == "GPU-6d707377-6565-702d-656d-756c61746564")
     and .origin.point.id == 0 and .origin.driver == "13.0"' d/deployment.json
   emit json plain --point 4
   jq -e '.daemon == null and .workers[0].command == null and .workers[0].cpus == null
@@ -212,6 +216,8 @@ verify_units() {
   cp -R "$name"/mpsweep-* "$name.units"
   cd "$name.units" || return 1
   cp "mpsweep-$name-worker@.service" "mpsweep-$name-worker@0.service"
+  # Of which systemd says that it is not safe, and rightly so.
+  sed -i '/^User=nobody$/d' ./*.service
   for unit in *.target *-mps.service *-worker@0.service; do
     [ ! -e "$unit" ] || units+=("./$unit")
   done
@@ -239,11 +245,11 @@ verify_units() {
 @test "systemd: what is in the units" {
   write_results
   mkdir sub
-  emit systemd "Über  Serve!" --point 0 -- sub/serve "${PLACED[@]}" 'a "b" %h $x \ {x}' $'\t'
+  emit systemd "Über  Serve!" --point 0 -- sub/serve "${PLACED[@]}" 'a "b" %h $x \ {{x}' '{seed}{gpu}' $'\t'
   cd "Über  Serve!"
   local template='mpsweep--ber-serve-worker@.service'
   [ -e "$template" ] || template=$(ls mpsweep-*-worker@.service)
-  grep -qxF "ExecStart=\"$WORK/sub/serve\" \"%i\" \"p%iof3\" \"--port=\${MPSWEEP_PORT}\" \"1\$\$x1\" \"a \\\"b\\\" %%h \$\$x \\\\ {x}\" \"\\x09\"" "$template"
+  grep -qxF "ExecStart=\"$WORK/sub/serve\" \"{other} \$\${HOME} {\" \"%i\" \"p%iof3\" \"--port=\${MPSWEEP_PORT}\" \"1\$\$x1\" \"a \\\"b\\\" %%h \$\$x \\\\ {x}\" \"7\${MPSWEEP_GPU}\" \"\\x09\"" "$template"
   grep -qx 'BindsTo=mpsweep-.*-mps.service' "$template"
   grep -qx 'After=mpsweep-.*-mps.service' "$template"
   grep -qx 'TimeoutStopSec=30' "$template"

@@ -41,6 +41,9 @@ SERVE
   grep -qx 'CUDA_DEVICE_MAX_CONNECTIONS=8' environment.1
   grep -qx 'MPSWEEP_PROCESS=1' environment.1
   grep -qx 'MPSWEEP_THREADS=2' environment.1
+  grep -qx 'MPSWEEP_MPS=1' environment.1
+  grep -qx 'MPSWEEP_SEED=7' environment.1
+  grep -qx 'MPSWEEP_GPU=GPU-6d707377-6565-702d-656d-756c61746564' environment.1
   # The daemon's limits are those of the deployment, for clients that ask for nothing, too.
   local pipe
   pipe=$(readlink d/run)/mps
@@ -213,7 +216,7 @@ IDLE
   prepare
   emit compose d --point 3 -- serve
   mkdir shared
-  export MPSWEEP_RUN=$TMPDIR/work/shared MPSWEEP_MPS=yes MPSWEEP_GPU_FILE=$PWD/shared/gpu
+  export MPSWEEP_RUN=$TMPDIR/work/shared MPSWEEP_MPS=1 MPSWEEP_GPU_FILE=$PWD/shared/gpu
   export CUDA_MPS_PIPE_DIRECTORY=$PWD/shared/mps CUDA_MPS_LOG_DIRECTORY=$PWD/shared/log
   expect 1 sh d/check 0
   says 'worker 0: not running'
@@ -226,6 +229,7 @@ IDLE
   worker=$!
   await $PATIENCE sh d/check 0
   grep -qx 'CUDA_VISIBLE_DEVICES=GPU-1234' environment.0
+  grep -qx 'MPSWEEP_GPU=GPU-1234' environment.0
   [ "$(cat shared/worker-0.pid)" = $worker ]
   kill -TERM $worker
   await $PATIENCE is_gone $worker
@@ -282,6 +286,7 @@ SCANCEL
   [ "$(grep -c '^worker [01]: attached: process ' ../out)" -eq 2 ]
   printf '%s\0' "${HARD[@]}" "${PLACED_1[@]}" | cmp - ../words.1
   grep -qx 'CUDA_VISIBLE_DEVICES=GPU-99' ../environment.1
+  grep -qx 'MPSWEEP_GPU=GPU-99' ../environment.1
   grep -qx -e '--cpu-bind=mask_cpu:.*' "$FAKE_LOG"
   # As Slurm does before the job's time is over.
   kill -TERM "$PID"

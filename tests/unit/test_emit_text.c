@@ -38,15 +38,13 @@ static void pieces(void **state)
         enum emit_placeholder placeholder;
         const char *text;
     } expected[] = {
-        {EMIT_LITERAL, "a"},
-        {EMIT_PROCESS, "{process}"},
-        {EMIT_PROCESSES, "{processes}"},
-        {EMIT_LITERAL, "{processe}{}{"},
-        {EMIT_PORT, "{port}"},
-        {EMIT_THREADS, "{threads}"},
-        {EMIT_LITERAL, "}{port"},
+        {EMIT_LITERAL, "a"},          {EMIT_PROCESS, "{process}"}, {EMIT_PROCESSES, "{processes}"},
+        {EMIT_UNKNOWN, "{processe}"}, {EMIT_UNKNOWN, "{}"},        {EMIT_LITERAL, "{"},
+        {EMIT_LITERAL, "port}"},      {EMIT_PORT, "{port}"},       {EMIT_THREADS, "{threads}"},
+        {EMIT_LITERAL, "}"},          {EMIT_SEED, "{seed}"},       {EMIT_GPU, "{gpu}"},
+        {EMIT_UNKNOWN, "{ "},         {EMIT_UNKNOWN, "{port"},
     };
-    const char *at = "a{process}{processes}{processe}{}{{port}{threads}}{port";
+    const char *at = "a{process}{processes}{processe}{}{{port}{port}{threads}}{seed}{gpu}{ {port";
     struct emit_piece piece;
     (void)state;
     for (size_t i = 0; i < sizeof expected / sizeof *expected; i++) {
