@@ -116,7 +116,10 @@ static void print_remark(FILE *out, const json_t *point)
         fputs("  ", out);
         record_print_failure(out, point);
     } else if (strcmp(status, "unconverged") == 0) {
-        sureness_print_unconverged(out, point);
+        if (json_is_object(json_object_get(point, "rate")))
+            openloop_print_unconverged(out, point);
+        else
+            sureness_print_unconverged(out, point);
     } else if (strcmp(status, "ok") != 0) {
         fprintf(out, "  %s", status);
     }
