@@ -5,9 +5,6 @@
 
 #include "common/clock.h"
 
-/* The kernels work on this share of what is copied, as in the experiment that it reproduces. */
-#define COPIED_PER_WORKED 64
-
 static const struct shm_settings *settings_of(const struct iteration *iteration)
 {
     return &iteration->process->shm.header->settings;
@@ -195,7 +192,7 @@ static enum status size_up(struct iteration *iteration, size_t *device_bytes)
     const struct shm_settings *settings = settings_of(iteration);
     uint64_t worked = settings->worked_bytes;
     if (worked == 0)
-        worked = settings->bytes / COPIED_PER_WORKED;
+        worked = settings->bytes / SHM_COPIED_PER_WORKED;
     if (settings->copies == SHM_COPIES_OUT && settings->kernels > 0)
         return status_set(STATUS_USAGE, "kernels without a copy in have no known output");
     if (worked / sizeof(int) > INT32_MAX)
