@@ -223,7 +223,7 @@ enum status iteration_open(const struct worker_process *process, struct iteratio
     enum status status = size_up(&iteration, &device_bytes);
     if (status != STATUS_OK)
         return status;
-    iteration.expected = malloc((iteration.checked + 1) * sizeof(int));
+    iteration.expected = calloc(iteration.checked + 1, sizeof(int));
     if (!iteration.expected)
         status = status_set(STATUS_MEMORY, "out of host memory");
     if (status == STATUS_OK)
@@ -279,7 +279,8 @@ static void stamp(struct iteration *iteration)
         iteration->host_out[0] = (int)~(unsigned)iteration->expected[0];
         return;
     }
-    iteration->expected[0] += (int)(iteration->serial - (unsigned)iteration->host_in[0]);
+    iteration->expected[0] = (int)((unsigned)iteration->expected[0] + iteration->serial -
+                                   (unsigned)iteration->host_in[0]);
     iteration->host_in[0] = (int)iteration->serial;
 }
 
