@@ -194,7 +194,8 @@ static void take_sample(struct telemetry *telemetry)
     /* One right at the beginning, for short windows and for the first look. */
     if (begun_ns < telemetry->begin_ns && telemetry->begin_ns < next_ns)
         next_ns = telemetry->begin_ns;
-    telemetry->next_ns = next_ns;
+    /* The window may have ended meanwhile, and its last sample is waited for. */
+    telemetry->next_ns = telemetry->ended ? telemetry->end_ns : next_ns;
     pthread_cond_broadcast(&telemetry->changed);
 }
 
