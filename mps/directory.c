@@ -172,6 +172,9 @@ static void remove_if_abandoned(int base, const char *name)
     bool unlocked = content == CONTENT_OURS && lock < 0 && errno == ENOENT && is_unfinished(name);
     if (unlocked)
         lock = lock_at(fd, "lock.new", 0);
+    /* Its maker may have renamed the lock between the two looks. */
+    if (unlocked && lock < 0 && errno == ENOENT)
+        lock = lock_at(fd, "lock", 0);
     /* What is being made has one of the two locks from its first file on: this is a rest. */
     bool rest = unlocked && lock < 0 && errno == ENOENT;
     /* Held while removing, so that two that start at once do not meet. */
@@ -232,7 +235,8 @@ static enum status fill(struct mps_directory *made)
         return STATUS_OK;
     int error = errno;
     mps_directory_remove(made);
-    return status_set(STATUS_SYSTEM, "cannot fill '%s': %s", made->path, strerror(error));
+    return status_set(error == ENOENT ? STATUS_BUSY : STATUS_SYSTEM, "cannot fill '%s': %s",
+                      made->path, strerror(error));
 }
 
 /* Gives a directory that is complete its name; -1 with errno set. */

@@ -19,7 +19,6 @@
 
 #define VECTOR_BYTES 16
 #define MOST_CONNECTIONS 32
-#define COPIED_PER_WORKED 64 /* of an ordinary iteration, see worker/iteration.c */
 
 struct point calibrate_single(const struct point *like)
 {
@@ -80,7 +79,7 @@ struct point calibrate_arithmetic(const struct point *like, unsigned sms, double
     if (fill == 0)
         fill = 1;
     /* Those of the point's own blocks that get something to work on. */
-    uint64_t vectors = work->bytes / COPIED_PER_WORKED / VECTOR_BYTES;
+    uint64_t vectors = work->bytes / SHM_COPIED_PER_WORKED / VECTOR_BYTES;
     uint64_t busy = (vectors + threads - 1) / threads;
     if (busy > work->blocks)
         busy = work->blocks;

@@ -5,6 +5,7 @@
 #include "common/text.h"
 #include "orchestrator/compare.h"
 #include "orchestrator/point_text.h"
+#include "orchestrator/table.h"
 
 #define CELL 256
 #define LISTED_MAX 8
@@ -222,18 +223,6 @@ void comparison_print_table(FILE *out, const struct comparison *comparison)
     free(summary);
 }
 
-static void print_csv_text(FILE *out, const char *text)
-{
-    bool quoted = strpbrk(text, ",\"\n") != NULL;
-    fputs(quoted ? "\"" : "", out);
-    for (; *text != '\0'; text++) {
-        if (*text == '"')
-            fputc('"', out);
-        fputc(*text, out);
-    }
-    fputs(quoted ? "\"" : "", out);
-}
-
 static void print_csv_effect(FILE *out, const struct effect *effect, bool known)
 {
     if (!known)
@@ -263,31 +252,31 @@ void comparison_print_csv(FILE *out, const struct comparison *comparison)
         char remark[CELL];
         bool any = row->base_measured || row->change_measured;
         comparison_remark(row, remark, sizeof remark);
-        print_csv_text(out, point_string(row->base, "layout"));
+        table_print_csv_text(out, point_string(row->base, "layout"));
         fprintf(out, ",%" JSON_INTEGER_FORMAT ",%" JSON_INTEGER_FORMAT,
                 point_integer(row->base, "processes"), point_integer(row->base, "threads"));
         for (int s = 0; s < POINT_SETTINGS; s++) {
             char text[POINT_TEXT_BYTES];
             point_setting_text(row->base, (enum point_setting)s, text);
             fputc(',', out);
-            print_csv_text(out, text);
+            table_print_csv_text(out, text);
         }
         fputc(',', out);
-        print_csv_text(out, point_string(row->base, "status"));
+        table_print_csv_text(out, point_string(row->base, "status"));
         fputc(',', out);
-        print_csv_text(out, point_string(row->change, "status"));
+        table_print_csv_text(out, point_string(row->change, "status"));
         print_csv_number(out, point_number(row->base, "throughput_ips"));
         print_csv_number(out, point_number(row->change, "throughput_ips"));
         print_csv_effect(out, &row->throughput, row->has_throughput);
         fputc(',', out);
-        print_csv_text(out, any ? verdict_name(row->verdict) : "");
+        table_print_csv_text(out, any ? verdict_name(row->verdict) : "");
         print_csv_effect(out, &row->p99, row->has_p99);
         fputc(',', out);
-        print_csv_text(out, row->p99_has_interval ? verdict_name(row->p99_verdict) : "");
+        table_print_csv_text(out, row->p99_has_interval ? verdict_name(row->p99_verdict) : "");
         print_csv_number(out, row->energy_ratio);
         fprintf(out, ",%s", is_emulated(comparison) ? "yes" : "no");
         fputc(',', out);
-        print_csv_text(out, remark);
+        table_print_csv_text(out, remark);
         fputc('\n', out);
     }
     /* What a table says in its heading must not be lost. */

@@ -33,7 +33,8 @@ enum status explain_set_make(const json_t *points, struct explain_set *out)
         json_t *record = json_array_get(points, i);
         struct explanation *point = &set.points[set.count];
         if (!explain_point_measured(record)) {
-            set.unmeasured++;
+            set.open += explain_point_open(record);
+            set.unmeasured += !explain_point_open(record);
             continue;
         }
         if (!explain_point_known(record)) {
@@ -55,8 +56,15 @@ enum status explain_set_make(const json_t *points, struct explain_set *out)
     return STATUS_OK;
 }
 
-enum status explain_set_foreign(const struct explain_set *set, const char *path)
+enum status explain_set_empty(const struct explain_set *set, const char *path)
 {
+    if (set->foreign == 0 && set->open > 0)
+        return status_set(STATUS_USAGE,
+                          "'%s' holds only points of open loops, which do what is offered: measure "
+                          "the layouts without --rate to learn what limits them",
+                          path);
+    if (set->foreign == 0)
+        return status_set(STATUS_USAGE, "'%s' has no measured point: nothing to explain", path);
     return status_set(STATUS_USAGE,
                       "'%s' holds only points of workloads without a calibration, such as '%s': "
                       "what limits a point is known of the built-in workloads only",
@@ -175,8 +183,8 @@ enum status explain_results_json(const struct results *results, const char *path
     status = explain_set_calibrate_all(&set, results, path);
     if (status != STATUS_OK)
         goto out;
-    if (set.count == 0 && set.foreign > 0) {
-        status = explain_set_foreign(&set, path);
+    if (set.count == 0) {
+        status = explain_set_empty(&set, path);
         goto out;
     }
     keep_calibrated(&set);

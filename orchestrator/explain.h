@@ -30,7 +30,8 @@ struct explanation {
 struct explain_set {
     struct explanation *points; /* in the order of the plan */
     size_t count;
-    size_t unmeasured;                /* points of the results without a number */
+    size_t open;                      /* points of open loops: they do what is offered */
+    size_t unmeasured;                /* other points of the results without a number */
     size_t foreign;                   /* points of workloads whose limits nobody knows */
     const char *foreign_workload;     /* of the first of them; the results' own */
     struct calibration *calibrations; /* one for each work that points have */
@@ -41,8 +42,8 @@ struct explain_set {
 enum status explain_set_make(const json_t *points, struct explain_set *out);
 void explain_set_release(struct explain_set *set);
 
-/* The error of results in which all measured points are foreign; path: theirs. */
-enum status explain_set_foreign(const struct explain_set *set, const char *path);
+/* The error of results in which no point is one to explain; path: theirs. */
+enum status explain_set_empty(const struct explain_set *set, const char *path);
 
 /* The calibration of a work, or NULL. */
 const struct calibration *explain_set_calibration(const struct explain_set *set,

@@ -46,10 +46,8 @@ static enum status load(struct explaining *explaining)
     status = explain_set_make(explaining->results.points, &explaining->set);
     if (status != STATUS_OK)
         return status_prefix(status, "'%s': ", path);
-    if (explaining->set.count == 0 && explaining->set.foreign > 0)
-        return explain_set_foreign(&explaining->set, path);
     if (explaining->set.count == 0)
-        return status_set(STATUS_USAGE, "'%s' has no measured point: nothing to explain", path);
+        return explain_set_empty(&explaining->set, path);
     return explain_set_calibrate_all(&explaining->set, &explaining->results, path);
 }
 

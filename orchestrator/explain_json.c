@@ -95,8 +95,6 @@ static json_t *point_json(const struct explanation *point)
             json_real(point->measured_ips / point->ceilings.ips[point->binding.kind]));
     json_object_set_new(object, "waits_for", name_or_null(point->binding.waits_for));
     json_object_set_new(object, "lost_by_waiting", json_real(point->binding.lost));
-    json_object_set_new(object, "waits_for", name_or_null(point->binding.waits_for));
-    json_object_set_new(object, "lost_by_waiting", json_real(point->binding.lost));
     binding_reason(&point->binding, &point->ceilings, &point->point, point->calibration, reason,
                    sizeof reason);
     json_object_set_new(object, "reason", json_string(reason));

@@ -7,7 +7,13 @@
 bool explain_point_measured(const json_t *record)
 {
     const json_t *throughput = json_object_get(record, "throughput_ips");
-    return json_is_number(throughput) && json_number_value(throughput) > 0.0;
+    return json_is_number(throughput) && json_number_value(throughput) > 0.0 &&
+           !explain_point_open(record);
+}
+
+bool explain_point_open(const json_t *record)
+{
+    return json_is_object(json_object_get(record, "rate"));
 }
 
 bool explain_point_known(const json_t *record)

@@ -11,8 +11,12 @@
 #include "explain/remedy.h"
 #include "orchestrator/plan.h"
 
-/* Whether the record has a throughput. */
+/* Whether the record has a throughput that tells what its layout can do: not that of an open loop,
+ * which is what was offered. */
 bool explain_point_measured(const json_t *record);
+
+/* Whether it is of an open loop, measured or not. */
+bool explain_point_open(const json_t *record);
 
 /* Whether its workload is a built-in one: of others nobody knows what limits them. */
 bool explain_point_known(const json_t *record);

@@ -245,6 +245,11 @@ void explain_print_text(FILE *out, json_t *header, const struct explain_set *set
     if (set->unmeasured > 0)
         fprintf(out, "\n%zu point%s without a measurement left out\n", set->unmeasured,
                 set->unmeasured == 1 ? "" : "s");
+    if (set->open > 0)
+        fprintf(out,
+                "\n%zu point%s of an open loop left out: throughput is what was offered, and not "
+                "what a limit leaves\n",
+                set->open, set->open == 1 ? "" : "s");
     if (set->foreign > 0)
         fprintf(out,
                 "\n%zu point%s of workloads without a calibration, such as '%s', left out: what "

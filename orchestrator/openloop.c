@@ -164,6 +164,24 @@ const char *openloop_text(const json_t *point, char *out, size_t size)
     return out;
 }
 
+void openloop_print_unconverged(FILE *out, const json_t *point)
+{
+    long long iterations = json_integer_value(json_object_get(point, "iterations"));
+    const json_t *goal = json_object_get(json_object_get(point, "rate"), "goal");
+    char limit[32];
+    fputs("  unconverged: ", out);
+    if (iterations < OPENLOOP_LEAST_SAMPLES)
+        fprintf(out,
+                "%lld iteration%s, and p99 has no upper bound below %d: give a longer "
+                "--max-duration",
+                iterations, iterations == 1 ? "" : "s", OPENLOOP_LEAST_SAMPLES);
+    else
+        fprintf(out, "%s under %s does not hold at the rate found: give a longer --duration",
+                json_string_value(json_object_get(goal, "percentile")),
+                rate_time_text(json_number_value(json_object_get(goal, "us")) * 1e3, limit,
+                               sizeof limit));
+}
+
 void openloop_print_csv(FILE *out, const json_t *point)
 {
     const json_t *rate = json_object_get(point, "rate");

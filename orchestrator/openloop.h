@@ -57,6 +57,10 @@ bool openloop_holds(const struct rate_goal *goal, const struct round_result *res
 void openloop_record(json_t *record, const struct point *point,
                      const struct measurement *measurement);
 
+/* What stands behind an unconverged point with a "rate" in the table: why it is, and what to give.
+ */
+void openloop_print_unconverged(FILE *out, const json_t *point);
+
 /* For tables: "400", "400 poisson", "312 p99<5 ms" or, in a closed loop, "-". */
 const char *openloop_text(const json_t *point, char *out, size_t size);
 

@@ -266,7 +266,9 @@ static void add_numbers(json_t *record, const struct point *point,
     json_object_set_new(record, "ci95_rel", record_real_or_null(interval->half_rel));
     json_object_set_new(record, "rounds", rounds);
     json_object_set_new(record, "iterations", json_integer((json_int_t)result->iterations));
-    sureness_add(record, point, measurement, interval, precision_rel);
+    /* The throughput of an open loop is the one that is offered: more of it is not surer. */
+    sureness_add(record, point, measurement, interval,
+                 point_is_open(point) ? INFINITY : precision_rel);
     json_object_set_new(record, "latency_us", sureness_latency(&result->latency));
     json_object_set_new(record, "phase_us",
                         json_pack("{s:o, s:o, s:o, s:o}", "h2d", phase(&result->h2d), "launch",

@@ -117,7 +117,10 @@ static void print_remark(FILE *out, const json_t *point)
         fputs("  ", out);
         record_print_failure(out, point);
     } else if (strcmp(status, "unconverged") == 0) {
-        sureness_print_unconverged(out, point);
+        if (json_is_object(json_object_get(point, "rate")))
+            openloop_print_unconverged(out, point);
+        else
+            sureness_print_unconverged(out, point);
     } else if (strcmp(status, "ok") != 0) {
         fprintf(out, "  %s", status);
     }
@@ -307,7 +310,7 @@ void table_print(FILE *out, json_t *header, const json_t *points)
     free(table.cells);
 }
 
-static void print_csv_text(FILE *out, const char *text)
+void table_print_csv_text(FILE *out, const char *text)
 {
     if (!strpbrk(text, ",\"\n")) {
         fputs(text, out);
@@ -359,7 +362,7 @@ void table_print_csv(FILE *out, const json_t *header, const json_t *points)
             if (json_object_get(point, settings[i].key))
                 setting_text(point, settings[i].key, false, value, sizeof value);
             fputc(',', out);
-            print_csv_text(out, value);
+            table_print_csv_text(out, value);
         }
         openloop_print_csv(out, point);
         fprintf(out, ",%s", record_status(point));
@@ -381,7 +384,7 @@ void table_print_csv(FILE *out, const json_t *header, const json_t *points)
             fputc(',', out);
         print_csv_telemetry(out, json_object_get(point, "telemetry"));
         fprintf(out, ",%s,", emulated ? "yes" : "no");
-        print_csv_text(out, text_at(point, "error"));
+        table_print_csv_text(out, text_at(point, "error"));
         fputc('\n', out);
     }
 }

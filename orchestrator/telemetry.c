@@ -23,7 +23,6 @@
 #define GENERATIONS 8
 
 /* Who looks busy before we begin gets another look, as starting NVML may have been the work. */
-#define BUSY_PERCENT 10
 #define SECOND_LOOK_NS (NS_PER_S / 4)
 
 enum life { LIFE_STARTING, LIFE_ABSENT, LIFE_READY, LIFE_ENDED };
@@ -107,7 +106,7 @@ static struct telemetry_before look_before(const struct telemetry *telemetry, bo
     struct telemetry_before before = {0};
     struct nvml_sample sample;
     nvml_device_sample(&telemetry->nvml, telemetry->device, &sample);
-    if (sample.known_utilisation && sample.utilisation_percent >= BUSY_PERCENT) {
+    if (sample.known_utilisation && sample.utilisation_percent >= TELEMETRY_BUSY_PERCENT) {
         struct nvml_sample again;
         clock_sleep_until(clock_now_ns() + SECOND_LOOK_NS);
         nvml_device_sample(&telemetry->nvml, telemetry->device, &again);
@@ -195,7 +194,8 @@ static void take_sample(struct telemetry *telemetry)
     /* One right at the beginning, for short windows and for the first look. */
     if (begun_ns < telemetry->begin_ns && telemetry->begin_ns < next_ns)
         next_ns = telemetry->begin_ns;
-    telemetry->next_ns = next_ns;
+    /* The window may have ended meanwhile, and its last sample is waited for. */
+    telemetry->next_ns = telemetry->ended ? telemetry->end_ns : next_ns;
     pthread_cond_broadcast(&telemetry->changed);
 }
 

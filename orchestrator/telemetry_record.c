@@ -8,8 +8,7 @@
 /* A mean clock so far below an earlier window's is no noise: the steps are of 15 MHz. */
 #define SLOWER_SHARE 0.05
 
-/* Before we begin: busier than an idle GPU gets by itself. */
-#define BUSY_PERCENT 10
+/* Before we begin: more than an idle GPU has. */
 #define USED_BYTES (UINT64_C(1) << 30)
 
 static json_t *range_object(const struct telemetry_range *range)
@@ -126,7 +125,7 @@ static void warn_neighbour(json_t *warnings, const struct telemetry_window *wind
         warnings_add(warnings, "neighbour", "%s%u process%s not ours held a context on the GPU; %s",
                      window->by_pid ? "" : "at least ", strangers,
                      strangers == 1 ? " that is" : "es that are", advice);
-    else if (before->known_utilisation && before->utilisation_percent >= BUSY_PERCENT)
+    else if (before->known_utilisation && before->utilisation_percent >= TELEMETRY_BUSY_PERCENT)
         warnings_add(warnings, "neighbour",
                      "the GPU was %u%% busy before the sweep began, with work that is not ours; %s",
                      before->utilisation_percent, advice);

@@ -28,6 +28,9 @@ struct telemetry_before {
     uint64_t memory_used_bytes; /* by processes; known_memory: without the driver's own */
 };
 
+/* A utilisation from which on it is busier than an idle GPU gets by itself. */
+#define TELEMETRY_BUSY_PERCENT 10
+
 struct telemetry_range {
     double min, max, sum;
     unsigned count;

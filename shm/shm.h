@@ -55,6 +55,9 @@
 /* CPUs that a binding can name. */
 #define SHM_CPUS 4096
 
+/* The kernels work on this share of what is copied, as in the experiment that it reproduces. */
+#define SHM_COPIED_PER_WORKED 64
+
 /* The number of the assignment that never comes. */
 #define SHM_DISMISSED UINT32_MAX
 

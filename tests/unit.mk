@@ -105,6 +105,7 @@ tests_unit_test_mps_advice_LDADD = libmps.a $(CMOCKA_LIBS)
 
 tests_unit_test_mps_directory_SOURCES = tests/unit/test_mps_directory.c $(mps_harness)
 tests_unit_test_mps_directory_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
+tests_unit_test_mps_directory_LDFLAGS = $(AM_LDFLAGS) -Wl,--wrap=openat
 tests_unit_test_mps_directory_LDADD = libmps.a libprobe.a libcommon.a $(JANSSON_LIBS) $(CMOCKA_LIBS)
 
 tests_unit_test_mps_directory_at_SOURCES = tests/unit/test_mps_directory_at.c $(mps_harness)

@@ -5,9 +5,6 @@
 
 #include "common/clock.h"
 
-/* The kernels work on this share of what is copied, as in the experiment that it reproduces. */
-#define COPIED_PER_WORKED 64
-
 static const struct shm_settings *settings_of(const struct iteration *iteration)
 {
     return &iteration->process->shm.header->settings;
@@ -195,7 +192,7 @@ static enum status size_up(struct iteration *iteration, size_t *device_bytes)
     const struct shm_settings *settings = settings_of(iteration);
     uint64_t worked = settings->worked_bytes;
     if (worked == 0)
-        worked = settings->bytes / COPIED_PER_WORKED;
+        worked = settings->bytes / SHM_COPIED_PER_WORKED;
     if (settings->copies == SHM_COPIES_OUT && settings->kernels > 0)
         return status_set(STATUS_USAGE, "kernels without a copy in have no known output");
     if (worked / sizeof(int) > INT32_MAX)
@@ -226,7 +223,7 @@ enum status iteration_open(const struct worker_process *process, struct iteratio
     enum status status = size_up(&iteration, &device_bytes);
     if (status != STATUS_OK)
         return status;
-    iteration.expected = malloc((iteration.checked + 1) * sizeof(int));
+    iteration.expected = calloc(iteration.checked + 1, sizeof(int));
     if (!iteration.expected)
         status = status_set(STATUS_MEMORY, "out of host memory");
     if (status == STATUS_OK)
@@ -282,7 +279,8 @@ static void stamp(struct iteration *iteration)
         iteration->host_out[0] = (int)~(unsigned)iteration->expected[0];
         return;
     }
-    iteration->expected[0] += (int)(iteration->serial - (unsigned)iteration->host_in[0]);
+    iteration->expected[0] = (int)((unsigned)iteration->expected[0] + iteration->serial -
+                                   (unsigned)iteration->host_in[0]);
     iteration->host_in[0] = (int)iteration->serial;
 }
 

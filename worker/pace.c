@@ -85,7 +85,9 @@ uint64_t pace_backlog(struct pace *pace, uint64_t until_ns)
 void pace_begin(struct pace *pace, const struct shm *shm, const struct shm_slot *slot)
 {
     const struct shm_header *header = shm->header;
-    unsigned index = (unsigned)(slot - shm_slot_at(shm, 0, 0));
+    /* There may be room for more threads than the assignment has. */
+    unsigned place = (unsigned)(slot - shm_slot_at(shm, 0, 0));
+    unsigned index = place / header->threads_most * header->threads + place % header->threads_most;
     pace_init(pace, &header->settings, index, header->processes * header->threads);
     pace->start_ns = atomic_load(&header->start_ns);
     /* The kernel rounds a thread's sleeps up by 50 microseconds unless told otherwise. */

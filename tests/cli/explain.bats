@@ -48,6 +48,19 @@ results() {
   grep -qx '1 point without a measurement left out' out
 }
 
+@test "points of an open loop do what is offered: they are left out, and said to be" {
+  local rate='{"rate": {"offered_ips": 400, "arrival": "constant"}}'
+  { results; point 8 threads 1 8 8 400 "$rate"; point 9 threads 1 12 8 0 "$rate"; } >r.jsonl
+  expect 0 "$MPSWEEP" explain r.jsonl
+  absent '^threads .* 400 ' out
+  grep -qx '2 points of an open loop left out: throughput is what was offered, .*' out
+  grep -qx '1 point without a measurement left out' out
+  expect 0 "$MPSWEEP" explain r.jsonl --format json
+  jq -e 'map(.id) == [0, 1, 2, 3, 4, 5, 6]' out
+  { echo "$HEADER"; echo "$CALIBRATION"; point 0 threads 1 8 8 400 "$rate"; } >r.jsonl
+  refused "'r.jsonl' holds only points of open loops, .* without --rate" "$MPSWEEP" explain r.jsonl
+}
+
 @test "one reason for points that share it, with what lifts it" {
   results >r.jsonl
   expect 0 "$MPSWEEP" explain r.jsonl

@@ -52,6 +52,8 @@ within_the_load() {
 @test "what can be served is served, and its latency is the service time" {
   once_in_three within_the_load
   points 'all(.latency_us.p50 >= .rate.service_us.p50 * 0.95)' r.jsonl
+  points 'all(.interval | has("needs_s") or has("needs_rounds") | not)' r.jsonl
+  grep -qE '  unconverged: (1[7-9]|2[0-3]) iterations, and p99 .*: give a longer --max-duration$' out
 }
 
 @test "a window lasts as long as it takes to offer 1000 iterations" {
@@ -160,6 +162,16 @@ found() {
   [ "$STATUS" -eq 130 ]
   assert_whole r.jsonl
   points 'all(.status == "interrupted" and .rate.offered_ips == null)' r.jsonl
+}
+
+@test "a rate that does not hold its goal after all is said to be that" {
+  expect 0 "$MPSWEEP" sweep "${TINY[@]}" -l threads:1 --rate max-under-p99=1s -q -o r.jsonl
+  # As the full window would have it that shows more than the short ones did.
+  jq -c 'if .type == "point" then .status = "unconverged" | .iterations = 1000 | .ci95_rel = 0.3
+    else select(.type != "footer") end' r.jsonl >again.jsonl
+  expect 0 "$MPSWEEP" sweep "${TINY[@]}" -l threads:1 --rate max-under-p99=1s -q --resume \
+    -o again.jsonl
+  grep -qE '  unconverged: p99 under 1 s does not hold at the rate found: give a longer --duration$' out
 }
 
 # -- plan and output -------------------------------------------------------------------------------

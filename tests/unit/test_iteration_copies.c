@@ -3,6 +3,7 @@
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
+#include <malloc.h>
 #include <stdlib.h>
 #include <string.h>
 #include <cmocka.h>
@@ -218,6 +219,21 @@ static void test_lost_copies_are_seen(void **state)
     }
 }
 
+/* What nothing checks is set all the same: each iteration adds to it. */
+static void test_without_a_copy_out_what_is_expected_is_known(void **state)
+{
+    (void)state;
+    mallopt(M_PERTURB, 0x5a);
+    struct rig *rig = opened(SHM_COPIES_IN, 4, 0, SHM_MEMORY_PINNED);
+    struct iteration_times times;
+    mallopt(M_PERTURB, 0);
+    for (int i = 1; i <= 3; i++) {
+        assert_int_equal(iteration_run(&rig->iteration, &times), STATUS_OK);
+        assert_int_equal(rig->iteration.expected[0], rig->iteration.serial);
+    }
+    rig_free(rig);
+}
+
 static void test_what_has_no_known_output_is_refused(void **state)
 {
     (void)state;
@@ -235,6 +251,7 @@ int main(void)
         cmocka_unit_test(test_what_an_iteration_does),
         cmocka_unit_test(test_without_a_copy_out_a_pageable_iteration_waits),
         cmocka_unit_test(test_lost_copies_are_seen),
+        cmocka_unit_test(test_without_a_copy_out_what_is_expected_is_known),
         cmocka_unit_test(test_what_has_no_known_output_is_refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

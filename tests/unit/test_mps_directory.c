@@ -7,6 +7,7 @@
 #include <cmocka.h>
 
 #include <fcntl.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -92,6 +93,40 @@ static void unfinished_ones_are_cleared(void **state)
         close(held[i]);
         assert_int_equal(mps_directory_remove_path(path), STATUS_OK);
     }
+    ASSERT_OK(mps_directory_remove(&made));
+}
+
+/* -- a maker that goes on between two looks at its locks -- */
+
+int __real_openat(int directory, const char *name, int flags, ...);
+int __wrap_openat(int directory, const char *name, int flags, mode_t mode);
+
+static bool maker_waits;
+
+/* Before the second lock is looked at, the maker gives it its name. */
+int __wrap_openat(int directory, const char *name, int flags, mode_t mode)
+{
+    if (maker_waits && strcmp(name, "lock.new") == 0) {
+        maker_waits = false;
+        assert_int_equal(linkat(directory, "lock.new", directory, "lock", 0), 0);
+        assert_int_equal(unlinkat(directory, "lock.new", 0), 0);
+    }
+    return __real_openat(directory, name, flags, mode);
+}
+
+static void one_whose_lock_gets_its_name_is_kept(void **state)
+{
+    (void)state;
+    struct mps_directory made;
+    mps_make_directory(".mpsweep-aaaaaa", 0700);
+    int held = open(mps_path(".mpsweep-aaaaaa/lock.new"), O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+    assert_int_equal(flock(held, LOCK_EX), 0);
+    maker_waits = true;
+    ASSERT_OK(mps_directory_make(&made));
+    assert_false(maker_waits);
+    assert_true(mps_is_there(mps_path(".mpsweep-aaaaaa/lock")));
+    close(held);
+    ASSERT_OK(mps_directory_remove_path(mps_path(".mpsweep-aaaaaa")));
     ASSERT_OK(mps_directory_remove(&made));
 }
 
@@ -328,6 +363,7 @@ int main(void)
         IN_A_PLACE(directories_are_private_and_go_away),
         IN_A_PLACE(abandoned_ones_are_cleared_and_live_ones_kept),
         IN_A_PLACE(unfinished_ones_are_cleared),
+        IN_A_PLACE(one_whose_lock_gets_its_name_is_kept),
         IN_A_PLACE(what_only_looks_like_ours_is_left_alone),
         IN_A_PLACE(long_places_are_passed_over),
         IN_A_PLACE(another_one_in_its_place_is_left_alone),

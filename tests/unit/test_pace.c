@@ -186,6 +186,11 @@ static void a_worker_knows_its_place(void **state)
     pace_begin(&pace, &shm, shm_slot_at(&shm, 1, 0));
     assert_int_equal(pace.start_ns, 5000);
     assert_int_equal(pace.planned_ns, 200 * NS_PER_S); /* the third of four */
+    /* Fewer threads than there is room for: the second of two. */
+    const struct shm_settings settings = shm.header->settings;
+    shm_reset(&shm, &settings, 2, 1);
+    pace_begin(&pace, &shm, shm_slot_at(&shm, 1, 0));
+    assert_int_equal(pace.planned_ns, 100 * NS_PER_S);
 }
 
 static void a_late_one_starts_at_once(void **state)

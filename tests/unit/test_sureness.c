@@ -130,6 +130,11 @@ static void says_what_it_would_take(void **state)
     record = recorded(0.01);
     assert_true(fabs(number(record, "needs_s") - 4.0) < 1e-9);
     json_decref(record);
+    /* Nor where nobody asked for a precision. */
+    measured(1, INFINITY);
+    record = recorded(INFINITY);
+    assert_true(isnan(number(record, "needs_s")));
+    json_decref(record);
     measured(4, 0.005);
     throughputs[0] = 1100.0;
     record = recorded(0.01);
