@@ -55,16 +55,12 @@ static enum status check_options(struct tune *tune)
     const struct options *options = tune->sweep.options;
     double duration_s = options_real(options, OPTION_DURATION);
     double warmup_s = options_real(options, OPTION_WARMUP);
-    bool rounds_given = options->values[OPTION_ROUNDS].rank > 0;
     unsigned rounds = (unsigned)options_integer(options, OPTION_ROUNDS);
+    bool rounds_given = rounds > 1; /* 1 is a sweep's default, and no margin comes of it */
     bool exhaustive = options_switch(options, OPTION_EXHAUSTIVE);
     bool bounded = !exhaustive || options->values[OPTION_BUDGET].rank > 0;
     if (options_switch(options, OPTION_RESUME) && !options_text(options, OPTION_OUTPUT))
         return status_set(STATUS_USAGE, "--resume needs --output FILE");
-    if (rounds_given && rounds < 2)
-        return status_set(STATUS_USAGE,
-                          "--rounds %u: the finals take at least 2, for a margin with an interval",
-                          rounds);
     tune->objective = (enum tune_objective)options_integer(options, OPTION_OBJECTIVE);
     tune->max_memory_bytes = (uint64_t)options_integer(options, OPTION_MAX_GPU_MEMORY);
     tune->budget_s = bounded ? options_real(options, OPTION_BUDGET) : INFINITY;

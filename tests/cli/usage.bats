@@ -355,7 +355,7 @@ LIST
 # -- help and manual -------------------------------------------------------------------------------
 
 table_names() {
-  sed -nE 's/^ *\{OPTION_[A-Z_]+, "([^"]+)",.*/\1/p' \
+  sed -nE 's/^ *\{OPTION_[A-Z0-9_]+, "([^"]+)",.*/\1/p' \
     "$MPSWEEP_SOURCE_DIR/common/options_table.c"
 }
 
@@ -365,13 +365,14 @@ SEPARATOR=$'\x1f'
 help_options() {
   # shellcheck disable=SC2086 # a command of two words
   "$MPSWEEP" $1 --help |
-    sed -nE "s/^  (-(.), |    )--([a-z-]+)(.*)\$/\\3$SEPARATOR\\2$SEPARATOR\\4/p"
+    sed -nE "s/^  (-(.), |    )--([a-z0-9-]+)(.*)\$/\\3$SEPARATOR\\2$SEPARATOR\\4/p"
 }
 
 # The options that the manual says a command takes.
 manual_options() {
   local page=()
   [[ $1 != mps* ]] || page=(mps)
+  [[ $1 != tune ]] || page=(tune)
   "$MPSWEEP" help --manual "${page[@]}" | sed 's/\\-/-/g' | awk -v command="$1" '
     /^\.B / { name = $0; sub(/^.*--/, "", name); sub(/ .*/, "", name) }
     /^\(.*\)$/ && index(", " substr($0, 2, length($0) - 2) ", ", ", " command ", ") { print name }'
@@ -379,7 +380,7 @@ manual_options() {
 
 @test "each option of the table is in the manual, and in the help of the commands that take it" {
   [ "$(table_names | wc -l)" -gt 25 ]
-  local command commands=(sweep explain plot compare emit doctor 'mps start' 'mps stop' 'mps status' 'mps run' 'mps env')
+  local command commands=(sweep tune explain plot compare emit doctor 'mps start' 'mps stop' 'mps status' 'mps run' 'mps env')
   diff <(table_names | sort -u) \
     <(for command in "${commands[@]}"; do manual_options "$command"; done | sort -u)
   for command in "${commands[@]}"; do
@@ -394,6 +395,9 @@ good_value() {
   case $name in
   device) echo emulated ;;
   output) echo new.svg ;;
+  max-p99) echo 5ms ;;
+  max-processes | max-threads) echo 4 ;;
+  max-gpu-memory) echo 1G ;;
   *)
     if [[ $rest =~ \ \ \ \[([^]]+)\] ]]; then
       echo "${BASH_REMATCH[1]}"
@@ -405,8 +409,9 @@ good_value() {
   esac
 }
 
-@test "every option in --help of sweep is taken, in each of its forms" {
-  local name letter rest value count=0 extra
+# takes_all COMMAND: every option of its help, in each of its forms.
+takes_all() {
+  local command=$1 name letter rest value count=0 extra
   while IFS=$SEPARATOR read -r name letter rest; do
     count=$((count + 1))
     # A switch is followed by nothing; --resume wants to know the file.
@@ -414,18 +419,26 @@ good_value() {
       extra=()
       [ "$name" = resume ] && extra=(-o new.jsonl)
       [ "$name" = list ] || extra+=(--list)
-      expect 0 "$MPSWEEP" sweep "--$name" "${extra[@]}"
-      [ -z "$letter" ] || expect 0 "$MPSWEEP" sweep "-$letter" "${extra[@]}"
+      expect 0 "$MPSWEEP" "$command" "--$name" "${extra[@]}" || return 1
+      [ -z "$letter" ] || expect 0 "$MPSWEEP" "$command" "-$letter" "${extra[@]}" || return 1
       continue
     fi
     value=$(good_value "$name" "$rest")
-    expect 0 "$MPSWEEP" sweep "--$name" "$value" --list
-    expect 0 "$MPSWEEP" sweep "--$name=$value" --list
-    [ -s out ]
-    [ -z "$letter" ] || expect 0 "$MPSWEEP" sweep "-$letter" "$value" --list
-    [ -z "$letter" ] || expect 0 "$MPSWEEP" sweep "-$letter$value" --list
-  done < <(help_options sweep)
+    expect 0 "$MPSWEEP" "$command" "--$name" "$value" --list || return 1
+    expect 0 "$MPSWEEP" "$command" "--$name=$value" --list || return 1
+    [ -s out ] || return 1
+    [ -z "$letter" ] || expect 0 "$MPSWEEP" "$command" "-$letter" "$value" --list || return 1
+    [ -z "$letter" ] || expect 0 "$MPSWEEP" "$command" "-$letter$value" --list || return 1
+  done < <(help_options "$command")
   [ $count -gt 25 ]
+}
+
+@test "every option in --help of sweep is taken, in each of its forms" {
+  takes_all sweep
+}
+
+@test "every option in --help of tune is taken, in each of its forms" {
+  takes_all tune
 }
 
 @test "every option in --help of plot and doctor is taken" {
@@ -455,9 +468,12 @@ good_value() {
   "$MPSWEEP" help --manual mps >mpsweep-mps.1
   groff -man -ww -z -Tutf8 -K utf8 mpsweep.1 2>warnings
   groff -man -ww -z -Tutf8 -K utf8 mpsweep-mps.1 2>>warnings
+  "$MPSWEEP" help --manual tune >mpsweep-tune.1
+  groff -man -ww -z -Tutf8 -K utf8 mpsweep-tune.1 2>>warnings
   diff /dev/null warnings
   groff -man -Tutf8 -K utf8 mpsweep-mps.1 2>/dev/null | grep -q 'mpsweep mps run'
   groff -man -Tutf8 -K utf8 mpsweep.1 2>/dev/null | grep -q 'P×T over MPS'
+  groff -man -Tutf8 -K utf8 mpsweep-tune.1 2>/dev/null | grep -q -e '--max-p99'
 }
 
 @test "the tests that docs/mps.md names beside its promises are there" {

@@ -1,0 +1,293 @@
+#!/usr/bin/env bats
+# mpsweep tune, on emulated machines that are slow enough for a busy computer to tell layouts apart.
+
+load helper
+
+# An iteration of one worker alone takes 10 ms, and workers with queues of their own do not disturb
+# each other: the more of them, the more is done.
+export_machine() { export MPSWEEP_EMULATED_MACHINE=kernel_ns=2000000,graph_kernel_ns=2000000; }
+
+PLAIN=(-m pinned --launch stream --schedule auto -b near -c default --active-thread-percentage default)
+FEW=(-l threads:1,2,4 -l processes:2 -l processes+mps:2 -l hybrid:2x2)
+BASE=(tune --device emulated --kernels 5 --warmup 0.05 -q --rounds 3 "${PLAIN[@]}")
+TUNE=("${BASE[@]}" --duration 0.2)
+
+record() { jq -c 'select(.type == "tune")' "$1"; }
+
+# holds FILTER FILE: of the tune's record.
+holds() {
+  record "$2" | jq -e "$1" >/dev/null || fail "does not hold of $(record "$2"): $1"
+}
+
+is_whole() { jq -e . "$1" >/dev/null; }
+
+@test "the best of a few layouts, with everything that is said of it" {
+  export_machine
+  expect 0 "$MPSWEEP" "${TUNE[@]}" "${FEW[@]}" --max-threads 3 --budget 60s -o r.jsonl
+  # Four threads are too many: it is 2×2 over MPS, which does twice what the next can.
+  holds '.verdict == "winner" and .objective == "throughput" and .ended == "complete"' r.jsonl
+  holds '.winner.what | test("^hybrid 2×2")' r.jsonl
+  holds '.tied == [] and .margin.rel > 0.5 and .margin.ci95[0] > 0' r.jsonl
+  holds '.winner.rounds >= 3 and .winner.ci95[0] < .winner.value and .winner.value < .winner.ci95[1]' r.jsonl
+  holds '.constraints == {max_threads: 3} and .budget_s == 60 and .seconds > 0' r.jsonl
+  holds '.space == 5 and .measured >= 5 and .guide == "measuring"' r.jsonl
+  holds '.naive | map(.layout) | .[0] == "1×1"' r.jsonl
+  holds '.naive | all(.throughput_ips > 0 and .status == "ok")' r.jsonl
+  # The record comes last but the footer; its points are those of the file.
+  [ "$(tail -2 r.jsonl | head -1 | jq -r .type)" = tune ]
+  [ "$(tail -1 r.jsonl | jq -r '.type, .status' | xargs)" = "footer 0" ]
+  jq -se 'map(select(.type == "tune"))[0].winner.point as $id
+    | map(select(.type == "point" and .id == $id)) | last
+    | .layout == "hybrid" and .processes == 2 and .threads == 2 and .tune.stage == "final"
+      and .tune.first <= .tune.order and (.rounds | length >= 3)' r.jsonl
+  jq -se 'map(select(.type == "point")) | all(.tune.order >= 1 and .tune.first >= 1)' r.jsonl
+  grep -q '^best layout for throughput: hybrid 2×2' out
+  grep -q '^margin over the next: +' out
+  grep -qE '^1×1 +threads 1×1' out
+  grep -qE '^measured [0-9]+ of 5 layouts in ' out
+  grep -q 'EMULATED' out
+}
+
+@test "what is printed to measure it again does so" {
+  export_machine
+  expect 0 "$MPSWEEP" "${TUNE[@]}" -l threads:1,4 --budget 60s -o r.jsonl
+  local words
+  words=$(record r.jsonl | jq -r .winner.options)
+  [[ $words == "sweep --device emulated --layout threads:4 "* ]]
+  # shellcheck disable=SC2086 # words of a command line
+  expect 0 "$MPSWEEP" $words -q -o again.jsonl
+  jq -se '(.[0].winner.point) as $id | .[1:] | map(del(.id)) | length == 1' \
+    <(record r.jsonl) <(jq -c 'select(.type == "point")' again.jsonl)
+  diff <(jq -sc 'map(select(.type == "point" and .threads == 4)) | last
+      | [.layout, .processes, .threads, .memory, .launch, .schedule, .bind, .kernels]' r.jsonl) \
+    <(jq -sc 'map(select(.type == "point"))[0]
+      | [.layout, .processes, .threads, .memory, .launch, .schedule, .bind, .kernels]' again.jsonl)
+}
+
+@test "it finds what measuring everything finds" {
+  export_machine
+  local space=(-l threads:1-3 -l processes+mps:1-3 -l hybrid:2x2,2x4,3x2,3x3 -l hybrid-timesliced:2x2)
+  expect 0 "$MPSWEEP" "${TUNE[@]}" "${space[@]}" -c 8 --budget 100s -o fast.jsonl
+  expect 0 "$MPSWEEP" "${TUNE[@]}" "${space[@]}" -c 8 --exhaustive -o all.jsonl
+  holds '.measured >= 11 and .space == 11 and .budget_s == null' all.jsonl
+  jq -se 'map(select(.type == "tune")) | .[0].winner.what == .[1].winner.what' \
+    fast.jsonl all.jsonl || {
+    # Two that are nearly as good may change places on a busy computer.
+    local best
+    best=$(record all.jsonl | jq .winner.value)
+    record fast.jsonl | jq -e --argjson best "$best" '.winner.value > 0.9 * $best'
+  }
+  holds '.winner.what | test("3×3|2×4")' all.jsonl
+}
+
+@test "with a calibration: what limits the winner" {
+  MPSWEEP_EMULATED_MACHINE=kernel_ns=300000,slots=2 expect 0 "$MPSWEEP" "${TUNE[@]}" \
+    --spin 0 --blocks 5 -l threads:1,2,8 --guide calibration --budget 100s -o r.jsonl
+  holds '.guide == "calibration" and (.limited_by | type == "string")
+    and (.limit.reason | length > 10)' r.jsonl
+  [ "$(jq -r .type r.jsonl | sed -n 2p)" = calibration ]
+  grep -q '^limited by ' out
+}
+
+# -- constraints -----------------------------------------------------------------------------------
+
+@test "a latency that larger layouts break" {
+  # One at a time: two workers take 20 ms.
+  MPSWEEP_EMULATED_MACHINE=kernel_ns=2000000,slots=1 expect 0 "$MPSWEEP" "${BASE[@]}" \
+    --duration 1 -l threads:1,8 --max-p99 60ms --budget 100s -o r.jsonl
+  holds '.winner.what | test("^threads 1×1")' r.jsonl
+  holds '.winner.p99_bounds_us[1] <= 60000 and .constraints.max_p99_us == 60000' r.jsonl
+  grep -q 'to be below 60 ms' out
+}
+
+@test "a constraint that nobody meets" {
+  export_machine
+  expect 4 "$MPSWEEP" "${TUNE[@]}" "${FEW[@]}" --max-p99 10us --budget 60s -o r.jsonl
+  holds '.verdict == "none" and .winner == null and .tied == []' r.jsonl
+  holds '.closest.p99_us > 1000' r.jsonl
+  [ "$(tail -1 r.jsonl | jq .status)" -eq 4 ]
+  grep -q '^no layout was found that surely meets the constraints' out
+  grep -q '^closest: ' out
+}
+
+@test "more GPU memory than is allowed" {
+  export_machine
+  expect 4 "$MPSWEEP" "${TUNE[@]}" -l threads:1,2 --bytes 64M --max-gpu-memory 16M --budget 30s -o r.jsonl
+  holds '.winner == null and .constraints.max_gpu_memory_bytes == 16777216' r.jsonl
+  jq -se 'map(select(.type == "point")) | length > 0 and all(.tune.gpu_memory_bytes > 16777216)' r.jsonl
+  expect 0 "$MPSWEEP" "${TUNE[@]}" -l threads:1,2 --bytes 64M --max-gpu-memory 100G --budget 30s
+}
+
+@test "layouts that the driver refuses, and those that fail" {
+  export_machine
+  MPSWEEP_EMULATED_FAULT='cuDevicePrimaryCtxRetain=error:2@2' expect 0 "$MPSWEEP" "${TUNE[@]}" \
+    -l threads:1,2 -l processes:3,6 --budget 60s -o r.jsonl
+  holds '.winner.what | test("^threads 1×2")' r.jsonl
+  # Six are not tried once three were refused.
+  jq -se 'map(select(.type == "point" and .layout == "processes" and .processes == 6)) == []' r.jsonl
+}
+
+@test "the lowest latency" {
+  MPSWEEP_EMULATED_MACHINE=kernel_ns=2000000,slots=1 expect 0 "$MPSWEEP" "${TUNE[@]}" \
+    --objective p99 -l threads:1,4 --budget 60s -o r.jsonl
+  holds '.objective == "p99" and (.winner.what | test("^threads 1×1"))' r.jsonl
+  grep -q '^best layout for p99: threads 1×1' out
+  grep -q '^p99 of .* ms' out
+}
+
+# -- time ------------------------------------------------------------------------------------------
+
+@test "a budget that is too small says what it managed" {
+  export_machine
+  local status=0
+  "$MPSWEEP" "${BASE[@]}" "${FEW[@]}" --duration 1.5 --budget 1s -o r.jsonl >out 2>err || status=$?
+  [ $status -eq 0 ] || [ $status -eq 4 ]
+  holds '.ended == "budget"' r.jsonl
+  grep -qE 'more time might find a better one|give a longer --budget' out
+}
+
+@test "told to end, it keeps what was measured, and goes on from there" {
+  export_machine
+  local space=(-l threads:1-8 -l processes+mps:1-4)
+  start "$MPSWEEP" "${BASE[@]}" "${space[@]}" --duration 1.5 --budget 500s -o r.jsonl
+  has_points() { [ -e r.jsonl ] && [ "$(grep -c '"type":"point"' r.jsonl)" -ge "$1" ]; }
+  await $PATIENCE has_points 3
+  kill -INT "$PID"
+  finish
+  [ "$STATUS" -eq 130 ]
+  is_whole r.jsonl
+  holds '.ended == "interrupted" and .winner != null' r.jsonl
+  grep -q '^best layout for throughput: ' out
+  cp r.jsonl before.jsonl
+  expect 0 "$MPSWEEP" "${BASE[@]}" "${space[@]}" --duration 1.5 --budget 500s -o r.jsonl --resume
+  cmp -n "$(stat -c %s before.jsonl)" before.jsonl r.jsonl
+  # What was looked at is not looked at again; finals are a measurement of their own.
+  jq -se 'map(select(.type == "point" and .tune.stage != "halve" and .tune.stage != "final").id)
+    | length == (unique | length)' r.jsonl
+  jq -se 'map(select(.type == "tune")) | length == 2 and .[1].ended == "complete"' r.jsonl
+  jq -se 'map(select(.type == "point").tune.order) | . == sort and length == (unique | length)' r.jsonl
+
+  # And once all is known, nothing is measured.
+  cp r.jsonl done.jsonl
+  expect 0 "$MPSWEEP" "${BASE[@]}" "${space[@]}" --duration 1.5 --budget 500s -o r.jsonl --resume
+  cmp done.jsonl r.jsonl
+  grep -q '^best layout for throughput: ' out
+}
+
+@test "killed, it leaves whole lines" {
+  export_machine
+  start "$MPSWEEP" "${BASE[@]}" "${FEW[@]}" --duration 1.5 --budget 500s -o r.jsonl
+  has_points() { [ -e r.jsonl ] && [ "$(grep -c '"type":"point"' r.jsonl)" -ge "$1" ]; }
+  await $PATIENCE has_points 2
+  kill -KILL "$PID"
+  finish
+  is_whole r.jsonl
+  expect 0 "$MPSWEEP" "${BASE[@]}" "${FEW[@]}" --duration 1.5 --budget 200s -o r.jsonl --resume
+  holds '.ended == "complete"' r.jsonl
+}
+
+# -- before ----------------------------------------------------------------------------------------
+
+@test "the space as a list, restricted by what is given" {
+  expect 0 "$MPSWEEP" tune --device emulated --list
+  local all
+  all=$(wc -l <out)
+  [ "$all" -gt 300 ]
+  grep -q 'graph' out
+  grep -q 'pageable' out
+  expect 0 "$MPSWEEP" tune --device emulated --list --launch stream -m pinned --max-processes 2 --max-threads 4
+  [ "$(wc -l <out)" -lt "$all" ]
+  absent 'graph\|pageable\|4×1\|1×8' out
+  expect 0 "$MPSWEEP" tune --device emulated --list "${PLAIN[@]}" -l threads:3
+  [ "$(grep -c 'threads 1×3' out)" -eq 1 ]
+}
+
+@test "a dry run says what it would do first, and does nothing" {
+  expect 0 "$MPSWEEP" tune --device emulated --dry-run -o r.jsonl
+  [ ! -e r.jsonl ]
+  grep -qE '^space: +[0-9]+ layouts' out
+  grep -q 'threads 1×1, pinned$' out
+  grep -q 'calibration' out
+  expect 0 "$MPSWEEP" tune --device emulated --dry-run --guide measuring --budget 45s
+  grep -q 'measuring alone, 45 s at most' out
+}
+
+@test "a job file holds what tune needs, and serves a sweep, too" {
+  printf '[global]\nkernels = 5\nlayout = threads:1,2\nobjective = throughput\nbudget = 20s\nmax-p99 = 1s\nduration = 0.1\n' >my.job
+  expect 0 "$MPSWEEP" tune my.job "${PLAIN[@]}" --device emulated -q -o r.jsonl
+  holds '.budget_s == 20 and .constraints.max_p99_us == 1000000' r.jsonl
+  holds '.winner.options | startswith("sweep my.job ")' r.jsonl
+  head -1 r.jsonl | jq -e '.job == "my.job"'
+  expect 0 "$MPSWEEP" sweep my.job --device emulated --precision 100 -q
+}
+
+@test "CSV and JSON" {
+  export_machine
+  expect 0 "$MPSWEEP" "${TUNE[@]}" -l threads:1,2 --budget 30s -f json
+  [ "$(jq -r .type out | sort -u | xargs)" = "footer header point tune" ]
+  [ "$(tail -2 out | head -1 | jq -r .type)" = tune ]
+  expect 0 "$MPSWEEP" "${TUNE[@]}" -l threads:1,2 --budget 30s -f csv
+  [ "$(wc -l <out)" -ge 4 ]
+  head -1 out | grep -q '^id,\|layout'
+}
+
+@test "plot, explain and compare take its results" {
+  export_machine
+  expect 0 "$MPSWEEP" "${TUNE[@]}" "${FEW[@]}" --budget 60s -o r.jsonl
+  expect 0 "$MPSWEEP" plot r.jsonl -o a.gp
+  expect 0 "$MPSWEEP" plot r.jsonl --figure search -o search.gp
+  grep -q "'best: hybrid 2×2\|'best: threads 1×4" search.gp
+  grep -q "'1×1'" search.gp
+  [ "$(sed -n '/^\$points/,/^EOD/p' search.gp | wc -l)" -ge 6 ]
+  if command -v gnuplot >/dev/null; then
+    expect 0 "$MPSWEEP" plot r.jsonl --figure search -o search.svg
+    [ ! -s err ]
+    tail -3 search.svg | grep -q '^</svg>'
+  fi
+  "$MPSWEEP" compare r.jsonl r.jsonl >out
+  expect 0 "$MPSWEEP" sweep "${TINY[@]}" -l threads:1 -q -o sweep.jsonl
+  refused "'sweep.jsonl' holds no search of 'mpsweep tune'" "$MPSWEEP" plot sweep.jsonl \
+    --figure search -o x.gp
+}
+
+# -- bad input -------------------------------------------------------------------------------------
+
+@test "what makes no sense is refused, and nothing is left" {
+  local tune=("$MPSWEEP" tune --device emulated -o no.jsonl)
+  refused "'0' is not a value of budget: it takes a time from 1 s" "${tune[@]}" --budget 0
+  refused "'0s' is not a value of budget" "${tune[@]}" --budget 0s
+  refused "'120' is not a value of budget.*with its unit" "${tune[@]}" --budget 120
+  refused "'5' is not a value of max-p99" "${tune[@]}" --max-p99 5
+  refused "'-5ms' is not a value of max-p99" "${tune[@]}" --max-p99=-5ms
+  refused "'5 ms' is not a value of max-p99" "${tune[@]}" --max-p99 '5 ms'
+  refused "'1e3s' is not a value of budget" "${tune[@]}" --budget 1e3s
+  refused "'0' is not a value of max-processes: it takes a whole number from 1" "${tune[@]}" --max-processes 0
+  refused "'0' is not a value of max-threads" "${tune[@]}" --max-threads 0
+  refused "'1K' is not a value of max-gpu-memory" "${tune[@]}" --max-gpu-memory 1K
+  refused "'latency' is not a value of objective: it takes one of throughput.p99.ips-per-watt" \
+    "${tune[@]}" --objective latency
+  refused "objective 'ips-per-watt' needs the GPU's power.*emulated" "${tune[@]}" --objective ips-per-watt
+  refused "one workload, and 'kernels' has 2 values" "${tune[@]}" --kernels 5,6
+  refused "give 'rate' as a number and the limit of the latency as --max-p99" \
+    "${tune[@]}" --rate max-under-p99=5ms
+  refused "none of the layouts given is within" "${tune[@]}" -l processes:8 --max-processes 4
+  refused "no calibration for this workload in this loop" "${tune[@]}" --rate 100 --guide calibration
+  refused "resume needs --output" "$MPSWEEP" tune --device emulated --resume
+  refused "unknown option '--iterations'" "${tune[@]}" --iterations 5
+  refused "unknown option '--max-p9'; did you mean '--max-p99'" "${tune[@]}" --max-p9 5ms
+  printf '[global]\niterations = 5\n' >fixed.job
+  refused "'iterations' of the job is for a sweep only" "$MPSWEEP" tune fixed.job --device emulated
+  printf '[a]\nkernels = 5\n[b]\nkernels = 6\n' >two.job
+  refused "'kernels' differs between the sections" "$MPSWEEP" tune two.job --device emulated
+  [ ! -e no.jsonl ]
+  : >there.jsonl
+  refused "'there.jsonl'.*exists" "$MPSWEEP" tune --device emulated -o there.jsonl
+}
+
+@test "a file of another space is not gone on with" {
+  export_machine
+  expect 0 "$MPSWEEP" "${TUNE[@]}" -l threads:1,2 --budget 30s -o r.jsonl
+  cp r.jsonl before.jsonl
+  refused "'r.jsonl' holds another plan" "$MPSWEEP" "${TUNE[@]}" -l threads:1,3 -o r.jsonl --resume
+  cmp before.jsonl r.jsonl
+}
