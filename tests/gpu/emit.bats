@@ -2,13 +2,10 @@
 # A deployment with the real driver and the real MPS daemon: measured, written, started, proved, and
 # stopped without a trace.
 
-load ../cli/helper
+load helper
 
 @test "env: two processes over MPS with shares of their own" {
-  if ! nvidia-smi -L 2>/dev/null | grep -q '^GPU'; then
-    [ -z "${MPSWEEP_GPU_REQUIRED:-}" ] || fail "no GPU here: nvidia-smi shows none"
-    skip "no GPU here"
-  fi
+  real
   expect 0 "$MPSWEEP" sweep -l processes+mps:2 --active-thread-percentage 25/50 --memory-limit 2G \
     --duration 0.3 --precision 20 --quiet -o out.jsonl
   # Stays until it is told to go.
