@@ -1,5 +1,5 @@
 # Tests that need a real GPU, and the program of theirs; see check-gpu in tests/local.mk.
-EXTRA_DIST += tests/gpu/explain.bats tests/gpu/real.bats tests/gpu/mps.bats
+EXTRA_DIST += tests/gpu/program.bats tests/gpu/explain.bats tests/gpu/real.bats tests/gpu/mps.bats
 
 noinst_PROGRAMS += tests/gpu/fault_client
 tests_gpu_fault_client_SOURCES = tests/gpu/fault_client.c
