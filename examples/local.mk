@@ -27,7 +27,7 @@ endif
 # A program that mpsweep measures, built here as a user would build it.
 programexamplesdir = $(pkgdatadir)/examples/program
 dist_programexamples_DATA = examples/program/ticker.c examples/program/serve_torch.py
-check_PROGRAMS += examples/program/ticker
+noinst_PROGRAMS += examples/program/ticker
 examples_program_ticker_SOURCES = examples/program/ticker.c
 examples_program_ticker_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir)/include
 examples_program_ticker_LDADD = libmpsweep-client.a

@@ -1,0 +1,43 @@
+#!/usr/bin/env bats
+# Programs as workload on a real GPU with the real MPS daemon. `make check-gpu` demands the GPU;
+# elsewhere these skip.
+
+load helper
+
+QUICK=(--duration 0.3 --warmup 0.1 --precision 50 -q -o r.jsonl)
+
+@test "a program is measured in every layout, and attachment proved" {
+  real
+  expect 0 "$MPSWEEP" sweep "${QUICK[@]}" -l threads:2 -l processes:2 -l processes+mps:2 \
+    -l threads+mps:2 -l hybrid:2x2 -l hybrid-timesliced:2x2 -- "$TICKER" 200
+  points '
+    length == 6 and all(.status == "ok" and .throughput_ips > 0 and .workload == "ticker") and
+    all(if .mps then .attached == {expected: .processes, seen: .processes}
+        else .attached.expected == 0 end)' r.jsonl
+}
+
+@test "a shell between mpsweep and the client of the daemon" {
+  real
+  expect 0 "$MPSWEEP" sweep "${QUICK[@]}" -l processes+mps:2 -- sh -c '"$0" 200; exit $?' "$TICKER"
+  points '.[0] | .status == "ok" and .attached.seen == 2' r.jsonl
+}
+
+@test "SIGKILL of mpsweep ends programs that are MPS clients" {
+  real
+  has_tickers() { [ "$(own_processes | while read -r pid; do command_line "$pid" | grep -x "$TICKER"; done | wc -l)" -ge 2 ]; }
+  start "$MPSWEEP" sweep --duration 60 -l processes+mps:2 -q -- "$TICKER" 200
+  await $PATIENCE has_tickers
+  kill -KILL "$PID"
+  finish
+  [ "$STATUS" -eq 137 ]
+}
+
+@test "a PyTorch model is served in every layout" {
+  real
+  python3 -c 'import torch; assert torch.cuda.is_available()' 2>/dev/null || skip "no PyTorch here"
+  export PYTHONDONTWRITEBYTECODE=1
+  expect 0 "$MPSWEEP" sweep "${QUICK[@]}" --timeout 120 -l threads:2 -l processes:2 \
+    -l processes+mps:2 -l hybrid:2x2 -- \
+    python3 "$MPSWEEP_SOURCE_DIR/examples/program/serve_torch.py"
+  points 'length == 4 and all(.status == "ok" and .throughput_ips > 0)' r.jsonl
+}
