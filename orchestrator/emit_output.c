@@ -90,21 +90,39 @@ static enum status make_temporary(struct emit_output *output)
     return cannot(output->directory, error);
 }
 
-enum status emit_output_open(const char *directory, struct emit_output *out)
+/* The path without slashes at its end, if it can be a deployment's. */
+static enum status find_place(const char *directory, char path[PATH_MAX])
 {
-    struct emit_output output = {.directory = directory, .fd = -1};
     size_t length = strlen(directory);
     while (length > 1 && directory[length - 1] == '/')
         length--;
-    if (length >= sizeof output.path)
+    if (length >= PATH_MAX)
         return cannot(directory, ENAMETOOLONG);
-    memcpy(output.path, directory, length);
-    const char *name = path_file_name(output.path);
+    memcpy(path, directory, length);
+    path[length] = '\0';
+    const char *name = path_file_name(path);
     if (!*name || strcmp(name, ".") == 0 || strcmp(name, "..") == 0)
         return status_set(STATUS_USAGE,
                           "'%s' cannot be a deployment's directory: give it a name of its own",
                           directory);
-    enum status status = check_place(output.path, directory);
+    return check_place(path, directory);
+}
+
+enum status emit_check_directory(const char *directory)
+{
+    char path[PATH_MAX], parent[PATH_MAX];
+    enum status status = find_place(directory, path);
+    if (status != STATUS_OK)
+        return status;
+    size_t length = (size_t)(path_file_name(path) - path);
+    snprintf(parent, sizeof parent, "%.*s", length ? (int)length : 1, length ? path : ".");
+    return access(parent, W_OK | X_OK) == 0 ? STATUS_OK : cannot(directory, errno);
+}
+
+enum status emit_output_open(const char *directory, struct emit_output *out)
+{
+    struct emit_output output = {.directory = directory, .fd = -1};
+    enum status status = find_place(directory, output.path);
     if (status != STATUS_OK)
         return status;
     block_signals(&output);
