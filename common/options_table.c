@@ -195,16 +195,6 @@ const struct option_row option_table[OPTION_COUNT] = {
      0, "no", NULL, DAEMON, "Stop it although it has clients: they are terminated first."},
     {OPTION_MPS_FORMAT, "format", 'f', OPTION_KIND_CHOICE, OPTION_NOT_IN_JOB, OPTION_MPS_STATUS,
      "table|json", 0, 0, "table", NULL, OUT, "What is printed."},
-    {OPTION_FIND_LIMITS, "limits", 0, OPTION_KIND_SWITCH, OPTION_NOT_IN_JOB, OPTION_DOCTOR, NULL, 0,
-     0, "no", NULL, OUT,
-     "Also find how many MPS clients the GPU and its driver allow with how many connections each,\n"
-     "by starting them (half a minute on an H200), and keep it for sweeps."},
-    {OPTION_VERIFY, "verify", 0, OPTION_KIND_SWITCH, OPTION_NOT_IN_JOB, OPTION_EXPLAIN, NULL, 0, 0,
-     "no", NULL, HOW,
-     "Measure each remedy against the point that it is for, in turns, on the GPU of the results,\n"
-     "and compare with what was predicted; in 3 rounds if --rounds does not say otherwise."},
-    {OPTION_EXPLAIN_FORMAT, "format", 'f', OPTION_KIND_CHOICE, OPTION_NOT_IN_JOB, OPTION_EXPLAIN,
-     "text|json", 0, 0, "text", NULL, OUT, "What is printed on standard output."},
     {OPTION_OBJECTIVE, "objective", 0, OPTION_KIND_CHOICE, 0, OPTION_TUNE,
      "throughput|p99|ips-per-watt", 0, 0, "throughput", NULL, BEST,
      "throughput: most iterations a second. p99: lowest 99th percentile of the latency.\n"
@@ -261,4 +251,14 @@ const struct option_row option_table[OPTION_COUNT] = {
      NULL, "IMAGE", "The deployment",
      "kubernetes, compose: the workers' container image; without one there is a placeholder to\n"
      "replace."},
+    {OPTION_FIND_LIMITS, "limits", 0, OPTION_KIND_SWITCH, OPTION_NOT_IN_JOB, OPTION_DOCTOR, NULL, 0,
+     0, "no", NULL, OUT,
+     "Also find how many MPS clients the GPU and its driver allow with how many connections each,\n"
+     "by starting them (half a minute on an H200), and keep it for sweeps."},
+    {OPTION_VERIFY, "verify", 0, OPTION_KIND_SWITCH, OPTION_NOT_IN_JOB, OPTION_EXPLAIN, NULL, 0, 0,
+     "no", NULL, HOW,
+     "Measure each remedy against the point that it is for, in turns, on the GPU of the results,\n"
+     "and compare with what was predicted; in 3 rounds if --rounds does not say otherwise."},
+    {OPTION_EXPLAIN_FORMAT, "format", 'f', OPTION_KIND_CHOICE, OPTION_NOT_IN_JOB, OPTION_EXPLAIN,
+     "text|json", 0, 0, "text", NULL, OUT, "What is printed on standard output."},
 };

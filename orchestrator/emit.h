@@ -40,6 +40,10 @@ struct emit_request {
  */
 enum status emit_write(const struct emit_request *request);
 
+/* Whether a directory can be written, before a long measurement whose result is to go there: its
+ * place is free and its parent is there. STATUS_USAGE, STATUS_SYSTEM otherwise. */
+enum status emit_check_directory(const char *directory);
+
 /* The formats' names, for help and validation: NULL past the last. */
 const char *emit_format_name(size_t index);
 

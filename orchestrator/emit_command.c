@@ -46,7 +46,9 @@ int emit_command(const struct options *options, const char *path, char *const *c
         .port = options_integer(options, OPTION_EMIT_PORT),
         .image = options_text(options, OPTION_EMIT_IMAGE),
     };
-    enum status status = results_load(path, &results);
+    enum status status = emit_check_directory(request.directory);
+    if (status == STATUS_OK)
+        status = results_load(path, &results);
     if (status == STATUS_OK)
         status = emit_pick(&results, path, asked ? options_integer(options, OPTION_EMIT_POINT) : -1,
                            &request.point, chosen, sizeof chosen);

@@ -73,6 +73,18 @@ static const struct {
     [SHARE_MEMORY_MIB] = {"memory_limit", 1 << 20, 1 << 20, 0x1p50},
 };
 
+/* What somebody else's daemon gave to processes that asked for nothing; -1: everything. */
+static int64_t external_default(const struct deployment *deployment, enum deployment_share share)
+{
+    static const double without[] = {[SHARE_PERCENTAGE] = 100, [SHARE_PRIORITY] = 0};
+    const json_t *external = json_object_get(deployment->request->header, "external_mps");
+    double value = point_number(external, shares[share].field);
+    if (!deployment->mps || !(value >= shares[share].least && value <= shares[share].most) ||
+        (share != SHARE_MEMORY_MIB && value == without[share]))
+        return -1;
+    return (int64_t)value / shares[share].unit;
+}
+
 /* A setting that is absent, a number for all processes, or an array of one for each. */
 static enum status read_share(struct deployment *deployment, enum deployment_share share)
 {
@@ -84,16 +96,16 @@ static enum status read_share(struct deployment *deployment, enum deployment_sha
     for (unsigned p = 0; p < deployment->processes; p++) {
         const json_t *item = json_is_array(value) ? json_array_get(value, p) : value;
         int64_t *out = &deployment->process[p].share[share];
-        *out = -1;
-        any_without |= !item || json_is_null(item);
-        if (!item || json_is_null(item))
-            continue;
         double number = json_is_integer(item) ? (double)json_integer_value(item) : -1;
-        if (number < shares[share].least || number > shares[share].most)
+        if (!item || json_is_null(item))
+            *out = external_default(deployment, share);
+        else if (number >= shares[share].least && number <= shares[share].most)
+            *out = json_integer_value(item) / shares[share].unit;
+        else
             return status_set(STATUS_USAGE, "point %lld of '%s' has a '%s' that cannot be",
                               (long long)point_integer(deployment->request->point, "id"),
                               deployment->request->results, shares[share].field);
-        *out = json_integer_value(item) / shares[share].unit;
+        any_without |= *out < 0;
         most = *out > most ? *out : most;
     }
     deployment->most[share] = any_without ? -1 : most;

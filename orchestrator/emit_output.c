@@ -90,7 +90,7 @@ static enum status make_temporary(struct emit_output *output)
     return cannot(output->directory, error);
 }
 
-/* The path without slashes at its end, and whether a directory can be made there. */
+/* The path without slashes at its end, if it can be a deployment's. */
 static enum status find_place(const char *directory, char path[PATH_MAX])
 {
     size_t length = strlen(directory);
@@ -108,10 +108,15 @@ static enum status find_place(const char *directory, char path[PATH_MAX])
     return check_place(path, directory);
 }
 
-enum status emit_output_check(const char *directory)
+enum status emit_check_directory(const char *directory)
 {
-    char path[PATH_MAX];
-    return find_place(directory, path);
+    char path[PATH_MAX], parent[PATH_MAX];
+    enum status status = find_place(directory, path);
+    if (status != STATUS_OK)
+        return status;
+    size_t length = (size_t)(path_file_name(path) - path);
+    snprintf(parent, sizeof parent, "%.*s", length ? (int)length : 1, length ? path : ".");
+    return access(parent, W_OK | X_OK) == 0 ? STATUS_OK : cannot(directory, errno);
 }
 
 enum status emit_output_open(const char *directory, struct emit_output *out)

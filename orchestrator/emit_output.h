@@ -27,9 +27,6 @@ struct emit_output {
     bool blocked;
 };
 
-/* STATUS_USAGE where emit_output_open() would find the place taken, or no place at all. */
-enum status emit_output_check(const char *directory);
-
 /* Writes one file; process counts where there is one for each. */
 typedef void emit_writer(FILE *file, const struct deployment *deployment, unsigned process);
 

@@ -10,7 +10,6 @@
 #include "explain/calibration_json.h"
 #include "orchestrator/calibrate_plan.h"
 #include "orchestrator/emit_command.h"
-#include "orchestrator/emit_output.h"
 #include "orchestrator/exit_status.h"
 #include "orchestrator/limits_command.h"
 #include "orchestrator/plugin.h"
@@ -255,7 +254,7 @@ static enum status check_emit(const struct options *options)
     if (!emits && options->values[OPTION_TUNE_EMIT_DIR].rank > 0)
         return status_set(STATUS_USAGE, "--emit-dir needs --emit FORMAT");
     /* Better known before the search than after. */
-    return emits ? emit_output_check(options_text(options, OPTION_TUNE_EMIT_DIR)) : STATUS_OK;
+    return emits ? emit_check_directory(options_text(options, OPTION_TUNE_EMIT_DIR)) : STATUS_OK;
 }
 
 /* The deployment of the winner, if one is wanted and there is a winner. */

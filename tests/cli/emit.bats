@@ -171,6 +171,22 @@ PY
          and (.workers[0].environment | has("CUDA_DEVICE_MAX_CONNECTIONS") | not)' plain/deployment.json
 }
 
+@test "what the daemon of a measurement gave, the deployment's gives, too" {
+  write_results
+  jq -c '(select(.type == "header").external_mps) =
+    {pipe_directory: "/run/theirs", active_thread_percentage: 40, priority: 1, memory_limit: 4294967296}
+    ' results.jsonl >external.jsonl
+  expect 0 "$MPSWEEP" emit external.jsonl --format json -o d --point 0
+  jq -e '.daemon.default_active_thread_percentage == 70
+    and (.workers[1].environment | .CUDA_MPS_ACTIVE_THREAD_PERCENTAGE == "40"
+         and .CUDA_MPS_PINNED_DEVICE_MEM_LIMIT == "0=1024M" and .CUDA_MPS_CLIENT_PRIORITY == "1")
+    ' d/deployment.json
+  # Its own directory is none of ours.
+  absent theirs d/deployment.json
+  expect 0 "$MPSWEEP" emit external.jsonl --format json -o none --point 4
+  absent CUDA_MPS_ACTIVE none/deployment.json
+}
+
 @test "scripts of all formats: sh and shellcheck" {
   needs shellcheck shellcheck
   write_results

@@ -216,7 +216,7 @@ IDLE
   prepare
   emit compose d --point 3 -- serve
   mkdir shared
-  export MPSWEEP_RUN=$TMPDIR/work/shared MPSWEEP_MPS=1 MPSWEEP_GPU_FILE=$PWD/shared/gpu
+  export MPSWEEP_RUN=$WORK/shared MPSWEEP_MPS=1 MPSWEEP_GPU_FILE=$PWD/shared/gpu
   export CUDA_MPS_PIPE_DIRECTORY=$PWD/shared/mps CUDA_MPS_LOG_DIRECTORY=$PWD/shared/log
   expect 1 sh d/check 0
   says 'worker 0: not running'

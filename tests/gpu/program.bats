@@ -4,6 +4,8 @@
 
 load helper
 
+TICKER=$MPSWEEP_BUILD_DIR/examples/program/ticker
+
 QUICK=(--duration 0.3 --warmup 0.1 --precision 50 -q -o r.jsonl)
 
 @test "a program is measured in every layout, and attachment proved" {
