@@ -128,6 +128,12 @@ AXES=(-m pinned,pageable --launch stream,graph --sync stream,none)
   jq -s -e 'map(select(.type == "point").id) == [0, 1, 2, 3]' r.jsonl
 }
 
+@test "a search and its steps are one point" {
+  counted_workers
+  starts 1 -l threads:1 --rate max-under-p99=1s,max-under-p99=2s --seed 0
+  points 'map(.reused) == [null, true]' r.jsonl
+}
+
 @test "points that share processes are measured one after the other, the largest first" {
   counted_workers
   local seed
