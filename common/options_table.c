@@ -133,7 +133,7 @@ const struct option_row option_table[OPTION_COUNT] = {
     {OPTION_CALIBRATE, "calibrate", 0, OPTION_KIND_SWITCH, 0, OPTION_SWEEP, NULL, 0, 0, "no", NULL,
      HOW,
      "Find out first what the GPU, its driver and this machine can do for each kind of\n"
-     "iteration in the plan (up to half a minute each), for 'mpsweep explain' to tell what\n"
+     "iteration in the plan (about half a minute each), for 'mpsweep explain' to tell what\n"
      "limits a point."},
     {OPTION_OUTPUT, "output", 'o', OPTION_KIND_TEXT, OPTION_NOT_IN_JOB,
      SWEEP | OPTION_PLOT | OPTION_COMPARE, NULL, 0, 0, NULL, "FILE", OUT,

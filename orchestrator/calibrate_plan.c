@@ -33,6 +33,27 @@ static void tell(const struct point *point, const struct calibration_record *rec
 }
 
 /* One that is not known yet. */
+size_t calibrate_plan_missing(const struct plan *plan, json_t *calibrations)
+{
+    json_t *known = json_array();
+    size_t count = 0;
+    json_array_extend(known, calibrations);
+    for (size_t i = 0; i < plan->count; i++) {
+        struct calibration_work work;
+        if (!point_is_builtin(&plan->points[i]))
+            continue;
+        calibration_work_of(&plan->points[i].work, &work);
+        json_t *record = json_pack("{s:o}", "work", calibration_work_to_json(&work));
+        if (record && !is_known(known, json_object_get(record, "work"))) {
+            json_array_append(known, record);
+            count++;
+        }
+        json_decref(record);
+    }
+    json_decref(known);
+    return count;
+}
+
 static enum status calibrate(struct session *session, const struct point *point,
                              const struct round_limits *limits, bool quiet,
                              struct results_writer *writer, json_t *calibrations)

@@ -18,4 +18,7 @@ enum status calibrate_plan(struct session *session, const struct plan *plan,
                            const struct round_limits *limits, bool quiet,
                            struct results_writer *writer, json_t *calibrations);
 
+/* How many those are, for an estimate. */
+size_t calibrate_plan_missing(const struct plan *plan, json_t *calibrations);
+
 #endif

@@ -99,6 +99,8 @@ static void fill_row(struct compare_row *row, const struct compare_pair *pair)
 struct test {
     struct effect effect; /* the better the higher */
     enum verdict *verdict;
+    bool
+        *alone; /* set where it would be worse or better as the only one; NULL: it does not count */
 };
 
 /* Judges tests that are looked at together: if nothing has changed anywhere, one of them says
@@ -122,7 +124,8 @@ static enum status judge(struct comparison *comparison, struct test *tests, size
             }
             bool holds = named[i] || !comparison->holm;
             *tests[i].verdict = holds ? beyond : VERDICT_UNSURE;
-            comparison->alone += !holds;
+            if (!holds && tests[i].alone != NULL)
+                *tests[i].alone = true;
         }
     }
     free(chances);
@@ -140,9 +143,11 @@ static enum status judge_all(struct comparison *comparison)
         for (size_t i = 0; i < comparison->count; i++) {
             struct compare_row *row = &comparison->rows[i];
             if (counted && row->has_throughput)
-                tests[count++] = (struct test){row->throughput, &row->throughput_verdict};
+                tests[count++] =
+                    (struct test){row->throughput, &row->throughput_verdict, &row->alone};
             if (row->p99_has_interval && row->p99_counts == (counted == 1))
-                tests[count++] = (struct test){turned(&row->p99), &row->p99_verdict};
+                tests[count++] = (struct test){turned(&row->p99), &row->p99_verdict,
+                                               counted ? &row->alone : NULL};
         }
         status = judge(comparison, tests, count);
         if (counted == 0)
@@ -285,6 +290,7 @@ enum status comparison_make(const char *base_path, const char *change_path, doub
     for (size_t i = 0; i < comparison.count; i++) {
         struct compare_row *row = &comparison.rows[i];
         row->verdict = row_verdict(row);
+        comparison.alone += row->alone && row->verdict == VERDICT_UNSURE;
         comparison.single +=
             row->has_throughput && (is_single(row->base) || is_single(row->change));
         if (row->base_measured || row->change_measured)

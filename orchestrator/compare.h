@@ -25,6 +25,7 @@ struct compare_row {
     enum verdict throughput_verdict, p99_verdict; /* a lower p99 is the better one */
     bool p99_has_interval;
     bool p99_counts; /* in the point's verdict: at a rate that is fixed, latency is what varies */
+    bool alone;      /* a figure that counts would be worse or better if it were the only one */
     double energy_ratio; /* joules per iteration; NAN where one has none */
 };
 
@@ -43,7 +44,7 @@ struct comparison {
     size_t counts[VERDICTS];
     size_t neither; /* rows without a number in either file */
     size_t single;  /* rows whose intervals are of one round on a side: of one run's inside */
-    size_t alone;   /* rows that would be worse or better if they were the only one */
+    size_t alone;   /* unsure rows that would be worse or better if they were the only one */
 };
 
 /*

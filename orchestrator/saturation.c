@@ -80,7 +80,8 @@ static void step_limits(const struct point *point, const struct round_limits *li
 }
 
 /* Finds the rate. On return out holds a round that went wrong, the word that there is no such rate,
- * or nothing of interest: then its status is OK. */
+ * or nothing of interest but reused and ready_s, which are those of the first step: then its status
+ * is OK. */
 static enum status search_rate(struct session *session, const struct point *point,
                                const struct round_limits *limits, struct crew *crew,
                                const struct turn *turn, struct progress *progress,
@@ -94,6 +95,8 @@ static enum status search_rate(struct session *session, const struct point *poin
     enum status status = round_run_on(session, &closed, &short_limits, crew, turn, out);
     if (status != STATUS_OK || out->status != STATUS_OK)
         return status;
+    bool reused = out->reused;
+    double ready_s = out->ready_s;
     double capacity = out->throughput_ips * RATE_UNITS * CAPACITY_SHARE;
     double least = STEP_SAMPLES_LEAST * 1e9 / (double)limits->max_duration_ns * RATE_UNITS;
     struct bracket bracket = {
@@ -119,6 +122,8 @@ static enum status search_rate(struct session *session, const struct point *poin
     if (bracket.held_units == 0)
         return infeasible(point, search, out);
     search->rate_units = bracket.held_units;
+    out->reused = reused;
+    out->ready_s = ready_s;
     return STATUS_OK;
 }
 
@@ -134,12 +139,15 @@ static enum status search_and_measure(struct session *session, const struct poin
     struct saturation *search = &measurement->search;
     struct round_limits full = *limits;
     struct point copy = *point;
-    bool searched = false;
+    bool searched = false, reused = false;
+    double ready_s = 0.0;
     if (point->goal.permille && search->rate_units == 0) {
         enum status status =
             search_rate(session, point, limits, crew, &steps, progress, search, out);
         if (status != STATUS_OK || out->status != STATUS_OK)
             return status;
+        reused = out->reused;
+        ready_s = out->ready_s;
         round_result_release(out);
         searched = true;
     }
@@ -152,6 +160,11 @@ static enum status search_and_measure(struct session *session, const struct poin
     for (unsigned correction = 0;; correction++) {
         progress_step(progress, point, searched ? "full window" : "");
         status = round_run_on(session, &copy, &full, crew, searched ? &steps : turn, out);
+        /* The steps' own workers are no other point's. */
+        if (searched && out->reused) {
+            out->reused = reused;
+            out->ready_s = ready_s;
+        }
         if (!searched || status != STATUS_OK || out->status != STATUS_OK ||
             correction == CORRECTIONS || openloop_holds(&point->goal, out))
             return status;

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "common/text.h"
+#include "orchestrator/calibrate_plan.h"
 #include "orchestrator/limits_plan.h"
 #include "orchestrator/saturation.h"
 #include "orchestrator/sweep_internal.h"
@@ -13,6 +14,9 @@
 #define POINT_S 0.1
 #define START_S 0.4
 #define START_PROCESS_S 0.1
+
+/* A calibration, on an H200. */
+#define CALIBRATION_S 30.0
 
 bool sweep_is_fixed(const struct sweep *sweep)
 {
@@ -62,7 +66,10 @@ double sweep_estimate_s(const struct sweep *sweep)
             sum += START_S + START_PROCESS_S * point->processes;
     }
     free(turns);
-    return sum * (double)options_integer(sweep->options, OPTION_ROUNDS);
+    sum *= (double)options_integer(sweep->options, OPTION_ROUNDS);
+    if (options_switch(sweep->options, OPTION_CALIBRATE))
+        sum += CALIBRATION_S * (double)calibrate_plan_missing(&sweep->plan, sweep->calibrations);
+    return sum;
 }
 
 static const char *error_of(const json_t *record)

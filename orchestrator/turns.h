@@ -12,9 +12,8 @@
 
 #include "orchestrator/plan.h"
 
-/* Processes of a crew over MPS may idle: 8 of 32 at work gave what 8 alone give (H200, driver 580:
- * 1885-1894 iterations/s against 1908). Not more than so many for each that works. Time-sliced
- * processes never idle. */
+/* Processes of a crew over MPS may idle: 8 of 32 at work gave about what 8 alone give (H200, driver
+ * 580). Not more than so many for each that works. Time-sliced processes never idle. */
 #define TURNS_IDLE_MOST 3
 
 struct turn {

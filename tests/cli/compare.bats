@@ -213,6 +213,25 @@ P
   [ "$(tail -1 out)" = "1 worse, 0 better, 0 same, 59 unsure" ]
 }
 
+@test "a point that is unsure by two figures is one" {
+  local n rate='"rate": {"offered_ips": 1000, "arrival": "constant"}, "ci95_rel": 0.02'
+  for n in $(seq 1 60); do
+    echo "{\"threads\": $n, $rate, \"latency_us\": {\"p99\": 1000, \"bounds\": {\"p99\": [960, 1040]}}}"
+  done | file base.jsonl
+  for n in $(seq 1 60); do
+    echo "{\"threads\": $n, $rate, \"throughput_ips\": $((n == 7 ? 945 : 1000)),
+      \"latency_us\": {\"p99\": $((n == 7 ? 1120 : 1000)), \"bounds\": {\"p99\": [$((n == 7 ? 1075 : 960)), $((n == 7 ? 1165 : 1040))]}}}" |
+      tr -d '\n'
+    echo
+  done | file new.jsonl
+  compare 0 -f json
+  jq -e '.points[6] | .throughput.verdict == "unsure" and .p99.verdict == "unsure"' out
+  jq -e '.summary.beyond_alone == 1' out
+  # Both are beyond it.
+  compare 3 --adjust none -f json
+  jq -e '.points[6] | .throughput.verdict == "worse" and .p99.verdict == "worse"' out
+}
+
 @test "what differs between the machines is said" {
   file base.jsonl <<<'{}'
   file new.jsonl '.gpu.name = "NVIDIA A100" | .driver = "12.4" | .workload.name = "delay" | .cpus = 8' <<<'{}'

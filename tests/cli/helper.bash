@@ -215,9 +215,10 @@ absent() {
 # -- results ---------------------------------------------------------------------------------------
 
 # points FILTER FILE: a jq filter over the array of a file's points, the last record of each place
-# in the plan.
+# in the plan. There must be some: of none, all are anything.
 points() {
-  jq -s -e "[.[] | select(.type == \"point\")] | group_by(.id) | map(last) | $1" "$2"
+  jq -s -e "[.[] | select(.type == \"point\")] | group_by(.id) | map(last)
+    | if length == 0 then error(\"there is no point\") else . end | $1" "$2"
 }
 
 # sweep_points FILTER OPTIONS...: the same for a sweep of its own, which must measure all points.
