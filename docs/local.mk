@@ -1,6 +1,6 @@
 dist_doc_DATA += docs/ARCHITECTURE.md docs/compare.md docs/emulated.md docs/explain.md \
     docs/limits.md docs/mps.md docs/open-loop.md docs/question-b.md docs/results-format.md \
-    docs/statistics.md docs/telemetry.md
+    docs/statistics.md docs/telemetry.md docs/tuning.md
 
 resultsdir = $(docdir)/results
 dist_results_DATA = \
