@@ -20,6 +20,8 @@ holds() {
   record "$2" | jq -e "$1" >/dev/null || fail "does not hold of $(record "$2"): $1"
 }
 
+has_points() { [ -e r.jsonl ] && [ "$(grep -c '"type":"point"' r.jsonl)" -ge "$1" ]; }
+
 is_whole() { jq -e . "$1" >/dev/null; }
 
 @test "the best of a few layouts, with everything that is said of it" {
@@ -154,7 +156,6 @@ is_whole() { jq -e . "$1" >/dev/null; }
   export_machine
   local space=(-l threads:1-8 -l processes+mps:1-4)
   start "$MPSWEEP" "${BASE[@]}" "${space[@]}" -c default --duration 1.5 --budget 500s -o r.jsonl
-  has_points() { [ -e r.jsonl ] && [ "$(grep -c '"type":"point"' r.jsonl)" -ge "$1" ]; }
   await $PATIENCE has_points 3
   kill -INT "$PID"
   finish
@@ -181,7 +182,6 @@ is_whole() { jq -e . "$1" >/dev/null; }
 @test "killed, it leaves whole lines" {
   export_machine
   start "$MPSWEEP" "${BASE[@]}" "${FEW[@]}" -c default --duration 1.5 --budget 500s -o r.jsonl
-  has_points() { [ -e r.jsonl ] && [ "$(grep -c '"type":"point"' r.jsonl)" -ge "$1" ]; }
   await $PATIENCE has_points 2
   kill -KILL "$PID"
   finish
