@@ -218,8 +218,8 @@ const struct option_row option_table[OPTION_COUNT] = {
      0, "auto", NULL, BEST,
      "What says where to look first. calibration: predictions, from what the GPU and this machine\n"
      "are measured to be able to do (as 'sweep --calibrate'). measuring: short windows of a few\n"
-     "sizes of each layout. auto: a calibration, where the workload allows it and the budget is a\n"
-     "minute or more."},
+     "sizes of each layout. auto: a calibration, where the workload allows it and the budget is\n"
+     "two minutes or more."},
     {OPTION_EXHAUSTIVE, "exhaustive", 0, OPTION_KIND_SWITCH, 0, OPTION_TUNE, NULL, 0, 0, "no", NULL,
      BEST, "Measure every layout of the space, and then the best ones again."},
     {OPTION_TUNE_EMIT, "emit", 0, OPTION_KIND_CHOICE, OPTION_NOT_IN_JOB, OPTION_TUNE,

@@ -25,8 +25,12 @@
 #define LOOK_LEAST_S 0.04
 #define LOOK_WARMUP_S 0.1
 
+/* Where all can be looked at, nothing need be foretold, nor left out. */
+#define SMALL_SPACE 48
+#define WHOLE_SPACE 16
+
 /* With less there is no time for a calibration; it takes no more than this share of a budget. */
-#define CALIBRATION_LEAST_S 60.0
+#define CALIBRATION_LEAST_S 120.0
 #define CALIBRATION_SHARE 0.5
 
 /* What workers cost on an H200, until this machine shows what they cost here. */
@@ -140,9 +144,10 @@ static enum status choose_guide(struct tune *tune)
         return status_set(STATUS_USAGE,
                           "there is no calibration for this workload in this loop: leave out "
                           "'--guide calibration'");
-    tune->guided = can && (strcmp(guide, "calibration") == 0 ||
-                           (strcmp(guide, "auto") == 0 && !tune->rules.exhaustive &&
-                            tune->budget_s >= CALIBRATION_LEAST_S));
+    tune->guided =
+        can && (strcmp(guide, "calibration") == 0 ||
+                (strcmp(guide, "auto") == 0 && !tune->rules.exhaustive &&
+                 tune->space.candidates > SMALL_SPACE && tune->budget_s >= CALIBRATION_LEAST_S));
     return STATUS_OK;
 }
 
@@ -189,6 +194,7 @@ static enum status make_search(struct tune *tune)
             tune->sweep.beyond[i] || plugin_rules_out(&tune->space.plan.points[i], why, sizeof why);
     }
     tune->rules.predicted = predicted;
+    tune->rules.exhaustive |= tune->space.candidates <= WHOLE_SPACE;
     enum status status =
         tune_search_new(candidates, tune->space.plan.count, &tune->rules, &tune->search);
     free(candidates);

@@ -4,9 +4,6 @@
 #include "common/statistics.h"
 #include "orchestrator/tune_search_internal.h"
 
-/* A percentile without an interval that is so far beyond the limit is beyond it. */
-#define FAR_BEYOND 1.5
-
 /* A loser is named wrongly in at most so many searches. */
 #define ALPHA 0.025
 
@@ -41,7 +38,11 @@ bool tune_breaks(const struct tune_search *search, size_t point)
     double limit = search->rules.max_p99_us;
     if (limit <= 0.0)
         return false;
-    return seen->p99_low_us > 0.0 ? seen->p99_low_us > limit : seen->p99_us > FAR_BEYOND * limit;
+    if (seen->p99_low_us > 0.0)
+        return seen->p99_low_us > limit;
+    /* Of few iterations a percentile is no more than the slowest: their mean says more (Little). */
+    const struct tune_candidate *one = &search->candidates[point];
+    return seen->ips > 0.0 && 1e6 * one->processes * one->threads / seen->ips > limit;
 }
 
 bool tune_fits(const struct tune_search *search, size_t point)
@@ -149,6 +150,22 @@ static void set_margin(const struct tune_search *search, struct tune_judgement *
     out->margin_high = effect_high(&effect) - 1.0;
 }
 
+/* The best of the others: a finalist, or one that its windows showed to be better than those. A
+ * window that showed more than the winner's finals was luck. */
+static size_t find_next(const struct tune_search *search, const size_t *pool, size_t count)
+{
+    size_t next = count > 1 ? pool[1] : TUNE_NO_POINT;
+    for (size_t i = 0; i < search->known_count; i++) {
+        size_t point = search->known[i];
+        if (point == pool[0] || !tune_may_win(search, point) || !tune_meets(search, point) ||
+            value_of(search, point) > value_of(search, pool[0]))
+            continue;
+        if (next == TUNE_NO_POINT || value_of(search, point) > value_of(search, next))
+            next = point;
+    }
+    return next;
+}
+
 void tune_search_judge(const struct tune_search *search, struct tune_judgement *out)
 {
     size_t pool[TUNE_TIED_MOST + 1], all[TUNE_TIED_MOST + 1];
@@ -192,7 +209,7 @@ void tune_search_judge(const struct tune_search *search, struct tune_judgement *
     out->verdict = out->tied_count > 1 ? TUNE_TIE : TUNE_WINNER;
     if (out->verdict == TUNE_WINNER)
         out->tied_count = 0;
-    out->next = count > 1 ? pool[1] : TUNE_NO_POINT;
+    out->next = find_next(search, pool, count);
     if (out->next != TUNE_NO_POINT)
         set_margin(search, out);
 }

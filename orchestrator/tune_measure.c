@@ -9,6 +9,8 @@
 /* Between two sets of processes of one layout there is more than a window's interval tells. */
 #define BETWEEN_REL 0.01
 
+#define FEW_REL 2.0
+
 /* A window in which nothing ended is repeated, so many times longer. */
 #define LONGER 8.0
 
@@ -71,9 +73,11 @@ static void observe(const struct tune *tune, const json_t *record, struct tune_o
     out->value = value_of(tune, out->ips, out->p99_us, joules);
     out->low = 0.0;
     out->high = INFINITY;
-    double half = NAN;
+    /* Of too few iterations for an interval, about what their number tells. */
+    double half = FEW_REL / sqrt(1.0 + positive(record, "iterations"));
     if (json_is_number(interval))
-        half = hypot(json_number_value(interval), BETWEEN_REL);
+        half = json_number_value(interval);
+    half = hypot(half, BETWEEN_REL);
     if (tune->objective == TUNE_P99) {
         out->low = out->p99_high_us > 0.0 ? 1e6 / out->p99_high_us : 0.0;
         out->high = out->p99_low_us > 0.0 ? 1e6 / out->p99_low_us : INFINITY;
@@ -100,15 +104,24 @@ void tune_take_over(struct tune *tune)
 
 /* -- one point --------------------------------------------------------------------------------- */
 
+/* The buffers of the workers, where it is known what they have: those of the built-in workloads,
+ * one each way. */
+static double buffer_bytes(const struct point *point)
+{
+    bool known =
+        point->work.workload == SHM_WORKLOAD_CHAIN || point->work.workload == SHM_WORKLOAD_DELAY;
+    return known ? 2.0 * (double)point->work.bytes * point_workers(point) : 0.0;
+}
+
 /* What all processes together were seen to use: by NVML, or what was free less when the last of
- * them had its context. */
+ * them had its context, and their buffers. */
 static double memory_used(const struct tune *tune, const struct point *point,
                           const struct round_result *round)
 {
     double used = round->telemetry.known_memory ? (double)round->telemetry.memory_used_bytes : 0.0;
     double total = (double)tune->sweep.session.gpu.memory_bytes;
     for (unsigned p = 0; p < point->processes && round->processes; p++)
-        used = fmax(used, total - (double)round->processes[p].memory_free);
+        used = fmax(used, total - (double)round->processes[p].memory_free + buffer_bytes(point));
     return used;
 }
 

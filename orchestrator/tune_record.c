@@ -21,10 +21,7 @@ static const char *axis_text(const struct point *point, enum option_id axis, cha
     char list[OPTION_MOST_SHARES * sizeof "1048576M"];
     switch (axis) {
     case OPTION_LAYOUT:
-        if (point->processes > 1 && point->threads > 1)
-            snprintf(out, size, "%s:%ux%u", layout_name(point->layout), point->processes,
-                     point->threads);
-        else if (point->layout == LAYOUT_HYBRID || point->layout == LAYOUT_HYBRID_TIMESLICED)
+        if (point->layout == LAYOUT_HYBRID || point->layout == LAYOUT_HYBRID_TIMESLICED)
             snprintf(out, size, "%s:%ux%u", layout_name(point->layout), point->processes,
                      point->threads);
         else

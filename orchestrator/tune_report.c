@@ -63,11 +63,10 @@ static void add_row(struct rows *rows, const struct tune *tune, const char *role
                     double best_ips)
 {
     const json_t *record = tune->sweep.records[point];
-    char(*cells)[CELL] = rows->cells[rows->count];
     char text[64];
     if (rows->count == ROWS)
         return;
-    rows->count++;
+    char(*cells)[CELL] = rows->cells[rows->count++];
     snprintf(cells[0], CELL, "%s", role);
     point_describe(&tune->space.plan.points[point], cells[1], CELL);
     for (int i = 2; i < COLUMNS; i++)

@@ -63,5 +63,5 @@ int main(void)
     printf("%d random machines x %d workloads, simulated (tests/unit/tune_machine.c):\n", MACHINES,
            TUNE_WORKLOADS);
     return run(true, 300.0) || run(false, 300.0) || run(true, 120.0) || run(false, 120.0) ||
-           run(false, 45.0);
+           run(false, 60.0);
 }

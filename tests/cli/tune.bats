@@ -7,10 +7,11 @@ load helper
 # each other: the more of them, the more is done.
 export_machine() { export MPSWEEP_EMULATED_MACHINE=kernel_ns=2000000,graph_kernel_ns=2000000; }
 
-PLAIN=(-m pinned --launch stream --schedule auto -b near -c default --active-thread-percentage default)
+PLAIN=(-m pinned --launch stream --schedule auto -b near
+  --active-thread-percentage default)
 FEW=(-l threads:1,2,4 -l processes:2 -l processes+mps:2 -l hybrid:2x2)
 BASE=(tune --device emulated --kernels 5 --warmup 0.05 -q --rounds 3 "${PLAIN[@]}")
-TUNE=("${BASE[@]}" --duration 0.2)
+TUNE=("${BASE[@]}" --duration 0.2 -c default)
 
 record() { jq -c 'select(.type == "tune")' "$1"; }
 
@@ -18,6 +19,8 @@ record() { jq -c 'select(.type == "tune")' "$1"; }
 holds() {
   record "$2" | jq -e "$1" >/dev/null || fail "does not hold of $(record "$2"): $1"
 }
+
+has_points() { [ -e r.jsonl ] && [ "$(grep -c '"type":"point"' r.jsonl)" -ge "$1" ]; }
 
 is_whole() { jq -e . "$1" >/dev/null; }
 
@@ -66,10 +69,11 @@ is_whole() { jq -e . "$1" >/dev/null; }
 
 @test "it finds what measuring everything finds" {
   export_machine
-  local space=(-l threads:1-3 -l processes+mps:1-3 -l hybrid:2x2,2x4,3x2,3x3 -l hybrid-timesliced:2x2)
-  expect 0 "$MPSWEEP" "${TUNE[@]}" "${space[@]}" -c 8 --budget 100s -o fast.jsonl
-  expect 0 "$MPSWEEP" "${TUNE[@]}" "${space[@]}" -c 8 --exhaustive -o all.jsonl
-  holds '.measured >= 11 and .space == 11 and .budget_s == null' all.jsonl
+  local space=(--duration 0.3 -l threads:1-4 -l processes+mps:1-3 -l hybrid:2x2,2x4,3x2,3x3
+    -l hybrid-timesliced:2x2 -c 8,16)
+  expect 0 "$MPSWEEP" "${BASE[@]}" "${space[@]}" --budget 100s -o fast.jsonl
+  expect 0 "$MPSWEEP" "${BASE[@]}" "${space[@]}" --exhaustive -o all.jsonl
+  holds '.measured >= 24 and .space == 24 and .budget_s == null' all.jsonl
   jq -se 'map(select(.type == "tune")) | .[0].winner.what == .[1].winner.what' \
     fast.jsonl all.jsonl || {
     # Two that are nearly as good may change places on a busy computer.
@@ -78,6 +82,8 @@ is_whole() { jq -e . "$1" >/dev/null; }
     record fast.jsonl | jq -e --argjson best "$best" '.winner.value > 0.9 * $best'
   }
   holds '.winner.what | test("3×3|2×4")' all.jsonl
+  # On the way it left out some of them.
+  holds '.measured <= 24' fast.jsonl
 }
 
 @test "with a calibration: what limits the winner" {
@@ -92,12 +98,12 @@ is_whole() { jq -e . "$1" >/dev/null; }
 # -- constraints -----------------------------------------------------------------------------------
 
 @test "a latency that larger layouts break" {
-  # One at a time: two workers take 20 ms.
-  MPSWEEP_EMULATED_MACHINE=kernel_ns=2000000,slots=1 expect 0 "$MPSWEEP" "${BASE[@]}" \
-    --duration 1 -l threads:1,8 --max-p99 60ms --budget 100s -o r.jsonl
+  # One at a time: an iteration of one worker takes 5 ms, of 32 workers 160 ms.
+  MPSWEEP_EMULATED_MACHINE=kernel_ns=1000000,slots=1 expect 0 "$MPSWEEP" "${BASE[@]}" \
+    -c 32 --duration 1 -l threads:1,32 --max-p99 80ms --budget 100s -o r.jsonl
   holds '.winner.what | test("^threads 1×1")' r.jsonl
-  holds '.winner.p99_bounds_us[1] <= 60000 and .constraints.max_p99_us == 60000' r.jsonl
-  grep -q 'to be below 60 ms' out
+  holds '.winner.p99_bounds_us[1] <= 80000 and .constraints.max_p99_us == 80000' r.jsonl
+  grep -q 'to be below 80 ms' out
 }
 
 @test "a constraint that nobody meets" {
@@ -123,8 +129,8 @@ is_whole() { jq -e . "$1" >/dev/null; }
   MPSWEEP_EMULATED_FAULT='cuDevicePrimaryCtxRetain=error:2@2' expect 0 "$MPSWEEP" "${TUNE[@]}" \
     -l threads:1,2 -l processes:3,6 --budget 60s -o r.jsonl
   holds '.winner.what | test("^threads 1×2")' r.jsonl
-  # Six are not tried once three were refused.
-  jq -se 'map(select(.type == "point" and .layout == "processes" and .processes == 6)) == []' r.jsonl
+  jq -se 'map(select(.type == "point" and .processes >= 3)) | length > 0
+    and all(.status == "infeasible")' r.jsonl
 }
 
 @test "the lowest latency" {
@@ -140,7 +146,7 @@ is_whole() { jq -e . "$1" >/dev/null; }
 @test "a budget that is too small says what it managed" {
   export_machine
   local status=0
-  "$MPSWEEP" "${BASE[@]}" "${FEW[@]}" --duration 1.5 --budget 1s -o r.jsonl >out 2>err || status=$?
+  "$MPSWEEP" "${BASE[@]}" "${FEW[@]}" -c default --duration 1.5 --budget 1s -o r.jsonl >out 2>err || status=$?
   [ $status -eq 0 ] || [ $status -eq 4 ]
   holds '.ended == "budget"' r.jsonl
   grep -qE 'more time might find a better one|give a longer --budget' out
@@ -149,8 +155,7 @@ is_whole() { jq -e . "$1" >/dev/null; }
 @test "told to end, it keeps what was measured, and goes on from there" {
   export_machine
   local space=(-l threads:1-8 -l processes+mps:1-4)
-  start "$MPSWEEP" "${BASE[@]}" "${space[@]}" --duration 1.5 --budget 500s -o r.jsonl
-  has_points() { [ -e r.jsonl ] && [ "$(grep -c '"type":"point"' r.jsonl)" -ge "$1" ]; }
+  start "$MPSWEEP" "${BASE[@]}" "${space[@]}" -c default --duration 1.5 --budget 500s -o r.jsonl
   await $PATIENCE has_points 3
   kill -INT "$PID"
   finish
@@ -159,7 +164,7 @@ is_whole() { jq -e . "$1" >/dev/null; }
   holds '.ended == "interrupted" and .winner != null' r.jsonl
   grep -q '^best layout for throughput: ' out
   cp r.jsonl before.jsonl
-  expect 0 "$MPSWEEP" "${BASE[@]}" "${space[@]}" --duration 1.5 --budget 500s -o r.jsonl --resume
+  expect 0 "$MPSWEEP" "${BASE[@]}" "${space[@]}" -c default --duration 1.5 --budget 500s -o r.jsonl --resume
   cmp -n "$(stat -c %s before.jsonl)" before.jsonl r.jsonl
   # What was looked at is not looked at again; finals are a measurement of their own.
   jq -se 'map(select(.type == "point" and .tune.stage != "halve" and .tune.stage != "final").id)
@@ -169,20 +174,19 @@ is_whole() { jq -e . "$1" >/dev/null; }
 
   # And once all is known, nothing is measured.
   cp r.jsonl done.jsonl
-  expect 0 "$MPSWEEP" "${BASE[@]}" "${space[@]}" --duration 1.5 --budget 500s -o r.jsonl --resume
+  expect 0 "$MPSWEEP" "${BASE[@]}" "${space[@]}" -c default --duration 1.5 --budget 500s -o r.jsonl --resume
   cmp done.jsonl r.jsonl
   grep -q '^best layout for throughput: ' out
 }
 
 @test "killed, it leaves whole lines" {
   export_machine
-  start "$MPSWEEP" "${BASE[@]}" "${FEW[@]}" --duration 1.5 --budget 500s -o r.jsonl
-  has_points() { [ -e r.jsonl ] && [ "$(grep -c '"type":"point"' r.jsonl)" -ge "$1" ]; }
+  start "$MPSWEEP" "${BASE[@]}" "${FEW[@]}" -c default --duration 1.5 --budget 500s -o r.jsonl
   await $PATIENCE has_points 2
   kill -KILL "$PID"
   finish
   is_whole r.jsonl
-  expect 0 "$MPSWEEP" "${BASE[@]}" "${FEW[@]}" --duration 1.5 --budget 200s -o r.jsonl --resume
+  expect 0 "$MPSWEEP" "${BASE[@]}" "${FEW[@]}" -c default --duration 1.5 --budget 200s -o r.jsonl --resume
   holds '.ended == "complete"' r.jsonl
 }
 
@@ -198,7 +202,7 @@ is_whole() { jq -e . "$1" >/dev/null; }
   expect 0 "$MPSWEEP" tune --device emulated --list --launch stream -m pinned --max-processes 2 --max-threads 4
   [ "$(wc -l <out)" -lt "$all" ]
   absent 'graph\|pageable\|4×1\|1×8' out
-  expect 0 "$MPSWEEP" tune --device emulated --list "${PLAIN[@]}" -l threads:3
+  expect 0 "$MPSWEEP" tune --device emulated --list "${PLAIN[@]}" -c default -l threads:3
   [ "$(grep -c 'threads 1×3' out)" -eq 1 ]
 }
 

@@ -177,6 +177,14 @@ static void test_limits_on_processes_and_threads(void **state)
         const struct point *p = &space.plan.points[space.naive[i].point];
         assert_true(p->processes <= 8 && p->threads <= 16);
     }
+    set(OPTION_LAYOUT, "processes:4,threads:16,hybrid:2x32");
+    make();
+    assert_int_equal(with(hybrid), 0);
+    assert_true(with(several) > 0 && with(several) < space.candidates);
+    tune_space_release(&space);
+    job_release(&job);
+    assert_int_equal(job_load(NULL, &job), STATUS_OK);
+    set(OPTION_MAX_PROCESSES, "8");
     set(OPTION_LAYOUT, "processes:16");
     refused("none of the layouts given is within");
 }
