@@ -18,7 +18,8 @@ json_t *sureness_latency(const struct histogram *latency);
 void sureness_add(json_t *record, const struct point *point, const struct measurement *measurement,
                   const struct interval *interval, double precision_rel);
 
-/* What stands behind an unconverged point of a closed loop in the table: what was reached, and what to give. */
+/* What stands behind an unconverged point of a closed loop in the table: what was reached, and what
+ * to give. */
 void sureness_print_unconverged(FILE *out, const json_t *point);
 
 #endif
