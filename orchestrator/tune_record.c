@@ -120,6 +120,10 @@ char *tune_options_of(const struct tune *tune, const struct point *point)
         else
             print_option(out, row, value->items[0].text);
     }
+    for (char *const *word = tune->sweep.job->command; word && *word; word++) {
+        fputs(word == tune->sweep.job->command ? " -- " : " ", out);
+        print_word(out, *word);
+    }
     return fclose(out) == 0 ? words : NULL;
 }
 

@@ -295,3 +295,54 @@ is_whole() { jq -e . "$1" >/dev/null; }
   refused "'r.jsonl' holds another plan" "$MPSWEEP" "${TUNE[@]}" -l threads:1,3 -o r.jsonl --resume
   cmp before.jsonl r.jsonl
 }
+
+# -- workloads that are not built in ---------------------------------------------------------------
+
+# tune_others OPTIONS...: without axes that a program has not.
+tune_others() {
+  expect 0 "$MPSWEEP" tune --device emulated -q --duration 0.2 --warmup 0.05 --rounds 2 -c default \
+    --active-thread-percentage default -b near -l threads:1,3 --budget 60s -o r.jsonl "$@"
+}
+
+@test "a program is tuned, and the winner's deployment runs it" {
+  tune_others --emit env --emit-dir deployed -- "$MPSWEEP_BUILD_DIR/examples/program/ticker" 200
+  holds '.winner.what | test("^threads 1×3")' r.jsonl
+  holds '.guide == "measuring" and .limited_by == null' r.jsonl
+  holds '.winner.options | endswith(" -- \(env.MPSWEEP_BUILD_DIR)/examples/program/ticker 200")' r.jsonl
+  points 'all(.workload == "ticker")' r.jsonl
+  grep -q "'deployed' is written" out
+  [ -x deployed/start ]
+  grep -q 'ticker' deployed/command
+  # What is printed to measure it again does so.
+  local again
+  read -ra again <<<"$(record r.jsonl | jq -r .winner.options)"
+  expect 0 "$MPSWEEP" "${again[@]:0:1}" -q -o again.jsonl "${again[@]:1}"
+  points 'length == 1 and all(.threads == 3 and .workload == "ticker")' again.jsonl
+}
+
+@test "a plug-in is tuned, and graphs are tried with one that can be captured" {
+  tune_others -w "$MPSWEEP_BUILD_DIR/examples/plugin/skeleton.so" --workload-options kib=4
+  holds '.winner.what | test("^threads 1×[13]")' r.jsonl
+  points 'any(.launch == "graph" and .status == "ok")' r.jsonl
+  holds '.guide == "measuring"' r.jsonl
+  header=$(head -1 r.jsonl)
+  jq -e '.workload.plugins | length == 1' <<<"$header" >/dev/null
+}
+
+@test "a described workload is tuned, its kernels as long as they are said to be" {
+  printf '[workload a]\nstep = copy-in 4K\nstep = kernel duration=200us\nstep = think 2ms\n' >a.job
+  expect 0 "$MPSWEEP" tune a.job -w a --device emulated -q --duration 0.2 --warmup 0.05 --rounds 2 \
+    -m pinned --launch stream --schedule auto -c default --active-thread-percentage default -b near \
+    -l threads:1,4 --budget 60s -o r.jsonl
+  holds '.winner.what | test("^threads 1×4")' r.jsonl
+  jq -e '.steps | length == 1 and .[0].asked_us == 200' <<<"$(head -1 r.jsonl)" >/dev/null
+}
+
+@test "a deployment that cannot be written is known before the search" {
+  mkdir taken
+  : >taken/file
+  refused "'taken'" "$MPSWEEP" tune --device emulated --emit env --emit-dir taken -o no.jsonl
+  refused "'bash' is not a value of emit" "$MPSWEEP" tune --device emulated --emit bash -o no.jsonl
+  refused 'emit-dir needs --emit FORMAT' "$MPSWEEP" tune --device emulated --emit-dir d -o no.jsonl
+  [ ! -e no.jsonl ]
+}

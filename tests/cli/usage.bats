@@ -424,8 +424,10 @@ takes_all() {
       continue
     fi
     value=$(good_value "$name" "$rest")
-    expect 0 "$MPSWEEP" "$command" "--$name" "$value" --list || return 1
-    expect 0 "$MPSWEEP" "$command" "--$name=$value" --list || return 1
+    extra=(--list)
+    [ "$name" = emit-dir ] && extra+=(--emit env)
+    expect 0 "$MPSWEEP" "$command" "--$name" "$value" "${extra[@]}" || return 1
+    expect 0 "$MPSWEEP" "$command" "--$name=$value" "${extra[@]}" || return 1
     [ -s out ] || return 1
     [ -z "$letter" ] || expect 0 "$MPSWEEP" "$command" "-$letter" "$value" --list || return 1
     [ -z "$letter" ] || expect 0 "$MPSWEEP" "$command" "-$letter$value" --list || return 1
