@@ -14,6 +14,7 @@
 
 #include "common/clock.h"
 #include "worker/record.h"
+#include "worker/sampling.h"
 
 #define WORKERS 16
 #define STARTS 200
