@@ -91,15 +91,15 @@ const struct option_row option_table[OPTION_COUNT] = {
      "Length of a point's window in seconds, before it grows for --precision."},
     {OPTION_WARMUP, "warmup", 0, OPTION_KIND_REAL, 0, SWEEP | OPTION_EXPLAIN, NULL, 0, 3600, "0.3",
      "S", HOW, "Seconds from the common start that are not counted."},
-    {OPTION_PRECISION, "precision", 'p', OPTION_KIND_REAL, 0, OPTION_SWEEP | OPTION_EXPLAIN, NULL, 0.01,
-     100, "1", "PCT", HOW,
+    {OPTION_PRECISION, "precision", 'p', OPTION_KIND_REAL, 0, OPTION_SWEEP | OPTION_EXPLAIN, NULL,
+     0.01, 100, "1", "PCT", HOW,
      "Half width of the 95% confidence interval to reach, in percent; the window grows until\n"
      "it is reached, up to --max-duration."},
-    {OPTION_MAX_DURATION, "max-duration", 0, OPTION_KIND_REAL, 0, OPTION_SWEEP, NULL, 0.01, 86400, "4",
-     "S", HOW,
+    {OPTION_MAX_DURATION, "max-duration", 0, OPTION_KIND_REAL, 0, OPTION_SWEEP, NULL, 0.01, 86400,
+     "4", "S", HOW,
      "Longest window in seconds; a point that is still imprecise is marked 'unconverged'."},
-    {OPTION_ITERATIONS, "iterations", 0, OPTION_KIND_INTEGER, 0, OPTION_SWEEP, NULL, 0, 1000000000, "0",
-     "N", HOW,
+    {OPTION_ITERATIONS, "iterations", 0, OPTION_KIND_INTEGER, 0, OPTION_SWEEP, NULL, 0, 1000000000,
+     "0", "N", HOW,
      "Fixed work in place of a window: each worker runs so many iterations after the warm-up,\n"
      "and the point ends when the slowest has. 0: measure by time."},
     {OPTION_ROUNDS, "rounds", 'r', OPTION_KIND_INTEGER, 0, SWEEP | OPTION_EXPLAIN, NULL, 1, 1000,
@@ -119,7 +119,8 @@ const struct option_row option_table[OPTION_COUNT] = {
      "Fresh worker processes for each point. Otherwise those of one point serve the next where\n"
      "they can (same processes, MPS and environment), and such points are measured one after\n"
      "the other."},
-    {OPTION_CALIBRATE, "calibrate", 0, OPTION_KIND_SWITCH, 0, OPTION_SWEEP, NULL, 0, 0, "no", NULL, HOW,
+    {OPTION_CALIBRATE, "calibrate", 0, OPTION_KIND_SWITCH, 0, OPTION_SWEEP, NULL, 0, 0, "no", NULL,
+     HOW,
      "Find out first what the GPU, its driver and this machine can do for each kind of\n"
      "iteration in the plan (up to half a minute each), for 'mpsweep explain' to tell what\n"
      "limits a point."},

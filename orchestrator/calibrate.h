@@ -16,10 +16,9 @@ void calibration_work_of(const struct point *point, struct calibration_work *out
 
 /*
  * Measures all figures for the iteration of `like`, whose binding holds, too; about 30 s on a real
- * GPU. Windows are short, and not longer than the limits' duration; the timeout holds, and no run is
- * begun after ready_by_ns, where it is set. progress may
- * be NULL. Layouts over MPS are kept to the limits that are known, and are left out where there is
- * no MPS.
+ * GPU. Windows are short, and not longer than the limits' duration; the timeout holds, and no run
+ * is begun after ready_by_ns, where it is set. progress may be NULL. Layouts over MPS are kept to
+ * the limits that are known, and are left out where there is no MPS.
  *
  * A run that fails leaves its figure at 0, or at what smaller runs gave, and a note that says why;
  * so does one for which no time is left. Any other status than OK is about the session, as that of

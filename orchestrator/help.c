@@ -14,10 +14,12 @@ const struct command commands[] = {
      "  mpsweep sweep examples/forum.job --dry-run      what it would do, and for how long\n"},
     {"tune", HELP_TUNE, OPTION_TUNE, "mpsweep tune [JOBFILE] [options]",
      "find the best layout under constraints",
-     "  mpsweep tune                                    the built-in workload, two minutes at most\n"
+     "  mpsweep tune                                    the built-in workload, two minutes at "
+     "most\n"
      "  mpsweep tune --max-p99 5ms --budget 60s -o tuned.jsonl\n"
      "  mpsweep tune my.job --max-processes 8 --launch stream   an axis that is given is kept to\n"
-     "  mpsweep tune --dry-run                          the space, and what would be tried first\n"},
+     "  mpsweep tune --dry-run                          the space, and what would be tried "
+     "first\n"},
     {"plot", HELP_MAIN, OPTION_PLOT, "mpsweep plot RESULTS [--figure F] -o FILE",
      "draw a figure from a results file",
      "  mpsweep plot out.jsonl -o out.svg               throughput against workers\n"
@@ -96,8 +98,10 @@ static const struct {
         {"mpsweep-tune", "find the best layout of workers on an NVIDIA GPU, under constraints",
          "mpsweep tune - the best layout for one workload\n\n",
          "mpsweep tune looks for the layout of workers that serves one workload best: P processes\n"
-         "of T threads, over MPS (the Multi\\-Process Service) or not, with which hardware queues,\n"
-         "host memory, way of launching and of waiting, and CPU binding. An axis that the job file\n"
+         "of T threads, over MPS (the Multi\\-Process Service) or not, with which hardware "
+         "queues,\n"
+         "host memory, way of launching and of waiting, and CPU binding. An axis that the job "
+         "file\n"
          "or the command line gives is kept to; all others get what the machine allows.\n"
          ".PP\n"
          "The layouts that one would take without a search are always measured: one worker, as\n"
@@ -111,9 +115,11 @@ static const struct {
          "Every point measured is a record of the results file, so that plot, explain and compare\n"
          "work on it; the last record but one is the answer. \\-\\-resume takes over what a file\n"
          "holds and goes on, with a budget of its own. docs/tuning.md describes the method.\n",
-         "Exit status: 0 a best layout was found, or several that may be as good; 1 wrong usage or\n"
+         "Exit status: 0 a best layout was found, or several that may be as good; 1 wrong usage "
+         "or\n"
          "setup; 4 no layout was found that surely meets the constraints (it says which came\n"
-         "closest), or there was no time to measure any; 130 interrupted (it says what was best so\n"
+         "closest), or there was no time to measure any; 130 interrupted (it says what was best "
+         "so\n"
          "far).\n"},
     [HELP_MPS] =
         {"mpsweep-mps", "an NVIDIA MPS daemon of one's own, and nothing left of it",
@@ -308,7 +314,8 @@ void help_print_manual(FILE *out, enum help_page page)
               "are\nkeys of its job file, too, unless they are about output. Where several values "
               "are\nallowed, as in a,b or 1\\-4, they multiply into points.\n"
         : page == HELP_TUNE
-            ? ".SH OPTIONS\nAll but those about output are keys of the job file, too. Where several "
+            ? ".SH OPTIONS\nAll but those about output are keys of the job file, too. Where "
+              "several "
               "values are\nallowed, as in a,b or 1\\-4, they are what the search may choose from.\n"
             : ".SH OPTIONS\nThe last words name the commands that take an option.\n",
         out);
@@ -320,7 +327,8 @@ void help_print_manual(FILE *out, enum help_page page)
     fputs(
         page == HELP_MAIN
             ? ".SH FILES\nResults are JSON Lines; docs/results\\-format.md describes them.\n"
-              ".SH SEE ALSO\nmpsweep\\-tune(1), mpsweep\\-mps(1), nvidia\\-cuda\\-mps\\-control(1), gnuplot(1), "
+              ".SH SEE ALSO\nmpsweep\\-tune(1), mpsweep\\-mps(1), "
+              "nvidia\\-cuda\\-mps\\-control(1), gnuplot(1), "
               "hwloc(7)\n"
         : page == HELP_TUNE
             ? ".SH FILES\nResults are JSON Lines; docs/results\\-format.md describes them.\n"

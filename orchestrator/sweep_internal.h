@@ -33,7 +33,7 @@ struct sweep {
     struct crew crew; /* the workers of the last point, parked, or empty */
     bool *beyond;     /* a point each: known limits rule it out, and its record is not written */
     uint64_t started_ns;
-    json_t *calibrations; /* an array of their records */
+    json_t *calibrations;  /* an array of their records */
     bool takes_any_rounds; /* a point of an earlier run is finished however few rounds it had */
 };
 
