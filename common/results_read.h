@@ -22,10 +22,10 @@ struct results {
     json_t *header; /* an object: the first one */
     json_t *points; /* an array of objects in the order of their first record; the last of an id */
     json_t *calibrations; /* an array of objects in their order */
-    json_t *tune;   /* an object: the last record of a tune, or NULL */
-    json_t *footer; /* an object, or NULL if the last run was cut short */
-    bool resumed;   /* a later header says so */
-    bool torn;      /* bytes after the last whole line were ignored */
+    json_t *tune;         /* an object: the last record of a tune, or NULL */
+    json_t *footer;       /* an object, or NULL if the last run was cut short */
+    bool resumed;         /* a later header says so */
+    bool torn;            /* bytes after the last whole line were ignored */
     uint64_t whole_bytes; /* the length up to the end of the last whole line: append there */
 };
 

@@ -24,7 +24,7 @@ struct round_limits {
     double precision_rel;     /* 95% interval to reach, as a share */
     uint64_t timeout_ns;      /* without progress: hung */
     unsigned samples;         /* open loop: iterations to offer in a window */
-    uint64_t ready_by_ns;     /* workers that take longer end with STATUS_TIMEOUT; 0: no such time */
+    uint64_t ready_by_ns; /* workers that take longer end with STATUS_TIMEOUT; 0: no such time */
 };
 
 struct round_worker {
