@@ -201,3 +201,24 @@ JOB
     --launch stream,graph -w compute+memory:2 -q -o mix.jsonl
   points 'length == 8 and all(.status == "ok" and (.workloads | all(.checked)))' mix.jsonl
 }
+
+@test "an open loop far below what can be served: all is served, and hardly anything waits" {
+  real
+  sweep_points 'length == 1 and all(.status == "ok" and (.rate.saturated | not) and
+    .rate.achieved_ips > 97 and .rate.achieved_ips < 103 and
+    .latency_us.p50 < 1.2 * .rate.service_us.p50)' \
+    -l threads:2 --rate 100 --arrival constant --precision 50
+}
+
+@test "an open loop beyond what can be served is told" {
+  real
+  sweep_points 'all(.rate.saturated and .rate.achieved_ips < 2000)' \
+    "${QUICK[@]}" -l threads:1 --rate 2000
+}
+
+@test "fixed work: the forum's formula beside the common window" {
+  real
+  sweep_points 'length == 2 and all(.status == "ok" and .fixed.iterations_per_worker == 300 and
+    .fixed.throughput_ips < 1.1 * .throughput_ips and .fixed.throughput_ips > 0.8 * .throughput_ips)' \
+    -l threads:1,4 --iterations 300 --warmup 0.2
+}
