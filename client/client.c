@@ -67,10 +67,12 @@ static bool is_ours(int fd, const char *name)
     return strncmp(target, name, strlen(name)) == 0;
 }
 
+#define MEMORY_NAME "/memfd:mpsweep"
+
 static int find_memory(int fd, int supervisor)
 {
     char path[48];
-    if (is_ours(fd, "/memfd:mpsweep"))
+    if (is_ours(fd, MEMORY_NAME))
         return fcntl(fd, F_DUPFD_CLOEXEC, 3);
     /* Something between closed it, as Python's subprocess does. */
     snprintf(path, sizeof path, "/proc/%d/fd/%d", supervisor, fd);
@@ -109,7 +111,8 @@ static enum status attach(void)
     }
     client.shm = shm;
     client.process = (unsigned)process;
-    if (is_ours(event_fd, "anon_inode:[eventfd]"))
+    /* Where the memory was not handed on, that number is somebody else's by now. */
+    if (is_ours(memory_fd, MEMORY_NAME) && is_ours(event_fd, "anon_inode:[eventfd]"))
         client.event_fd = fcntl(event_fd, F_DUPFD_CLOEXEC, 3);
     return STATUS_OK;
 }
@@ -392,7 +395,7 @@ EXPORT int mpsweep_stop_requested(const struct mpsweep *handle)
 EXPORT void mpsweep_fail(struct mpsweep *handle, const char *text)
 {
     char error[sizeof handle->slot->error];
-    if (!handle || handle->phase == PHASE_OVER)
+    if (!handle)
         return;
     snprintf(error, sizeof error, "failed in thread %u: %s", handle->thread, text ? text : "");
     handle->phase = PHASE_OVER;

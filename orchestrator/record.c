@@ -373,7 +373,7 @@ json_t *record_point(const struct point *point, const struct measurement *measur
         add_numbers(record, point, measurement, &interval, precision_rel);
     json_object_set_new(record, "error",
                         measurement->status == STATUS_OK ? json_null()
-                                                         : json_string(measurement->last.error));
+                                                         : text_or_null(measurement->last.error));
     json_object_set_new(record, "cuda_error", json_integer(measurement->last.cuda_error));
     json_object_set_new(record, "seconds", json_real(measurement->seconds));
     return record;

@@ -235,6 +235,9 @@ static enum status drain(struct round *round)
     for (unsigned p = 0; p < round->crew->processes && status == STATUS_OK; p++)
         if (round->children[p].wait_status != 0)
             status = ended_process(round, p);
+    for (unsigned p = 0; p < round->crew->processes; p++)
+        if (atomic_load(&shm_process_at(&round->shm, p)->cut_off) && point_over_mps(round->point))
+            round->session->mps_tainted = true;
     /* Something in the process ended it, and with success. */
     if (status == STATUS_OK && !all_done(round))
         return status_set(STATUS_WORKER, "a worker process ended before its workers were done");

@@ -91,6 +91,7 @@ void shm_reset(const struct shm *shm, const struct shm_settings *settings, unsig
         atomic_store(&process->sms, 0);
         atomic_store(&process->memory_free, 0);
         atomic_store(&process->words_at, 0);
+        atomic_store(&process->cut_off, 0);
         memset(process->words, 0, sizeof process->words);
         memset(process->cpus, 0, sizeof process->cpus);
         /* Before the first assignment they are untouched, and stay so: whoever touches a page first
@@ -110,7 +111,8 @@ static enum status check_header(const struct shm_header *header, size_t file_byt
     if (header->header_bytes != sizeof(struct shm_header) ||
         header->process_bytes != sizeof(struct shm_process) ||
         header->slot_bytes != sizeof(struct shm_slot))
-        return status_set(STATUS_PROTOCOL, "shared memory was laid out by another build");
+        return status_set(STATUS_PROTOCOL, "shared memory was laid out by another build: use "
+                                           "mpsweep and libmpsweep-client from the same release");
     unsigned processes = header->processes_most, threads = header->threads_most;
     if (processes == 0 || processes > 65536 || threads == 0 || threads > 65536)
         return status_set(STATUS_PROTOCOL, "shared memory claims %u processes of %u threads",

@@ -186,6 +186,7 @@ struct shm_process {
     /* A program's last line on standard error, from its supervisor: words[words_at % 2]; the other
      * one is being written. */
     _Atomic uint32_t words_at;
+    _Atomic uint32_t cut_off; /* a program that died of our SIGTERM, perhaps with work on the GPU */
     char words[2][256];
     uint64_t cpus[SHM_CPUS / 64]; /* for threads that are no workers, from the orchestrator */
 };

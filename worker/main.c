@@ -279,9 +279,6 @@ int main(int argc, char **argv)
         fputs("mpsweep-worker: started by mpsweep, not by hand\n", stderr);
         return EXIT_BAD_CALL;
     }
-    /* A crash is reported through the exit status; a core file a worker would fill the disk. */
-    const struct rlimit no_core = {0};
-    setrlimit(RLIMIT_CORE, &no_core);
     if (arguments.run) {
         const struct program_call call = {.shm = arguments.shm,
                                           .event = arguments.event,
@@ -293,6 +290,10 @@ int main(int argc, char **argv)
                                           .command = arguments.command};
         return program_supervise(&call);
     }
+    /* A crash is reported through the exit status; a core file a worker would fill the disk.
+     * A program of the user's has the user's limits. */
+    const struct rlimit no_core = {0};
+    setrlimit(RLIMIT_CORE, &no_core);
     if (arguments.probe)
         return worker_probe_run(arguments.driver);
     if (arguments.lengths)

@@ -252,6 +252,11 @@ static enum status make_instance(struct plugin_work *work)
     if (result != 0)
         return failure(work, "init", result);
     work->made = true;
+    /* What it may have said of a way that it did not need is no reason for a later failure. */
+    pthread_mutex_lock(&work->mutex);
+    work->said = false;
+    work->cuda_error = 0;
+    pthread_mutex_unlock(&work->mutex);
     status = check_call(work, driver->ctx_set_current(work->process->context), "cuCtxSetCurrent");
     if (status != STATUS_OK || !work->worker.graph)
         return status;

@@ -1,10 +1,12 @@
 #include "worker/plugin_answer.h"
 
 #include <errno.h>
+#include <signal.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/resource.h>
 #include <unistd.h>
 
@@ -43,6 +45,8 @@ int plugin_answer_run(const char *path, const char *options)
     const struct rlimit no_core = {0};
     memset(&answer, 0, sizeof answer);
     setrlimit(RLIMIT_CORE, &no_core);
+    /* The plug-in may ignore anything milder. */
+    prctl(PR_SET_PDEATHSIG, SIGKILL);
     int out = take_output();
     if (out < 0) {
         fprintf(stderr, "cannot set standard output aside: %s\n", strerror(errno));

@@ -73,6 +73,10 @@ static enum status check_callbacks(const struct mpsweep_workload *calls)
     return STATUS_OK;
 }
 
+/* What a plug-in of ABI 1 has at least, whatever is added to the struct later. */
+#define ABI_1_BYTES                                                                                \
+    (offsetof(struct mpsweep_workload, fini) + sizeof(((struct mpsweep_workload *)0)->fini))
+
 enum status plugin_validate(const struct mpsweep_workload *calls, const char *options,
                             struct plugin *out)
 {
@@ -82,11 +86,11 @@ enum status plugin_validate(const struct mpsweep_workload *calls, const char *op
                           "it is for workload ABI %u, and this mpsweep knows %d: build it with the "
                           "header " HEADER " of this mpsweep",
                           (unsigned)calls->abi, MPSWEEP_WORKLOAD_ABI);
-    if (calls->size < sizeof *calls)
+    if (calls->size < ABI_1_BYTES)
         return status_set(STATUS_USAGE,
                           "it says that its '" SYMBOL "' has %u bytes, and that of ABI %d has %zu: "
                           "set size to sizeof(struct mpsweep_workload)",
-                          (unsigned)calls->size, MPSWEEP_WORKLOAD_ABI, sizeof *calls);
+                          (unsigned)calls->size, MPSWEEP_WORKLOAD_ABI, ABI_1_BYTES);
     enum status status = check_callbacks(calls);
     if (status == STATUS_OK)
         status = take_description(calls, options, &plugin);

@@ -34,6 +34,10 @@
 /* While something is being waited for that makes no event. */
 #define LOOK_MS 20
 
+/* Of what a program that has ended has said, at most: more than a pipe holds. Another process may
+ * go on writing. */
+#define LAST_READS 32
+
 enum { EXIT_BAD_CALL = 64 };
 
 struct supervisor {
@@ -172,6 +176,9 @@ static void judge_end(const struct supervisor *supervisor)
         else if (atomic_load(&slot->at_work))
             fail(supervisor, "ended (%s) within an iteration that it was to end first",
                  child_ending_text(status, ending, sizeof ending));
+        else if (supervisor->process.shm.header->settings.rate_units)
+            fail(supervisor, "did not come back to mpsweep_begin() after the stop: how many starts "
+                             "it has missed is not known");
         else
             worker_set_state(&supervisor->process, slot, SHM_STATE_DONE);
     }
@@ -198,8 +205,11 @@ static void note_end(struct supervisor *supervisor, int wait_status)
 {
     supervisor->ended = true;
     supervisor->wait_status = wait_status;
-    while (read_errors(supervisor))
-        ;
+    if (supervisor->terminated && WIFSIGNALED(wait_status))
+        atomic_store(&shm_process_at(&supervisor->process.shm, supervisor->process.index)->cut_off,
+                     1);
+    for (int i = 0; i < LAST_READS && read_errors(supervisor);)
+        i++;
     if (words_end(&supervisor->words))
         publish_words(supervisor);
     if (stop_is_set(supervisor))
@@ -314,6 +324,8 @@ static enum status hear(struct supervisor *supervisor)
     sigaddset(&set, SIGTERM);
     sigaddset(&set, SIGUSR1);
     sigaddset(&set, SIGCHLD);
+    /* Our own log may grow beyond a limit, too: the write fails then. */
+    sigaddset(&set, SIGXFSZ);
     sigprocmask(SIG_BLOCK, &set, NULL);
     supervisor->signal_fd = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
     /* It may be ignored by whoever started us, which would reach the program. */

@@ -13,8 +13,8 @@
  *                            published, it is sent SIGTERM. A smaller number may follow.
  *   SIGTERM                  end everything now, by SIGKILL
  *   the end of the life pipe the orchestrator is gone: both, with times of its own
- * Without the latter two it kills nothing that may be an MPS client: the orchestrator has to ask
- * the daemon first.
+ * Without the latter two it sends SIGTERM only, and marks the record of a program that died of it
+ * (cut_off): that may have been an MPS client at work.
  *
  * A program that ends before the stop fails its slots. Exit status 0: all of them are done.
  */

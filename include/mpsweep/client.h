@@ -15,7 +15,8 @@
  * that mpsweep has not started gets NULL, which every function takes: nothing is measured, and
  * mpsweep_begin() always says to go on, so that a service runs as it would without mpsweep.
  *
- * No function but mpsweep_open() allocates, and only mpsweep_ready() and mpsweep_begin() wait. The
+ * No function but mpsweep_open() allocates, and only mpsweep_ready(), mpsweep_begin() and, with
+ * --iterations, mpsweep_close() wait. The
  * library needs no CUDA. Link with -lmpsweep-client (pkg-config mpsweep-client).
  */
 #ifndef MPSWEEP_CLIENT_H

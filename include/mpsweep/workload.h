@@ -92,7 +92,8 @@ struct mpsweep_host {
     /* Says why a callback fails, which then returns non-zero; printf's format, one line, up to 159
      * characters. Returns 1, for: return host->fail(...). With cuda_error, a CUresult or a
      * cudaError_t, its name and text are added, and an init that fails for want of memory makes the
-     * point infeasible instead of failed; 0: it is not CUDA's. Of several calls the first counts.
+     * point infeasible instead of failed; 0: it is not CUDA's. Of several calls the first counts, and none of an init
+     * that succeeds.
      */
     int (*fail)(const struct mpsweep_worker *worker, int cuda_error, const char *format, ...);
 

@@ -27,7 +27,8 @@ load mps
   absent problem out
   # It asks, and orders nothing.
   expect 0 "$MPSWEEP" mps stop
-  [ ! -s out ] && [ ! -s err ]
+  [ ! -s out ]
+  [ ! -s err ]
   nothing_private
   refused 'no MPS daemon of mpsweep.s was found: .mpsweep mps start. starts one' "$MPSWEEP" mps stop
 }

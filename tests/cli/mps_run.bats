@@ -107,7 +107,8 @@ SCRIPT
   mkdir -m 700 there
   expect 0 "${MPS_RUN[@]}" -q --dir there -- sh -c 'echo "$CUDA_MPS_PIPE_DIRECTORY"; ls -A there'
   [ "$(head -1 out)" = "$WORK/there/mps" ]
-  [ -d there ] && [ -z "$(ls -A there)" ]
+  [ -d there ]
+  [ -z "$(ls -A there)" ]
   expect 0 "${MPS_RUN[@]}" -q --dir new -- true
   [ ! -e new ]
 }

@@ -62,7 +62,8 @@ no MPS daemon of mpsweep's was found                   | stop --force
 no MPS daemon of mpsweep's was found                   | env
 no MPS daemon of mpsweep's was found                   | status
 TABLE
-  [ $count -gt 40 ] && [ $failed -eq 0 ]
+  [ $count -gt 40 ]
+  [ $failed -eq 0 ]
   refused 'dir is empty' "$MPSWEEP" mps start --dir ''
 }
 

@@ -387,7 +387,7 @@ SCRIPT
 @test "a program has the limits and the module loading of the user" {
   cat >limits <<'SCRIPT'
 #!/bin/sh
-echo "$(ulimit -Sn) $CUDA_MODULE_LOADING" >limits.found
+echo "$(ulimit -Sn) $(ulimit -Hc) $CUDA_MODULE_LOADING" >limits.found
 exec "$TICKER" 200
 SCRIPT
   chmod +x limits
@@ -397,7 +397,19 @@ SCRIPT
     ulimit -Sn "$files"
     CUDA_MODULE_LOADING=LAZY measure 0 -l processes:1 -- ./limits
   )
-  [ "$(cat limits.found)" = "$files LAZY" ]
+  [ "$(cat limits.found)" = "$files $(ulimit -Hc) LAZY" ]
+}
+
+@test "a program that ends and leaves behind what talks for ever" {
+  measure 2 -l processes:1 -- sh -c 'yes it goes on >&2 & exit 3'
+  points '.[0].error | test("exited with status 3 before it was ready")' r.jsonl
+}
+
+@test "over MPS a program that died of SIGTERM costs the daemon, for the sake of the next point" {
+  local -x MPSWEEP_LIBEXEC_DIR=$WORK/programs
+  daemon_is ''
+  measure 0 -l processes+mps:2 -l processes+mps:3 -- "$PROGRAM" ignore-stop
+  [ "$(grep -c ' daemon ' fake.log)" -eq 2 ]
 }
 
 @test "what a program leaves behind is ended with it" {

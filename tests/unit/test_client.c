@@ -22,7 +22,7 @@
 static struct shm shm;
 static int event_fd = -1;
 
-static const struct shm_settings closed_loop = {.slice_ns = NS_PER_S,
+static const struct shm_settings closed_loop = {.slice_ns = 3600 * NS_PER_S,
                                                 .workload = SHM_WORKLOAD_PROGRAM};
 
 static int make_memory(void **state)
@@ -111,7 +111,6 @@ static void iterations_count_and_have_no_phases(void **state)
     /* Whoever goes on changes nothing. */
     assert_int_equal(mpsweep_begin(worker), 0);
     assert_int_equal(mpsweep_end(worker), 0);
-    mpsweep_fail(worker, "too late");
     mpsweep_close(worker);
     const struct shm_slot *slot = slot_of(0);
     assert_int_equal(state_of(0), SHM_STATE_DONE);
@@ -121,6 +120,21 @@ static void iterations_count_and_have_no_phases(void **state)
     assert_int_equal(slot->launch.count + slot->sync.count + slot->h2d.count + slot->d2h.count, 0);
     assert_int_equal(atomic_load(&slot->slices[0]), 10 * SHM_ITERATION_UNITS);
     assert_int_equal(slot->cpu.iterations, 10);
+}
+
+/* A result may be looked at when everything is over: it still is no number. */
+static void what_is_wrong_after_the_stop_counts(void **state)
+{
+    (void)state;
+    struct mpsweep *worker = running(&closed_loop);
+    assert_int_equal(mpsweep_begin(worker), 1);
+    shm_stop(&shm, UINT64_MAX);
+    assert_int_equal(mpsweep_end(worker), 0);
+    assert_int_equal(state_of(0), SHM_STATE_DONE);
+    assert_int_equal(mpsweep_check(worker, 0, "the last one is wrong"), 0);
+    assert_int_equal(state_of(0), SHM_STATE_FAILED);
+    assert_non_null(strstr(slot_of(0)->error, "the last one is wrong"));
+    mpsweep_close(worker);
 }
 
 static void the_end_of_an_iteration_publishes_at_the_stop(void **state)
@@ -322,6 +336,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(without_mpsweep_nothing_happens),
         cmocka_unit_test(iterations_count_and_have_no_phases),
+        cmocka_unit_test(what_is_wrong_after_the_stop_counts),
         cmocka_unit_test(the_end_of_an_iteration_publishes_at_the_stop),
         cmocka_unit_test(the_first_iteration_says_ready),
         cmocka_unit_test(a_stop_before_the_start_is_heard),
