@@ -286,6 +286,7 @@ verify_units() {
   [ -e root/etc/systemd/system/mpsweep-d.target ]
   [ -e root/etc/systemd/system/mpsweep-d-worker@2.service.d/cpus.conf ]
   [ -e root/etc/mpsweep-d/worker-2.env ]
+  [ -e root/etc/mpsweep-d/mps.env ]
   [ -e root/usr/local/lib/mpsweep-d/mps ]
   DESTDIR=$PWD/root expect 0 ./d/install
   DESTDIR=$PWD/root expect 0 ./d/install --remove
