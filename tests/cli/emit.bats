@@ -332,6 +332,7 @@ assert device["device_ids"] == ["GPU-6d707377-6565-702d-656d-756c61746564"]
 assert sorted(d["services"]) == ["worker-0", "worker-1"]
 assert "cpuset" not in d["services"]["worker-0"]
 assert d["services"]["worker-0"]["environment"]["CUDA_MPS_PIPE_DIRECTORY"] == "/run/mpsweep/off"
+assert d["services"]["worker-0"]["environment"]["CUDA_DEVICE_MAX_CONNECTIONS"] == ""
 ' plain/compose.yaml
 }
 

@@ -28,7 +28,9 @@ SERVE
   emit env d --point 3 -- serve "${HARD[@]}" "${PLACED[@]}"
   expect 1 d/check
   says 'it does not run'
-  expect 0 d/start
+  # What the shell has is not what was measured.
+  CUDA_LAUNCH_BLOCKING=1 CUDA_MPS_CLIENT_PRIORITY=1 CUDA_MPS_NEW_SETTING=1 expect 0 d/start
+  absent 'CUDA_LAUNCH\|CUDA_MPS_CLIENT\|CUDA_MPS_NEW' environment.1
   [ "$(grep -c '^worker [01]: attached: process [0-9]*, client [0-9]* of MPS server [0-9]*$' out)" -eq 2 ]
   [ "$(stat -L -c %a d/run)" = 700 ]
   [ "$(stat -L -c %a d/run/mps)" = 700 ]
@@ -177,7 +179,8 @@ IDLE
 @test "env: without MPS no daemon is found, even a default one" {
   prepare
   emit env d --point 4 -- serve
-  expect 0 d/start
+  CUDA_DEVICE_MAX_CONNECTIONS=1 CUDA_MPS_ACTIVE_THREAD_PERCENTAGE=10 expect 0 d/start
+  absent 'CUDA_DEVICE_MAX\|CUDA_MPS_ACTIVE' environment.0
   grep -qE '^worker 1: running, process [0-9]+; this layout has no MPS$' out
   grep -qx "CUDA_MPS_PIPE_DIRECTORY=$(readlink d/run)/off" environment.0
   [ -z "$(ls -A d/run/off)" ]
@@ -225,10 +228,13 @@ IDLE
   local daemon=$! worker
   await $PATIENCE sh d/mps ready
   [ "$(cat shared/gpu)" = GPU-1234 ]
-  MPSWEEP_PROCESS=0 sh d/worker 0 serve 'a b' >worker.out 2>&1 3>&- &
+  MPSWEEP_PROCESS=0 CUDA_LAUNCH_BLOCKING=1 CUDA_DEVICE_MAX_CONNECTIONS='' CUDA_MPS_CLIENT_PRIORITY=1 \
+    sh d/worker 0 serve 'a b' >worker.out 2>&1 3>&- &
   worker=$!
   await $PATIENCE sh d/check 0
   grep -qx 'CUDA_VISIBLE_DEVICES=GPU-1234' environment.0
+  absent 'CUDA_LAUNCH\|CUDA_DEVICE_MAX\|CUDA_MPS_LOG' environment.0
+  grep -qx 'CUDA_MPS_CLIENT_PRIORITY=1' environment.0
   grep -qx 'MPSWEEP_GPU=GPU-1234' environment.0
   [ "$(cat shared/worker-0.pid)" = $worker ]
   kill -TERM $worker
@@ -281,11 +287,12 @@ SCANCEL
   fake_slurm
   emit slurm d --point 3 -- serve "${HARD[@]}" "${PLACED[@]}"
   cd d
-  start env SLURM_SUBMIT_DIR="$PWD" ./job.sbatch
+  start env SLURM_SUBMIT_DIR="$PWD" CUDA_LAUNCH_BLOCKING=1 CUDA_MPS_CLIENT_PRIORITY=1 ./job.sbatch
   await $PATIENCE grep -qs '^to look again: ' ../out
   [ "$(grep -c '^worker [01]: attached: process ' ../out)" -eq 2 ]
   printf '%s\0' "${HARD[@]}" "${PLACED_1[@]}" | cmp - ../words.1
   grep -qx 'CUDA_VISIBLE_DEVICES=GPU-99' ../environment.1
+  absent 'CUDA_LAUNCH\|CUDA_MPS_CLIENT' ../environment.1
   grep -qx 'MPSWEEP_GPU=GPU-99' ../environment.1
   grep -qx -e '--cpu-bind=mask_cpu:.*' "$FAKE_LOG"
   # As Slurm does before the job's time is over.
