@@ -53,7 +53,7 @@ SERVE
   [ "$(echo get_default_device_pinned_mem_limit 0 | CUDA_MPS_PIPE_DIRECTORY=$pipe nvidia-cuda-mps-control)" = 512M ]
   # Each worker is on its CPU.
   local pid wanted
-  read -r pid _ <d/run/worker-1.pid
+  read -r pid _ <d/worker-1.pid
   wanted=$(sed -n "s/^export MPSWEEP_CPUS='\(.*\)'$/\1/p" d/worker-1.env)
   [ "$(sed -n 's/^Cpus_allowed_list:[[:space:]]*//p' "/proc/$pid/status")" = "$wanted" ]
   # A second one does not disturb the first.
@@ -98,7 +98,7 @@ IDLE
   emit env late --point 3 -- serve
   expect 0 late/start
   local pid
-  read -r pid _ <late/run/worker-1.pid
+  read -r pid _ <late/worker-1.pid
   kill -KILL "$pid"
   await $PATIENCE is_gone "$pid"
   expect 1 late/check
@@ -147,7 +147,7 @@ CONTROL
   ln -sf "$MPSWEEP_BUILD_DIR/mpsweep-emulated-mps-control" bin/nvidia-cuda-mps-control
   expect 0 d/start
   local pid
-  read -r pid _ <d/run/daemon.pid
+  read -r pid _ <d/daemon.pid
   kill -KILL "$pid"
   # Its child, the daemon, goes on: stop finds it by its socket.
   expect 0 d/stop
@@ -213,6 +213,26 @@ IDLE
   expect 0 "./$name/start"
   expect 0 "./$name/check"
   expect 0 "./$name/stop"
+}
+
+@test "env: a private directory that is taken away hides nothing that runs" {
+  prepare
+  mkdir runtime
+  emit env d --point 3 -- serve
+  # A session's directory does not last as long as a deployment.
+  XDG_RUNTIME_DIR=$PWD/runtime expect 0 d/start
+  [ -z "$(ls -A runtime)" ]
+  rm -rf "$(readlink d/run)"
+  expect 1 d/check
+  says "was taken away while it runs"
+  expect 1 d/start
+  says 'it runs already'
+  expect 0 d/stop
+  grep -qx 'stopped' out
+  await $PATIENCE no_own_process
+  [ -z "$(ls d/*.pid 2>/dev/null)" ]
+  expect 0 d/start
+  expect 0 d/stop
 }
 
 @test "containers: the scripts that kubernetes and compose run" {
