@@ -17,14 +17,19 @@ static void write_user(FILE *file)
         fprintf(file, "User=%u\n", (unsigned)geteuid());
 }
 
+static void write_wants(FILE *file, const struct deployment *deployment)
+{
+    for (unsigned p = 0; p < deployment->processes; p++)
+        fprintf(file, "Wants=%s-worker@%u.service\n", deployment->name, p);
+}
+
 static void write_target(FILE *file, const struct deployment *deployment, unsigned process)
 {
     (void)process;
     emit_origin_write(file, deployment);
     fprintf(file, "[Unit]\nDescription=%u worker processes on a GPU%s\n", deployment->processes,
             deployment->mps ? " over MPS" : "");
-    for (unsigned p = 0; p < deployment->processes; p++)
-        fprintf(file, "Wants=%s-worker@%u.service\n", deployment->name, p);
+    write_wants(file, deployment);
     fputs("\n[Install]\nWantedBy=multi-user.target\n", file);
 }
 
@@ -33,9 +38,10 @@ static void write_daemon(FILE *file, const struct deployment *deployment, unsign
     const char *name = deployment->name;
     (void)process;
     emit_origin_write(file, deployment);
-    fprintf(file, "[Unit]\nDescription=MPS daemon of %s\nPartOf=%s.target\n\n[Service]\n", name,
-            name);
-    fputs("Type=exec\n", file);
+    fprintf(file, "[Unit]\nDescription=MPS daemon of %s\nPartOf=%s.target\n", name, name);
+    fputs("# Workers end with the daemon: one that is started again starts them again.\n", file);
+    write_wants(file, deployment);
+    fputs("\n[Service]\nType=exec\n", file);
     write_user(file);
     fprintf(file,
             "# The daemon's private directory: mode 0700, and gone when it ends.\n"

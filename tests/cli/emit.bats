@@ -269,6 +269,8 @@ verify_units() {
   grep -qx 'BindsTo=mpsweep-.*-mps.service' "$template"
   grep -qx 'After=mpsweep-.*-mps.service' "$template"
   grep -qx 'TimeoutStopSec=30' "$template"
+  # After a crash of the daemon its restart has to bring the workers back.
+  [ "$(grep -cx 'Wants=mpsweep-.*-worker@[012]\.service' mpsweep-*-mps.service)" -eq 3 ]
   grep -qx 'Restart=on-failure' "$template"
   grep -qx 'RuntimeDirectoryMode=0700' mpsweep-*-mps.service
   grep -qx 'CPUAffinity=0,2-3' mpsweep-*@0.service.d/cpus.conf
