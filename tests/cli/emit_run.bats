@@ -144,6 +144,16 @@ CONTROL
   expect 1 d/start
   grep -q "^start: the daemon did not start: the daemon has an active thread percentage of '100.0' in place of '50'" err
   await $PATIENCE no_own_process
+  # From 1G on whole gigabytes are told, and no others are right.
+  sed -i "s/^sed .* |/sed 's|limit 0 1536M|limit 0 '\"\$OTHER\"'|' |/" bin/nvidia-cuda-mps-control
+  sed -i 's/^MPSWEEP_MPS_MEMORY=.*/MPSWEEP_MPS_MEMORY="1536M"/' d/deployment.env
+  OTHER=2048M expect 1 d/start
+  grep -q "the daemon has a memory limit of '2G' in place of '1536M'" err
+  OTHER=1536M expect 0 d/start
+  expect 0 d/stop
+  await $PATIENCE no_own_process
+  sed -i 's/^MPSWEEP_MPS_MEMORY=.*/MPSWEEP_MPS_MEMORY="512M"/' d/deployment.env
+  rm bin/nvidia-cuda-mps-control
   ln -sf "$MPSWEEP_BUILD_DIR/mpsweep-emulated-mps-control" bin/nvidia-cuda-mps-control
   expect 0 d/start
   local pid
