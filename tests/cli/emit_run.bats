@@ -253,14 +253,16 @@ IDLE
   export CUDA_MPS_PIPE_DIRECTORY=$PWD/shared/mps CUDA_MPS_LOG_DIRECTORY=$PWD/shared/log
   expect 1 sh d/check 0
   says 'worker 0: not running'
-  # The sidecar tells which GPU it was allotted.
-  NVIDIA_VISIBLE_DEVICES=GPU-1234 sh d/mps run >daemon.out 2>&1 3>&- &
-  local daemon=$! worker
-  await $PATIENCE sh d/mps ready
-  [ "$(cat shared/gpu)" = GPU-1234 ]
+  MPSWEEP_START_TIMEOUT=0 expect 1 sh d/worker 0 serve
+  says "worker 0: not started without MPS: the daemon in '.*' is not ready"
   MPSWEEP_PROCESS=0 CUDA_LAUNCH_BLOCKING=1 CUDA_DEVICE_MAX_CONNECTIONS='' CUDA_MPS_CLIENT_PRIORITY=1 \
     sh d/worker 0 serve 'a b' >worker.out 2>&1 3>&- &
-  worker=$!
+  local worker=$! daemon
+  # The sidecar tells which GPU it was allotted. It comes later, as after a crash.
+  NVIDIA_VISIBLE_DEVICES=GPU-1234 sh d/mps run >daemon.out 2>&1 3>&- &
+  daemon=$!
+  await $PATIENCE sh d/mps ready
+  [ "$(cat shared/gpu)" = GPU-1234 ]
   await $PATIENCE sh d/check 0
   grep -qx 'CUDA_VISIBLE_DEVICES=GPU-1234' environment.0
   absent 'CUDA_LAUNCH\|CUDA_DEVICE_MAX\|CUDA_MPS_LOG' environment.0
