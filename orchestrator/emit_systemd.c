@@ -161,16 +161,41 @@ static void write_names(FILE *file, const struct deployment *deployment, unsigne
             deployment->name, deployment->processes, deployment->mps ? "yes" : "no");
 }
 
-void emit_systemd_write(const struct deployment *deployment, struct emit_output *output)
+/* Of the program itself systemd expands nothing but specifiers. */
+static enum status check_path(const struct deployment *deployment, const char *program)
+{
+    struct emit_piece piece;
+    bool expands =
+        strchr(program, '$') || (program[0] != '/' && strchr(deployment->working_directory, '$'));
+    for (const char *at = program; emit_next_piece(&at, &piece);)
+        expands |= piece.placeholder == EMIT_PORT || piece.placeholder == EMIT_GPU;
+    if (!expands)
+        return STATUS_OK;
+    return status_set(STATUS_USAGE,
+                      "systemd expands nothing in a program's path: '%s%s%s' must have no '$', "
+                      "{port} or {gpu}",
+                      program[0] == '/' ? "" : deployment->working_directory,
+                      program[0] == '/' ? "" : "/", program);
+}
+
+static enum status check_program(const struct deployment *deployment)
 {
     const char *program = deployment->command[0];
-    char name[128];
+    if (strchr(program, '/'))
+        return check_path(deployment, program);
     /* env would take it for a variable. */
-    if (!strchr(program, '/') && strchr(program, '=')) {
-        output->status =
-            status_set(STATUS_USAGE, "the program's name '%s' has a '=': give its path", program);
+    if (strchr(program, '='))
+        return status_set(STATUS_USAGE, "the program's name '%s' has a '=': give its path",
+                          program);
+    return STATUS_OK;
+}
+
+void emit_systemd_write(const struct deployment *deployment, struct emit_output *output)
+{
+    char name[128];
+    output->status = check_program(deployment);
+    if (output->status != STATUS_OK)
         return;
-    }
     snprintf(name, sizeof name, "%s.target", deployment->name);
     emit_output_file(output, name, false, write_target, deployment, 0);
     if (deployment->mps) {

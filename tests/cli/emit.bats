@@ -279,6 +279,15 @@ verify_units() {
   grep -qx 'CUDA_MPS_PINNED_DEVICE_MEM_LIMIT="0=1024M"' worker-1.env
   cd ..
   refused "the program's name 'a=b' has a '=': give its path" "$MPSWEEP" emit results.jsonl --format systemd -o d -- a=b
+  local word
+  for word in '/opt/$x/serve' './serve-{port}' '/srv/{gpu}/serve'; do
+    refused "systemd expands nothing in a program's path: '/.*' must have no '\\$', \{port\} or \{gpu\}" \
+      "$MPSWEEP" emit results.jsonl --format systemd -o d -- "$word"
+  done
+  emit systemd numbered -- '/srv/{process}/serve' '$x' '{port}' '{gpu}'
+  mkdir '$x'
+  cd '$x'
+  refused "systemd expands nothing" "$MPSWEEP" emit ../results.jsonl --format systemd -o d -- ./serve
 }
 
 @test "systemd: install and remove, under another root" {
