@@ -178,7 +178,7 @@ static enum status check_path(const struct deployment *deployment, const char *p
                       program[0] == '/' ? "" : "/", program);
 }
 
-static enum status check_program(const struct deployment *deployment)
+enum status emit_systemd_check(const struct deployment *deployment)
 {
     const char *program = deployment->command[0];
     if (strchr(program, '/'))
@@ -193,9 +193,6 @@ static enum status check_program(const struct deployment *deployment)
 void emit_systemd_write(const struct deployment *deployment, struct emit_output *output)
 {
     char name[128];
-    output->status = check_program(deployment);
-    if (output->status != STATUS_OK)
-        return;
     snprintf(name, sizeof name, "%s.target", deployment->name);
     emit_output_file(output, name, false, write_target, deployment, 0);
     if (deployment->mps) {
