@@ -1,6 +1,7 @@
 # shellcheck shell=sh
-# shellcheck disable=SC2154 # run is theirs
-# What start, stop and check share. A process is known by its number and its start time.
+# shellcheck disable=SC2154 # here is theirs
+# What start, stop and check share. A process is known by its number and its start time, which are
+# kept here: the private directory may be taken away while it runs.
 
 die() {
   printf '%s: %s\n' "${0##*/}" "$*" >&2
@@ -18,12 +19,21 @@ start_time() {
 
 # remember PID NAME
 remember() {
-  printf '%s %s\n' "$1" "$(start_time "$1")" >"$run/$2.pid"
+  printf '%s %s\n' "$1" "$(start_time "$1")" >"$here/$2.pid"
 }
 
 # Whether what was remembered under a name still runs, with its number in $pid.
 is_alive() {
   pid=
-  read -r pid started 2>/dev/null <"$run/$1.pid" || return 1
+  read -r pid started 2>/dev/null <"$here/$1.pid" || return 1
   [ -n "$started" ] && [ "$(start_time "$pid")" = "$started" ]
+}
+
+# Whether anything that was remembered still runs.
+is_any_alive() {
+  for file in "$here/daemon.pid" "$here"/worker-*.pid; do
+    name=${file##*/}
+    ! is_alive "${name%.pid}" || return 0
+  done
+  return 1
 }

@@ -7,15 +7,16 @@
 
 static const struct format {
     const char *name;
+    emit_format_check *check; /* NULL: it runs all commands */
     emit_format_write *write;
     emit_writer *usage;
 } formats[] = {
-    {"env", emit_env_write, emit_env_usage},
-    {"systemd", emit_systemd_write, emit_systemd_usage},
-    {"slurm", emit_slurm_write, emit_slurm_usage},
-    {"kubernetes", emit_kubernetes_write, emit_kubernetes_usage},
-    {"compose", emit_compose_write, emit_compose_usage},
-    {"json", emit_json_write, emit_json_usage},
+    {"env", NULL, emit_env_write, emit_env_usage},
+    {"systemd", emit_systemd_check, emit_systemd_write, emit_systemd_usage},
+    {"slurm", NULL, emit_slurm_write, emit_slurm_usage},
+    {"kubernetes", emit_kubernetes_check, emit_kubernetes_write, emit_kubernetes_usage},
+    {"compose", NULL, emit_compose_write, emit_compose_usage},
+    {"json", NULL, emit_json_write, emit_json_usage},
 };
 
 #define FORMATS (sizeof formats / sizeof *formats)
@@ -39,6 +40,30 @@ static void write_readme(FILE *file, const struct deployment *deployment, unsign
     emit_readme_write(file, deployment, find_format(deployment->request->format)->usage);
 }
 
+static enum status check_format(const struct format *format, const struct deployment *deployment)
+{
+    return format->check ? format->check(deployment) : STATUS_OK;
+}
+
+enum status emit_check(const char *format_name, const char *directory, char *const *command)
+{
+    const struct emit_request request = {
+        .format = format_name, .directory = directory, .command = command};
+    const struct format *format = find_format(format_name);
+    struct deployment deployment;
+    if (!format)
+        return status_set(STATUS_USAGE, "'%s' is no format of a deployment", format_name);
+    enum status status = emit_output_check(directory);
+    if (status != STATUS_OK)
+        return status;
+    status = deployment_make_command(&request, &deployment);
+    if (status != STATUS_OK)
+        return status;
+    status = check_format(format, &deployment);
+    deployment_release(&deployment);
+    return status;
+}
+
 enum status emit_write(const struct emit_request *request)
 {
     struct deployment deployment;
@@ -49,7 +74,9 @@ enum status emit_write(const struct emit_request *request)
     enum status status = deployment_make(request, &deployment);
     if (status != STATUS_OK)
         return status;
-    status = emit_output_open(request->directory, &output);
+    status = check_format(format, &deployment);
+    if (status == STATUS_OK)
+        status = emit_output_open(request->directory, &output);
     if (status == STATUS_OK) {
         format->write(&deployment, &output);
         emit_output_file(&output, "README.md", false, write_readme, &deployment, 0);

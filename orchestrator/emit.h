@@ -40,9 +40,11 @@ struct emit_request {
  */
 enum status emit_write(const struct emit_request *request);
 
-/* Whether a directory can be written, before a long measurement whose result is to go there: its
- * place is free and its parent is there. STATUS_USAGE, STATUS_SYSTEM otherwise. */
-enum status emit_check_directory(const char *directory);
+/* Whether emit_write() can do it, before a long measurement whose result is to go there: the
+ * directory's place is free and its parent is there, and the format runs this command. What is
+ * wrong with the point, or a port that is too high for its processes, is not known before.
+ * STATUS_USAGE, STATUS_SYSTEM otherwise. */
+enum status emit_check(const char *format_name, const char *directory, char *const *command);
 
 /* The formats' names, for help and validation: NULL past the last. */
 const char *emit_format_name(size_t index);

@@ -46,7 +46,7 @@ int emit_command(const struct options *options, const char *path, char *const *c
         .port = options_integer(options, OPTION_EMIT_PORT),
         .image = options_text(options, OPTION_EMIT_IMAGE),
     };
-    enum status status = emit_check_directory(request.directory);
+    enum status status = emit_check(request.format, request.directory, command);
     if (status == STATUS_OK)
         status = results_load(path, &results);
     if (status == STATUS_OK)

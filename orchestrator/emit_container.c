@@ -19,6 +19,25 @@ void container_write_command(FILE *file, const struct deployment *deployment, un
     fputc(']', file);
 }
 
+/* An image may have it, too: what a worker had not got is empty, and its script drops it. */
+static void write_unset(FILE *file, const struct deployment_environment *environment,
+                        void (*write)(FILE *file, const char *name, const char *value))
+{
+    static const char *const optional[] = {
+        "CUDA_DEVICE_MAX_CONNECTIONS",
+        "CUDA_MPS_ACTIVE_THREAD_PERCENTAGE",
+        "CUDA_MPS_CLIENT_PRIORITY",
+        "CUDA_MPS_PINNED_DEVICE_MEM_LIMIT",
+    };
+    for (size_t i = 0; i < sizeof optional / sizeof *optional; i++) {
+        bool set = false;
+        for (size_t k = 0; k < environment->count; k++)
+            set |= strcmp(environment->variable[k].name, optional[i]) == 0;
+        if (!set)
+            write(file, optional[i], "");
+    }
+}
+
 void container_write_environment(FILE *file, const struct deployment *deployment, unsigned process,
                                  const char *gpu,
                                  void (*write)(FILE *file, const char *name, const char *value))
@@ -44,6 +63,7 @@ void container_write_environment(FILE *file, const struct deployment *deployment
     for (size_t i = 0; i < environment.count; i++)
         if (strcmp(environment.variable[i].name, "MPSWEEP_CPUS") != 0)
             write(file, environment.variable[i].name, environment.variable[i].value);
+    write_unset(file, &environment, write);
 }
 
 void container_copy_scripts(struct emit_output *output)

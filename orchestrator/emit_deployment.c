@@ -289,6 +289,17 @@ enum status deployment_make(const struct emit_request *request, struct deploymen
     return STATUS_OK;
 }
 
+enum status deployment_make_command(const struct emit_request *request, struct deployment *out)
+{
+    struct deployment deployment = {.request = request, .processes = 1};
+    enum status status = read_command(&deployment);
+    if (status == STATUS_OK)
+        *out = deployment;
+    else
+        deployment_release(&deployment);
+    return status;
+}
+
 void deployment_release(struct deployment *deployment)
 {
     free(deployment->process);

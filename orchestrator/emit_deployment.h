@@ -59,6 +59,11 @@ struct deployment {
 
 /* STATUS_USAGE: the records or the request do not describe a deployment. */
 enum status deployment_make(const struct emit_request *request, struct deployment *out);
+
+/* Only its command, and what that needs, of one process; to be released, too. The request may lack
+ * records. */
+enum status deployment_make_command(const struct emit_request *request, struct deployment *out);
+
 void deployment_release(struct deployment *deployment);
 
 struct deployment_variable {

@@ -7,7 +7,13 @@
 #include "orchestrator/emit_deployment.h"
 #include "orchestrator/emit_output.h"
 
-/* Writes the files of a format but README.md. */
+/* Whether a format can run the command, of which alone the deployment is known here. */
+typedef enum status emit_format_check(const struct deployment *deployment);
+
+emit_format_check emit_systemd_check;
+emit_format_check emit_kubernetes_check;
+
+/* Writes the files of a format but README.md, of a deployment that its check takes. */
 typedef void emit_format_write(const struct deployment *deployment, struct emit_output *output);
 
 emit_format_write emit_env_write;

@@ -140,14 +140,17 @@ static void write_kustomization(FILE *file, const struct deployment *deployment,
             deployment->name);
 }
 
+enum status emit_kubernetes_check(const struct deployment *deployment)
+{
+    if (deployment_uses(deployment, EMIT_GPU))
+        return status_set(STATUS_USAGE,
+                          "{gpu} is not known before Kubernetes has allotted one: the worker finds "
+                          "it in its environment as MPSWEEP_GPU");
+    return STATUS_OK;
+}
+
 void emit_kubernetes_write(const struct deployment *deployment, struct emit_output *output)
 {
-    if (deployment_uses(deployment, EMIT_GPU)) {
-        output->status =
-            status_set(STATUS_USAGE, "{gpu} is not known before Kubernetes has allotted one: the "
-                                     "worker finds it in its environment as MPSWEEP_GPU");
-        return;
-    }
     emit_output_file(output, "deployment.yaml", false, write_deployment, deployment, 0);
     emit_output_file(output, "kustomization.yaml", false, write_kustomization, deployment, 0);
     container_copy_scripts(output);

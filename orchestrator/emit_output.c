@@ -108,7 +108,7 @@ static enum status find_place(const char *directory, char path[PATH_MAX])
     return check_place(path, directory);
 }
 
-enum status emit_check_directory(const char *directory)
+enum status emit_output_check(const char *directory)
 {
     char path[PATH_MAX], parent[PATH_MAX];
     enum status status = find_place(directory, path);

@@ -30,6 +30,9 @@ struct emit_output {
 /* Writes one file; process counts where there is one for each. */
 typedef void emit_writer(FILE *file, const struct deployment *deployment, unsigned process);
 
+/* Whether open would find a free place whose parent can be written. */
+enum status emit_output_check(const char *directory);
+
 /* STATUS_USAGE: the place is taken, or no directory can be there. On failure nothing is to close.
  */
 enum status emit_output_open(const char *directory, struct emit_output *out);

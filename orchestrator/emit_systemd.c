@@ -17,14 +17,19 @@ static void write_user(FILE *file)
         fprintf(file, "User=%u\n", (unsigned)geteuid());
 }
 
+static void write_wants(FILE *file, const struct deployment *deployment)
+{
+    for (unsigned p = 0; p < deployment->processes; p++)
+        fprintf(file, "Wants=%s-worker@%u.service\n", deployment->name, p);
+}
+
 static void write_target(FILE *file, const struct deployment *deployment, unsigned process)
 {
     (void)process;
     emit_origin_write(file, deployment);
     fprintf(file, "[Unit]\nDescription=%u worker processes on a GPU%s\n", deployment->processes,
             deployment->mps ? " over MPS" : "");
-    for (unsigned p = 0; p < deployment->processes; p++)
-        fprintf(file, "Wants=%s-worker@%u.service\n", deployment->name, p);
+    write_wants(file, deployment);
     fputs("\n[Install]\nWantedBy=multi-user.target\n", file);
 }
 
@@ -33,9 +38,10 @@ static void write_daemon(FILE *file, const struct deployment *deployment, unsign
     const char *name = deployment->name;
     (void)process;
     emit_origin_write(file, deployment);
-    fprintf(file, "[Unit]\nDescription=MPS daemon of %s\nPartOf=%s.target\n\n[Service]\n", name,
-            name);
-    fputs("Type=exec\n", file);
+    fprintf(file, "[Unit]\nDescription=MPS daemon of %s\nPartOf=%s.target\n", name, name);
+    fputs("# Workers end with the daemon: one that is started again starts them again.\n", file);
+    write_wants(file, deployment);
+    fputs("\n[Service]\nType=exec\n", file);
     write_user(file);
     fprintf(file,
             "# The daemon's private directory: mode 0700, and gone when it ends.\n"
@@ -155,16 +161,38 @@ static void write_names(FILE *file, const struct deployment *deployment, unsigne
             deployment->name, deployment->processes, deployment->mps ? "yes" : "no");
 }
 
-void emit_systemd_write(const struct deployment *deployment, struct emit_output *output)
+/* Of the program itself systemd expands nothing but specifiers. */
+static enum status check_path(const struct deployment *deployment, const char *program)
+{
+    struct emit_piece piece;
+    bool expands =
+        strchr(program, '$') || (program[0] != '/' && strchr(deployment->working_directory, '$'));
+    for (const char *at = program; emit_next_piece(&at, &piece);)
+        expands |= piece.placeholder == EMIT_PORT || piece.placeholder == EMIT_GPU;
+    if (!expands)
+        return STATUS_OK;
+    return status_set(STATUS_USAGE,
+                      "systemd expands nothing in a program's path: '%s%s%s' must have no '$', "
+                      "{port} or {gpu}",
+                      program[0] == '/' ? "" : deployment->working_directory,
+                      program[0] == '/' ? "" : "/", program);
+}
+
+enum status emit_systemd_check(const struct deployment *deployment)
 {
     const char *program = deployment->command[0];
-    char name[128];
+    if (strchr(program, '/'))
+        return check_path(deployment, program);
     /* env would take it for a variable. */
-    if (!strchr(program, '/') && strchr(program, '=')) {
-        output->status =
-            status_set(STATUS_USAGE, "the program's name '%s' has a '=': give its path", program);
-        return;
-    }
+    if (strchr(program, '='))
+        return status_set(STATUS_USAGE, "the program's name '%s' has a '=': give its path",
+                          program);
+    return STATUS_OK;
+}
+
+void emit_systemd_write(const struct deployment *deployment, struct emit_output *output)
+{
+    char name[128];
     snprintf(name, sizeof name, "%s.target", deployment->name);
     emit_output_file(output, name, false, write_target, deployment, 0);
     if (deployment->mps) {

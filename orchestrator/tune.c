@@ -254,13 +254,16 @@ static enum status search(struct tune *tune)
     }
 }
 
-static enum status check_emit(const struct options *options)
+static enum status check_emit(const struct sweep *sweep)
 {
-    bool emits = options_text(options, OPTION_TUNE_EMIT) != NULL;
-    if (!emits && options->values[OPTION_TUNE_EMIT_DIR].rank > 0)
+    const struct options *options = sweep->options;
+    const char *format = options_text(options, OPTION_TUNE_EMIT);
+    if (!format && options->values[OPTION_TUNE_EMIT_DIR].rank > 0)
         return status_set(STATUS_USAGE, "--emit-dir needs --emit FORMAT");
     /* Better known before the search than after. */
-    return emits ? emit_check_directory(options_text(options, OPTION_TUNE_EMIT_DIR)) : STATUS_OK;
+    return format ? emit_check(format, options_text(options, OPTION_TUNE_EMIT_DIR),
+                               sweep->job->command)
+                  : STATUS_OK;
 }
 
 /* The deployment of the winner, if one is wanted and there is a winner. */
@@ -430,7 +433,7 @@ int tune_command(const struct job *job, const char *job_path)
     };
     enum status status = check_options(&tune);
     if (status == STATUS_OK)
-        status = check_emit(tune.sweep.options);
+        status = check_emit(&tune.sweep);
     if (status == STATUS_OK)
         status = open_session(&tune.sweep);
     if (status != STATUS_OK)

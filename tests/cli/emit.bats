@@ -269,6 +269,8 @@ verify_units() {
   grep -qx 'BindsTo=mpsweep-.*-mps.service' "$template"
   grep -qx 'After=mpsweep-.*-mps.service' "$template"
   grep -qx 'TimeoutStopSec=30' "$template"
+  # After a crash of the daemon its restart has to bring the workers back.
+  [ "$(grep -cx 'Wants=mpsweep-.*-worker@[012]\.service' mpsweep-*-mps.service)" -eq 3 ]
   grep -qx 'Restart=on-failure' "$template"
   grep -qx 'RuntimeDirectoryMode=0700' mpsweep-*-mps.service
   grep -qx 'CPUAffinity=0,2-3' mpsweep-*@0.service.d/cpus.conf
@@ -277,6 +279,15 @@ verify_units() {
   grep -qx 'CUDA_MPS_PINNED_DEVICE_MEM_LIMIT="0=1024M"' worker-1.env
   cd ..
   refused "the program's name 'a=b' has a '=': give its path" "$MPSWEEP" emit results.jsonl --format systemd -o d -- a=b
+  local word
+  for word in '/opt/$x/serve' './serve-{port}' '/srv/{gpu}/serve'; do
+    refused "systemd expands nothing in a program's path: '/.*' must have no '\\$', \{port\} or \{gpu\}" \
+      "$MPSWEEP" emit results.jsonl --format systemd -o d -- "$word"
+  done
+  emit systemd numbered -- '/srv/{process}/serve' '$x' '{port}' '{gpu}'
+  mkdir '$x'
+  cd '$x'
+  refused "systemd expands nothing" "$MPSWEEP" emit ../results.jsonl --format systemd -o d -- ./serve
 }
 
 @test "systemd: install and remove, under another root" {
@@ -286,6 +297,7 @@ verify_units() {
   [ -e root/etc/systemd/system/mpsweep-d.target ]
   [ -e root/etc/systemd/system/mpsweep-d-worker@2.service.d/cpus.conf ]
   [ -e root/etc/mpsweep-d/worker-2.env ]
+  [ -e root/etc/mpsweep-d/mps.env ]
   [ -e root/usr/local/lib/mpsweep-d/mps ]
   DESTDIR=$PWD/root expect 0 ./d/install
   DESTDIR=$PWD/root expect 0 ./d/install --remove
@@ -331,6 +343,7 @@ assert device["device_ids"] == ["GPU-6d707377-6565-702d-656d-756c61746564"]
 assert sorted(d["services"]) == ["worker-0", "worker-1"]
 assert "cpuset" not in d["services"]["worker-0"]
 assert d["services"]["worker-0"]["environment"]["CUDA_MPS_PIPE_DIRECTORY"] == "/run/mpsweep/off"
+assert d["services"]["worker-0"]["environment"]["CUDA_DEVICE_MAX_CONNECTIONS"] == ""
 ' plain/compose.yaml
 }
 

@@ -28,7 +28,9 @@ SERVE
   emit env d --point 3 -- serve "${HARD[@]}" "${PLACED[@]}"
   expect 1 d/check
   says 'it does not run'
-  expect 0 d/start
+  # What the shell has is not what was measured.
+  CUDA_LAUNCH_BLOCKING=1 CUDA_MPS_CLIENT_PRIORITY=1 CUDA_MPS_NEW_SETTING=1 expect 0 d/start
+  absent 'CUDA_LAUNCH\|CUDA_MPS_CLIENT\|CUDA_MPS_NEW' environment.1
   [ "$(grep -c '^worker [01]: attached: process [0-9]*, client [0-9]* of MPS server [0-9]*$' out)" -eq 2 ]
   [ "$(stat -L -c %a d/run)" = 700 ]
   [ "$(stat -L -c %a d/run/mps)" = 700 ]
@@ -51,7 +53,7 @@ SERVE
   [ "$(echo get_default_device_pinned_mem_limit 0 | CUDA_MPS_PIPE_DIRECTORY=$pipe nvidia-cuda-mps-control)" = 512M ]
   # Each worker is on its CPU.
   local pid wanted
-  read -r pid _ <d/run/worker-1.pid
+  read -r pid _ <d/worker-1.pid
   wanted=$(sed -n "s/^export MPSWEEP_CPUS='\(.*\)'$/\1/p" d/worker-1.env)
   [ "$(sed -n 's/^Cpus_allowed_list:[[:space:]]*//p' "/proc/$pid/status")" = "$wanted" ]
   # A second one does not disturb the first.
@@ -96,7 +98,7 @@ IDLE
   emit env late --point 3 -- serve
   expect 0 late/start
   local pid
-  read -r pid _ <late/run/worker-1.pid
+  read -r pid _ <late/worker-1.pid
   kill -KILL "$pid"
   await $PATIENCE is_gone "$pid"
   expect 1 late/check
@@ -142,10 +144,20 @@ CONTROL
   expect 1 d/start
   grep -q "^start: the daemon did not start: the daemon has an active thread percentage of '100.0' in place of '50'" err
   await $PATIENCE no_own_process
+  # From 1G on whole gigabytes are told, and no others are right.
+  sed -i "s/^sed .* |/sed 's|limit 0 1536M|limit 0 '\"\$OTHER\"'|' |/" bin/nvidia-cuda-mps-control
+  sed -i 's/^MPSWEEP_MPS_MEMORY=.*/MPSWEEP_MPS_MEMORY="1536M"/' d/deployment.env
+  OTHER=2048M expect 1 d/start
+  grep -q "the daemon has a memory limit of '2G' in place of '1536M'" err
+  OTHER=1536M expect 0 d/start
+  expect 0 d/stop
+  await $PATIENCE no_own_process
+  sed -i 's/^MPSWEEP_MPS_MEMORY=.*/MPSWEEP_MPS_MEMORY="512M"/' d/deployment.env
+  rm bin/nvidia-cuda-mps-control
   ln -sf "$MPSWEEP_BUILD_DIR/mpsweep-emulated-mps-control" bin/nvidia-cuda-mps-control
   expect 0 d/start
   local pid
-  read -r pid _ <d/run/daemon.pid
+  read -r pid _ <d/daemon.pid
   kill -KILL "$pid"
   # Its child, the daemon, goes on: stop finds it by its socket.
   expect 0 d/stop
@@ -177,7 +189,8 @@ IDLE
 @test "env: without MPS no daemon is found, even a default one" {
   prepare
   emit env d --point 4 -- serve
-  expect 0 d/start
+  CUDA_DEVICE_MAX_CONNECTIONS=1 CUDA_MPS_ACTIVE_THREAD_PERCENTAGE=10 expect 0 d/start
+  absent 'CUDA_DEVICE_MAX\|CUDA_MPS_ACTIVE' environment.0
   grep -qE '^worker 1: running, process [0-9]+; this layout has no MPS$' out
   grep -qx "CUDA_MPS_PIPE_DIRECTORY=$(readlink d/run)/off" environment.0
   [ -z "$(ls -A d/run/off)" ]
@@ -212,6 +225,26 @@ IDLE
   expect 0 "./$name/stop"
 }
 
+@test "env: a private directory that is taken away hides nothing that runs" {
+  prepare
+  mkdir runtime
+  emit env d --point 3 -- serve
+  # A session's directory does not last as long as a deployment.
+  XDG_RUNTIME_DIR=$PWD/runtime expect 0 d/start
+  [ -z "$(ls -A runtime)" ]
+  rm -rf "$(readlink d/run)"
+  expect 1 d/check
+  says "was taken away while it runs"
+  expect 1 d/start
+  says 'it runs already'
+  expect 0 d/stop
+  grep -qx 'stopped' out
+  await $PATIENCE no_own_process
+  [ -z "$(ls d/*.pid 2>/dev/null)" ]
+  expect 0 d/start
+  expect 0 d/stop
+}
+
 @test "containers: the scripts that kubernetes and compose run" {
   prepare
   emit compose d --point 3 -- serve
@@ -220,15 +253,20 @@ IDLE
   export CUDA_MPS_PIPE_DIRECTORY=$PWD/shared/mps CUDA_MPS_LOG_DIRECTORY=$PWD/shared/log
   expect 1 sh d/check 0
   says 'worker 0: not running'
-  # The sidecar tells which GPU it was allotted.
+  MPSWEEP_START_TIMEOUT=0 expect 1 sh d/worker 0 serve
+  says "worker 0: not started without MPS: the daemon in '.*' is not ready"
+  MPSWEEP_PROCESS=0 CUDA_LAUNCH_BLOCKING=1 CUDA_DEVICE_MAX_CONNECTIONS='' CUDA_MPS_CLIENT_PRIORITY=1 \
+    sh d/worker 0 serve 'a b' >worker.out 2>&1 3>&- &
+  local worker=$! daemon
+  # The sidecar tells which GPU it was allotted. It comes later, as after a crash.
   NVIDIA_VISIBLE_DEVICES=GPU-1234 sh d/mps run >daemon.out 2>&1 3>&- &
-  local daemon=$! worker
+  daemon=$!
   await $PATIENCE sh d/mps ready
   [ "$(cat shared/gpu)" = GPU-1234 ]
-  MPSWEEP_PROCESS=0 sh d/worker 0 serve 'a b' >worker.out 2>&1 3>&- &
-  worker=$!
   await $PATIENCE sh d/check 0
   grep -qx 'CUDA_VISIBLE_DEVICES=GPU-1234' environment.0
+  absent 'CUDA_LAUNCH\|CUDA_DEVICE_MAX\|CUDA_MPS_LOG' environment.0
+  grep -qx 'CUDA_MPS_CLIENT_PRIORITY=1' environment.0
   grep -qx 'MPSWEEP_GPU=GPU-1234' environment.0
   [ "$(cat shared/worker-0.pid)" = $worker ]
   kill -TERM $worker
@@ -281,11 +319,12 @@ SCANCEL
   fake_slurm
   emit slurm d --point 3 -- serve "${HARD[@]}" "${PLACED[@]}"
   cd d
-  start env SLURM_SUBMIT_DIR="$PWD" ./job.sbatch
+  start env SLURM_SUBMIT_DIR="$PWD" CUDA_LAUNCH_BLOCKING=1 CUDA_MPS_CLIENT_PRIORITY=1 ./job.sbatch
   await $PATIENCE grep -qs '^to look again: ' ../out
   [ "$(grep -c '^worker [01]: attached: process ' ../out)" -eq 2 ]
   printf '%s\0' "${HARD[@]}" "${PLACED_1[@]}" | cmp - ../words.1
   grep -qx 'CUDA_VISIBLE_DEVICES=GPU-99' ../environment.1
+  absent 'CUDA_LAUNCH\|CUDA_MPS_CLIENT' ../environment.1
   grep -qx 'MPSWEEP_GPU=GPU-99' ../environment.1
   grep -qx -e '--cpu-bind=mask_cpu:.*' "$FAKE_LOG"
   # As Slurm does before the job's time is over.

@@ -344,5 +344,12 @@ tune_others() {
   refused "'taken'" "$MPSWEEP" tune --device emulated --emit env --emit-dir taken -o no.jsonl
   refused "'bash' is not a value of emit" "$MPSWEEP" tune --device emulated --emit bash -o no.jsonl
   refused 'emit-dir needs --emit FORMAT' "$MPSWEEP" tune --device emulated --emit-dir d -o no.jsonl
+  refused '\{gpu\} is not known before Kubernetes has' \
+    "$MPSWEEP" tune --device emulated --emit kubernetes --emit-dir d -o no.jsonl -- sleep '{gpu}'
+  refused "systemd expands nothing in a program's path" \
+    "$MPSWEEP" tune --device emulated --emit systemd --emit-dir d -o no.jsonl -- '/$x/sleep' 1
+  refused "word 2 of the command is not UTF-8" \
+    "$MPSWEEP" tune --device emulated --emit env --emit-dir d -o no.jsonl -- sleep $'\xff'
   [ ! -e no.jsonl ]
+  [ ! -e d ]
 }
