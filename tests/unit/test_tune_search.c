@@ -253,6 +253,57 @@ static void test_noise_seldom_makes_a_winner_of_equals(void **state)
     assert_true(winners <= 10);
 }
 
+static double normal(void)
+{
+    double radius = sqrt(-2.0 * log(1.0 - random_share()));
+    return radius * cos(6.283185307179586 * random_share());
+}
+
+/* Finals of so many layouts, of which the last is better by a share; rounds are normal. */
+static struct tune_judgement simulate_finals(uint64_t seed, size_t finalists, double better)
+{
+    struct tune_rules all = rules;
+    struct tune_batch batch;
+    all.exhaustive = true;
+    make_space();
+    count = finalists;
+    noise = seed * 7919;
+    begin(&all);
+    for (;;) {
+        tune_search_next(search, INFINITY, &cheap, &batch);
+        if (batch.count == 0)
+            return judge();
+        for (size_t i = 0; i < batch.count; i++) {
+            size_t point = batch.items[i].point;
+            double truth = 500.0 * (point == finalists - 1 ? 1.0 + better : 1.0);
+            double value = batch.fresh ? truth * (1.0 + 0.05 * normal()) : truth;
+            struct tune_observation seen = {
+                .value = value, .ips = value, .low = 0.5 * value, .high = 1.5 * value};
+            assert_true(++steps < 100);
+            if (batch.fresh)
+                tune_search_note_round(search, point, value, &seen);
+            else
+                tune_search_note(search, point, &seen);
+        }
+    }
+}
+
+/* Finals are looked at after each round, and the base is the best of the sample: both count. */
+static void test_equal_finalists_are_seldom_told_apart(void **state)
+{
+    (void)state;
+    const unsigned trials = 1000;
+    unsigned named[TUNE_FINALISTS + 1] = {0}, winners = 0;
+    for (size_t finalists = 2; finalists <= TUNE_FINALISTS; finalists += 2)
+        for (unsigned seed = 1; seed <= trials; seed++)
+            named[finalists] += simulate_finals(seed, finalists, 0.0).tied_count < finalists;
+    for (unsigned seed = 1; seed <= trials; seed++)
+        winners += simulate_finals(seed, 2, 0.3).verdict == TUNE_WINNER;
+    if (named[2] > 0.025 * trials || named[4] > 0.025 * trials || winners < 0.95 * trials)
+        fail_msg("losers in %u of %u finals of 2 equals, %u of 4; %u winners that are better",
+                 named[2], trials, named[4], winners);
+}
+
 static void test_naive_layouts_come_first_and_once(void **state)
 {
     (void)state;
@@ -602,6 +653,7 @@ int main(void)
         cmocka_unit_test_teardown(test_wrong_predictions_do_not_win, end),
         cmocka_unit_test_teardown(test_equals_are_a_tie, end),
         cmocka_unit_test_teardown(test_noise_seldom_makes_a_winner_of_equals, end),
+        cmocka_unit_test_teardown(test_equal_finalists_are_seldom_told_apart, end),
         cmocka_unit_test_teardown(test_naive_layouts_come_first_and_once, end),
         cmocka_unit_test_teardown(test_exhaustive_asks_for_all, end),
         cmocka_unit_test_teardown(test_more_of_what_is_refused_is_not_tried, end),
