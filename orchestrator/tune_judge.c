@@ -4,8 +4,8 @@
 #include "common/statistics.h"
 #include "orchestrator/tune_search_internal.h"
 
-/* A loser is named wrongly in at most so many searches: over all looks at the finals, and whoever of
- * those compared is the best of the sample. */
+/* A loser is named wrongly in at most so many searches: over all looks at the finals, and whoever
+ * of those compared is the best of the sample. */
 #define ALPHA 0.025
 
 const char *tune_stage_name(enum tune_stage stage)
@@ -183,7 +183,8 @@ void tune_search_judge(const struct tune_search *search, struct tune_judgement *
         .margin = NAN,
         .margin_low = NAN,
         .margin_high = NAN,
-        .complete = search->stage == TUNE_STAGE_DONE && !search->cut,
+        .complete = search->stage == TUNE_STAGE_DONE && !search->cut && search->known_count > 0,
+        .cut = search->cut,
     };
     for (size_t i = 0; i < search->count; i++)
         out->measured += search->states[i].knowledge != TUNE_UNTRIED;

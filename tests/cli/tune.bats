@@ -133,6 +133,15 @@ is_whole() { jq -e . "$1" >/dev/null; }
     and all(.status == "infeasible")' r.jsonl
 }
 
+@test "where nothing works it says why, and does not ask for time" {
+  export_machine
+  MPSWEEP_EMULATED_FAULT='cuModuleLoadData#1+=error:209' expect 4 "$MPSWEEP" "${TUNE[@]}" \
+    -l threads:1,2 --budget 60s -o r.jsonl
+  holds '.verdict == "none" and .winner == null and .ended == "failed"' r.jsonl
+  grep -q '^no layout was found that works; threads 1×1.*: failed: .*cuModuleLoadData' out
+  absent 'budget\|more time' out
+}
+
 @test "the lowest latency" {
   MPSWEEP_EMULATED_MACHINE=kernel_ns=2000000,slots=1 expect 0 "$MPSWEEP" "${TUNE[@]}" \
     --objective p99 -l threads:1,4 --budget 60s -o r.jsonl

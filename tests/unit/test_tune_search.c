@@ -392,6 +392,20 @@ static void test_nothing_that_works_is_no_winner(void **state)
     struct tune_judgement judgement = judge();
     assert_int_equal(judgement.verdict, TUNE_NONE);
     assert_true(judgement.winner == TUNE_NO_POINT && judgement.closest == TUNE_NO_POINT);
+    assert_false(judgement.complete || judgement.cut);
+}
+
+/* As long as nothing has worked, what failed does not say which setting it was. */
+static void test_first_failures_do_not_close_the_space(void **state)
+{
+    (void)state;
+    make_space();
+    begin(&rules);
+    for (size_t i = 0; i < 4; i++)
+        look(i, -1.0, 0.0, 0.0, false);
+    run(hill, 0.001, 1000.0);
+    assert_true(judge().winner != TUNE_NO_POINT && is_top(&space[judge().winner]));
+    assert_true(judge().complete);
 }
 
 static void test_excluded_and_outside(void **state)
@@ -659,6 +673,7 @@ int main(void)
         cmocka_unit_test_teardown(test_more_of_what_is_refused_is_not_tried, end),
         cmocka_unit_test_teardown(test_a_setting_that_never_works_is_given_up, end),
         cmocka_unit_test_teardown(test_nothing_that_works_is_no_winner, end),
+        cmocka_unit_test_teardown(test_first_failures_do_not_close_the_space, end),
         cmocka_unit_test_teardown(test_excluded_and_outside, end),
         cmocka_unit_test_teardown(test_a_ceiling_below_the_best_is_not_tried, end),
         cmocka_unit_test_teardown(test_the_winner_is_within_the_limit, end),
