@@ -498,6 +498,45 @@ static void test_a_percentile_without_upper_bound_meets_nothing(void **state)
     assert_int_equal(judge().verdict, TUNE_NONE);
 }
 
+/* A percentile of 800 us that may be that much; the first points are the faster ones. */
+static void note_latency(size_t point, double p99_high_us)
+{
+    double value = 1000.0 - 10.0 * (double)point;
+    const struct tune_observation seen = {
+        .value = value,
+        .low = 0.9 * value,
+        .high = 1.1 * value,
+        .ips = 1e6,
+        .p99_us = 800.0,
+        .p99_low_us = 700.0,
+        .p99_high_us = p99_high_us,
+    };
+    tune_search_note(search, point, &seen);
+}
+
+/* Some that seem better and may break it, and one that surely meets it. */
+static void test_short_finals_keep_who_surely_meets_the_limit(void **state)
+{
+    (void)state;
+    struct tune_rules limited = rules;
+    limited.max_p99_us = 1000.0;
+    make_space();
+    count = 4;
+    begin(&limited);
+    for (size_t i = 0; i < count; i++)
+        note_latency(i, i < 3 ? 1100.0 : 900.0);
+    /* Time for three rounds of one, but not of two. */
+    struct tune_batch batch;
+    do {
+        tune_search_next(search, 5.0, &cheap, &batch);
+        for (size_t i = 0; i < batch.count && batch.stage < TUNE_STAGE_FINAL; i++)
+            note_latency(batch.items[i].point, batch.items[i].point < 3 ? 1100.0 : 900.0);
+        assert_true(++steps < 100);
+    } while (batch.stage < TUNE_STAGE_FINAL);
+    assert_int_equal(batch.count, 1);
+    assert_int_equal(batch.items[0].point, 3);
+}
+
 /* -- time -------------------------------------------------------------------------------------- */
 
 static void test_a_budget_is_kept_and_said(void **state)
@@ -679,6 +718,7 @@ int main(void)
         cmocka_unit_test_teardown(test_the_winner_is_within_the_limit, end),
         cmocka_unit_test_teardown(test_a_limit_that_nobody_meets, end),
         cmocka_unit_test_teardown(test_a_percentile_without_upper_bound_meets_nothing, end),
+        cmocka_unit_test_teardown(test_short_finals_keep_who_surely_meets_the_limit, end),
         cmocka_unit_test_teardown(test_a_budget_is_kept_and_said, end),
         cmocka_unit_test_teardown(test_no_time_for_anything, end),
         cmocka_unit_test_teardown(test_finals_get_their_time, end),
