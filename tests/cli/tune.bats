@@ -161,6 +161,16 @@ is_whole() { jq -e . "$1" >/dev/null; }
   grep -qE 'more time might find a better one|give a longer --budget' out
 }
 
+@test "a daemon that does not answer is a failure, not the end of the time" {
+  export_machine
+  local -x MPSWEEP_LIBEXEC_DIR=$WORK/programs
+  daemon_is get_client_list=silent
+  expect 0 "$MPSWEEP" "${TUNE[@]}" -l threads:1,2 -l processes+mps:2 --budget 300s -o r.jsonl
+  jq -se 'map(select(.type == "point" and .mps)) | length > 0
+    and all(.status == "failed" and (.error | test("did not answer")))' r.jsonl
+  holds '.ended == "complete" and (.winner.what | test("^threads 1×2"))' r.jsonl
+}
+
 @test "told to end, it keeps what was measured, and goes on from there" {
   export_machine
   local space=(-l threads:1-8 -l processes+mps:1-4)
