@@ -163,12 +163,20 @@ static enum status check_objective(const struct tune *tune)
     return STATUS_OK;
 }
 
+/* After the naive layouts, whether or not those can win. */
 static enum status check_power(const struct tune *tune)
 {
-    struct tune_judgement judgement;
-    tune_search_judge(tune->search, &judgement);
-    if (tune->objective != TUNE_IPS_PER_WATT || judgement.measured == 0 ||
-        judgement.winner != TUNE_NO_POINT || tune->rules.max_p99_us > 0.0)
+    size_t measured = 0;
+    bool told = tune->objective != TUNE_IPS_PER_WATT;
+    for (size_t i = 0; i < tune->space.naive_count && !told; i++) {
+        const json_t *record = tune->sweep.records[tune->space.naive[i].point];
+        const json_t *telemetry = json_object_get(record, "telemetry");
+        if (!record || !point_is_measured(record))
+            continue;
+        measured++;
+        told = point_number(telemetry, "joules_per_iteration") > 0.0;
+    }
+    if (told || measured == 0)
         return STATUS_OK;
     return status_set(STATUS_UNSUPPORTED,
                       "objective 'ips-per-watt' needs the GPU's power, and NVML does not tell it");

@@ -4,7 +4,8 @@
 #include "common/statistics.h"
 #include "orchestrator/tune_search_internal.h"
 
-/* A loser is named wrongly in at most so many searches. */
+/* A loser is named wrongly in at most so many searches: over all looks at the finals, and whoever
+ * of those compared is the best of the sample. */
 #define ALPHA 0.025
 
 const char *tune_stage_name(enum tune_stage stage)
@@ -99,13 +100,17 @@ void tune_mark_worse(const struct tune_search *search, size_t best, const size_t
                      size_t count, bool *worse)
 {
     double chances[TUNE_TIED_MOST];
+    const struct tune_rules *rules = &search->rules;
+    /* Bonferroni: looked at after each of these rounds, with any of them as the base. */
+    double looks = 1.0 + (double)rules->rounds_most - (double)rules->rounds_least;
+    double bases = 1.0 + (double)count;
     struct estimate base = tune_estimate(search, best);
     for (size_t i = 0; i < count; i++) {
         struct estimate other = tune_estimate(search, others[i]);
         struct effect effect = effect_of(&base, &other);
         chances[i] = effect_chance(&effect, 0.0, -1);
     }
-    effect_holm(chances, count, ALPHA, worse);
+    effect_holm(chances, count, ALPHA / (looks * bases), worse);
 }
 
 /* The best that meet the constraints: of the finals, or of everything. */
@@ -178,7 +183,8 @@ void tune_search_judge(const struct tune_search *search, struct tune_judgement *
         .margin = NAN,
         .margin_low = NAN,
         .margin_high = NAN,
-        .complete = search->stage == TUNE_STAGE_DONE && !search->cut,
+        .complete = search->stage == TUNE_STAGE_DONE && !search->cut && search->known_count > 0,
+        .cut = search->cut,
     };
     for (size_t i = 0; i < search->count; i++)
         out->measured += search->states[i].knowledge != TUNE_UNTRIED;

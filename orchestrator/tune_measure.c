@@ -203,7 +203,9 @@ static enum status run_window(struct tune *tune, const struct point *point, cons
         if (tune->deadline_ns)
             limits.ready_by_ns = tune->deadline_ns - needed_ns;
         enum status status = round_run_on(&sweep->session, point, &limits, &sweep->crew, turn, out);
-        *in_time = out->status != STATUS_TIMEOUT || !limits.ready_by_ns;
+        /* What did not answer while there was time has failed. */
+        *in_time = out->status != STATUS_TIMEOUT || !limits.ready_by_ns ||
+                   clock_now_ns() < limits.ready_by_ns;
         bool again = status == STATUS_OK && trial == 0 && nothing_ended(out);
         if (!*in_time || again)
             round_result_release(out);

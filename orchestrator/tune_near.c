@@ -54,11 +54,13 @@ static bool is_beyond_refused(const struct tune_search *search, size_t point)
     return false;
 }
 
-/* A setting with which nothing has worked: a workload that cannot be a graph, say. */
+/* A setting with which nothing has worked: a workload that cannot be a graph, say. Where nothing at
+ * all has worked it need not be the setting. */
 static bool has_dead_setting(const struct tune_search *search, size_t point)
 {
     const uint32_t *axes = search->candidates[point].axes;
-    for (int axis = 0; axis < TUNE_AXES && search->refused_count >= DEAD_AFTER; axis++) {
+    bool tellable = search->known_count > 0 && search->refused_count >= DEAD_AFTER;
+    for (int axis = 0; axis < TUNE_AXES && tellable; axis++) {
         unsigned failed = 0, worked = 0;
         for (size_t i = 0; i < search->refused_count; i++)
             failed += search->candidates[search->refused[i]].axes[axis] == axes[axis];

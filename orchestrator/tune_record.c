@@ -241,7 +241,9 @@ static const char *ending_of(const struct tune *tune, const struct tune_judgemen
 {
     if (tune->interrupted)
         return "interrupted";
-    return judgement->complete ? "complete" : "budget";
+    if (judgement->complete)
+        return "complete";
+    return judgement->cut ? "budget" : "failed";
 }
 
 static void add_winner(const struct tune *tune, json_t *record,

@@ -208,11 +208,38 @@ static void print_winner(const json_t *record, double limit_us)
     printf("\nmeasure it again: mpsweep %s\n", point_string(winner, "options"));
 }
 
-static void print_nothing(const json_t *record, double limit_us)
+/* The first that failed when it was tried, or NULL. */
+static const json_t *first_failure(const struct tune *tune)
 {
-    const json_t *closest = json_object_get(record, "closest");
-    if (!closest) {
+    for (size_t i = 0; i < tune->space.plan.count; i++) {
+        const json_t *record = tune->sweep.records[i];
+        if (record && !tune->sweep.beyond[i] && !point_is_measured(record))
+            return record;
+    }
+    return NULL;
+}
+
+/* Why no layout has a number that counts. */
+static void print_no_number(const struct tune *tune)
+{
+    char what[POINT_DESCRIPTION];
+    const json_t *failure = first_failure(tune);
+    if (failure) {
+        point_describe(&tune->space.plan.points[point_integer(failure, "id")], what, sizeof what);
+        printf("no layout was found that works; %s: %s: %s\n", what, record_status(failure),
+               point_string(failure, "error"));
+    } else if (strcmp(point_string(tune->record, "ended"), "failed") == 0) {
+        puts("no layout was found that meets the constraints");
+    } else {
         puts("no layout was measured: give a longer --budget");
+    }
+}
+
+static void print_nothing(const struct tune *tune, double limit_us)
+{
+    const json_t *closest = json_object_get(tune->record, "closest");
+    if (!closest) {
+        print_no_number(tune);
         return;
     }
     puts("no layout was found that surely meets the constraints");
@@ -250,7 +277,7 @@ static void print_text(const struct tune *tune)
     if (json_is_object(json_object_get(tune->record, "winner")))
         print_winner(tune->record, tune->rules.max_p99_us);
     else
-        print_nothing(tune->record, tune->rules.max_p99_us);
+        print_nothing(tune, tune->rules.max_p99_us);
     putchar('\n');
     print_table(tune);
     putchar('\n');

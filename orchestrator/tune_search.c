@@ -252,7 +252,20 @@ static bool add_halving(struct tune_search *search, const struct tune_costs *cos
     return batch->count > 0;
 }
 
-/* Half of the places are for those that surely meet the constraint, where there are any. */
+static void put_sure_first(const struct tune_search *search, size_t *points, size_t count)
+{
+    for (size_t i = 1; i < count; i++) {
+        size_t point = points[i], at = i;
+        if (!tune_meets(search, point))
+            continue;
+        for (; at > 0 && !tune_meets(search, points[at - 1]); at--)
+            points[at] = points[at - 1];
+        points[at] = point;
+    }
+}
+
+/* Half of the places are for those that surely meet the constraint, where there are any; they come
+ * first, as the last are left out where time is short. */
 static size_t choose_finalists(const struct tune_search *search, size_t *out)
 {
     size_t points[HALVE_MOST + 1], count = 0, unsure = 0, sure = TUNE_NO_POINT;
@@ -273,6 +286,7 @@ static size_t choose_finalists(const struct tune_search *search, size_t *out)
         count -= count == TUNE_FINALISTS;
         out[count++] = sure;
     }
+    put_sure_first(search, out, count);
     return count;
 }
 

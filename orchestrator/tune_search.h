@@ -138,7 +138,8 @@ struct tune_judgement {
     size_t tied_count;                      /* of a tie: the winner and who may be as good */
     size_t tied[TUNE_TIED_MOST];
     size_t measured; /* points that gave a number or were found not to work */
-    bool complete;   /* all that the search wanted to know was measured */
+    bool complete;   /* all that the search wanted to know was measured, and something worked */
+    bool cut;        /* time ended the search */
 };
 
 void tune_search_judge(const struct tune_search *search, struct tune_judgement *out);

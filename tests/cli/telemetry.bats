@@ -142,3 +142,17 @@ unwarned() {
   [ "$STATUS" -eq 130 ]
   assert_whole x.jsonl
 }
+
+@test "a search for iterations per joule goes on where no naive layout can win" {
+  expect 0 with_gpu 'alone calm' "$MPSWEEP" tune --objective ips-per-watt -l hybrid:2x2 -m pinned \
+    --launch stream --schedule auto -b near -c default --active-thread-percentage default \
+    --kernels 20 --duration 0.2 --warmup 0.05 -q --rounds 2 --budget 60s -o x.jsonl
+  jq -se 'map(select(.type == "tune"))[0] | .objective == "ips-per-watt" and .winner.value > 0
+    and (.winner.what | test("^hybrid 2×2"))' x.jsonl
+}
+
+@test "a search for iterations per joule ends early where no power is told" {
+  expect 1 with_gpu 'alone calm no-energy no-power' "$MPSWEEP" tune --objective ips-per-watt \
+    -l threads:1 --kernels 20 --duration 0.2 --warmup 0.05 -q --budget 60s
+  says "objective 'ips-per-watt' needs the GPU's power, and NVML does not tell it$"
+}

@@ -133,6 +133,15 @@ is_whole() { jq -e . "$1" >/dev/null; }
     and all(.status == "infeasible")' r.jsonl
 }
 
+@test "where nothing works it says why, and does not ask for time" {
+  export_machine
+  MPSWEEP_EMULATED_FAULT='cuModuleLoadData#1+=error:209' expect 4 "$MPSWEEP" "${TUNE[@]}" \
+    -l threads:1,2 --budget 60s -o r.jsonl
+  holds '.verdict == "none" and .winner == null and .ended == "failed"' r.jsonl
+  grep -q '^no layout was found that works; threads 1×1.*: failed: .*cuModuleLoadData' out
+  absent 'budget\|more time' out
+}
+
 @test "the lowest latency" {
   MPSWEEP_EMULATED_MACHINE=kernel_ns=2000000,slots=1 expect 0 "$MPSWEEP" "${TUNE[@]}" \
     --objective p99 -l threads:1,4 --budget 60s -o r.jsonl
@@ -150,6 +159,16 @@ is_whole() { jq -e . "$1" >/dev/null; }
   [ $status -eq 0 ] || [ $status -eq 4 ]
   holds '.ended == "budget"' r.jsonl
   grep -qE 'more time might find a better one|give a longer --budget' out
+}
+
+@test "a daemon that does not answer is a failure, not the end of the time" {
+  export_machine
+  local -x MPSWEEP_LIBEXEC_DIR=$WORK/programs
+  daemon_is get_client_list=silent
+  expect 0 "$MPSWEEP" "${TUNE[@]}" -l threads:1,2 -l processes+mps:2 --budget 300s -o r.jsonl
+  jq -se 'map(select(.type == "point" and .mps)) | length > 0
+    and all(.status == "failed" and (.error | test("did not answer")))' r.jsonl
+  holds '.ended == "complete" and (.winner.what | test("^threads 1×2"))' r.jsonl
 }
 
 @test "told to end, it keeps what was measured, and goes on from there" {

@@ -7,9 +7,9 @@
  * 300 W all the time; the words are then also "alone" (no process), "calm" (nothing holds the
  * clocks down), "mig", "no-persistence", "ours" (its processes are the children of the one that
  * asks), "far" (as many, by numbers that nobody has here), "stranger" (one more, process 1), "slow"
- * (a lower clock), "busy" and "full" (utilisation and memory), "no-energy", "hang" and "hang-start"
- * (calls that end when the word is gone). A program that has loaded it changes the words with
- * fake_nvml_say().
+ * (a lower clock), "busy" and "full" (utilisation and memory), "no-energy", "no-power", "hang" and
+ * "hang-start" (calls that end when the word is gone). A program that has loaded it changes the
+ * words with fake_nvml_say().
  */
 #include <ctype.h>
 #include <dirent.h>
@@ -208,7 +208,7 @@ nvml_return nvmlDeviceGetPowerUsage(nvml_device device, unsigned int *milliwatts
 {
     (void)device;
     *milliwatts = 300000;
-    return 0;
+    return mode_is("no-power") ? 3 : 0;
 }
 
 nvml_return nvmlDeviceGetTotalEnergyConsumption(nvml_device device, unsigned long long *millijoules)

@@ -253,6 +253,57 @@ static void test_noise_seldom_makes_a_winner_of_equals(void **state)
     assert_true(winners <= 10);
 }
 
+static double normal(void)
+{
+    double radius = sqrt(-2.0 * log(1.0 - random_share()));
+    return radius * cos(6.283185307179586 * random_share());
+}
+
+/* Finals of so many layouts, of which the last is better by a share; rounds are normal. */
+static struct tune_judgement simulate_finals(uint64_t seed, size_t finalists, double better)
+{
+    struct tune_rules all = rules;
+    struct tune_batch batch;
+    all.exhaustive = true;
+    make_space();
+    count = finalists;
+    noise = seed * 7919;
+    begin(&all);
+    for (;;) {
+        tune_search_next(search, INFINITY, &cheap, &batch);
+        if (batch.count == 0)
+            return judge();
+        for (size_t i = 0; i < batch.count; i++) {
+            size_t point = batch.items[i].point;
+            double truth = 500.0 * (point == finalists - 1 ? 1.0 + better : 1.0);
+            double value = batch.fresh ? truth * (1.0 + 0.05 * normal()) : truth;
+            struct tune_observation seen = {
+                .value = value, .ips = value, .low = 0.5 * value, .high = 1.5 * value};
+            assert_true(++steps < 100);
+            if (batch.fresh)
+                tune_search_note_round(search, point, value, &seen);
+            else
+                tune_search_note(search, point, &seen);
+        }
+    }
+}
+
+/* Finals are looked at after each round, and the base is the best of the sample: both count. */
+static void test_equal_finalists_are_seldom_told_apart(void **state)
+{
+    (void)state;
+    const unsigned trials = 1000;
+    unsigned named[TUNE_FINALISTS + 1] = {0}, winners = 0;
+    for (size_t finalists = 2; finalists <= TUNE_FINALISTS; finalists += 2)
+        for (unsigned seed = 1; seed <= trials; seed++)
+            named[finalists] += simulate_finals(seed, finalists, 0.0).tied_count < finalists;
+    for (unsigned seed = 1; seed <= trials; seed++)
+        winners += simulate_finals(seed, 2, 0.3).verdict == TUNE_WINNER;
+    if (named[2] > 0.025 * trials || named[4] > 0.025 * trials || winners < 0.95 * trials)
+        fail_msg("losers in %u of %u finals of 2 equals, %u of 4; %u winners that are better",
+                 named[2], trials, named[4], winners);
+}
+
 static void test_naive_layouts_come_first_and_once(void **state)
 {
     (void)state;
@@ -341,6 +392,20 @@ static void test_nothing_that_works_is_no_winner(void **state)
     struct tune_judgement judgement = judge();
     assert_int_equal(judgement.verdict, TUNE_NONE);
     assert_true(judgement.winner == TUNE_NO_POINT && judgement.closest == TUNE_NO_POINT);
+    assert_false(judgement.complete || judgement.cut);
+}
+
+/* As long as nothing has worked, what failed does not say which setting it was. */
+static void test_first_failures_do_not_close_the_space(void **state)
+{
+    (void)state;
+    make_space();
+    begin(&rules);
+    for (size_t i = 0; i < 4; i++)
+        look(i, -1.0, 0.0, 0.0, false);
+    run(hill, 0.001, 1000.0);
+    assert_true(judge().winner != TUNE_NO_POINT && is_top(&space[judge().winner]));
+    assert_true(judge().complete);
 }
 
 static void test_excluded_and_outside(void **state)
@@ -431,6 +496,45 @@ static void test_a_percentile_without_upper_bound_meets_nothing(void **state)
     seen.p99_high_us = 1001.0;
     tune_search_note(search, 3, &seen);
     assert_int_equal(judge().verdict, TUNE_NONE);
+}
+
+/* A percentile of 800 us that may be that much; the first points are the faster ones. */
+static void note_latency(size_t point, double p99_high_us)
+{
+    double value = 1000.0 - 10.0 * (double)point;
+    const struct tune_observation seen = {
+        .value = value,
+        .low = 0.9 * value,
+        .high = 1.1 * value,
+        .ips = 1e6,
+        .p99_us = 800.0,
+        .p99_low_us = 700.0,
+        .p99_high_us = p99_high_us,
+    };
+    tune_search_note(search, point, &seen);
+}
+
+/* Some that seem better and may break it, and one that surely meets it. */
+static void test_short_finals_keep_who_surely_meets_the_limit(void **state)
+{
+    (void)state;
+    struct tune_rules limited = rules;
+    limited.max_p99_us = 1000.0;
+    make_space();
+    count = 4;
+    begin(&limited);
+    for (size_t i = 0; i < count; i++)
+        note_latency(i, i < 3 ? 1100.0 : 900.0);
+    /* Time for three rounds of one, but not of two. */
+    struct tune_batch batch;
+    do {
+        tune_search_next(search, 5.0, &cheap, &batch);
+        for (size_t i = 0; i < batch.count && batch.stage < TUNE_STAGE_FINAL; i++)
+            note_latency(batch.items[i].point, batch.items[i].point < 3 ? 1100.0 : 900.0);
+        assert_true(++steps < 100);
+    } while (batch.stage < TUNE_STAGE_FINAL);
+    assert_int_equal(batch.count, 1);
+    assert_int_equal(batch.items[0].point, 3);
 }
 
 /* -- time -------------------------------------------------------------------------------------- */
@@ -602,16 +706,19 @@ int main(void)
         cmocka_unit_test_teardown(test_wrong_predictions_do_not_win, end),
         cmocka_unit_test_teardown(test_equals_are_a_tie, end),
         cmocka_unit_test_teardown(test_noise_seldom_makes_a_winner_of_equals, end),
+        cmocka_unit_test_teardown(test_equal_finalists_are_seldom_told_apart, end),
         cmocka_unit_test_teardown(test_naive_layouts_come_first_and_once, end),
         cmocka_unit_test_teardown(test_exhaustive_asks_for_all, end),
         cmocka_unit_test_teardown(test_more_of_what_is_refused_is_not_tried, end),
         cmocka_unit_test_teardown(test_a_setting_that_never_works_is_given_up, end),
         cmocka_unit_test_teardown(test_nothing_that_works_is_no_winner, end),
+        cmocka_unit_test_teardown(test_first_failures_do_not_close_the_space, end),
         cmocka_unit_test_teardown(test_excluded_and_outside, end),
         cmocka_unit_test_teardown(test_a_ceiling_below_the_best_is_not_tried, end),
         cmocka_unit_test_teardown(test_the_winner_is_within_the_limit, end),
         cmocka_unit_test_teardown(test_a_limit_that_nobody_meets, end),
         cmocka_unit_test_teardown(test_a_percentile_without_upper_bound_meets_nothing, end),
+        cmocka_unit_test_teardown(test_short_finals_keep_who_surely_meets_the_limit, end),
         cmocka_unit_test_teardown(test_a_budget_is_kept_and_said, end),
         cmocka_unit_test_teardown(test_no_time_for_anything, end),
         cmocka_unit_test_teardown(test_finals_get_their_time, end),
