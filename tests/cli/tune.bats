@@ -275,6 +275,11 @@ is_whole() { jq -e . "$1" >/dev/null; }
     tail -3 search.svg | grep -q '^</svg>'
   fi
   "$MPSWEEP" compare r.jsonl r.jsonl >out
+  MPSWEEP_EMULATED_MACHINE=kernel_ns=300000,slots=2 expect 0 "$MPSWEEP" "${TUNE[@]}" \
+    --spin 0 --blocks 5 -l threads:1,2 --guide calibration --budget 100s -o known.jsonl
+  expect 0 "$MPSWEEP" explain known.jsonl
+  grep -q 'threads 1×2' out
+  grep -q 'limited by' out
   expect 0 "$MPSWEEP" sweep "${TINY[@]}" -l threads:1 -q -o sweep.jsonl
   refused "'sweep.jsonl' holds no search of 'mpsweep tune'" "$MPSWEEP" plot sweep.jsonl \
     --figure search -o x.gp
