@@ -32,7 +32,6 @@ static void tell(const struct point *point, const struct calibration_record *rec
         fprintf(stderr, "  not measured: %s\n", record->notes[i]);
 }
 
-/* One that is not known yet. */
 size_t calibrate_plan_missing(const struct plan *plan, json_t *calibrations)
 {
     json_t *known = json_array();

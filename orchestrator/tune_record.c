@@ -267,13 +267,13 @@ enum status tune_make_record(struct tune *tune)
     struct tune_judgement judgement;
     tune_search_judge(tune->search, &judgement);
     double seconds = (double)(clock_now_ns() - tune->sweep.started_ns) / 1e9;
-    json_t *record =
-        json_pack("{s:s, s:s, s:o, s:o, s:f, s:I, s:I, s:s, s:s, s:s}", "type", "tune", "objective",
-                  tune_objective_name(tune->objective), "constraints", constraints_object(tune),
-                  "budget_s", real(tune->budget_s), "seconds", seconds, "space",
-                  (json_int_t)tune->space.candidates, "measured", (json_int_t)judgement.measured,
-                  "guide", tune->guided ? "calibration" : "measuring", "ended",
-                  ending_of(tune, &judgement), "verdict", tune_verdict_name(judgement.verdict));
+    json_t *record = json_pack(
+        "{s:s, s:s, s:o, s:o, s:f, s:I, s:I, s:s, s:b, s:s, s:s}", "type", "tune", "objective",
+        tune_objective_name(tune->objective), "constraints", constraints_object(tune), "budget_s",
+        real(tune->budget_s), "seconds", seconds, "space", (json_int_t)tune->space.candidates,
+        "measured", (json_int_t)judgement.measured, "guide",
+        tune->guided ? "calibration" : "measuring", "exhaustive", tune->rules.exhaustive, "ended",
+        ending_of(tune, &judgement), "verdict", tune_verdict_name(judgement.verdict));
     if (!record)
         return status_set(STATUS_MEMORY, "out of memory for a record");
     if (judgement.winner != TUNE_NO_POINT) {
@@ -293,7 +293,9 @@ enum status tune_make_record(struct tune *tune)
 bool tune_record_answers(const struct tune *tune, const json_t *record)
 {
     json_t *constraints = constraints_object(tune);
+    /* What all layouts were looked at for answers a search among some of them, too. */
     bool answers =
+        (!tune->rules.exhaustive || json_is_true(json_object_get(record, "exhaustive"))) &&
         strcmp(point_string(record, "ended"), "complete") == 0 &&
         strcmp(point_string(record, "objective"), tune_objective_name(tune->objective)) == 0 &&
         json_equal(json_object_get(record, "constraints"), constraints);

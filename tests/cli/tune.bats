@@ -69,11 +69,11 @@ is_whole() { jq -e . "$1" >/dev/null; }
 
 @test "it finds what measuring everything finds" {
   export_machine
-  local space=(--duration 0.3 -l threads:1-4 -l processes+mps:1-3 -l hybrid:2x2,2x4,3x2,3x3
-    -l hybrid-timesliced:2x2 -c 8,16)
+  local space=(--duration 0.3 -l threads:1-6 -l processes+mps:1-3 -l hybrid:2x2,2x4,3x2,3x3
+    -l hybrid-timesliced:2x2 -c 8,16,24,32)
   expect 0 "$MPSWEEP" "${BASE[@]}" "${space[@]}" --budget 100s -o fast.jsonl
   expect 0 "$MPSWEEP" "${BASE[@]}" "${space[@]}" --exhaustive -o all.jsonl
-  holds '.measured >= 24 and .space == 24 and .budget_s == null' all.jsonl
+  holds '.measured >= 56 and .space == 56 and .budget_s == null and .exhaustive' all.jsonl
   jq -se 'map(select(.type == "tune")) | .[0].winner.what == .[1].winner.what' \
     fast.jsonl all.jsonl || {
     # Two that are nearly as good may change places on a busy computer.
@@ -83,7 +83,14 @@ is_whole() { jq -e . "$1" >/dev/null; }
   }
   holds '.winner.what | test("3×3|2×4")' all.jsonl
   # On the way it left out some of them.
-  holds '.measured <= 24' fast.jsonl
+  holds '.measured < .space and .ended == "complete" and .exhaustive == false' fast.jsonl
+
+  # Which is no answer where all are asked for; all are one where some are.
+  expect 0 "$MPSWEEP" "${BASE[@]}" "${space[@]}" --exhaustive --resume -o fast.jsonl
+  record fast.jsonl | jq -se 'length == 2 and .[1].exhaustive and .[1].measured >= 56'
+  cp all.jsonl before.jsonl
+  expect 0 "$MPSWEEP" "${BASE[@]}" "${space[@]}" --resume -o all.jsonl
+  cmp before.jsonl all.jsonl
 }
 
 @test "with a calibration: what limits the winner" {
@@ -268,6 +275,11 @@ is_whole() { jq -e . "$1" >/dev/null; }
     tail -3 search.svg | grep -q '^</svg>'
   fi
   "$MPSWEEP" compare r.jsonl r.jsonl >out
+  MPSWEEP_EMULATED_MACHINE=kernel_ns=300000,slots=2 expect 0 "$MPSWEEP" "${TUNE[@]}" \
+    --spin 0 --blocks 5 -l threads:1,2 --guide calibration --budget 100s -o known.jsonl
+  expect 0 "$MPSWEEP" explain known.jsonl
+  grep -q 'threads 1×2' out
+  grep -q 'limited by' out
   expect 0 "$MPSWEEP" sweep "${TINY[@]}" -l threads:1 -q -o sweep.jsonl
   refused "'sweep.jsonl' holds no search of 'mpsweep tune'" "$MPSWEEP" plot sweep.jsonl \
     --figure search -o x.gp
