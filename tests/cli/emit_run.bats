@@ -189,12 +189,28 @@ IDLE
 @test "env: without MPS no daemon is found, even a default one" {
   prepare
   emit env d --point 4 -- serve
+  # One that every client of this shell finds.
+  export CUDA_MPS_PIPE_DIRECTORY=$PWD/theirs CUDA_MPS_LOG_DIRECTORY=$PWD/theirs
+  mkdir theirs
+  sh d/mps run >daemon.out 2>&1 3>&- &
+  local daemon=$! client
+  await $PATIENCE sh d/mps ready
   CUDA_DEVICE_MAX_CONNECTIONS=1 CUDA_MPS_ACTIVE_THREAD_PERCENTAGE=10 expect 0 d/start
   absent 'CUDA_DEVICE_MAX\|CUDA_MPS_ACTIVE' environment.0
   grep -qE '^worker 1: running, process [0-9]+; this layout has no MPS$' out
   grep -qx "CUDA_MPS_PIPE_DIRECTORY=$(readlink d/run)/off" environment.0
   [ -z "$(ls -A d/run/off)" ]
+  # They have made their contexts, and no server was started for them.
+  await $PATIENCE test -s probe.0 -a -s probe.1
+  [ -z "$(echo get_server_list | nvidia-cuda-mps-control)" ]
+  # It can fail: a worker of this shell is its client.
+  MPSWEEP_PROCESS=2 bin/serve >worker.out 2>&1 3>&- &
+  client=$!
+  await $PATIENCE sh d/mps attached $client
+  kill -TERM $client
   expect 0 d/stop
+  kill -TERM $daemon
+  wait $daemon
   await $PATIENCE no_own_process
 }
 
