@@ -25,6 +25,7 @@ has_points() { [ -e r.jsonl ] && [ "$(grep -c '"type":"point"' r.jsonl)" -ge "$1
 is_whole() { jq -e . "$1" >/dev/null; }
 
 @test "the best of a few layouts, with everything that is said of it" {
+  for_ratios
   export_machine
   expect 0 "$MPSWEEP" "${TUNE[@]}" "${FEW[@]}" --max-threads 3 --budget 60s -o r.jsonl
   # Four threads are too many: it is 2×2 over MPS, which does twice what the next can.
@@ -52,6 +53,7 @@ is_whole() { jq -e . "$1" >/dev/null; }
 }
 
 @test "what is printed to measure it again does so" {
+  for_ratios
   export_machine
   expect 0 "$MPSWEEP" "${TUNE[@]}" -l threads:1,4 --budget 60s -o r.jsonl
   local words
@@ -108,6 +110,7 @@ finds_the_best() {
 # -- constraints -----------------------------------------------------------------------------------
 
 @test "a latency that larger layouts break" {
+  for_ratios
   # One at a time: an iteration of one worker takes 5 ms, of 32 workers 160 ms.
   MPSWEEP_EMULATED_MACHINE=kernel_ns=1000000,slots=1 expect 0 "$MPSWEEP" "${BASE[@]}" \
     -c 32 --duration 1 -l threads:1,32 --max-p99 80ms --budget 100s -o r.jsonl
@@ -127,6 +130,7 @@ finds_the_best() {
 }
 
 @test "more GPU memory than is allowed" {
+  for_ratios
   export_machine
   expect 4 "$MPSWEEP" "${TUNE[@]}" -l threads:1,2 --bytes 64M --max-gpu-memory 16M --budget 30s -o r.jsonl
   holds '.winner == null and .constraints.max_gpu_memory_bytes == 16777216' r.jsonl
@@ -153,6 +157,7 @@ finds_the_best() {
 }
 
 @test "the lowest latency" {
+  for_ratios
   MPSWEEP_EMULATED_MACHINE=kernel_ns=2000000,slots=1 expect 0 "$MPSWEEP" "${TUNE[@]}" \
     --objective p99 -l threads:1,4 --budget 60s -o r.jsonl
   holds '.objective == "p99" and (.winner.what | test("^threads 1×1"))' r.jsonl
