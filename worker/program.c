@@ -176,7 +176,8 @@ static void judge_end(const struct supervisor *supervisor)
         else if (atomic_load(&slot->at_work))
             fail(supervisor, "ended (%s) within an iteration that it was to end first",
                  child_ending_text(status, ending, sizeof ending));
-        else if (supervisor->process.shm.header->settings.rate_units)
+        else if (supervisor->process.shm.header->settings.rate_units &&
+                 atomic_load(&slot->opened) == SHM_OPENED_BEGUN)
             fail(supervisor, "did not come back to mpsweep_begin() after the stop: how many starts "
                              "it has missed is not known");
         else
