@@ -34,6 +34,7 @@ lengths_are_right() {
 }
 
 @test "the example measures two workloads and a mix of them, each kernel as long as it says" {
+  for_ratios
   expect 0 "$MPSWEEP" sweep "$EXAMPLE" "${BRIEF[@]}" -o out.jsonl
   grep -q '^mpsweep: found the lengths of 3 kernels in ' err
   assert_complete out.jsonl 16 0
@@ -50,6 +51,7 @@ lengths_are_right() {
 }
 
 @test "a mix: workers are dealt by weight, and each workload has its own figures" {
+  for_ratios
   job "${DETECT[@]}"
   expect 0 "$MPSWEEP" sweep two.job "${BRIEF[@]}" -l hybrid:2x4 -w detect:3+embed,embed -r 2 -q \
     -o out.jsonl
@@ -89,6 +91,7 @@ lengths_are_right() {
 }
 
 @test "what the GPU gives back wrong is seen, also by one workload of a mix" {
+  for_ratios
   job "${DETECT[@]}"
   # Only the second worker runs the second workload; what it copies out is altered. The lengths are
   # known from the run before, whose process would hear of the fault, too.
@@ -101,6 +104,7 @@ lengths_are_right() {
 }
 
 @test "lengths are found on other machines, too, and one that cannot be is said" {
+  for_ratios
   job "kernel blocks=5 threads=64 duration=12us" "kernel blocks=320 threads=64 duration=40us" \
     "kernel blocks=10 threads=64 duration=100us bound=memory" "kernel duration=20ms"
   MPSWEEP_EMULATED_MACHINE=spin_ns=3,graph_kernel_ns=900,device_mb_per_s=80000 expect 0 \
