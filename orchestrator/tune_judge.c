@@ -101,16 +101,19 @@ void tune_mark_worse(const struct tune_search *search, size_t best, const size_t
 {
     double chances[TUNE_TIED_MOST];
     const struct tune_rules *rules = &search->rules;
-    /* Bonferroni: looked at after each of these rounds, with any of them as the base. */
+    /* Bonferroni: finalists are looked at after each of these rounds, with any of them as the base.
+     * One that was alone in the finals was chosen by other windows, and is looked at once. */
     double looks = 1.0 + (double)rules->rounds_most - (double)rules->rounds_least;
     double bases = 1.0 + (double)count;
+    bool alone = true;
     struct estimate base = tune_estimate(search, best);
     for (size_t i = 0; i < count; i++) {
         struct estimate other = tune_estimate(search, others[i]);
         struct effect effect = effect_of(&base, &other);
+        alone &= search->states[others[i]].rounds < 2;
         chances[i] = effect_chance(&effect, 0.0, -1);
     }
-    effect_holm(chances, count, ALPHA / (looks * bases), worse);
+    effect_holm(chances, count, alone ? ALPHA : ALPHA / (looks * bases), worse);
 }
 
 /* The best that meet the constraints: of the finals, or of everything. */
