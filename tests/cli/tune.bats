@@ -113,11 +113,15 @@ finds_the_best() {
 
 # -- constraints -----------------------------------------------------------------------------------
 
-@test "a latency that larger layouts break" {
-  for_ratios
-  # One at a time: an iteration of one worker takes 5 ms, of 32 workers 160 ms.
+# One at a time: an iteration of one worker takes 5 ms, of 32 workers 160 ms.
+keeps_the_latency() {
+  rm -f r.jsonl
   MPSWEEP_EMULATED_MACHINE=kernel_ns=1000000,slots=1 expect 0 "$MPSWEEP" "${BASE[@]}" \
     -c 32 --duration 1 -l threads:1,32 --max-p99 80ms --budget 100s -o r.jsonl
+}
+
+@test "a latency that larger layouts break" {
+  once_in_three keeps_the_latency
   holds '.winner.what | test("^threads 1×1")' r.jsonl
   holds '.winner.p99_bounds_us[1] <= 80000 and .constraints.max_p99_us == 80000' r.jsonl
   grep -q 'to be below 80 ms' out
