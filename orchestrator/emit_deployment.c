@@ -186,7 +186,7 @@ static void read_cpus(struct deployment *deployment)
         memset(deployment->process[p].cpus, 0, sizeof deployment->process[p].cpus);
     }
     unsigned have = count_cpus(all);
-    if (!have || deployment->cpus_unknown)
+    if (!have || deployment->cpus_unknown || deployment->processes == 0)
         return;
     /* Processes that share their CPUs have a part of them each. */
     deployment->cpus_each = total / deployment->processes;

@@ -99,7 +99,7 @@ come_to() {
       : >hold
       await $PATIENCE logged get_client_list
     else
-      MPSWEEP_EMULATED_FAULT=cuStreamDestroy=slow:$SLOW_MS@0 DURATION=0.3 start_command "$2"
+      MPSWEEP_EMULATED_FAULT=cuStreamDestroy=slow:$SLOW_MS@0 DURATION=1.5 start_command "$2"
       await $PATIENCE has_workers 2
       await $PATIENCE lacks_workers 2
     fi
