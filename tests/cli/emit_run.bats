@@ -264,9 +264,9 @@ IDLE
 @test "containers: the scripts that kubernetes and compose run" {
   prepare
   emit compose d --point 3 -- serve
-  mkdir shared
-  export MPSWEEP_RUN=$WORK/shared MPSWEEP_MPS=1 MPSWEEP_GPU_FILE=$PWD/shared/gpu
-  export CUDA_MPS_PIPE_DIRECTORY=$PWD/shared/mps CUDA_MPS_LOG_DIRECTORY=$PWD/shared/log
+  mkdir volume
+  export MPSWEEP_RUN=$WORK/volume MPSWEEP_MPS=1 MPSWEEP_GPU_FILE=$PWD/volume/gpu
+  export CUDA_MPS_PIPE_DIRECTORY=$PWD/volume/mps CUDA_MPS_LOG_DIRECTORY=$PWD/volume/log
   expect 1 sh d/check 0
   says 'worker 0: not running'
   MPSWEEP_START_TIMEOUT=0 expect 1 sh d/worker 0 serve
@@ -278,13 +278,13 @@ IDLE
   NVIDIA_VISIBLE_DEVICES=GPU-1234 sh d/mps run >daemon.out 2>&1 3>&- &
   daemon=$!
   await $PATIENCE sh d/mps ready
-  [ "$(cat shared/gpu)" = GPU-1234 ]
+  [ "$(cat volume/gpu)" = GPU-1234 ]
   await $PATIENCE sh d/check 0
   grep -qx 'CUDA_VISIBLE_DEVICES=GPU-1234' environment.0
   absent 'CUDA_LAUNCH\|CUDA_DEVICE_MAX\|CUDA_MPS_LOG' environment.0
   grep -qx 'CUDA_MPS_CLIENT_PRIORITY=1' environment.0
   grep -qx 'MPSWEEP_GPU=GPU-1234' environment.0
-  [ "$(cat shared/worker-0.pid)" = $worker ]
+  [ "$(cat volume/worker-0.pid)" = $worker ]
   kill -TERM $worker
   await $PATIENCE is_gone $worker
   expect 1 sh d/check 0
@@ -294,10 +294,10 @@ IDLE
   expect 78 sh d/worker 0 EDIT-ME
   says 'edit me: this worker has no command yet'
   # One GPU for several containers, without MPS.
-  rm shared/gpu
+  rm volume/gpu
   NVIDIA_VISIBLE_DEVICES=GPU-5678 sh d/mps hold 2>hold.out 3>&- &
   daemon=$!
-  await $PATIENCE grep -qs GPU-5678 shared/gpu
+  await $PATIENCE grep -qs GPU-5678 volume/gpu
   kill -TERM $daemon
   wait $daemon
   await $PATIENCE no_own_process
