@@ -197,16 +197,9 @@ static int run(struct sweep *sweep)
         status = check_mps(sweep);
     if (status == STATUS_OK)
         status = sweep_make_header(sweep, resumed);
-    if (status == STATUS_OK)
-        status = results_write(&sweep->writer, sweep->header);
-    if (status == STATUS_OK)
-        status = sweep_write_beyond(sweep);
-    if (status != STATUS_OK) {
-        /* Nothing was measured: leave no empty file behind. */
-        if (sweep->writer.regular && !resumed)
-            remove(sweep->writer.path);
+    status = sweep_begin_file(sweep, resumed, status);
+    if (status != STATUS_OK)
         return report(status);
-    }
     if (options_switch(sweep->options, OPTION_CALIBRATE))
         status = calibrate_plan(&sweep->session, &sweep->plan, &sweep->limits,
                                 options_switch(sweep->options, OPTION_QUIET), &sweep->writer,

@@ -83,6 +83,10 @@ enum status sweep_make_header(struct sweep *sweep, bool resumed);
  * sweep_mark_beyond(). */
 enum status sweep_open_results(struct sweep *sweep);
 
+/* Writes the header and the records of what is not tried, if all went well until now (so_far). If
+ * not, or if that fails, nothing was measured, and no file that was made for it stays. */
+enum status sweep_begin_file(struct sweep *sweep, bool resumed, enum status so_far);
+
 /* An array of the records that there are, in the order of the plan; the caller's to release. */
 json_t *sweep_measured_points(const struct sweep *sweep);
 

@@ -8,6 +8,18 @@
 
 #define HEADER_MOST (1 << 20)
 
+enum status sweep_begin_file(struct sweep *sweep, bool resumed, enum status so_far)
+{
+    enum status status = so_far;
+    if (status == STATUS_OK)
+        status = results_write(&sweep->writer, sweep->header);
+    if (status == STATUS_OK)
+        status = sweep_write_beyond(sweep);
+    if (status != STATUS_OK && sweep->writer.regular && !resumed)
+        remove(sweep->writer.path);
+    return status;
+}
+
 json_t *sweep_measured_points(const struct sweep *sweep)
 {
     json_t *points = json_array();

@@ -352,16 +352,9 @@ static int run(struct tune *tune)
         return emit_winner(tune) == STATUS_OK ? exit_status_of(tune) : report(STATUS_SYSTEM);
     }
     json_decref(answer);
-    if (status == STATUS_OK)
-        status = results_write(&sweep->writer, sweep->header);
-    if (status == STATUS_OK)
-        status = sweep_write_beyond(sweep);
-    if (status != STATUS_OK) {
-        /* Nothing was measured: leave no empty file behind. */
-        if (sweep->writer.regular && !resumed)
-            remove(sweep->writer.path);
+    status = sweep_begin_file(sweep, resumed, status);
+    if (status != STATUS_OK)
         return report(status);
-    }
     if (isfinite(tune->budget_s)) {
         double end_s = fmin(END_SHARE * tune->budget_s, END_MOST_S);
         tune->deadline_ns = sweep->started_ns + (uint64_t)(1e9 * (tune->budget_s - end_s));
