@@ -10,6 +10,7 @@
 #include <cmocka.h>
 
 #include "common/clock.h"
+#include "tests/unit/fake_memory.h"
 #include "worker/described.h"
 
 /* A letter for each call: i, o, d copies; c, m, w kernels; s synchronise; ( ) capture; g graph. */
@@ -30,41 +31,6 @@ static bool noted(char letter)
     saw.calls[length] = letter;
     saw.calls[length + 1] = '\0';
     return !saw.capturing && letter != saw.lost;
-}
-
-static cuda_result fake_stream_create(cuda_stream *stream, unsigned int flags)
-{
-    (void)flags;
-    *stream = NULL;
-    return CUDA_SUCCESS_;
-}
-
-static cuda_result fake_mem_alloc(cuda_device_pointer *pointer, size_t bytes)
-{
-    void *memory = malloc(bytes);
-    assert_non_null(memory);
-    memset(memory, 0x5a, bytes); /* device memory holds anything */
-    *pointer = (uintptr_t)memory;
-    return CUDA_SUCCESS_;
-}
-
-static cuda_result fake_mem_free(cuda_device_pointer pointer)
-{
-    free((void *)(uintptr_t)pointer);
-    return CUDA_SUCCESS_;
-}
-
-static cuda_result fake_mem_host_alloc(void **pointer, size_t bytes, unsigned int flags)
-{
-    (void)flags;
-    *pointer = malloc(bytes);
-    return CUDA_SUCCESS_;
-}
-
-static cuda_result fake_mem_free_host(void *pointer)
-{
-    free(pointer);
-    return CUDA_SUCCESS_;
 }
 
 static cuda_result fake_in(cuda_device_pointer to, const void *from, size_t bytes,

@@ -8,6 +8,7 @@
 #include <string.h>
 #include <cmocka.h>
 
+#include "tests/unit/fake_memory.h"
 #include "worker/iteration.h"
 
 static struct {
@@ -15,41 +16,6 @@ static struct {
     int elements;                     /* of the last kernel */
     bool lose_in, lose_out;
 } driver_saw;
-
-static cuda_result fake_stream_create(cuda_stream *stream, unsigned int flags)
-{
-    (void)flags;
-    *stream = NULL;
-    return CUDA_SUCCESS_;
-}
-
-static cuda_result fake_mem_alloc(cuda_device_pointer *pointer, size_t bytes)
-{
-    void *memory = malloc(bytes);
-    assert_non_null(memory);
-    memset(memory, 0x5a, bytes); /* device memory holds anything */
-    *pointer = (uintptr_t)memory;
-    return CUDA_SUCCESS_;
-}
-
-static cuda_result fake_mem_free(cuda_device_pointer pointer)
-{
-    free((void *)(uintptr_t)pointer);
-    return CUDA_SUCCESS_;
-}
-
-static cuda_result fake_mem_host_alloc(void **pointer, size_t bytes, unsigned int flags)
-{
-    (void)flags;
-    *pointer = malloc(bytes);
-    return CUDA_SUCCESS_;
-}
-
-static cuda_result fake_mem_free_host(void *pointer)
-{
-    free(pointer);
-    return CUDA_SUCCESS_;
-}
 
 static cuda_result fake_in(cuda_device_pointer to, const void *from, size_t bytes,
                            cuda_stream stream)
