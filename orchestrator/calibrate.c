@@ -1,5 +1,6 @@
 #include "orchestrator/calibrate.h"
 
+#include <limits.h>
 #include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -170,16 +171,19 @@ static double measure(struct calibrator *calibrator, const struct point *point, 
     return ips;
 }
 
-/* The most that any number of threads gives, with the numbers growing until they give no more. */
-static double grow(struct calibrator *calibrator, struct point *point, const unsigned *counts,
-                   size_t count, const char *figure)
+/* The most that any number of threads gives, with the numbers growing until they give no more.
+ * Threads that wait awake need a CPU each. */
+static double grow(struct calibrator *calibrator, struct point *point, enum shm_schedule schedule,
+                   const unsigned *counts, size_t count, const char *figure)
 {
     double best = 0.0;
-    for (size_t i = 0; i < count; i++) {
+    unsigned most = schedule == SHM_SCHEDULE_BLOCK ? UINT_MAX : calibrator->record.figures.cpus;
+    for (size_t i = 0; i < count && (i == 0 || counts[i] <= most); i++) {
         /* A warm-up that the next run would be found to need. */
         double expected_ns = i > 0 ? calibrator->p50_ns * counts[i] / counts[i - 1] : 0.0;
         point->work.warmup_ns = warmup_for(expected_ns);
         calibrate_set_threads(point, counts[i]);
+        point->work.schedule = schedule;
         double ips = measure(calibrator, point, figure, NULL);
         bool worth_it = ips > WORTH_IT * best;
         best = fmax(best, ips);
@@ -189,8 +193,8 @@ static double grow(struct calibrator *calibrator, struct point *point, const uns
     return best;
 }
 
-#define GROW(calibrator, point, counts, figure)                                                    \
-    grow(calibrator, point, counts, sizeof(counts) / sizeof(counts)[0], figure)
+#define GROW(calibrator, point, schedule, counts, figure)                                          \
+    grow(calibrator, point, schedule, counts, sizeof(counts) / sizeof(counts)[0], figure)
 
 /* The most that any number of processes over MPS gives. Fewer than there are can be had from the
  * same ones, more cannot: it goes down from a number that ought to be enough, and up from there
@@ -232,12 +236,13 @@ static void measure_launches(struct calibrator *calibrator, struct calibration *
     struct point point = calibrate_launches(calibrator->like, SHM_LAUNCH_STREAM);
     double kernels = point.work.kernels;
     out->process_launches_per_s =
-        kernels * GROW(calibrator, &point, threads, "launches of a process");
+        kernels * GROW(calibrator, &point, SHM_SCHEDULE_BLOCK, threads, "launches of a process");
     point = calibrate_launches(calibrator->like, SHM_LAUNCH_GRAPH);
-    out->graph_kernels_per_s =
-        point.work.kernels * GROW(calibrator, &point, graphs, "kernels of graphs");
+    out->graph_kernels_per_s = point.work.kernels * GROW(calibrator, &point, SHM_SCHEDULE_BLOCK,
+                                                         graphs, "kernels of graphs");
     point.work.kernels = 1;
-    out->process_graphs_per_s = GROW(calibrator, &point, threads, "graphs of a process");
+    out->process_graphs_per_s =
+        GROW(calibrator, &point, SHM_SCHEDULE_BLOCK, threads, "graphs of a process");
 }
 
 static void measure_mps(struct calibrator *calibrator, struct calibration *out)
@@ -268,7 +273,7 @@ static double copies(struct calibrator *calibrator, enum shm_copies which, const
 {
     static const unsigned threads[] = {4, 16, 32};
     struct point point = calibrate_copies(calibrator->like, which, SHM_MEMORY_PINNED);
-    return GROW(calibrator, &point, threads, figure) * (double)point.work.bytes;
+    return GROW(calibrator, &point, SHM_SCHEDULE_BLOCK, threads, figure) * (double)point.work.bytes;
 }
 
 static void measure_copies(struct calibrator *calibrator, struct calibration *out)
@@ -279,19 +284,8 @@ static void measure_copies(struct calibrator *calibrator, struct calibration *ou
     out->both_bytes_per_s = copies(calibrator, SHM_COPIES_BOTH, "copies both ways");
     struct point point = calibrate_copies(calibrator->like, SHM_COPIES_BOTH, SHM_MEMORY_PAGEABLE);
     out->pageable_bytes_per_s =
-        (double)point.work.bytes * GROW(calibrator, &point, threads, "pageable copies");
-}
-
-static void measure_pageable(struct calibrator *calibrator, struct calibration *out)
-{
-    static const unsigned threads[] = {2, 4, 8, 16};
-    struct point point = calibrate_single(calibrator->like);
-    point.work.memory = SHM_MEMORY_PAGEABLE;
-    point.work.sync = SHM_SYNC_NONE;
-    out->process_unsynced_ips = GROW(calibrator, &point, threads, "pageable without sync");
-    point.work.sync = SHM_SYNC_STREAM;
-    point.work.launch = SHM_LAUNCH_GRAPH;
-    out->process_pageable_graph_ips = GROW(calibrator, &point, threads, "pageable graphs");
+        (double)point.work.bytes *
+        GROW(calibrator, &point, SHM_SCHEDULE_BLOCK, threads, "pageable copies");
 }
 
 static void measure_awake(struct calibrator *calibrator, struct calibration *out)
@@ -319,6 +313,22 @@ static void measure_singles(struct calibrator *calibrator, struct calibration *o
     point.work.launch = SHM_LAUNCH_STREAM;
     point.work.memory = SHM_MEMORY_PAGEABLE;
     out->single_pageable_ips = measure(calibrator, &point, "alone, pageable", NULL);
+}
+
+/* One copy of the process at a time, and the next one may start when the last has ended: whoever
+ * sleeps until then costs all of them the time to wake up. */
+static void measure_pageable(struct calibrator *calibrator, struct calibration *out)
+{
+    static const unsigned threads[] = {2, 4, 8, 16};
+    struct point point = calibrate_single(calibrator->like);
+    point.work.memory = SHM_MEMORY_PAGEABLE;
+    point.work.sync = SHM_SYNC_NONE;
+    out->process_unsynced_ips =
+        GROW(calibrator, &point, SHM_SCHEDULE_AUTO, threads, "pageable without sync");
+    point.work.sync = SHM_SYNC_STREAM;
+    point.work.launch = SHM_LAUNCH_GRAPH;
+    out->process_pageable_graph_ips =
+        GROW(calibrator, &point, SHM_SCHEDULE_AUTO, threads, "pageable graphs");
 }
 
 static void lower(double *ceiling, double by)
@@ -395,8 +405,8 @@ enum status calibrate_run(struct session *session, const struct point *like,
     measure_launches(&calibrator, figures);
     measure_arithmetic(&calibrator, figures);
     measure_copies(&calibrator, figures);
-    measure_pageable(&calibrator, figures);
     measure_singles(&calibrator, figures);
+    measure_pageable(&calibrator, figures);
     measure_crowd(&calibrator, figures);
     measure_mps(&calibrator, figures);
     calibrator.status =
