@@ -17,7 +17,9 @@
 
 #define REASON 160
 
-/* An instance made only to look for a leak is not worth more of the user's time. */
+/* Instances made only to look for a leak, one after the other: a library that keeps some for good
+ * soon has enough. An init that takes longer is not worth the user's time. */
+#define MORE_INSTANCES 3
 #define SLOW_INIT_NS (2 * NS_PER_S)
 
 struct plugin_work {
@@ -330,6 +332,17 @@ static struct plugin_kept try_again(struct plugin_work *work)
     return plugin_memory_kept(&before, &after, 1);
 }
 
+/* What each of several more instances keeps. */
+static struct plugin_kept try_more(struct plugin_work *work)
+{
+    struct plugin_kept kept = try_again(work);
+    for (int i = 1; i < MORE_INSTANCES && plugin_memory_any(&kept); i++) {
+        struct plugin_kept more = try_again(work);
+        kept = plugin_memory_both(&kept, &more);
+    }
+    return kept;
+}
+
 /* After an instance has been ended. */
 static void cycle_leave(struct loaded *loaded, struct plugin_work *work)
 {
@@ -349,8 +362,8 @@ static void cycle_leave(struct loaded *loaded, struct plugin_work *work)
     if (!plugin_memory_any(&kept))
         return;
     /* The others have ended theirs: nobody else is in the plug-in. */
-    if (!plugin_memory_any(&earlier))
-        earlier = work->init_ns < SLOW_INIT_NS ? try_again(work) : (struct plugin_kept){0};
+    if (work->init_ns < SLOW_INIT_NS)
+        earlier = try_more(work);
     kept = plugin_memory_both(&kept, &earlier);
     atomic_store(&record->kept_device, kept.device);
     atomic_store(&record->kept_host, kept.host);

@@ -2,8 +2,9 @@
  * Memory that a plug-in keeps when its instances have been ended.
  *
  * What one cycle leaves behind, from the first init of a process's instances to the last fini,
- * need not be a leak: libraries load code and keep workspaces for good. What a further cycle leaves
- * behind is one. So the first cycle that does so asks for another one.
+ * need not be a leak: libraries load code and keep workspaces for good, some for each thread. What
+ * further cycles leave behind, each of them, is one. So a cycle that does so asks for more of one
+ * instance; where an init is too slow for that, an earlier point's cycle is what it is compared to.
  *
  * The driver counts free memory for the whole GPU: device memory is looked at only where this is
  * the only process with workers. Host memory is what this process has to itself in RAM.

@@ -259,11 +259,11 @@ wrong_in() {
   points 'all([.warnings[] | select(.kind == "leak")] == [])' clean.jsonl
 }
 
-@test "a leak costs one instance more, which is made for certainty" {
+@test "a leak costs three instances more, which are made for certainty" {
   FAULTY_LOG=$WORK/calls expect 0 "$MPSWEEP" sweep "${QUICK[@]}" -w "$FAULTY" \
     --workload-options 'init:leak-device' -l threads:1 -q
-  [ "$(grep -c init calls)" -eq 2 ]
-  [ "$(grep -c fini calls)" -eq 2 ]
+  [ "$(grep -c init calls)" -eq 4 ]
+  [ "$(grep -c fini calls)" -eq 4 ]
   FAULTY_LOG=$WORK/clean expect 0 "$MPSWEEP" sweep "${QUICK[@]}" -w "$FAULTY" -l threads:1 -q
   [ "$(grep -c init clean)" -eq 1 ]
 }
