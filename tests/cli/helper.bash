@@ -219,7 +219,11 @@ absent() {
 # in the plan. There must be some: of none, all are anything.
 points() {
   jq -s -e "[.[] | select(.type == \"point\")] | group_by(.id) | map(last)
-    | if length == 0 then error(\"there is no point\") else . end | $1" "$2"
+    | if length == 0 then error(\"there is no point\") else . end | $1" "$2" && return
+  # Why not, for whoever has only the log.
+  jq -c 'select(.type == "point") | {layout, processes, threads, memory, launch, workload, status,
+    throughput_ips, p50: .latency_us.p50?, error, warnings: [.warnings[]?.text]}' "$2" >&2
+  return 1
 }
 
 # sweep_points FILTER OPTIONS...: the same for a sweep of its own, which must measure all points.

@@ -23,7 +23,7 @@ SERVE
   [ "$(echo get_default_active_thread_percentage | CUDA_MPS_PIPE_DIRECTORY=$pipe nvidia-cuda-mps-control)" = 50.0 ]
   [ "$(echo get_default_device_pinned_mem_limit 0 | CUDA_MPS_PIPE_DIRECTORY=$pipe nvidia-cuda-mps-control)" = 2G ]
   local pid
-  read -r pid _ <d/run/worker-1.pid
+  read -r pid _ <d/worker-1.pid
   kill -TERM "$pid"
   await $PATIENCE is_gone "$pid"
   expect 1 d/check
