@@ -175,6 +175,14 @@ static bool apply(enum remedy_kind kind, struct explain_point *point,
     }
 }
 
+/* Whatever else is changed: more workers than CPUs must not spin while they wait. */
+static void wait_asleep(struct explain_point *point, const struct calibration *calibration)
+{
+    bool spins = point->schedule == SHM_SCHEDULE_AUTO || point->schedule == SHM_SCHEDULE_SPIN;
+    if (spins && calibration->cpus > 0 && point->processes * point->threads > calibration->cpus)
+        point->schedule = SHM_SCHEDULE_BLOCK;
+}
+
 const char *explain_layout_name(const struct explain_point *point)
 {
     if (point->threads == 1 && point->processes > 1)
@@ -213,7 +221,7 @@ static void write_options(const struct explain_point *before, struct remedy *rem
         remedy->options[text.length - 1] = '\0';
 }
 
-static void write_advice(struct remedy *remedy)
+static void write_advice(const struct explain_point *before, struct remedy *remedy)
 {
     const struct explain_point *after = &remedy->point;
     struct text text = {.at = remedy->advice, .size = sizeof remedy->advice};
@@ -263,6 +271,10 @@ static void write_advice(struct remedy *remedy)
         text_append(&text, "take the active thread percentage away, or raise it");
         break;
     }
+    if (remedy->kind != REMEDY_BLOCK && after->schedule != before->schedule)
+        text_append(&text,
+                    "; and let the workers wait asleep (CU_CTX_SCHED_BLOCKING_SYNC): there are "
+                    "more of them than CPUs");
 }
 
 /* The best of what is tried for a ceiling; best is left alone where nothing gives enough. */
@@ -275,6 +287,7 @@ static void try_all(enum ceiling_kind kind, const struct explain_point *point,
         struct remedy remedy = {.kind = tried[kind][i], .point = *point};
         if (remedy.kind == REMEDY_NONE || !apply(remedy.kind, &remedy.point, calibration, budget))
             continue;
+        wait_asleep(&remedy.point, calibration);
         remedy.predicted_ips = predict_ips(&remedy.point, calibration);
         remedy.gain = remedy.predicted_ips / now;
         if (remedy.gain < LEAST_GAIN ||
@@ -309,7 +322,7 @@ void remedy_find(const struct explain_point *point, const struct calibration *ca
     } else {
         best.then = limit_of(&best.point, calibration);
         write_options(point, &best);
-        write_advice(&best);
+        write_advice(point, &best);
     }
     *out = best;
 }

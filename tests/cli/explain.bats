@@ -69,7 +69,7 @@ results() {
   grep -qE '^threads 1×12, 1×16, queues 8 — hardware queues: \(at 1×16\) a process has 8 hardware queues, .*; the next ceiling: ' lines
   grep -qE 'lift it with --connections 16: give each process 16 .* \(predicted for 1×16: 3184/s, ×1.6 of the measured [0-9]+, then limited by: launch path of a process\)' lines
   grep -qE '^processes 8×1, queues 8 — time slicing: without MPS .* --layout processes\+mps:8: ' lines
-  grep -qE '^processes\+mps 16×1, 32×1, queues 2 — launch rate of the GPU: .* --launch graph: ' lines
+  grep -qE '^processes\+mps 16×1, 32×1, queues 2 — launch rate of the GPU: .* --launch graph --schedule block: .* more of them than CPUs ' lines
   grep -qE '^threads 1×128, launch graph, queues 32, schedule block — arithmetic: .* no option of mpsweep lifts it: .* a bigger GPU' lines
   [ "$(grep -c ' — ' lines)" -eq 5 ]
 }
