@@ -373,7 +373,9 @@ static void add_work(struct text *out, const struct point *point)
 {
     const struct shm_settings *work = &point->work;
     if (!point_is_builtin(point)) {
-        text_append(out, ", %s", point_workload(point));
+        /* Of a plug-in its name is enough: where it lies is the same for a whole plan. */
+        const char *slash = strrchr(point_workload(point), '/');
+        text_append(out, ", %s", slash ? slash + 1 : point_workload(point));
         if (point->workload_options)
             text_append(out, " '%.60s'", point->workload_options);
         return;

@@ -76,7 +76,7 @@ make_files() {
 @test "a dry run looks at the plug-in, a list does not" {
   refused 'there is no such file' "$MPSWEEP" sweep "${QUICK[@]}" -w ./none.so -l threads:1 --dry-run
   expect 0 "$MPSWEEP" sweep "${QUICK[@]}" -w ./none.so --workload-options 'n=4, m' -l threads:1 --list
-  grep -qF "./none.so 'n=4, m'" out
+  grep -qF "none.so 'n=4, m'" out
 }
 
 # -- measuring ---------------------------------------------------------------------------------------
