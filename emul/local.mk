@@ -12,6 +12,7 @@ mpsweep_emulated_cuda_so_SOURCES = \
     $(libemul_a_SOURCES) \
     emul/process.h emul/process.c \
     emul/device_names.h emul/device.c emul/stream.c emul/event.c emul/graph.c \
+    emul/not_yet.c \
     emul/kernels.h emul/kernels.c \
     emul/memory.h emul/memory.c \
     emul/entry.h emul/fault.h emul/fault.c \
