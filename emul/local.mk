@@ -39,6 +39,7 @@ emul_tests = \
     tests/unit/test_emul_fault \
     tests/unit/test_emul_cuda \
     tests/unit/test_emul_steps \
+    tests/unit/test_emul_hold \
     tests/unit/test_emul_order \
     tests/unit/test_emul_contexts \
     tests/unit/test_emul_effects \
@@ -69,6 +70,10 @@ tests_unit_test_emul_steps_SOURCES = \
     tests/unit/test_emul_steps.c tests/unit/emul_driver.c tests/unit/emul_driver.h
 tests_unit_test_emul_steps_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
 tests_unit_test_emul_steps_LDADD = libemul.a libcommon.a $(CMOCKA_LIBS)
+
+tests_unit_test_emul_hold_SOURCES = tests/unit/test_emul_hold.c
+tests_unit_test_emul_hold_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
+tests_unit_test_emul_hold_LDADD = libemul.a libcommon.a $(CMOCKA_LIBS)
 
 emul_rig = \
     tests/unit/emul_rig.c tests/unit/emul_rig.h \
