@@ -1,7 +1,6 @@
 #include "tests/unit/emul_rig.h"
 
 #include <errno.h>
-#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
@@ -137,19 +136,25 @@ bool rig_wait_post(sem_t *post, uint64_t at_most_ns)
     return true;
 }
 
-int rig_run(void (*body)(void), ...)
+/* Sets or takes back each NAME=VALUE of the list. */
+static void set_variables(const char *variables, bool on)
 {
-    const char *names[4], *name;
-    int count = 0;
-    va_list variables;
-    va_start(variables, body);
-    while ((name = va_arg(variables, const char *)) != NULL) {
-        setenv(name, va_arg(variables, const char *), 1);
-        names[count++] = name;
+    char list[256], *rest = list, *item;
+    snprintf(list, sizeof list, "%s", variables);
+    while ((item = strsep(&rest, " ")) != NULL && *item != '\0') {
+        char *value = strchr(item, '=');
+        *value++ = '\0';
+        if (on)
+            setenv(item, value, 1);
+        else
+            unsetenv(item);
     }
-    va_end(variables);
+}
+
+int rig_run(void (*body)(void), const char *variables)
+{
+    set_variables(variables, true);
     int status = run_child(body, NULL, NULL);
-    while (count > 0)
-        unsetenv(names[--count]);
+    set_variables(variables, false);
     return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
 }

@@ -29,8 +29,8 @@ struct rig {
 
 extern struct emul_driver rig_cuda;
 
-/* Loads, initialises, makes the primary context current, and fills the rig. Of the kernels, only the
- * empty one has been launched. */
+/* Loads, initialises, makes the primary context current, and fills the rig. Of the kernels, only
+ * the empty one has been launched. */
 void rig_start(struct rig *rig);
 
 cuda_result rig_launch_add(const struct rig *rig, int value,
@@ -52,7 +52,8 @@ uint64_t rig_shortest_launch_ns(const struct rig *rig, cuda_stream stream, int l
 /* Waits for so long for another thread's post. */
 bool rig_wait_post(sem_t *post, uint64_t at_most_ns);
 
-/* Runs the body in a child, which must end well, with variables set: NAME, VALUE, ..., NULL. */
-int rig_run(void (*body)(void), ...);
+/* Runs the body in a child with variables set, "NAME=VALUE NAME=VALUE", or "". Returns its exit
+ * status, -1 if it was killed. */
+int rig_run(void (*body)(void), const char *variables);
 
 #endif

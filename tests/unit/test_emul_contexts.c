@@ -203,30 +203,30 @@ static void body_eager(void)
 static void test_contexts(void **state)
 {
     (void)state;
-    assert_int_equal(rig_run(body_contexts, NULL), 0);
+    assert_int_equal(rig_run(body_contexts, ""), 0);
 }
 
 static void test_green(void **state)
 {
     (void)state;
-    assert_int_equal(rig_run(body_green, NULL), 0);
+    assert_int_equal(rig_run(body_green, ""), 0);
 }
 
 static void test_devices(void **state)
 {
     (void)state;
-    assert_int_equal(rig_run(body_devices, "MPSWEEP_EMUL_DEVICES", "2", NULL), 0);
-    assert_int_equal(rig_run(body_refused, "MPSWEEP_EMUL_DEVICES", "0", NULL), 0);
-    assert_int_equal(rig_run(body_refused, "MPSWEEP_EMUL_DEVICES", "9", NULL), 0);
-    assert_int_equal(rig_run(body_refused, "MPSWEEP_EMUL_DEVICES", "2x", NULL), 0);
+    assert_int_equal(rig_run(body_devices, "MPSWEEP_EMUL_DEVICES=2"), 0);
+    assert_int_equal(rig_run(body_refused, "MPSWEEP_EMUL_DEVICES=0"), 0);
+    assert_int_equal(rig_run(body_refused, "MPSWEEP_EMUL_DEVICES=9"), 0);
+    assert_int_equal(rig_run(body_refused, "MPSWEEP_EMUL_DEVICES=2x"), 0);
 }
 
 static void test_loading_mode(void **state)
 {
     (void)state;
-    assert_int_equal(rig_run(body_lazy, NULL), 0);
-    assert_int_equal(rig_run(body_lazy, "CUDA_MODULE_LOADING", "LAZY", NULL), 0);
-    assert_int_equal(rig_run(body_eager, "CUDA_MODULE_LOADING", "EAGER", NULL), 0);
+    assert_int_equal(rig_run(body_lazy, ""), 0);
+    assert_int_equal(rig_run(body_lazy, "CUDA_MODULE_LOADING=LAZY"), 0);
+    assert_int_equal(rig_run(body_eager, "CUDA_MODULE_LOADING=EAGER"), 0);
 }
 
 int main(void)

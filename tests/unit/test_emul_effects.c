@@ -386,38 +386,37 @@ static void body_no_launch_contention(void)
 
 /* -- the tests --------------------------------------------------------------------------------- */
 
-/* The variable is one that the test's machine needs, or says what is so anyway. */
-#define TEST_EFFECT(name, effect, variable, value)                                                 \
+/* On this machine. */
+#define TEST_EFFECT(name, effect, machine)                                                         \
     static void test_##name(void **state)                                                          \
     {                                                                                              \
         (void)state;                                                                               \
-        assert_int_equal(rig_run(body_##name, variable, value, NULL), 0);                          \
-        assert_int_equal(                                                                          \
-            rig_run(body_no_##name, variable, value, EMUL_EFFECTS_VARIABLE, "-" effect, NULL), 0); \
+        assert_int_equal(rig_run(body_##name, machine), 0);                                        \
+        assert_int_equal(rig_run(body_no_##name, machine " " EMUL_EFFECTS_VARIABLE "=-" effect),   \
+                         0);                                                                       \
     }
-#define MACHINE "MPSWEEP_EMULATED_MACHINE"
-#define DEVICES "MPSWEEP_EMUL_DEVICES"
-TEST_EFFECT(launch_delay, "launch-delay", MACHINE, "launch_ns=30000")
-TEST_EFFECT(copy_block, "copy-block", DEVICES, "1")
-TEST_EFFECT(context_admission, "context-admission", DEVICES, "1")
-TEST_EFFECT(peer_stall, "peer-stall", DEVICES, "2")
-TEST_EFFECT(lazy_load, "lazy-load", MACHINE, "launch_ns=30000")
-TEST_EFFECT(launch_contention, "launch-contention", MACHINE, "launch_ns=1000000")
+#define USUAL "MPSWEEP_EMUL_DEVICES=1"
+#define TWO_DEVICES "MPSWEEP_EMUL_DEVICES=2"
+#define LONG_LAUNCHES "MPSWEEP_EMULATED_MACHINE=launch_ns=30000"
+TEST_EFFECT(launch_delay, "launch-delay", LONG_LAUNCHES)
+TEST_EFFECT(copy_block, "copy-block", USUAL)
+TEST_EFFECT(context_admission, "context-admission", USUAL)
+TEST_EFFECT(peer_stall, "peer-stall", TWO_DEVICES)
+TEST_EFFECT(lazy_load, "lazy-load", LONG_LAUNCHES)
+TEST_EFFECT(launch_contention, "launch-contention", "MPSWEEP_EMULATED_MACHINE=launch_ns=1000000")
 
-/* Each effect has a remedy that is not switching it off. */
+/* What helps but switching it off. */
 static void test_remedies(void **state)
 {
     (void)state;
-    assert_int_equal(rig_run(body_peer_access, DEVICES, "2", NULL), 0);
-    assert_int_equal(rig_run(body_no_lazy_load, MACHINE, "launch_ns=30000", "CUDA_MODULE_LOADING",
-                             "EAGER", NULL),
-                     0);
+    assert_int_equal(rig_run(body_peer_access, TWO_DEVICES), 0);
+    assert_int_equal(rig_run(body_no_lazy_load, LONG_LAUNCHES " CUDA_MODULE_LOADING=EAGER"), 0);
 }
 
 static void test_refused(void **state)
 {
     (void)state;
-    assert_int_equal(rig_run(body_refused, EMUL_EFFECTS_VARIABLE, "-fantasy", NULL), 0);
+    assert_int_equal(rig_run(body_refused, EMUL_EFFECTS_VARIABLE "=-fantasy"), 0);
 }
 
 int main(void)

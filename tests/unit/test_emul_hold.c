@@ -128,6 +128,12 @@ static void the_dead_hold_nothing(void **state)
     uint64_t now = ORIGIN + 500 * SLICE_NS;
     assert_true(launch(&pair, 1, now) < now + SOON);
     free(pair.model);
+
+    /* Over MPS the others of its group live on. */
+    start(&pair, 77, 0);
+    assert_true(model_context_open(pair.model, 3, 1, 0, 8, 1, first_is_dead, &third));
+    assert_int_equal(pair.model->groups[pair.processes[1].group].holds, 0);
+    free(pair.model);
 }
 
 /* The launch path of a process is one for all its threads, or one for each. */

@@ -273,7 +273,7 @@ static void body_hold(void)
     static void test_##name(void **state)                                                          \
     {                                                                                              \
         (void)state;                                                                               \
-        assert_int_equal(rig_run(body_##name, NULL), 0);                                           \
+        assert_int_equal(rig_run(body_##name, ""), 0);                                             \
     }
 TEST(host_functions)
 TEST(deferred_kinds)
