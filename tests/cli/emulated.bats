@@ -61,3 +61,10 @@ load helper
     '.[0].latency_us.p50 > 118000' --device emulated --layout threads:1 --kernels 1 --spin 0 \
     --duration 0.6 --warmup 0 --precision 100
 }
+
+@test "things are done in the order of a driver" {
+  # tests/gpu/order.bats runs the same on a real GPU.
+  CUDA_MPS_PIPE_DIRECTORY=$WORK/none expect 0 "$MPSWEEP_BUILD_DIR/tests/gpu/order_client" \
+    "$MPSWEEP_BUILD_DIR/mpsweep-emulated-cuda.so"
+  [ "$(wc -l <"$WORK/out")" -eq 9 ]
+}
