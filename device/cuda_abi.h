@@ -22,10 +22,33 @@ typedef struct cuda_graph_exec_opaque *cuda_graph_exec;
 typedef unsigned long long cuda_device_pointer;
 typedef int cuda_device_attribute;
 typedef int cuda_capture_mode;
+typedef int cuda_loading_mode;
+typedef int cuda_resource_type;
+typedef struct cuda_green_context_opaque *cuda_green_context;
+typedef struct cuda_resource_descriptor_opaque *cuda_resource_descriptor;
+typedef void (*cuda_host_function)(void *argument); /* must make no CUDA call */
 typedef struct {
     char bytes[16];
 } cuda_uuid;
+
+/* The driver fills it, and nobody else writes to it. */
+typedef struct {
+    cuda_resource_type type; /* CUDA_RESOURCE_SM: `sm` holds */
+    unsigned char internal[92];
+    union {
+        struct {
+            unsigned int smCount; /* the toolkit's name */
+        } sm;
+        unsigned char oversize[48];
+    };
+} cuda_resource;
 #endif
+
+/* In place of a stream; NULL means the legacy one, too. */
+#define CUDA_STREAM_LEGACY_HANDLE 1
+#define CUDA_STREAM_PER_THREAD_HANDLE 2
+#define CUDA_STREAM_LEGACY ((cuda_stream)CUDA_STREAM_LEGACY_HANDLE)
+#define CUDA_STREAM_PER_THREAD ((cuda_stream)CUDA_STREAM_PER_THREAD_HANDLE)
 
 /* X(our name, the toolkit's name, value) */
 #define CUDA_ABI_CONSTANTS(X)                                                                      \
@@ -39,12 +62,16 @@ typedef struct {
     X(CUDA_INVALID_IMAGE, CUDA_ERROR_INVALID_IMAGE, 200)                                           \
     X(CUDA_INVALID_CONTEXT, CUDA_ERROR_INVALID_CONTEXT, 201)                                       \
     X(CUDA_NO_BINARY_FOR_GPU, CUDA_ERROR_NO_BINARY_FOR_GPU, 209)                                   \
+    X(CUDA_PEER_ACCESS_UNSUPPORTED, CUDA_ERROR_PEER_ACCESS_UNSUPPORTED, 217)                       \
     X(CUDA_UNSUPPORTED_PTX_VERSION, CUDA_ERROR_UNSUPPORTED_PTX_VERSION, 222)                       \
     X(CUDA_INVALID_HANDLE, CUDA_ERROR_INVALID_HANDLE, 400)                                         \
     X(CUDA_NOT_FOUND, CUDA_ERROR_NOT_FOUND, 500)                                                   \
     X(CUDA_NOT_READY, CUDA_ERROR_NOT_READY, 600)                                                   \
     X(CUDA_ILLEGAL_ADDRESS, CUDA_ERROR_ILLEGAL_ADDRESS, 700)                                       \
     X(CUDA_LAUNCH_OUT_OF_RESOURCES, CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES, 701)                       \
+    X(CUDA_PEER_ACCESS_ALREADY_ENABLED, CUDA_ERROR_PEER_ACCESS_ALREADY_ENABLED, 704)               \
+    X(CUDA_PEER_ACCESS_NOT_ENABLED, CUDA_ERROR_PEER_ACCESS_NOT_ENABLED, 705)                       \
+    X(CUDA_CONTEXT_IS_DESTROYED, CUDA_ERROR_CONTEXT_IS_DESTROYED, 709)                             \
     X(CUDA_LAUNCH_FAILED, CUDA_ERROR_LAUNCH_FAILED, 719)                                           \
     X(CUDA_NOT_PERMITTED, CUDA_ERROR_NOT_PERMITTED, 800)                                           \
     X(CUDA_NOT_SUPPORTED, CUDA_ERROR_NOT_SUPPORTED, 801)                                           \
@@ -74,6 +101,14 @@ typedef struct {
     X(CUDA_SCHEDULE_YIELD, CU_CTX_SCHED_YIELD, 2)                                                  \
     X(CUDA_SCHEDULE_BLOCK, CU_CTX_SCHED_BLOCKING_SYNC, 4)                                          \
     X(CUDA_STREAM_NON_BLOCKING, CU_STREAM_NON_BLOCKING, 1)                                         \
+    X(CUDA_EVENT_BLOCKING_SYNC, CU_EVENT_BLOCKING_SYNC, 1)                                         \
+    X(CUDA_EVENT_DISABLE_TIMING, CU_EVENT_DISABLE_TIMING, 2)                                       \
+    X(CUDA_HOST_ALLOC_PORTABLE, CU_MEMHOSTALLOC_PORTABLE, 1)                                       \
+    X(CUDA_HOST_ALLOC_MAPPED, CU_MEMHOSTALLOC_DEVICEMAP, 2)                                        \
+    X(CUDA_LOADING_EAGER, CU_MODULE_EAGER_LOADING, 1)                                              \
+    X(CUDA_LOADING_LAZY, CU_MODULE_LAZY_LOADING, 2)                                                \
+    X(CUDA_RESOURCE_SM, CU_DEV_RESOURCE_TYPE_SM, 1)                                                \
+    X(CUDA_GREEN_CONTEXT_DEFAULT_STREAM, CU_GREEN_CTX_DEFAULT_STREAM, 1)                           \
     X(CUDA_CAPTURE_MODE_THREAD_LOCAL, CU_STREAM_CAPTURE_MODE_THREAD_LOCAL, 1)
 
 #define CUDA_ABI_CONSTANT_ENUM(ours, theirs, value) ours = (value),
@@ -144,6 +179,48 @@ enum cuda_abi_constant { CUDA_ABI_CONSTANTS(CUDA_ABI_CONSTANT_ENUM) };
     X(launch_kernel, cuLaunchKernel, 4000, REQUIRED,                                               \
       (cuda_function function, unsigned int grid_x, unsigned int grid_y, unsigned int grid_z,      \
        unsigned int block_x, unsigned int block_y, unsigned int block_z,                           \
-       unsigned int shared_bytes, cuda_stream stream, void **parameters, void **extra))
+       unsigned int shared_bytes, cuda_stream stream, void **parameters, void **extra))            \
+    X(launch_host_func, cuLaunchHostFunc, 10000, REQUIRED,                                         \
+      (cuda_stream stream, cuda_host_function function, void *argument))                           \
+    X(event_query, cuEventQuery, 2000, REQUIRED, (cuda_event event))                               \
+    X(event_synchronize, cuEventSynchronize, 2000, REQUIRED, (cuda_event event))                   \
+    X(stream_wait_event, cuStreamWaitEvent, 3020, REQUIRED,                                        \
+      (cuda_stream stream, cuda_event event, unsigned int flags))                                  \
+    X(stream_query, cuStreamQuery, 2000, REQUIRED, (cuda_stream stream))                           \
+    X(stream_create_with_priority, cuStreamCreateWithPriority, 5050, REQUIRED,                     \
+      (cuda_stream * stream, unsigned int flags, int priority))                                    \
+    X(ctx_get_stream_priority_range, cuCtxGetStreamPriorityRange, 5050, REQUIRED,                  \
+      (int *least, int *greatest))                                                                 \
+    X(ctx_create, cuCtxCreate_v2, 3020, REQUIRED,                                                  \
+      (cuda_context * context, unsigned int flags, cuda_device device))                            \
+    X(ctx_destroy, cuCtxDestroy_v2, 4000, REQUIRED, (cuda_context context))                        \
+    X(ctx_get_current, cuCtxGetCurrent, 4000, REQUIRED, (cuda_context * context))                  \
+    X(memcpy_peer_async, cuMemcpyPeerAsync, 4000, REQUIRED,                                        \
+      (cuda_device_pointer to, cuda_context to_context, cuda_device_pointer from,                  \
+       cuda_context from_context, size_t bytes, cuda_stream stream))                               \
+    X(device_can_access_peer, cuDeviceCanAccessPeer, 4000, REQUIRED,                               \
+      (int *can, cuda_device device, cuda_device peer))                                            \
+    X(ctx_enable_peer_access, cuCtxEnablePeerAccess, 4000, REQUIRED,                               \
+      (cuda_context peer, unsigned int flags))                                                     \
+    X(ctx_disable_peer_access, cuCtxDisablePeerAccess, 4000, REQUIRED, (cuda_context peer))        \
+    X(mem_host_get_device_pointer, cuMemHostGetDevicePointer_v2, 3020, REQUIRED,                   \
+      (cuda_device_pointer * pointer, void *host, unsigned int flags))                             \
+    X(module_get_loading_mode, cuModuleGetLoadingMode, 11070, OPTIONAL,                            \
+      (cuda_loading_mode * mode))                                                                  \
+    X(device_get_resource, cuDeviceGetDevResource, 12040, OPTIONAL,                                \
+      (cuda_device device, cuda_resource * resource, cuda_resource_type type))                     \
+    X(resource_split, cuDevSmResourceSplitByCount, 12040, OPTIONAL,                                \
+      (cuda_resource * result, unsigned int *groups, const cuda_resource *input,                   \
+       cuda_resource *remaining, unsigned int flags, unsigned int least))                          \
+    X(resource_describe, cuDevResourceGenerateDesc, 12040, OPTIONAL,                               \
+      (cuda_resource_descriptor * descriptor, cuda_resource * resources, unsigned int count))      \
+    X(green_ctx_create, cuGreenCtxCreate, 12040, OPTIONAL,                                         \
+      (cuda_green_context * green, cuda_resource_descriptor descriptor, cuda_device device,        \
+       unsigned int flags))                                                                        \
+    X(green_ctx_destroy, cuGreenCtxDestroy, 12040, OPTIONAL, (cuda_green_context green))           \
+    X(ctx_from_green_ctx, cuCtxFromGreenCtx, 12040, OPTIONAL,                                      \
+      (cuda_context * context, cuda_green_context green))                                          \
+    X(green_ctx_stream_create, cuGreenCtxStreamCreate, 12050, OPTIONAL,                            \
+      (cuda_stream * stream, cuda_green_context green, unsigned int flags, int priority))
 
 #endif

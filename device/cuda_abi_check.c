@@ -22,6 +22,12 @@ typedef CUdeviceptr cuda_device_pointer;
 typedef CUdevice_attribute cuda_device_attribute;
 typedef CUstreamCaptureMode cuda_capture_mode;
 typedef CUuuid cuda_uuid;
+typedef CUmoduleLoadingMode cuda_loading_mode;
+typedef CUdevResourceType cuda_resource_type;
+typedef CUgreenCtx cuda_green_context;
+typedef CUdevResourceDesc cuda_resource_descriptor;
+typedef CUdevResource cuda_resource;
+typedef CUhostFn cuda_host_function;
 #include "device/cuda_abi.h"
 
 #define CHECK_CONSTANT(ours, theirs, value)                                                        \
@@ -32,6 +38,13 @@ CUDA_ABI_CONSTANTS(CHECK_CONSTANT)
     _Static_assert(__builtin_types_compatible_p(__typeof__(&symbol), CUresult(*) parameters),      \
                    #symbol " has another prototype");
 CUDA_DRIVER_SYMBOLS(CHECK_PROTOTYPE)
+
+/* A cast to a pointer is no constant, so the one in these macros of the toolkit's becomes another.
+ */
+#define CUstream unsigned long
+_Static_assert(CU_STREAM_LEGACY == CUDA_STREAM_LEGACY_HANDLE, "another legacy stream");
+_Static_assert(CU_STREAM_PER_THREAD == CUDA_STREAM_PER_THREAD_HANDLE, "another per-thread stream");
+#undef CUstream
 
 /* Keeps the archive from being empty. */
 extern const char mpsweep_cuda_abi_checked[];

@@ -23,6 +23,14 @@ CHECK_TYPE(cuda_device_pointer, CUdeviceptr);
 CHECK_TYPE(cuda_device_attribute, CUdevice_attribute);
 CHECK_TYPE(cuda_capture_mode, CUstreamCaptureMode);
 CHECK_TYPE(cuda_uuid, CUuuid);
+CHECK_TYPE(cuda_loading_mode, CUmoduleLoadingMode);
+CHECK_TYPE(cuda_resource_type, CUdevResourceType);
+CHECK_TYPE(cuda_green_context, CUgreenCtx);
+CHECK_TYPE(cuda_resource_descriptor, CUdevResourceDesc);
+CHECK_TYPE(cuda_resource, CUdevResource);
+CHECK_TYPE(cuda_host_function, CUhostFn);
+_Static_assert(offsetof(cuda_resource, sm.smCount) == offsetof(CUdevResource, sm.smCount),
+               "cuda_resource has another layout");
 
 extern const char mpsweep_cuda_sizes_checked[];
 const char mpsweep_cuda_sizes_checked[] = "cuda.h";

@@ -12,6 +12,9 @@
  *   mpsweep_compute(const int *source, int *destination, int value, int elements, int steps)
  *   mpsweep_stream(const int *source, int *destination, int value, unsigned long long vectors,
  *                  unsigned long long total)
+ *   mpsweep_empty(void)
+ *   mpsweep_hold(const volatile unsigned *flag, unsigned long long bound_ns,
+ *                volatile unsigned long long *out)
  *
  * The functions may be called from any thread; the images live as long as the program.
  */
@@ -24,6 +27,8 @@
 #define KERNELS_DELAY "mpsweep_delay"
 #define KERNELS_COMPUTE "mpsweep_compute"
 #define KERNELS_STREAM "mpsweep_stream"
+#define KERNELS_EMPTY "mpsweep_empty"
+#define KERNELS_HOLD "mpsweep_hold"
 
 /* The best image: a fat binary where nvcc was found at build time, else the same as kernels_ptx().
  * *bytes is its size, for PTX without the NUL that follows it; bytes may be NULL. */
