@@ -18,6 +18,7 @@
 
 enum option_id {
     OPTION_DEVICE,
+    OPTION_PROBE_ARMS,
     OPTION_LAYOUT,
     OPTION_MEMORY,
     OPTION_SYNC,
@@ -52,6 +53,11 @@ enum option_id {
     OPTION_LIMITS,
     OPTION_NO_REUSE,
     OPTION_CALIBRATE,
+    OPTION_PROBE_ROUNDS,
+    OPTION_PROBE_SEED,
+    OPTION_PROBE_OUTPUT,
+    OPTION_PROBE_LIST,
+    OPTION_PROBE_FORMAT,
     OPTION_OUTPUT,
     OPTION_RESUME,
     OPTION_DRY_RUN,
@@ -124,6 +130,7 @@ enum option_command {
     OPTION_EXPLAIN = 512,
     OPTION_TUNE = 1024,
     OPTION_EMIT = 2048,
+    OPTION_PROBE = 4096,
 };
 
 enum layout_kind {

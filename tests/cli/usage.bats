@@ -373,6 +373,7 @@ manual_options() {
   local page=()
   [[ $1 != mps* ]] || page=(mps)
   [[ $1 != tune ]] || page=(tune)
+  [[ $1 != probe ]] || page=(probe)
   "$MPSWEEP" help --manual "${page[@]}" | sed 's/\\-/-/g' | awk -v command="$1" '
     /^\.B / { name = $0; sub(/^.*--/, "", name); sub(/ .*/, "", name) }
     /^\(.*\)$/ && index(", " substr($0, 2, length($0) - 2) ", ", ", " command ", ") { print name }'
@@ -380,7 +381,7 @@ manual_options() {
 
 @test "each option of the table is in the manual, and in the help of the commands that take it" {
   [ "$(table_names | wc -l)" -gt 25 ]
-  local command commands=(sweep tune explain plot compare emit doctor 'mps start' 'mps stop' 'mps status' 'mps run' 'mps env')
+  local command commands=(sweep tune explain plot compare emit probe doctor 'mps start' 'mps stop' 'mps status' 'mps run' 'mps env')
   diff <(table_names | sort -u) \
     <(for command in "${commands[@]}"; do manual_options "$command"; done | sort -u)
   for command in "${commands[@]}"; do

@@ -1,0 +1,19 @@
+# The interference experiments: a row and the functions of its arms in a file each, the program that
+# runs one arm, and what makes a verdict of the samples. The command line reads the rows.
+
+noinst_LIBRARIES += libprobes.a
+libprobes_a_SOURCES = \
+    probes/probe.h probes/rows.h probes/registry.c \
+    probes/run.c probes/shm.c probes/shm.h \
+    probes/verdict.c probes/verdict.h \
+    probes/watchdog.c probes/watchdog.h \
+    probes/copier.c probes/copier.h \
+    probes/waiting_copy.c probes/waiting_copy.h \
+    probes/copy_block.c probes/launch_delay.c probes/lazy_load.c \
+    worker/context.c worker/context.h
+# What the arms call.
+probes_libraries = libprobes.a libkernels.a libdevice.a
+
+pkglibexec_PROGRAMS += mpsweep-probe
+mpsweep_probe_SOURCES = probes/main.c
+mpsweep_probe_LDADD = $(probes_libraries) libcommon.a -lm
