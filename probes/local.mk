@@ -17,3 +17,14 @@ probes_libraries = libprobes.a libkernels.a libdevice.a
 pkglibexec_PROGRAMS += mpsweep-probe
 mpsweep_probe_SOURCES = probes/main.c
 mpsweep_probe_LDADD = $(probes_libraries) libcommon.a -lm
+
+if HAVE_CMOCKA
+check_PROGRAMS += tests/unit/test_verdict tests/unit/test_probes
+TESTS += tests/unit/test_verdict tests/unit/test_probes
+tests_unit_test_verdict_SOURCES = tests/unit/test_verdict.c
+tests_unit_test_verdict_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
+tests_unit_test_verdict_LDADD = libprobes.a libcommon.a $(CMOCKA_LIBS) -lm
+tests_unit_test_probes_SOURCES = tests/unit/test_probes.c
+tests_unit_test_probes_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
+tests_unit_test_probes_LDADD = $(probes_libraries) libcommon.a $(CMOCKA_LIBS) -lm
+endif
