@@ -56,7 +56,8 @@ mpsweep_SOURCES = \
     orchestrator/plot.c orchestrator/plot.h orchestrator/plot_figure.h \
     orchestrator/plot_ceilings.c orchestrator/plot_heatmap.c orchestrator/plot_latency.c \
     orchestrator/plot_launch.c orchestrator/plot_panels.c orchestrator/plot_panels.h \
-    orchestrator/plot_phases.c orchestrator/plot_rows.c orchestrator/plot_rows.h \
+    orchestrator/plot_phases.c orchestrator/plot_probe.c orchestrator/plot_probe_series.c \
+    orchestrator/plot_rows.c orchestrator/plot_rows.h \
     orchestrator/plot_search.c \
     orchestrator/plot_series.c orchestrator/plot_series.h \
     orchestrator/plot_text.c orchestrator/plot_throughput.c \
