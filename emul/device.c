@@ -114,7 +114,7 @@ cuda_result cuDeviceGetCount(int *count)
         return result;
     if (count == NULL)
         return CUDA_INVALID_VALUE;
-    *count = 1;
+    *count = (int)process.state->devices;
     return CUDA_SUCCESS_;
 }
 
@@ -125,9 +125,9 @@ cuda_result cuDeviceGet(cuda_device *device, int ordinal)
         return result;
     if (device == NULL)
         return CUDA_INVALID_VALUE;
-    if (ordinal != 0)
+    if (ordinal < 0 || (uint32_t)ordinal >= process.state->devices)
         return CUDA_INVALID_DEVICE;
-    *device = 0;
+    *device = ordinal;
     return CUDA_SUCCESS_;
 }
 
@@ -137,7 +137,7 @@ static cuda_result enter_device(enum entry entry, const void *out, cuda_device d
     cuda_result result = process_enter(entry, NEED_INIT, NULL);
     if (result != CUDA_SUCCESS_)
         return result;
-    if (device != 0)
+    if (device < 0 || (uint32_t)device >= process.state->devices)
         return CUDA_INVALID_DEVICE;
     return out != NULL ? CUDA_SUCCESS_ : CUDA_INVALID_VALUE;
 }
@@ -159,7 +159,9 @@ cuda_result cuDeviceGetName(char *name, int length, cuda_device device)
 cuda_result cuDeviceGetPCIBusId(char *text, int length, cuda_device device)
 {
     cuda_result result = enter_device(ENTRY_device_get_pci_bus_id, text, device);
-    return result == CUDA_SUCCESS_ ? give_text(DEVICE_PCI_BUS_ID, text, length) : result;
+    char own[] = DEVICE_PCI_BUS_ID;
+    own[DEVICE_PCI_DIGIT] = (char)('0' + device);
+    return result == CUDA_SUCCESS_ ? give_text(own, text, length) : result;
 }
 
 cuda_result cuDeviceGetUuid_v2(cuda_uuid *uuid, cuda_device device)
@@ -167,6 +169,8 @@ cuda_result cuDeviceGetUuid_v2(cuda_uuid *uuid, cuda_device device)
     cuda_result result = enter_device(ENTRY_device_get_uuid, uuid, device);
     if (result == CUDA_SUCCESS_)
         memcpy(uuid->bytes, device_uuid, sizeof uuid->bytes);
+    if (result == CUDA_SUCCESS_)
+        uuid->bytes[sizeof uuid->bytes - 1] += (char)device;
     return result;
 }
 
@@ -200,6 +204,8 @@ cuda_result cuDeviceGetAttribute(int *value, cuda_device_attribute attribute, cu
         *value = number_from_environment(COMPUTE_MODE_VARIABLE, CUDA_COMPUTE_MODE_DEFAULT);
         return CUDA_SUCCESS_;
     case CUDA_ATTRIBUTE_PCI_BUS_ID:
+        *value = device;
+        return CUDA_SUCCESS_;
     case CUDA_ATTRIBUTE_PCI_DEVICE_ID:
     case CUDA_ATTRIBUTE_PCI_DOMAIN_ID:
         *value = 0;

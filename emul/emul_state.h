@@ -16,19 +16,25 @@
 
 #define EMUL_STATE_VARIABLE "MPSWEEP_EMULATED_FD"
 #define EMUL_STATE_MAGIC UINT64_C(0x3170656d756c61bd) /* never valid UTF-8 text */
-#define EMUL_STATE_VERSION 2
+#define EMUL_STATE_VERSION 3
+
+/* So many GPUs, 1 to EMUL_DEVICES_MAX, all of the same kind; 1 by default. */
+#define EMUL_DEVICES_VARIABLE "MPSWEEP_EMUL_DEVICES"
+#define EMUL_DEVICES_MAX 8
 
 struct emul_state {
     uint64_t magic;
     uint32_t version;
-    uint32_t reserved;
+    uint32_t devices;
     uint64_t length; /* of the whole mapping, bytes */
+    effects_off effects_off;
     pthread_mutex_t mutex;
-    struct model model;
+    struct model models[EMUL_DEVICES_MAX]; /* one a device; untouched ones take no memory */
 };
 
-/* Makes the state of a new, idle machine, as EMUL_MACHINE_VARIABLE describes it (emul/machine.h);
- * STATUS_USAGE says what is wrong there. The descriptor is close-on-exec and the caller's. */
+/* Makes the state of a new, idle machine, as EMUL_MACHINE_VARIABLE (emul/machine.h),
+ * EMUL_DEVICES_VARIABLE and EMUL_EFFECTS_VARIABLE describe it; STATUS_USAGE says what is wrong
+ * there. The descriptor is close-on-exec and the caller's. */
 enum status emul_state_create(int *fd);
 
 /* Maps the state after checking it; the descriptor stays the caller's. STATUS_PROTOCOL names what
@@ -36,7 +42,8 @@ enum status emul_state_create(int *fd);
 enum status emul_state_attach(int fd, struct emul_state **state);
 void emul_state_detach(struct emul_state *state);
 
-/* Holds the model for the caller; repairs it first if its last holder died. */
+/* Holds the models for the caller and returns the first; repairs them before if their last holder
+ * died. */
 struct model *emul_state_lock(struct emul_state *state);
 void emul_state_unlock(struct emul_state *state);
 

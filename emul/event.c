@@ -1,12 +1,17 @@
-/* Entry points for events: moments of a stream, known as soon as they are recorded. */
+/* Entry points for events: moments of a stream, known at once unless deferred work comes first. */
 #include "emul/process.h"
 
 #include <stdlib.h>
 
 #include "common/clock.h"
+#include "emul/deferred.h"
+
+#define EVENT_FLAGS ((unsigned)CUDA_EVENT_BLOCKING_SYNC | CUDA_EVENT_DISABLE_TIMING)
 
 struct cuda_event_opaque {
-    uint64_t when_ns; /* 0: not recorded */
+    pthread_mutex_t mutex;
+    bool has_timing;
+    struct moment *moment; /* of the latest record, NULL: none yet */
 };
 
 cuda_result cuEventCreate(cuda_event *event, unsigned int flags)
@@ -14,10 +19,26 @@ cuda_result cuEventCreate(cuda_event *event, unsigned int flags)
     cuda_result result = process_enter(ENTRY_event_create, NEED_CONTEXT, NULL);
     if (result != CUDA_SUCCESS_)
         return result;
-    if (event == NULL || flags != 0)
+    if (event == NULL || (flags & ~EVENT_FLAGS) != 0)
         return CUDA_INVALID_VALUE;
-    *event = calloc(1, sizeof **event);
-    return *event != NULL ? CUDA_SUCCESS_ : CUDA_OUT_OF_MEMORY;
+    cuda_event made = calloc(1, sizeof *made);
+    if (made == NULL)
+        return CUDA_OUT_OF_MEMORY;
+    pthread_mutex_init(&made->mutex, NULL);
+    made->has_timing = (flags & CUDA_EVENT_DISABLE_TIMING) == 0;
+    *event = made;
+    return CUDA_SUCCESS_;
+}
+
+/* A reference to the latest record, or NULL. */
+static struct moment *latest(cuda_event event)
+{
+    pthread_mutex_lock(&event->mutex);
+    struct moment *moment = event->moment;
+    if (moment != NULL)
+        moment_hold(moment);
+    pthread_mutex_unlock(&event->mutex);
+    return moment;
 }
 
 cuda_result cuEventRecord(cuda_event event, cuda_stream stream)
@@ -28,13 +49,74 @@ cuda_result cuEventRecord(cuda_event event, cuda_stream stream)
     if (event == NULL)
         return CUDA_INVALID_HANDLE;
     stream = process_stream(stream);
+    if (stream == NULL)
+        return CUDA_OUT_OF_MEMORY;
+    if (!stream_is_usable(stream))
+        return CUDA_INVALID_HANDLE;
     if (stream->capture != NULL)
         return CUDA_STREAM_CAPTURE_UNSUPPORTED;
-    emul_state_lock(process.state);
-    uint64_t now = clock_now_ns();
-    event->when_ns = stream->model.end_ns > now ? stream->model.end_ns : now;
-    emul_state_unlock(process.state);
+    struct moment *moment = moment_record(stream);
+    if (moment == NULL)
+        return CUDA_OUT_OF_MEMORY;
+    pthread_mutex_lock(&event->mutex);
+    struct moment *before = event->moment;
+    event->moment = moment;
+    pthread_mutex_unlock(&event->mutex);
+    moment_drop(before);
     return CUDA_SUCCESS_;
+}
+
+cuda_result cuStreamWaitEvent(cuda_stream stream, cuda_event event, unsigned int flags)
+{
+    cuda_result result = process_enter(ENTRY_stream_wait_event, NEED_CONTEXT, NULL);
+    if (result != CUDA_SUCCESS_)
+        return result;
+    if (event == NULL)
+        return CUDA_INVALID_HANDLE;
+    if (flags != 0)
+        return CUDA_INVALID_VALUE;
+    stream = process_stream(stream);
+    if (stream == NULL)
+        return CUDA_OUT_OF_MEMORY;
+    if (stream->capture != NULL)
+        return CUDA_STREAM_CAPTURE_UNSUPPORTED;
+    struct moment *moment = latest(event);
+    if (moment == NULL)
+        return CUDA_SUCCESS_;
+    result = moment_await(stream, moment);
+    moment_drop(moment);
+    return result;
+}
+
+cuda_result cuEventQuery(cuda_event event)
+{
+    cuda_result result = process_enter(ENTRY_event_query, NEED_CONTEXT, NULL);
+    if (result != CUDA_SUCCESS_)
+        return result;
+    if (event == NULL)
+        return CUDA_INVALID_HANDLE;
+    struct moment *moment = latest(event);
+    bool ready =
+        moment == NULL || (atomic_load(&moment->known) && moment->when_ns <= clock_now_ns());
+    moment_drop(moment);
+    return ready ? CUDA_SUCCESS_ : CUDA_NOT_READY;
+}
+
+cuda_result cuEventSynchronize(cuda_event event)
+{
+    cuda_result result = process_enter(ENTRY_event_synchronize, NEED_CONTEXT, NULL);
+    if (result != CUDA_SUCCESS_)
+        return result;
+    if (event == NULL)
+        return CUDA_INVALID_HANDLE;
+    struct moment *moment = latest(event);
+    if (moment == NULL)
+        return CUDA_SUCCESS_;
+    moment_wait_known(moment);
+    result =
+        process_sleep_until(moment->when_ns > process_host_ns ? moment->when_ns : process_host_ns);
+    moment_drop(moment);
+    return result;
 }
 
 cuda_result cuEventElapsedTime(float *milliseconds, cuda_event begin, cuda_event end)
@@ -44,13 +126,20 @@ cuda_result cuEventElapsedTime(float *milliseconds, cuda_event begin, cuda_event
         return result;
     if (milliseconds == NULL)
         return CUDA_INVALID_VALUE;
-    if (begin == NULL || end == NULL || begin->when_ns == 0 || end->when_ns == 0)
+    if (begin == NULL || end == NULL || !begin->has_timing || !end->has_timing)
         return CUDA_INVALID_HANDLE;
+    struct moment *from = latest(begin), *to = latest(end);
     uint64_t now = clock_now_ns();
-    if (begin->when_ns > now || end->when_ns > now)
-        return CUDA_NOT_READY;
-    *milliseconds = (float)(((double)end->when_ns - (double)begin->when_ns) / 1e6);
-    return CUDA_SUCCESS_;
+    if (from == NULL || to == NULL)
+        result = CUDA_INVALID_HANDLE;
+    else if (!atomic_load(&from->known) || !atomic_load(&to->known) || from->when_ns > now ||
+             to->when_ns > now)
+        result = CUDA_NOT_READY;
+    else
+        *milliseconds = (float)(((double)to->when_ns - (double)from->when_ns) / 1e6);
+    moment_drop(from);
+    moment_drop(to);
+    return result;
 }
 
 cuda_result cuEventDestroy_v2(cuda_event event)
@@ -60,6 +149,8 @@ cuda_result cuEventDestroy_v2(cuda_event event)
         return result;
     if (event == NULL)
         return CUDA_INVALID_HANDLE;
+    moment_drop(event->moment);
+    pthread_mutex_destroy(&event->mutex);
     free(event);
     return result;
 }

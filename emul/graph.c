@@ -5,6 +5,8 @@
 #include <string.h>
 
 #include "common/clock.h"
+#include "emul/copies.h"
+#include "emul/deferred.h"
 
 struct graph_node {
     enum model_work_kind kind;
@@ -25,6 +27,7 @@ struct cuda_graph_opaque {
 };
 
 struct cuda_graph_exec_opaque {
+    _Atomic unsigned references; /* the program's, and those of deferred launches */
     uint32_t count;
     struct graph_node *nodes;
     struct model_work *works;
@@ -59,8 +62,11 @@ cuda_result cuStreamBeginCapture_v2(cuda_stream stream, cuda_capture_mode mode)
     cuda_result result = process_enter(ENTRY_stream_begin_capture, NEED_CONTEXT, NULL);
     if (result != CUDA_SUCCESS_)
         return result;
-    if (stream == NULL)
+    if (stream == NULL || stream == CUDA_STREAM_LEGACY)
         return CUDA_STREAM_CAPTURE_UNSUPPORTED;
+    stream = process_stream(stream);
+    if (stream == NULL)
+        return CUDA_OUT_OF_MEMORY;
     if (mode < 0 || mode > 2 || stream->capture != NULL)
         return CUDA_INVALID_VALUE;
     cuda_graph made = calloc(1, sizeof *made);
@@ -75,6 +81,8 @@ cuda_result cuStreamEndCapture(cuda_stream stream, cuda_graph *graph)
     cuda_result result = process_enter(ENTRY_stream_end_capture, NEED_CONTEXT, NULL);
     if (result != CUDA_SUCCESS_)
         return result;
+    if (stream != NULL)
+        stream = process_stream(stream);
     if (stream == NULL || graph == NULL || stream->capture == NULL)
         return CUDA_INVALID_VALUE;
     *graph = (cuda_graph)(void *)stream->capture;
@@ -94,8 +102,10 @@ cuda_result cuGraphDestroy(cuda_graph graph)
     return result;
 }
 
-static void exec_free(cuda_graph_exec exec)
+static void exec_drop(cuda_graph_exec exec)
 {
+    if (atomic_fetch_sub(&exec->references, 1) > 1)
+        return;
     free(exec->nodes);
     free(exec->works);
     free(exec);
@@ -115,14 +125,15 @@ cuda_result cuGraphInstantiateWithFlags(cuda_graph_exec *out, cuda_graph graph,
     cuda_graph_exec exec = calloc(1, sizeof *exec);
     if (exec == NULL)
         return CUDA_OUT_OF_MEMORY;
+    atomic_store(&exec->references, 1);
     exec->count = from->count;
     exec->nodes = calloc(from->count + 1, sizeof *exec->nodes);
     exec->works = calloc(from->count + 1, sizeof *exec->works);
     if (exec->nodes == NULL || exec->works == NULL) {
-        exec_free(exec);
+        exec_drop(exec);
         return CUDA_OUT_OF_MEMORY;
     }
-    const struct model_machine *machine = &process.state->model.machine;
+    const struct model_machine *machine = process_machine();
     for (uint32_t i = 0; i < from->count; i++) {
         const struct graph_node *node = &from->nodes[i];
         exec->nodes[i] = *node;
@@ -145,18 +156,9 @@ cuda_result cuGraphUpload(cuda_graph_exec exec, cuda_stream stream)
     return exec != NULL ? CUDA_SUCCESS_ : CUDA_INVALID_VALUE;
 }
 
-cuda_result cuGraphLaunch(cuda_graph_exec exec, cuda_stream stream)
+/* Does what the graph does, but for the time. */
+static cuda_result run(cuda_graph_exec exec, bool corrupt)
 {
-    bool corrupt;
-    cuda_result result = process_enter(ENTRY_graph_launch, NEED_CONTEXT, &corrupt);
-    if (result != CUDA_SUCCESS_)
-        return result;
-    stream = process_stream(stream);
-    if (exec == NULL)
-        return CUDA_INVALID_VALUE;
-    if (stream->capture != NULL)
-        return CUDA_STREAM_CAPTURE_UNSUPPORTED;
-
     for (uint32_t i = 0; i < exec->count; i++) {
         const struct graph_node *node = &exec->nodes[i];
         if (node->kind == MODEL_KERNEL) {
@@ -164,15 +166,77 @@ cuda_result cuGraphLaunch(cuda_graph_exec exec, cuda_stream stream)
             continue;
         }
         bool alter = corrupt && node->call.copy.direction == MODEL_TO_HOST;
-        result = copy_run(&node->call.copy, alter);
+        cuda_result result = copy_run(&node->call.copy, alter);
         if (result != CUDA_SUCCESS_)
             return result;
     }
-    process_burn();
-    struct model *model = emul_state_lock(process.state);
+    return CUDA_SUCCESS_;
+}
+
+static void perform(cuda_stream stream, const struct operation *operation)
+{
+    cuda_graph_exec exec = operation->call.graph.exec;
+    cuda_result result = run(exec, operation->call.graph.corrupt);
+    if (result != CUDA_SUCCESS_)
+        process_break(result);
+    struct model *model = process_lock_model(stream->context);
+    stream_begin_work(stream);
     uint64_t now = clock_now_ns();
-    model_issue_graph(model, &process.model, &stream->model, now, &process_host_ns, exec->works,
+    model_place_graph(model, &stream->context->model, &stream->model, now, now, exec->works,
                       exec->count);
+    stream_end_work(stream);
+    emul_state_unlock(process.state);
+}
+
+static void drop(const struct operation *operation)
+{
+    exec_drop(operation->call.graph.exec);
+}
+
+static cuda_result defer(cuda_graph_exec exec, cuda_stream stream, bool corrupt)
+{
+    struct model *model = process_lock_model(stream->context);
+    uint64_t now = clock_now_ns();
+    model_pay_launch(model, &stream->context->model, now, &process_host_ns,
+                     model->machine.graph_launch_ns);
+    emul_state_unlock(process.state);
+    atomic_fetch_add(&exec->references, 1);
+    cuda_result result = deferred_put(
+        stream,
+        &(struct operation){.perform = perform, .release = drop, .call.graph = {exec, corrupt}});
+    process_end_launch(now);
+    return result;
+}
+
+cuda_result cuGraphLaunch(cuda_graph_exec exec, cuda_stream stream)
+{
+    bool corrupt;
+    cuda_result result = process_enter(ENTRY_graph_launch, NEED_CONTEXT, &corrupt);
+    if (result != CUDA_SUCCESS_)
+        return result;
+    if (exec == NULL)
+        return CUDA_INVALID_VALUE;
+    stream = process_stream(stream);
+    if (stream == NULL)
+        return CUDA_OUT_OF_MEMORY;
+    if (!stream_is_usable(stream))
+        return CUDA_INVALID_HANDLE;
+    if (stream->capture != NULL)
+        return CUDA_STREAM_CAPTURE_UNSUPPORTED;
+
+    copies_wait_launch();
+    process_burn();
+    if (deferred_is_needed(stream))
+        return defer(exec, stream, corrupt);
+    result = run(exec, corrupt);
+    if (result != CUDA_SUCCESS_)
+        return result;
+    struct model *model = process_lock_model(stream->context);
+    stream_begin_work(stream);
+    uint64_t now = clock_now_ns();
+    model_issue_graph(model, &stream->context->model, &stream->model, now, &process_host_ns,
+                      exec->works, exec->count);
+    stream_end_work(stream);
     emul_state_unlock(process.state);
     process_end_launch(now);
     return CUDA_SUCCESS_;
@@ -185,6 +249,6 @@ cuda_result cuGraphExecDestroy(cuda_graph_exec exec)
         return result;
     if (exec == NULL)
         return CUDA_INVALID_VALUE;
-    exec_free(exec);
+    exec_drop(exec);
     return result;
 }

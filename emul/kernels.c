@@ -13,7 +13,13 @@ static const char *const kernel_names[KERNEL_COUNT] = {
     [KERNEL_DELAY] = "mpsweep_delay",
     [KERNEL_COMPUTE] = "mpsweep_compute",
     [KERNEL_STREAM] = "mpsweep_stream",
+    [KERNEL_EMPTY] = "mpsweep_empty",
+    [KERNEL_HOLD] = "mpsweep_hold",
 };
+
+/* An empty kernel costs the GPU so much less than one that works, so that launches one after the
+ * other do not pile up. */
+#define EMPTY_DIVISOR 10
 
 bool kernel_find(const char *name, enum kernel *kernel)
 {
@@ -25,8 +31,30 @@ bool kernel_find(const char *name, enum kernel *kernel)
     return false;
 }
 
+unsigned kernel_arguments(enum kernel kernel)
+{
+    switch (kernel) {
+    case KERNEL_EMPTY:
+        return 0;
+    case KERNEL_DELAY:
+        return 1;
+    case KERNEL_HOLD:
+        return 3;
+    default:
+        return 5;
+    }
+}
+
 void kernel_read_arguments(struct kernel_call *call, void *const *parameters)
 {
+    if (call->kernel == KERNEL_EMPTY)
+        return;
+    if (call->kernel == KERNEL_HOLD) {
+        memcpy(&call->arguments.hold.flag, parameters[0], sizeof(const unsigned *));
+        memcpy(&call->arguments.hold.bound_ns, parameters[1], sizeof(unsigned long long));
+        memcpy(&call->arguments.hold.out, parameters[2], sizeof(unsigned long long *));
+        return;
+    }
     if (call->kernel == KERNEL_DELAY) {
         memcpy(&call->arguments.delay.cycles, parameters[0], sizeof call->arguments.delay.cycles);
         return;
@@ -52,6 +80,11 @@ struct model_work kernel_cost(const struct model_machine *machine, const struct 
     if (call->kernel == KERNEL_DELAY)
         return model_kernel(machine, call->blocks, call->threads, 0, call->arguments.delay.cycles,
                             in_graph);
+    if (call->kernel == KERNEL_EMPTY) {
+        struct model_work work = model_kernel(machine, 1, 1, 0, 0, in_graph);
+        work.duration_ns /= EMPTY_DIVISOR;
+        return work;
+    }
     if (call->kernel == KERNEL_STREAM)
         return model_memory_kernel(machine, call->blocks, call->threads,
                                    2 * VECTOR_BYTES * call->arguments.stream.total, in_graph);
@@ -128,6 +161,8 @@ bool kernel_run(const struct kernel_call *call, struct memory_list *device_memor
         return run_copy(call, device_memory);
     if (call->kernel == KERNEL_STREAM)
         return run_stream(call, device_memory);
+    if (call->kernel == KERNEL_EMPTY)
+        return true;
     if (call->kernel == KERNEL_DELAY || call->arguments.add_constant.elements <= 0)
         return true;
     const int *source = call->arguments.add_constant.source;

@@ -16,6 +16,9 @@ enum kernel {
                             int elements, int steps) */
     KERNEL_STREAM,       /* mpsweep_stream(const int *source, int *destination, int value,
                             unsigned long long vectors, unsigned long long total) */
+    KERNEL_EMPTY,        /* mpsweep_empty(void) */
+    KERNEL_HOLD,         /* mpsweep_hold(const volatile unsigned *flag, unsigned long long bound_ns,
+                            unsigned long long *out) */
     KERNEL_COPY,         /* no kernel to load: a copy within the device */
     KERNEL_COUNT
 };
@@ -45,10 +48,18 @@ struct kernel_call {
         struct {
             unsigned long long cycles;
         } delay;
+        struct {
+            const volatile unsigned *flag;
+            unsigned long long bound_ns;
+            unsigned long long *out;
+        } hold;
     } arguments;
 };
 
 bool kernel_find(const char *name, enum kernel *kernel);
+
+/* How many arguments it takes. */
+unsigned kernel_arguments(enum kernel kernel);
 
 /* Copies the arguments that the array points to; call->kernel says how many there are. */
 void kernel_read_arguments(struct kernel_call *call, void *const *parameters);
@@ -56,7 +67,8 @@ void kernel_read_arguments(struct kernel_call *call, void *const *parameters);
 struct model_work kernel_cost(const struct model_machine *machine, const struct kernel_call *call,
                               bool in_graph);
 
-/* Computes. False: it would touch memory that is not the device's, and has done nothing. */
+/* Computes; not for KERNEL_HOLD, which takes its time (emul/hold.c). False: it would touch memory
+ * that is not the device's, and has done nothing. */
 bool kernel_run(const struct kernel_call *call, struct memory_list *device_memory);
 
 #endif

@@ -4,6 +4,7 @@ noinst_LIBRARIES += libemul.a
 libemul_a_SOURCES = \
     emul/emul_state.h emul/state.c \
     emul/machine.h emul/machine.c \
+    emul/effects.h emul/effects.c \
     emul/model.h emul/model.c emul/slices.c
 
 # A library that is only ever loaded at run time: a program of automake's, linked as shared.
@@ -11,8 +12,11 @@ pkglibexec_PROGRAMS += mpsweep-emulated-cuda.so
 mpsweep_emulated_cuda_so_SOURCES = \
     $(libemul_a_SOURCES) \
     emul/process.h emul/process.c \
-    emul/device_names.h emul/device.c emul/stream.c emul/event.c emul/graph.c \
-    emul/not_yet.c \
+    emul/device_names.h emul/device.c emul/context.c emul/green.c \
+    emul/allocate.c emul/module.h emul/module.c \
+    emul/deferred.h emul/deferred.c emul/stream.c emul/event.c \
+    emul/copies.h emul/copies.c emul/copy.c emul/peer.c \
+    emul/launch.c emul/hold.c emul/graph.c \
     emul/kernels.h emul/kernels.c \
     emul/memory.h emul/memory.c \
     emul/entry.h emul/fault.h emul/fault.c \

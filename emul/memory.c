@@ -32,7 +32,7 @@ static bool make_room(struct memory_list *list)
     return true;
 }
 
-void *memory_list_new(struct memory_list *list, uint64_t bytes)
+void *memory_list_new(struct memory_list *list, uint64_t bytes, void *owner)
 {
     void *start;
     if (posix_memalign(&start, MEMORY_ALIGNMENT, bytes) != 0)
@@ -43,7 +43,7 @@ void *memory_list_new(struct memory_list *list, uint64_t bytes)
         uint32_t at = count_up_to(list, (uintptr_t)start);
         memmove(list->blocks + at + 1, list->blocks + at,
                 (list->count - at) * sizeof *list->blocks);
-        list->blocks[at] = (struct memory_block){(uintptr_t)start, bytes};
+        list->blocks[at] = (struct memory_block){(uintptr_t)start, bytes, owner};
         list->count++;
     }
     pthread_mutex_unlock(&list->mutex);
@@ -54,13 +54,14 @@ void *memory_list_new(struct memory_list *list, uint64_t bytes)
     return start;
 }
 
-bool memory_list_free(struct memory_list *list, const void *start, uint64_t *bytes)
+bool memory_list_free(struct memory_list *list, const void *start, uint64_t *bytes, void **owner)
 {
     pthread_mutex_lock(&list->mutex);
     uint32_t after = count_up_to(list, (uintptr_t)start);
     bool found = after > 0 && list->blocks[after - 1].start == (uintptr_t)start;
     if (found) {
         *bytes = list->blocks[after - 1].bytes;
+        *owner = list->blocks[after - 1].owner;
         memmove(list->blocks + after - 1, list->blocks + after,
                 (list->count - after) * sizeof *list->blocks);
         list->count--;
@@ -71,28 +72,49 @@ bool memory_list_free(struct memory_list *list, const void *start, uint64_t *byt
     return found;
 }
 
+/* Mutex held. */
+static const struct memory_block *find(const struct memory_list *list, uintptr_t address,
+                                       uint64_t bytes)
+{
+    uint32_t after = count_up_to(list, address);
+    if (after == 0)
+        return NULL;
+    const struct memory_block *block = &list->blocks[after - 1];
+    uint64_t offset = address - block->start;
+    return offset <= block->bytes && bytes <= block->bytes - offset ? block : NULL;
+}
+
 bool memory_list_holds(struct memory_list *list, const void *start, uint64_t bytes)
 {
-    bool holds = false;
-    uintptr_t address = (uintptr_t)start;
     pthread_mutex_lock(&list->mutex);
-    uint32_t after = count_up_to(list, address);
-    if (after > 0) {
-        const struct memory_block *block = &list->blocks[after - 1];
-        uint64_t offset = address - block->start;
-        holds = offset <= block->bytes && bytes <= block->bytes - offset;
-    }
+    bool holds = find(list, (uintptr_t)start, bytes) != NULL;
     pthread_mutex_unlock(&list->mutex);
     return holds;
 }
 
-void memory_list_clear(struct memory_list *list)
+void *memory_list_owner(struct memory_list *list, const void *start, uint64_t bytes)
 {
     pthread_mutex_lock(&list->mutex);
+    const struct memory_block *block = find(list, (uintptr_t)start, bytes);
+    void *owner = block != NULL ? block->owner : NULL;
+    pthread_mutex_unlock(&list->mutex);
+    return owner;
+}
+
+void memory_list_clear(struct memory_list *list, const void *owner)
+{
+    uint32_t kept = 0;
+    pthread_mutex_lock(&list->mutex);
     for (uint32_t i = 0; i < list->count; i++)
-        free((void *)list->blocks[i].start);
-    free(list->blocks);
-    list->blocks = NULL;
-    list->count = list->capacity = 0;
+        if (list->blocks[i].owner == owner)
+            free((void *)list->blocks[i].start);
+        else
+            list->blocks[kept++] = list->blocks[i];
+    list->count = kept;
+    if (kept == 0) {
+        free(list->blocks);
+        list->blocks = NULL;
+        list->capacity = 0;
+    }
     pthread_mutex_unlock(&list->mutex);
 }

@@ -70,6 +70,9 @@ struct model_work model_copy(const struct model_machine *machine, enum model_dir
     };
 }
 
+/* In place of an MPS server, where the GPU takes all contexts for one. */
+#define COMMON_GROUP (-1)
+
 /* -- contexts ---------------------------------------------------------------------------------- */
 
 static void release_entry(struct model *model, struct model_context *context)
@@ -77,6 +80,8 @@ static void release_entry(struct model *model, struct model_context *context)
     struct model_group *group = &model->groups[context->group];
     if (group->contexts > 0)
         group->contexts--;
+    group->holds -= context->holds;
+    model->holds -= context->holds;
     memset(context, 0, sizeof *context);
     while (model->groups_end > 0 && model->groups[model->groups_end - 1].contexts == 0)
         model->groups_end--;
@@ -113,6 +118,8 @@ bool model_context_open(struct model *model, int32_t pid, uint64_t start_time, i
                         struct model_process *process)
 {
     struct model_context *context = NULL;
+    if (server == 0 && !effect_is_on(model->effects_off, EFFECT_CONTEXT_ADMISSION))
+        server = COMMON_GROUP;
     for (uint32_t i = 0; i < MODEL_CONTEXTS; i++) {
         struct model_context *entry = &model->contexts[i];
         if (entry->pid != 0 && !alive(entry->pid, entry->start_time))
@@ -179,13 +186,17 @@ void model_repair(struct model *model)
         struct model_group *group = &model->groups[i];
         group->engines[0].count = group->engines[1].count = 0;
         group->contexts = 0;
+        group->holds = 0;
     }
     model->groups_end = 0;
+    model->holds = 0;
     for (uint32_t i = 0; i < MODEL_CONTEXTS; i++) {
         const struct model_context *context = &model->contexts[i];
         if (context->pid == 0)
             continue;
         model->groups[context->group].contexts++;
+        model->groups[context->group].holds += context->holds;
+        model->holds += context->holds;
         if (context->group >= model->groups_end)
             model->groups_end = context->group + 1;
     }
@@ -234,6 +245,13 @@ static uint64_t place_copy(struct model *model, uint32_t group, uint64_t now_ns,
     struct model_calendar *calendar = &model->groups[group].engines[copy->direction];
     uint64_t begin, end, conflict;
     calendar_drop_past(calendar, now_ns);
+    if (model_is_held_by_other(model, group)) {
+        while ((conflict = calendar_conflict(calendar, ready_ns, ready_ns + copy->duration_ns)) !=
+               0)
+            ready_ns = conflict;
+        calendar_insert(calendar, ready_ns, ready_ns + copy->duration_ns);
+        return ready_ns + copy->duration_ns;
+    }
     for (;;) {
         end = model_slices_walk(model, group, now_ns, ready_ns, copy->duration_ns, false, &begin);
         conflict = calendar_conflict(calendar, begin, end);
@@ -316,9 +334,13 @@ static void host_pass(uint64_t now_ns, uint64_t *host_ns, uint64_t cost_ns)
     *host_ns = later(now_ns, *host_ns) + cost_ns;
 }
 
-static void host_pass_launch_path(struct model_process *process, uint64_t now_ns, uint64_t *host_ns,
-                                  uint64_t cost_ns)
+void model_pay_launch(const struct model *model, struct model_process *process, uint64_t now_ns,
+                      uint64_t *host_ns, uint64_t cost_ns)
 {
+    if (!effect_is_on(model->effects_off, EFFECT_LAUNCH_CONTENTION)) {
+        host_pass(now_ns, host_ns, cost_ns);
+        return;
+    }
     *host_ns = later(*host_ns, process->launch_free_ns);
     host_pass(now_ns, host_ns, cost_ns);
     process->launch_free_ns = *host_ns;
@@ -340,20 +362,41 @@ void model_stream_init(struct model_process *process, struct model_stream *strea
     process->next_queue = (process->next_queue + 1) % process->queue_count;
 }
 
-uint64_t model_issue_launch(struct model *model, struct model_process *process,
-                            struct model_stream *stream, uint64_t now_ns, uint64_t *host_ns,
+uint64_t model_place_launch(struct model *model, struct model_process *process,
+                            struct model_stream *stream, uint64_t now_ns, uint64_t ready_ns,
                             const struct model_work *kernel)
 {
-    host_pass_launch_path(process, now_ns, host_ns, model->machine.launch_ns);
     /* Counted from now and not from the thread's clock: a process whose threads have run far ahead
      * of the time would hold up the others. */
     model->front_free_ns = later(model->front_free_ns, now_ns) + model->machine.front_ns;
 
     uint64_t *queue = &process->queues_free_ns[stream->queue];
-    uint64_t ready = later(later(*host_ns, model->front_free_ns), later(stream->end_ns, *queue));
+    uint64_t ready = later(later(ready_ns, model->front_free_ns), later(stream->end_ns, *queue));
     uint64_t end = place_kernel(model, process, now_ns, ready, kernel);
     *queue = end;
     return finish(model, process, stream, end);
+}
+
+uint64_t model_issue_launch(struct model *model, struct model_process *process,
+                            struct model_stream *stream, uint64_t now_ns, uint64_t *host_ns,
+                            const struct model_work *kernel)
+{
+    model_pay_launch(model, process, now_ns, host_ns, model->machine.launch_ns);
+    return model_place_launch(model, process, stream, now_ns, *host_ns, kernel);
+}
+
+uint64_t model_place_copy(struct model *model, struct model_process *process,
+                          struct model_stream *stream, uint64_t now_ns, uint64_t ready_ns,
+                          const struct model_work *copy)
+{
+    uint64_t ready = later(ready_ns, stream->end_ns);
+    return finish(model, process, stream, place_copy(model, process->group, now_ns, ready, copy));
+}
+
+uint64_t model_place_direct(struct model *model, struct model_process *process,
+                            struct model_stream *stream, uint64_t ready_ns, uint64_t duration_ns)
+{
+    return finish(model, process, stream, later(ready_ns, stream->end_ns) + duration_ns);
 }
 
 uint64_t model_issue_copy(struct model *model, struct model_process *process,
@@ -361,8 +404,7 @@ uint64_t model_issue_copy(struct model *model, struct model_process *process,
                           const struct model_work *copy)
 {
     host_pass(now_ns, host_ns, model->machine.copy_call_ns);
-    uint64_t ready = later(*host_ns, stream->end_ns);
-    return finish(model, process, stream, place_copy(model, process->group, now_ns, ready, copy));
+    return model_place_copy(model, process, stream, now_ns, *host_ns, copy);
 }
 
 uint64_t model_issue_pageable(struct model *model, struct model_process *process,
@@ -370,20 +412,19 @@ uint64_t model_issue_pageable(struct model *model, struct model_process *process
                               const struct model_work *copy)
 {
     host_pass(now_ns, host_ns, model->machine.copy_call_ns);
-    uint64_t ready = later(later(*host_ns, stream->end_ns), process->staging_free_ns);
-    uint64_t end = place_copy(model, process->group, now_ns, ready, copy);
+    uint64_t ready = later(*host_ns, process->staging_free_ns);
+    uint64_t end = model_place_copy(model, process, stream, now_ns, ready, copy);
     process->staging_free_ns = end;
     *host_ns = end;
-    return finish(model, process, stream, end);
+    return end;
 }
 
-uint64_t model_issue_graph(struct model *model, struct model_process *process,
-                           struct model_stream *stream, uint64_t now_ns, uint64_t *host_ns,
+uint64_t model_place_graph(struct model *model, struct model_process *process,
+                           struct model_stream *stream, uint64_t now_ns, uint64_t ready_ns,
                            const struct model_work *works, uint32_t count)
 {
-    host_pass_launch_path(process, now_ns, host_ns, model->machine.graph_launch_ns);
     uint64_t queue = process->queues_free_ns[stream->queue];
-    uint64_t end = later(*host_ns, stream->end_ns);
+    uint64_t end = later(ready_ns, stream->end_ns);
     for (uint32_t i = 0; i < count; i++) {
         if (works[i].kind == MODEL_COPY) {
             end = place_copy(model, process->group, now_ns, end, &works[i]);
@@ -398,4 +439,37 @@ uint64_t model_issue_graph(struct model *model, struct model_process *process,
         end = place_kernel(model, process, now_ns, later(end, queue), &works[i]);
     }
     return finish(model, process, stream, end);
+}
+
+uint64_t model_issue_graph(struct model *model, struct model_process *process,
+                           struct model_stream *stream, uint64_t now_ns, uint64_t *host_ns,
+                           const struct model_work *works, uint32_t count)
+{
+    model_pay_launch(model, process, now_ns, host_ns, model->machine.graph_launch_ns);
+    return model_place_graph(model, process, stream, now_ns, *host_ns, works, count);
+}
+
+uint64_t model_hold_begin(struct model *model, struct model_process *process,
+                          const struct model_stream *stream, uint64_t now_ns)
+{
+    struct model_group *group = &model->groups[process->group];
+    uint64_t begin, ready = later(now_ns, stream->end_ns) + model->machine.front_ns;
+    model_slices_walk(model, process->group, now_ns, ready, 1, true, &begin);
+    if (group->holds++ == 0)
+        group->held_since_ns = begin;
+    model->holds++;
+    model->contexts[process->context].holds++;
+    return begin;
+}
+
+void model_hold_end(struct model *model, struct model_process *process, struct model_stream *stream,
+                    uint64_t end_ns)
+{
+    struct model_context *context = &model->contexts[process->context];
+    if (context->holds > 0) {
+        context->holds--;
+        model->groups[process->group].holds--;
+        model->holds--;
+    }
+    finish(model, process, stream, end_ns);
 }

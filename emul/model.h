@@ -23,6 +23,11 @@
  * one MPS server together. Work advances only in slices that its group owns. A group claims a slice
  * when it first needs it, and leaves room for the other active groups between two claims.
  *
+ * A kernel whose end nobody knows yet holds its group's place on the GPU without claiming slices.
+ * Beside it the work of another group waits until the time slice that the GPU is in is over; the
+ * GPU goes back when that work is done, and a new slice begins. Such a kernel takes no slot, since
+ * it computes nothing, and copy engines serve other groups meanwhile.
+ *
  * struct model lies in memory shared between processes: no pointers inside.
  */
 #ifndef MPSWEEP_EMUL_MODEL_H
@@ -30,6 +35,8 @@
 
 #include <stdbool.h>
 #include <stdint.h>
+
+#include "emul/effects.h"
 
 #define MODEL_SLOTS_MAX 64
 #define MODEL_QUEUES_MAX 32
@@ -92,6 +99,8 @@ struct model_group {
     uint32_t contexts;   /* that belong to it; 0: free */
     uint32_t generation; /* of this use of the entry; makes claims of earlier uses void */
     int32_t server;      /* process ID of the MPS server, 0 for a process of its own */
+    uint32_t holds;      /* kernels running whose end is not known */
+    uint64_t held_since_ns;
     uint64_t slots_free_ns[MODEL_SLOTS_MAX];
     struct model_calendar engines[2];
 };
@@ -99,12 +108,16 @@ struct model_group {
 struct model_context {
     int32_t pid; /* 0: free */
     uint32_t group;
+    uint32_t holds;
     uint64_t start_time; /* of the process, tells it from a later one of the same ID */
     uint64_t memory_bytes;
 };
 
 struct model {
     struct model_machine machine; /* set once, when the state is made */
+    effects_off effects_off;      /* the same */
+    uint32_t holds;               /* of all groups, to be seen quickly */
+    uint64_t away_until_ns;       /* end of the last work beside another group's holding kernel */
     uint64_t front_free_ns, graph_front_free_ns;
     uint32_t groups_end;                  /* no group in use from here on */
     uint64_t busy_until_ns[MODEL_GROUPS]; /* beside the groups, to be scanned quickly */
@@ -196,8 +209,35 @@ uint64_t model_issue_graph(struct model *model, struct model_process *process,
                            struct model_stream *stream, uint64_t now_ns, uint64_t *host_ns,
                            const struct model_work *works, uint32_t count);
 
+/* The host's side of a launch alone, and the GPU's side alone from ready_ns on: for work that is
+ * issued before what it waits for is known to end. */
+void model_pay_launch(const struct model *model, struct model_process *process, uint64_t now_ns,
+                      uint64_t *host_ns, uint64_t cost_ns);
+uint64_t model_place_launch(struct model *model, struct model_process *process,
+                            struct model_stream *stream, uint64_t now_ns, uint64_t ready_ns,
+                            const struct model_work *kernel);
+uint64_t model_place_copy(struct model *model, struct model_process *process,
+                          struct model_stream *stream, uint64_t now_ns, uint64_t ready_ns,
+                          const struct model_work *copy);
+uint64_t model_place_graph(struct model *model, struct model_process *process,
+                           struct model_stream *stream, uint64_t now_ns, uint64_t ready_ns,
+                           const struct model_work *works, uint32_t count);
+
+/* A kernel whose end is not known: returns when it begins. It lasts until it is told to end. */
+uint64_t model_hold_begin(struct model *model, struct model_process *process,
+                          const struct model_stream *stream, uint64_t now_ns);
+void model_hold_end(struct model *model, struct model_process *process, struct model_stream *stream,
+                    uint64_t end_ns);
+
+/* A copy between two GPUs that uses neither of their engines for the host. */
+uint64_t model_place_direct(struct model *model, struct model_process *process,
+                            struct model_stream *stream, uint64_t ready_ns, uint64_t duration_ns);
+
 /* Makes the state usable after its holder died in the middle of a call. */
 void model_repair(struct model *model);
+
+/* slices.c: whether a kernel of another group holds the GPU. */
+bool model_is_held_by_other(const struct model *model, uint32_t group);
 
 /* slices.c: the slices that `group` needs for `work_ns` of work from `from_ns` on. Sets *begin_ns
  * to the start of the first and returns the end of the work. Claims them if told to. */

@@ -6,7 +6,6 @@
 #include <unistd.h>
 
 #include "common/clock.h"
-#include "common/process.h"
 
 struct process process = {
     .mutex = PTHREAD_MUTEX_INITIALIZER,
@@ -16,6 +15,8 @@ struct process process = {
 };
 
 _Thread_local uint64_t process_host_ns;
+_Thread_local cuda_context process_current;
+_Thread_local bool process_in_host_function;
 
 static pthread_once_t faults_once = PTHREAD_ONCE_INIT;
 static enum status faults_status;
@@ -78,7 +79,7 @@ static cuda_result wait_awake_until(uint64_t when_ns, bool yield)
 
 cuda_result process_sleep_until(uint64_t when_ns)
 {
-    unsigned schedule = atomic_load(&process.schedule);
+    unsigned schedule = process_current != NULL ? atomic_load(&process_current->schedule) : 0;
     if (schedule == CUDA_SCHEDULE_SPIN || schedule == CUDA_SCHEDULE_YIELD)
         return wait_awake_until(when_ns, schedule == CUDA_SCHEDULE_YIELD);
     return set_broken(mps_client_sleep_until(&process.mps, when_ns));
@@ -93,6 +94,10 @@ static bool only_queues(enum entry entry)
     case ENTRY_graph_launch:
     case ENTRY_memcpy_htod_async:
     case ENTRY_memcpy_dtoh_async:
+    case ENTRY_launch_host_func:
+    case ENTRY_event_record:
+    case ENTRY_event_query:
+    case ENTRY_stream_query:
     case ENTRY_stream_synchronize: /* looks when it has waited */
     case ENTRY_ctx_synchronize:
         return true;
@@ -117,8 +122,14 @@ cuda_result process_enter(enum entry entry, enum process_need need, bool *corrup
         return CUDA_NOT_INITIALIZED;
     if (need != NEED_CONTEXT)
         return CUDA_SUCCESS_;
-    if (process.retained == 0)
+    if (process_in_host_function)
+        return CUDA_NOT_PERMITTED;
+    if (process_current == NULL)
         return CUDA_INVALID_CONTEXT;
+    if (!atomic_load(&process_current->alive))
+        return process_current == process.primary[process_current->device]
+                   ? CUDA_INVALID_CONTEXT
+                   : CUDA_CONTEXT_IS_DESTROYED;
     if (effect.fatal)
         return process_break(effect.error);
     return only_queues(entry) ? atomic_load(&process.broken) : process_check();
@@ -126,7 +137,7 @@ cuda_result process_enter(enum entry entry, enum process_need need, bool *corrup
 
 uint32_t process_queues(bool as_mps_client)
 {
-    const struct model_machine *machine = &process.state->model.machine;
+    const struct model_machine *machine = process_machine();
     const char *text = getenv("CUDA_DEVICE_MAX_CONNECTIONS");
     char *end;
     if (text != NULL && *text != '\0') {
@@ -139,14 +150,14 @@ uint32_t process_queues(bool as_mps_client)
 
 uint32_t process_multiprocessors(void)
 {
-    uint32_t slots = (uint32_t)process.state->model.machine.slots;
+    uint32_t slots = (uint32_t)process_machine()->slots;
     double share = slots * process.mps.percentage / 100.0;
     if (process.mps.fd < 0 || share >= slots)
         return slots;
     return share >= 1.0 ? (uint32_t)share : 1;
 }
 
-/* -- initialisation and contexts --------------------------------------------------------------- */
+/* -- initialisation ---------------------------------------------------------------------------- */
 
 static cuda_result attach_state(void)
 {
@@ -190,103 +201,4 @@ cuda_result cuInit(unsigned int flags)
     }
     pthread_mutex_unlock(&process.mutex);
     return result;
-}
-
-static bool is_alive(int32_t pid, uint64_t start_time)
-{
-    return process_start_time(pid) == start_time;
-}
-
-/* Process mutex held. */
-static cuda_result open_context(void)
-{
-    bool over_mps = process.mps.fd >= 0;
-    cuda_result result = mps_client_open_context(&process.mps);
-    if (result != CUDA_SUCCESS_)
-        return result;
-    int32_t self = getpid();
-    struct model *model = emul_state_lock(process.state);
-    bool opened = model_context_open(model, self, process_start_time(self), process.mps.server,
-                                     process_queues(over_mps), process_multiprocessors(), is_alive,
-                                     &process.model);
-    process.model.memory_limit = process.mps.memory_bytes;
-    if (opened)
-        model_stream_init(&process.model, &process.default_stream.model);
-    emul_state_unlock(process.state);
-    if (opened)
-        return CUDA_SUCCESS_;
-    mps_client_close_context(&process.mps);
-    return CUDA_OUT_OF_MEMORY;
-}
-
-static void close_context(void)
-{
-    struct model *model = emul_state_lock(process.state);
-    model_context_close(model, &process.model);
-    emul_state_unlock(process.state);
-    memory_list_clear(&process.device_memory);
-    memory_list_clear(&process.host_memory);
-    mps_client_close_context(&process.mps);
-    atomic_store(&process.broken, CUDA_SUCCESS_);
-}
-
-cuda_result cuDevicePrimaryCtxSetFlags_v2(cuda_device device, unsigned int flags)
-{
-    cuda_result result = process_enter(ENTRY_primary_ctx_set_flags, NEED_INIT, NULL);
-    if (result != CUDA_SUCCESS_)
-        return result;
-    if (device != 0)
-        return CUDA_INVALID_DEVICE;
-    if (flags > 0xff)
-        return CUDA_INVALID_VALUE;
-    /* Who leaves it to the driver waits asleep here, so that few cores can emulate many workers. */
-    atomic_store(&process.schedule, flags & (CUDA_SCHEDULE_SPIN | CUDA_SCHEDULE_YIELD));
-    return CUDA_SUCCESS_;
-}
-
-cuda_result cuDevicePrimaryCtxRetain(cuda_context *context, cuda_device device)
-{
-    cuda_result result = process_enter(ENTRY_primary_ctx_retain, NEED_INIT, NULL);
-    if (result != CUDA_SUCCESS_)
-        return result;
-    if (context == NULL)
-        return CUDA_INVALID_VALUE;
-    if (device != 0)
-        return CUDA_INVALID_DEVICE;
-
-    pthread_mutex_lock(&process.mutex);
-    if (process.retained == 0)
-        result = open_context();
-    if (result == CUDA_SUCCESS_) {
-        process.retained++;
-        *context = (cuda_context)(void *)&process;
-    }
-    pthread_mutex_unlock(&process.mutex);
-    return result;
-}
-
-cuda_result cuDevicePrimaryCtxRelease_v2(cuda_device device)
-{
-    cuda_result result = process_enter(ENTRY_primary_ctx_release, NEED_INIT, NULL);
-    if (result != CUDA_SUCCESS_)
-        return result;
-    if (device != 0)
-        return CUDA_INVALID_DEVICE;
-
-    pthread_mutex_lock(&process.mutex);
-    if (process.retained == 0)
-        result = CUDA_INVALID_CONTEXT;
-    else if (--process.retained == 0)
-        close_context();
-    pthread_mutex_unlock(&process.mutex);
-    return result;
-}
-
-cuda_result cuCtxSetCurrent(cuda_context context)
-{
-    cuda_result result = process_enter(ENTRY_ctx_set_current, NEED_INIT, NULL);
-    if (result != CUDA_SUCCESS_)
-        return result;
-    /* There is only one, so that nothing depends on which is current. */
-    return context == NULL || (void *)context == &process ? CUDA_SUCCESS_ : CUDA_INVALID_CONTEXT;
 }

@@ -33,7 +33,8 @@ static uint64_t count_active(const struct model *model, uint32_t self, uint64_t 
     uint64_t active = 1;
     for (uint32_t i = 0; i < model->groups_end; i++)
         if (i != self && model->groups[i].contexts > 0 &&
-            model->busy_until_ns[i] + MODEL_LINGER_NS > now_ns && model->busy_until_ns[i] > 0)
+            (model->groups[i].holds > 0 ||
+             (model->busy_until_ns[i] + MODEL_LINGER_NS > now_ns && model->busy_until_ns[i] > 0)))
             active++;
     return active;
 }
@@ -51,6 +52,36 @@ static bool may_claim(const struct model *model, uint32_t group, uint64_t slice,
     return true;
 }
 
+/* The other group whose kernel holds the GPU, or MODEL_GROUPS. */
+static uint32_t find_holder(const struct model *model, uint32_t self)
+{
+    for (uint32_t i = 0; model->holds > 0 && i < model->groups_end; i++)
+        if (i != self && model->groups[i].contexts > 0 && model->groups[i].holds > 0)
+            return i;
+    return MODEL_GROUPS;
+}
+
+bool model_is_held_by_other(const struct model *model, uint32_t group)
+{
+    return find_holder(model, group) != MODEL_GROUPS;
+}
+
+/* When work may begin beside a kernel that holds the GPU: at once while the group is there already,
+ * or else when a time slice of the holder ends. Its slices count from when it got the GPU. */
+static uint64_t admission(const struct model *model, uint32_t group, uint32_t holder,
+                          uint64_t ready_ns)
+{
+    const uint64_t slice_ns = model->machine.slice_ns;
+    uint64_t since_ns = model->groups[holder].held_since_ns;
+    if (model->busy_until_ns[group] >= ready_ns)
+        return ready_ns;
+    if (model->away_until_ns > since_ns)
+        since_ns = model->away_until_ns;
+    if (ready_ns <= since_ns)
+        return since_ns + slice_ns;
+    return since_ns + ((ready_ns - since_ns - 1) / slice_ns + 1) * slice_ns;
+}
+
 uint64_t model_slices_walk(struct model *model, uint32_t group, uint64_t now_ns, uint64_t from_ns,
                            uint64_t work_ns, bool claim, uint64_t *begin_ns)
 {
@@ -60,6 +91,14 @@ uint64_t model_slices_walk(struct model *model, uint32_t group, uint64_t now_ns,
     uint64_t last = 0; /* claimed in a dry walk */
     bool begun = false;
 
+    uint32_t holder = find_holder(model, group);
+    if (holder != MODEL_GROUPS) {
+        *begin_ns = admission(model, group, holder, from_ns);
+        uint64_t end = *begin_ns + work_ns;
+        if (claim && end > model->away_until_ns)
+            model->away_until_ns = end;
+        return end;
+    }
     for (uint64_t slice = from_ns / slice_ns;; slice++) {
         uint64_t start = slice * slice_ns;
         /* Beyond the ring claims would collide with nearer ones: assume no competition there. */

@@ -34,12 +34,32 @@ static int init_mutex(pthread_mutex_t *mutex)
     return error;
 }
 
+static enum status parse_devices(const char *text, uint32_t *devices)
+{
+    if (text == NULL || *text == '\0') {
+        *devices = 1;
+        return STATUS_OK;
+    }
+    if (text[0] < '1' || text[0] > '0' + EMUL_DEVICES_MAX || text[1] != '\0')
+        return status_set(STATUS_USAGE,
+                          EMUL_DEVICES_VARIABLE ": '%s' is not a whole number from 1 to %d", text,
+                          EMUL_DEVICES_MAX);
+    *devices = (uint32_t)(text[0] - '0');
+    return STATUS_OK;
+}
+
 enum status emul_state_create(int *fd)
 {
     struct model_machine machine;
-    enum status status = machine_parse(getenv(EMUL_MACHINE_VARIABLE), &machine);
+    effects_off off = 0;
+    uint32_t devices = 1;
     struct emul_state *state;
     int error;
+    enum status status = machine_parse(getenv(EMUL_MACHINE_VARIABLE), &machine);
+    if (status == STATUS_OK)
+        status = parse_devices(getenv(EMUL_DEVICES_VARIABLE), &devices);
+    if (status == STATUS_OK)
+        status = effects_parse(getenv(EMUL_EFFECTS_VARIABLE), &off);
     if (status != STATUS_OK)
         return status;
     int memory = memfd_create("mpsweep-emulated", MFD_CLOEXEC);
@@ -59,7 +79,12 @@ enum status emul_state_create(int *fd)
         status = status_set(STATUS_SYSTEM, "cannot make a shared mutex: %s", strerror(error));
         goto out_unmap;
     }
-    state->model.machine = machine;
+    for (uint32_t i = 0; i < devices; i++) {
+        state->models[i].machine = machine;
+        state->models[i].effects_off = off;
+    }
+    state->devices = devices;
+    state->effects_off = off;
     state->version = EMUL_STATE_VERSION;
     state->length = sizeof *state;
     state->magic = EMUL_STATE_MAGIC;
@@ -113,10 +138,11 @@ void emul_state_detach(struct emul_state *state)
 struct model *emul_state_lock(struct emul_state *state)
 {
     if (pthread_mutex_lock(&state->mutex) == EOWNERDEAD) {
-        model_repair(&state->model);
+        for (uint32_t i = 0; i < state->devices; i++)
+            model_repair(&state->models[i]);
         pthread_mutex_consistent(&state->mutex);
     }
-    return &state->model;
+    return state->models;
 }
 
 void emul_state_unlock(struct emul_state *state)

@@ -242,8 +242,10 @@ static void body_client(void)
                     0);
         results[2] = cuda.primary_ctx_retain(&context, 0);
     }
-    if (results[2] == 0)
+    if (results[2] == 0) {
+        CHECK_EQUAL(cuda.ctx_set_current(context), 0);
         CHECK_EQUAL(cuda.module_load_data(&module, ""), 0);
+    }
     CHECK_EQUAL(write(client_tell_fd, results, sizeof results), sizeof results);
     for (;;) {
         CHECK_EQUAL(read(client_told_fd, &order, sizeof order), sizeof order);

@@ -292,10 +292,12 @@ static void body_wrong_use(void)
     CHECK_EQUAL(cuda.mem_alloc(&pointer, 4), CUDA_ILLEGAL_ADDRESS);
 }
 
-static void *run_thread(void *unused)
+static void *run_thread(void *context)
 {
     struct worker worker;
-    (void)unused;
+    cuda_device_pointer pointer;
+    CHECK_EQUAL(cuda.mem_alloc(&pointer, 4), CUDA_INVALID_CONTEXT); /* each thread sets its own */
+    CHECK_EQUAL(cuda.ctx_set_current(context), 0);
     worker_init(&worker, true);
     for (int i = 0; i < 20; i++) {
         issue(&worker);
@@ -309,9 +311,11 @@ static void *run_thread(void *unused)
 static void body_threads(void)
 {
     pthread_t threads[8];
+    cuda_context context;
     emul_driver_start(&cuda);
+    CHECK_EQUAL(cuda.ctx_get_current(&context), 0);
     for (size_t i = 0; i < sizeof threads / sizeof *threads; i++)
-        CHECK_EQUAL(pthread_create(&threads[i], NULL, run_thread, NULL), 0);
+        CHECK_EQUAL(pthread_create(&threads[i], NULL, run_thread, context), 0);
     for (size_t i = 0; i < sizeof threads / sizeof *threads; i++)
         CHECK_EQUAL(pthread_join(threads[i], NULL), 0);
     CHECK_EQUAL(cuda.primary_ctx_release(0), 0);
