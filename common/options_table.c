@@ -146,6 +146,10 @@ const struct option_row option_table[OPTION_COUNT] = {
      "intervals narrower. Default: 3 or 4, as the probe needs."},
     {OPTION_PROBE_SEED, "seed", 0, OPTION_KIND_INTEGER, OPTION_NOT_IN_JOB, OPTION_PROBE, NULL, 0,
      2147483647, "1", "N", HOW, "Of the random order of the arms in each round."},
+    {OPTION_PROBE_TIMEOUT, "timeout", 0, OPTION_KIND_REAL, OPTION_NOT_IN_JOB, OPTION_PROBE, NULL,
+     0.1, 3600, "30", "S", HOW,
+     "Longest wait for the processes of an arm to get ready, and for them to finish. An arm that\n"
+     "takes longer has failed."},
     {OPTION_PROBE_OUTPUT, "output", 'o', OPTION_KIND_TEXT, OPTION_NOT_IN_JOB, OPTION_PROBE, NULL, 0,
      0, NULL, "FILE", OUT, "Results file (.jsonl), which must not exist."},
     {OPTION_PROBE_LIST, "list", 0, OPTION_KIND_SWITCH, OPTION_NOT_IN_JOB, OPTION_PROBE, NULL, 0, 0,

@@ -15,12 +15,8 @@
 #include "orchestrator/environment.h"
 #include "orchestrator/probe_internal.h"
 
-/* A context, its modules and buffers; over MPS the clients come one after the other. */
-#define READY_NS (60 * NS_PER_S)
-
-/* Beyond what it is to measure; and for its end, after it was told to. */
-#define RUN_NS (20 * NS_PER_S)
-#define END_NS (5 * NS_PER_S)
+/* For its end, after it was told to. */
+#define END_NS (4 * NS_PER_S)
 
 #define ATTACH_NS (5 * NS_PER_S)
 #define CLIENTS_MOST 64
@@ -223,50 +219,50 @@ static enum status prove(struct crowd *crowd)
 /* Until all have ended, or must be. STATUS_OK: what there is to say of them is in their parts. */
 static enum status see_through(struct crowd *crowd)
 {
+    double timeout_s = options_real(crowd->probing->options, OPTION_PROBE_TIMEOUT);
+    uint64_t timeout_ns = (uint64_t)(timeout_s * 1e9);
+    uint64_t ready_ns = clock_now_ns() + timeout_ns;
     enum status status = STATUS_OK;
+    atomic_store(&crowd->shm.header->deadline_ns, ready_ns);
     for (unsigned i = 0; i < crowd->count && status == STATUS_OK; i++)
         status = spawn(crowd, i);
     if (status != STATUS_OK)
         return status;
-    status = wait_until(crowd, all_ready, clock_now_ns() + READY_NS, false);
+    /* They end themselves at a deadline, and may take some time for it. */
+    status = wait_until(crowd, all_ready, ready_ns + END_NS, false);
     if (status == STATUS_TIMEOUT)
-        return status_set(status, "not ready after %d s", (int)(READY_NS / NS_PER_S));
+        return status_set(status, "not ready after %g s", timeout_s);
     if (status == STATUS_WORKER)
         return STATUS_OK;
     if (status == STATUS_OK)
         status = prove(crowd);
     if (status != STATUS_OK)
         return status;
-    uint64_t until_ns = clock_now_ns() + crowd->probe->measure_ns + RUN_NS;
+    uint64_t until_ns = clock_now_ns() + crowd->probe->measure_ns + timeout_ns;
     atomic_store(&crowd->shm.header->deadline_ns, until_ns);
     probe_shm_open_gate(&crowd->shm);
-    /* They end themselves at the deadline, and may take some time for it. */
     status = wait_until(crowd, all_ended, until_ns + END_NS, true);
     if (status == STATUS_TIMEOUT)
-        return status_set(status, "not finished after %d s",
-                          (int)((crowd->probe->measure_ns + RUN_NS) / NS_PER_S));
+        return status_set(status, "not finished after %g s", timeout_s);
     return status;
 }
 
-/* The first failure, the cause of others before its consequences. */
+/* The first failure, the cause before its consequences: processes other than the first are told to
+ * end by what happens to one of them, and by the end of the first, which is none. */
 static enum status find_failure(const struct crowd *crowd)
 {
     char ending[64];
     for (int pass = 0; pass < 2; pass++) {
         for (unsigned i = 0; i < crowd->count; i++) {
-            const struct gpu_child *child = &crowd->children[i];
             const struct probe_shm_process *process = probe_shm_process(&crowd->shm, i);
-            bool said = atomic_load(&process->ended);
-            if (said && (process->status == STATUS_OK || process->status == STATUS_INTERRUPTED) &&
-                child->wait_status == 0)
-                continue;
-            if (said && process->status != STATUS_OK &&
-                (pass == 1 || process->status != STATUS_INTERRUPTED))
+            int wait_status = crowd->children[i].wait_status;
+            bool told = process->status == STATUS_INTERRUPTED;
+            if (!atomic_load(&process->ended) || WIFSIGNALED(wait_status))
+                return status_set(STATUS_WORKER, "process %u of %u: %s", i + 1, crowd->count,
+                                  child_ending_text(wait_status, ending, sizeof ending));
+            if (process->status != STATUS_OK && (!told || (pass == 1 && i == 0)))
                 return status_set((enum status)process->status, "%.*s",
                                   (int)sizeof process->error - 1, process->error);
-            if (!said || WIFSIGNALED(child->wait_status))
-                return status_set(STATUS_WORKER, "process %u of %u: %s", i + 1, crowd->count,
-                                  child_ending_text(child->wait_status, ending, sizeof ending));
         }
     }
     return STATUS_OK;

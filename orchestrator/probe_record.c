@@ -35,6 +35,12 @@ static const struct probe_arm_data *find_data(const struct probe_outcome *outcom
     return NULL;
 }
 
+/* What this machine cannot do is no failure. */
+static bool is_lacking(enum status status)
+{
+    return status == STATUS_UNSUPPORTED || status == STATUS_NOT_FOUND;
+}
+
 static bool is_measured(const struct probe_arm_data *data)
 {
     return data && data->chosen && data->status == STATUS_OK && data->rounds > 0;
@@ -82,6 +88,11 @@ enum status probe_conclude(const struct probe_outcome *outcome, struct probe_res
             continue;
         snprintf(out->error, sizeof out->error, "%s: %s", both[i]->arm->name,
                  *both[i]->error ? both[i]->error : "it was not measured");
+        if (is_lacking(both[i]->status)) {
+            out->verdict = PROBE_NEEDS;
+            snprintf(out->needs, sizeof out->needs, "%s",
+                     both[i]->status == STATUS_NOT_FOUND ? "MPS" : "another driver or GPU");
+        }
         return STATUS_OK;
     }
     enum status status =
@@ -161,9 +172,7 @@ static int set_against(json_t *object, const struct probe_outcome *outcome,
 
 static const char *arm_status(enum status status)
 {
-    return status == STATUS_OK                                          ? "ok"
-           : status == STATUS_UNSUPPORTED || status == STATUS_NOT_FOUND ? "not here"
-                                                                        : "failed";
+    return status == STATUS_OK ? "ok" : is_lacking(status) ? "not here" : "failed";
 }
 
 static json_t *arm_object(const struct probe_outcome *outcome, const struct probe_arm_data *data)

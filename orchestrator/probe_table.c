@@ -12,7 +12,7 @@ enum { ARM, WHAT, MEDIAN, INTERVAL, P99, BLOCKED, RATIO, VERDICT, COLUMNS };
 
 static const char *const titles[COLUMNS] = {
     [ARM] = "arm", [WHAT] = "",           [MEDIAN] = "median",   [INTERVAL] = "95%",
-    [P99] = "p99", [BLOCKED] = "blocked", [RATIO] = "× control", [VERDICT] = "",
+    [P99] = "p99", [BLOCKED] = "blocked", [RATIO] = "× control", [VERDICT] = "verdict",
 };
 
 static const char *text_at(const json_t *object, const char *key)
@@ -100,7 +100,7 @@ static void fill_row(const json_t *arm, char cells[COLUMNS][CELL])
                         sizeof around));
         snprintf(cells[VERDICT], CELL, "%s", text_at(arm, "verdict"));
     } else {
-        snprintf(cells[RATIO], CELL, "control");
+        snprintf(cells[RATIO], CELL, "%s", *text_at(arm, "control") ? "-" : "control");
     }
 }
 
@@ -128,6 +128,8 @@ static void print_arms(FILE *out, const json_t *arms)
         const json_t *arm = r ? json_array_get(arms, r - 1) : NULL;
         const char *error = text_at(arm, "error");
         size_t last = *error ? MEDIAN : VERDICT;
+        while (!*cells[r][last])
+            last--;
         for (size_t c = 0; c <= last; c++)
             if (shown[c])
                 table_print_cell(out, cells[r][c], widths[c], c <= WHAT || c >= RATIO,

@@ -29,12 +29,13 @@ struct arguments {
 
 struct watch {
     const struct probe_shm *shm;
+    unsigned process;
     int life_fd;
 };
 
 /* The orchestrator holds the other end of the pipe and never writes: its end means that the
- * orchestrator is gone. The time is over at the deadline, which is set when the gate opens. In both
- * cases what waits is released, and what does not end then is ended. */
+ * orchestrator is gone. The time is over at the deadline, which is put off when the gate opens. In
+ * both cases what waits is released, and what does not end then is ended. */
 static void *watch_end(void *argument)
 {
     const struct watch *watch = argument;
@@ -51,6 +52,15 @@ static void *watch_end(void *argument)
     probe_shm_end(watch->shm);
     probe_watchdogs_release();
     clock_sleep_until(clock_now_ns() + GRACE_NS);
+    /* The other thread is stuck: nobody else writes here. */
+    struct probe_shm_process *process = probe_shm_process(watch->shm, watch->process);
+    if (!atomic_load(&process->ended)) {
+        process->status = STATUS_TIMEOUT;
+        snprintf(process->error, sizeof process->error,
+                 "it did not %s in time, nor end after it was told to",
+                 atomic_load(&process->ready) ? "finish" : "get ready");
+        atomic_store(&process->ended, 1);
+    }
     _exit(orphaned ? EXIT_ORPHANED : EXIT_LATE);
 }
 
@@ -166,7 +176,7 @@ int main(int argc, char **argv)
     run.measure_ns = run.shm.header->measure_ns;
     run.seed = run.shm.header->seed;
     atomic_store(&probe_shm_process(&run.shm, run.process)->pid, (int32_t)getpid());
-    watch = (struct watch){.shm = &run.shm, .life_fd = arguments.life};
+    watch = (struct watch){.shm = &run.shm, .process = run.process, .life_fd = arguments.life};
     enum status status = STATUS_OK;
     if (pthread_create(&watcher, NULL, watch_end, &watch) != 0)
         status = status_set(STATUS_SYSTEM, "cannot start the watching thread");

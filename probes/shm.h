@@ -39,7 +39,8 @@ struct probe_shm_header {
     char uuids[PROBE_GPUS][64]; /* of the GPUs, in the order in which the processes see them */
     uint64_t measure_ns;
     uint64_t seed;
-    /* When a process that has not ended by itself ends the hard way. */
+    /* When a process that is not at the gate, and, from its opening, one that has not ended, is told
+     * to end, and shortly after ends the hard way. */
     _Atomic uint64_t deadline_ns;
     _Atomic uint32_t gate;                /* futex: 1 when all may begin */
     _Atomic uint32_t over;                /* futex: 1 when all are to return */
