@@ -164,7 +164,7 @@ static void print_wrapped(FILE *out, const char *label, const char *text)
 
 static void print_verdict(FILE *out, const json_t *record)
 {
-    char a[32], b[32], c[32], d[CELL], line[512];
+    char a[32], b[32], c[32], d[CELL], line[512] = "";
     const json_t *effect = json_object_get(record, "effect");
     const char *verdict = text_at(record, "verdict");
     struct text text = {.at = line, .size = sizeof line};

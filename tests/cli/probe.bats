@@ -58,7 +58,7 @@ off() { MPSWEEP_EMUL_EFFECTS=-$PROBE says_of "$@"; }
   absent '^remedy' out
 }
 
-DELAY=(--arms pageable-1m,pinned-1m,process-1m,mps-1m,batch-1m)
+DELAY=(--arms 'pageable-1m,pinned-1m,process-1m,mps-1m,batch-1m')
 
 launches_are_delayed() {
   says_of observed "${DELAY[@]}" &&
@@ -81,7 +81,7 @@ launches_are_delayed() {
 
 @test "launch-delay: not observed where they do not" {
   PROBE=launch-delay
-  once_in_three off 'not observed' "${DELAY[@]}"
+  once_in_three off 'not observed' --arms pageable-1m,batch-1m
 }
 
 @test "lazy-load: observed where a first launch waits for a copy, and not where it does not" {
