@@ -40,6 +40,13 @@ static bool is_set(const volatile unsigned *flag)
     return __atomic_load_n(flag, __ATOMIC_ACQUIRE) != 0;
 }
 
+/* What a program may look at while the kernel runs. */
+static void tell(unsigned long long *out, unsigned long long what)
+{
+    if (out != NULL)
+        __atomic_store_n(&out[1], what, __ATOMIC_RELEASE);
+}
+
 static void perform(cuda_stream stream, const struct operation *operation)
 {
     const struct kernel_call *kernel = &operation->call.kernel;
@@ -58,6 +65,7 @@ static void perform(cuda_stream stream, const struct operation *operation)
     emul_state_unlock(process.state);
     cuda_result broken = process_sleep_until(begin);
     count(context->device, true);
+    tell(out, 2);
 
     bool seen = is_set(flag);
     uint64_t now = clock_now_ns();
@@ -68,7 +76,7 @@ static void perform(cuda_stream stream, const struct operation *operation)
     }
     if (out != NULL) {
         out[0] = now - begin;
-        out[1] = seen;
+        tell(out, seen);
     }
     model = process_lock_model(context);
     model_hold_end(model, &context->model, &stream->model, now);

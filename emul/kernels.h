@@ -18,7 +18,7 @@ enum kernel {
                             unsigned long long vectors, unsigned long long total) */
     KERNEL_EMPTY,        /* mpsweep_empty(void) */
     KERNEL_HOLD,         /* mpsweep_hold(const volatile unsigned *flag, unsigned long long bound_ns,
-                            unsigned long long *out) */
+                            volatile unsigned long long *out) */
     KERNEL_COPY,         /* no kernel to load: a copy within the device */
     KERNEL_COUNT
 };

@@ -39,6 +39,9 @@ emul_tests = \
     tests/unit/test_emul_fault \
     tests/unit/test_emul_cuda \
     tests/unit/test_emul_steps \
+    tests/unit/test_emul_order \
+    tests/unit/test_emul_contexts \
+    tests/unit/test_emul_effects \
     tests/unit/test_emul_mps \
     tests/unit/test_emul_mps_replies \
     tests/unit/test_emul_mps_faults
@@ -66,6 +69,21 @@ tests_unit_test_emul_steps_SOURCES = \
     tests/unit/test_emul_steps.c tests/unit/emul_driver.c tests/unit/emul_driver.h
 tests_unit_test_emul_steps_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
 tests_unit_test_emul_steps_LDADD = libemul.a libcommon.a $(CMOCKA_LIBS)
+
+emul_rig = \
+    tests/unit/emul_rig.c tests/unit/emul_rig.h \
+    tests/unit/emul_driver.c tests/unit/emul_driver.h
+tests_unit_test_emul_order_SOURCES = tests/unit/test_emul_order.c $(emul_rig)
+tests_unit_test_emul_order_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
+tests_unit_test_emul_order_LDADD = libcommon.a $(CMOCKA_LIBS)
+
+tests_unit_test_emul_contexts_SOURCES = tests/unit/test_emul_contexts.c $(emul_rig)
+tests_unit_test_emul_contexts_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
+tests_unit_test_emul_contexts_LDADD = libcommon.a $(CMOCKA_LIBS)
+
+tests_unit_test_emul_effects_SOURCES = tests/unit/test_emul_effects.c $(emul_rig)
+tests_unit_test_emul_effects_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
+tests_unit_test_emul_effects_LDADD = libemul.a libcommon.a $(CMOCKA_LIBS)
 
 emul_mps_harness = \
     tests/unit/emul_mps.c tests/unit/emul_mps.h \

@@ -14,7 +14,7 @@
  *                  unsigned long long total)
  *   mpsweep_empty(void)
  *   mpsweep_hold(const volatile unsigned *flag, unsigned long long bound_ns,
- *                unsigned long long *out)
+ *                volatile unsigned long long *out)
  *
  * The functions may be called from any thread; the images live as long as the program.
  */

@@ -136,16 +136,20 @@ extern "C" __global__ void mpsweep_empty(void)
 }
 
 /* Keeps its blocks on the GPU until *flag is not 0, or until bound_ns have passed, whichever comes
- * first, so that nobody waits for it for ever. The flag is in mapped host memory. out[0] becomes
- * the nanoseconds waited, out[1] 1 if the flag was seen and 0 if not; out may be NULL. Any grid: one
- * GPU thread of each block waits, and the first of all reports. The sleep keeps the flag's way over
- * the bus free for those who are measured. */
+ * first, so that nobody waits for it for ever. Flag and out are in mapped host memory; out may be
+ * NULL. out[1] is 2 while the kernel holds, and then 1 if the flag was seen and 0 if not; out[0]
+ * becomes the nanoseconds waited. Any grid: one GPU thread of each block waits, and the first of all
+ * reports. The sleep keeps the flag's way over the bus free for those who are measured. */
 extern "C" __global__ void mpsweep_hold(const volatile unsigned *flag, unsigned long long bound_ns,
-                                        unsigned long long *out)
+                                        volatile unsigned long long *out)
 {
     unsigned long long begin, now;
     if (threadIdx.x != 0)
         return;
+    if (out != nullptr && blockIdx.x == 0) {
+        out[1] = 2;
+        __threadfence_system();
+    }
     asm volatile("mov.u64 %0, %%globaltimer;" : "=l"(begin)::"memory");
     unsigned seen;
     do {
