@@ -143,7 +143,7 @@ const struct option_row option_table[OPTION_COUNT] = {
     {OPTION_PROBE_ROUNDS, "rounds", 'r', OPTION_KIND_INTEGER, OPTION_NOT_IN_JOB, OPTION_PROBE,
      "default", 1, 100, "default", "default|N", HOW,
      "How often each arm is run, in fresh processes and in random order. More of them make the\n"
-     "intervals narrower. Default: 3 or 4, as the probe needs."},
+     "intervals narrower. Default: as many as the probe needs, 3 or so."},
     {OPTION_PROBE_SEED, "seed", 0, OPTION_KIND_INTEGER, OPTION_NOT_IN_JOB, OPTION_PROBE, NULL, 0,
      2147483647, "1", "N", HOW, "Of the random order of the arms in each round."},
     {OPTION_PROBE_TIMEOUT, "timeout", 0, OPTION_KIND_REAL, OPTION_NOT_IN_JOB, OPTION_PROBE, NULL,

@@ -269,8 +269,8 @@ static void print_roff(FILE *out, const char *text)
             fputs("\\-", out);
         else if (*text == '\\')
             fputs("\\e", out);
-        else if (*text == ',')
-            fputs(",\\:", out); /* a list without blanks may go on in the next line */
+        else if (*text == ',' || *text == '|')
+            fprintf(out, "%c\\:", *text); /* a list without blanks may go on in the next line */
         else
             fputc(*text, out);
         line_start = *text == '\n';

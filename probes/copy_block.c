@@ -122,7 +122,7 @@ const struct probe probe_copy_block = {
         "counts as blocked.",
     .metrics = {"launch call"},
     .gpus = 1,
-    .rounds = 4,
+    .rounds = 3,
     .measure_ns = 200 * NS_PER_MS,
     .arms = arms,
     .arm_count = sizeof arms / sizeof *arms,

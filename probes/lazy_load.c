@@ -170,7 +170,7 @@ const struct probe probe_lazy_load = {
               "says how the driver loads.",
     .metrics = {"first launch"},
     .gpus = 1,
-    .rounds = 4,
+    .rounds = 3,
     .measure_ns = 200 * NS_PER_MS,
     .arms = arms,
     .arm_count = sizeof arms / sizeof *arms,

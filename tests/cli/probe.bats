@@ -195,6 +195,15 @@ launches_are_delayed() {
     and (.error | test("not attached to the MPS daemon"))' r.jsonl
 }
 
+@test "nor does one that the daemon does not know" {
+  local -x MPSWEEP_LIBEXEC_DIR=$WORK/programs
+  # The first answer is about the client with which a daemon shows that it is ready.
+  daemon_is 'get_client_list#2=empty'
+  expect 2 "$MPSWEEP" probe launch-delay "${QUICK[@]}" -o r.jsonl --arms mps-1m
+  holds '.arms | map(select(.status == "failed")) | length == 1 and
+    (.[0].error | test("^[12] of [12] processes are not clients of the MPS daemon"))' r.jsonl
+}
+
 # -- its end ---------------------------------------------------------------------------------------
 
 arm_processes() { children_named "$PID" mpsweep-probe; }

@@ -473,7 +473,10 @@ takes_all() {
   groff -man -ww -z -Tutf8 -K utf8 mpsweep-mps.1 2>>warnings
   "$MPSWEEP" help --manual tune >mpsweep-tune.1
   groff -man -ww -z -Tutf8 -K utf8 mpsweep-tune.1 2>>warnings
+  "$MPSWEEP" help --manual probe >mpsweep-probe.1
+  groff -man -ww -z -Tutf8 -K utf8 mpsweep-probe.1 2>>warnings
   diff /dev/null warnings
+  groff -man -Tutf8 -K utf8 mpsweep-probe.1 2>/dev/null | grep -q 'mpsweep probe NAME|all'
   groff -man -Tutf8 -K utf8 mpsweep-mps.1 2>/dev/null | grep -q 'mpsweep mps run'
   groff -man -Tutf8 -K utf8 mpsweep.1 2>/dev/null | grep -q 'P×T over MPS'
   groff -man -Tutf8 -K utf8 mpsweep-tune.1 2>/dev/null | grep -q -e '--max-p99'

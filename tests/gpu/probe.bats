@@ -29,7 +29,7 @@ of_type() {
 @test "lazy-load: the driver loads as it is told to" {
   real
   "$MPSWEEP" probe lazy-load -q -o r.jsonl || [ $? -eq 2 ]
-  of_type probe '.arms | length == 6 and all(.status == "ok" and .samples == 32)' r.jsonl
+  of_type probe '.arms | length == 6 and all(.status == "ok" and .samples == 24)' r.jsonl
 }
 
 @test "all probes: less than two minutes" {
