@@ -75,21 +75,34 @@ static uint64_t timed_cost_ns(void)
     return process_machine()->launch_ns * TIMED_FACTOR * tenths / 10;
 }
 
-static void spend_timed_launch(void)
+struct timed_launch {
+    unsigned turn;
+    uint64_t until_ns; /* 0: it is not timed */
+};
+
+static struct timed_launch begin_timed(enum kernel kernel)
 {
-    bool in_turns = process_has(EFFECT_LAUNCH_CONTENTION);
-    unsigned turn = 0;
-    if (in_turns) {
+    struct timed_launch timed = {0, 0};
+    if (kernel != KERNEL_EMPTY)
+        return timed;
+    if (process_has(EFFECT_LAUNCH_CONTENTION)) {
         pthread_once(&turns_once, make_turns);
-        turn = atomic_fetch_add(&next_turn, 1) % TURNS;
-        while (sem_wait(&turns[turn]) != 0) {
+        timed.turn = atomic_fetch_add(&next_turn, 1) % TURNS;
+        while (sem_wait(&turns[timed.turn]) != 0) {
         }
     }
-    uint64_t until_ns = clock_now_ns() + timed_cost_ns();
-    while (clock_now_ns() < until_ns) {
+    timed.until_ns = clock_now_ns() + timed_cost_ns();
+    return timed;
+}
+
+static void end_timed(const struct timed_launch *timed)
+{
+    if (timed->until_ns == 0)
+        return;
+    while (clock_now_ns() < timed->until_ns) {
     }
-    if (in_turns)
-        sem_post(&turns[(turn + 1) % TURNS]);
+    if (process_has(EFFECT_LAUNCH_CONTENTION))
+        sem_post(&turns[(timed->turn + 1) % TURNS]);
 }
 
 /* -- kernels ----------------------------------------------------------------------------------- */
@@ -120,13 +133,8 @@ static cuda_result defer(const struct operation *operation, cuda_stream stream)
     return result;
 }
 
-cuda_result launch_issue(const struct kernel_call *kernel, cuda_stream stream)
+static cuda_result issue(const struct kernel_call *kernel, cuda_stream stream)
 {
-    if (stream->capture != NULL)
-        return graph_add_kernel(stream->capture, kernel);
-    copies_wait_launch();
-    if (kernel->kernel == KERNEL_EMPTY)
-        spend_timed_launch();
     process_burn();
     if (deferred_is_needed(stream))
         return defer(&(struct operation){.perform = perform, .call.kernel = *kernel}, stream);
@@ -142,6 +150,17 @@ cuda_result launch_issue(const struct kernel_call *kernel, cuda_stream stream)
     emul_state_unlock(process.state);
     process_end_launch(now);
     return CUDA_SUCCESS_;
+}
+
+cuda_result launch_issue(const struct kernel_call *kernel, cuda_stream stream)
+{
+    if (stream->capture != NULL)
+        return graph_add_kernel(stream->capture, kernel);
+    copies_wait_launch();
+    const struct timed_launch timed = begin_timed(kernel->kernel);
+    cuda_result result = issue(kernel, stream);
+    end_timed(&timed);
+    return result;
 }
 
 /* Within the device, what moves the bytes is a kernel of the driver's. */

@@ -356,6 +356,9 @@ enum status session_describe(const struct session *session, json_t *record)
     const char *machine = session->emulated ? getenv(EMUL_MACHINE_VARIABLE) : NULL;
     if (values && machine)
         json_object_set_new(values, "emulated_machine", json_string(machine));
+    const char *effects = session->emulated ? getenv(EMUL_EFFECTS_VARIABLE) : NULL;
+    if (values && effects)
+        json_object_set_new(values, "emulated_effects", json_string(effects));
     int result = values ? json_object_update(record, values) : -1;
     json_decref(values);
     return result == 0 ? STATUS_OK : status_set(STATUS_MEMORY, "out of memory for the header");

@@ -13,6 +13,31 @@ load helper
   [ ! -e a.jsonl ]
 }
 
+@test "so are effects and devices that make no sense" {
+  MPSWEEP_EMUL_EFFECTS=-copy-block,lazy refused \
+    "MPSWEEP_EMUL_EFFECTS: 'lazy' is not -NAME or .NAME" \
+    "$MPSWEEP" sweep "${TINY[@]}" --layout threads:1 -o a.jsonl
+  MPSWEEP_EMUL_EFFECTS=-copies refused \
+    "MPSWEEP_EMUL_EFFECTS: unknown effect 'copies'; there are launch-delay, copy-block, " \
+    "$MPSWEEP" sweep "${TINY[@]}" --layout threads:1 -o a.jsonl
+  MPSWEEP_EMUL_DEVICES=nine refused \
+    "MPSWEEP_EMUL_DEVICES: 'nine' is not a whole number from 1 to 8" \
+    "$MPSWEEP" sweep "${TINY[@]}" --layout threads:1 -o a.jsonl
+  [ ! -e a.jsonl ]
+}
+
+@test "the header says which effects are switched off" {
+  MPSWEEP_EMUL_EFFECTS=-peer-stall expect 0 "$MPSWEEP" sweep "${TINY[@]}" --layout threads:1 -o a.jsonl
+  head -1 a.jsonl | jq -e '.emulated_effects == "-peer-stall"'
+  expect 0 "$MPSWEEP" sweep "${TINY[@]}" --layout threads:1 -o b.jsonl
+  head -1 b.jsonl | jq -e 'has("emulated_effects") | not'
+}
+
+@test "of several devices, the first is measured" {
+  MPSWEEP_EMUL_DEVICES=2 expect 0 "$MPSWEEP" sweep "${TINY[@]}" --layout threads:1 -o a.jsonl
+  head -1 a.jsonl | jq -e '.gpu.pci == "0000:00:00.0"'
+}
+
 @test "what is measured is the machine that is described" {
   export MPSWEEP_EMULATED_MACHINE=slots=7,kernel_ns=5000000
   expect 0 "$MPSWEEP" sweep --device emulated --layout threads:1 --kernels 5 --spin 0 \

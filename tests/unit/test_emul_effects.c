@@ -15,8 +15,9 @@
 
 #define cuda rig_cuda
 
-/* A timed launch takes four times this machine's launch_ns; see emul/launch.c. */
-#define LAUNCH_NS (4 * 3 * NS_PER_US)
+/* A timed launch takes four times the machine's launch_ns; see emul/launch.c. Long ones, so that
+ * those of a sanitizer's build are not longer by themselves. */
+#define LAUNCH_NS (4 * 30 * NS_PER_US)
 #define BESIDE_PAGEABLE_NS (LAUNCH_NS * 15 / 10)
 #define BESIDE_PINNED_NS (LAUNCH_NS * 12 / 10)
 #define SLICE_NS (2 * NS_PER_MS)
@@ -396,11 +397,11 @@ static void body_no_launch_contention(void)
     }
 #define MACHINE "MPSWEEP_EMULATED_MACHINE"
 #define DEVICES "MPSWEEP_EMUL_DEVICES"
-TEST_EFFECT(launch_delay, "launch-delay", DEVICES, "1")
+TEST_EFFECT(launch_delay, "launch-delay", MACHINE, "launch_ns=30000")
 TEST_EFFECT(copy_block, "copy-block", DEVICES, "1")
 TEST_EFFECT(context_admission, "context-admission", DEVICES, "1")
 TEST_EFFECT(peer_stall, "peer-stall", DEVICES, "2")
-TEST_EFFECT(lazy_load, "lazy-load", DEVICES, "1")
+TEST_EFFECT(lazy_load, "lazy-load", MACHINE, "launch_ns=30000")
 TEST_EFFECT(launch_contention, "launch-contention", MACHINE, "launch_ns=1000000")
 
 /* Each effect has a remedy that is not switching it off. */
@@ -408,7 +409,9 @@ static void test_remedies(void **state)
 {
     (void)state;
     assert_int_equal(rig_run(body_peer_access, DEVICES, "2", NULL), 0);
-    assert_int_equal(rig_run(body_no_lazy_load, "CUDA_MODULE_LOADING", "EAGER", NULL), 0);
+    assert_int_equal(rig_run(body_no_lazy_load, MACHINE, "launch_ns=30000", "CUDA_MODULE_LOADING",
+                             "EAGER", NULL),
+                     0);
 }
 
 static void test_refused(void **state)
