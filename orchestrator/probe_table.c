@@ -162,6 +162,23 @@ static void print_wrapped(FILE *out, const char *label, const char *text)
     fputc('\n', out);
 }
 
+/* What hung took as long as its watchdog let it, which says less than that it hung. */
+static void append_blocked(struct text *text, const json_t *record)
+{
+    const json_t *arm;
+    size_t index;
+    json_array_foreach(json_object_get(record, "arms"), index, arm)
+    {
+        json_int_t blocked = json_integer_value(json_object_get(arm, "blocked"));
+        if (blocked > 0 &&
+            strcmp(text_at(arm, "arm"), text_at(json_object_get(record, "effect"), "arm")) == 0)
+            text_append(text,
+                        "; %" JSON_INTEGER_FORMAT " of %" JSON_INTEGER_FORMAT
+                        " hung until a watchdog released them",
+                        blocked, json_integer_value(json_object_get(arm, "samples")));
+    }
+}
+
 static void print_verdict(FILE *out, const json_t *record)
 {
     char a[32], b[32], c[32], d[CELL], line[512] = "";
@@ -176,6 +193,7 @@ static void print_verdict(FILE *out, const json_t *record)
                     duration(number_at(effect, "control_value"), b, sizeof b),
                     ratio(number_at(effect, "ratio"), c, sizeof c),
                     ratios(end_of(effect, "ci95", 0), end_of(effect, "ci95", 1), d, sizeof d));
+    append_blocked(&text, record);
     if (*text_at(record, "error"))
         text_append(&text, "%s %s", json_is_object(effect) ? ";" : ":", text_at(record, "error"));
     print_wrapped(out, "verdict: ", line);

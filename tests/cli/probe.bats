@@ -44,7 +44,7 @@ off() { MPSWEEP_EMUL_EFFECTS=-$PROBE says_of "$@"; }
   holds '.remedy | test("pinned memory")' r.jsonl
   holds '(.remedy_arm == "legacy-pinned" or .remedy_arm == "own-pageable") and .remedy_gain > 20' r.jsonl
   grep -q '^verdict: observed: with legacy-pageable the launch call takes 1[0-9][0-9] ms' out
-  grep -q '^remedy:  copy to pinned memory' out
+  tr -s '\n ' '  ' <out | grep -q '; 9 of 9 hung until a watchdog released them remedy: copy to pinned memory'
   grep -q 'legacy-pageable .* 9 of 9 .* observed' out
   grep -q '^EMULATED GPU' out
   [ ! -s err ]
