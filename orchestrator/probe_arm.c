@@ -157,6 +157,14 @@ static bool all_ended(const struct crowd *crowd)
     return true;
 }
 
+/* One that was killed could not tell the others, who may wait for it. */
+static void tell_of_the_dead(const struct crowd *crowd)
+{
+    for (unsigned i = 0; i < crowd->count; i++)
+        if (crowd->children[i].ended && !atomic_load(&probe_shm_process(&crowd->shm, i)->ended))
+            probe_shm_end(&crowd->shm);
+}
+
 /* STATUS_WORKER when a process has ended, which is no error in itself; STATUS_TIMEOUT at the moment
  * given. */
 static enum status wait_until(struct crowd *crowd, bool (*condition)(const struct crowd *),
@@ -172,8 +180,10 @@ static enum status wait_until(struct crowd *crowd, bool (*condition)(const struc
             return STATUS_OK;
         if (ended && !ends)
             return STATUS_WORKER;
-        if (ended)
+        if (ended) {
+            tell_of_the_dead(crowd);
             continue;
+        }
         if (clock_now_ns() >= until_ns)
             return status_set(STATUS_TIMEOUT, "the deadline has passed");
         struct pollfd fds[PROBE_PROCESSES + 2] = {
