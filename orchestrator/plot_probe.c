@@ -56,8 +56,9 @@ static void write_labels(FILE *file, const json_t *probes)
     json_array_foreach(probes, p, probe)
     {
         char heading[256];
-        snprintf(heading, sizeof heading, "%s: %s", point_string(probe, "probe"),
-                 point_string(probe, "verdict"));
+        const char *metric = point_string(json_object_get(probe, "effect"), "metric");
+        snprintf(heading, sizeof heading, "%s: %s%s%s", point_string(probe, "probe"),
+                 point_string(probe, "verdict"), *metric ? " · " : "", metric);
         fprintf(file, "labels[%zu] = ''\nheadings[%zu] = ", row + 1, row + 1);
         plot_write_string(file, heading);
         fputc('\n', file);

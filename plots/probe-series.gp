@@ -19,6 +19,21 @@ legend_below = 1
 load folder . 'style.gp'
 panel_bottom(p) = plot_bottom + (n_panels - p) * (panel_height + panel_gap)
 
+# Each panel has its own quantity across.
+array panel_least[n_panels]
+array panel_most[n_panels]
+do for [p = 1:n_panels] {
+    panel_least[p] = x_max
+    panel_most[p] = x_min
+    do for [i = 1:n_series] {
+        if (panel_of[i] == p) {
+            stats sprintf('$values_%d', i) using 1 nooutput name 'X'
+            panel_least[p] = X_min < panel_least[p] ? X_min : panel_least[p]
+            panel_most[p] = X_max > panel_most[p] ? X_max : panel_most[p]
+        }
+    }
+}
+
 set logscale xy
 decades = log10(us_max / us_min)
 set yrange [us_min / 10.0 ** (0.05 * decades + 0.05):us_max * 10.0 ** (0.14 * decades + 0.05)]
@@ -34,17 +49,16 @@ do for [power = int(floor(log10(us_min))) - 1:int(ceil(log10(us_max))) + 1] {
 # Powers of two, with the letters of their thousands.
 bytes(x) = x < 1024 ? sprintf('%g', x) : x < 1048576 ? sprintf('%gK', x / 1024) : \
     x < 1073741824 ? sprintf('%gM', x / 1048576) : sprintf('%gG', x / 1073741824)
-step = log10(x_max / x_min) > 3 ? 4 : 1
-set xtics ()
-do for [power = 0:40:step] { set xtics add (bytes(2.0 ** power) 2.0 ** power) }
-set xtics offset 0, lift
-set xrange [x_min / 1.3:x_max * 1.3]
 
 set style textbox opaque noborder margins 0.4, 0.4
 set multiplot
 do for [p = 1:n_panels] {
     set bmargin at screen up(panel_bottom(p))
     set tmargin at screen up(panel_bottom(p) + panel_height)
+    step = log10(panel_most[p] / panel_least[p]) > 3 ? 4 : 1
+    set xtics () offset 0, lift
+    do for [power = 0:40:step] { set xtics add (bytes(2.0 ** power) 2.0 ** power) }
+    set xrange [panel_least[p] / 1.3:panel_most[p] * 1.3]
     set xlabel panel_xlabels[p] noenhanced offset 0, 0.4 + 1.6 * lift
     set label 3 panel_titles[p] at graph 0.03, graph 0.95 left font text_font noenhanced boxed front
     if (emulated) {

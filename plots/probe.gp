@@ -33,7 +33,7 @@ do for [power = int(floor(log10(us_min))) - 1:int(ceil(log10(us_max))) + 1] {
 }
 # The headings hide the axis and the grid behind them.
 set style textbox opaque noborder margins 0.3, 0.3
-set xlabel 'time of the call' noenhanced offset 0, 0.4 + 1.6 * lift
+set xlabel 'time' noenhanced offset 0, 0.4 + 1.6 * lift
 do for [i = 1:n_rows] {
     if (strlen(headings[i]) > 0) {
         set label 6000 + i headings[i] at screen across(0.1), first i left font text_font noenhanced \
