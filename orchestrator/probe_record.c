@@ -231,13 +231,17 @@ static json_t *effect_object(const struct probe *probe, const struct probe_resul
         "matters_us", (double)probe->matters_ns / 1e3);
 }
 
-static json_t *notes_array(const struct probe_outcome *outcome)
+/* Numbers that notes are about go into the object `inferred`, by name. */
+static json_t *notes_array(const struct probe_outcome *outcome, json_t *inferred)
 {
-    struct probe_note notes[NOTES_MOST];
+    struct probe_note notes[NOTES_MOST] = {0};
     json_t *array = json_array();
     size_t count = outcome->probe->infer ? outcome->probe->infer(outcome, notes, NOTES_MOST) : 0;
-    for (size_t i = 0; i < count; i++)
+    for (size_t i = 0; i < count; i++) {
         json_array_append_new(array, json_string(notes[i].text));
+        if (notes[i].quantity)
+            json_object_set_new(inferred, notes[i].quantity, number(notes[i].value));
+    }
     return array;
 }
 
@@ -249,10 +253,14 @@ json_t *probe_record(const struct probe_outcome *outcome, const struct probe_res
     bool observed = result->verdict == PROBE_OBSERVED;
     snprintf(verdict, sizeof verdict, "%s%s%s", probe_verdict_name(result->verdict),
              *result->needs ? " " : "", result->needs);
+    json_t *inferred = json_object();
     json_t *record = json_pack("{s:s, s:s, s:s, s:s, s:o, s:o, s:o}", "type", "probe", "probe",
                                probe->name, "verdict", verdict, "question", probe->question,
                                "effect", effect_object(probe, result), "arms", arms_array(outcome),
-                               "notes", notes_array(outcome));
+                               "notes", notes_array(outcome, inferred));
+    if (record && json_object_size(inferred) > 0)
+        json_object_set(record, "inferred", inferred);
+    json_decref(inferred);
     if (!record)
         return NULL;
     json_object_set_new(record, "error", *result->error ? json_string(result->error) : json_null());

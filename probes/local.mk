@@ -10,6 +10,10 @@ libprobes_a_SOURCES = \
     probes/copier.c probes/copier.h \
     probes/waiting_copy.c probes/waiting_copy.h \
     probes/copy_block.c probes/launch_delay.c probes/lazy_load.c \
+    probes/holder.c probes/holder.h \
+    probes/staging.c probes/staging.h \
+    probes/told.c probes/told.h \
+    probes/context_admission.c probes/launch_contention.c probes/peer_stall.c \
     worker/context.c worker/context.h
 # What the arms call.
 probes_libraries = libprobes.a libkernels.a libdevice.a
@@ -27,4 +31,9 @@ tests_unit_test_verdict_LDADD = libprobes.a libcommon.a $(CMOCKA_LIBS) -lm
 tests_unit_test_probes_SOURCES = tests/unit/test_probes.c
 tests_unit_test_probes_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
 tests_unit_test_probes_LDADD = $(probes_libraries) libcommon.a $(CMOCKA_LIBS) -lm
+check_PROGRAMS += tests/unit/test_told
+TESTS += tests/unit/test_told
+tests_unit_test_told_SOURCES = tests/unit/test_told.c
+tests_unit_test_told_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
+tests_unit_test_told_LDADD = $(probes_libraries) libcommon.a $(CMOCKA_LIBS) -lm
 endif

@@ -8,6 +8,9 @@ const struct probe *const probes[] = {
     &probe_launch_delay,
     &probe_copy_block,
     &probe_lazy_load,
+    &probe_context_admission,
+    &probe_launch_contention,
+    &probe_peer_stall,
     NULL,
 };
 

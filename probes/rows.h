@@ -9,5 +9,8 @@
 extern const struct probe probe_copy_block;
 extern const struct probe probe_launch_delay;
 extern const struct probe probe_lazy_load;
+extern const struct probe probe_context_admission;
+extern const struct probe probe_launch_contention;
+extern const struct probe probe_peer_stall;
 
 #endif

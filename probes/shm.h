@@ -23,6 +23,7 @@ enum {
     PROBE_METRICS = 4,
     PROBE_PROCESSES = 16,
     PROBE_MEETINGS = 8,
+    PROBE_WORDS = 4,
     PROBE_GPUS = 2,
     PROBE_SAMPLES = 65536, /* of a metric in a process */
 };
@@ -39,12 +40,13 @@ struct probe_shm_header {
     char uuids[PROBE_GPUS][64]; /* of the GPUs, in the order in which the processes see them */
     uint64_t measure_ns;
     uint64_t seed;
-    /* When a process that is not at the gate, and, from its opening, one that has not ended, is told
-     * to end, and shortly after ends the hard way. */
+    /* When a process that is not at the gate, and, from its opening, one that has not ended, is
+     * told to end, and shortly after ends the hard way. */
     _Atomic uint64_t deadline_ns;
     _Atomic uint32_t gate;                /* futex: 1 when all may begin */
     _Atomic uint32_t over;                /* futex: 1 when all are to return */
     _Atomic uint32_t met[PROBE_MEETINGS]; /* futexes: how many have come to each */
+    _Atomic uint32_t words[PROBE_WORDS];  /* for the functions of an arm: what they say to others */
 };
 
 struct probe_shm_process {

@@ -87,6 +87,8 @@ struct probe_outcome {
 
 struct probe_note {
     char text[256];
+    const char *quantity; /* the name in the record of the number that it is about, or NULL */
+    double value;
 };
 
 /* The data of an arm by name, if it was measured; else NULL. */
