@@ -3,32 +3,7 @@
 # formats, failures, interrupts, and what is not taken.
 
 load helper
-
-QUICK=(--device emulated -q --rounds 3)
-
-# verdict FILE [PROBE]
-verdict() { jq -r "select(.type == \"probe\" and .probe == \"${2:-$PROBE}\") | .verdict" "$1"; }
-
-# of_type TYPE FILTER FILE: of the only record of a type.
-of_type() { jq -s -e "map(select(.type == \"$1\")) | length == 1 and (.[0] | $2)" "$3" >/dev/null; }
-
-# holds FILTER FILE: of the only probe's record.
-holds() {
-  of_type probe "$1" "$2" ||
-    fail "does not hold: $1" "$(jq 'select(.type == "probe")' "$2")"
-}
-
-# says_of VERDICT OPTIONS...: what the probe $PROBE finds.
-says_of() {
-  local wanted=$1
-  shift
-  rm -f r.jsonl
-  expect 0 "$MPSWEEP" probe "$PROBE" "${QUICK[@]}" -o r.jsonl "$@" || return 1
-  [ "$(verdict r.jsonl)" = "$wanted" ] ||
-    fail "$(verdict r.jsonl) instead of $wanted" "$(jq 'select(.type == "probe")' r.jsonl)"
-}
-
-off() { MPSWEEP_EMUL_EFFECTS=-$PROBE says_of "$@"; }
+load probe
 
 # -- verdicts --------------------------------------------------------------------------------------
 
@@ -142,7 +117,6 @@ launches_are_delayed() {
 
 @test "figures of what was found" {
   command -v gnuplot >/dev/null || skip "no gnuplot here"
-  PROBE=launch-delay
   # Whatever the verdict is.
   "$MPSWEEP" probe launch-delay "${QUICK[@]}" -o r.jsonl --arms pageable-4k,pageable-64k || [ $? -eq 2 ]
   for figure in probe probe-series; do
