@@ -48,6 +48,16 @@ const struct command commands[] = {
      "  mpsweep emit out.jsonl --format kubernetes --image registry/serve:1 -o serve -- serve\n\n"
      "Words of CMD may hold {process} (from 0), {processes}, {threads} (of each process), {port},\n"
      "{seed} and {gpu}; '{{' is a brace. The directory has a README.md that says how to start, check and stop it.\n"},
+    {"probe", HELP_PROBE, OPTION_PROBE, "mpsweep probe NAME|all [options]",
+     "does one GPU operation delay another here, and what stops it?",
+     "  mpsweep probe --list                            which there are, and what they do\n"
+     "  mpsweep probe copy-block                        seconds: a table, a verdict, a remedy\n"
+     "  mpsweep probe all -o probes.jsonl               all of them, in less than two minutes\n"
+     "  mpsweep probe launch-delay --arms all -o sizes.jsonl\n"
+     "                                                  copies from 4 KiB to 256 MiB\n"
+     "  mpsweep probe launch-delay --arms pinned-256m --rounds 10\n"
+     "                                                  one arm against its control, closely\n"
+     "  mpsweep plot probes.jsonl --figure probe -o probes.svg\n"},
     {"doctor", HELP_MAIN, OPTION_DOCTOR, "mpsweep doctor [options]",
      "is this machine ready, and if not, what to type",
      "  mpsweep doctor\n"
@@ -131,6 +141,28 @@ static const struct {
          "closest), or there was no time to measure any; 130 interrupted (it says what was best "
          "so\n"
          "far).\n"},
+    [HELP_PROBE] =
+        {"mpsweep-probe", "experiments that show whether one GPU operation delays another",
+         "mpsweep probe - does one GPU operation delay another?\n\n",
+         "A call of the CUDA driver may wait for work that has nothing to do with it. mpsweep\n"
+         "probe asks, for each known case, whether it happens on this machine, how much it costs, and\n"
+         "what stops it. A probe has arms: the case, what it is compared with (its control), and\n"
+         "what is said to help.\n"
+         ".PP\n"
+         "Each arm is run several times, each time in fresh processes, the arms of a round in\n"
+         "random order. What would hang is released by a watchdog after a tenth of a second, and\n"
+         "counts as blocked. Arms over MPS have a private daemon, and give no number unless each\n"
+         "process is proved to be its client.\n"
+         ".PP\n"
+         "The table has, for each arm, the median of what was timed with its 95% interval, the\n"
+         "99th percentile, and how many times as long it takes as its control. The verdict is\n"
+         "\\fBobserved\\fR if all of the 95% interval of that ratio lies above what matters,\n"
+         "\\fBnot observed\\fR if all of it lies below, \\fBinconclusive\\fR if neither (an arm\n"
+         "that failed says why), and \\fBneeds\\fR with what is missing where it cannot be asked\n"
+         "here. docs/probes.md says for each probe what it does and how to read it.\n",
+         "Exit status: 0 every probe has a verdict (what this machine lacks is one, too); 1 wrong\n"
+         "usage or setup; 2 some are inconclusive; 130 interrupted: probes that were finished are\n"
+         "kept, and nothing of the one that was running.\n"},
     [HELP_MPS] =
         {"mpsweep-mps", "an NVIDIA MPS daemon of one's own, and nothing left of it",
          "mpsweep mps - an MPS daemon of your own\n\n"
@@ -162,7 +194,8 @@ void help_print(FILE *out, enum help_page page)
 {
     fputs(pages[page].introduction, out);
     for (size_t i = 0; i < command_count; i++)
-        if (commands[i].page == page || (page == HELP_MAIN && commands[i].page == HELP_TUNE))
+        if (commands[i].page == page || (page == HELP_MAIN &&
+             (commands[i].page == HELP_TUNE || commands[i].page == HELP_PROBE)))
             fprintf(out, "  %-*s %s\n", page == HELP_MAIN ? 44 : 56, commands[i].synopsis,
                     commands[i].summary);
     if (page == HELP_MAIN)
@@ -236,8 +269,8 @@ static void print_roff(FILE *out, const char *text)
             fputs("\\-", out);
         else if (*text == '\\')
             fputs("\\e", out);
-        else if (*text == ',')
-            fputs(",\\:", out); /* a list without blanks may go on in the next line */
+        else if (*text == ',' || *text == '|')
+            fprintf(out, "%c\\:", *text); /* a list without blanks may go on in the next line */
         else
             fputc(*text, out);
         line_start = *text == '\n';
@@ -290,9 +323,10 @@ void help_print_manual(FILE *out, enum help_page page)
             ".TH %s 1 \"\" \"mpsweep %s\" \"User Commands\"\n"
             ".ad l\n.nh\n"
             ".SH NAME\n",
-            page == HELP_MAIN  ? "MPSWEEP"
-            : page == HELP_MPS ? "MPSWEEP\\-MPS"
-                               : "MPSWEEP\\-TUNE",
+            page == HELP_MAIN    ? "MPSWEEP"
+            : page == HELP_MPS   ? "MPSWEEP\\-MPS"
+            : page == HELP_PROBE ? "MPSWEEP\\-PROBE"
+                                 : "MPSWEEP\\-TUNE",
             PACKAGE_VERSION);
     print_roff(out, pages[page].name);
     fputs(" \\- ", out);
@@ -337,12 +371,15 @@ void help_print_manual(FILE *out, enum help_page page)
     fputs(
         page == HELP_MAIN
             ? ".SH FILES\nResults are JSON Lines; docs/results\\-format.md describes them.\n"
-              ".SH SEE ALSO\nmpsweep\\-tune(1), mpsweep\\-mps(1), mpsweep\\-workload(5), "
+              ".SH SEE ALSO\nmpsweep\\-tune(1), mpsweep\\-probe(1), mpsweep\\-mps(1), mpsweep\\-workload(5), "
               "nvidia\\-cuda\\-mps\\-control(1), gnuplot(1), "
               "hwloc(7)\n"
         : page == HELP_TUNE
             ? ".SH FILES\nResults are JSON Lines; docs/results\\-format.md describes them.\n"
               ".SH SEE ALSO\nmpsweep(1), docs/tuning.md\n"
+        : page == HELP_PROBE
+            ? ".SH FILES\nResults are JSON Lines; docs/results\\-format.md describes them.\n"
+              ".SH SEE ALSO\nmpsweep(1), docs/probes.md\n"
             : ".SH FILES\n.TP\nDIR/mps\nthe daemon's pipe directory\n.TP\nDIR/log/output\nits log\n"
               ".TP\nDIR/state\nwho guards it, and what it is, as JSON\n.PP\n"
               "docs/mps.md lists what the daemon's users can rely on.\n"

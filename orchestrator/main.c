@@ -20,6 +20,7 @@
 #include "orchestrator/mps_command.h"
 #include "orchestrator/limits_command.h"
 #include "orchestrator/plot.h"
+#include "orchestrator/probe_command.h"
 #include "orchestrator/sweep.h"
 #include "orchestrator/tune.h"
 
@@ -243,6 +244,16 @@ static int run_emit(const struct call *call)
     return result;
 }
 
+static int run_probe(const struct call *call)
+{
+    struct options options;
+    if (plain_options(call, &options) != STATUS_OK)
+        return bad_usage(call->command);
+    int result = probe_command(&options, call->operand);
+    options_release(&options);
+    return result;
+}
+
 static int run_doctor(const struct call *call)
 {
     struct options options;
@@ -318,6 +329,8 @@ static int run_call(int argc, char **argv, int first, struct call *call)
         return run_emit(call);
     case OPTION_DOCTOR:
         return run_doctor(call);
+    case OPTION_PROBE:
+        return run_probe(call);
     default:
         return run_mps(call);
     }
@@ -326,7 +339,7 @@ static int run_call(int argc, char **argv, int first, struct call *call)
 static int unknown_command(const char *name)
 {
     status_record("unknown command '%s': it is one of sweep, tune, explain, plot, compare, emit, "
-                  "doctor, mps",
+                  "probe, doctor, mps",
                   name);
     return bad_usage(NULL);
 }
@@ -370,9 +383,10 @@ static int help_command(int argc, char **argv)
     const struct command *command = find_command(argc, argv, 2, &taken);
     bool about_mps = argc > 2 && strcmp(argv[2], "mps") == 0;
     if (argc > 2 && strcmp(argv[2], "--manual") == 0)
-        help_print_manual(stdout, argc > 3 && strcmp(argv[3], "mps") == 0    ? HELP_MPS
-                                  : argc > 3 && strcmp(argv[3], "tune") == 0 ? HELP_TUNE
-                                                                             : HELP_MAIN);
+        help_print_manual(stdout, argc > 3 && strcmp(argv[3], "mps") == 0     ? HELP_MPS
+                                  : argc > 3 && strcmp(argv[3], "tune") == 0  ? HELP_TUNE
+                                  : argc > 3 && strcmp(argv[3], "probe") == 0 ? HELP_PROBE
+                                                                              : HELP_MAIN);
     else if (command)
         help_print_command(stdout, command);
     else if (about_mps)

@@ -23,6 +23,8 @@ cli_tests = \
     tests/cli/phases.bats \
     tests/cli/plot.bats \
     tests/cli/plugin.bats \
+    tests/cli/probe.bats \
+    tests/cli/probe_more.bats \
     tests/cli/program.bats \
     tests/cli/reuse.bats \
     tests/cli/signals.bats \
@@ -36,7 +38,7 @@ SLOW_TESTS = \
     tests/cli/calibrate.bats \
     tests/cli/explain_emulated.bats
 EXTRA_DIST += $(cli_tests) tests/cli/calibrate.bats tests/cli/explain_emulated.bats \
-    tests/cli/helper.bash tests/cli/emit.bash tests/cli/mps.bash tests/cli/record-types.awk
+    tests/cli/helper.bash tests/cli/emit.bash tests/cli/mps.bash tests/cli/probe.bash tests/cli/record-types.awk
 if HAVE_BATS
 TESTS += $(SLOW_TESTS) $(cli_tests)
 endif

@@ -1,0 +1,18 @@
+/*
+ * Numbers for what a probe tells beside its verdict, from the samples of an arm.
+ */
+#ifndef MPSWEEP_PROBES_TOLD_H
+#define MPSWEEP_PROBES_TOLD_H
+
+#include "probes/probe.h"
+
+/* Microseconds. NAN where the arm was not measured, or has no sample of the metric. */
+
+/* The median of the rounds' medians. */
+double told_median_us(const struct probe_outcome *outcome, const char *arm, unsigned metric);
+
+/* A quantile of the samples of all rounds together. */
+double told_quantile_us(const struct probe_outcome *outcome, const char *arm, unsigned metric,
+                        double share);
+
+#endif
