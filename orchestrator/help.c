@@ -23,6 +23,13 @@ const struct command commands[] = {
      "  mpsweep tune my.job --max-processes 8 --launch stream   an axis that is given is kept to\n"
      "  mpsweep tune --dry-run                          the space, and what would be tried "
      "first\n"},
+    {"trace", HELP_TRACE, OPTION_TRACE, "mpsweep trace [JOBFILE] [options]",
+     "API and GPU timeline of one layout",
+     "  mpsweep trace -l threads:4 -m pageable -s none -o trace.json\n"
+     "                                                  for Perfetto and chrome://tracing\n"
+     "  mpsweep trace -l hybrid:2x2 --print gpu-trace   every kernel and copy, one a line\n"
+     "  mpsweep trace examples/delay-trace.job --point nosync --figure nosync.svg\n"
+     "  mpsweep trace -l processes+mps:4 --iterations 10 --launch graph\n"},
     {"plot", HELP_MAIN, OPTION_PLOT, "mpsweep plot RESULTS [--figure F] -o FILE",
      "draw a figure from a results file",
      "  mpsweep plot out.jsonl -o out.svg               throughput against workers\n"
@@ -47,7 +54,8 @@ const struct command commands[] = {
      "  mpsweep emit out.jsonl --format systemd --point 12 -o serve -- ./serve -t {threads}\n"
      "  mpsweep emit out.jsonl --format kubernetes --image registry/serve:1 -o serve -- serve\n\n"
      "Words of CMD may hold {process} (from 0), {processes}, {threads} (of each process), {port},\n"
-     "{seed} and {gpu}; '{{' is a brace. The directory has a README.md that says how to start, check and stop it.\n"},
+     "{seed} and {gpu}; '{{' is a brace. The directory has a README.md that says how to start, "
+     "check and stop it.\n"},
     {"doctor", HELP_MAIN, OPTION_DOCTOR, "mpsweep doctor [options]",
      "is this machine ready, and if not, what to type",
      "  mpsweep doctor\n"
@@ -131,6 +139,32 @@ static const struct {
          "closest), or there was no time to measure any; 130 interrupted (it says what was best "
          "so\n"
          "far).\n"},
+    [HELP_TRACE] =
+        {"mpsweep-trace", "API and GPU timeline of one layout of workers",
+         "mpsweep trace - what the threads called, and what the GPU did\n\n",
+         "mpsweep trace runs one point of a plan for a moment, with the calls of each thread and "
+         "the\n"
+         "GPU\\(aqs work of each stream recorded by CUPTI, of all processes on one clock, over "
+         "MPS, "
+         "too.\n"
+         "It prints a summary: the time in each call, gaps, how far copies run beside kernels, "
+         "how\n"
+         "long work waits between the return of its call and its start, and whether transfers to\n"
+         "and from pageable memory complete in the order of their issue. The same point runs\n"
+         "without tracing first, and the slowdown is printed, too.\n"
+         ".PP\n"
+         "A plan of several points takes \\-\\-point. The window is 0.2 seconds without a "
+         "warm\\-up,\n"
+         "unless \\-\\-duration, \\-\\-warmup or \\-\\-iterations says otherwise.\n"
+         ".PP\n"
+         "CUPTI comes with the CUDA Toolkit and is loaded at run time, by this command only: the\n"
+         "library that the variable MPSWEEP_CUPTI names, else libcupti.so.13 or .12 where the "
+         "loader\n"
+         "looks (LD_LIBRARY_PATH), else the one below /usr/local/cuda. The emulated GPU has its\n"
+         "own.\n",
+         "Exit status: 0 traced; 1 wrong usage or setup, as without CUPTI; 2 the point failed or "
+         "is\n"
+         "infeasible; 130 interrupted.\n"},
     [HELP_MPS] =
         {"mpsweep-mps", "an NVIDIA MPS daemon of one's own, and nothing left of it",
          "mpsweep mps - an MPS daemon of your own\n\n"
@@ -162,7 +196,8 @@ void help_print(FILE *out, enum help_page page)
 {
     fputs(pages[page].introduction, out);
     for (size_t i = 0; i < command_count; i++)
-        if (commands[i].page == page || (page == HELP_MAIN && commands[i].page == HELP_TUNE))
+        if (commands[i].page == page || (page == HELP_MAIN && (commands[i].page == HELP_TUNE ||
+                                                               commands[i].page == HELP_TRACE)))
             fprintf(out, "  %-*s %s\n", page == HELP_MAIN ? 44 : 56, commands[i].synopsis,
                     commands[i].summary);
     if (page == HELP_MAIN)
@@ -290,9 +325,10 @@ void help_print_manual(FILE *out, enum help_page page)
             ".TH %s 1 \"\" \"mpsweep %s\" \"User Commands\"\n"
             ".ad l\n.nh\n"
             ".SH NAME\n",
-            page == HELP_MAIN  ? "MPSWEEP"
-            : page == HELP_MPS ? "MPSWEEP\\-MPS"
-                               : "MPSWEEP\\-TUNE",
+            page == HELP_MAIN    ? "MPSWEEP"
+            : page == HELP_MPS   ? "MPSWEEP\\-MPS"
+            : page == HELP_TRACE ? "MPSWEEP\\-TRACE"
+                                 : "MPSWEEP\\-TUNE",
             PACKAGE_VERSION);
     print_roff(out, pages[page].name);
     fputs(" \\- ", out);
@@ -327,6 +363,9 @@ void help_print_manual(FILE *out, enum help_page page)
             ? ".SH OPTIONS\nAll but those about output are keys of the job file, too. Where "
               "several "
               "values are\nallowed, as in a,b or 1\\-4, they are what the search may choose from.\n"
+        : page == HELP_TRACE
+            ? ".SH OPTIONS\nAll but those about output and about the trace are keys of the job "
+              "file, too.\n"
             : ".SH OPTIONS\nThe last words name the commands that take an option.\n",
         out);
     for (int i = 0; i < OPTION_COUNT; i++)
@@ -337,12 +376,16 @@ void help_print_manual(FILE *out, enum help_page page)
     fputs(
         page == HELP_MAIN
             ? ".SH FILES\nResults are JSON Lines; docs/results\\-format.md describes them.\n"
-              ".SH SEE ALSO\nmpsweep\\-tune(1), mpsweep\\-mps(1), mpsweep\\-workload(5), "
+              ".SH SEE ALSO\nmpsweep\\-tune(1), mpsweep\\-trace(1), mpsweep\\-mps(1), "
+              "mpsweep\\-workload(5), "
               "nvidia\\-cuda\\-mps\\-control(1), gnuplot(1), "
               "hwloc(7)\n"
         : page == HELP_TUNE
             ? ".SH FILES\nResults are JSON Lines; docs/results\\-format.md describes them.\n"
               ".SH SEE ALSO\nmpsweep(1), docs/tuning.md\n"
+        : page == HELP_TRACE
+            ? ".SH ENVIRONMENT\n.TP\n.B MPSWEEP_CUPTI\nThe CUPTI library to load.\n"
+              ".SH SEE ALSO\nmpsweep(1), docs/tracing.md, gnuplot(1)\n"
             : ".SH FILES\n.TP\nDIR/mps\nthe daemon's pipe directory\n.TP\nDIR/log/output\nits log\n"
               ".TP\nDIR/state\nwho guards it, and what it is, as JSON\n.PP\n"
               "docs/mps.md lists what the daemon's users can rely on.\n"
