@@ -150,6 +150,13 @@ says_of_point() {
     all(.[]; map(.args.correlation) | max - min + 1 == length)' t.json
 }
 
+@test "a warm-up takes no room, and is not in the trace" {
+  expect 0 "$MPSWEEP" trace --device emulated -q -l threads:1 --kernels 5 --warmup 0.4 \
+    --duration 0.02 --max-records 1000 -o t.json
+  sound t.json
+  trace '.otherData.summary.after_full == 0 and ($slices[0].ts < 300e3)' t.json
+}
+
 @test "a CUPTI that takes no clock: its times are brought to ours" {
   export MPSWEEP_CUPTI=$MPSWEEP_BUILD_DIR/tests/fakes/cupti_other_clock.so
   export MPSWEEP_FAKE_CUPTI_BEHIND=$MPSWEEP_BUILD_DIR/mpsweep-emulated-cuda.so
