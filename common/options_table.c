@@ -155,8 +155,7 @@ const struct option_row option_table[OPTION_COUNT] = {
      "table|csv|json", 0, 0, "table", NULL, OUT, "What is printed at the end on standard output."},
     {OPTION_QUIET, "quiet", 'q', OPTION_KIND_SWITCH, OPTION_NOT_IN_JOB,
      SWEEP | OPTION_MPS_RUN | OPTION_EXPLAIN, NULL, 0, 0, "no", NULL, OUT,
-     "sweep, explain, trace: no progress on standard error. mps run: no proof of attachment "
-     "there."},
+     "sweep, explain: no progress on standard error. mps run: no proof of attachment there."},
     {OPTION_FIGURE, "figure", 0, OPTION_KIND_CHOICE, OPTION_NOT_IN_JOB, OPTION_PLOT,
      "throughput|latency|phases|launch|heatmap|ceilings|search|all", 0, 0, "throughput", NULL, OUT,
      "throughput: iterations/s by workers. latency: percentiles by workers, or by offered rate.\n"

@@ -54,8 +54,7 @@ const struct command commands[] = {
      "  mpsweep emit out.jsonl --format systemd --point 12 -o serve -- ./serve -t {threads}\n"
      "  mpsweep emit out.jsonl --format kubernetes --image registry/serve:1 -o serve -- serve\n\n"
      "Words of CMD may hold {process} (from 0), {processes}, {threads} (of each process), {port},\n"
-     "{seed} and {gpu}; '{{' is a brace. The directory has a README.md that says how to start, "
-     "check and stop it.\n"},
+     "{seed} and {gpu}; '{{' is a brace. The directory has a README.md that says how to start, check and stop it.\n"},
     {"doctor", HELP_MAIN, OPTION_DOCTOR, "mpsweep doctor [options]",
      "is this machine ready, and if not, what to type",
      "  mpsweep doctor\n"
@@ -142,29 +141,22 @@ static const struct {
     [HELP_TRACE] =
         {"mpsweep-trace", "API and GPU timeline of one layout of workers",
          "mpsweep trace - what the threads called, and what the GPU did\n\n",
-         "mpsweep trace runs one point of a plan for a moment, with the calls of each thread and "
-         "the\n"
-         "GPU\\(aqs work of each stream recorded by CUPTI, of all processes on one clock, over "
-         "MPS, "
-         "too.\n"
-         "It prints a summary: the time in each call, gaps, how far copies run beside kernels, "
-         "how\n"
-         "long work waits between the return of its call and its start, and whether transfers to\n"
+         "mpsweep trace runs one point of a plan for a moment, with the calls of each\n"
+         "thread and the work of each stream recorded by CUPTI, of all processes on one clock, over\n"
+         "MPS, too. It prints a summary: the time in each call, gaps, how far copies run beside\n"
+         "kernels, how long work waits between the return of its call and its start, and whether transfers to\n"
          "and from pageable memory complete in the order of their issue. The same point runs\n"
          "without tracing first, and the slowdown is printed, too.\n"
          ".PP\n"
-         "A plan of several points takes \\-\\-point. The window is 0.2 seconds without a "
-         "warm\\-up,\n"
-         "unless \\-\\-duration, \\-\\-warmup or \\-\\-iterations says otherwise.\n"
+         "A plan of several points takes \\-\\-point. The window is 0.2 seconds without a\n"
+         "warm\\-up, unless \\-\\-duration, \\-\\-warmup or \\-\\-iterations says otherwise.\n"
          ".PP\n"
          "CUPTI comes with the CUDA Toolkit and is loaded at run time, by this command only: the\n"
-         "library that the variable MPSWEEP_CUPTI names, else libcupti.so.13 or .12 where the "
-         "loader\n"
-         "looks (LD_LIBRARY_PATH), else the one below /usr/local/cuda. The emulated GPU has its\n"
-         "own.\n",
-         "Exit status: 0 traced; 1 wrong usage or setup, as without CUPTI; 2 the point failed or "
-         "is\n"
-         "infeasible; 130 interrupted.\n"},
+         "library that the variable MPSWEEP_CUPTI names, else libcupti.so.13 or .12 where the\n"
+         "loader looks (LD_LIBRARY_PATH), else the one below /usr/local/cuda. The emulated GPU has\n"
+         "its own.\n",
+         "Exit status: 0 traced; 1 wrong usage or setup, as without CUPTI; 2 the point failed or\n"
+         "is infeasible; 130 interrupted.\n"},
     [HELP_MPS] =
         {"mpsweep-mps", "an NVIDIA MPS daemon of one's own, and nothing left of it",
          "mpsweep mps - an MPS daemon of your own\n\n"
