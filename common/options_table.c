@@ -16,10 +16,15 @@
 
 /* Kept one row a paragraph: this is documentation as much as code. */
 const struct option_row option_table[OPTION_COUNT] = {
-    {OPTION_DEVICE, "device", 'd', OPTION_KIND_TEXT, 0, SWEEP | OPTION_DOCTOR, NULL, 0, 0, NULL,
-     "N|UUID|emulated", WHAT,
+    {OPTION_DEVICE, "device", 'd', OPTION_KIND_TEXT, 0, SWEEP | OPTION_DOCTOR | OPTION_PROBE, NULL,
+     0, 0, NULL, "N|UUID|emulated", WHAT,
      "GPU to measure: its number, its UUID, or 'emulated'. Default: the first GPU; where there is\n"
      "no driver, the emulated one, with a notice."},
+    {OPTION_PROBE_ARMS, "arms", 'a', OPTION_KIND_TEXT, OPTION_NOT_IN_JOB, OPTION_PROBE, NULL, 0, 0,
+     NULL, "NAME[,NAME...]", WHAT,
+     "Only these arms, and the controls that they are compared with; 'all': also those that are\n"
+     "left out otherwise. --list shows them. The verdict is about the probe's own case, or, where\n"
+     "that is not among them, about the first one."},
     {OPTION_LAYOUT, "layout", 'l', OPTION_KIND_LAYOUT, OPTION_AXIS, SWEEP, NULL, 0, 0,
      "threads:1,2,4,8,16,processes:1,2,4,8,16,processes+mps:1,2,4,8,16", "NAME:COUNTS", WHAT,
      "Layout and worker counts; repeatable. NAME: threads, processes, processes+mps, threads+mps\n"
@@ -139,6 +144,22 @@ const struct option_row option_table[OPTION_COUNT] = {
      "Find out first what the GPU, its driver and this machine can do for each kind of\n"
      "iteration in the plan (about half a minute each), for 'mpsweep explain' to tell what\n"
      "limits a point."},
+    {OPTION_PROBE_ROUNDS, "rounds", 'r', OPTION_KIND_INTEGER, OPTION_NOT_IN_JOB, OPTION_PROBE,
+     "default", 1, 100, "default", "default|N", HOW,
+     "How often each arm is run, in fresh processes and in random order. More of them make the\n"
+     "intervals narrower. Default: as many as the probe needs, 3 or so."},
+    {OPTION_PROBE_SEED, "seed", 0, OPTION_KIND_INTEGER, OPTION_NOT_IN_JOB, OPTION_PROBE, NULL, 0,
+     2147483647, "1", "N", HOW, "Of the random order of the arms in each round."},
+    {OPTION_PROBE_TIMEOUT, "timeout", 0, OPTION_KIND_REAL, OPTION_NOT_IN_JOB, OPTION_PROBE, NULL,
+     0.1, 3600, "30", "S", HOW,
+     "Longest wait for the processes of an arm to get ready, and for them to finish. An arm that\n"
+     "takes longer has failed."},
+    {OPTION_PROBE_OUTPUT, "output", 'o', OPTION_KIND_TEXT, OPTION_NOT_IN_JOB, OPTION_PROBE, NULL, 0,
+     0, NULL, "FILE", OUT, "Results file (.jsonl), which must not exist."},
+    {OPTION_PROBE_LIST, "list", 0, OPTION_KIND_SWITCH, OPTION_NOT_IN_JOB, OPTION_PROBE, NULL, 0, 0,
+     "no", NULL, OUT, "Print the probes, what they do, and their arms; measure nothing."},
+    {OPTION_PROBE_FORMAT, "format", 'f', OPTION_KIND_CHOICE, OPTION_NOT_IN_JOB, OPTION_PROBE,
+     "table|csv|json", 0, 0, "table", NULL, OUT, "What is printed on standard output."},
     {OPTION_OUTPUT, "output", 'o', OPTION_KIND_TEXT, OPTION_NOT_IN_JOB,
      SWEEP | OPTION_PLOT | OPTION_COMPARE, NULL, 0, 0, NULL, "FILE", OUT,
      "sweep: results file (.jsonl), which must not exist unless --resume is given. plot,\n"
@@ -154,13 +175,15 @@ const struct option_row option_table[OPTION_COUNT] = {
     {OPTION_FORMAT, "format", 'f', OPTION_KIND_CHOICE, OPTION_NOT_IN_JOB, PLAN | OPTION_COMPARE,
      "table|csv|json", 0, 0, "table", NULL, OUT, "What is printed at the end on standard output."},
     {OPTION_QUIET, "quiet", 'q', OPTION_KIND_SWITCH, OPTION_NOT_IN_JOB,
-     SWEEP | OPTION_MPS_RUN | OPTION_EXPLAIN, NULL, 0, 0, "no", NULL, OUT,
-     "sweep, explain: no progress on standard error. mps run: no proof of attachment there."},
+     SWEEP | OPTION_MPS_RUN | OPTION_EXPLAIN | OPTION_PROBE, NULL, 0, 0, "no", NULL, OUT,
+     "No progress on standard error. mps run: no proof of attachment there."},
     {OPTION_FIGURE, "figure", 0, OPTION_KIND_CHOICE, OPTION_NOT_IN_JOB, OPTION_PLOT,
-     "throughput|latency|phases|launch|heatmap|ceilings|search|all", 0, 0, "throughput", NULL, OUT,
+     "throughput|latency|phases|launch|heatmap|ceilings|search|probe|probe-series|all", 0, 0,
+     "throughput", NULL, OUT,
      "throughput: iterations/s by workers. latency: percentiles by workers, or by offered rate.\n"
      "phases: where the time goes. launch: the time of a launch call. heatmap: P×T.\n"
      "ceilings: measured beside what was possible. search: how a tune found the best layout.\n"
+     "probe: every arm of the probes. probe-series: those arms that differ in one number.\n"
      "all: each of them, --output is a directory."},
     {OPTION_EXPLAINED, "explained", 0, OPTION_KIND_TEXT, OPTION_NOT_IN_JOB, OPTION_PLOT, NULL, 0, 0,
      NULL, "FILE", OUT,

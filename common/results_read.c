@@ -162,6 +162,9 @@ static enum status add_record(const char *path, unsigned long number, json_t *re
     } else if (strcmp(type, "calibration") == 0) {
         if (json_array_append(results->calibrations, record) != 0)
             status = status_set(STATUS_MEMORY, "out of memory reading '%s'", path);
+    } else if (strcmp(type, "probe") == 0) {
+        if (json_array_append(results->probes, record) != 0)
+            status = status_set(STATUS_MEMORY, "out of memory reading '%s'", path);
     } else if (strcmp(type, "tune") == 0) {
         json_decref(results->tune);
         results->tune = json_incref(record);
@@ -222,7 +225,9 @@ enum status results_load(const char *path, struct results *out)
     place_of = json_object();
     results.points = json_array();
     results.calibrations = json_array();
-    if (place_of == NULL || results.points == NULL || results.calibrations == NULL) {
+    results.probes = json_array();
+    if (place_of == NULL || results.points == NULL || results.calibrations == NULL ||
+        results.probes == NULL) {
         status = status_set(STATUS_MEMORY, "out of memory reading '%s'", path);
         goto out;
     }
@@ -245,6 +250,7 @@ void results_release(struct results *results)
     json_decref(results->header);
     json_decref(results->points);
     json_decref(results->calibrations);
+    json_decref(results->probes);
     json_decref(results->tune);
     json_decref(results->footer);
     *results = (struct results){0};

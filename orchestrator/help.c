@@ -55,6 +55,16 @@ const struct command commands[] = {
      "  mpsweep emit out.jsonl --format kubernetes --image registry/serve:1 -o serve -- serve\n\n"
      "Words of CMD may hold {process} (from 0), {processes}, {threads} (of each process), {port},\n"
      "{seed} and {gpu}; '{{' is a brace. The directory has a README.md that says how to start, check and stop it.\n"},
+    {"probe", HELP_PROBE, OPTION_PROBE, "mpsweep probe NAME|all [options]",
+     "does one GPU operation delay another here, and what stops it?",
+     "  mpsweep probe --list                            which there are, and what they do\n"
+     "  mpsweep probe copy-block                        seconds: a table, a verdict, a remedy\n"
+     "  mpsweep probe all -o probes.jsonl               all of them, in less than two minutes\n"
+     "  mpsweep probe launch-delay --arms all -o sizes.jsonl\n"
+     "                                                  copies from 4 KiB to 256 MiB\n"
+     "  mpsweep probe launch-delay --arms pinned-256m --rounds 10\n"
+     "                                                  one arm against its control, closely\n"
+     "  mpsweep plot probes.jsonl --figure probe -o probes.svg\n"},
     {"doctor", HELP_MAIN, OPTION_DOCTOR, "mpsweep doctor [options]",
      "is this machine ready, and if not, what to type",
      "  mpsweep doctor\n"
@@ -138,15 +148,37 @@ static const struct {
          "closest), or there was no time to measure any; 130 interrupted (it says what was best "
          "so\n"
          "far).\n"},
+    [HELP_PROBE] =
+        {"mpsweep-probe", "experiments that show whether one GPU operation delays another",
+         "mpsweep probe - does one GPU operation delay another?\n\n",
+         "A call of the CUDA driver may wait for work that has nothing to do with it. mpsweep\n"
+         "probe asks, for each known case, whether it happens on this machine, how much it costs, and\n"
+         "what stops it. A probe has arms: the case, what it is compared with (its control), and\n"
+         "what is said to help.\n"
+         ".PP\n"
+         "Each arm is run several times, each time in fresh processes, the arms of a round in\n"
+         "random order. What would hang is released by a watchdog after a tenth of a second, and\n"
+         "counts as blocked. Arms over MPS have a private daemon, and give no number unless each\n"
+         "process is proved to be its client.\n"
+         ".PP\n"
+         "The table has, for each arm, the median of what was timed with its 95% interval, the\n"
+         "99th percentile, and how many times as long it takes as its control. The verdict is\n"
+         "\\fBobserved\\fR if all of the 95% interval of that ratio lies above what matters,\n"
+         "\\fBnot observed\\fR if all of it lies below, \\fBinconclusive\\fR if neither (an arm\n"
+         "that failed says why), and \\fBneeds\\fR with what is missing where it cannot be asked\n"
+         "here. docs/probes.md says for each probe what it does and how to read it.\n",
+         "Exit status: 0 every probe has a verdict (what this machine lacks is one, too); 1 wrong\n"
+         "usage or setup; 2 some are inconclusive; 130 interrupted: probes that were finished are\n"
+         "kept, and nothing of the one that was running.\n"},
     [HELP_TRACE] =
         {"mpsweep-trace", "API and GPU timeline of one layout of workers",
          "mpsweep trace - what the threads called, and what the GPU did\n\n",
          "mpsweep trace runs one point of a plan for a moment, with the calls of each\n"
          "thread and the work of each stream recorded by CUPTI, of all processes on one clock, over\n"
          "MPS, too. It prints a summary: the time in each call, gaps, how far copies run beside\n"
-         "kernels, how long work waits between the return of its call and its start, and whether transfers to\n"
-         "and from pageable memory complete in the order of their issue. The same point runs\n"
-         "without tracing first, and the slowdown is printed, too.\n"
+         "kernels, how long work waits between the return of its call and its start, and whether\n"
+         "transfers to and from pageable memory complete in the order of their issue. The same\n"
+         "point runs without tracing first, and the slowdown is printed, too.\n"
          ".PP\n"
          "A plan of several points takes \\-\\-point. The window is 0.2 seconds without a\n"
          "warm\\-up, unless \\-\\-duration, \\-\\-warmup or \\-\\-iterations says otherwise.\n"
@@ -188,8 +220,9 @@ void help_print(FILE *out, enum help_page page)
 {
     fputs(pages[page].introduction, out);
     for (size_t i = 0; i < command_count; i++)
-        if (commands[i].page == page || (page == HELP_MAIN && (commands[i].page == HELP_TUNE ||
-                                                               commands[i].page == HELP_TRACE)))
+        if (commands[i].page == page ||
+            (page == HELP_MAIN && (commands[i].page == HELP_TUNE || commands[i].page == HELP_TRACE ||
+                                   commands[i].page == HELP_PROBE)))
             fprintf(out, "  %-*s %s\n", page == HELP_MAIN ? 44 : 56, commands[i].synopsis,
                     commands[i].summary);
     if (page == HELP_MAIN)
@@ -263,8 +296,8 @@ static void print_roff(FILE *out, const char *text)
             fputs("\\-", out);
         else if (*text == '\\')
             fputs("\\e", out);
-        else if (*text == ',')
-            fputs(",\\:", out); /* a list without blanks may go on in the next line */
+        else if (*text == ',' || *text == '|')
+            fprintf(out, "%c\\:", *text); /* a list without blanks may go on in the next line */
         else
             fputc(*text, out);
         line_start = *text == '\n';
@@ -319,6 +352,7 @@ void help_print_manual(FILE *out, enum help_page page)
             ".SH NAME\n",
             page == HELP_MAIN    ? "MPSWEEP"
             : page == HELP_MPS   ? "MPSWEEP\\-MPS"
+            : page == HELP_PROBE ? "MPSWEEP\\-PROBE"
             : page == HELP_TRACE ? "MPSWEEP\\-TRACE"
                                  : "MPSWEEP\\-TUNE",
             PACKAGE_VERSION);
@@ -368,13 +402,15 @@ void help_print_manual(FILE *out, enum help_page page)
     fputs(
         page == HELP_MAIN
             ? ".SH FILES\nResults are JSON Lines; docs/results\\-format.md describes them.\n"
-              ".SH SEE ALSO\nmpsweep\\-tune(1), mpsweep\\-trace(1), mpsweep\\-mps(1), "
-              "mpsweep\\-workload(5), "
+              ".SH SEE ALSO\nmpsweep\\-tune(1), mpsweep\\-trace(1), mpsweep\\-probe(1), mpsweep\\-mps(1), mpsweep\\-workload(5), "
               "nvidia\\-cuda\\-mps\\-control(1), gnuplot(1), "
               "hwloc(7)\n"
         : page == HELP_TUNE
             ? ".SH FILES\nResults are JSON Lines; docs/results\\-format.md describes them.\n"
               ".SH SEE ALSO\nmpsweep(1), docs/tuning.md\n"
+        : page == HELP_PROBE
+            ? ".SH FILES\nResults are JSON Lines; docs/results\\-format.md describes them.\n"
+              ".SH SEE ALSO\nmpsweep(1), docs/probes.md\n"
         : page == HELP_TRACE
             ? ".SH ENVIRONMENT\n.TP\n.B MPSWEEP_CUPTI\nThe CUPTI library to load.\n"
               ".SH SEE ALSO\nmpsweep(1), docs/tracing.md, gnuplot(1)\n"

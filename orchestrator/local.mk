@@ -56,11 +56,15 @@ mpsweep_SOURCES = \
     orchestrator/plot.c orchestrator/plot.h orchestrator/plot_figure.h \
     orchestrator/plot_ceilings.c orchestrator/plot_heatmap.c orchestrator/plot_latency.c \
     orchestrator/plot_launch.c orchestrator/plot_panels.c orchestrator/plot_panels.h \
-    orchestrator/plot_phases.c orchestrator/plot_rows.c orchestrator/plot_rows.h \
+    orchestrator/plot_phases.c orchestrator/plot_probe.c orchestrator/plot_probe_series.c \
+    orchestrator/plot_rows.c orchestrator/plot_rows.h \
     orchestrator/plot_search.c \
     orchestrator/plot_series.c orchestrator/plot_series.h \
     orchestrator/plot_text.c orchestrator/plot_throughput.c \
     orchestrator/point_text.c orchestrator/point_text.h \
+    orchestrator/probe_arm.c orchestrator/probe_command.c orchestrator/probe_command.h \
+    orchestrator/probe_internal.h orchestrator/probe_measure.c orchestrator/probe_progress.c \
+    orchestrator/probe_record.c orchestrator/probe_table.c \
     orchestrator/progress.c orchestrator/progress.h \
     orchestrator/record.c orchestrator/record.h \
     orchestrator/record_time.c orchestrator/record_time.h \
@@ -90,11 +94,11 @@ mpsweep_SOURCES = \
     orchestrator/warnings.c orchestrator/warnings.h \
     orchestrator/window.c orchestrator/window.h \
     orchestrator/workers.c
-mpsweep_LDADD = libtrace.a libexplain.a libbind.a libmps.a libprobe.a libemul.a libdevice.a libshm.a libcommon.a \
+mpsweep_LDADD = libtrace.a libexplain.a libbind.a libmps.a libprobe.a libprobes.a libkernels.a libemul.a libdevice.a libshm.a libcommon.a \
     $(HWLOC_LIBS) $(JANSSON_LIBS) $(INIH_LIBS)
 
 # The manual pages are printed by the program, from the table that drives its command line.
-man1_MANS = mpsweep.1 mpsweep-mps.1 mpsweep-tune.1 mpsweep-trace.1
+man1_MANS = mpsweep.1 mpsweep-mps.1 mpsweep-tune.1 mpsweep-probe.1 mpsweep-trace.1
 CLEANFILES += $(man1_MANS)
 mpsweep.1: mpsweep$(EXEEXT)
 	$(AM_V_GEN)./mpsweep$(EXEEXT) help --manual >$@.new && mv $@.new $@
@@ -102,6 +106,8 @@ mpsweep-mps.1: mpsweep$(EXEEXT)
 	$(AM_V_GEN)./mpsweep$(EXEEXT) help --manual mps >$@.new && mv $@.new $@
 mpsweep-tune.1: mpsweep$(EXEEXT)
 	$(AM_V_GEN)./mpsweep$(EXEEXT) help --manual tune >$@.new && mv $@.new $@
+mpsweep-probe.1: mpsweep$(EXEEXT)
+	$(AM_V_GEN)./mpsweep$(EXEEXT) help --manual probe >$@.new && mv $@.new $@
 mpsweep-trace.1: mpsweep$(EXEEXT)
 	$(AM_V_GEN)./mpsweep$(EXEEXT) help --manual trace >$@.new && mv $@.new $@
 

@@ -20,6 +20,7 @@
 #include "orchestrator/mps_command.h"
 #include "orchestrator/limits_command.h"
 #include "orchestrator/plot.h"
+#include "orchestrator/probe_command.h"
 #include "orchestrator/sweep.h"
 #include "orchestrator/trace_command.h"
 #include "orchestrator/tune.h"
@@ -246,6 +247,16 @@ static int run_emit(const struct call *call)
     return result;
 }
 
+static int run_probe(const struct call *call)
+{
+    struct options options;
+    if (plain_options(call, &options) != STATUS_OK)
+        return bad_usage(call->command);
+    int result = probe_command(&options, call->operand);
+    options_release(&options);
+    return result;
+}
+
 static int run_doctor(const struct call *call)
 {
     struct options options;
@@ -322,6 +333,8 @@ static int run_call(int argc, char **argv, int first, struct call *call)
         return run_emit(call);
     case OPTION_DOCTOR:
         return run_doctor(call);
+    case OPTION_PROBE:
+        return run_probe(call);
     default:
         return run_mps(call);
     }
@@ -329,10 +342,9 @@ static int run_call(int argc, char **argv, int first, struct call *call)
 
 static int unknown_command(const char *name)
 {
-    status_record(
-        "unknown command '%s': it is one of sweep, tune, trace, explain, plot, compare, emit, "
-        "doctor, mps",
-        name);
+    status_record("unknown command '%s': it is one of sweep, tune, trace, explain, plot, compare, "
+                  "emit, probe, doctor, mps",
+                  name);
     return bad_usage(NULL);
 }
 
@@ -377,6 +389,7 @@ static int help_command(int argc, char **argv)
     if (argc > 2 && strcmp(argv[2], "--manual") == 0)
         help_print_manual(stdout, argc > 3 && strcmp(argv[3], "mps") == 0     ? HELP_MPS
                                   : argc > 3 && strcmp(argv[3], "tune") == 0  ? HELP_TUNE
+                                  : argc > 3 && strcmp(argv[3], "probe") == 0 ? HELP_PROBE
                                   : argc > 3 && strcmp(argv[3], "trace") == 0 ? HELP_TRACE
                                                                               : HELP_MAIN);
     else if (command)

@@ -252,6 +252,10 @@ static enum status find_device(struct session *session, const struct session_req
         return status;
     status = choose_device(&list, emulated ? NULL : device, &session->gpu);
     session->driver_version = list.driver_version;
+    session->gpus = list.count;
+    for (unsigned i = list.count; i-- > 0;)
+        if (strcmp(list.devices[i].uuid, session->gpu.uuid) != 0)
+            snprintf(session->other_gpu, sizeof session->other_gpu, "%s", list.devices[i].uuid);
     return status == STATUS_OK ? check_usable(session) : status;
 }
 
@@ -317,6 +321,11 @@ enum status session_set_mps(struct session *session, bool on)
         status = mps_controller_daemon_start(session->mps,
                                              session->emulated ? NULL : session->gpu.uuid, NULL);
     return status;
+}
+
+const char *session_gpu_uuid(const struct session *session, unsigned number)
+{
+    return number == 0 ? session->gpu.uuid : session->other_gpu;
 }
 
 enum status session_describe(const struct session *session, json_t *record)

@@ -27,6 +27,8 @@ struct session {
     bool emulated;
     bool emulated_by_default; /* there was no driver, and nobody asked */
     struct device_info gpu;
+    unsigned gpus;      /* that the driver shows, and the UUID of another of them, "" if none: */
+    char other_gpu[64]; /* session_gpu_uuid() */
     int driver_version; /* as cuDriverGetVersion */
     char worker_program[PATH_MAX];
     char guard_program[PATH_MAX];
@@ -73,6 +75,10 @@ enum status session_set_mps(struct session *session, bool on);
 
 /* STATUS_INTERRUPTED if one of the signals has come, ever. */
 enum status session_check_signals(struct session *session);
+
+/* Number 0 is the session's GPU, number 1 the first other one: there are as many as session->gpus
+ * says, at most two. */
+const char *session_gpu_uuid(const struct session *session, unsigned number);
 
 /* The header record's fields about machine, GPU and driver, put into an object. */
 enum status session_describe(const struct session *session, json_t *record);

@@ -266,7 +266,7 @@ static void print_heading(FILE *out, json_t *header, const json_t *points, const
         fprintf(out, "%s%s", begun ? settings[i].joint : "", phrase);
         begun = true;
     }
-    fputs("\n\n", out);
+    fputs(begun ? "\n\n" : "\n", out);
 }
 
 void table_print(FILE *out, json_t *header, const json_t *points)

@@ -23,6 +23,7 @@ cli_tests = \
     tests/cli/phases.bats \
     tests/cli/plot.bats \
     tests/cli/plugin.bats \
+    tests/cli/probe.bats \
     tests/cli/program.bats \
     tests/cli/reuse.bats \
     tests/cli/signals.bats \

@@ -32,6 +32,7 @@ check-gpu: all
 installcheck-local:
 	$(DESTDIR)$(bindir)/mpsweep sweep --device emulated --quiet --layout threads:2 \
 	    --layout processes+mps:2 --kernels 5 --duration 0.1 --precision 100
+	$(DESTDIR)$(bindir)/mpsweep probe copy-block --device emulated --quiet --arms own-pageable
 	$(CC) $(CFLAGS) $(SANITIZE) -I$(DESTDIR)$(includedir) -o installed-ticker \
 	    $(top_srcdir)/examples/program/ticker.c -L$(DESTDIR)$(libdir) -lmpsweep-client \
 	    -Wl,-rpath,$(DESTDIR)$(libdir) $(LIBS)

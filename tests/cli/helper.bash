@@ -155,7 +155,7 @@ is_gone() { ! kill -0 "$1" 2>/dev/null; }
 
 # -- programs in the place of others -----------------------------------------------------------------
 
-PROGRAMS=(mpsweep-worker mpsweep-guard mpsweep-emulated-cuda.so mpsweep-emulated-mps-control)
+PROGRAMS=(mpsweep-worker mpsweep-probe mpsweep-guard mpsweep-emulated-cuda.so mpsweep-emulated-mps-control)
 
 # programs_but NAME: a folder with links to the other programs.
 programs_but() {

@@ -373,6 +373,7 @@ manual_options() {
   local page=()
   [[ $1 != mps* ]] || page=(mps)
   [[ $1 != tune ]] || page=(tune)
+  [[ $1 != probe ]] || page=(probe)
   [[ $1 != trace ]] || page=(trace)
   "$MPSWEEP" help --manual "${page[@]}" | sed 's/\\-/-/g' | awk -v command="$1" '
     /^\.B / { name = $0; sub(/^.*--/, "", name); sub(/ .*/, "", name) }
@@ -381,7 +382,7 @@ manual_options() {
 
 @test "each option of the table is in the manual, and in the help of the commands that take it" {
   [ "$(table_names | wc -l)" -gt 25 ]
-  local command commands=(sweep tune trace explain plot compare emit doctor 'mps start' 'mps stop' 'mps status' 'mps run' 'mps env')
+  local command commands=(sweep tune trace explain plot compare emit probe doctor 'mps start' 'mps stop' 'mps status' 'mps run' 'mps env')
   diff <(table_names | sort -u) \
     <(for command in "${commands[@]}"; do manual_options "$command"; done | sort -u)
   for command in "${commands[@]}"; do
@@ -480,10 +481,13 @@ takes_all() {
   groff -man -ww -z -Tutf8 -K utf8 mpsweep-mps.1 2>>warnings
   "$MPSWEEP" help --manual tune >mpsweep-tune.1
   groff -man -ww -z -Tutf8 -K utf8 mpsweep-tune.1 2>>warnings
+  "$MPSWEEP" help --manual probe >mpsweep-probe.1
+  groff -man -ww -z -Tutf8 -K utf8 mpsweep-probe.1 2>>warnings
   "$MPSWEEP" help --manual trace >mpsweep-trace.1
   groff -man -ww -z -Tutf8 -K utf8 mpsweep-trace.1 2>>warnings
   diff /dev/null warnings
   groff -man -Tutf8 -K utf8 mpsweep-trace.1 2>/dev/null | grep -q 'MPSWEEP_CUPTI names'
+  groff -man -Tutf8 -K utf8 mpsweep-probe.1 2>/dev/null | grep -q 'mpsweep probe NAME|all'
   groff -man -Tutf8 -K utf8 mpsweep-mps.1 2>/dev/null | grep -q 'mpsweep mps run'
   groff -man -Tutf8 -K utf8 mpsweep.1 2>/dev/null | grep -q 'P×T over MPS'
   groff -man -Tutf8 -K utf8 mpsweep-tune.1 2>/dev/null | grep -q -e '--max-p99'

@@ -1,0 +1,304 @@
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "orchestrator/probe_internal.h"
+#include "orchestrator/table.h"
+
+enum { ARM, WHAT, MEDIAN, INTERVAL, P99, BLOCKED, RATIO, VERDICT, COLUMNS };
+
+#define CELL 96
+#define TEXT_WIDTH 100
+
+static const char *const titles[COLUMNS] = {
+    [ARM] = "arm", [WHAT] = "",           [MEDIAN] = "median",   [INTERVAL] = "95%",
+    [P99] = "p99", [BLOCKED] = "blocked", [RATIO] = "× control", [VERDICT] = "verdict",
+};
+
+static const char *text_at(const json_t *object, const char *key)
+{
+    const char *text = json_string_value(json_object_get(object, key));
+    return text ? text : "";
+}
+
+static double number_at(const json_t *object, const char *key)
+{
+    const json_t *number = json_object_get(object, key);
+    return json_is_number(number) ? json_number_value(number) : NAN;
+}
+
+static double end_of(const json_t *object, const char *key, size_t index)
+{
+    const json_t *number = json_array_get(json_object_get(object, key), index);
+    return json_is_number(number) ? json_number_value(number) : NAN;
+}
+
+/* A duration with its unit, three digits: "3.02 µs". */
+static const char *duration(double us, char *out, size_t size)
+{
+    double value = us;
+    const char *unit = "µs";
+    if (us >= 999500) {
+        value = us / 1e6;
+        unit = "s";
+    } else if (us >= 999.5) {
+        value = us / 1e3;
+        unit = "ms";
+    }
+    int decimals = value >= 99.95 ? 0 : value >= 9.995 ? 1 : 2;
+    if (isnan(us))
+        snprintf(out, size, "-");
+    else
+        snprintf(out, size, "%.*f %s", decimals, value, unit);
+    return out;
+}
+
+/* A ratio with three digits. */
+static const char *ratio(double value, char *out, size_t size)
+{
+    int decimals = value >= 99.95 ? 0 : value >= 9.995 ? 1 : 2;
+    if (isnan(value))
+        snprintf(out, size, "-");
+    else
+        snprintf(out, size, "%.*f", decimals, value);
+    return out;
+}
+
+static const char *ratios(double low, double high, char *out, size_t size)
+{
+    char a[32], b[32];
+    snprintf(out, size, "%s to %s", ratio(low, a, sizeof a), ratio(high, b, sizeof b));
+    return out;
+}
+
+static void fill_row(const json_t *arm, char cells[COLUMNS][CELL])
+{
+    char a[32], b[32];
+    json_int_t blocked = json_integer_value(json_object_get(arm, "blocked"));
+    memset(cells, 0, COLUMNS * sizeof cells[0]);
+    snprintf(cells[ARM], CELL, "%s", text_at(arm, "arm"));
+    snprintf(cells[WHAT], CELL, "%s", text_at(arm, "what"));
+    if (!json_object_get(arm, "median_us")) {
+        snprintf(cells[MEDIAN], CELL, "-");
+        return;
+    }
+    duration(number_at(arm, "median_us"), cells[MEDIAN], CELL);
+    if (!isnan(end_of(arm, "ci95_us", 0)))
+        snprintf(cells[INTERVAL], CELL, "%s to %s",
+                 duration(end_of(arm, "ci95_us", 0), a, sizeof a),
+                 duration(end_of(arm, "ci95_us", 1), b, sizeof b));
+    else
+        snprintf(cells[INTERVAL], CELL, "-");
+    duration(number_at(arm, "p99_us"), cells[P99], CELL);
+    if (blocked > 0)
+        snprintf(cells[BLOCKED], CELL, "%" JSON_INTEGER_FORMAT " of %" JSON_INTEGER_FORMAT, blocked,
+                 json_integer_value(json_object_get(arm, "samples")));
+    if (json_object_get(arm, "ratio")) {
+        char around[CELL - 40];
+        snprintf(cells[RATIO], CELL, "%s (%s)", ratio(number_at(arm, "ratio"), a, sizeof a),
+                 ratios(end_of(arm, "ratio_ci95", 0), end_of(arm, "ratio_ci95", 1), around,
+                        sizeof around));
+        snprintf(cells[VERDICT], CELL, "%s", text_at(arm, "verdict"));
+    } else {
+        snprintf(cells[RATIO], CELL, "%s", *text_at(arm, "control") ? "-" : "control");
+    }
+}
+
+static void print_arms(FILE *out, const json_t *arms)
+{
+    size_t count = json_array_size(arms);
+    char(*cells)[COLUMNS][CELL] = calloc(count + 1, sizeof *cells);
+    size_t widths[COLUMNS] = {0};
+    bool shown[COLUMNS] = {0};
+    if (!cells)
+        return;
+    for (size_t c = 0; c < COLUMNS; c++)
+        snprintf(cells[0][c], CELL, "%s", titles[c]);
+    for (size_t r = 1; r <= count; r++)
+        fill_row(json_array_get(arms, r - 1), cells[r]);
+    for (size_t c = 0; c < COLUMNS; c++) {
+        for (size_t r = 1; r <= count; r++)
+            shown[c] |= *cells[r][c] != '\0';
+        for (size_t r = 0; r <= count; r++) {
+            size_t width = text_columns(cells[r][c]);
+            widths[c] = width > widths[c] ? width : widths[c];
+        }
+    }
+    for (size_t r = 0; r <= count; r++) {
+        const json_t *arm = r ? json_array_get(arms, r - 1) : NULL;
+        const char *error = text_at(arm, "error");
+        size_t last = *error ? MEDIAN : VERDICT;
+        while (!*cells[r][last])
+            last--;
+        for (size_t c = 0; c <= last; c++)
+            if (shown[c])
+                table_print_cell(out, cells[r][c], widths[c], c <= WHAT || c >= RATIO,
+                                 c == last && !*error);
+        if (*error)
+            fprintf(out, "%s%s: %s", "  ", text_at(arm, "status"), error);
+        fputc('\n', out);
+    }
+    free(cells);
+}
+
+/* Words in lines of TEXT_WIDTH, those after the first set in. */
+static void print_wrapped(FILE *out, const char *label, const char *text)
+{
+    size_t column = (size_t)fprintf(out, "%s", label), indent = strlen(label);
+    while (*text) {
+        size_t bytes = strcspn(text, " ");
+        if (column > indent && column + bytes + 1 > TEXT_WIDTH) {
+            fprintf(out, "\n%*s", (int)indent, "");
+            column = indent;
+        } else if (column > indent) {
+            fputc(' ', out);
+            column++;
+        }
+        fwrite(text, 1, bytes, out);
+        column += bytes;
+        text += bytes;
+        text += *text == ' ';
+    }
+    fputc('\n', out);
+}
+
+/* What hung took as long as its watchdog let it, which says less than that it hung. */
+static void append_blocked(struct text *text, const json_t *record)
+{
+    const json_t *arm;
+    size_t index;
+    json_array_foreach(json_object_get(record, "arms"), index, arm)
+    {
+        json_int_t blocked = json_integer_value(json_object_get(arm, "blocked"));
+        if (blocked > 0 &&
+            strcmp(text_at(arm, "arm"), text_at(json_object_get(record, "effect"), "arm")) == 0)
+            text_append(text,
+                        "; %" JSON_INTEGER_FORMAT " of %" JSON_INTEGER_FORMAT
+                        " hung until a watchdog released them",
+                        blocked, json_integer_value(json_object_get(arm, "samples")));
+    }
+}
+
+static void print_verdict(FILE *out, const json_t *record)
+{
+    char a[32], b[32], c[32], d[CELL], line[512] = "";
+    const json_t *effect = json_object_get(record, "effect");
+    const char *verdict = text_at(record, "verdict");
+    struct text text = {.at = line, .size = sizeof line};
+    text_append(&text, "%s", verdict);
+    if (json_is_object(effect))
+        text_append(&text, ": with %s the %s takes %s, with %s %s: %s times as long, 95%% %s",
+                    text_at(effect, "arm"), text_at(effect, "metric"),
+                    duration(number_at(effect, "value"), a, sizeof a), text_at(effect, "control"),
+                    duration(number_at(effect, "control_value"), b, sizeof b),
+                    ratio(number_at(effect, "ratio"), c, sizeof c),
+                    ratios(end_of(effect, "ci95", 0), end_of(effect, "ci95", 1), d, sizeof d));
+    append_blocked(&text, record);
+    if (*text_at(record, "error"))
+        text_append(&text, "%s %s", json_is_object(effect) ? ";" : ":", text_at(record, "error"));
+    print_wrapped(out, "verdict: ", line);
+    if (!*text_at(record, "remedy"))
+        return;
+    text = (struct text){.at = line, .size = sizeof line};
+    text_append(&text, "%s", text_at(record, "remedy"));
+    if (json_is_number(json_object_get(record, "remedy_gain")))
+        text_append(&text, " (%s: %s times as fast, 95%% %s)", text_at(record, "remedy_arm"),
+                    ratio(number_at(record, "remedy_gain"), a, sizeof a),
+                    ratios(end_of(record, "remedy_gain_ci95", 0),
+                           end_of(record, "remedy_gain_ci95", 1), d, sizeof d));
+    print_wrapped(out, "remedy:  ", line);
+}
+
+void probe_print_record(FILE *out, const json_t *record)
+{
+    char label[64], more[32], interval[2][32];
+    const json_t *arms = json_object_get(record, "arms");
+    const json_t *notes = json_object_get(record, "notes");
+    snprintf(label, sizeof label, "%s: ", text_at(record, "probe"));
+    print_wrapped(out, label, text_at(record, "question"));
+    if (json_array_size(arms) > 0)
+        print_arms(out, arms);
+    for (size_t i = 0; i < json_array_size(arms); i++) {
+        const json_t *arm = json_array_get(arms, i);
+        const json_t *metrics = json_object_get(arm, "metrics");
+        for (size_t m = 0; m < json_array_size(metrics); m++) {
+            const json_t *metric = json_array_get(metrics, m);
+            fprintf(out, "%s, %s: %s, 95%% %s to %s\n", text_at(arm, "arm"),
+                    text_at(metric, "metric"),
+                    duration(number_at(metric, "median_us"), more, sizeof more),
+                    duration(end_of(metric, "ci95_us", 0), interval[0], sizeof interval[0]),
+                    duration(end_of(metric, "ci95_us", 1), interval[1], sizeof interval[1]));
+        }
+    }
+    for (size_t i = 0; i < json_array_size(notes); i++)
+        print_wrapped(out, "note:    ", json_string_value(json_array_get(notes, i)));
+    print_verdict(out, record);
+}
+
+static void print_csv_number(FILE *out, double value)
+{
+    if (isnan(value))
+        fputc(',', out);
+    else
+        fprintf(out, ",%.6g", value);
+}
+
+void probe_print_csv(FILE *out, const json_t *header, const json_t *records)
+{
+    const json_t *gpu = json_object_get(header, "gpu");
+    static const char *const numbers[] = {"samples", "blocked", "median_us"};
+    static const char *const others[] = {"mean_us", "p99_us", "max_us", "ratio"};
+    fputs("probe,probe_verdict,arm,control,processes,mps,status,samples,blocked,median_us,"
+          "median_low_us,median_high_us,mean_us,p99_us,max_us,ratio,ratio_low,ratio_high,verdict,"
+          "emulated,error\n",
+          out);
+    for (size_t p = 0; p < json_array_size(records); p++) {
+        const json_t *record = json_array_get(records, p);
+        const json_t *arms = json_object_get(record, "arms");
+        for (size_t i = 0; i < json_array_size(arms); i++) {
+            const json_t *arm = json_array_get(arms, i);
+            fprintf(out, "%s,%s,%s,%s,%d,%s,%s", text_at(record, "probe"),
+                    text_at(record, "verdict"), text_at(arm, "arm"), text_at(arm, "control"),
+                    (int)json_integer_value(json_object_get(arm, "processes")),
+                    json_is_true(json_object_get(arm, "mps")) ? "yes" : "no",
+                    text_at(arm, "status"));
+            for (size_t n = 0; n < sizeof numbers / sizeof *numbers; n++)
+                print_csv_number(out, number_at(arm, numbers[n]));
+            print_csv_number(out, end_of(arm, "ci95_us", 0));
+            print_csv_number(out, end_of(arm, "ci95_us", 1));
+            for (size_t n = 0; n < sizeof others / sizeof *others; n++)
+                print_csv_number(out, number_at(arm, others[n]));
+            print_csv_number(out, end_of(arm, "ratio_ci95", 0));
+            print_csv_number(out, end_of(arm, "ratio_ci95", 1));
+            fprintf(out, ",%s,%s,", text_at(arm, "verdict"),
+                    json_is_true(json_object_get(gpu, "emulated")) ? "yes" : "no");
+            table_print_csv_text(out, text_at(arm, "error"));
+            fputc('\n', out);
+        }
+    }
+}
+
+void probe_print_list(FILE *out, const struct probe *const *chosen, size_t count)
+{
+    for (size_t p = 0; p < count; p++) {
+        const struct probe *probe = chosen[p];
+        char label[64];
+        size_t width = 0;
+        snprintf(label, sizeof label, "%s: ", probe->name);
+        if (p)
+            fputc('\n', out);
+        print_wrapped(out, label, probe->question);
+        print_wrapped(out, "    ", probe->method);
+        for (size_t a = 0; a < probe->arm_count; a++)
+            width = strlen(probe->arms[a].name) > width ? strlen(probe->arms[a].name) : width;
+        for (size_t a = 0; a < probe->arm_count; a++) {
+            const struct probe_arm *arm = &probe->arms[a];
+            fprintf(out, "    %-*s  %s", (int)width, arm->name, arm->what);
+            if (arm->series)
+                fprintf(out, ", %s %.0f", probe->xlabel, arm->x);
+            fprintf(out, "%s%s%s\n", arm->control ? "" : " (control)",
+                    arm->flags & PROBE_ARM_OVER_MPS ? " (over MPS)" : "",
+                    arm->flags & PROBE_ARM_EXTRA ? " (only with --arms)" : "");
+        }
+    }
+}

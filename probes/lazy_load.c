@@ -1,0 +1,183 @@
+/*
+ * Does the first launch of a kernel wait for a copy of another thread? With lazy loading the driver
+ * loads a kernel when it is first used, and may have to wait for what runs in the context; loaded
+ * beforehand, there is nothing to wait for.
+ */
+#include <sched.h>
+
+#include "common/clock.h"
+#include "kernels/image.h"
+#include "probes/copier.h"
+#include "probes/rows.h"
+#include "probes/waiting_copy.h"
+
+/* A sample needs a kernel that was never used, and so a module of its own. */
+#define MODULES 8
+
+#define BOUND_NS (100 * NS_PER_MS)
+
+enum variant {
+    ALONE = 0,
+    COPYING = 1, /* another thread copies again and again */
+    WAITING = 2, /* another thread is in a copy that waits for a host function */
+};
+
+struct lazy {
+    struct probe_run *run;
+    struct probe_gpu gpu;
+    cuda_module modules[MODULES];
+    cuda_stream stream;
+    struct copier copier;
+    struct waiting_copy waiting;
+    struct probe_watchdog *watchdog;
+};
+
+/* A copy that has just begun lasts longest. */
+static void await_new_copy(struct lazy *lazy)
+{
+    uint64_t seen = atomic_load(&lazy->copier.copies);
+    while (atomic_load(&lazy->copier.copies) == seen && !probe_is_over(lazy->run))
+        sched_yield();
+}
+
+static enum status sample(struct lazy *lazy, cuda_module module)
+{
+    struct probe_run *run = lazy->run;
+    const struct cuda_driver *driver = &run->driver;
+    bool waits = run->arm->variant == WAITING;
+    cuda_function function = NULL;
+    enum status status = waits ? waiting_copy_begin(&lazy->waiting) : STATUS_OK;
+    if (status != STATUS_OK)
+        return status;
+    if (run->arm->variant == COPYING)
+        await_new_copy(lazy);
+    probe_watchdog_arm(lazy->watchdog, clock_now_ns() + BOUND_NS);
+    uint64_t begin_ns = clock_now_ns();
+    cuda_result result = driver->module_get_function(&function, module, KERNELS_EMPTY);
+    if (result == CUDA_SUCCESS_)
+        result = driver->launch_kernel(function, 1, 1, 1, 1, 1, 1, 0, lazy->stream, NULL, NULL);
+    uint64_t end_ns = clock_now_ns();
+    bool blocked = probe_watchdog_disarm(lazy->watchdog);
+    enum status ended = waits ? waiting_copy_end(&lazy->waiting) : STATUS_OK;
+    status = cuda_check(driver, result, "first launch");
+    if (status == STATUS_OK)
+        status = ended;
+    if (status == STATUS_OK)
+        status = PROBE_CALL(run, stream_synchronize(lazy->stream), "cuStreamSynchronize");
+    if (status != STATUS_OK)
+        return status;
+    probe_sample(run, 0, end_ns - begin_ns);
+    if (blocked && waits)
+        probe_blocked(run);
+    return STATUS_OK;
+}
+
+/* A driver that loads another way than it was told to measures something else. */
+static enum status check_mode(const struct probe_run *run)
+{
+    cuda_loading_mode mode = CUDA_LOADING_EAGER;
+    if (!run->driver.module_get_loading_mode)
+        return status_set(STATUS_UNSUPPORTED,
+                          "this driver has no lazy loading: it needs CUDA 11.7");
+    enum status status = PROBE_CALL(run, module_get_loading_mode(&mode), "cuModuleGetLoadingMode");
+    bool wanted = run->arm->number == CUDA_LOADING_LAZY;
+    if (status == STATUS_OK && wanted != (mode == CUDA_LOADING_LAZY))
+        return status_set(STATUS_UNSUPPORTED, "the driver loads %s in spite of %s",
+                          wanted ? "eagerly" : "lazily", run->arm->environment);
+    return status;
+}
+
+static enum status open_all(struct lazy *lazy)
+{
+    struct probe_run *run = lazy->run;
+    const struct copier_options options = {.bytes = (size_t)256 << 20};
+    unsigned variant = run->arm->variant;
+    /* The waiting copy has a module of its own where a copy before it needs a kernel. */
+    enum status status = probe_gpu_open(run, 0, false, &lazy->gpu);
+    if (status == STATUS_OK)
+        status = check_mode(run);
+    if (status == STATUS_OK)
+        status = PROBE_CALL(run, stream_create(&lazy->stream, CUDA_STREAM_NON_BLOCKING),
+                            "cuStreamCreate");
+    if (status == STATUS_OK && variant == COPYING)
+        status = copier_open(run, &lazy->gpu, &options, &lazy->copier);
+    if (status == STATUS_OK && variant == WAITING)
+        status = waiting_copy_open(run, &lazy->gpu, 4, false, WAITING_COPY_OWN, &lazy->waiting);
+    if (status == STATUS_OK)
+        status = probe_watchdog_new(waiting_copy_release, &lazy->waiting, &lazy->watchdog);
+    for (unsigned i = 0; i < MODULES && status == STATUS_OK; i++)
+        status = probe_module_load(run, &lazy->modules[i]);
+    return status;
+}
+
+static void close_all(struct lazy *lazy)
+{
+    copier_close(&lazy->copier);
+    waiting_copy_close(&lazy->waiting);
+    probe_watchdog_free(lazy->watchdog);
+    for (unsigned i = 0; i < MODULES; i++)
+        if (lazy->modules[i])
+            lazy->run->driver.module_unload(lazy->modules[i]);
+    if (lazy->stream)
+        lazy->run->driver.stream_destroy(lazy->stream);
+    probe_gpu_close(lazy->run, &lazy->gpu);
+}
+
+static enum status run_arm(struct probe_run *run)
+{
+    struct lazy lazy = {.run = run};
+    enum status status = open_all(&lazy);
+    if (status == STATUS_OK)
+        status = probe_begin(run);
+    if (status == STATUS_OK && run->arm->variant == COPYING)
+        status = copier_start(&lazy.copier);
+    /* The first module's first launch pays for what any first launch in a context does. */
+    for (unsigned i = 0; i < MODULES && status == STATUS_OK && !probe_is_over(run); i++)
+        status = sample(&lazy, lazy.modules[i]);
+    if (run->arm->variant == COPYING) {
+        enum status copied = copier_stop(&lazy.copier);
+        status = status == STATUS_OK ? copied : status;
+    }
+    close_all(&lazy);
+    return status;
+}
+
+#define ARM(given_name, given_what, given_control, given_variant, given_mode)                      \
+    {                                                                                              \
+        .name = (given_name), .what = (given_what), .control = (given_control),                    \
+        .environment = "CUDA_MODULE_LOADING=" #given_mode, .variant = (given_variant),             \
+        .number = CUDA_LOADING_##given_mode, .run = run_arm                                        \
+    }
+
+static const struct probe_arm arms[] = {
+    ARM("lazy-copy", "lazy loading, another thread copies 256 MiB", "lazy-alone", COPYING, LAZY),
+    ARM("lazy-waiting", "lazy loading, a copy waits for the host", "lazy-alone", WAITING, LAZY),
+    ARM("eager-copy", "eager loading, another thread copies", "eager-alone", COPYING, EAGER),
+    ARM("eager-waiting", "eager loading, a copy waits for the host", "eager-alone", WAITING, EAGER),
+    ARM("lazy-alone", "lazy loading, nothing else runs", NULL, ALONE, LAZY),
+    ARM("eager-alone", "eager loading, nothing else runs", NULL, ALONE, EAGER),
+};
+
+static const char *const remedies[] = {"eager-copy", NULL};
+
+const struct probe probe_lazy_load = {
+    .name = "lazy-load",
+    .question = "does the first launch of a kernel under lazy module loading wait for a copy that "
+                "another thread is making?",
+    .method = "Eight modules are loaded; in each, thread B asks for a kernel and launches it for "
+              "the first time, while thread A copies 256 MiB of pageable memory to the host, or is "
+              "in a copy that waits for a host function. CUDA_MODULE_LOADING of the arm's process "
+              "says how the driver loads.",
+    .metrics = {"first launch"},
+    .gpus = 1,
+    .rounds = 3,
+    .measure_ns = 200 * NS_PER_MS,
+    .arms = arms,
+    .arm_count = sizeof arms / sizeof *arms,
+    .subject = "lazy-copy",
+    .matters_ratio = 1.5,
+    .matters_ns = 100 * NS_PER_US,
+    .remedy =
+        "set CUDA_MODULE_LOADING=EAGER, or launch every kernel once before other threads copy",
+    .remedies = remedies,
+};

@@ -1,0 +1,101 @@
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "kernels/image.h"
+#include "probes/probe.h"
+#include "worker/context.h"
+
+static bool refuses_native(cuda_result result)
+{
+    return result == CUDA_INVALID_IMAGE || result == CUDA_NO_BINARY_FOR_GPU ||
+           result == CUDA_UNSUPPORTED_PTX_VERSION;
+}
+
+enum status probe_module_load(const struct probe_run *run, cuda_module *out)
+{
+    cuda_module module = NULL;
+    cuda_result result = run->driver.module_load_data(&module, kernels_image(NULL));
+    if (refuses_native(result))
+        result = run->driver.module_load_data(&module, kernels_ptx(NULL));
+    enum status status = cuda_check(&run->driver, result, "cuModuleLoadData");
+    if (status == STATUS_OK)
+        *out = module;
+    return status;
+}
+
+enum status probe_gpu_open(struct probe_run *run, unsigned index, bool module,
+                           struct probe_gpu *out)
+{
+    *out = (struct probe_gpu){0};
+    enum status status = PROBE_CALL(run, device_get(&out->device, (int)index), "cuDeviceGet");
+    if (status == STATUS_OK)
+        status = context_retain(&run->driver, out->device, &out->context);
+    if (status == STATUS_OK)
+        status = PROBE_CALL(run, ctx_set_current(out->context), "cuCtxSetCurrent");
+    if (status != STATUS_OK || !module)
+        return status;
+    status = probe_module_load(run, &out->module);
+    if (status == STATUS_OK)
+        status = PROBE_CALL(run, module_get_function(&out->empty, out->module, KERNELS_EMPTY),
+                            "cuModuleGetFunction");
+    if (status == STATUS_OK)
+        status = PROBE_CALL(run, module_get_function(&out->hold, out->module, KERNELS_HOLD),
+                            "cuModuleGetFunction");
+    return status;
+}
+
+void probe_gpu_close(struct probe_run *run, struct probe_gpu *gpu)
+{
+    /* The samples are given already, and the process ends next: errors change nothing. */
+    if (gpu->module)
+        run->driver.module_unload(gpu->module);
+    if (gpu->context)
+        run->driver.primary_ctx_release(gpu->device);
+    *gpu = (struct probe_gpu){0};
+}
+
+static enum status nothing_to_measure(void)
+{
+    return status_set(STATUS_INTERRUPTED, "the arm was told to end");
+}
+
+enum status probe_begin(struct probe_run *run)
+{
+    struct probe_shm_header *header = run->shm.header;
+    const uint64_t one = 1;
+    run->begun = true;
+    atomic_store(&probe_shm_process(&run->shm, run->process)->ready, 1);
+    /* The counter cannot overflow, and a vanished orchestrator is noticed elsewhere. */
+    if (write(run->event_fd, &one, sizeof one) < 0)
+        return nothing_to_measure();
+    return probe_shm_wait(&run->shm, &header->gate, 1) ? STATUS_OK : nothing_to_measure();
+}
+
+enum status probe_meet(struct probe_run *run, unsigned number)
+{
+    struct probe_shm_header *header = run->shm.header;
+    atomic_fetch_add(&header->met[number], 1);
+    probe_shm_wake(&header->met[number]);
+    return probe_shm_wait(&run->shm, &header->met[number], header->processes)
+               ? STATUS_OK
+               : nothing_to_measure();
+}
+
+bool probe_is_over(const struct probe_run *run)
+{
+    return atomic_load_explicit(&run->shm.header->over, memory_order_relaxed) != 0;
+}
+
+void probe_sample(struct probe_run *run, unsigned metric, uint64_t ns)
+{
+    struct probe_shm_process *process = probe_shm_process(&run->shm, run->process);
+    uint64_t at = atomic_fetch_add_explicit(&process->counts[metric], 1, memory_order_relaxed);
+    if (at < PROBE_SAMPLES)
+        process->samples_ns[metric][at] = ns;
+}
+
+void probe_blocked(struct probe_run *run)
+{
+    atomic_fetch_add(&probe_shm_process(&run->shm, run->process)->blocked, 1);
+}

@@ -1,0 +1,142 @@
+#include "probes/shm.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <linux/futex.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "common/clock.h"
+
+/* Limits a wait, since only one of two words can be waited for, and a waker may have died. */
+#define RECHECK_NS (20 * NS_PER_MS)
+
+static size_t parts_offset(void)
+{
+    return (sizeof(struct probe_shm_header) + 4095) & ~(size_t)4095;
+}
+
+static size_t length_of(unsigned processes)
+{
+    return parts_offset() + processes * sizeof(struct probe_shm_process);
+}
+
+enum status probe_shm_create(unsigned processes, struct probe_shm *out)
+{
+    size_t length = length_of(processes);
+    int fd = memfd_create("mpsweep-probe", MFD_CLOEXEC);
+    if (fd < 0)
+        return status_set(STATUS_SYSTEM, "cannot make shared memory: %s", strerror(errno));
+    void *map = MAP_FAILED;
+    if (ftruncate(fd, (off_t)length) == 0)
+        map = mmap(NULL, length, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+    if (map == MAP_FAILED) {
+        int error = errno;
+        close(fd);
+        return status_set(STATUS_SYSTEM, "cannot map %zu bytes of shared memory: %s", length,
+                          strerror(error));
+    }
+    struct probe_shm_header *header = map;
+    header->version = PROBE_SHM_VERSION;
+    header->processes = processes;
+    header->length = length;
+    header->process_bytes = sizeof(struct probe_shm_process);
+    header->magic = PROBE_SHM_MAGIC;
+    *out = (struct probe_shm){.fd = fd, .header = header};
+    return STATUS_OK;
+}
+
+static enum status check(const struct probe_shm_header *header, size_t bytes)
+{
+    if (header->magic != PROBE_SHM_MAGIC)
+        return status_set(STATUS_PROTOCOL, "shared memory does not start with a probe's magic");
+    if (header->version != PROBE_SHM_VERSION)
+        return status_set(STATUS_PROTOCOL, "shared memory is version %u, this program speaks %d",
+                          header->version, PROBE_SHM_VERSION);
+    if (header->processes == 0 || header->processes > PROBE_PROCESSES)
+        return status_set(STATUS_PROTOCOL, "shared memory claims %u processes", header->processes);
+    if (header->process_bytes != sizeof(struct probe_shm_process) || header->length != bytes ||
+        header->length != length_of(header->processes) || header->gpus > PROBE_GPUS)
+        return status_set(STATUS_PROTOCOL, "shared memory was laid out by another build");
+    return STATUS_OK;
+}
+
+enum status probe_shm_attach(int fd, struct probe_shm *out)
+{
+    struct stat file;
+    if (fstat(fd, &file) != 0)
+        return status_set(STATUS_SYSTEM, "descriptor %d is not shared memory: %s", fd,
+                          strerror(errno));
+    if (file.st_size < (off_t)sizeof(struct probe_shm_header))
+        return status_set(STATUS_PROTOCOL, "shared memory of %lld bytes is too short",
+                          (long long)file.st_size);
+    size_t length = (size_t)file.st_size;
+    void *map = mmap(NULL, length, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+    if (map == MAP_FAILED)
+        return status_set(STATUS_SYSTEM, "cannot map shared memory: %s", strerror(errno));
+    enum status status = check(map, length);
+    if (status != STATUS_OK) {
+        munmap(map, length);
+        return status;
+    }
+    *out = (struct probe_shm){.fd = fd, .header = map};
+    return STATUS_OK;
+}
+
+void probe_shm_release(struct probe_shm *shm)
+{
+    if (shm->header)
+        munmap(shm->header, shm->header->length);
+    if (shm->fd >= 0)
+        close(shm->fd);
+    *shm = (struct probe_shm)PROBE_SHM_NONE;
+}
+
+struct probe_shm_process *probe_shm_process(const struct probe_shm *shm, unsigned process)
+{
+    char *base = (char *)shm->header + parts_offset();
+    return (struct probe_shm_process *)(void *)base + process;
+}
+
+size_t probe_shm_count(const struct probe_shm *shm, unsigned process, unsigned metric)
+{
+    uint64_t count = atomic_load(&probe_shm_process(shm, process)->counts[metric]);
+    return count < PROBE_SAMPLES ? (size_t)count : PROBE_SAMPLES;
+}
+
+void probe_shm_wake(_Atomic uint32_t *word)
+{
+    syscall(SYS_futex, word, FUTEX_WAKE, INT_MAX, NULL, NULL, 0);
+}
+
+void probe_shm_open_gate(const struct probe_shm *shm)
+{
+    atomic_store(&shm->header->gate, 1);
+    probe_shm_wake(&shm->header->gate);
+}
+
+void probe_shm_end(const struct probe_shm *shm)
+{
+    struct probe_shm_header *header = shm->header;
+    atomic_store(&header->over, 1);
+    probe_shm_wake(&header->over);
+    probe_shm_wake(&header->gate);
+    for (unsigned i = 0; i < PROBE_MEETINGS; i++)
+        probe_shm_wake(&header->met[i]);
+}
+
+bool probe_shm_wait(const struct probe_shm *shm, _Atomic uint32_t *word, uint32_t least)
+{
+    const struct timespec recheck = {.tv_nsec = (long)RECHECK_NS};
+    uint32_t seen;
+    while ((seen = atomic_load(word)) < least) {
+        if (atomic_load(&shm->header->over))
+            return false;
+        syscall(SYS_futex, word, FUTEX_WAIT, seen, &recheck, NULL, 0);
+    }
+    return !atomic_load(&shm->header->over);
+}

@@ -1,0 +1,169 @@
+#include "probes/verdict.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/statistics.h"
+
+/* Shorter than the clock can tell: keeps logarithms finite. */
+#define LEAST_US 1e-3
+
+const char *probe_verdict_name(enum probe_verdict verdict)
+{
+    static const char *const names[] = {
+        [PROBE_OBSERVED] = "observed",
+        [PROBE_NOT_OBSERVED] = "not observed",
+        [PROBE_INCONCLUSIVE] = "inconclusive",
+        [PROBE_NEEDS] = "needs",
+    };
+    return names[verdict];
+}
+
+static int compare(const void *a, const void *b)
+{
+    double x = *(const double *)a, y = *(const double *)b;
+    return (x > y) - (x < y);
+}
+
+double probe_quantile(double *values, size_t count, double share)
+{
+    if (count == 0)
+        return NAN;
+    qsort(values, count, sizeof *values, compare);
+    double rank = ceil(share * (double)count);
+    size_t at = rank < 1 ? 0 : (size_t)rank - 1;
+    return values[at < count ? at : count - 1];
+}
+
+double probe_median(double *values, size_t count)
+{
+    if (count == 0)
+        return NAN;
+    qsort(values, count, sizeof *values, compare);
+    return (values[(count - 1) / 2] + values[count / 2]) / 2;
+}
+
+static double log_us(double us)
+{
+    return log(fmax(us, LEAST_US));
+}
+
+/* Logarithms of a round's median, and of the ends of its interval; those are NAN where there are
+ * too few samples. STATUS_MEMORY or STATUS_WORKER. */
+struct centre {
+    double at, low, high;
+};
+
+static enum status find_centre(const struct probe_series *round, struct centre *out)
+{
+    uint64_t lower, upper;
+    if (round->count == 0)
+        return status_set(STATUS_WORKER, "a round without a sample");
+    double *sorted = malloc(round->count * sizeof *sorted);
+    if (!sorted)
+        return status_set(STATUS_MEMORY, "out of memory for the samples");
+    memcpy(sorted, round->us, round->count * sizeof *sorted);
+    *out = (struct centre){log_us(probe_median(sorted, round->count)), NAN, NAN};
+    if (statistics_rank_bounds(round->count, 0.5, &lower, &upper)) {
+        out->low = log_us(sorted[lower - 1]);
+        out->high = log_us(sorted[upper - 1]);
+    }
+    free(sorted);
+    return STATUS_OK;
+}
+
+/* Mean of logarithms, and half the width of Student's interval. */
+static void log_interval(const double *logs, unsigned count, double *mean, double *half)
+{
+    double squares = 0;
+    *mean = statistics_mean(logs, count);
+    for (unsigned i = 0; i < count; i++)
+        squares += (logs[i] - *mean) * (logs[i] - *mean);
+    *half =
+        count < 2 ? NAN : statistics_t975(count - 1) * sqrt(squares / (double)(count - 1) / count);
+}
+
+static enum status pool(const struct probe_series *rounds, unsigned count,
+                        struct probe_summary *out)
+{
+    size_t total = 0, at = 0;
+    for (unsigned r = 0; r < count; r++)
+        total += rounds[r].count;
+    double *all = malloc(total * sizeof *all);
+    if (!all)
+        return status_set(STATUS_MEMORY, "out of memory for the samples");
+    for (unsigned r = 0; r < count; r++) {
+        memcpy(all + at, rounds[r].us, rounds[r].count * sizeof *all);
+        at += rounds[r].count;
+    }
+    out->samples = total;
+    out->mean_us = statistics_mean(all, total);
+    out->p99_us = probe_quantile(all, total, 0.99);
+    out->max_us = all[total - 1];
+    free(all);
+    return STATUS_OK;
+}
+
+enum status probe_summarise(const struct probe_series *rounds, unsigned count,
+                            struct probe_summary *out)
+{
+    double logs[PROBE_ROUNDS], mean, half;
+    struct centre centre = {NAN, NAN, NAN};
+    *out = (struct probe_summary){0, NAN, NAN, NAN, NAN, NAN, NAN};
+    if (count == 0 || count > PROBE_ROUNDS)
+        return status_set(STATUS_WORKER, "no round was measured");
+    for (unsigned r = 0; r < count; r++) {
+        enum status status = find_centre(&rounds[r], &centre);
+        if (status != STATUS_OK)
+            return status;
+        logs[r] = centre.at;
+    }
+    enum status status = pool(rounds, count, out);
+    if (status != STATUS_OK)
+        return status;
+    log_interval(logs, count, &mean, &half);
+    out->median_us = exp(mean);
+    out->low_us = exp(count > 1 ? mean - half : centre.low);
+    out->high_us = exp(count > 1 ? mean + half : centre.high);
+    return STATUS_OK;
+}
+
+enum status probe_compare(const struct probe_series *arm, const struct probe_series *control,
+                          unsigned rounds, struct probe_effect *out)
+{
+    double logs[PROBE_ROUNDS], mean, half;
+    struct centre of_arm = {0}, of_control = {0};
+    *out = (struct probe_effect){NAN, NAN, NAN};
+    if (rounds == 0 || rounds > PROBE_ROUNDS)
+        return status_set(STATUS_WORKER, "no round was measured");
+    for (unsigned r = 0; r < rounds; r++) {
+        enum status status = find_centre(&arm[r], &of_arm);
+        if (status == STATUS_OK)
+            status = find_centre(&control[r], &of_control);
+        if (status != STATUS_OK)
+            return status;
+        logs[r] = of_arm.at - of_control.at;
+    }
+    log_interval(logs, rounds, &mean, &half);
+    double below = half, above = half;
+    if (rounds == 1) {
+        /* Each end comes from the ends that move the ratio that way. */
+        below = hypot(of_arm.at - of_arm.low, of_control.high - of_control.at);
+        above = hypot(of_arm.high - of_arm.at, of_control.at - of_control.low);
+    }
+    *out = (struct probe_effect){exp(mean), exp(mean - below), exp(mean + above)};
+    return STATUS_OK;
+}
+
+enum probe_verdict probe_judge(const struct probe_effect *effect, double control_us,
+                               double matters_ratio, double matters_us)
+{
+    double matters = fmax(matters_ratio, 1 + matters_us / fmax(control_us, LEAST_US));
+    /* Comparisons with NAN are false. */
+    if (effect->low > matters)
+        return PROBE_OBSERVED;
+    if (effect->high < matters)
+        return PROBE_NOT_OBSERVED;
+    return PROBE_INCONCLUSIVE;
+}

@@ -1,0 +1,257 @@
+#!/usr/bin/env bats
+# mpsweep probe: the verdict follows the effect, switched on and off in the emulated GPU; records,
+# formats, failures, interrupts, and what is not taken.
+
+load helper
+
+QUICK=(--device emulated -q --rounds 3)
+
+# verdict FILE [PROBE]
+verdict() { jq -r "select(.type == \"probe\" and .probe == \"${2:-$PROBE}\") | .verdict" "$1"; }
+
+# of_type TYPE FILTER FILE: of the only record of a type.
+of_type() { jq -s -e "map(select(.type == \"$1\")) | length == 1 and (.[0] | $2)" "$3" >/dev/null; }
+
+# holds FILTER FILE: of the only probe's record.
+holds() {
+  of_type probe "$1" "$2" ||
+    fail "does not hold: $1" "$(jq 'select(.type == "probe")' "$2")"
+}
+
+# says_of VERDICT OPTIONS...: what the probe $PROBE finds.
+says_of() {
+  local wanted=$1
+  shift
+  rm -f r.jsonl
+  expect 0 "$MPSWEEP" probe "$PROBE" "${QUICK[@]}" -o r.jsonl "$@" || return 1
+  [ "$(verdict r.jsonl)" = "$wanted" ] ||
+    fail "$(verdict r.jsonl) instead of $wanted" "$(jq 'select(.type == "probe")' r.jsonl)"
+}
+
+off() { MPSWEEP_EMUL_EFFECTS=-$PROBE says_of "$@"; }
+
+# -- verdicts --------------------------------------------------------------------------------------
+
+@test "copy-block: observed where the copy keeps the launch lock, with what stops it" {
+  PROBE=copy-block
+  says_of observed
+  holds '.effect.arm == "legacy-pageable" and .effect.control == "legacy-pinned"' r.jsonl
+  holds '.effect.metric == "launch call" and .effect.unit == "us" and .effect.value > 90000' r.jsonl
+  holds '.effect.ci95[0] > .effect.matters_ratio and .effect.ratio < .effect.ci95[1]' r.jsonl
+  # Each of those launches hung until it was released; no other one did.
+  holds '.arms[] | select(.arm == "legacy-pageable") | .samples == 9 and .blocked == 9' r.jsonl
+  holds '.arms | map(select(.arm != "legacy-pageable")) | length == 5 and all(.blocked == 0)' r.jsonl
+  holds '.remedy | test("pinned memory")' r.jsonl
+  holds '(.remedy_arm == "legacy-pinned" or .remedy_arm == "own-pageable") and .remedy_gain > 20' r.jsonl
+  grep -q '^verdict: observed: with legacy-pageable the launch call takes 1[0-9][0-9] ms' out
+  tr -s '\n ' '  ' <out | grep -q '; 9 of 9 hung until a watchdog released them remedy: copy to pinned memory'
+  grep -q 'legacy-pageable .* 9 of 9 .* observed' out
+  grep -q '^EMULATED GPU' out
+  [ ! -s err ]
+}
+
+@test "copy-block: not observed where it does not" {
+  PROBE=copy-block
+  off 'not observed'
+  holds '.remedy == null and .error == null and (has("remedy_gain") | not)' r.jsonl
+  holds '.arms | all(.blocked == 0 and .status == "ok")' r.jsonl
+  absent '^remedy' out
+}
+
+DELAY=(--arms 'pageable-1m,pinned-1m,process-1m,mps-1m,batch-1m')
+
+launches_are_delayed() {
+  says_of observed "${DELAY[@]}" &&
+    holds '.effect.arm == "pageable-1m" and .effect.control == "alone"' r.jsonl &&
+    holds '.arms[] | select(.arm == "process-1m") | .verdict == "not observed"' r.jsonl
+}
+
+@test "launch-delay: observed where copies of another thread delay launches" {
+  PROBE=launch-delay
+  once_in_three launches_are_delayed
+  # The case is that of the list, since the probe's own is not in it; controls come by themselves.
+  holds '.arms | map(.arm) | contains(["alone", "alone-mps", "alone-batch"])' r.jsonl
+  holds '.arms | length == 8 and all(.samples > 100 and .median_us > 0 and .p99_us >= .median_us)' r.jsonl
+  # No number over MPS without proof.
+  holds '.arms[] | select(.arm == "mps-1m") | .mps and .processes == 2
+    and .attached == {expected: 2, seen: 2}' r.jsonl
+  holds '.arms | map(select(.mps | not)) | all(has("attached") | not)' r.jsonl
+  holds '.arms[] | select(.arm == "pageable-1m") | .x == 1048576 and (.series | length > 0)' r.jsonl
+}
+
+@test "launch-delay: not observed where they do not" {
+  PROBE=launch-delay
+  once_in_three off 'not observed' --arms pageable-1m,batch-1m
+}
+
+@test "lazy-load: observed where a first launch waits for a copy, and not where it does not" {
+  PROBE=lazy-load
+  says_of observed --arms lazy-copy,eager-copy
+  holds '.effect.arm == "lazy-copy" and .remedy_arm == "eager-copy"' r.jsonl
+  holds '.arms | length == 4' r.jsonl
+  says_of observed --arms lazy-waiting
+  holds '.arms[] | select(.arm == "lazy-waiting") | .blocked == .samples and .samples == 24' r.jsonl
+  once_in_three off 'not observed' --arms lazy-copy
+}
+
+# -- records and formats ---------------------------------------------------------------------------
+
+@test "one record a probe, as documented, between header and footer" {
+  PROBE=copy-block
+  says_of observed --format json --arms legacy-pageable
+  cmp r.jsonl out
+  assert_whole r.jsonl
+  [ "$(jq -r .type r.jsonl | xargs)" = 'header probe footer' ]
+  of_type header '.schema == 1 and .gpu.emulated and .probes == ["copy-block"]' r.jsonl
+  of_type footer '.status == 0 and .probes == {observed: 1}' r.jsonl
+  # Every field is in the table of the documentation, and the other way round.
+  awk -f "$MPSWEEP_SOURCE_DIR/tests/cli/record-types.awk" \
+    "$MPSWEEP_SOURCE_DIR/docs/results-format.md" | awk '$1 == "probe" { print $2, $3 }' >fields
+  [ "$(wc -l <fields)" -gt 10 ]
+  jq -r 'select(.type == "probe") | keys[]' r.jsonl >keys
+  while read -r key; do grep -q "^$key " fields || fail "not documented: $key"; done <keys
+  while read -r field optional; do
+    [ "$optional" = yes ] || grep -qx "$field" keys || fail "not there: $field"
+  done <fields
+  # And of an arm.
+  jq -r 'select(.type == "probe") | .arms[] | keys[]' r.jsonl | sort -u >keys
+  while read -r key; do
+    grep -q "\`$key\`" "$MPSWEEP_SOURCE_DIR/docs/results-format.md" || fail "not documented: $key"
+  done <keys
+}
+
+@test "CSV: a line an arm" {
+  expect 0 "$MPSWEEP" probe copy-block "${QUICK[@]}" --format csv --arms own-pageable
+  [ "$(wc -l <out)" -eq 3 ]
+  [ "$(sed 's/[^,]//g' out | sort -u | wc -l)" -eq 1 ]
+  grep -qE '^copy-block,not observed,own-pageable,own-pinned,1,no,ok,[0-9]+,0,[0-9.]+' out
+  grep -qE '^copy-block,not observed,own-pinned,,1,no,ok,' out
+}
+
+@test "the list: what there is, and what each does" {
+  expect 0 "$MPSWEEP" probe --list
+  grep -q '^copy-block: does a device-to-host copy' out
+  grep -q '^launch-delay: ' out
+  grep -q '^lazy-load: ' out
+  grep -qE '^    legacy-pinned +pinned copy .*\(control\)$' out
+  grep -qE '^    mps-256m .*\(over MPS\)$' out
+  grep -qE '^    pageable-4k .*\(only with --arms\)$' out
+  expect 0 "$MPSWEEP" probe lazy-load --list
+  absent '^copy-block' out
+}
+
+@test "figures of what was found" {
+  command -v gnuplot >/dev/null || skip "no gnuplot here"
+  PROBE=launch-delay
+  # Whatever the verdict is.
+  "$MPSWEEP" probe launch-delay "${QUICK[@]}" -o r.jsonl --arms pageable-4k,pageable-64k || [ $? -eq 2 ]
+  for figure in probe probe-series; do
+    expect 0 "$MPSWEEP" plot r.jsonl --figure $figure -o a.svg
+    [ ! -s err ]
+    grep -q 'EMULATED GPU' a.svg
+    expect 0 "$MPSWEEP" plot r.jsonl --figure $figure -o a.gp
+    gnuplot -c "$MPSWEEP_SOURCE_DIR/plots/$figure.gp" a.gp hand.svg 2>warnings 3>&-
+    [ ! -s warnings ]
+    cmp a.svg hand.svg
+  done
+  grep -q 'bytes of a copy' a.svg
+  refused "'r.jsonl' has no measured point to plot" "$MPSWEEP" plot r.jsonl -o b.svg
+}
+
+# -- what goes wrong -------------------------------------------------------------------------------
+
+@test "an arm that fails: inconclusive, and why" {
+  MPSWEEP_EMULATED_FAULT='cuLaunchKernel#3=error:719' expect 2 \
+    "$MPSWEEP" probe copy-block "${QUICK[@]}" -o r.jsonl --arms legacy-pageable
+  [ "$(verdict r.jsonl copy-block)" = inconclusive ]
+  holds '.error | test("CUDA_ERROR_LAUNCH_FAILED")' r.jsonl
+  holds '.arms | all(.status == "failed" and (has("median_us") | not))' r.jsonl
+  tail -1 r.jsonl | jq -e '.status == 2 and .probes == {inconclusive: 1}'
+  MPSWEEP_EMULATED_FAULT='cuLaunchKernel#3=crash' expect 2 \
+    "$MPSWEEP" probe copy-block "${QUICK[@]}" -o s.jsonl --arms legacy-pageable
+  holds '.error | test("killed by signal 11")' s.jsonl
+}
+
+@test "an arm that hangs is ended, and the others are measured" {
+  # Only who copies makes a second stream.
+  MPSWEEP_EMULATED_FAULT='cuStreamCreate#2=hang' expect 2 "$MPSWEEP" probe launch-delay "${QUICK[@]}" \
+    --timeout 1 -o r.jsonl --arms pageable-64k
+  holds '.arms | map(.arm + " " + .status) == ["alone ok", "pageable-64k failed"]' r.jsonl
+  holds '.error | test("pageable-64k: it did not get ready in time")' r.jsonl
+}
+
+@test "MPS that cannot be had: said so, and the rest is measured" {
+  daemon_is 'daemon=say:no GPU for you'
+  MPSWEEP_LIBEXEC_DIR=$WORK/programs expect 0 "$MPSWEEP" probe launch-delay "${QUICK[@]}" \
+    -o r.jsonl --arms mps-1m
+  [ "$(verdict r.jsonl launch-delay)" = 'needs MPS' ]
+  holds '.arms | all(.status == "not here" and (.error | test("needs MPS: ")))' r.jsonl
+}
+
+@test "a process that is no client of the daemon gives no number" {
+  MPSWEEP_EMULATED_FAULT=attach=skip@1 expect 2 "$MPSWEEP" probe launch-delay "${QUICK[@]}" \
+    -o r.jsonl --arms mps-1m
+  holds '.arms[] | select(.arm == "mps-1m") | .status == "failed"
+    and (.error | test("not attached to the MPS daemon"))' r.jsonl
+}
+
+@test "nor does one that the daemon does not know" {
+  local -x MPSWEEP_LIBEXEC_DIR=$WORK/programs
+  # The first answer is about the client with which a daemon shows that it is ready.
+  daemon_is 'get_client_list#2=empty'
+  expect 2 "$MPSWEEP" probe launch-delay "${QUICK[@]}" -o r.jsonl --arms mps-1m
+  holds '.arms | map(select(.status == "failed")) | length == 1 and
+    (.[0].error | test("^[12] of [12] processes are not clients of the MPS daemon"))' r.jsonl
+}
+
+# -- its end ---------------------------------------------------------------------------------------
+
+arm_processes() { children_named "$PID" mpsweep-probe; }
+has_arm() { [ -n "$(arm_processes)" ]; }
+has_record() { grep -q '"type":"probe"' r.jsonl 2>/dev/null; }
+
+@test "interrupted: finished probes are kept, and nothing is left" {
+  MPSWEEP_EMULATED_FAULT='cuModuleGetLoadingMode=slow:30000' start "$MPSWEEP" probe all \
+    --device emulated -q --rounds 2 -o r.jsonl --arms own-pageable,lazy-copy
+  await $PATIENCE has_record
+  await $PATIENCE has_arm
+  kill -INT "$PID"
+  finish
+  [ "$STATUS" -eq 130 ]
+  assert_whole r.jsonl
+  [ "$(jq -r .type r.jsonl | xargs)" = 'header probe footer' ]
+  tail -1 r.jsonl | jq -e '.status == 130'
+  says interrupted
+}
+
+@test "killed: its processes end, also those that hang in a launch" {
+  MPSWEEP_EMULATED_FAULT='cuLaunchKernel#2=hang' start "$MPSWEEP" probe copy-block \
+    --device emulated -q -o r.jsonl
+  await $PATIENCE has_arm
+  kill -KILL "$PID"
+  finish
+  await $LEFTOVER_PATIENCE no_own_process
+}
+
+# -- what is not taken -----------------------------------------------------------------------------
+
+@test "bad input: one line that says what would be right" {
+  refused "probe needs a name: one of launch-delay, copy-block, .*or all$" "$MPSWEEP" probe
+  refused "unknown probe 'copyblock': it is one of launch-delay, copy-block, .*or all$" \
+    "$MPSWEEP" probe copyblock
+  refused "there is no arm 'pinned': there are all, legacy-pageable, " \
+    "$MPSWEEP" probe copy-block --arms pinned
+  refused "there is no arm '': there are all, " "$MPSWEEP" probe copy-block --arms own-pageable,
+  refused "'0' is not a value of rounds: it takes default or a whole number from 1 to 100" \
+    "$MPSWEEP" probe copy-block --rounds 0
+  refused "unexpected argument 'lazy-load'" "$MPSWEEP" probe copy-block lazy-load
+  refused "unknown option '--layout'" "$MPSWEEP" probe copy-block --layout threads:1
+  echo mine >r.jsonl
+  refused "'r.jsonl' exists: give another name" "$MPSWEEP" probe copy-block "${QUICK[@]}" -o r.jsonl
+  [ "$(cat r.jsonl)" = mine ]
+  refused "cannot (make|open|create) 'none/r.jsonl'|none/r.jsonl" \
+    "$MPSWEEP" probe copy-block "${QUICK[@]}" -o none/r.jsonl
+  refused "no device 7|cannot use a GPU" "$MPSWEEP" probe copy-block --device 7 -q
+  programs_but mpsweep-probe
+  MPSWEEP_LIBEXEC_DIR=$WORK/programs refused "mpsweep-probe" "$MPSWEEP" probe copy-block "${QUICK[@]}"
+}

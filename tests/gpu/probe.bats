@@ -1,0 +1,42 @@
+#!/usr/bin/env bats
+# The interference experiments on a real GPU: they end in time, every arm gives numbers, and what is
+# known of every driver so far is found.
+
+load helper
+
+# of_type TYPE FILTER FILE: of the only record of a type.
+of_type() {
+  jq -s -e "map(select(.type == \"$1\")) | length == 1 and (.[0] | $2)" "$3" >/dev/null ||
+    fail "does not hold of $3: $2" "$(jq -c . "$3")"
+}
+
+@test "copy-block: a waiting pageable copy on the legacy default stream blocks launches, others do not" {
+  real
+  expect 0 "$MPSWEEP" probe copy-block -q -o r.jsonl
+  of_type probe '.verdict == "observed" and .effect.arm == "legacy-pageable"' r.jsonl
+  of_type probe '.arms | all(.status == "ok")' r.jsonl
+  of_type probe '.arms | map(select(.arm == "legacy-pageable"))[0] | .blocked == .samples' r.jsonl
+  of_type probe '.arms | map(select(.arm == "own-pageable" or .arm == "legacy-pinned")) | all(.blocked == 0)' r.jsonl
+}
+
+@test "launch-delay: every arm measured, those over MPS as clients" {
+  real
+  "$MPSWEEP" probe launch-delay -q -o r.jsonl || [ $? -eq 2 ]
+  of_type probe '.arms | length == 11 and all(.status == "ok" and .samples > 1000)' r.jsonl
+  of_type probe '.arms | map(select(.mps)) | length == 2 and all(.attached.expected == .attached.seen)' r.jsonl
+}
+
+@test "lazy-load: the driver loads as it is told to" {
+  real
+  "$MPSWEEP" probe lazy-load -q -o r.jsonl || [ $? -eq 2 ]
+  of_type probe '.arms | length == 6 and all(.status == "ok" and .samples == 24)' r.jsonl
+}
+
+@test "all probes: less than two minutes" {
+  real
+  local begin=$SECONDS
+  "$MPSWEEP" probe all -q -o r.jsonl || [ $? -eq 2 ]
+  [ $((SECONDS - begin)) -lt 120 ]
+  assert_whole r.jsonl
+  [ "$(tail -1 r.jsonl | jq -r .type)" = footer ]
+}

@@ -1,0 +1,183 @@
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <cmocka.h>
+
+#include "common/random.h"
+#include "probes/verdict.h"
+
+#define ROUNDS 4
+#define SAMPLES 41
+#define TRIALS 2000
+
+/* What an arm gave: durations around a centre, which itself differs from process to process. */
+struct synthetic {
+    struct probe_series rounds[ROUNDS];
+    double us[ROUNDS][SAMPLES];
+};
+
+static double uniform(uint64_t *state)
+{
+    return ((double)(random_next(state) >> 11) + 0.5) / 9007199254740992.0;
+}
+
+/* Box and Muller. */
+static double normal(uint64_t *state)
+{
+    return sqrt(-2 * log(uniform(state))) * cos(2 * 3.14159265358979 * uniform(state));
+}
+
+static void draw(struct synthetic *out, double median_us, double between, double within,
+                 uint64_t *state)
+{
+    for (unsigned r = 0; r < ROUNDS; r++) {
+        double centre = median_us * exp(between * normal(state));
+        for (unsigned s = 0; s < SAMPLES; s++)
+            out->us[r][s] = centre * exp(within * normal(state));
+        out->rounds[r] = (struct probe_series){.us = out->us[r], .count = SAMPLES};
+    }
+}
+
+/* Shares of the trials that end in each verdict, where arms differ by so much and 1.5 matters. */
+struct shares {
+    double of[4];
+};
+
+static struct shares judge_many(double ratio, double between, unsigned rounds)
+{
+    struct shares shares = {{0}};
+    static struct synthetic arm, control;
+    uint64_t state = 7;
+    for (unsigned t = 0; t < TRIALS; t++) {
+        struct probe_effect effect;
+        draw(&control, 5, between, 0.3, &state);
+        draw(&arm, 5 * ratio, between, 0.3, &state);
+        assert_int_equal(probe_compare(arm.rounds, control.rounds, rounds, &effect), STATUS_OK);
+        shares.of[probe_judge(&effect, 5, 1.5, 0)] += 1.0 / TRIALS;
+    }
+    return shares;
+}
+
+static void equal_arms_are_not_observed(void **unused)
+{
+    (void)unused;
+    struct shares shares = judge_many(1, 0.05, ROUNDS);
+    assert_true(shares.of[PROBE_OBSERVED] < 0.002);
+    assert_true(shares.of[PROBE_NOT_OBSERVED] > 0.95);
+}
+
+static void noisy_processes_do_not_make_an_effect(void **unused)
+{
+    (void)unused;
+    struct shares shares = judge_many(1, 0.5, ROUNDS);
+    assert_true(shares.of[PROBE_OBSERVED] < 0.03);
+    assert_true(shares.of[PROBE_INCONCLUSIVE] > 0.3);
+}
+
+/* At the threshold itself each side has the 2.5% that the interval promises. */
+static void the_threshold_is_crossed_by_chance_as_promised(void **unused)
+{
+    (void)unused;
+    struct shares shares = judge_many(1.5, 0.1, ROUNDS);
+    assert_true(shares.of[PROBE_OBSERVED] > 0.01 && shares.of[PROBE_OBSERVED] < 0.04);
+    assert_true(shares.of[PROBE_NOT_OBSERVED] > 0.01 && shares.of[PROBE_NOT_OBSERVED] < 0.04);
+}
+
+static void an_effect_is_observed(void **unused)
+{
+    (void)unused;
+    assert_true(judge_many(3, 0.05, ROUNDS).of[PROBE_OBSERVED] > 0.99);
+    assert_true(judge_many(3, 0, 1).of[PROBE_OBSERVED] > 0.95);
+    assert_true(judge_many(1, 0, 1).of[PROBE_NOT_OBSERVED] > 0.95);
+}
+
+/* Two rounds each, by hand: logarithms of the ratios are log 2 and log 8, of mean log 4, standard
+ * error log 2, and Student's quantile of one degree of freedom is 12.706. */
+static void the_interval_is_students_of_paired_logarithms(void **unused)
+{
+    (void)unused;
+    double a[] = {20}, b[] = {40}, c[] = {10}, d[] = {5};
+    const struct probe_series arm[] = {{a, 1}, {b, 1}}, control[] = {{c, 1}, {d, 1}};
+    struct probe_effect effect;
+    assert_int_equal(probe_compare(arm, control, 2, &effect), STATUS_OK);
+    assert_true(fabs(effect.ratio - 4) < 1e-9);
+    assert_true(fabs(log(effect.high / effect.ratio) / (12.7062 * log(2)) - 1) < 1e-3);
+    assert_true(fabs(log(effect.ratio / effect.low) / (12.7062 * log(2)) - 1) < 1e-3);
+}
+
+static void a_summary_pools_the_rounds(void **unused)
+{
+    (void)unused;
+    double a[] = {1, 9, 2, 8}, b[] = {20, 20, 20};
+    const struct probe_series rounds[] = {{a, 4}, {b, 3}};
+    struct probe_summary summary;
+    assert_int_equal(probe_summarise(rounds, 2, &summary), STATUS_OK);
+    assert_int_equal(summary.samples, 7);
+    assert_true(fabs(summary.median_us - 10) < 1e-9); /* root of 5 times 20 */
+    assert_true(fabs(summary.mean_us - 80.0 / 7) < 1e-9);
+    assert_true(summary.max_us == 20 && summary.p99_us == 20);
+    assert_true(summary.low_us < 10 && summary.high_us > 10);
+    /* The samples are as they came. */
+    assert_true(a[0] == 1 && a[1] == 9);
+}
+
+static void too_few_samples_have_no_interval(void **unused)
+{
+    (void)unused;
+    double few[] = {1, 2, 3};
+    const struct probe_series round = {few, 3}, none = {NULL, 0};
+    struct probe_summary summary;
+    struct probe_effect effect;
+    assert_int_equal(probe_summarise(&round, 1, &summary), STATUS_OK);
+    assert_true(summary.median_us == 2 || fabs(summary.median_us - 2) < 1e-9);
+    assert_true(isnan(summary.low_us) && isnan(summary.high_us));
+    assert_int_equal(probe_compare(&round, &round, 1, &effect), STATUS_OK);
+    assert_true(isnan(effect.low));
+    assert_int_equal(probe_judge(&effect, 2, 1.5, 0), PROBE_INCONCLUSIVE);
+    assert_int_equal(probe_summarise(&none, 1, &summary), STATUS_WORKER);
+    assert_int_equal(probe_compare(&round, &none, 1, &effect), STATUS_WORKER);
+    assert_int_equal(probe_compare(&round, &round, 0, &effect), STATUS_WORKER);
+}
+
+/* An effect must be large in both: as a ratio, and in microseconds. */
+static void what_matters_is_a_ratio_and_a_difference(void **unused)
+{
+    (void)unused;
+    const struct probe_effect threefold = {3, 2.8, 3.2}, faster = {0.2, 0.1, 0.3};
+    assert_int_equal(probe_judge(&threefold, 5, 1.5, 0), PROBE_OBSERVED);
+    assert_int_equal(probe_judge(&threefold, 5, 1.5, 9), PROBE_INCONCLUSIVE);
+    assert_int_equal(probe_judge(&threefold, 5, 1.5, 12), PROBE_NOT_OBSERVED);
+    assert_int_equal(probe_judge(&threefold, 5, 4, 0), PROBE_NOT_OBSERVED);
+    assert_int_equal(probe_judge(&faster, 5, 1.5, 0), PROBE_NOT_OBSERVED);
+}
+
+static void quantiles_take_values_in_any_order(void **unused)
+{
+    (void)unused;
+    double values[] = {5, 1, 4, 2, 3}, even[] = {4, 1, 3, 2};
+    assert_true(probe_median(values, 5) == 3);
+    assert_true(probe_median(even, 4) == 2.5);
+    assert_true(probe_quantile(values, 5, 0.99) == 5);
+    assert_true(probe_quantile(values, 5, 0.2) == 1);
+    assert_true(isnan(probe_median(values, 0)) && isnan(probe_quantile(values, 0, 0.5)));
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(equal_arms_are_not_observed),
+        cmocka_unit_test(noisy_processes_do_not_make_an_effect),
+        cmocka_unit_test(the_threshold_is_crossed_by_chance_as_promised),
+        cmocka_unit_test(an_effect_is_observed),
+        cmocka_unit_test(the_interval_is_students_of_paired_logarithms),
+        cmocka_unit_test(a_summary_pools_the_rounds),
+        cmocka_unit_test(too_few_samples_have_no_interval),
+        cmocka_unit_test(what_matters_is_a_ratio_and_a_difference),
+        cmocka_unit_test(quantiles_take_values_in_any_order),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
