@@ -8,8 +8,9 @@
 #define DAEMON "The daemon"
 #define BEST "What is best"
 
-/* What sweep takes and tune does, too. */
-#define SWEEP (OPTION_SWEEP | OPTION_TUNE)
+/* What sweep takes and tune does, too; and what trace does as well, which is about one point. */
+#define PLAN (OPTION_SWEEP | OPTION_TUNE)
+#define SWEEP (PLAN | OPTION_TRACE)
 #define START (OPTION_MPS_START | OPTION_MPS_RUN)
 #define KEPT (OPTION_MPS_STOP | OPTION_MPS_STATUS | OPTION_MPS_ENV)
 
@@ -95,11 +96,10 @@ const struct option_row option_table[OPTION_COUNT] = {
     {OPTION_ARRIVAL, "arrival", 0, OPTION_KIND_CHOICE, OPTION_AXIS, SWEEP, "constant|poisson", 0, 0,
      "constant", NULL, WORK,
      "With a rate, the planned starts: evenly spaced, or at random (exponential gaps, by --seed)."},
-    {OPTION_PORT, "port", 0, OPTION_KIND_INTEGER, 0, SWEEP, NULL, 1024, 65535, "20000", "N", WORK,
+    {OPTION_PORT, "port", 0, OPTION_KIND_INTEGER, 0, PLAN, NULL, 1024, 65535, "20000", "N", WORK,
      "With a program (-- COMMAND), the first port to try for {port}: each process gets one of its\n"
      "own, consecutive and free when it starts."},
-    {OPTION_PROGRAM_LOG, "program-log", 0, OPTION_KIND_TEXT, 0, SWEEP, NULL, 0, 0, NULL, "DIR",
-     WORK,
+    {OPTION_PROGRAM_LOG, "program-log", 0, OPTION_KIND_TEXT, 0, PLAN, NULL, 0, 0, NULL, "DIR", WORK,
      "With a program, a directory for what its processes print, one file each a point. Otherwise\n"
      "only the last line of an error is kept."},
     {OPTION_DURATION, "duration", 't', OPTION_KIND_REAL, 0, SWEEP | OPTION_EXPLAIN, NULL, 0.01,
@@ -114,11 +114,15 @@ const struct option_row option_table[OPTION_COUNT] = {
     {OPTION_MAX_DURATION, "max-duration", 0, OPTION_KIND_REAL, 0, OPTION_SWEEP, NULL, 0.01, 86400,
      "4", "S", HOW,
      "Longest window in seconds; a point that is still imprecise is marked 'unconverged'."},
-    {OPTION_ITERATIONS, "iterations", 0, OPTION_KIND_INTEGER, 0, OPTION_SWEEP, NULL, 0, 1000000000,
-     "0", "N", HOW,
+    {OPTION_ITERATIONS, "iterations", 0, OPTION_KIND_INTEGER, 0, OPTION_SWEEP | OPTION_TRACE, NULL,
+     0, 1000000000, "0", "N", HOW,
      "Fixed work in place of a window: each worker runs so many iterations after the warm-up,\n"
      "and the point ends when the slowest has. 0: measure by time."},
-    {OPTION_ROUNDS, "rounds", 'r', OPTION_KIND_INTEGER, 0, SWEEP | OPTION_EXPLAIN, NULL, 1, 1000,
+    {OPTION_STAGGER, "stagger", 0, OPTION_KIND_TIME, 0, OPTION_SWEEP | OPTION_TRACE, NULL, 0, 3600,
+     NULL, "TIME", HOW,
+     "Release the workers one after the other, so far apart, and not all together: 10ms. What is\n"
+     "counted begins with the first."},
+    {OPTION_ROUNDS, "rounds", 'r', OPTION_KIND_INTEGER, 0, PLAN | OPTION_EXPLAIN, NULL, 1, 1000,
      "1", "N", HOW,
      "Independent measurements of each point; no worker process serves two of them."},
     {OPTION_SEED, "seed", 0, OPTION_KIND_INTEGER, 0, SWEEP, NULL, 0, 2147483647, "1", "N", HOW,
@@ -127,11 +131,11 @@ const struct option_row option_table[OPTION_COUNT] = {
      "60", "S", HOW,
      "Longest wait for workers to get ready, to finish an iteration, or to stop. A worker that\n"
      "takes longer counts as hung."},
-    {OPTION_LIMITS, "limits", 0, OPTION_KIND_CHOICE, 0, SWEEP, "known|ignore", 0, 0, "known", NULL,
+    {OPTION_LIMITS, "limits", 0, OPTION_KIND_CHOICE, 0, PLAN, "known|ignore", 0, 0, "known", NULL,
      HOW,
      "known: points over MPS beyond the limits that 'mpsweep doctor --limits' found for this GPU\n"
      "and driver are infeasible, and not tried. ignore: try all points."},
-    {OPTION_NO_REUSE, "no-reuse", 0, OPTION_KIND_SWITCH, 0, SWEEP, NULL, 0, 0, "no", NULL, HOW,
+    {OPTION_NO_REUSE, "no-reuse", 0, OPTION_KIND_SWITCH, 0, PLAN, NULL, 0, 0, "no", NULL, HOW,
      "Fresh worker processes for each point. Otherwise those of one point serve the next where\n"
      "they can (same processes, MPS and environment), and such points are measured one after\n"
      "the other."},
@@ -160,15 +164,15 @@ const struct option_row option_table[OPTION_COUNT] = {
      SWEEP | OPTION_PLOT | OPTION_COMPARE, NULL, 0, 0, NULL, "FILE", OUT,
      "sweep: results file (.jsonl), which must not exist unless --resume is given. plot,\n"
      "compare: a picture, .svg, .png or .pdf, or .gp for gnuplot's data; that of compare shows\n"
-     "all ratios."},
-    {OPTION_RESUME, "resume", 0, OPTION_KIND_SWITCH, OPTION_NOT_IN_JOB, SWEEP, NULL, 0, 0, "no",
+     "all ratios. trace: a timeline (.json), which must not exist."},
+    {OPTION_RESUME, "resume", 0, OPTION_KIND_SWITCH, OPTION_NOT_IN_JOB, PLAN, NULL, 0, 0, "no",
      NULL, OUT, "Go on with an interrupted results file: measure what it lacks."},
-    {OPTION_DRY_RUN, "dry-run", 'n', OPTION_KIND_SWITCH, OPTION_NOT_IN_JOB, SWEEP, NULL, 0, 0, "no",
+    {OPTION_DRY_RUN, "dry-run", 'n', OPTION_KIND_SWITCH, OPTION_NOT_IN_JOB, PLAN, NULL, 0, 0, "no",
      NULL, OUT,
      "Print the GPU, the plan, the binding and the time it would take; measure nothing."},
     {OPTION_LIST, "list", 0, OPTION_KIND_SWITCH, OPTION_NOT_IN_JOB, SWEEP, NULL, 0, 0, "no", NULL,
      OUT, "Print the plan's points, one a line, and stop."},
-    {OPTION_FORMAT, "format", 'f', OPTION_KIND_CHOICE, OPTION_NOT_IN_JOB, SWEEP | OPTION_COMPARE,
+    {OPTION_FORMAT, "format", 'f', OPTION_KIND_CHOICE, OPTION_NOT_IN_JOB, PLAN | OPTION_COMPARE,
      "table|csv|json", 0, 0, "table", NULL, OUT, "What is printed at the end on standard output."},
     {OPTION_QUIET, "quiet", 'q', OPTION_KIND_SWITCH, OPTION_NOT_IN_JOB,
      SWEEP | OPTION_MPS_RUN | OPTION_EXPLAIN | OPTION_PROBE, NULL, 0, 0, "no", NULL, OUT,
@@ -284,4 +288,19 @@ const struct option_row option_table[OPTION_COUNT] = {
      "and compare with what was predicted; in 3 rounds if --rounds does not say otherwise."},
     {OPTION_EXPLAIN_FORMAT, "format", 'f', OPTION_KIND_CHOICE, OPTION_NOT_IN_JOB, OPTION_EXPLAIN,
      "text|json", 0, 0, "text", NULL, OUT, "What is printed on standard output."},
+    {OPTION_TRACE_POINT, "point", 0, OPTION_KIND_TEXT, OPTION_NOT_IN_JOB, OPTION_TRACE, NULL, 0, 0,
+     NULL, "SECTION|N", "The trace",
+     "Which of the plan's points to trace: the section of the job file that has it alone, or its\n"
+     "number, as --list counts them."},
+    {OPTION_TRACE_PRINT, "print", 0, OPTION_KIND_CHOICE, OPTION_NOT_IN_JOB, OPTION_TRACE,
+     "summary|gpu-trace|api-trace", 0, 0, "summary", NULL, "The trace",
+     "gpu-trace: also every kernel and copy, one a line. api-trace: also every call. The summary\n"
+     "follows in any case."},
+    {OPTION_TRACE_FIGURE, "figure", 'f', OPTION_KIND_TEXT, OPTION_NOT_IN_JOB, OPTION_TRACE, NULL, 0,
+     0, NULL, "FILE", "The trace",
+     "Draw calls and GPU work over time: .svg, .png or .pdf, or .gp for gnuplot's data."},
+    {OPTION_TRACE_MAX_RECORDS, "max-records", 0, OPTION_KIND_INTEGER, OPTION_NOT_IN_JOB,
+     OPTION_TRACE, NULL, 1000, 20000000, "200000", "N", "The trace",
+     "Calls, kernels and copies to keep, of all processes together; a trace of more ends early.\n"
+     "Each takes about 100 bytes of memory and 250 of the file."},
 };

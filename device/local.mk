@@ -3,6 +3,7 @@
 noinst_LIBRARIES += libdevice.a
 libdevice_a_SOURCES = \
     device/cuda_abi.h \
+    device/cupti_abi.h device/cupti.c device/cupti.h \
     device/device.c device/device.h \
     device/driver.c device/driver.h \
     device/library.c device/library.h \
@@ -13,6 +14,12 @@ if HAVE_CUDA_H
 noinst_LIBRARIES += libabicheck.a
 libabicheck_a_SOURCES = device/cuda_abi_check.c device/cuda_abi_sizes.c
 libabicheck_a_CPPFLAGS = $(AM_CPPFLAGS) -isystem $(CUDA_H)
+endif
+
+if HAVE_CUPTI_H
+noinst_LIBRARIES += libcuptiabicheck.a
+libcuptiabicheck_a_SOURCES = device/cupti_abi_check.c
+libcuptiabicheck_a_CPPFLAGS = $(AM_CPPFLAGS) -isystem $(CUDA_H) -isystem $(CUPTI_H)
 endif
 
 if HAVE_CMOCKA

@@ -42,11 +42,15 @@ static cuda_result run_pageable(const struct copy_call *copy, cuda_stream stream
     struct model_work work = cost_of(copy, true);
     struct model *model = process_lock_model(context);
     stream_begin_work(stream);
+    struct model_place place = {0};
     uint64_t now = clock_now_ns();
+    activity_watch(&context->model, &place, 1);
     uint64_t end =
         model_issue_pageable(model, &context->model, &stream->model, now, &process_host_ns, &work);
+    activity_watch(&context->model, NULL, 0);
     stream_end_work(stream);
     emul_state_unlock(process.state);
+    activity_copy(copy, true, stream, &place);
     if (blocks && end > now + work.duration_ns) {
         if (!under_way->holds_launches)
             copies_hold_launches(under_way);
@@ -75,9 +79,13 @@ static void perform(cuda_stream stream, const struct operation *operation)
     struct model *model = process_lock_model(stream->context);
     stream_begin_work(stream);
     uint64_t now = clock_now_ns();
+    struct model_place place = {0};
+    activity_watch(&stream->context->model, &place, 1);
     model_place_copy(model, &stream->context->model, &stream->model, now, now, &work);
+    activity_watch(&stream->context->model, NULL, 0);
     stream_end_work(stream);
     emul_state_unlock(process.state);
+    activity_copy(copy, false, stream, &place);
 }
 
 static cuda_result issue_pinned(const struct copy_call *copy, cuda_stream stream, bool corrupt)
@@ -96,11 +104,15 @@ static cuda_result issue_pinned(const struct copy_call *copy, cuda_stream stream
     struct model_work work = cost_of(copy, false);
     struct model *model = process_lock_model(context);
     stream_begin_work(stream);
+    struct model_place place = {0};
     uint64_t now = clock_now_ns();
+    activity_watch(&context->model, &place, 1);
     uint64_t end =
         model_issue_copy(model, &context->model, &stream->model, now, &process_host_ns, &work);
+    activity_watch(&context->model, NULL, 0);
     stream_end_work(stream);
     emul_state_unlock(process.state);
+    activity_copy(copy, false, stream, &place);
     copies_note_pinned(copy->direction, end);
     return CUDA_SUCCESS_;
 }

@@ -68,6 +68,7 @@ static void *run_stream(void *argument)
         if (queue->first == NULL)
             queue->last = NULL;
         pthread_mutex_unlock(&mutex);
+        activity_resume_call(operation->correlation);
         operation->perform(stream, operation);
         operation_free(operation);
         pthread_mutex_lock(&mutex);
@@ -112,6 +113,7 @@ static cuda_result put(cuda_stream stream, const struct operation *operation)
     }
     *copy = *operation;
     copy->next = NULL;
+    copy->correlation = activity_current_call().correlation;
     if (queue->last != NULL)
         queue->last->next = copy;
     else

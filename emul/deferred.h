@@ -24,6 +24,7 @@ struct moment {
  * release(), where there is one, gives back what it holds. */
 struct operation {
     struct operation *next;
+    uint32_t correlation; /* of the call that put it here, in what is told of activity */
     void (*perform)(cuda_stream stream, const struct operation *operation);
     void (*release)(const struct operation *operation);
     union {

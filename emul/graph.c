@@ -31,6 +31,7 @@ struct cuda_graph_exec_opaque {
     uint32_t count;
     struct graph_node *nodes;
     struct model_work *works;
+    struct model_place *places; /* of the launch that is being told of */
 };
 
 static cuda_result add(struct graph *graph, const struct graph_node *node)
@@ -108,6 +109,7 @@ static void exec_drop(cuda_graph_exec exec)
         return;
     free(exec->nodes);
     free(exec->works);
+    free(exec->places);
     free(exec);
 }
 
@@ -129,7 +131,8 @@ cuda_result cuGraphInstantiateWithFlags(cuda_graph_exec *out, cuda_graph graph,
     exec->count = from->count;
     exec->nodes = calloc(from->count + 1, sizeof *exec->nodes);
     exec->works = calloc(from->count + 1, sizeof *exec->works);
-    if (exec->nodes == NULL || exec->works == NULL) {
+    exec->places = calloc(from->count + 1, sizeof *exec->places);
+    if (exec->nodes == NULL || exec->works == NULL || exec->places == NULL) {
         exec_drop(exec);
         return CUDA_OUT_OF_MEMORY;
     }
@@ -173,6 +176,21 @@ static cuda_result run(cuda_graph_exec exec, bool corrupt)
     return CUDA_SUCCESS_;
 }
 
+static void tell_of_nodes(const struct cuda_graph_exec_opaque *exec, cuda_stream stream)
+{
+    for (uint32_t i = 0; i < exec->count && activity_wants_work(); i++) {
+        const struct graph_node *node = &exec->nodes[i];
+        const struct copy_call *copy = &node->call.copy;
+        if (node->kind == MODEL_KERNEL) {
+            activity_kernel(&node->call.kernel, stream, &exec->places[i]);
+            continue;
+        }
+        const void *host = copy->direction == MODEL_TO_DEVICE ? copy->from : copy->to;
+        activity_copy(copy, !memory_list_holds(&process.host_memory, host, copy->bytes), stream,
+                      &exec->places[i]);
+    }
+}
+
 static void perform(cuda_stream stream, const struct operation *operation)
 {
     cuda_graph_exec exec = operation->call.graph.exec;
@@ -182,10 +200,13 @@ static void perform(cuda_stream stream, const struct operation *operation)
     struct model *model = process_lock_model(stream->context);
     stream_begin_work(stream);
     uint64_t now = clock_now_ns();
+    activity_watch(&stream->context->model, exec->places, exec->count);
     model_place_graph(model, &stream->context->model, &stream->model, now, now, exec->works,
                       exec->count);
+    activity_watch(&stream->context->model, NULL, 0);
     stream_end_work(stream);
     emul_state_unlock(process.state);
+    tell_of_nodes(exec, stream);
 }
 
 static void drop(const struct operation *operation)
@@ -234,10 +255,13 @@ cuda_result cuGraphLaunch(cuda_graph_exec exec, cuda_stream stream)
     struct model *model = process_lock_model(stream->context);
     stream_begin_work(stream);
     uint64_t now = clock_now_ns();
+    activity_watch(&stream->context->model, exec->places, exec->count);
     model_issue_graph(model, &stream->context->model, &stream->model, now, &process_host_ns,
                       exec->works, exec->count);
+    activity_watch(&stream->context->model, NULL, 0);
     stream_end_work(stream);
     emul_state_unlock(process.state);
+    tell_of_nodes(exec, stream);
     process_end_launch(now);
     return CUDA_SUCCESS_;
 }

@@ -21,6 +21,11 @@ static const char *const kernel_names[KERNEL_COUNT] = {
  * other do not pile up. */
 #define EMPTY_DIVISOR 10
 
+const char *kernel_name(enum kernel kernel)
+{
+    return kernel_names[kernel];
+}
+
 bool kernel_find(const char *name, enum kernel *kernel)
 {
     for (int i = 0; i < KERNEL_COUNT; i++)

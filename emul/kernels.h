@@ -56,6 +56,9 @@ struct kernel_call {
     } arguments;
 };
 
+/* The name that a module has it under; NULL: it is the driver's own. */
+const char *kernel_name(enum kernel kernel);
+
 bool kernel_find(const char *name, enum kernel *kernel);
 
 /* How many arguments it takes. */

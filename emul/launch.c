@@ -115,9 +115,13 @@ static void perform(cuda_stream stream, const struct operation *operation)
     struct model *model = process_lock_model(stream->context);
     stream_begin_work(stream);
     uint64_t now = clock_now_ns();
+    struct model_place place = {0};
+    activity_watch(&stream->context->model, &place, 1);
     model_place_launch(model, &stream->context->model, &stream->model, now, now, &work);
+    activity_watch(&stream->context->model, NULL, 0);
     stream_end_work(stream);
     emul_state_unlock(process.state);
+    activity_kernel(kernel, stream, &place);
 }
 
 /* The host's side of a launch whose time on the GPU is found later. */
@@ -144,10 +148,14 @@ static cuda_result issue(const struct kernel_call *kernel, cuda_stream stream)
     struct model *model = process_lock_model(stream->context);
     stream_begin_work(stream);
     uint64_t now = clock_now_ns();
+    struct model_place place = {0};
+    activity_watch(&stream->context->model, &place, 1);
     model_issue_launch(model, &stream->context->model, &stream->model, now, &process_host_ns,
                        &work);
+    activity_watch(&stream->context->model, NULL, 0);
     stream_end_work(stream);
     emul_state_unlock(process.state);
+    activity_kernel(kernel, stream, &place);
     process_end_launch(now);
     return CUDA_SUCCESS_;
 }

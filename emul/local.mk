@@ -12,6 +12,7 @@ pkglibexec_PROGRAMS += mpsweep-emulated-cuda.so
 mpsweep_emulated_cuda_so_SOURCES = \
     $(libemul_a_SOURCES) \
     emul/process.h emul/process.c \
+    emul/activity.h emul/activity.c \
     emul/device_names.h emul/device.c emul/context.c emul/green.c \
     emul/allocate.c emul/module.h emul/module.c \
     emul/deferred.h emul/deferred.c emul/stream.c emul/event.c \

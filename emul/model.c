@@ -237,11 +237,18 @@ static void calendar_insert(struct model_calendar *calendar, uint64_t from_ns, u
     calendar->count++;
 }
 
+static void note_place(struct model_process *process, uint64_t begin_ns, uint64_t end_ns)
+{
+    if (process->places_count < process->places_room)
+        process->places[process->places_count++] = (struct model_place){begin_ns, end_ns};
+}
+
 /* The earliest gap that is long enough, since a copy that still waits for its stream does not keep
  * the engine from others. */
-static uint64_t place_copy(struct model *model, uint32_t group, uint64_t now_ns, uint64_t ready_ns,
-                           const struct model_work *copy)
+static uint64_t place_copy(struct model *model, struct model_process *process, uint64_t now_ns,
+                           uint64_t ready_ns, const struct model_work *copy)
 {
+    uint32_t group = process->group;
     struct model_calendar *calendar = &model->groups[group].engines[copy->direction];
     uint64_t begin, end, conflict;
     calendar_drop_past(calendar, now_ns);
@@ -261,6 +268,7 @@ static uint64_t place_copy(struct model *model, uint32_t group, uint64_t now_ns,
     }
     end = model_slices_walk(model, group, now_ns, ready_ns, copy->duration_ns, true, &begin);
     calendar_insert(calendar, begin, end);
+    note_place(process, begin, end);
     return end;
 }
 
@@ -324,6 +332,7 @@ static uint64_t place_kernel(struct model *model, struct model_process *process,
         model_slices_walk(model, process->group, now_ns, ready_ns, duration_ns, true, &begin);
     hold_slots(process->slots_free_ns, own, end);
     hold_slots(group->slots_free_ns, shared, end);
+    note_place(process, begin, end);
     return end;
 }
 
@@ -390,7 +399,7 @@ uint64_t model_place_copy(struct model *model, struct model_process *process,
                           const struct model_work *copy)
 {
     uint64_t ready = later(ready_ns, stream->end_ns);
-    return finish(model, process, stream, place_copy(model, process->group, now_ns, ready, copy));
+    return finish(model, process, stream, place_copy(model, process, now_ns, ready, copy));
 }
 
 uint64_t model_place_direct(struct model *model, struct model_process *process,
@@ -427,7 +436,7 @@ uint64_t model_place_graph(struct model *model, struct model_process *process,
     uint64_t end = later(ready_ns, stream->end_ns);
     for (uint32_t i = 0; i < count; i++) {
         if (works[i].kind == MODEL_COPY) {
-            end = place_copy(model, process->group, now_ns, end, &works[i]);
+            end = place_copy(model, process, now_ns, end, &works[i]);
             continue;
         }
         /* Counted from now, as for launches. */

@@ -83,6 +83,11 @@ extern const struct model_machine model_machine_default;
 #define MODEL_INTERVALS 256
 #define MODEL_SLICES 32768 /* how many slices ahead claims are remembered: 65 s of 2 ms */
 
+/* When a piece of work runs. */
+struct model_place {
+    uint64_t begin_ns, end_ns;
+};
+
 struct model_interval {
     uint64_t from_ns, to_ns;
 };
@@ -138,6 +143,9 @@ struct model_process {
     uint64_t end_ns; /* of all work so far */
     uint64_t queues_free_ns[MODEL_QUEUES_MAX];
     uint64_t slots_free_ns[MODEL_SLOTS_MAX]; /* the first slot_limit are used, where limited */
+    /* Where the places of what is issued are noted, in its order, if anywhere; the caller's. */
+    struct model_place *places;
+    uint32_t places_room, places_count;
 };
 
 struct model_stream {

@@ -11,6 +11,7 @@
 #include <pthread.h>
 #include <stdatomic.h>
 
+#include "emul/activity.h"
 #include "emul/emul_state.h"
 #include "emul/fault.h"
 #include "emul/kernels.h"
@@ -39,6 +40,7 @@ struct cuda_stream_opaque {
     bool blocking; /* goes in turns with the context's legacy default stream */
     struct deferred_queue deferred;
     cuda_stream next; /* of the context; as the queue, under the deferred mutex */
+    uint32_t number;  /* in what is told of activity; 0: none yet */
 };
 
 /* Contexts stay when they are destroyed, so that whoever still has one is told. */
@@ -55,8 +57,9 @@ struct cuda_context_opaque {
     _Atomic uint32_t blocking_pending; /* operations of blocking streams that are deferred */
     _Atomic uint32_t peers;            /* devices whose memory may be reached, a bit each */
     struct cuda_stream_opaque legacy;
-    cuda_stream streams; /* but the legacy one */
-    cuda_context next;   /* of the process; process mutex */
+    cuda_stream streams;     /* but the legacy one */
+    cuda_context next;       /* of the process; process mutex */
+    _Atomic uint32_t number; /* in what is told of activity; 0: none yet */
 };
 
 struct process {
@@ -88,6 +91,13 @@ enum process_need { NEED_NOTHING, NEED_INIT, NEED_CONTEXT };
 
 /* Begins every entry point: injected faults, then the checks. *corrupt may be NULL. */
 cuda_result process_enter(enum entry entry, enum process_need need, bool *corrupt);
+
+/* Beside its value, what ends the call where the entry point returns: it is to be the initialiser
+ * of a variable. */
+#define process_enter(...)                                                                         \
+    (process_enter)(__VA_ARGS__);                                                                  \
+    __attribute__((cleanup(activity_end_call), unused))                                            \
+    const struct activity_call activity_call_ = activity_current_call()
 
 /* Breaks the context by an error of its own, which over MPS is everybody's. Returns the error that
  * the context is broken with, which may be an earlier one. */

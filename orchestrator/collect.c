@@ -82,6 +82,8 @@ enum status collect_result(const struct round *round)
 {
     struct round_result *result = round->result;
     unsigned workers = point_workers(round->point);
+    if (round->slices == 0 && round->limits->needs_no_window)
+        return STATUS_OK;
     if (round->slices == 0 && round->point->work.iterations)
         return status_set(STATUS_WORKER, "the workers were never at work at the same time: give "
                                          "more --iterations");
@@ -132,6 +134,8 @@ enum status collect_result(const struct round *round)
     openloop_judge(&result->open, round->point, window_s);
     if (round->point->work.iterations)
         return fixed_collect(&round->shm, result);
+    if (result->iterations == 0 && round->limits->needs_no_window)
+        return STATUS_OK;
     if (result->iterations == 0 && point_is_open(round->point))
         return status_set(STATUS_WORKER,
                           "no iteration began within the window of %.3g s: give a longer "

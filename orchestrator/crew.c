@@ -37,30 +37,46 @@ enum status crew_make(struct crew *crew, const struct point *point, unsigned thr
     return STATUS_OK;
 }
 
+static void add_option(const char **argv, size_t *words, const char *name, const char *value)
+{
+    if (!value)
+        return;
+    argv[(*words)++] = name;
+    argv[(*words)++] = value;
+}
+
 enum status crew_spawn(struct crew *crew, const struct session *session, unsigned index)
 {
     const struct point *point = &crew->started_for;
     if (point_is_program(point))
         return program_spawn(crew, session, index);
     struct gpu_environment variables;
-    char shm_text[16], event_text[16], life_text[16], process_text[16];
+    char shm_text[16], event_text[16], life_text[16], process_text[16], trace_text[16];
+    const struct session_trace *trace = session->trace;
     snprintf(shm_text, sizeof shm_text, "%d", crew->shm.fd);
     snprintf(event_text, sizeof event_text, "%d", crew->event_fd);
     snprintf(life_text, sizeof life_text, "%d", crew->life_read_fd);
     snprintf(process_text, sizeof process_text, "%u", index);
-    const char *const argv[] = {session->worker_program,
-                                "--shm",
-                                shm_text,
-                                "--event",
-                                event_text,
-                                "--life",
-                                life_text,
-                                "--process",
-                                process_text,
-                                *session->driver_path ? "--driver" : NULL,
-                                session->driver_path,
-                                NULL};
-    const int keep[] = {crew->shm.fd, crew->event_fd, crew->life_read_fd, session->emulated_fd};
+    snprintf(trace_text, sizeof trace_text, "%d", trace ? trace->fd : -1);
+    const char *argv[20] = {session->worker_program,
+                            "--shm",
+                            shm_text,
+                            "--event",
+                            event_text,
+                            "--life",
+                            life_text,
+                            "--process",
+                            process_text};
+    size_t words = 9;
+    add_option(argv, &words, "--driver", *session->driver_path ? session->driver_path : NULL);
+    add_option(argv, &words, "--trace", trace ? trace_text : NULL);
+    add_option(argv, &words, "--cupti", trace ? trace->cupti : NULL);
+    int keep[5] = {crew->shm.fd, crew->event_fd, crew->life_read_fd};
+    size_t kept = 3;
+    if (session->emulated_fd >= 0)
+        keep[kept++] = session->emulated_fd;
+    if (trace)
+        keep[kept++] = trace->fd;
     const struct gpu_share share = {
         .active_thread_percentage = shares_at(&point->active_thread_percentage, index),
         .priority = shares_at(&point->priority, index),
@@ -77,7 +93,7 @@ enum status crew_spawn(struct crew *crew, const struct session *session, unsigne
         .argv = argv,
         .environment = environment,
         .keep = keep,
-        .keep_count = session->emulated_fd >= 0 ? 4 : 3,
+        .keep_count = kept,
         .stdin_fd = -1,
         .stdout_fd = -1,
         .stderr_fd = STDERR_FILENO, /* a sanitizer's report, or the driver's last words */

@@ -23,6 +23,13 @@ const struct command commands[] = {
      "  mpsweep tune my.job --max-processes 8 --launch stream   an axis that is given is kept to\n"
      "  mpsweep tune --dry-run                          the space, and what would be tried "
      "first\n"},
+    {"trace", HELP_TRACE, OPTION_TRACE, "mpsweep trace [JOBFILE] [options]",
+     "API and GPU timeline of one layout",
+     "  mpsweep trace -l threads:4 -m pageable -s none -o trace.json\n"
+     "                                                  for Perfetto and chrome://tracing\n"
+     "  mpsweep trace -l hybrid:2x2 --print gpu-trace   every kernel and copy, one a line\n"
+     "  mpsweep trace examples/delay-trace.job --point nosync --figure nosync.svg\n"
+     "  mpsweep trace -l processes+mps:4 --iterations 10 --launch graph\n"},
     {"plot", HELP_MAIN, OPTION_PLOT, "mpsweep plot RESULTS [--figure F] -o FILE",
      "draw a figure from a results file",
      "  mpsweep plot out.jsonl -o out.svg               throughput against workers\n"
@@ -163,6 +170,25 @@ static const struct {
          "Exit status: 0 every probe has a verdict (what this machine lacks is one, too); 1 wrong\n"
          "usage or setup; 2 some are inconclusive; 130 interrupted: probes that were finished are\n"
          "kept, and nothing of the one that was running.\n"},
+    [HELP_TRACE] =
+        {"mpsweep-trace", "API and GPU timeline of one layout of workers",
+         "mpsweep trace - what the threads called, and what the GPU did\n\n",
+         "mpsweep trace runs one point of a plan for a moment, with the calls of each\n"
+         "thread and the work of each stream recorded by CUPTI, of all processes on one clock, over\n"
+         "MPS, too. It prints a summary: the time in each call, gaps, how far copies run beside\n"
+         "kernels, how long work waits between the return of its call and its start, and whether\n"
+         "transfers to and from pageable memory complete in the order of their issue. The same\n"
+         "point runs without tracing first, and the slowdown is printed, too.\n"
+         ".PP\n"
+         "A plan of several points takes \\-\\-point. The window is 0.2 seconds without a\n"
+         "warm\\-up, unless \\-\\-duration, \\-\\-warmup or \\-\\-iterations says otherwise.\n"
+         ".PP\n"
+         "CUPTI comes with the CUDA Toolkit and is loaded at run time, by this command only: the\n"
+         "library that the variable MPSWEEP_CUPTI names, else libcupti.so.13 or .12 where the\n"
+         "loader looks (LD_LIBRARY_PATH), else the one below /usr/local/cuda. The emulated GPU has\n"
+         "its own.\n",
+         "Exit status: 0 traced; 1 wrong usage or setup, as without CUPTI; 2 the point failed or\n"
+         "is infeasible; 130 interrupted.\n"},
     [HELP_MPS] =
         {"mpsweep-mps", "an NVIDIA MPS daemon of one's own, and nothing left of it",
          "mpsweep mps - an MPS daemon of your own\n\n"
@@ -194,8 +220,9 @@ void help_print(FILE *out, enum help_page page)
 {
     fputs(pages[page].introduction, out);
     for (size_t i = 0; i < command_count; i++)
-        if (commands[i].page == page || (page == HELP_MAIN &&
-             (commands[i].page == HELP_TUNE || commands[i].page == HELP_PROBE)))
+        if (commands[i].page == page ||
+            (page == HELP_MAIN && (commands[i].page == HELP_TUNE || commands[i].page == HELP_TRACE ||
+                                   commands[i].page == HELP_PROBE)))
             fprintf(out, "  %-*s %s\n", page == HELP_MAIN ? 44 : 56, commands[i].synopsis,
                     commands[i].summary);
     if (page == HELP_MAIN)
@@ -326,6 +353,7 @@ void help_print_manual(FILE *out, enum help_page page)
             page == HELP_MAIN    ? "MPSWEEP"
             : page == HELP_MPS   ? "MPSWEEP\\-MPS"
             : page == HELP_PROBE ? "MPSWEEP\\-PROBE"
+            : page == HELP_TRACE ? "MPSWEEP\\-TRACE"
                                  : "MPSWEEP\\-TUNE",
             PACKAGE_VERSION);
     print_roff(out, pages[page].name);
@@ -361,6 +389,9 @@ void help_print_manual(FILE *out, enum help_page page)
             ? ".SH OPTIONS\nAll but those about output are keys of the job file, too. Where "
               "several "
               "values are\nallowed, as in a,b or 1\\-4, they are what the search may choose from.\n"
+        : page == HELP_TRACE
+            ? ".SH OPTIONS\nAll but those about output and about the trace are keys of the job "
+              "file, too.\n"
             : ".SH OPTIONS\nThe last words name the commands that take an option.\n",
         out);
     for (int i = 0; i < OPTION_COUNT; i++)
@@ -371,7 +402,7 @@ void help_print_manual(FILE *out, enum help_page page)
     fputs(
         page == HELP_MAIN
             ? ".SH FILES\nResults are JSON Lines; docs/results\\-format.md describes them.\n"
-              ".SH SEE ALSO\nmpsweep\\-tune(1), mpsweep\\-probe(1), mpsweep\\-mps(1), mpsweep\\-workload(5), "
+              ".SH SEE ALSO\nmpsweep\\-tune(1), mpsweep\\-trace(1), mpsweep\\-probe(1), mpsweep\\-mps(1), mpsweep\\-workload(5), "
               "nvidia\\-cuda\\-mps\\-control(1), gnuplot(1), "
               "hwloc(7)\n"
         : page == HELP_TUNE
@@ -380,6 +411,9 @@ void help_print_manual(FILE *out, enum help_page page)
         : page == HELP_PROBE
             ? ".SH FILES\nResults are JSON Lines; docs/results\\-format.md describes them.\n"
               ".SH SEE ALSO\nmpsweep(1), docs/probes.md\n"
+        : page == HELP_TRACE
+            ? ".SH ENVIRONMENT\n.TP\n.B MPSWEEP_CUPTI\nThe CUPTI library to load.\n"
+              ".SH SEE ALSO\nmpsweep(1), docs/tracing.md, gnuplot(1)\n"
             : ".SH FILES\n.TP\nDIR/mps\nthe daemon's pipe directory\n.TP\nDIR/log/output\nits log\n"
               ".TP\nDIR/state\nwho guards it, and what it is, as JSON\n.PP\n"
               "docs/mps.md lists what the daemon's users can rely on.\n"

@@ -83,6 +83,8 @@ mpsweep_SOURCES = \
     orchestrator/telemetry.c orchestrator/telemetry.h \
     orchestrator/telemetry_record.c orchestrator/telemetry_record.h \
     orchestrator/telemetry_window.c orchestrator/telemetry_window.h \
+    orchestrator/trace_command.c orchestrator/trace_command.h orchestrator/trace_internal.h \
+    orchestrator/trace_output.c orchestrator/trace_point.c \
     orchestrator/tune.c orchestrator/tune.h orchestrator/tune_internal.h \
     orchestrator/tune_measure.c orchestrator/tune_record.c orchestrator/tune_report.c \
     orchestrator/tune_rank.c orchestrator/tune_space.c orchestrator/tune_space.h \
@@ -92,11 +94,11 @@ mpsweep_SOURCES = \
     orchestrator/warnings.c orchestrator/warnings.h \
     orchestrator/window.c orchestrator/window.h \
     orchestrator/workers.c
-mpsweep_LDADD = libexplain.a libbind.a libmps.a libprobe.a libprobes.a libkernels.a libemul.a libdevice.a libshm.a libcommon.a \
+mpsweep_LDADD = libtrace.a libexplain.a libbind.a libmps.a libprobe.a libprobes.a libkernels.a libemul.a libdevice.a libshm.a libcommon.a \
     $(HWLOC_LIBS) $(JANSSON_LIBS) $(INIH_LIBS)
 
 # The manual pages are printed by the program, from the table that drives its command line.
-man1_MANS = mpsweep.1 mpsweep-mps.1 mpsweep-tune.1 mpsweep-probe.1
+man1_MANS = mpsweep.1 mpsweep-mps.1 mpsweep-tune.1 mpsweep-probe.1 mpsweep-trace.1
 CLEANFILES += $(man1_MANS)
 mpsweep.1: mpsweep$(EXEEXT)
 	$(AM_V_GEN)./mpsweep$(EXEEXT) help --manual >$@.new && mv $@.new $@
@@ -106,6 +108,8 @@ mpsweep-tune.1: mpsweep$(EXEEXT)
 	$(AM_V_GEN)./mpsweep$(EXEEXT) help --manual tune >$@.new && mv $@.new $@
 mpsweep-probe.1: mpsweep$(EXEEXT)
 	$(AM_V_GEN)./mpsweep$(EXEEXT) help --manual probe >$@.new && mv $@.new $@
+mpsweep-trace.1: mpsweep$(EXEEXT)
+	$(AM_V_GEN)./mpsweep$(EXEEXT) help --manual trace >$@.new && mv $@.new $@
 
 if HAVE_CMOCKA
 check_PROGRAMS += tests/unit/test_bracket

@@ -22,6 +22,7 @@
 #include "orchestrator/plot.h"
 #include "orchestrator/probe_command.h"
 #include "orchestrator/sweep.h"
+#include "orchestrator/trace_command.h"
 #include "orchestrator/tune.h"
 
 /* What the words of a command line come to. */
@@ -97,7 +98,7 @@ static enum status take_option(struct call *call, int argc, char **argv, int *at
 /* Commands whose '--' is followed by a program to measure, or to deploy. */
 static bool takes_program(const struct command *command)
 {
-    return command->bit & (OPTION_SWEEP | OPTION_TUNE | OPTION_EMIT);
+    return command->bit & (OPTION_SWEEP | OPTION_TUNE | OPTION_EMIT | OPTION_TRACE);
 }
 
 static enum status parse_call(int argc, char **argv, int first, struct call *call)
@@ -139,7 +140,7 @@ static enum status parse_call(int argc, char **argv, int first, struct call *cal
     return STATUS_OK;
 }
 
-/* sweep and tune: a job, and the command line above it. */
+/* sweep, tune and trace: a job, and the command line above it. */
 static int run_job(const struct call *call)
 {
     struct job job;
@@ -154,6 +155,8 @@ static int run_job(const struct call *call)
         bad_usage(call->command);
     else if (call->command->bit == OPTION_TUNE)
         result = tune_command(&job, call->operand);
+    else if (call->command->bit == OPTION_TRACE)
+        result = trace_command(&job, call->operand);
     else
         result = sweep_command(&job, call->operand);
     job_release(&job);
@@ -318,6 +321,7 @@ static int run_call(int argc, char **argv, int first, struct call *call)
     switch (call->command->bit) {
     case OPTION_SWEEP:
     case OPTION_TUNE:
+    case OPTION_TRACE:
         return run_job(call);
     case OPTION_PLOT:
         return run_plot(call);
@@ -338,8 +342,8 @@ static int run_call(int argc, char **argv, int first, struct call *call)
 
 static int unknown_command(const char *name)
 {
-    status_record("unknown command '%s': it is one of sweep, tune, explain, plot, compare, emit, "
-                  "probe, doctor, mps",
+    status_record("unknown command '%s': it is one of sweep, tune, trace, explain, plot, compare, "
+                  "emit, probe, doctor, mps",
                   name);
     return bad_usage(NULL);
 }
@@ -386,6 +390,7 @@ static int help_command(int argc, char **argv)
         help_print_manual(stdout, argc > 3 && strcmp(argv[3], "mps") == 0     ? HELP_MPS
                                   : argc > 3 && strcmp(argv[3], "tune") == 0  ? HELP_TUNE
                                   : argc > 3 && strcmp(argv[3], "probe") == 0 ? HELP_PROBE
+                                  : argc > 3 && strcmp(argv[3], "trace") == 0 ? HELP_TRACE
                                                                               : HELP_MAIN);
     else if (command)
         help_print_command(stdout, command);

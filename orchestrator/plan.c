@@ -174,6 +174,7 @@ static enum status add_section(struct plan *plan, size_t *capacity, const struct
                          .program = plan_program_options(job, options)};
     base.work.iterations = (uint64_t)options_integer(options, OPTION_ITERATIONS);
     base.work.warmup_ns = (uint64_t)(options_real(options, OPTION_WARMUP) * 1e9);
+    base.work.stagger_us = (uint32_t)(options_real(options, OPTION_STAGGER) * 1e6 + 0.5);
     base.work.arrival_seed = (uint64_t)options_integer(options, OPTION_SEED);
     double combinations = 1.0;
     for (size_t i = 0; i < AXES; i++)
@@ -425,6 +426,8 @@ void point_describe(const struct point *point, char *text, size_t size)
         text_append(&out, ", bind %s", point_bind(point));
     add_work(&out, point);
     add_rate(&out, point);
+    if (point->work.stagger_us)
+        text_append(&out, ", released %g ms apart", point->work.stagger_us / 1e3);
     if (point->work.iterations)
         text_append(&out, ", %llu iterations each", (unsigned long long)point->work.iterations);
 }

@@ -24,6 +24,8 @@ struct round_limits {
     double precision_rel;     /* 95% interval to reach, as a share */
     uint64_t timeout_ns;      /* without progress: hung */
     unsigned samples;         /* open loop: iterations to offer in a window */
+    /* A window in which there was nothing to count is no failure; it has no throughput. */
+    bool needs_no_window;
     uint64_t ready_by_ns; /* workers that take longer end with STATUS_TIMEOUT; 0: no such time */
 };
 

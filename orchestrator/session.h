@@ -16,6 +16,12 @@
 #include "orchestrator/bind.h"
 #include "orchestrator/telemetry.h"
 
+/* What workers that are started from now on record of themselves, if anything. */
+struct session_trace {
+    int fd;            /* memory for it (trace/buffer.h) */
+    const char *cupti; /* the library, NULL: where it usually is */
+};
+
 struct session {
     uint64_t files; /* open files that a process may have, before this program asked for more */
     bool emulated;
@@ -36,7 +42,8 @@ struct session {
     bool mps_tainted; /* a client of the daemon ended badly: start a new one before the next use */
     pid_t unended;    /* a client that could not be ended: its daemon must stay; 0: none */
     struct bind_topology *topology;
-    struct telemetry *telemetry; /* NULL: none is wanted, or there is no NVML */
+    const struct session_trace *trace; /* NULL: nothing is recorded; the caller's */
+    struct telemetry *telemetry;       /* NULL: none is wanted, or there is no NVML */
 };
 
 struct session_request {

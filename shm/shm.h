@@ -116,7 +116,7 @@ struct shm_settings {
     uint32_t with_mps;   /* 1: the workers must be MPS clients; 0: they must not be */
     uint32_t arrival;    /* the enum above; of an open loop */
     uint32_t copies;     /* enum shm_copies; out alone only without kernels */
-    uint32_t reserved;
+    uint32_t stagger_us; /* each worker is released so much later than the one before */
     /* Iterations planned for all workers together, RATE_UNITS of a second; 0: a closed loop. */
     uint64_t rate_units;
     uint64_t arrival_seed; /* of random arrivals */

@@ -30,6 +30,7 @@ cli_tests = \
     tests/cli/signals.bats \
     tests/cli/sweep.bats \
     tests/cli/telemetry.bats \
+    tests/cli/trace.bats \
     tests/cli/tune.bats \
     tests/cli/usage.bats
 # These measure the emulated GPU for minutes: 'make check SLOW_TESTS=' leaves them out, where all

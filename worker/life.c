@@ -5,6 +5,7 @@
 #include "worker/engine.h"
 #include "worker/pace.h"
 #include "worker/record.h"
+#include "worker/timeline.h"
 
 /* Iterations before READY: the first loads and allocates lazily, the second shows that the first
  * left everything as it should be. */
@@ -52,6 +53,20 @@ static enum status run_until_stopped(const struct worker_process *process, struc
     return STATUS_OK;
 }
 
+/* The worker's own start: the agreed one, or so much later as it has workers before it. */
+static uint64_t await_turn(const struct worker_process *process, const struct shm_slot *slot)
+{
+    const struct shm_header *header = process->shm.header;
+    uint64_t start_ns = atomic_load(&header->start_ns);
+    uint64_t before = (uint64_t)process->index * header->threads;
+    for (unsigned t = 0; shm_slot_at(&process->shm, process->index, t) != slot; t++)
+        before++;
+    start_ns += before * header->settings.stagger_us * NS_PER_US;
+    if (header->settings.stagger_us)
+        shm_sleep_until(&process->shm, start_ns);
+    return start_ns;
+}
+
 void worker_live(const struct worker_process *process, struct shm_slot *slot)
 {
     const struct engine *engine = engine_for(&process->shm.header->settings);
@@ -69,9 +84,11 @@ void worker_live(const struct worker_process *process, struct shm_slot *slot)
         goto failed;
     worker_set_state(process, slot, SHM_STATE_READY);
     if (shm_gate_wait(&process->shm)) {
-        slot->skew_ns = (int64_t)(clock_now_ns() - atomic_load(&process->shm.header->start_ns));
+        uint64_t start_ns = await_turn(process, slot);
+        slot->skew_ns = (int64_t)(clock_now_ns() - start_ns);
         atomic_store_explicit(&slot->state, SHM_STATE_RUNNING, memory_order_release);
         status = run_until_stopped(process, slot, engine, work);
+        timeline_end_thread();
         if (status != STATUS_OK)
             goto failed;
         if (process->shm.header->settings.iterations) {

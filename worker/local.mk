@@ -14,6 +14,7 @@ mpsweep_worker_SOURCES = \
     worker/probe.c worker/probe.h \
     worker/process.c worker/process.h \
     worker/life.c \
+    worker/timeline.c worker/timeline.h \
     worker/program.c worker/program.h \
     worker/words.c worker/words.h \
     worker/pace.c worker/pace.h \
@@ -29,7 +30,7 @@ mpsweep_worker_SOURCES = \
     worker/record.c worker/record.h \
     worker/cpu.c worker/cpu.h \
     worker/sampling.c worker/sampling.h
-mpsweep_worker_LDADD = libprobe.a libkernels.a libdevice.a libshm.a libcommon.a
+mpsweep_worker_LDADD = libtrace.a libprobe.a libkernels.a libdevice.a libshm.a libcommon.a
 
 if HAVE_CMOCKA
 check_PROGRAMS += tests/unit/test_pace

@@ -8,7 +8,10 @@
  *       makes a context and says what it got (worker/probe.h)
  *   mpsweep-worker --lengths UUID,KERNELS [--driver FILE]
  *       finds out what kernels must be given to take as long as asked (worker/lengths.h)
+ *   mpsweep-worker --cupti-check [--cupti FILE]
+ *       says which CUPTI there is (worker/timeline.h)
  *   mpsweep-worker --shm FD --event FD --life FD --process N [--driver FILE]
+ *           [--trace FD [--cupti FILE]]
  *       runs the workers of process N of a crew, for one point after the other
  *   mpsweep-worker --run --shm FD --event FD --life FD --process N [--files N] [--keep FD]
  *           [--log FILE] --
@@ -32,6 +35,7 @@
 #include "worker/probe.h"
 #include "worker/process.h"
 #include "worker/program.h"
+#include "worker/timeline.h"
 
 /* How long an orphan may take to end by itself before it ends the hard way. */
 #define ORPHAN_GRACE_NS (3 * NS_PER_S)
@@ -43,7 +47,9 @@ enum { EXIT_BAD_CALL = 64, EXIT_ORPHANED = 65 };
 
 struct arguments {
     int shm, event, life, process;
-    int query, probe, run;
+    int query, probe, run, cupti_check;
+    int trace;
+    const char *cupti;
     const char *lengths;
     const char *driver;
     int keep;
@@ -77,11 +83,13 @@ struct thread {
     pthread_t id;
     const struct worker_process *process;
     struct shm_slot *slot;
+    unsigned index;
 };
 
 static void *live(void *argument)
 {
     struct thread *thread = argument;
+    timeline_name_thread(thread->index);
     worker_live(thread->process, thread->slot);
     return NULL;
 }
@@ -112,6 +120,7 @@ static int run_threads(struct worker_process *process)
     for (; started < count; started++) {
         struct thread *thread = &threads[started];
         thread->process = process;
+        thread->index = started;
         thread->slot = shm_slot_at(&process->shm, process->index, started);
         int error = pthread_create(&thread->id, &attributes, live, thread);
         if (error) {
@@ -178,12 +187,17 @@ static int run(const struct arguments *arguments)
     pthread_detach(watcher);
     /* The driver's own threads inherit this mask. */
     worker_bind(record->cpus);
-    enum status status = worker_process_open(&shared, arguments->driver);
+    enum status status = STATUS_OK;
+    if (arguments->trace >= 0)
+        status = timeline_open(arguments->cupti, arguments->trace, shared.index, &shared.shm);
+    if (status == STATUS_OK)
+        status = worker_process_open(&shared, arguments->driver);
     if (status != STATUS_OK) {
         fail_all(&shared, status, cuda_last_error(), status_text());
         return EXIT_FAILURE;
     }
     int result = serve(&shared);
+    timeline_close();
     worker_process_close(&shared);
     return result;
 }
@@ -222,7 +236,8 @@ static int parse_fd(const char *text)
 
 static int parse(int argc, char **argv, struct arguments *out)
 {
-    *out = (struct arguments){.shm = -1, .event = -1, .life = -1, .process = -1, .keep = -1};
+    *out = (struct arguments){
+        .shm = -1, .event = -1, .life = -1, .process = -1, .keep = -1, .trace = -1};
     for (int i = 1; i < argc; i++) {
         const char *next = i + 1 < argc ? argv[i + 1] : "";
         if (strcmp(argv[i], "--query") == 0) {
@@ -231,6 +246,10 @@ static int parse(int argc, char **argv, struct arguments *out)
         }
         if (strcmp(argv[i], "--probe") == 0) {
             out->probe = 1;
+            continue;
+        }
+        if (strcmp(argv[i], "--cupti-check") == 0) {
+            out->cupti_check = 1;
             continue;
         }
         if (strcmp(argv[i], "--run") == 0) {
@@ -254,6 +273,10 @@ static int parse(int argc, char **argv, struct arguments *out)
             out->lengths = next;
         else if (strcmp(argv[i - 1], "--driver") == 0 && *next)
             out->driver = next;
+        else if (strcmp(argv[i - 1], "--trace") == 0)
+            out->trace = parse_fd(next);
+        else if (strcmp(argv[i - 1], "--cupti") == 0 && *next)
+            out->cupti = next;
         else if (strcmp(argv[i - 1], "--keep") == 0)
             out->keep = parse_fd(next);
         else if (strcmp(argv[i - 1], "--files") == 0)
@@ -265,7 +288,7 @@ static int parse(int argc, char **argv, struct arguments *out)
     }
     if (out->run != (out->command != NULL))
         return -1;
-    if (out->query || out->probe || out->lengths)
+    if (out->query || out->probe || out->lengths || out->cupti_check)
         return 0;
     return out->shm < 0 || out->event < 0 || out->life < 0 || out->process < 0 ? -1 : 0;
 }
@@ -296,6 +319,8 @@ int main(int argc, char **argv)
     setrlimit(RLIMIT_CORE, &no_core);
     if (arguments.probe)
         return worker_probe_run(arguments.driver);
+    if (arguments.cupti_check)
+        return timeline_check_run(arguments.cupti);
     if (arguments.lengths)
         return worker_lengths_run(arguments.lengths, arguments.driver);
     return arguments.query ? query(arguments.driver) : run(&arguments);

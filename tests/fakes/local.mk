@@ -4,6 +4,7 @@ check_PROGRAMS += \
     tests/fakes/nvidia-cuda-mps-control \
     tests/fakes/hold_process \
     tests/fakes/program \
+    tests/fakes/cupti_other_clock.so \
     tests/fakes/slow_exec.so
 
 tests_fakes_nvidia_cuda_mps_control_SOURCES = tests/fakes/mps_control.c
@@ -13,6 +14,10 @@ tests_fakes_hold_process_SOURCES = tests/fakes/hold_process.c
 
 tests_fakes_program_SOURCES = tests/fakes/program.c
 tests_fakes_program_LDADD = libmpsweep-client.a
+
+tests_fakes_cupti_other_clock_so_SOURCES = tests/fakes/cupti_other_clock.c
+tests_fakes_cupti_other_clock_so_CFLAGS = $(AM_CFLAGS) -fPIC -fvisibility=hidden
+tests_fakes_cupti_other_clock_so_LDFLAGS = $(AM_LDFLAGS) -shared
 
 # Without sanitizers: it is loaded before them.
 tests_fakes_slow_exec_so_SOURCES = tests/fakes/slow_exec.c

@@ -2,7 +2,7 @@
 EXTRA_DIST += tests/gpu/helper.bash tests/gpu/emit.bats tests/gpu/explain.bats \
     tests/gpu/mps.bats tests/gpu/order.bats tests/gpu/plugin.bats tests/gpu/probe.bats \
     tests/gpu/probe_more.bats tests/gpu/program.bats tests/gpu/real.bats \
-    tests/gpu/tune.bats
+    tests/gpu/trace.bats tests/gpu/tune.bats
 
 noinst_PROGRAMS += tests/gpu/fault_client
 tests_gpu_fault_client_SOURCES = tests/gpu/fault_client.c

@@ -1,0 +1,27 @@
+/*
+ * CUPTI, loaded at run time, for traces only: what the driver and the GPU did, as records.
+ */
+#ifndef MPSWEEP_DEVICE_CUPTI_H
+#define MPSWEEP_DEVICE_CUPTI_H
+
+#include "common/status.h"
+#include "device/cupti_abi.h"
+
+struct cupti {
+#define CUPTI_FIELD(field, symbol, version, need, parameters) cupti_result(*field) parameters;
+    CUPTI_SYMBOLS(CUPTI_FIELD)
+#undef CUPTI_FIELD
+    void *library;
+    uint32_t version; /* as cuptiGetVersion() */
+    const char *name; /* what was loaded; the caller's path, or static */
+};
+
+/* Loads the library at path; NULL: the first that is found of the names and places where it usually
+ * is. STATUS_NOT_FOUND: there is none, and the text says where was looked and what to do;
+ * STATUS_UNSUPPORTED: too old. *out is set only on success. */
+enum status cupti_load(const char *path, struct cupti *out);
+
+/* STATUS_OK for success, else STATUS_CUDA with "CALL: NAME (NUMBER)". */
+enum status cupti_check(const struct cupti *cupti, cupti_result result, const char *call);
+
+#endif

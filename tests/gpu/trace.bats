@@ -1,0 +1,69 @@
+#!/usr/bin/env bats
+# mpsweep trace on a real GPU, with the CUDA Toolkit's CUPTI. About a minute.
+
+load helper
+
+EXAMPLE=$MPSWEEP_SOURCE_DIR/examples/delay-trace.job
+
+# holds FILTER: of t.json, with its slices, calls and work by name.
+holds() {
+  jq -e '(.traceEvents | map(select(.ph == "X"))) as $slices |
+    ($slices | map(select(.cat == "driver" or .cat == "runtime"))) as $calls |
+    ($slices | map(select(.cat | IN("kernel", "copy", "set")))) as $work | '"$1" t.json >/dev/null ||
+    fail "does not hold: $1" "$(jq -c .otherData t.json)"
+}
+
+has_cupti() {
+  "$MPSWEEP_BUILD_DIR/mpsweep-worker" --cupti-check ${MPSWEEP_CUPTI:+--cupti "$MPSWEEP_CUPTI"} >/dev/null 2>&1 ||
+    skip "no CUPTI here"
+}
+
+# What has been recorded is all there, and on one clock.
+complete() {
+  holds '.otherData.summary | .dropped == 0 and .after_full == 0'
+  holds '(.traceEvents | map(select(.ph == "f")) | length) == ($work | length)'
+  holds '$slices | all(.ts >= 0 and .dur >= 0 and .ts < 60e6)'
+}
+
+@test "layouts with and without MPS: each kernel has its call, and runs after it" {
+  real
+  has_cupti
+  local layout
+  for layout in threads:4 processes:2 processes+mps:4 hybrid:2x2; do
+    rm -f t.json
+    expect 0 "$MPSWEEP" trace -q -l $layout --kernels 20 --iterations 10 -o t.json
+    complete
+    # 20 kernels and 2 copies of each of 10 iterations of each worker.
+    holds '(.otherData | .processes * .threads) as $workers |
+      ([$work[] | select(.cat == "kernel")] | length) == 200 * $workers and
+      ([$work[] | select(.cat == "copy")] | length) == 20 * $workers'
+    # No kernel begins before its call: two microseconds for what clocks of CPU and GPU differ by.
+    holds '(.traceEvents | map(select(.ph == "s")) | INDEX(.id)) as $from |
+      [.traceEvents[] | select(.ph == "f") | .ts - $from[.id | tostring].ts] | min > -2'
+  done
+}
+
+@test "graphs: a call and many kernels" {
+  real
+  has_cupti
+  expect 0 "$MPSWEEP" trace -q -l threads:2 --launch graph --kernels 20 --iterations 10 -o t.json
+  complete
+  holds '[$calls[] | select(.name | test("^cuGraphLaunch"))] | length == 20'
+  holds '[$work[] | select(.cat == "kernel")] | length == 400'
+}
+
+# What this driver does is for the reader to see: it is printed.
+@test "the example: transfers to pageable memory are judged, and there are none with pinned" {
+  real
+  has_cupti
+  expect 0 "$MPSWEEP" trace "$EXAMPLE" -q --point nosync --print api-trace -o t.json
+  complete
+  holds '.otherData.summary.pageable | .crossed >= 3 and (.verdict | test("complete in issue order"))'
+  echo "# $(grep -A 1 'transfers to' out)" >&3
+  rm t.json
+  expect 0 "$MPSWEEP" trace "$EXAMPLE" -q --point sync -o t.json
+  holds '.otherData.summary.pageable | .waited == 0'
+  rm t.json
+  expect 0 "$MPSWEEP" trace "$EXAMPLE" -q --point pinned -o t.json
+  holds '.otherData.summary.pageable | .copies == 0'
+}

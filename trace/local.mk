@@ -1,0 +1,22 @@
+# Traces: what workers recorded, and what is made of it.
+
+noinst_LIBRARIES += libtrace.a
+libtrace_a_SOURCES = \
+    trace/buffer.c trace/buffer.h \
+    trace/chrome.c trace/chrome.h \
+    trace/gantt.c trace/gantt.h \
+    trace/listing.c trace/listing.h \
+    trace/summary.c trace/summary.h trace/summary_print.c \
+    trace/timeline.c trace/timeline.h
+
+if HAVE_CMOCKA
+check_PROGRAMS += tests/unit/test_timeline tests/unit/test_trace_output
+TESTS += tests/unit/test_timeline tests/unit/test_trace_output
+trace_made = tests/unit/trace_made.c tests/unit/trace_made.h
+tests_unit_test_timeline_SOURCES = tests/unit/test_timeline.c $(trace_made)
+tests_unit_test_timeline_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
+tests_unit_test_timeline_LDADD = libtrace.a libcommon.a $(CMOCKA_LIBS)
+tests_unit_test_trace_output_SOURCES = tests/unit/test_trace_output.c $(trace_made)
+tests_unit_test_trace_output_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
+tests_unit_test_trace_output_LDADD = libtrace.a libcommon.a $(JANSSON_LIBS) $(CMOCKA_LIBS) -lm
+endif

@@ -1,0 +1,306 @@
+#include "trace/summary.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* -- calls ------------------------------------------------------------------------------------- */
+
+static enum status add_call(struct summary *summary, const struct timeline_event *event)
+{
+    uint64_t took_ns = timeline_duration_ns(event);
+    size_t i = 0;
+    while (i < summary->call_count && strcmp(summary->calls[i].name, event->name) != 0)
+        i++;
+    if (i == summary->call_count) {
+        struct summary_call *calls = realloc(summary->calls, (i + 1) * sizeof *calls);
+        if (!calls)
+            return status_set(STATUS_MEMORY, "out of memory for a summary");
+        summary->calls = calls;
+        summary->calls[summary->call_count++] = (struct summary_call){.name = event->name};
+    }
+    struct summary_call *call = &summary->calls[i];
+    call->calls++;
+    call->total_ns += took_ns;
+    if (took_ns > call->longest_ns)
+        call->longest_ns = took_ns;
+    summary->call_total_ns += took_ns;
+    return STATUS_OK;
+}
+
+static int by_total(const void *a, const void *b)
+{
+    const struct summary_call *x = a, *y = b;
+    return x->total_ns != y->total_ns ? (x->total_ns > y->total_ns ? -1 : 1)
+                                      : strcmp(x->name, y->name);
+}
+
+/* -- when what runs ---------------------------------------------------------------------------- */
+
+struct edge {
+    uint64_t when_ns;
+    int kernels, copies; /* +1 or -1 */
+};
+
+static int by_time(const void *a, const void *b)
+{
+    const struct edge *x = a, *y = b;
+    return x->when_ns == y->when_ns ? 0 : x->when_ns < y->when_ns ? -1 : 1;
+}
+
+static void add_edges(struct edge *edges, size_t *count, const struct timeline_event *event)
+{
+    bool kernel = event->record.kind == TRACE_KERNEL;
+    struct edge edge = {event->record.begin_ns, kernel, !kernel};
+    edges[(*count)++] = edge;
+    edge = (struct edge){event->record.end_ns, -edge.kernels, -edge.copies};
+    edges[(*count)++] = edge;
+}
+
+static void sweep_edges(const struct edge *edges, size_t count, struct summary *out)
+{
+    int kernels = 0, copies = 0;
+    for (size_t i = 0; i < count; i++) {
+        if (i > 0) {
+            uint64_t passed_ns = edges[i].when_ns - edges[i - 1].when_ns;
+            out->span_ns += passed_ns;
+            out->busy_ns += kernels || copies ? passed_ns : 0;
+            out->kernel_ns += kernels ? passed_ns : 0;
+            out->copy_ns += copies ? passed_ns : 0;
+            out->both_ns += kernels && copies ? passed_ns : 0;
+            out->gaps += !kernels && !copies && passed_ns > 0;
+            if (!kernels && !copies && passed_ns > out->longest_gap_ns) {
+                out->longest_gap_ns = passed_ns;
+                out->longest_gap_at_ns = edges[i - 1].when_ns;
+            }
+        }
+        kernels += edges[i].kernels;
+        copies += edges[i].copies;
+    }
+}
+
+static enum status use_of_gpu(const struct timeline *timeline, struct summary *out)
+{
+    struct edge *edges = calloc(2 * (size_t)timeline->count + 1, sizeof *edges);
+    size_t count = 0;
+    if (!edges)
+        return status_set(STATUS_MEMORY, "out of memory for a summary");
+    for (uint32_t i = 0; i < timeline->count; i++)
+        if (!timeline_is_call(&timeline->events[i]))
+            add_edges(edges, &count, &timeline->events[i]);
+    qsort(edges, count, sizeof *edges, by_time);
+    sweep_edges(edges, count, out);
+    free(edges);
+    return STATUS_OK;
+}
+
+/* -- streams ----------------------------------------------------------------------------------- */
+
+static int by_stream(const void *a, const void *b)
+{
+    const struct timeline_event *x = *(const struct timeline_event *const *)a;
+    const struct timeline_event *y = *(const struct timeline_event *const *)b;
+    if (x->process != y->process)
+        return x->process < y->process ? -1 : 1;
+    if (x->record.context != y->record.context)
+        return x->record.context < y->record.context ? -1 : 1;
+    if (x->record.stream != y->record.stream)
+        return x->record.stream < y->record.stream ? -1 : 1;
+    return x->record.begin_ns == y->record.begin_ns  ? 0
+           : x->record.begin_ns < y->record.begin_ns ? -1
+                                                     : 1;
+}
+
+static enum status gaps_of_streams(const struct timeline *timeline, struct summary *out)
+{
+    const struct timeline_event **work = calloc((size_t)timeline->count + 1, sizeof *work);
+    size_t count = 0;
+    uint64_t end_ns = 0;
+    if (!work)
+        return status_set(STATUS_MEMORY, "out of memory for a summary");
+    for (uint32_t i = 0; i < timeline->count; i++)
+        if (!timeline_is_call(&timeline->events[i]))
+            work[count++] = &timeline->events[i];
+    qsort(work, count, sizeof *work, by_stream);
+    for (size_t i = 0; i < count; i++) {
+        const struct timeline_event *event = work[i], *before = i > 0 ? work[i - 1] : NULL;
+        bool first = !before || before->process != event->process ||
+                     before->record.context != event->record.context ||
+                     before->record.stream != event->record.stream;
+        out->streams += first;
+        if (!first && event->record.begin_ns > end_ns) {
+            uint64_t gap_ns = event->record.begin_ns - end_ns;
+            out->stream_gap_ns += gap_ns;
+            if (gap_ns > out->longest_stream_gap_ns)
+                out->longest_stream_gap_ns = gap_ns;
+        }
+        if (first || event->record.end_ns > end_ns)
+            end_ns = event->record.end_ns;
+    }
+    free(work);
+    return STATUS_OK;
+}
+
+/* -- admission --------------------------------------------------------------------------------- */
+
+static int by_value(const void *a, const void *b)
+{
+    double x = *(const double *)a, y = *(const double *)b;
+    return x < y ? -1 : x > y;
+}
+
+/* Of a call with several pieces of work, as a graph's launch, only the first is admitted by it. */
+static enum status admission(const struct timeline *timeline, bool of_kernels,
+                             struct summary_admission *out)
+{
+    double *values = calloc((size_t)timeline->count + 1, sizeof *values);
+    if (!values)
+        return status_set(STATUS_MEMORY, "out of memory for a summary");
+    for (uint32_t i = 0; i < timeline->count; i++) {
+        const struct timeline_event *event = &timeline->events[i];
+        if (timeline_is_call(event) || (event->record.kind == TRACE_KERNEL) != of_kernels)
+            continue;
+        const struct timeline_event *call = &timeline->events[event->call];
+        if (call->work != i)
+            continue;
+        double after_ns = (double)event->record.begin_ns - (double)call->record.end_ns;
+        out->early += after_ns < 0;
+        values[out->count++] = after_ns;
+    }
+    qsort(values, out->count, sizeof *values, by_value);
+    if (out->count > 0) {
+        out->p50_ns = values[(size_t)(0.50 * (double)(out->count - 1))];
+        out->p90_ns = values[(size_t)(0.90 * (double)(out->count - 1))];
+        out->p99_ns = values[(size_t)(0.99 * (double)(out->count - 1))];
+        out->longest_ns = values[out->count - 1];
+    }
+    free(values);
+    return STATUS_OK;
+}
+
+/* -- pageable memory --------------------------------------------------------------------------- */
+
+struct transfer {
+    uint32_t process, event;
+    uint64_t issue_ns, begin_ns, end_ns;
+};
+
+static int by_issue(const void *a, const void *b)
+{
+    const struct transfer *x = a, *y = b;
+    if (x->process != y->process)
+        return x->process < y->process ? -1 : 1;
+    return x->issue_ns == y->issue_ns ? 0 : x->issue_ns < y->issue_ns ? -1 : 1;
+}
+
+static bool is_pageable(const struct timeline_event *event)
+{
+    return event->record.kind == TRACE_COPY && (event->record.source == TRACE_MEMORY_PAGEABLE ||
+                                                event->record.sink == TRACE_MEMORY_PAGEABLE);
+}
+
+/* Calls that begin as close together as this come to the driver in any order. */
+#define ISSUE_MARGIN_NS 20000
+
+static void judge_transfer(const struct transfer *transfer, const struct transfer *pending,
+                           struct summary_pageable *out)
+{
+    uint64_t wait_ns = transfer->begin_ns - transfer->issue_ns;
+    out->crossed++;
+    if (transfer->end_ns < pending->end_ns)
+        out->overtook++;
+    if (transfer->begin_ns < pending->end_ns)
+        return;
+    out->waited++;
+    if (wait_ns <= out->longest_wait_ns)
+        return;
+    out->longest_wait_ns = wait_ns;
+    out->longest = transfer->event;
+    out->behind = pending->event;
+}
+
+/* Of those that are pending at an issue, the one that ends last decides. */
+static void judge_transfers(const struct transfer *transfers, size_t count,
+                            struct summary_pageable *out)
+{
+    const struct transfer *last = NULL;
+    for (size_t i = 0, earlier = 0; i < count; i++) {
+        const struct transfer *transfer = &transfers[i];
+        if (last && last->process != transfer->process)
+            last = NULL;
+        for (; earlier < i; earlier++) {
+            const struct transfer *before = &transfers[earlier];
+            if (before->process != transfer->process)
+                continue;
+            if (before->issue_ns + ISSUE_MARGIN_NS > transfer->issue_ns)
+                break;
+            if (!last || before->end_ns > last->end_ns)
+                last = before;
+        }
+        if (last && last->end_ns > transfer->issue_ns)
+            judge_transfer(transfer, last, out);
+    }
+}
+
+static enum status pageable_copies(const struct timeline *timeline, struct summary_pageable *out)
+{
+    struct transfer *transfers = calloc((size_t)timeline->count + 1, sizeof *transfers);
+    size_t count = 0;
+    if (!transfers)
+        return status_set(STATUS_MEMORY, "out of memory for a summary");
+    for (uint32_t i = 0; i < timeline->count; i++) {
+        const struct timeline_event *event = &timeline->events[i];
+        if (!is_pageable(event))
+            continue;
+        /* A graph's copies are issued when it is launched, and do not hold its launch up. */
+        const struct timeline_event *call = &timeline->events[event->call];
+        if (call->record.begin_ns <= event->record.begin_ns && !strstr(call->name, "Graph"))
+            transfers[count++] = (struct transfer){event->process, i, call->record.begin_ns,
+                                                   event->record.begin_ns, event->record.end_ns};
+    }
+    qsort(transfers, count, sizeof *transfers, by_issue);
+    *out = (struct summary_pageable){.copies = count};
+    judge_transfers(transfers, count, out);
+    free(transfers);
+    return STATUS_OK;
+}
+
+/* -- all of it --------------------------------------------------------------------------------- */
+
+enum status summary_make(const struct timeline *timeline, struct summary *out)
+{
+    struct summary summary = {0};
+    enum status status = STATUS_OK;
+    for (uint32_t i = 0; i < timeline->count && status == STATUS_OK; i++) {
+        const struct timeline_event *event = &timeline->events[i];
+        if (timeline_is_call(event))
+            status = add_call(&summary, event);
+        summary.kernels += event->record.kind == TRACE_KERNEL;
+        summary.copies += event->record.kind == TRACE_COPY;
+        summary.sets += event->record.kind == TRACE_SET;
+    }
+    if (summary.calls)
+        qsort(summary.calls, summary.call_count, sizeof *summary.calls, by_total);
+    if (status == STATUS_OK)
+        status = use_of_gpu(timeline, &summary);
+    if (status == STATUS_OK)
+        status = gaps_of_streams(timeline, &summary);
+    if (status == STATUS_OK)
+        status = admission(timeline, true, &summary.kernel_admission);
+    if (status == STATUS_OK)
+        status = admission(timeline, false, &summary.copy_admission);
+    if (status == STATUS_OK)
+        status = pageable_copies(timeline, &summary.pageable);
+    if (status != STATUS_OK) {
+        summary_release(&summary);
+        return status;
+    }
+    *out = summary;
+    return STATUS_OK;
+}
+
+void summary_release(struct summary *summary)
+{
+    free(summary->calls);
+    *summary = (struct summary){0};
+}
