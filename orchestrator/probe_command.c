@@ -100,6 +100,8 @@ static enum status run_probe(struct probing *probing, const struct probe *probe,
         status = probe_measure(probing, &outcome);
         probe_progress_end(&probing->progress);
         if (status == STATUS_OK)
+            status = probe_level(&outcome);
+        if (status == STATUS_OK)
             status = probe_conclude(&outcome, &result);
     } else {
         snprintf(result.needs, sizeof result.needs, "%u GPUs", probe->gpus);

@@ -146,6 +146,8 @@ static json_t *more_metrics(const struct probe *probe, const struct probe_arm_da
         if (probe_summarise(data->series[m], data->rounds, &summary) != STATUS_OK)
             continue;
         json_t *metric = json_pack("{s:s}", "metric", probe->metrics[m]);
+        if (m == probe->level_metric)
+            json_object_set_new(metric, "level", json_true());
         set_summary(metric, &summary);
         json_array_append_new(metrics, metric);
     }

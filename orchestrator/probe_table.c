@@ -66,7 +66,7 @@ static const char *ratio(double value, char *out, size_t size)
 
 static const char *ratios(double low, double high, char *out, size_t size)
 {
-    char a[32], b[32];
+    char a[20], b[20];
     snprintf(out, size, "%s to %s", ratio(low, a, sizeof a), ratio(high, b, sizeof b));
     return out;
 }
@@ -223,6 +223,8 @@ void probe_print_record(FILE *out, const json_t *record)
         const json_t *metrics = json_object_get(arm, "metrics");
         for (size_t m = 0; m < json_array_size(metrics); m++) {
             const json_t *metric = json_array_get(metrics, m);
+            if (json_is_true(json_object_get(metric, "level")))
+                continue;
             fprintf(out, "%s, %s: %s, 95%% %s to %s\n", text_at(arm, "arm"),
                     text_at(metric, "metric"),
                     duration(number_at(metric, "median_us"), more, sizeof more),

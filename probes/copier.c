@@ -51,6 +51,10 @@ enum status copier_open(struct probe_run *run, const struct probe_gpu *gpu,
                         const struct copier_options *options, struct copier *out)
 {
     *out = (struct copier){.run = run, .gpu = gpu, .options = *options};
+    if (!out->options.pause) {
+        out->options.pause = &out->own_pause;
+        out->options.paused = &out->own_paused;
+    }
     enum status status = PROBE_CALL(run, mem_alloc(&out->device, options->bytes), "cuMemAlloc");
     if (status == STATUS_OK && options->pinned) {
         status = PROBE_CALL(run, mem_host_alloc(&out->host, options->bytes, 0), "cuMemHostAlloc");
@@ -70,13 +74,50 @@ enum status copier_open(struct probe_run *run, const struct probe_gpu *gpu,
     return status == STATUS_OK ? copy_once(out) : status;
 }
 
+/* What *paused says. */
+enum { RUNNING, PAUSED, GONE };
+
+/* Awake, so that the CPUs have as much to do as while it copies. */
+static void pause_copies(struct copier *copier)
+{
+    if (!atomic_load(copier->options.pause))
+        return;
+    atomic_store(copier->options.paused, PAUSED);
+    while (atomic_load(copier->options.pause) && !atomic_load(&copier->stop) &&
+           !probe_is_over(copier->run))
+        sched_yield();
+    atomic_store(copier->options.paused, RUNNING);
+}
+
+static void set_pause(const struct probe_run *run, _Atomic uint32_t *pause,
+                      const _Atomic uint32_t *paused, uint32_t value)
+{
+    atomic_store(pause, value);
+    for (uint32_t now = !value; now != value && now != GONE && !probe_is_over(run);
+         now = atomic_load(paused))
+        sched_yield();
+}
+
+void copier_pause(const struct probe_run *run, _Atomic uint32_t *pause, _Atomic uint32_t *paused)
+{
+    set_pause(run, pause, paused, PAUSED);
+}
+
+void copier_resume(const struct probe_run *run, _Atomic uint32_t *pause, _Atomic uint32_t *paused)
+{
+    set_pause(run, pause, paused, RUNNING);
+}
+
 enum status copier_copy(struct copier *copier)
 {
     enum status status = STATUS_OK;
     while (status == STATUS_OK && !atomic_load(&copier->stop) && !probe_is_over(copier->run)) {
         status = copy_once(copier);
         atomic_fetch_add(&copier->copies, 1);
+        pause_copies(copier);
     }
+    /* Whoever wants it to pause, or to go on, must not wait for ever. */
+    atomic_store(copier->options.paused, GONE);
     return status;
 }
 

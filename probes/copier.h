@@ -15,6 +15,9 @@ struct copier_options {
     bool pinned;
     uint64_t work_ns; /* of a kernel before each copy in its stream; 0: none */
     bool synced;      /* the stream is synchronised between that kernel and the copy */
+    /* Where another process says that it is to pause, and is told that it does; NULL: the copier's
+     * own. */
+    _Atomic uint32_t *pause, *paused;
 };
 
 struct copier {
@@ -30,7 +33,8 @@ struct copier {
     bool started;
     _Atomic uint32_t stop;
     _Atomic uint64_t copies; /* finished */
-    enum status status;      /* of the thread, once it has ended, with */
+    _Atomic uint32_t own_pause, own_paused;
+    enum status status; /* of the thread, once it has ended, with */
     char error[256];
 };
 
@@ -45,6 +49,11 @@ enum status copier_copy(struct copier *copier);
 /* The same in a thread of its own; returns when its first copy has been made, so that the second
  * runs. */
 enum status copier_start(struct copier *copier);
+
+/* From another thread or process: returns when no copy runs and none will; lets it go on, when one
+ * is about to run. Both return at once when the arm is over. */
+void copier_pause(const struct probe_run *run, _Atomic uint32_t *pause, _Atomic uint32_t *paused);
+void copier_resume(const struct probe_run *run, _Atomic uint32_t *pause, _Atomic uint32_t *paused);
 
 /* Ends the thread after its copy, and gives its error. */
 enum status copier_stop(struct copier *copier);

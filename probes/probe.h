@@ -64,6 +64,9 @@ struct probe {
     /* What the durations are, a few words each; the first is what arms are judged by. NULL after
      * the last. */
     const char *metrics[PROBE_METRICS + 1];
+    /* A metric that is the same for all arms but for how fast their processes happen to be, which
+     * is taken out of the first metric (probe_level() in probes/verdict.h); 0: none. */
+    unsigned level_metric;
     const char *xlabel;  /* of the figure, where arms have a series */
     unsigned gpus;       /* how many it needs, at most PROBE_GPUS */
     unsigned rounds;     /* fresh processes for each arm so many times, unless --rounds says else */

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "common/statistics.h"
+#include "probes/probe.h"
 
 /* Shorter than the clock can tell: keeps logarithms finite. */
 #define LEAST_US 1e-3
@@ -166,4 +167,54 @@ enum probe_verdict probe_judge(const struct probe_effect *effect, double control
     if (effect->high < matters)
         return PROBE_NOT_OBSERVED;
     return PROBE_INCONCLUSIVE;
+}
+
+/* Arms that are compared with each other: a control and all whose control it is. */
+static bool is_of(const struct probe_arm *arm, const struct probe_arm *control)
+{
+    return arm == control || (arm->control && strcmp(arm->control, control->name) == 0);
+}
+
+/* Sum and number of the logarithms of the rounds' levels; with mean not NULL, which is theirs, each
+ * round is brought to it. */
+static enum status sum_levels(const struct probe_outcome *outcome, const struct probe_arm *control,
+                              const double *mean, double *sum, size_t *count)
+{
+    unsigned level = outcome->probe->level_metric;
+    for (size_t a = 0; a < outcome->probe->arm_count; a++) {
+        struct probe_arm_data *data = &outcome->arms[a];
+        for (unsigned r = 0; is_of(data->arm, control) && r < data->rounds; r++) {
+            struct probe_series *series = &data->series[0][r];
+            struct centre centre;
+            if (data->series[level][r].count == 0)
+                continue;
+            enum status status = find_centre(&data->series[level][r], &centre);
+            if (status != STATUS_OK)
+                return status;
+            *sum += centre.at;
+            ++*count;
+            double scale = mean ? exp(*mean - centre.at) : 1;
+            for (size_t i = 0; i < series->count; i++)
+                series->us[i] *= scale;
+        }
+    }
+    return STATUS_OK;
+}
+
+enum status probe_level(struct probe_outcome *outcome)
+{
+    const struct probe *probe = outcome->probe;
+    enum status status = STATUS_OK;
+    for (size_t a = 0; probe->level_metric && a < probe->arm_count && status == STATUS_OK; a++) {
+        const struct probe_arm *control = &probe->arms[a];
+        double sum = 0, unused = 0;
+        size_t count = 0;
+        if (control->control)
+            continue;
+        status = sum_levels(outcome, control, NULL, &sum, &count);
+        double mean = count ? sum / (double)count : 0;
+        if (status == STATUS_OK && count)
+            status = sum_levels(outcome, control, &mean, &unused, &count);
+    }
+    return status;
 }

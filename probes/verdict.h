@@ -91,6 +91,12 @@ struct probe_note {
     double value;
 };
 
+/* Scales the first metric of each round of an arm by how much its level metric says that its
+ * processes are slower or faster than those of the other rounds of arms with the same control.
+ * Nothing happens to a round without samples of it, or where the probe has none. STATUS_MEMORY. To
+ * be called once, when all is measured. */
+enum status probe_level(struct probe_outcome *outcome);
+
 /* The data of an arm by name, if it was measured; else NULL. */
 const struct probe_arm_data *probe_outcome_arm(const struct probe_outcome *outcome,
                                                const char *name);

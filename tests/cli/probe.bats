@@ -61,9 +61,11 @@ launches_are_delayed() {
 
 @test "lazy-load: observed where a first launch waits for a copy, and not where it does not" {
   PROBE=lazy-load
-  says_of observed --arms lazy-copy,eager-copy
-  holds '.effect.arm == "lazy-copy" and .remedy_arm == "eager-copy"' r.jsonl
-  holds '.arms | length == 4' r.jsonl
+  says_of observed --arms lazy-waiting,eager-waiting,warm-waiting
+  holds '.effect.arm == "lazy-waiting" and (.remedy_arm | IN("eager-waiting", "warm-waiting"))' r.jsonl
+  holds '.arms | length == 6' r.jsonl
+  says_of observed --arms lazy-copy
+  holds '.effect.arm == "lazy-copy"' r.jsonl
   says_of observed --arms lazy-waiting
   holds '.arms[] | select(.arm == "lazy-waiting") | .blocked == .samples and .samples == 24' r.jsonl
   once_in_three off 'not observed' --arms lazy-copy

@@ -8,6 +8,7 @@
 #include <cmocka.h>
 
 #include "common/random.h"
+#include "probes/probe.h"
 #include "probes/verdict.h"
 
 #define ROUNDS 4
@@ -166,6 +167,51 @@ static void quantiles_take_values_in_any_order(void **unused)
     assert_true(isnan(probe_median(values, 0)) && isnan(probe_quantile(values, 0, 0.5)));
 }
 
+/* Arms whose processes differ by so much, each with a level of its own in metric 1; the share of
+ * the trials that find an effect of so much, where a tenth matters. */
+static double share_observed(double ratio, double between, unsigned level_metric)
+{
+    enum { CONTROL, ARM, ARMS };
+    static const struct probe_arm rows[ARMS] = {{.name = "control"},
+                                                {.name = "arm", .control = "control"}};
+    const struct probe probe = {.arms = rows, .arm_count = ARMS, .level_metric = level_metric};
+    static struct probe_arm_data data[ARMS];
+    static double us[ARMS][2][ROUNDS][SAMPLES];
+    struct probe_outcome outcome = {.probe = &probe, .arms = data};
+    double observed = 0;
+    uint64_t state = 11;
+    for (unsigned t = 0; t < TRIALS; t++) {
+        struct probe_effect effect;
+        for (unsigned a = 0; a < ARMS; a++) {
+            data[a] = (struct probe_arm_data){.arm = &rows[a], .chosen = true, .rounds = ROUNDS};
+            for (unsigned r = 0; r < ROUNDS; r++) {
+                double level = 3 * exp(between * normal(&state));
+                for (unsigned m = 0; m < 2; m++) {
+                    double factor = a == ARM && m == 0 ? ratio : 1;
+                    for (unsigned s = 0; s < SAMPLES; s++)
+                        us[a][m][r][s] = level * factor * exp(0.05 * normal(&state));
+                    data[a].series[m][r] =
+                        (struct probe_series){.us = us[a][m][r], .count = SAMPLES};
+                }
+            }
+        }
+        assert_int_equal(probe_level(&outcome), STATUS_OK);
+        assert_int_equal(
+            probe_compare(data[ARM].series[0], data[CONTROL].series[0], ROUNDS, &effect),
+            STATUS_OK);
+        observed += (double)(probe_judge(&effect, 3, 1.1, 0) == PROBE_OBSERVED) / TRIALS;
+    }
+    return observed;
+}
+
+static void what_processes_differ_by_can_be_taken_out(void **unused)
+{
+    (void)unused;
+    assert_true(share_observed(1.25, 0.2, 0) < 0.3);
+    assert_true(share_observed(1.25, 0.2, 1) > 0.98);
+    assert_true(share_observed(1.0, 0.2, 1) < 0.01);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -178,6 +224,7 @@ int main(void)
         cmocka_unit_test(too_few_samples_have_no_interval),
         cmocka_unit_test(what_matters_is_a_ratio_and_a_difference),
         cmocka_unit_test(quantiles_take_values_in_any_order),
+        cmocka_unit_test(what_processes_differ_by_can_be_taken_out),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
