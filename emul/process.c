@@ -106,7 +106,7 @@ static bool only_queues(enum entry entry)
     }
 }
 
-cuda_result (process_enter)(enum entry entry, enum process_need need, bool *corrupt)
+cuda_result(process_enter)(enum entry entry, enum process_need need, bool *corrupt)
 {
     activity_begin_call(entry);
     pthread_once(&faults_once, read_faults);

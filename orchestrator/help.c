@@ -54,7 +54,8 @@ const struct command commands[] = {
      "  mpsweep emit out.jsonl --format systemd --point 12 -o serve -- ./serve -t {threads}\n"
      "  mpsweep emit out.jsonl --format kubernetes --image registry/serve:1 -o serve -- serve\n\n"
      "Words of CMD may hold {process} (from 0), {processes}, {threads} (of each process), {port},\n"
-     "{seed} and {gpu}; '{{' is a brace. The directory has a README.md that says how to start, check and stop it.\n"},
+     "{seed} and {gpu}; '{{' is a brace. The directory has a README.md that says how to start, "
+     "check and stop it.\n"},
     {"probe", HELP_PROBE, OPTION_PROBE, "mpsweep probe NAME|all [options]",
      "does one GPU operation delay another here, and what stops it?",
      "  mpsweep probe --list                            which there are, and what they do\n"
@@ -152,7 +153,8 @@ static const struct {
         {"mpsweep-probe", "experiments that show whether one GPU operation delays another",
          "mpsweep probe - does one GPU operation delay another?\n\n",
          "A call of the CUDA driver may wait for work that has nothing to do with it. mpsweep\n"
-         "probe asks, for each known case, whether it happens on this machine, how much it costs, and\n"
+         "probe asks, for each known case, whether it happens on this machine, how much it costs, "
+         "and\n"
          "what stops it. A probe has arms: the case, what it is compared with (its control), and\n"
          "what is said to help.\n"
          ".PP\n"
@@ -174,7 +176,8 @@ static const struct {
         {"mpsweep-trace", "API and GPU timeline of one layout of workers",
          "mpsweep trace - what the threads called, and what the GPU did\n\n",
          "mpsweep trace runs one point of a plan for a moment, with the calls of each\n"
-         "thread and the work of each stream recorded by CUPTI, of all processes on one clock, over\n"
+         "thread and the work of each stream recorded by CUPTI, of all processes on one clock, "
+         "over\n"
          "MPS, too. It prints a summary: the time in each call, gaps, how far copies run beside\n"
          "kernels, how long work waits between the return of its call and its start, and whether\n"
          "transfers to and from pageable memory complete in the order of their issue. The same\n"
@@ -185,7 +188,8 @@ static const struct {
          ".PP\n"
          "CUPTI comes with the CUDA Toolkit and is loaded at run time, by this command only: the\n"
          "library that the variable MPSWEEP_CUPTI names, else libcupti.so.13 or .12 where the\n"
-         "loader looks (LD_LIBRARY_PATH), else the one below /usr/local/cuda. The emulated GPU has\n"
+         "loader looks (LD_LIBRARY_PATH), else the one below /usr/local/cuda. The emulated GPU "
+         "has\n"
          "its own.\n",
          "Exit status: 0 traced; 1 wrong usage or setup, as without CUPTI; 2 the point failed or\n"
          "is infeasible; 130 interrupted.\n"},
@@ -220,9 +224,9 @@ void help_print(FILE *out, enum help_page page)
 {
     fputs(pages[page].introduction, out);
     for (size_t i = 0; i < command_count; i++)
-        if (commands[i].page == page ||
-            (page == HELP_MAIN && (commands[i].page == HELP_TUNE || commands[i].page == HELP_TRACE ||
-                                   commands[i].page == HELP_PROBE)))
+        if (commands[i].page == page || (page == HELP_MAIN && (commands[i].page == HELP_TUNE ||
+                                                               commands[i].page == HELP_TRACE ||
+                                                               commands[i].page == HELP_PROBE)))
             fprintf(out, "  %-*s %s\n", page == HELP_MAIN ? 44 : 56, commands[i].synopsis,
                     commands[i].summary);
     if (page == HELP_MAIN)
@@ -402,7 +406,8 @@ void help_print_manual(FILE *out, enum help_page page)
     fputs(
         page == HELP_MAIN
             ? ".SH FILES\nResults are JSON Lines; docs/results\\-format.md describes them.\n"
-              ".SH SEE ALSO\nmpsweep\\-tune(1), mpsweep\\-trace(1), mpsweep\\-probe(1), mpsweep\\-mps(1), mpsweep\\-workload(5), "
+              ".SH SEE ALSO\nmpsweep\\-tune(1), mpsweep\\-trace(1), mpsweep\\-probe(1), "
+              "mpsweep\\-mps(1), mpsweep\\-workload(5), "
               "nvidia\\-cuda\\-mps\\-control(1), gnuplot(1), "
               "hwloc(7)\n"
         : page == HELP_TUNE
