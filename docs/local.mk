@@ -1,6 +1,6 @@
 dist_doc_DATA += docs/ARCHITECTURE.md docs/compare.md docs/deploying.md docs/emulated.md docs/explain.md \
     docs/limits.md docs/mps.md docs/open-loop.md docs/probes.md docs/question-b.md docs/results-format.md \
-    docs/statistics.md docs/telemetry.md docs/tracing.md docs/tuning.md docs/workloads.md
+    docs/statistics.md docs/telemetry.md docs/tracing.md docs/tuning.md docs/tuning-your-service.md docs/workloads.md
 
 dist_man3_MANS = docs/mpsweep_workload.3
 dist_man5_MANS = docs/mpsweep-workload.5

@@ -1,10 +1,8 @@
 # Tests of the command line (bats, jq), on the emulated GPU.
 cli_tests = \
     tests/cli/compare.bats \
-    tests/cli/described.bats \
     tests/cli/doctor.bats \
     tests/cli/emit.bats \
-    tests/cli/emit_run.bats \
     tests/cli/explain.bats \
     tests/cli/emulated.bats \
     tests/cli/fakes.bats \
@@ -22,24 +20,28 @@ cli_tests = \
     tests/cli/openloop.bats \
     tests/cli/phases.bats \
     tests/cli/plot.bats \
-    tests/cli/plugin.bats \
     tests/cli/probe.bats \
-    tests/cli/probe_more.bats \
-    tests/cli/program.bats \
     tests/cli/reuse.bats \
     tests/cli/signals.bats \
     tests/cli/sweep.bats \
     tests/cli/telemetry.bats \
-    tests/cli/trace.bats \
-    tests/cli/tune.bats \
     tests/cli/usage.bats
 # These measure the emulated GPU for minutes: 'make check SLOW_TESTS=' leaves them out, where all
 # that they run has been run by others.
 SLOW_TESTS = \
     tests/cli/calibrate.bats \
     tests/cli/explain_emulated.bats
-EXTRA_DIST += $(cli_tests) tests/cli/calibrate.bats tests/cli/explain_emulated.bats \
+# These take a minute, and try nothing that depends on where the sources are: distcheck leaves them out.
+LONG_TESTS = \
+    tests/cli/described.bats \
+    tests/cli/emit_run.bats \
+    tests/cli/plugin.bats \
+    tests/cli/probe_more.bats \
+    tests/cli/program.bats \
+    tests/cli/trace.bats \
+    tests/cli/tune.bats
+EXTRA_DIST += $(cli_tests) $(LONG_TESTS) tests/cli/calibrate.bats tests/cli/explain_emulated.bats \
     tests/cli/helper.bash tests/cli/emit.bash tests/cli/mps.bash tests/cli/probe.bash tests/cli/record-types.awk
 if HAVE_BATS
-TESTS += $(SLOW_TESTS) $(cli_tests)
+TESTS += $(SLOW_TESTS) $(LONG_TESTS) $(cli_tests)
 endif
