@@ -111,22 +111,42 @@ static int by_stream(const void *a, const void *b)
                                                      : 1;
 }
 
-static enum status gaps_of_streams(const struct timeline *timeline, struct summary *out)
+/* What the GPU did, stream by stream; owned by the caller, who has room for one more. */
+static enum status work_of_streams(const struct timeline *timeline,
+                                   const struct timeline_event ***out, size_t *out_count)
 {
     const struct timeline_event **work = calloc((size_t)timeline->count + 1, sizeof *work);
     size_t count = 0;
-    uint64_t end_ns = 0;
     if (!work)
         return status_set(STATUS_MEMORY, "out of memory for a summary");
     for (uint32_t i = 0; i < timeline->count; i++)
         if (!timeline_is_call(&timeline->events[i]))
             work[count++] = &timeline->events[i];
     qsort(work, count, sizeof *work, by_stream);
+    *out = work;
+    *out_count = count;
+    return STATUS_OK;
+}
+
+/* Whether it is the first of its stream, behind what stands before it there. */
+static bool is_first(const struct timeline_event *event, const struct timeline_event *before)
+{
+    return !before || before->process != event->process ||
+           before->record.context != event->record.context ||
+           before->record.stream != event->record.stream;
+}
+
+static enum status gaps_of_streams(const struct timeline *timeline, struct summary *out)
+{
+    const struct timeline_event **work;
+    size_t count;
+    uint64_t end_ns = 0;
+    enum status status = work_of_streams(timeline, &work, &count);
+    if (status != STATUS_OK)
+        return status;
     for (size_t i = 0; i < count; i++) {
-        const struct timeline_event *event = work[i], *before = i > 0 ? work[i - 1] : NULL;
-        bool first = !before || before->process != event->process ||
-                     before->record.context != event->record.context ||
-                     before->record.stream != event->record.stream;
+        const struct timeline_event *event = work[i];
+        bool first = is_first(event, i > 0 ? work[i - 1] : NULL);
         out->streams += first;
         if (!first && event->record.begin_ns > end_ns) {
             uint64_t gap_ns = event->record.begin_ns - end_ns;
@@ -183,6 +203,7 @@ static enum status admission(const struct timeline *timeline, bool of_kernels,
 struct transfer {
     uint32_t process, event;
     uint64_t issue_ns, begin_ns, end_ns;
+    uint64_t ready_ns; /* issued, and what stands before it in its stream has ended */
 };
 
 static int by_issue(const void *a, const void *b)
@@ -205,7 +226,7 @@ static bool is_pageable(const struct timeline_event *event)
 static void judge_transfer(const struct transfer *transfer, const struct transfer *pending,
                            struct summary_pageable *out)
 {
-    uint64_t wait_ns = transfer->begin_ns - transfer->issue_ns;
+    uint64_t wait_ns = transfer->begin_ns - transfer->ready_ns;
     out->crossed++;
     if (transfer->end_ns < pending->end_ns)
         out->overtook++;
@@ -219,7 +240,8 @@ static void judge_transfer(const struct transfer *transfer, const struct transfe
     out->behind = pending->event;
 }
 
-/* Of those that are pending at an issue, the one that ends last decides. */
+/* Of those that were issued before and are pending when it is ready, the one that ends last
+ * decides. */
 static void judge_transfers(const struct transfer *transfers, size_t count,
                             struct summary_pageable *out)
 {
@@ -237,27 +259,45 @@ static void judge_transfers(const struct transfer *transfers, size_t count,
             if (!last || before->end_ns > last->end_ns)
                 last = before;
         }
-        if (last && last->end_ns > transfer->issue_ns)
+        if (last && last->end_ns > transfer->ready_ns)
             judge_transfer(transfer, last, out);
     }
 }
 
 static enum status pageable_copies(const struct timeline *timeline, struct summary_pageable *out)
 {
-    struct transfer *transfers = calloc((size_t)timeline->count + 1, sizeof *transfers);
-    size_t count = 0;
-    if (!transfers)
+    const struct timeline_event **work;
+    size_t works, count = 0;
+    uint64_t before_ns = 0;
+    enum status status = work_of_streams(timeline, &work, &works);
+    if (status != STATUS_OK)
+        return status;
+    struct transfer *transfers = calloc(works + 1, sizeof *transfers);
+    if (!transfers) {
+        free(work);
         return status_set(STATUS_MEMORY, "out of memory for a summary");
-    for (uint32_t i = 0; i < timeline->count; i++) {
-        const struct timeline_event *event = &timeline->events[i];
-        if (!is_pageable(event))
-            continue;
+    }
+    for (size_t i = 0; i < works; i++) {
+        const struct timeline_event *event = work[i];
+        const struct trace_record *record = &event->record;
+        if (is_first(event, i > 0 ? work[i - 1] : NULL))
+            before_ns = 0;
         /* A graph's copies are issued when it is launched, and do not hold its launch up. */
         const struct timeline_event *call = &timeline->events[event->call];
-        if (call->record.begin_ns <= event->record.begin_ns && !strstr(call->name, "Graph"))
-            transfers[count++] = (struct transfer){event->process, i, call->record.begin_ns,
-                                                   event->record.begin_ns, event->record.end_ns};
+        uint64_t issue_ns = call->record.begin_ns;
+        if (is_pageable(event) && issue_ns <= record->begin_ns && !strstr(call->name, "Graph"))
+            transfers[count++] = (struct transfer){
+                .process = event->process,
+                .event = (uint32_t)(event - timeline->events),
+                .issue_ns = issue_ns,
+                .begin_ns = record->begin_ns,
+                .end_ns = record->end_ns,
+                .ready_ns = before_ns > issue_ns ? before_ns : issue_ns,
+            };
+        if (record->end_ns > before_ns)
+            before_ns = record->end_ns;
     }
+    free(work);
     qsort(transfers, count, sizeof *transfers, by_issue);
     *out = (struct summary_pageable){.copies = count};
     judge_transfers(transfers, count, out);

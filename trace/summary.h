@@ -23,17 +23,17 @@ struct summary_admission {
 
 /*
  * Copies to and from pageable memory. One is pending from its call until it has ended on the GPU.
- * What is issued while another of the process is pending either waits for it or overtakes it; a few
- * that overtake say little, since a thread may lose its CPU between the call and the driver's
- * queue.
+ * What could begin, issued and its stream done, while another of the process that was issued before
+ * is pending, either waits for it or overtakes it; a few that overtake say little, since a thread
+ * may lose its CPU between the call and the driver's queue.
  */
 struct summary_pageable {
     uint64_t copies;
-    uint64_t crossed;         /* issued while another was pending */
+    uint64_t crossed;         /* ready while another, issued before, was pending */
     uint64_t waited;          /* of those, begun when all that were pending had ended */
     uint64_t overtook;        /* of those, ended before one that was pending */
     uint32_t longest, behind; /* events: the one that waited longest, and what it waited for */
-    uint64_t longest_wait_ns; /* from its issue to its begin on the GPU */
+    uint64_t longest_wait_ns; /* from when it was ready to its begin on the GPU */
 };
 
 struct summary {

@@ -90,7 +90,7 @@ const char *summary_pageable_verdict(const struct summary_pageable *pageable)
     if (pageable->copies == 0)
         return "there are none";
     if (pageable->crossed == 0)
-        return "none was issued while another was pending";
+        return "none could begin while another was pending";
     if (pageable->overtook == 0)
         return "complete in issue order";
     return pageable->overtook * 20 <= pageable->crossed ? "complete in issue order but for a few"
@@ -111,14 +111,15 @@ static void print_pageable(FILE *out, const struct timeline *timeline,
     if (pageable->copies == 0)
         return;
     if (pageable->crossed == 0) {
-        fputs("transfers to and from pageable memory: none was issued while another of its process "
-              "was pending\n",
+        fputs("transfers to and from pageable memory: none could begin while one issued before it "
+              "was "
+              "pending\n",
               out);
         return;
     }
     fprintf(out,
-            "transfers to and from pageable memory %s: of %llu issued while another of the process "
-            "was pending, %llu waited until that had ended, %llu overtook\n",
+            "transfers to and from pageable memory %s: of %llu that could begin while one issued "
+            "before was pending, %llu waited until that had ended, %llu overtook\n",
             summary_pageable_verdict(pageable), (unsigned long long)pageable->crossed,
             (unsigned long long)pageable->waited, (unsigned long long)pageable->overtook);
     if (!pageable->waited)

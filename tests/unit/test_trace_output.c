@@ -124,6 +124,28 @@ static void test_the_order_of_transfers_to_pageable_memory_is_told(void **state)
     check_verdict(TRACE_MEMORY_PINNED, 1000, 2000, 0, 0, 0, "there are none");
 }
 
+/* It ends behind the other one's, but for its own kernel. */
+static void test_a_transfer_that_waits_for_its_own_kernel_waits_for_no_transfer(void **state)
+{
+    struct trace_buffer buffer;
+    (void)state;
+    made_open(1, 2, 20, &buffer);
+    made_copying(&buffer, 0, 0, false, TRACE_MEMORY_PAGEABLE, 1, (double[]){0, 5100},
+                 (double[]){5000, 5100});
+    made_call(&buffer, 0, 1, "cuLaunchKernel", 2, 1000, 1001);
+    made_kernel(&buffer, 0, 14, 2, 1002, 6000);
+    made_copying(&buffer, 0, 1, false, TRACE_MEMORY_PAGEABLE, 3, (double[]){1003, 6100},
+                 (double[]){6000, 6100});
+    struct timeline timeline = made_merge(&buffer);
+    struct summary summary = made_summary(&timeline);
+    assert_int_equal(summary.pageable.copies, 2);
+    assert_int_equal(summary.pageable.crossed, 0);
+    assert_int_equal(summary.pageable.waited, 0);
+    summary_release(&summary);
+    timeline_release(&timeline);
+    trace_buffer_release(&buffer);
+}
+
 static void test_one_that_overtakes_among_many_is_a_few(void **state)
 {
     struct summary_pageable pageable = {.copies = 100, .crossed = 40, .waited = 38, .overtook = 2};
@@ -134,7 +156,7 @@ static void test_one_that_overtakes_among_many_is_a_few(void **state)
     assert_string_equal(summary_pageable_verdict(&pageable), "do not complete in issue order");
     pageable.crossed = pageable.overtook = 0;
     assert_string_equal(summary_pageable_verdict(&pageable),
-                        "none was issued while another was pending");
+                        "none could begin while another was pending");
 }
 
 static void test_calls_at_the_same_moment_have_no_order_and_processes_none_either(void **state)
@@ -192,7 +214,8 @@ static void test_the_summary_says_who_waited_for_whom_and_what_is_missing(void *
     atomic_store(&trace_buffer_process(&buffer, 0)->complete, 0);
     struct timeline timeline = made_merge(&buffer);
     char *text = printed(&timeline, print_summary);
-    contains(text, "transfers to and from pageable memory complete in issue order: of 2 issued");
+    contains(text, "transfers to and from pageable memory complete in issue order: of 2 that could "
+                   "begin while");
     contains(text, "longest: [copy in] of process 0 thread 1 waited 4.1 ms for one that takes "
                    "100.0 us, behind [copy out] of process 0 thread 0");
     contains(text, "CUPTI dropped 17 records");
@@ -402,6 +425,7 @@ int main(void)
         cmocka_unit_test(test_time_by_call_gaps_overlap_and_admission),
         cmocka_unit_test(test_work_may_begin_before_its_call_returns_and_a_graph_is_admitted_once),
         cmocka_unit_test(test_the_order_of_transfers_to_pageable_memory_is_told),
+        cmocka_unit_test(test_a_transfer_that_waits_for_its_own_kernel_waits_for_no_transfer),
         cmocka_unit_test(test_one_that_overtakes_among_many_is_a_few),
         cmocka_unit_test(test_calls_at_the_same_moment_have_no_order_and_processes_none_either),
         cmocka_unit_test(test_the_summary_says_who_waited_for_whom_and_what_is_missing),
