@@ -15,4 +15,14 @@ dist_results_DATA = \
     docs/results/h200-limits.json docs/results/h200-shares.jsonl \
     docs/results/h200-explain.jsonl docs/results/h200-ceilings.svg \
     docs/results/h200-question-b.jsonl docs/results/h200-launch.svg docs/results/h200-phases.svg \
-    docs/results/h200-repeat-1.jsonl docs/results/h200-repeat-2.jsonl
+    docs/results/h200-repeat-1.jsonl docs/results/h200-repeat-2.jsonl \
+    docs/results/h200-remedies.jsonl \
+    docs/results/h200-tune.jsonl docs/results/h200-tune.svg \
+    docs/results/h200-tune-p99.jsonl docs/results/h200-tune-p99-again.jsonl \
+    docs/results/h200-tune-cufft.jsonl \
+    docs/results/h200-tune-torch.jsonl docs/results/h200-tune-torch.svg \
+    docs/results/h200-open-loop.jsonl docs/results/h200-fixed-work.jsonl \
+    docs/results/h200-probes.jsonl docs/results/h200-probes.svg \
+    docs/results/h200-probe-sizes.jsonl docs/results/h200-probe-sizes.svg \
+    docs/results/h200-trace-nosync.json docs/results/h200-trace-nosync.svg \
+    docs/results/h200-trace-sync.json docs/results/h200-trace-pinned.json
