@@ -9,7 +9,7 @@ clientinclude_HEADERS = include/mpsweep/client.h
 client_sources = \
     client/client.c client/protocol.h include/mpsweep/client.h \
     shm/shm.c worker/bind.c worker/cpu.c worker/pace.c worker/record.c \
-    common/clock.c common/status.c common/text.c
+    common/clock.c common/memory_file.c common/status.c common/text.c
 
 clientlibdir = $(libdir)
 clientlib_PROGRAMS = libmpsweep-client.so.1

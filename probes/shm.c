@@ -1,16 +1,13 @@
 #include "probes/shm.h"
 
-#include <errno.h>
 #include <limits.h>
 #include <linux/futex.h>
-#include <string.h>
-#include <sys/mman.h>
-#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
 
 #include "common/clock.h"
+#include "common/memory_file.h"
 
 /* Limits a wait, since only one of two words can be waited for, and a waker may have died. */
 #define RECHECK_NS (20 * NS_PER_MS)
@@ -28,18 +25,11 @@ static size_t length_of(unsigned processes)
 enum status probe_shm_create(unsigned processes, struct probe_shm *out)
 {
     size_t length = length_of(processes);
-    int fd = memfd_create("mpsweep-probe", MFD_CLOEXEC);
-    if (fd < 0)
-        return status_set(STATUS_SYSTEM, "cannot make shared memory: %s", strerror(errno));
-    void *map = MAP_FAILED;
-    if (ftruncate(fd, (off_t)length) == 0)
-        map = mmap(NULL, length, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
-    if (map == MAP_FAILED) {
-        int error = errno;
-        close(fd);
-        return status_set(STATUS_SYSTEM, "cannot map %zu bytes of shared memory: %s", length,
-                          strerror(error));
-    }
+    int fd;
+    void *map;
+    enum status status = memory_file_create("mpsweep-probe", length, &fd, &map);
+    if (status != STATUS_OK)
+        return status;
     struct probe_shm_header *header = map;
     header->version = PROBE_SHM_VERSION;
     header->processes = processes;
@@ -67,20 +57,14 @@ static enum status check(const struct probe_shm_header *header, size_t bytes)
 
 enum status probe_shm_attach(int fd, struct probe_shm *out)
 {
-    struct stat file;
-    if (fstat(fd, &file) != 0)
-        return status_set(STATUS_SYSTEM, "descriptor %d is not shared memory: %s", fd,
-                          strerror(errno));
-    if (file.st_size < (off_t)sizeof(struct probe_shm_header))
-        return status_set(STATUS_PROTOCOL, "shared memory of %lld bytes is too short",
-                          (long long)file.st_size);
-    size_t length = (size_t)file.st_size;
-    void *map = mmap(NULL, length, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
-    if (map == MAP_FAILED)
-        return status_set(STATUS_SYSTEM, "cannot map shared memory: %s", strerror(errno));
-    enum status status = check(map, length);
+    void *map;
+    size_t length;
+    enum status status = memory_file_attach(fd, sizeof(struct probe_shm_header), &map, &length);
+    if (status != STATUS_OK)
+        return status;
+    status = check(map, length);
     if (status != STATUS_OK) {
-        munmap(map, length);
+        memory_file_release(-1, map, length);
         return status;
     }
     *out = (struct probe_shm){.fd = fd, .header = map};
@@ -89,10 +73,7 @@ enum status probe_shm_attach(int fd, struct probe_shm *out)
 
 void probe_shm_release(struct probe_shm *shm)
 {
-    if (shm->header)
-        munmap(shm->header, shm->header->length);
-    if (shm->fd >= 0)
-        close(shm->fd);
+    memory_file_release(shm->fd, shm->header, shm->header ? shm->header->length : 0);
     *shm = (struct probe_shm)PROBE_SHM_NONE;
 }
 

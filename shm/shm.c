@@ -1,18 +1,15 @@
 #include "shm/shm.h"
 
-#include <errno.h>
-#include <fcntl.h>
 #include <limits.h>
 #include <linux/futex.h>
 #include <sched.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/mman.h>
-#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
 #include "common/clock.h"
+#include "common/memory_file.h"
 
 /* The last part of the wait is spent awake: a sleeper on an idle CPU wakes hundreds of
  * microseconds late. At the very end nobody yields. */
@@ -45,18 +42,11 @@ enum status shm_create(const struct shm_settings *settings, unsigned processes, 
                        struct shm *out)
 {
     size_t length = total_length(processes, threads);
-    int fd = memfd_create("mpsweep", MFD_CLOEXEC);
-    if (fd < 0)
-        return status_set(STATUS_SYSTEM, "cannot make shared memory: %s", strerror(errno));
-    void *map = MAP_FAILED;
-    if (ftruncate(fd, (off_t)length) == 0)
-        map = mmap(NULL, length, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
-    if (map == MAP_FAILED) {
-        int error = errno;
-        close(fd);
-        return status_set(STATUS_SYSTEM, "cannot map %zu bytes of shared memory: %s", length,
-                          strerror(error));
-    }
+    int fd;
+    void *map;
+    enum status status = memory_file_create("mpsweep", length, &fd, &map);
+    if (status != STATUS_OK)
+        return status;
     struct shm_header *header = map;
     header->version = SHM_VERSION;
     header->processes_most = processes;
@@ -131,20 +121,14 @@ static enum status check_header(const struct shm_header *header, size_t file_byt
 
 enum status shm_attach(int fd, struct shm *out)
 {
-    struct stat file;
-    if (fstat(fd, &file) != 0)
-        return status_set(STATUS_SYSTEM, "descriptor %d is not shared memory: %s", fd,
-                          strerror(errno));
-    if (file.st_size < (off_t)sizeof(struct shm_header))
-        return status_set(STATUS_PROTOCOL, "shared memory of %lld bytes is too short",
-                          (long long)file.st_size);
-    size_t length = (size_t)file.st_size;
-    void *map = mmap(NULL, length, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
-    if (map == MAP_FAILED)
-        return status_set(STATUS_SYSTEM, "cannot map shared memory: %s", strerror(errno));
-    enum status status = check_header(map, length);
+    void *map;
+    size_t length;
+    enum status status = memory_file_attach(fd, sizeof(struct shm_header), &map, &length);
+    if (status != STATUS_OK)
+        return status;
+    status = check_header(map, length);
     if (status != STATUS_OK) {
-        munmap(map, length);
+        memory_file_release(-1, map, length);
         return status;
     }
     *out = (struct shm){.fd = fd, .header = map};
@@ -153,10 +137,7 @@ enum status shm_attach(int fd, struct shm *out)
 
 void shm_release(struct shm *shm)
 {
-    if (shm->header)
-        munmap(shm->header, shm->header->length);
-    if (shm->fd >= 0)
-        close(shm->fd);
+    memory_file_release(shm->fd, shm->header, shm->header ? shm->header->length : 0);
     *shm = (struct shm){.fd = -1};
 }
 

@@ -1,11 +1,9 @@
 #include "trace/buffer.h"
 
-#include <errno.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/mman.h>
-#include <sys/stat.h>
-#include <unistd.h>
+
+#include "common/memory_file.h"
 
 static uint64_t round_up(uint64_t bytes)
 {
@@ -35,49 +33,48 @@ enum status trace_buffer_create(unsigned processes, unsigned threads, uint64_t r
     };
     header.process_stride = records_at(&header) + round_up(records_each * header.record_bytes);
     header.length = round_up(sizeof header) + processes * header.process_stride;
-    int fd = memfd_create("mpsweep-trace", MFD_CLOEXEC);
-    if (fd < 0)
-        return status_set(STATUS_SYSTEM, "cannot make memory for a trace: %s", strerror(errno));
-    void *at = MAP_FAILED;
-    if (ftruncate(fd, (off_t)header.length) == 0)
-        at = mmap(NULL, header.length, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
-    if (at == MAP_FAILED) {
-        int error = errno;
-        close(fd);
-        return status_set(STATUS_MEMORY, "cannot make memory for a trace: %s", strerror(error));
-    }
+    int fd;
+    void *at;
+    enum status status = memory_file_create("mpsweep-trace", header.length, &fd, &at);
+    if (status != STATUS_OK)
+        return status;
     memcpy(at, &header, sizeof header);
     *out = (struct trace_buffer){.fd = fd, .header = at};
     return STATUS_OK;
 }
 
+static enum status check(const struct trace_header *header, size_t bytes)
+{
+    if (header->magic != TRACE_MAGIC || header->version != TRACE_VERSION ||
+        header->record_bytes != sizeof(struct trace_record))
+        return status_set(STATUS_PROTOCOL, "the memory of the trace is of another build");
+    if (header->length != bytes || header->processes == 0 ||
+        header->process_stride < records_at(header) + header->records * header->record_bytes ||
+        header->length < round_up(sizeof *header) + header->processes * header->process_stride)
+        return status_set(STATUS_PROTOCOL, "the memory of the trace is %zu bytes long, not %llu",
+                          bytes, (unsigned long long)header->length);
+    return STATUS_OK;
+}
+
 enum status trace_buffer_attach(int fd, struct trace_buffer *out)
 {
-    struct stat info;
-    struct trace_header header;
-    if (fstat(fd, &info) != 0 || pread(fd, &header, sizeof header, 0) != (ssize_t)sizeof header)
-        return status_set(STATUS_PROTOCOL, "descriptor %d is no memory of a trace", fd);
-    if (header.magic != TRACE_MAGIC || header.version != TRACE_VERSION ||
-        header.record_bytes != sizeof(struct trace_record))
-        return status_set(STATUS_PROTOCOL, "the memory of the trace is of another build");
-    if (header.length != (uint64_t)info.st_size || header.processes == 0 ||
-        header.process_stride < records_at(&header) + header.records * header.record_bytes ||
-        header.length < round_up(sizeof header) + header.processes * header.process_stride)
-        return status_set(STATUS_PROTOCOL, "the memory of the trace is %lld bytes long, not %llu",
-                          (long long)info.st_size, (unsigned long long)header.length);
-    void *at = mmap(NULL, header.length, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
-    if (at == MAP_FAILED)
-        return status_set(STATUS_MEMORY, "cannot map the memory of the trace: %s", strerror(errno));
+    void *at;
+    size_t bytes;
+    enum status status = memory_file_attach(fd, sizeof(struct trace_header), &at, &bytes);
+    if (status != STATUS_OK)
+        return status;
+    status = check(at, bytes);
+    if (status != STATUS_OK) {
+        memory_file_release(-1, at, bytes);
+        return status;
+    }
     *out = (struct trace_buffer){.fd = fd, .header = at};
     return STATUS_OK;
 }
 
 void trace_buffer_release(struct trace_buffer *buffer)
 {
-    if (buffer->header)
-        munmap(buffer->header, buffer->header->length);
-    if (buffer->fd >= 0)
-        close(buffer->fd);
+    memory_file_release(buffer->fd, buffer->header, buffer->header ? buffer->header->length : 0);
     *buffer = (struct trace_buffer)TRACE_BUFFER_EMPTY;
 }
 

@@ -37,7 +37,7 @@ static void test_other_memory_is_refused(void **state)
     struct trace_buffer buffer, other = TRACE_BUFFER_EMPTY;
     (void)state;
     made_open(1, 1, 10, &buffer);
-    assert_int_equal(trace_buffer_attach(-1, &other), STATUS_PROTOCOL);
+    assert_int_equal(trace_buffer_attach(-1, &other), STATUS_SYSTEM);
     buffer.header->version++;
     assert_int_equal(trace_buffer_attach(buffer.fd, &other), STATUS_PROTOCOL);
     buffer.header->version--;

@@ -1,0 +1,24 @@
+/*
+ * Memory that processes share: an anonymous file, handed on by its descriptor. Nothing has a name
+ * in any file system, and nothing is left when the last process that has it is gone. What stands in
+ * it begins with a magic number, a version and a length, which whoever attaches checks.
+ */
+#ifndef MPSWEEP_COMMON_MEMORY_FILE_H
+#define MPSWEEP_COMMON_MEMORY_FILE_H
+
+#include <stddef.h>
+
+#include "common/status.h"
+
+/* All zero. name is what /proc shows. The descriptor is closed at exec; both belong to the caller.
+ */
+enum status memory_file_create(const char *name, size_t bytes, int *fd, void **map);
+
+/* Maps the whole of one that another process has made and handed on. STATUS_PROTOCOL if it has
+ * fewer bytes than `least`, those of a header. The map belongs to the caller, as fd did before. */
+enum status memory_file_attach(int fd, size_t least, void **map, size_t *bytes);
+
+/* Unmaps, if map is not NULL, and closes, if fd is not below 0. */
+void memory_file_release(int fd, void *map, size_t bytes);
+
+#endif
