@@ -26,10 +26,12 @@ of_type() {
   of_type probe '.arms | map(select(.mps)) | length == 2 and all(.attached.expected == .attached.seen)' r.jsonl
 }
 
-@test "lazy-load: the driver loads as it is told to" {
+@test "lazy-load: a first launch waits for a copy that waits, one that was launched before does not" {
   real
-  "$MPSWEEP" probe lazy-load -q -o r.jsonl || [ $? -eq 2 ]
-  of_type probe '.arms | length == 6 and all(.status == "ok" and .samples == 24)' r.jsonl
+  expect 0 "$MPSWEEP" probe lazy-load -q -o r.jsonl
+  of_type probe '.arms | length == 9 and all(.status == "ok" and .samples == 24)' r.jsonl
+  of_type probe '.verdict == "observed" and .effect.arm == "lazy-waiting"' r.jsonl
+  of_type probe '.arms | map(select(.arm == "warm-waiting"))[0] | .blocked == 0 and .verdict == "not observed"' r.jsonl
 }
 
 @test "all probes: less than two minutes" {
