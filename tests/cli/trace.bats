@@ -106,6 +106,12 @@ says_of_point() {
   jq -se '.[0].options.sweep.stagger == "1s"' s.jsonl
 }
 
+@test "a worker whose turn comes later than the timeout does not hang" {
+  expect 0 "$MPSWEEP" trace --device emulated -q -l threads:3 --kernels 1 --iterations 1 \
+    --stagger 2s --timeout 1 -o t.json
+  trace '[$calls[].tid] | unique | length == 3' t.json
+}
+
 @test "the listings: a line each record, in the order in which they began" {
   expect 0 "$MPSWEEP" trace --device emulated -q -l threads:2 --kernels 5 --iterations 2 \
     --print gpu-trace -o t.json
