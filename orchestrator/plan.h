@@ -84,6 +84,10 @@ bool point_equal(const struct point *a, const struct point *b);
 
 /* Workers of a point. */
 unsigned point_workers(const struct point *point);
+
+/* Whether the last worker of a point begins, with --stagger, before its warm-up and a window of that
+ * length are over; with fixed work it always does. STATUS_USAGE says when it would. */
+enum status point_check_stagger(const struct point *point, uint64_t window_ns);
 bool point_over_mps(const struct point *point);
 
 /* Whether iterations have planned starts, at a rate that is given or to be found. */

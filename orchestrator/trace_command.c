@@ -69,7 +69,7 @@ static enum status choose(struct trace *trace)
         .timeout_ns = (uint64_t)(options_real(options, OPTION_TIMEOUT) * 1e9),
         .needs_no_window = true,
     };
-    return STATUS_OK;
+    return point_check_stagger(&trace->point, trace->limits.duration_ns);
 }
 
 /* What the user says; or where the emulated GPU is, since its tracing is in it. */

@@ -217,6 +217,10 @@ says_of_point() {
   refused 'a program of yours cannot be traced' "$MPSWEEP" trace -l threads:1 -- true
   refused 'a rate that is to be searched cannot be traced' "$MPSWEEP" trace -l threads:1 \
     --rate max-under-p99=5ms
+  refused 'the last of 4 workers would begin 0.3 s after the first, when the window of 0.2 s is over' \
+    "$MPSWEEP" trace -l hybrid:2x2 --stagger 100ms
+  refused 'the last of 2 workers would begin 1 s after the first' \
+    "$MPSWEEP" sweep --device emulated -l threads:2 --duration 0.3 --warmup 0 --stagger 1s
   refused 'iterations of 3 end a point when they are done: leave out duration' \
     "$MPSWEEP" trace -l threads:1 --iterations 3 --duration 1
 }
