@@ -39,7 +39,7 @@ static int by_total(const void *a, const void *b)
 
 struct edge {
     uint64_t when_ns;
-    int kernels, copies; /* +1 or -1 */
+    int kernels, copies, sets; /* +1 or -1 */
 };
 
 static int by_time(const void *a, const void *b)
@@ -50,32 +50,35 @@ static int by_time(const void *a, const void *b)
 
 static void add_edges(struct edge *edges, size_t *count, const struct timeline_event *event)
 {
-    bool kernel = event->record.kind == TRACE_KERNEL;
-    struct edge edge = {event->record.begin_ns, kernel, !kernel};
+    uint8_t kind = event->record.kind;
+    struct edge edge = {event->record.begin_ns, kind == TRACE_KERNEL, kind == TRACE_COPY,
+                        kind == TRACE_SET};
     edges[(*count)++] = edge;
-    edge = (struct edge){event->record.end_ns, -edge.kernels, -edge.copies};
+    edge = (struct edge){event->record.end_ns, -edge.kernels, -edge.copies, -edge.sets};
     edges[(*count)++] = edge;
 }
 
 static void sweep_edges(const struct edge *edges, size_t count, struct summary *out)
 {
-    int kernels = 0, copies = 0;
+    int kernels = 0, copies = 0, sets = 0;
     for (size_t i = 0; i < count; i++) {
         if (i > 0) {
+            bool busy = kernels || copies || sets;
             uint64_t passed_ns = edges[i].when_ns - edges[i - 1].when_ns;
             out->span_ns += passed_ns;
-            out->busy_ns += kernels || copies ? passed_ns : 0;
+            out->busy_ns += busy ? passed_ns : 0;
             out->kernel_ns += kernels ? passed_ns : 0;
             out->copy_ns += copies ? passed_ns : 0;
             out->both_ns += kernels && copies ? passed_ns : 0;
-            out->gaps += !kernels && !copies && passed_ns > 0;
-            if (!kernels && !copies && passed_ns > out->longest_gap_ns) {
+            out->gaps += !busy && passed_ns > 0;
+            if (!busy && passed_ns > out->longest_gap_ns) {
                 out->longest_gap_ns = passed_ns;
                 out->longest_gap_at_ns = edges[i - 1].when_ns;
             }
         }
         kernels += edges[i].kernels;
         copies += edges[i].copies;
+        sets += edges[i].sets;
     }
 }
 
@@ -170,7 +173,7 @@ static int by_value(const void *a, const void *b)
 }
 
 /* Of a call with several pieces of work, as a graph's launch, only the first is admitted by it. */
-static enum status admission(const struct timeline *timeline, bool of_kernels,
+static enum status admission(const struct timeline *timeline, enum trace_kind kind,
                              struct summary_admission *out)
 {
     double *values = calloc((size_t)timeline->count + 1, sizeof *values);
@@ -178,7 +181,7 @@ static enum status admission(const struct timeline *timeline, bool of_kernels,
         return status_set(STATUS_MEMORY, "out of memory for a summary");
     for (uint32_t i = 0; i < timeline->count; i++) {
         const struct timeline_event *event = &timeline->events[i];
-        if (timeline_is_call(event) || (event->record.kind == TRACE_KERNEL) != of_kernels)
+        if (event->record.kind != kind)
             continue;
         const struct timeline_event *call = &timeline->events[event->call];
         if (call->work != i)
@@ -326,9 +329,9 @@ enum status summary_make(const struct timeline *timeline, struct summary *out)
     if (status == STATUS_OK)
         status = gaps_of_streams(timeline, &summary);
     if (status == STATUS_OK)
-        status = admission(timeline, true, &summary.kernel_admission);
+        status = admission(timeline, TRACE_KERNEL, &summary.kernel_admission);
     if (status == STATUS_OK)
-        status = admission(timeline, false, &summary.copy_admission);
+        status = admission(timeline, TRACE_COPY, &summary.copy_admission);
     if (status == STATUS_OK)
         status = pageable_copies(timeline, &summary.pageable);
     if (status != STATUS_OK) {

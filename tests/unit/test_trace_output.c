@@ -66,6 +66,29 @@ static void test_time_by_call_gaps_overlap_and_admission(void **state)
     trace_buffer_release(&buffer);
 }
 
+static void test_a_memset_is_work_and_no_copy(void **state)
+{
+    struct trace_buffer buffer;
+    (void)state;
+    made_open(1, 1, 20, &buffer);
+    made_copying(&buffer, 0, 0, true, TRACE_MEMORY_PINNED, 1, (double[]){0, 10},
+                 (double[]){20, 40});
+    made_call(&buffer, 0, 0, "cuMemsetD8Async", 2, 10, 12);
+    made_copy(&buffer, 0, 13, true, TRACE_MEMORY_UNKNOWN, 2, 40, 100);
+    trace_buffer_records(&buffer, 0)[3].kind = TRACE_SET;
+    struct timeline timeline = made_merge(&buffer);
+    struct summary summary = made_summary(&timeline);
+    assert_int_equal(summary.copies, 1);
+    assert_int_equal(summary.sets, 1);
+    assert_int_equal(summary.busy_ns, 80000);
+    assert_int_equal(summary.copy_ns, 20000);
+    assert_int_equal(summary.gaps, 0);
+    assert_int_equal(summary.copy_admission.count, 1);
+    summary_release(&summary);
+    timeline_release(&timeline);
+    trace_buffer_release(&buffer);
+}
+
 static void test_work_may_begin_before_its_call_returns_and_a_graph_is_admitted_once(void **state)
 {
     struct trace_buffer buffer;
@@ -423,6 +446,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_time_by_call_gaps_overlap_and_admission),
+        cmocka_unit_test(test_a_memset_is_work_and_no_copy),
         cmocka_unit_test(test_work_may_begin_before_its_call_returns_and_a_graph_is_admitted_once),
         cmocka_unit_test(test_the_order_of_transfers_to_pageable_memory_is_told),
         cmocka_unit_test(test_a_transfer_that_waits_for_its_own_kernel_waits_for_no_transfer),
