@@ -172,6 +172,14 @@ static int by_value(const void *a, const void *b)
     return x < y ? -1 : x > y;
 }
 
+/* The smallest value that so large a share of them does not exceed, as common/histogram.h has it.
+ */
+static double quantile(const double *sorted, size_t count, double share)
+{
+    size_t rank = (size_t)ceil(share * (double)count);
+    return sorted[rank > 0 ? rank - 1 : 0];
+}
+
 /* Of a call with several pieces of work, as a graph's launch, only the first is admitted by it. */
 static enum status admission(const struct timeline *timeline, enum trace_kind kind,
                              struct summary_admission *out)
@@ -192,9 +200,9 @@ static enum status admission(const struct timeline *timeline, enum trace_kind ki
     }
     qsort(values, out->count, sizeof *values, by_value);
     if (out->count > 0) {
-        out->p50_ns = values[(size_t)(0.50 * (double)(out->count - 1))];
-        out->p90_ns = values[(size_t)(0.90 * (double)(out->count - 1))];
-        out->p99_ns = values[(size_t)(0.99 * (double)(out->count - 1))];
+        out->p50_ns = quantile(values, out->count, 0.50);
+        out->p90_ns = quantile(values, out->count, 0.90);
+        out->p99_ns = quantile(values, out->count, 0.99);
         out->longest_ns = values[out->count - 1];
     }
     free(values);

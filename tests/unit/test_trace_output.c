@@ -59,6 +59,8 @@ static void test_time_by_call_gaps_overlap_and_admission(void **state)
     assert_int_equal(summary.kernel_admission.count, 2);
     assert_int_equal((int)summary.kernel_admission.p50_ns, 18000);
     assert_int_equal((int)summary.kernel_admission.longest_ns, 82000);
+    /* 99% of two are both of them. */
+    assert_int_equal((int)summary.kernel_admission.p99_ns, 82000);
     assert_int_equal((int)summary.copy_admission.p50_ns, 10000);
     assert_int_equal(summary.kernel_admission.early, 0);
     summary_release(&summary);
