@@ -57,10 +57,11 @@ enum status trace_check_outputs(const struct trace *trace)
     return access(folder, W_OK | X_OK) == 0 ? STATUS_OK : cannot_write(json, errno);
 }
 
+/* Which part of the iterations/s tracing takes. */
 static double slowdown_rel(const struct trace *trace)
 {
     return trace->plain_ips > 0 && trace->traced_ips > 0
-               ? trace->plain_ips / trace->traced_ips - 1.0
+               ? 1.0 - trace->traced_ips / trace->plain_ips
                : NAN;
 }
 

@@ -50,6 +50,8 @@ sound() {
   trace '$work | group_by(.pid) | map([.[0].ts, .[-1].ts]) | .[0][0] < .[1][1] and .[1][0] < .[0][1]' \
     t.json
   trace '$slices | all(.ts < 60e6)' t.json
+  # Half the rate is 50% slower.
+  trace '.otherData | 1 - .traced_ips / .plain_ips - .slowdown_rel | fabs < 1e-9' t.json
   trace '.otherData | .gpu.emulated and .processes == 2 and .summary.dropped == 0' t.json
   # 5 kernels and two copies an iteration, and nothing of the set-up or of tidying up.
   trace '[$calls[].name] | unique ==
