@@ -211,6 +211,8 @@ says_of_point() {
   [ ! -s there.json ]
   refused "cannot write 'nowhere/t.json': No such file" "$MPSWEEP" trace "${BRIEF[@]}" -l threads:1 \
     -o nowhere/t.json
+  refused "cannot write 'nowhere/t.svg': No such file" "$MPSWEEP" trace "${BRIEF[@]}" -l threads:1 \
+    -f nowhere/t.svg
   refused "cannot tell the format of 'a.bmp'" "$MPSWEEP" trace "${BRIEF[@]}" -l threads:1 -f a.bmp
   refused "'everything' is not a value of print: it takes one of summary" \
     "$MPSWEEP" trace --print everything
