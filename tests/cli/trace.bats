@@ -172,6 +172,9 @@ says_of_point() {
   expect 0 "$MPSWEEP" trace "${BRIEF[@]}" -l processes+mps:2 -o t.json
   sound t.json
   trace '.otherData.cupti == 16 and ($slices | all(.ts < 60e6)) and ($work | length > 20)' t.json
+  # What it drops at the end is not silently missing.
+  MPSWEEP_FAKE_CUPTI_DROPPED=7 expect 0 "$MPSWEEP" trace "${BRIEF[@]}" -l processes:2
+  grep -q '^lost: CUPTI dropped 14 records for want of buffers$' out
   # Too old a one.
   export MPSWEEP_FAKE_CUPTI_VERSION=12
   refused "cupti_other_clock.so' is too old: its version is 12, and 13 \(CUDA 11.0\) is needed" \
