@@ -55,8 +55,8 @@ struct summary {
 enum status summary_make(const struct timeline *timeline, struct summary *out);
 void summary_release(struct summary *summary);
 
-/* "complete in issue order", the same "but for a few" (one in twenty at most), "do not complete in
- * issue order", or that nothing can be said. */
+/* "complete in issue order", the same "but for a few" (one in twenty at most), "mostly" (less than
+ * half overtake), "do not complete in issue order", or that nothing can be said. */
 const char *summary_pageable_verdict(const struct summary_pageable *pageable);
 
 void summary_print(FILE *out, const struct timeline *timeline, const struct summary *summary);

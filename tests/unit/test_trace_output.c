@@ -178,6 +178,10 @@ static void test_one_that_overtakes_among_many_is_a_few(void **state)
     assert_string_equal(summary_pageable_verdict(&pageable),
                         "complete in issue order but for a few");
     pageable.overtook = 3;
+    assert_string_equal(summary_pageable_verdict(&pageable), "mostly complete in issue order");
+    pageable.overtook = 19;
+    assert_string_equal(summary_pageable_verdict(&pageable), "mostly complete in issue order");
+    pageable.overtook = 20;
     assert_string_equal(summary_pageable_verdict(&pageable), "do not complete in issue order");
     pageable.crossed = pageable.overtook = 0;
     assert_string_equal(summary_pageable_verdict(&pageable),
