@@ -179,6 +179,10 @@ says_of_point() {
   export MPSWEEP_FAKE_CUPTI_VERSION=12
   refused "cupti_other_clock.so' is too old: its version is 12, and 13 \(CUDA 11.0\) is needed" \
     "$MPSWEEP" trace "${BRIEF[@]}" -l threads:1
+  # One that takes its process with it.
+  export MPSWEEP_FAKE_CUPTI_VERSION=abort
+  refused "no CUPTI: loading '.*cupti_other_clock.so' ended its process: killed by signal 6" \
+    "$MPSWEEP" trace "${BRIEF[@]}" -l threads:1
 }
 
 @test "without CUPTI it says what to do, and everything else goes on" {

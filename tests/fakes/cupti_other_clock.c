@@ -1,12 +1,13 @@
 /*
  * The emulated GPU's CUPTI as an older one would be: it takes no clock of a tracer's, and its own
  * is not the one that mpsweep has. MPSWEEP_FAKE_CUPTI_BEHIND names the library that it hands all
- * else to; MPSWEEP_FAKE_CUPTI_VERSION is the version that it says it is; with
+ * else to; MPSWEEP_FAKE_CUPTI_VERSION is the version that it says it is, or "abort" instead; with
  * MPSWEEP_FAKE_CUPTI_DROPPED it has dropped so many records once all buffers are back.
  */
 #include <dlfcn.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <time.h>
 
 #include "device/cupti_abi.h"
@@ -42,6 +43,8 @@ static void *behind(const char *name)
 cupti_result cuptiGetVersion(uint32_t *version)
 {
     const char *text = getenv("MPSWEEP_FAKE_CUPTI_VERSION");
+    if (text && strcmp(text, "abort") == 0)
+        abort();
     *version = text ? (uint32_t)strtoul(text, NULL, 10) : 16;
     return CUPTI_SUCCESS_;
 }
