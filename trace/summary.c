@@ -48,13 +48,16 @@ static int by_time(const void *a, const void *b)
     return x->when_ns == y->when_ns ? 0 : x->when_ns < y->when_ns ? -1 : 1;
 }
 
-static void add_edges(struct edge *edges, size_t *count, const struct timeline_event *event)
+/* Beyond the moment of a cut there may have been other work, too. */
+static void add_edges(struct edge *edges, size_t *count, const struct timeline_event *event,
+                      uint64_t cut_ns)
 {
+    uint64_t end_ns = cut_ns && event->record.end_ns > cut_ns ? cut_ns : event->record.end_ns;
     uint8_t kind = event->record.kind;
     struct edge edge = {event->record.begin_ns, kind == TRACE_KERNEL, kind == TRACE_COPY,
                         kind == TRACE_SET};
     edges[(*count)++] = edge;
-    edge = (struct edge){event->record.end_ns, -edge.kernels, -edge.copies, -edge.sets};
+    edge = (struct edge){end_ns, -edge.kernels, -edge.copies, -edge.sets};
     edges[(*count)++] = edge;
 }
 
@@ -90,7 +93,7 @@ static enum status use_of_gpu(const struct timeline *timeline, struct summary *o
         return status_set(STATUS_MEMORY, "out of memory for a summary");
     for (uint32_t i = 0; i < timeline->count; i++)
         if (!timeline_is_call(&timeline->events[i]))
-            add_edges(edges, &count, &timeline->events[i]);
+            add_edges(edges, &count, &timeline->events[i], timeline->full_at_ns);
     qsort(edges, count, sizeof *edges, by_time);
     sweep_edges(edges, count, out);
     free(edges);

@@ -41,7 +41,7 @@ struct summary {
     size_t call_count;
     uint64_t call_total_ns;
     uint64_t kernels, copies, sets;
-    uint64_t span_ns;   /* from the first GPU work to the end of the last */
+    uint64_t span_ns;   /* from the first GPU work to the end of the last, or to the cut */
     uint64_t busy_ns;   /* of it, some work ran */
     uint64_t kernel_ns; /* a kernel ran */
     uint64_t copy_ns;   /* a copy ran */

@@ -91,6 +91,27 @@ static void test_a_memset_is_work_and_no_copy(void **state)
     trace_buffer_release(&buffer);
 }
 
+static void test_beyond_a_cut_nothing_is_known_of_the_gpu(void **state)
+{
+    struct trace_buffer buffer;
+    (void)state;
+    made_open(1, 2, 4, &buffer);
+    made_call(&buffer, 0, 0, "cuLaunchKernel", 1, 0, 5);
+    made_kernel(&buffer, 0, 13, 1, 10, 1000);
+    made_copying(&buffer, 0, 1, true, TRACE_MEMORY_PINNED, 2, (double[]){20, 25},
+                 (double[]){30, 50});
+    made_call(&buffer, 0, 1, "cuLaunchKernel", 3, 110, 115);
+    struct timeline timeline = made_merge(&buffer);
+    struct summary summary = made_summary(&timeline);
+    assert_int_equal(timeline.full_at_ns, MADE_BEGIN_NS + 110000);
+    assert_int_equal(summary.span_ns, 100000);
+    assert_int_equal(summary.kernel_ns, 100000);
+    assert_int_equal(summary.both_ns, 20000);
+    summary_release(&summary);
+    timeline_release(&timeline);
+    trace_buffer_release(&buffer);
+}
+
 static void test_work_may_begin_before_its_call_returns_and_a_graph_is_admitted_once(void **state)
 {
     struct trace_buffer buffer;
@@ -453,6 +474,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_time_by_call_gaps_overlap_and_admission),
         cmocka_unit_test(test_a_memset_is_work_and_no_copy),
+        cmocka_unit_test(test_beyond_a_cut_nothing_is_known_of_the_gpu),
         cmocka_unit_test(test_work_may_begin_before_its_call_returns_and_a_graph_is_admitted_once),
         cmocka_unit_test(test_the_order_of_transfers_to_pageable_memory_is_told),
         cmocka_unit_test(test_a_transfer_that_waits_for_its_own_kernel_waits_for_no_transfer),
