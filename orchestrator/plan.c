@@ -286,6 +286,9 @@ enum status point_check_stagger(const struct point *point, uint64_t window_ns)
 {
     const struct shm_settings *work = &point->work;
     uint64_t last_ns = (point_workers(point) - 1) * (uint64_t)work->stagger_us * NS_PER_US;
+    if (last_ns > 0 && point_is_open(point))
+        return status_set(STATUS_USAGE, "stagger is for a closed loop, since a rate has starts of "
+                                        "its own: leave out rate, or stagger");
     if (work->iterations || last_ns == 0 || last_ns < work->warmup_ns + window_ns)
         return STATUS_OK;
     return status_set(STATUS_USAGE,

@@ -232,6 +232,8 @@ says_of_point() {
     "$MPSWEEP" trace -l hybrid:2x2 --stagger 100ms
   refused 'the last of 2 workers would begin 1 s after the first' \
     "$MPSWEEP" sweep --device emulated -l threads:2 --duration 0.3 --warmup 0 --stagger 1s
+  refused 'stagger is for a closed loop' \
+    "$MPSWEEP" sweep --device emulated -l threads:2 --stagger 10ms --rate closed,100
   refused 'iterations of 3 end a point when they are done: leave out duration' \
     "$MPSWEEP" trace -l threads:1 --iterations 3 --duration 1
 }
