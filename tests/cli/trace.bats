@@ -86,8 +86,10 @@ says_of_point() {
   # Ten times as slow, so that what else this machine does matters less.
   sed -E 's/^(step = kernel .*)$/\10/; s/^stagger = 10ms/stagger = 100ms/' "$EXAMPLE" >slow.job
   grep -q 'cycles=600000000$' slow.job
+  # All copies in wait for the first copy out; then three threads wake at the same moment, and which of
+  # their copies out comes first to the driver is theirs to decide where CPUs are few.
   once_in_three says_of_point slow.job nosync \
-    'transfers to and from pageable memory complete in issue order: of [3-6] that' \
+    'transfers to and from pageable memory (mostly )?complete in issue order: of [3-6] that' \
     'longest: \[copy in\] of process 0 thread 1 waited .* ms .*, behind \[copy out\] of process 0 thread 0'
   # The copy out of the first thread is called long before its kernel ends.
   awk '/cuMemcpyDtoHAsync/ { exit !($2 > 300000 && $4 == 0) }' out
