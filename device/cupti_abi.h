@@ -120,12 +120,17 @@ struct cupti_set_record {
     X(cupti_call_record, correlation, correlationId, CUpti_ActivityAPI)                            \
     X(cupti_call_record, result, returnValue, CUpti_ActivityAPI)                                   \
     CUPTI_ABI_KERNEL(X, CUpti_ActivityKernel5)                                                     \
+    CUPTI_ABI_KERNEL(X, CUpti_ActivityKernel6)                                                     \
+    CUPTI_ABI_KERNEL(X, CUpti_ActivityKernel7)                                                     \
+    CUPTI_ABI_KERNEL(X, CUpti_ActivityKernel8)                                                     \
     CUPTI_ABI_KERNEL(X, CUpti_ActivityKernel9)                                                     \
     CUPTI_ABI_KERNEL(X, CUpti_ActivityKernel10)                                                    \
     CUPTI_ABI_COPY(X, CUpti_ActivityMemcpy3)                                                       \
+    CUPTI_ABI_COPY(X, CUpti_ActivityMemcpy4)                                                       \
     CUPTI_ABI_COPY(X, CUpti_ActivityMemcpy5)                                                       \
     CUPTI_ABI_COPY(X, CUpti_ActivityMemcpy6)                                                       \
     CUPTI_ABI_SET(X, CUpti_ActivityMemset2)                                                        \
+    CUPTI_ABI_SET(X, CUpti_ActivityMemset3)                                                        \
     CUPTI_ABI_SET(X, CUpti_ActivityMemset4)
 
 #define CUPTI_ABI_KERNEL(X, theirs)                                                                \

@@ -36,6 +36,7 @@ CUPTI_SYMBOLS(CHECK_PROTOTYPE)
     _Static_assert(SIZE_OF(struct ours, field) == SIZE_OF(theirs, theirs_field),                   \
                    #theirs "." #theirs_field " has another size");
 
+/* Older headers know some of the versions only, each others. */
 #if CUPTI_API_VERSION >= 130000
 CUPTI_ABI_FIELDS(CHECK_FIELD)
 #endif

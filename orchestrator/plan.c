@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/clock.h"
 #include "common/random.h"
 #include "common/text.h"
 
@@ -279,6 +280,21 @@ bool point_equal(const struct point *a, const struct point *b)
 unsigned point_workers(const struct point *point)
 {
     return point->processes * point->threads;
+}
+
+enum status point_check_stagger(const struct point *point, uint64_t window_ns)
+{
+    const struct shm_settings *work = &point->work;
+    uint64_t last_ns = (point_workers(point) - 1) * (uint64_t)work->stagger_us * NS_PER_US;
+    if (last_ns > 0 && point_is_open(point))
+        return status_set(STATUS_USAGE, "stagger is for a closed loop, since a rate has starts of "
+                                        "its own: leave out rate, or stagger");
+    if (work->iterations || last_ns == 0 || last_ns < work->warmup_ns + window_ns)
+        return STATUS_OK;
+    return status_set(STATUS_USAGE,
+                      "the last of %u workers would begin %g s after the first, when the window of "
+                      "%g s is over: give a longer duration, a shorter stagger, or iterations",
+                      point_workers(point), (double)last_ns / 1e9, (double)window_ns / 1e9);
 }
 
 bool point_over_mps(const struct point *point)

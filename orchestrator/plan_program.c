@@ -34,6 +34,7 @@ static enum status check_settings(const struct point *point)
         {OPTION_SYNC, work->sync != SHM_SYNC_STREAM},
         {OPTION_LAUNCH, work->launch != SHM_LAUNCH_STREAM},
         {OPTION_SCHEDULE, work->schedule != SHM_SCHEDULE_AUTO},
+        {OPTION_STAGGER, work->stagger_us != 0},
     };
     for (size_t i = 0; i < sizeof settings / sizeof settings[0]; i++)
         if (settings[i].changed)

@@ -245,8 +245,12 @@ int sweep_command(const struct job *job, const char *job_path)
     enum status status = check_limits(&sweep);
     if (status == STATUS_OK)
         status = plan_make(job, &sweep.plan);
-    if (status != STATUS_OK)
+    for (size_t i = 0; i < sweep.plan.count && status == STATUS_OK; i++)
+        status = point_check_stagger(&sweep.plan.points[i], sweep.limits.duration_ns);
+    if (status != STATUS_OK) {
+        plan_release(&sweep.plan);
         return report(status);
+    }
     sweep.records = calloc(sweep.plan.count, sizeof *sweep.records);
     sweep.beyond = calloc(sweep.plan.count, sizeof *sweep.beyond);
     sweep.measurements = calloc(sweep.plan.count, sizeof *sweep.measurements);

@@ -69,7 +69,7 @@ static enum status choose(struct trace *trace)
         .timeout_ns = (uint64_t)(options_real(options, OPTION_TIMEOUT) * 1e9),
         .needs_no_window = true,
     };
-    return STATUS_OK;
+    return point_check_stagger(&trace->point, trace->limits.duration_ns);
 }
 
 /* What the user says; or where the emulated GPU is, since its tracing is in it. */
@@ -98,11 +98,14 @@ static enum status check_cupti(const struct trace *trace)
     if (status != STATUS_OK)
         return status;
     result.errors[strcspn(result.errors, "\n")] = '\0';
-    if (result.wait_status != 0)
-        status = status_set(STATUS_UNSUPPORTED, "%s",
-                            *result.errors
-                                ? result.errors
-                                : child_ending_text(result.wait_status, ending, sizeof ending));
+    if (result.wait_status != 0 && *result.errors)
+        status = status_set(STATUS_UNSUPPORTED, "%s", result.errors);
+    else if (result.wait_status != 0)
+        status = status_set(STATUS_UNSUPPORTED,
+                            "no CUPTI: loading '%s' ended its process: %s; name another one with "
+                            "MPSWEEP_CUPTI",
+                            trace->cupti ? trace->cupti : "libcupti.so",
+                            child_ending_text(result.wait_status, ending, sizeof ending));
     child_result_release(&result);
     return status;
 }

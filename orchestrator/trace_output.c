@@ -37,30 +37,37 @@ static void folder_of(const char *path, char folder[PATH_MAX])
         snprintf(folder, PATH_MAX, "%.*s", slash == path ? 1 : (int)(slash - path), path);
 }
 
+/* Whether a file can be made there. */
+static enum status check_folder(const char *path)
+{
+    char folder[PATH_MAX];
+    if (!*path || strlen(path) >= PATH_MAX - 64)
+        return cannot_write(path, *path ? ENAMETOOLONG : ENOENT);
+    folder_of(path, folder);
+    return access(folder, W_OK | X_OK) == 0 ? STATUS_OK : cannot_write(path, errno);
+}
+
 enum status trace_check_outputs(const struct trace *trace)
 {
     const char *json = options_text(trace->options, OPTION_OUTPUT);
     const char *figure = options_text(trace->options, OPTION_TRACE_FIGURE);
-    char folder[PATH_MAX];
     struct stat info;
-    if (figure && plot_check_output(figure) != STATUS_OK)
+    if (figure && (plot_check_output(figure) != STATUS_OK || check_folder(figure) != STATUS_OK))
         return STATUS_USAGE;
     if (!json)
         return STATUS_OK;
-    if (!*json || strlen(json) >= PATH_MAX - 64)
-        return cannot_write(json, *json ? ENAMETOOLONG : ENOENT);
     if (lstat(json, &info) == 0)
         return exists(json);
     if (errno != ENOENT)
         return cannot_write(json, errno);
-    folder_of(json, folder);
-    return access(folder, W_OK | X_OK) == 0 ? STATUS_OK : cannot_write(json, errno);
+    return check_folder(json);
 }
 
+/* Which part of the iterations/s tracing takes. */
 static double slowdown_rel(const struct trace *trace)
 {
     return trace->plain_ips > 0 && trace->traced_ips > 0
-               ? trace->plain_ips / trace->traced_ips - 1.0
+               ? 1.0 - trace->traced_ips / trace->plain_ips
                : NAN;
 }
 

@@ -203,7 +203,7 @@ struct shm_slot {
     _Atomic uint32_t inside;             /* enum shm_inside */
     _Atomic uint64_t heartbeat;          /* iterations completed since release, warm-up included */
     _Atomic uint64_t last_end_ns;        /* end of the last of them, from the agreed start */
-    _Atomic uint64_t idle_until_ns;      /* open loop: it waits for this planned start; 0: no */
+    _Atomic uint64_t idle_until_ns;      /* it waits for this planned start; 0: no */
     _Atomic uint32_t opened;             /* a program's: enum shm_opened */
     _Atomic uint32_t at_work;            /* a program's: between begin and end of an iteration */
     uint64_t cpus[SHM_CPUS / 64];        /* binding, from the orchestrator; all zero: none */

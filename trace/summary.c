@@ -39,7 +39,7 @@ static int by_total(const void *a, const void *b)
 
 struct edge {
     uint64_t when_ns;
-    int kernels, copies; /* +1 or -1 */
+    int kernels, copies, sets; /* +1 or -1 */
 };
 
 static int by_time(const void *a, const void *b)
@@ -48,34 +48,40 @@ static int by_time(const void *a, const void *b)
     return x->when_ns == y->when_ns ? 0 : x->when_ns < y->when_ns ? -1 : 1;
 }
 
-static void add_edges(struct edge *edges, size_t *count, const struct timeline_event *event)
+/* Beyond the moment of a cut there may have been other work, too. */
+static void add_edges(struct edge *edges, size_t *count, const struct timeline_event *event,
+                      uint64_t cut_ns)
 {
-    bool kernel = event->record.kind == TRACE_KERNEL;
-    struct edge edge = {event->record.begin_ns, kernel, !kernel};
+    uint64_t end_ns = cut_ns && event->record.end_ns > cut_ns ? cut_ns : event->record.end_ns;
+    uint8_t kind = event->record.kind;
+    struct edge edge = {event->record.begin_ns, kind == TRACE_KERNEL, kind == TRACE_COPY,
+                        kind == TRACE_SET};
     edges[(*count)++] = edge;
-    edge = (struct edge){event->record.end_ns, -edge.kernels, -edge.copies};
+    edge = (struct edge){end_ns, -edge.kernels, -edge.copies, -edge.sets};
     edges[(*count)++] = edge;
 }
 
 static void sweep_edges(const struct edge *edges, size_t count, struct summary *out)
 {
-    int kernels = 0, copies = 0;
+    int kernels = 0, copies = 0, sets = 0;
     for (size_t i = 0; i < count; i++) {
         if (i > 0) {
+            bool busy = kernels || copies || sets;
             uint64_t passed_ns = edges[i].when_ns - edges[i - 1].when_ns;
             out->span_ns += passed_ns;
-            out->busy_ns += kernels || copies ? passed_ns : 0;
+            out->busy_ns += busy ? passed_ns : 0;
             out->kernel_ns += kernels ? passed_ns : 0;
             out->copy_ns += copies ? passed_ns : 0;
             out->both_ns += kernels && copies ? passed_ns : 0;
-            out->gaps += !kernels && !copies && passed_ns > 0;
-            if (!kernels && !copies && passed_ns > out->longest_gap_ns) {
+            out->gaps += !busy && passed_ns > 0;
+            if (!busy && passed_ns > out->longest_gap_ns) {
                 out->longest_gap_ns = passed_ns;
                 out->longest_gap_at_ns = edges[i - 1].when_ns;
             }
         }
         kernels += edges[i].kernels;
         copies += edges[i].copies;
+        sets += edges[i].sets;
     }
 }
 
@@ -87,7 +93,7 @@ static enum status use_of_gpu(const struct timeline *timeline, struct summary *o
         return status_set(STATUS_MEMORY, "out of memory for a summary");
     for (uint32_t i = 0; i < timeline->count; i++)
         if (!timeline_is_call(&timeline->events[i]))
-            add_edges(edges, &count, &timeline->events[i]);
+            add_edges(edges, &count, &timeline->events[i], timeline->full_at_ns);
     qsort(edges, count, sizeof *edges, by_time);
     sweep_edges(edges, count, out);
     free(edges);
@@ -169,8 +175,16 @@ static int by_value(const void *a, const void *b)
     return x < y ? -1 : x > y;
 }
 
+/* The smallest value that so large a share of them does not exceed, as common/histogram.h has it.
+ */
+static double quantile(const double *sorted, size_t count, double share)
+{
+    size_t rank = (size_t)ceil(share * (double)count);
+    return sorted[rank > 0 ? rank - 1 : 0];
+}
+
 /* Of a call with several pieces of work, as a graph's launch, only the first is admitted by it. */
-static enum status admission(const struct timeline *timeline, bool of_kernels,
+static enum status admission(const struct timeline *timeline, enum trace_kind kind,
                              struct summary_admission *out)
 {
     double *values = calloc((size_t)timeline->count + 1, sizeof *values);
@@ -178,7 +192,7 @@ static enum status admission(const struct timeline *timeline, bool of_kernels,
         return status_set(STATUS_MEMORY, "out of memory for a summary");
     for (uint32_t i = 0; i < timeline->count; i++) {
         const struct timeline_event *event = &timeline->events[i];
-        if (timeline_is_call(event) || (event->record.kind == TRACE_KERNEL) != of_kernels)
+        if (event->record.kind != kind)
             continue;
         const struct timeline_event *call = &timeline->events[event->call];
         if (call->work != i)
@@ -189,9 +203,9 @@ static enum status admission(const struct timeline *timeline, bool of_kernels,
     }
     qsort(values, out->count, sizeof *values, by_value);
     if (out->count > 0) {
-        out->p50_ns = values[(size_t)(0.50 * (double)(out->count - 1))];
-        out->p90_ns = values[(size_t)(0.90 * (double)(out->count - 1))];
-        out->p99_ns = values[(size_t)(0.99 * (double)(out->count - 1))];
+        out->p50_ns = quantile(values, out->count, 0.50);
+        out->p90_ns = quantile(values, out->count, 0.90);
+        out->p99_ns = quantile(values, out->count, 0.99);
         out->longest_ns = values[out->count - 1];
     }
     free(values);
@@ -326,9 +340,9 @@ enum status summary_make(const struct timeline *timeline, struct summary *out)
     if (status == STATUS_OK)
         status = gaps_of_streams(timeline, &summary);
     if (status == STATUS_OK)
-        status = admission(timeline, true, &summary.kernel_admission);
+        status = admission(timeline, TRACE_KERNEL, &summary.kernel_admission);
     if (status == STATUS_OK)
-        status = admission(timeline, false, &summary.copy_admission);
+        status = admission(timeline, TRACE_COPY, &summary.copy_admission);
     if (status == STATUS_OK)
         status = pageable_copies(timeline, &summary.pageable);
     if (status != STATUS_OK) {

@@ -41,7 +41,7 @@ struct summary {
     size_t call_count;
     uint64_t call_total_ns;
     uint64_t kernels, copies, sets;
-    uint64_t span_ns;   /* from the first GPU work to the end of the last */
+    uint64_t span_ns;   /* from the first GPU work to the end of the last, or to the cut */
     uint64_t busy_ns;   /* of it, some work ran */
     uint64_t kernel_ns; /* a kernel ran */
     uint64_t copy_ns;   /* a copy ran */
@@ -55,8 +55,8 @@ struct summary {
 enum status summary_make(const struct timeline *timeline, struct summary *out);
 void summary_release(struct summary *summary);
 
-/* "complete in issue order", the same "but for a few" (one in twenty at most), "do not complete in
- * issue order", or that nothing can be said. */
+/* "complete in issue order", the same "but for a few" (one in twenty at most), "mostly" (less than
+ * half overtake), "do not complete in issue order", or that nothing can be said. */
 const char *summary_pageable_verdict(const struct summary_pageable *pageable);
 
 void summary_print(FILE *out, const struct timeline *timeline, const struct summary *summary);

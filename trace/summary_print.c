@@ -93,8 +93,10 @@ const char *summary_pageable_verdict(const struct summary_pageable *pageable)
         return "none could begin while another was pending";
     if (pageable->overtook == 0)
         return "complete in issue order";
-    return pageable->overtook * 20 <= pageable->crossed ? "complete in issue order but for a few"
-                                                        : "do not complete in issue order";
+    if (pageable->overtook * 20 <= pageable->crossed)
+        return "complete in issue order but for a few";
+    return pageable->overtook * 2 < pageable->crossed ? "mostly complete in issue order"
+                                                      : "do not complete in issue order";
 }
 
 static void print_worker(FILE *out, const struct timeline_event *event)

@@ -105,9 +105,11 @@ static void take_process(const struct trace_buffer *buffer, unsigned process, ui
                                          .work = TIMELINE_NONE};
         bool named = timeline_is_call(event) || record->kind == TRACE_KERNEL;
         event->name = named ? trace_buffer_name(buffer, process, record->name) : work_name(record);
-        if (timeline_is_call(event))
+        if (timeline_is_call(event)) {
             event->worker = worker_of(buffer, process, record->thread);
-        out->count += !timeline_is_call(event) || !is_tidying(buffer, event);
+            event->tidies = is_tidying(buffer, event);
+        }
+        out->count++;
     }
 }
 
@@ -176,7 +178,8 @@ static struct key *make_keys(const struct timeline *timeline, size_t *count)
     return keys;
 }
 
-/* GPU work without a call was started before the trace began. */
+/* GPU work without a call was started before the trace began. What tidies up goes with its work;
+ * until then it is there, so that the two are told apart. */
 static enum status drop_orphans(struct timeline *timeline)
 {
     size_t calls;
@@ -184,16 +187,24 @@ static enum status drop_orphans(struct timeline *timeline)
     struct key *keys = make_keys(timeline, &calls);
     if (!keys)
         return status_set(STATUS_MEMORY, "out of memory for a trace");
+    /* By the keys' places: events move only when all are judged. */
     for (uint32_t i = 0; i < timeline->count; i++) {
-        const struct timeline_event *event = &timeline->events[i];
-        if (!timeline_is_call(event) &&
-            find_call(keys, calls, event->process, event->record.correlation) == TIMELINE_NONE)
+        struct timeline_event *event = &timeline->events[i];
+        if (timeline_is_call(event))
+            continue;
+        event->call = find_call(keys, calls, event->process, event->record.correlation);
+        if (event->call == TIMELINE_NONE)
             timeline->orphans++;
         else
+            event->tidies = timeline->events[event->call].tidies;
+    }
+    free(keys);
+    for (uint32_t i = 0; i < timeline->count; i++) {
+        const struct timeline_event *event = &timeline->events[i];
+        if (!event->tidies && (timeline_is_call(event) || event->call != TIMELINE_NONE))
             timeline->events[kept++] = *event;
     }
     timeline->count = kept;
-    free(keys);
     return STATUS_OK;
 }
 

@@ -54,7 +54,7 @@ static enum status run_until_stopped(const struct worker_process *process, struc
 }
 
 /* The worker's own start: the agreed one, or so much later as it has workers before it. */
-static uint64_t await_turn(const struct worker_process *process, const struct shm_slot *slot)
+static uint64_t await_turn(const struct worker_process *process, struct shm_slot *slot)
 {
     const struct shm_header *header = process->shm.header;
     uint64_t start_ns = atomic_load(&header->start_ns);
@@ -62,8 +62,11 @@ static uint64_t await_turn(const struct worker_process *process, const struct sh
     for (unsigned t = 0; shm_slot_at(&process->shm, process->index, t) != slot; t++)
         before++;
     start_ns += before * header->settings.stagger_us * NS_PER_US;
-    if (header->settings.stagger_us)
+    if (header->settings.stagger_us) {
+        atomic_store_explicit(&slot->idle_until_ns, start_ns, memory_order_relaxed);
         shm_sleep_until(&process->shm, start_ns);
+        atomic_store_explicit(&slot->idle_until_ns, 0, memory_order_relaxed);
+    }
     return start_ns;
 }
 

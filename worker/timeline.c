@@ -246,19 +246,25 @@ static void take(const cupti_activity *activity, uint64_t from_ns)
         trace_buffer_add(&timeline.buffer, timeline.process, &record);
 }
 
+/* CUPTI counts from one time it is asked to the next. Mutex held. */
+static void add_dropped(cuda_context context, uint32_t stream)
+{
+    size_t dropped = 0;
+    if (timeline.cupti.get_dropped(context, stream, &dropped) == CUPTI_SUCCESS_)
+        trace_buffer_process(&timeline.buffer, timeline.process)->dropped += dropped;
+}
+
 static void take_buffer(cuda_context context, uint32_t stream, uint8_t *buffer, size_t bytes,
                         size_t valid_bytes)
 {
     cupti_activity *record = NULL;
-    size_t dropped = 0;
     (void)bytes;
     pthread_mutex_lock(&timeline.mutex);
     uint64_t from_ns = first_moment();
     while (valid_bytes > 0 &&
            timeline.cupti.next_record(buffer, valid_bytes, &record) == CUPTI_SUCCESS_)
         take(record, from_ns);
-    if (timeline.cupti.get_dropped(context, stream, &dropped) == CUPTI_SUCCESS_)
-        trace_buffer_process(&timeline.buffer, timeline.process)->dropped += dropped;
+    add_dropped(context, stream);
     timeline.spare[timeline.spare_count++] = buffer;
     pthread_mutex_unlock(&timeline.mutex);
 }
@@ -354,6 +360,10 @@ void timeline_close(void)
     for (size_t i = 0; i < KINDS; i++)
         timeline.cupti.disable(kinds[i]);
     bool flushed = timeline.cupti.flush_all(CUPTI_FLUSH_FORCED) == CUPTI_SUCCESS_;
+    /* What was dropped after the last buffer, or instead of one, came back with none. */
+    pthread_mutex_lock(&timeline.mutex);
+    add_dropped(NULL, 0);
+    pthread_mutex_unlock(&timeline.mutex);
     atomic_store(&own->complete, flushed);
 }
 

@@ -268,6 +268,7 @@ SCRIPT
   refused "memory is the program's own business" "${sweep[@]}" -m pageable -- "$TICKER"
   refused "launch is the program's own business" "${sweep[@]}" --launch graph -- "$TICKER"
   refused "schedule is the program's own business" "${sweep[@]}" --schedule spin -- "$TICKER"
+  refused "stagger is the program's own business" "${sweep[@]}" --stagger 10ms -- "$TICKER"
 }
 
 @test "another command is another plan" {

@@ -50,6 +50,8 @@ sound() {
   trace '$work | group_by(.pid) | map([.[0].ts, .[-1].ts]) | .[0][0] < .[1][1] and .[1][0] < .[0][1]' \
     t.json
   trace '$slices | all(.ts < 60e6)' t.json
+  # Half the rate is 50% slower.
+  trace '.otherData | 1 - .traced_ips / .plain_ips - .slowdown_rel | fabs < 1e-9' t.json
   trace '.otherData | .gpu.emulated and .processes == 2 and .summary.dropped == 0' t.json
   # 5 kernels and two copies an iteration, and nothing of the set-up or of tidying up.
   trace '[$calls[].name] | unique ==
@@ -84,8 +86,10 @@ says_of_point() {
   # Ten times as slow, so that what else this machine does matters less.
   sed -E 's/^(step = kernel .*)$/\10/; s/^stagger = 10ms/stagger = 100ms/' "$EXAMPLE" >slow.job
   grep -q 'cycles=600000000$' slow.job
+  # All copies in wait for the first copy out; then three threads wake at the same moment, and which of
+  # their copies out comes first to the driver is theirs to decide where CPUs are few.
   once_in_three says_of_point slow.job nosync \
-    'transfers to and from pageable memory complete in issue order: of [3-6] that' \
+    'transfers to and from pageable memory (mostly )?complete in issue order: of [3-6] that' \
     'longest: \[copy in\] of process 0 thread 1 waited .* ms .*, behind \[copy out\] of process 0 thread 0'
   # The copy out of the first thread is called long before its kernel ends.
   awk '/cuMemcpyDtoHAsync/ { exit !($2 > 300000 && $4 == 0) }' out
@@ -104,6 +108,12 @@ says_of_point() {
   # Who begins when it should is not late.
   points '.[0].start_skew_us < 900e3' s.jsonl
   jq -se '.[0].options.sweep.stagger == "1s"' s.jsonl
+}
+
+@test "a worker whose turn comes later than the timeout does not hang" {
+  expect 0 "$MPSWEEP" trace --device emulated -q -l threads:3 --kernels 1 --iterations 1 \
+    --stagger 2s --timeout 1 -o t.json
+  trace '[$calls[].tid] | unique | length == 3' t.json
 }
 
 @test "the listings: a line each record, in the order in which they began" {
@@ -164,9 +174,16 @@ says_of_point() {
   expect 0 "$MPSWEEP" trace "${BRIEF[@]}" -l processes+mps:2 -o t.json
   sound t.json
   trace '.otherData.cupti == 16 and ($slices | all(.ts < 60e6)) and ($work | length > 20)' t.json
+  # What it drops at the end is not silently missing.
+  MPSWEEP_FAKE_CUPTI_DROPPED=7 expect 0 "$MPSWEEP" trace "${BRIEF[@]}" -l processes:2
+  grep -q '^lost: CUPTI dropped 14 records for want of buffers$' out
   # Too old a one.
   export MPSWEEP_FAKE_CUPTI_VERSION=12
   refused "cupti_other_clock.so' is too old: its version is 12, and 13 \(CUDA 11.0\) is needed" \
+    "$MPSWEEP" trace "${BRIEF[@]}" -l threads:1
+  # One that takes its process with it.
+  export MPSWEEP_FAKE_CUPTI_VERSION=abort
+  refused "no CUPTI: loading '.*cupti_other_clock.so' ended its process: killed by signal 6" \
     "$MPSWEEP" trace "${BRIEF[@]}" -l threads:1
 }
 
@@ -203,6 +220,8 @@ says_of_point() {
   [ ! -s there.json ]
   refused "cannot write 'nowhere/t.json': No such file" "$MPSWEEP" trace "${BRIEF[@]}" -l threads:1 \
     -o nowhere/t.json
+  refused "cannot write 'nowhere/t.svg': No such file" "$MPSWEEP" trace "${BRIEF[@]}" -l threads:1 \
+    -f nowhere/t.svg
   refused "cannot tell the format of 'a.bmp'" "$MPSWEEP" trace "${BRIEF[@]}" -l threads:1 -f a.bmp
   refused "'everything' is not a value of print: it takes one of summary" \
     "$MPSWEEP" trace --print everything
@@ -211,6 +230,12 @@ says_of_point() {
   refused 'a program of yours cannot be traced' "$MPSWEEP" trace -l threads:1 -- true
   refused 'a rate that is to be searched cannot be traced' "$MPSWEEP" trace -l threads:1 \
     --rate max-under-p99=5ms
+  refused 'the last of 4 workers would begin 0.3 s after the first, when the window of 0.2 s is over' \
+    "$MPSWEEP" trace -l hybrid:2x2 --stagger 100ms
+  refused 'the last of 2 workers would begin 1 s after the first' \
+    "$MPSWEEP" sweep --device emulated -l threads:2 --duration 0.3 --warmup 0 --stagger 1s
+  refused 'stagger is for a closed loop' \
+    "$MPSWEEP" sweep --device emulated -l threads:2 --stagger 10ms --rate closed,100
   refused 'iterations of 3 end a point when they are done: leave out duration' \
     "$MPSWEEP" trace -l threads:1 --iterations 3 --duration 1
 }

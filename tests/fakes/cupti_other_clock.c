@@ -1,11 +1,13 @@
 /*
  * The emulated GPU's CUPTI as an older one would be: it takes no clock of a tracer's, and its own
  * is not the one that mpsweep has. MPSWEEP_FAKE_CUPTI_BEHIND names the library that it hands all
- * else to; MPSWEEP_FAKE_CUPTI_VERSION is the version that it says it is.
+ * else to; MPSWEEP_FAKE_CUPTI_VERSION is the version that it says it is, or "abort" instead; with
+ * MPSWEEP_FAKE_CUPTI_DROPPED it has dropped so many records once all buffers are back.
  */
 #include <dlfcn.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <time.h>
 
 #include "device/cupti_abi.h"
@@ -41,6 +43,8 @@ static void *behind(const char *name)
 cupti_result cuptiGetVersion(uint32_t *version)
 {
     const char *text = getenv("MPSWEEP_FAKE_CUPTI_VERSION");
+    if (text && strcmp(text, "abort") == 0)
+        abort();
     *version = text ? (uint32_t)strtoul(text, NULL, 10) : 16;
     return CUPTI_SUCCESS_;
 }
@@ -91,13 +95,21 @@ cupti_result cuptiActivityGetNextRecord(uint8_t *buffer, size_t valid_bytes,
     return BEHIND(cuptiActivityGetNextRecord)(buffer, valid_bytes, record);
 }
 
+static size_t dropped_last;
+
 cupti_result cuptiActivityGetNumDroppedRecords(cuda_context context, uint32_t stream,
                                                size_t *dropped)
 {
-    return BEHIND(cuptiActivityGetNumDroppedRecords)(context, stream, dropped);
+    cupti_result result = BEHIND(cuptiActivityGetNumDroppedRecords)(context, stream, dropped);
+    *dropped += dropped_last;
+    dropped_last = 0;
+    return result;
 }
 
 cupti_result cuptiActivityFlushAll(uint32_t flags)
 {
-    return BEHIND(cuptiActivityFlushAll)(flags);
+    const char *dropped = getenv("MPSWEEP_FAKE_CUPTI_DROPPED");
+    cupti_result result = BEHIND(cuptiActivityFlushAll)(flags);
+    dropped_last = dropped ? strtoul(dropped, NULL, 10) : 0;
+    return result;
 }

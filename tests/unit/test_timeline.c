@@ -155,6 +155,25 @@ static void test_what_came_before_the_begin_is_left_out_with_its_work(void **sta
     trace_buffer_release(&buffer);
 }
 
+static void test_what_tidies_up_is_left_out_with_its_work(void **state)
+{
+    struct trace_buffer buffer;
+    (void)state;
+    made_open(1, 1, 10, &buffer);
+    trace_buffer_threads(&buffer, 0)[0].end_ns = MADE_BEGIN_NS + 10000;
+    made_call(&buffer, 0, 0, "cuLaunchKernel", 1, 5, 6);
+    made_kernel(&buffer, 0, 13, 1, 12, 13);
+    made_call(&buffer, 0, 0, "cuMemcpyDtoHAsync", 2, 15, 16);
+    made_copy(&buffer, 0, 13, false, TRACE_MEMORY_PINNED, 2, 17, 18);
+    struct timeline timeline = made_merge(&buffer);
+    assert_int_equal(timeline.count, 2);
+    /* It came after the trace, and not before it. */
+    assert_int_equal(timeline.orphans, 0);
+    assert_string_equal(timeline.events[timeline.events[1].call].name, "cuLaunchKernel");
+    timeline_release(&timeline);
+    trace_buffer_release(&buffer);
+}
+
 static void test_a_full_buffer_cuts_all_processes_at_one_moment(void **state)
 {
     struct trace_buffer buffer;
@@ -238,6 +257,7 @@ int main(void)
         cmocka_unit_test(test_processes_are_merged_on_one_clock_and_work_is_tied_to_calls),
         cmocka_unit_test(test_work_belongs_to_the_drivers_call_within_the_runtimes),
         cmocka_unit_test(test_what_came_before_the_begin_is_left_out_with_its_work),
+        cmocka_unit_test(test_what_tidies_up_is_left_out_with_its_work),
         cmocka_unit_test(test_a_full_buffer_cuts_all_processes_at_one_moment),
         cmocka_unit_test(test_calls_after_the_last_iteration_are_left_out),
         cmocka_unit_test(test_work_beside_other_work_of_its_stream_gets_another_lane),

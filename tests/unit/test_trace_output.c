@@ -59,8 +59,54 @@ static void test_time_by_call_gaps_overlap_and_admission(void **state)
     assert_int_equal(summary.kernel_admission.count, 2);
     assert_int_equal((int)summary.kernel_admission.p50_ns, 18000);
     assert_int_equal((int)summary.kernel_admission.longest_ns, 82000);
+    /* 99% of two are both of them. */
+    assert_int_equal((int)summary.kernel_admission.p99_ns, 82000);
     assert_int_equal((int)summary.copy_admission.p50_ns, 10000);
     assert_int_equal(summary.kernel_admission.early, 0);
+    summary_release(&summary);
+    timeline_release(&timeline);
+    trace_buffer_release(&buffer);
+}
+
+static void test_a_memset_is_work_and_no_copy(void **state)
+{
+    struct trace_buffer buffer;
+    (void)state;
+    made_open(1, 1, 20, &buffer);
+    made_copying(&buffer, 0, 0, true, TRACE_MEMORY_PINNED, 1, (double[]){0, 10},
+                 (double[]){20, 40});
+    made_call(&buffer, 0, 0, "cuMemsetD8Async", 2, 10, 12);
+    made_copy(&buffer, 0, 13, true, TRACE_MEMORY_UNKNOWN, 2, 40, 100);
+    trace_buffer_records(&buffer, 0)[3].kind = TRACE_SET;
+    struct timeline timeline = made_merge(&buffer);
+    struct summary summary = made_summary(&timeline);
+    assert_int_equal(summary.copies, 1);
+    assert_int_equal(summary.sets, 1);
+    assert_int_equal(summary.busy_ns, 80000);
+    assert_int_equal(summary.copy_ns, 20000);
+    assert_int_equal(summary.gaps, 0);
+    assert_int_equal(summary.copy_admission.count, 1);
+    summary_release(&summary);
+    timeline_release(&timeline);
+    trace_buffer_release(&buffer);
+}
+
+static void test_beyond_a_cut_nothing_is_known_of_the_gpu(void **state)
+{
+    struct trace_buffer buffer;
+    (void)state;
+    made_open(1, 2, 4, &buffer);
+    made_call(&buffer, 0, 0, "cuLaunchKernel", 1, 0, 5);
+    made_kernel(&buffer, 0, 13, 1, 10, 1000);
+    made_copying(&buffer, 0, 1, true, TRACE_MEMORY_PINNED, 2, (double[]){20, 25},
+                 (double[]){30, 50});
+    made_call(&buffer, 0, 1, "cuLaunchKernel", 3, 110, 115);
+    struct timeline timeline = made_merge(&buffer);
+    struct summary summary = made_summary(&timeline);
+    assert_int_equal(timeline.full_at_ns, MADE_BEGIN_NS + 110000);
+    assert_int_equal(summary.span_ns, 100000);
+    assert_int_equal(summary.kernel_ns, 100000);
+    assert_int_equal(summary.both_ns, 20000);
     summary_release(&summary);
     timeline_release(&timeline);
     trace_buffer_release(&buffer);
@@ -153,6 +199,10 @@ static void test_one_that_overtakes_among_many_is_a_few(void **state)
     assert_string_equal(summary_pageable_verdict(&pageable),
                         "complete in issue order but for a few");
     pageable.overtook = 3;
+    assert_string_equal(summary_pageable_verdict(&pageable), "mostly complete in issue order");
+    pageable.overtook = 19;
+    assert_string_equal(summary_pageable_verdict(&pageable), "mostly complete in issue order");
+    pageable.overtook = 20;
     assert_string_equal(summary_pageable_verdict(&pageable), "do not complete in issue order");
     pageable.crossed = pageable.overtook = 0;
     assert_string_equal(summary_pageable_verdict(&pageable),
@@ -423,6 +473,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_time_by_call_gaps_overlap_and_admission),
+        cmocka_unit_test(test_a_memset_is_work_and_no_copy),
+        cmocka_unit_test(test_beyond_a_cut_nothing_is_known_of_the_gpu),
         cmocka_unit_test(test_work_may_begin_before_its_call_returns_and_a_graph_is_admitted_once),
         cmocka_unit_test(test_the_order_of_transfers_to_pageable_memory_is_told),
         cmocka_unit_test(test_a_transfer_that_waits_for_its_own_kernel_waits_for_no_transfer),
