@@ -120,8 +120,8 @@ const struct option_row option_table[OPTION_COUNT] = {
      "and the point ends when the slowest has. 0: measure by time."},
     {OPTION_STAGGER, "stagger", 0, OPTION_KIND_TIME, 0, OPTION_SWEEP | OPTION_TRACE, NULL, 0, 3600,
      NULL, "TIME", HOW,
-     "Release the workers one after the other, so far apart, and not all together: 10ms. What is\n"
-     "counted begins with the first."},
+     "Release the workers one after the other, so far apart, and not all together: 10ms. A sweep\n"
+     "by time does not count until all are: that takes a warm-up as long."},
     {OPTION_ROUNDS, "rounds", 'r', OPTION_KIND_INTEGER, 0, PLAN | OPTION_EXPLAIN, NULL, 1, 1000,
      "1", "N", HOW,
      "Independent measurements of each point; no worker process serves two of them."},

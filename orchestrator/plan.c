@@ -291,10 +291,14 @@ enum status point_check_stagger(const struct point *point, uint64_t window_ns)
                                         "its own: leave out rate, or stagger");
     if (work->iterations || last_ns == 0 || last_ns < work->warmup_ns + window_ns)
         return STATUS_OK;
-    return status_set(STATUS_USAGE,
-                      "the last of %u workers would begin %g s after the first, when the window of "
-                      "%g s is over: give a longer duration, a shorter stagger, or iterations",
-                      point_workers(point), (double)last_ns / 1e9, (double)window_ns / 1e9);
+    bool windowless = window_ns == 0;
+    return status_set(
+        STATUS_USAGE,
+        "the last of %u workers would begin %g s after the first, when the %s of %g s "
+        "is over: give a longer %s, a shorter stagger, or iterations",
+        point_workers(point), (double)last_ns / 1e9, windowless ? "warm-up" : "window",
+        (double)(windowless ? work->warmup_ns : window_ns) / 1e9,
+        windowless ? "warmup" : "duration");
 }
 
 bool point_over_mps(const struct point *point)

@@ -86,8 +86,9 @@ bool point_equal(const struct point *a, const struct point *b);
 unsigned point_workers(const struct point *point);
 
 /* Whether the last worker of a point begins, with --stagger, before its warm-up and a window of
- * that length are over; with fixed work it always does. In an open loop requests would wait for a
- * worker that has yet to begin. STATUS_USAGE says what is wrong. */
+ * that length are over; 0: before the window begins, in which every worker is to be counted. With
+ * fixed work it always does. In an open loop requests would wait for a worker that has yet to
+ * begin. STATUS_USAGE says what is wrong. */
 enum status point_check_stagger(const struct point *point, uint64_t window_ns);
 bool point_over_mps(const struct point *point);
 
