@@ -164,6 +164,16 @@ launches_are_delayed() {
   holds '.arms | all(.status == "not here" and (.error | test("needs MPS: ")))' r.jsonl
 }
 
+@test "a program that cannot be run is a failure, and not for want of MPS" {
+  programs_but mpsweep-probe
+  printf '#!/none/such\n' >"$WORK/programs/mpsweep-probe"
+  chmod +x "$WORK/programs/mpsweep-probe"
+  MPSWEEP_LIBEXEC_DIR=$WORK/programs expect 2 "$MPSWEEP" probe copy-block "${QUICK[@]}" \
+    -o r.jsonl --arms own-pageable
+  [ "$(verdict r.jsonl copy-block)" = inconclusive ]
+  holds '.arms | all(.status == "failed" and (.error | test("cannot run .*mpsweep-probe")))' r.jsonl
+}
+
 @test "a process that is no client of the daemon gives no number" {
   MPSWEEP_EMULATED_FAULT=attach=skip@1 expect 2 "$MPSWEEP" probe launch-delay "${QUICK[@]}" \
     -o r.jsonl --arms mps-1m
