@@ -306,7 +306,8 @@ static enum status take_samples(const struct crowd *crowd)
     if (status == STATUS_OK && data->series[0][data->rounds].count == 0)
         status = status_set(STATUS_WORKER, "it gave no sample");
     for (unsigned i = 0; i < crowd->count; i++)
-        data->blocked += atomic_load(&probe_shm_process(&crowd->shm, i)->blocked);
+        for (unsigned m = 0; m < PROBE_METRICS; m++)
+            data->blocked[m] += atomic_load(&probe_shm_process(&crowd->shm, i)->blocked[m]);
     /* A round that is not whole is freed with the others. */
     if (status == STATUS_OK)
         data->rounds++;

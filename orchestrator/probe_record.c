@@ -138,6 +138,11 @@ static int set_summary(json_t *object, const struct probe_summary *summary)
            json_object_set_new(object, "max_us", number(summary->max_us));
 }
 
+static void set_blocked(json_t *object, uint64_t blocked)
+{
+    json_object_set_new(object, "blocked", json_integer((json_int_t)blocked));
+}
+
 static json_t *more_metrics(const struct probe *probe, const struct probe_arm_data *data)
 {
     json_t *metrics = json_array();
@@ -149,6 +154,7 @@ static json_t *more_metrics(const struct probe *probe, const struct probe_arm_da
         if (m == probe->level_metric)
             json_object_set_new(metric, "level", json_true());
         set_summary(metric, &summary);
+        set_blocked(metric, data->blocked[m]);
         json_array_append_new(metrics, metric);
     }
     return metrics;
@@ -198,7 +204,7 @@ static json_t *arm_object(const struct probe_outcome *outcome, const struct prob
     json_object_set_new(object, "rounds", json_integer(data->rounds));
     if (probe_summarise(data->series[0], data->rounds, &summary) == STATUS_OK)
         set_summary(object, &summary);
-    json_object_set_new(object, "blocked", json_integer((json_int_t)data->blocked));
+    set_blocked(object, data->blocked[0]);
     set_against(object, outcome, data);
     json_t *more = more_metrics(outcome->probe, data);
     if (json_array_size(more) > 0)

@@ -258,7 +258,7 @@ static enum status time_copy(struct side *side, enum metric metric, bool *held)
     uint64_t done_ns = clock_now_ns();
     *held = result == CUDA_NOT_READY;
     if (*held) {
-        probe_blocked(run);
+        probe_blocked(run, metric);
         status = set_load(side, LOAD_NONE);
         if (status == STATUS_OK)
             status = PROBE_CALL(run, stream_synchronize(side->copy_stream), "cuStreamSynchronize");

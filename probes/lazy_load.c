@@ -90,7 +90,7 @@ static enum status sample(struct lazy *lazy, cuda_module module)
         return status;
     probe_sample(run, 0, end_ns - begin_ns);
     if (blocked && waits)
-        probe_blocked(run);
+        probe_blocked(run, 0);
     return STATUS_OK;
 }
 

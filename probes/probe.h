@@ -144,8 +144,8 @@ bool probe_is_over(const struct probe_run *run);
  * not between two clock readings. */
 void probe_sample(struct probe_run *run, unsigned metric, uint64_t ns);
 
-/* One that was held until a watchdog let it go. */
-void probe_blocked(struct probe_run *run);
+/* One of a metric that was held until a watchdog let it go. */
+void probe_blocked(struct probe_run *run, unsigned metric);
 
 /* cuda_check() of a call by its C name: `status = PROBE_CALL(run, launch_kernel(...), "...")`. */
 #define PROBE_CALL(run, call, name) cuda_check(&(run)->driver, (run)->driver.call, name)

@@ -95,7 +95,7 @@ void probe_sample(struct probe_run *run, unsigned metric, uint64_t ns)
         process->samples_ns[metric][at] = ns;
 }
 
-void probe_blocked(struct probe_run *run)
+void probe_blocked(struct probe_run *run, unsigned metric)
 {
-    atomic_fetch_add(&probe_shm_process(&run->shm, run->process)->blocked, 1);
+    atomic_fetch_add(&probe_shm_process(&run->shm, run->process)->blocked[metric], 1);
 }

@@ -17,7 +17,7 @@
 #include "common/status.h"
 
 #define PROBE_SHM_MAGIC UINT64_C(0x0061736265706d21)
-#define PROBE_SHM_VERSION 1
+#define PROBE_SHM_VERSION 2
 
 enum {
     PROBE_METRICS = 4,
@@ -51,12 +51,13 @@ struct probe_shm_header {
 
 struct probe_shm_process {
     _Atomic int32_t pid;
-    _Atomic uint32_t ready;   /* it waits at the gate */
-    _Atomic uint32_t ended;   /* the function has returned, and the next three are set */
-    int32_t status;           /* enum status that it returned */
-    int32_t cuda_error;       /* of a failed call */
-    char error[512];          /* "" without an error */
-    _Atomic uint64_t blocked; /* samples that were held until they were released */
+    _Atomic uint32_t ready; /* it waits at the gate */
+    _Atomic uint32_t ended; /* the function has returned, and the next three are set */
+    int32_t status;         /* enum status that it returned */
+    int32_t cuda_error;     /* of a failed call */
+    char error[512];        /* "" without an error */
+    /* Samples of each metric that were held until they were released. */
+    _Atomic uint64_t blocked[PROBE_METRICS];
     _Atomic uint64_t counts[PROBE_METRICS]; /* may exceed PROBE_SAMPLES: the rest was dropped */
     uint64_t samples_ns[PROBE_METRICS][PROBE_SAMPLES];
 };

@@ -67,7 +67,11 @@ turns_are_taken() {
   PROBE=context-admission
   MPSWEEP_EMULATED_MACHINE=slice_ns=60000000 expect 0 "$MPSWEEP" probe $PROBE "${QUICK[@]}" \
     -o r.jsonl --arms second-before,process
-  arm_is second-before '.blocked > 0'
+  # Each metric has its own: no more than it has samples.
+  arm_is second-before '.blocked == .samples and .blocked > 0'
+  arm_is second-before '.metrics[0] | .blocked == .samples and .blocked > 0'
+  arm_is second-before '.metrics[1].blocked == 0'
+  grep -q '^second-before, copy beside a full GPU: .*, \([0-9]*\) of \1 blocked$' out
   arm_is process '.blocked > 0 and .verdict == "observed"'
   arm_is same '.blocked == 0'
 }
