@@ -54,6 +54,29 @@ static enum status compare_arms(const struct probe_arm_data *arm,
     return probe_compare(arm->series[0], control->series[0], rounds, out);
 }
 
+/* A median says nothing of the few that hung, which nobody would call no effect. */
+static enum probe_verdict judge(const struct probe *probe, const struct probe_arm_data *arm,
+                                const struct probe_arm_data *control,
+                                const struct probe_effect *effect, double control_us)
+{
+    enum probe_verdict verdict =
+        probe_judge(effect, control_us, probe->matters_ratio, (double)probe->matters_ns / 1e3);
+    bool hung = arm->blocked[0] > 0 || control->blocked[0] > 0;
+    return verdict == PROBE_NOT_OBSERVED && hung ? PROBE_INCONCLUSIVE : verdict;
+}
+
+static const char *why_inconclusive(const struct probe_result *result)
+{
+    if (isnan(result->effect.low))
+        return "too few samples for an interval: give --rounds 3 or more";
+    if (result->control->blocked[0] > 0)
+        return "samples of the control hung: there is nothing to compare with";
+    if (result->subject->blocked[0] > 0)
+        return "some hung, however long the median is";
+    return "the interval holds effects that matter and effects that do not: more --rounds make it "
+           "narrower";
+}
+
 static enum status find_remedy(const struct probe_outcome *outcome, struct probe_result *out)
 {
     const char *const *remedies = outcome->probe->remedies;
@@ -106,14 +129,10 @@ enum status probe_conclude(const struct probe_outcome *outcome, struct probe_res
         status = find_remedy(outcome, out);
     if (status != STATUS_OK)
         return status;
-    out->verdict = probe_judge(&out->effect, out->control_summary.median_us, probe->matters_ratio,
-                               (double)probe->matters_ns / 1e3);
+    out->verdict =
+        judge(probe, out->subject, out->control, &out->effect, out->control_summary.median_us);
     if (out->verdict == PROBE_INCONCLUSIVE)
-        snprintf(out->error, sizeof out->error, "%s",
-                 isnan(out->effect.low)
-                     ? "too few samples for an interval: give --rounds 3 or more"
-                     : "the interval holds effects that matter and effects that do not: more "
-                       "--rounds make it narrower");
+        snprintf(out->error, sizeof out->error, "%s", why_inconclusive(out));
     return STATUS_OK;
 }
 
@@ -171,8 +190,7 @@ static int set_against(json_t *object, const struct probe_outcome *outcome,
     if (!is_measured(control) || compare_arms(data, control, &effect) != STATUS_OK ||
         probe_summarise(control->series[0], control->rounds, &summary) != STATUS_OK)
         return 0;
-    enum probe_verdict verdict = probe_judge(&effect, summary.median_us, probe->matters_ratio,
-                                             (double)probe->matters_ns / 1e3);
+    enum probe_verdict verdict = judge(probe, data, control, &effect, summary.median_us);
     return json_object_set_new(object, "ratio", number(effect.ratio)) |
            json_object_set_new(object, "ratio_ci95", interval(effect.low, effect.high)) |
            json_object_set_new(object, "verdict", json_string(probe_verdict_name(verdict)));

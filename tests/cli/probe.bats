@@ -71,6 +71,16 @@ launches_are_delayed() {
   once_in_three off 'not observed' --arms lazy-copy
 }
 
+@test "a few that hang are not nothing" {
+  # One launch in eight, which no median shows.
+  MPSWEEP_EMUL_EFFECTS=-lazy-load MPSWEEP_EMULATED_FAULT='cuLaunchKernel#3=slow:80' expect 2 \
+    "$MPSWEEP" probe lazy-load "${QUICK[@]}" -o r.jsonl --arms lazy-waiting
+  [ "$(verdict r.jsonl lazy-load)" = inconclusive ]
+  holds '.error == "some hung, however long the median is"' r.jsonl
+  holds '.arms[] | select(.arm == "lazy-waiting") | .verdict == "inconclusive"
+    and .blocked >= 3 and .blocked < .samples / 2' r.jsonl
+}
+
 # -- records and formats ---------------------------------------------------------------------------
 
 @test "one record a probe, as documented, between header and footer" {
