@@ -77,18 +77,38 @@ static const char *why_inconclusive(const struct probe_result *result)
            "narrower";
 }
 
+/* Points of one curve do the same, only more or less of it. */
+static bool is_remedy(const struct probe_outcome *outcome, const struct probe_arm *arm)
+{
+    const char *const *remedies = outcome->probe->remedies;
+    for (size_t i = 0; remedies && remedies[i]; i++) {
+        const struct probe_arm *remedy = find_data(outcome, remedies[i])->arm;
+        if (arm == remedy ||
+            (arm->series && remedy->series && strcmp(arm->series, remedy->series) == 0))
+            return true;
+    }
+    return false;
+}
+
+/* Whether two arms do as much, as far as they say: smaller copies are no remedy. */
+static bool are_of_one_size(const struct probe_arm *one, const struct probe_arm *other)
+{
+    return !one->series || !other->series || one->x == other->x;
+}
+
+/* The fastest of the remedies that are faster for sure. */
 static enum status find_remedy(const struct probe_outcome *outcome, struct probe_result *out)
 {
     const char *const *remedies = outcome->probe->remedies;
     for (size_t i = 0; remedies && remedies[i]; i++) {
         const struct probe_arm_data *data = find_data(outcome, remedies[i]);
         struct probe_effect gain;
-        if (!is_measured(data) || data == out->subject)
+        if (!is_measured(data) || !are_of_one_size(out->subject->arm, data->arm))
             continue;
         enum status status = compare_arms(out->subject, data, &gain);
         if (status != STATUS_OK)
             return status;
-        if (!out->remedy || gain.ratio > out->gain.ratio) {
+        if (gain.low > 1 && (!out->remedy || gain.ratio > out->gain.ratio)) {
             out->remedy = data;
             out->gain = gain;
         }
@@ -125,7 +145,9 @@ enum status probe_conclude(const struct probe_outcome *outcome, struct probe_res
             probe_summarise(out->control->series[0], out->control->rounds, &out->control_summary);
     if (status == STATUS_OK)
         status = compare_arms(out->subject, out->control, &out->effect);
-    if (status == STATUS_OK)
+    /* What is a remedy itself is not helped by being told so. */
+    out->needs_remedy = !is_remedy(outcome, out->subject->arm);
+    if (status == STATUS_OK && out->needs_remedy)
         status = find_remedy(outcome, out);
     if (status != STATUS_OK)
         return status;
@@ -276,7 +298,7 @@ json_t *probe_record(const struct probe_outcome *outcome, const struct probe_res
 {
     const struct probe *probe = outcome->probe;
     char verdict[96];
-    bool observed = result->verdict == PROBE_OBSERVED;
+    bool helps = result->verdict == PROBE_OBSERVED && result->needs_remedy;
     snprintf(verdict, sizeof verdict, "%s%s%s", probe_verdict_name(result->verdict),
              *result->needs ? " " : "", result->needs);
     json_t *inferred = json_object();
@@ -290,8 +312,8 @@ json_t *probe_record(const struct probe_outcome *outcome, const struct probe_res
     if (!record)
         return NULL;
     json_object_set_new(record, "error", *result->error ? json_string(result->error) : json_null());
-    json_object_set_new(record, "remedy", observed ? json_string(probe->remedy) : json_null());
-    if (observed && result->remedy) {
+    json_object_set_new(record, "remedy", helps ? json_string(probe->remedy) : json_null());
+    if (helps && result->remedy) {
         json_object_set_new(record, "remedy_arm", json_string(result->remedy->arm->name));
         json_object_set_new(record, "remedy_gain", number(result->gain.ratio));
         json_object_set_new(record, "remedy_gain_ci95",

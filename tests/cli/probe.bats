@@ -54,6 +54,17 @@ launches_are_delayed() {
   holds '.arms[] | select(.arm == "pageable-1m") | .x == 1048576 and (.series | length > 0)' r.jsonl
 }
 
+larger_are_delayed() {
+  says_of observed --arms pageable-16m,pinned-1m &&
+    holds '.effect.arm == "pageable-16m"' r.jsonl
+}
+
+@test "launch-delay: smaller copies are no remedy for larger ones" {
+  PROBE=launch-delay
+  once_in_three larger_are_delayed
+  holds '.remedy != null and (has("remedy_arm") | not)' r.jsonl
+}
+
 @test "launch-delay: not observed where they do not" {
   PROBE=launch-delay
   once_in_three off 'not observed' --arms pageable-1m,batch-1m
