@@ -155,6 +155,27 @@ larger_are_delayed() {
   refused "'r.jsonl' has no measured point to plot" "$MPSWEEP" plot r.jsonl -o b.svg
 }
 
+@test "figures of what is nearly the same have numbers on their axes" {
+  command -v gnuplot >/dev/null || skip "no gnuplot here"
+  "$MPSWEEP" probe launch-delay "${QUICK[@]}" -o r.jsonl --arms pageable-4k,pageable-64k || [ $? -eq 2 ]
+  jq -c 'if .type == "probe" then .arms |=
+    map(.median_us = 12.1 | .ci95_us = [12.05, 12.15] | .p99_us = 12.2) else . end' r.jsonl >s.jsonl
+  for figure in probe probe-series; do
+    expect 0 "$MPSWEEP" plot s.jsonl --figure $figure -o $figure.svg
+    [ "$(grep -cE '>1[123] µs<' $figure.svg)" -ge 2 ]
+  done
+}
+
+@test "an arm whose control failed is not drawn as a control" {
+  # Of the two only the control has pinned memory.
+  MPSWEEP_EMULATED_FAULT='cuMemHostAlloc=error:2' expect 2 "$MPSWEEP" probe copy-block "${QUICK[@]}" \
+    -o r.jsonl --arms own-pageable
+  holds '.arms | map(.status) == ["ok", "failed"]' r.jsonl
+  expect 0 "$MPSWEEP" plot r.jsonl --figure probe -o a.gp
+  # The last column is the kind: 4 has no verdict.
+  grep -A 1 '^[$]arms << EOD' a.gp | grep -qE '^2 .* 4$'
+}
+
 # -- what goes wrong -------------------------------------------------------------------------------
 
 @test "an arm that fails: inconclusive, and why" {
