@@ -97,6 +97,10 @@ static void time_slices_are_read_off_the_waits(void **unused)
     assert_int_equal(made.outcome.probe->infer(&made.outcome, made.notes, NOTES), 1);
     assert_non_null(strstr(made.notes[0].text, "time slices of about 1.9 ms: in arm second-before "
                                                "half of the copies waited for 1 ms or more"));
+    /* Copies that take as long beside nothing do not wait for slices, but for a CPU. */
+    set_round(&made, "second-before", 2, 0, 200, 20, 2020);
+    assert_int_equal(made.outcome.probe->infer(&made.outcome, made.notes, NOTES), 0);
+    set_round(&made, "second-before", 2, 0, 20, 20, 20);
     /* Nobody waits: nothing is said of slices. */
     set_round(&made, "second-before", 0, 0, 200, 20, 60);
     assert_int_equal(made.outcome.probe->infer(&made.outcome, made.notes, NOTES), 0);
