@@ -190,6 +190,17 @@ larger_are_delayed() {
   holds '.error | test("killed by signal 11")' s.jsonl
 }
 
+@test "a copy that fails does not keep its host function waiting" {
+  # Neither the copy, nor what comes before there is one. The function itself gives up after 5 s.
+  local call
+  for call in cuMemcpyDtoHAsync cuEventRecord; do
+    MPSWEEP_EMULATED_FAULT=$call=error:719 expect 2 "$MPSWEEP" probe copy-block "${QUICK[@]}" \
+      -o $call.jsonl --arms legacy-pageable
+    holds ".arms | length == 2 and all(.error | test(\"^$call: .*719\"))" $call.jsonl
+    holds '.seconds < 5' $call.jsonl
+  done
+}
+
 @test "an arm that hangs is ended, and the others are measured" {
   # Only who copies makes a second stream.
   MPSWEEP_EMULATED_FAULT='cuStreamCreate#2=hang' expect 2 "$MPSWEEP" probe launch-delay "${QUICK[@]}" \
