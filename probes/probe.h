@@ -133,10 +133,6 @@ enum status probe_module_load(const struct probe_run *run, cuda_module *out);
  * exactly once by each. STATUS_INTERRUPTED: there is nothing to measure any more, return. */
 enum status probe_begin(struct probe_run *run);
 
-/* A meeting of all processes of the arm, number 0 to PROBE_MEETINGS - 1, each of which takes place
- * once. STATUS_INTERRUPTED as above. */
-enum status probe_meet(struct probe_run *run, unsigned number);
-
 /* Whether to return now: process 0 has, or another has failed, or the time is over. Any thread. */
 bool probe_is_over(const struct probe_run *run);
 
