@@ -119,9 +119,15 @@ static void *copy(void *argument)
     copier->status = status;
     if (status != STATUS_OK)
         snprintf(copier->error, sizeof copier->error, "%s", status_text());
-    /* Whoever waits for the first copy must not wait for ever. */
+    /* Whoever waits for the first copy, or wants it to pause, must not wait for ever. */
     atomic_fetch_add(&copier->copies, 1);
+    atomic_store(copier->options.paused, GONE);
     return NULL;
+}
+
+bool copier_has_ended(const struct copier *copier)
+{
+    return atomic_load(copier->options.paused) == GONE;
 }
 
 enum status copier_start(struct copier *copier)

@@ -55,6 +55,9 @@ enum status copier_start(struct copier *copier);
 void copier_pause(const struct probe_run *run, _Atomic uint32_t *pause,
                   const _Atomic uint32_t *paused);
 
+/* Whether there will be no copy any more, for one that failed. Any thread. */
+bool copier_has_ended(const struct copier *copier);
+
 /* Ends the thread after its copy, and gives its error. */
 enum status copier_stop(struct copier *copier);
 

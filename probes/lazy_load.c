@@ -38,7 +38,8 @@ struct lazy {
 static void await_new_copy(struct lazy *lazy)
 {
     uint64_t seen = atomic_load(&lazy->copier.copies);
-    while (atomic_load(&lazy->copier.copies) == seen && !probe_is_over(lazy->run))
+    while (atomic_load(&lazy->copier.copies) == seen && !copier_has_ended(&lazy->copier) &&
+           !probe_is_over(lazy->run))
         sched_yield();
 }
 

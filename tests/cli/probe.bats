@@ -201,6 +201,20 @@ larger_are_delayed() {
   done
 }
 
+@test "an arm whose copies fail does not wait for more of them" {
+  # In the thread that copies: its first call, and a copy.
+  local fault
+  for fault in cuCtxSetCurrent#2 cuMemcpyDtoHAsync#3; do
+    rm -f r.jsonl s.jsonl
+    MPSWEEP_EMULATED_FAULT=$fault=error:700 expect 2 timeout $PATIENCE "$MPSWEEP" probe launch-delay \
+      "${QUICK[@]}" --timeout 3600 -o r.jsonl --arms pageable-64k
+    holds '.error | test("^pageable-64k: cu.*700")' r.jsonl
+    MPSWEEP_EMULATED_FAULT=$fault=error:700 expect 2 timeout $PATIENCE "$MPSWEEP" probe lazy-load \
+      "${QUICK[@]}" --timeout 3600 -o s.jsonl --arms lazy-copy
+    holds '.error | test("^lazy-copy: cu.*700")' s.jsonl
+  done
+}
+
 @test "an arm that hangs is ended, and the others are measured" {
   # Only who copies makes a second stream.
   MPSWEEP_EMULATED_FAULT='cuStreamCreate#2=hang' expect 2 "$MPSWEEP" probe launch-delay "${QUICK[@]}" \
