@@ -252,11 +252,37 @@ static void print_csv_number(FILE *out, double value)
         fprintf(out, ",%.6g", value);
 }
 
-void probe_print_csv(FILE *out, const json_t *header, const json_t *records)
+/* A line of an arm, or, with an empty object, of a probe that has none. */
+static void print_csv_line(FILE *out, const json_t *record, const json_t *arm, bool emulated)
 {
-    const json_t *gpu = json_object_get(header, "gpu");
     static const char *const numbers[] = {"samples", "blocked", "median_us"};
     static const char *const others[] = {"mean_us", "p99_us", "max_us", "ratio"};
+    const char *error = text_at(arm, "error");
+    fprintf(out, "%s,%s,%s,%s", text_at(record, "probe"), text_at(record, "verdict"),
+            text_at(arm, "arm"), text_at(arm, "control"));
+    if (json_object_size(arm) > 0)
+        fprintf(out, ",%d,%s", (int)json_integer_value(json_object_get(arm, "processes")),
+                json_is_true(json_object_get(arm, "mps")) ? "yes" : "no");
+    else
+        fputs(",,", out);
+    fprintf(out, ",%s", text_at(arm, "status"));
+    for (size_t n = 0; n < sizeof numbers / sizeof *numbers; n++)
+        print_csv_number(out, number_at(arm, numbers[n]));
+    print_csv_number(out, end_of(arm, "ci95_us", 0));
+    print_csv_number(out, end_of(arm, "ci95_us", 1));
+    for (size_t n = 0; n < sizeof others / sizeof *others; n++)
+        print_csv_number(out, number_at(arm, others[n]));
+    print_csv_number(out, end_of(arm, "ratio_ci95", 0));
+    print_csv_number(out, end_of(arm, "ratio_ci95", 1));
+    fprintf(out, ",%s,%s,", text_at(arm, "verdict"), emulated ? "yes" : "no");
+    table_print_csv_text(out, json_object_size(arm) > 0 ? error : text_at(record, "error"));
+    fputc('\n', out);
+}
+
+void probe_print_csv(FILE *out, const json_t *header, const json_t *records)
+{
+    bool emulated = json_is_true(json_object_get(json_object_get(header, "gpu"), "emulated"));
+    json_t *none = json_object();
     fputs("probe,probe_verdict,arm,control,processes,mps,status,samples,blocked,median_us,"
           "median_low_us,median_high_us,mean_us,p99_us,max_us,ratio,ratio_low,ratio_high,verdict,"
           "emulated,error\n",
@@ -264,27 +290,12 @@ void probe_print_csv(FILE *out, const json_t *header, const json_t *records)
     for (size_t p = 0; p < json_array_size(records); p++) {
         const json_t *record = json_array_get(records, p);
         const json_t *arms = json_object_get(record, "arms");
-        for (size_t i = 0; i < json_array_size(arms); i++) {
-            const json_t *arm = json_array_get(arms, i);
-            fprintf(out, "%s,%s,%s,%s,%d,%s,%s", text_at(record, "probe"),
-                    text_at(record, "verdict"), text_at(arm, "arm"), text_at(arm, "control"),
-                    (int)json_integer_value(json_object_get(arm, "processes")),
-                    json_is_true(json_object_get(arm, "mps")) ? "yes" : "no",
-                    text_at(arm, "status"));
-            for (size_t n = 0; n < sizeof numbers / sizeof *numbers; n++)
-                print_csv_number(out, number_at(arm, numbers[n]));
-            print_csv_number(out, end_of(arm, "ci95_us", 0));
-            print_csv_number(out, end_of(arm, "ci95_us", 1));
-            for (size_t n = 0; n < sizeof others / sizeof *others; n++)
-                print_csv_number(out, number_at(arm, others[n]));
-            print_csv_number(out, end_of(arm, "ratio_ci95", 0));
-            print_csv_number(out, end_of(arm, "ratio_ci95", 1));
-            fprintf(out, ",%s,%s,", text_at(arm, "verdict"),
-                    json_is_true(json_object_get(gpu, "emulated")) ? "yes" : "no");
-            table_print_csv_text(out, text_at(arm, "error"));
-            fputc('\n', out);
-        }
+        for (size_t i = 0; i < json_array_size(arms); i++)
+            print_csv_line(out, record, json_array_get(arms, i), emulated);
+        if (json_array_size(arms) == 0)
+            print_csv_line(out, record, none, emulated);
     }
+    json_decref(none);
 }
 
 void probe_print_list(FILE *out, const struct probe *const *chosen, size_t count)

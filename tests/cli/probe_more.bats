@@ -199,6 +199,10 @@ stays_free() {
   holds '.effect == null and .remedy == null' r.jsonl
   of_type footer '.status == 0 and .probes == {"needs 2 GPUs": 1}' r.jsonl
   grep -q '^verdict: needs 2 GPUs' out
+  # Nor does the table of comma-separated values leave it out.
+  expect 0 "$MPSWEEP" probe peer-stall "${QUICK[@]}" --format csv
+  grep -qE '^peer-stall,needs 2 GPUs,,+yes,.*the driver shows 1' out
+  [ "$(wc -l <out)" -eq 2 ] && [ "$(sed 's/[^,]//g' out | sort -u | wc -l)" -eq 1 ]
 }
 
 # -- all of them -----------------------------------------------------------------------------------
