@@ -270,9 +270,14 @@ static enum status find_failure(const struct crowd *crowd)
             if (!atomic_load(&process->ended) || WIFSIGNALED(wait_status))
                 return status_set(STATUS_WORKER, "process %u of %u: %s", i + 1, crowd->count,
                                   child_ending_text(wait_status, ending, sizeof ending));
-            if (process->status != STATUS_OK && (!told || (pass == 1 && i == 0)))
+            if (process->status != STATUS_OK && !told)
                 return status_set((enum status)process->status, "%.*s",
                                   (int)sizeof process->error - 1, process->error);
+            /* By none of the others: by the deadline. */
+            if (told && pass == 1 && i == 0)
+                return status_set(STATUS_TIMEOUT, "%.*s: %g s were over (--timeout)",
+                                  (int)sizeof process->error - 1, process->error,
+                                  options_real(crowd->probing->options, OPTION_PROBE_TIMEOUT));
         }
     }
     return STATUS_OK;

@@ -223,6 +223,12 @@ larger_are_delayed() {
   holds '.error | test("pageable-64k: it did not get ready in time")' r.jsonl
 }
 
+@test "an arm that is late says so" {
+  MPSWEEP_EMULATED_FAULT=cuInit=slow:400@0 expect 2 "$MPSWEEP" probe copy-block "${QUICK[@]}" \
+    --timeout 0.2 -o r.jsonl --arms own-pageable
+  holds '.error | test("^own-pageable: .*: 0.2 s were over")' r.jsonl
+}
+
 @test "MPS that cannot be had: said so, and the rest is measured" {
   daemon_is 'daemon=say:no GPU for you'
   MPSWEEP_LIBEXEC_DIR=$WORK/programs expect 0 "$MPSWEEP" probe launch-delay "${QUICK[@]}" \
