@@ -60,7 +60,7 @@ const struct command commands[] = {
      "does one GPU operation delay another here, and what stops it?",
      "  mpsweep probe --list                            which there are, and what they do\n"
      "  mpsweep probe copy-block                        seconds: a table, a verdict, a remedy\n"
-     "  mpsweep probe all -o probes.jsonl               all of them, in less than two minutes\n"
+     "  mpsweep probe all -o probes.jsonl               all, in less than two minutes on one GPU\n"
      "  mpsweep probe launch-delay --arms all -o sizes.jsonl\n"
      "                                                  copies from 4 KiB to 256 MiB\n"
      "  mpsweep probe launch-delay --arms pinned-256m --rounds 10\n"

@@ -23,6 +23,7 @@ static double end_of(const json_t *object, const char *key, size_t index)
     return json_is_number(number) ? json_number_value(number) : NAN;
 }
 
+/* One without a verdict is a control, or has one that was not measured. */
 static enum kind kind_of(const json_t *arm)
 {
     const char *verdict = point_string(arm, "verdict");
@@ -30,7 +31,7 @@ static enum kind kind_of(const json_t *arm)
         return NOT_MEASURED;
     return strcmp(verdict, "observed") == 0       ? OBSERVED
            : strcmp(verdict, "not observed") == 0 ? NOT_OBSERVED
-           : strcmp(verdict, "inconclusive") == 0 ? INCONCLUSIVE
+           : *point_string(arm, "control")        ? INCONCLUSIVE
                                                   : CONTROL;
 }
 

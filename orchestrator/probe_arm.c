@@ -270,9 +270,14 @@ static enum status find_failure(const struct crowd *crowd)
             if (!atomic_load(&process->ended) || WIFSIGNALED(wait_status))
                 return status_set(STATUS_WORKER, "process %u of %u: %s", i + 1, crowd->count,
                                   child_ending_text(wait_status, ending, sizeof ending));
-            if (process->status != STATUS_OK && (!told || (pass == 1 && i == 0)))
+            if (process->status != STATUS_OK && !told)
                 return status_set((enum status)process->status, "%.*s",
                                   (int)sizeof process->error - 1, process->error);
+            /* By none of the others: by the deadline. */
+            if (told && pass == 1 && i == 0)
+                return status_set(STATUS_TIMEOUT, "%.*s: %g s were over (--timeout)",
+                                  (int)sizeof process->error - 1, process->error,
+                                  options_real(crowd->probing->options, OPTION_PROBE_TIMEOUT));
         }
     }
     return STATUS_OK;
@@ -306,7 +311,8 @@ static enum status take_samples(const struct crowd *crowd)
     if (status == STATUS_OK && data->series[0][data->rounds].count == 0)
         status = status_set(STATUS_WORKER, "it gave no sample");
     for (unsigned i = 0; i < crowd->count; i++)
-        data->blocked += atomic_load(&probe_shm_process(&crowd->shm, i)->blocked);
+        for (unsigned m = 0; m < PROBE_METRICS; m++)
+            data->blocked[m] += atomic_load(&probe_shm_process(&crowd->shm, i)->blocked[m]);
     /* A round that is not whole is freed with the others. */
     if (status == STATUS_OK)
         data->rounds++;
@@ -391,6 +397,9 @@ enum status probe_arm_measure(struct probing *probing, const struct probe *probe
     /* A client that crashed or was killed may leave the server in a fault state. */
     if (over_mps(&crowd) && (tainted || status != STATUS_OK))
         session->mps_tainted = true;
+    /* Of an arm that means that there is no MPS. A program or a GPU that is gone is a failure. */
+    if (status == STATUS_NOT_FOUND)
+        status = STATUS_WORKER;
     if (status != STATUS_OK)
         fail(data, status);
     close_crowd(&crowd);

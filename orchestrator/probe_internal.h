@@ -70,7 +70,8 @@ struct probe_result {
     const struct probe_arm_data *control;
     struct probe_effect effect; /* subject / control */
     struct probe_summary subject_summary, control_summary;
-    const struct probe_arm_data *remedy; /* the fastest of the remedies; NULL: none was measured */
+    bool needs_remedy;                   /* the subject is none of the probe's remedies itself */
+    const struct probe_arm_data *remedy; /* the fastest of the remedies; NULL: none helps */
     struct probe_effect gain;            /* subject / remedy */
     char error[600];                     /* why it is inconclusive, or "" */
 };

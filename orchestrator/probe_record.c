@@ -54,18 +54,61 @@ static enum status compare_arms(const struct probe_arm_data *arm,
     return probe_compare(arm->series[0], control->series[0], rounds, out);
 }
 
+/* A median says nothing of the few that hung, which nobody would call no effect. */
+static enum probe_verdict judge(const struct probe *probe, const struct probe_arm_data *arm,
+                                const struct probe_arm_data *control,
+                                const struct probe_effect *effect, double control_us)
+{
+    enum probe_verdict verdict =
+        probe_judge(effect, control_us, probe->matters_ratio, (double)probe->matters_ns / 1e3);
+    bool hung = arm->blocked[0] > 0 || control->blocked[0] > 0;
+    return verdict == PROBE_NOT_OBSERVED && hung ? PROBE_INCONCLUSIVE : verdict;
+}
+
+static const char *why_inconclusive(const struct probe_result *result)
+{
+    if (isnan(result->effect.low))
+        return "too few samples for an interval: give --rounds 3 or more";
+    if (result->control->blocked[0] > 0)
+        return "samples of the control hung: there is nothing to compare with";
+    if (result->subject->blocked[0] > 0)
+        return "some hung, however long the median is";
+    return "the interval holds effects that matter and effects that do not: more --rounds make it "
+           "narrower";
+}
+
+/* Points of one curve do the same, only more or less of it. */
+static bool is_remedy(const struct probe_outcome *outcome, const struct probe_arm *arm)
+{
+    const char *const *remedies = outcome->probe->remedies;
+    for (size_t i = 0; remedies && remedies[i]; i++) {
+        const struct probe_arm *remedy = find_data(outcome, remedies[i])->arm;
+        if (arm == remedy ||
+            (arm->series && remedy->series && strcmp(arm->series, remedy->series) == 0))
+            return true;
+    }
+    return false;
+}
+
+/* Whether two arms do as much, as far as they say: smaller copies are no remedy. */
+static bool are_of_one_size(const struct probe_arm *one, const struct probe_arm *other)
+{
+    return !one->series || !other->series || one->x == other->x;
+}
+
+/* The fastest of the remedies that are faster for sure. */
 static enum status find_remedy(const struct probe_outcome *outcome, struct probe_result *out)
 {
     const char *const *remedies = outcome->probe->remedies;
     for (size_t i = 0; remedies && remedies[i]; i++) {
         const struct probe_arm_data *data = find_data(outcome, remedies[i]);
         struct probe_effect gain;
-        if (!is_measured(data) || data == out->subject)
+        if (!is_measured(data) || !are_of_one_size(out->subject->arm, data->arm))
             continue;
         enum status status = compare_arms(out->subject, data, &gain);
         if (status != STATUS_OK)
             return status;
-        if (!out->remedy || gain.ratio > out->gain.ratio) {
+        if (gain.low > 1 && (!out->remedy || gain.ratio > out->gain.ratio)) {
             out->remedy = data;
             out->gain = gain;
         }
@@ -102,18 +145,16 @@ enum status probe_conclude(const struct probe_outcome *outcome, struct probe_res
             probe_summarise(out->control->series[0], out->control->rounds, &out->control_summary);
     if (status == STATUS_OK)
         status = compare_arms(out->subject, out->control, &out->effect);
-    if (status == STATUS_OK)
+    /* What is a remedy itself is not helped by being told so. */
+    out->needs_remedy = !is_remedy(outcome, out->subject->arm);
+    if (status == STATUS_OK && out->needs_remedy)
         status = find_remedy(outcome, out);
     if (status != STATUS_OK)
         return status;
-    out->verdict = probe_judge(&out->effect, out->control_summary.median_us, probe->matters_ratio,
-                               (double)probe->matters_ns / 1e3);
+    out->verdict =
+        judge(probe, out->subject, out->control, &out->effect, out->control_summary.median_us);
     if (out->verdict == PROBE_INCONCLUSIVE)
-        snprintf(out->error, sizeof out->error, "%s",
-                 isnan(out->effect.low)
-                     ? "too few samples for an interval: give --rounds 3 or more"
-                     : "the interval holds effects that matter and effects that do not: more "
-                       "--rounds make it narrower");
+        snprintf(out->error, sizeof out->error, "%s", why_inconclusive(out));
     return STATUS_OK;
 }
 
@@ -138,6 +179,11 @@ static int set_summary(json_t *object, const struct probe_summary *summary)
            json_object_set_new(object, "max_us", number(summary->max_us));
 }
 
+static void set_blocked(json_t *object, uint64_t blocked)
+{
+    json_object_set_new(object, "blocked", json_integer((json_int_t)blocked));
+}
+
 static json_t *more_metrics(const struct probe *probe, const struct probe_arm_data *data)
 {
     json_t *metrics = json_array();
@@ -149,6 +195,7 @@ static json_t *more_metrics(const struct probe *probe, const struct probe_arm_da
         if (m == probe->level_metric)
             json_object_set_new(metric, "level", json_true());
         set_summary(metric, &summary);
+        set_blocked(metric, data->blocked[m]);
         json_array_append_new(metrics, metric);
     }
     return metrics;
@@ -165,8 +212,7 @@ static int set_against(json_t *object, const struct probe_outcome *outcome,
     if (!is_measured(control) || compare_arms(data, control, &effect) != STATUS_OK ||
         probe_summarise(control->series[0], control->rounds, &summary) != STATUS_OK)
         return 0;
-    enum probe_verdict verdict = probe_judge(&effect, summary.median_us, probe->matters_ratio,
-                                             (double)probe->matters_ns / 1e3);
+    enum probe_verdict verdict = judge(probe, data, control, &effect, summary.median_us);
     return json_object_set_new(object, "ratio", number(effect.ratio)) |
            json_object_set_new(object, "ratio_ci95", interval(effect.low, effect.high)) |
            json_object_set_new(object, "verdict", json_string(probe_verdict_name(verdict)));
@@ -198,7 +244,7 @@ static json_t *arm_object(const struct probe_outcome *outcome, const struct prob
     json_object_set_new(object, "rounds", json_integer(data->rounds));
     if (probe_summarise(data->series[0], data->rounds, &summary) == STATUS_OK)
         set_summary(object, &summary);
-    json_object_set_new(object, "blocked", json_integer((json_int_t)data->blocked));
+    set_blocked(object, data->blocked[0]);
     set_against(object, outcome, data);
     json_t *more = more_metrics(outcome->probe, data);
     if (json_array_size(more) > 0)
@@ -252,7 +298,7 @@ json_t *probe_record(const struct probe_outcome *outcome, const struct probe_res
 {
     const struct probe *probe = outcome->probe;
     char verdict[96];
-    bool observed = result->verdict == PROBE_OBSERVED;
+    bool helps = result->verdict == PROBE_OBSERVED && result->needs_remedy;
     snprintf(verdict, sizeof verdict, "%s%s%s", probe_verdict_name(result->verdict),
              *result->needs ? " " : "", result->needs);
     json_t *inferred = json_object();
@@ -266,8 +312,8 @@ json_t *probe_record(const struct probe_outcome *outcome, const struct probe_res
     if (!record)
         return NULL;
     json_object_set_new(record, "error", *result->error ? json_string(result->error) : json_null());
-    json_object_set_new(record, "remedy", observed ? json_string(probe->remedy) : json_null());
-    if (observed && result->remedy) {
+    json_object_set_new(record, "remedy", helps ? json_string(probe->remedy) : json_null());
+    if (helps && result->remedy) {
         json_object_set_new(record, "remedy_arm", json_string(result->remedy->arm->name));
         json_object_set_new(record, "remedy_gain", number(result->gain.ratio));
         json_object_set_new(record, "remedy_gain_ci95",

@@ -71,10 +71,20 @@ static const char *ratios(double low, double high, char *out, size_t size)
     return out;
 }
 
+/* "3 of 9", of an arm or one of its metrics; "" where none was blocked. */
+static const char *blocked_text(const json_t *object, char *out, size_t size)
+{
+    json_int_t blocked = json_integer_value(json_object_get(object, "blocked"));
+    *out = '\0';
+    if (blocked > 0)
+        snprintf(out, size, "%" JSON_INTEGER_FORMAT " of %" JSON_INTEGER_FORMAT, blocked,
+                 json_integer_value(json_object_get(object, "samples")));
+    return out;
+}
+
 static void fill_row(const json_t *arm, char cells[COLUMNS][CELL])
 {
     char a[32], b[32];
-    json_int_t blocked = json_integer_value(json_object_get(arm, "blocked"));
     memset(cells, 0, COLUMNS * sizeof cells[0]);
     snprintf(cells[ARM], CELL, "%s", text_at(arm, "arm"));
     snprintf(cells[WHAT], CELL, "%s", text_at(arm, "what"));
@@ -90,9 +100,7 @@ static void fill_row(const json_t *arm, char cells[COLUMNS][CELL])
     else
         snprintf(cells[INTERVAL], CELL, "-");
     duration(number_at(arm, "p99_us"), cells[P99], CELL);
-    if (blocked > 0)
-        snprintf(cells[BLOCKED], CELL, "%" JSON_INTEGER_FORMAT " of %" JSON_INTEGER_FORMAT, blocked,
-                 json_integer_value(json_object_get(arm, "samples")));
+    blocked_text(arm, cells[BLOCKED], CELL);
     if (json_object_get(arm, "ratio")) {
         char around[CELL - 40];
         snprintf(cells[RATIO], CELL, "%s (%s)", ratio(number_at(arm, "ratio"), a, sizeof a),
@@ -165,17 +173,14 @@ static void print_wrapped(FILE *out, const char *label, const char *text)
 /* What hung took as long as its watchdog let it, which says less than that it hung. */
 static void append_blocked(struct text *text, const json_t *record)
 {
+    char some[64];
     const json_t *arm;
     size_t index;
     json_array_foreach(json_object_get(record, "arms"), index, arm)
     {
-        json_int_t blocked = json_integer_value(json_object_get(arm, "blocked"));
-        if (blocked > 0 &&
-            strcmp(text_at(arm, "arm"), text_at(json_object_get(record, "effect"), "arm")) == 0)
-            text_append(text,
-                        "; %" JSON_INTEGER_FORMAT " of %" JSON_INTEGER_FORMAT
-                        " hung until a watchdog released them",
-                        blocked, json_integer_value(json_object_get(arm, "samples")));
+        if (strcmp(text_at(arm, "arm"), text_at(json_object_get(record, "effect"), "arm")) == 0 &&
+            *blocked_text(arm, some, sizeof some))
+            text_append(text, "; %s hung until a watchdog released them", some);
     }
 }
 
@@ -211,7 +216,7 @@ static void print_verdict(FILE *out, const json_t *record)
 
 void probe_print_record(FILE *out, const json_t *record)
 {
-    char label[64], more[32], interval[2][32];
+    char label[64], more[32], interval[2][32], some[64];
     const json_t *arms = json_object_get(record, "arms");
     const json_t *notes = json_object_get(record, "notes");
     snprintf(label, sizeof label, "%s: ", text_at(record, "probe"));
@@ -225,11 +230,13 @@ void probe_print_record(FILE *out, const json_t *record)
             const json_t *metric = json_array_get(metrics, m);
             if (json_is_true(json_object_get(metric, "level")))
                 continue;
-            fprintf(out, "%s, %s: %s, 95%% %s to %s\n", text_at(arm, "arm"),
+            blocked_text(metric, some, sizeof some);
+            fprintf(out, "%s, %s: %s, 95%% %s to %s%s%s%s\n", text_at(arm, "arm"),
                     text_at(metric, "metric"),
                     duration(number_at(metric, "median_us"), more, sizeof more),
                     duration(end_of(metric, "ci95_us", 0), interval[0], sizeof interval[0]),
-                    duration(end_of(metric, "ci95_us", 1), interval[1], sizeof interval[1]));
+                    duration(end_of(metric, "ci95_us", 1), interval[1], sizeof interval[1]),
+                    *some ? ", " : "", some, *some ? " blocked" : "");
         }
     }
     for (size_t i = 0; i < json_array_size(notes); i++)
@@ -245,11 +252,37 @@ static void print_csv_number(FILE *out, double value)
         fprintf(out, ",%.6g", value);
 }
 
-void probe_print_csv(FILE *out, const json_t *header, const json_t *records)
+/* A line of an arm, or, with an empty object, of a probe that has none. */
+static void print_csv_line(FILE *out, const json_t *record, const json_t *arm, bool emulated)
 {
-    const json_t *gpu = json_object_get(header, "gpu");
     static const char *const numbers[] = {"samples", "blocked", "median_us"};
     static const char *const others[] = {"mean_us", "p99_us", "max_us", "ratio"};
+    const char *error = text_at(arm, "error");
+    fprintf(out, "%s,%s,%s,%s", text_at(record, "probe"), text_at(record, "verdict"),
+            text_at(arm, "arm"), text_at(arm, "control"));
+    if (json_object_size(arm) > 0)
+        fprintf(out, ",%d,%s", (int)json_integer_value(json_object_get(arm, "processes")),
+                json_is_true(json_object_get(arm, "mps")) ? "yes" : "no");
+    else
+        fputs(",,", out);
+    fprintf(out, ",%s", text_at(arm, "status"));
+    for (size_t n = 0; n < sizeof numbers / sizeof *numbers; n++)
+        print_csv_number(out, number_at(arm, numbers[n]));
+    print_csv_number(out, end_of(arm, "ci95_us", 0));
+    print_csv_number(out, end_of(arm, "ci95_us", 1));
+    for (size_t n = 0; n < sizeof others / sizeof *others; n++)
+        print_csv_number(out, number_at(arm, others[n]));
+    print_csv_number(out, end_of(arm, "ratio_ci95", 0));
+    print_csv_number(out, end_of(arm, "ratio_ci95", 1));
+    fprintf(out, ",%s,%s,", text_at(arm, "verdict"), emulated ? "yes" : "no");
+    table_print_csv_text(out, json_object_size(arm) > 0 ? error : text_at(record, "error"));
+    fputc('\n', out);
+}
+
+void probe_print_csv(FILE *out, const json_t *header, const json_t *records)
+{
+    bool emulated = json_is_true(json_object_get(json_object_get(header, "gpu"), "emulated"));
+    json_t *none = json_object();
     fputs("probe,probe_verdict,arm,control,processes,mps,status,samples,blocked,median_us,"
           "median_low_us,median_high_us,mean_us,p99_us,max_us,ratio,ratio_low,ratio_high,verdict,"
           "emulated,error\n",
@@ -257,27 +290,12 @@ void probe_print_csv(FILE *out, const json_t *header, const json_t *records)
     for (size_t p = 0; p < json_array_size(records); p++) {
         const json_t *record = json_array_get(records, p);
         const json_t *arms = json_object_get(record, "arms");
-        for (size_t i = 0; i < json_array_size(arms); i++) {
-            const json_t *arm = json_array_get(arms, i);
-            fprintf(out, "%s,%s,%s,%s,%d,%s,%s", text_at(record, "probe"),
-                    text_at(record, "verdict"), text_at(arm, "arm"), text_at(arm, "control"),
-                    (int)json_integer_value(json_object_get(arm, "processes")),
-                    json_is_true(json_object_get(arm, "mps")) ? "yes" : "no",
-                    text_at(arm, "status"));
-            for (size_t n = 0; n < sizeof numbers / sizeof *numbers; n++)
-                print_csv_number(out, number_at(arm, numbers[n]));
-            print_csv_number(out, end_of(arm, "ci95_us", 0));
-            print_csv_number(out, end_of(arm, "ci95_us", 1));
-            for (size_t n = 0; n < sizeof others / sizeof *others; n++)
-                print_csv_number(out, number_at(arm, others[n]));
-            print_csv_number(out, end_of(arm, "ratio_ci95", 0));
-            print_csv_number(out, end_of(arm, "ratio_ci95", 1));
-            fprintf(out, ",%s,%s,", text_at(arm, "verdict"),
-                    json_is_true(json_object_get(gpu, "emulated")) ? "yes" : "no");
-            table_print_csv_text(out, text_at(arm, "error"));
-            fputc('\n', out);
-        }
+        for (size_t i = 0; i < json_array_size(arms); i++)
+            print_csv_line(out, record, json_array_get(arms, i), emulated);
+        if (json_array_size(arms) == 0)
+            print_csv_line(out, record, none, emulated);
     }
+    json_decref(none);
 }
 
 void probe_print_list(FILE *out, const struct probe *const *chosen, size_t count)

@@ -23,7 +23,9 @@ set logscale x
 decades = log10(us_max / us_min)
 set xrange [us_min / 10.0 ** (0.04 * decades + 0.05):us_max * 10.0 ** (0.04 * decades + 0.05)]
 set xtics () offset 0, lift
-digits = decades > 3.5 ? '1' : decades > 1.5 ? '1 2 5' : '1 1.5 2 3 4 5 7'
+# Also of what is nearly the same there are numbers.
+digits = decades > 3.5 ? '1' : decades > 1.5 ? '1 2 5' : decades > 0.4 ? '1 1.5 2 3 4 5 7' : \
+    '1 1.1 1.2 1.3 1.4 1.6 1.8 2 2.2 2.5 2.8 3.2 3.6 4 4.5 5 5.6 6.3 7 8 9'
 do for [power = int(floor(log10(us_min))) - 1:int(ceil(log10(us_max))) + 1] {
     do for [digit in digits] {
         us = digit * 10.0 ** power

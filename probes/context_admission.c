@@ -9,6 +9,7 @@
  * from the return of the copy call until the copy is seen to be done, by asking the stream again
  * and again; the same beside no kernel says how much of it is the copy itself.
  */
+#include <math.h>
 #include <stdio.h>
 
 #include "common/clock.h"
@@ -258,7 +259,7 @@ static enum status time_copy(struct side *side, enum metric metric, bool *held)
     uint64_t done_ns = clock_now_ns();
     *held = result == CUDA_NOT_READY;
     if (*held) {
-        probe_blocked(run);
+        probe_blocked(run, metric);
         status = set_load(side, LOAD_NONE);
         if (status == STATUS_OK)
             status = PROBE_CALL(run, stream_synchronize(side->copy_stream), "cuStreamSynchronize");
@@ -373,12 +374,14 @@ static size_t note_slice(const struct probe_outcome *outcome, struct probe_note 
         double alone = told_quantile_us(outcome, names[i], METRIC_ALONE, 0.5);
         double half = told_quantile_us(outcome, names[i], METRIC_SMALL, 0.5) - alone;
         double most = told_quantile_us(outcome, names[i], METRIC_SMALL, 0.95) - alone;
-        if (!(most > SLICE_LEAST_US))
+        /* What copies take longer for beside no kernel is no slice. */
+        double others = told_quantile_us(outcome, names[i], METRIC_ALONE, 0.95) - alone;
+        if (!(most > SLICE_LEAST_US + others))
             continue;
         snprintf(note->text, sizeof note->text,
                  "time slices of about %.2g ms: in arm %s half of the copies waited for %.2g ms or "
                  "more, one in twenty for %.2g ms or more",
-                 most / 1e3, names[i], half / 1e3, most / 1e3);
+                 most / 1e3, names[i], fmax(half, 0) / 1e3, most / 1e3);
         note->quantity = "time_slice_us";
         note->value = most;
         return 1;

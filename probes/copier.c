@@ -86,26 +86,14 @@ static void pause_copies(struct copier *copier)
     while (atomic_load(copier->options.pause) && !atomic_load(&copier->stop) &&
            !probe_is_over(copier->run))
         sched_yield();
-    atomic_store(copier->options.paused, RUNNING);
 }
 
-static void set_pause(const struct probe_run *run, _Atomic uint32_t *pause,
-                      const _Atomic uint32_t *paused, uint32_t value)
+void copier_pause(const struct probe_run *run, _Atomic uint32_t *pause,
+                  const _Atomic uint32_t *paused)
 {
-    atomic_store(pause, value);
-    for (uint32_t now = !value; now != value && now != GONE && !probe_is_over(run);
-         now = atomic_load(paused))
+    atomic_store(pause, 1);
+    while (atomic_load(paused) == RUNNING && !probe_is_over(run))
         sched_yield();
-}
-
-void copier_pause(const struct probe_run *run, _Atomic uint32_t *pause, _Atomic uint32_t *paused)
-{
-    set_pause(run, pause, paused, PAUSED);
-}
-
-void copier_resume(const struct probe_run *run, _Atomic uint32_t *pause, _Atomic uint32_t *paused)
-{
-    set_pause(run, pause, paused, RUNNING);
 }
 
 enum status copier_copy(struct copier *copier)
@@ -116,7 +104,7 @@ enum status copier_copy(struct copier *copier)
         atomic_fetch_add(&copier->copies, 1);
         pause_copies(copier);
     }
-    /* Whoever wants it to pause, or to go on, must not wait for ever. */
+    /* Whoever wants it to pause must not wait for ever. */
     atomic_store(copier->options.paused, GONE);
     return status;
 }
@@ -131,9 +119,15 @@ static void *copy(void *argument)
     copier->status = status;
     if (status != STATUS_OK)
         snprintf(copier->error, sizeof copier->error, "%s", status_text());
-    /* Whoever waits for the first copy must not wait for ever. */
+    /* Whoever waits for the first copy, or wants it to pause, must not wait for ever. */
     atomic_fetch_add(&copier->copies, 1);
+    atomic_store(copier->options.paused, GONE);
     return NULL;
+}
+
+bool copier_has_ended(const struct copier *copier)
+{
+    return atomic_load(copier->options.paused) == GONE;
 }
 
 enum status copier_start(struct copier *copier)

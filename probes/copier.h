@@ -50,10 +50,13 @@ enum status copier_copy(struct copier *copier);
  * runs. */
 enum status copier_start(struct copier *copier);
 
-/* From another thread or process: returns when no copy runs and none will; lets it go on, when one
- * is about to run. Both return at once when the arm is over. */
-void copier_pause(const struct probe_run *run, _Atomic uint32_t *pause, _Atomic uint32_t *paused);
-void copier_resume(const struct probe_run *run, _Atomic uint32_t *pause, _Atomic uint32_t *paused);
+/* From another thread or process, once: returns when no copy runs and none will, or the arm is
+ * over. */
+void copier_pause(const struct probe_run *run, _Atomic uint32_t *pause,
+                  const _Atomic uint32_t *paused);
+
+/* Whether there will be no copy any more, for one that failed. Any thread. */
+bool copier_has_ended(const struct copier *copier);
 
 /* Ends the thread after its copy, and gives its error. */
 enum status copier_stop(struct copier *copier);

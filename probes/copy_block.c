@@ -39,7 +39,7 @@ static enum status sample(struct probe_run *run, const struct probe_gpu *gpu,
         return status;
     probe_sample(run, 0, end_ns - begin_ns);
     if (blocked)
-        probe_blocked(run);
+        probe_blocked(run, 0);
     return STATUS_OK;
 }
 

@@ -13,10 +13,7 @@
 /* The kernel that a copy of some arms comes after. */
 #define WORK_NS (2 * NS_PER_MS)
 
-/* Of each: with copies, and while they pause. */
-#define TURNS 2
-
-enum { NOT_COUNTED = -1, METRIC_CALL, METRIC_PAUSED };
+enum { NOT_COUNTED = -1, METRIC_CALL, METRIC_PAUSED, METRICS };
 
 enum variant {
     NOTHING = 0, /* nobody copies */
@@ -56,8 +53,8 @@ struct pause {
     _Atomic uint32_t *word, *done;
 };
 
-/* With copies and without in turns: how fast a process is when it is left alone differs from
- * process to process by as much as what copies do to it. */
+/* First with copies, and then while they pause: how fast a process is when it is left alone differs
+ * from process to process by as much as what copies do to it. */
 static enum status measure(struct probe_run *run, const struct probe_gpu *gpu, cuda_stream stream,
                            const struct pause *pause)
 {
@@ -65,11 +62,10 @@ static enum status measure(struct probe_run *run, const struct probe_gpu *gpu, c
     enum status status = STATUS_OK;
     for (unsigned i = 0; i < WARM_UP && status == STATUS_OK; i++)
         status = sample(run, gpu, stream, launches, NOT_COUNTED);
-    for (int turn = 0; turn < TURNS && status == STATUS_OK && !probe_is_over(run); turn++) {
-        int metric = turn % 2 ? METRIC_PAUSED : METRIC_CALL;
-        if (pause->word && turn > 0)
-            (metric == METRIC_PAUSED ? copier_pause : copier_resume)(run, pause->word, pause->done);
-        uint64_t until_ns = clock_now_ns() + run->measure_ns / TURNS;
+    for (int metric = METRIC_CALL; metric < METRICS && status == STATUS_OK; metric++) {
+        if (pause->word && metric == METRIC_PAUSED)
+            copier_pause(run, pause->word, pause->done);
+        uint64_t until_ns = clock_now_ns() + run->measure_ns / METRICS;
         while (status == STATUS_OK && !probe_is_over(run) && clock_now_ns() < until_ns)
             status = sample(run, gpu, stream, launches, metric);
     }

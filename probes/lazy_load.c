@@ -38,7 +38,8 @@ struct lazy {
 static void await_new_copy(struct lazy *lazy)
 {
     uint64_t seen = atomic_load(&lazy->copier.copies);
-    while (atomic_load(&lazy->copier.copies) == seen && !probe_is_over(lazy->run))
+    while (atomic_load(&lazy->copier.copies) == seen && !copier_has_ended(&lazy->copier) &&
+           !probe_is_over(lazy->run))
         sched_yield();
 }
 
@@ -90,7 +91,7 @@ static enum status sample(struct lazy *lazy, cuda_module module)
         return status;
     probe_sample(run, 0, end_ns - begin_ns);
     if (blocked && waits)
-        probe_blocked(run);
+        probe_blocked(run, 0);
     return STATUS_OK;
 }
 

@@ -140,10 +140,8 @@ static void report(const struct probe_run *run, enum status status)
     if (status == STATUS_CUDA && cuda_last_error() == CUDA_NOT_SUPPORTED)
         status = STATUS_UNSUPPORTED;
     process->status = (int32_t)status;
-    if (status != STATUS_OK) {
-        process->cuda_error = cuda_last_error();
+    if (status != STATUS_OK)
         snprintf(process->error, sizeof process->error, "%s", status_text());
-    }
     atomic_store(&process->ended, 1);
     /* Nobody waits for one that has ended, and all wait for the first. */
     if (run->process == 0 || status != STATUS_OK)
@@ -175,7 +173,6 @@ int main(int argc, char **argv)
     }
     run.measure_ns = run.shm.header->measure_ns;
     run.seed = run.shm.header->seed;
-    atomic_store(&probe_shm_process(&run.shm, run.process)->pid, (int32_t)getpid());
     watch = (struct watch){.shm = &run.shm, .process = run.process, .life_fd = arguments.life};
     enum status status = STATUS_OK;
     if (pthread_create(&watcher, NULL, watch_end, &watch) != 0)

@@ -133,10 +133,6 @@ enum status probe_module_load(const struct probe_run *run, cuda_module *out);
  * exactly once by each. STATUS_INTERRUPTED: there is nothing to measure any more, return. */
 enum status probe_begin(struct probe_run *run);
 
-/* A meeting of all processes of the arm, number 0 to PROBE_MEETINGS - 1, each of which takes place
- * once. STATUS_INTERRUPTED as above. */
-enum status probe_meet(struct probe_run *run, unsigned number);
-
 /* Whether to return now: process 0 has, or another has failed, or the time is over. Any thread. */
 bool probe_is_over(const struct probe_run *run);
 
@@ -144,8 +140,8 @@ bool probe_is_over(const struct probe_run *run);
  * not between two clock readings. */
 void probe_sample(struct probe_run *run, unsigned metric, uint64_t ns);
 
-/* One that was held until a watchdog let it go. */
-void probe_blocked(struct probe_run *run);
+/* One of a metric that was held until a watchdog let it go. */
+void probe_blocked(struct probe_run *run, unsigned metric);
 
 /* cuda_check() of a call by its C name: `status = PROBE_CALL(run, launch_kernel(...), "...")`. */
 #define PROBE_CALL(run, call, name) cuda_check(&(run)->driver, (run)->driver.call, name)

@@ -72,16 +72,6 @@ enum status probe_begin(struct probe_run *run)
     return probe_shm_wait(&run->shm, &header->gate, 1) ? STATUS_OK : nothing_to_measure();
 }
 
-enum status probe_meet(struct probe_run *run, unsigned number)
-{
-    struct probe_shm_header *header = run->shm.header;
-    atomic_fetch_add(&header->met[number], 1);
-    probe_shm_wake(&header->met[number]);
-    return probe_shm_wait(&run->shm, &header->met[number], header->processes)
-               ? STATUS_OK
-               : nothing_to_measure();
-}
-
 bool probe_is_over(const struct probe_run *run)
 {
     return atomic_load_explicit(&run->shm.header->over, memory_order_relaxed) != 0;
@@ -95,7 +85,7 @@ void probe_sample(struct probe_run *run, unsigned metric, uint64_t ns)
         process->samples_ns[metric][at] = ns;
 }
 
-void probe_blocked(struct probe_run *run)
+void probe_blocked(struct probe_run *run, unsigned metric)
 {
-    atomic_fetch_add(&probe_shm_process(&run->shm, run->process)->blocked, 1);
+    atomic_fetch_add(&probe_shm_process(&run->shm, run->process)->blocked[metric], 1);
 }

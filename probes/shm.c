@@ -106,8 +106,8 @@ void probe_shm_end(const struct probe_shm *shm)
     atomic_store(&header->over, 1);
     probe_shm_wake(&header->over);
     probe_shm_wake(&header->gate);
-    for (unsigned i = 0; i < PROBE_MEETINGS; i++)
-        probe_shm_wake(&header->met[i]);
+    for (unsigned i = 0; i < PROBE_WORDS; i++)
+        probe_shm_wake(&header->words[i]);
 }
 
 bool probe_shm_wait(const struct probe_shm *shm, _Atomic uint32_t *word, uint32_t least)

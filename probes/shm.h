@@ -17,12 +17,11 @@
 #include "common/status.h"
 
 #define PROBE_SHM_MAGIC UINT64_C(0x0061736265706d21)
-#define PROBE_SHM_VERSION 1
+#define PROBE_SHM_VERSION 2
 
 enum {
     PROBE_METRICS = 4,
     PROBE_PROCESSES = 16,
-    PROBE_MEETINGS = 8,
     PROBE_WORDS = 4,
     PROBE_GPUS = 2,
     PROBE_SAMPLES = 65536, /* of a metric in a process */
@@ -43,20 +42,18 @@ struct probe_shm_header {
     /* When a process that is not at the gate, and, from its opening, one that has not ended, is
      * told to end, and shortly after ends the hard way. */
     _Atomic uint64_t deadline_ns;
-    _Atomic uint32_t gate;                /* futex: 1 when all may begin */
-    _Atomic uint32_t over;                /* futex: 1 when all are to return */
-    _Atomic uint32_t met[PROBE_MEETINGS]; /* futexes: how many have come to each */
-    _Atomic uint32_t words[PROBE_WORDS];  /* for the functions of an arm: what they say to others */
+    _Atomic uint32_t gate;               /* futex: 1 when all may begin */
+    _Atomic uint32_t over;               /* futex: 1 when all are to return */
+    _Atomic uint32_t words[PROBE_WORDS]; /* for the functions of an arm: what they say to others */
 };
 
 struct probe_shm_process {
-    _Atomic int32_t pid;
-    _Atomic uint32_t ready;   /* it waits at the gate */
-    _Atomic uint32_t ended;   /* the function has returned, and the next three are set */
-    int32_t status;           /* enum status that it returned */
-    int32_t cuda_error;       /* of a failed call */
-    char error[512];          /* "" without an error */
-    _Atomic uint64_t blocked; /* samples that were held until they were released */
+    _Atomic uint32_t ready; /* it waits at the gate */
+    _Atomic uint32_t ended; /* the function has returned, and the next two are set */
+    int32_t status;         /* enum status that it returned */
+    char error[512];        /* "" without an error */
+    /* Samples of each metric that were held until they were released. */
+    _Atomic uint64_t blocked[PROBE_METRICS];
     _Atomic uint64_t counts[PROBE_METRICS]; /* may exceed PROBE_SAMPLES: the rest was dropped */
     uint64_t samples_ns[PROBE_METRICS][PROBE_SAMPLES];
 };

@@ -20,33 +20,24 @@ static double *gather(const struct probe_series *rounds, unsigned count, size_t 
     return all;
 }
 
-static double quantile(const struct probe_series *rounds, unsigned count, double share)
-{
-    size_t total;
-    double *all = gather(rounds, count, &total);
-    double value = !all           ? NAN
-                   : share == 0.5 ? probe_median(all, total)
-                                  : probe_quantile(all, total, share);
-    free(all);
-    return value;
-}
-
 double told_median_us(const struct probe_outcome *outcome, const char *arm, unsigned metric)
 {
     const struct probe_arm_data *data = probe_outcome_arm(outcome, arm);
-    double medians[PROBE_ROUNDS];
-    size_t count = 0;
-    for (unsigned r = 0; data && r < data->rounds; r++) {
-        double median = quantile(&data->series[metric][r], 1, 0.5);
-        if (!isnan(median))
-            medians[count++] = median;
-    }
-    return probe_median(medians, count);
+    struct probe_summary summary;
+    if (!data || probe_summarise(data->series[metric], data->rounds, &summary) != STATUS_OK)
+        return NAN;
+    return summary.median_us;
 }
 
 double told_quantile_us(const struct probe_outcome *outcome, const char *arm, unsigned metric,
                         double share)
 {
     const struct probe_arm_data *data = probe_outcome_arm(outcome, arm);
-    return data ? quantile(data->series[metric], data->rounds, share) : NAN;
+    size_t total = 0;
+    double *all = data ? gather(data->series[metric], data->rounds, &total) : NULL;
+    double value = !all           ? NAN
+                   : share == 0.5 ? probe_median(all, total)
+                                  : probe_quantile(all, total, share);
+    free(all);
+    return value;
 }

@@ -8,7 +8,7 @@
 
 /* Microseconds. NAN where the arm was not measured, or has no sample of the metric. */
 
-/* The median of the rounds' medians. */
+/* As it stands in the table: the geometric mean of the rounds' medians. */
 double told_median_us(const struct probe_outcome *outcome, const char *arm, unsigned metric);
 
 /* A quantile of the samples of all rounds together. */

@@ -76,7 +76,7 @@ struct probe_arm_data {
     char error[512];
     unsigned rounds;                                         /* measured */
     struct probe_series series[PROBE_METRICS][PROBE_ROUNDS]; /* owned */
-    uint64_t blocked;
+    uint64_t blocked[PROBE_METRICS];
     unsigned attached_expected, attached_seen; /* MPS clients of the last round */
 };
 

@@ -110,14 +110,17 @@ void waiting_copy_release(void *argument)
 
 enum status waiting_copy_end(struct waiting_copy *copy)
 {
+    bool started = copy->started;
     waiting_copy_release(copy);
-    if (!copy->started)
-        return STATUS_OK;
-    pthread_join(copy->thread, NULL);
+    if (started)
+        pthread_join(copy->thread, NULL);
     copy->started = false;
-    if (copy->status != STATUS_OK)
-        return status_set(copy->status, "%s", copy->error);
-    return PROBE_CALL(copy->run, stream_synchronize(copy->waits), "cuStreamSynchronize");
+    /* Whatever has failed: the host function reads *copy until it has ended. */
+    enum status status =
+        copy->waits ? PROBE_CALL(copy->run, stream_synchronize(copy->waits), "cuStreamSynchronize")
+                    : STATUS_OK;
+    return started && copy->status != STATUS_OK ? status_set(copy->status, "%s", copy->error)
+                                                : status;
 }
 
 void waiting_copy_close(struct waiting_copy *copy)

@@ -54,6 +54,17 @@ launches_are_delayed() {
   holds '.arms[] | select(.arm == "pageable-1m") | .x == 1048576 and (.series | length > 0)' r.jsonl
 }
 
+larger_are_delayed() {
+  says_of observed --arms pageable-16m,pinned-1m &&
+    holds '.effect.arm == "pageable-16m"' r.jsonl
+}
+
+@test "launch-delay: smaller copies are no remedy for larger ones" {
+  PROBE=launch-delay
+  once_in_three larger_are_delayed
+  holds '.remedy != null and (has("remedy_arm") | not)' r.jsonl
+}
+
 @test "launch-delay: not observed where they do not" {
   PROBE=launch-delay
   once_in_three off 'not observed' --arms pageable-1m,batch-1m
@@ -69,6 +80,16 @@ launches_are_delayed() {
   says_of observed --arms lazy-waiting
   holds '.arms[] | select(.arm == "lazy-waiting") | .blocked == .samples and .samples == 24' r.jsonl
   once_in_three off 'not observed' --arms lazy-copy
+}
+
+@test "a few that hang are not nothing" {
+  # One launch in eight, which no median shows.
+  MPSWEEP_EMUL_EFFECTS=-lazy-load MPSWEEP_EMULATED_FAULT='cuLaunchKernel#3=slow:80' expect 2 \
+    "$MPSWEEP" probe lazy-load "${QUICK[@]}" -o r.jsonl --arms lazy-waiting
+  [ "$(verdict r.jsonl lazy-load)" = inconclusive ]
+  holds '.error == "some hung, however long the median is"' r.jsonl
+  holds '.arms[] | select(.arm == "lazy-waiting") | .verdict == "inconclusive"
+    and .blocked >= 3 and .blocked < .samples / 2' r.jsonl
 }
 
 # -- records and formats ---------------------------------------------------------------------------
@@ -134,6 +155,27 @@ launches_are_delayed() {
   refused "'r.jsonl' has no measured point to plot" "$MPSWEEP" plot r.jsonl -o b.svg
 }
 
+@test "figures of what is nearly the same have numbers on their axes" {
+  command -v gnuplot >/dev/null || skip "no gnuplot here"
+  "$MPSWEEP" probe launch-delay "${QUICK[@]}" -o r.jsonl --arms pageable-4k,pageable-64k || [ $? -eq 2 ]
+  jq -c 'if .type == "probe" then .arms |=
+    map(.median_us = 12.1 | .ci95_us = [12.05, 12.15] | .p99_us = 12.2) else . end' r.jsonl >s.jsonl
+  for figure in probe probe-series; do
+    expect 0 "$MPSWEEP" plot s.jsonl --figure $figure -o $figure.svg
+    [ "$(grep -cE '>1[123] µs<' $figure.svg)" -ge 2 ]
+  done
+}
+
+@test "an arm whose control failed is not drawn as a control" {
+  # Of the two only the control has pinned memory.
+  MPSWEEP_EMULATED_FAULT='cuMemHostAlloc=error:2' expect 2 "$MPSWEEP" probe copy-block "${QUICK[@]}" \
+    -o r.jsonl --arms own-pageable
+  holds '.arms | map(.status) == ["ok", "failed"]' r.jsonl
+  expect 0 "$MPSWEEP" plot r.jsonl --figure probe -o a.gp
+  # The last column is the kind: 4 has no verdict.
+  grep -A 1 '^[$]arms << EOD' a.gp | grep -qE '^2 .* 4$'
+}
+
 # -- what goes wrong -------------------------------------------------------------------------------
 
 @test "an arm that fails: inconclusive, and why" {
@@ -148,6 +190,31 @@ launches_are_delayed() {
   holds '.error | test("killed by signal 11")' s.jsonl
 }
 
+@test "a copy that fails does not keep its host function waiting" {
+  # Neither the copy, nor what comes before there is one. The function itself gives up after 5 s.
+  local call
+  for call in cuMemcpyDtoHAsync cuEventRecord; do
+    MPSWEEP_EMULATED_FAULT=$call=error:719 expect 2 "$MPSWEEP" probe copy-block "${QUICK[@]}" \
+      -o $call.jsonl --arms legacy-pageable
+    holds ".arms | length == 2 and all(.error | test(\"^$call: .*719\"))" $call.jsonl
+    holds '.seconds < 5' $call.jsonl
+  done
+}
+
+@test "an arm whose copies fail does not wait for more of them" {
+  # In the thread that copies: its first call, and a copy.
+  local fault
+  for fault in cuCtxSetCurrent#2 cuMemcpyDtoHAsync#3; do
+    rm -f r.jsonl s.jsonl
+    MPSWEEP_EMULATED_FAULT=$fault=error:700 expect 2 timeout $PATIENCE "$MPSWEEP" probe launch-delay \
+      "${QUICK[@]}" --timeout 3600 -o r.jsonl --arms pageable-64k
+    holds '.error | test("^pageable-64k: cu.*700")' r.jsonl
+    MPSWEEP_EMULATED_FAULT=$fault=error:700 expect 2 timeout $PATIENCE "$MPSWEEP" probe lazy-load \
+      "${QUICK[@]}" --timeout 3600 -o s.jsonl --arms lazy-copy
+    holds '.error | test("^lazy-copy: cu.*700")' s.jsonl
+  done
+}
+
 @test "an arm that hangs is ended, and the others are measured" {
   # Only who copies makes a second stream.
   MPSWEEP_EMULATED_FAULT='cuStreamCreate#2=hang' expect 2 "$MPSWEEP" probe launch-delay "${QUICK[@]}" \
@@ -156,12 +223,28 @@ launches_are_delayed() {
   holds '.error | test("pageable-64k: it did not get ready in time")' r.jsonl
 }
 
+@test "an arm that is late says so" {
+  MPSWEEP_EMULATED_FAULT=cuInit=slow:400@0 expect 2 "$MPSWEEP" probe copy-block "${QUICK[@]}" \
+    --timeout 0.2 -o r.jsonl --arms own-pageable
+  holds '.error | test("^own-pageable: .*: 0.2 s were over")' r.jsonl
+}
+
 @test "MPS that cannot be had: said so, and the rest is measured" {
   daemon_is 'daemon=say:no GPU for you'
   MPSWEEP_LIBEXEC_DIR=$WORK/programs expect 0 "$MPSWEEP" probe launch-delay "${QUICK[@]}" \
     -o r.jsonl --arms mps-1m
   [ "$(verdict r.jsonl launch-delay)" = 'needs MPS' ]
   holds '.arms | all(.status == "not here" and (.error | test("needs MPS: ")))' r.jsonl
+}
+
+@test "a program that cannot be run is a failure, and not for want of MPS" {
+  programs_but mpsweep-probe
+  printf '#!/none/such\n' >"$WORK/programs/mpsweep-probe"
+  chmod +x "$WORK/programs/mpsweep-probe"
+  MPSWEEP_LIBEXEC_DIR=$WORK/programs expect 2 "$MPSWEEP" probe copy-block "${QUICK[@]}" \
+    -o r.jsonl --arms own-pageable
+  [ "$(verdict r.jsonl copy-block)" = inconclusive ]
+  holds '.arms | all(.status == "failed" and (.error | test("cannot run .*mpsweep-probe")))' r.jsonl
 }
 
 @test "a process that is no client of the daemon gives no number" {

@@ -67,7 +67,11 @@ turns_are_taken() {
   PROBE=context-admission
   MPSWEEP_EMULATED_MACHINE=slice_ns=60000000 expect 0 "$MPSWEEP" probe $PROBE "${QUICK[@]}" \
     -o r.jsonl --arms second-before,process
-  arm_is second-before '.blocked > 0'
+  # Each metric has its own: no more than it has samples.
+  arm_is second-before '.blocked == .samples and .blocked > 0'
+  arm_is second-before '.metrics[0] | .blocked == .samples and .blocked > 0'
+  arm_is second-before '.metrics[1].blocked == 0'
+  grep -q '^second-before, copy beside a full GPU: .*, \([0-9]*\) of \1 blocked$' out
   arm_is process '.blocked > 0 and .verdict == "observed"'
   arm_is same '.blocked == 0'
 }
@@ -167,6 +171,18 @@ stays_free() {
   once_in_three stays_free
 }
 
+@test "peer-stall: what is told to be a remedy helps" {
+  PROBE=peer-stall
+  # Only copies in chunks wait for events.
+  export MPSWEEP_EMULATED_FAULT='cuStreamWaitEvent#1+=slow:3'
+  two says_of observed --arms peer-off,chunked
+  arm_is chunked '.verdict == "observed"'
+  holds '(.remedy | test("peer access")) and (has("remedy_arm") | not)' r.jsonl
+  # And one that does not is not told to be its own remedy.
+  two says_of observed --arms chunked
+  holds '.effect.arm == "chunked" and .remedy == null and (has("remedy_arm") | not)' r.jsonl
+}
+
 @test "peer-stall: a copy that brings other bytes is no measurement" {
   local way
   for way in staged chunked; do
@@ -183,6 +199,10 @@ stays_free() {
   holds '.effect == null and .remedy == null' r.jsonl
   of_type footer '.status == 0 and .probes == {"needs 2 GPUs": 1}' r.jsonl
   grep -q '^verdict: needs 2 GPUs' out
+  # Nor does the table of comma-separated values leave it out.
+  expect 0 "$MPSWEEP" probe peer-stall "${QUICK[@]}" --format csv
+  grep -qE '^peer-stall,needs 2 GPUs,,+yes,.*the driver shows 1' out
+  [ "$(wc -l <out)" -eq 2 ] && [ "$(sed 's/[^,]//g' out | sort -u | wc -l)" -eq 1 ]
 }
 
 # -- all of them -----------------------------------------------------------------------------------

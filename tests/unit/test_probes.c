@@ -130,7 +130,7 @@ static void nobody_waits_after_the_end(void **unused)
     assert_true(probe_shm_wait(&shm, &shm.header->gate, 1));
     probe_shm_end(&shm);
     assert_false(probe_shm_wait(&shm, &shm.header->gate, 1));
-    assert_false(probe_shm_wait(&shm, &shm.header->met[0], 1));
+    assert_false(probe_shm_wait(&shm, &shm.header->words[0], 1));
     probe_shm_release(&shm);
 }
 
