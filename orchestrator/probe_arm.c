@@ -66,7 +66,7 @@ static enum status make(struct crowd *crowd, uint64_t seed)
  * all GPUs of the probe visible. Points into the arguments. */
 static void adjust_environment(struct crowd *crowd, const char *gpus,
                                const struct gpu_environment *variables,
-                               const char *set[GPU_ENVIRONMENT_SET + 2])
+                               const char *set[GPU_ENVIRONMENT_SET + 3])
 {
     size_t count = 0;
     const char *own = crowd->arm->environment;
@@ -75,8 +75,13 @@ static void adjust_environment(struct crowd *crowd, const char *gpus,
         size_t name = strcspn(entry, "=") + 1;
         if (own && strncmp(entry, own, name) == 0)
             continue;
-        set[count++] = *gpus && strncmp(entry, gpus, name) == 0 ? gpus : entry;
+        /* In the place of the one GPU that a worker would see. */
+        if (*gpus && strncmp(entry, gpus, name) == 0)
+            continue;
+        set[count++] = entry;
     }
+    if (*gpus)
+        set[count++] = gpus;
     if (own)
         set[count++] = own;
     set[count] = NULL;
@@ -87,7 +92,7 @@ static enum status spawn(struct crowd *crowd, unsigned index)
     const struct session *session = &crowd->probing->session;
     struct gpu_environment variables;
     char shm_text[16], event_text[16], life_text[16], process_text[16], gpus[160] = "";
-    const char *set[GPU_ENVIRONMENT_SET + 2];
+    const char *set[GPU_ENVIRONMENT_SET + 3];
     const char *argv[16];
     size_t words = 0;
     snprintf(shm_text, sizeof shm_text, "%d", crowd->shm.fd);
@@ -244,8 +249,11 @@ static enum status see_through(struct crowd *crowd)
         return status_set(status, "not ready after %g s", timeout_s);
     if (status == STATUS_WORKER)
         return STATUS_OK;
-    if (status == STATUS_OK)
-        status = prove(crowd);
+    if (status != STATUS_OK)
+        return status;
+    /* The proof has a time of its own, which is none of the arm's. */
+    atomic_store(&crowd->shm.header->deadline_ns, clock_now_ns() + ATTACH_NS + timeout_ns);
+    status = prove(crowd);
     if (status != STATUS_OK)
         return status;
     uint64_t until_ns = clock_now_ns() + crowd->probe->measure_ns + timeout_ns;
@@ -280,6 +288,10 @@ static enum status find_failure(const struct crowd *crowd)
                                   options_real(crowd->probing->options, OPTION_PROBE_TIMEOUT));
         }
     }
+    /* What was measured until then is no round. */
+    if (atomic_load(&crowd->shm.header->late))
+        return status_set(STATUS_TIMEOUT, "not finished after %g s (--timeout)",
+                          options_real(crowd->probing->options, OPTION_PROBE_TIMEOUT));
     return STATUS_OK;
 }
 

@@ -341,6 +341,11 @@ json_t *probe_header(const struct probing *probing)
     json_object_set_new(record, "probes", names);
     json_object_set_new(record, "seed",
                         json_integer(options_integer(probing->options, OPTION_PROBE_SEED)));
+    json_object_set_new(record, "timeout_s",
+                        json_real(options_real(probing->options, OPTION_PROBE_TIMEOUT)));
+    const char *arms = options_text(probing->options, OPTION_PROBE_ARMS);
+    if (arms)
+        json_object_set_new(record, "arms", json_string(arms));
     return record;
 }
 

@@ -154,7 +154,6 @@ static enum status run_arm(struct probe_run *run)
         status = probe_begin(run);
     if (status == STATUS_OK && run->arm->variant & COPYING)
         status = copier_start(&lazy.copier);
-    /* The first module's first launch pays for what any first launch in a context does. */
     for (unsigned i = 0; i < MODULES && status == STATUS_OK && !probe_is_over(run); i++)
         status = sample(&lazy, lazy.modules[i]);
     if (run->arm->variant & COPYING) {

@@ -49,11 +49,13 @@ static void *watch_end(void *argument)
         int ms = deadline_ns ? clock_remaining_ms(deadline_ns) : 1000;
         orphaned = poll(&life, 1, ms < 1000 ? ms : 1000) > 0;
     }
+    struct probe_shm_process *process = probe_shm_process(watch->shm, watch->process);
+    if (!orphaned && watch->process == 0 && !atomic_load(&process->ended))
+        atomic_store(&header->late, 1);
     probe_shm_end(watch->shm);
     probe_watchdogs_release();
     clock_sleep_until(clock_now_ns() + GRACE_NS);
     /* The other thread is stuck: nobody else writes here. */
-    struct probe_shm_process *process = probe_shm_process(watch->shm, watch->process);
     if (!atomic_load(&process->ended)) {
         process->status = STATUS_TIMEOUT;
         snprintf(process->error, sizeof process->error,

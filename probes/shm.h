@@ -42,8 +42,9 @@ struct probe_shm_header {
     /* When a process that is not at the gate, and, from its opening, one that has not ended, is
      * told to end, and shortly after ends the hard way. */
     _Atomic uint64_t deadline_ns;
-    _Atomic uint32_t gate;               /* futex: 1 when all may begin */
-    _Atomic uint32_t over;               /* futex: 1 when all are to return */
+    _Atomic uint32_t late; /* process 0 had not ended by then: its round is cut short */
+    _Atomic uint32_t gate; /* futex: 1 when all may begin */
+    _Atomic uint32_t over; /* futex: 1 when all are to return */
     _Atomic uint32_t words[PROBE_WORDS]; /* for the functions of an arm: what they say to others */
 };
 

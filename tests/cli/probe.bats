@@ -263,6 +263,14 @@ larger_are_delayed() {
     (.[0].error | test("^[12] of [12] processes are not clients of the MPS daemon"))' r.jsonl
 }
 
+@test "a round that the deadline cut short is none" {
+  # It does end when it is told to, and has samples by then.
+  MPSWEEP_EMULATED_FAULT='cuStreamSynchronize#30=slow:2500' expect 2 "$MPSWEEP" probe launch-delay \
+    "${QUICK[@]}" --timeout 1 -o r.jsonl --arms alone,pageable-64k
+  of_type probe '.arms | map(select(.arm == "alone"))[0] |
+    .status == "failed" and (.error | test("^not finished after 1 s \\(--timeout\\)$"))' r.jsonl
+}
+
 # -- its end ---------------------------------------------------------------------------------------
 
 arm_processes() { children_named "$PID" mpsweep-probe; }
