@@ -147,22 +147,27 @@ static uint64_t as_told(uint64_t when_ns)
     return when_ns + (uint64_t)atomic_load(&queue.shift_ns);
 }
 
+/* Several threads may be the first that ask, of a stream as of a context: one of their numbers
+ * counts. */
+static uint32_t number_of(_Atomic uint32_t *number, _Atomic uint32_t *last, uint32_t first)
+{
+    uint32_t none = 0, known = atomic_load(number);
+    if (known != 0)
+        return known;
+    known = atomic_fetch_add(last, 1) + first;
+    return atomic_compare_exchange_strong(number, &none, known) ? known : none;
+}
+
 static uint32_t stream_number(cuda_stream stream)
 {
-    if (stream == &stream->context->legacy)
-        return DEFAULT_STREAM_NUMBER;
-    if (stream->number == 0)
-        stream->number = atomic_fetch_add(&streams, 1) + FIRST_STREAM_NUMBER;
-    return stream->number;
+    return stream == &stream->context->legacy
+               ? DEFAULT_STREAM_NUMBER
+               : number_of(&stream->number, &streams, FIRST_STREAM_NUMBER);
 }
 
 static uint32_t context_number(cuda_context context)
 {
-    uint32_t none = 0, number = atomic_load(&context->number);
-    if (number != 0)
-        return number;
-    number = atomic_fetch_add(&contexts, 1) + 1;
-    return atomic_compare_exchange_strong(&context->number, &none, number) ? number : none;
+    return number_of(&context->number, &contexts, 1);
 }
 
 static void put_copy(const struct cupti_copy_record *copy)

@@ -39,8 +39,8 @@ struct cuda_stream_opaque {
     cuda_context context;
     bool blocking; /* goes in turns with the context's legacy default stream */
     struct deferred_queue deferred;
-    cuda_stream next; /* of the context; as the queue, under the deferred mutex */
-    uint32_t number;  /* in what is told of activity; 0: none yet */
+    cuda_stream next;        /* of the context; as the queue, under the deferred mutex */
+    _Atomic uint32_t number; /* in what is told of activity; 0: none yet */
 };
 
 /* Contexts stay when they are destroyed, so that whoever still has one is told. */
