@@ -301,6 +301,14 @@ enum status point_check_stagger(const struct point *point, uint64_t window_ns)
         windowless ? "warmup" : "duration");
 }
 
+enum status plan_check_stagger(const struct plan *plan, uint64_t window_ns)
+{
+    enum status status = STATUS_OK;
+    for (size_t i = 0; i < plan->count && status == STATUS_OK; i++)
+        status = point_check_stagger(&plan->points[i], window_ns);
+    return status;
+}
+
 bool point_over_mps(const struct point *point)
 {
     return layout_over_mps(point->layout);

@@ -90,6 +90,9 @@ unsigned point_workers(const struct point *point);
  * fixed work it always does. In an open loop requests would wait for a worker that has yet to
  * begin. STATUS_USAGE says what is wrong. */
 enum status point_check_stagger(const struct point *point, uint64_t window_ns);
+
+/* The same for every point of a plan. */
+enum status plan_check_stagger(const struct plan *plan, uint64_t window_ns);
 bool point_over_mps(const struct point *point);
 
 /* Whether iterations have planned starts, at a rate that is given or to be found. */

@@ -245,8 +245,8 @@ int sweep_command(const struct job *job, const char *job_path)
     enum status status = check_limits(&sweep);
     if (status == STATUS_OK)
         status = plan_make(job, &sweep.plan);
-    for (size_t i = 0; i < sweep.plan.count && status == STATUS_OK; i++)
-        status = point_check_stagger(&sweep.plan.points[i], 0);
+    if (status == STATUS_OK)
+        status = plan_check_stagger(&sweep.plan, 0);
     if (status != STATUS_OK) {
         plan_release(&sweep.plan);
         return report(status);
