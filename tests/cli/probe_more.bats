@@ -171,16 +171,20 @@ stays_free() {
   once_in_three stays_free
 }
 
+what_helps_is_told() {
+  two says_of observed --arms peer-off,chunked || return 1
+  arm_is chunked '.verdict == "observed"' || return 1
+  holds '(.remedy | test("peer access")) and (has("remedy_arm") | not)' r.jsonl || return 1
+  # And one that does not is not told to be its own remedy.
+  two says_of observed --arms chunked || return 1
+  holds '.effect.arm == "chunked" and .remedy == null and (has("remedy_arm") | not)' r.jsonl
+}
+
 @test "peer-stall: what is told to be a remedy helps" {
   PROBE=peer-stall
   # Only copies in chunks wait for events.
   export MPSWEEP_EMULATED_FAULT='cuStreamWaitEvent#1+=slow:3'
-  two says_of observed --arms peer-off,chunked
-  arm_is chunked '.verdict == "observed"'
-  holds '(.remedy | test("peer access")) and (has("remedy_arm") | not)' r.jsonl
-  # And one that does not is not told to be its own remedy.
-  two says_of observed --arms chunked
-  holds '.effect.arm == "chunked" and .remedy == null and (has("remedy_arm") | not)' r.jsonl
+  once_in_three what_helps_is_told
 }
 
 @test "peer-stall: a copy that brings other bytes is no measurement" {
