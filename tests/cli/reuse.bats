@@ -24,7 +24,8 @@ starts() {
   shift
   rm -f started r.jsonl
   expect 0 "$MPSWEEP" sweep "${TINY[@]}" -q -o r.jsonl "$@" || return 1
-  points 'all(.status == "ok")' r.jsonl >/dev/null || fail "not all are measured:" "$(cat out)" ||
+  # How surely is not the question: a slow machine has too few iterations for a bound of p99.
+  points 'all(.status == "ok" or .status == "unconverged")' r.jsonl >/dev/null || fail "not all are measured:" "$(cat out)" ||
     return 1
   [ "$(wc -l <started)" -eq "$wanted" ] ||
     fail "$(wc -l <started) worker processes instead of $wanted: $*"
