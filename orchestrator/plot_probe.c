@@ -8,26 +8,15 @@
 
 #include "orchestrator/plot_rows.h"
 #include "orchestrator/plot_series.h"
+#include "orchestrator/point_text.h"
 
 enum kind { NOT_MEASURED, CONTROL, OBSERVED, NOT_OBSERVED, INCONCLUSIVE };
-
-static double number_at(const json_t *object, const char *key)
-{
-    const json_t *number = json_object_get(object, key);
-    return json_is_number(number) ? json_number_value(number) : NAN;
-}
-
-static double end_of(const json_t *object, const char *key, size_t index)
-{
-    const json_t *number = json_array_get(json_object_get(object, key), index);
-    return json_is_number(number) ? json_number_value(number) : NAN;
-}
 
 /* One without a verdict is a control, or has one that was not measured. */
 static enum kind kind_of(const json_t *arm)
 {
     const char *verdict = point_string(arm, "verdict");
-    if (!(number_at(arm, "median_us") > 0))
+    if (!(point_number(arm, "median_us") > 0))
         return NOT_MEASURED;
     return strcmp(verdict, "observed") == 0       ? OBSERVED
            : strcmp(verdict, "not observed") == 0 ? NOT_OBSERVED
@@ -85,8 +74,9 @@ static void write_arms(FILE *file, const json_t *probes, double *least, double *
         row++;
         json_array_foreach(json_object_get(probe, "arms"), a, arm)
         {
-            double median = number_at(arm, "median_us"), p99 = number_at(arm, "p99_us");
-            double low = end_of(arm, "ci95_us", 0), high = end_of(arm, "ci95_us", 1);
+            double median = point_number(arm, "median_us"), p99 = point_number(arm, "p99_us");
+            double low = point_number_of(arm, "ci95_us", 0),
+                   high = point_number_of(arm, "ci95_us", 1);
             row++;
             if (kind_of(arm) == NOT_MEASURED)
                 continue;

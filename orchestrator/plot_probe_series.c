@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "orchestrator/plot_series.h"
+#include "orchestrator/point_text.h"
 
 #define PANELS_MOST 4
 #define SERIES_MOST 12
@@ -27,16 +28,10 @@ struct curves {
     double least, most, x_least, x_most;
 };
 
-static double number_at(const json_t *object, const char *key)
-{
-    const json_t *number = json_object_get(object, key);
-    return json_is_number(number) ? json_number_value(number) : NAN;
-}
-
 static bool is_drawn(const json_t *arm)
 {
-    return *point_string(arm, "series") && number_at(arm, "x") > 0 &&
-           number_at(arm, "median_us") > 0;
+    return *point_string(arm, "series") && point_number(arm, "x") > 0 &&
+           point_number(arm, "median_us") > 0;
 }
 
 static bool is_known(const struct curves *curves, size_t panel, const char *name)
@@ -73,7 +68,7 @@ static void find_curves(const json_t *probes, struct curves *curves)
 
 static int by_x(const void *a, const void *b)
 {
-    double x = number_at(*(json_t *const *)a, "x"), y = number_at(*(json_t *const *)b, "x");
+    double x = point_number(*(json_t *const *)a, "x"), y = point_number(*(json_t *const *)b, "x");
     return (x > y) - (x < y);
 }
 
@@ -93,14 +88,14 @@ static enum status write_curve(FILE *file, size_t number, const struct curve *cu
     qsort(found, count, sizeof *found, by_x);
     fprintf(file, "# x, median, low, high, 99th percentile (µs)\n$values_%zu << EOD\n", number);
     for (size_t i = 0; i < count; i++) {
-        double x = number_at(found[i], "x"), median = number_at(found[i], "median_us");
+        double x = point_number(found[i], "x"), median = point_number(found[i], "median_us");
         const json_t *ci95 = json_object_get(found[i], "ci95_us");
         const json_t *ends[] = {json_array_get(ci95, 0), json_array_get(ci95, 1)};
         double low = json_is_number(ends[0]) ? json_number_value(ends[0]) : median;
         double high = json_is_number(ends[1]) ? json_number_value(ends[1]) : median;
         low = low > 0 ? low : median;
         fprintf(file, "%.10g %.6g %.6g %.6g %.6g\n", x, median, low, high,
-                number_at(found[i], "p99_us"));
+                point_number(found[i], "p99_us"));
         curves->least = fmin(curves->least, low);
         curves->most = fmax(curves->most, high);
         curves->x_least = fmin(curves->x_least, x);
@@ -122,7 +117,7 @@ static double control_of(const json_t *probe)
             continue;
         json_array_foreach(arms, o, other)
         {
-            double median = number_at(other, "median_us");
+            double median = point_number(other, "median_us");
             if (strcmp(point_string(other, "arm"), point_string(arm, "control")) == 0)
                 return median > 0 ? median : 0;
         }

@@ -60,6 +60,13 @@ double point_number(const json_t *object, const char *key)
     return isfinite(number) ? number : NAN;
 }
 
+double point_number_of(const json_t *object, const char *key, size_t index)
+{
+    const json_t *value = json_array_get(json_object_get(object, key), index);
+    double number = json_is_number(value) ? json_number_value(value) : NAN;
+    return isfinite(number) ? number : NAN;
+}
+
 static void bytes_text(json_int_t bytes, char text[POINT_TEXT_BYTES])
 {
     double value = (double)bytes;

@@ -69,4 +69,7 @@ const char *point_string(const json_t *object, const char *key);
 /* A number of an object; NAN where it has none that is finite. */
 double point_number(const json_t *object, const char *key);
 
+/* The same of an array's element, as of an interval. */
+double point_number_of(const json_t *object, const char *key, size_t index);
+
 #endif
