@@ -121,11 +121,9 @@ static cuda_result issue_copy(const struct copy_call *copy, cuda_stream stream, 
 {
     if (copy->to == NULL || copy->from == NULL)
         return CUDA_INVALID_VALUE;
-    stream = process_stream(stream);
-    if (stream == NULL)
-        return CUDA_OUT_OF_MEMORY;
-    if (!stream_is_usable(stream))
-        return CUDA_INVALID_HANDLE;
+    cuda_result result = stream_take(&stream);
+    if (result != CUDA_SUCCESS_)
+        return result;
     if (stream->capture != NULL)
         return graph_add_copy(stream->capture, copy);
     const void *on_host = copy->direction == MODEL_TO_DEVICE ? copy->from : copy->to;

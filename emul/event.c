@@ -48,11 +48,9 @@ cuda_result cuEventRecord(cuda_event event, cuda_stream stream)
         return result;
     if (event == NULL)
         return CUDA_INVALID_HANDLE;
-    stream = process_stream(stream);
-    if (stream == NULL)
-        return CUDA_OUT_OF_MEMORY;
-    if (!stream_is_usable(stream))
-        return CUDA_INVALID_HANDLE;
+    result = stream_take(&stream);
+    if (result != CUDA_SUCCESS_)
+        return result;
     if (stream->capture != NULL)
         return CUDA_STREAM_CAPTURE_UNSUPPORTED;
     struct moment *moment = moment_record(stream);

@@ -237,11 +237,9 @@ cuda_result cuGraphLaunch(cuda_graph_exec exec, cuda_stream stream)
         return result;
     if (exec == NULL)
         return CUDA_INVALID_VALUE;
-    stream = process_stream(stream);
-    if (stream == NULL)
-        return CUDA_OUT_OF_MEMORY;
-    if (!stream_is_usable(stream))
-        return CUDA_INVALID_HANDLE;
+    result = stream_take(&stream);
+    if (result != CUDA_SUCCESS_)
+        return result;
     if (stream->capture != NULL)
         return CUDA_STREAM_CAPTURE_UNSUPPORTED;
 

@@ -202,11 +202,9 @@ cuda_result cuLaunchKernel(cuda_function function, unsigned int grid_x, unsigned
     bool has_arguments = parameters != NULL || kernel_arguments(function->kernel) == 0;
     if (!has_arguments || blocks == 0 || threads == 0 || threads > THREADS_PER_BLOCK_MAX)
         return CUDA_INVALID_VALUE;
-    stream = process_stream(stream);
-    if (stream == NULL)
-        return CUDA_OUT_OF_MEMORY;
-    if (!stream_is_usable(stream))
-        return CUDA_INVALID_HANDLE;
+    result = stream_take(&stream);
+    if (result != CUDA_SUCCESS_)
+        return result;
 
     struct kernel_call kernel = {function->kernel, (uint32_t)threads, blocks, {{0}}};
     kernel_read_arguments(&kernel, parameters);
@@ -248,11 +246,9 @@ cuda_result cuLaunchHostFunc(cuda_stream stream, cuda_host_function function, vo
         return result;
     if (function == NULL)
         return CUDA_INVALID_VALUE;
-    stream = process_stream(stream);
-    if (stream == NULL)
-        return CUDA_OUT_OF_MEMORY;
-    if (!stream_is_usable(stream))
-        return CUDA_INVALID_HANDLE;
+    result = stream_take(&stream);
+    if (result != CUDA_SUCCESS_)
+        return result;
     if (stream->capture != NULL)
         return CUDA_STREAM_CAPTURE_UNSUPPORTED;
     copies_wait_launch();

@@ -79,11 +79,9 @@ cuda_result peer_copy(void *to, cuda_context to_context, const void *from,
 {
     if (to_context == NULL || from_context == NULL)
         return CUDA_INVALID_VALUE;
-    stream = process_stream(stream);
-    if (stream == NULL)
-        return CUDA_OUT_OF_MEMORY;
-    if (!stream_is_usable(stream))
-        return CUDA_INVALID_HANDLE;
+    cuda_result result = stream_take(&stream);
+    if (result != CUDA_SUCCESS_)
+        return result;
     if (to_context->device == from_context->device) {
         const struct kernel_call copy = {
             .kernel = KERNEL_COPY, .threads = 1, .blocks = 1, .arguments.copy = {from, to, bytes}};

@@ -158,8 +158,9 @@ cuda_stream stream_new(cuda_context context, bool blocking);
 /* stream.c: the stream that a handle stands for in the current context. NULL: no memory. */
 cuda_stream process_stream(cuda_stream stream);
 
-/* Whether work of the current context may go into it. */
-bool stream_is_usable(cuda_stream stream);
+/* The same for a call that puts work into it, which work of the current context must be allowed to.
+ */
+cuda_result stream_take(cuda_stream *stream);
 
 /* State's lock held: before and after work is placed on a stream, so that it keeps its order with
  * the legacy default stream. */

@@ -27,9 +27,15 @@ void stream_end_work(cuda_stream stream)
         context->blocking_end_ns = stream->model.end_ns;
 }
 
-bool stream_is_usable(cuda_stream stream)
+cuda_result stream_take(cuda_stream *stream)
 {
-    return stream->context->base == process_current->base;
+    cuda_stream found = process_stream(*stream);
+    if (found == NULL)
+        return CUDA_OUT_OF_MEMORY;
+    if (found->context->base != process_current->base)
+        return CUDA_INVALID_HANDLE;
+    *stream = found;
+    return CUDA_SUCCESS_;
 }
 
 cuda_stream stream_new(cuda_context context, bool blocking)
