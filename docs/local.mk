@@ -23,6 +23,7 @@ dist_results_DATA = \
     docs/results/h200-tune-torch.jsonl docs/results/h200-tune-torch.svg \
     docs/results/h200-open-loop.jsonl docs/results/h200-fixed-work.jsonl \
     docs/results/h200-probes.jsonl docs/results/h200-probes.svg \
+    docs/results/h200-peer-stall.jsonl \
     docs/results/h200-probe-sizes.jsonl docs/results/h200-probe-sizes.svg \
     docs/results/h200-trace-nosync.json docs/results/h200-trace-nosync.svg \
     docs/results/h200-trace-sync.json docs/results/h200-trace-sync.svg \
