@@ -25,6 +25,7 @@ dist_results_DATA = \
     docs/results/h200-probes.jsonl docs/results/h200-probes.svg \
     docs/results/h200-peer-stall.jsonl \
     docs/results/h200-probe-sizes.jsonl docs/results/h200-probe-sizes.svg \
+    docs/results/h200-trace-mps.json docs/results/h200-trace-mps.svg \
     docs/results/h200-trace-nosync.json docs/results/h200-trace-nosync.svg \
     docs/results/h200-trace-sync.json docs/results/h200-trace-sync.svg \
     docs/results/h200-trace-pinned.json docs/results/h200-trace-pinned.svg
