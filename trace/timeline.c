@@ -31,6 +31,8 @@ static const char *work_name(const struct trace_record *record)
         return "[copy out]";
     case TRACE_WITHIN_DEVICE:
         return "[copy within]";
+    case TRACE_BETWEEN_DEVICES:
+        return "[copy between]";
     default:
         return "[copy]";
     }
