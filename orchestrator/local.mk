@@ -84,6 +84,7 @@ mpsweep_SOURCES = \
     orchestrator/telemetry_record.c orchestrator/telemetry_record.h \
     orchestrator/telemetry_window.c orchestrator/telemetry_window.h \
     orchestrator/trace_command.c orchestrator/trace_command.h orchestrator/trace_internal.h \
+    orchestrator/trace_names.c orchestrator/trace_names.h \
     orchestrator/trace_output.c orchestrator/trace_point.c \
     orchestrator/tune.c orchestrator/tune.h orchestrator/tune_internal.h \
     orchestrator/tune_measure.c orchestrator/tune_record.c orchestrator/tune_report.c \

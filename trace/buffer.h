@@ -23,7 +23,7 @@
 #define TRACE_VERSION 2
 
 #define TRACE_NAMES 256
-#define TRACE_NAME_BYTES 128
+#define TRACE_NAME_BYTES 512
 
 enum trace_kind {
     TRACE_DRIVER_CALL,

@@ -107,6 +107,10 @@ static void write_work(struct writer *writer, const struct timeline *timeline, u
     const struct trace_record *record = &event->record;
     FILE *out = writer->out;
     slice(writer, timeline, event, record->end_ns, work_pid(event->process), work_tid(event));
+    if (event->symbol) {
+        fputs(",\"symbol\":", out);
+        text(out, event->symbol);
+    }
     if (record->kind == TRACE_KERNEL)
         fprintf(out,
                 ",\"grid\":\"%ux%ux%u\",\"block\":\"%ux%ux%u\",\"registers\":%u,"

@@ -354,6 +354,33 @@ static double number(const json_t *event, const char *key)
     return json_number_value(json_object_get(event, key));
 }
 
+static char *read_name(const char *symbol)
+{
+    return strcmp(symbol, "ker\"nel") == 0 ? strdup("kernel<1>(\"int\")") : NULL;
+}
+
+static void test_a_kernel_that_got_another_name_keeps_its_own_as_symbol(void **state)
+{
+    struct trace_buffer buffer;
+    (void)state;
+    made_open(1, 1, 20, &buffer);
+    made_call(&buffer, 0, 0, "cuLaunchKernel", 2, 10, 12);
+    made_kernel(&buffer, 0, 13, 2, 30, 60);
+    struct timeline timeline = made_merge(&buffer);
+    json_t *root = as_json(&timeline);
+    json_t *slice = find_slice(json_object_get(root, "traceEvents"), "ker\"nel");
+    assert_null(json_object_get(json_object_get(slice, "args"), "symbol"));
+    json_decref(root);
+    timeline_rename(&timeline, read_name);
+    root = as_json(&timeline);
+    slice = find_slice(json_object_get(root, "traceEvents"), "kernel<1>(\"int\")");
+    json_t *symbol = json_object_get(json_object_get(slice, "args"), "symbol");
+    assert_string_equal(json_string_value(symbol), "ker\"nel");
+    json_decref(root);
+    timeline_release(&timeline);
+    trace_buffer_release(&buffer);
+}
+
 static void test_calls_within_calls_nest_and_adjoining_slices_stay_apart(void **state)
 {
     struct trace_buffer buffer;
@@ -483,6 +510,7 @@ int main(void)
         cmocka_unit_test(test_the_summary_says_who_waited_for_whom_and_what_is_missing),
         cmocka_unit_test(test_nothing_is_no_reason_to_divide_by_it),
         cmocka_unit_test(test_the_listings),
+        cmocka_unit_test(test_a_kernel_that_got_another_name_keeps_its_own_as_symbol),
         cmocka_unit_test(test_calls_within_calls_nest_and_adjoining_slices_stay_apart),
         cmocka_unit_test(test_arrows_go_from_calls_to_their_work),
         cmocka_unit_test(test_the_picture_joins_what_cannot_be_told_apart),
