@@ -301,12 +301,12 @@ static void note_dropped(const struct probe_outcome *outcome, json_t *notes)
             if (probe_summarise(data->series[m], data->rounds, &summary) != STATUS_OK ||
                 summary.dropped == 0)
                 continue;
+            uint64_t all = summary.samples + summary.dropped;
             snprintf(text, sizeof text,
                      "arm %s, %s: the last %llu of %llu samples are left out, a process has room "
                      "for %d in a round",
                      data->arm->name, outcome->probe->metrics[m],
-                     (unsigned long long)summary.dropped,
-                     (unsigned long long)(summary.samples + summary.dropped), PROBE_SAMPLES);
+                     (unsigned long long)summary.dropped, (unsigned long long)all, PROBE_SAMPLES);
             json_array_append_new(notes, json_string(text));
         }
     }

@@ -51,7 +51,10 @@ enum status probe_series_take(const struct probe_shm *shm, unsigned metric,
         count += there;
         dropped += all - there;
     }
-    double *us = malloc((count + 1) * sizeof *us);
+    probe_series_make(NULL, 0, out);
+    if (count == 0)
+        return STATUS_OK;
+    double *us = malloc(count * sizeof *us);
     if (!us)
         return status_set(STATUS_MEMORY, "out of memory for the samples");
     for (unsigned i = 0; i < shm->header->processes; i++) {
@@ -61,11 +64,8 @@ enum status probe_series_take(const struct probe_shm *shm, unsigned metric,
     }
     probe_series_make(us, at, out);
     out->dropped = dropped;
-    double *kept = out->count > 0 ? realloc(us, out->count * sizeof *us) : NULL;
-    if (out->count == 0)
-        free(us);
-    else if (kept)
-        out->us = kept;
+    double *kept = realloc(us, out->count * sizeof *us);
+    out->us = kept ? kept : us;
     return STATUS_OK;
 }
 
