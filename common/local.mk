@@ -7,6 +7,7 @@ libcommon_a_SOURCES = \
     common/jobfile.c common/jobfile.h \
     common/layout_text.c common/layout_text.h \
     common/memory_file.c common/memory_file.h \
+    common/new_file.c common/new_file.h \
     common/options.c common/options.h common/options_table.c \
     common/paths.c common/paths.h \
     common/process.c common/process.h \

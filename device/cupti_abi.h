@@ -5,7 +5,8 @@
  *
  * CUPTI's records are versioned structs that grow at their end from release to release. Ours are
  * the beginning that all of them have since CUDA 11.0 (kernel records 5 to 10, copy records 3 to 6,
- * memset records 2 to 4), and are only ever read through pointers into CUPTI's own buffers.
+ * memset records 2 to 4, records 1 to 4 of copies between GPUs), and are only ever read through
+ * pointers into CUPTI's own buffers.
  */
 #ifndef MPSWEEP_DEVICE_CUPTI_ABI_H
 #define MPSWEEP_DEVICE_CUPTI_ABI_H
@@ -42,6 +43,7 @@ typedef struct {
     X(CUPTI_KIND_DRIVER, CUPTI_ACTIVITY_KIND_DRIVER, 4)                                            \
     X(CUPTI_KIND_RUNTIME, CUPTI_ACTIVITY_KIND_RUNTIME, 5)                                          \
     X(CUPTI_KIND_KERNEL, CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL, 10)                                \
+    X(CUPTI_KIND_PEER_COPY, CUPTI_ACTIVITY_KIND_MEMCPY2, 22)                                       \
     X(CUPTI_DOMAIN_DRIVER, CUPTI_CB_DOMAIN_DRIVER_API, 1)                                          \
     X(CUPTI_DOMAIN_RUNTIME, CUPTI_CB_DOMAIN_RUNTIME_API, 2)                                        \
     X(CUPTI_THREAD_ID_SYSTEM, CUPTI_ACTIVITY_THREAD_ID_TYPE_SYSTEM, 1)                             \
@@ -49,6 +51,7 @@ typedef struct {
     X(CUPTI_COPY_TO_DEVICE, CUPTI_ACTIVITY_MEMCPY_KIND_HTOD, 1)                                    \
     X(CUPTI_COPY_TO_HOST, CUPTI_ACTIVITY_MEMCPY_KIND_DTOH, 2)                                      \
     X(CUPTI_COPY_WITHIN, CUPTI_ACTIVITY_MEMCPY_KIND_DTOD, 8)                                       \
+    X(CUPTI_COPY_BETWEEN, CUPTI_ACTIVITY_MEMCPY_KIND_PTOP, 10)                                     \
     X(CUPTI_MEMORY_PAGEABLE, CUPTI_ACTIVITY_MEMORY_KIND_PAGEABLE, 1)                               \
     X(CUPTI_MEMORY_PINNED, CUPTI_ACTIVITY_MEMORY_KIND_PINNED, 2)                                   \
     X(CUPTI_MEMORY_DEVICE, CUPTI_ACTIVITY_MEMORY_KIND_DEVICE, 3)                                   \
@@ -98,6 +101,20 @@ struct cupti_copy_record {
     uint32_t correlation;
 };
 
+/* The beginning of a record of a copy between GPUs. */
+struct cupti_peer_copy_record {
+    int32_t kind;
+    uint8_t direction;    /* CUPTI_COPY_... */
+    uint8_t source, sink; /* CUPTI_MEMORY_... */
+    uint8_t flags;
+    uint64_t bytes;
+    uint64_t start, end;
+    uint32_t device, context, stream; /* where it was issued */
+    uint32_t source_device, source_context;
+    uint32_t sink_device, sink_context;
+    uint32_t correlation;
+};
+
 /* The beginning of a memset record. */
 struct cupti_set_record {
     int32_t kind;
@@ -129,6 +146,10 @@ struct cupti_set_record {
     CUPTI_ABI_COPY(X, CUpti_ActivityMemcpy4)                                                       \
     CUPTI_ABI_COPY(X, CUpti_ActivityMemcpy5)                                                       \
     CUPTI_ABI_COPY(X, CUpti_ActivityMemcpy6)                                                       \
+    CUPTI_ABI_PEER_COPY(X, CUpti_ActivityMemcpyPtoP)                                               \
+    CUPTI_ABI_PEER_COPY(X, CUpti_ActivityMemcpyPtoP2)                                              \
+    CUPTI_ABI_PEER_COPY(X, CUpti_ActivityMemcpyPtoP3)                                              \
+    CUPTI_ABI_PEER_COPY(X, CUpti_ActivityMemcpyPtoP4)                                              \
     CUPTI_ABI_SET(X, CUpti_ActivityMemset2)                                                        \
     CUPTI_ABI_SET(X, CUpti_ActivityMemset3)                                                        \
     CUPTI_ABI_SET(X, CUpti_ActivityMemset4)
@@ -162,6 +183,21 @@ struct cupti_set_record {
     X(cupti_copy_record, context, contextId, theirs)                                               \
     X(cupti_copy_record, stream, streamId, theirs)                                                 \
     X(cupti_copy_record, correlation, correlationId, theirs)
+
+#define CUPTI_ABI_PEER_COPY(X, theirs)                                                             \
+    X(cupti_peer_copy_record, kind, kind, theirs)                                                  \
+    X(cupti_peer_copy_record, direction, copyKind, theirs)                                         \
+    X(cupti_peer_copy_record, source, srcKind, theirs)                                             \
+    X(cupti_peer_copy_record, sink, dstKind, theirs)                                               \
+    X(cupti_peer_copy_record, bytes, bytes, theirs)                                                \
+    X(cupti_peer_copy_record, start, start, theirs)                                                \
+    X(cupti_peer_copy_record, end, end, theirs)                                                    \
+    X(cupti_peer_copy_record, device, deviceId, theirs)                                            \
+    X(cupti_peer_copy_record, context, contextId, theirs)                                          \
+    X(cupti_peer_copy_record, stream, streamId, theirs)                                            \
+    X(cupti_peer_copy_record, source_device, srcDeviceId, theirs)                                  \
+    X(cupti_peer_copy_record, sink_device, dstDeviceId, theirs)                                    \
+    X(cupti_peer_copy_record, correlation, correlationId, theirs)
 
 #define CUPTI_ABI_SET(X, theirs)                                                                   \
     X(cupti_set_record, kind, kind, theirs)                                                        \

@@ -22,12 +22,14 @@ union activity_record {
     struct cupti_call_record call;
     struct cupti_kernel_record kernel;
     struct cupti_copy_record copy;
+    struct cupti_peer_copy_record peer_copy;
     char longest[216];
 };
 
 #define CALL_BYTES 40
 #define KERNEL_BYTES 216
 #define COPY_BYTES 96
+#define PEER_COPY_BYTES 112
 
 static struct {
     pthread_mutex_t mutex;
@@ -57,9 +59,10 @@ static uint64_t now_ns(void)
 
 static size_t length_of(int kind)
 {
-    return kind == CUPTI_KIND_KERNEL ? KERNEL_BYTES
-           : kind == CUPTI_KIND_COPY ? COPY_BYTES
-                                     : CALL_BYTES;
+    return kind == CUPTI_KIND_KERNEL      ? KERNEL_BYTES
+           : kind == CUPTI_KIND_COPY      ? COPY_BYTES
+           : kind == CUPTI_KIND_PEER_COPY ? PEER_COPY_BYTES
+                                          : CALL_BYTES;
 }
 
 /* Mutex held. */
@@ -129,7 +132,8 @@ void activity_end_call(const struct activity_call *call)
 
 bool activity_wants_work(void)
 {
-    return current.correlation != 0 && (wants(CUPTI_KIND_KERNEL) || wants(CUPTI_KIND_COPY));
+    return current.correlation != 0 &&
+           (wants(CUPTI_KIND_KERNEL) || wants(CUPTI_KIND_COPY) || wants(CUPTI_KIND_PEER_COPY));
 }
 
 void activity_watch(struct model_process *model, struct model_place *places, uint32_t room)
@@ -239,6 +243,32 @@ void activity_copy(const struct copy_call *copy, bool pageable, cuda_stream stre
         .stream = stream_number(stream),
         .correlation = current.correlation,
     });
+}
+
+void activity_peer_copy(cuda_context to, cuda_context from, uint64_t bytes, cuda_stream stream,
+                        const struct model_place *place)
+{
+    if (place->end_ns == 0 || !activity_wants_work() || !wants(CUPTI_KIND_PEER_COPY))
+        return;
+    uint64_t start = as_told(place->begin_ns);
+    union activity_record record = {.peer_copy = {
+                                        .kind = CUPTI_KIND_PEER_COPY,
+                                        .direction = CUPTI_COPY_BETWEEN,
+                                        .source = CUPTI_MEMORY_DEVICE,
+                                        .sink = CUPTI_MEMORY_DEVICE,
+                                        .bytes = bytes,
+                                        .start = start,
+                                        .end = start + (place->end_ns - place->begin_ns),
+                                        .device = (uint32_t)stream->context->device,
+                                        .context = context_number(stream->context),
+                                        .stream = stream_number(stream),
+                                        .source_device = (uint32_t)from->device,
+                                        .source_context = context_number(from),
+                                        .sink_device = (uint32_t)to->device,
+                                        .sink_context = context_number(to),
+                                        .correlation = current.correlation,
+                                    }};
+    put(&record);
 }
 
 /* -- CUPTI's entry points ---------------------------------------------------------------------- */

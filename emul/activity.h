@@ -50,5 +50,7 @@ void activity_kernel(const struct kernel_call *kernel, cuda_stream stream,
                      const struct model_place *place);
 void activity_copy(const struct copy_call *copy, bool pageable, cuda_stream stream,
                    const struct model_place *place);
+void activity_peer_copy(cuda_context to, cuda_context from, uint64_t bytes, cuda_stream stream,
+                        const struct model_place *place);
 
 #endif

@@ -23,6 +23,31 @@ static struct model_work cost_of(const struct copy_call *copy, bool pageable)
     return model_copy(process_machine(), copy->direction, copy->bytes, pageable);
 }
 
+struct reserved {
+    uint64_t now_ns, end_ns, duration_ns;
+};
+
+/* A copy's time, and what is told of it. */
+static struct reserved reserve(const struct copy_call *copy, bool pageable, cuda_stream stream)
+{
+    cuda_context context = stream->context;
+    struct model_work work = cost_of(copy, pageable);
+    struct model_place place = {0};
+    struct model *model = process_lock_model(context);
+    stream_begin_work(stream);
+    uint64_t now = clock_now_ns();
+    activity_watch(&context->model, &place, 1);
+    uint64_t end = pageable ? model_issue_pageable(model, &context->model, &stream->model, now,
+                                                   &process_host_ns, &work)
+                            : model_issue_copy(model, &context->model, &stream->model, now,
+                                               &process_host_ns, &work);
+    activity_watch(&context->model, NULL, 0);
+    stream_end_work(stream);
+    emul_state_unlock(process.state);
+    activity_copy(copy, pageable, stream, &place);
+    return (struct reserved){now, end, work.duration_ns};
+}
+
 /* Until the stream has come to the copy, and it can go: then a copy to pageable memory on the
  * legacy default stream keeps the process's other launches back, as the driver was seen to do. */
 static cuda_result run_pageable(const struct copy_call *copy, cuda_stream stream, bool corrupt,
@@ -39,25 +64,14 @@ static cuda_result run_pageable(const struct copy_call *copy, cuda_stream stream
     cuda_result result = copy_run(copy, corrupt);
     if (result != CUDA_SUCCESS_)
         return result;
-    struct model_work work = cost_of(copy, true);
-    struct model *model = process_lock_model(context);
-    stream_begin_work(stream);
-    struct model_place place = {0};
-    uint64_t now = clock_now_ns();
-    activity_watch(&context->model, &place, 1);
-    uint64_t end =
-        model_issue_pageable(model, &context->model, &stream->model, now, &process_host_ns, &work);
-    activity_watch(&context->model, NULL, 0);
-    stream_end_work(stream);
-    emul_state_unlock(process.state);
-    activity_copy(copy, true, stream, &place);
-    if (blocks && end > now + work.duration_ns) {
+    const struct reserved time = reserve(copy, true, stream);
+    if (blocks && time.end_ns > time.now_ns + time.duration_ns) {
         if (!under_way->holds_launches)
             copies_hold_launches(under_way);
-        process_sleep_until(end - work.duration_ns);
+        process_sleep_until(time.end_ns - time.duration_ns);
     }
     copies_free_launches(under_way);
-    return process_sleep_until(end > process_host_ns ? end : process_host_ns);
+    return process_sleep_until(time.end_ns > process_host_ns ? time.end_ns : process_host_ns);
 }
 
 static cuda_result issue_pageable(const struct copy_call *copy, cuda_stream stream, bool corrupt)
@@ -90,7 +104,6 @@ static void perform(cuda_stream stream, const struct operation *operation)
 
 static cuda_result issue_pinned(const struct copy_call *copy, cuda_stream stream, bool corrupt)
 {
-    cuda_context context = stream->context;
     if (deferred_is_needed(stream)) {
         const void *on_device = copy->direction == MODEL_TO_DEVICE ? copy->to : copy->from;
         if (!memory_list_holds(&process.device_memory, on_device, copy->bytes))
@@ -101,19 +114,7 @@ static cuda_result issue_pinned(const struct copy_call *copy, cuda_stream stream
     cuda_result result = copy_run(copy, corrupt);
     if (result != CUDA_SUCCESS_)
         return result;
-    struct model_work work = cost_of(copy, false);
-    struct model *model = process_lock_model(context);
-    stream_begin_work(stream);
-    struct model_place place = {0};
-    uint64_t now = clock_now_ns();
-    activity_watch(&context->model, &place, 1);
-    uint64_t end =
-        model_issue_copy(model, &context->model, &stream->model, now, &process_host_ns, &work);
-    activity_watch(&context->model, NULL, 0);
-    stream_end_work(stream);
-    emul_state_unlock(process.state);
-    activity_copy(copy, false, stream, &place);
-    copies_note_pinned(copy->direction, end);
+    copies_note_pinned(copy->direction, reserve(copy, false, stream).end_ns);
     return CUDA_SUCCESS_;
 }
 

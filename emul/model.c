@@ -405,7 +405,9 @@ uint64_t model_place_copy(struct model *model, struct model_process *process,
 uint64_t model_place_direct(struct model *model, struct model_process *process,
                             struct model_stream *stream, uint64_t ready_ns, uint64_t duration_ns)
 {
-    return finish(model, process, stream, later(ready_ns, stream->end_ns) + duration_ns);
+    uint64_t begin = later(ready_ns, stream->end_ns);
+    note_place(process, begin, begin + duration_ns);
+    return finish(model, process, stream, begin + duration_ns);
 }
 
 uint64_t model_issue_copy(struct model *model, struct model_process *process,

@@ -33,13 +33,17 @@ static void perform(cuda_stream stream, const struct operation *operation)
     struct model *model = process_lock_model(from);
     stream_begin_work(stream);
     uint64_t now = clock_now_ns();
+    struct model_place place = {0};
+    activity_watch(&from->model, &place, 1);
     if (is_direct(to, from))
         model_place_direct(model, &from->model, &stream->model, now,
                            work.duration_ns / DIRECT_FACTOR);
     else
         model_place_copy(model, &from->model, &stream->model, now, now, &work);
+    activity_watch(&from->model, NULL, 0);
     stream_end_work(stream);
     emul_state_unlock(process.state);
+    activity_peer_copy(to, from, bytes, stream, &place);
 }
 
 static cuda_result issue(const struct operation *operation, cuda_stream stream)

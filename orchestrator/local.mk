@@ -84,6 +84,7 @@ mpsweep_SOURCES = \
     orchestrator/telemetry_record.c orchestrator/telemetry_record.h \
     orchestrator/telemetry_window.c orchestrator/telemetry_window.h \
     orchestrator/trace_command.c orchestrator/trace_command.h orchestrator/trace_internal.h \
+    orchestrator/trace_names.c orchestrator/trace_names.h \
     orchestrator/trace_output.c orchestrator/trace_point.c \
     orchestrator/tune.c orchestrator/tune.h orchestrator/tune_internal.h \
     orchestrator/tune_measure.c orchestrator/tune_record.c orchestrator/tune_report.c \
@@ -180,14 +181,19 @@ tune_parts = orchestrator/tune_judge.c orchestrator/tune_near.c orchestrator/tun
 tune_simulated = $(tune_parts) tests/unit/tune_machine.c tests/unit/tune_machine.h
 if HAVE_CMOCKA
 tune_tests = tests/unit/test_tune_machines tests/unit/test_tune_search \
-    tests/unit/test_tune_space
+    tests/unit/test_tune_bounds tests/unit/test_tune_space
 check_PROGRAMS += $(tune_tests)
 TESTS += $(tune_tests)
 tests_unit_test_tune_machines_SOURCES = tests/unit/test_tune_machines.c $(tune_simulated)
 tests_unit_test_tune_machines_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
 tests_unit_test_tune_machines_LDADD = libexplain.a libmps.a libcommon.a $(JANSSON_LIBS) \
     $(INIH_LIBS) $(CMOCKA_LIBS) -lm
-tests_unit_test_tune_search_SOURCES = tests/unit/test_tune_search.c $(tune_parts)
+tune_rig = $(tune_parts) tests/unit/tune_rig.c tests/unit/tune_rig.h
+tests_unit_test_tune_bounds_SOURCES = tests/unit/test_tune_bounds.c $(tune_rig)
+tests_unit_test_tune_bounds_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
+tests_unit_test_tune_bounds_LDADD = libexplain.a libmps.a libcommon.a $(JANSSON_LIBS) \
+    $(INIH_LIBS) $(CMOCKA_LIBS) -lm
+tests_unit_test_tune_search_SOURCES = tests/unit/test_tune_search.c $(tune_rig)
 tests_unit_test_tune_search_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
 tests_unit_test_tune_search_LDADD = libexplain.a libmps.a libcommon.a $(JANSSON_LIBS) \
     $(INIH_LIBS) $(CMOCKA_LIBS) -lm

@@ -295,31 +295,12 @@ static enum status find_failure(const struct crowd *crowd)
     return STATUS_OK;
 }
 
-static enum status take_metric(const struct crowd *crowd, unsigned metric, unsigned round)
-{
-    struct probe_series *series = &crowd->data->series[metric][round];
-    size_t count = 0;
-    for (unsigned i = 0; i < crowd->count; i++)
-        count += probe_shm_count(&crowd->shm, i, metric);
-    if (count == 0)
-        return STATUS_OK;
-    series->us = malloc(count * sizeof *series->us);
-    if (!series->us)
-        return status_set(STATUS_MEMORY, "out of memory for the samples");
-    for (unsigned i = 0; i < crowd->count; i++) {
-        const struct probe_shm_process *process = probe_shm_process(&crowd->shm, i);
-        for (size_t s = 0; s < probe_shm_count(&crowd->shm, i, metric); s++)
-            series->us[series->count++] = (double)process->samples_ns[metric][s] / 1e3;
-    }
-    return STATUS_OK;
-}
-
 static enum status take_samples(const struct crowd *crowd)
 {
     struct probe_arm_data *data = crowd->data;
     enum status status = STATUS_OK;
     for (unsigned m = 0; crowd->probe->metrics[m] && status == STATUS_OK; m++)
-        status = take_metric(crowd, m, data->rounds);
+        status = probe_series_take(&crowd->shm, m, &data->series[m][data->rounds]);
     if (status == STATUS_OK && data->series[0][data->rounds].count == 0)
         status = status_set(STATUS_WORKER, "it gave no sample");
     for (unsigned i = 0; i < crowd->count; i++)

@@ -116,7 +116,8 @@ static enum status run_probe(struct probing *probing, const struct probe *probe,
     return status;
 }
 
-/* Whether --arms leaves something of it. */
+/* Whether --arms leaves an arm of it that is compared with another; a control alone says nothing.
+ */
 static bool is_wanted(const struct probing *probing, const struct probe *probe)
 {
     const char *list = options_text(probing->options, OPTION_PROBE_ARMS);
@@ -128,9 +129,29 @@ static bool is_wanted(const struct probing *probing, const struct probe *probe)
     }
     probe_choose_arms(list, &outcome);
     for (size_t i = 0; i < probe->arm_count; i++)
-        wanted |= outcome.arms[i].chosen;
+        wanted |= outcome.arms[i].chosen && probe->arms[i].control;
     free_arms(probe, outcome.arms);
     return wanted;
+}
+
+static enum status check_arms(const struct probing *probing)
+{
+    const char *list = options_text(probing->options, OPTION_PROBE_ARMS);
+    char names[1024] = "";
+    struct text text = {.at = names, .size = sizeof names};
+    enum status status = probe_check_arms(list, probing->chosen, probing->chosen_count);
+    for (size_t p = 0; p < probing->chosen_count && status == STATUS_OK; p++)
+        if (is_wanted(probing, probing->chosen[p]))
+            return STATUS_OK;
+    if (status != STATUS_OK)
+        return status;
+    for (size_t p = 0; p < probing->chosen_count; p++)
+        for (size_t a = 0; a < probing->chosen[p]->arm_count; a++)
+            if (probing->chosen[p]->arms[a].control)
+                text_append(&text, "%s%s", *names ? ", " : "", probing->chosen[p]->arms[a].name);
+    return status_set(STATUS_USAGE,
+                      "--arms '%s' leaves only controls, which say nothing alone: add one of %s",
+                      list, names);
 }
 
 static bool prints_table(const struct probing *probing)
@@ -149,16 +170,21 @@ static int exit_status(const json_t *records)
     return EXIT_ALL_MEASURED;
 }
 
-static enum status run_all(struct probing *probing, struct results_writer *writer, json_t *records)
+/* *written: all that there was could be written. */
+static enum status run_all(struct probing *probing, struct results_writer *writer, json_t *records,
+                           bool *written)
 {
+    *written = true;
     enum status status = STATUS_OK;
     for (size_t p = 0; p < probing->chosen_count && status == STATUS_OK; p++) {
         json_t *record = NULL;
         if (!is_wanted(probing, probing->chosen[p]))
             continue;
         status = run_probe(probing, probing->chosen[p], &record);
-        if (status == STATUS_OK)
+        if (status == STATUS_OK) {
             status = results_write(writer, record);
+            *written = status == STATUS_OK;
+        }
         if (status == STATUS_OK && prints_table(probing)) {
             if (json_array_size(records) > 0)
                 fputc('\n', stdout);
@@ -221,11 +247,11 @@ static int run(struct probing *probing, uint64_t begin_ns)
     if (prints_table(probing))
         table_print_heading(stdout, header, records);
     probe_progress_init(&probing->progress, options_switch(probing->options, OPTION_QUIET), runs);
-    status = run_all(probing, &writer, records);
+    bool written;
+    status = run_all(probing, &writer, records, &written);
     int result = status == STATUS_OK ? exit_status(records) : report(status);
     json_t *footer = probe_footer(result, records, (double)(clock_now_ns() - begin_ns) / 1e9);
-    if ((status == STATUS_OK || status == STATUS_INTERRUPTED) &&
-        results_write(&writer, footer) != STATUS_OK)
+    if (written && results_write(&writer, footer) != STATUS_OK)
         result = report(STATUS_SYSTEM);
     if (strcmp(format, "json") == 0)
         print_json(header, records, footer);
@@ -244,8 +270,7 @@ int probe_command(const struct options *options, const char *name)
     uint64_t begin_ns = clock_now_ns();
     enum status status = choose(&probing, name);
     if (status == STATUS_OK)
-        status = probe_check_arms(options_text(options, OPTION_PROBE_ARMS), probing.chosen,
-                                  probing.chosen_count);
+        status = check_arms(&probing);
     if (status != STATUS_OK)
         return report(status);
     if (options_switch(options, OPTION_PROBE_LIST)) {

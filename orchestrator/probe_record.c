@@ -120,10 +120,8 @@ enum status probe_conclude(const struct probe_outcome *outcome, struct probe_res
 {
     const struct probe *probe = outcome->probe;
     *out = (struct probe_result){.verdict = PROBE_INCONCLUSIVE, .subject = find_subject(outcome)};
-    if (!out->subject) {
-        snprintf(out->error, sizeof out->error, "no arm that has a control was asked for");
-        return STATUS_OK;
-    }
+    if (!out->subject)
+        return status_set(STATUS_USAGE, "no arm that has a control was asked for");
     out->control = find_data(outcome, out->subject->arm->control);
     const struct probe_arm_data *const both[] = {out->subject, out->control};
     for (size_t i = 0; i < 2; i++) {
@@ -169,14 +167,20 @@ static json_t *interval(double low, double high)
     return json_pack("[o, o]", number(low), number(high));
 }
 
-static int set_summary(json_t *object, const struct probe_summary *summary)
+static int set_times(json_t *object, const struct probe_summary *summary)
 {
-    return json_object_set_new(object, "samples", json_integer((json_int_t)summary->samples)) |
-           json_object_set_new(object, "median_us", number(summary->median_us)) |
+    return json_object_set_new(object, "median_us", number(summary->median_us)) |
            json_object_set_new(object, "ci95_us", interval(summary->low_us, summary->high_us)) |
            json_object_set_new(object, "mean_us", number(summary->mean_us)) |
            json_object_set_new(object, "p99_us", number(summary->p99_us)) |
            json_object_set_new(object, "max_us", number(summary->max_us));
+}
+
+static int set_summary(json_t *object, const struct probe_summary *summary)
+{
+    return json_object_set_new(object, "samples", json_integer((json_int_t)summary->samples)) |
+           json_object_set_new(object, "dropped", json_integer((json_int_t)summary->dropped)) |
+           set_times(object, summary);
 }
 
 static void set_blocked(json_t *object, uint64_t blocked)
@@ -244,6 +248,12 @@ static json_t *arm_object(const struct probe_outcome *outcome, const struct prob
     json_object_set_new(object, "rounds", json_integer(data->rounds));
     if (probe_summarise(data->series[0], data->rounds, &summary) == STATUS_OK)
         set_summary(object, &summary);
+    if (outcome->probe->level_metric &&
+        probe_summarise_unscaled(data->series[0], data->rounds, &summary) == STATUS_OK) {
+        json_t *unscaled = json_object();
+        set_times(unscaled, &summary);
+        json_object_set_new(object, "unscaled", unscaled);
+    }
     set_blocked(object, data->blocked[0]);
     set_against(object, outcome, data);
     json_t *more = more_metrics(outcome->probe, data);
@@ -279,6 +289,29 @@ static json_t *effect_object(const struct probe *probe, const struct probe_resul
         "matters_us", (double)probe->matters_ns / 1e3);
 }
 
+/* Samples come faster than there is room for where a call is very short, and the last of a round
+ * are then missing. */
+static void note_dropped(const struct probe_outcome *outcome, json_t *notes)
+{
+    char text[256];
+    for (size_t a = 0; a < outcome->probe->arm_count; a++) {
+        const struct probe_arm_data *data = &outcome->arms[a];
+        for (unsigned m = 0; is_measured(data) && outcome->probe->metrics[m]; m++) {
+            struct probe_summary summary;
+            if (probe_summarise(data->series[m], data->rounds, &summary) != STATUS_OK ||
+                summary.dropped == 0)
+                continue;
+            uint64_t all = summary.samples + summary.dropped;
+            snprintf(text, sizeof text,
+                     "arm %s, %s: the last %llu of %llu samples are left out, a process has room "
+                     "for %d in a round",
+                     data->arm->name, outcome->probe->metrics[m],
+                     (unsigned long long)summary.dropped, (unsigned long long)all, PROBE_SAMPLES);
+            json_array_append_new(notes, json_string(text));
+        }
+    }
+}
+
 /* Numbers that notes are about go into the object `inferred`, by name. */
 static json_t *notes_array(const struct probe_outcome *outcome, json_t *inferred)
 {
@@ -290,6 +323,7 @@ static json_t *notes_array(const struct probe_outcome *outcome, json_t *inferred
         if (notes[i].quantity)
             json_object_set_new(inferred, notes[i].quantity, number(notes[i].value));
     }
+    note_dropped(outcome, array);
     return array;
 }
 

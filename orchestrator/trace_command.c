@@ -15,6 +15,7 @@
 #include "orchestrator/plugin.h"
 #include "orchestrator/sweep_internal.h"
 #include "orchestrator/trace_internal.h"
+#include "orchestrator/trace_names.h"
 
 /* A moment is enough, and a second of small kernels is a million of records. */
 #define DURATION_S 0.2
@@ -139,6 +140,8 @@ static enum status run_traced(struct trace *trace)
     trace->session.trace = NULL;
     if (status == STATUS_OK)
         status = timeline_merge(&trace->buffer, &trace->timeline);
+    if (status == STATUS_OK)
+        timeline_rename(&trace->timeline, trace_names_read);
     if (status == STATUS_OK)
         status = summary_make(&trace->timeline, &trace->summary);
     return status;

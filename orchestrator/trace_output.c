@@ -1,7 +1,6 @@
 #include "orchestrator/trace_internal.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <limits.h>
 #include <math.h>
 #include <stdlib.h>
@@ -9,7 +8,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "config.h"
+#include "common/new_file.h"
 #include "orchestrator/plot_figure.h"
 #include "orchestrator/record.h"
 #include "orchestrator/record_time.h"
@@ -27,23 +26,13 @@ static enum status cannot_write(const char *path, int error)
     return status_set(STATUS_USAGE, "cannot write '%s': %s", path, strerror(error));
 }
 
-/* The folder of a path; "." without one. */
-static void folder_of(const char *path, char folder[PATH_MAX])
-{
-    const char *slash = strrchr(path, '/');
-    if (!slash)
-        snprintf(folder, PATH_MAX, ".");
-    else
-        snprintf(folder, PATH_MAX, "%.*s", slash == path ? 1 : (int)(slash - path), path);
-}
-
 /* Whether a file can be made there. */
 static enum status check_folder(const char *path)
 {
     char folder[PATH_MAX];
     if (!*path || strlen(path) >= PATH_MAX - 64)
         return cannot_write(path, *path ? ENAMETOOLONG : ENOENT);
-    folder_of(path, folder);
+    new_file_folder(path, folder, sizeof folder);
     return access(folder, W_OK | X_OK) == 0 ? STATUS_OK : cannot_write(path, errno);
 }
 
@@ -89,77 +78,65 @@ static json_t *admission_json(const struct summary_admission *admission)
                      "longest_us", admission->longest_ns / 1e3);
 }
 
-/* What made the trace, and what it says: in the file itself, so that they stay together. */
+static json_t *summary_json(const struct timeline *timeline, const struct summary *summary)
+{
+    return json_pack("{s:I, s:I, s:I, s:f, s:f, s:f, s:f, s:I, s:I, s:I, s:o, s:o, s:o}", "kernels",
+                     (json_int_t)summary->kernels, "copies", (json_int_t)summary->copies, "sets",
+                     (json_int_t)summary->sets, "span_ms", (double)summary->span_ns / 1e6,
+                     "busy_ms", (double)summary->busy_ns / 1e6, "copying_ms",
+                     (double)summary->copy_ns / 1e6, "overlap_ms", (double)summary->both_ns / 1e6,
+                     "after_full", (json_int_t)timeline->after_full, "dropped",
+                     (json_int_t)timeline->dropped, "orphans", (json_int_t)timeline->orphans,
+                     "pageable", pageable_json(&summary->pageable), "kernel_admission",
+                     admission_json(&summary->kernel_admission), "copy_admission",
+                     admission_json(&summary->copy_admission));
+}
+
+/* What made the trace, as in the header of results but for the window, which has defaults of its
+ * own, and what it says: in the file itself, so that they stay together. */
 static json_t *other_data(const struct trace *trace)
 {
     char what[POINT_DESCRIPTION];
     const struct timeline *timeline = &trace->timeline;
-    const struct summary *summary = &trace->summary;
-    point_describe(&trace->point, what, sizeof what);
-    json_t *other = json_pack(
-        "{s:s, s:s, s:i, s:i, s:i, s:o, s:o, s:o}", "mpsweep", PACKAGE_VERSION, "point", what,
-        "processes", (int)trace->point.processes, "threads", (int)trace->point.threads, "cupti",
-        (int)timeline->processes[0].cupti_version, "plain_ips",
+    const struct point *point = &trace->point;
+    point_describe(point, what, sizeof what);
+    json_t *other =
+        record_header(&trace->session, trace->job, trace->job_path, &trace->plan, false);
+    json_t *own = json_pack(
+        "{s:s, s:s?, s:f, s:f, s:i, s:i, s:i, s:o, s:o, s:o, s:o}", "point", what, "section",
+        point->section, "duration_s", (double)trace->limits.duration_ns / 1e9, "warmup_s",
+        (double)point->work.warmup_ns / 1e9, "processes", (int)point->processes, "threads",
+        (int)point->threads, "cupti", (int)timeline->processes[0].cupti_version, "plain_ips",
         record_real_or_null(trace->plain_ips > 0 ? trace->plain_ips : NAN), "traced_ips",
         record_real_or_null(trace->traced_ips > 0 ? trace->traced_ips : NAN), "slowdown_rel",
-        record_real_or_null(slowdown_rel(trace)));
-    json_t *said = json_pack(
-        "{s:I, s:I, s:I, s:f, s:f, s:f, s:f, s:I, s:I, s:I, s:o, s:o, s:o}", "kernels",
-        (json_int_t)summary->kernels, "copies", (json_int_t)summary->copies, "sets",
-        (json_int_t)summary->sets, "span_ms", (double)summary->span_ns / 1e6, "busy_ms",
-        (double)summary->busy_ns / 1e6, "copying_ms", (double)summary->copy_ns / 1e6, "overlap_ms",
-        (double)summary->both_ns / 1e6, "after_full", (json_int_t)timeline->after_full, "dropped",
-        (json_int_t)timeline->dropped, "orphans", (json_int_t)timeline->orphans, "pageable",
-        pageable_json(&summary->pageable), "kernel_admission",
-        admission_json(&summary->kernel_admission), "copy_admission",
-        admission_json(&summary->copy_admission));
-    if (!other || !said || json_object_set_new(other, "summary", said) != 0 ||
-        session_describe(&trace->session, other) != STATUS_OK) {
+        record_real_or_null(slowdown_rel(trace)), "summary",
+        summary_json(timeline, &trace->summary));
+    if (!other || !own || json_object_update(other, own) != 0) {
         json_decref(other);
-        return NULL;
+        other = NULL;
     }
+    json_decref(own);
+    /* It is no line of results. */
+    json_object_del(other, "type");
+    json_object_del(other, "schema");
     return other;
-}
-
-static enum status write_to(const struct trace *trace, int fd, const char *path)
-{
-    json_t *other = other_data(trace);
-    FILE *file = other ? fdopen(fd, "w") : NULL;
-    if (!file) {
-        json_decref(other);
-        close(fd);
-        return status_set(STATUS_MEMORY, "out of memory for a trace");
-    }
-    errno = 0;
-    enum status status = chrome_write(file, &trace->timeline, trace->session.gpu.name, other);
-    json_decref(other);
-    bool bad = fflush(file) != 0 || ferror(file) || fsync(fd) != 0;
-    int error = errno;
-    if (fclose(file) != 0 && !bad) {
-        bad = true;
-        error = errno;
-    }
-    return bad ? cannot_write(path, error ? error : EIO) : status;
 }
 
 enum status trace_write_json(const struct trace *trace, const char *path)
 {
-    char folder[PATH_MAX], unfinished[PATH_MAX + 64];
-    folder_of(path, folder);
-    snprintf(unfinished, sizeof unfinished, "%s/.mpsweep-trace.%ld", folder, (long)getpid());
-    int fd = open(unfinished, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
-    if (fd < 0)
-        return cannot_write(path, errno);
-    enum status status = write_to(trace, fd, path);
-    if (status == STATUS_OK && link(unfinished, path) != 0) {
-        /* Some file systems have no links. What exists must stay in any case. */
-        int error = errno;
-        if (error == EEXIST)
-            status = exists(path);
-        else if (renameat2(AT_FDCWD, unfinished, AT_FDCWD, path, RENAME_NOREPLACE) != 0)
-            status = errno == EEXIST ? exists(path) : cannot_write(path, error);
+    struct new_file file;
+    json_t *other = other_data(trace);
+    if (!other)
+        return status_set(STATUS_MEMORY, "out of memory for a trace");
+    enum status status = new_file_open(path, &file);
+    if (status == STATUS_OK) {
+        status = chrome_write(file.stream, &trace->timeline, trace->session.gpu.name, other);
+        if (status == STATUS_OK)
+            status = new_file_finish(&file);
+        else
+            new_file_discard(&file);
     }
-    unlink(unfinished);
+    json_decref(other);
     return status;
 }
 

@@ -5,6 +5,7 @@ noinst_LIBRARIES += libprobes.a
 libprobes_a_SOURCES = \
     probes/probe.h probes/rows.h probes/registry.c \
     probes/run.c probes/shm.c probes/shm.h \
+    probes/series.c probes/series.h \
     probes/verdict.c probes/verdict.h \
     probes/watchdog.c probes/watchdog.h \
     probes/copier.c probes/copier.h \
@@ -31,6 +32,11 @@ tests_unit_test_verdict_LDADD = libprobes.a libcommon.a $(CMOCKA_LIBS) -lm
 tests_unit_test_probes_SOURCES = tests/unit/test_probes.c
 tests_unit_test_probes_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
 tests_unit_test_probes_LDADD = $(probes_libraries) libcommon.a $(CMOCKA_LIBS) -lm
+check_PROGRAMS += tests/unit/test_probe_series
+TESTS += tests/unit/test_probe_series
+tests_unit_test_probe_series_SOURCES = tests/unit/test_probe_series.c
+tests_unit_test_probe_series_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
+tests_unit_test_probe_series_LDADD = libprobes.a libcommon.a $(CMOCKA_LIBS) -lm
 check_PROGRAMS += tests/unit/test_told
 TESTS += tests/unit/test_told
 tests_unit_test_told_SOURCES = tests/unit/test_told.c

@@ -1,7 +1,6 @@
 #include "probes/verdict.h"
 
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "common/statistics.h"
@@ -21,56 +20,26 @@ const char *probe_verdict_name(enum probe_verdict verdict)
     return names[verdict];
 }
 
-static int compare(const void *a, const void *b)
-{
-    double x = *(const double *)a, y = *(const double *)b;
-    return (x > y) - (x < y);
-}
-
-double probe_quantile(double *values, size_t count, double share)
-{
-    if (count == 0)
-        return NAN;
-    qsort(values, count, sizeof *values, compare);
-    double rank = ceil(share * (double)count);
-    size_t at = rank < 1 ? 0 : (size_t)rank - 1;
-    return values[at < count ? at : count - 1];
-}
-
-double probe_median(double *values, size_t count)
-{
-    if (count == 0)
-        return NAN;
-    qsort(values, count, sizeof *values, compare);
-    return (values[(count - 1) / 2] + values[count / 2]) / 2;
-}
-
 static double log_us(double us)
 {
     return log(fmax(us, LEAST_US));
 }
 
 /* Logarithms of a round's median, and of the ends of its interval; those are NAN where there are
- * too few samples. STATUS_MEMORY or STATUS_WORKER. */
+ * too few samples. STATUS_WORKER. */
 struct centre {
     double at, low, high;
 };
 
 static enum status find_centre(const struct probe_series *round, struct centre *out)
 {
-    uint64_t lower, upper;
     if (round->count == 0)
         return status_set(STATUS_WORKER, "a round without a sample");
-    double *sorted = malloc(round->count * sizeof *sorted);
-    if (!sorted)
-        return status_set(STATUS_MEMORY, "out of memory for the samples");
-    memcpy(sorted, round->us, round->count * sizeof *sorted);
-    *out = (struct centre){log_us(probe_median(sorted, round->count)), NAN, NAN};
-    if (statistics_rank_bounds(round->count, 0.5, &lower, &upper)) {
-        out->low = log_us(sorted[lower - 1]);
-        out->high = log_us(sorted[upper - 1]);
+    *out = (struct centre){log_us(round->median_us * round->scale), NAN, NAN};
+    if (!isnan(round->low_us)) {
+        out->low = log_us(round->low_us * round->scale);
+        out->high = log_us(round->high_us * round->scale);
     }
-    free(sorted);
     return STATUS_OK;
 }
 
@@ -88,22 +57,15 @@ static void log_interval(const double *logs, unsigned count, double *mean, doubl
 static enum status pool(const struct probe_series *rounds, unsigned count,
                         struct probe_summary *out)
 {
-    size_t total = 0, at = 0;
-    for (unsigned r = 0; r < count; r++)
-        total += rounds[r].count;
-    double *all = malloc(total * sizeof *all);
-    if (!all)
-        return status_set(STATUS_MEMORY, "out of memory for the samples");
+    double sum_us = 0;
     for (unsigned r = 0; r < count; r++) {
-        memcpy(all + at, rounds[r].us, rounds[r].count * sizeof *all);
-        at += rounds[r].count;
+        out->samples += rounds[r].samples;
+        out->dropped += rounds[r].dropped;
+        sum_us += rounds[r].mean_us * rounds[r].scale * (double)rounds[r].samples;
     }
-    out->samples = total;
-    out->mean_us = statistics_mean(all, total);
-    out->p99_us = probe_quantile(all, total, 0.99);
-    out->max_us = all[total - 1];
-    free(all);
-    return STATUS_OK;
+    out->mean_us = sum_us / (double)out->samples;
+    enum status status = probe_series_quantile(rounds, count, 1, &out->max_us);
+    return status == STATUS_OK ? probe_series_quantile(rounds, count, 0.99, &out->p99_us) : status;
 }
 
 enum status probe_summarise(const struct probe_series *rounds, unsigned count,
@@ -111,7 +73,7 @@ enum status probe_summarise(const struct probe_series *rounds, unsigned count,
 {
     double logs[PROBE_ROUNDS], mean, half;
     struct centre centre = {NAN, NAN, NAN};
-    *out = (struct probe_summary){0, NAN, NAN, NAN, NAN, NAN, NAN};
+    *out = (struct probe_summary){0, 0, NAN, NAN, NAN, NAN, NAN, NAN};
     if (count == 0 || count > PROBE_ROUNDS)
         return status_set(STATUS_WORKER, "no round was measured");
     for (unsigned r = 0; r < count; r++) {
@@ -128,6 +90,17 @@ enum status probe_summarise(const struct probe_series *rounds, unsigned count,
     out->low_us = exp(count > 1 ? mean - half : centre.low);
     out->high_us = exp(count > 1 ? mean + half : centre.high);
     return STATUS_OK;
+}
+
+enum status probe_summarise_unscaled(const struct probe_series *rounds, unsigned count,
+                                     struct probe_summary *out)
+{
+    struct probe_series unscaled[PROBE_ROUNDS];
+    for (unsigned r = 0; r < count && r < PROBE_ROUNDS; r++) {
+        unscaled[r] = rounds[r];
+        unscaled[r].scale = 1;
+    }
+    return probe_summarise(unscaled, count, out);
 }
 
 enum status probe_compare(const struct probe_series *arm, const struct probe_series *control,
@@ -184,7 +157,6 @@ static enum status sum_levels(const struct probe_outcome *outcome, const struct 
     for (size_t a = 0; a < outcome->probe->arm_count; a++) {
         struct probe_arm_data *data = &outcome->arms[a];
         for (unsigned r = 0; is_of(data->arm, control) && r < data->rounds; r++) {
-            struct probe_series *series = &data->series[0][r];
             struct centre centre;
             if (data->series[level][r].count == 0)
                 continue;
@@ -193,9 +165,8 @@ static enum status sum_levels(const struct probe_outcome *outcome, const struct 
                 return status;
             *sum += centre.at;
             ++*count;
-            double scale = mean ? exp(*mean - centre.at) : 1;
-            for (size_t i = 0; i < series->count; i++)
-                series->us[i] *= scale;
+            if (mean)
+                data->series[0][r].scale *= exp(*mean - centre.at);
         }
     }
     return STATUS_OK;

@@ -14,21 +14,15 @@
 #include <stdint.h>
 
 #include "common/status.h"
-#include "probes/shm.h"
+#include "probes/series.h"
 
 #define PROBE_ROUNDS 100
 
-/* Durations of one metric in one round, in microseconds, in the order in which they came. */
-struct probe_series {
-    double *us;
-    size_t count;
-};
-
 /* Of all rounds. A number that is not known is NAN. */
 struct probe_summary {
-    uint64_t samples;
-    double median_us;       /* geometric mean of the rounds' medians */
-    double low_us, high_us; /* its 95% interval */
+    uint64_t samples, dropped; /* that there were; that nothing is known of (probes/series.h) */
+    double median_us;          /* geometric mean of the rounds' medians */
+    double low_us, high_us;    /* its 95% interval */
     double mean_us, p99_us, max_us;
 };
 
@@ -42,14 +36,13 @@ enum probe_verdict { PROBE_OBSERVED, PROBE_NOT_OBSERVED, PROBE_INCONCLUSIVE, PRO
 /* "observed", "not observed", "inconclusive", "needs". */
 const char *probe_verdict_name(enum probe_verdict verdict);
 
-/* The median, and the quantile of a share by nearest rank, of values in any order, which are sorted
- * here. NAN of none. */
-double probe_median(double *values, size_t count);
-double probe_quantile(double *values, size_t count, double share);
-
 /* STATUS_MEMORY, or STATUS_WORKER where a round has no sample. */
 enum status probe_summarise(const struct probe_series *rounds, unsigned count,
                             struct probe_summary *out);
+
+/* The same as if no round had been scaled. */
+enum status probe_summarise_unscaled(const struct probe_series *rounds, unsigned count,
+                                     struct probe_summary *out);
 
 /* Both have so many rounds. Errors as above. */
 enum status probe_compare(const struct probe_series *arm, const struct probe_series *control,
@@ -93,7 +86,7 @@ struct probe_note {
 
 /* Scales the first metric of each round of an arm by how much its level metric says that its
  * processes are slower or faster than those of the other rounds of arms with the same control.
- * Nothing happens to a round without samples of it, or where the probe has none. STATUS_MEMORY. To
+ * Nothing happens to a round without samples of it, or where the probe has none. To
  * be called once, when all is measured. */
 enum status probe_level(struct probe_outcome *outcome);
 

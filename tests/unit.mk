@@ -8,6 +8,7 @@ small_tests = \
     tests/unit/test_steady \
     tests/unit/test_options \
     tests/unit/test_jobfile \
+    tests/unit/test_new_file \
     tests/unit/test_workload_text \
     tests/unit/test_compare \
     tests/unit/test_plan \
@@ -54,6 +55,11 @@ tests_unit_test_steady_LDADD = libcommon.a $(CMOCKA_LIBS)
 tests_unit_test_options_SOURCES = tests/unit/test_options.c
 tests_unit_test_options_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
 tests_unit_test_options_LDADD = libcommon.a $(CMOCKA_LIBS)
+
+tests_unit_test_new_file_SOURCES = tests/unit/test_new_file.c
+tests_unit_test_new_file_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
+tests_unit_test_new_file_LDFLAGS = $(AM_LDFLAGS) -Wl,--wrap=open
+tests_unit_test_new_file_LDADD = libcommon.a $(CMOCKA_LIBS)
 
 tests_unit_test_jobfile_SOURCES = tests/unit/test_jobfile.c
 tests_unit_test_jobfile_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)

@@ -20,10 +20,10 @@
 #include "common/status.h"
 
 #define TRACE_MAGIC UINT64_C(0x3165636172747370) /* "pstrace1" */
-#define TRACE_VERSION 1
+#define TRACE_VERSION 2
 
 #define TRACE_NAMES 256
-#define TRACE_NAME_BYTES 128
+#define TRACE_NAME_BYTES 512
 
 enum trace_kind {
     TRACE_DRIVER_CALL,
@@ -43,7 +43,13 @@ enum trace_memory {
     TRACE_MEMORIES
 };
 
-enum trace_direction { TRACE_TO_OTHER, TRACE_TO_DEVICE, TRACE_TO_HOST, TRACE_WITHIN_DEVICE };
+enum trace_direction {
+    TRACE_TO_OTHER,
+    TRACE_TO_DEVICE,
+    TRACE_TO_HOST,
+    TRACE_WITHIN_DEVICE,
+    TRACE_BETWEEN_DEVICES,
+};
 
 struct trace_record {
     uint64_t begin_ns, end_ns; /* CLOCK_MONOTONIC */
@@ -56,6 +62,7 @@ struct trace_record {
     uint32_t thread;           /* of a call: the operating system's number */
     uint32_t result;           /* of a call */
     uint32_t device, context, stream;
+    uint32_t source_device, sink_device; /* of a copy between devices */
     uint32_t grid[3], block[3];
     uint32_t registers;                     /* of each GPU thread */
     uint32_t static_shared, dynamic_shared; /* bytes */

@@ -90,6 +90,16 @@ static void slice(struct writer *writer, const struct timeline *timeline,
     fprintf(writer->out, ",\"args\":{\"correlation\":%u", event->record.correlation);
 }
 
+static void write_moved(FILE *out, const struct trace_record *record)
+{
+    fprintf(out, ",\"bytes\":%llu,\"from\":\"%s\",\"to\":\"%s\"", (unsigned long long)record->bytes,
+            timeline_memory_name(record->source), timeline_memory_name(record->sink));
+    if (record->kind == TRACE_COPY && record->direction == TRACE_BETWEEN_DEVICES)
+        fprintf(out, ",\"from_device\":%u,\"to_device\":%u", record->source_device,
+                record->sink_device);
+    fprintf(out, ",\"context\":%u,\"device\":%u}}", record->context, record->device);
+}
+
 static void write_work(struct writer *writer, const struct timeline *timeline, uint32_t index)
 {
     const struct timeline_event *event = &timeline->events[index];
@@ -97,6 +107,10 @@ static void write_work(struct writer *writer, const struct timeline *timeline, u
     const struct trace_record *record = &event->record;
     FILE *out = writer->out;
     slice(writer, timeline, event, record->end_ns, work_pid(event->process), work_tid(event));
+    if (event->symbol) {
+        fputs(",\"symbol\":", out);
+        text(out, event->symbol);
+    }
     if (record->kind == TRACE_KERNEL)
         fprintf(out,
                 ",\"grid\":\"%ux%ux%u\",\"block\":\"%ux%ux%u\",\"registers\":%u,"
@@ -105,9 +119,7 @@ static void write_work(struct writer *writer, const struct timeline *timeline, u
                 record->block[1], record->block[2], record->registers,
                 record->static_shared + record->dynamic_shared, record->context, record->device);
     else
-        fprintf(out, ",\"bytes\":%llu,\"from\":\"%s\",\"to\":\"%s\",\"context\":%u,\"device\":%u}}",
-                (unsigned long long)record->bytes, timeline_memory_name(record->source),
-                timeline_memory_name(record->sink), record->context, record->device);
+        write_moved(out, record);
     begin(writer);
     fprintf(out,
             "{\"ph\":\"s\",\"name\":\"starts\",\"cat\":\"flow\",\"id\":%u,\"pid\":%u,\"tid\":%u",

@@ -28,16 +28,27 @@ static void print_kernel(FILE *out, const struct trace_record *record)
             size_text(record->dynamic_shared, dynamic, sizeof dynamic), "-", "-", "-", "-");
 }
 
+/* Which device it is goes without saying but where there are two. */
+static const char *place_text(const struct trace_record *record, uint8_t memory, uint32_t device,
+                              char *text, size_t size)
+{
+    if (record->direction != TRACE_BETWEEN_DEVICES)
+        return timeline_memory_name(memory);
+    snprintf(text, size, "%.6s%u", timeline_memory_name(memory), device);
+    return text;
+}
+
 static void print_copy(FILE *out, const struct timeline_event *event)
 {
-    char size[24], rate[24] = "-";
+    char size[24], rate[24] = "-", from[24], to[24];
     const struct trace_record *record = &event->record;
     uint64_t took_ns = timeline_duration_ns(event);
     if (took_ns > 0)
         snprintf(rate, sizeof rate, "%.2f", (double)record->bytes / (double)took_ns);
     fprintf(out, " %12s %11s %4s %7s %7s %9s %8s %-8s %-8s", "-", "-", "-", "-", "-",
-            size_text(record->bytes, size, sizeof size), rate, timeline_memory_name(record->source),
-            timeline_memory_name(record->sink));
+            size_text(record->bytes, size, sizeof size), rate,
+            place_text(record, record->source, record->source_device, from, sizeof from),
+            place_text(record, record->sink, record->sink_device, to, sizeof to));
 }
 
 void listing_print_gpu(FILE *out, const struct timeline *timeline)

@@ -19,4 +19,16 @@ tests_unit_test_timeline_LDADD = libtrace.a libcommon.a $(CMOCKA_LIBS)
 tests_unit_test_trace_output_SOURCES = tests/unit/test_trace_output.c $(trace_made)
 tests_unit_test_trace_output_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
 tests_unit_test_trace_output_LDADD = libtrace.a libcommon.a $(JANSSON_LIBS) $(CMOCKA_LIBS) -lm
+
+check_PROGRAMS += tests/unit/test_trace_names
+TESTS += tests/unit/test_trace_names
+tests_unit_test_trace_names_SOURCES = tests/unit/test_trace_names.c orchestrator/trace_names.c
+tests_unit_test_trace_names_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
+tests_unit_test_trace_names_LDADD = libdevice.a libcommon.a $(CMOCKA_LIBS)
+
+check_PROGRAMS += tests/unit/test_trace_devices
+TESTS += tests/unit/test_trace_devices
+tests_unit_test_trace_devices_SOURCES = tests/unit/test_trace_devices.c worker/timeline.c $(emul_rig)
+tests_unit_test_trace_devices_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
+tests_unit_test_trace_devices_LDADD = libtrace.a libdevice.a libcommon.a $(JANSSON_LIBS) $(CMOCKA_LIBS) -lm
 endif

@@ -24,8 +24,63 @@ static enum status add_call(struct summary *summary, const struct timeline_event
     call->total_ns += took_ns;
     if (took_ns > call->longest_ns)
         call->longest_ns = took_ns;
-    summary->call_total_ns += took_ns;
     return STATUS_OK;
+}
+
+/* A thread that calls, and until when what has begun there keeps it. */
+struct caller {
+    uint32_t process, thread;
+    uint64_t end_ns;
+};
+
+struct callers {
+    struct caller *at;
+    size_t count, room;
+};
+
+static struct caller *find_caller(struct callers *callers, const struct timeline_event *event)
+{
+    for (size_t i = 0; i < callers->count; i++)
+        if (callers->at[i].process == event->process &&
+            callers->at[i].thread == event->record.thread)
+            return &callers->at[i];
+    if (callers->count == callers->room) {
+        size_t room = callers->room ? 2 * callers->room : 64;
+        struct caller *more = realloc(callers->at, room * sizeof *more);
+        if (!more)
+            return NULL;
+        callers->at = more;
+        callers->room = room;
+    }
+    callers->at[callers->count] =
+        (struct caller){.process = event->process, .thread = event->record.thread};
+    return &callers->at[callers->count++];
+}
+
+/* Time in calls that are within others counts once. */
+static enum status time_in_calls(const struct timeline *timeline, struct summary *out)
+{
+    struct callers callers = {0};
+    enum status status = STATUS_OK;
+    for (uint32_t i = 0; i < timeline->count && status == STATUS_OK; i++) {
+        const struct timeline_event *event = &timeline->events[i];
+        if (!timeline_is_call(event))
+            continue;
+        struct caller *caller = find_caller(&callers, event);
+        if (!caller) {
+            status = status_set(STATUS_MEMORY, "out of memory for a summary");
+            break;
+        }
+        uint64_t from_ns = event->record.begin_ns;
+        if (caller->end_ns > from_ns)
+            from_ns = caller->end_ns;
+        if (event->record.end_ns > from_ns) {
+            out->call_total_ns += event->record.end_ns - from_ns;
+            caller->end_ns = event->record.end_ns;
+        }
+    }
+    free(callers.at);
+    return status;
 }
 
 static int by_total(const void *a, const void *b)
@@ -335,6 +390,8 @@ enum status summary_make(const struct timeline *timeline, struct summary *out)
     }
     if (summary.calls)
         qsort(summary.calls, summary.call_count, sizeof *summary.calls, by_total);
+    if (status == STATUS_OK)
+        status = time_in_calls(timeline, &summary);
     if (status == STATUS_OK)
         status = use_of_gpu(timeline, &summary);
     if (status == STATUS_OK)

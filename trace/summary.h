@@ -39,7 +39,7 @@ struct summary_pageable {
 struct summary {
     struct summary_call *calls; /* most time first; owned */
     size_t call_count;
-    uint64_t call_total_ns;
+    uint64_t call_total_ns; /* in which threads were in calls: of those within others once */
     uint64_t kernels, copies, sets;
     uint64_t span_ns;   /* from the first GPU work to the end of the last, or to the cut */
     uint64_t busy_ns;   /* of it, some work ran */

@@ -31,6 +31,8 @@ static const char *work_name(const struct trace_record *record)
         return "[copy out]";
     case TRACE_WITHIN_DEVICE:
         return "[copy within]";
+    case TRACE_BETWEEN_DEVICES:
+        return "[copy between]";
     default:
         return "[copy]";
     }
@@ -329,8 +331,39 @@ enum status timeline_merge(const struct trace_buffer *buffer, struct timeline *o
     return STATUS_OK;
 }
 
+/* -- names ------------------------------------------------------------------------------------- */
+
+void timeline_rename(struct timeline *timeline, char *(*name_of)(const char *symbol))
+{
+    size_t room = (size_t)timeline->process_count * TRACE_NAMES;
+    bool *asked = calloc(room + 1, sizeof *asked);
+    char **names = timeline->names ? NULL : calloc(room + 1, sizeof *names);
+    for (uint32_t i = 0; asked && names && i < timeline->count; i++) {
+        struct timeline_event *event = &timeline->events[i];
+        if (event->record.kind != TRACE_KERNEL || event->record.name >= TRACE_NAMES)
+            continue;
+        size_t at = (size_t)event->process * TRACE_NAMES + event->record.name;
+        if (!asked[at])
+            names[at] = name_of(event->name);
+        asked[at] = true;
+        if (!names[at])
+            continue;
+        event->symbol = event->name;
+        event->name = names[at];
+    }
+    if (asked && names)
+        timeline->names = names;
+    else
+        free(names);
+    free(asked);
+}
+
 void timeline_release(struct timeline *timeline)
 {
+    size_t names = timeline->names ? (size_t)timeline->process_count * TRACE_NAMES : 0;
+    for (size_t i = 0; i < names; i++)
+        free(timeline->names[i]);
+    free(timeline->names);
     free(timeline->processes);
     free(timeline->events);
     *timeline = (struct timeline){0};

@@ -13,13 +13,15 @@
 
 struct timeline_event {
     struct trace_record record;
-    const char *name; /* of a call or kernel, or what a copy does; the buffer's, or static */
-    uint32_t process; /* its place in processes */
-    uint32_t worker;  /* thread of the process that called; TIMELINE_NONE: none of the workers */
-    uint32_t call;    /* of GPU work: the event that started it; of a call TIMELINE_NONE */
-    uint32_t work;    /* of a call: the first event that it started, or TIMELINE_NONE */
-    uint32_t lane;    /* of GPU work: 0, or more where it runs beside other work of its stream */
-    bool tidies;      /* of a call, while merging: made when all is over, and left out */
+    const char *name; /* of a call or kernel, or what a copy does; the buffer's, the timeline's, or
+                         static */
+    const char *symbol; /* of a kernel that timeline_rename() gave another name: the one before */
+    uint32_t process;   /* its place in processes */
+    uint32_t worker;    /* thread of the process that called; TIMELINE_NONE: none of the workers */
+    uint32_t call;      /* of GPU work: the event that started it; of a call TIMELINE_NONE */
+    uint32_t work;      /* of a call: the first event that it started, or TIMELINE_NONE */
+    uint32_t lane;      /* of GPU work: 0, or more where it runs beside other work of its stream */
+    bool tidies;        /* of a call, while merging: made when all is over, and left out */
 };
 
 struct timeline_process {
@@ -43,12 +45,18 @@ struct timeline {
     uint64_t dropped;    /* by CUPTI, for want of a buffer */
     uint64_t timeless;   /* without times */
     uint64_t orphans;    /* GPU work whose call is not in the trace: it began before */
+    char **names;        /* that timeline_rename() gave; owned */
 };
 
 /* Merges; what began before the counted part of the point is left out. The buffer must outlive the
  * timeline. STATUS_MEMORY only; *out is set only on success. */
 enum status timeline_merge(const struct trace_buffer *buffer, struct timeline *out);
 void timeline_release(struct timeline *timeline);
+
+/* Gives kernels the names that name_of() makes of theirs: allocated ones, which the timeline then
+ * owns, or NULL to leave them. It is asked once for each name of a process. Without memory they
+ * keep their names. Once. */
+void timeline_rename(struct timeline *timeline, char *(*name_of)(const char *symbol));
 
 bool timeline_is_call(const struct timeline_event *event);
 

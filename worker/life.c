@@ -23,13 +23,14 @@ static enum status rehearse(const struct engine *engine, void *work)
 }
 
 static enum status run_until_stopped(const struct worker_process *process, struct shm_slot *slot,
-                                     const struct engine *engine, void *work)
+                                     const struct engine *engine, void *work, uint64_t release_ns)
 {
     struct shm_header *header = process->shm.header;
     struct recorder recorder;
     struct pace pace;
     bool open = header->settings.rate_units != 0;
     recorder_init(&recorder, &process->shm, slot);
+    recorder_release(&recorder, release_ns);
     if (open) {
         pace_begin(&pace, &process->shm, slot);
         recorder.pace = &pace;
@@ -90,7 +91,7 @@ void worker_live(const struct worker_process *process, struct shm_slot *slot)
         uint64_t start_ns = await_turn(process, slot);
         slot->skew_ns = (int64_t)(clock_now_ns() - start_ns);
         atomic_store_explicit(&slot->state, SHM_STATE_RUNNING, memory_order_release);
-        status = run_until_stopped(process, slot, engine, work);
+        status = run_until_stopped(process, slot, engine, work, start_ns);
         timeline_end_thread();
         if (status != STATUS_OK)
             goto failed;

@@ -11,6 +11,11 @@ void recorder_init(struct recorder *recorder, const struct shm *shm, struct shm_
     };
 }
 
+void recorder_release(struct recorder *recorder, uint64_t when_ns)
+{
+    recorder->last_end_ns = when_ns > recorder->start_ns ? when_ns - recorder->start_ns : 0;
+}
+
 void recorder_begin_window(struct recorder *recorder)
 {
     recorder->in_window = true;

@@ -11,8 +11,9 @@
 struct recorder {
     struct shm_slot *slot;
     const struct shm_header *header;
-    uint64_t start_ns;       /* agreed start */
-    uint64_t last_end_ns;    /* end of the iteration before, from the agreed start */
+    uint64_t start_ns;    /* agreed start */
+    uint64_t last_end_ns; /* end of the iteration before, or the worker's release; from the agreed
+                             start */
     const struct pace *pace; /* of an open loop, NULL in a closed one */
     bool without_phases;     /* nothing is known of an iteration but begin and end */
     bool in_window;          /* the warm-up is over, and cpu was read then */
@@ -21,6 +22,10 @@ struct recorder {
 };
 
 void recorder_init(struct recorder *recorder, const struct shm *shm, struct shm_slot *slot);
+
+/* Before the first iteration, where the worker is released later than at the agreed start: no time
+ * before belongs to it. As clock_now_ns(). */
+void recorder_release(struct recorder *recorder, uint64_t when_ns);
 
 /* For recorder_before(). */
 void recorder_begin_window(struct recorder *recorder);

@@ -19,8 +19,8 @@
 #define KERNEL_NAMES 64
 #define SHIFT_SAMPLES 64
 
-static const int kinds[] = {CUPTI_KIND_DRIVER, CUPTI_KIND_RUNTIME, CUPTI_KIND_KERNEL,
-                            CUPTI_KIND_COPY, CUPTI_KIND_SET};
+static const int kinds[] = {CUPTI_KIND_DRIVER, CUPTI_KIND_RUNTIME,   CUPTI_KIND_KERNEL,
+                            CUPTI_KIND_COPY,   CUPTI_KIND_PEER_COPY, CUPTI_KIND_SET};
 #define KINDS (sizeof kinds / sizeof kinds[0])
 
 static struct {
@@ -200,6 +200,25 @@ static void take_copy(const struct cupti_copy_record *copy, struct trace_record 
     };
 }
 
+static void take_peer_copy(const struct cupti_peer_copy_record *copy, struct trace_record *out)
+{
+    *out = (struct trace_record){
+        .kind = TRACE_COPY,
+        .begin_ns = copy->start,
+        .end_ns = copy->end,
+        .correlation = copy->correlation,
+        .device = copy->device,
+        .context = copy->context,
+        .stream = copy->stream,
+        .bytes = copy->bytes,
+        .direction = TRACE_BETWEEN_DEVICES,
+        .source = memory_of(copy->source),
+        .sink = memory_of(copy->sink),
+        .source_device = copy->source_device,
+        .sink_device = copy->sink_device,
+    };
+}
+
 static void take_set(const struct cupti_set_record *set, struct trace_record *out)
 {
     *out = (struct trace_record){
@@ -229,6 +248,9 @@ static void take(const cupti_activity *activity, uint64_t from_ns)
         break;
     case CUPTI_KIND_COPY:
         take_copy(at, &record);
+        break;
+    case CUPTI_KIND_PEER_COPY:
+        take_peer_copy(at, &record);
         break;
     case CUPTI_KIND_SET:
         take_set(at, &record);

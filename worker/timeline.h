@@ -13,9 +13,9 @@
 #include "shm/shm.h"
 
 /* Loads CUPTI (path NULL: from where it usually is) and has it record calls of the driver and the
- * runtime, kernels, copies and memsets from now on. What began before the counted part of the point
- * (the agreed start and the warm-up) is not kept. Errors of cupti_load(), of the descriptor, and
- * STATUS_CUDA. */
+ * runtime, kernels, copies (also between GPUs) and memsets from now on. What began before the
+ * counted part of the point (the agreed start and the warm-up) is not kept. Errors of cupti_load(),
+ * of the descriptor, and STATUS_CUDA. */
 enum status timeline_open(const char *path, int fd, unsigned process, const struct shm *shm);
 
 /* The calling thread is worker number `thread` of this process. Nothing without a timeline. */

@@ -52,6 +52,9 @@ launches_are_delayed() {
     and .attached == {expected: 2, seen: 2}' r.jsonl
   holds '.arms | map(select(.mps | not)) | all(has("attached") | not)' r.jsonl
   holds '.arms[] | select(.arm == "pageable-1m") | .x == 1048576 and (.series | length > 0)' r.jsonl
+  # As they were timed: what is scaled leaves the geometric mean of a group's levels where it is.
+  holds '.arms | all(.dropped == 0 and .unscaled.median_us > 0 and
+    .unscaled.p99_us >= .unscaled.median_us and .unscaled.max_us >= .unscaled.p99_us)' r.jsonl
 }
 
 larger_are_delayed() {
@@ -309,6 +312,9 @@ has_record() { grep -q '"type":"probe"' r.jsonl 2>/dev/null; }
   refused "there is no arm 'pinned': there are all, legacy-pageable, " \
     "$MPSWEEP" probe copy-block --arms pinned
   refused "there is no arm '': there are all, " "$MPSWEEP" probe copy-block --arms own-pageable,
+  refused "--arms 'alone' leaves only controls, which say nothing alone: add one of pageable-4k, " \
+    "$MPSWEEP" probe launch-delay --arms alone
+  refused "--arms 'alone,own-pinned' leaves only controls" "$MPSWEEP" probe all --arms alone,own-pinned
   refused "'0' is not a value of rounds: it takes default or a whole number from 1 to 100" \
     "$MPSWEEP" probe copy-block --rounds 0
   refused "unexpected argument 'lazy-load'" "$MPSWEEP" probe copy-block lazy-load

@@ -101,6 +101,24 @@ the_rest_is_judged() {
   once_in_three the_rest_is_judged
 }
 
+guard() { children_named "$PID" mpsweep-guard; }
+has_client() { [ -n "$(guard)" ] && [ -n "$(children_named "$PID" mpsweep-probe)" ]; }
+
+# What no arm can go on from. With this seed the round's arm over MPS is the first, and then the daemon
+# that nobody guards any more is to be ended.
+@test "what cannot go on has a footer that says so" {
+  MPSWEEP_EMULATED_FAULT='cuModuleGetFunction=slow:3000' start "$MPSWEEP" probe context-admission \
+    --device emulated -q --rounds 1 --seed 1 --arms process-mps -o r.jsonl
+  await $PATIENCE has_client
+  kill -KILL "$(guard)"
+  finish
+  [ "$STATUS" -eq 1 ]
+  says 'the MPS guard .* is gone'
+  assert_whole r.jsonl
+  [ "$(jq -r .type r.jsonl | xargs)" = 'header footer' ]
+  of_type footer '.status == 1 and .probes == {}' r.jsonl
+}
+
 # -- launch-contention -----------------------------------------------------------------------------
 
 threads_contend() {

@@ -59,6 +59,15 @@ sound() {
   grep -q '^hybrid 2×2.*emulated: no real numbers' out
 }
 
+@test "the file says with which options and seed it was made" {
+  expect 0 "$MPSWEEP" trace "${BRIEF[@]}" -l threads:2 --seed 7 --stagger 2ms -o t.json
+  trace '.otherData | .seed == 7 and .section == null and .options.sweep.kernels == ["5"] and
+    .options.sweep.stagger == "2ms" and .duration_s == 0.05 and .warmup_s == 0 and (.plan_id | length > 0) and (has("type") | not)' t.json
+  expect 0 "$MPSWEEP" trace "$EXAMPLE" --device emulated -q --point pinned --iterations 1 -o e.json
+  trace '.otherData | .job == "delay-trace.job" and .section == "pinned" and
+    .options.pinned.memory == ["pinned"]' e.json
+}
+
 @test "the work of a graph: one call, with an arrow to each kernel" {
   expect 0 "$MPSWEEP" trace --device emulated -q -l threads:2 --launch graph --iterations 3 \
     --kernels 7 -o t.json

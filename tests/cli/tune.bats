@@ -113,11 +113,12 @@ finds_the_best() {
 
 # -- constraints -----------------------------------------------------------------------------------
 
-# One at a time: an iteration of one worker takes 5 ms, of 32 workers 160 ms.
+# One at a time: an iteration of one worker takes 5 ms, of 32 workers 160 ms. For an upper bound of a 99th
+# percentile the finals of one worker need 368 iterations together, which a busy computer is slow with.
 keeps_the_latency() {
   rm -f r.jsonl
   MPSWEEP_EMULATED_MACHINE=kernel_ns=1000000,slots=1 expect 0 "$MPSWEEP" "${BASE[@]}" \
-    -c 32 --duration 1 -l threads:1,32 --max-p99 80ms --budget 100s -o r.jsonl
+    -c 32 --duration 2 -l threads:1,32 --max-p99 80ms --budget 100s -o r.jsonl
 }
 
 @test "a latency that larger layouts break" {
@@ -137,13 +138,17 @@ keeps_the_latency() {
   grep -q '^closest: ' out
 }
 
+# Buffers of 16 MiB for each worker, two of them, are copied by the CPU: a busy computer takes long for an iteration,
+# which is to fit in the window.
 @test "more GPU memory than is allowed" {
   for_ratios
   export_machine
-  expect 4 "$MPSWEEP" "${TUNE[@]}" -l threads:1,2 --bytes 64M --max-gpu-memory 16M --budget 30s -o r.jsonl
+  local large=("${BASE[@]}" --duration 0.5 -c default -l threads:1,2 --bytes 16M --budget 60s)
+  expect 4 "$MPSWEEP" "${large[@]}" --max-gpu-memory 16M -o r.jsonl
   holds '.winner == null and .constraints.max_gpu_memory_bytes == 16777216' r.jsonl
-  jq -se 'map(select(.type == "point")) | length > 0 and all(.tune.gpu_memory_bytes > 16777216)' r.jsonl
-  expect 0 "$MPSWEEP" "${TUNE[@]}" -l threads:1,2 --bytes 64M --max-gpu-memory 100G --budget 30s
+  jq -se 'map(select(.type == "point")) | length > 0 and
+    all(.status == "ok" and .tune.gpu_memory_bytes > 16777216)' r.jsonl
+  expect 0 "$MPSWEEP" "${large[@]}" --max-gpu-memory 100G
 }
 
 @test "layouts that the driver refuses, and those that fail" {

@@ -52,6 +52,19 @@ complete() {
   holds '[$work[] | select(.cat == "kernel")] | length == 400'
 }
 
+# cuFFT's kernels are C++; which it takes is its own affair.
+@test "a plug-in: kernels of C++ have readable names, and keep their symbols" {
+  real
+  has_cupti
+  [ -e "$MPSWEEP_BUILD_DIR/examples/plugin/fft.so" ] || skip "cuFFT was not found by configure"
+  expect 0 "$MPSWEEP" trace -q -w "$MPSWEEP_BUILD_DIR/examples/plugin/fft.so" --workload-options '1024 64' \
+    -l threads:2 --iterations 10 -o t.json --print gpu-trace
+  complete
+  holds '[$work[] | select(.cat == "kernel")] | length > 0 and all(.name | startswith("_Z") | not)'
+  holds '[$work[].args.symbol | select(. != null)] | length > 0 and all(startswith("_Z"))'
+  absent ' _Z[0-9A-Z]' out
+}
+
 # What this driver does is for the reader to see: it is printed.
 @test "the example: transfers to pageable memory are judged, and there are none with pinned" {
   real

@@ -228,6 +228,36 @@ static void fixed_work_of_any_length_has_its_slices(void **state)
     assert_int_equal(slot->slice_shift, 6);
 }
 
+static uint64_t slice_units(unsigned slice)
+{
+    return atomic_load(&slot->slices[slice]);
+}
+
+/* Slices begin at the end of the warm-up, 1000 after the start, and are as long. */
+static void no_time_before_the_release_is_credited(void **state)
+{
+    (void)state;
+    recorder_release(&recorder, 5000 + 3500);
+    iterate(3500, 4500, 0);
+    assert_int_equal(slice_units(0), 0);
+    assert_int_equal(slice_units(1), 0);
+    assert_in_range(slice_units(2), SHM_ITERATION_UNITS / 2 - 1, SHM_ITERATION_UNITS / 2 + 1);
+    assert_int_equal(slice_units(2) + slice_units(3), SHM_ITERATION_UNITS);
+    /* From then on the time between iterations is theirs. */
+    iterate(5500, 6500, 0);
+    assert_int_equal(slice_units(3) + slice_units(4) + slice_units(5), 3 * SHM_ITERATION_UNITS / 2);
+    assert_int_equal(slot->iterations, 2);
+}
+
+static void a_release_at_the_start_changes_nothing(void **state)
+{
+    (void)state;
+    recorder_release(&recorder, 5000);
+    iterate(500, 2000, 0);
+    assert_int_equal(slice_units(0), SHM_ITERATION_UNITS / 2);
+    assert_int_equal(slice_units(1), 0);
+}
+
 /* -- CPU -----------------------------------------------------------------------------------------
  */
 
@@ -289,6 +319,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(fixed_work_ends_after_its_iterations, begin, end),
         cmocka_unit_test_setup_teardown(work_by_time_never_finishes, begin, end),
         cmocka_unit_test_setup_teardown(fixed_work_of_any_length_has_its_slices, begin, end),
+        cmocka_unit_test_setup_teardown(no_time_before_the_release_is_credited, begin, end),
+        cmocka_unit_test_setup_teardown(a_release_at_the_start_changes_nothing, begin, end),
         cmocka_unit_test(cpu_time_is_the_threads_own),
         cmocka_unit_test(a_sleep_is_a_voluntary_switch),
     };

@@ -247,6 +247,49 @@ static void test_records_that_end_before_they_begin_are_not_believed(void **stat
     trace_buffer_release(&buffer);
 }
 
+/* -- names ------------------------------------------------------------------------------------- */
+
+static int names_asked;
+
+static char *read_ker(const char *symbol)
+{
+    names_asked++;
+    return strncmp(symbol, "ker", 3) == 0 ? strdup("kernel<1>()") : NULL;
+}
+
+static void test_kernels_may_get_other_names(void **state)
+{
+    struct trace_buffer buffer;
+    (void)state;
+    made_open(2, 1, 10, &buffer);
+    for (unsigned p = 0; p < 2; p++) {
+        made_call(&buffer, p, 0, "kernel call", 5, 10, 20);
+        made_kernel(&buffer, p, 13, 5, 30, 40);
+        made_kernel(&buffer, p, 13, 5, 40, 50);
+        made_kernel(&buffer, p, 13, 5, 50, 60);
+        trace_buffer_records(&buffer, p)[3].name = trace_buffer_intern(&buffer, p, "other");
+    }
+    struct timeline timeline = made_merge(&buffer);
+    names_asked = 0;
+    timeline_rename(&timeline, read_ker);
+    assert_int_equal(names_asked, 4);
+    unsigned renamed = 0;
+    for (uint32_t i = 0; i < timeline.count; i++) {
+        const struct timeline_event *event = &timeline.events[i];
+        if (event->symbol == NULL) {
+            assert_string_not_equal(event->name, "kernel<1>()");
+            continue;
+        }
+        renamed++;
+        assert_int_equal(event->record.kind, TRACE_KERNEL);
+        assert_string_equal(event->name, "kernel<1>()");
+        assert_string_equal(event->symbol, "ker\"nel");
+    }
+    assert_int_equal(renamed, 4);
+    timeline_release(&timeline);
+    trace_buffer_release(&buffer);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -262,6 +305,7 @@ int main(void)
         cmocka_unit_test(test_calls_after_the_last_iteration_are_left_out),
         cmocka_unit_test(test_work_beside_other_work_of_its_stream_gets_another_lane),
         cmocka_unit_test(test_records_that_end_before_they_begin_are_not_believed),
+        cmocka_unit_test(test_kernels_may_get_other_names),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -68,6 +68,29 @@ static void test_time_by_call_gaps_overlap_and_admission(void **state)
     trace_buffer_release(&buffer);
 }
 
+static void test_time_in_calls_within_calls_counts_once(void **state)
+{
+    struct trace_buffer buffer;
+    (void)state;
+    made_open(2, 2, 20, &buffer);
+    /* Two within one, of which the second ends late, as clocks may disagree by a little. */
+    made_call(&buffer, 0, 0, "cudaLaunchKernel", 1, 0, 10);
+    made_call(&buffer, 0, 0, "cuModuleLoad", 2, 1, 3);
+    made_call(&buffer, 0, 0, "cuLaunchKernel", 1, 4, 11);
+    /* Of other threads at the same time, and of the same one later. */
+    made_call(&buffer, 0, 1, "cuLaunchKernel", 3, 2, 6);
+    made_call(&buffer, 1, 0, "cuLaunchKernel", 4, 2, 7);
+    made_call(&buffer, 0, 0, "cuLaunchKernel", 5, 20, 22);
+    struct timeline timeline = made_merge(&buffer);
+    struct summary summary = made_summary(&timeline);
+    assert_int_equal(summary.call_total_ns, 11000 + 4000 + 5000 + 2000);
+    assert_string_equal(summary.calls[0].name, "cuLaunchKernel");
+    assert_int_equal(summary.calls[0].total_ns, 7000 + 4000 + 5000 + 2000);
+    summary_release(&summary);
+    timeline_release(&timeline);
+    trace_buffer_release(&buffer);
+}
+
 static void test_a_memset_is_work_and_no_copy(void **state)
 {
     struct trace_buffer buffer;
@@ -354,6 +377,33 @@ static double number(const json_t *event, const char *key)
     return json_number_value(json_object_get(event, key));
 }
 
+static char *read_name(const char *symbol)
+{
+    return strcmp(symbol, "ker\"nel") == 0 ? strdup("kernel<1>(\"int\")") : NULL;
+}
+
+static void test_a_kernel_that_got_another_name_keeps_its_own_as_symbol(void **state)
+{
+    struct trace_buffer buffer;
+    (void)state;
+    made_open(1, 1, 20, &buffer);
+    made_call(&buffer, 0, 0, "cuLaunchKernel", 2, 10, 12);
+    made_kernel(&buffer, 0, 13, 2, 30, 60);
+    struct timeline timeline = made_merge(&buffer);
+    json_t *root = as_json(&timeline);
+    json_t *slice = find_slice(json_object_get(root, "traceEvents"), "ker\"nel");
+    assert_null(json_object_get(json_object_get(slice, "args"), "symbol"));
+    json_decref(root);
+    timeline_rename(&timeline, read_name);
+    root = as_json(&timeline);
+    slice = find_slice(json_object_get(root, "traceEvents"), "kernel<1>(\"int\")");
+    json_t *symbol = json_object_get(json_object_get(slice, "args"), "symbol");
+    assert_string_equal(json_string_value(symbol), "ker\"nel");
+    json_decref(root);
+    timeline_release(&timeline);
+    trace_buffer_release(&buffer);
+}
+
 static void test_calls_within_calls_nest_and_adjoining_slices_stay_apart(void **state)
 {
     struct trace_buffer buffer;
@@ -473,6 +523,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_time_by_call_gaps_overlap_and_admission),
+        cmocka_unit_test(test_time_in_calls_within_calls_counts_once),
         cmocka_unit_test(test_a_memset_is_work_and_no_copy),
         cmocka_unit_test(test_beyond_a_cut_nothing_is_known_of_the_gpu),
         cmocka_unit_test(test_work_may_begin_before_its_call_returns_and_a_graph_is_admitted_once),
@@ -483,6 +534,7 @@ int main(void)
         cmocka_unit_test(test_the_summary_says_who_waited_for_whom_and_what_is_missing),
         cmocka_unit_test(test_nothing_is_no_reason_to_divide_by_it),
         cmocka_unit_test(test_the_listings),
+        cmocka_unit_test(test_a_kernel_that_got_another_name_keeps_its_own_as_symbol),
         cmocka_unit_test(test_calls_within_calls_nest_and_adjoining_slices_stay_apart),
         cmocka_unit_test(test_arrows_go_from_calls_to_their_work),
         cmocka_unit_test(test_the_picture_joins_what_cannot_be_told_apart),

@@ -1,0 +1,211 @@
+/* Files that appear whole or not at all, where the file system has files without a name and where
+ * it has none. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "common/new_file.h"
+
+static bool nameless_refused;
+
+int __real_open(const char *path, int flags, mode_t mode);
+int __wrap_open(const char *path, int flags, mode_t mode);
+
+int __wrap_open(const char *path, int flags, mode_t mode)
+{
+    if (nameless_refused && (flags & O_TMPFILE) == O_TMPFILE) {
+        errno = EOPNOTSUPP;
+        return -1;
+    }
+    return __real_open(path, flags, mode);
+}
+
+static char folder[64], place[96];
+
+/* How many files there are; those with a dot, too. */
+static int files(void)
+{
+    DIR *directory = opendir(folder);
+    int count = 0;
+    assert_non_null(directory);
+    while (readdir(directory) != NULL)
+        count++;
+    closedir(directory);
+    return count - 2;
+}
+
+static int set_up(void **state)
+{
+    (void)state;
+    snprintf(folder, sizeof folder, "/tmp/mpsweep-test-XXXXXX");
+    assert_non_null(mkdtemp(folder));
+    snprintf(place, sizeof place, "%s/file", folder);
+    nameless_refused = false;
+    return 0;
+}
+
+static int tear_down(void **state)
+{
+    (void)state;
+    unlink(place);
+    return rmdir(folder);
+}
+
+static bool has_nameless(void)
+{
+    int fd = open(folder, O_TMPFILE | O_WRONLY | O_CLOEXEC, 0600);
+    if (fd >= 0)
+        close(fd);
+    return fd >= 0;
+}
+
+static void assert_content(const char *expected)
+{
+    char text[64] = "";
+    FILE *file = fopen(place, "r");
+    assert_non_null(file);
+    assert_true(fread(text, 1, sizeof text - 1, file) > 0);
+    fclose(file);
+    assert_string_equal(text, expected);
+}
+
+static void write_one(int files_meanwhile)
+{
+    struct new_file file;
+    struct stat info;
+    mode_t mask = umask(027);
+    assert_int_equal(new_file_open(place, &file), STATUS_OK);
+    fputs("all of it", file.stream);
+    fflush(file.stream);
+    assert_int_equal(files(), files_meanwhile);
+    assert_int_equal(new_file_finish(&file), STATUS_OK);
+    umask(mask);
+    assert_int_equal(files(), 1);
+    assert_content("all of it");
+    assert_int_equal(stat(place, &info), 0);
+    assert_int_equal(info.st_mode & 0777, 0640);
+    assert_int_equal(info.st_nlink, 1);
+}
+
+static void test_until_it_is_finished_it_has_no_name(void **state)
+{
+    (void)state;
+    if (!has_nameless())
+        skip();
+    write_one(0);
+}
+
+static void test_without_such_files_it_has_one_beside_its_place(void **state)
+{
+    (void)state;
+    nameless_refused = true;
+    write_one(1);
+}
+
+static void exists_meanwhile(void)
+{
+    struct new_file file;
+    assert_int_equal(new_file_open(place, &file), STATUS_OK);
+    fputs("new", file.stream);
+    FILE *other = fopen(place, "w");
+    assert_non_null(other);
+    fputs("other", other);
+    fclose(other);
+    assert_int_equal(new_file_finish(&file), STATUS_USAGE);
+    assert_non_null(strstr(status_text(), "file' exists: give another name"));
+    assert_int_equal(files(), 1);
+    assert_content("other");
+    unlink(place);
+}
+
+static void test_what_exists_stays(void **state)
+{
+    (void)state;
+    exists_meanwhile();
+    nameless_refused = true;
+    exists_meanwhile();
+}
+
+static void test_what_is_discarded_leaves_nothing(void **state)
+{
+    struct new_file file;
+    (void)state;
+    for (int i = 0; i < 2; i++) {
+        nameless_refused = i == 1;
+        assert_int_equal(new_file_open(place, &file), STATUS_OK);
+        fputs("half", file.stream);
+        new_file_discard(&file);
+        assert_int_equal(files(), 0);
+    }
+}
+
+static void test_where_nothing_can_be_written_it_says_why(void **state)
+{
+    struct new_file file;
+    char within[128];
+    (void)state;
+    snprintf(within, sizeof within, "%s/none/file", folder);
+    assert_int_equal(new_file_open(within, &file), STATUS_USAGE);
+    assert_non_null(strstr(status_text(), "none/file': No such file or directory"));
+    assert_int_equal(files(), 0);
+}
+
+static void test_a_full_disk_leaves_nothing(void **state)
+{
+    struct new_file file;
+    (void)state;
+    for (int i = 0; i < 2; i++) {
+        nameless_refused = i == 1;
+        assert_int_equal(new_file_open(place, &file), STATUS_OK);
+        int full = open("/dev/full", O_WRONLY | O_CLOEXEC);
+        if (full < 0)
+            skip();
+        assert_true(dup2(full, fileno(file.stream)) >= 0);
+        close(full);
+        fputs("more than there is room for", file.stream);
+        assert_int_equal(new_file_finish(&file), STATUS_USAGE);
+        assert_non_null(strstr(status_text(), "No space left on device"));
+        assert_int_equal(files(), 0);
+    }
+}
+
+static void test_folders_of_paths(void **state)
+{
+    char text[64];
+    (void)state;
+    new_file_folder("file", text, sizeof text);
+    assert_string_equal(text, ".");
+    new_file_folder("/file", text, sizeof text);
+    assert_string_equal(text, "/");
+    new_file_folder("a/b/file", text, sizeof text);
+    assert_string_equal(text, "a/b");
+}
+
+#define IN_A_FOLDER(test) cmocka_unit_test_setup_teardown(test, set_up, tear_down)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        IN_A_FOLDER(test_until_it_is_finished_it_has_no_name),
+        IN_A_FOLDER(test_without_such_files_it_has_one_beside_its_place),
+        IN_A_FOLDER(test_what_exists_stays),
+        IN_A_FOLDER(test_what_is_discarded_leaves_nothing),
+        IN_A_FOLDER(test_where_nothing_can_be_written_it_says_why),
+        IN_A_FOLDER(test_a_full_disk_leaves_nothing),
+        cmocka_unit_test(test_folders_of_paths),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
