@@ -8,7 +8,7 @@ struct cores cores_of(const struct session *session, const struct point *point)
     uint64_t mask[BIND_WORDS];
     if (session->emulated)
         return cores;
-    bind_process_mask(session->topology, point->bind, mask);
+    bind_process_mask(session->topology, point->bind, 0, mask);
     for (size_t i = 0; i < BIND_WORDS; i++)
         cores.cpus += (unsigned)__builtin_popcountll(mask[i]);
     cores.quota = bind_cpu_quota();

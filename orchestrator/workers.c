@@ -18,15 +18,19 @@ static enum status set_masks(const struct round *round)
     uint64_t(*masks)[BIND_WORDS] = calloc(workers, sizeof *masks);
     if (!masks)
         return status_set(STATUS_MEMORY, "out of memory");
-    enum status status = bind_plan(round->session->topology, point->bind, workers, masks);
-    uint64_t process_mask[BIND_WORDS];
-    bind_process_mask(round->session->topology, point->bind, process_mask);
+    enum status status = bind_plan(round->session->topology, point->bind, NULL, workers, masks);
+    uint64_t process_mask[BIND_WORDS], nodes[BIND_NODE_WORDS];
+    bind_process_mask(round->session->topology, point->bind, 0, process_mask);
+    bind_nodes(round->session->topology, point->bind, 0, nodes);
     for (unsigned i = 0; i < workers && status == STATUS_OK; i++) {
         struct shm_slot *slot = shm_slot_at(&round->shm, i / point->threads, i % point->threads);
         memcpy(slot->cpus, masks[i], sizeof slot->cpus);
     }
-    for (unsigned p = 0; p < point->processes && status == STATUS_OK; p++)
-        memcpy(shm_process_at(&round->shm, p)->cpus, process_mask, sizeof process_mask);
+    for (unsigned p = 0; p < point->processes && status == STATUS_OK; p++) {
+        struct shm_process *process = shm_process_at(&round->shm, p);
+        memcpy(process->cpus, process_mask, sizeof process->cpus);
+        memcpy(process->nodes, nodes, sizeof process->nodes);
+    }
     free(masks);
     return status;
 }
