@@ -90,6 +90,9 @@ const char *bind_cpus_text(const uint64_t mask[BIND_WORDS], char *text, size_t s
 /* NUMA nodes with memory that may be used. */
 unsigned bind_node_count(const struct bind_topology *topology);
 
+/* Nodes in words, as CPUs. Returns text. */
+const char *bind_nodes_text(const uint64_t nodes[BIND_NODE_WORDS], char *text, size_t size);
+
 /* CPUs (hardware threads) that may be used, whatever the policy. */
 unsigned bind_cpu_count(const struct bind_topology *topology);
 

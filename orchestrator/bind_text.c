@@ -57,6 +57,14 @@ const char *bind_cpus_text(const uint64_t mask[BIND_WORDS], char *text, size_t s
     return text;
 }
 
+const char *bind_nodes_text(const uint64_t nodes[BIND_NODE_WORDS], char *text, size_t size)
+{
+    uint64_t mask[BIND_WORDS] = {0};
+    _Static_assert(BIND_NODE_WORDS < BIND_WORDS, "there are fewer nodes than CPUs");
+    memcpy(mask, nodes, BIND_NODE_WORDS * sizeof nodes[0]);
+    return bind_cpus_text(mask, text, size);
+}
+
 static const char *plural(unsigned count)
 {
     return count == 1 ? "" : "s";
@@ -90,6 +98,33 @@ static void append_packages(char *text, size_t size, const struct bind_topology 
         append(text, size, "package%s %s, ", plural(count), list);
 }
 
+/* ", divided among 4 GPUs": those whose workers get CPUs of the same ones. */
+static void append_neighbours(char *text, size_t size, const struct bind_topology *t,
+                              enum bind_policy policy, unsigned gpu)
+{
+    hwloc_const_bitmap_t cpus = bind_set_of(t, policy, gpu);
+    unsigned count = 0;
+    for (unsigned other = 0; other < t->gpus; other++)
+        count += (unsigned)hwloc_bitmap_intersects(bind_set_of(t, policy, other), cpus);
+    if (policy != BIND_NONE && count > 1)
+        append(text, size, ", divided among %u GPUs", count);
+}
+
+/* ", host memory on NUMA node 1": where that is asked for. */
+static void append_nodes(char *text, size_t size, const struct bind_topology *t,
+                         enum bind_policy policy, unsigned gpu)
+{
+    uint64_t nodes[BIND_NODE_WORDS];
+    char list[128];
+    unsigned count = 0;
+    bind_nodes(t, policy, gpu, nodes);
+    for (size_t i = 0; i < BIND_NODE_WORDS; i++)
+        count += (unsigned)__builtin_popcountll(nodes[i]);
+    if (count)
+        append(text, size, ", host memory on NUMA node%s %s", plural(count),
+               bind_nodes_text(nodes, list, sizeof list));
+}
+
 const char *bind_describe(const struct bind_topology *topology, enum bind_policy policy,
                           unsigned gpu, char *text, size_t size)
 {
@@ -113,6 +148,8 @@ const char *bind_describe(const struct bind_topology *topology, enum bind_policy
         append(text, size, "which CPUs are near the GPU is not known: ");
     }
     append_cpus(text, size, topology, cpus);
+    append_neighbours(text, size, topology, policy, gpu);
+    append_nodes(text, size, topology, policy, gpu);
     return text;
 }
 

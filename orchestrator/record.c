@@ -216,6 +216,8 @@ static json_t *workers_array(const struct point *point, const struct round_resul
         json_t *entry = json_pack("{s:i, s:i, s:s, s:f, s:f, s:f}", "process", (int)worker->process,
                                   "thread", (int)worker->thread, "cpus", worker->cpus, "ips",
                                   worker->ips, "p50_us", worker->p50_us, "p99_us", worker->p99_us);
+        if (*worker->numa)
+            json_object_set_new(entry, "numa", json_string(worker->numa));
         record_time_add_worker(entry, worker);
         if (point->work.iterations)
             json_object_set_new(entry, "elapsed_s", json_real(worker->elapsed_s));
@@ -299,6 +301,7 @@ static void add_numbers(json_t *record, const struct point *point,
     telemetry_warn(warnings_of(record), &result->telemetry);
     if (!point_is_program(point))
         cores_warn(warnings_of(record), point, &result->cores);
+    numa_record(record, &result->numa);
     plugin_warn(record, point, result);
     if (result->reused)
         json_object_set_new(record, "reused", json_true());

@@ -264,7 +264,7 @@ enum status session_open(const struct session_request *request, struct session *
     *out = (struct session){.signal_fd = -1, .emulated_fd = -1};
     raise_descriptor_limit(out);
     enum status status = find_device(out, request);
-    const char *pci = out->emulated ? NULL : out->gpu.pci;
+    const char *pci = out->gpu.pci;
     if (status == STATUS_OK)
         status = bind_topology_load(&pci, 1, &out->topology);
     if (status != STATUS_OK) {
