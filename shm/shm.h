@@ -14,7 +14,7 @@
  *
  * Who writes what:
  *   header.settings, .processes, .threads, slot.cpus, slot.program,
- *   process.cpus, process.nodes
+ *   process.cpus, process.nodes, process.device_uuid
  *                             the orchestrator, between shm_reset() and shm_assign(); otherwise
  *                             read-only
  *   header.assignment, .gate, .start_ns, .window_end_ns, .stop
@@ -131,7 +131,6 @@ struct shm_settings {
     /* Iterations planned for all workers together, RATE_UNITS of a second; 0: a closed loop. */
     uint64_t rate_units;
     uint64_t arrival_seed; /* of random arrivals */
-    char device_uuid[64];  /* the GPU that it must turn out to be */
     /* Described workloads: the programs that the workers are dealt to, and the steps of them all.
      */
     uint32_t program_count, program_padding;
@@ -200,6 +199,7 @@ struct shm_process {
     _Atomic uint32_t cut_off; /* a program that died of our SIGTERM, perhaps with work on the GPU */
     char words[2][256];
     uint64_t cpus[SHM_CPUS / 64];   /* for threads that are no workers, from the orchestrator */
+    char device_uuid[64]; /* the GPU that it must turn out to be, from the same */
     uint64_t nodes[SHM_NODES / 64]; /* for host memory, from the same; all zero: no wish */
     /* What became of it: enum shm_policy, and why it was refused. */
     _Atomic uint32_t policy;

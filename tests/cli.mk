@@ -11,6 +11,7 @@ cli_tests = \
     tests/cli/files.bats \
     tests/cli/fixed.bats \
     tests/cli/limits.bats \
+    tests/cli/many_gpus.bats \
     tests/cli/mps.bats \
     tests/cli/mps_failures.bats \
     tests/cli/mps_kill.bats \
