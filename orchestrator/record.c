@@ -178,7 +178,7 @@ json_t *record_header(const struct session *session, const struct job *job, cons
     json_t *binding = json_object();
     for (size_t i = 0; binding && i < plan->count; i++) {
         char text[2048];
-        session_describe_binding(session, plan->points[i].bind, text, sizeof text);
+        bind_describe(session->topology, plan->points[i].bind, text, sizeof text);
         json_object_set_new(binding, point_bind(&plan->points[i]), json_string(text));
     }
     json_object_set_new(record, "binding", binding);

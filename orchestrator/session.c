@@ -294,19 +294,6 @@ const char *session_gpu_uuid(const struct session *session, unsigned number)
     return number == 0 ? session->gpu.uuid : session->other_gpu;
 }
 
-const char *session_describe_binding(const struct session *session, enum bind_policy policy,
-                                     char *text, size_t size)
-{
-    struct text out = {.at = text, .size = size};
-    char one[256];
-    for (unsigned i = 0; i < session->device_count; i++) {
-        bind_describe(session->topology, policy, i, one, sizeof one);
-        if (i == 0 || !strstr(text, one))
-            text_append(&out, "%s%s", i ? "; " : "", one);
-    }
-    return text;
-}
-
 bool session_gpus_differ(const struct session *session, char *text, size_t size)
 {
     struct text out = {.at = text, .size = size};

@@ -261,6 +261,43 @@ static void the_table_of_cases_holds(void **state)
         check_row(&table[i]);
 }
 
+static void each_place_is_described_once(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *machine, *allowed, *gpus;
+        enum bind_policy policy;
+        const char *expected;
+    } rows[] = {
+        {"dgx-h100", NULL, "0145", BIND_NEAR,
+         "near GPUs 0000:1b:00.0, 0000:43:00.0: package 0, CPUs 0-55,112-167 (56 cores, 112 "
+         "threads), divided among 2 GPUs, host memory on NUMA node 0; near GPUs 0000:9d:00.0, "
+         "0000:c3:00.0: package 1, CPUs 56-111,168-223 (56 cores, 112 threads), divided among 2 "
+         "GPUs, host memory on NUMA node 1"},
+        {"dgx-h100", NULL, "04", BIND_SCATTER,
+         "scattered: packages 0,1, CPUs 0-223 (112 cores, 224 threads), divided among 2 GPUs"},
+        {"dgx-h100", NULL, "04", BIND_NONE, "not bound: CPUs 0-223 (112 cores, 224 threads)"},
+        {"dgx-h100", "0-3", "04", BIND_NEAR,
+         "near GPU 0000:1b:00.0: package 0, CPUs 0-3 (4 cores, 4 threads), divided among 2 GPUs, "
+         "host memory on NUMA node 0; far from GPU 0000:9d:00.0, whose CPUs are not allowed here: "
+         "package 0, CPUs 0-3 (4 cores, 4 threads), divided among 2 GPUs, host memory on NUMA node "
+         "1"},
+        {"vm", NULL, "012", BIND_NEAR,
+         "which CPUs are near the GPUs is not known: CPUs 0-31 (16 cores, 32 threads), divided "
+         "among 3 GPUs"},
+        {"one-socket", NULL, "?0?", BIND_NEAR,
+         "which CPUs are near GPUs 0, 2 is not known: CPUs 0-63 (32 cores, 64 threads), divided "
+         "among 3 GPUs; near GPU 0000:01:00.0: package 0, CPUs 0-63 (32 cores, 64 threads), "
+         "divided among 3 GPUs"},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        char text[1024];
+        struct bind_topology *t = load(rows[i].machine, rows[i].gpus, rows[i].allowed);
+        assert_string_equal(bind_describe(t, rows[i].policy, text, sizeof text), rows[i].expected);
+        bind_topology_free(t);
+    }
+}
+
 /* The core of each CPU, so that sharing can be seen; MOST_CORES where there is no such CPU. */
 #define MOST_CORES 256
 static unsigned core_of[SHM_CPUS];
@@ -479,6 +516,7 @@ int main(void)
         cmocka_unit_test(uneven_needs_are_met),
         cmocka_unit_test(wrong_gpus_are_refused),
         cmocka_unit_test(the_table_of_cases_holds),
+        cmocka_unit_test(each_place_is_described_once),
     };
     return cmocka_run_group_tests_name("bind_gpus", tests, NULL, NULL);
 }
