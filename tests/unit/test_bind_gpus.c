@@ -261,6 +261,36 @@ static void the_table_of_cases_holds(void **state)
         check_row(&table[i]);
 }
 
+/* The table of docs/binding.md has the same columns: "| `machine` | allowed or all | GPUs | workers
+ * | bind | `expected` |". */
+static void the_documented_table_holds(void **state)
+{
+    (void)state;
+    static const char *const policies[] = {"near", "scatter", "none"};
+    const char *source = getenv("MPSWEEP_SOURCE_DIR");
+    char path[4096], line[1024];
+    unsigned rows = 0;
+    snprintf(path, sizeof path, "%s/docs/binding.md", source ? source : ".");
+    FILE *file = fopen(path, "re");
+    assert_non_null(file);
+    while (fgets(line, sizeof line, file)) {
+        char machine[64], allowed[64], gpus[16], bind[16], expected[512];
+        struct row row = {machine, allowed, gpus, 0, BIND_NEAR, expected};
+        if (sscanf(line, "| `%63[^`]` | %63s | %15s | %u | %15s | `%511[^`]` |", machine, allowed,
+                   gpus, &row.workers, bind, expected) != 6)
+            continue;
+        while (row.policy < BIND_NONE && strcmp(policies[row.policy], bind) != 0)
+            row.policy++;
+        assert_string_equal(policies[row.policy], bind);
+        if (strcmp(allowed, "all") == 0)
+            row.allowed = NULL;
+        check_row(&row);
+        rows++;
+    }
+    fclose(file);
+    assert_int_equal(rows, 16);
+}
+
 static void each_place_is_described_once(void **state)
 {
     (void)state;
@@ -516,6 +546,7 @@ int main(void)
         cmocka_unit_test(uneven_needs_are_met),
         cmocka_unit_test(wrong_gpus_are_refused),
         cmocka_unit_test(the_table_of_cases_holds),
+        cmocka_unit_test(the_documented_table_holds),
         cmocka_unit_test(each_place_is_described_once),
     };
     return cmocka_run_group_tests_name("bind_gpus", tests, NULL, NULL);
