@@ -31,15 +31,16 @@ node() {
   object Core "$2" "$2" "$1"; object PU "$2" "$2" "$1"; end 2
 }
 
+# gpu BUS: emulated GPU 0 has bus 00, and 1 has 01.
 gpu() {
-  echo "<object type='Bridge' bridge_type='0-1' depth='0' bridge_pci='ffff:[00-00]'>" \
-    "<object type='PCIDev' pci_busid='ffff:00:00.0' pci_type='0302 [10de:2330] [10de:0000] a1'" \
+  echo "<object type='Bridge' bridge_type='0-1' depth='0' bridge_pci='ffff:[$1-$1]'>" \
+    "<object type='PCIDev' pci_busid='ffff:$1:00.0' pci_type='0302 [10de:2330] [10de:0000] a1'" \
     "pci_link_speed='0'/></object>"
 }
 
 # machine WHERE [BYTES]: package 0 has node 0, package 1 has nodes 1 and 2. The emulated GPU is near
-# "node 1", whose CPU this test may use, or "package 1". Nodes 0 and 2 have so much memory. With
-# "node 0" nodes 0 and 1 change places.
+# "node 1", whose CPU this test may use, or "package 1"; a second one is near node 0. Nodes 0 and 2
+# have so much memory. With "node 0" nodes 0 and 1 change places.
 machine() {
   local a b c bytes=${2-1073741824} near=1 far=0
   [ "$1" != "node 0" ] || near=0 far=1
@@ -50,13 +51,13 @@ machine() {
     echo '<topology version="2.0">'
     object Machine 0 "$a $b $c" "0 1 2" \
       "allowed_cpuset='$(set_of "$a $b $c")' allowed_nodeset='0x7'"
-    object Package 0 "$b" $far; node $far "$b" "$bytes"; end
+    object Package 0 "$b" $far; node $far "$b" "$bytes"; gpu 01; end
     object Package 1 "$a $c" "$near 2"
     object Group 1 "$a" $near "kind='1001' subkind='0'"; node $near "$a" 1073741824
-    [ "$1" = "package 1" ] || gpu
+    [ "$1" = "package 1" ] || gpu 00
     end
     object Group 2 "$c" 2 "kind='1001' subkind='0'"; node 2 "$c" "$bytes"; end
-    [ "$1" != "package 1" ] || gpu
+    [ "$1" != "package 1" ] || gpu 00
     end 2
     echo '</topology>'
   } | tr "'" '"' | awk '{ while (sub(/<object type/, "<object gp_index=\"" ++n "\" type")); print }' \
@@ -69,7 +70,7 @@ measure() {
   rm -f calls out.jsonl
   MPSWEEP_FAKE_NUMA_LOG=$PWD/calls LD_PRELOAD=$MPSWEEP_BUILD_DIR/tests/fakes/numa.so \
     ASAN_OPTIONS=${ASAN_OPTIONS:+$ASAN_OPTIONS:}verify_asan_link_order=0 \
-    "$MPSWEEP" sweep "${TINY[@]}" --quiet -o out.jsonl "$@" >out 2>err
+    "$MPSWEEP" sweep --device "${DEVICE:-emulated}" "${TINY[@]:2}" --quiet -o out.jsonl "$@" >out 2>err
 }
 
 # every CONDITION: all of them fulfil it.
@@ -117,6 +118,26 @@ calls() { cut -d' ' -f2- calls | sort | uniq -c | sed 's/^ *//'; }
   numa 2
   no_warning
   no_policy
+}
+
+@test "each of several GPUs has its own node and CPUs" {
+  machine "node 1"
+  export MPSWEEP_EMUL_DEVICES=2
+  DEVICE=emulated:all measure -l processes:2
+  [ "$(calls)" = "2 1 0 0
+2 1 1 1" ]
+  every '[.per_worker[] | [.gpu, .numa]] | unique == [[0, "1"], [1, "0"]]'
+  no_warning
+  # A machine with one CPU has none for the second GPU.
+  local a
+  a=$(jq -r 'select(.type == "point").per_worker[0].cpus' out.jsonl)
+  if taskset -c $((a + 1)) true 2>/dev/null; then
+    every "[.per_worker[] | [.gpu, .cpus]] | unique == [[0, \"$a\"], [1, \"$((a + 1))\"]]"
+    jq -es '.[0].binding.near | test("^near GPU ffff:00:00.0: package 1, .* on NUMA node 1; " +
+      "near GPU ffff:01:00.0: package 0, .* on NUMA node 0$")' out.jsonl >/dev/null
+  else
+    every "[.per_worker[].cpus] | unique == [\"$a\"]"
+  fi
 }
 
 @test "a policy that is refused is told, and buffers that are elsewhere" {
