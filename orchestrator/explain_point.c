@@ -110,7 +110,7 @@ static enum status read_work(const json_t *record, struct calibration_work *out)
 enum status explain_point_read(const json_t *record, struct explain_point *out)
 {
     struct explain_point point = {.mps = json_is_true(json_object_get(record, "mps"))};
-    unsigned long long processes, threads, connections;
+    unsigned long long processes, threads, connections, gpus = 1;
     unsigned memory, sync, launch, schedule;
     enum status status = read_number(record, "processes", 1, WORKERS_MOST, &processes);
     if (status == STATUS_OK)
@@ -125,12 +125,15 @@ enum status explain_point_read(const json_t *record, struct explain_point *out)
         status = read_choice(record, "launch", OPTION_LAUNCH, &launch);
     if (status == STATUS_OK)
         status = read_choice(record, "schedule", OPTION_SCHEDULE, &schedule);
+    if (status == STATUS_OK && json_object_get(record, "gpus"))
+        status = read_number(record, "gpus", 1, WORKERS_MOST, &gpus);
     if (status == STATUS_OK)
         status = read_percentages(record, &point);
     if (status == STATUS_OK)
         status = read_work(record, &point.work);
     if (status != STATUS_OK)
         return status;
+    point.gpus = (unsigned)gpus;
     point.processes = (unsigned)processes;
     point.threads = (unsigned)threads;
     point.connections = (unsigned)connections;
