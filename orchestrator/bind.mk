@@ -3,6 +3,7 @@
 noinst_LIBRARIES += libbind.a
 libbind_a_SOURCES = \
     orchestrator/bind.c orchestrator/bind.h orchestrator/bind_private.h \
+    orchestrator/bind_nodes.c orchestrator/bind_plan.c \
     orchestrator/bind_quota.c \
     orchestrator/bind_text.c
 

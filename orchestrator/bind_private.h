@@ -15,13 +15,30 @@ enum locality {
     LOCALITY_FORBIDDEN, /* known, but none of it is allowed: near is all that is */
 };
 
+struct bind_gpu {
+    hwloc_bitmap_t near;  /* never empty, within allowed */
+    hwloc_bitmap_t nodes; /* NUMA nodes for its host buffers; empty: no wish */
+    enum locality locality;
+    char pci[32]; /* empty where the locality is unknown */
+};
+
 struct bind_topology {
     hwloc_topology_t topology; /* cut down to the allowed CPUs */
     hwloc_bitmap_t allowed;
-    hwloc_bitmap_t near; /* never empty, within allowed */
-    enum locality locality;
-    char gpu_pci[32];
+    unsigned nodes; /* with memory that may be used */
+    unsigned gpus;  /* at least one */
+    struct bind_gpu *gpu;
 };
+
+/* The CPUs that a policy gives to the workers of a GPU. */
+hwloc_const_bitmap_t bind_set_of(const struct bind_topology *topology, enum bind_policy policy,
+                                 unsigned gpu);
+
+/* The NUMA nodes that are nearest to the CPUs and fit for host buffers, within SHM_NODES. */
+void bind_nodes_near(hwloc_topology_t topology, hwloc_const_bitmap_t cpus, hwloc_bitmap_t nodes);
+
+/* NUMA nodes with memory that may be used. */
+unsigned bind_nodes_usable(hwloc_topology_t topology);
 
 /* Objects of the type, 0 where the machine has no such level. */
 unsigned bind_count_of(hwloc_topology_t topology, hwloc_obj_type_t type);

@@ -90,23 +90,24 @@ static void append_packages(char *text, size_t size, const struct bind_topology 
         append(text, size, "package%s %s, ", plural(count), list);
 }
 
-const char *bind_describe(const struct bind_topology *topology, enum bind_policy policy, char *text,
-                          size_t size)
+const char *bind_describe(const struct bind_topology *topology, enum bind_policy policy,
+                          unsigned gpu, char *text, size_t size)
 {
+    const struct bind_gpu *it = &topology->gpu[gpu];
     if (size == 0)
         return text;
     text[0] = '\0';
-    hwloc_const_bitmap_t cpus = policy == BIND_NEAR ? topology->near : topology->allowed;
+    hwloc_const_bitmap_t cpus = bind_set_of(topology, policy, gpu);
     if (policy == BIND_NONE) {
         append(text, size, "not bound: ");
     } else if (policy == BIND_SCATTER) {
         append(text, size, "scattered: ");
         append_packages(text, size, topology, cpus);
-    } else if (topology->locality == LOCALITY_KNOWN) {
-        append(text, size, "near GPU %s: ", topology->gpu_pci);
+    } else if (it->locality == LOCALITY_KNOWN) {
+        append(text, size, "near GPU %s: ", it->pci);
         append_packages(text, size, topology, cpus);
-    } else if (topology->locality == LOCALITY_FORBIDDEN) {
-        append(text, size, "far from GPU %s, whose CPUs are not allowed here: ", topology->gpu_pci);
+    } else if (it->locality == LOCALITY_FORBIDDEN) {
+        append(text, size, "far from GPU %s, whose CPUs are not allowed here: ", it->pci);
         append_packages(text, size, topology, cpus);
     } else {
         append(text, size, "which CPUs are near the GPU is not known: ");

@@ -24,7 +24,7 @@ static void check_cpus(struct doctor *doctor, const struct session *session)
     doctor_say(doctor, VERDICT_OK, NULL, "CPUs: %s",
                bind_topology_summary(session->topology, text, sizeof text));
     doctor_say(doctor, VERDICT_OK, NULL, "binding: %s",
-               bind_describe(session->topology, BIND_NEAR, text, sizeof text));
+               bind_describe(session->topology, BIND_NEAR, 0, text, sizeof text));
     if (quota > 0 && quota < cpus)
         doctor_say(doctor, VERDICT_WARNING,
                    "give the container as many CPUs as it shows, or fewer workers",
@@ -128,7 +128,7 @@ int doctor_command(const char *device)
     struct doctor doctor = {.out = stdout};
     const struct machine_container container = machine_container_read("");
     struct session session;
-    const struct session_request request = {.device = device};
+    const struct session_request request = {.device = device, .single = "doctor"};
     enum status status = session_open(&request, &session);
     if (status == STATUS_OK) {
         doctor_check_gpu(&doctor, &session, container.kind != NULL);

@@ -1,5 +1,6 @@
 # The plan of a job: for whoever makes points.
-plan_sources = orchestrator/plan.c orchestrator/plan_described.c orchestrator/plan_program.c \
+plan_sources = orchestrator/plan.c orchestrator/device_choice.c orchestrator/device_choice.h \
+    orchestrator/plan_described.c orchestrator/plan_program.c \
     orchestrator/plan_workload.c orchestrator/placeholders.c orchestrator/shares.c
 
 bin_PROGRAMS += mpsweep
@@ -78,6 +79,8 @@ mpsweep_SOURCES = \
     orchestrator/saturation.c orchestrator/saturation.h \
     orchestrator/scaling.c orchestrator/scaling.h \
     orchestrator/session.c orchestrator/session.h \
+    orchestrator/daemons.c \
+    orchestrator/per_gpu.c orchestrator/per_gpu.h \
     orchestrator/shares_json.c orchestrator/shares.h \
     orchestrator/sureness.c orchestrator/sureness.h \
     orchestrator/sweep.c orchestrator/sweep.h orchestrator/sweep_internal.h \

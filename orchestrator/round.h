@@ -39,6 +39,15 @@ struct round_worker {
     struct shm_cpu cpu;
 };
 
+/* What the workers on one GPU did, where a point has several; of several rounds, all of them. */
+struct round_gpu {
+    char uuid[64];
+    double throughput_ips; /* of the steady part of a window, mean of the rounds */
+    struct histogram latency;
+    uint64_t cpus[SHM_CPUS / 64]; /* of its workers; all zero: not bound */
+    struct telemetry_window telemetry;
+};
+
 /* What a process's context was given. */
 struct round_process {
     int sms;
@@ -83,13 +92,18 @@ struct round_result {
     struct openloop_counts open;
     struct shm_cpu cpu;       /* all workers together */
     struct round_fixed fixed; /* all zero without fixed work */
-    struct telemetry_window telemetry;
+    struct telemetry_window telemetry; /* of several GPUs: as if they were rounds of one */
     struct cores cores;
-    struct round_worker *workers;   /* processes x threads, owned */
+    struct round_gpu *gpus; /* NULL with one GPU; owned */
+    unsigned gpu_count;
+    struct round_worker *workers;   /* processes of all GPUs x threads, owned */
     struct round_program *programs; /* described workloads: of each of the point's, owned */
     unsigned program_count;
     struct round_process *processes; /* owned */
 };
+
+/* The MPS daemons that a point needs, or none. */
+enum status round_set_daemons(struct session *session, const struct point *point);
 
 /*
  * Measures one round on fresh processes. The return value is about the sweep: OK if it can go on,

@@ -29,6 +29,21 @@ json_t *sweep_measured_points(const struct sweep *sweep)
     return points;
 }
 
+/* gpus: the header's, absent with one. */
+static bool same_gpus(const struct sweep *sweep, const json_t *gpus)
+{
+    const struct session *session = &sweep->session;
+    size_t count = json_array_size(gpus);
+    if ((count ? count : 1) != session->device_count)
+        return false;
+    for (size_t i = 0; i < count; i++) {
+        const char *uuid = json_string_value(json_object_get(json_array_get(gpus, i), "uuid"));
+        if (!uuid || strcmp(uuid, session->devices[i].uuid) != 0)
+            return false;
+    }
+    return true;
+}
+
 /* Takes over the finished points of an earlier run, if it is the same plan on the same GPU. */
 static enum status load_earlier(struct sweep *sweep, const char *path, struct results *results)
 {
@@ -46,6 +61,11 @@ static enum status load_earlier(struct sweep *sweep, const char *path, struct re
     if (!uuid || strcmp(uuid, sweep->session.gpu.uuid) != 0)
         return status_set(STATUS_USAGE, "'%s' was measured on GPU %s; this is %s", path,
                           uuid ? uuid : "unknown", sweep->session.gpu.uuid);
+    if (!same_gpus(sweep, json_object_get(results->header, "gpus")))
+        return status_set(STATUS_USAGE,
+                          "'%s' was measured on other GPUs, or in another order: give the --device "
+                          "that it was begun with",
+                          path);
     json_array_extend(sweep->calibrations, results->calibrations);
     json_t *lengths = json_object_get(results->header, "steps");
     if (json_is_array(lengths))

@@ -34,9 +34,10 @@ static enum status check_device(const struct worker_process *process,
 {
     const struct shm_settings *settings = &process->shm.header->settings;
     bool wanted = settings->with_mps, mps = info->mps_enabled == 1;
-    if (strncmp(info->uuid, settings->device_uuid, sizeof settings->device_uuid) != 0)
+    const struct shm_process *record = shm_process_at(&process->shm, process->index);
+    if (strncmp(info->uuid, record->device_uuid, sizeof record->device_uuid) != 0)
         return status_set(STATUS_WORKER, "the driver gave GPU %s instead of %.*s", info->uuid,
-                          (int)sizeof settings->device_uuid, settings->device_uuid);
+                          (int)sizeof record->device_uuid, record->device_uuid);
     if (wanted && info->mps_enabled < 0)
         return status_set(STATUS_UNSUPPORTED, "this driver cannot say whether MPS is on");
     if (wanted && !mps)
