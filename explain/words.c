@@ -91,7 +91,7 @@ static void append_shared_copies(struct text *out, const struct explain_point *p
     text_append(
         out,
         "one GPU alone copies %.3g GB/s %s, but %u at once only %.3g GB/s together, so they "
-        "share the host's memory or links; an iteration copies %.3g MB each way",
+        "share the host's memory, links or CPUs; an iteration copies %.3g MB each way",
         ways[found].one / 1e9, ways[found].way, all->gpus, ways[found].total / 1e9,
         (double)point->work.bytes / 1e6);
 }
