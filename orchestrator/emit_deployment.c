@@ -419,13 +419,12 @@ const char *deployment_pipe_name(const struct deployment *deployment, unsigned p
 
 void deployment_write_layout(const struct deployment *deployment, FILE *file)
 {
-    fprintf(file, "%u×%u%s", deployment->processes / deployment->gpu_count, deployment->threads,
-            deployment->mps ? " over MPS" : ", no MPS");
+    fprintf(file, "%u×%u", deployment->processes / deployment->gpu_count, deployment->threads);
     if (deployment->gpu_count > 1)
-        fprintf(file, " on each of %u GPUs%s", deployment->gpu_count,
-                deployment->daemons > 1    ? ", a daemon each"
-                : deployment->daemons == 1 ? ", one daemon"
-                                           : "");
+        fprintf(file, " on each of %u GPUs", deployment->gpu_count);
+    fputs(deployment->mps ? " over MPS" : ", no MPS", file);
+    if (deployment->gpu_count > 1 && deployment->mps)
+        fputs(deployment->daemons > 1 ? ", a daemon each" : ", one daemon for all", file);
 }
 
 void deployment_write_placeholder(const struct deployment *deployment, unsigned process,

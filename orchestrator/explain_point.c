@@ -158,10 +158,14 @@ void explain_point_plan(const struct explain_point *point, const json_t *record,
                         int64_t shares[EXPLAIN_MOST_PERCENTAGES], struct point *out)
 {
     unsigned bind = BIND_NEAR;
+    const char *daemons = json_string_value(json_object_get(record, "mps_daemons"));
     *out = (struct point){
         .layout = layout_of(point),
         .processes = point->processes,
         .threads = point->threads,
+        .gpus = point->gpus,
+        .mps_daemons =
+            daemons && strcmp(daemons, "per-gpu") == 0 ? MPS_DAEMONS_PER_GPU : MPS_DAEMONS_SHARED,
         .connections = point->connections,
         .work =
             {
