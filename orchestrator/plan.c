@@ -251,6 +251,17 @@ static uint64_t digest_shares(uint64_t hash, const struct point_shares *shares)
     return digest(hash, shares->values, shares->count * sizeof *shares->values);
 }
 
+/* Settings once had the UUID of the GPU among them, empty in a plan: files that were begun then are
+ * to go on. */
+static uint64_t digest_work(uint64_t hash, const struct shm_settings *work)
+{
+    static const char no_uuid[64];
+    const size_t before = offsetof(struct shm_settings, program_count);
+    hash = digest(hash, work, before);
+    hash = digest(hash, no_uuid, sizeof no_uuid);
+    return digest(hash, (const char *)work + before, sizeof *work - before);
+}
+
 /* A plan of one GPU is what it was before there could be several. */
 static uint64_t digest_gpus(uint64_t hash, const struct point *point)
 {
@@ -284,7 +295,7 @@ static void make_id(const struct job *job, struct plan *plan)
         if (p->workload_options)
             hash = digest(hash, p->workload_options, strlen(p->workload_options) + 1);
         hash = digest(hash, &p->goal, sizeof p->goal);
-        hash = digest(hash, &p->work, sizeof p->work);
+        hash = digest_work(hash, &p->work);
     }
     snprintf(plan->id, sizeof plan->id, "%016llx", (unsigned long long)hash);
 }

@@ -44,6 +44,8 @@ static const struct setting {
     {"delay_cycles", "cycles", "%s cycles", ", ", false},
 };
 #define SETTINGS (sizeof settings / sizeof settings[0])
+#define GPU_SETTINGS 2 /* the first ones are about several GPUs, and CSV has them only for those   \
+                        */
 
 static void setting_text(const json_t *point, const char *key, bool sizes, char *out, size_t size)
 {
@@ -75,7 +77,7 @@ static bool varies(const json_t *points, const char *key)
 static bool any_of_several_gpus(const json_t *points)
 {
     for (size_t i = 0; i < json_array_size(points); i++)
-        if (json_object_get(json_array_get(points, i), "per_gpu"))
+        if (json_object_get(json_array_get(points, i), "gpus"))
             return true;
     return false;
 }
@@ -375,8 +377,9 @@ void table_print_csv(FILE *out, const json_t *header, const json_t *points)
 {
     bool emulated = json_is_true(json_object_get(json_object_get(header, "gpu"), "emulated"));
     bool fixed = any_fixed(points);
+    size_t first = any_of_several_gpus(points) ? 0 : GPU_SETTINGS;
     fputs("layout,processes,threads,workers", out);
-    for (size_t i = 0; i < SETTINGS; i++)
+    for (size_t i = first; i < SETTINGS; i++)
         fprintf(out, ",%s", settings[i].key);
     fputs(",offered_ips,arrival,late_share,service_p99_us,saturated", out);
     fputs(",status,throughput_ips,ci95_rel,p50_us,p90_us,p99_us,mean_us,fairness_jain", out);
@@ -388,7 +391,7 @@ void table_print_csv(FILE *out, const json_t *header, const json_t *points)
         const json_t *latency = json_object_get(point, "latency_us");
         fprintf(out, "%s,%.0f,%.0f,%.0f", text_at(point, "layout"), number_at(point, "processes"),
                 number_at(point, "threads"), number_at(point, "workers"));
-        for (size_t i = 0; i < SETTINGS; i++) {
+        for (size_t i = first; i < SETTINGS; i++) {
             char value[CSV_CELL] = "";
             if (json_object_get(point, settings[i].key) || strcmp(settings[i].key, "gpus") == 0)
                 setting_text(point, settings[i].key, false, value, sizeof value);

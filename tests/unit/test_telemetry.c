@@ -121,6 +121,44 @@ static void window_is_sampled(void **state)
     telemetry_close(telemetry);
 }
 
+/* One thread samples all GPUs; each has its own numbers, and its own highest clock. */
+static void each_gpu_has_its_own_window(void **state)
+{
+    (void)state;
+    static const char *const uuids[] = {"GPU-one", "GPU-slow", "GPU-three"};
+    struct telemetry *telemetry;
+    struct telemetry_window windows[2];
+    say("alone");
+    struct telemetry_request request = {.library = whole, .uuids = uuids, .gpus = 3};
+    assert_int_equal(telemetry_open(&request, &telemetry), STATUS_OK);
+    assert_non_null(telemetry);
+    assert_int_equal(telemetry_limits(telemetry, 2).power_limit_milliwatts, 700000);
+    for (unsigned round = 0; round < 2; round++) {
+        int before = samples();
+        /* The third one is not in the point. */
+        telemetry_begin(telemetry, clock_now_ns(), 2, 1, false);
+        await(samples, before + 6);
+        telemetry_end(telemetry, clock_now_ns());
+        for (unsigned gpu = 0; gpu < 2; gpu++) {
+            telemetry_collect(telemetry, gpu, 100.0 * (gpu + 1), &windows[gpu]);
+            assert_true(windows[gpu].samples >= 2);
+            assert_false(windows[gpu].silent);
+            assert_true(windows[gpu].sm_clock_mhz.min == (gpu ? 1200.0 : 1980.0));
+            assert_true(windows[gpu].energy_iterations == 100.0 * (gpu + 1));
+            assert_true(windows[gpu].energy_j > 0.0);
+            double earlier_mhz = gpu ? 1200.0 : 1980.0;
+            assert_true(windows[gpu].earlier_clock_mhz == (round ? earlier_mhz : 0.0));
+        }
+    }
+    assert_int_equal(windows[0].samples, windows[1].samples);
+    telemetry_close(telemetry);
+    /* All or none. */
+    request = (struct telemetry_request){
+        .library = whole, .uuids = (const char *const[]){"GPU-one", "none"}, .gpus = 2};
+    assert_int_equal(telemetry_open(&request, &telemetry), STATUS_OK);
+    assert_null(telemetry);
+}
+
 static void old_library_gives_what_it_has(void **state)
 {
     (void)state;
@@ -291,6 +329,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(window_is_sampled),
+        cmocka_unit_test(each_gpu_has_its_own_window),
         cmocka_unit_test(old_library_gives_what_it_has),
         cmocka_unit_test(without_nvml_there_is_none),
         cmocka_unit_test(processes_are_told_by_their_ancestor),
