@@ -44,6 +44,7 @@ void container_write_environment(FILE *file, const struct deployment *deployment
 {
     struct deployment_environment environment;
     char text[32], pipe_directory[sizeof CONTAINER_RUN + 32];
+    char log[sizeof pipe_directory + 8];
     bool is_daemon = process >= CONTAINER_DAEMON;
     snprintf(
         pipe_directory, sizeof pipe_directory, CONTAINER_RUN "/%s",
@@ -52,7 +53,9 @@ void container_write_environment(FILE *file, const struct deployment *deployment
     write(file, "MPSWEEP_RUN", CONTAINER_RUN);
     if (is_daemon) {
         write(file, "CUDA_MPS_PIPE_DIRECTORY", pipe_directory);
-        write(file, "CUDA_MPS_LOG_DIRECTORY", CONTAINER_RUN "/log");
+        snprintf(log, sizeof log, CONTAINER_RUN "/log%s",
+                 pipe_directory + strlen(CONTAINER_RUN "/mps"));
+        write(file, "CUDA_MPS_LOG_DIRECTORY", log);
         if (gpu)
             write(file, "CUDA_VISIBLE_DEVICES", gpu);
         write(file, "MPSWEEP_MPS_PERCENTAGE", deployment_percentage_text(deployment, text));

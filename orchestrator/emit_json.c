@@ -18,17 +18,18 @@ static json_t *share(int64_t value)
 
 static json_t *make_daemon(const struct deployment *deployment, unsigned daemon)
 {
-    char gpus[DEPLOYMENT_GPU_LIST], name[32], directory[64];
+    char gpus[DEPLOYMENT_GPU_LIST], name[32], directory[64], log[64];
     if (daemon >= deployment->daemons)
         return json_null();
     snprintf(directory, sizeof directory, PRIVATE_DIRECTORY "/%s",
              deployment_daemon_name(deployment, daemon, name));
+    snprintf(log, sizeof log, PRIVATE_DIRECTORY "/log%s", name + strlen("mps"));
     return json_pack("{s:[s,s], s:{s:s, s:s, s:s}, s:o, s:o}", "command", "nvidia-cuda-mps-control",
                      "-f", "environment", "CUDA_VISIBLE_DEVICES",
                      deployment_gpus_text(deployment, daemon, gpus), "CUDA_MPS_PIPE_DIRECTORY",
-                     directory, "CUDA_MPS_LOG_DIRECTORY", PRIVATE_DIRECTORY "/log",
-                     "default_active_thread_percentage", share(deployment->most[SHARE_PERCENTAGE]),
-                     "default_memory_limit_mib", share(deployment->most[SHARE_MEMORY_MIB]));
+                     directory, "CUDA_MPS_LOG_DIRECTORY", log, "default_active_thread_percentage",
+                     share(deployment->most[SHARE_PERCENTAGE]), "default_memory_limit_mib",
+                     share(deployment->most[SHARE_MEMORY_MIB]));
 }
 
 static json_t *make_cpus(const struct deployment_process *process)
