@@ -189,6 +189,11 @@ static void too_much_is_refused(void **state)
     plan_release(&plan);
     assert_int_equal(plan_make_for(&job, 2, &plan), STATUS_USAGE);
     refused("hybrid 16x33 on 2 GPUs has 1056 workers; at most 1024");
+}
+
+static void an_external_daemon_is_one(void **state)
+{
+    (void)state;
     set(OPTION_LAYOUT, "processes+mps:2");
     set(OPTION_MPS, "external");
     set(OPTION_MPS_DAEMONS, "per-gpu");
@@ -295,6 +300,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(gpus_are_an_axis, begin, end),
         cmocka_unit_test_setup_teardown(all_gpus_are_the_default, begin, end),
         cmocka_unit_test_setup_teardown(too_much_is_refused, begin, end),
+        cmocka_unit_test_setup_teardown(an_external_daemon_is_one, begin, end),
         cmocka_unit_test_setup_teardown(one_gpu_has_the_digest_of_ever, begin, end),
         cmocka_unit_test_setup_teardown(processes_are_dealt_to_gpus, begin, end),
         cmocka_unit_test_setup_teardown(crews_serve_points_of_the_same_gpus_and_daemons, begin,
