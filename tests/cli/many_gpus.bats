@@ -202,7 +202,7 @@ two_gpus_do_twice_one() {
   shows 'All points: 2 GPUs' 'threads 1×2' 'GPU 1'
   # The same points again are the same.
   expect 0 "$MPSWEEP" compare r.jsonl r.jsonl
-  tail -1 out | grep -q '^0 worse, 0 better, .*; 0 only in BASE, 0 only in NEW$'
+  tail -1 out | grep -q '^0 worse, 0 better, [0-9]* same, [0-9]* unsure$'
 }
 
 # tuned OPTIONS...
