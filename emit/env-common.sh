@@ -31,9 +31,33 @@ is_alive() {
 
 # Whether anything that was remembered still runs.
 is_any_alive() {
-  for file in "$here/daemon.pid" "$here"/worker-*.pid; do
+  for file in "$here"/daemon*.pid "$here"/worker-*.pid; do
     name=${file##*/}
     ! is_alive "${name%.pid}" || return 0
   done
   return 1
+}
+
+# The daemons' names, a line each: "daemon", or of one for each GPU "daemon-0", ...
+daemon_names() {
+  daemon=0
+  while [ "$daemon" -lt "$MPSWEEP_DAEMONS" ]; do
+    if [ "$MPSWEEP_DAEMONS" -gt 1 ]; then echo "daemon-$daemon"; else echo daemon; fi
+    daemon=$((daemon + 1))
+  done
+}
+
+# The directory of a daemon by its name, and of the one of a worker by the worker's number.
+pipe_of_daemon() {
+  case $1 in
+  daemon) printf '%s\n' "$run/mps" ;;
+  *) printf '%s\n' "$run/mps-${1#daemon-}" ;;
+  esac
+}
+pipe_of_worker() {
+  if [ "$MPSWEEP_DAEMONS" -gt 1 ]; then
+    pipe_of_daemon "daemon-$(($1 % MPSWEEP_DAEMONS))"
+  else
+    pipe_of_daemon daemon
+  fi
 }

@@ -62,6 +62,8 @@ struct control {
     bool server_has_context;   /* on the device */
     double server_percentage, default_percentage;
     uint64_t server_limit_mib, default_limit_mib; /* device memory of a client; 0: no limit */
+    /* What was set for further devices, to be told: the first one's holds for all. */
+    uint64_t more_limits_mib[EMUL_DEVICES_MAX];
     int default_priority;
     unsigned next_id;
     pid_t logged_pid; /* whom the last request was from */

@@ -215,9 +215,25 @@ static void change_limit(const struct words *words, int device, uint64_t *limit_
         *limit_mib = mps_link_parse_mib(words->word[device + 1]);
 }
 
+/* The limit that is kept of a further device, or NULL. */
+static uint64_t *more_limit(struct control *control, const struct words *words, int device)
+{
+    char *end;
+    if (device >= words->count)
+        return NULL;
+    unsigned long ordinal = strtoul(words->word[device], &end, 10);
+    bool known = control->visible.chosen && end != words->word[device] && *end == '\0' &&
+                 ordinal > 0 && ordinal < control->visible.count && ordinal < EMUL_DEVICES_MAX;
+    return known ? &control->more_limits_mib[ordinal] : NULL;
+}
+
 static bool get_default_limit(struct control *control, struct connection *asker,
                               const struct words *words)
 {
+    const uint64_t *more = more_limit(control, words, 1);
+    if (more != NULL && *more > 0)
+        control_reply(asker, "%llu%c\n", (unsigned long long)(*more >= 1024 ? *more / 1024 : *more),
+                      *more >= 1024 ? 'G' : 'M');
     tell_limit(asker, words, 1, control->default_limit_mib);
     return true;
 }
@@ -225,7 +241,10 @@ static bool get_default_limit(struct control *control, struct connection *asker,
 static bool set_default_limit(struct control *control, struct connection *asker,
                               const struct words *words)
 {
+    uint64_t *more = more_limit(control, words, 1);
     (void)asker;
+    if (more != NULL && words->count > 2)
+        *more = mps_link_parse_mib(words->word[2]);
     change_limit(words, 1, &control->default_limit_mib);
     return true;
 }

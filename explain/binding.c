@@ -16,9 +16,9 @@ static enum ceiling_kind find_line(const struct explain_point *point,
                                    const struct ceilings *ceilings)
 {
     static const enum ceiling_kind lines[] = {
-        CEILING_PROCESS_LAUNCH, CEILING_GPU_LAUNCH, CEILING_COPY_IN,
-        CEILING_COPY_OUT,       CEILING_COPY_BOTH,  CEILING_STAGING,
-        CEILING_BLOCKED_COPIES, CEILING_ARITHMETIC, CEILING_CPUS,
+        CEILING_PROCESS_LAUNCH, CEILING_GPU_LAUNCH,  CEILING_COPY_IN,        CEILING_COPY_OUT,
+        CEILING_COPY_BOTH,      CEILING_STAGING,     CEILING_BLOCKED_COPIES, CEILING_ARITHMETIC,
+        CEILING_CPUS,           CEILING_HOST_COPIES, CEILING_HOST_LAUNCH,
     };
     double most = LEAST_RELIEF * predict_relieved_ips(point, calibration, CEILING_KINDS);
     enum ceiling_kind found = CEILING_KINDS;

@@ -1,5 +1,8 @@
 #include "explain/calibration.h"
 
+/* Calibrations are good to a few percent. */
+#define EACH_ITS_OWN 0.9
+
 void calibration_work_of(const struct shm_settings *settings, struct calibration_work *out)
 {
     *out = (struct calibration_work){
@@ -31,4 +34,10 @@ bool calibration_is_for(const struct calibration *calibration, const struct cali
            known->blocks == work->blocks && known->threads_per_block == work->threads_per_block &&
            known->spin == work->spin && known->bytes == work->bytes &&
            known->delay_cycles == work->delay_cycles;
+}
+
+double calibration_shared(double one, double total, unsigned gpus)
+{
+    bool known = gpus > 1 && one > 0.0 && total > 0.0;
+    return known && total < EACH_ITS_OWN * gpus * one ? total : 0.0;
 }

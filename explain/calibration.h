@@ -19,6 +19,14 @@ struct calibration_work {
     unsigned long long bytes, delay_cycles;
 };
 
+/* Totals of so many GPUs at once, as the figures of one of the same names below: what is less than
+ * so many times one is what they share of this machine. 0: not measured. */
+struct calibration_all {
+    unsigned gpus; /* 0: only one was measured */
+    double h2d_bytes_per_s, d2h_bytes_per_s, both_bytes_per_s, pageable_bytes_per_s;
+    double process_launches_per_s, gpu_launches_per_s;
+};
+
 struct calibration {
     struct calibration_work work;
 
@@ -61,7 +69,14 @@ struct calibration {
 
     unsigned cpus; /* that the workers may use */
     unsigned sms;  /* multiprocessors of the GPU */
+
+    struct calibration_all all; /* GPUs at once */
 };
+
+/* What the GPUs have together of something that they share: the total, where so many at once did so
+ * much less than so many times one that it cannot be chance; 0 where each has its own, or nothing
+ * is known. */
+double calibration_shared(double one, double total, unsigned gpus);
 
 /* The iteration of these settings, and settings of that iteration: all others stay as they are. */
 void calibration_work_of(const struct shm_settings *settings, struct calibration_work *out);

@@ -41,6 +41,17 @@ static const struct field figures[] = {
     {"crowd_stream_ips", AT(crowd_stream_ips)},
 };
 
+#define ALL(name) offsetof(struct calibration_all, name)
+
+static const struct field of_all[] = {
+    {"h2d_bytes_per_s", ALL(h2d_bytes_per_s)},
+    {"d2h_bytes_per_s", ALL(d2h_bytes_per_s)},
+    {"both_bytes_per_s", ALL(both_bytes_per_s)},
+    {"pageable_bytes_per_s", ALL(pageable_bytes_per_s)},
+    {"process_launches_per_s", ALL(process_launches_per_s)},
+    {"gpu_launches_per_s", ALL(gpu_launches_per_s)},
+};
+
 static const struct field counts[] = {
     {"crowd_workers", AT(crowd_workers)},
     {"cpus", AT(cpus)},
@@ -57,6 +68,18 @@ json_t *calibration_work_to_json(const struct calibration_work *work)
                      "threads_per_block", (json_int_t)work->threads_per_block, "spin",
                      (json_int_t)work->spin, "bytes", (json_int_t)work->bytes, "delay_cycles",
                      (json_int_t)work->delay_cycles);
+}
+
+/* NULL without memory. */
+static json_t *all_to_json(const struct calibration_all *all)
+{
+    json_t *json = json_pack("{s:i}", "gpus", (int)all->gpus);
+    for (size_t i = 0; i < COUNT(of_all) && json != NULL; i++) {
+        double value;
+        memcpy(&value, (const char *)all + of_all[i].at, sizeof value);
+        json_object_set_new(json, of_all[i].text, json_real(value));
+    }
+    return json;
 }
 
 json_t *calibration_to_json(const struct calibration_record *record)
@@ -77,6 +100,9 @@ json_t *calibration_to_json(const struct calibration_record *record)
     }
     for (unsigned i = 0; i < record->note_count && !failed; i++)
         failed = json_array_append_new(notes, json_string(record->notes[i]));
+    /* One GPU's is as it was before there were several. */
+    if (!failed && record->figures.all.gpus > 1)
+        failed = json_object_set_new(json, "all_gpus", all_to_json(&record->figures.all));
     if (!failed)
         failed = json_object_set_new(json, "seconds", json_real(record->seconds)) ||
                  json_object_set(json, "notes", notes);
@@ -152,6 +178,22 @@ static enum status read_work(const json_t *json, struct calibration_work *out)
     return status;
 }
 
+static enum status read_all(const json_t *json, struct calibration_all *out)
+{
+    const json_t *all = json_object_get(json, "all_gpus");
+    unsigned long long gpus = 0;
+    if (all == NULL)
+        return STATUS_OK;
+    enum status status = read_integer(all, "gpus", true, UINT_MAX, &gpus);
+    out->gpus = (unsigned)gpus;
+    for (size_t i = 0; i < COUNT(of_all) && status == STATUS_OK; i++) {
+        double value = 0.0;
+        status = read_number(all, of_all[i].text, false, &value);
+        memcpy((char *)out + of_all[i].at, &value, sizeof value);
+    }
+    return status;
+}
+
 static enum status read_notes(const json_t *json, struct calibration_record *out)
 {
     const json_t *notes = json_object_get(json, "notes");
@@ -184,6 +226,8 @@ enum status calibration_from_json(const json_t *json, struct calibration_record 
         unsigned value = (unsigned)whole;
         memcpy((char *)&record.figures + counts[i].at, &value, sizeof value);
     }
+    if (status == STATUS_OK)
+        status = read_all(json, &record.figures.all);
     if (status == STATUS_OK)
         status = read_number(json, "seconds", false, &record.seconds);
     if (status == STATUS_OK)

@@ -33,6 +33,68 @@ unsigned ceiling_active_threads(const struct explain_point *point)
     return point->connections;
 }
 
+unsigned ceiling_gpus(const struct explain_point *point)
+{
+    return point->gpus > 1 ? point->gpus : 1;
+}
+
+unsigned ceiling_workers(const struct explain_point *point)
+{
+    return ceiling_gpus(point) * point->processes * point->threads;
+}
+
+static bool knows_all(const struct explain_point *point, const struct calibration *calibration)
+{
+    return ceiling_gpus(point) > 1 && ceiling_gpus(point) <= calibration->all.gpus;
+}
+
+static double longer(double seconds, double shared_per_s, double amount)
+{
+    double own = shared_per_s > 0.0 ? amount / shared_per_s : 0.0;
+    return own > seconds ? own : seconds;
+}
+
+double ceiling_host_copies_s(const struct explain_point *point,
+                             const struct calibration *calibration)
+{
+    const struct calibration_all *all = &calibration->all;
+    double bytes = (double)point->work.bytes, seconds = 0.0;
+    if (!knows_all(point, calibration))
+        return 0.0;
+    double in = calibration_shared(calibration->h2d_bytes_per_s, all->h2d_bytes_per_s, all->gpus);
+    double out = calibration_shared(calibration->d2h_bytes_per_s, all->d2h_bytes_per_s, all->gpus);
+    double both =
+        calibration_shared(calibration->both_bytes_per_s, all->both_bytes_per_s, all->gpus);
+    seconds = longer(seconds, in, bytes);
+    seconds = longer(seconds, out, bytes);
+    seconds = longer(seconds, both, bytes);
+    if (point->memory == SHM_MEMORY_PAGEABLE)
+        seconds = longer(seconds,
+                         calibration_shared(calibration->pageable_bytes_per_s,
+                                            all->pageable_bytes_per_s, all->gpus),
+                         bytes);
+    return seconds;
+}
+
+/* One process a GPU says what a process can do there; more of them, over MPS, may do more. */
+double ceiling_host_launch_s(const struct explain_point *point,
+                             const struct calibration *calibration)
+{
+    const struct calibration_all *all = &calibration->all;
+    if (point->launch == SHM_LAUNCH_GRAPH || !knows_all(point, calibration))
+        return 0.0;
+    double of_processes = calibration_shared(calibration->process_launches_per_s,
+                                             all->process_launches_per_s, all->gpus);
+    double over_mps =
+        calibration_shared(ceiling_gpu_launches(calibration), all->gpu_launches_per_s, all->gpus);
+    double shared = of_processes;
+    if (point->processes > 1 && all->gpu_launches_per_s > 0.0)
+        shared = over_mps > 0.0 && over_mps < all->process_launches_per_s
+                     ? all->process_launches_per_s
+                     : over_mps;
+    return longer(0.0, shared, point->work.kernels);
+}
+
 double ceiling_gpu_launches(const struct calibration *calibration)
 {
     double several = calibration->gpu_launches_per_s, one = calibration->process_launches_per_s;
@@ -77,7 +139,7 @@ static double cpu_ceiling(const struct explain_point *point, const struct calibr
     /* CUDA's choice is to spin as long as a process has fewer contexts than there are CPUs. */
     bool spins = point->schedule == SHM_SCHEDULE_SPIN || point->schedule == SHM_SCHEDULE_AUTO;
     double on_cpu = calibration->single_spin_cpu_us * calibration->single_stream_ips / US_PER_S;
-    if (!spins || on_cpu <= 0.0 || point->processes * point->threads <= calibration->cpus)
+    if (!spins || on_cpu <= 0.0 || ceiling_workers(point) <= calibration->cpus)
         return ips;
     double spinning = SPINNING_GAIN * calibration->cpus * single / on_cpu;
     return ips > 0.0 ? smaller(ips, spinning) : spinning;
@@ -110,8 +172,15 @@ static void copy_ceilings(const struct explain_point *point, const struct calibr
 void ceilings_compute(const struct explain_point *point, const struct calibration *calibration,
                       struct ceilings *out)
 {
+    static const enum ceiling_kind of_a_gpu[] = {
+        CEILING_WORKERS,        CEILING_QUEUES,     CEILING_PROCESS_LAUNCH, CEILING_GPU_LAUNCH,
+        CEILING_COPY_IN,        CEILING_COPY_OUT,   CEILING_COPY_BOTH,      CEILING_STAGING,
+        CEILING_BLOCKED_COPIES, CEILING_ARITHMETIC, CEILING_THREAD_CAP,
+    };
     struct ceilings ceilings = {{0.0}};
     double *ips = ceilings.ips;
+    double host_copies_s = ceiling_host_copies_s(point, calibration);
+    double host_launch_s = ceiling_host_launch_s(point, calibration);
     bool graph = point->launch == SHM_LAUNCH_GRAPH;
     double single = ceiling_single_ips(point, calibration);
     double kernels = point->work.kernels;
@@ -133,6 +202,12 @@ void ceilings_compute(const struct explain_point *point, const struct calibratio
     ips[CEILING_CPUS] = cpu_ceiling(point, calibration, single);
     if (point->percentage_count > 0 && calibration->arithmetic_ips > 0.0)
         ips[CEILING_THREAD_CAP] = thread_cap(point, calibration, single);
+    for (size_t i = 0; i < sizeof of_a_gpu / sizeof of_a_gpu[0]; i++)
+        ips[of_a_gpu[i]] *= ceiling_gpus(point);
+    if (host_copies_s > 0.0)
+        ips[CEILING_HOST_COPIES] = 1.0 / host_copies_s;
+    if (host_launch_s > 0.0)
+        ips[CEILING_HOST_LAUNCH] = 1.0 / host_launch_s;
     if (point->processes > 1 && !point->mps) {
         /* What one of them could do by itself, with no part in the others' turns. */
         struct explain_point one = *point;
@@ -175,13 +250,14 @@ enum ceiling_kind ceilings_next(const struct ceilings *ceilings, enum ceiling_ki
 const char *ceiling_name(enum ceiling_kind kind)
 {
     static const char *const names[CEILING_KINDS] = {
-        [CEILING_WORKERS] = "workers",       [CEILING_TIME_SLICING] = "time-slicing",
-        [CEILING_QUEUES] = "queues",         [CEILING_PROCESS_LAUNCH] = "process-launch",
-        [CEILING_GPU_LAUNCH] = "gpu-launch", [CEILING_COPY_IN] = "copy-in",
-        [CEILING_COPY_OUT] = "copy-out",     [CEILING_COPY_BOTH] = "copy-both",
-        [CEILING_STAGING] = "staging",       [CEILING_BLOCKED_COPIES] = "blocked-copies",
-        [CEILING_ARITHMETIC] = "arithmetic", [CEILING_CPUS] = "cpus",
-        [CEILING_THREAD_CAP] = "thread-cap",
+        [CEILING_WORKERS] = "workers",         [CEILING_TIME_SLICING] = "time-slicing",
+        [CEILING_QUEUES] = "queues",           [CEILING_PROCESS_LAUNCH] = "process-launch",
+        [CEILING_GPU_LAUNCH] = "gpu-launch",   [CEILING_COPY_IN] = "copy-in",
+        [CEILING_COPY_OUT] = "copy-out",       [CEILING_COPY_BOTH] = "copy-both",
+        [CEILING_STAGING] = "staging",         [CEILING_BLOCKED_COPIES] = "blocked-copies",
+        [CEILING_ARITHMETIC] = "arithmetic",   [CEILING_CPUS] = "cpus",
+        [CEILING_THREAD_CAP] = "thread-cap",   [CEILING_HOST_COPIES] = "host-copies",
+        [CEILING_HOST_LAUNCH] = "host-launch",
     };
     return (unsigned)kind < CEILING_KINDS ? names[kind] : "none";
 }

@@ -1,6 +1,8 @@
 /*
  * The ceilings of a point: iterations/s that it cannot exceed, one for each thing that could be the
- * limit, from its settings and a calibration. Pure arithmetic, no input or output.
+ * limit, from its settings and a calibration. Pure arithmetic, no input or output. Of a point of
+ * several GPUs they are those of all of them: what each GPU has counts so many times, what the host
+ * has once.
  *
  * A ceiling is an upper bound, reached only where nothing else is near (explain/predict.h tells
  * what is to be expected). docs/explain.md says what each one is and how its figures are measured.
@@ -18,8 +20,9 @@
 /* What a point's throughput depends on. */
 struct explain_point {
     bool mps;
-    unsigned processes, threads;
-    unsigned connections; /* hardware queues of a process, the default filled in */
+    unsigned gpus;               /* 0: one */
+    unsigned processes, threads; /* of a GPU */
+    unsigned connections;        /* hardware queues of a process, the default filled in */
     enum shm_memory memory;
     enum shm_sync sync;
     enum shm_launch launch;
@@ -45,6 +48,8 @@ enum ceiling_kind {
     CEILING_ARITHMETIC,     /* the kernels' own work */
     CEILING_CPUS,           /* CPU time */
     CEILING_THREAD_CAP,     /* active thread percentages */
+    CEILING_HOST_COPIES,    /* copies of several GPUs, which share the host's memory and links */
+    CEILING_HOST_LAUNCH,    /* launches to several GPUs, which share the host's CPUs and driver */
     CEILING_KINDS
 };
 
@@ -72,6 +77,18 @@ double ceiling_single_ips(const struct explain_point *point, const struct calibr
 
 /* Launches/s that the GPU takes; 0: not known. What one process reached it takes in any case. */
 double ceiling_gpu_launches(const struct calibration *calibration);
+
+/* GPUs of a point, and workers on all of them. */
+unsigned ceiling_gpus(const struct explain_point *point);
+unsigned ceiling_workers(const struct explain_point *point);
+
+/* Seconds of an iteration in what the GPUs share, its copies and its launches; 0: they share
+ * nothing, or it is not known. A calibration of fewer GPUs than the point has says nothing of it.
+ */
+double ceiling_host_copies_s(const struct explain_point *point,
+                             const struct calibration *calibration);
+double ceiling_host_launch_s(const struct explain_point *point,
+                             const struct calibration *calibration);
 
 /* Workers of a process that get on at the same time. */
 unsigned ceiling_active_threads(const struct explain_point *point);

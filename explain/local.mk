@@ -15,7 +15,8 @@ explain_tests = \
     tests/unit/test_binding \
     tests/unit/test_ceilings \
     tests/unit/test_predict \
-    tests/unit/test_remedy
+    tests/unit/test_remedy \
+    tests/unit/test_shared_ceilings
 check_PROGRAMS += $(explain_tests)
 TESTS += $(explain_tests)
 EXTRA_DIST += tests/unit/h200.h
@@ -35,4 +36,8 @@ tests_unit_test_predict_LDADD = libexplain.a libcommon.a $(JANSSON_LIBS) $(CMOCK
 tests_unit_test_remedy_SOURCES = tests/unit/test_remedy.c
 tests_unit_test_remedy_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
 tests_unit_test_remedy_LDADD = libexplain.a libcommon.a $(CMOCKA_LIBS)
+
+tests_unit_test_shared_ceilings_SOURCES = tests/unit/test_shared_ceilings.c
+tests_unit_test_shared_ceilings_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
+tests_unit_test_shared_ceilings_LDADD = libexplain.a libcommon.a $(JANSSON_LIBS) $(CMOCKA_LIBS)
 endif

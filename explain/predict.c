@@ -4,13 +4,28 @@
 #include <stddef.h>
 
 /* Everything that workers share and may wait for. Demands are seconds of an iteration. */
-enum { LAUNCH, COPY_IN, COPY_OUT, STAGING, BLOCKED, ARITHMETIC, CPUS, STATIONS };
+enum {
+    LAUNCH,
+    COPY_IN,
+    COPY_OUT,
+    STAGING,
+    BLOCKED,
+    ARITHMETIC,
+    CPUS,
+    HOST_COPIES,
+    HOST_LAUNCH,
+    STATIONS
+};
+
+/* Whose a line is: each GPU has its own, or each process, or there is one for all. */
+enum scope { OF_GPU, OF_PROCESS, OF_MACHINE };
 
 struct network {
     double alone_s;          /* an iteration of one worker alone, all demands included */
     double demand[STATIONS]; /* 0: never waited for */
-    bool of_process[STATIONS];
-    unsigned processes, threads; /* threads: those that get on at the same time */
+    enum scope of[STATIONS];
+    unsigned gpus;
+    unsigned processes, threads; /* of a GPU; threads: those that get on at the same time */
 };
 
 /* How workers that launch beside each other get in each other's way: the share of the lines that
@@ -43,9 +58,14 @@ static void make_network(const struct explain_point *point, const struct calibra
 {
     struct network network = {
         .alone_s = 1.0 / ceiling_single_ips(point, calibration),
+        .gpus = ceiling_gpus(point),
         .processes = point->processes,
         .threads = ceiling_active_threads(point),
-        .of_process = {[STAGING] = true, [BLOCKED] = true},
+        .of = {[STAGING] = OF_PROCESS,
+               [BLOCKED] = OF_PROCESS,
+               [CPUS] = OF_MACHINE,
+               [HOST_COPIES] = OF_MACHINE,
+               [HOST_LAUNCH] = OF_MACHINE},
     };
     double *demand = network.demand;
     double bytes = (double)point->work.bytes;
@@ -66,30 +86,47 @@ static void make_network(const struct explain_point *point, const struct calibra
         else if (point->sync == SHM_SYNC_NONE)
             demand[BLOCKED] = rate_s(calibration->process_unsynced_ips, 1.0);
     }
+    demand[HOST_COPIES] = ceiling_host_copies_s(point, calibration);
+    demand[HOST_LAUNCH] = ceiling_host_launch_s(point, calibration);
     *out = network;
+}
+
+/* How many lines of that kind there are. */
+static double lines_of(const struct network *network, size_t station)
+{
+    switch (network->of[station]) {
+    case OF_MACHINE:
+        return 1.0;
+    case OF_PROCESS:
+        return (double)network->gpus * network->processes;
+    default:
+        return network->gpus;
+    }
 }
 
 /* Mean value analysis after Schweitzer: a worker that comes to a line finds there what the others
  * have in it on average (P. Schweitzer, 1979; Lazowska et al., Quantitative System Performance,
- * chapter 6). The lines of a process hold its own threads only; all processes are alike. */
+ * chapter 6). The lines of a process hold its own threads only, those of a GPU its own
+ * workers; all processes and all GPUs are alike. */
 static double solve(const struct network *network, const struct crowd *crowd)
 {
     enum { STEPS = 10000 };
-    double workers = (double)network->processes * network->threads;
-    double delay_s = network->alone_s + crowd->each_s * (workers - 1.0);
+    double of_a_gpu = (double)network->processes * network->threads;
+    double workers = of_a_gpu * network->gpus;
+    double delay_s = network->alone_s + crowd->each_s * (of_a_gpu - 1.0);
     double line[STATIONS] = {0.0};
     double ips = workers / delay_s;
     for (int step = 0; step < STEPS; step++) {
         double residence[STATIONS], total_s = delay_s;
         for (size_t i = 0; i < STATIONS; i++) {
-            double in_line = network->of_process[i] ? network->threads : workers;
+            double in_line = workers / lines_of(network, i);
             double wait_s = network->demand[i] * line[i] * (in_line - 1.0) / in_line;
             residence[i] = network->demand[i] + wait_s;
             total_s += crowd->lines * wait_s;
         }
         double next = workers / total_s;
         for (size_t i = 0; i < STATIONS; i++) {
-            double share = network->of_process[i] ? next / network->processes : next;
+            double share = next / lines_of(network, i);
             /* Half way, or it swings about a full line. */
             line[i] += 0.5 * (share * residence[i] - line[i]);
         }
@@ -158,6 +195,12 @@ static void relieve(enum ceiling_kind kind, struct network *network, struct crow
         break;
     case CEILING_CPUS:
         demand[CPUS] *= 0.5;
+        break;
+    case CEILING_HOST_COPIES:
+        demand[HOST_COPIES] *= 0.5;
+        break;
+    case CEILING_HOST_LAUNCH:
+        demand[HOST_LAUNCH] *= 0.5;
         break;
     default:
         break;

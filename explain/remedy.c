@@ -32,6 +32,8 @@ static const enum remedy_kind tried[CEILING_KINDS][5] = {
     [CEILING_BLOCKED_COPIES] = {REMEDY_SYNC, REMEDY_PINNED},
     [CEILING_CPUS] = {REMEDY_BLOCK},
     [CEILING_THREAD_CAP] = {REMEDY_PERCENTAGE},
+    [CEILING_HOST_COPIES] = {REMEDY_PINNED},
+    [CEILING_HOST_LAUNCH] = {REMEDY_GRAPH},
 };
 
 static const char *const nothing[CEILING_KINDS] = {
@@ -47,6 +49,9 @@ static const char *const nothing[CEILING_KINDS] = {
     [CEILING_BLOCKED_COPIES] = "copy fewer bytes in an iteration",
     [CEILING_ARITHMETIC] = "it takes a bigger GPU, or less work in an iteration",
     [CEILING_CPUS] = "more CPUs, or less work on them in an iteration",
+    [CEILING_HOST_COPIES] =
+        "copy fewer bytes in an iteration; more GPUs of this machine add nothing",
+    [CEILING_HOST_LAUNCH] = "launch fewer kernels, each doing more",
     [CEILING_THREAD_CAP] = "raise the active thread percentage",
 };
 
@@ -179,7 +184,7 @@ static bool apply(enum remedy_kind kind, struct explain_point *point,
 static void wait_asleep(struct explain_point *point, const struct calibration *calibration)
 {
     bool spins = point->schedule == SHM_SCHEDULE_AUTO || point->schedule == SHM_SCHEDULE_SPIN;
-    if (spins && calibration->cpus > 0 && point->processes * point->threads > calibration->cpus)
+    if (spins && calibration->cpus > 0 && ceiling_workers(point) > calibration->cpus)
         point->schedule = SHM_SCHEDULE_BLOCK;
 }
 
@@ -225,10 +230,11 @@ static void write_advice(const struct explain_point *before, struct remedy *reme
 {
     const struct explain_point *after = &remedy->point;
     struct text text = {.at = remedy->advice, .size = sizeof remedy->advice};
+    const char *on_each = ceiling_gpus(after) > 1 ? " on each GPU" : "";
     switch (remedy->kind) {
     case REMEDY_WORKERS:
-        text_append(&text, "run more workers at once, %u in all",
-                    after->processes * after->threads);
+        text_append(&text, "run more workers at once, %u %s", after->processes * after->threads,
+                    ceiling_gpus(after) > 1 ? "on each GPU" : "in all");
         if (after->launch == SHM_LAUNCH_STREAM && after->threads > 1)
             text_append(&text, ", each process with %u hardware queues", after->connections);
         break;
@@ -244,13 +250,13 @@ static void write_advice(const struct explain_point *before, struct remedy *reme
         break;
     case REMEDY_PROCESSES:
         text_append(&text,
-                    "make the threads %u processes over MPS, each with queues and a launch "
+                    "make the threads %u processes over MPS%s, each with queues and a launch "
                     "path of its own",
-                    after->processes);
+                    after->processes, on_each);
         break;
     case REMEDY_HYBRID:
-        text_append(&text, "spread the threads over %u processes over MPS, %u each",
-                    after->processes, after->threads);
+        text_append(&text, "spread the threads over %u processes over MPS, %u each%s",
+                    after->processes, after->threads, on_each);
         break;
     case REMEDY_GRAPH:
         text_append(&text, "capture the iteration as a CUDA graph: one launch instead of %u",
@@ -318,7 +324,10 @@ void remedy_find(const struct explain_point *point, const struct calibration *ca
     if (best.kind == REMEDY_NONE && lowest != limit)
         try_all(lowest, point, calibration, &budget, &best);
     if (best.kind == REMEDY_NONE) {
-        snprintf(best.advice, sizeof best.advice, "%s", nothing[limit]);
+        snprintf(best.advice, sizeof best.advice, "%s%s", nothing[limit],
+                 limit == CEILING_CPUS && ceiling_gpus(point) > 1
+                     ? "; the workers of all GPUs share them, and fewer a GPU do as much"
+                     : "");
     } else {
         best.then = limit_of(&best.point, calibration);
         write_options(point, &best);

@@ -23,6 +23,8 @@ const char *ceiling_title(enum ceiling_kind kind)
         [CEILING_ARITHMETIC] = "arithmetic",
         [CEILING_CPUS] = "CPUs",
         [CEILING_THREAD_CAP] = "active thread percentage",
+        [CEILING_HOST_COPIES] = "host copies shared by GPUs",
+        [CEILING_HOST_LAUNCH] = "launches shared by GPUs",
     };
     return (unsigned)kind < CEILING_KINDS ? titles[kind] : "not known";
 }
@@ -61,12 +63,51 @@ static void append_copies(struct text *out, double bytes_per_s, const char *way,
                 way, (double)point->work.bytes / 1e6);
 }
 
+/* The tightest of what the GPUs share of their copies. */
+static void append_shared_copies(struct text *out, const struct explain_point *point,
+                                 const struct calibration *calibration)
+{
+    const struct calibration_all *all = &calibration->all;
+    const struct {
+        double one, total;
+        const char *way;
+        bool pinned;
+    } ways[] = {
+        {calibration->h2d_bytes_per_s, all->h2d_bytes_per_s, "to a GPU", true},
+        {calibration->d2h_bytes_per_s, all->d2h_bytes_per_s, "from a GPU", true},
+        {calibration->both_bytes_per_s, all->both_bytes_per_s, "each way at once", true},
+        {calibration->pageable_bytes_per_s, all->pageable_bytes_per_s, "of pageable memory", false},
+    };
+    size_t found = 0;
+    double least = 0.0;
+    for (size_t i = 0; i < sizeof ways / sizeof ways[0]; i++) {
+        double shared = calibration_shared(ways[i].one, ways[i].total, all->gpus);
+        if (shared <= 0.0 || (least > 0.0 && shared > least) ||
+            (!ways[i].pinned && point->memory != SHM_MEMORY_PAGEABLE))
+            continue;
+        least = shared;
+        found = i;
+    }
+    text_append(
+        out,
+        "one GPU alone copies %.3g GB/s %s, but %u at once only %.3g GB/s together, so they "
+        "share the host's memory, links or CPUs; an iteration copies %.3g MB each way",
+        ways[found].one / 1e9, ways[found].way, all->gpus, ways[found].total / 1e9,
+        (double)point->work.bytes / 1e6);
+}
+
+static bool is_of_a_gpu(enum ceiling_kind kind)
+{
+    return kind != CEILING_WORKERS && kind != CEILING_CPUS && kind != CEILING_HOST_COPIES &&
+           kind != CEILING_HOST_LAUNCH && kind != CEILING_KINDS;
+}
+
 const char *ceiling_reason(enum ceiling_kind kind, const struct explain_point *point,
                            const struct calibration *calibration, char *text, size_t size)
 {
     struct text out = {.at = text, .size = size};
     bool graph = point->launch == SHM_LAUNCH_GRAPH;
-    unsigned workers = point->processes * point->threads;
+    unsigned workers = ceiling_workers(point);
     char number[32];
     *text = '\0';
     switch (kind) {
@@ -143,10 +184,23 @@ const char *ceiling_reason(enum ceiling_kind kind, const struct explain_point *p
         text_append(&out,
                     "the active thread percentage leaves the processes too few multiprocessors");
         break;
+    case CEILING_HOST_COPIES:
+        append_shared_copies(&out, point, calibration);
+        break;
+    case CEILING_HOST_LAUNCH:
+        text_append(&out, "all GPUs together take ");
+        append_count(&out, point->work.kernels / ceiling_host_launch_s(point, calibration));
+        text_append(&out,
+                    " kernels/s, less than so many times one: they share the host's CPUs and "
+                    "driver; an iteration launches %u",
+                    point->work.kernels);
+        break;
     case CEILING_KINDS:
         text_append(&out, "no figure of the calibration says");
         break;
     }
+    if (ceiling_gpus(point) > 1 && is_of_a_gpu(kind))
+        text_append(&out, "; so on each of %u GPUs", ceiling_gpus(point));
     return text;
 }
 
@@ -163,6 +217,8 @@ static const char *line_of(enum ceiling_kind kind)
         [CEILING_BLOCKED_COPIES] = "each other's pageable copies",
         [CEILING_ARITHMETIC] = "multiprocessors",
         [CEILING_CPUS] = "CPUs",
+        [CEILING_HOST_COPIES] = "the copies of other GPUs",
+        [CEILING_HOST_LAUNCH] = "launches to other GPUs",
     };
     const char *line = (unsigned)kind < CEILING_KINDS ? lines[kind] : NULL;
     return line ? line : "each other";
@@ -180,8 +236,9 @@ const char *binding_reason(const struct binding *binding, const struct ceilings 
         text_append(&out,
                     "; the %u %s would do %s iterations/s if they never waited, but %.0f%% of that "
                     "is lost by waiting for %s",
-                    lowest == CEILING_QUEUES ? point->processes * ceiling_active_threads(point)
-                                             : point->processes * point->threads,
+                    lowest == CEILING_QUEUES
+                        ? ceiling_gpus(point) * point->processes * ceiling_active_threads(point)
+                        : ceiling_workers(point),
                     lowest == CEILING_QUEUES ? "threads that get on at a time" : "workers",
                     text_number(ceilings->ips[lowest], number, sizeof number),
                     100.0 * binding->lost, line_of(binding->waits_for));

@@ -41,8 +41,19 @@
  * alone: with the workers' sum at so much of the nearest ceiling at most. */
 #define CROWD_SHARE 0.5
 
+/* What is measured on all GPUs, too, once everything of one is known: processes that are on one GPU
+ * cannot serve several. */
+enum { AGAIN_LAUNCHES, AGAIN_IN, AGAIN_OUT, AGAIN_BOTH, AGAIN_PAGEABLE, AGAIN };
+
+struct again {
+    struct point point;
+    unsigned best; /* threads that gave most on one GPU; 0: it was not measured */
+};
+
 struct calibrator {
     struct session *session;
+    unsigned gpus; /* that the points have at most */
+    struct again again[AGAIN];
     const struct point *like;
     struct round_limits limits;
     struct limits known;
@@ -54,6 +65,7 @@ struct calibrator {
     struct crew crew;   /* of the run before, parked, or empty */
     bool too_many;      /* the last run failed, and fewer workers might not */
     double p50_ns;      /* of the last run that did not fail */
+    unsigned best;      /* threads or processes that gave most, of the last search for it */
     enum status status; /* of the session: nothing more is run unless it is OK */
 };
 
@@ -177,6 +189,7 @@ static double grow(struct calibrator *calibrator, struct point *point, enum shm_
                    const unsigned *counts, size_t count, const char *figure)
 {
     double best = 0.0;
+    calibrator->best = counts[0];
     unsigned most = schedule == SHM_SCHEDULE_BLOCK ? UINT_MAX : calibrator->record.figures.cpus;
     for (size_t i = 0; i < count && (i == 0 || counts[i] <= most); i++) {
         /* A warm-up that the next run would be found to need. */
@@ -186,6 +199,8 @@ static double grow(struct calibrator *calibrator, struct point *point, enum shm_
         point->work.schedule = schedule;
         double ips = measure(calibrator, point, figure, NULL);
         bool worth_it = ips > WORTH_IT * best;
+        if (ips > best)
+            calibrator->best = counts[i];
         best = fmax(best, ips);
         if (!worth_it)
             break;
@@ -224,9 +239,30 @@ static double search_processes(struct calibrator *calibrator, struct point *poin
         calibrate_set_processes(point, counts[i]);
         double ips = measure(calibrator, point, figure, NULL);
         more = ips > WORTH_IT * best;
+        if (ips > best)
+            best_at = i;
         best = fmax(best, ips);
     }
+    calibrator->best = best_at < count ? counts[best_at] : 0;
     return best;
+}
+
+/* The same load on all GPUs at once, by as many threads or processes on each as gave most on one:
+ * what it gives less than so many times one, the GPUs share. */
+static double measure_all(struct calibrator *calibrator, const struct again *again,
+                          const char *figure)
+{
+    struct point all = again->point;
+    char name[64];
+    if (calibrator->gpus < 2 || again->best == 0)
+        return 0.0;
+    all.gpus = calibrator->gpus;
+    if (point_over_mps(&all))
+        calibrate_set_processes(&all, again->best);
+    else
+        calibrate_set_threads(&all, again->best);
+    snprintf(name, sizeof name, "%s on %u GPUs at once", figure, all.gpus);
+    return measure(calibrator, &all, name, NULL);
 }
 
 static void measure_launches(struct calibrator *calibrator, struct calibration *out)
@@ -237,6 +273,8 @@ static void measure_launches(struct calibrator *calibrator, struct calibration *
     double kernels = point.work.kernels;
     out->process_launches_per_s =
         kernels * GROW(calibrator, &point, SHM_SCHEDULE_BLOCK, threads, "launches of a process");
+    calibrator->again[AGAIN_LAUNCHES] =
+        (struct again){point, out->process_launches_per_s > 0.0 ? calibrator->best : 0};
     point = calibrate_launches(calibrator->like, SHM_LAUNCH_GRAPH);
     out->graph_kernels_per_s = point.work.kernels * GROW(calibrator, &point, SHM_SCHEDULE_BLOCK,
                                                          graphs, "kernels of graphs");
@@ -250,6 +288,9 @@ static void measure_mps(struct calibrator *calibrator, struct calibration *out)
     struct point point = calibrate_launches(calibrator->like, SHM_LAUNCH_STREAM);
     out->gpu_launches_per_s =
         point.work.kernels * search_processes(calibrator, &point, "launches over MPS");
+    const struct again again = {point, out->gpu_launches_per_s > 0.0 ? calibrator->best : 0};
+    out->all.gpu_launches_per_s =
+        point.work.kernels * measure_all(calibrator, &again, "launches over MPS");
 }
 
 static void measure_arithmetic(struct calibrator *calibrator, struct calibration *out)
@@ -269,23 +310,47 @@ static void measure_arithmetic(struct calibrator *calibrator, struct calibration
 
 /* Small copies take less time than a sleeping worker needs to wake up: it takes many of them to
  * keep an engine busy. */
-static double copies(struct calibrator *calibrator, enum shm_copies which, const char *figure)
+static double copies(struct calibrator *calibrator, enum shm_copies which, struct again *again,
+                     const char *figure)
 {
     static const unsigned threads[] = {4, 16, 32};
     struct point point = calibrate_copies(calibrator->like, which, SHM_MEMORY_PINNED);
-    return GROW(calibrator, &point, SHM_SCHEDULE_BLOCK, threads, figure) * (double)point.work.bytes;
+    double ips = GROW(calibrator, &point, SHM_SCHEDULE_BLOCK, threads, figure);
+    *again = (struct again){point, ips > 0.0 ? calibrator->best : 0};
+    return ips * (double)point.work.bytes;
 }
 
 static void measure_copies(struct calibrator *calibrator, struct calibration *out)
 {
     static const unsigned threads[] = {2, 4, 8};
-    out->h2d_bytes_per_s = copies(calibrator, SHM_COPIES_IN, "copies in");
-    out->d2h_bytes_per_s = copies(calibrator, SHM_COPIES_OUT, "copies out");
-    out->both_bytes_per_s = copies(calibrator, SHM_COPIES_BOTH, "copies both ways");
+    struct again *again = calibrator->again;
+    out->h2d_bytes_per_s = copies(calibrator, SHM_COPIES_IN, &again[AGAIN_IN], "copies in");
+    out->d2h_bytes_per_s = copies(calibrator, SHM_COPIES_OUT, &again[AGAIN_OUT], "copies out");
+    out->both_bytes_per_s =
+        copies(calibrator, SHM_COPIES_BOTH, &again[AGAIN_BOTH], "copies both ways");
     struct point point = calibrate_copies(calibrator->like, SHM_COPIES_BOTH, SHM_MEMORY_PAGEABLE);
     out->pageable_bytes_per_s =
         (double)point.work.bytes *
         GROW(calibrator, &point, SHM_SCHEDULE_BLOCK, threads, "pageable copies");
+    again[AGAIN_PAGEABLE] =
+        (struct again){point, out->pageable_bytes_per_s > 0.0 ? calibrator->best : 0};
+}
+
+static void measure_shared(struct calibrator *calibrator, struct calibration_all *out)
+{
+    const struct again *again = calibrator->again;
+    double bytes = (double)again[AGAIN_BOTH].point.work.bytes;
+    if (calibrator->gpus < 2)
+        return;
+    out->gpus = calibrator->gpus;
+    out->process_launches_per_s =
+        again[AGAIN_LAUNCHES].point.work.kernels *
+        measure_all(calibrator, &again[AGAIN_LAUNCHES], "launches of a process");
+    out->h2d_bytes_per_s = bytes * measure_all(calibrator, &again[AGAIN_IN], "copies in");
+    out->d2h_bytes_per_s = bytes * measure_all(calibrator, &again[AGAIN_OUT], "copies out");
+    out->both_bytes_per_s = bytes * measure_all(calibrator, &again[AGAIN_BOTH], "copies both ways");
+    out->pageable_bytes_per_s =
+        bytes * measure_all(calibrator, &again[AGAIN_PAGEABLE], "pageable copies");
 }
 
 static void measure_awake(struct calibrator *calibrator, struct calibration *out)
@@ -381,6 +446,7 @@ enum status calibrate_run(struct session *session, const struct point *like,
     uint64_t longest_ns = WINDOW_MOST * limits->duration_ns;
     struct calibrator calibrator = {
         .session = session,
+        .gpus = point_gpus(like),
         .like = like,
         .limits = {.duration_ns = window_ns,
                    .max_duration_ns = longest_ns < WINDOW_MOST_NS ? longest_ns : WINDOW_MOST_NS,
@@ -408,6 +474,7 @@ enum status calibrate_run(struct session *session, const struct point *like,
     measure_singles(&calibrator, figures);
     measure_pageable(&calibrator, figures);
     measure_crowd(&calibrator, figures);
+    measure_shared(&calibrator, &figures->all);
     measure_mps(&calibrator, figures);
     calibrator.status =
         crew_dismiss_after(&calibrator.crew, session, limits->timeout_ns, calibrator.status);

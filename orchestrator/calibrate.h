@@ -13,9 +13,10 @@ typedef void (*calibrate_progress)(void *data, const char *what);
 
 /*
  * Measures all figures for the iteration of `like`, whose binding holds, too; about half a minute
- * on an H200. Windows are short, and not longer than the limits' duration; the timeout holds, and
- * no run is begun after ready_by_ns, where it is set. progress may be NULL. Layouts over MPS are
- * kept to the limits that are known, and are left out where there is no MPS.
+ * on an H200. What several GPUs may share is measured on so many at once as `like` has, too.
+ * Windows are short, and not longer than the limits' duration; the timeout holds, and no run is
+ * begun after ready_by_ns, where it is set. progress may be NULL. Layouts over MPS are kept to the
+ * limits that are known, and are left out where there is no MPS.
  *
  * A run that fails leaves its figure at 0, or at what smaller runs gave, and a note that says why;
  * so does one for which no time is left. Any other status than OK is about the session, as that of

@@ -13,12 +13,33 @@ static void show(void *data, const char *what)
     fflush(stderr);
 }
 
-static bool is_known(const json_t *calibrations, const json_t *work)
+/* What several GPUs share must have been measured on as many. */
+static bool is_known(const json_t *calibrations, const json_t *work, unsigned gpus)
 {
-    for (size_t i = 0; i < json_array_size(calibrations); i++)
-        if (json_equal(json_object_get(json_array_get(calibrations, i), "work"), work))
+    for (size_t i = 0; i < json_array_size(calibrations); i++) {
+        const json_t *record = json_array_get(calibrations, i);
+        json_int_t all =
+            json_integer_value(json_object_get(json_object_get(record, "all_gpus"), "gpus"));
+        if (json_equal(json_object_get(record, "work"), work) && (gpus == 1 || all >= gpus))
             return true;
+    }
     return false;
+}
+
+/* The most GPUs that a point of this work has. */
+static unsigned most_gpus(const struct plan *plan, const struct calibration_work *work)
+{
+    unsigned most = 1;
+    for (size_t i = 0; i < plan->count; i++) {
+        const struct calibration of = {.work = *work};
+        struct calibration_work other;
+        if (!point_is_builtin(&plan->points[i]))
+            continue;
+        calibration_work_of(&plan->points[i].work, &other);
+        if (calibration_is_for(&of, &other) && point_gpus(&plan->points[i]) > most)
+            most = point_gpus(&plan->points[i]);
+    }
+    return most;
 }
 
 static void tell(const struct point *point, const struct calibration_record *record, bool terminal)
@@ -42,8 +63,10 @@ size_t calibrate_plan_missing(const struct plan *plan, json_t *calibrations)
         if (!point_is_builtin(&plan->points[i]))
             continue;
         calibration_work_of(&plan->points[i].work, &work);
-        json_t *record = json_pack("{s:o}", "work", calibration_work_to_json(&work));
-        if (record && !is_known(known, json_object_get(record, "work"))) {
+        unsigned gpus = most_gpus(plan, &work);
+        json_t *record = json_pack("{s:o, s:{s:i}}", "work", calibration_work_to_json(&work),
+                                   "all_gpus", "gpus", (int)gpus);
+        if (record && !is_known(known, json_object_get(record, "work"), gpus)) {
             json_array_append(known, record);
             count++;
         }
@@ -102,8 +125,10 @@ enum status calibrate_plan(struct session *session, const struct plan *plan,
         json_t *text = calibration_work_to_json(&work);
         if (!text)
             return status_set(STATUS_MEMORY, "out of memory for a calibration");
-        if (!is_known(calibrations, text))
-            status = calibrate(session, &plan->points[i], limits, quiet, writer, calibrations);
+        struct point like = plan->points[i];
+        like.gpus = most_gpus(plan, &work);
+        if (!is_known(calibrations, text, like.gpus))
+            status = calibrate(session, &like, limits, quiet, writer, calibrations);
         json_decref(text);
     }
     return status;

@@ -11,9 +11,10 @@
 #include "common/results_write.h"
 #include "orchestrator/calibrate.h"
 
-/* Measures those that the array `calibrations` of records lacks, appends them to it, and writes
- * each to the results as it ends. Unless quiet, it tells on standard error what it does, and what
- * could not be measured. As calibrate_run(). */
+/* Each is of as many GPUs at once as the points have at most. Measures those that the array
+ * `calibrations` of records lacks, appends them to it, and writes each to the results as it ends.
+ * Unless quiet, it tells on standard error what it does, and what could not be measured. As
+ * calibrate_run(). */
 enum status calibrate_plan(struct session *session, const struct plan *plan,
                            const struct round_limits *limits, bool quiet,
                            struct results_writer *writer, json_t *calibrations);

@@ -1,4 +1,6 @@
 /* Docker Compose: a service a worker, which join the daemon's IPC and process numbers. */
+#include <string.h>
+
 #include "orchestrator/emit_container.h"
 
 static void write_variable(FILE *file, const char *name, const char *value)
@@ -8,8 +10,8 @@ static void write_variable(FILE *file, const char *name, const char *value)
     fputc('\n', file);
 }
 
-/* The same for all services. */
-static void write_common(FILE *file, const struct deployment *deployment)
+/* The same for all services but the GPUs: their UUIDs, joined by ','. */
+static void write_common(FILE *file, const char *gpus)
 {
     fprintf(file, "    user: \"%d:%d\"\n", CONTAINER_USER, CONTAINER_USER);
     fputs("    restart: \"unless-stopped\"\n"
@@ -24,22 +26,27 @@ static void write_common(FILE *file, const struct deployment *deployment)
           "              capabilities: [\"gpu\"]\n"
           "              device_ids: [",
           file);
-    emit_yaml(file, deployment->gpu, true);
+    for (const char *at = gpus; *at;) {
+        size_t length = strcspn(at, ",");
+        fprintf(file, "%s\"%.*s\"", at > gpus ? ", " : "", (int)length, at);
+        at += length + (at[length] == ',');
+    }
     fputs("]\n    environment:\n", file);
 }
 
-static void write_daemon(FILE *file, const struct deployment *deployment)
+static void write_daemon(FILE *file, const struct deployment *deployment, unsigned daemon)
 {
-    fputs("  mps:\n"
-          "    image: \"" CONTAINER_DAEMON_IMAGE "\"\n"
+    char name[32], gpus[DEPLOYMENT_GPU_LIST];
+    deployment_gpus_text(deployment, daemon, gpus);
+    fprintf(file, "  %s:\n", deployment_daemon_name(deployment, daemon, name));
+    fputs("    image: \"" CONTAINER_DAEMON_IMAGE "\"\n"
           "    command: [\"sh\", \"" CONTAINER_SCRIPTS "/mps\", \"run\"]\n"
           "    init: true\n"
           "    ipc: \"shareable\"\n"
           "    shm_size: \"1gb\"\n",
           file);
-    write_common(file, deployment);
-    container_write_environment(file, deployment, CONTAINER_DAEMON, deployment->gpu,
-                                write_variable);
+    write_common(file, gpus);
+    container_write_environment(file, deployment, CONTAINER_DAEMON + daemon, gpus, write_variable);
     fprintf(file, "    stop_grace_period: \"%ds\"\n", DEPLOYMENT_STOP_TIMEOUT + 10);
     fputs("    # Healthy when it answers and has its limits: workers wait for that.\n"
           "    healthcheck:\n"
@@ -52,25 +59,29 @@ static void write_daemon(FILE *file, const struct deployment *deployment)
 
 static void write_worker(FILE *file, const struct deployment *deployment, unsigned process)
 {
+    const char *gpu = deployment_gpu_of(deployment, process);
+    char name[32];
+    deployment_pipe_name(deployment, process, name);
     fprintf(file, "  worker-%u:\n    image: ", process);
     emit_yaml(file, deployment->image, true);
     fputs("\n    entrypoint: []\n    command: ", file);
     container_write_command(file, deployment, process);
     fputc('\n', file);
     if (deployment->mps)
-        fputs("    ipc: \"service:mps\"\n"
-              "    pid: \"service:mps\"\n"
-              "    depends_on:\n"
-              "      mps:\n"
-              "        condition: \"service_healthy\"\n"
-              "        restart: true\n",
-              file);
+        fprintf(file,
+                "    ipc: \"service:%s\"\n"
+                "    pid: \"service:%s\"\n"
+                "    depends_on:\n"
+                "      %s:\n"
+                "        condition: \"service_healthy\"\n"
+                "        restart: true\n",
+                name, name, name);
     else
         fputs("    init: true\n", file);
     if (*deployment->process[process].cpus_text)
         fprintf(file, "    cpuset: \"%s\"\n", deployment->process[process].cpus_text);
-    write_common(file, deployment);
-    container_write_environment(file, deployment, process, deployment->gpu, write_variable);
+    write_common(file, gpu);
+    container_write_environment(file, deployment, process, gpu, write_variable);
     fprintf(file, "    stop_signal: \"SIGTERM\"\n    stop_grace_period: \"%ds\"\n",
             DEPLOYMENT_STOP_TIMEOUT);
     fprintf(file,
@@ -90,8 +101,8 @@ static void write_compose(FILE *file, const struct deployment *deployment, unsig
     (void)process;
     emit_origin_write(file, deployment);
     fprintf(file, "name: \"%s\"\nservices:\n", deployment->name);
-    if (deployment->mps)
-        write_daemon(file, deployment);
+    for (unsigned d = 0; d < deployment->daemons; d++)
+        write_daemon(file, deployment, d);
     for (unsigned p = 0; p < deployment->processes; p++)
         write_worker(file, deployment, p);
     fprintf(file,

@@ -42,20 +42,29 @@ void container_write_environment(FILE *file, const struct deployment *deployment
                                  const char *gpu,
                                  void (*write)(FILE *file, const char *name, const char *value))
 {
-    const char *pipe_directory = deployment->mps ? CONTAINER_RUN "/mps" : CONTAINER_RUN "/off";
     struct deployment_environment environment;
-    char text[32];
+    char text[32], pipe_directory[sizeof CONTAINER_RUN + 32];
+    char log[sizeof pipe_directory + 8];
+    bool is_daemon = process >= CONTAINER_DAEMON;
+    snprintf(
+        pipe_directory, sizeof pipe_directory, CONTAINER_RUN "/%s",
+        deployment_pipe_name(deployment, is_daemon ? process - CONTAINER_DAEMON : process, text));
     write(file, "NVIDIA_DRIVER_CAPABILITIES", "compute,utility");
     write(file, "MPSWEEP_RUN", CONTAINER_RUN);
-    if (process == CONTAINER_DAEMON) {
+    if (is_daemon) {
         write(file, "CUDA_MPS_PIPE_DIRECTORY", pipe_directory);
-        write(file, "CUDA_MPS_LOG_DIRECTORY", CONTAINER_RUN "/log");
+        snprintf(log, sizeof log, CONTAINER_RUN "/log%s",
+                 pipe_directory + strlen(CONTAINER_RUN "/mps"));
+        write(file, "CUDA_MPS_LOG_DIRECTORY", log);
         if (gpu)
             write(file, "CUDA_VISIBLE_DEVICES", gpu);
         write(file, "MPSWEEP_MPS_PERCENTAGE", deployment_percentage_text(deployment, text));
         write(file, "MPSWEEP_MPS_MEMORY", deployment_memory_text(deployment, text));
         snprintf(text, sizeof text, "%d", DEPLOYMENT_STOP_TIMEOUT);
         write(file, "MPSWEEP_STOP_TIMEOUT", text);
+        snprintf(text, sizeof text, "%u", deployment->gpu_count);
+        if (deployment->gpu_count > 1 && deployment->daemons == 1)
+            write(file, "MPSWEEP_MPS_GPUS", text);
         return;
     }
     deployment_environment(deployment, process, gpu, pipe_directory, &environment);

@@ -17,8 +17,8 @@
 void container_write_command(FILE *file, const struct deployment *deployment, unsigned process);
 
 /* Calls write for each environment variable of a container: of a worker, or with process
- * CONTAINER_DAEMON of the daemon. */
-#define CONTAINER_DAEMON (~0U)
+ * CONTAINER_DAEMON of the daemon, with the next numbers of further daemons. */
+#define CONTAINER_DAEMON 0x10000U
 void container_write_environment(FILE *file, const struct deployment *deployment, unsigned process,
                                  const char *gpu,
                                  void (*write)(FILE *file, const char *name, const char *value));

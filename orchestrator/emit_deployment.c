@@ -91,10 +91,12 @@ static enum status read_share(struct deployment *deployment, enum deployment_sha
     const json_t *value = json_object_get(deployment->request->point, shares[share].field);
     bool any_without = false;
     int64_t most = -1;
-    if (json_is_array(value) && json_array_size(value) != deployment->processes)
+    if (json_is_array(value) &&
+        json_array_size(value) != deployment->processes / deployment->gpu_count)
         return bad_point(deployment, "has another number of shares than processes");
     for (unsigned p = 0; p < deployment->processes; p++) {
-        const json_t *item = json_is_array(value) ? json_array_get(value, p) : value;
+        const json_t *item =
+            json_is_array(value) ? json_array_get(value, p / deployment->gpu_count) : value;
         int64_t *out = &deployment->process[p].share[share];
         double number = json_is_integer(item) ? (double)json_integer_value(item) : -1;
         if (!item || json_is_null(item))
@@ -196,6 +198,31 @@ static void read_cpus(struct deployment *deployment)
         deployment->cpus_each = 1;
 }
 
+/* A point says which GPUs it had; one of one GPU had the first of the run. */
+static enum status read_gpus(struct deployment *deployment)
+{
+    const json_t *point = deployment->request->point, *header = deployment->request->header;
+    const json_t *per_gpu = json_object_get(point, "per_gpu");
+    unsigned gpus = point_gpus_of(point);
+    if (gpus > DEPLOYMENT_GPUS)
+        return bad_point(deployment, "has more GPUs than a machine can have");
+    for (unsigned g = 0; g < gpus; g++) {
+        const json_t *gpu = gpus == 1 ? json_object_get(header, "gpu") : json_array_get(per_gpu, g);
+        deployment->gpus[g] = point_string(gpu, "uuid");
+        if (!is_gpu(deployment->gpus[g]))
+            return gpus == 1
+                       ? status_set(STATUS_USAGE, "the header of '%s' names no GPU by its UUID",
+                                    deployment->request->results)
+                       : bad_point(deployment, "does not name each of its GPUs by its UUID");
+    }
+    deployment->gpu_count = gpus;
+    deployment->gpu = deployment->gpus[0];
+    if (deployment->mps)
+        deployment->daemons =
+            gpus > 1 && strcmp(point_string(point, "mps_daemons"), "per-gpu") == 0 ? gpus : 1;
+    return STATUS_OK;
+}
+
 static enum status read_layout(struct deployment *deployment)
 {
     const json_t *point = deployment->request->point;
@@ -208,17 +235,18 @@ static enum status read_layout(struct deployment *deployment)
         return bad_point(deployment, "has no numbers of processes and threads");
     if (connections < 0 || connections > 32)
         return bad_point(deployment, "has no number of connections");
-    deployment->processes = (unsigned)processes;
     deployment->threads = (unsigned)threads;
     deployment->mps = json_is_true(json_object_get(point, "mps"));
     if (!json_is_true(json_object_get(point, "connections_default")))
         deployment->connections = (unsigned)connections;
     const json_t *gpu = json_object_get(deployment->request->header, "gpu");
-    deployment->gpu = point_string(gpu, "uuid");
     deployment->emulated = json_is_true(json_object_get(gpu, "emulated"));
-    if (!is_gpu(deployment->gpu))
-        return status_set(STATUS_USAGE, "the header of '%s' names no GPU by its UUID",
-                          deployment->request->results);
+    enum status status = read_gpus(deployment);
+    if (status != STATUS_OK)
+        return status;
+    deployment->processes = (unsigned)processes * deployment->gpu_count;
+    if (deployment->processes > WORKERS_MOST)
+        return bad_point(deployment, "has more processes than a deployment can have");
     deployment->process = calloc(deployment->processes, sizeof *deployment->process);
     if (!deployment->process)
         return status_set(STATUS_MEMORY, "out of memory");
@@ -291,7 +319,7 @@ enum status deployment_make(const struct emit_request *request, struct deploymen
 
 enum status deployment_make_command(const struct emit_request *request, struct deployment *out)
 {
-    struct deployment deployment = {.request = request, .processes = 1};
+    struct deployment deployment = {.request = request, .processes = 1, .gpu_count = 1};
     enum status status = read_command(&deployment);
     if (status == STATUS_OK)
         *out = deployment;
@@ -353,10 +381,50 @@ void deployment_environment(const struct deployment *deployment, unsigned proces
     add(out, "MPSWEEP_CPUS", of->cpus_text);
 }
 
+const char *deployment_gpu_of(const struct deployment *deployment, unsigned process)
+{
+    return deployment->gpus[process % deployment->gpu_count];
+}
+
+const char *deployment_gpus_text(const struct deployment *deployment, unsigned daemon,
+                                 char text[DEPLOYMENT_GPU_LIST])
+{
+    unsigned first = deployment->daemons > 1 ? daemon : 0;
+    unsigned end = deployment->daemons > 1 ? daemon + 1 : deployment->gpu_count;
+    size_t used = 0;
+    for (unsigned g = first; g < end; g++)
+        used += (size_t)snprintf(text + used, DEPLOYMENT_GPU_LIST - used, "%s%s",
+                                 g > first ? "," : "", deployment->gpus[g]);
+    return text;
+}
+
+const char *deployment_daemon_name(const struct deployment *deployment, unsigned daemon,
+                                   char text[32])
+{
+    if (deployment->daemons > 1)
+        snprintf(text, 32, "mps-%u", daemon);
+    else
+        snprintf(text, 32, "mps");
+    return text;
+}
+
+const char *deployment_pipe_name(const struct deployment *deployment, unsigned process,
+                                 char text[32])
+{
+    if (deployment->mps)
+        return deployment_daemon_name(deployment, process % deployment->gpu_count, text);
+    snprintf(text, 32, "off");
+    return text;
+}
+
 void deployment_write_layout(const struct deployment *deployment, FILE *file)
 {
-    fprintf(file, "%u×%u%s", deployment->processes, deployment->threads,
-            deployment->mps ? " over MPS" : ", no MPS");
+    fprintf(file, "%u×%u", deployment->processes / deployment->gpu_count, deployment->threads);
+    if (deployment->gpu_count > 1)
+        fprintf(file, " on each of %u GPUs", deployment->gpu_count);
+    fputs(deployment->mps ? " over MPS" : ", no MPS", file);
+    if (deployment->gpu_count > 1 && deployment->mps)
+        fputs(deployment->daemons > 1 ? ", a daemon each" : ", one daemon for all", file);
 }
 
 void deployment_write_placeholder(const struct deployment *deployment, unsigned process,
@@ -379,7 +447,7 @@ void deployment_write_placeholder(const struct deployment *deployment, unsigned 
         fprintf(file, "%" PRId64, deployment->seed);
         break;
     case EMIT_GPU:
-        fputs(deployment->gpu, file);
+        fputs(deployment_gpu_of(deployment, process), file);
         break;
     case EMIT_LITERAL:
     case EMIT_UNKNOWN:

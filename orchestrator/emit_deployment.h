@@ -16,6 +16,8 @@ enum {
     DEPLOYMENT_CPUS_BYTES = 1024,
     DEPLOYMENT_NAME_BYTES = 48,
     DEPLOYMENT_VARIABLES = 20,
+    DEPLOYMENT_GPUS = 64,
+    DEPLOYMENT_GPU_BYTES = 80, /* of a UUID with what ends it */
     /* Seconds: until all workers are attached; from SIGTERM to SIGKILL. */
     DEPLOYMENT_START_TIMEOUT = 120,
     DEPLOYMENT_STOP_TIMEOUT = 30,
@@ -41,11 +43,14 @@ struct deployment_process {
 struct deployment {
     const struct emit_request *request;
     char name[DEPLOYMENT_NAME_BYTES]; /* mpsweep-..., of a-z, 0-9 and '-' */
-    const char *gpu;                  /* the UUID; checked */
+    const char *gpu;                  /* the UUID of the first one; checked, as all are */
+    const char *gpus[DEPLOYMENT_GPUS];
+    unsigned gpu_count;
+    unsigned daemons; /* 0: no MPS; 1; or one for each GPU */
     bool emulated, mps;
-    unsigned processes, threads;
-    unsigned connections; /* 0: the driver's default */
-    unsigned port;        /* of the first worker */
+    unsigned processes, threads; /* of all GPUs; process p is on GPU p % gpu_count */
+    unsigned connections;        /* 0: the driver's default */
+    unsigned port;               /* of the first worker */
     int64_t seed;
     int64_t most[DEPLOYMENT_SHARES]; /* of all processes; -1 if any has none */
     unsigned cpus_each;              /* CPUs' worth of a process; 0 if it is not bound */
@@ -81,6 +86,21 @@ struct deployment_environment {
 /* gpu and pipe_directory: NULL leaves those two out, where a script sets them. */
 void deployment_environment(const struct deployment *deployment, unsigned process, const char *gpu,
                             const char *pipe_directory, struct deployment_environment *out);
+
+/* The GPU of a process. */
+const char *deployment_gpu_of(const struct deployment *deployment, unsigned process);
+
+/* The GPUs that daemon number k sees, joined by ','. */
+#define DEPLOYMENT_GPU_LIST (DEPLOYMENT_GPUS * DEPLOYMENT_GPU_BYTES)
+const char *deployment_gpus_text(const struct deployment *deployment, unsigned daemon,
+                                 char text[DEPLOYMENT_GPU_LIST]);
+
+/* What a daemon, and what belongs to it, is called: "mps", of several "mps-1"; and the same of a
+ * process's, "off" without MPS. Returns text. */
+const char *deployment_daemon_name(const struct deployment *deployment, unsigned daemon,
+                                   char text[32]);
+const char *deployment_pipe_name(const struct deployment *deployment, unsigned process,
+                                 char text[32]);
 
 /* "4×2 over MPS" */
 void deployment_write_layout(const struct deployment *deployment, FILE *file);

@@ -22,6 +22,10 @@ void emit_common_settings(FILE *file, const struct deployment *deployment, unsig
     emit_origin_write(file, deployment);
     emit_setting(file, "MPSWEEP_MPS", deployment->mps ? "1" : "0");
     emit_setting_number(file, "MPSWEEP_PROCESSES", deployment->processes);
+    if (deployment->gpu_count > 1)
+        fputs("# Worker N is on GPU number N modulo the number of GPUs.\n", file);
+    emit_setting_number(file, "MPSWEEP_GPUS", deployment->gpu_count);
+    emit_setting_number(file, "MPSWEEP_DAEMONS", deployment->daemons);
     emit_setting(file, "MPSWEEP_WORKING_DIRECTORY", deployment->working_directory);
     fputs("# What the daemon allows each client at most; empty: everything.\n", file);
     emit_setting(file, "MPSWEEP_MPS_PERCENTAGE", deployment_percentage_text(deployment, text));
@@ -37,20 +41,35 @@ void emit_common_settings(FILE *file, const struct deployment *deployment, unsig
 static void write_settings(FILE *file, const struct deployment *deployment, unsigned process)
 {
     emit_common_settings(file, deployment, process);
-    fputs("# The GPU: nvidia-smi -L lists them.\n", file);
-    emit_setting(file, "MPSWEEP_GPU", deployment->gpu);
+    char name[32];
+    if (deployment->gpu_count == 1) {
+        fputs("# The GPU: nvidia-smi -L lists them.\n", file);
+        emit_setting(file, "MPSWEEP_GPU", deployment->gpu);
+        return;
+    }
+    fputs("# The GPUs: nvidia-smi -L lists them. MPSWEEP_GPU is all of them.\n", file);
+    for (unsigned g = 0; g < deployment->gpu_count; g++) {
+        snprintf(name, sizeof name, "MPSWEEP_GPU_%u", g);
+        emit_setting(file, name, deployment->gpus[g]);
+    }
+    for (unsigned g = 0; g < deployment->gpu_count; g++)
+        fprintf(file, "%s$MPSWEEP_GPU_%u", g == 0 ? "MPSWEEP_GPU=\"" : ",", g);
+    fputs("\"\n", file);
 }
 
 /* The daemon's directory is made by start, and the GPU is told in one place. */
 static void write_worker(FILE *file, const struct deployment *deployment, unsigned process)
 {
     struct deployment_environment environment;
+    char text[32];
     deployment_environment(deployment, process, NULL, NULL, &environment);
     fprintf(file, "# The environment of worker process %u of %u, for a shell to read.\n", process,
             deployment->processes);
+    if (deployment->gpu_count > 1)
+        fprintf(file, "MPSWEEP_GPU=\"$MPSWEEP_GPU_%u\"\n", process % deployment->gpu_count);
     fputs("export MPSWEEP_GPU CUDA_VISIBLE_DEVICES=\"$MPSWEEP_GPU\"\n", file);
     fprintf(file, "export CUDA_MPS_PIPE_DIRECTORY=\"${MPSWEEP_RUN:?is set by start}/%s\"\n",
-            deployment->mps ? "mps" : "off");
+            deployment_pipe_name(deployment, process, text));
     for (size_t i = 0; i < environment.count; i++) {
         fprintf(file, "export %s=", environment.variable[i].name);
         emit_shell(file, environment.variable[i].value);
@@ -127,7 +146,10 @@ void emit_env_usage(FILE *file, const struct deployment *deployment, unsigned pr
           "| `command` | what each worker becomes |\n"
           "| `mps` | starts, asks and ends the daemon |\n\n"
           "## Another machine\n\n"
-          "Change `MPSWEEP_GPU` in `deployment.env` (`nvidia-smi -L`) and `MPSWEEP_CPUS` in each\n"
+          "Change ",
+          file);
+    fputs(deployment->gpu_count > 1 ? "each `MPSWEEP_GPU_N`" : "`MPSWEEP_GPU`", file);
+    fputs(" in `deployment.env` (`nvidia-smi -L`) and `MPSWEEP_CPUS` in each\n"
           "`worker-N.env` (empty: not bound), and `MPSWEEP_WORKING_DIRECTORY`.\n",
           file);
 }

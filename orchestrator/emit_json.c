@@ -16,14 +16,18 @@ static json_t *share(int64_t value)
     return value < 0 ? json_null() : json_integer(value);
 }
 
-static json_t *make_daemon(const struct deployment *deployment)
+static json_t *make_daemon(const struct deployment *deployment, unsigned daemon)
 {
-    if (!deployment->mps)
+    char gpus[DEPLOYMENT_GPU_LIST], name[32], directory[64], log[64];
+    if (daemon >= deployment->daemons)
         return json_null();
+    snprintf(directory, sizeof directory, PRIVATE_DIRECTORY "/%s",
+             deployment_daemon_name(deployment, daemon, name));
+    snprintf(log, sizeof log, PRIVATE_DIRECTORY "/log%s", name + strlen("mps"));
     return json_pack("{s:[s,s], s:{s:s, s:s, s:s}, s:o, s:o}", "command", "nvidia-cuda-mps-control",
-                     "-f", "environment", "CUDA_VISIBLE_DEVICES", deployment->gpu,
-                     "CUDA_MPS_PIPE_DIRECTORY", PRIVATE_DIRECTORY "/mps", "CUDA_MPS_LOG_DIRECTORY",
-                     PRIVATE_DIRECTORY "/log", "default_active_thread_percentage",
+                     "-f", "environment", "CUDA_VISIBLE_DEVICES",
+                     deployment_gpus_text(deployment, daemon, gpus), "CUDA_MPS_PIPE_DIRECTORY",
+                     directory, "CUDA_MPS_LOG_DIRECTORY", log, "default_active_thread_percentage",
                      share(deployment->most[SHARE_PERCENTAGE]), "default_memory_limit_mib",
                      share(deployment->most[SHARE_MEMORY_MIB]));
 }
@@ -45,8 +49,10 @@ static json_t *make_worker(const struct deployment *deployment, unsigned process
     json_t *command = deployment->has_command ? json_array() : json_null();
     json_t *variables = json_object();
     bool failed = false;
-    deployment_environment(deployment, process, deployment->gpu,
-                           deployment->mps ? PRIVATE_DIRECTORY "/mps" : PRIVATE_DIRECTORY "/off",
+    char name[32], directory[64];
+    snprintf(directory, sizeof directory, PRIVATE_DIRECTORY "/%s",
+             deployment_pipe_name(deployment, process, name));
+    deployment_environment(deployment, process, deployment_gpu_of(deployment, process), directory,
                            &environment);
     for (size_t i = 0; i < environment.count; i++)
         json_object_set_new(variables, environment.variable[i].name,
@@ -87,14 +93,26 @@ static json_t *make_description(const struct deployment *deployment)
             json_decref(workers);
             return NULL;
         }
-    return json_pack(
+    /* One GPU's is as it was before there were several. */
+    json_t *description = json_pack(
         "{s:s, s:i, s:s, s:s, s:b, s:s, s:b, s:i, s:i, s:s, s:i, s:i, s:o, s:o, s:o}", "type",
         "deployment", "version", DESCRIPTION_VERSION, "mpsweep", PACKAGE_VERSION, "name",
         deployment->name, "emulated", (int)deployment->emulated, "gpu", deployment->gpu, "mps",
         (int)deployment->mps, "processes", (int)deployment->processes, "threads",
         (int)deployment->threads, "working_directory", deployment->working_directory,
         "start_timeout_s", DEPLOYMENT_START_TIMEOUT, "stop_timeout_s", DEPLOYMENT_STOP_TIMEOUT,
-        "daemon", make_daemon(deployment), "workers", workers, "origin", make_origin(deployment));
+        "daemon", make_daemon(deployment, 0), "workers", workers, "origin",
+        make_origin(deployment));
+    if (deployment->gpu_count < 2)
+        return description;
+    json_t *gpus = json_array(), *daemons = json_array();
+    for (unsigned g = 0; g < deployment->gpu_count; g++)
+        json_array_append_new(gpus, json_string(deployment->gpus[g]));
+    for (unsigned d = 0; d < deployment->daemons; d++)
+        json_array_append_new(daemons, make_daemon(deployment, d));
+    json_object_set_new(description, "gpus", gpus);
+    json_object_set_new(description, "daemons", daemons);
+    return description;
 }
 
 void emit_json_write(const struct deployment *deployment, struct emit_output *output)
@@ -131,6 +149,14 @@ void emit_json_usage(FILE *file, const struct deployment *deployment, unsigned p
               "2. start the workers with their environment, bound to their CPUs;\n"
               "3. stop: SIGTERM to the workers.\n",
               file);
+    if (deployment->gpu_count > 1)
+        fprintf(file,
+                "\nThere are %u GPUs in `gpus`; each worker's environment names its own one. "
+                "`daemons` has\n%s.\n",
+                deployment->gpu_count,
+                deployment->daemons > 1    ? "a daemon for each: start all of them"
+                : deployment->daemons == 1 ? "the one daemon again, which sees them all"
+                                           : "none");
     fputs("\n## Another machine\n\nChange `gpu`, the same in each environment, and each worker's "
           "`cpus`.\n",
           file);

@@ -1,4 +1,6 @@
 /* Kubernetes: a Deployment of one pod, with the daemon as a sidecar and a container a worker. */
+#include <stdlib.h>
+
 #include "orchestrator/emit_container.h"
 
 static void write_variable(FILE *file, const char *name, const char *value)
@@ -20,7 +22,7 @@ static void write_mounts(FILE *file)
 /* One GPU is allotted to one container of a pod: the others follow it. */
 static bool shares_gpu(const struct deployment *deployment)
 {
-    return deployment->mps || deployment->processes > 1;
+    return deployment->mps || deployment->processes > deployment->gpu_count;
 }
 
 static void write_sidecar(FILE *file, const struct deployment *deployment)
@@ -83,10 +85,10 @@ static void write_worker(FILE *file, const struct deployment *deployment, unsign
     write_probe(file, "livenessProbe", process, 10, 3);
 }
 
-static void write_deployment(FILE *file, const struct deployment *deployment, unsigned process)
+/* A pod is what one GPU has. */
+static void write_deployment(FILE *file, const struct deployment *deployment, unsigned replicas)
 {
     const char *name = deployment->name;
-    (void)process;
     emit_origin_write(file, deployment);
     fprintf(file,
             "apiVersion: \"apps/v1\"\n"
@@ -95,7 +97,7 @@ static void write_deployment(FILE *file, const struct deployment *deployment, un
             "  name: \"%s\"\n"
             "  labels: {app: \"%s\"}\n"
             "spec:\n"
-            "  replicas: 1\n"
+            "  replicas: %u\n"
             "  strategy: {type: \"Recreate\"}\n"
             "  selector:\n"
             "    matchLabels: {app: \"%s\"}\n"
@@ -109,7 +111,7 @@ static void write_deployment(FILE *file, const struct deployment *deployment, un
             "      terminationGracePeriodSeconds: %d\n"
             "      # Daemon and clients must be the same user.\n"
             "      securityContext: {runAsUser: %d, runAsGroup: %d, fsGroup: %d}\n",
-            name, name, name, name, 2 * DEPLOYMENT_STOP_TIMEOUT + 10, CONTAINER_USER,
+            name, name, replicas, name, name, 2 * DEPLOYMENT_STOP_TIMEOUT + 10, CONTAINER_USER,
             CONTAINER_USER, CONTAINER_USER);
     if (shares_gpu(deployment))
         write_sidecar(file, deployment);
@@ -151,7 +153,21 @@ enum status emit_kubernetes_check(const struct deployment *deployment)
 
 void emit_kubernetes_write(const struct deployment *deployment, struct emit_output *output)
 {
-    emit_output_file(output, "deployment.yaml", false, write_deployment, deployment, 0);
+    /* Kubernetes allots GPUs to pods, and there is no binding: each GPU's pod is like the first's,
+     * whose processes are every so manieth. */
+    struct deployment pod = *deployment;
+    pod.processes = deployment->processes / deployment->gpu_count;
+    pod.gpu_count = 1;
+    pod.daemons = deployment->mps;
+    pod.process = calloc(pod.processes, sizeof *pod.process);
+    for (unsigned p = 0; pod.process && p < pod.processes; p++)
+        pod.process[p] = deployment->process[p * deployment->gpu_count];
+    if (pod.process)
+        emit_output_file(output, "deployment.yaml", false, write_deployment, &pod,
+                         deployment->gpu_count);
+    else
+        emit_output_text(output, "deployment.yaml", NULL);
+    free(pod.process);
     emit_output_file(output, "kustomization.yaml", false, write_kustomization, deployment, 0);
     container_copy_scripts(output);
 }
@@ -176,6 +192,18 @@ void emit_kubernetes_usage(FILE *file, const struct deployment *deployment, unsi
             "A worker's probes succeed when it is there%s. Its image needs `sh`,\n`date` and "
             "`timeout`. All containers run as user %d. A worker that ends is started again.\n\n",
             deployment->mps ? " and proved to be a client of the daemon" : "", CONTAINER_USER);
+    if (deployment->gpu_count > 1)
+        fprintf(
+            file,
+            "There are %u replicas: a pod has one GPU, with its %u worker%s%s. Pods are numbered "
+            "by\nnothing: `MPSWEEP_PROCESS` counts within one. Where they are to be on one "
+            "machine, as they were\nmeasured, add a `podAffinity` for "
+            "`kubernetes.io/hostname`.\n\n",
+            deployment->gpu_count, deployment->processes / deployment->gpu_count,
+            deployment->processes > deployment->gpu_count ? "s" : "",
+            deployment->mps ? " and a daemon of its own" : "");
+    if (deployment->daemons == 1 && deployment->gpu_count > 1)
+        fputs("The measurement had one daemon for all GPUs. That is not what runs here.\n\n", file);
     if (shares_gpu(deployment))
         fputs("Kubernetes allots a GPU to one container only. The sidecar asks for it and writes "
               "its UUID\nto `" CONTAINER_RUN "/gpu`; the workers see all GPUs "

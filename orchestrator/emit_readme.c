@@ -121,7 +121,9 @@ void emit_readme_write(FILE *file, const struct deployment *deployment, emit_wri
             "%u worker process%s of %u thread%s each%s. Written by " PACKAGE_STRING " as `%s`.\n",
             deployment->processes, deployment->processes == 1 ? "" : "es", deployment->threads,
             deployment->threads == 1 ? "" : "s",
-            deployment->mps ? ", clients of an MPS daemon of their own" : ", without MPS",
+            deployment->daemons > 1 ? ", clients of an MPS daemon for each GPU"
+            : deployment->mps       ? ", clients of an MPS daemon of their own"
+                                    : ", without MPS",
             request->format);
     write_command(file, deployment);
     fputs("\n## Made from\n\n| | |\n|---|---|\n", file);
@@ -134,7 +136,8 @@ void emit_readme_write(FILE *file, const struct deployment *deployment, emit_wri
         write_row(file, "workload", point_string(request->point, "workload"));
     write_figures(file, deployment);
     write_row(file, "GPU", point_string(gpu, "name"));
-    write_row(file, "its UUID", deployment->gpu);
+    for (unsigned g = 0; g < deployment->gpu_count; g++)
+        write_row(file, deployment->gpu_count == 1 ? "its UUID" : "a UUID", deployment->gpus[g]);
     write_row(file, "driver", point_string(request->header, "driver"));
     write_row(file, "machine", point_string(request->header, "host"));
     write_row(file, "processors", point_string(request->header, "topology"));

@@ -16,10 +16,11 @@ static void write_job(FILE *file, const struct deployment *deployment, unsigned 
             deployment->name, deployment->name, deployment->processes);
     if (deployment->cpus_each)
         fprintf(file, "#SBATCH --cpus-per-task=%u\n", deployment->cpus_each);
-    fputs("#SBATCH --gres=gpu:1\n"
-          "#SBATCH --exclusive\n"
-          "#SBATCH --requeue\n",
-          file);
+    fprintf(file,
+            "#SBATCH --gres=gpu:%u\n"
+            "#SBATCH --exclusive\n"
+            "#SBATCH --requeue\n",
+            deployment->gpu_count);
     fprintf(file, "#SBATCH --signal=B:TERM@%d\n", 2 * DEPLOYMENT_STOP_TIMEOUT + 10);
     emit_origin_write(file, deployment);
     fputs("# Submit it in its own directory, or name that: sbatch --export=ALL,MPSWEEP_DIR=... "
@@ -90,7 +91,10 @@ void emit_slurm_write(const struct deployment *deployment, struct emit_output *o
 
 void emit_slurm_usage(FILE *file, const struct deployment *deployment, unsigned process)
 {
+    char gpus[32] = "one GPU";
     (void)process;
+    if (deployment->gpu_count > 1)
+        snprintf(gpus, sizeof gpus, "%u GPUs", deployment->gpu_count);
     fputs("On a file system that the nodes share, in this directory:\n\n"
           "```sh\n"
           "sbatch --test-only job.sbatch   # would it be taken?\n"
@@ -100,7 +104,7 @@ void emit_slurm_usage(FILE *file, const struct deployment *deployment, unsigned 
           "```\n\n",
           file);
     fprintf(file,
-            "The job takes one node and one GPU, whichever Slurm gives it. %sThe job fails if a "
+            "The job takes one node and %s, whichever Slurm gives it. %sThe job fails if a "
             "worker fails, and is\nqueued again if its node does; %d s before its time is over it "
             "is told to end.\n\n"
             "## Another cluster\n\n"
@@ -108,6 +112,7 @@ void emit_slurm_usage(FILE *file, const struct deployment *deployment, unsigned 
             "GPU's\ngres), `MPSWEEP_CPU_BIND` in `deployment.env` where nodes differ from the "
             "measured one\n(`--cpu-bind=cores`; then `--exclusive` is not needed), and "
             "`MPSWEEP_WORKING_DIRECTORY`.\n",
+            gpus,
             deployment->mps ? "Its MPS daemon lives in a\nprivate directory of that node and is "
                               "ready before the workers; the job goes on only when each\nis proved "
                               "to be its client. "

@@ -23,12 +23,39 @@ static void write_wants(FILE *file, const struct deployment *deployment)
         fprintf(file, "Wants=%s-worker@%u.service\n", deployment->name, p);
 }
 
+/* Of one daemon for each GPU the service is a template; what differs is in drop-ins. */
+static bool is_split(const struct deployment *deployment)
+{
+    return deployment->daemons > 1;
+}
+
+/* The workers that a daemon of several takes with it. */
+static void write_daemon_workers(FILE *file, const struct deployment *deployment, unsigned daemon)
+{
+    fputs("[Unit]\n", file);
+    for (unsigned p = daemon; p < deployment->processes; p += deployment->gpu_count)
+        fprintf(file, "Wants=%s-worker@%u.service\n", deployment->name, p);
+}
+
+static void write_worker_daemon(FILE *file, const struct deployment *deployment, unsigned process)
+{
+    unsigned daemon = process % deployment->gpu_count;
+    fprintf(file,
+            "[Unit]\n# After the daemon when starting, and so before it when stopping.\n"
+            "BindsTo=%s-mps@%u.service\nAfter=%s-mps@%u.service\n",
+            deployment->name, daemon, deployment->name, daemon);
+}
+
 static void write_target(FILE *file, const struct deployment *deployment, unsigned process)
 {
     (void)process;
     emit_origin_write(file, deployment);
-    fprintf(file, "[Unit]\nDescription=%u worker processes on a GPU%s\n", deployment->processes,
-            deployment->mps ? " over MPS" : "");
+    fprintf(file, "[Unit]\nDescription=%u worker processes on ", deployment->processes);
+    if (deployment->gpu_count > 1)
+        fprintf(file, "%u GPUs", deployment->gpu_count);
+    else
+        fputs("a GPU", file);
+    fputs(deployment->mps ? " over MPS\n" : "\n", file);
     write_wants(file, deployment);
     fputs("\n[Install]\nWantedBy=multi-user.target\n", file);
 }
@@ -36,24 +63,27 @@ static void write_target(FILE *file, const struct deployment *deployment, unsign
 static void write_daemon(FILE *file, const struct deployment *deployment, unsigned process)
 {
     const char *name = deployment->name;
+    const char *which = is_split(deployment) ? "-%i" : "";
     (void)process;
     emit_origin_write(file, deployment);
-    fprintf(file, "[Unit]\nDescription=MPS daemon of %s\nPartOf=%s.target\n", name, name);
+    fprintf(file, "[Unit]\nDescription=MPS daemon%s of %s\nPartOf=%s.target\n",
+            is_split(deployment) ? " %i" : "", name, name);
     fputs("# Workers end with the daemon: one that is started again starts them again.\n", file);
-    write_wants(file, deployment);
+    if (!is_split(deployment))
+        write_wants(file, deployment);
     fputs("\n[Service]\nType=exec\n", file);
     write_user(file);
     fprintf(file,
             "# The daemon's private directory: mode 0700, and gone when it ends.\n"
-            "RuntimeDirectory=%s/mps %s/log\nRuntimeDirectoryMode=0700\n"
-            "EnvironmentFile=/etc/%s/mps.env\n"
-            "Environment=CUDA_MPS_PIPE_DIRECTORY=/run/%s/mps\n"
-            "Environment=CUDA_MPS_LOG_DIRECTORY=/run/%s/log\n"
+            "RuntimeDirectory=%s/mps%s %s/log%s\nRuntimeDirectoryMode=0700\n"
+            "EnvironmentFile=/etc/%s/mps%s.env\n"
+            "Environment=CUDA_MPS_PIPE_DIRECTORY=/run/%s/mps%s\n"
+            "Environment=CUDA_MPS_LOG_DIRECTORY=/run/%s/log%s\n"
             "ExecStart=/usr/bin/env nvidia-cuda-mps-control -f\n"
             "# It counts as started when it answers and has its limits: workers wait for that.\n"
             "ExecStartPost=/bin/sh /usr/local/lib/%s/mps configure\n"
             "ExecStop=/bin/sh /usr/local/lib/%s/mps quit\n",
-            name, name, name, name, name, name, name);
+            name, which, name, which, name, which, name, which, name, which, name, name);
     fprintf(file, "KillMode=mixed\nTimeoutStopSec=%d\nRestart=on-failure\nRestartSec=2\n",
             DEPLOYMENT_STOP_TIMEOUT + 10);
 }
@@ -93,7 +123,7 @@ static void write_worker(FILE *file, const struct deployment *deployment, unsign
     (void)process;
     emit_origin_write(file, deployment);
     fprintf(file, "[Unit]\nDescription=Worker %%i of %s\nPartOf=%s.target\n", name, name);
-    if (deployment->mps)
+    if (deployment->mps && !is_split(deployment))
         fprintf(file,
                 "# After the daemon when starting, and so before it when stopping.\n"
                 "BindsTo=%s-mps.service\nAfter=%s-mps.service\n",
@@ -127,9 +157,10 @@ static void write_worker(FILE *file, const struct deployment *deployment, unsign
 static void write_daemon_environment(FILE *file, const struct deployment *deployment,
                                      unsigned process)
 {
-    char text[32];
-    (void)process;
-    emit_setting(file, "CUDA_VISIBLE_DEVICES", deployment->gpu);
+    char text[32], gpus[DEPLOYMENT_GPU_LIST];
+    emit_setting(file, "CUDA_VISIBLE_DEVICES", deployment_gpus_text(deployment, process, gpus));
+    if (deployment->gpu_count > 1 && !is_split(deployment))
+        emit_setting_number(file, "MPSWEEP_MPS_GPUS", deployment->gpu_count);
     emit_setting(file, "MPSWEEP_MPS_PERCENTAGE", deployment_percentage_text(deployment, text));
     emit_setting(file, "MPSWEEP_MPS_MEMORY", deployment_memory_text(deployment, text));
     emit_setting_number(file, "MPSWEEP_STOP_TIMEOUT", DEPLOYMENT_STOP_TIMEOUT);
@@ -139,11 +170,12 @@ static void write_worker_environment(FILE *file, const struct deployment *deploy
                                      unsigned process)
 {
     struct deployment_environment environment;
-    char directory[DEPLOYMENT_NAME_BYTES + 16];
+    char directory[DEPLOYMENT_NAME_BYTES + 48], text[32];
     /* Without MPS a directory that is not there, so that no daemon is found. */
     snprintf(directory, sizeof directory, "/run/%s/%s", deployment->name,
-             deployment->mps ? "mps" : "off");
-    deployment_environment(deployment, process, deployment->gpu, directory, &environment);
+             deployment_pipe_name(deployment, process, text));
+    deployment_environment(deployment, process, deployment_gpu_of(deployment, process), directory,
+                           &environment);
     for (size_t i = 0; i < environment.count; i++)
         emit_setting(file, environment.variable[i].name, environment.variable[i].value);
 }
@@ -157,8 +189,10 @@ static void write_affinity(FILE *file, const struct deployment *deployment, unsi
 static void write_names(FILE *file, const struct deployment *deployment, unsigned process)
 {
     (void)process;
-    fprintf(file, "# shellcheck shell=sh disable=SC2034\nname=%s\nprocesses=%u\nmps=%s\n",
-            deployment->name, deployment->processes, deployment->mps ? "yes" : "no");
+    fprintf(file,
+            "# shellcheck shell=sh disable=SC2034\nname=%s\nprocesses=%u\nmps=%s\ndaemons=%u\n",
+            deployment->name, deployment->processes, deployment->mps ? "yes" : "no",
+            deployment->daemons);
 }
 
 /* Of the program itself systemd expands nothing but specifiers. */
@@ -196,19 +230,35 @@ void emit_systemd_write(const struct deployment *deployment, struct emit_output 
     snprintf(name, sizeof name, "%s.target", deployment->name);
     emit_output_file(output, name, false, write_target, deployment, 0);
     if (deployment->mps) {
-        snprintf(name, sizeof name, "%s-mps.service", deployment->name);
+        snprintf(name, sizeof name, "%s-mps%s.service", deployment->name,
+                 is_split(deployment) ? "@" : "");
         emit_output_file(output, name, false, write_daemon, deployment, 0);
-        emit_output_file(output, "mps.env", false, write_daemon_environment, deployment, 0);
+    }
+    for (unsigned d = 0; d < deployment->daemons; d++) {
+        char daemon[32];
+        snprintf(name, sizeof name, "%s.env", deployment_daemon_name(deployment, d, daemon));
+        emit_output_file(output, name, false, write_daemon_environment, deployment, d);
+        if (!is_split(deployment))
+            continue;
+        snprintf(name, sizeof name, "%s-mps@%u.service.d", deployment->name, d);
+        emit_output_folder(output, name);
+        snprintf(name, sizeof name, "%s-mps@%u.service.d/workers.conf", deployment->name, d);
+        emit_output_file(output, name, false, write_daemon_workers, deployment, d);
     }
     snprintf(name, sizeof name, "%s-worker@.service", deployment->name);
     emit_output_file(output, name, false, write_worker, deployment, 0);
     for (unsigned p = 0; p < deployment->processes; p++) {
         snprintf(name, sizeof name, "worker-%u.env", p);
         emit_output_file(output, name, false, write_worker_environment, deployment, p);
-        if (!*deployment->process[p].cpus_text)
+        if (!*deployment->process[p].cpus_text && !is_split(deployment))
             continue;
         snprintf(name, sizeof name, "%s-worker@%u.service.d", deployment->name, p);
         emit_output_folder(output, name);
+        snprintf(name, sizeof name, "%s-worker@%u.service.d/daemon.conf", deployment->name, p);
+        if (is_split(deployment))
+            emit_output_file(output, name, false, write_worker_daemon, deployment, p);
+        if (!*deployment->process[p].cpus_text)
+            continue;
         snprintf(name, sizeof name, "%s-worker@%u.service.d/cpus.conf", deployment->name, p);
         emit_output_file(output, name, false, write_affinity, deployment, p);
     }

@@ -52,6 +52,14 @@ enum status explain_set_make(const json_t *points, struct explain_set *out)
         set.count++;
     }
     qsort(set.points, set.count, sizeof *set.points, by_id);
+    struct scaling_index *index;
+    enum status status = scaling_index_new(points, &index);
+    if (status != STATUS_OK) {
+        explain_set_release(&set);
+        return status;
+    }
+    explain_gpus_find(&set, points, index);
+    scaling_index_free(index);
     *out = set;
     return STATUS_OK;
 }
@@ -123,10 +131,10 @@ static bool same_group(const struct explanation *a, const struct explanation *b)
     const struct explain_point *p = &a->point, *q = &b->point;
     return a->binding.kind == b->binding.kind && a->remedy.kind == b->remedy.kind &&
            a->calibration == b->calibration && p->mps == q->mps &&
-           (p->processes > 1) == (q->processes > 1) && (p->threads > 1) == (q->threads > 1) &&
-           p->connections == q->connections && p->memory == q->memory && p->sync == q->sync &&
-           p->launch == q->launch && p->schedule == q->schedule &&
-           p->percentage_count == q->percentage_count &&
+           ceiling_gpus(p) == ceiling_gpus(q) && (p->processes > 1) == (q->processes > 1) &&
+           (p->threads > 1) == (q->threads > 1) && p->connections == q->connections &&
+           p->memory == q->memory && p->sync == q->sync && p->launch == q->launch &&
+           p->schedule == q->schedule && p->percentage_count == q->percentage_count &&
            memcmp(p->percentages, q->percentages, sizeof p->percentages) == 0;
 }
 

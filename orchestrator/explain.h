@@ -14,6 +14,7 @@
 #include "explain/binding.h"
 #include "explain/ceilings.h"
 #include "explain/remedy.h"
+#include "orchestrator/scaling.h"
 
 struct explanation {
     json_t *record; /* of the results */
@@ -25,6 +26,11 @@ struct explanation {
     double predicted_ips;
     struct remedy remedy;
     size_t group; /* index of the first of its group */
+    /* Of several GPUs: beside one, beside each other, and with the other choice of daemons. */
+    bool scales, is_split;
+    struct scaling scaling;
+    struct imbalance imbalance;
+    const json_t *other_daemons; /* a point of the results, or NULL */
 };
 
 struct explain_set {
@@ -55,6 +61,17 @@ enum status explain_set_calibrate(struct explain_set *set, const struct calibrat
 /* Puts in all that results hold; path: theirs, for errors. STATUS_USAGE: one is not whole. */
 enum status explain_set_calibrate_all(struct explain_set *set, const struct results *results,
                                       const char *path);
+
+/* In explain_gpus.c: what the points of several GPUs are beside others of all points, which must
+ * live as long. explain_set_make() calls it. */
+void explain_gpus_find(struct explain_set *set, const json_t *points,
+                       const struct scaling_index *index);
+
+/* The paragraphs of points of several GPUs, each by print; nothing where there are none. After
+ * explain_set_compute(), as explain_gpus_json(), which adds fields to a point's object. */
+void explain_gpus_print(FILE *out, const struct explain_set *set,
+                        void (*print)(FILE *out, const char *text));
+void explain_gpus_json(const struct explanation *point, json_t *object);
 
 /* Ceilings, prediction, remedy and group of each point. All works must have a calibration. */
 void explain_set_compute(struct explain_set *set, const struct remedy_limits *limits);

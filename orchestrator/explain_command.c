@@ -60,7 +60,7 @@ static const struct explanation *uncalibrated(const struct explain_set *set)
     return NULL;
 }
 
-/* Emulated GPUs all have one UUID: what they can do stands in the header. */
+/* Emulated GPUs have the same UUIDs everywhere: what they can do stands in the header. */
 static enum status check_machine(const struct explaining *explaining)
 {
     const char *then =
@@ -74,30 +74,87 @@ static enum status check_machine(const struct explaining *explaining)
                       explaining->path, then ? then : "");
 }
 
-/* A session on the GPU that the results are from. */
+/* The GPUs that the results are from, as --device takes them; NULL: no memory, or one has no name.
+ * The caller frees it. */
+static char *devices_of(const json_t *header, bool emulated)
+{
+    char *text = NULL;
+    size_t bytes = 0, index;
+    const json_t *gpu, *gpus = json_object_get(header, "gpus");
+    FILE *out = open_memstream(&text, &bytes);
+    if (!out)
+        return NULL;
+    if (emulated)
+        fputs("emulated", out);
+    if (!gpus) {
+        const char *uuid =
+            json_string_value(json_object_get(json_object_get(header, "gpu"), "uuid"));
+        fputs(emulated || !uuid ? "" : uuid, out);
+    }
+    json_array_foreach(gpus, index, gpu)
+    {
+        const char *uuid = json_string_value(json_object_get(gpu, "uuid"));
+        fprintf(out, "%s%s", index > 0 ? "," : emulated ? ":" : "", uuid ? uuid : "");
+    }
+    if (fclose(out) != 0) {
+        free(text);
+        return NULL;
+    }
+    return text;
+}
+
+/* Whether they are the session's, in the same order. */
+static enum status check_devices(const struct explaining *explaining)
+{
+    const struct session *session = &explaining->session;
+    const json_t *gpu, *gpus = json_object_get(explaining->results.header, "gpus");
+    size_t index;
+    json_array_foreach(gpus, index, gpu)
+    {
+        const char *uuid = json_string_value(json_object_get(gpu, "uuid"));
+        if (index >= session->device_count || !uuid ||
+            strcmp(session->devices[index].uuid, uuid) != 0)
+            return status_set(STATUS_USAGE, "'%s' was measured on GPU %s, which is not here",
+                              explaining->path, uuid ? uuid : "?");
+    }
+    return STATUS_OK;
+}
+
+/* A session on the GPUs that the results are from. */
 static enum status open_session(struct explaining *explaining)
 {
     const json_t *gpu = json_object_get(explaining->results.header, "gpu");
     const char *uuid = json_string_value(json_object_get(gpu, "uuid"));
     bool emulated = json_is_true(json_object_get(gpu, "emulated"));
+    char *devices = devices_of(explaining->results.header, emulated);
     const char *need = uncalibrated(&explaining->set)
                            ? "it has no calibration for its points, and to make one"
                            : "to verify";
     const struct session_request request = {
-        .device = emulated ? "emulated" : uuid,
+        .device = devices,
         .no_other = true,
     };
+    enum status status = STATUS_OK;
     if (!uuid)
-        return status_set(STATUS_USAGE, "'%s' does not say which GPU it is from", explaining->path);
-    enum status status = emulated ? check_machine(explaining) : STATUS_OK;
-    if (status != STATUS_OK)
+        status =
+            status_set(STATUS_USAGE, "'%s' does not say which GPU it is from", explaining->path);
+    else if (!devices)
+        status = status_set(STATUS_MEMORY, "out of memory");
+    else if (emulated)
+        status = check_machine(explaining);
+    if (status != STATUS_OK) {
+        free(devices);
         return status;
+    }
     status = session_open(&request, &explaining->session);
+    free(devices);
     if (status != STATUS_OK)
         return status_prefix(status, "'%s': %s takes its GPU %s: ", explaining->path, need, uuid);
     if (strcmp(explaining->session.gpu.uuid, uuid) != 0)
         status = status_set(STATUS_USAGE, "'%s' was measured on GPU %s; this is %s",
                             explaining->path, uuid, explaining->session.gpu.uuid);
+    if (status == STATUS_OK)
+        status = check_devices(explaining);
     if (status == STATUS_OK)
         status = session_watch_signals(&explaining->session);
     if (status == STATUS_OK)
@@ -127,6 +184,10 @@ static enum status calibrate(struct explaining *explaining)
         int64_t shares[EXPLAIN_MOST_PERCENTAGES];
         explain_point_plan(&missing->point, missing->record, shares, &like);
         like.work.warmup_ns = warmup_ns(explaining);
+        /* What several share is measured with it. */
+        for (size_t i = 0; i < explaining->set.count; i++)
+            if (ceiling_gpus(&explaining->set.points[i].point) > point_gpus(&like))
+                like.gpus = ceiling_gpus(&explaining->set.points[i].point);
         const struct plan plan = {.points = &like, .count = 1};
         enum status status = calibrate_plan(&explaining->session, &plan, &explaining->limits, quiet,
                                             &explaining->writer, explaining->results.calibrations);

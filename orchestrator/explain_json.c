@@ -62,6 +62,8 @@ static json_t *point_json(const struct explanation *point)
         "processes",
         "threads",
         "workers",
+        "gpus",
+        "mps_daemons",
         "memory",
         "sync",
         "launch",
@@ -100,6 +102,7 @@ static json_t *point_json(const struct explanation *point)
     json_object_set_new(object, "reason", json_string(reason));
     json_object_set_new(object, "ceilings", ceilings_json(point));
     json_object_set_new(object, "remedy", remedy_json(point));
+    explain_gpus_json(point, object);
     return object;
 }
 

@@ -110,7 +110,7 @@ static enum status read_work(const json_t *record, struct calibration_work *out)
 enum status explain_point_read(const json_t *record, struct explain_point *out)
 {
     struct explain_point point = {.mps = json_is_true(json_object_get(record, "mps"))};
-    unsigned long long processes, threads, connections;
+    unsigned long long processes, threads, connections, gpus = 1;
     unsigned memory, sync, launch, schedule;
     enum status status = read_number(record, "processes", 1, WORKERS_MOST, &processes);
     if (status == STATUS_OK)
@@ -125,12 +125,15 @@ enum status explain_point_read(const json_t *record, struct explain_point *out)
         status = read_choice(record, "launch", OPTION_LAUNCH, &launch);
     if (status == STATUS_OK)
         status = read_choice(record, "schedule", OPTION_SCHEDULE, &schedule);
+    if (status == STATUS_OK && json_object_get(record, "gpus"))
+        status = read_number(record, "gpus", 1, WORKERS_MOST, &gpus);
     if (status == STATUS_OK)
         status = read_percentages(record, &point);
     if (status == STATUS_OK)
         status = read_work(record, &point.work);
     if (status != STATUS_OK)
         return status;
+    point.gpus = (unsigned)gpus;
     point.processes = (unsigned)processes;
     point.threads = (unsigned)threads;
     point.connections = (unsigned)connections;
@@ -155,10 +158,14 @@ void explain_point_plan(const struct explain_point *point, const json_t *record,
                         int64_t shares[EXPLAIN_MOST_PERCENTAGES], struct point *out)
 {
     unsigned bind = BIND_NEAR;
+    const char *daemons = json_string_value(json_object_get(record, "mps_daemons"));
     *out = (struct point){
         .layout = layout_of(point),
         .processes = point->processes,
         .threads = point->threads,
+        .gpus = point->gpus,
+        .mps_daemons =
+            daemons && strcmp(daemons, "per-gpu") == 0 ? MPS_DAEMONS_PER_GPU : MPS_DAEMONS_SHARED,
         .connections = point->connections,
         .work =
             {

@@ -242,6 +242,7 @@ void explain_print_text(FILE *out, json_t *header, const struct explain_set *set
     for (size_t i = 0; i < set->count; i++)
         if (set->points[i].group == i)
             print_group(out, records, set, i);
+    explain_gpus_print(out, set, print_wrapped);
     if (set->unmeasured > 0)
         fprintf(out, "\n%zu point%s without a measurement left out\n", set->unmeasured,
                 set->unmeasured == 1 ? "" : "s");

@@ -39,7 +39,7 @@ mpsweep_SOURCES = \
     orchestrator/emit_text.c orchestrator/emit_text.h \
     orchestrator/explain.c orchestrator/explain.h \
     orchestrator/explain_command.c orchestrator/explain_command.h \
-    orchestrator/explain_json.c \
+    orchestrator/explain_gpus.c orchestrator/explain_json.c \
     orchestrator/explain_point.c orchestrator/explain_point.h \
     orchestrator/explain_text.c \
     orchestrator/explain_verify.c orchestrator/explain_verify.h \

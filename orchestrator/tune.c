@@ -120,6 +120,8 @@ static enum status make_space(struct tune *tune)
     enum status status = tune_space_make(sweep->job, &machine, &tune->space);
     if (status != STATUS_OK)
         return status;
+    /* The search counts the processes of a GPU. */
+    tune->costs.process_s *= point_gpus(&tune->space.plan.points[0]);
     size_t count = tune->space.plan.count;
     sweep->plan = tune->space.plan;
     sweep->records = calloc(count + 1, sizeof *sweep->records);

@@ -104,24 +104,26 @@ void tune_take_over(struct tune *tune)
 
 /* -- one point --------------------------------------------------------------------------------- */
 
-/* The buffers of the workers, where it is known what they have: those of the built-in workloads,
- * one each way. */
+/* The buffers of a GPU's workers, where it is known what they have: those of the built-in
+ * workloads, one each way. */
 static double buffer_bytes(const struct point *point)
 {
     bool known =
         point->work.workload == SHM_WORKLOAD_CHAIN || point->work.workload == SHM_WORKLOAD_DELAY;
-    return known ? 2.0 * (double)point->work.bytes * point_workers(point) : 0.0;
+    return known ? 2.0 * (double)point->work.bytes * point->processes * point->threads : 0.0;
 }
 
-/* What all processes together were seen to use: by NVML, or what was free less when the last of
- * them had its context, and their buffers. */
+/* What all processes of a GPU together were seen to use, of several GPUs on the one where it is
+ * most: by NVML, or what was free less when the last of them had its context, and their buffers. */
 static double memory_used(const struct tune *tune, const struct point *point,
                           const struct round_result *round)
 {
     double used = round->telemetry.known_memory ? (double)round->telemetry.memory_used_bytes : 0.0;
-    double total = (double)tune->sweep.session.gpu.memory_bytes;
-    for (unsigned p = 0; p < point->processes && round->processes; p++)
+    for (unsigned p = 0; p < point_processes(point) && round->processes; p++) {
+        const struct device_info *gpu = &tune->sweep.session.devices[point_gpu_of(point, p)];
+        double total = (double)gpu->memory_bytes;
         used = fmax(used, total - (double)round->processes[p].memory_free + buffer_bytes(point));
+    }
     return used;
 }
 

@@ -58,6 +58,7 @@ static void set_axes(const struct point *point, uint32_t axes[TUNE_AXES])
         [7] = number_of(&point->priority),
         [8] = number_of(&point->memory_limit),
         [9] = (uint32_t)point->bind,
+        [TUNE_AXIS_DAEMONS] = (uint32_t)point->mps_daemons,
     };
     memcpy(axes, values, sizeof values);
 }
@@ -67,6 +68,7 @@ static void explain_point_of(const struct point *point, struct explain_point *ou
     const struct point_shares *shares = &point->active_thread_percentage;
     *out = (struct explain_point){
         .mps = point_over_mps(point),
+        .gpus = point_gpus(point),
         .processes = point->processes,
         .threads = point->threads,
         .connections = point_connections(point),

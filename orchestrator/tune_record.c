@@ -25,8 +25,11 @@ static const char *axis_text(const struct point *point, enum option_id axis, cha
             snprintf(out, size, "%s:%ux%u", layout_name(point->layout), point->processes,
                      point->threads);
         else
-            snprintf(out, size, "%s:%u", layout_name(point->layout), point_workers(point));
+            snprintf(out, size, "%s:%u", layout_name(point->layout),
+                     point->processes * point->threads);
         return out;
+    case OPTION_MPS_DAEMONS:
+        return point->mps_daemons == MPS_DAEMONS_PER_GPU ? "per-gpu" : "shared";
     case OPTION_MEMORY:
         return point_memory(point);
     case OPTION_SYNC:
@@ -164,6 +167,16 @@ static json_t *summary_of(const struct tune *tune, size_t point)
     if (!object || !record)
         return object;
     json_object_set(object, "throughput_ips", json_object_get(record, "throughput_ips"));
+    json_t *rates = json_array();
+    const json_t *gpu;
+    size_t index;
+    json_array_foreach(json_object_get(record, "per_gpu"), index, gpu)
+    {
+        json_array_append(rates, json_object_get(gpu, "throughput_ips"));
+    }
+    if (json_array_size(rates) > 0)
+        json_object_set(object, "per_gpu_ips", rates);
+    json_decref(rates);
     json_object_set(object, "p99_us", json_object_get(latency, "p99"));
     json_t *bounds = json_object_get(json_object_get(latency, "bounds"), "p99");
     if (bounds)

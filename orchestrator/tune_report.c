@@ -6,6 +6,7 @@
 #include "common/clock.h"
 #include "common/text.h"
 #include "orchestrator/point_text.h"
+#include "orchestrator/scaling.h"
 #include "orchestrator/table.h"
 #include "orchestrator/tune_internal.h"
 
@@ -185,8 +186,27 @@ static void print_p99(const json_t *object, double limit_us)
     putchar('\n');
 }
 
-static void print_winner(const json_t *record, double limit_us)
+static void print_gpus(const struct tune *tune, const json_t *winner)
 {
+    const json_t *rates = json_object_get(winner, "per_gpu_ips");
+    struct imbalance imbalance;
+    char text[32];
+    for (size_t i = 0; i < json_array_size(rates); i++)
+        printf("%s%s", i == 0 ? "each GPU: " : ", ",
+               number(json_number_value(json_array_get(rates, i)), text, sizeof text));
+    if (json_array_size(rates) > 0)
+        fputs(" iterations/s", stdout);
+    const json_t *record = tune->sweep.records[point_integer(winner, "point")];
+    if (imbalance_of(record, &imbalance) && imbalance_matters(&imbalance, record))
+        printf("; GPU %u is %.0f%% slower than the others", imbalance.slowest,
+               100.0 * (1.0 - imbalance.slowest_rel));
+    if (json_array_size(rates) > 0)
+        putchar('\n');
+}
+
+static void print_winner(const struct tune *tune, double limit_us)
+{
+    const json_t *record = tune->record;
     const json_t *winner = json_object_get(record, "winner");
     const json_t *limit = json_object_get(record, "limit");
     size_t tied = json_array_size(json_object_get(record, "tied"));
@@ -197,6 +217,7 @@ static void print_winner(const json_t *record, double limit_us)
         printf(", %d rounds with fresh processes\n", (int)point_integer(winner, "rounds"));
     else
         puts(", from a single window: there was no time for more");
+    print_gpus(tune, winner);
     if (tied > 1)
         printf("a tie: %zu other%s may be as good\n", tied - 1, tied > 2 ? "s" : "");
     print_margin(record);
@@ -272,10 +293,13 @@ static void print_text(const struct tune *tune)
 {
     const json_t *header = tune->sweep.header;
     const json_t *gpu = json_object_get(header, "gpu");
+    unsigned gpus = point_gpus(&tune->space.plan.points[0]);
+    if (gpus > 1)
+        printf("%u × ", gpus);
     printf("%s%s\n\n", point_string(gpu, "name"),
            json_is_true(json_object_get(gpu, "emulated")) ? " [EMULATED: no real numbers]" : "");
     if (json_is_object(json_object_get(tune->record, "winner")))
-        print_winner(tune->record, tune->rules.max_p99_us);
+        print_winner(tune, tune->rules.max_p99_us);
     else
         print_nothing(tune, tune->rules.max_p99_us);
     putchar('\n');
@@ -336,11 +360,17 @@ void tune_print_plan(struct tune *tune)
 {
     char text[256];
     const struct session *session = &tune->sweep.session;
-    printf("GPU:      %s%s (%s), %d multiprocessors\n", session->gpu.name,
-           session->emulated ? " [emulated: no real numbers]" : "", session->gpu.uuid,
-           (int)session->gpu.sms);
+    unsigned gpus = point_gpus(&tune->space.plan.points[0]);
+    for (unsigned i = 0; i < gpus; i++) {
+        const struct device_info *gpu = &session->devices[i];
+        printf("%s      %s%s (%s), %d multiprocessors\n", i == 0 ? "GPU:" : "    ", gpu->name,
+               session->emulated ? " [emulated: no real numbers]" : "", gpu->uuid, (int)gpu->sms);
+    }
     printf("machine:  %s\n", bind_topology_summary(session->topology, text, sizeof text));
-    printf("space:    %zu layouts\n", tune->space.candidates);
+    printf("space:    %zu layouts", tune->space.candidates);
+    if (gpus > 1)
+        printf(" of each of %u GPUs, all of them at work", gpus);
+    putchar('\n');
     printf("search:   for %s, %s", tune_objective_name(tune->objective),
            tune->rules.exhaustive ? "all of them"
            : tune->guided         ? "guided by a calibration, which is made first"

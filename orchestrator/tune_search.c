@@ -121,6 +121,7 @@ static bool may_serve(const struct tune_candidate *started_for, const struct tun
            (one->axes[TUNE_AXIS_MPS] || started_for->processes == one->processes) &&
            started_for->connections == one->connections &&
            started_for->axes[TUNE_AXIS_SCHEDULE] == one->axes[TUNE_AXIS_SCHEDULE] &&
+           started_for->axes[TUNE_AXIS_DAEMONS] == one->axes[TUNE_AXIS_DAEMONS] &&
            started_for->axes[TUNE_AXIS_SHARE] == one->axes[TUNE_AXIS_SHARE];
 }
 

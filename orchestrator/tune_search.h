@@ -23,6 +23,7 @@
 #define TUNE_AXIS_LAUNCH 1   /* enum shm_launch */
 #define TUNE_AXIS_SHARE 2    /* of the GPU that clients get */
 #define TUNE_AXIS_SCHEDULE 3 /* enum shm_schedule */
+#define TUNE_AXIS_DAEMONS 10 /* enum mps_daemons */
 
 /* A point that can be measured. */
 struct tune_candidate {

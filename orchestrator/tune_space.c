@@ -59,13 +59,30 @@ static unsigned smaller(unsigned a, unsigned b)
     return a < b ? a : b;
 }
 
+/* GPUs of every point; 0: there are not so many, which the plan says. */
+static unsigned gpus_of(const struct options *options, const struct tune_machine *machine)
+{
+    unsigned all = machine->gpus ? machine->gpus : 1;
+    int64_t wanted = options_integer(options, OPTION_GPUS_PER_POINT);
+    return wanted > 0 ? (unsigned)wanted : all;
+}
+
+/* CPUs that the workers of a GPU have if those of all GPUs have as many. */
+static unsigned cpus_of_a_gpu(const struct options *options, const struct tune_machine *machine)
+{
+    unsigned cpus = machine->cpus / gpus_of(options, machine);
+    return cpus > 0 ? cpus : 1;
+}
+
+/* All of a GPU: its layout is what is searched, with all GPUs at work. */
 static struct bounds find_bounds(const struct options *options, const struct tune_machine *machine)
 {
+    unsigned cpus = cpus_of_a_gpu(options, machine);
     unsigned max_threads = (unsigned)options_integer(options, OPTION_MAX_THREADS);
     unsigned max_processes = (unsigned)options_integer(options, OPTION_MAX_PROCESSES);
     struct bounds bounds = {
-        .threads = clamp(THREADS_PER_CPU * machine->cpus, THREADS_LEAST, THREADS_MOST),
-        .processes = clamp(PROCESSES_PER_CPU * machine->cpus, PROCESSES_LEAST, PROCESSES_MOST),
+        .threads = clamp(THREADS_PER_CPU * cpus, THREADS_LEAST, THREADS_MOST),
+        .processes = clamp(PROCESSES_PER_CPU * cpus, PROCESSES_LEAST, PROCESSES_MOST),
         .clients = machine->clients ? machine->clients : CLIENTS,
         .given_threads = max_threads > 0,
         .given_processes = max_processes > 0,
@@ -260,6 +277,25 @@ static enum status check_work(const struct job *job, const struct option_row *ro
     return STATUS_OK;
 }
 
+/* More GPUs nearly always do more: which number of them is best is no question of a layout. */
+static enum status check_gpus(const struct job *job)
+{
+    const struct option_value *first = &job->sections[0].options.values[OPTION_GPUS_PER_POINT];
+    for (size_t i = 0; i < job->count; i++) {
+        const struct option_value *value = &job->sections[i].options.values[OPTION_GPUS_PER_POINT];
+        if (value->count > 1)
+            return status_set(STATUS_USAGE,
+                              "tune searches the layout of a GPU with a fixed number of GPUs at "
+                              "work: give 'gpus-per-point' as one number; 'mpsweep sweep' measures "
+                              "how a layout scales");
+        if (!same_text(value, first))
+            return status_set(STATUS_USAGE,
+                              "tune searches with a fixed number of GPUs at work, and "
+                              "'gpus-per-point' differs between the sections of the job");
+    }
+    return STATUS_OK;
+}
+
 static enum status check_job(const struct job *job)
 {
     const struct options *options = &job->sections[0].options;
@@ -268,6 +304,9 @@ static enum status check_job(const struct job *job)
     for (int i = 0; i < OPTION_COUNT && status == STATUS_OK; i++)
         if (option_table[i].commands & OPTION_TUNE && strcmp(option_table[i].group, work) == 0)
             status = check_work(job, &option_table[i]);
+    if (status != STATUS_OK)
+        return status;
+    status = check_gpus(job);
     if (status != STATUS_OK)
         return status;
     if (options->values[OPTION_RATE].items[0].rate.goal.permille)
@@ -306,7 +345,8 @@ static enum status add_naive(struct job *job, const struct job_section *like,
                              const struct tune_machine *machine, const struct bounds *bounds,
                              struct tune_space *space)
 {
-    unsigned many = machine->cpus < 2 ? 2 : machine->cpus;
+    unsigned cpus = cpus_of_a_gpu(&job->sections[0].options, machine);
+    unsigned many = cpus < 2 ? 2 : cpus;
     unsigned threads = smaller(many, bounds->threads);
     unsigned processes = smaller(many, bounds->processes);
     unsigned clients = smaller(many, bounds->clients);

@@ -2,6 +2,9 @@
  * The space of a tune: every layout that may be the best, as the points of a plan. What the job or
  * the command line says of an axis holds; all other axes get what the machine allows.
  *
+ * Of several GPUs it is the space of what each has, while all of them are at work: limits of
+ * processes and threads are those of a GPU, and the CPUs are shared out.
+ *
  * It is a plan like any other, made from a job with a section for each layout, so that points are
  * merged, described and recorded as those of a sweep.
  */
@@ -15,8 +18,8 @@
 struct calibration;
 
 struct tune_machine {
-    unsigned cpus;    /* that workers may use */
-    unsigned clients; /* MPS clients that are known to fit; 0: not known */
+    unsigned cpus;    /* that workers may use, of all GPUs together */
+    unsigned clients; /* MPS clients of a GPU that are known to fit; 0: not known */
     unsigned gpus;    /* of the run; 0: one */
 };
 
@@ -36,9 +39,9 @@ struct tune_space {
 };
 
 /*
- * STATUS_USAGE: the job is about more than one workload, searches a rate, or has fixed work; or
- * nothing is left between what it asks for and its limits on processes and threads. *out is set
- * only on success.
+ * STATUS_USAGE: the job is about more than one workload or number of GPUs, searches a rate, or has
+ * fixed work; or nothing is left between what it asks for and its limits on processes and threads.
+ * *out is set only on success.
  */
 enum status tune_space_make(const struct job *job, const struct tune_machine *machine,
                             struct tune_space *out);

@@ -72,6 +72,65 @@ SERVE
   expect 0 d/stop
 }
 
+# The results of prepare(), as if they were of two GPUs. $1: the daemons, $2: the point.
+on_two_gpus() {
+  local other=GPU-6d707377-6565-702d-656d-756c61746565
+  jq -c --arg daemons "$1" --argjson point "$2" --arg other "$other" \
+    'if .type == "header" then . as $h | .gpus = [$h.gpu, $h.gpu + {uuid: $other}]
+     elif .id == $point then .gpus = 2 | .mps_daemons = $daemons
+       | .per_gpu = [{gpu: 0, uuid: "GPU-6d707377-6565-702d-656d-756c61746564"}, {gpu: 1, uuid: $other}]
+       | .per_worker = [.per_worker[] | ., .] else . end' results.jsonl >two.jsonl
+  mv two.jsonl results.jsonl
+  export MPSWEEP_EMUL_DEVICES=2
+}
+
+# runs DAEMONS: each of four workers is proved a client, with its own GPU; then nothing is left.
+runs() {
+  emit env d --point 3 -- serve
+  expect 0 d/start
+  [ "$(grep -c '^worker [0-3]: attached: ' out)" -eq 4 ]
+  [ "$(find d -name 'daemon*.pid' | wc -l)" -eq "$1" ]
+  [ "$(grep -h '^CUDA_VISIBLE_DEVICES=' environment.[02] | sort -u)" = CUDA_VISIBLE_DEVICES=GPU-6d707377-6565-702d-656d-756c61746564 ]
+  [ "$(grep -h '^CUDA_VISIBLE_DEVICES=' environment.[13] | sort -u)" = CUDA_VISIBLE_DEVICES=GPU-6d707377-6565-702d-656d-756c61746565 ]
+  [ "$(grep -h '^CUDA_MPS_PIPE_DIRECTORY=' environment.? | sort -u | wc -l)" -eq "$1" ]
+  absent MPSWEEP_MPS_GPUS environment.0
+  expect 0 d/check
+  # A worker that goes is told, whoever's daemon it had.
+  local pid
+  read -r pid _ <d/worker-3.pid
+  kill -TERM "$pid"
+  await $PATIENCE is_gone "$pid"
+  expect 1 d/check
+  grep -q '^worker 3: not running' out
+  expect 0 d/stop
+  [ -z "$(find d -name '*.pid')" ]
+  await $PATIENCE no_own_process
+}
+
+@test "env: two GPUs over one daemon, which has its limits on both" {
+  prepare
+  on_two_gpus shared 3
+  runs 1
+}
+
+@test "env: two GPUs over a daemon each; one that dies is told, and does not keep the rest" {
+  prepare
+  on_two_gpus per-gpu 3
+  runs 2
+  rm -rf d
+  emit env d --point 3 -- serve
+  expect 0 d/start
+  local pid
+  read -r pid _ <d/daemon-1.pid
+  kill -KILL "$(children_of "$pid")"
+  await $PATIENCE is_gone "$pid"
+  expect 1 d/check
+  grep -q '^worker 0: attached: ' out
+  grep -q '^worker 1: not attached: ' out
+  expect 0 d/stop
+  await $PATIENCE no_own_process
+}
+
 @test "env: a worker that is no client is told, whatever else it does" {
   prepare
   cat >bin/idle <<IDLE

@@ -200,3 +200,21 @@ without_calibration() {
   [ "$STATUS" -eq 130 ]
   assert_whole r.jsonl
 }
+
+# Copies of one GPU at 20 MB/s each way, and a host that carries 30 for all: two GPUs do what one does.
+@test "copies that two GPUs share of the host" {
+  export MPSWEEP_EMUL_DEVICES=2
+  MPSWEEP_EMULATED_MACHINE=h2d_mb_per_s=20,d2h_mb_per_s=20,host_mb_per_s=30 shared_copies ||
+    MPSWEEP_EMULATED_MACHINE=h2d_mb_per_s=20,d2h_mb_per_s=20,host_mb_per_s=30 shared_copies
+}
+
+shared_copies() {
+  rm -f r.jsonl
+  expect 0 "$MPSWEEP" sweep "${MEASURE[@]:2}" --device emulated:all --gpus-per-point 1,2 --calibrate \
+    --schedule block --launch graph --kernels 4 --spin 100 --bytes 64K -l threads:8 \
+    -o r.jsonl || return 1
+  jq -se '.[] | select(.type == "calibration") | .all_gpus
+    | .gpus == 2 and .both_bytes_per_s > 13e6 and .both_bytes_per_s < 16e6' r.jsonl || return 1
+  limits '["copy-both", "host-copies"]' || return 1
+  jq -e '.[1].scaling.efficiency | . > 0.4 and . < 0.6' "$WORK/out"
+}

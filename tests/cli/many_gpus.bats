@@ -129,3 +129,180 @@ P
   [ "$(tail -1 out)" = "0 worse, 0 better, 2 same, 0 unsure; 1 only in BASE, 1 only in NEW" ]
   grep -q '^only in BASE: processes+mps 4×1, 2 GPUs, one daemon' out
 }
+
+# known FIELDS: r.jsonl with a calibration that has these fields, too, as known.jsonl.
+known() {
+  { head -1 r.jsonl
+    jq -nc '{type: "calibration", work: {workload: "builtin", kernels: 220, blocks: 5,
+      threads_per_block: 64, spin: 3072, bytes: 1441792, delay_cycles: 0}, single_stream_ips: 280,
+      single_graph_ips: 280, single_stream_cpu_us: 10, single_graph_cpu_us: 10, arithmetic_ips: 1900000,
+      process_launches_per_s: 1e9, gpu_launches_per_s: 1e9, graph_kernels_per_s: 1e9,
+      process_graphs_per_s: 1e9, h2d_bytes_per_s: 3e9, d2h_bytes_per_s: 3e9, both_bytes_per_s: 3e9,
+      pageable_bytes_per_s: 3e9, cpus: 64, sms: 132, seconds: 1, notes: []} + '"$1"
+    sed 1d r.jsonl; } >known.jsonl
+}
+
+@test "explain: what GPUs share, how they scale, the slow one, and the better daemons" {
+  scales r.jsonl
+  known '{all_gpus: {gpus: 4, h2d_bytes_per_s: 12e9, d2h_bytes_per_s: 12e9, both_bytes_per_s: 3.2e9}}'
+  expect 0 "$MPSWEEP" explain known.jsonl --format json
+  jq -e 'map(select(.id == 2))[0] | .limited_by == "host-copies" and .gpus == 4
+    and (.ceilings | map(select(.name == "host-copies"))[0].ips | . > 2219 and . < 2220)
+    and .scaling.base == 0 and (.scaling.efficiency - 0.75 | fabs) < 1e-9
+    and .shares_measured and .slow_gpu.gpu == 2 and .slow_gpu.of_the_others == 0.75' out
+  # One GPU has its copies for itself, and is as it was.
+  jq -e 'map(select(.id == 0))[0] | .limited_by == "copy-in" and (has("scaling") | not)
+    and all(.ceilings[]; .name != "host-copies")' out
+  jq -e 'map(select(.id == 4))[0].better_mps_daemons == {mps_daemons: "per-gpu", gain: 1.125}
+    and map(select(.id == 5))[0].better_mps_daemons == null' out
+  # Four GPUs have four times the copy engines.
+  jq -e '[.[] | select(.id == 0 or .id == 2) | .ceilings[] | select(.name == "copy-in").ips]
+    | .[1] / .[0] - 4 | fabs < 1e-9' out
+  expect 0 "$MPSWEEP" explain known.jsonl
+  tr -s ' \n' ' ' <out >flat
+  grep -q 'host copies shared by GPUs: .*one GPU alone copies 3 GB/s each way at once, but 4 at once only 3.2 GB/s together' flat
+  grep -q 'threads 1×8 on 4 GPUs (point 2): 75.0% ±0.2% of 4 times its one GPU; GPU 2 is 25% slower than the others' flat
+  grep -q -e '--mps-daemons per-gpu was measured 12.5% faster' flat
+  absent 'was not measured' flat
+  # A calibration of one GPU says nothing of what they share, and that is said.
+  known '{}'
+  expect 0 "$MPSWEEP" explain known.jsonl
+  tr -s ' \n' ' ' <out >flat
+  grep -q 'what the GPUs share of this machine was not measured' flat
+  absent 'host copies shared' flat
+  # The ceilings as a figure.
+  if command -v gnuplot >/dev/null; then
+    known '{all_gpus: {gpus: 4, both_bytes_per_s: 3.2e9}}'
+    draws ceilings known.jsonl
+    shows 'host copies shared by GPUs' 'threads 1×8, 4 GPUs'
+  fi
+}
+
+# As emulated:all of so many.
+machine() { export MPSWEEP_EMUL_DEVICES=$1; }
+
+two_gpus_do_twice_one() {
+  rm -f r.jsonl
+  expect 0 "$MPSWEEP" sweep --device emulated:all --gpus-per-point 1,2 -l threads:2 \
+    -l processes+mps:2 --mps-daemons shared,per-gpu --schedule block "${SMALL[@]:2}" -q -o r.jsonl || return 1
+  jq -se '[.[] | select(.type == "point")] as $p | ($p | length) == 5
+    and ([$p[] | select(.gpus == 2)] | length) == 3
+    and all($p[] | select(.gpus == 2); . as $two
+      | first($p[] | select(.layout == $two.layout and .gpus == null)) as $one
+      | $two.throughput_ips / $one.throughput_ips | . > 1.6 and . < 2.5)' r.jsonl
+}
+
+@test "sweep of one and two GPUs: scaling in explain's terms, and both figures" {
+  machine 2
+  once_in_three two_gpus_do_twice_one
+  needs_gnuplot
+  draws scaling r.jsonl
+  shows 'threads 1×2' 'processes+mps 2×1, one daemon' 'processes+mps 2×1, a daemon a GPU' 'EMULATED GPU'
+  draws gpus r.jsonl
+  shows 'All points: 2 GPUs' 'threads 1×2' 'GPU 1'
+  # The same points again are the same.
+  expect 0 "$MPSWEEP" compare r.jsonl r.jsonl
+  tail -1 out | grep -q '^0 worse, 0 better, [0-9]* same, [0-9]* unsure$'
+}
+
+# tuned OPTIONS...
+tuned() {
+  rm -rf t.jsonl d
+  expect 0 "$MPSWEEP" tune --device emulated:all --guide measuring --budget 60s --kernels 5 --duration 0.1 \
+    --warmup 0.02 --memory pinned --launch stream --schedule block --bind near --connections default \
+    --active-thread-percentage default -q -o t.jsonl --emit json --emit-dir d "$@"
+}
+
+@test "tune: the layout of each GPU, with all at work, and its deployment on all" {
+  machine 2
+  tuned -l threads:1,2 --max-threads 2
+  grep -q '^2 × ' out
+  grep -q '^each GPU: [0-9.]*, [0-9.]* iterations/s' out
+  jq -se '.[] | select(.type == "tune") | .winner.per_gpu_ips | length == 2' t.jsonl
+  jq -se '[.[] | select(.type == "point")] | all(.gpus == 2)' t.jsonl
+  jq -e '(.gpus | length) == 2 and ([.workers[].environment.CUDA_VISIBLE_DEVICES] | unique | length) == 2' \
+    d/deployment.json
+  # The answer's options make the same point again: a layout of a GPU, and not the sum of all.
+  local again
+  read -ra again <<<"$(jq -r 'select(.type == "tune") | .winner.options' t.jsonl)"
+  expect 0 "$MPSWEEP" "${again[@]}" --list
+  grep -q "$(jq -r 'select(.type == "tune") | .winner.what' t.jsonl | sed 's/,.*//')" out
+  # One number of GPUs.
+  expect 1 "$MPSWEEP" tune --device emulated:all --gpus-per-point 1,2 -q
+  says "give 'gpus-per-point' as one number"
+  expect 0 "$MPSWEEP" tune --device emulated:all --gpus-per-point 1 --dry-run
+  absent 'of each of' out
+}
+
+# results of two GPUs, over MPS with one daemon (0), one each (1), and without MPS (2).
+deployable() {
+  file results.jsonl '.gpu = {name: "a GPU", uuid: "GPU-a0", emulated: true}' <<'P'
+{"layout": "processes+mps", "mps": true, "processes": 2, "gpus": 2, "mps_daemons": "shared", "active_thread_percentage": [30, 70], "memory_limit": 536870912}
+{"layout": "processes+mps", "mps": true, "processes": 2, "gpus": 2, "mps_daemons": "per-gpu", "active_thread_percentage": [30, 70]}
+{"layout": "processes", "processes": 2, "gpus": 2}
+{"layout": "processes", "processes": 2, "gpus": 2, "per_gpu": [{"gpu": 0, "uuid": "GPU-a0"}]}
+P
+  jq -c 'if .type == "point" then .per_gpu //= [{gpu: 0, uuid: "GPU-a0"}, {gpu: 1, uuid: "GPU-a1"}]
+    | .per_worker = [range(4) | {process: ., thread: 0, cpus: "\(. % 2)"}] else . end' results.jsonl >more
+  mv more results.jsonl
+}
+
+# emit POINT FORMAT: into folder FORMAT.
+emit() {
+  rm -rf "$2"
+  expect 0 "$MPSWEEP" emit results.jsonl --point "$1" --format "$2" -o "$2" -- serve '{process}' "${@:3}"
+}
+
+@test "emit: each worker has its GPU, its daemon, its shares and its CPUs" {
+  deployable
+  emit 0 json '{gpu}'
+  jq -e '.processes == 4 and .gpus == ["GPU-a0", "GPU-a1"] and (.daemons | length) == 1
+    and .daemons[0].environment.CUDA_VISIBLE_DEVICES == "GPU-a0,GPU-a1"
+    and [.workers[].command[2]] == ["GPU-a0", "GPU-a1", "GPU-a0", "GPU-a1"]
+    and [.workers[].environment.CUDA_VISIBLE_DEVICES] == ["GPU-a0", "GPU-a1", "GPU-a0", "GPU-a1"]
+    and [.workers[].environment.CUDA_MPS_ACTIVE_THREAD_PERCENTAGE] == ["30", "30", "70", "70"]
+    and [.workers[].cpus[0]] == [0, 1, 0, 1]
+    and ([.workers[].environment.CUDA_MPS_PIPE_DIRECTORY] | unique) == ["{run}/mps"]' json/deployment.json
+  emit 1 json
+  jq -e '[.daemons[].environment.CUDA_VISIBLE_DEVICES] == ["GPU-a0", "GPU-a1"]
+    and [.workers[].environment.CUDA_MPS_PIPE_DIRECTORY]
+      == ["{run}/mps-0", "{run}/mps-1", "{run}/mps-0", "{run}/mps-1"]' json/deployment.json
+  emit 2 json
+  jq -e '.daemons == [] and .daemon == null and (.workers | length) == 4' json/deployment.json
+  emit 1 env
+  grep -qx 'MPSWEEP_GPU_1="GPU-a1"' env/deployment.env
+  # shellcheck disable=SC2016
+  grep -qx 'MPSWEEP_GPU="$MPSWEEP_GPU_1"' env/worker-3.env
+  grep -q '2×1 on each of 2 GPUs over MPS, a daemon each' env/README.md
+  emit 0 slurm
+  grep -qx '#SBATCH --gres=gpu:2' slurm/job.sbatch
+  grep -qx '#SBATCH --ntasks=4' slurm/job.sbatch
+  refused "point 3 of 'results.jsonl' does not name each of its GPUs by its UUID" \
+    "$MPSWEEP" emit results.jsonl --point 3 --format env -o none
+  [ ! -e none ]
+}
+
+@test "emit: containers and units of several GPUs" {
+  deployable
+  # A replica each GPU, since Kubernetes allots GPUs to pods.
+  emit 0 kubernetes
+  grep -qx '  replicas: 2' kubernetes/deployment.yaml
+  [ "$(grep -c 'name: "worker-' kubernetes/deployment.yaml)" -eq 2 ]
+  grep -q 'The measurement had one daemon for all GPUs' kubernetes/README.md
+  emit 1 kubernetes
+  absent 'The measurement had one daemon' kubernetes/README.md
+  emit 0 compose
+  grep -q 'device_ids: \["GPU-a0", "GPU-a1"\]' compose/compose.yaml
+  [ "$(grep -c '"service:mps"' compose/compose.yaml)" -eq 8 ]
+  emit 1 compose
+  [ "$(grep -c '"service:mps-1"' compose/compose.yaml)" -eq 4 ]
+  [ "$(grep -c 'device_ids: \["GPU-a1"\]' compose/compose.yaml)" -eq 3 ]
+  emit 1 systemd
+  grep -qx 'BindsTo=mpsweep-systemd-mps@1.service' systemd/mpsweep-systemd-worker@3.service.d/daemon.conf
+  grep -qx 'CUDA_VISIBLE_DEVICES="GPU-a1"' systemd/mps-1.env
+  grep -qx 'CUDA_MPS_PIPE_DIRECTORY="/run/mpsweep-systemd/mps-1"' systemd/worker-3.env
+  emit 0 systemd
+  grep -qx 'CUDA_VISIBLE_DEVICES="GPU-a0,GPU-a1"' systemd/mps.env
+  grep -qx 'MPSWEEP_MPS_GPUS=2' systemd/mps.env
+  [ ! -e systemd/mpsweep-systemd-worker@3.service.d/daemon.conf ]
+}

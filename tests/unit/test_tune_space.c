@@ -12,7 +12,7 @@
 
 static struct job job;
 static struct tune_space space;
-static const struct tune_machine machine = {.cpus = 16};
+static struct tune_machine machine = {.cpus = 16};
 
 static int begin(void **state)
 {
@@ -25,6 +25,7 @@ static int end(void **state)
     (void)state;
     tune_space_release(&space);
     job_release(&job);
+    machine = (struct tune_machine){.cpus = 16};
     return 0;
 }
 
@@ -76,6 +77,14 @@ static bool unbound(const struct point *p)
 static bool over_mps(const struct point *p)
 {
     return point_over_mps(p);
+}
+static bool of_two_gpus(const struct point *p)
+{
+    return point_gpus(p) == 2;
+}
+static bool daemon_each(const struct point *p)
+{
+    return p->mps_daemons == MPS_DAEMONS_PER_GPU;
 }
 static bool several(const struct point *p)
 {
@@ -200,6 +209,37 @@ static void test_known_limits_bound_the_clients(void **state)
             assert_true(space.plan.points[i].processes <= 6);
 }
 
+/* The layout of a GPU is searched, with its part of the CPUs and limits of its own. */
+static void test_several_gpus(void **state)
+{
+    (void)state;
+    machine.gpus = 2;
+    set(OPTION_MAX_PROCESSES, "8");
+    make();
+    assert_int_equal(with(of_two_gpus), space.candidates);
+    assert_int_equal(with(over_eight), 0);
+    assert_int_equal(with(daemon_each), 0);
+    /* 8 CPUs of each: 16 times as many threads, and one for each of those that come to mind. */
+    assert_int_equal(with(many_threads), 0);
+    for (size_t i = 0; i < space.naive_count; i++) {
+        const struct point *p = &space.plan.points[space.naive[i].point];
+        assert_int_equal(2, point_gpus(p));
+        assert_true(p->processes * p->threads <= 8);
+    }
+    set(OPTION_MPS_DAEMONS, "shared,per-gpu");
+    make();
+    assert_true(with(daemon_each) > 0 && with(daemon_each) == with(over_mps) / 2);
+    /* As many as are told, and one number of them. */
+    set(OPTION_GPUS_PER_POINT, "1");
+    make();
+    assert_int_equal(with(of_two_gpus), 0);
+    assert_true(with(many_threads) > 0);
+    set(OPTION_GPUS_PER_POINT, "1,2");
+    refused("give 'gpus-per-point' as one number");
+    set(OPTION_GPUS_PER_POINT, "4");
+    refused("4 is more than the 2 GPUs");
+}
+
 static void test_naive_layouts(void **state)
 {
     (void)state;
@@ -292,6 +332,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_layouts_that_are_given, begin, end),
         cmocka_unit_test_setup_teardown(test_limits_on_processes_and_threads, begin, end),
         cmocka_unit_test_setup_teardown(test_known_limits_bound_the_clients, begin, end),
+        cmocka_unit_test_setup_teardown(test_several_gpus, begin, end),
         cmocka_unit_test_setup_teardown(test_naive_layouts, begin, end),
         cmocka_unit_test_setup_teardown(test_one_workload_only, begin, end),
         cmocka_unit_test_setup_teardown(test_predictions_and_axes, begin, end),

@@ -1,0 +1,113 @@
+/* What explain says of points of several GPUs beside their ceilings. */
+#include <math.h>
+#include <string.h>
+
+#include "common/text.h"
+#include "orchestrator/explain.h"
+#include "orchestrator/point_text.h"
+
+void explain_gpus_find(struct explain_set *set, const json_t *points,
+                       const struct scaling_index *index)
+{
+    for (size_t i = 0; i < set->count; i++) {
+        struct explanation *point = &set->points[i];
+        point->scales = scaling_find(index, point->record, &point->scaling);
+        point->is_split = imbalance_of(point->record, &point->imbalance);
+        point->other_daemons = scaling_other_daemons(points, point->record);
+    }
+}
+
+/* By how much the other choice of daemons is better, beyond both intervals; 0: it is not. */
+static double better_daemons(const struct explanation *point)
+{
+    const json_t *other = point->other_daemons;
+    if (other == NULL)
+        return 0.0;
+    double gain = point_number(other, "throughput_ips") / point->measured_ips - 1.0;
+    double unsure = hypot(point_number(other, "ci95_rel"), point_number(point->record, "ci95_rel"));
+    return gain > unsure ? gain : 0.0;
+}
+
+static bool slow_matters(const struct explanation *point)
+{
+    return point->is_split && imbalance_matters(&point->imbalance, point->record);
+}
+
+/* Whether what its GPUs share was measured, of as many as it has. */
+static bool shares_are_known(const struct explanation *point)
+{
+    return point->calibration->all.gpus >= ceiling_gpus(&point->point);
+}
+
+static void describe(const struct explanation *point, struct text *out)
+{
+    char name[POINT_TEXT_BYTES], text[64];
+    point_name(point->record, name);
+    text_append(out, "%s on %u GPUs", name, ceiling_gpus(&point->point));
+    point_setting_text(point->record, POINT_MPS_DAEMONS, name);
+    if (name[0] != '\0')
+        text_append(out, ", %s", name);
+    text_append(out, " (point %" JSON_INTEGER_FORMAT "): ", point_integer(point->record, "id"));
+    if (point->scales)
+        text_append(out, "%s of %u times its one GPU",
+                    scaling_text(&point->scaling, text, sizeof text), point->scaling.gpus);
+    else
+        text_append(out, "no such point of one GPU to compare with");
+    if (slow_matters(point))
+        text_append(out, "; GPU %u is %.0f%% slower than the others", point->imbalance.slowest,
+                    100.0 * (1.0 - point->imbalance.slowest_rel));
+    double gain = better_daemons(point);
+    if (gain > 0.0)
+        text_append(out, "; --mps-daemons %s was measured %.1f%% faster",
+                    point_string(point->other_daemons, "mps_daemons"), 100.0 * gain);
+}
+
+void explain_gpus_print(FILE *out, const struct explain_set *set,
+                        void (*print)(FILE *out, const char *text))
+{
+    bool begun = false, known = true;
+    for (size_t i = 0; i < set->count; i++) {
+        const struct explanation *point = &set->points[i];
+        char line[512] = "";
+        struct text text = {.at = line, .size = sizeof line};
+        if (ceiling_gpus(&point->point) < 2)
+            continue;
+        if (!begun)
+            fputs("\nseveral GPUs:\n", out);
+        begun = true;
+        known = known && shares_are_known(point);
+        describe(point, &text);
+        print(out, line);
+    }
+    if (!known)
+        print(out,
+              "what the GPUs share of this machine was not measured, so it is no ceiling here: "
+              "'mpsweep sweep --calibrate' with the same --device measures it");
+}
+
+void explain_gpus_json(const struct explanation *point, json_t *object)
+{
+    double gain = better_daemons(point);
+    if (ceiling_gpus(&point->point) < 2)
+        return;
+    json_t *scaling = json_null();
+    if (point->scales)
+        scaling = json_pack(
+            "{s:I, s:f, s:f, s:o, s:o}", "base", point_integer(point->scaling.base, "id"),
+            "base_ips", point->scaling.base_ips, "efficiency", point->scaling.efficiency, "low",
+            isnan(point->scaling.low) ? json_null() : json_real(point->scaling.low), "high",
+            isnan(point->scaling.high) ? json_null() : json_real(point->scaling.high));
+    json_object_set_new(object, "scaling", scaling);
+    json_object_set_new(object, "shares_measured", json_boolean(shares_are_known(point)));
+    json_object_set_new(object, "slow_gpu",
+                        slow_matters(point)
+                            ? json_pack("{s:i, s:s, s:f}", "gpu", (int)point->imbalance.slowest,
+                                        "uuid", point->imbalance.slowest_uuid, "of_the_others",
+                                        point->imbalance.slowest_rel)
+                            : json_null());
+    json_object_set_new(object, "better_mps_daemons",
+                        gain > 0.0 ? json_pack("{s:s, s:f}", "mps_daemons",
+                                               point_string(point->other_daemons, "mps_daemons"),
+                                               "gain", 1.0 + gain)
+                                   : json_null());
+}
