@@ -21,6 +21,7 @@ mpsweep_SOURCES = \
     orchestrator/described_lengths.c orchestrator/described_record.c \
     orchestrator/doctor.c orchestrator/doctor.h \
     orchestrator/environment.c orchestrator/environment.h \
+    orchestrator/estimate.c orchestrator/estimate.h \
     orchestrator/doctor_daemons.c orchestrator/doctor_daemons.h \
     orchestrator/doctor_gpu.c orchestrator/doctor_gpu.h \
     orchestrator/doctor_machine.c orchestrator/doctor_machine.h \
@@ -75,10 +76,13 @@ mpsweep_SOURCES = \
     orchestrator/program.c orchestrator/program.h \
     orchestrator/saturation.c orchestrator/saturation.h \
     orchestrator/session.c orchestrator/session.h \
+    orchestrator/shard.c orchestrator/shard.h orchestrator/shard_deal.c \
+    orchestrator/shard_ranges.c orchestrator/shard_ranges.h \
     orchestrator/shares_json.c orchestrator/shares.h \
     orchestrator/sureness.c orchestrator/sureness.h \
     orchestrator/sweep.c orchestrator/sweep.h orchestrator/sweep_internal.h \
     orchestrator/sweep_plan.c orchestrator/sweep_results.c orchestrator/sweep_workload.c \
+    orchestrator/sweep_shard.c \
     orchestrator/table.c orchestrator/table.h \
     orchestrator/telemetry.c orchestrator/telemetry.h \
     orchestrator/telemetry_record.c orchestrator/telemetry_record.h \

@@ -5,11 +5,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum name { PROCESS, PROCESSES, THREADS, PORT, SEED, GPU, NAMES };
+enum name { PROCESS, PROCESSES, THREADS, PORT, SEED, GPU, SHARD, NAMES };
 
 static const char *const names[NAMES] = {
     [PROCESS] = "process", [PROCESSES] = "processes", [THREADS] = "threads",
     [PORT] = "port",       [SEED] = "seed",           [GPU] = "gpu",
+    [SHARD] = "shard",
 };
 
 /* A piece of a word: a placeholder, or letters that stand for themselves. */
@@ -52,11 +53,23 @@ enum status placeholders_check(const char *word)
 {
     struct piece piece;
     for (const char *at = word; *at;)
-        if (!next_piece(&at, &piece))
+        if (!next_piece(&at, &piece) || piece.name == SHARD)
             return status_set(STATUS_USAGE,
                               "unknown placeholder '%.*s' in '%s': it is one of {process}, "
                               "{processes}, {threads}, {port}, {seed}, {gpu}; '{{' is a brace",
                               (int)piece.length, piece.text, word);
+    return STATUS_OK;
+}
+
+enum status placeholders_check_file(const char *name)
+{
+    struct piece piece;
+    for (const char *at = name; *at;)
+        if (!next_piece(&at, &piece) || (piece.name != NAMES && piece.name != SHARD))
+            return status_set(STATUS_USAGE,
+                              "unknown placeholder '%.*s' in '%s': a file's name may have {shard}; "
+                              "'{{' is a brace",
+                              (int)piece.length, piece.text, name);
     return STATUS_OK;
 }
 
@@ -91,6 +104,9 @@ static void print_piece(FILE *out, const struct piece *piece, const struct place
         break;
     case GPU:
         fputs(values->gpu, out);
+        break;
+    case SHARD:
+        fprintf(out, "%u", values->shard);
         break;
     default:
         fwrite(piece->text, 1, piece->length, out);
