@@ -15,7 +15,7 @@
 #include "orchestrator/plan.h"
 #include "orchestrator/round.h"
 
-#define SHARD_MOST 100000
+#define SHARD_MOST 10000
 
 struct shard {
     unsigned index, count; /* count 0: the whole plan, and no shard of it */
