@@ -73,6 +73,8 @@ enum option_id {
     OPTION_EXPLAINED,
     OPTION_THRESHOLD,
     OPTION_ADJUST,
+    OPTION_MERGE_FORCE,
+    OPTION_STRICT,
     OPTION_MPS_DIR,
     OPTION_MPS_GPU,
     OPTION_MPS_PERCENTAGE,
@@ -141,6 +143,7 @@ enum option_command {
     OPTION_EMIT = 2048,
     OPTION_PROBE = 4096,
     OPTION_TRACE = 8192,
+    OPTION_MERGE = 16384,
 };
 
 enum layout_kind {

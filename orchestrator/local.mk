@@ -2,6 +2,12 @@
 plan_sources = orchestrator/plan.c orchestrator/plan_described.c orchestrator/plan_program.c \
     orchestrator/plan_workload.c orchestrator/placeholders.c orchestrator/shares.c
 
+# Merging without output, for tests, too.
+merge_sources = orchestrator/merge_check.c orchestrator/merge_choose.c \
+    orchestrator/merge_fleet.c orchestrator/merge_fleet.h \
+    orchestrator/merge_gpus.c orchestrator/merge_gpus.h \
+    orchestrator/merge_judge.c orchestrator/merge_read.c orchestrator/merge_record.c
+
 bin_PROGRAMS += mpsweep
 mpsweep_SOURCES = \
     orchestrator/main.c orchestrator/exit_status.h \
@@ -45,6 +51,10 @@ mpsweep_SOURCES = \
     orchestrator/explain_verify.c orchestrator/explain_verify.h \
     orchestrator/fixed.c orchestrator/fixed.h \
     orchestrator/help.c orchestrator/help.h \
+    orchestrator/merge.c orchestrator/merge.h orchestrator/merge_internal.h \
+    $(merge_sources) \
+    orchestrator/merge_print.c orchestrator/merge_print.h orchestrator/merge_print_fleet.c \
+    orchestrator/merge_write.c \
     orchestrator/mps_command.c orchestrator/mps_command.h \
     orchestrator/mps_run.c orchestrator/mps_status.c \
     orchestrator/limits.c orchestrator/limits.h orchestrator/limits_file.c \
@@ -102,7 +112,8 @@ mpsweep_LDADD = libtrace.a libexplain.a libbind.a libmps.a libprobe.a libprobes.
     $(HWLOC_LIBS) $(JANSSON_LIBS) $(INIH_LIBS)
 
 # The manual pages are printed by the program, from the table that drives its command line.
-man1_MANS = mpsweep.1 mpsweep-mps.1 mpsweep-tune.1 mpsweep-probe.1 mpsweep-trace.1
+man1_MANS = mpsweep.1 mpsweep-mps.1 mpsweep-tune.1 mpsweep-probe.1 mpsweep-trace.1 \
+    mpsweep-merge.1
 CLEANFILES += $(man1_MANS)
 mpsweep.1: mpsweep$(EXEEXT)
 	$(AM_V_GEN)./mpsweep$(EXEEXT) help --manual >$@.new && mv $@.new $@
@@ -114,6 +125,8 @@ mpsweep-probe.1: mpsweep$(EXEEXT)
 	$(AM_V_GEN)./mpsweep$(EXEEXT) help --manual probe >$@.new && mv $@.new $@
 mpsweep-trace.1: mpsweep$(EXEEXT)
 	$(AM_V_GEN)./mpsweep$(EXEEXT) help --manual trace >$@.new && mv $@.new $@
+mpsweep-merge.1: mpsweep$(EXEEXT)
+	$(AM_V_GEN)./mpsweep$(EXEEXT) help --manual merge >$@.new && mv $@.new $@
 
 if HAVE_CMOCKA
 check_PROGRAMS += tests/unit/test_bracket
