@@ -47,11 +47,21 @@ static enum status check_same(const struct merge *merge, size_t source)
     return STATUS_OK;
 }
 
+/* 0 and 0.0 are the same. To be freed; NULL: no memory. */
+static char *text_to_compare(const json_t *value)
+{
+    char number[40];
+    if (!json_is_number(value))
+        return json_dumps(value ? value : json_null(),
+                          JSON_COMPACT | JSON_ENCODE_ANY | JSON_SORT_KEYS);
+    snprintf(number, sizeof number, "%.17g", json_number_value(value));
+    return strdup(number);
+}
+
 /* Adds a source to those that have a value for something. */
 static int note(json_t *table, const char *what, json_t *value, size_t source)
 {
-    char *text =
-        json_dumps(value ? value : json_null(), JSON_COMPACT | JSON_ENCODE_ANY | JSON_SORT_KEYS);
+    char *text = text_to_compare(value);
     json_t *groups = json_object_get(table, what);
     int error = text ? 0 : -1;
     if (!groups && error == 0) {

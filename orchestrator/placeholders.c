@@ -40,7 +40,8 @@ static bool next_piece(const char **at, struct piece *out)
     for (unsigned i = 0; begin[1 + inside] == '}' && i < NAMES; i++) {
         if (strlen(names[i]) == inside && strncmp(begin + 1, names[i], inside) == 0) {
             out->name = (enum name)i;
-            *at += inside + 2;
+            out->length = inside + 2;
+            *at += out->length;
             return true;
         }
     }
