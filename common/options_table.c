@@ -190,11 +190,12 @@ const struct option_row option_table[OPTION_COUNT] = {
      SWEEP | OPTION_MPS_RUN | OPTION_EXPLAIN | OPTION_PROBE | OPTION_MERGE, NULL, 0, 0, "no", NULL,
      OUT, "No progress on standard error. mps run: no proof of attachment there. merge: no summary."},
     {OPTION_FIGURE, "figure", 0, OPTION_KIND_CHOICE, OPTION_NOT_IN_JOB, OPTION_PLOT,
-     "throughput|latency|phases|launch|heatmap|ceilings|search|probe|probe-series|all", 0, 0,
+     "throughput|latency|phases|launch|heatmap|ceilings|search|fleet|probe|probe-series|all", 0, 0,
      "throughput", NULL, OUT,
      "throughput: iterations/s by workers. latency: percentiles by workers, or by offered rate.\n"
      "phases: where the time goes. launch: the time of a launch call. heatmap: P×T.\n"
      "ceilings: measured beside what was possible. search: how a tune found the best layout.\n"
+     "fleet: the nodes of merged results, and which stand out.\n"
      "probe: every arm of the probes. probe-series: those arms that differ in one number.\n"
      "all: each of them, --output is a directory."},
     {OPTION_EXPLAINED, "explained", 0, OPTION_KIND_TEXT, OPTION_NOT_IN_JOB, OPTION_PLOT, NULL, 0, 0,

@@ -91,6 +91,9 @@ static enum status add_record(const char *path, unsigned long number, json_t *re
     } else if (strcmp(type, "tune") == 0) {
         json_decref(results->tune);
         results->tune = json_incref(record);
+    } else if (strcmp(type, "fleet") == 0) {
+        json_decref(results->fleet);
+        results->fleet = json_incref(record);
     } else if (strcmp(type, "footer") == 0) {
         json_decref(results->footer);
         results->footer = json_incref(record);
@@ -171,6 +174,7 @@ void results_release(struct results *results)
     json_decref(results->calibrations);
     json_decref(results->probes);
     json_decref(results->tune);
+    json_decref(results->fleet);
     json_decref(results->footer);
     *results = (struct results){0};
 }

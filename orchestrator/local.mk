@@ -65,7 +65,7 @@ mpsweep_SOURCES = \
     $(plan_sources) orchestrator/plan.h \
     orchestrator/plugin.c orchestrator/plugin.h orchestrator/plugin_round.c \
     orchestrator/plot.c orchestrator/plot.h orchestrator/plot_figure.h \
-    orchestrator/plot_ceilings.c orchestrator/plot_heatmap.c orchestrator/plot_latency.c \
+    orchestrator/plot_ceilings.c orchestrator/plot_fleet.c orchestrator/plot_heatmap.c orchestrator/plot_latency.c \
     orchestrator/plot_launch.c orchestrator/plot_panels.c orchestrator/plot_panels.h \
     orchestrator/plot_phases.c orchestrator/plot_probe.c orchestrator/plot_probe_series.c \
     orchestrator/plot_rows.c orchestrator/plot_rows.h \
