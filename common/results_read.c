@@ -101,6 +101,13 @@ static enum status add_record(const char *path, unsigned long number, json_t *re
     return status;
 }
 
+/* A merged fleet has hundreds of them for each point, which nobody who reads points asks for. */
+static bool is_of_a_node(const struct results_line *line)
+{
+    static const char begin[] = "{\"type\":\"node\"";
+    return line->bytes > sizeof begin && memcmp(line->text, begin, sizeof begin - 1) == 0;
+}
+
 static enum status load_lines(struct results_lines *lines, json_t *place_of,
                               struct results *results)
 {
@@ -115,6 +122,9 @@ static enum status load_lines(struct results_lines *lines, json_t *place_of,
         if (status != STATUS_OK)
             return status;
         if (kind == RESULTS_LINE_WHOLE) {
+            results->whole_bytes += line.bytes + 1;
+            if (is_of_a_node(&line))
+                continue;
             json_error_t error;
             json_t *record = json_loadb(line.text, line.bytes, 0, &error);
             if (record == NULL)
@@ -125,7 +135,6 @@ static enum status load_lines(struct results_lines *lines, json_t *place_of,
             json_decref(record);
             if (status != STATUS_OK)
                 return status;
-            results->whole_bytes += line.bytes + 1;
             continue;
         }
         results->torn = kind == RESULTS_LINE_UNFINISHED;

@@ -25,6 +25,7 @@ struct explanation {
     double predicted_ips;
     struct remedy remedy;
     size_t group; /* index of the first of its group */
+    size_t next;  /* of the next one of its group, 0: it is the last */
 };
 
 struct explain_set {
@@ -56,8 +57,9 @@ enum status explain_set_calibrate(struct explain_set *set, const struct calibrat
 enum status explain_set_calibrate_all(struct explain_set *set, const struct results *results,
                                       const char *path);
 
-/* Ceilings, prediction, remedy and group of each point. All works must have a calibration. */
-void explain_set_compute(struct explain_set *set, const struct remedy_limits *limits);
+/* Ceilings, prediction, remedy and group of each point. All works must have a calibration.
+ * STATUS_MEMORY is the only error. */
+enum status explain_set_compute(struct explain_set *set, const struct remedy_limits *limits);
 
 /* The point that stands for the group that begins with first: the one whose remedy is predicted to
  * give most; without a remedy the best measured. */
