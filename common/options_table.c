@@ -153,6 +153,17 @@ const struct option_row option_table[OPTION_COUNT] = {
      "Find out first what the GPU, its driver and this machine can do for each kind of\n"
      "iteration in the plan (about half a minute each), for 'mpsweep explain' to tell what\n"
      "limits a point."},
+    {OPTION_SHARD, "shard", 0, OPTION_KIND_TEXT, OPTION_NOT_IN_JOB, OPTION_SWEEP, NULL, 0, 0, NULL,
+     "I/N|auto", HOW,
+     "Measure only part I (from 0) of N about equally long ones of the plan, for 'mpsweep merge'\n"
+     "to put together. auto: by the place in a Slurm job array, or among the tasks of srun; the\n"
+     "name of the results file needs {shard} then."},
+    {OPTION_FLEET, "fleet", 0, OPTION_KIND_SWITCH, OPTION_NOT_IN_JOB, OPTION_SWEEP, NULL, 0, 0,
+     "no", NULL, HOW,
+     "Each of the N nodes of --shard measures the whole plan, so that nodes can be compared."},
+    {OPTION_REFERENCE, "reference", 0, OPTION_KIND_INTEGER, 0, OPTION_SWEEP, NULL, 0, 1000, "1",
+     "K", HOW,
+     "Points that every shard measures, so that differences between their GPUs can be told."},
     {OPTION_PROBE_ROUNDS, "rounds", 'r', OPTION_KIND_INTEGER, OPTION_NOT_IN_JOB, OPTION_PROBE,
      "default", 1, 100, "default", "default|N", HOW,
      "How often each arm is run, in fresh processes and in random order. More of them make the\n"
@@ -170,10 +181,11 @@ const struct option_row option_table[OPTION_COUNT] = {
     {OPTION_PROBE_FORMAT, "format", 'f', OPTION_KIND_CHOICE, OPTION_NOT_IN_JOB, OPTION_PROBE,
      "table|csv|json", 0, 0, "table", NULL, OUT, "What is printed on standard output."},
     {OPTION_OUTPUT, "output", 'o', OPTION_KIND_TEXT, OPTION_NOT_IN_JOB,
-     SWEEP | OPTION_PLOT | OPTION_COMPARE, NULL, 0, 0, NULL, "FILE", OUT,
+     SWEEP | OPTION_PLOT | OPTION_COMPARE | OPTION_MERGE, NULL, 0, 0, NULL, "FILE", OUT,
      "sweep: results file (.jsonl), which must not exist unless --resume is given. plot,\n"
      "compare: a picture, .svg, .png or .pdf, or .gp for gnuplot's data; that of compare shows\n"
-     "all ratios. trace: a timeline (.json), which must not exist."},
+     "all ratios. trace: a timeline (.json), which must not exist. merge: results of all, which\n"
+     "must not exist unless --force is given."},
     {OPTION_RESUME, "resume", 0, OPTION_KIND_SWITCH, OPTION_NOT_IN_JOB, PLAN, NULL, 0, 0, "no",
      NULL, OUT, "Go on with an interrupted results file: measure what it lacks."},
     {OPTION_DRY_RUN, "dry-run", 'n', OPTION_KIND_SWITCH, OPTION_NOT_IN_JOB, PLAN, NULL, 0, 0, "no",
@@ -184,15 +196,17 @@ const struct option_row option_table[OPTION_COUNT] = {
     {OPTION_FORMAT, "format", 'f', OPTION_KIND_CHOICE, OPTION_NOT_IN_JOB, PLAN | OPTION_COMPARE,
      "table|csv|json", 0, 0, "table", NULL, OUT, "What is printed at the end on standard output."},
     {OPTION_QUIET, "quiet", 'q', OPTION_KIND_SWITCH, OPTION_NOT_IN_JOB,
-     SWEEP | OPTION_MPS_RUN | OPTION_EXPLAIN | OPTION_PROBE, NULL, 0, 0, "no", NULL, OUT,
-     "No progress on standard error. mps run: no proof of attachment there."},
+     SWEEP | OPTION_MPS_RUN | OPTION_EXPLAIN | OPTION_PROBE | OPTION_MERGE, NULL, 0, 0, "no", NULL,
+     OUT, "No progress on standard error. mps run: no proof of attachment there. merge: no summary."},
     {OPTION_FIGURE, "figure", 0, OPTION_KIND_CHOICE, OPTION_NOT_IN_JOB, OPTION_PLOT,
-     "throughput|latency|phases|launch|heatmap|scaling|gpus|ceilings|search|probe|probe-series|all",
+     "throughput|latency|phases|launch|heatmap|scaling|gpus|ceilings|search|fleet|probe|probe-series|"
+     "all",
      0, 0, "throughput", NULL, OUT,
      "throughput: iterations/s by workers. latency: percentiles by workers, or by offered rate.\n"
      "phases: where the time goes. launch: the time of a launch call. heatmap: P×T.\n"
      "scaling: by number of GPUs. gpus: each GPU beside the others.\n"
      "ceilings: measured beside what was possible. search: how a tune found the best layout.\n"
+     "fleet: the nodes of merged results, and which stand out.\n"
      "probe: every arm of the probes. probe-series: those arms that differ in one number.\n"
      "all: each of them, --output is a directory."},
     {OPTION_EXPLAINED, "explained", 0, OPTION_KIND_TEXT, OPTION_NOT_IN_JOB, OPTION_PLOT, NULL, 0, 0,
@@ -207,6 +221,12 @@ const struct option_row option_table[OPTION_COUNT] = {
      0, 0, "holm", NULL, "Verdicts",
      "holm: a false 'worse' anywhere among all points in at most 2.5% of comparisons. none: each\n"
      "point as if it were the only one."},
+    {OPTION_MERGE_FORCE, "force", 0, OPTION_KIND_SWITCH, OPTION_NOT_IN_JOB, OPTION_MERGE, NULL, 0,
+     0, "no", NULL, OUT, "Replace the output if it exists."},
+    {OPTION_STRICT, "strict", 0, OPTION_KIND_SWITCH, OPTION_NOT_IN_JOB, OPTION_MERGE, NULL, 0, 0,
+     "no", NULL, OUT,
+     "Files that differ in driver, kind of GPU, version of mpsweep, options and the like are an\n"
+     "error, and not only told of."},
     {OPTION_MPS_DIR, "dir", 0, OPTION_KIND_TEXT, OPTION_NOT_IN_JOB, START | KEPT, NULL, 0, 0, NULL,
      "DIR", DAEMON,
      "start, run: where the daemon's private directory is to be; DIR must not exist, or be empty "

@@ -1,87 +1,10 @@
 #include "common/results_read.h"
 
-#include <errno.h>
-#include <fcntl.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
+#include "common/results_lines.h"
 #include "common/text.h"
-
-#define READ_BYTES ((size_t)64 * 1024)
-
-/* A file read line by line through a buffer that grows to the longest line. */
-struct reader {
-    int fd;
-    const char *path;
-    char *buffer;
-    size_t capacity;
-    size_t begin;   /* of the line asked for next */
-    size_t scanned; /* no line end before this */
-    size_t end;     /* of what has been read */
-};
-
-struct line {
-    const char *text;
-    size_t bytes; /* without the line end */
-};
-
-/* Outcomes of next_line() that are not errors. */
-enum line_kind { LINE_WHOLE, LINE_NONE, LINE_UNFINISHED };
-
-static enum status make_room(struct reader *reader)
-{
-    if (reader->begin > 0) {
-        memmove(reader->buffer, reader->buffer + reader->begin, reader->end - reader->begin);
-        reader->end -= reader->begin;
-        reader->scanned -= reader->begin;
-        reader->begin = 0;
-    }
-    if (reader->capacity - reader->end >= READ_BYTES)
-        return STATUS_OK;
-    size_t capacity = reader->capacity == 0 ? 2 * READ_BYTES : 2 * reader->capacity;
-    char *grown = realloc(reader->buffer, capacity);
-    if (grown == NULL)
-        return status_set(STATUS_MEMORY, "out of memory reading '%s'", reader->path);
-    reader->buffer = grown;
-    reader->capacity = capacity;
-    return STATUS_OK;
-}
-
-static enum status next_line(struct reader *reader, struct line *line, enum line_kind *kind)
-{
-    for (;;) {
-        char *newline = NULL;
-        if (reader->end > reader->scanned)
-            newline = memchr(reader->buffer + reader->scanned, '\n', reader->end - reader->scanned);
-        if (newline != NULL) {
-            line->text = reader->buffer + reader->begin;
-            line->bytes = (size_t)(newline - line->text);
-            reader->begin += line->bytes + 1;
-            reader->scanned = reader->begin;
-            *kind = LINE_WHOLE;
-            return STATUS_OK;
-        }
-        reader->scanned = reader->end;
-        if (reader->end - reader->begin > RESULTS_LINE_BYTES_MAX)
-            return status_set(STATUS_USAGE, "longer than %u MiB", RESULTS_LINE_BYTES_MAX >> 20);
-        enum status status = make_room(reader);
-        if (status != STATUS_OK)
-            return status;
-        ssize_t got;
-        do
-            got = read(reader->fd, reader->buffer + reader->end, READ_BYTES);
-        while (got < 0 && errno == EINTR);
-        if (got < 0)
-            return status_set(STATUS_SYSTEM, "cannot read '%s': %s", reader->path, strerror(errno));
-        if (got == 0) {
-            *kind = reader->end > reader->begin ? LINE_UNFINISHED : LINE_NONE;
-            return STATUS_OK;
-        }
-        reader->end += (size_t)got;
-    }
-}
 
 /* The parser quotes what it stumbled on; an error is one line of plain text all the same. */
 static enum status not_json(const char *path, unsigned long number, const json_error_t *error)
@@ -168,6 +91,9 @@ static enum status add_record(const char *path, unsigned long number, json_t *re
     } else if (strcmp(type, "tune") == 0) {
         json_decref(results->tune);
         results->tune = json_incref(record);
+    } else if (strcmp(type, "fleet") == 0) {
+        json_decref(results->fleet);
+        results->fleet = json_incref(record);
     } else if (strcmp(type, "footer") == 0) {
         json_decref(results->footer);
         results->footer = json_incref(record);
@@ -175,19 +101,30 @@ static enum status add_record(const char *path, unsigned long number, json_t *re
     return status;
 }
 
-static enum status load_lines(struct reader *reader, json_t *place_of, struct results *results)
+/* A merged fleet has hundreds of them for each point, which nobody who reads points asks for. */
+static bool is_of_a_node(const struct results_line *line)
 {
-    const char *path = reader->path;
+    static const char begin[] = "{\"type\":\"node\"";
+    return line->bytes > sizeof begin && memcmp(line->text, begin, sizeof begin - 1) == 0;
+}
+
+static enum status load_lines(struct results_lines *lines, json_t *place_of,
+                              struct results *results)
+{
+    const char *path = lines->path;
     for (unsigned long number = 1;; number++) {
-        struct line line = {0};
-        enum line_kind kind = LINE_NONE;
-        enum status status = next_line(reader, &line, &kind);
+        struct results_line line = {0};
+        enum results_line_kind kind = RESULTS_LINE_NONE;
+        enum status status = results_lines_next(lines, &line, &kind);
         if (status == STATUS_USAGE)
             return number == 1 ? status_set(status, "'%s' is not an mpsweep results file", path)
                                : status_prefix(status, "'%s' line %lu: ", path, number);
         if (status != STATUS_OK)
             return status;
-        if (kind == LINE_WHOLE) {
+        if (kind == RESULTS_LINE_WHOLE) {
+            results->whole_bytes += line.bytes + 1;
+            if (is_of_a_node(&line))
+                continue;
             json_error_t error;
             json_t *record = json_loadb(line.text, line.bytes, 0, &error);
             if (record == NULL)
@@ -198,10 +135,9 @@ static enum status load_lines(struct reader *reader, json_t *place_of, struct re
             json_decref(record);
             if (status != STATUS_OK)
                 return status;
-            results->whole_bytes += line.bytes + 1;
             continue;
         }
-        results->torn = kind == LINE_UNFINISHED;
+        results->torn = kind == RESULTS_LINE_UNFINISHED;
         if (number > 1)
             return STATUS_OK;
         return status_set(STATUS_USAGE, results->torn ? "'%s' has no whole line" : "'%s' is empty",
@@ -212,16 +148,13 @@ static enum status load_lines(struct reader *reader, json_t *place_of, struct re
 enum status results_load(const char *path, struct results *out)
 {
     struct results results = {0};
-    struct reader reader = {.fd = -1, .path = path};
+    struct results_lines lines = RESULTS_LINES_NONE;
     json_t *place_of = NULL;
     enum status status;
 
-    reader.fd = open(path, O_RDONLY | O_CLOEXEC);
-    if (reader.fd < 0) {
-        status = status_set(errno == ENOENT ? STATUS_NOT_FOUND : STATUS_SYSTEM,
-                            "cannot open '%s': %s", path, strerror(errno));
+    status = results_lines_open(path, &lines);
+    if (status != STATUS_OK)
         goto out;
-    }
     place_of = json_object();
     results.points = json_array();
     results.calibrations = json_array();
@@ -231,7 +164,7 @@ enum status results_load(const char *path, struct results *out)
         status = status_set(STATUS_MEMORY, "out of memory reading '%s'", path);
         goto out;
     }
-    status = load_lines(&reader, place_of, &results);
+    status = load_lines(&lines, place_of, &results);
     if (status != STATUS_OK)
         goto out;
     *out = results;
@@ -239,9 +172,7 @@ enum status results_load(const char *path, struct results *out)
 out:
     results_release(&results);
     json_decref(place_of);
-    free(reader.buffer);
-    if (reader.fd >= 0)
-        close(reader.fd);
+    results_lines_close(&lines);
     return status;
 }
 
@@ -252,6 +183,7 @@ void results_release(struct results *results)
     json_decref(results->calibrations);
     json_decref(results->probes);
     json_decref(results->tune);
+    json_decref(results->fleet);
     json_decref(results->footer);
     *results = (struct results){0};
 }

@@ -24,6 +24,7 @@ struct results {
     json_t *calibrations; /* an array of objects in their order */
     json_t *tune;         /* an object: the last record of a tune, or NULL */
     json_t *probes;       /* an array of objects in their order: records of probes */
+    json_t *fleet;        /* an object: what a merge found of the nodes, or NULL */
     json_t *footer;       /* an object, or NULL if the last run was cut short */
     bool resumed;         /* a later header says so */
     bool torn;            /* bytes after the last whole line were ignored */

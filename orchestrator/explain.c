@@ -138,31 +138,49 @@ static bool same_group(const struct explanation *a, const struct explanation *b)
            memcmp(p->percentages, q->percentages, sizeof p->percentages) == 0;
 }
 
-void explain_set_compute(struct explain_set *set, const struct remedy_limits *limits)
+/* Puts a point into its group, of which leaders has the firsts and lasts their last points. There
+ * are few groups, however many points there are. */
+static void group(struct explain_set *set, size_t index, size_t *leaders, size_t *lasts,
+                  size_t *groups)
 {
-    for (size_t i = 0; i < set->count; i++) {
+    struct explanation *point = &set->points[index];
+    size_t at = 0;
+    while (at < *groups && !same_group(point, &set->points[leaders[at]]))
+        at++;
+    if (at == *groups)
+        leaders[(*groups)++] = index;
+    else
+        set->points[lasts[at]].next = index;
+    lasts[at] = index;
+    point->group = leaders[at];
+    point->next = 0;
+}
+
+enum status explain_set_compute(struct explain_set *set, const struct remedy_limits *limits)
+{
+    size_t *leaders = calloc(set->count + 1, sizeof *leaders);
+    size_t *lasts = calloc(set->count + 1, sizeof *lasts);
+    size_t groups = 0;
+    enum status status = leaders && lasts ? STATUS_OK : status_set(STATUS_MEMORY, "out of memory");
+    for (size_t i = 0; i < set->count && status == STATUS_OK; i++) {
         struct explanation *point = &set->points[i];
         point->calibration = explain_set_calibration(set, &point->point.work);
         ceilings_compute(&point->point, point->calibration, &point->ceilings);
         binding_find(&point->point, point->calibration, &point->ceilings, &point->binding);
         point->predicted_ips = predict_ips(&point->point, point->calibration);
         remedy_find(&point->point, point->calibration, limits, &point->remedy);
-        point->group = i;
-        for (size_t j = 0; j < i; j++)
-            if (set->points[j].group == j && same_group(point, &set->points[j])) {
-                point->group = j;
-                break;
-            }
+        group(set, i, leaders, lasts, &groups);
     }
+    free(leaders);
+    free(lasts);
+    return status;
 }
 
 const struct explanation *explain_set_representative(const struct explain_set *set, size_t first)
 {
     const struct explanation *best = &set->points[first];
-    for (size_t i = first + 1; i < set->count; i++) {
+    for (size_t i = best->next; i > 0; i = set->points[i].next) {
         const struct explanation *point = &set->points[i];
-        if (point->group != first)
-            continue;
         if (point->remedy.predicted_ips > best->remedy.predicted_ips ||
             (point->remedy.predicted_ips == best->remedy.predicted_ips &&
              point->measured_ips > best->measured_ips))
@@ -203,7 +221,9 @@ enum status explain_results_json(const struct results *results, const char *path
                             path, path);
         goto out;
     }
-    explain_set_compute(&set, &unknown);
+    status = explain_set_compute(&set, &unknown);
+    if (status != STATUS_OK)
+        goto out;
     *out = explain_to_json(&set);
     if (!*out)
         status = status_set(STATUS_MEMORY, "out of memory");

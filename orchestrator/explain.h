@@ -31,6 +31,7 @@ struct explanation {
     struct scaling scaling;
     struct imbalance imbalance;
     const json_t *other_daemons; /* a point of the results, or NULL */
+    size_t next;  /* of the next one of its group, 0: it is the last */
 };
 
 struct explain_set {
@@ -73,8 +74,9 @@ void explain_gpus_print(FILE *out, const struct explain_set *set,
                         void (*print)(FILE *out, const char *text));
 void explain_gpus_json(const struct explanation *point, json_t *object);
 
-/* Ceilings, prediction, remedy and group of each point. All works must have a calibration. */
-void explain_set_compute(struct explain_set *set, const struct remedy_limits *limits);
+/* Ceilings, prediction, remedy and group of each point. All works must have a calibration.
+ * STATUS_MEMORY is the only error. */
+enum status explain_set_compute(struct explain_set *set, const struct remedy_limits *limits);
 
 /* The point that stands for the group that begins with first: the one whose remedy is predicted to
  * give most; without a remedy the best measured. */

@@ -264,7 +264,9 @@ static int run(struct explaining *explaining, struct session *session)
     if (status != STATUS_OK)
         return report(status);
     const struct remedy_limits limits = known_limits(session);
-    explain_set_compute(&explaining->set, &limits);
+    status = explain_set_compute(&explaining->set, &limits);
+    if (status != STATUS_OK)
+        return report(status);
     if (text)
         print_text(explaining);
     fflush(stdout);

@@ -1,3 +1,4 @@
+#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -157,7 +158,7 @@ static bool is_usual(size_t setting, const char *value)
 
 /* "threads 1×12, 1×16, memory pageable, queues 8": the points of a group, and which they are among
  * all. Returns whether they are of several sizes. */
-static bool name_group(struct text *out, const json_t *records, const struct explain_set *set,
+static bool name_group(struct text *out, uint64_t varying, const struct explain_set *set,
                        size_t first)
 {
     const struct explanation *point = &set->points[first];
@@ -165,9 +166,7 @@ static bool name_group(struct text *out, const json_t *records, const struct exp
     char value[CELL], last[CELL] = "";
     unsigned sizes = 0;
     text_append(out, "%s", layout_of(point));
-    for (size_t i = first; i < set->count; i++) {
-        if (set->points[i].group != first)
-            continue;
+    for (size_t i = first, begun = 0; !begun || i > 0; i = set->points[i].next, begun = 1) {
         snprintf(value, sizeof value, "%u×%u", set->points[i].point.processes,
                  set->points[i].point.threads);
         if (strcmp(value, last) == 0)
@@ -178,7 +177,7 @@ static bool name_group(struct text *out, const json_t *records, const struct exp
         sizes++;
     }
     for (size_t i = 0; table_setting_title(i); i++)
-        if (table_setting_varies(records, i)) {
+        if (varying >> i & 1) {
             table_setting_text(point->record, i, value, sizeof value);
             if (!is_usual(i, value))
                 text_append(out, ", %s %s", table_setting_title(i), value);
@@ -186,14 +185,13 @@ static bool name_group(struct text *out, const json_t *records, const struct exp
     return sizes > 1;
 }
 
-static void print_group(FILE *out, const json_t *records, const struct explain_set *set,
-                        size_t first)
+static void print_group(FILE *out, uint64_t varying, const struct explain_set *set, size_t first)
 {
     const struct explanation *point = explain_set_representative(set, first);
     const struct remedy *remedy = &point->remedy;
     char paragraph[4096] = "", reason[512], number[32];
     struct text text = {.at = paragraph, .size = sizeof paragraph};
-    bool several = name_group(&text, records, set, first);
+    bool several = name_group(&text, varying, set, first);
     binding_reason(&point->binding, &point->ceilings, &point->point, point->calibration, reason,
                    sizeof reason);
     text_append(&text, " — %s: ", ceiling_title(point->binding.kind));
@@ -239,9 +237,12 @@ void explain_print_text(FILE *out, json_t *header, const struct explain_set *set
         print_table(out, records, set);
         fputc('\n', out);
     }
+    uint64_t varying = 0;
+    for (size_t i = 0; set->count > 0 && table_setting_title(i); i++)
+        varying |= (uint64_t)table_setting_varies(records, i) << i;
     for (size_t i = 0; i < set->count; i++)
         if (set->points[i].group == i)
-            print_group(out, records, set, i);
+            print_group(out, varying, set, i);
     explain_gpus_print(out, set, print_wrapped);
     if (set->unmeasured > 0)
         fprintf(out, "\n%zu point%s without a measurement left out\n", set->unmeasured,

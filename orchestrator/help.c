@@ -48,6 +48,13 @@ const struct command commands[] = {
      "  mpsweep compare base.jsonl new.jsonl            points are matched by their settings\n"
      "  mpsweep compare base.jsonl new.jsonl --threshold 5 -o ratios.svg\n"
      "  mpsweep compare base.jsonl new.jsonl -f json | jq .summary\n"},
+    {"merge", HELP_MERGE, OPTION_MERGE, "mpsweep merge FILE... -o ALL.jsonl",
+     "put the results of shards or of a fleet together",
+     "  mpsweep merge part-*.jsonl -o all.jsonl         the shards of 'sweep --shard auto'\n"
+     "  mpsweep merge part-*.jsonl -o all.jsonl --strict --force\n"
+     "  mpsweep merge node-*.jsonl -o fleet.jsonl       of 'sweep --shard auto --fleet'\n"
+     "  mpsweep plot fleet.jsonl --figure fleet -o fleet.svg\n"
+     "  jq 'select(.type == \"gpus-differ\").gpus' all.jsonl\n"},
     {"emit", HELP_MAIN, OPTION_EMIT, "mpsweep emit RESULTS -f F -o DIR [-- CMD]",
      "write a directory that runs a measured layout",
      "  mpsweep emit out.jsonl --format env -o serve -- python3 serve.py --port {port}\n"
@@ -193,6 +200,44 @@ static const struct {
          "its own.\n",
          "Exit status: 0 traced; 1 wrong usage or setup, as without CUPTI; 2 the point failed or\n"
          "is infeasible; 130 interrupted.\n"},
+    [HELP_MERGE] =
+        {"mpsweep-merge", "put the results of shards or of a fleet together",
+         "mpsweep merge - one results file of many\n\n",
+         "mpsweep merge makes one results file of those that several runs of one plan have\n"
+         "written: its shards (mpsweep sweep \\-\\-shard I/N), or the nodes of a fleet that have "
+         "all\n"
+         "measured the whole plan (\\-\\-shard I/N \\-\\-fleet). plot, explain, compare and emit "
+         "take\n"
+         "the merged file as any other; in it, each record says by its number in the header's "
+         "list\n"
+         "which file, host and GPU it is from.\n"
+         ".PP\n"
+         "Files of different plans are refused. What else differs between them, such as drivers "
+         "or\n"
+         "versions, is told and recorded. Points that no file has are told, with the file or the\n"
+         "shard that should have had them. Of a point that two files have, the better record is\n"
+         "kept, or else the first. A file that was cut counts up to its last whole line. The "
+         "inputs\n"
+         "are never written to; the output is there as a whole or not at all, and is read again\n"
+         "after it was renamed.\n"
+         ".PP\n"
+         "GPUs of one model are not all as fast. From the points that all shards have measured\n"
+         "(\\-\\-reference) each GPU's factor is estimated, with a 95% interval; where one differs "
+         "by\n"
+         "more than 1% it says so. No measured number is changed. Of a fleet there is a table of "
+         "all\n"
+         "nodes; a node whose ratio to the median is far from the others' (4.5 standard "
+         "deviations,\n"
+         "as estimated from the median absolute deviation, and 3%) is named with its clock, "
+         "power,\n"
+         "temperature and what held its clock down. docs/scale.md describes both.\n"
+         ".PP\n"
+         "\\fBmpsweep sweep \\-\\-resume\\fR on a merged file measures what it lacks, on the GPU "
+         "of its\n"
+         "first file only.\n",
+         "Exit status: 0 every point is there; 1 wrong usage or setup, nothing was written; 2 "
+         "points\n"
+         "are missing, the others were written; 130 interrupted, nothing was written.\n"},
     [HELP_MPS] =
         {"mpsweep-mps", "an NVIDIA MPS daemon of one's own, and nothing left of it",
          "mpsweep mps - an MPS daemon of your own\n\n"
@@ -224,9 +269,10 @@ void help_print(FILE *out, enum help_page page)
 {
     fputs(pages[page].introduction, out);
     for (size_t i = 0; i < command_count; i++)
-        if (commands[i].page == page || (page == HELP_MAIN && (commands[i].page == HELP_TUNE ||
-                                                               commands[i].page == HELP_TRACE ||
-                                                               commands[i].page == HELP_PROBE)))
+        if (commands[i].page == page ||
+            (page == HELP_MAIN &&
+             (commands[i].page == HELP_TUNE || commands[i].page == HELP_TRACE ||
+              commands[i].page == HELP_MERGE || commands[i].page == HELP_PROBE)))
             fprintf(out, "  %-*s %s\n", page == HELP_MAIN ? 44 : 56, commands[i].synopsis,
                     commands[i].summary);
     if (page == HELP_MAIN)
@@ -358,6 +404,7 @@ void help_print_manual(FILE *out, enum help_page page)
             : page == HELP_MPS   ? "MPSWEEP\\-MPS"
             : page == HELP_PROBE ? "MPSWEEP\\-PROBE"
             : page == HELP_TRACE ? "MPSWEEP\\-TRACE"
+            : page == HELP_MERGE ? "MPSWEEP\\-MERGE"
                                  : "MPSWEEP\\-TUNE",
             PACKAGE_VERSION);
     print_roff(out, pages[page].name);
@@ -407,7 +454,7 @@ void help_print_manual(FILE *out, enum help_page page)
         page == HELP_MAIN
             ? ".SH FILES\nResults are JSON Lines; docs/results\\-format.md describes them.\n"
               ".SH SEE ALSO\nmpsweep\\-tune(1), mpsweep\\-trace(1), mpsweep\\-probe(1), "
-              "mpsweep\\-mps(1), mpsweep\\-workload(5), "
+              "mpsweep\\-merge(1), mpsweep\\-mps(1), mpsweep\\-workload(5), "
               "nvidia\\-cuda\\-mps\\-control(1), gnuplot(1), "
               "hwloc(7)\n"
         : page == HELP_TUNE
@@ -416,6 +463,9 @@ void help_print_manual(FILE *out, enum help_page page)
         : page == HELP_PROBE
             ? ".SH FILES\nResults are JSON Lines; docs/results\\-format.md describes them.\n"
               ".SH SEE ALSO\nmpsweep(1), docs/probes.md\n"
+        : page == HELP_MERGE
+            ? ".SH FILES\nResults are JSON Lines; docs/results\\-format.md describes them.\n"
+              ".SH SEE ALSO\nmpsweep(1), docs/scale.md\n"
         : page == HELP_TRACE
             ? ".SH ENVIRONMENT\n.TP\n.B MPSWEEP_CUPTI\nThe CUPTI library to load.\n"
               ".SH SEE ALSO\nmpsweep(1), docs/tracing.md, gnuplot(1)\n"

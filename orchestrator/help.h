@@ -10,7 +10,7 @@
 
 /* Commands are documented on these pages: mpsweep(1), mpsweep-mps(1) for those of 'mps',
  * mpsweep-tune(1), mpsweep-probe(1) and mpsweep-trace(1). */
-enum help_page { HELP_MAIN, HELP_MPS, HELP_TUNE, HELP_PROBE, HELP_TRACE };
+enum help_page { HELP_MAIN, HELP_MPS, HELP_TUNE, HELP_PROBE, HELP_TRACE, HELP_MERGE };
 
 /* A command of the program. */
 struct command {

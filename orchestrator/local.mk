@@ -3,6 +3,12 @@ plan_sources = orchestrator/plan.c orchestrator/device_choice.c orchestrator/dev
     orchestrator/plan_described.c orchestrator/plan_program.c \
     orchestrator/plan_workload.c orchestrator/placeholders.c orchestrator/shares.c
 
+# Merging without output, for tests, too.
+merge_sources = orchestrator/merge_check.c orchestrator/merge_choose.c \
+    orchestrator/merge_fleet.c orchestrator/merge_fleet.h \
+    orchestrator/merge_gpus.c orchestrator/merge_gpus.h \
+    orchestrator/merge_judge.c orchestrator/merge_read.c orchestrator/merge_record.c
+
 bin_PROGRAMS += mpsweep
 mpsweep_SOURCES = \
     orchestrator/main.c orchestrator/exit_status.h \
@@ -22,6 +28,7 @@ mpsweep_SOURCES = \
     orchestrator/described_lengths.c orchestrator/described_record.c \
     orchestrator/doctor.c orchestrator/doctor.h \
     orchestrator/environment.c orchestrator/environment.h \
+    orchestrator/estimate.c orchestrator/estimate.h \
     orchestrator/doctor_daemons.c orchestrator/doctor_daemons.h \
     orchestrator/doctor_gpu.c orchestrator/doctor_gpu.h \
     orchestrator/doctor_machine.c orchestrator/doctor_machine.h \
@@ -45,6 +52,10 @@ mpsweep_SOURCES = \
     orchestrator/explain_verify.c orchestrator/explain_verify.h \
     orchestrator/fixed.c orchestrator/fixed.h \
     orchestrator/help.c orchestrator/help.h \
+    orchestrator/merge.c orchestrator/merge.h orchestrator/merge_internal.h \
+    $(merge_sources) \
+    orchestrator/merge_print.c orchestrator/merge_print.h orchestrator/merge_print_fleet.c \
+    orchestrator/merge_write.c \
     orchestrator/mps_command.c orchestrator/mps_command.h \
     orchestrator/mps_run.c orchestrator/mps_status.c \
     orchestrator/limits.c orchestrator/limits.h orchestrator/limits_file.c \
@@ -55,7 +66,7 @@ mpsweep_SOURCES = \
     $(plan_sources) orchestrator/plan.h \
     orchestrator/plugin.c orchestrator/plugin.h orchestrator/plugin_round.c \
     orchestrator/plot.c orchestrator/plot.h orchestrator/plot_figure.h \
-    orchestrator/plot_ceilings.c orchestrator/plot_heatmap.c orchestrator/plot_latency.c \
+    orchestrator/plot_ceilings.c orchestrator/plot_fleet.c orchestrator/plot_heatmap.c orchestrator/plot_latency.c \
     orchestrator/plot_launch.c orchestrator/plot_panels.c orchestrator/plot_panels.h \
     orchestrator/plot_gpus.c orchestrator/plot_scaling.c \
     orchestrator/plot_phases.c orchestrator/plot_probe.c orchestrator/plot_probe_series.c \
@@ -81,10 +92,13 @@ mpsweep_SOURCES = \
     orchestrator/session.c orchestrator/session.h \
     orchestrator/daemons.c \
     orchestrator/per_gpu.c orchestrator/per_gpu.h \
+    orchestrator/shard.c orchestrator/shard.h orchestrator/shard_deal.c \
+    orchestrator/shard_ranges.c orchestrator/shard_ranges.h \
     orchestrator/shares_json.c orchestrator/shares.h \
     orchestrator/sureness.c orchestrator/sureness.h \
     orchestrator/sweep.c orchestrator/sweep.h orchestrator/sweep_internal.h \
     orchestrator/sweep_plan.c orchestrator/sweep_results.c orchestrator/sweep_workload.c \
+    orchestrator/sweep_shard.c \
     orchestrator/table.c orchestrator/table.h \
     orchestrator/telemetry.c orchestrator/telemetry.h \
     orchestrator/telemetry_record.c orchestrator/telemetry_record.h \
@@ -105,7 +119,8 @@ mpsweep_LDADD = libtrace.a libexplain.a libbind.a libmps.a libprobe.a libprobes.
     $(HWLOC_LIBS) $(JANSSON_LIBS) $(INIH_LIBS)
 
 # The manual pages are printed by the program, from the table that drives its command line.
-man1_MANS = mpsweep.1 mpsweep-mps.1 mpsweep-tune.1 mpsweep-probe.1 mpsweep-trace.1
+man1_MANS = mpsweep.1 mpsweep-mps.1 mpsweep-tune.1 mpsweep-probe.1 mpsweep-trace.1 \
+    mpsweep-merge.1
 CLEANFILES += $(man1_MANS)
 mpsweep.1: mpsweep$(EXEEXT)
 	$(AM_V_GEN)./mpsweep$(EXEEXT) help --manual >$@.new && mv $@.new $@
@@ -117,6 +132,8 @@ mpsweep-probe.1: mpsweep$(EXEEXT)
 	$(AM_V_GEN)./mpsweep$(EXEEXT) help --manual probe >$@.new && mv $@.new $@
 mpsweep-trace.1: mpsweep$(EXEEXT)
 	$(AM_V_GEN)./mpsweep$(EXEEXT) help --manual trace >$@.new && mv $@.new $@
+mpsweep-merge.1: mpsweep$(EXEEXT)
+	$(AM_V_GEN)./mpsweep$(EXEEXT) help --manual merge >$@.new && mv $@.new $@
 
 if HAVE_CMOCKA
 check_PROGRAMS += tests/unit/test_bracket

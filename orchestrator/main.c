@@ -19,6 +19,7 @@
 #include "orchestrator/help.h"
 #include "orchestrator/mps_command.h"
 #include "orchestrator/limits_command.h"
+#include "orchestrator/merge.h"
 #include "orchestrator/plot.h"
 #include "orchestrator/probe_command.h"
 #include "orchestrator/sweep.h"
@@ -28,9 +29,11 @@
 /* What the words of a command line come to. */
 struct call {
     const struct command *command;
-    const char *operand; /* job file or results, NULL if none */
-    const char *second;  /* compare: the other results */
-    char **rest;         /* a command and its words, of those that take one; NULL if none */
+    const char *operand;   /* job file or results, NULL if none */
+    const char *second;    /* compare: the other results */
+    const char **operands; /* merge: all of them */
+    size_t operand_count;
+    char **rest; /* a command and its words, of those that take one; NULL if none */
     bool help;
     struct given {
         const struct option_row *row;
@@ -129,6 +132,10 @@ static enum status parse_call(int argc, char **argv, int first, struct call *cal
             call->rest = argv + i;
             break;
         }
+        if (call->command->bit == OPTION_MERGE) {
+            call->operands[call->operand_count++] = argv[i];
+            continue;
+        }
         if (call->operand && !call->second && call->command->bit == OPTION_COMPARE) {
             call->second = argv[i];
             continue;
@@ -209,6 +216,23 @@ static int run_compare(const struct call *call)
     } else {
         status_record("compare needs two results files: BASE and NEW");
         result = bad_usage(call->command);
+    }
+    options_release(&options);
+    return result;
+}
+
+static int run_merge(const struct call *call)
+{
+    struct options options;
+    if (plain_options(call, &options) != STATUS_OK)
+        return bad_usage(call->command);
+    int result;
+    if (call->operand_count == 0 || !options_text(&options, OPTION_OUTPUT)) {
+        status_record("merge needs %s",
+                      call->operand_count ? "--output FILE" : "results files of shards or nodes");
+        result = bad_usage(call->command);
+    } else {
+        result = merge_command(&options, call->operands, call->operand_count);
     }
     options_release(&options);
     return result;
@@ -327,6 +351,8 @@ static int run_call(int argc, char **argv, int first, struct call *call)
         return run_plot(call);
     case OPTION_COMPARE:
         return run_compare(call);
+    case OPTION_MERGE:
+        return run_merge(call);
     case OPTION_EXPLAIN:
         return run_explain(call);
     case OPTION_EMIT:
@@ -343,7 +369,7 @@ static int run_call(int argc, char **argv, int first, struct call *call)
 static int unknown_command(const char *name)
 {
     status_record("unknown command '%s': it is one of sweep, tune, trace, explain, plot, compare, "
-                  "emit, probe, doctor, mps",
+                  "merge, emit, probe, doctor, mps",
                   name);
     return bad_usage(NULL);
 }
@@ -391,6 +417,7 @@ static int help_command(int argc, char **argv)
                                   : argc > 3 && strcmp(argv[3], "tune") == 0  ? HELP_TUNE
                                   : argc > 3 && strcmp(argv[3], "probe") == 0 ? HELP_PROBE
                                   : argc > 3 && strcmp(argv[3], "trace") == 0 ? HELP_TRACE
+                                  : argc > 3 && strcmp(argv[3], "merge") == 0 ? HELP_MERGE
                                                                               : HELP_MAIN);
     else if (command)
         help_print_command(stdout, command);
@@ -422,12 +449,16 @@ static int run_program(int argc, char **argv)
     if (!call.command)
         return unknown_command(argv[1]);
     call.given = calloc((size_t)argc, sizeof *call.given);
-    if (!call.given) {
+    call.operands = calloc((size_t)argc, sizeof *call.operands);
+    int result;
+    if (call.given && call.operands) {
+        result = run_call(argc, argv, 1 + taken, &call);
+    } else {
         status_record("out of memory");
-        return bad_usage(NULL);
+        result = bad_usage(NULL);
     }
-    int result = run_call(argc, argv, 1 + taken, &call);
     free(call.given);
+    free(call.operands);
     return result;
 }
 

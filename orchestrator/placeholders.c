@@ -5,11 +5,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum name { PROCESS, PROCESSES, THREADS, PORT, SEED, GPU, NAMES };
+enum name { PROCESS, PROCESSES, THREADS, PORT, SEED, GPU, SHARD, NAMES };
 
 static const char *const names[NAMES] = {
     [PROCESS] = "process", [PROCESSES] = "processes", [THREADS] = "threads",
     [PORT] = "port",       [SEED] = "seed",           [GPU] = "gpu",
+    [SHARD] = "shard",
 };
 
 /* A piece of a word: a placeholder, or letters that stand for themselves. */
@@ -39,7 +40,8 @@ static bool next_piece(const char **at, struct piece *out)
     for (unsigned i = 0; begin[1 + inside] == '}' && i < NAMES; i++) {
         if (strlen(names[i]) == inside && strncmp(begin + 1, names[i], inside) == 0) {
             out->name = (enum name)i;
-            *at += inside + 2;
+            out->length = inside + 2;
+            *at += out->length;
             return true;
         }
     }
@@ -52,11 +54,23 @@ enum status placeholders_check(const char *word)
 {
     struct piece piece;
     for (const char *at = word; *at;)
-        if (!next_piece(&at, &piece))
+        if (!next_piece(&at, &piece) || piece.name == SHARD)
             return status_set(STATUS_USAGE,
                               "unknown placeholder '%.*s' in '%s': it is one of {process}, "
                               "{processes}, {threads}, {port}, {seed}, {gpu}; '{{' is a brace",
                               (int)piece.length, piece.text, word);
+    return STATUS_OK;
+}
+
+enum status placeholders_check_file(const char *name)
+{
+    struct piece piece;
+    for (const char *at = name; *at;)
+        if (!next_piece(&at, &piece) || (piece.name != NAMES && piece.name != SHARD))
+            return status_set(STATUS_USAGE,
+                              "unknown placeholder '%.*s' in '%s': a file's name may have {shard}; "
+                              "'{{' is a brace",
+                              (int)piece.length, piece.text, name);
     return STATUS_OK;
 }
 
@@ -91,6 +105,9 @@ static void print_piece(FILE *out, const struct piece *piece, const struct place
         break;
     case GPU:
         fputs(values->gpu, out);
+        break;
+    case SHARD:
+        fprintf(out, "%u", values->shard);
         break;
     default:
         fwrite(piece->text, 1, piece->length, out);

@@ -1,5 +1,6 @@
 /*
- * Placeholders in the words of a command: {process}, {port} and so on; '{{' is a brace.
+ * Placeholders in the words of a command, {process}, {port} and so on, and in the name of a shard's
+ * file, {shard}; '{{' is a brace.
  */
 #ifndef MPSWEEP_ORCHESTRATOR_PLACEHOLDERS_H
 #define MPSWEEP_ORCHESTRATOR_PLACEHOLDERS_H
@@ -9,17 +10,21 @@
 
 #include "common/status.h"
 
-/* What they stand for, in one process. */
+/* What they stand for, in one process or in one shard. */
 struct placeholders {
     unsigned process, processes, threads;
     unsigned port;
     int64_t seed;
     const char *gpu; /* UUID */
+    unsigned shard;
 };
 
 /* Whether all placeholders of a word are known; STATUS_USAGE names the one that is not, and all
  * that are. */
 enum status placeholders_check(const char *word);
+
+/* The same for the name of a file, which may have {shard} alone. */
+enum status placeholders_check_file(const char *name);
 
 /* Whether a checked word has this one: "port". */
 bool placeholders_use(const char *word, const char *name);

@@ -37,6 +37,7 @@ static const struct figure figures[] = {
     {"gpus", "plots/gpus.gp", plot_gpus_write, NULL},
     {"ceilings", "plots/ceilings.gp", NULL, plot_ceilings_write},
     {"search", "plots/search.gp", plot_search_write, NULL},
+    {"fleet", "plots/fleet.gp", plot_fleet_write, NULL},
     {"probe", "plots/probe.gp", plot_probe_write, NULL},
     {"probe-series", "plots/probe-series.gp", plot_probe_series_write, NULL},
 };

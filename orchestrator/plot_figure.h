@@ -27,6 +27,9 @@ enum status plot_probe_series_write(const struct results *results, const char *p
 /* Results of a tune. */
 enum status plot_search_write(const struct results *results, const char *path, FILE *file);
 
+/* Merged results of a fleet. */
+enum status plot_fleet_write(const struct results *results, const char *path, FILE *file);
+
 /* explained: an array of one object a point, with id, limited_by, and ceilings: an array of objects
  * with name, title (or none), ips and binding, as `mpsweep explain --format json` prints it. */
 enum status plot_ceilings_write(const struct results *results, const json_t *explained,

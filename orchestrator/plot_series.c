@@ -42,6 +42,19 @@ static bool row_from_point(const json_t *point, const struct series_form *form,
     return true;
 }
 
+/* Rows of one series side by side, in the order of the plan. */
+static int compare_alike(const void *left, const void *right)
+{
+    const struct series_row *a = *(struct series_row *const *)left;
+    const struct series_row *b = *(struct series_row *const *)right;
+    int order = a->layout < b->layout ? -1 : a->layout > b->layout;
+    if (order == 0)
+        order = strcmp(a->name, b->name);
+    for (size_t i = 0; order == 0 && i < POINT_SETTINGS; i++)
+        order = strcmp(a->texts[i], b->texts[i]);
+    return order != 0 ? order : (a > b) - (a < b);
+}
+
 static bool same_series(const struct series_row *a, const struct series_row *b)
 {
     bool same = a->layout == b->layout && strcmp(a->name, b->name) == 0;
@@ -68,8 +81,32 @@ static int compare_in_series(const void *left, const void *right)
     return (a->id > b->id) - (a->id < b->id);
 }
 
-static void table_fill(const json_t *points, const struct series_form *form,
-                       struct series_table *table)
+/* Numbers the series in the order in which the plan has their first points. */
+static enum status number_series(struct series_table *table)
+{
+    struct series_row **alike = calloc(table->count + 1, sizeof *alike);
+    if (alike == NULL)
+        return status_set(STATUS_MEMORY, "out of memory for %zu points", table->count);
+    for (size_t i = 0; i < table->count; i++)
+        alike[i] = &table->rows[i];
+    qsort(alike, table->count, sizeof *alike, compare_alike);
+    /* Each row gets the place of its series' first one, and then that one's number. */
+    size_t first = 0;
+    for (size_t i = 0; i < table->count; i++) {
+        if (i == 0 || !same_series(alike[i], alike[i - 1]))
+            first = (size_t)(alike[i] - table->rows);
+        alike[i]->series = first;
+    }
+    free(alike);
+    for (size_t i = 0; i < table->count; i++) {
+        struct series_row *row = &table->rows[i];
+        row->series = row->series == i ? table->series_count++ : table->rows[row->series].series;
+    }
+    return STATUS_OK;
+}
+
+static enum status table_fill(const json_t *points, const struct series_form *form,
+                              struct series_table *table)
 {
     size_t index;
     const json_t *point;
@@ -85,16 +122,15 @@ static void table_fill(const json_t *points, const struct series_form *form,
     }
     /* Points were measured in random order: the plan's is the reader's. */
     qsort(table->rows, table->count, sizeof *table->rows, compare_in_plan);
-    for (size_t i = 0; i < table->count; i++) {
-        size_t earlier = 0;
-        while (earlier < i && !same_series(&table->rows[earlier], &table->rows[i]))
-            earlier++;
-        table->rows[i].series = earlier < i ? table->rows[earlier].series : table->series_count++;
+    enum status status = number_series(table);
+    if (status != STATUS_OK)
+        return status;
+    for (size_t i = 0; i < table->count; i++)
         for (size_t s = 0; s < POINT_SETTINGS; s++)
             if (strcmp(table->rows[i].texts[s], table->rows[0].texts[s]) != 0)
                 table->varies[s] = true;
-    }
     qsort(table->rows, table->count, sizeof *table->rows, compare_in_series);
+    return STATUS_OK;
 }
 
 /* Series of P×T points are cut along P or along T, whichever gives the fewer. */
@@ -105,16 +141,20 @@ enum status series_table_make(const json_t *points, const struct series_form *fo
     table.rows = calloc(json_array_size(points) + 1, sizeof *table.rows);
     if (table.rows == NULL)
         return status_set(STATUS_MEMORY, "out of memory for %zu points", json_array_size(points));
-    table_fill(points, form, &table);
+    enum status status = table_fill(points, form, &table);
     size_t by_processes = table.series_count;
     table.hybrid_by_processes = false;
-    table_fill(points, form, &table);
-    if (by_processes < table.series_count) {
+    if (status == STATUS_OK)
+        status = table_fill(points, form, &table);
+    if (status == STATUS_OK && by_processes < table.series_count) {
         table.hybrid_by_processes = true;
-        table_fill(points, form, &table);
+        status = table_fill(points, form, &table);
     }
-    *out = table;
-    return STATUS_OK;
+    if (status != STATUS_OK)
+        series_table_release(&table);
+    else
+        *out = table;
+    return status;
 }
 
 void series_table_release(struct series_table *table)

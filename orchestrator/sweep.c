@@ -113,7 +113,7 @@ static enum status check_limits(struct sweep *sweep)
 static enum status check_mps(struct sweep *sweep)
 {
     for (size_t i = 0; i < sweep->plan.count; i++) {
-        if (sweep->records[i] || !point_over_mps(&sweep->plan.points[i]))
+        if (sweep->records[i] || !sweep_owns(sweep, i) || !point_over_mps(&sweep->plan.points[i]))
             continue;
         enum status status = round_set_daemons(&sweep->session, &sweep->plan.points[i]);
         return status == STATUS_OK ? status
@@ -196,7 +196,7 @@ static enum status measure_all(struct sweep *sweep)
     size_t count = sweep->plan.count, left = 0;
     struct progress progress;
     for (size_t i = 0; i < count; i++)
-        left += sweep->records[i] == NULL;
+        left += sweep->records[i] == NULL && sweep_owns(sweep, i);
     progress_init(&progress, options_switch(sweep->options, OPTION_QUIET), left * rounds,
                   sweep_estimate_s(sweep));
     enum status status = STATUS_OK;
@@ -210,6 +210,20 @@ static enum status measure_all(struct sweep *sweep)
         status = session_check_signals(&sweep->session);
     if (status == STATUS_INTERRUPTED)
         keep_rounds(sweep);
+    return status;
+}
+
+/* For what this run measures. */
+static enum status calibrate(struct sweep *sweep)
+{
+    struct plan own;
+    enum status status = sweep_own_plan(sweep, &own);
+    if (status != STATUS_OK)
+        return status;
+    status = calibrate_plan(&sweep->session, &own, &sweep->limits,
+                            options_switch(sweep->options, OPTION_QUIET), &sweep->writer,
+                            sweep->calibrations);
+    plan_release(&own);
     return status;
 }
 
@@ -229,9 +243,7 @@ static int run(struct sweep *sweep)
     if (status != STATUS_OK)
         return report(status);
     if (options_switch(sweep->options, OPTION_CALIBRATE))
-        status = calibrate_plan(&sweep->session, &sweep->plan, &sweep->limits,
-                                options_switch(sweep->options, OPTION_QUIET), &sweep->writer,
-                                sweep->calibrations);
+        status = calibrate(sweep);
     if (status == STATUS_OK)
         status = measure_all(sweep);
     int result = sweep_exit_status(sweep);
@@ -281,7 +293,10 @@ int sweep_command(const struct job *job, const char *job_path)
         status = make_plan(&sweep);
     if (status == STATUS_OK)
         status = plan_check_stagger(&sweep.plan, 0);
+    if (status == STATUS_OK)
+        status = sweep_deal(&sweep);
     if (status != STATUS_OK) {
+        sweep_release_shard(&sweep);
         plan_release(&sweep.plan);
         return report_closed(&sweep, status);
     }
@@ -337,6 +352,7 @@ out:
     json_decref(sweep.header);
     json_decref(sweep.calibrations);
     json_decref(sweep.lengths);
+    sweep_release_shard(&sweep);
     plan_release(&sweep.plan);
     return result;
 }

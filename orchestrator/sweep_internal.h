@@ -1,6 +1,7 @@
 /*
  * Shared by the files that make up the sweep command: what it is about to do, and what is left out
- * (sweep_plan.c), doing it (sweep.c), what earlier runs and this one found (sweep_results.c).
+ * (sweep_plan.c), doing it (sweep.c), what earlier runs and this one found (sweep_results.c), being
+ * one shard of several (sweep_shard.c).
  *
  * Where a status is returned, nothing has been printed.
  */
@@ -17,6 +18,7 @@
 #include "orchestrator/record.h"
 #include "orchestrator/round.h"
 #include "orchestrator/session.h"
+#include "orchestrator/shard.h"
 #include "orchestrator/turns.h"
 
 struct sweep {
@@ -34,10 +36,34 @@ struct sweep {
     struct crew crew; /* the workers of the last point, parked, or empty */
     bool *beyond;     /* a point each: known limits rule it out, and its record is not written */
     uint64_t started_ns;
-    json_t *calibrations; /* an array of their records */
-    json_t *lengths;      /* of kernels, see orchestrator/described.h; NULL: none are known */
+    json_t *calibrations;  /* an array of their records */
+    json_t *lengths;       /* of kernels, see orchestrator/described.h; NULL: none are known */
     bool takes_any_rounds; /* a point of an earlier run is finished however few rounds it had */
+    struct shard shard;
+    uint32_t *owner; /* of each point the shard that measures it; NULL: all are this run's */
+    char *output;    /* name of the file, "{shard}" filled in; NULL: as --output has it */
 };
+
+/* Finds out which points are this run's, and the name of its file. STATUS_USAGE, STATUS_MEMORY. */
+enum status sweep_deal(struct sweep *sweep);
+void sweep_release_shard(struct sweep *sweep);
+
+/* Whether this run is to measure a point, and how many those are. */
+bool sweep_owns(const struct sweep *sweep, size_t index);
+size_t sweep_own_count(const struct sweep *sweep);
+
+/* Forgets the records of points that other runs measure. */
+void sweep_drop_others(struct sweep *sweep);
+
+/* A plan of this run's points alone, which goes with the other one; to be released. STATUS_MEMORY.
+ */
+enum status sweep_own_plan(const struct sweep *sweep, struct plan *out);
+
+/* The header's "shard"; NULL without memory, or without a shard. */
+json_t *sweep_shard_json(const struct sweep *sweep);
+
+/* The file to write, or NULL. */
+const char *sweep_output(const struct sweep *sweep);
 
 /* Whether it is for a number of iterations, not for a time. */
 bool sweep_is_fixed(const struct sweep *sweep);

@@ -4,16 +4,9 @@
 
 #include "common/text.h"
 #include "orchestrator/calibrate_plan.h"
+#include "orchestrator/estimate.h"
 #include "orchestrator/limits_plan.h"
-#include "orchestrator/saturation.h"
 #include "orchestrator/sweep_internal.h"
-
-/* What a point costs beside its window, for the estimate: getting ready, and, unless it has the
- * workers of another one, starting and ending them, making one context after the other (measured on
- * an H200: 16 MPS processes 1.5 s, 48 processes 7 s). */
-#define POINT_S 0.1
-#define START_S 0.4
-#define START_PROCESS_S 0.1
 
 /* A calibration, on an H200. */
 #define CALIBRATION_S 30.0
@@ -35,7 +28,7 @@ enum status sweep_make_turns(const struct sweep *sweep, unsigned round, struct t
         status = status_set(STATUS_MEMORY, "out of memory");
     } else {
         for (size_t i = 0; i < sweep->plan.count; i++)
-            done[i] = sweep->records[i] != NULL;
+            done[i] = sweep->records[i] != NULL || !sweep_owns(sweep, i);
         status = turns_make(&sweep->plan, done, seed, round, reuse, *turns, count);
     }
     free(done);
@@ -49,7 +42,6 @@ enum status sweep_make_turns(const struct sweep *sweep, unsigned round, struct t
 double sweep_estimate_s(const struct sweep *sweep)
 {
     double sum = 0.0;
-    double warmup = options_real(sweep->options, OPTION_WARMUP);
     struct turn *turns;
     size_t count;
     /* Without memory for the estimate the sweep fails soon enough. */
@@ -57,18 +49,18 @@ double sweep_estimate_s(const struct sweep *sweep)
         return 0.0;
     for (size_t i = 0; i < count; i++) {
         const struct point *point = &sweep->plan.points[turns[i].point];
-        /* Nobody knows beforehand how long fixed work takes: this is the least. */
-        double window = warmup;
-        if (!sweep_is_fixed(sweep))
-            window += (double)openloop_window_ns(point, &sweep->limits) / 1e9;
-        sum += (window + POINT_S) * saturation_rounds(point);
+        sum += estimate_point_s(point, &sweep->limits);
         if (turns[i].starts)
-            sum += START_S + START_PROCESS_S * point_processes(point);
+            sum += estimate_start_s(point);
     }
     free(turns);
     sum *= (double)options_integer(sweep->options, OPTION_ROUNDS);
-    if (options_switch(sweep->options, OPTION_CALIBRATE))
-        sum += CALIBRATION_S * (double)calibrate_plan_missing(&sweep->plan, sweep->calibrations);
+    struct plan own;
+    if (options_switch(sweep->options, OPTION_CALIBRATE) &&
+        sweep_own_plan(sweep, &own) == STATUS_OK) {
+        sum += CALIBRATION_S * (double)calibrate_plan_missing(&own, sweep->calibrations);
+        plan_release(&own);
+    }
     return sum;
 }
 
@@ -82,6 +74,8 @@ void sweep_print_list(const struct sweep *sweep)
 {
     for (size_t i = 0; i < sweep->plan.count; i++) {
         char what[POINT_DESCRIPTION];
+        if (!sweep_owns(sweep, i))
+            continue;
         point_describe(&sweep->plan.points[i], what, sizeof what);
         printf("%zu\t%s", i, what);
         if (sweep->beyond[i])
@@ -110,6 +104,7 @@ enum status sweep_mark_beyond(struct sweep *sweep)
         return STATUS_OK;
     enum status status =
         limits_plan_mark(&sweep->session, &sweep->plan, sweep->records, sweep->beyond);
+    sweep_drop_others(sweep);
     if (status != STATUS_PROTOCOL && status != STATUS_SYSTEM)
         return status;
     fprintf(stderr, "mpsweep: %s; going on as if there were no limits\n", status_text());
@@ -124,7 +119,7 @@ enum status sweep_write_beyond(struct sweep *sweep)
         fprintf(stderr,
                 "mpsweep: %zu of %zu points left out: beyond the MPS limits found for this GPU and "
                 "driver ('--limits ignore' tries them)\n",
-                count, sweep->plan.count);
+                count, sweep_own_count(sweep));
     for (size_t i = 0; i < sweep->plan.count && status == STATUS_OK; i++)
         if (sweep->beyond[i])
             status = results_write(&sweep->writer, sweep->records[i]);
@@ -171,7 +166,11 @@ void sweep_print_plan(const struct sweep *sweep)
     }
     text_duration(sweep_estimate_s(sweep), duration, sizeof duration);
     size_t beyond = count_beyond(sweep);
-    printf("plan:     %zu points, ", sweep->plan.count);
+    if (sweep->shard.count > 0)
+        printf("shard:    %s, %zu points of %zu, %u of them for reference\n",
+               shard_name(&sweep->shard, text, sizeof text), sweep_own_count(sweep),
+               sweep->plan.count, sweep->shard.reference);
+    printf("plan:     %zu points, ", sweep_own_count(sweep));
     if (beyond > 0)
         printf("%zu of them infeasible, ", beyond);
     if (sweep_is_fixed(sweep))

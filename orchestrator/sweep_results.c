@@ -44,7 +44,15 @@ static bool same_gpus(const struct sweep *sweep, const json_t *gpus)
     return true;
 }
 
-/* Takes over the finished points of an earlier run, if it is the same plan on the same GPU. */
+/* A shard that is queued again may come to another node. Its points for reference tell how that
+ * one's GPU differs; without any, what is in one file must be of one GPU. */
+static bool may_move(const struct sweep *sweep)
+{
+    return sweep->shard.count > 0 && !sweep->shard.fleet && sweep->shard.reference > 0;
+}
+
+/* Takes over the finished points of an earlier run, if it is the same part of the same plan on the
+ * same GPU. */
 static enum status load_earlier(struct sweep *sweep, const char *path, struct results *results)
 {
     enum status status = results_load(path, results);
@@ -58,17 +66,33 @@ static enum status load_earlier(struct sweep *sweep, const char *path, struct re
                           "'%s' holds another plan: give the job and options that it was begun "
                           "with, or another name",
                           path);
-    if (!uuid || strcmp(uuid, sweep->session.gpu.uuid) != 0)
+    json_t *shard = sweep_shard_json(sweep);
+    bool same = shard && json_equal(shard, json_object_get(results->header, "shard"));
+    json_decref(shard);
+    if (!same && (sweep->shard.count > 0 || json_object_get(results->header, "shard"))) {
+        char name[64];
+        return status_set(STATUS_USAGE,
+                          "'%s' is of another part of the plan, and this is %s: give the --shard, "
+                          "--fleet, --reference and --seed that it was begun with, or another name",
+                          path, shard_name(&sweep->shard, name, sizeof name));
+    }
+    bool moved = !uuid || strcmp(uuid, sweep->session.gpu.uuid) != 0;
+    if (moved && !may_move(sweep))
         return status_set(STATUS_USAGE, "'%s' was measured on GPU %s; this is %s", path,
                           uuid ? uuid : "unknown", sweep->session.gpu.uuid);
-    if (!same_gpus(sweep, json_object_get(results->header, "gpus")))
+    if (moved)
+        fprintf(stderr,
+                "mpsweep: '%s' was begun on GPU %s: points for reference are measured again\n",
+                path, uuid ? uuid : "unknown");
+    if (!moved && !same_gpus(sweep, json_object_get(results->header, "gpus")))
         return status_set(STATUS_USAGE,
                           "'%s' was measured on other GPUs, or in another order: give the --device "
                           "that it was begun with",
                           path);
-    json_array_extend(sweep->calibrations, results->calibrations);
     json_t *lengths = json_object_get(results->header, "steps");
-    if (json_is_array(lengths))
+    if (!moved)
+        json_array_extend(sweep->calibrations, results->calibrations);
+    if (!moved && json_is_array(lengths))
         sweep->lengths = json_deep_copy(lengths);
     size_t wanted =
         sweep->takes_any_rounds ? 1 : (size_t)options_integer(sweep->options, OPTION_ROUNDS);
@@ -80,6 +104,8 @@ static enum status load_earlier(struct sweep *sweep, const char *path, struct re
         size_t rounds = json_array_size(json_object_get(record, "rounds"));
         bool finished = (measured && rounds >= wanted) || strcmp(word, "infeasible") == 0;
         if (!finished || id < 0 || (size_t)id >= sweep->plan.count)
+            continue;
+        if (moved && sweep->owner[id] == SHARD_ALL)
             continue;
         /* Left out earlier: that holds as long as the limits do. */
         if (json_object_get(record, "limits_found") && !sweep->beyond[id])
@@ -113,7 +139,7 @@ static bool is_cut_in_header(const char *path)
 
 enum status sweep_open_results(struct sweep *sweep)
 {
-    const char *path = options_text(sweep->options, OPTION_OUTPUT);
+    const char *path = sweep_output(sweep);
     bool resume = options_switch(sweep->options, OPTION_RESUME);
     struct results results = {0};
     enum status status = STATUS_OK;

@@ -28,5 +28,10 @@ enum status sweep_make_header(struct sweep *sweep, bool resumed)
         json_object_set(json_object_get(sweep->header, "workload"), "plugins", sweep->plugins);
     if (json_array_size(sweep->lengths) > 0)
         json_object_set(sweep->header, "steps", sweep->lengths);
+    if (sweep->shard.count == 0)
+        return STATUS_OK;
+    json_t *shard = sweep_shard_json(sweep);
+    if (!shard || json_object_set_new(sweep->header, "shard", shard) != 0)
+        return status_set(STATUS_MEMORY, "out of memory for the header");
     return STATUS_OK;
 }

@@ -230,8 +230,7 @@ static void add_limits(const struct tune *tune, json_t *record, size_t winner)
         return;
     }
     if (set.count == 1 && explain_set_calibrate_all(&set, &results, "") == STATUS_OK &&
-        set.calibration_count == 1) {
-        explain_set_compute(&set, &unknown);
+        set.calibration_count == 1 && explain_set_compute(&set, &unknown) == STATUS_OK) {
         const struct explanation *point = &set.points[0];
         if (point->binding.kind != CEILING_KINDS) {
             double ceiling_ips = point->ceilings.ips[point->binding.kind];

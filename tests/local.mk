@@ -12,6 +12,7 @@ AM_TESTS_ENVIRONMENT = \
 include tests/unit.mk
 include tests/fakes/local.mk
 include tests/cli.mk
+include tests/merge.mk
 include tests/bench/local.mk
 include tests/gpu/local.mk
 include tests/fuzz/local.mk

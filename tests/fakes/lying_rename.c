@@ -1,0 +1,31 @@
+/*
+ * A file system that lies about rename, as a library to preload: MPSWEEP_LIE says how.
+ *   nothing: the call succeeds, and nothing has happened
+ *   cut: the file is there under its new name, and half of it is lost
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#define EXPORT __attribute__((visibility("default")))
+
+EXPORT int renameat2(int from_fd, const char *from, int to_fd, const char *to, unsigned flags)
+{
+    const char *lie = getenv("MPSWEEP_LIE");
+    struct stat info;
+    if (lie && strcmp(lie, "nothing") == 0)
+        return 0;
+    int result = (int)syscall(SYS_renameat2, from_fd, from, to_fd, to, flags);
+    if (result == 0 && lie && strcmp(lie, "cut") == 0 && stat(to, &info) == 0 &&
+        truncate(to, info.st_size / 2) != 0)
+        return -1;
+    return result;
+}
+
+EXPORT int rename(const char *from, const char *to)
+{
+    return renameat2(-100 /* AT_FDCWD */, from, -100, to, 0);
+}
