@@ -69,8 +69,9 @@ const struct option_row option_table[OPTION_COUNT] = {
      "How a worker waits for the GPU (CU_CTX_SCHED_*)."},
     {OPTION_BIND, "bind", 'b', OPTION_KIND_CHOICE, OPTION_AXIS, SWEEP, "near|scatter|none", 0, 0,
      "near", NULL, WHAT,
-     "CPUs of the workers: near the GPU, one core a worker while there are cores; scattered over\n"
-     "the machine; or left to the operating system."},
+     "CPUs of the workers: near their GPU, one core a worker while there are cores, with host\n"
+     "memory on the NUMA node beside them; scattered over the machine; or left to the operating\n"
+     "system."},
     {OPTION_MPS, "mps", 0, OPTION_KIND_CHOICE, 0, SWEEP, "private|external", 0, 0, "private", NULL,
      WHAT,
      "Daemon of layouts over MPS: one of mpsweep's own, which lives for the sweep only; or the\n"
