@@ -76,19 +76,14 @@ static enum status classify(struct division *d)
     return status;
 }
 
-/* The class with cores left that suits the GPU and fewest others; of equal ones the one with most
- * left, so that what is near to nobody in particular is not taken from one place alone. */
+/* The class with cores left that suits the GPU and fewest others. */
 static struct class *open_class(const struct division *d, unsigned gpu)
 {
     struct class *best = NULL;
-    for (struct class *class = d->classes; class < d->classes + d->class_count; class ++) {
-        if (!(class->gpus & bit(gpu)) || class->left == 0)
-            continue;
-        int others =
-            best ? __builtin_popcountll(class->gpus) - __builtin_popcountll(best->gpus) : -1;
-        if (others < 0 || (others == 0 && class->left > best->left))
+    for (struct class *class = d->classes; class < d->classes + d->class_count; class ++)
+        if ((class->gpus & bit(gpu)) && class->left > 0 &&
+            (!best || __builtin_popcountll(class->gpus) < __builtin_popcountll(best->gpus)))
             best = class;
-    }
     return best;
 }
 

@@ -12,6 +12,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "orchestrator/bind_private.h"
 
@@ -231,6 +232,8 @@ static const struct row table[] = {
     {"smt-off", NULL, "1?", 16, BIND_NEAR,
      "1,3,5,7,9,11,13,15,17,19,21,23,25,27,29,31@1 0,2,4,6,8,10,12,14,16,18,20,22,24,26,28,30@-"},
     {"smt-off", NULL, "?0", 2, BIND_NEAR, "1,3@- 0,2@0"},
+    {"dgx-h100", NULL, "04?", 38, BIND_NEAR,
+     "0..37@0 56..92,168@1 38..55,93..111,150@-"},
     /* A container with few CPUs of a big machine. */
     {"dgx-h100", "4-7", "0", 4, BIND_NEAR, "4..7@0"},
     {"dgx-h100", "4-7,116-119", "01", 4, BIND_NEAR, "4..5,116..117@0 6..7,118..119@0"},
@@ -326,6 +329,49 @@ static void each_place_is_described_once(void **state)
         assert_string_equal(bind_describe(t, rows[i].policy, text, sizeof text), rows[i].expected);
         bind_topology_free(t);
     }
+}
+
+/* Replaces the first `from` after `where`. */
+static void replace(char *text, size_t size, const char *where, const char *from, const char *to)
+{
+    char *at = strstr(text, where);
+    at = at ? strstr(at, from) : NULL;
+    assert_non_null(at);
+    size_t rest = strlen(at + strlen(from)) + 1;
+    assert_true((size_t)(at - text) + strlen(to) + rest <= size);
+    memmove(at + strlen(to), at + strlen(from), rest);
+    memcpy(at, to, strlen(to));
+}
+
+/* The first package's memory is of a special kind, and what was a GPU's is ordinary: the number
+ * does not decide. */
+static void special_memory_is_no_place_for_buffers(void **state)
+{
+    (void)state;
+    static char text[65536];
+    const char *source = getenv("MPSWEEP_SOURCE_DIR"), *gpu = machine_of("grace")->pci[0];
+    char path[4096], name[] = "/tmp/mpsweep-topology-XXXXXX";
+    snprintf(path, sizeof path, "%s/tests/data/topologies/grace.xml", source ? source : ".");
+    FILE *file = fopen(path, "re");
+    assert_non_null(file);
+    size_t length = fread(text, 1, sizeof text - 1, file);
+    assert_true(feof(file));
+    fclose(file);
+    text[length] = '\0';
+    replace(text, sizeof text, "\"NUMANode\"", "os_index=\"0\"", "os_index=\"0\" subtype=\"HBM\"");
+    replace(text, sizeof text, "os_index=\"10\"", "GPUMemory", "DRAM");
+    int fd = mkstemp(name);
+    assert_true(fd >= 0);
+    assert_int_equal(write(fd, text, strlen(text)), strlen(text));
+    close(fd);
+    struct bind_topology *t = NULL;
+    uint64_t nodes[BIND_NODE_WORDS];
+    enum status status = bind_topology_load_xml(name, &gpu, 1, NULL, &t);
+    unlink(name);
+    assert_int_equal(status, STATUS_OK);
+    bind_nodes(t, BIND_NEAR, 0, nodes);
+    assert_string_equal(bind_nodes_text(nodes, path, sizeof path), "10");
+    bind_topology_free(t);
 }
 
 /* The core of each CPU, so that sharing can be seen; MOST_CORES where there is no such CPU. */
@@ -546,6 +592,7 @@ int main(void)
         cmocka_unit_test(uneven_needs_are_met),
         cmocka_unit_test(wrong_gpus_are_refused),
         cmocka_unit_test(the_table_of_cases_holds),
+        cmocka_unit_test(special_memory_is_no_place_for_buffers),
         cmocka_unit_test(the_documented_table_holds),
         cmocka_unit_test(each_place_is_described_once),
     };
