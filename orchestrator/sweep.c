@@ -261,6 +261,8 @@ int sweep_command(const struct job *job, const char *job_path)
         status = plan_check_stagger(&sweep.plan, 0);
     if (status == STATUS_OK)
         status = sweep_deal(&sweep);
+    if (status == STATUS_OK)
+        status = sweep_check_publish(&sweep);
     if (status != STATUS_OK) {
         sweep_release_shard(&sweep);
         plan_release(&sweep.plan);
@@ -304,6 +306,11 @@ int sweep_command(const struct job *job, const char *job_path)
         result = run(&sweep);
     if (session_close(&sweep.session) != STATUS_OK)
         result = report(STATUS_SYSTEM);
+    if (!options_switch(sweep.options, OPTION_DRY_RUN)) {
+        status = sweep_publish(&sweep, result);
+        if (status != STATUS_OK)
+            result = report(status);
+    }
 out:
     results_close(&sweep.writer);
     for (size_t i = 0; i < sweep.plan.count; i++) {
