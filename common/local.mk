@@ -14,6 +14,7 @@ libcommon_a_SOURCES = \
     common/process_tree.c common/process_tree.h \
     common/random.h \
     common/rate.c common/rate.h \
+    common/publish.c common/publish.h \
     common/replace_file.c common/replace_file.h \
     common/results_lines.c common/results_lines.h common/results_read.c common/results_read.h \
     common/results_write.c common/results_write.h \

@@ -7,6 +7,7 @@
 
 #define DAEMON "The daemon"
 #define BEST "What is best"
+#define CLUSTER "The cluster"
 
 /* What sweep takes and tune does, too; and what trace does as well, which is about one point. */
 #define PLAN (OPTION_SWEEP | OPTION_TUNE)
@@ -187,6 +188,10 @@ const struct option_row option_table[OPTION_COUNT] = {
      "must not exist unless --force is given."},
     {OPTION_RESUME, "resume", 0, OPTION_KIND_SWITCH, OPTION_NOT_IN_JOB, PLAN, NULL, 0, 0, "no",
      NULL, OUT, "Go on with an interrupted results file: measure what it lacks."},
+    {OPTION_PUBLISH, "publish", 0, OPTION_KIND_TEXT, OPTION_NOT_IN_JOB, OPTION_SWEEP, NULL, 0, 0,
+     NULL, "FILE", OUT,
+     "Rename the results file to FILE once every point has its record, and look whether that\n"
+     "worked: on a file system that is shared, who sees FILE sees all of it."},
     {OPTION_DRY_RUN, "dry-run", 'n', OPTION_KIND_SWITCH, OPTION_NOT_IN_JOB, PLAN, NULL, 0, 0, "no",
      NULL, OUT,
      "Print the GPU, the plan, the binding and the time it would take; measure nothing."},
@@ -333,4 +338,28 @@ const struct option_row option_table[OPTION_COUNT] = {
      OPTION_TRACE, NULL, 1000, 20000000, "200000", "N", "The trace",
      "Calls, kernels and copies to keep, of all processes together; a trace of more ends early.\n"
      "Each takes about 100 bytes of memory and 250 of the file."},
+    {OPTION_SLURM_NODES, "nodes", 'N', OPTION_KIND_INTEGER, OPTION_NOT_IN_JOB, OPTION_SLURM_SUBMIT,
+     NULL, 1, 100000, NULL, "N", CLUSTER,
+     "Shards to make of the plan; each is a task of a job array, and has a node to itself."},
+    {OPTION_SLURM_GPUS, "gpus-per-node", 0, OPTION_KIND_INTEGER, OPTION_NOT_IN_JOB,
+     OPTION_SLURM_SUBMIT, NULL, 0, 64, "1", "G", CLUSTER,
+     "GPUs to ask for on each node (--gres=gpu:G); 0: none, as for the emulated one. Of several,\n"
+     "--device says which are measured."},
+    {OPTION_SLURM_DIR, "dir", 0, OPTION_KIND_TEXT, OPTION_NOT_IN_JOB, OPTION_SLURM_SUBMIT, NULL, 0,
+     0, NULL, "DIR", CLUSTER,
+     "The run's directory, which must not exist, on a file system that all nodes see. Default:\n"
+     "mpsweep-slurm-DATE-TIME, here."},
+    {OPTION_SLURM_AGAIN, "again", 0, OPTION_KIND_TEXT, OPTION_NOT_IN_JOB, OPTION_SLURM_SUBMIT, NULL,
+     0, 0, NULL, "DIR", CLUSTER,
+     "Submit those shards of an earlier run that are not finished, and for which no job runs or\n"
+     "waits; what they have measured stays. sbatch options after '--' are added to the first "
+     "ones."},
+    {OPTION_SLURM_DRY_RUN, "dry-run", 'n', OPTION_KIND_SWITCH, OPTION_NOT_IN_JOB,
+     OPTION_SLURM_SUBMIT, NULL, 0, 0, "no", NULL, OUT,
+     "Print the batch scripts and the command lines; make and submit nothing."},
+    {OPTION_SLURM_JSON, "json", 0, OPTION_KIND_SWITCH, OPTION_NOT_IN_JOB, OPTION_SLURM_STATUS, NULL,
+     0, 0, "no", NULL, OUT, "Print JSON in place of a table."},
+    {OPTION_SLURM_OUTPUT, "output", 'o', OPTION_KIND_TEXT, OPTION_NOT_IN_JOB, OPTION_SLURM_COLLECT,
+     NULL, 0, 0, NULL, "FILE", OUT,
+     "Where to write what is merged; it must not exist. Default: DIR/all.jsonl, made anew."},
 };

@@ -100,6 +100,30 @@ const struct command commands[] = {
     {"mps env", HELP_MPS, OPTION_MPS_ENV, "mpsweep mps env [--dir DIR]",
      "print what a shell must set for its commands to be clients",
      "  eval \"$(mpsweep mps env)\"\n"},
+    {"slurm submit", HELP_SLURM, OPTION_SLURM_SUBMIT,
+     "mpsweep slurm submit [JOBFILE] -N N [options] [-- ...]",
+     "measure a plan on N nodes of a cluster, as a job array",
+     "  mpsweep slurm submit forum.job --nodes 4        a quarter of the points on each node\n"
+     "  mpsweep slurm submit forum.job -N 8 --fleet     all of them on each: is one slower?\n"
+     "  mpsweep slurm submit forum.job -N 4 --rounds 3 --dir /scratch/run -- -p gpu "
+     "--time=2:00:00\n"
+     "  mpsweep slurm submit forum.job -N 4 --dry-run   the batch scripts and command lines\n"
+     "  mpsweep slurm submit --again /scratch/run       what is missing, after a failure\n"
+     "  mpsweep slurm submit -N 2 -l hybrid:4x2 -- -p gpu -- ./serve --port {port}\n"
+     "                                                  a program of yours, behind a second "
+     "'--'\n\n"
+     "All options of 'mpsweep sweep' can be given that are not about its files; they are handed "
+     "on.\nWhat stands behind '--' are options of sbatch.\n"},
+    {"slurm status", HELP_SLURM, OPTION_SLURM_STATUS, "mpsweep slurm status DIR [--json]",
+     "each shard: its state, node, points, time left, last error",
+     "  mpsweep slurm status /scratch/run\n"
+     "  mpsweep slurm status /scratch/run --json | jq .left\n"},
+    {"slurm collect", HELP_SLURM, OPTION_SLURM_COLLECT, "mpsweep slurm collect DIR [-o FILE]",
+     "merge what is there, and say what is missing",
+     "  mpsweep slurm collect /scratch/run\n"
+     "  mpsweep slurm collect /scratch/run -o all.jsonl && mpsweep plot all.jsonl -o all.svg\n"},
+    {"slurm cancel", HELP_SLURM, OPTION_SLURM_CANCEL, "mpsweep slurm cancel DIR",
+     "end the run's jobs; what is measured stays", "  mpsweep slurm cancel /scratch/run\n"},
 };
 
 const size_t command_count = sizeof commands / sizeof commands[0];
@@ -238,6 +262,40 @@ static const struct {
          "Exit status: 0 every point is there; 1 wrong usage or setup, nothing was written; 2 "
          "points\n"
          "are missing, the others were written; 130 interrupted, nothing was written.\n"},
+    [HELP_SLURM] =
+        {"mpsweep-slurm", "measure a plan on the nodes of a Slurm cluster",
+         "mpsweep slurm - one plan, many machines\n\n"
+         "Each shard is a task of a job array, on a node of its own; what is interrupted goes "
+         "on.\n\n",
+         "mpsweep slurm submit makes a directory, which all nodes must see, puts a copy of the "
+         "job\n"
+         "file and two batch scripts there, and submits an array of one task a shard. A task has "
+         "its\n"
+         "node to itself, with as many GPUs as asked for, and runs mpsweep sweep \\-\\-shard I/N; "
+         "layouts\n"
+         "over MPS have a private daemon in a directory of that node. A daemon that the site has\n"
+         "started is used with \\-\\-mps external only, and left as it is. A second job, which "
+         "depends on\n"
+         "the array, merges the shards.\n"
+         ".PP\n"
+         "There are two purposes. Without \\-\\-fleet the points are dealt to the nodes, and "
+         "those\n"
+         "that all have in common tell how their GPUs differ. With it, each node measures all "
+         "points,\n"
+         "so that slow nodes are found.\n"
+         ".PP\n"
+         "Results of a shard are in DIR/shard\\-I.jsonl.part until all its points have a record, "
+         "and get\n"
+         "the name DIR/shard\\-I.jsonl by a rename, which is checked. A task that Slurm queues "
+         "again, on\n"
+         "whatever node, goes on with the part. A minute before its time is over, mpsweep gets\n"
+         "SIGTERM and keeps what it has; \\fBsubmit \\-\\-again\\fR then submits what is not\n"
+         "finished. docs/slurm.md tells more.\n",
+         "Exit status: 0 submitted, all shards are finished (status), all points are merged "
+         "(collect);\n"
+         "1 wrong usage or setup, or Slurm refuses; 2 shards are left for which no job runs or "
+         "waits, or\n"
+         "are broken, or points failed (collect); 5 shards are not finished, but run or wait.\n"},
     [HELP_MPS] =
         {"mpsweep-mps", "an NVIDIA MPS daemon of one's own, and nothing left of it",
          "mpsweep mps - an MPS daemon of your own\n\n"
@@ -276,9 +334,17 @@ void help_print(FILE *out, enum help_page page)
             fprintf(out, "  %-*s %s\n", page == HELP_MAIN ? 44 : 56, commands[i].synopsis,
                     commands[i].summary);
     if (page == HELP_MAIN)
-        fputs("  mpsweep mps start|stop|status|run|env        an MPS daemon of your own\n", out);
+        fputs("  mpsweep mps start|stop|status|run|env        an MPS daemon of your own\n"
+              "  mpsweep slurm submit|status|collect|cancel   a plan on many nodes of a cluster\n",
+              out);
     fprintf(out, "\n  mpsweep %s --help%*s options and examples of a command\n",
-            page == HELP_MAIN ? "COMMAND" : "mps COMMAND", page == HELP_MAIN ? 22 : 30, "");
+            page == HELP_MAIN    ? "COMMAND"
+            : page == HELP_SLURM ? "slurm COMMAND"
+                                 : "mps COMMAND",
+            page == HELP_MAIN    ? 22
+            : page == HELP_SLURM ? 28
+                                 : 30,
+            "");
     fprintf(out, page == HELP_MAIN ? "  mpsweep --version\n\n" : "\n");
     fputs(pages[page].exit, out);
 }
@@ -405,6 +471,7 @@ void help_print_manual(FILE *out, enum help_page page)
             : page == HELP_PROBE ? "MPSWEEP\\-PROBE"
             : page == HELP_TRACE ? "MPSWEEP\\-TRACE"
             : page == HELP_MERGE ? "MPSWEEP\\-MERGE"
+            : page == HELP_SLURM ? "MPSWEEP\\-SLURM"
                                  : "MPSWEEP\\-TUNE",
             PACKAGE_VERSION);
     print_roff(out, pages[page].name);
@@ -454,7 +521,7 @@ void help_print_manual(FILE *out, enum help_page page)
         page == HELP_MAIN
             ? ".SH FILES\nResults are JSON Lines; docs/results\\-format.md describes them.\n"
               ".SH SEE ALSO\nmpsweep\\-tune(1), mpsweep\\-trace(1), mpsweep\\-probe(1), "
-              "mpsweep\\-merge(1), mpsweep\\-mps(1), mpsweep\\-workload(5), "
+              "mpsweep\\-merge(1), mpsweep\\-slurm(1), mpsweep\\-mps(1), mpsweep\\-workload(5), "
               "nvidia\\-cuda\\-mps\\-control(1), gnuplot(1), "
               "hwloc(7)\n"
         : page == HELP_TUNE
@@ -469,6 +536,16 @@ void help_print_manual(FILE *out, enum help_page page)
         : page == HELP_TRACE
             ? ".SH ENVIRONMENT\n.TP\n.B MPSWEEP_CUPTI\nThe CUPTI library to load.\n"
               ".SH SEE ALSO\nmpsweep(1), docs/tracing.md, gnuplot(1)\n"
+        : page == HELP_SLURM
+            ? ".SH ENVIRONMENT\nPATH, LD_LIBRARY_PATH and MPSWEEP_* as they are when a run is "
+              "submitted are in its batch\nscripts.\n"
+              ".SH FILES\n.TP\nDIR/run.json\nwhat was submitted, as JSON\n"
+              ".TP\nDIR/shard.sbatch, DIR/merge.sbatch\nthe batch scripts\n"
+              ".TP\nDIR/shard\\-I.jsonl.part, DIR/shard\\-I.jsonl\na shard, until it is "
+              "finished and then\n"
+              ".TP\nDIR/log\nwhat the jobs print\n"
+              ".TP\nDIR/all.jsonl\nthe shards, merged\n"
+              ".SH SEE ALSO\nmpsweep(1), sbatch(1), squeue(1), docs/slurm.md\n"
             : ".SH FILES\n.TP\nDIR/mps\nthe daemon's pipe directory\n.TP\nDIR/log/output\nits log\n"
               ".TP\nDIR/state\nwho guards it, and what it is, as JSON\n.PP\n"
               "docs/mps.md lists what the daemon's users can rely on.\n"

@@ -9,8 +9,9 @@
 #include "common/options.h"
 
 /* Commands are documented on these pages: mpsweep(1), mpsweep-mps(1) for those of 'mps',
- * mpsweep-tune(1), mpsweep-probe(1) and mpsweep-trace(1). */
-enum help_page { HELP_MAIN, HELP_MPS, HELP_TUNE, HELP_PROBE, HELP_TRACE, HELP_MERGE };
+ * mpsweep-tune(1), mpsweep-probe(1), mpsweep-trace(1), mpsweep-merge(1), and mpsweep-slurm(1) for
+ * those of 'slurm'. */
+enum help_page { HELP_MAIN, HELP_MPS, HELP_TUNE, HELP_PROBE, HELP_TRACE, HELP_MERGE, HELP_SLURM };
 
 /* A command of the program. */
 struct command {

@@ -97,6 +97,12 @@ mpsweep_SOURCES = \
     orchestrator/shares_json.c orchestrator/shares.h \
     orchestrator/sureness.c orchestrator/sureness.h \
     orchestrator/sweep.c orchestrator/sweep.h orchestrator/sweep_internal.h \
+    orchestrator/slurm.h orchestrator/slurm_command.h \
+    orchestrator/slurm_collect.c orchestrator/slurm_jobs.c orchestrator/slurm_programs.c \
+    orchestrator/slurm_run.c orchestrator/slurm_submit.h \
+    orchestrator/slurm_script.c orchestrator/slurm_shard.c orchestrator/slurm_status.c \
+    orchestrator/slurm_submit.c \
+    orchestrator/sweep_publish.c \
     orchestrator/sweep_plan.c orchestrator/sweep_results.c orchestrator/sweep_workload.c \
     orchestrator/sweep_shard.c \
     orchestrator/table.c orchestrator/table.h \
@@ -120,7 +126,7 @@ mpsweep_LDADD = libtrace.a libexplain.a libbind.a libmps.a libprobe.a libprobes.
 
 # The manual pages are printed by the program, from the table that drives its command line.
 man1_MANS = mpsweep.1 mpsweep-mps.1 mpsweep-tune.1 mpsweep-probe.1 mpsweep-trace.1 \
-    mpsweep-merge.1
+    mpsweep-merge.1 mpsweep-slurm.1
 CLEANFILES += $(man1_MANS)
 mpsweep.1: mpsweep$(EXEEXT)
 	$(AM_V_GEN)./mpsweep$(EXEEXT) help --manual >$@.new && mv $@.new $@
@@ -134,6 +140,8 @@ mpsweep-trace.1: mpsweep$(EXEEXT)
 	$(AM_V_GEN)./mpsweep$(EXEEXT) help --manual trace >$@.new && mv $@.new $@
 mpsweep-merge.1: mpsweep$(EXEEXT)
 	$(AM_V_GEN)./mpsweep$(EXEEXT) help --manual merge >$@.new && mv $@.new $@
+mpsweep-slurm.1: mpsweep$(EXEEXT)
+	$(AM_V_GEN)./mpsweep$(EXEEXT) help --manual slurm >$@.new && mv $@.new $@
 
 if HAVE_CMOCKA
 check_PROGRAMS += tests/unit/test_bracket
@@ -163,6 +171,13 @@ tests_unit_test_scaling_SOURCES = tests/unit/test_scaling.c orchestrator/scaling
     orchestrator/shares.c orchestrator/shares_json.c
 tests_unit_test_scaling_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
 tests_unit_test_scaling_LDADD = libmps.a libcommon.a $(JANSSON_LIBS) $(CMOCKA_LIBS)
+
+check_PROGRAMS += tests/unit/test_slurm
+TESTS += tests/unit/test_slurm
+tests_unit_test_slurm_SOURCES = tests/unit/test_slurm.c orchestrator/slurm_programs.c \
+    orchestrator/slurm_run.c
+tests_unit_test_slurm_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
+tests_unit_test_slurm_LDADD = libcommon.a $(JANSSON_LIBS) $(CMOCKA_LIBS)
 
 check_PROGRAMS += tests/unit/test_fixed
 TESTS += tests/unit/test_fixed

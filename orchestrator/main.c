@@ -22,6 +22,7 @@
 #include "orchestrator/merge.h"
 #include "orchestrator/plot.h"
 #include "orchestrator/probe_command.h"
+#include "orchestrator/slurm_command.h"
 #include "orchestrator/sweep.h"
 #include "orchestrator/trace_command.h"
 #include "orchestrator/tune.h"
@@ -35,10 +36,7 @@ struct call {
     size_t operand_count;
     char **rest; /* a command and its words, of those that take one; NULL if none */
     bool help;
-    struct given {
-        const struct option_row *row;
-        const char *text;
-    } * given;
+    struct slurm_given *given;
     size_t count;
 };
 
@@ -51,10 +49,28 @@ static int bad_usage(const struct command *command)
     return EXIT_BAD_SETUP;
 }
 
+/* The commands whose options it takes. */
+static unsigned taken_by(const struct command *command)
+{
+    return command->bit | (command->bit == OPTION_SLURM_SUBMIT ? OPTION_SWEEP : 0U);
+}
+
+/* The row of an option, the command's own before those that it hands on. */
+static const struct option_row *find_row(const struct command *command, const char *name,
+                                         char letter)
+{
+    const struct option_row *row =
+        name ? option_find(name, command->bit) : option_find_letter(letter, command->bit);
+    if (row)
+        return row;
+    return name ? option_find(name, taken_by(command))
+                : option_find_letter(letter, taken_by(command));
+}
+
 static enum status unknown_option(const struct call *call, const char *word)
 {
     const char *nearest =
-        strncmp(word, "--", 2) == 0 ? option_nearest(word + 2, call->command->bit) : NULL;
+        strncmp(word, "--", 2) == 0 ? option_nearest(word + 2, taken_by(call->command)) : NULL;
     return status_set(STATUS_USAGE, "unknown option '%s'%s%s%s", word,
                       nearest ? "; did you mean '--" : "", nearest ? nearest : "",
                       nearest ? "'?" : "");
@@ -70,10 +86,10 @@ static enum status take_option(struct call *call, int argc, char **argv, int *at
         char *equals = strchr(word, '=');
         if (equals)
             *equals = '\0';
-        row = option_find(word + 2, call->command->bit);
+        row = find_row(call->command, word + 2, 0);
         text = equals ? equals + 1 : NULL;
     } else {
-        row = option_find_letter(word[1], call->command->bit);
+        row = find_row(call->command, NULL, word[1]);
         if (word[2] && row && row->kind == OPTION_KIND_SWITCH)
             return status_set(STATUS_USAGE, "'%s': write short switches one by one", word);
         text = word[2] ? word + 2 : NULL;
@@ -94,14 +110,15 @@ static enum status take_option(struct call *call, int argc, char **argv, int *at
     for (size_t i = 0; i < call->count && row->kind != OPTION_KIND_LAYOUT; i++)
         if (call->given[i].row == row)
             return status_set(STATUS_USAGE, "--%s is given twice", row->name);
-    call->given[call->count++] = (struct given){row, text};
+    call->given[call->count++] = (struct slurm_given){row, text};
     return STATUS_OK;
 }
 
 /* Commands whose '--' is followed by a program to measure, or to deploy. */
 static bool takes_program(const struct command *command)
 {
-    return command->bit & (OPTION_SWEEP | OPTION_TUNE | OPTION_EMIT | OPTION_TRACE);
+    return command->bit &
+           (OPTION_SWEEP | OPTION_TUNE | OPTION_EMIT | OPTION_TRACE | OPTION_SLURM_SUBMIT);
 }
 
 static enum status parse_call(int argc, char **argv, int first, struct call *call)
@@ -110,7 +127,7 @@ static enum status parse_call(int argc, char **argv, int first, struct call *cal
     for (int i = first; i < argc; i++) {
         if (strcmp(argv[i], "--") == 0 && takes_program(call->command)) {
             call->rest = argv + i + 1;
-            if (!*call->rest)
+            if (!*call->rest && call->command->bit != OPTION_SLURM_SUBMIT)
                 return status_set(STATUS_USAGE, "there is no program after '--'");
             break;
         }
@@ -281,6 +298,28 @@ static int run_probe(const struct call *call)
     return result;
 }
 
+static int run_slurm(const struct call *call)
+{
+    if (call->command->bit == OPTION_SLURM_SUBMIT)
+        return slurm_submit_command(call->given, call->count, call->operand, call->rest);
+    struct options options;
+    if (plain_options(call, &options) != STATUS_OK)
+        return bad_usage(call->command);
+    int result;
+    if (!call->operand) {
+        status_record("%s needs DIR, the directory of a run", call->command->name);
+        result = bad_usage(call->command);
+    } else if (call->command->bit == OPTION_SLURM_STATUS) {
+        result = slurm_status_command(&options, call->operand);
+    } else if (call->command->bit == OPTION_SLURM_COLLECT) {
+        result = slurm_collect_command(&options, call->operand);
+    } else {
+        result = slurm_cancel_command(call->operand);
+    }
+    options_release(&options);
+    return result;
+}
+
 static int run_doctor(const struct call *call)
 {
     struct options options;
@@ -361,6 +400,11 @@ static int run_call(int argc, char **argv, int first, struct call *call)
         return run_doctor(call);
     case OPTION_PROBE:
         return run_probe(call);
+    case OPTION_SLURM_SUBMIT:
+    case OPTION_SLURM_STATUS:
+    case OPTION_SLURM_COLLECT:
+    case OPTION_SLURM_CANCEL:
+        return run_slurm(call);
     default:
         return run_mps(call);
     }
@@ -369,9 +413,26 @@ static int run_call(int argc, char **argv, int first, struct call *call)
 static int unknown_command(const char *name)
 {
     status_record("unknown command '%s': it is one of sweep, tune, trace, explain, plot, compare, "
-                  "merge, emit, probe, doctor, mps",
+                  "merge, emit, probe, doctor, slurm, mps",
                   name);
     return bad_usage(NULL);
+}
+
+/* Words that have commands of their own. */
+static const struct family {
+    const char *name, *commands;
+    enum help_page page;
+} families[] = {
+    {"mps", "start, stop, status, run, env", HELP_MPS},
+    {"slurm", "submit, status, collect, cancel", HELP_SLURM},
+};
+
+static const struct family *family_of(const char *word)
+{
+    for (size_t i = 0; i < sizeof families / sizeof *families; i++)
+        if (strcmp(families[i].name, word) == 0)
+            return &families[i];
+    return NULL;
 }
 
 /* The command that the words from argv[at] on name, of which it takes one or two; NULL: none. */
@@ -379,9 +440,9 @@ static const struct command *find_command(int argc, char **argv, int at, int *ta
 {
     char name[64];
     *taken = 1;
-    if (at + 1 < argc && strcmp(argv[at], "mps") == 0) {
+    if (at + 1 < argc && family_of(argv[at])) {
         *taken = 2;
-        snprintf(name, sizeof name, "mps %s", argv[at + 1]);
+        snprintf(name, sizeof name, "%s %s", argv[at], argv[at + 1]);
         return command_find(name);
     }
     return at < argc ? command_find(argv[at]) : NULL;
@@ -393,17 +454,18 @@ static bool is_help(const char *word)
 }
 
 /* mpsweep mps, mpsweep mps --help, mpsweep mps WHAT? */
-static int mps_without_command(const char *word)
+static int family_without_command(const struct family *family, const char *word)
 {
     if (word && is_help(word)) {
-        help_print(stdout, HELP_MPS);
+        help_print(stdout, family->page);
         return EXIT_ALL_MEASURED;
     }
     if (!word) {
-        help_print(stderr, HELP_MPS);
+        help_print(stderr, family->page);
         return EXIT_BAD_SETUP;
     }
-    status_record("unknown command 'mps %s': it is one of mps start, stop, status, run, env", word);
+    status_record("unknown command '%s %s': it is one of %s %s", family->name, word, family->name,
+                  family->commands);
     return bad_usage(NULL);
 }
 
@@ -411,18 +473,19 @@ static int help_command(int argc, char **argv)
 {
     int taken;
     const struct command *command = find_command(argc, argv, 2, &taken);
-    bool about_mps = argc > 2 && strcmp(argv[2], "mps") == 0;
+    const struct family *family = argc > 2 ? family_of(argv[2]) : NULL;
     if (argc > 2 && strcmp(argv[2], "--manual") == 0)
         help_print_manual(stdout, argc > 3 && strcmp(argv[3], "mps") == 0     ? HELP_MPS
                                   : argc > 3 && strcmp(argv[3], "tune") == 0  ? HELP_TUNE
                                   : argc > 3 && strcmp(argv[3], "probe") == 0 ? HELP_PROBE
                                   : argc > 3 && strcmp(argv[3], "trace") == 0 ? HELP_TRACE
                                   : argc > 3 && strcmp(argv[3], "merge") == 0 ? HELP_MERGE
+                                  : argc > 3 && strcmp(argv[3], "slurm") == 0 ? HELP_SLURM
                                                                               : HELP_MAIN);
     else if (command)
         help_print_command(stdout, command);
-    else if (about_mps)
-        return mps_without_command(argc > 3 ? argv[3] : "help");
+    else if (family)
+        return family_without_command(family, argc > 3 ? argv[3] : "help");
     else if (argc > 2)
         return unknown_command(argv[2]);
     else
@@ -444,8 +507,8 @@ static int run_program(int argc, char **argv)
     }
     int taken;
     struct call call = {.command = find_command(argc, argv, 1, &taken)};
-    if (!call.command && strcmp(argv[1], "mps") == 0)
-        return mps_without_command(argc > 2 ? argv[2] : NULL);
+    if (!call.command && family_of(argv[1]))
+        return family_without_command(family_of(argv[1]), argc > 2 ? argv[2] : NULL);
     if (!call.command)
         return unknown_command(argv[1]);
     call.given = calloc((size_t)argc, sizeof *call.given);

@@ -295,6 +295,8 @@ int sweep_command(const struct job *job, const char *job_path)
         status = plan_check_stagger(&sweep.plan, 0);
     if (status == STATUS_OK)
         status = sweep_deal(&sweep);
+    if (status == STATUS_OK)
+        status = sweep_check_publish(&sweep);
     if (status != STATUS_OK) {
         sweep_release_shard(&sweep);
         plan_release(&sweep.plan);
@@ -335,6 +337,13 @@ int sweep_command(const struct job *job, const char *job_path)
         sweep_print_plan(&sweep);
     else
         result = run(&sweep);
+    if (close_session(&sweep) != STATUS_OK)
+        result = report(STATUS_SYSTEM);
+    if (!options_switch(sweep.options, OPTION_DRY_RUN)) {
+        status = sweep_publish(&sweep, result);
+        if (status != STATUS_OK)
+            result = report(status);
+    }
 out:
     if (close_session(&sweep) != STATUS_OK)
         result = report(STATUS_SYSTEM);

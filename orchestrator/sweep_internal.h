@@ -113,6 +113,13 @@ enum status sweep_open_results(struct sweep *sweep);
  * not, or if that fails, nothing was measured, and no file that was made for it stays. */
 enum status sweep_begin_file(struct sweep *sweep, bool resumed, enum status so_far);
 
+/* Whether --publish, if given, can be done, before anything is measured. After sweep_deal(). */
+enum status sweep_check_publish(const struct sweep *sweep);
+
+/* Gives the results their final name, if that was asked for and result says that every point has a
+ * record. Nothing can be written to them afterwards. Errors as of publish_file(). */
+enum status sweep_publish(struct sweep *sweep, int result);
+
 /* An array of the records that there are, in the order of the plan; the caller's to release. */
 json_t *sweep_measured_points(const struct sweep *sweep);
 

@@ -26,6 +26,7 @@ cli_tests = \
     tests/cli/probe.bats \
     tests/cli/reuse.bats \
     tests/cli/signals.bats \
+    tests/cli/slurm.bats \
     tests/cli/sweep.bats \
     tests/cli/telemetry.bats \
     tests/cli/usage.bats
@@ -41,10 +42,12 @@ LONG_TESTS = \
     tests/cli/plugin.bats \
     tests/cli/probe_more.bats \
     tests/cli/program.bats \
+    tests/cli/slurm_cluster.bats \
     tests/cli/trace.bats \
     tests/cli/tune.bats
 EXTRA_DIST += $(cli_tests) $(LONG_TESTS) tests/cli/calibrate.bats tests/cli/explain_emulated.bats \
-    tests/cli/helper.bash tests/cli/emit.bash tests/cli/mps.bash tests/cli/probe.bash tests/cli/record-types.awk
+    tests/cli/helper.bash tests/cli/emit.bash tests/cli/mps.bash tests/cli/probe.bash tests/cli/record-types.awk \
+    tests/slurm/cluster
 if HAVE_BATS
 TESTS += $(SLOW_TESTS) $(LONG_TESTS) $(cli_tests)
 endif

@@ -376,6 +376,7 @@ manual_options() {
   [[ $1 != probe ]] || page=(probe)
   [[ $1 != trace ]] || page=(trace)
   [[ $1 != merge ]] || page=(merge)
+  [[ $1 != slurm* ]] || page=(slurm)
   "$MPSWEEP" help --manual "${page[@]}" | sed 's/\\-/-/g' | awk -v command="$1" '
     /^\.B / { name = $0; sub(/^.*--/, "", name); sub(/ .*/, "", name) }
     /^\(.*\)$/ && index(", " substr($0, 2, length($0) - 2) ", ", ", " command ", ") { print name }'
@@ -383,7 +384,8 @@ manual_options() {
 
 @test "each option of the table is in the manual, and in the help of the commands that take it" {
   [ "$(table_names | wc -l)" -gt 25 ]
-  local command commands=(sweep tune trace explain plot compare merge emit probe doctor 'mps start' 'mps stop' 'mps status' 'mps run' 'mps env')
+  local command commands=(sweep tune trace explain plot compare merge emit probe doctor 'mps start' 'mps stop' 'mps status' 'mps run' 'mps env'
+    'slurm submit' 'slurm status' 'slurm collect')
   diff <(table_names | sort -u) \
     <(for command in "${commands[@]}"; do manual_options "$command"; done | sort -u)
   for command in "${commands[@]}"; do
@@ -434,6 +436,7 @@ takes_all() {
     value=$(good_value "$name" "$rest")
     extra=(--list)
     [ "$name" = emit-dir ] && extra+=(--emit env)
+    [ "$name" = publish ] && extra+=(-o new.jsonl)
     expect 0 "$MPSWEEP" "$command" "--$name" "$value" "${extra[@]}" || return 1
     expect 0 "$MPSWEEP" "$command" "--$name=$value" "${extra[@]}" || return 1
     [ -s out ] || return 1
@@ -491,8 +494,11 @@ takes_all() {
   groff -man -ww -z -Tutf8 -K utf8 mpsweep-trace.1 2>>warnings
   "$MPSWEEP" help --manual merge >mpsweep-merge.1
   groff -man -ww -z -Tutf8 -K utf8 mpsweep-merge.1 2>>warnings
-  diff /dev/null warnings
   groff -man -Tutf8 -K utf8 mpsweep-merge.1 2>/dev/null | grep -q 'mpsweep merge FILE'
+  "$MPSWEEP" help --manual slurm >mpsweep-slurm.1
+  groff -man -ww -z -Tutf8 -K utf8 mpsweep-slurm.1 2>>warnings
+  diff /dev/null warnings
+  groff -man -Tutf8 -K utf8 mpsweep-slurm.1 2>/dev/null | grep -q 'mpsweep slurm collect DIR'
   groff -man -Tutf8 -K utf8 mpsweep-trace.1 2>/dev/null | grep -q 'MPSWEEP_CUPTI names'
   groff -man -Tutf8 -K utf8 mpsweep-probe.1 2>/dev/null | grep -q 'mpsweep probe NAME|all'
   groff -man -Tutf8 -K utf8 mpsweep-mps.1 2>/dev/null | grep -q 'mpsweep mps run'

@@ -2,7 +2,13 @@
  * A file system that lies about rename, as a library to preload: MPSWEEP_LIE says how.
  *   nothing: the call succeeds, and nothing has happened
  *   cut: the file is there under its new name, and half of it is lost
+ *   lost: the call succeeds, and the file is gone
+ *   both: the old name is still there, too
+ *   twice: it is done, and the answer is that there is no such file: of a second request, after the
+ *          answer to the first was lost
  */
+#include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -16,16 +22,26 @@ EXPORT int renameat2(int from_fd, const char *from, int to_fd, const char *to, u
 {
     const char *lie = getenv("MPSWEEP_LIE");
     struct stat info;
-    if (lie && strcmp(lie, "nothing") == 0)
+    if (!lie)
+        lie = "";
+    if (strcmp(lie, "nothing") == 0)
         return 0;
+    if (strcmp(lie, "lost") == 0)
+        return unlinkat(from_fd, from, 0);
+    if (strcmp(lie, "both") == 0)
+        return linkat(from_fd, from, to_fd, to, 0);
     int result = (int)syscall(SYS_renameat2, from_fd, from, to_fd, to, flags);
-    if (result == 0 && lie && strcmp(lie, "cut") == 0 && stat(to, &info) == 0 &&
+    if (result == 0 && strcmp(lie, "cut") == 0 && stat(to, &info) == 0 &&
         truncate(to, info.st_size / 2) != 0)
         return -1;
+    if (result == 0 && strcmp(lie, "twice") == 0) {
+        errno = ENOENT;
+        return -1;
+    }
     return result;
 }
 
 EXPORT int rename(const char *from, const char *to)
 {
-    return renameat2(-100 /* AT_FDCWD */, from, -100, to, 0);
+    return renameat2(AT_FDCWD, from, AT_FDCWD, to, 0);
 }

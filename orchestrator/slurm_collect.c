@@ -1,0 +1,115 @@
+/* What the shards of a run have measured, in one file. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "orchestrator/exit_status.h"
+#include "orchestrator/merge.h"
+#include "orchestrator/slurm.h"
+#include "orchestrator/slurm_command.h"
+
+static int report(void)
+{
+    fprintf(stderr, "mpsweep: %s\n", status_text());
+    return EXIT_BAD_SETUP;
+}
+
+/* One line for each shard that is not whole. Returns the exit status that is due to them. */
+static int tell_missing(const struct slurm_run *run, const struct slurm_shard *shards)
+{
+    struct slurm_job *jobs = NULL;
+    size_t count = 0, left = 0, at_work = 0, broken = 0, failed = 0;
+    bool asked = slurm_queue(run, &jobs, &count) == STATUS_OK;
+    for (unsigned i = 0; i < run->shards; i++) {
+        const struct slurm_job *job = slurm_job_of(run, jobs, count, i);
+        enum slurm_shard_state state = slurm_shard_state(&shards[i], job);
+        left += state == SLURM_SHARD_LEFT;
+        at_work += state == SLURM_SHARD_AT_WORK;
+        broken += state == SLURM_SHARD_BROKEN;
+        failed += shards[i].failed;
+        if (shards[i].failed > 0)
+            fprintf(stderr, "mpsweep: shard %u: %zu points failed, see their records\n", i,
+                    shards[i].failed);
+        if (state == SLURM_SHARD_FINISHED)
+            continue;
+        if (state == SLURM_SHARD_BROKEN)
+            fprintf(stderr, "mpsweep: shard %u is left out: %s\n", i, shards[i].broken);
+        else if (shards[i].points > 0)
+            fprintf(stderr, "mpsweep: shard %u has %zu of %zu points: %s\n", i,
+                    shards[i].done + shards[i].failed, shards[i].points,
+                    job && state == SLURM_SHARD_AT_WORK ? job->state : "not finished");
+        else
+            fprintf(stderr, "mpsweep: shard %u has no results: %s\n", i,
+                    job && state == SLURM_SHARD_AT_WORK ? job->state
+                    : shards[i].error[0]                ? shards[i].error
+                                                        : "its job wrote none");
+    }
+    free(jobs);
+    if (left > 0)
+        fprintf(stderr, "mpsweep: %s: mpsweep slurm submit --again '%s'\n",
+                asked ? "to go on with what is left" : "to go on, unless their jobs still run",
+                run->directory);
+    else if (at_work > 0)
+        fprintf(stderr, "mpsweep: collect again when the jobs have ended\n");
+    return left + broken + failed > 0 ? EXIT_SOME_FAILED
+           : at_work > 0              ? EXIT_AT_WORK
+                                      : EXIT_ALL_MEASURED;
+}
+
+static enum status set_option(struct options *options, const char *name, const char *text)
+{
+    const struct option_row *row = option_find(name, OPTION_MERGE);
+    if (!row)
+        return status_set(STATUS_PROTOCOL, "merge has no --%s", name);
+    return options_set(options, row, text, 1, "");
+}
+
+/* Merges the shards that have a header. */
+static int merge(const struct slurm_run *run, const struct slurm_shard *shards, const char *output)
+{
+    char usual[PATH_MAX];
+    struct options options;
+    size_t count = 0;
+    const char **paths = calloc(run->shards, sizeof *paths);
+    enum status status =
+        paths ? options_init(&options) : status_set(STATUS_MEMORY, "out of memory");
+    if (status != STATUS_OK) {
+        free(paths);
+        return report();
+    }
+    for (unsigned i = 0; i < run->shards; i++)
+        if (shards[i].points > 0 && !shards[i].broken[0])
+            paths[count++] = shards[i].path;
+    if (count == 0)
+        status = status_set(STATUS_USAGE, "'%s' has no results yet: mpsweep slurm status '%s'",
+                            run->directory, run->directory);
+    if (status == STATUS_OK && !output)
+        status = slurm_run_path(run, usual, "all.jsonl");
+    if (status == STATUS_OK)
+        status = set_option(&options, "output", output ? output : usual);
+    if (status == STATUS_OK && !output)
+        status = set_option(&options, "force", "yes");
+    int result = status == STATUS_OK ? merge_command(&options, paths, count) : report();
+    options_release(&options);
+    free(paths);
+    return result;
+}
+
+int slurm_collect_command(const struct options *options, const char *directory)
+{
+    struct slurm_run run;
+    struct slurm_shard *shards = NULL;
+    if (slurm_run_load(directory, &run) != STATUS_OK)
+        return report();
+    int result = EXIT_BAD_SETUP;
+    if (slurm_shards_look(&run, &shards) != STATUS_OK) {
+        report();
+    } else {
+        result = merge(&run, shards, options_text(options, OPTION_SLURM_OUTPUT));
+        int missing = tell_missing(&run, shards);
+        if (result != EXIT_BAD_SETUP && missing != EXIT_ALL_MEASURED)
+            result = missing;
+    }
+    free(shards);
+    slurm_run_release(&run);
+    return result;
+}

@@ -1,0 +1,56 @@
+/* Results that get their name when they are finished, for whoever must not take a part for all. */
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "common/publish.h"
+#include "orchestrator/exit_status.h"
+#include "orchestrator/placeholders.h"
+#include "orchestrator/sweep_internal.h"
+
+/* The name, "{shard}" filled in as in that of the results; to be freed. */
+static enum status final_name(const struct sweep *sweep, char **out)
+{
+    const char *name = options_text(sweep->options, OPTION_PUBLISH);
+    const struct placeholders values = {.shard = sweep->shard.index};
+    if (sweep->shard.count > 0) {
+        enum status status = placeholders_check_file(name);
+        if (status != STATUS_OK)
+            return status;
+    }
+    *out = sweep->shard.count > 0 ? placeholders_fill(name, &values) : strdup(name);
+    return *out ? STATUS_OK : status_set(STATUS_MEMORY, "out of memory");
+}
+
+enum status sweep_check_publish(const struct sweep *sweep)
+{
+    char *name;
+    struct stat taken;
+    if (!options_text(sweep->options, OPTION_PUBLISH))
+        return STATUS_OK;
+    if (!sweep_output(sweep))
+        return status_set(STATUS_USAGE, "--publish needs --output FILE, which it renames");
+    enum status status = final_name(sweep, &name);
+    if (status != STATUS_OK)
+        return status;
+    if (lstat(name, &taken) == 0)
+        status =
+            status_set(STATUS_USAGE, "'%s', the name to publish, exists: give another name", name);
+    free(name);
+    return status;
+}
+
+enum status sweep_publish(struct sweep *sweep, int result)
+{
+    char *name;
+    if (!options_text(sweep->options, OPTION_PUBLISH) ||
+        (result != EXIT_ALL_MEASURED && result != EXIT_SOME_FAILED))
+        return STATUS_OK;
+    enum status status = final_name(sweep, &name);
+    if (status != STATUS_OK)
+        return status;
+    results_close(&sweep->writer);
+    status = publish_file(sweep_output(sweep), name);
+    free(name);
+    return status;
+}

@@ -1,0 +1,397 @@
+#!/usr/bin/env bats
+# mpsweep slurm, with programs in the place of Slurm's: what it makes, asks and says. The real Slurm
+# is in slurm_cluster.bats.
+
+load helper
+load mps
+
+# Programs that note their words in NAME.words, one a line, and print NAME.out; with NAME.err they
+# print that and fail.
+slurm_is_faked() {
+  local name
+  mkdir bin
+  for name in sbatch squeue sacct scancel; do
+    cat >"bin/$name" <<FAKE
+#!/bin/sh
+printf '%s\n' "\$@" >>"$WORK/$name.words"
+echo -- >>"$WORK/$name.words"
+if [ -e "$WORK/$name.err" ]; then cat "$WORK/$name.err" >&2; exit 1; fi
+if [ -e "$WORK/$name.out" ]; then cat "$WORK/$name.out"; fi
+FAKE
+    chmod +x "bin/$name"
+  done
+  echo 42 >sbatch.out
+  PATH=$WORK/bin:$PATH
+}
+
+# Eight points; of two shards, each has four or five.
+a_job() {
+  printf '%s\n' '[global]' 'device = emulated' 'kernels = 5' 'duration = 0.05' 'warmup = 0.02' \
+    'precision = 100' '[some]' 'layout = threads:1-2' 'memory = pinned,pageable' \
+    'launch = stream,graph' >a.job
+}
+
+# submit WORDS...: a run of two shards in 'run'.
+submit() { expect 0 "$MPSWEEP" slurm submit a.job --nodes 2 --dir run "$@"; }
+
+# task N: the batch script, as Slurm starts it.
+task() { env SLURM_ARRAY_TASK_ID="$1" SLURMD_NODENAME="node$1" sh run/shard.sbatch; }
+
+@test "submit makes a directory with job, scripts and manifest, and submits an array and a merge" {
+  slurm_is_faked
+  a_job
+  submit --rounds 2 -q -- --partition=gpu -A account --comment="it's \$HOME"
+  grep -q '^job 42 measures shards 0-1 of 2, job 42 merges' out
+  cmp a.job run/a.job
+  [ -d run/log ]
+  sh -n run/shard.sbatch
+  sh -n run/merge.sbatch
+  jq -e --arg here "$WORK" '.type == "slurm-run" and .shards == 2 and .plan == 8 and
+    .purpose == "shard" and (.plan_id | length) == 16 and .job == "a.job" and .directory == $here and
+    .sweep == ["--rounds=2", "--quiet"] and
+    .sbatch == ["--partition=gpu", "-A", "account", "--comment=it'\''s $HOME"] and
+    (.submissions | length) == 1 and
+    .submissions[0] .array == "42" and .submissions[0].merge == "42" and
+    .submissions[0].shards == "0-1"' run/run.json
+  for line in '#SBATCH --exclusive' '#SBATCH --gres=gpu:1' '#SBATCH --signal=B:TERM@60' \
+    '#SBATCH --requeue'; do
+    grep -qx -e "$line" run/shard.sbatch
+  done
+  # In its own line each, and no shell has looked at them.
+  local wanted=(--parsable --array=0-1 "--chdir=$WORK" "--output=$WORK/run/log/shard-%a.log"
+    --partition=gpu -A account "--comment=it's \$HOME" "$WORK/run/shard.sbatch" --
+    --parsable --partition=gpu -A account "--comment=it's \$HOME" --dependency=afterany:42
+    --gres=none "--chdir=$WORK/run" "--output=$WORK/run/log/merge.log" "$WORK/run/merge.sbatch" --)
+  printf '%s\n' "${wanted[@]}" | diff - sbatch.words
+  # Who has the tool looks closer.
+  ! command -v shellcheck >/dev/null || shellcheck run/shard.sbatch run/merge.sbatch
+}
+
+@test "the batch scripts take a directory, a job and words of any letters" {
+  slurm_is_faked
+  a_job
+  mkdir "it's a \"dir\" \$HOME"
+  mv a.job "it's a \"dir\" \$HOME/a b.job"
+  cd "it's a \"dir\" \$HOME"
+  expect 0 "$MPSWEEP" slurm submit 'a b.job' -N 1 --dir 'run; exit' --gpus-per-node 0 --quiet
+  absent gres= 'run; exit/shard.sbatch'
+  expect 0 env SLURM_ARRAY_TASK_ID=0 sh 'run; exit/shard.sbatch'
+  assert_complete 'run; exit/shard-0.jsonl' 8 0
+}
+
+@test "--dry-run prints scripts and command lines, and makes nothing" {
+  slurm_is_faked
+  a_job
+  expect 0 "$MPSWEEP" slurm submit a.job -N 2 --dir run -n -- -p 'g p'
+  grep -qx '#SBATCH --exclusive' out
+  grep -qx "sbatch --parsable --array=0-1 --chdir=$WORK --output=$WORK/run/log/shard-%a.log -p 'g p' $WORK/run/shard.sbatch" out
+  grep -q "^sbatch .*--dependency=afterany:ARRAY" out
+  [ ! -e run ]
+  [ ! -e sbatch.words ]
+}
+
+@test "a task measures its shard and publishes it; once more, it leaves it alone" {
+  slurm_is_faked
+  a_job
+  export MPSWEEP_EMULATED_MACHINE=slots=7
+  submit -q
+  unset MPSWEEP_EMULATED_MACHINE
+  expect 0 task 0
+  [ ! -e run/shard-0.jsonl.part ]
+  assert_whole run/shard-0.jsonl
+  head -1 run/shard-0.jsonl | jq -e '.shard.index == 0 and .shard.count == 2 and
+    .emulated_machine == "slots=7"'
+  cp run/shard-0.jsonl before
+  expect 0 task 0
+  grep -q 'shard 0 is finished already' out
+  cmp before run/shard-0.jsonl
+  # What sbatch --export=NONE leaves of the environment.
+  expect 0 env -i SLURM_ARRAY_TASK_ID=1 TMPDIR="$TMPDIR" /bin/sh run/shard.sbatch
+  points 'map(.status == "ok") | all' run/shard-1.jsonl
+  # All of them, and none twice but those for reference.
+  jq -s -e '[.[] | select(.type == "point") | .id] | unique == [range(8)]' run/shard-?.jsonl
+}
+
+@test "SIGTERM to the script is one to mpsweep: the part stays, and the next start goes on" {
+  slurm_is_faked
+  a_job
+  submit -q --duration 0.4 --max-duration 0.4
+  start env SLURM_ARRAY_TASK_ID=0 sh run/shard.sbatch
+  await $PATIENCE has_workers 1
+  kill -TERM "$PID"
+  finish
+  [ $STATUS -eq 130 ]
+  [ ! -e run/shard-0.jsonl ]
+  assert_whole run/shard-0.jsonl.part
+  cp run/shard-0.jsonl.part part
+  expect 0 task 0
+  grep -q 'going on' out
+  [ ! -e run/shard-0.jsonl.part ]
+  cmp -n "$(stat -c %s part)" part run/shard-0.jsonl
+  points 'map(.status == "ok") | all' run/shard-0.jsonl
+}
+
+@test "a fleet's node measures all points; what another node has begun is put aside" {
+  slurm_is_faked
+  a_job
+  submit -q --fleet
+  jq -e '.purpose == "fleet"' run/run.json
+  expect 0 task 1
+  head -1 run/shard-1.jsonl | jq -e '.shard.purpose == "fleet" and .plan == 8'
+  points 'length == 8' run/shard-1.jsonl
+  head -1 run/shard-1.jsonl >run/shard-0.jsonl.part
+  echo other >run/shard-0.jsonl.node
+  expect 0 task 0
+  [ -e run/shard-0.jsonl.part.other ]
+  points 'length == 8' run/shard-0.jsonl
+}
+
+@test "a daemon that the site manages is used with --mps external only, and left as it is" {
+  local before pipe
+  slurm_is_faked
+  a_job
+  keep
+  pipe=$(private)/mps
+  before=$(kept '[.daemon, .guard, .settings]')
+  submit -q -l processes+mps:1-2 -m pinned --launch stream
+  # As a prolog sets it.
+  expect 0 env CUDA_MPS_PIPE_DIRECTORY="$pipe" SLURM_ARRAY_TASK_ID=0 sh run/shard.sbatch
+  jq -s -e '.[0] | has("external_mps") | not' run/shard-0.jsonl
+  mv run first
+  submit -q -l processes+mps:1-2 -m pinned --launch stream --mps external
+  expect 0 env CUDA_MPS_PIPE_DIRECTORY="$pipe" SLURM_ARRAY_TASK_ID=0 sh run/shard.sbatch
+  jq -s -e --arg pipe "$pipe" '.[0].external_mps.pipe_directory == $pipe' run/shard-0.jsonl
+  points 'map(.status == "ok") | all' run/shard-0.jsonl
+  [ "$(kept '[.daemon, .guard, .settings]')" = "$before" ]
+  expect 0 "$MPSWEEP" mps stop
+}
+
+bad_submits() {
+  cat <<'TABLE'
+a.job                              | slurm submit needs --nodes N
+a.job -N 0                         | '0' is not a value of nodes
+a.job -N 9                         | --nodes 9 is more than the plan has points, which are 8
+none.job -N 2                      | cannot .*'none.job'
+a.job -N 2 --layout nonsense:1     | nonsense
+a.job -N 2 --memroy pinned         | unknown option '--memroy'; did you mean '--memory'
+a.job -N 2 -o x.jsonl              | --output is not for slurm submit
+a.job -N 2 --shard 0/2             | --shard is not for slurm submit: each task has its own
+a.job -N 2 --resume                | --resume is not for slurm submit
+a.job -N 2 -- --array=0-7          | '--array=0-7' is not for sbatch here
+a.job -N 2 -- -N 3                 | '-N' is not for sbatch here
+a.job -N 2 -- gpu                  | 'gpu' is no option of sbatch
+a.job -N 2 -- --time=1 gpu         | 'gpu' is no option of sbatch
+a.job -N 2 -- -p gpu --            | there is no program after the second '--'
+a.job -N 2 --dir no/such/place     | cannot make a directory in 'no/such': No such file
+a.job -N 2 --dir run{shard}        | has no \{, \}
+a.job -N 2 --dir taken             | 'taken' exists: give another --dir
+a.job -N 2 --again taken           | --again DIR takes what DIR was submitted with
+--again none                       | cannot look into 'none': No such file
+--again taken                      | 'taken' is no run of 'mpsweep slurm submit'
+TABLE
+}
+
+@test "bad input: one line that says what would be right, and nothing is made" {
+  local words pattern
+  slurm_is_faked
+  a_job
+  mkdir taken
+  while IFS='|' read -r words pattern; do
+    pattern=${pattern# }
+    # shellcheck disable=SC2086 # several words
+    refused "$pattern" "$MPSWEEP" slurm submit $words
+  done < <(bad_submits)
+  [ ! -e sbatch.words ]
+  [ "$(ls)" = "$(printf '%s\n' a.job bin err out sbatch.out taken)" ]
+  refused "unknown command 'slurm watch': it is one of slurm submit, status" "$MPSWEEP" slurm watch
+  refused "slurm status needs DIR" "$MPSWEEP" slurm status
+  refused "'taken' is no run" "$MPSWEEP" slurm collect taken
+  mkdir odd
+  echo '{"type": "slurm-run", "schema": 7, "purpose": "shard", "shards": 2, "submissions": []}' >odd/run.json
+  refused "is of another version of mpsweep" "$MPSWEEP" slurm status odd
+  echo '{"type": "slurm-run", ' >odd/run.json
+  refused "odd/run.json' line" "$MPSWEEP" slurm status odd
+}
+
+@test "without Slurm, or with one that refuses: one line, and it can be tried again" {
+  slurm_is_faked
+  a_job
+  rm bin/sbatch
+  refused "there is no sbatch on PATH: this needs Slurm's programs.*slurm-client" \
+    env PATH="$WORK/bin" "$MPSWEEP" slurm submit a.job -N 2 --dir run
+  [ ! -e run ]
+  printf '#!/bin/sh\ncat "%s/said" >&2\nexit 1\n' "$WORK" >bin/sbatch
+  chmod +x bin/sbatch
+  printf 'sbatch: error: Invalid generic resource (gres) specification\nsbatch: error: no\n' >said
+  refused "sbatch: Invalid generic resource .gres. specification; no .*--gpus-per-node" \
+    "$MPSWEEP" slurm submit a.job -N 2 --dir run
+  echo 'sbatch: error: Batch job submission failed: Access/permission denied' >said
+  refused "sbatch: Batch job submission failed: Access/permission denied$" \
+    "$MPSWEEP" slurm submit a.job -N 2 --dir run
+  : >said
+  refused "sbatch: exit status 1" "$MPSWEEP" slurm submit a.job -N 2 --dir run
+  printf '#!/bin/sh\necho Submitted batch job 7\n' >bin/sbatch
+  refused "sbatch did not print a job's number, but 'Submitted batch job 7'" \
+    "$MPSWEEP" slurm submit a.job -N 2 --dir run
+  [ ! -e run ]
+  # The array is in, and the merge is not: that is known, and nothing is lost.
+  cat >bin/sbatch <<'FAKE'
+#!/bin/sh
+case "$*" in *merge.sbatch) echo 'sbatch: error: no more' >&2; exit 1 ;; esac
+echo '43;far'
+FAKE
+  refused "job 43 is submitted, and is to be merged by hand .*sbatch: no more" \
+    "$MPSWEEP" slurm submit a.job -N 2 --dir run
+  jq -e '.submissions[0] | .array == "43" and .cluster == "far" and .merge == ""' run/run.json
+}
+
+# task_line N STATE NODE LEFT REASON: a line of squeue.
+task_line() { printf '42|%s|%s|%s|2026-01-31T08:00:00|%s|%s\n' "$@"; }
+
+@test "status: from the queue and from the files; the exit status says whether anything is left" {
+  slurm_is_faked
+  a_job
+  submit -q
+  { task_line 0 RUNNING node7 1:58 None; task_line 1 PENDING '' 2:00 Resources; } >squeue.out
+  expect 5 "$MPSWEEP" slurm status run
+  grep -qE '^ +0  running +node7 +- .*1:58' out
+  grep -qE '^ +1  pending .*Resources$' out
+  grep -q '^0 finished, 2 run or wait, 0 are left$' out
+  expect 0 task 0
+  expect 0 task 1
+  head -3 run/shard-1.jsonl >run/shard-1.jsonl.part
+  rm run/shard-1.jsonl
+  printf 'shard 1 on node9, now\nmpsweep: interrupted by a storm\n' >run/log/shard-1.log
+  { task_line 0 COMPLETED node7 0:00 None; task_line 1 TIMEOUT node9 0:00 None; } >squeue.out
+  expect 2 "$MPSWEEP" slurm status run
+  grep -qE '^ +0  finished +node7 +([0-9]+)/\1 ' out
+  grep -qE '^ +1  unfinished \(timeout\) +node9 +2/[0-9]+ .*interrupted by a storm$' out
+  grep -q "1 are left: mpsweep slurm submit --again '$WORK/run'" out
+  # Hours later only accounting knows of it.
+  echo 'slurm_load_jobs error: Invalid job id specified' >squeue.err
+  printf '42_0|COMPLETED|node7|2026-01-31T08:00:00\n42_1|NODE_FAIL|node9|2026-01-31T08:00:00\n' >sacct.out
+  expect 2 "$MPSWEEP" slurm status run --json
+  jq -e '.finished == 1 and .left == 1 and .at_work == 0 and .slurm_answered and
+    .shards[1].job_state == "node_fail" and .shards[1].node == "node9" and .shards[1].done == 2 and
+    .shards[1].error == "interrupted by a storm" and .shards[0].state == "finished"' out
+  # Nor is a Slurm that is down a reason to say nothing.
+  echo 'squeue: error: Unable to contact slurm controller' >squeue.err
+  expect 2 "$MPSWEEP" slurm status run
+  says 'squeue: Unable to contact slurm controller; this is from the files alone'
+  grep -qE '^ +1  unfinished +' out
+  rm squeue.err
+  : >squeue.out
+  expect 0 task 1
+  expect 0 "$MPSWEEP" slurm status run
+  grep -q "2 finished, 0 run or wait, 0 are left: mpsweep slurm collect '$WORK/run'" out
+}
+
+@test "submit --again: what is finished or at work is left alone" {
+  slurm_is_faked
+  a_job
+  expect 0 "$MPSWEEP" slurm submit a.job --nodes 5 --dir run -q -- -p gpu
+  expect 0 task 1
+  task_line 3 RUNNING node3 9:00 None >squeue.out
+  rm sbatch.words
+  echo 99 >sbatch.out
+  expect 0 "$MPSWEEP" slurm submit --again run --dry-run
+  grep -q -e '--array=0,2,4 ' out
+  [ ! -e sbatch.words ]
+  expect 0 "$MPSWEEP" slurm submit --again run -- --time=60
+  grep -q 'job 99 measures shards 0,2,4 of 5' out
+  grep -qx -e '--array=0,2,4' sbatch.words
+  grep -qx -e '--dependency=afterany:99:42' sbatch.words
+  [ "$(grep -cx -e '--time=60' sbatch.words)" -eq 2 ]
+  jq -e '(.submissions | length) == 2 and .submissions[1].array == "99" and
+    .sbatch == ["-p", "gpu", "--time=60"]' run/run.json
+  # Two that do not know of each other must not measure the same.
+  echo 'squeue: error: down' >squeue.err
+  refused "squeue: down" "$MPSWEEP" slurm submit --again run
+  rm squeue.err
+  { task_line 0 RUNNING a 1:00 None; task_line 2 PENDING a 1:00 None
+    task_line 3 RUNNING a 1:00 None; task_line 4 COMPLETING a 1:00 None; } >squeue.out
+  expect 0 "$MPSWEEP" slurm submit --again run
+  grep -q 'there is nothing to submit: 1 shards are finished, 4 run or wait' out
+  expect 0 "$MPSWEEP" slurm cancel run
+  printf '%s\n' 42 42 99 99 -- | diff - scancel.words
+}
+
+@test "collect: what is there is merged, with what is missing and how to go on" {
+  slurm_is_faked
+  a_job
+  submit -q
+  task_line 0 PENDING '' 2:00 Resources >squeue.out
+  expect 1 "$MPSWEEP" slurm collect run
+  grep -q "'$WORK/run' has no results yet: mpsweep slurm status" err
+  expect 0 task 1
+  { task_line 0 PENDING '' 2:00 Resources; task_line 1 COMPLETED n 0:00 None; } >squeue.out
+  expect 5 "$MPSWEEP" slurm collect run
+  grep -q 'shard 0 has no results: pending$' err
+  grep -q 'collect again when the jobs have ended' err
+  assert_whole run/all.jsonl
+  : >squeue.out
+  printf 'shard 0 on n, now\nmpsweep: there is no GPU\n' >run/log/shard-0.log
+  expect 2 "$MPSWEEP" slurm collect run -o some.jsonl
+  grep -q 'shard 0 has no results: there is no GPU$' err
+  grep -q "to go on with what is left: mpsweep slurm submit --again '$WORK/run'" err
+  expect 1 "$MPSWEEP" slurm collect run -o some.jsonl
+  grep -q "'some.jsonl' exists" err
+  expect 0 task 0
+  expect 0 "$MPSWEEP" slurm collect run
+  [ "$(jq -c 'select(.type == "point") | .id' run/all.jsonl | sort -n | tr '\n' ' ')" = '0 1 2 3 4 5 6 7 ' ]
+}
+
+@test "shards of different plans: the odd one is named, and not taken" {
+  slurm_is_faked
+  a_job
+  expect 0 "$MPSWEEP" slurm submit a.job --nodes 3 --dir run -q
+  for i in 0 1 2; do expect 0 task $i; done
+  expect 0 "$MPSWEEP" sweep a.job --shard 1/3 --kernels 6 --quiet -o other.jsonl
+  mv other.jsonl run/shard-1.jsonl
+  expect 2 "$MPSWEEP" slurm status run
+  grep -qE '^ +1  broken .*shard-1.jsonl. is of another plan \([0-9a-f]+\) than the other shards' out
+  echo nonsense >run/shard-2.jsonl
+  expect 2 "$MPSWEEP" slurm status run
+  grep -qE "^ +2  broken .*shard-2.jsonl': the line at byte 0 is no record" out
+  expect 2 "$MPSWEEP" slurm collect run
+  grep -q 'shard 1 is left out: .* is of another plan' err
+  grep -q 'shard 2 is left out: ' err
+  jq -s -e '[.[] | select(.type == "point")] | length > 0' run/all.jsonl
+}
+
+# lies HOW: a sweep whose results are to be published on a file system that lies.
+lies() {
+  rm -f x.part x.jsonl
+  expect "$2" env LD_PRELOAD="$MPSWEEP_BUILD_DIR/tests/fakes/lying_rename.so" \
+    ASAN_OPTIONS="${ASAN_OPTIONS:+$ASAN_OPTIONS:}verify_asan_link_order=0" \
+    MPSWEEP_LIE="$1" "$MPSWEEP" sweep "${TINY[@]}" -l threads:1-2 --quiet -o x.part --publish x.jsonl
+}
+
+@test "a file system that lies about a rename is found out, and what it did is what counts" {
+  lies nothing 1
+  says "'x.part' cannot be renamed to 'x.jsonl': .*said that it was done, but it is not; the results are still in the first"
+  assert_complete x.part 2 0
+  lies lost 1
+  says "cannot be renamed to 'x.jsonl': .*the results are under neither name"
+  lies cut 1
+  says "'x.jsonl' is not what 'x.part' was renamed to be \([0-9]+ bytes of [0-9]+\)"
+  lies both 1
+  says "'x.part' is still there after it was renamed to 'x.jsonl'"
+  # An answer that was lost: the second request finds nothing, and the first was carried out.
+  lies twice 0
+  assert_complete x.jsonl 2 0
+  [ ! -e x.part ]
+}
+
+@test "--publish: not over what is there, not without a file, not while points are missing" {
+  refused 'publish needs --output FILE' "$MPSWEEP" sweep "${TINY[@]}" -l threads:1 --publish x.jsonl
+  echo precious >x.jsonl
+  refused "'x.jsonl', the name to publish, exists" \
+    "$MPSWEEP" sweep "${TINY[@]}" -l threads:1 -o x.part --publish x.jsonl
+  [ ! -e x.part ]
+  [ "$(cat x.jsonl)" = precious ]
+  # A point that failed has its record, and the file is as whole as it will be.
+  expect 2 env MPSWEEP_EMULATED_FAULT='cuLaunchKernel#3=error:719' "$MPSWEEP" sweep "${TINY[@]}" -l threads:1 --quiet \
+    -o y.part --publish y.jsonl
+  assert_complete y.jsonl 1 2
+}

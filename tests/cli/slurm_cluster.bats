@@ -1,0 +1,176 @@
+#!/usr/bin/env bats
+# mpsweep slurm on a real Slurm of two nodes on this machine (tests/slurm/cluster), with the emulated
+# GPU on each.
+
+load helper
+
+setup_file() {
+  CLUSTER=$(mktemp -d /tmp/mpc.XXXXXX)
+  chmod 711 "$CLUSTER"
+  mkfifo "$CLUSTER/alive"
+  env -u SLURM_CONF "$MPSWEEP_SOURCE_DIR/tests/slurm/cluster" "$CLUSTER/slurm" \
+    <"$CLUSTER/alive" >"$CLUSTER/conf" 2>"$CLUSTER/err" 3>&- 4>&- &
+  CLUSTER_PID=$!
+  # It ends when this one is closed, by whatever.
+  exec 9>"$CLUSTER/alive"
+  until [ -s "$CLUSTER/conf" ] || ! kill -0 $CLUSTER_PID 2>/dev/null; do
+    read -r -t 0.05 <> <(:) || true
+  done
+  SLURM_CONF=$(cat "$CLUSTER/conf")
+  NO_CLUSTER=$(cat "$CLUSTER/err")
+  [ -n "$SLURM_CONF" ] || NO_CLUSTER=${NO_CLUSTER:-it did not start}
+  export CLUSTER CLUSTER_PID SLURM_CONF NO_CLUSTER SLURM_REQUIRED=${MPSWEEP_SLURM_REQUIRED-}
+  cd /
+}
+
+teardown_file() {
+  exec 9>&-
+  wait "$CLUSTER_PID" 2>/dev/null || true
+  rm -rf "$CLUSTER"
+}
+
+# MPSWEEP_SLURM_REQUIRED makes a failure of what is a skip otherwise.
+needs_slurm() {
+  [ -n "$SLURM_CONF" ] && return
+  [ -z "$SLURM_REQUIRED" ] || fail "$NO_CLUSTER"
+  skip "$NO_CLUSTER"
+}
+
+# a_job DURATION LAYOUTS
+a_job() {
+  printf '%s\n' '[global]' 'device = emulated' 'kernels = 5' "duration = $1" "max-duration = $1" \
+    'warmup = 0.02' 'precision = 100' '[some]' "layout = $2" 'memory = pinned,pageable' >a.job
+}
+
+submit() {
+  expect 0 "$MPSWEEP" slurm submit a.job --dir run -q "$@" || return 1
+  ARRAY=$(jq -r '.submissions[-1].array' run/run.json)
+}
+
+# is FILTER: of the status of the run.
+is() {
+  "$MPSWEEP" slurm status run --json >status.json 2>/dev/null 9>&- || true
+  jq -e "$1" status.json >/dev/null || return 1
+}
+
+# has_points SHARD COUNT: records of points in its part.
+has_points() {
+  local count
+  count=$(grep -sc '^{"type":"point"' "run/shard-$1.jsonl.part") || true
+  [ "${count:-0}" -ge "$2" ]
+}
+
+no_job() { [ -z "$(squeue --noheader)" ]; }
+
+# The daemon of a task of the array, if it has one now.
+daemon_of() {
+  local file pid
+  for file in $(grep -lsaz "^SLURM_ARRAY_TASK_ID=$1\$" /proc/[0-9]*/environ); do
+    pid=${file#/proc/}
+    pid=${pid%/environ}
+    case $(command_line "$pid" | head -1) in
+    *mpsweep-emulated-mps-control) grep -qsazF "TMPDIR=$TMPDIR" "$file" && echo "$pid" ;;
+    esac
+  done | head -1
+}
+has_daemon() { DAEMON=$(daemon_of "$1"); [ -n "$DAEMON" ]; }
+
+# What a point is, for whoever compares files.
+identities() {
+  jq -c 'select(.type == "point") | [.id, .layout, .processes, .threads, .memory]' "$1" | sort
+}
+
+@test "two nodes: a daemon dies, a shard is queued again, and what is merged is what one machine measures" {
+  needs_slurm
+  a_job 0.4 processes+mps:1-3,threads:1-2
+  submit --nodes 2 -- --partition=all --time=10
+  await $PATIENCE is '.at_work == 2 and (.shards | map(.job_state == "running" and .done >= 1) | all)'
+  expect 5 "$MPSWEEP" slurm status run
+  grep -qE '^ +0  running +n[12] ' out
+  grep -qE '^ +1  running +n[12] ' out
+  # One loses its daemon; the other one its node, for all that it knows.
+  local killed again
+  await $PATIENCE eval 'has_daemon 0 && killed=0 || has_daemon 1 && killed=1'
+  again=$((1 - killed))
+  kill -KILL "$DAEMON"
+  scontrol requeue "${ARRAY}_$again"
+  await $PATIENCE is ".shards[$again].job_state == \"pending\""
+  is ".at_work >= 1 and .shards[$again].state == \"at work\" and .shards[$again].done >= 1"
+  grep -c . run/shard-$again.jsonl.part >before
+  # It waits for two minutes by itself.
+  scontrol update jobid="${ARRAY}_$again" StartTime=now
+  await $PATIENCE is '.finished == 2'
+  await $PATIENCE test -s run/all.jsonl
+  await $PATIENCE no_job
+  [ "$(jq -s '[.[] | select(.type == "header")] | length' run/shard-$again.jsonl)" -eq 2 ]
+  [ "$(grep -c . run/shard-$again.jsonl)" -gt "$(cat before)" ]
+  [ ! -e run/shard-0.jsonl.part ]
+  [ ! -e run/shard-1.jsonl.part ]
+  expect 0 "$MPSWEEP" slurm status run
+  # The point that the daemon was killed in may have failed: then it says so, and has no number.
+  local status=0
+  "$MPSWEEP" slurm collect run -o all.jsonl >out 2>err || status=$?
+  [ $status -eq 0 ] || [ $status -eq 2 ]
+  points 'map(select(.status == "failed")) | length <= 2' all.jsonl
+  points 'map(select(.status != "failed") | .throughput_ips > 0) | all' all.jsonl
+  identities all.jsonl >merged
+  [ "$(wc -l <merged)" -eq 10 ]
+  expect 0 "$MPSWEEP" sweep a.job --duration 0.05 --max-duration 0.05 --quiet -o single.jsonl
+  identities single.jsonl | diff - merged
+}
+
+@test "the time is over: mpsweep keeps what it has, and --again goes on with it" {
+  needs_slurm
+  a_job 1 threads:1-32
+  submit --nodes 1 -- --time=1
+  await $PATIENCE has_points 0 2
+  # Slurm looks at time limits every half a minute.
+  await $((PATIENCE + 60)) is '.left == 1'
+  is '.shards[0] | .done >= 2 and .done < .points and .job_state == "failed" and .error == "interrupted"'
+  expect 2 "$MPSWEEP" slurm status run
+  assert_whole run/shard-0.jsonl.part
+  await $PATIENCE no_job
+  expect 2 "$MPSWEEP" slurm collect run -o some.jsonl
+  grep -q "shard 0 has [0-9]* of 64 points: not finished" err
+  grep -q "to go on with what is left: mpsweep slurm submit --again '$WORK/run'" err
+  cp run/shard-0.jsonl.part before
+  local had
+  had=$(jq -s '[.[] | select(.type == "point" and .status != "interrupted") | .id] | length' before)
+  expect 0 "$MPSWEEP" slurm submit --again run -- --time=10
+  await $PATIENCE is ".shards[0].done > $had"
+  cmp -n "$(stat -c %s before)" before run/shard-0.jsonl.part
+  expect 0 "$MPSWEEP" slurm cancel run
+  await $PATIENCE no_job
+  assert_whole run/shard-0.jsonl.part
+}
+
+@test "a fleet: each node measures the whole plan" {
+  needs_slurm
+  a_job 0.1 threads:1-2,processes+mps:2
+  submit --nodes 2 --fleet -- --time=5
+  await $PATIENCE is '.finished == 2'
+  await $PATIENCE no_job
+  for shard in 0 1; do points 'length == 6 and (map(.status == "ok") | all)' run/shard-$shard.jsonl; done
+  assert_whole run/all.jsonl
+}
+
+@test "srun by hand: --shard auto gives each task its own part" {
+  needs_slurm
+  a_job 0.1 threads:1-3
+  expect 0 srun --quiet --nodes=2 --ntasks-per-node=1 --gres=gpu:1 --time=5 \
+    "$MPSWEEP" sweep a.job --shard auto --quiet -o 'out-{shard}.jsonl'
+  [ "$(ls out-*)" = "$(printf 'out-%s.jsonl\n' 0 1)" ]
+  jq -s -e '[.[] | select(.type == "point") | .id] | unique == [range(6)]' out-?.jsonl
+  jq -s -e 'map(select(.type == "header") | .shard | [.index, .count]) == [[0, 2], [1, 2]]' out-?.jsonl
+}
+
+@test "what Slurm refuses: one line, and nothing is left of the run" {
+  needs_slurm
+  a_job 0.1 threads:1
+  refused 'sbatch: .*node configuration is not available .*--gpus-per-node' \
+    "$MPSWEEP" slurm submit a.job -N 1 --dir run --gpus-per-node 4
+  refused 'sbatch: .*gres.*' "$MPSWEEP" slurm submit a.job -N 1 --dir run -- --gres=fpga:1
+  refused 'sbatch: .*artition' "$MPSWEEP" slurm submit a.job -N 1 --dir run -- -p none
+  [ ! -e run ]
+  no_job
+}
