@@ -135,8 +135,11 @@ enum status crew_end(struct crew *crew, struct session *session, uint64_t grace_
     shm_dismiss(&crew->shm);
     if (point_is_program(&crew->started_for))
         children_tell(crew->children, crew->processes, grace_ns);
-    return children_end(session, crew->children, crew->processes,
-                        point_over_mps(&crew->started_for), grace_ns, tainted);
+    enum status status = children_end(session, crew->children, crew->processes,
+                                      point_over_mps(&crew->started_for), grace_ns, tainted);
+    if (point_is_program(&crew->started_for))
+        program_end_orphans(crew);
+    return status;
 }
 
 enum status crew_dismiss(struct crew *crew, struct session *session, uint64_t grace_ns)

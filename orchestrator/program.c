@@ -2,19 +2,27 @@
 
 #include <errno.h>
 #include <inttypes.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "client/protocol.h"
 #include "common/child.h"
+#include "common/clock.h"
 #include "common/paths.h"
+#include "common/process_tree.h"
 #include "orchestrator/environment.h"
 #include "orchestrator/placeholders.h"
 #include "orchestrator/ports.h"
+
+/* For those that were killed to be gone. */
+#define ORPHANS_NS NS_PER_S
 
 /* Texts, ended by NULL, as many as fit; all owned. */
 struct list {
@@ -189,6 +197,8 @@ static enum status spawn(struct crew *crew, const struct session *session, unsig
         /* The terminal's Ctrl-C does not reach it, and it must not be ignored by the program. */
         .new_process_group = true,
     };
+    /* What a supervisor that is killed leaves comes to us, and can be ended. */
+    prctl(PR_SET_CHILD_SUBREAPER, 1UL);
     enum status status = child_spawn(&options, &child->pid, &child->pidfd);
     free(environment);
     child->supervises = status == STATUS_OK;
@@ -221,4 +231,29 @@ enum status program_spawn(struct crew *crew, const struct session *session, unsi
     list_release(&words);
     list_release(&set);
     return status;
+}
+
+/* Those of its process group; who left that is reaped when we have ended. */
+static void reap_orphans(pid_t program)
+{
+    uint64_t until_ns = clock_now_ns() + ORPHANS_NS;
+    for (;;) {
+        pid_t pid = waitpid(-program, NULL, WNOHANG);
+        if (pid < 0 || (pid == 0 && clock_now_ns() >= until_ns))
+            return;
+        if (pid == 0)
+            clock_sleep_until(clock_now_ns() + NS_PER_MS);
+    }
+}
+
+void program_end_orphans(const struct crew *crew)
+{
+    for (unsigned p = 0; p < crew->processes; p++) {
+        const struct gpu_child *child = &crew->children[p];
+        pid_t program = atomic_load(&shm_process_at(&crew->shm, p)->pid);
+        if (!child->supervises || !child->ended || !WIFSIGNALED(child->wait_status) || program <= 1)
+            continue;
+        process_tree_signal_session(getpid(), program, SIGKILL);
+        reap_orphans(program);
+    }
 }

@@ -468,3 +468,23 @@ killed() {
   [ "$STATUS" -eq 2 ]
   points '.[0].error | test("lost its supervisor: killed by signal 9")' r.jsonl
 }
+
+# in_session SESSION COUNT: so many processes are in it.
+in_session() {
+  cat /proc/[0-9]*/stat 2>/dev/null |
+    awk -v session="$1" -v least="$2" '{ sub(/^.*\) /, ""); count += $4 == session } END { exit count < least }'
+}
+
+# Of the second program, which has a child, as a shell has. Its session has the program's number.
+@test "nor does a child of its session" {
+  begin child processes:2 4
+  local supervisor program
+  supervisor=$(workers_of "$PID" | tail -1)
+  program=$(children_of "$supervisor" | head -1)
+  await $PATIENCE in_session "$program" 2
+  kill -KILL "$supervisor"
+  finish
+  [ "$STATUS" -eq 2 ]
+  points '.[0].error | test("lost its supervisor: killed by signal 9")' r.jsonl
+  no_own_process
+}

@@ -69,6 +69,15 @@ static void leave_grandchild(int stubborn)
     pause_for_ever();
 }
 
+/* As what a shell starts: in its session, and nobody tells it of an end. */
+static void leave_child(void)
+{
+    if (fork() != 0)
+        return;
+    signal(SIGTERM, SIG_IGN);
+    pause_for_ever();
+}
+
 static void misbehave_within(struct mpsweep *worker, unsigned long done)
 {
     if (done < 5)
@@ -141,6 +150,8 @@ static void misbehave_before(void)
         leave_grandchild(0);
     if (is("stubborn-grandchild"))
         leave_grandchild(1);
+    if (is("child"))
+        leave_child();
     if (is("garble"))
         for (int i = 0; i < 20000; i++)
             fprintf(i % 2 ? stdout : stderr, "garbage %d of a program that talks all the time\n",
