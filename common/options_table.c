@@ -145,13 +145,11 @@ const struct option_row option_table[OPTION_COUNT] = {
      "Find out first what the GPU, its driver and this machine can do for each kind of\n"
      "iteration in the plan (about half a minute each), for 'mpsweep explain' to tell what\n"
      "limits a point."},
-    {OPTION_SHARD, "shard", 0, OPTION_KIND_TEXT, OPTION_NOT_IN_JOB, OPTION_SWEEP, NULL, 0, 0, NULL,
-     "I/N|auto", HOW,
+    {OPTION_SHARD, "shard", 0, OPTION_KIND_TEXT, 0, OPTION_SWEEP, NULL, 0, 0, NULL, "I/N|auto", HOW,
      "Measure only part I (from 0) of N about equally long ones of the plan, for 'mpsweep merge'\n"
      "to put together. auto: by the place in a Slurm job array, or among the tasks of srun; the\n"
      "name of the results file needs {shard} then."},
-    {OPTION_FLEET, "fleet", 0, OPTION_KIND_SWITCH, OPTION_NOT_IN_JOB, OPTION_SWEEP, NULL, 0, 0,
-     "no", NULL, HOW,
+    {OPTION_FLEET, "fleet", 0, OPTION_KIND_SWITCH, 0, OPTION_SWEEP, NULL, 0, 0, "no", NULL, HOW,
      "Each of the N nodes of --shard measures the whole plan, so that nodes can be compared."},
     {OPTION_REFERENCE, "reference", 0, OPTION_KIND_INTEGER, 0, OPTION_SWEEP, NULL, 0, 1000, "1",
      "K", HOW,

@@ -90,8 +90,9 @@ static int note_options(json_t *table, const json_t *header, size_t source)
         json_object_foreach(options, name, value)
         {
             char what[160];
-            /* Which of a machine's GPUs it is says nothing about another machine. */
-            if (strcmp(name, "device") == 0)
+            /* Which of a machine's GPUs it is says nothing about another machine; and shards
+             * differ in which they are. */
+            if (strcmp(name, "device") == 0 || strcmp(name, "shard") == 0)
                 continue;
             snprintf(what, sizeof what, "option %.60s of [%.60s]", name, section);
             error |= note(table, what, value, source);

@@ -3,6 +3,9 @@
 
 #include "orchestrator/merge_internal.h"
 
+/* 2 GB. */
+#define MOST_CELLS ((size_t)1 << 28)
+
 static bool has_number(const struct merge_entry *entry)
 {
     return !entry->repeated && isfinite(entry->log_ips);
@@ -50,6 +53,9 @@ static enum status compare_gpus(struct merge *merge)
 
 static enum status compare_nodes(struct merge *merge)
 {
+    if (merge->plan > MOST_CELLS / merge->source_count)
+        return status_set(STATUS_USAGE, "%zu points of %zu nodes are more than can be compared",
+                          merge->plan, merge->source_count);
     size_t cells = merge->plan * merge->source_count;
     double *log_ips = calloc(cells + 1, sizeof *log_ips);
     if (!log_ips)

@@ -375,6 +375,7 @@ manual_options() {
   [[ $1 != tune ]] || page=(tune)
   [[ $1 != probe ]] || page=(probe)
   [[ $1 != trace ]] || page=(trace)
+  [[ $1 != merge ]] || page=(merge)
   [[ $1 != slurm* ]] || page=(slurm)
   "$MPSWEEP" help --manual "${page[@]}" | sed 's/\\-/-/g' | awk -v command="$1" '
     /^\.B / { name = $0; sub(/^.*--/, "", name); sub(/ .*/, "", name) }
@@ -383,7 +384,7 @@ manual_options() {
 
 @test "each option of the table is in the manual, and in the help of the commands that take it" {
   [ "$(table_names | wc -l)" -gt 25 ]
-  local command commands=(sweep tune trace explain plot compare emit probe doctor 'mps start' 'mps stop' 'mps status' 'mps run' 'mps env'
+  local command commands=(sweep tune trace explain plot compare merge emit probe doctor 'mps start' 'mps stop' 'mps status' 'mps run' 'mps env'
     'slurm submit' 'slurm status' 'slurm collect')
   diff <(table_names | sort -u) \
     <(for command in "${commands[@]}"; do manual_options "$command"; done | sort -u)
@@ -398,6 +399,7 @@ good_value() {
   local name=$1 rest=$2
   case $name in
   device) echo emulated ;;
+  shard) echo 0/4 ;;
   output) echo new.svg ;;
   max-p99) echo 5ms ;;
   stagger) echo 10ms ;;
@@ -425,6 +427,7 @@ takes_all() {
     if [[ -z $rest ]]; then
       extra=()
       [ "$name" = resume ] && extra=(-o new.jsonl)
+      [ "$name" = fleet ] && extra=(--shard 0/4)
       [ "$name" = list ] || extra+=(--list)
       expect 0 "$MPSWEEP" "$command" "--$name" "${extra[@]}" || return 1
       [ -z "$letter" ] || expect 0 "$MPSWEEP" "$command" "-$letter" "${extra[@]}" || return 1
@@ -470,6 +473,7 @@ takes_all() {
     # A switch takes a word here.
     value=$(good_value "$name" "$rest")
     printf '[global]\n%s = %s\n' "$name" "${value:-yes}" >one.job
+    [ "$name" != fleet ] || echo 'shard = 0/4' >>one.job
     expect 0 "$MPSWEEP" sweep one.job --list
     count=$((count + 1))
   done < <(help_options sweep)
@@ -490,7 +494,10 @@ takes_all() {
   groff -man -ww -z -Tutf8 -K utf8 mpsweep-trace.1 2>>warnings
   "$MPSWEEP" help --manual slurm >mpsweep-slurm.1
   groff -man -ww -z -Tutf8 -K utf8 mpsweep-slurm.1 2>>warnings
+  "$MPSWEEP" help --manual merge >mpsweep-merge.1
+  groff -man -ww -z -Tutf8 -K utf8 mpsweep-merge.1 2>>warnings
   diff /dev/null warnings
+  groff -man -Tutf8 -K utf8 mpsweep-merge.1 2>/dev/null | grep -q 'mpsweep merge FILE'
   groff -man -Tutf8 -K utf8 mpsweep-slurm.1 2>/dev/null | grep -q 'mpsweep slurm collect DIR'
   groff -man -Tutf8 -K utf8 mpsweep-trace.1 2>/dev/null | grep -q 'MPSWEEP_CUPTI names'
   groff -man -Tutf8 -K utf8 mpsweep-probe.1 2>/dev/null | grep -q 'mpsweep probe NAME|all'

@@ -1,9 +1,9 @@
 # Fuzz targets: fuzz_NAME.c, each with inputs to begin with in corpus/NAME. `make check` replays
 # those; `make fuzz` looks for more with libFuzzer (./configure CC=clang --enable-fuzzing).
 fuzz_replays = tests/fuzz/replay_mps_reply tests/fuzz/replay_mps_state \
-    tests/fuzz/replay_jobfile
+    tests/fuzz/replay_jobfile tests/fuzz/replay_merge
 fuzz_programs = tests/fuzz/fuzz_mps_reply tests/fuzz/fuzz_mps_state \
-    tests/fuzz/fuzz_jobfile
+    tests/fuzz/fuzz_jobfile tests/fuzz/fuzz_merge
 check_PROGRAMS += $(fuzz_replays)
 TESTS += $(fuzz_replays)
 EXTRA_PROGRAMS += $(fuzz_programs)
@@ -30,6 +30,16 @@ tests_fuzz_replay_jobfile_LDADD = libcommon.a $(INIH_LIBS)
 tests_fuzz_fuzz_jobfile_SOURCES = tests/fuzz/fuzz_jobfile.c tests/fuzz/target.h
 tests_fuzz_fuzz_jobfile_LDADD = libcommon.a $(INIH_LIBS)
 tests_fuzz_fuzz_jobfile_LDFLAGS = $(AM_LDFLAGS) $(FUZZER)
+
+fuzz_merge_parts = $(merge_sources) orchestrator/compare_effect.c orchestrator/point_text.c \
+    orchestrator/shard_ranges.c orchestrator/shares_json.c orchestrator/openloop.c \
+    orchestrator/warnings.c $(plan_sources)
+tests_fuzz_replay_merge_SOURCES = tests/fuzz/fuzz_merge.c tests/fuzz/replay.c tests/fuzz/target.h \
+    $(fuzz_merge_parts)
+tests_fuzz_replay_merge_LDADD = libmps.a libshm.a libcommon.a $(JANSSON_LIBS) $(INIH_LIBS) -lm
+tests_fuzz_fuzz_merge_SOURCES = tests/fuzz/fuzz_merge.c tests/fuzz/target.h $(fuzz_merge_parts)
+tests_fuzz_fuzz_merge_LDADD = libmps.a libshm.a libcommon.a $(JANSSON_LIBS) $(INIH_LIBS) -lm
+tests_fuzz_fuzz_merge_LDFLAGS = $(AM_LDFLAGS) $(FUZZER)
 
 # Each target for this long.
 FUZZ_SECONDS = 60
