@@ -21,12 +21,13 @@ const struct option_row option_table[OPTION_COUNT] = {
      "GPU to measure: its number, its UUID, or 'emulated'. Several, as in 0,1,3, or 'all', or\n"
      "'emulated:0,1': workers are spread over them. Default: the first GPU; where there is no\n"
      "driver, the emulated one, with a notice."},
-    {OPTION_GPUS_PER_POINT, "gpus-per-point", 0, OPTION_KIND_INTEGER, OPTION_AXIS, SWEEP, "all",
-     1, 16, "all", "N|all", WHAT,
-     "On how many of those GPUs a point runs, the first ones; its layout is on each of them. 1,2,4\n"
+    {OPTION_GPUS_PER_POINT, "gpus-per-point", 0, OPTION_KIND_INTEGER, OPTION_AXIS, SWEEP, "all", 1,
+     16, "all", "N|all", WHAT,
+     "On how many of those GPUs a point runs, the first ones; its layout is on each of them. "
+     "1,2,4\n"
      "shows how it scales."},
-    {OPTION_MPS_DAEMONS, "mps-daemons", 0, OPTION_KIND_CHOICE, OPTION_AXIS, SWEEP,
-     "shared|per-gpu", 0, 0, "shared", NULL, WHAT,
+    {OPTION_MPS_DAEMONS, "mps-daemons", 0, OPTION_KIND_CHOICE, OPTION_AXIS, SWEEP, "shared|per-gpu",
+     0, 0, "shared", NULL, WHAT,
      "Layouts over MPS on several GPUs: one daemon for all, or one for each GPU."},
     {OPTION_PROBE_ARMS, "arms", 'a', OPTION_KIND_TEXT, OPTION_NOT_IN_JOB, OPTION_PROBE, NULL, 0, 0,
      NULL, "NAME[,NAME...]", WHAT,

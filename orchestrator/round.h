@@ -92,8 +92,8 @@ struct round_result {
     int sms;                /* multiprocessors of process 0's context */
     struct histogram latency, h2d, launch, sync, d2h, launch_call;
     struct openloop_counts open;
-    struct shm_cpu cpu;       /* all workers together */
-    struct round_fixed fixed; /* all zero without fixed work */
+    struct shm_cpu cpu;                /* all workers together */
+    struct round_fixed fixed;          /* all zero without fixed work */
     struct telemetry_window telemetry; /* of several GPUs: as if they were rounds of one */
     struct cores cores;
     struct numa numa;

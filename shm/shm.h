@@ -199,7 +199,7 @@ struct shm_process {
     _Atomic uint32_t cut_off; /* a program that died of our SIGTERM, perhaps with work on the GPU */
     char words[2][256];
     uint64_t cpus[SHM_CPUS / 64];   /* for threads that are no workers, from the orchestrator */
-    char device_uuid[64]; /* the GPU that it must turn out to be, from the same */
+    char device_uuid[64];           /* the GPU that it must turn out to be, from the same */
     uint64_t nodes[SHM_NODES / 64]; /* for host memory, from the same; all zero: no wish */
     /* What became of it: enum shm_policy, and why it was refused. */
     _Atomic uint32_t policy;
