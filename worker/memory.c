@@ -76,12 +76,12 @@ void worker_memory_free(void *memory, size_t bytes)
 
 void worker_memory_find(const void *memory, size_t bytes, uint64_t nodes[SHM_NODES / 64])
 {
+    if (!memory || bytes == 0)
+        return;
     const size_t page = (size_t)sysconf(_SC_PAGESIZE);
     const char *first = (const char *)memory - (uintptr_t)memory % page;
     const void *pages[SAMPLES];
     int found[SAMPLES];
-    if (!memory || bytes == 0)
-        return;
     size_t all = ((uintptr_t)memory % page + bytes + page - 1) / page;
     unsigned count = all < SAMPLES ? (unsigned)all : SAMPLES;
     for (unsigned i = 0; i < count; i++) {
