@@ -21,7 +21,7 @@ static bool is_alive(int32_t pid, uint64_t start_time)
 
 static bool is_device(cuda_device device)
 {
-    return device >= 0 && (uint32_t)device < process.state->devices;
+    return device >= 0 && (uint32_t)device < process.visible.count;
 }
 
 /* -- making and ending ------------------------------------------------------------------------- */
@@ -69,6 +69,7 @@ cuda_result context_open(cuda_context context, cuda_device device, cuda_context 
         opened = model_context_open(model, self, process_start_time(self), process.mps.server,
                                     queues, slot_limit, is_alive, &context->model);
     context->model.memory_limit = process.mps.memory_bytes;
+    context->model.host_free_ns = &process.state->host_free_ns;
     context->opening++;
     context->blocking_end_ns = 0;
     context->legacy = (struct cuda_stream_opaque){.context = context};

@@ -22,6 +22,7 @@
 
 #include "common/status.h"
 #include "emul/mps_link.h"
+#include "emul/visible.h"
 
 #define CONTROL_CONNECTIONS 192
 #define CONTROL_REPLY_BYTES 16384
@@ -41,7 +42,7 @@ struct connection {
     pid_t pid; /* of a client, as all up to here */
     uid_t user;
     unsigned id;
-    uint32_t queues;
+    uint32_t device, queues;
     int priority;
     bool has_context;
     bool terminated;    /* by command: in no list any more */
@@ -52,6 +53,7 @@ struct connection {
 };
 
 struct control {
+    struct visible visible; /* the devices that it serves */
     int lock_fd, listener_fd, signals_fd;
     int log_fd, server_log_fd; /* -1: none; with -f both are standard output */
     pid_t server;              /* 0: none */

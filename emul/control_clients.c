@@ -45,10 +45,23 @@ static void refuse(struct control *control, struct connection *connection, int c
     control_reply(connection, "refused %d\n", code);
 }
 
+static bool serves(const struct control *control, uint32_t device)
+{
+    for (uint32_t i = 0; i < control->visible.count; i++)
+        if (control->visible.devices[i] == device)
+            return true;
+    return false;
+}
+
 static void attach(struct control *control, struct connection *connection, double percentage,
                    unsigned long long limit_mib)
 {
     bool ends = control->quitting || control->server_draining;
+    if (!serves(control, connection->device)) {
+        refuse(control, connection, 0, CUDA_NO_DEVICE);
+        connection->state = CONNECTION_CLOSING;
+        return;
+    }
     /* A driver looks first whether there is somebody. */
     control_log(control, "User did not send valid credentials");
     control_log(control, "Accepting connection...");
@@ -83,15 +96,20 @@ static void attach(struct control *control, struct connection *connection, doubl
 static void make_context(struct control *control, struct connection *client)
 {
     uint32_t used = client->queues;
+    unsigned contexts = 0;
     cuda_result code = client->broken;
+    /* Each device has room of its own. */
     for (size_t i = 0; i < CONTROL_CONNECTIONS; i++) {
         const struct connection *other = &control->connections[i];
-        if (other != client && other->state == CONNECTION_CLIENT && other->has_context)
-            used += other->queues;
+        if (other == client || other->state != CONNECTION_CLIENT || !other->has_context ||
+            other->device != client->device)
+            continue;
+        used += other->queues;
+        contexts++;
     }
     if (code == CUDA_SUCCESS_ && control->server_fault)
         code = CUDA_MPS_SERVER_NOT_READY;
-    else if (code == CUDA_SUCCESS_ && count_contexts(control) >= MPS_LINK_CLIENTS)
+    else if (code == CUDA_SUCCESS_ && contexts >= MPS_LINK_CLIENTS)
         code = CUDA_MPS_MAX_CLIENTS_REACHED;
     else if (code == CUDA_SUCCESS_ && used > MPS_LINK_QUEUE_BUDGET)
         code = CUDA_OUT_OF_MEMORY;
@@ -204,16 +222,17 @@ static void handle_fatal(struct control *control, struct connection *culprit, cu
 bool control_client_line(struct control *control, struct connection *connection, const char *line)
 {
     int pid, priority, code;
-    unsigned queues;
+    unsigned queues, device = 0;
     double percentage;
     unsigned long long limit_mib;
     bool is_client = connection->state == CONNECTION_CLIENT;
 
     if (connection->state == CONNECTION_OPEN &&
-        sscanf(line, "attach %d %u %lf %llu %d", &pid, &queues, &percentage, &limit_mib,
-               &priority) == 5 &&
+        sscanf(line, "attach %d %u %lf %llu %d %u", &pid, &queues, &percentage, &limit_mib,
+               &priority, &device) >= 5 &&
         pid > 0 && queues > 0 && queues <= 32) {
         connection->pid = pid;
+        connection->device = device;
         connection->queues = queues;
         connection->priority = priority;
         connection->has_context = connection->terminated = false;

@@ -67,6 +67,7 @@ enum status control_open(struct control *control, bool log_to_output)
     control->listener_fd = control->signals_fd = -1;
     control->default_percentage = 100.0;
     control->quit_deadline_ns = UINT64_MAX;
+    control->visible = visible_parse(getenv("CUDA_VISIBLE_DEVICES"), EMUL_DEVICES_MAX);
 
     mkdir(mps_link_directory(), 0755);
     enum status status = open_file("control_lock", O_RDWR, 0644, &control->lock_fd);

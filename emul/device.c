@@ -114,7 +114,7 @@ cuda_result cuDeviceGetCount(int *count)
         return result;
     if (count == NULL)
         return CUDA_INVALID_VALUE;
-    *count = (int)process.state->devices;
+    *count = (int)process.visible.count;
     return CUDA_SUCCESS_;
 }
 
@@ -125,7 +125,7 @@ cuda_result cuDeviceGet(cuda_device *device, int ordinal)
         return result;
     if (device == NULL)
         return CUDA_INVALID_VALUE;
-    if (ordinal < 0 || (uint32_t)ordinal >= process.state->devices)
+    if (ordinal < 0 || (uint32_t)ordinal >= process.visible.count)
         return CUDA_INVALID_DEVICE;
     *device = ordinal;
     return CUDA_SUCCESS_;
@@ -137,7 +137,7 @@ static cuda_result enter_device(enum entry entry, const void *out, cuda_device d
     cuda_result result = process_enter(entry, NEED_INIT, NULL);
     if (result != CUDA_SUCCESS_)
         return result;
-    if (device < 0 || (uint32_t)device >= process.state->devices)
+    if (device < 0 || (uint32_t)device >= process.visible.count)
         return CUDA_INVALID_DEVICE;
     return out != NULL ? CUDA_SUCCESS_ : CUDA_INVALID_VALUE;
 }
@@ -160,7 +160,8 @@ cuda_result cuDeviceGetPCIBusId(char *text, int length, cuda_device device)
 {
     cuda_result result = enter_device(ENTRY_device_get_pci_bus_id, text, device);
     char own[] = DEVICE_PCI_BUS_ID;
-    own[DEVICE_PCI_DIGIT] = (char)('0' + device);
+    if (result == CUDA_SUCCESS_)
+        own[DEVICE_PCI_DIGIT] = (char)('0' + process.visible.devices[device]);
     return result == CUDA_SUCCESS_ ? give_text(own, text, length) : result;
 }
 
@@ -170,7 +171,7 @@ cuda_result cuDeviceGetUuid_v2(cuda_uuid *uuid, cuda_device device)
     if (result == CUDA_SUCCESS_)
         memcpy(uuid->bytes, device_uuid, sizeof uuid->bytes);
     if (result == CUDA_SUCCESS_)
-        uuid->bytes[sizeof uuid->bytes - 1] += (char)device;
+        uuid->bytes[sizeof uuid->bytes - 1] += (char)process.visible.devices[device];
     return result;
 }
 
@@ -204,7 +205,7 @@ cuda_result cuDeviceGetAttribute(int *value, cuda_device_attribute attribute, cu
         *value = number_from_environment(COMPUTE_MODE_VARIABLE, CUDA_COMPUTE_MODE_DEFAULT);
         return CUDA_SUCCESS_;
     case CUDA_ATTRIBUTE_PCI_BUS_ID:
-        *value = device;
+        *value = (int)process.visible.devices[device];
         return CUDA_SUCCESS_;
     case CUDA_ATTRIBUTE_PCI_DEVICE_ID:
     case CUDA_ATTRIBUTE_PCI_DOMAIN_ID:

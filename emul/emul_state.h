@@ -16,7 +16,7 @@
 
 #define EMUL_STATE_VARIABLE "MPSWEEP_EMULATED_FD"
 #define EMUL_STATE_MAGIC UINT64_C(0x3170656d756c61bd) /* never valid UTF-8 text */
-#define EMUL_STATE_VERSION 3
+#define EMUL_STATE_VERSION 4
 
 /* So many GPUs, 1 to EMUL_DEVICES_MAX, all of the same kind; 1 by default. */
 #define EMUL_DEVICES_VARIABLE "MPSWEEP_EMUL_DEVICES"
@@ -29,6 +29,7 @@ struct emul_state {
     uint64_t length; /* of the whole mapping, bytes */
     effects_off effects_off;
     pthread_mutex_t mutex;
+    uint64_t host_free_ns;                 /* see struct model_process */
     struct model models[EMUL_DEVICES_MAX]; /* one a device; untouched ones take no memory */
 };
 

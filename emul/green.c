@@ -27,7 +27,7 @@ cuda_result cuDeviceGetDevResource(cuda_device device, cuda_resource *resource,
     cuda_result result = process_enter(ENTRY_device_get_resource, NEED_INIT, NULL);
     if (result != CUDA_SUCCESS_)
         return result;
-    if (device < 0 || (uint32_t)device >= process.state->devices)
+    if (device < 0 || (uint32_t)device >= process.visible.count)
         return CUDA_INVALID_DEVICE;
     if (resource == NULL || type != CUDA_RESOURCE_SM)
         return CUDA_INVALID_VALUE;
@@ -95,7 +95,7 @@ cuda_result cuGreenCtxCreate(cuda_green_context *green, cuda_resource_descriptor
         return result;
     if (green == NULL || descriptor == NULL || flags != CUDA_GREEN_CONTEXT_DEFAULT_STREAM)
         return CUDA_INVALID_VALUE;
-    if (device < 0 || (uint32_t)device >= process.state->devices)
+    if (device < 0 || (uint32_t)device >= process.visible.count)
         return CUDA_INVALID_DEVICE;
     result = context_retain_primary(device, &primary);
     if (result != CUDA_SUCCESS_)

@@ -21,6 +21,7 @@ mpsweep_emulated_cuda_so_SOURCES = \
     emul/kernels.h emul/kernels.c \
     emul/memory.h emul/memory.c \
     emul/entry.h emul/fault.h emul/fault.c \
+    emul/visible.h emul/visible.c \
     emul/mps_link.h emul/mps_link.c \
     common/clock.c common/process.c common/status.c
 mpsweep_emulated_cuda_so_CFLAGS = $(AM_CFLAGS) -fPIC -fvisibility=hidden
@@ -30,7 +31,7 @@ pkglibexec_PROGRAMS += mpsweep-emulated-mps-control
 mpsweep_emulated_mps_control_SOURCES = \
     emul/control.h emul/control_main.c emul/control_server.c emul/control_clients.c \
     emul/control_commands.c emul/control_log.c \
-    emul/device_names.h emul/mps_link.h emul/mps_link.c
+    emul/device_names.h emul/visible.h emul/visible.c emul/mps_link.h emul/mps_link.c
 mpsweep_emulated_mps_control_LDADD = libcommon.a
 
 if HAVE_CMOCKA

@@ -31,6 +31,7 @@ static const struct field fields[] = {
     {"d2h_mb_per_s", AT(d2h_mb_per_s), 1, MB_MOST},
     {"pageable_mb_per_s", AT(pageable_mb_per_s), 1, MB_MOST},
     {"device_mb_per_s", AT(device_mb_per_s), 1, MB_MOST},
+    {"host_mb_per_s", AT(host_mb_per_s), 0, MB_MOST},
     {"slice_ns", AT(slice_ns), 100000, NS_MOST},
     {"queues", AT(queues), 1, MODEL_QUEUES_MAX},
     {"queues_mps", AT(queues_mps), 1, MODEL_QUEUES_MAX},

@@ -17,6 +17,8 @@
  *   copy_latency_ns  fixed cost of a copy
  *   h2d_mb_per_s, d2h_mb_per_s, pageable_mb_per_s
  *                    bandwidth of the copy engines with pinned memory, and with pageable memory
+ *   host_mb_per_s    bandwidth of the host's memory, for the copies of all GPUs together; 0: none
+ *                    that is known of
  *   slice_ns         time slice of a context
  *   queues, queues_mps, queues_most
  *                    hardware queues of a process by default, of an MPS client, and at most

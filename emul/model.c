@@ -17,6 +17,7 @@ const struct model_machine model_machine_default = {
     .d2h_mb_per_s = 25000,
     .pageable_mb_per_s = 12000,
     .device_mb_per_s = 1000000,
+    .host_mb_per_s = 0,
     .slice_ns = 2000000,
     .queues = 8,
     .queues_mps = 2,
@@ -67,6 +68,7 @@ struct model_work model_copy(const struct model_machine *machine, enum model_dir
         .kind = MODEL_COPY,
         .direction = direction,
         .duration_ns = machine->copy_latency_ns + bytes * 1000 / rate,
+        .host_ns = machine->host_mb_per_s ? bytes * 1000 / machine->host_mb_per_s : 0,
     };
 }
 
@@ -252,6 +254,13 @@ static uint64_t place_copy(struct model *model, struct model_process *process, u
     struct model_calendar *calendar = &model->groups[group].engines[copy->direction];
     uint64_t begin, end, conflict;
     calendar_drop_past(calendar, now_ns);
+    /* Counted from now, as for launches; a copy does not end before its bytes have been moved. */
+    if (process->host_free_ns && copy->host_ns > 0) {
+        uint64_t moved_ns = later(*process->host_free_ns, now_ns) + copy->host_ns;
+        *process->host_free_ns = moved_ns;
+        if (moved_ns > copy->duration_ns)
+            ready_ns = later(ready_ns, moved_ns - copy->duration_ns);
+    }
     if (model_is_held_by_other(model, group)) {
         while ((conflict = calendar_conflict(calendar, ready_ns, ready_ns + copy->duration_ns)) !=
                0)

@@ -17,6 +17,7 @@
  *   graph front end    of the GPU: begins one kernel of a graph every graph_node_ns
  *   slots              of a scheduling group: so many kernels of one unit run at once
  *   copy engines       of a scheduling group: one each way
+ *   host memory        of the machine: moves the bytes of all GPUs' copies, host_mb_per_s
  *   slices             of the GPU: slice_ns each, owned by one scheduling group at a time
  *
  * A scheduling group is what the GPU takes for one context: a process of its own, or all clients of
@@ -57,6 +58,7 @@ struct model_machine {
     uint64_t h2d_mb_per_s, d2h_mb_per_s; /* a megabyte is 10^6 bytes, as bandwidths are given */
     uint64_t pageable_mb_per_s;          /* less: each byte is moved twice */
     uint64_t device_mb_per_s;            /* of the GPU's own memory, read and written */
+    uint64_t host_mb_per_s; /* of the host's memory, for the copies of all GPUs; 0: no limit */
     uint64_t slice_ns;
     uint64_t queues, queues_mps, queues_most; /* 1 to MODEL_QUEUES_MAX */
     uint64_t cpu_ns; /* CPU time that a call burns; the driver's to spend, not of the model */
@@ -142,6 +144,7 @@ struct model_process {
     uint64_t staging_free_ns;
     uint64_t end_ns; /* of all work so far */
     uint64_t queues_free_ns[MODEL_QUEUES_MAX];
+    uint64_t *host_free_ns; /* of the machine's host memory; the caller's, NULL: no limit */
     uint64_t slots_free_ns[MODEL_SLOTS_MAX]; /* the first slot_limit are used, where limited */
     /* Where the places of what is issued are noted, in its order, if anywhere; the caller's. */
     struct model_place *places;
@@ -160,6 +163,7 @@ struct model_work {
     uint32_t slots;                 /* kernel */
     enum model_direction direction; /* copy */
     uint64_t duration_ns;
+    uint64_t host_ns; /* copy: of the host's memory, which serves one at a time; 0: no limit */
 };
 
 /* What work costs. A grid larger than the GPU runs in waves; delay_ns comes in place of the spin

@@ -140,7 +140,7 @@ static uint64_t wanted_limit_mib(void)
     return 0;
 }
 
-cuda_result mps_client_attach(struct mps_client *client, uint32_t connections)
+cuda_result mps_client_attach(struct mps_client *client, uint32_t connections, uint32_t device)
 {
     char line[MPS_LINK_LINE_BYTES];
     const char *wanted = getenv("CUDA_MPS_ACTIVE_THREAD_PERCENTAGE");
@@ -154,8 +154,9 @@ cuda_result mps_client_attach(struct mps_client *client, uint32_t connections)
     *client = (struct mps_client){.fd = mps_link_connect(), .percentage = 100.0};
     if (client->fd < 0)
         return CUDA_SUCCESS_;
-    snprintf(line, sizeof line, "attach %d %u %.3f %llu %d\n", (int)getpid(), connections,
-             percentage, (unsigned long long)wanted_limit_mib(), valid ? priority[0] - '0' : -1);
+    snprintf(line, sizeof line, "attach %d %u %.3f %llu %d %u\n", (int)getpid(), connections,
+             percentage, (unsigned long long)wanted_limit_mib(), valid ? priority[0] - '0' : -1,
+             device);
     cuda_result result = ask(client, line, line);
     if (result == CUDA_SUCCESS_ &&
         sscanf(line, "ok %d %lf %llu", &client->server, &client->percentage, &limit_mib) != 3)

@@ -2,16 +2,16 @@
  * What the emulated driver and the emulated MPS control daemon say to each other.
  *
  * One AF_UNIX stream socket, `control` in the pipe directory; text lines. From a driver:
- *     attach PID CONNECTIONS PERCENTAGE LIMIT PRIORITY
+ *     attach PID CONNECTIONS PERCENTAGE LIMIT PRIORITY [DEVICE]
  *                   -> ok SERVERPID PERCENTAGE LIMIT | refused CODE
  *     context       -> ok | refused CODE     the process makes its context
  *     release       -> ok                    and gives it back
  *     fatal CODE    -> ok                    an error has broken the context
  * CODE is a CUresult. LIMIT is device memory in MiB, 0 for no limit; PRIORITY is -1 where the
- * client does not ask for one. The connection is the client: it ends when either side closes it.
- * Unasked, the daemon says to a driver whose context is broken for good by somebody else:
- *     broken CODE
- * From the control program: `control COMMAND`, answered by text that ends in a NUL byte.
+ * client does not ask for one; DEVICE is a number of the machine's, 0 if not given. The connection
+ * is the client: it ends when either side closes it. Unasked, the daemon says to a driver whose
+ * context is broken for good by somebody else: broken CODE From the control program: `control
+ * COMMAND`, answered by text that ends in a NUL byte.
  */
 #ifndef MPSWEEP_EMUL_MPS_LINK_H
 #define MPSWEEP_EMUL_MPS_LINK_H
@@ -24,7 +24,7 @@
 #include "emul/entry.h"
 
 #define MPS_LINK_CLIENTS 48
-#define MPS_LINK_QUEUE_BUDGET 96 /* hardware queues of all clients together */
+#define MPS_LINK_QUEUE_BUDGET 96 /* of a device: hardware queues of all its clients */
 #define MPS_LINK_LINE_BYTES 512
 #define MPS_LINK_DEADLINE_MS 5000
 
@@ -54,9 +54,10 @@ struct mps_client {
     _Atomic cuda_result broken; /* as told by the daemon */
 };
 
-/* Attaches to the environment's daemon if there is one, asking for so many hardware queues and for
- * what the environment says. An error: the daemon refuses; there is no connection then. */
-cuda_result mps_client_attach(struct mps_client *client, uint32_t connections);
+/* Attaches to the environment's daemon if there is one, asking for so many hardware queues of the
+ * device, a number of the machine's, and for what the environment says. An error: the daemon
+ * refuses; there is no connection then. */
+cuda_result mps_client_attach(struct mps_client *client, uint32_t connections, uint32_t device);
 
 cuda_result mps_client_open_context(struct mps_client *client);
 void mps_client_close_context(struct mps_client *client);

@@ -178,8 +178,10 @@ static cuda_result attach_state(void)
             close(fd);
         }
     }
-    if (status == STATUS_OK)
+    if (status == STATUS_OK) {
+        process.visible = visible_parse(getenv("CUDA_VISIBLE_DEVICES"), process.state->devices);
         return CUDA_SUCCESS_;
+    }
     fprintf(stderr, "mpsweep emulated GPU: " EMUL_STATE_VARIABLE ": %s\n", status_text());
     return CUDA_INVALID_VALUE;
 }
@@ -197,7 +199,8 @@ cuda_result cuInit(unsigned int flags)
         if (process.state == NULL)
             result = attach_state();
         if (result == CUDA_SUCCESS_ && !fault_plan_skips_attach(&process.faults))
-            result = mps_client_attach(&process.mps, process_queues(true));
+            result =
+                mps_client_attach(&process.mps, process_queues(true), process.visible.devices[0]);
         process.initialised = result == CUDA_SUCCESS_;
     }
     pthread_mutex_unlock(&process.mutex);

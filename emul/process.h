@@ -17,6 +17,7 @@
 #include "emul/kernels.h"
 #include "emul/memory.h"
 #include "emul/mps_link.h"
+#include "emul/visible.h"
 
 /* Declares the entry points with their exported names: the only visible ones of the library. */
 #define PROCESS_DECLARE_ENTRY(field, symbol, version, need, parameters)                            \
@@ -66,6 +67,7 @@ struct process {
     pthread_mutex_t mutex;    /* held while initialising, and while a context is made or ended */
     _Atomic bool initialised; /* set last, when state and mps are there for good */
     struct emul_state *state;
+    struct visible visible; /* of the machine's devices; a cuda_device is an index into it */
     struct mps_client mps;
     unsigned contexts_open;
     cuda_context primary[EMUL_DEVICES_MAX]; /* NULL until first retained */
@@ -128,7 +130,7 @@ static inline bool process_has(enum effect effect)
 /* Holds the model of the context's device; emul_state_unlock() gives it back. */
 static inline struct model *process_lock_model(cuda_context context)
 {
-    return emul_state_lock(process.state) + context->device;
+    return emul_state_lock(process.state) + process.visible.devices[context->device];
 }
 
 static inline const struct model_machine *process_machine(void)

@@ -21,6 +21,9 @@ struct mps_control {
 /* Fills "CUDA_MPS_PIPE_DIRECTORY=..." and the like; each at least 128 bytes. */
 #define MPS_ENVIRONMENT_TEXT 128
 
+/* CUDA_VISIBLE_DEVICES with the UUIDs of as many GPUs as are ever listed. */
+#define MPS_GPUS_TEXT 768
+
 /* Names of the variables in this process's environment that change how MPS behaves: those that
  * start with CUDA_MPS_. At most capacity - 1, ended by NULL; the strings are copies in storage,
  * valid until the next call. For use by one thread. */

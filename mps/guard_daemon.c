@@ -116,7 +116,7 @@ static enum status wait_ready(struct guard_daemon *daemon, const struct mps_sett
 static enum status spawn(struct guard_daemon *daemon, const char *gpu)
 {
     char pipe_text[MPS_ENVIRONMENT_TEXT], log_text[MPS_ENVIRONMENT_TEXT];
-    char gpu_text[MPS_ENVIRONMENT_TEXT], output_path[128];
+    char gpu_text[MPS_GPUS_TEXT], output_path[128];
     const char *inherited[64];
     /* Protocol 2 is what these options and replies are: newer ones are asked for by an option or
      * by a variable, of which the first is not given and the second taken out. */

@@ -46,7 +46,7 @@ static enum status judge(const struct child_result *result, struct worker_probe 
 enum status mps_probe_run(const struct mps_probe_options *options, uint64_t deadline_ns,
                           struct worker_probe *out)
 {
-    char pipe_text[MPS_ENVIRONMENT_TEXT], gpu_text[MPS_ENVIRONMENT_TEXT];
+    char pipe_text[MPS_ENVIRONMENT_TEXT], gpu_text[MPS_GPUS_TEXT];
     const char *inherited[64];
     bool gpu = options->gpu && *options->gpu;
     const char *const argv[] = {options->program, "--probe", options->driver ? "--driver" : NULL,

@@ -28,14 +28,23 @@ static bool breaks_context(int cuda_error)
     return cuda_error >= 700 && cuda_error < 720;
 }
 
+/* In the log of any of the daemons. */
+static enum status last_fault(const struct round *round, struct mps_fault *out)
+{
+    enum status status = STATUS_NOT_FOUND;
+    for (unsigned i = 0; i < point_daemons(round->point) && status == STATUS_NOT_FOUND; i++)
+        status = mps_controller_last_fault(session_mps(round->session, i), out);
+    return status;
+}
+
 static enum status find_fault(const struct round *round, struct mps_fault *out)
 {
     uint64_t deadline_ns = clock_now_ns() + LOG_NS;
-    enum status status = mps_controller_last_fault(round->session->mps, out);
+    enum status status = last_fault(round, out);
     while (status == STATUS_NOT_FOUND && breaks_context(round->result->cuda_error) &&
            clock_now_ns() < deadline_ns) {
         clock_sleep_until(clock_now_ns() + LOOK_NS);
-        status = mps_controller_last_fault(round->session->mps, out);
+        status = last_fault(round, out);
     }
     return status;
 }
@@ -67,7 +76,7 @@ void round_add_cause(const struct round *round)
     struct text text = {.at = error, .size = sizeof result->error, .length = strlen(error)};
     if (!point_over_mps(round->point) || result->status == STATUS_INTERRUPTED)
         return;
-    if (mps_controller_check(round->session->mps) != STATUS_OK)
+    if (session_check_daemons(round->session) != STATUS_OK)
         text_append(&text, "; %s", status_text());
     add_fault(&text, round);
     if (advice)

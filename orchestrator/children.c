@@ -83,16 +83,17 @@ static void terminate_client(struct session *session, const struct gpu_child *ch
 {
     pid_t clients[CLIENTS_MOST];
     size_t count = 0;
+    struct mps_controller *mps = session_mps(session, child->gpu);
     if (!child->supervises) {
-        mps_controller_terminate_client(session->mps, child->pid);
+        mps_controller_terminate_client(mps, child->pid);
         return;
     }
-    if (mps_controller_clients(session->mps, clock_now_ns() + TERMINATE_NS, clients, CLIENTS_MOST,
-                               &count) != STATUS_OK)
+    if (mps_controller_clients(mps, clock_now_ns() + TERMINATE_NS, clients, CLIENTS_MOST, &count) !=
+        STATUS_OK)
         return;
     for (size_t i = 0; i < count; i++)
         if (process_descends(clients[i], child->pid))
-            mps_controller_terminate_client(session->mps, clients[i]);
+            mps_controller_terminate_client(mps, clients[i]);
 }
 
 enum status children_end(struct session *session, struct gpu_child *children, unsigned count,
@@ -116,8 +117,10 @@ enum status children_end(struct session *session, struct gpu_child *children, un
     for (unsigned i = 0; i < count; i++) {
         if (!runs(&children[i]))
             continue;
-        if (over_mps)
+        if (over_mps) {
             session->unended = children[i].pid;
+            session->unended_on = children[i].gpu;
+        }
         return status_set(STATUS_TIMEOUT,
                           "cannot end worker process %d: it does not react even to SIGKILL",
                           (int)children[i].pid);

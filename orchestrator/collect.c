@@ -6,6 +6,7 @@
 #include "common/statistics.h"
 #include "orchestrator/described.h"
 #include "orchestrator/fixed.h"
+#include "orchestrator/per_gpu.h"
 #include "orchestrator/record_time.h"
 #include "orchestrator/round_internal.h"
 
@@ -62,6 +63,7 @@ static void collect_worker(const struct round *round, unsigned process, unsigned
         .cpu = slot->cpu,
     };
     bind_cpus_text(slot->cpus, worker->cpus, sizeof worker->cpus);
+    numa_text(round->session, slot, worker->numa, sizeof worker->numa);
     double skew_us = (double)slot->skew_ns / 1e3;
     if (skew_us > result->skew_us)
         result->skew_us = skew_us;
@@ -98,7 +100,7 @@ enum status collect_result(const struct round *round)
     double steady_s = (double)(round->slices - result->window.steady_slice) * slice_s;
     double *iterations = calloc(workers, sizeof *iterations);
     result->workers = calloc(workers, sizeof *result->workers);
-    result->processes = calloc(round->point->processes, sizeof *result->processes);
+    result->processes = calloc(point_processes(round->point), sizeof *result->processes);
     if (!iterations || !result->workers || !result->processes) {
         free(iterations);
         return status_set(STATUS_MEMORY, "out of memory for the results");
@@ -115,11 +117,16 @@ enum status collect_result(const struct round *round)
         return status;
     }
     result->window_s = window_s;
+    status = per_gpu_collect(round, iterations, steady_s);
+    if (status != STATUS_OK) {
+        free(iterations);
+        return status;
+    }
     result->steady_from_s = window_s - steady_s;
     result->throughput_ips = sum / steady_s;
     result->ci95_rel = result->window.interval.half_rel;
     result->fairness = statistics_jain(iterations, workers);
-    for (unsigned p = 0; p < round->point->processes; p++) {
+    for (unsigned p = 0; p < point_processes(round->point); p++) {
         struct shm_process *process = shm_process_at(&round->shm, p);
         result->processes[p].sms = atomic_load(&process->sms);
         result->processes[p].memory_free = atomic_load(&process->memory_free);
@@ -127,9 +134,11 @@ enum status collect_result(const struct round *round)
         result->processes[p].kept_host = atomic_load(&process->kept_host);
     }
     result->sms = result->processes[0].sms;
-    telemetry_collect(round->session->telemetry, result->throughput_ips * window_s,
-                      &result->telemetry);
+    if (point_gpus(round->point) == 1)
+        telemetry_collect(round->session->telemetry, 0, result->throughput_ips * window_s,
+                          &result->telemetry);
     result->cores = cores_of(round->session, round->point);
+    result->numa = numa_of(round->session, &round->shm);
     free(iterations);
     openloop_judge(&result->open, round->point, window_s);
     if (round->point->work.iterations)

@@ -8,9 +8,14 @@ struct cores cores_of(const struct session *session, const struct point *point)
     uint64_t mask[BIND_WORDS];
     if (session->emulated)
         return cores;
-    bind_process_mask(session->topology, point->bind, mask);
+    uint64_t all[BIND_WORDS] = {0};
+    for (unsigned gpu = 0; gpu < point_gpus(point); gpu++) {
+        bind_process_mask(session->topology, point->bind, gpu, mask);
+        for (size_t i = 0; i < BIND_WORDS; i++)
+            all[i] |= mask[i];
+    }
     for (size_t i = 0; i < BIND_WORDS; i++)
-        cores.cpus += (unsigned)__builtin_popcountll(mask[i]);
+        cores.cpus += (unsigned)__builtin_popcountll(all[i]);
     cores.quota = bind_cpu_quota();
     return cores;
 }

@@ -19,15 +19,17 @@ enum status crew_make(struct crew *crew, const struct point *point, unsigned thr
     int life[2];
     *crew = (struct crew)CREW_EMPTY;
     crew->started_for = *point;
-    crew->processes = point->processes;
-    enum status status = shm_create(settings, point->processes, threads_most, &crew->shm);
+    crew->processes = point_processes(point);
+    enum status status = shm_create(settings, crew->processes, threads_most, &crew->shm);
     if (status != STATUS_OK)
         return status;
-    crew->children = calloc(point->processes, sizeof *crew->children);
+    crew->children = calloc(crew->processes, sizeof *crew->children);
     if (!crew->children)
         return status_set(STATUS_MEMORY, "out of memory");
-    for (unsigned p = 0; p < point->processes; p++)
+    for (unsigned p = 0; p < crew->processes; p++) {
         crew->children[p].pidfd = -1;
+        crew->children[p].gpu = point_gpu_of(point, p);
+    }
     crew->event_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
     if (crew->event_fd < 0 || pipe2(life, O_CLOEXEC) != 0)
         return status_set(STATUS_SYSTEM, "cannot make the workers' descriptors: %s",
@@ -50,6 +52,7 @@ enum status crew_spawn(struct crew *crew, const struct session *session, unsigne
     const struct point *point = &crew->started_for;
     if (point_is_program(point))
         return program_spawn(crew, session, index);
+    unsigned number = point_number_on_gpu(point, index);
     struct gpu_environment variables;
     char shm_text[16], event_text[16], life_text[16], process_text[16], trace_text[16];
     const struct session_trace *trace = session->trace;
@@ -78,12 +81,13 @@ enum status crew_spawn(struct crew *crew, const struct session *session, unsigne
     if (trace)
         keep[kept++] = trace->fd;
     const struct gpu_share share = {
-        .active_thread_percentage = shares_at(&point->active_thread_percentage, index),
-        .priority = shares_at(&point->priority, index),
-        .memory_limit_bytes = shares_at(&point->memory_limit, index),
+        .active_thread_percentage = shares_at(&point->active_thread_percentage, number),
+        .priority = shares_at(&point->priority, number),
+        .memory_limit_bytes = shares_at(&point->memory_limit, number),
     };
-    enum status status = gpu_environment_make(session, point_over_mps(point), index,
-                                              point->connections, &share, &variables);
+    enum status status =
+        gpu_environment_make(session, point_over_mps(point), point_gpu_of(point, index), index,
+                             point->connections, &share, &variables);
     if (status != STATUS_OK)
         return status;
     char **environment = child_environment_new(variables.set, variables.unset);
@@ -114,7 +118,7 @@ bool crew_is_fit(struct crew *crew, struct session *session, const struct point 
     if (crew_reap(crew) >= 0 || !shm_parked(&crew->shm, 0))
         return false;
     return !point_over_mps(point) ||
-           (!session->mps_tainted && mps_controller_check(session->mps) == STATUS_OK);
+           (!session->mps_tainted && session_check_daemons(session) == STATUS_OK);
 }
 
 int crew_reap(struct crew *crew)

@@ -23,11 +23,13 @@ enum status described_check(const struct point *point)
         return STATUS_OK;
     weights_of(work, weights);
     unsigned needed = mix_workers_needed(weights, work->program_count);
-    if (point_workers(point) < needed)
+    /* Each GPU has the same mix. */
+    unsigned workers = point->processes * point->threads;
+    if (workers < needed)
         return status_set(
             STATUS_INFEASIBLE,
             "too few workers for '%s': %u, and it takes %u until each workload has one",
-            point_workload(point), point_workers(point), needed);
+            point_workload(point), workers, needed);
     for (unsigned i = 0; i < WORKLOAD_STEPS; i++)
         if (work->steps[i].asked_ns && !work->steps[i].amount)
             return status_set(STATUS_UNSUPPORTED,
@@ -39,14 +41,17 @@ enum status described_check(const struct point *point)
 void described_deal(const struct round *round)
 {
     const struct point *point = round->point;
-    struct mix_deal deal = {{0}};
     uint32_t weights[MIX_MOST];
     if (!is_described(point))
         return;
     weights_of(&point->work, weights);
-    for (unsigned i = 0; i < point_workers(point); i++)
-        shm_slot_at(&round->shm, i / point->threads, i % point->threads)->program =
-            mix_next(&deal, weights, point->work.program_count);
+    for (unsigned gpu = 0; gpu < point_gpus(point); gpu++) {
+        struct mix_deal deal = {{0}};
+        for (unsigned p = gpu; p < point_processes(point); p += point_gpus(point))
+            for (unsigned t = 0; t < point->threads; t++)
+                shm_slot_at(&round->shm, p, t)->program =
+                    mix_next(&deal, weights, point->work.program_count);
+    }
 }
 
 enum status described_collect(const struct round *round, const double *iterations, double steady_s)

@@ -132,7 +132,7 @@ static enum status ask(struct session *session, const struct asked *asked, uint6
     const char *const argv[] = {
         session->worker_program, "--lengths", kernels, *session->driver_path ? "--driver" : NULL,
         session->driver_path,    NULL};
-    enum status status = gpu_environment_make(session, false, 0, 0, NULL, &variables);
+    enum status status = gpu_environment_make(session, false, 0, 0, 0, NULL, &variables);
     if (status != STATUS_OK)
         return status;
     const struct child_options options = {

@@ -18,7 +18,7 @@
 
 static void check_cpus(struct doctor *doctor, const struct session *session)
 {
-    char text[256];
+    char text[2048];
     unsigned cpus = bind_cpu_count(session->topology);
     double quota = bind_cpu_quota();
     doctor_say(doctor, VERDICT_OK, NULL, "CPUs: %s",
@@ -128,7 +128,7 @@ int doctor_command(const char *device)
     struct doctor doctor = {.out = stdout};
     const struct machine_container container = machine_container_read("");
     struct session session;
-    const struct session_request request = {.device = device};
+    const struct session_request request = {.device = device, .single = "doctor"};
     enum status status = session_open(&request, &session);
     if (status == STATUS_OK) {
         doctor_check_gpu(&doctor, &session, container.kind != NULL);

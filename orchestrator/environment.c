@@ -37,9 +37,9 @@ static void add_share(struct gpu_environment *environment, const struct gpu_shar
             share->memory_limit_bytes / (1 << 20));
 }
 
-enum status gpu_environment_make(const struct session *session, bool over_mps, unsigned process,
-                                 unsigned connections, const struct gpu_share *share,
-                                 struct gpu_environment *out)
+enum status gpu_environment_make(const struct session *session, bool over_mps, unsigned gpu,
+                                 unsigned process, unsigned connections,
+                                 const struct gpu_share *share, struct gpu_environment *out)
 {
     *out = (struct gpu_environment){0};
     mps_environment_inherited(out->unset, GPU_ENVIRONMENT_INHERITED);
@@ -50,14 +50,13 @@ enum status gpu_environment_make(const struct session *session, bool over_mps, u
     out->unset[unset++] = "CUDA_LAUNCH_BLOCKING";
     out->unset[unset++] = "CUDA_VISIBLE_DEVICES";
     add(out, "CUDA_MPS_PIPE_DIRECTORY=%s",
-        over_mps ? mps_controller_pipe_directory(session->mps)
+        over_mps ? mps_controller_pipe_directory(session_mps(session, gpu))
                  : mps_controller_off_directory(session->mps));
     add(out, "CUDA_MODULE_LOADING=EAGER");
     add(out, "MPSWEEP_PROCESS=%u", process);
     if (session->emulated)
         add(out, EMUL_STATE_VARIABLE "=%d", session->emulated_fd);
-    else
-        add(out, "CUDA_VISIBLE_DEVICES=%s", session->gpu.uuid);
+    add(out, "CUDA_VISIBLE_DEVICES=%s", session->devices[gpu].uuid);
     if (connections)
         add(out, "CUDA_DEVICE_MAX_CONNECTIONS=%u", connections);
     if (share)

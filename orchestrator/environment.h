@@ -18,7 +18,7 @@ struct gpu_share {
 };
 
 enum {
-    GPU_ENVIRONMENT_SET = 8,
+    GPU_ENVIRONMENT_SET = 9,
     GPU_ENVIRONMENT_INHERITED = 64,
     GPU_ENVIRONMENT_UNSET = GPU_ENVIRONMENT_INHERITED + 3,
 };
@@ -33,10 +33,11 @@ struct gpu_environment {
     const char *unset[GPU_ENVIRONMENT_UNSET + 1];
 };
 
-/* process is its number among those started together, which injected faults go by; connections 0
- * leaves the driver's default, and share NULL the daemon's. STATUS_SYSTEM: a path is too long. */
-enum status gpu_environment_make(const struct session *session, bool over_mps, unsigned process,
-                                 unsigned connections, const struct gpu_share *share,
-                                 struct gpu_environment *out);
+/* gpu is a number in session->devices; process is its number among those started together, which
+ * injected faults go by; connections 0 leaves the driver's default, and share NULL the daemon's.
+ * STATUS_SYSTEM: a path is too long. */
+enum status gpu_environment_make(const struct session *session, bool over_mps, unsigned gpu,
+                                 unsigned process, unsigned connections,
+                                 const struct gpu_share *share, struct gpu_environment *out);
 
 #endif

@@ -19,5 +19,5 @@ double estimate_point_s(const struct point *point, const struct round_limits *li
 
 double estimate_start_s(const struct point *point)
 {
-    return START_S + START_PROCESS_S * point->processes;
+    return START_S + START_PROCESS_S * point_processes(point);
 }

@@ -90,7 +90,7 @@ int limits_command(const char *device)
     struct session session;
     struct limits limits;
     bool terminal = isatty(STDERR_FILENO);
-    const struct session_request request = {.device = device};
+    const struct session_request request = {.device = device, .single = "doctor"};
     enum status status = session_open(&request, &session);
     if (status != STATUS_OK)
         return report(status);

@@ -69,7 +69,7 @@ static enum status start_client(struct crowd *crowd, int *answer_fd)
         goto out;
     }
     status =
-        gpu_environment_make(session, true, crowd->count, crowd->connections, NULL, &variables);
+        gpu_environment_make(session, true, 0, crowd->count, crowd->connections, NULL, &variables);
     if (status != STATUS_OK)
         goto out;
     environment = child_environment_new(variables.set, variables.unset);

@@ -1,5 +1,6 @@
 # The plan of a job: for whoever makes points.
-plan_sources = orchestrator/plan.c orchestrator/plan_described.c orchestrator/plan_program.c \
+plan_sources = orchestrator/plan.c orchestrator/device_choice.c orchestrator/device_choice.h \
+    orchestrator/plan_described.c orchestrator/plan_program.c \
     orchestrator/plan_workload.c orchestrator/placeholders.c orchestrator/shares.c
 
 # Merging without output, for tests, too.
@@ -17,7 +18,7 @@ mpsweep_SOURCES = \
     orchestrator/calibrate_plan.c orchestrator/calibrate_plan.h \
     orchestrator/cause.c \
     orchestrator/children.c orchestrator/children.h \
-    orchestrator/cores.c orchestrator/cores.h \
+    orchestrator/cores.c orchestrator/cores.h orchestrator/numa.c orchestrator/numa.h \
     orchestrator/collect.c \
     orchestrator/compare.c orchestrator/compare.h orchestrator/compare_plot.c \
     orchestrator/compare_effect.c orchestrator/compare_effect.h \
@@ -67,11 +68,13 @@ mpsweep_SOURCES = \
     orchestrator/plot.c orchestrator/plot.h orchestrator/plot_figure.h \
     orchestrator/plot_ceilings.c orchestrator/plot_fleet.c orchestrator/plot_heatmap.c orchestrator/plot_latency.c \
     orchestrator/plot_launch.c orchestrator/plot_panels.c orchestrator/plot_panels.h \
+    orchestrator/plot_gpus.c orchestrator/plot_scaling.c \
     orchestrator/plot_phases.c orchestrator/plot_probe.c orchestrator/plot_probe_series.c \
     orchestrator/plot_rows.c orchestrator/plot_rows.h \
     orchestrator/plot_search.c \
     orchestrator/plot_series.c orchestrator/plot_series.h \
     orchestrator/plot_text.c orchestrator/plot_throughput.c \
+    orchestrator/point_key.c orchestrator/point_key.h \
     orchestrator/point_text.c orchestrator/point_text.h \
     orchestrator/probe_arm.c orchestrator/probe_command.c orchestrator/probe_command.h \
     orchestrator/probe_internal.h orchestrator/probe_measure.c orchestrator/probe_progress.c \
@@ -85,9 +88,12 @@ mpsweep_SOURCES = \
     orchestrator/ports.c orchestrator/ports.h \
     orchestrator/program.c orchestrator/program.h \
     orchestrator/saturation.c orchestrator/saturation.h \
+    orchestrator/scaling.c orchestrator/scaling.h \
     orchestrator/session.c orchestrator/session.h \
     orchestrator/shard.c orchestrator/shard.h orchestrator/shard_deal.c \
     orchestrator/shard_ranges.c orchestrator/shard_ranges.h \
+    orchestrator/daemons.c \
+    orchestrator/per_gpu.c orchestrator/per_gpu.h \
     orchestrator/shares_json.c orchestrator/shares.h \
     orchestrator/sureness.c orchestrator/sureness.h \
     orchestrator/sweep.c orchestrator/sweep.h orchestrator/sweep_internal.h \
@@ -148,6 +154,14 @@ TESTS += tests/unit/test_emit_text
 tests_unit_test_emit_text_SOURCES = tests/unit/test_emit_text.c orchestrator/emit_text.c
 tests_unit_test_emit_text_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
 tests_unit_test_emit_text_LDADD = $(CMOCKA_LIBS)
+
+check_PROGRAMS += tests/unit/test_scaling
+TESTS += tests/unit/test_scaling
+tests_unit_test_scaling_SOURCES = tests/unit/test_scaling.c orchestrator/scaling.c \
+    orchestrator/point_key.c orchestrator/point_text.c \
+    orchestrator/shares.c orchestrator/shares_json.c
+tests_unit_test_scaling_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
+tests_unit_test_scaling_LDADD = libmps.a libcommon.a $(JANSSON_LIBS) $(CMOCKA_LIBS)
 
 check_PROGRAMS += tests/unit/test_fixed
 TESTS += tests/unit/test_fixed

@@ -34,6 +34,7 @@ enum status mps_open(const struct options *options, struct session *out)
     const struct session_request request = {
         .device = options_text(options, OPTION_MPS_GPU),
         .directory = options_text(options, OPTION_MPS_DIR),
+        .single = "--gpu",
         .no_fallback = true,
     };
     enum status status = read_settings(options, &settings);

@@ -7,7 +7,9 @@
 
 #include "common/clock.h"
 #include "common/random.h"
+#include "common/layout_text.h"
 #include "common/text.h"
+#include "orchestrator/device_choice.h"
 
 #define INITIAL_BYTES (1408 * 1024) /* as in the option table */
 #define DEFAULT_CONNECTIONS 8
@@ -15,15 +17,11 @@
 
 /* The axes, slowest first, in the order in which people read a table. */
 static const enum option_id axes[] = {
-    OPTION_LAYOUT,       OPTION_MEMORY,
-    OPTION_SYNC,         OPTION_LAUNCH,
-    OPTION_CONNECTIONS,  OPTION_ACTIVE_THREAD_PERCENTAGE,
-    OPTION_PRIORITY,     OPTION_MEMORY_LIMIT,
-    OPTION_SCHEDULE,     OPTION_BIND,
-    OPTION_WORKLOAD,     OPTION_KERNELS,
-    OPTION_BLOCKS,       OPTION_THREADS_PER_BLOCK,
-    OPTION_SPIN,         OPTION_BYTES,
-    OPTION_DELAY_CYCLES, OPTION_RATE,
+    OPTION_LAYOUT,   OPTION_GPUS_PER_POINT, OPTION_MPS_DAEMONS,  OPTION_MEMORY,
+    OPTION_SYNC,     OPTION_LAUNCH,         OPTION_CONNECTIONS,  OPTION_ACTIVE_THREAD_PERCENTAGE,
+    OPTION_PRIORITY, OPTION_MEMORY_LIMIT,   OPTION_SCHEDULE,     OPTION_BIND,
+    OPTION_WORKLOAD, OPTION_KERNELS,        OPTION_BLOCKS,       OPTION_THREADS_PER_BLOCK,
+    OPTION_SPIN,     OPTION_BYTES,          OPTION_DELAY_CYCLES, OPTION_RATE,
     OPTION_ARRIVAL,
 };
 #define AXES (sizeof axes / sizeof axes[0])
@@ -38,6 +36,12 @@ static void set_axis(struct point *point, enum option_id axis, const struct opti
         point->processes = item->processes;
         point->threads = item->threads;
         point->work.with_mps = layout_over_mps(item->layout);
+        break;
+    case OPTION_GPUS_PER_POINT:
+        point->gpus = number;
+        break;
+    case OPTION_MPS_DAEMONS:
+        point->mps_daemons = (enum mps_daemons)number;
         break;
     case OPTION_MEMORY:
         point->work.memory = number;
@@ -104,6 +108,8 @@ static void make_canonical(struct point *point)
 {
     if (point->work.memory == SHM_MEMORY_PINNED || point->work.launch == SHM_LAUNCH_GRAPH)
         point->work.sync = SHM_SYNC_STREAM;
+    if (point->gpus == 1 || !point_over_mps(point))
+        point->mps_daemons = MPS_DAEMONS_SHARED;
     struct point_shares *shares[] = {&point->active_thread_percentage, &point->priority,
                                      &point->memory_limit};
     for (size_t i = 0; i < sizeof shares / sizeof shares[0]; i++)
@@ -132,6 +138,7 @@ static void make_canonical(struct point *point)
 static bool same_point(const struct point *a, const struct point *b)
 {
     return a->layout == b->layout && a->processes == b->processes && a->threads == b->threads &&
+           point_gpus(a) == point_gpus(b) && a->mps_daemons == b->mps_daemons &&
            a->connections == b->connections && a->bind == b->bind &&
            (a->work.workload == SHM_WORKLOAD_DESCRIBED || strcmp(a->workload, b->workload) == 0) &&
            strcmp(a->workload_options ? a->workload_options : "",
@@ -165,8 +172,26 @@ static enum status add_point(struct plan *plan, size_t *capacity, const struct p
 #define MOST_POINTS 10000
 #define MOST_COMBINATIONS 1000000
 
+/* gpus: of the run. */
+static enum status set_gpus(struct point *point, unsigned gpus)
+{
+    if (point->gpus == 0)
+        point->gpus = gpus;
+    if (point->gpus > gpus)
+        return status_set(
+            STATUS_USAGE,
+            "gpus-per-point %u is more than the %u GPU%s of device: name more of them "
+            "there, as in 0,1 or all",
+            point->gpus, gpus, gpus == 1 ? "" : "s");
+    if (point_workers(point) > LAYOUT_MOST_WORKERS)
+        return status_set(STATUS_USAGE, "%s %ux%u on %u GPUs has %u workers; at most %d can be had",
+                          layout_name(point->layout), point->processes, point->threads, point->gpus,
+                          point_workers(point), LAYOUT_MOST_WORKERS);
+    return STATUS_OK;
+}
+
 static enum status add_section(struct plan *plan, size_t *capacity, const struct job *job,
-                               const struct job_section *section)
+                               const struct job_section *section, unsigned gpus)
 {
     size_t at[AXES] = {0};
     const struct options *options = &section->options;
@@ -187,10 +212,16 @@ static enum status add_section(struct plan *plan, size_t *capacity, const struct
         struct point point = base;
         for (size_t i = 0; i < AXES; i++)
             set_axis(&point, axes[i], &options->values[axes[i]].items[at[i]]);
-        enum status status = plan_workload(job, &point);
+        enum status status = set_gpus(&point, gpus);
+        if (status == STATUS_OK)
+            status = plan_workload(job, &point);
         if (status != STATUS_OK)
             return status;
         make_canonical(&point);
+        if (point.mps_daemons == MPS_DAEMONS_PER_GPU &&
+            strcmp(options_text(options, OPTION_MPS), "external") == 0)
+            return status_set(STATUS_USAGE, "mps external is one daemon for all GPUs: leave out "
+                                            "mps-daemons per-gpu");
         status = add_point(plan, capacity, &point);
         if (status != STATUS_OK)
             return status;
@@ -220,6 +251,24 @@ static uint64_t digest_shares(uint64_t hash, const struct point_shares *shares)
     return digest(hash, shares->values, shares->count * sizeof *shares->values);
 }
 
+/* Settings once had the UUID of the GPU among them, empty in a plan: files that were begun then are
+ * to go on. */
+static uint64_t digest_work(uint64_t hash, const struct shm_settings *work)
+{
+    static const char no_uuid[64];
+    const size_t before = offsetof(struct shm_settings, program_count);
+    hash = digest(hash, work, before);
+    hash = digest(hash, no_uuid, sizeof no_uuid);
+    return digest(hash, (const char *)work + before, sizeof *work - before);
+}
+
+/* A plan of one GPU is what it was before there could be several. */
+static uint64_t digest_gpus(uint64_t hash, const struct point *point)
+{
+    uint32_t fields[] = {point->gpus, (uint32_t)point->mps_daemons};
+    return point_gpus(point) > 1 ? digest(hash, fields, sizeof fields) : hash;
+}
+
 /* How long and how well to measure belongs to it: a file goes on as it was begun. */
 static void make_id(const struct job *job, struct plan *plan)
 {
@@ -237,6 +286,7 @@ static void make_id(const struct job *job, struct plan *plan)
         uint32_t fields[] = {(uint32_t)p->layout, p->processes, p->threads, p->connections,
                              (uint32_t)p->bind};
         hash = digest(hash, fields, sizeof fields);
+        hash = digest_gpus(hash, p);
         hash = digest_shares(hash, &p->active_thread_percentage);
         hash = digest_shares(hash, &p->priority);
         hash = digest_shares(hash, &p->memory_limit);
@@ -245,17 +295,29 @@ static void make_id(const struct job *job, struct plan *plan)
         if (p->workload_options)
             hash = digest(hash, p->workload_options, strlen(p->workload_options) + 1);
         hash = digest(hash, &p->goal, sizeof p->goal);
-        hash = digest(hash, &p->work, sizeof p->work);
+        hash = digest_work(hash, &p->work);
     }
     snprintf(plan->id, sizeof plan->id, "%016llx", (unsigned long long)hash);
 }
 
 enum status plan_make(const struct job *job, struct plan *out)
 {
+    struct device_choice choice;
+    enum status status =
+        device_choice_parse(options_text(&job->sections[0].options, OPTION_DEVICE), &choice);
+    if (status != STATUS_OK)
+        return status;
+    if (choice.all)
+        return status_set(STATUS_USAGE, "how many GPUs 'all' are is not known here");
+    return plan_make_for(job, device_choice_count(&choice), out);
+}
+
+enum status plan_make_for(const struct job *job, unsigned gpus, struct plan *out)
+{
     struct plan plan = {0};
     size_t capacity = 0;
     for (size_t i = 0; i < job->count; i++) {
-        enum status status = add_section(&plan, &capacity, job, &job->sections[i]);
+        enum status status = add_section(&plan, &capacity, job, &job->sections[i], gpus);
         if (status != STATUS_OK) {
             plan_release(&plan);
             return status;
@@ -277,9 +339,36 @@ bool point_equal(const struct point *a, const struct point *b)
     return same_point(a, b);
 }
 
+unsigned point_gpus(const struct point *point)
+{
+    return point->gpus ? point->gpus : 1;
+}
+
+unsigned point_processes(const struct point *point)
+{
+    return point->processes * point_gpus(point);
+}
+
 unsigned point_workers(const struct point *point)
 {
-    return point->processes * point->threads;
+    return point_processes(point) * point->threads;
+}
+
+unsigned point_gpu_of(const struct point *point, unsigned process)
+{
+    return process % point_gpus(point);
+}
+
+unsigned point_number_on_gpu(const struct point *point, unsigned process)
+{
+    return process / point_gpus(point);
+}
+
+unsigned point_daemons(const struct point *point)
+{
+    if (!point_over_mps(point))
+        return 0;
+    return point->mps_daemons == MPS_DAEMONS_PER_GPU ? point_gpus(point) : 1;
 }
 
 enum status point_check_stagger(const struct point *point, uint64_t window_ns)
@@ -339,9 +428,11 @@ static const char *choice_word(enum option_id id, unsigned index)
         {"pinned", "pageable"},      {"stream", "none"},
         {"stream", "graph"},         {"auto", "spin", "yield", "block"},
         {"near", "scatter", "none"}, {"constant", "poisson"},
+        {"shared", "per-gpu"},
     };
-    static const enum option_id rows[] = {OPTION_MEMORY,   OPTION_SYNC, OPTION_LAUNCH,
-                                          OPTION_SCHEDULE, OPTION_BIND, OPTION_ARRIVAL};
+    static const enum option_id rows[] = {OPTION_MEMORY,     OPTION_SYNC, OPTION_LAUNCH,
+                                          OPTION_SCHEDULE,   OPTION_BIND, OPTION_ARRIVAL,
+                                          OPTION_MPS_DAEMONS};
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++)
         if (rows[i] == id && index < 4 && words[i][index])
             return words[i][index];
@@ -376,6 +467,11 @@ const char *point_bind(const struct point *point)
 const char *point_arrival(const struct point *point)
 {
     return choice_word(OPTION_ARRIVAL, point->work.arrival);
+}
+
+const char *point_mps_daemons(const struct point *point)
+{
+    return choice_word(OPTION_MPS_DAEMONS, (unsigned)point->mps_daemons);
 }
 
 static void add_if_not_initial(struct text *out, enum option_id id, uint32_t value,
@@ -439,6 +535,10 @@ void point_describe(const struct point *point, char *text, size_t size)
 {
     struct text out = {.at = text, .size = size};
     text_append(&out, "%s %u×%u", layout_name(point->layout), point->processes, point->threads);
+    if (point_gpus(point) > 1)
+        text_append(&out, " on each of %u GPUs", point_gpus(point));
+    if (point->mps_daemons == MPS_DAEMONS_PER_GPU)
+        text_append(&out, ", a daemon each");
     if (point->work.workload != SHM_WORKLOAD_PLUGIN && !point_is_program(point))
         text_append(&out, ", %s", point_memory(point));
     if (point->work.sync == SHM_SYNC_NONE)

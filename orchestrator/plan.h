@@ -20,12 +20,17 @@ struct point_program {
     const char *log; /* directory for what they print, NULL: none */
 };
 
+/* Over MPS on several GPUs. */
+enum mps_daemons { MPS_DAEMONS_SHARED, MPS_DAEMONS_PER_GPU };
+
 /* One layout with every other setting fixed. */
 struct point {
     unsigned id;         /* place in the plan */
     const char *section; /* the job's, or NULL; owned by the job */
     enum layout_kind layout;
-    unsigned processes, threads;
+    unsigned processes, threads; /* of each GPU */
+    unsigned gpus;               /* the first ones of the session; 0 counts as 1 */
+    enum mps_daemons mps_daemons;
     unsigned connections; /* hardware queues a process; 0: the driver's default */
     struct point_shares active_thread_percentage, priority, memory_limit; /* bytes */
     enum bind_policy bind;
@@ -48,9 +53,14 @@ struct plan {
  * Crosses the axes of every section, the layout being the slowest. Combinations that cannot differ
  * are one point: sync none makes no difference with pinned memory or in a graph, shares of MPS
  * clients none without MPS, arrivals none in a closed loop, the numbers of the built-in workloads
- * none for others, and a list of shares says no more than its processes take from it. The job must
- * outlive the plan.
+ * none for others, daemons none but over MPS on several GPUs, and a list of shares says no more
+ * than its processes take from it. The job must outlive the plan.
+ *
+ * gpus: how many the run has, for those points that are to have all of them; plan_make() takes what
+ * --device names without asking a driver, where "all" is an error. STATUS_USAGE also where a point
+ * is to have more GPUs than there are, or more workers than are allowed.
  */
+enum status plan_make_for(const struct job *job, unsigned gpus, struct plan *out);
 enum status plan_make(const struct job *job, struct plan *out);
 void plan_release(struct plan *plan);
 
@@ -82,8 +92,17 @@ bool point_is_builtin(const struct point *point);
 /* Whether they are the same but for their place in a plan. */
 bool point_equal(const struct point *a, const struct point *b);
 
-/* Workers of a point. */
+/* GPUs of a point, and processes and workers on all of them. Process number p is on GPU number p %
+ * point_gpus(), and there it is number p / point_gpus(): so the first processes of a point that has
+ * more of them are a point of fewer on the same GPUs. Shares of clients go by the latter number. */
+unsigned point_gpus(const struct point *point);
+unsigned point_processes(const struct point *point);
 unsigned point_workers(const struct point *point);
+unsigned point_gpu_of(const struct point *point, unsigned process);
+unsigned point_number_on_gpu(const struct point *point, unsigned process);
+
+/* MPS daemons that it needs: 0 without MPS. */
+unsigned point_daemons(const struct point *point);
 
 /* Whether the last worker of a point begins, with --stagger, before its warm-up and a window of
  * that length are over; 0: before the window begins, in which every worker is to be counted. With
@@ -118,6 +137,7 @@ const char *point_launch(const struct point *point);
 const char *point_schedule(const struct point *point);
 const char *point_bind(const struct point *point);
 const char *point_arrival(const struct point *point);
+const char *point_mps_daemons(const struct point *point);
 
 /* Fills order with 0..count-1, shuffled by seed and round; seed 0 leaves the plan's order. */
 void plan_order(size_t count, unsigned seed, unsigned round, size_t *order);

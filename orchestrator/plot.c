@@ -33,6 +33,8 @@ static const struct figure figures[] = {
     {"phases", "plots/phases.gp", plot_phases_write, NULL},
     {"launch", "plots/launch.gp", plot_launch_write, NULL},
     {"heatmap", "plots/heatmap.gp", plot_heatmap_write, NULL},
+    {"scaling", "plots/scaling.gp", plot_scaling_write, NULL},
+    {"gpus", "plots/gpus.gp", plot_gpus_write, NULL},
     {"ceilings", "plots/ceilings.gp", NULL, plot_ceilings_write},
     {"search", "plots/search.gp", plot_search_write, NULL},
     {"fleet", "plots/fleet.gp", plot_fleet_write, NULL},

@@ -16,6 +16,10 @@ enum status plot_phases_write(const struct results *results, const char *path, F
 enum status plot_launch_write(const struct results *results, const char *path, FILE *file);
 enum status plot_heatmap_write(const struct results *results, const char *path, FILE *file);
 
+/* Points of several GPUs: their sum by how many there are; and one beside the others. */
+enum status plot_scaling_write(const struct results *results, const char *path, FILE *file);
+enum status plot_gpus_write(const struct results *results, const char *path, FILE *file);
+
 /* Results of probes: all arms; and those that are a series. */
 enum status plot_probe_write(const struct results *results, const char *path, FILE *file);
 enum status plot_probe_series_write(const struct results *results, const char *path, FILE *file);

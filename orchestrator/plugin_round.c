@@ -45,7 +45,7 @@ static const char *place_name(uint32_t inside)
 static bool may_be_it(const struct round *round, unsigned process)
 {
     bool any = false;
-    for (unsigned p = 0; p < round->point->processes; p++)
+    for (unsigned p = 0; p < point_processes(round->point); p++)
         any |= round->children[p].ended;
     return !any || round->children[process].ended;
 }
@@ -98,7 +98,7 @@ void plugin_warn(json_t *record, const struct point *point, const struct round_r
     uint64_t device = 0, host = 0;
     if (point->work.workload != SHM_WORKLOAD_PLUGIN)
         return;
-    for (unsigned p = 0; p < point->processes; p++) {
+    for (unsigned p = 0; p < point_processes(point); p++) {
         const struct round_process *process = &result->processes[p];
         device = process->kept_device > device ? process->kept_device : device;
         host = process->kept_host > host ? process->kept_host : host;

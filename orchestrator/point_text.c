@@ -7,11 +7,16 @@
 #include "orchestrator/openloop.h"
 #include "orchestrator/shares.h"
 
+/* More than that is no number of GPUs of a machine. */
+#define GPUS_MOST 1024
+
 /* The point's field, and how a value of it reads. */
 static const struct {
     const char *field;
     const char *form; /* %s stands for the value; NULL: see point_setting_text() */
 } settings[POINT_SETTINGS] = {
+    [POINT_GPUS] = {"gpus", NULL},
+    [POINT_MPS_DAEMONS] = {"mps_daemons", NULL},
     [POINT_MEMORY] = {"memory", "%s"},
     [POINT_SYNC] = {"sync", NULL},
     [POINT_LAUNCH] = {"launch", "%s launch"},
@@ -67,6 +72,12 @@ double point_number_of(const json_t *object, const char *key, size_t index)
     return isfinite(number) ? number : NAN;
 }
 
+unsigned point_gpus_of(const json_t *point)
+{
+    json_int_t gpus = point_integer(point, "gpus");
+    return gpus >= 1 && gpus <= GPUS_MOST ? (unsigned)gpus : 1;
+}
+
 static void bytes_text(json_int_t bytes, char text[POINT_TEXT_BYTES])
 {
     double value = (double)bytes;
@@ -102,7 +113,12 @@ static void special_text(const json_t *point, enum point_setting setting, const 
 {
     bool choice = strcmp(point_string(point, "memory"), "pageable") == 0 &&
                   strcmp(point_string(point, "launch"), "graph") != 0;
-    if (setting == POINT_BYTES)
+    if (setting == POINT_GPUS && point_gpus_of(point) > 1)
+        snprintf(text, POINT_TEXT_BYTES, "%s GPUs", plain);
+    else if (setting == POINT_MPS_DAEMONS)
+        snprintf(text, POINT_TEXT_BYTES, "%s",
+                 strcmp(plain, "per-gpu") == 0 ? "a daemon a GPU" : "one daemon");
+    else if (setting == POINT_BYTES)
         bytes_text(point_integer(point, "bytes"), text);
     else if (setting == POINT_SYNC && choice)
         /* Only a pageable copy out after single launches has this choice. */

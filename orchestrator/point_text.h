@@ -16,6 +16,8 @@
 
 /* The settings, besides layout, P and T, in the order in which they are said. */
 enum point_setting {
+    POINT_GPUS,
+    POINT_MPS_DAEMONS,
     POINT_MEMORY,
     POINT_SYNC,
     POINT_LAUNCH,
@@ -36,6 +38,9 @@ enum point_setting {
     POINT_RATE,
     POINT_SETTINGS
 };
+
+/* GPUs of a point, each with its layout: 1 where the record says nothing. */
+unsigned point_gpus_of(const json_t *point);
 
 /* The record's field of a setting. */
 const char *point_setting_field(enum point_setting setting);

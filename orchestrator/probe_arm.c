@@ -117,10 +117,10 @@ static enum status spawn(struct crowd *crowd, unsigned index)
     argv[words++] = crowd->probe->name;
     argv[words++] = crowd->arm->name;
     argv[words] = NULL;
-    if (crowd->probe->gpus == 2 && !session->emulated)
+    if (crowd->probe->gpus == 2)
         snprintf(gpus, sizeof gpus, "CUDA_VISIBLE_DEVICES=%s,%s", session_gpu_uuid(session, 0),
                  session_gpu_uuid(session, 1));
-    enum status status = gpu_environment_make(session, over_mps(crowd), index,
+    enum status status = gpu_environment_make(session, over_mps(crowd), 0, index,
                                               crowd->arm->connections, NULL, &variables);
     if (status != STATUS_OK)
         return status;

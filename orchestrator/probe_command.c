@@ -252,7 +252,8 @@ int probe_command(const struct options *options, const char *name)
         probe_print_list(stdout, probing.chosen, probing.chosen_count);
         return EXIT_ALL_MEASURED;
     }
-    const struct session_request request = {.device = options_text(options, OPTION_DEVICE)};
+    const struct session_request request = {.device = options_text(options, OPTION_DEVICE),
+                                            .single = "a probe"};
     status = path_find_helper("mpsweep-probe", probing.program, sizeof probing.program);
     if (status == STATUS_OK)
         status = session_open(&request, &probing.session);

@@ -76,7 +76,7 @@ static enum status find_ports(struct crew *crew)
     const struct point *point = &crew->started_for;
     if (crew->port)
         return STATUS_OK;
-    enum status status = ports_find(point->program.port, point->processes, &crew->port);
+    enum status status = ports_find(point->program.port, point_processes(point), &crew->port);
     /* It need not be one that listens. */
     return uses_port(point->program.command) ? status : STATUS_OK;
 }
@@ -123,11 +123,11 @@ static enum status make_words(const struct crew *crew, const struct session *ses
     list_add(words, "--");
     const struct placeholders values = {
         .process = index,
-        .processes = point->processes,
+        .processes = point_processes(point),
         .threads = point->threads,
         .port = crew->port + index,
         .seed = point->program.seed,
-        .gpu = session->gpu.uuid,
+        .gpu = session->devices[point_gpu_of(point, index)].uuid,
     };
     for (char *const *word = point->program.command; *word; word++)
         list_take(words, placeholders_fill(*word, &values));
@@ -157,10 +157,10 @@ static void make_settings(const struct crew *crew, const struct session *session
         /* How a program's code is loaded is its own business. */
         if (strncmp(gpu->set[i], "CUDA_MODULE_LOADING=", strlen("CUDA_MODULE_LOADING=")) != 0)
             list_add(set, "%s", gpu->set[i]);
-    list_add(set, "MPSWEEP_PROCESSES=%u", point->processes);
+    list_add(set, "MPSWEEP_PROCESSES=%u", point_processes(point));
     list_add(set, "MPSWEEP_THREADS=%u", point->threads);
     list_add(set, "MPSWEEP_SEED=%" PRId64, point->program.seed);
-    list_add(set, "MPSWEEP_GPU=%s", session->gpu.uuid);
+    list_add(set, "MPSWEEP_GPU=%s", session->devices[point_gpu_of(point, index)].uuid);
     list_add(set, "MPSWEEP_MPS=%d", point_over_mps(point));
     list_add(set, "MPSWEEP_DRIVER=%s",
              *session->driver_path ? session->driver_path : "libcuda.so.1");
@@ -200,13 +200,15 @@ enum status program_spawn(struct crew *crew, const struct session *session, unsi
     const struct point *point = &crew->started_for;
     struct gpu_environment gpu;
     struct list words = {0}, set = {0};
+    unsigned number = point_number_on_gpu(point, index);
     const struct gpu_share share = {
-        .active_thread_percentage = shares_at(&point->active_thread_percentage, index),
-        .priority = shares_at(&point->priority, index),
-        .memory_limit_bytes = shares_at(&point->memory_limit, index),
+        .active_thread_percentage = shares_at(&point->active_thread_percentage, number),
+        .priority = shares_at(&point->priority, number),
+        .memory_limit_bytes = shares_at(&point->memory_limit, number),
     };
-    enum status status = gpu_environment_make(session, point_over_mps(point), index,
-                                              point->connections, &share, &gpu);
+    enum status status =
+        gpu_environment_make(session, point_over_mps(point), point_gpu_of(point, index), index,
+                             point->connections, &share, &gpu);
     if (status == STATUS_OK)
         status = find_ports(crew);
     if (status == STATUS_OK)

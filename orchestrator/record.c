@@ -12,6 +12,7 @@
 #include "mps/settings.h"
 #include "orchestrator/described.h"
 #include "orchestrator/fixed.h"
+#include "orchestrator/per_gpu.h"
 #include "orchestrator/plugin.h"
 #include "orchestrator/record_time.h"
 #include "orchestrator/sureness.h"
@@ -68,6 +69,7 @@ enum status measurement_add(struct measurement *measurement, struct round_result
             record_time_merge_cpu(&round->cpu, &before->cpu);
             window_merge(&round->window, &before->window);
             described_merge(round, before, n);
+            per_gpu_merge(round, before, n);
             round->steady_from_s = fmax(round->steady_from_s, before->steady_from_s);
             round->iterations += before->iterations;
             round->skew_us = fmax(round->skew_us, before->skew_us);
@@ -175,7 +177,7 @@ json_t *record_header(const struct session *session, const struct job *job, cons
     json_object_set_new(record, "workload", workload_object(job));
     json_t *binding = json_object();
     for (size_t i = 0; binding && i < plan->count; i++) {
-        char text[256];
+        char text[2048];
         bind_describe(session->topology, plan->points[i].bind, text, sizeof text);
         json_object_set_new(binding, point_bind(&plan->points[i]), json_string(text));
     }
@@ -216,6 +218,11 @@ static json_t *workers_array(const struct point *point, const struct round_resul
         json_t *entry = json_pack("{s:i, s:i, s:s, s:f, s:f, s:f}", "process", (int)worker->process,
                                   "thread", (int)worker->thread, "cpus", worker->cpus, "ips",
                                   worker->ips, "p50_us", worker->p50_us, "p99_us", worker->p99_us);
+        if (*worker->numa)
+            json_object_set_new(entry, "numa", json_string(worker->numa));
+        if (point_gpus(point) > 1)
+            json_object_set_new(entry, "gpu",
+                                json_integer((int)point_gpu_of(point, worker->process)));
         record_time_add_worker(entry, worker);
         if (point->work.iterations)
             json_object_set_new(entry, "elapsed_s", json_real(worker->elapsed_s));
@@ -227,24 +234,25 @@ static json_t *workers_array(const struct point *point, const struct round_resul
 static json_t *clients_array(const struct point *point, const struct round_result *result)
 {
     json_t *array = json_array();
-    for (unsigned p = 0; p < point->processes; p++) {
+    for (unsigned p = 0; p < point_processes(point); p++) {
         const struct round_process *process = &result->processes[p];
+        unsigned number = point_number_on_gpu(point, p);
         if (point_is_program(point)) {
             json_array_append_new(
                 array,
                 json_pack("{s:i, s:o, s:o, s:o}", "process", (int)p, "active_thread_percentage",
-                          shares_json_at(&point->active_thread_percentage, p), "priority",
-                          shares_json_at(&point->priority, p), "memory_limit",
-                          shares_json_at(&point->memory_limit, p)));
+                          shares_json_at(&point->active_thread_percentage, number), "priority",
+                          shares_json_at(&point->priority, number), "memory_limit",
+                          shares_json_at(&point->memory_limit, number)));
             continue;
         }
-        json_array_append_new(array, json_pack("{s:i, s:o, s:i, s:o, s:o, s:I}", "process", (int)p,
-                                               "active_thread_percentage",
-                                               shares_json_at(&point->active_thread_percentage, p),
-                                               "sms", process->sms, "priority",
-                                               shares_json_at(&point->priority, p), "memory_limit",
-                                               shares_json_at(&point->memory_limit, p),
-                                               "memory_free", (json_int_t)process->memory_free));
+        json_array_append_new(
+            array, json_pack("{s:i, s:o, s:i, s:o, s:o, s:I}", "process", (int)p,
+                             "active_thread_percentage",
+                             shares_json_at(&point->active_thread_percentage, number), "sms",
+                             process->sms, "priority", shares_json_at(&point->priority, number),
+                             "memory_limit", shares_json_at(&point->memory_limit, number),
+                             "memory_free", (json_int_t)process->memory_free));
     }
     return array;
 }
@@ -296,9 +304,12 @@ static void add_numbers(json_t *record, const struct point *point,
     json_t *telemetry = telemetry_object(&result->telemetry);
     if (telemetry)
         json_object_set_new(record, "telemetry", telemetry);
-    telemetry_warn(warnings_of(record), &result->telemetry);
+    per_gpu_record(record, point, result);
+    if (point_gpus(point) == 1)
+        telemetry_warn(warnings_of(record), &result->telemetry);
     if (!point_is_program(point))
         cores_warn(warnings_of(record), point, &result->cores);
+    numa_record(record, &result->numa);
     plugin_warn(record, point, result);
     if (result->reused)
         json_object_set_new(record, "reused", json_true());
@@ -358,6 +369,10 @@ json_t *record_point(const struct point *point, const struct measurement *measur
         return NULL;
     json_object_set_new(record, "workload", text_or_null(point_workload(point)));
     drop_settings(record, point);
+    if (point_gpus(point) > 1)
+        json_object_set_new(record, "gpus", json_integer((int)point_gpus(point)));
+    if (point_gpus(point) > 1 && point_over_mps(point))
+        json_object_set_new(record, "mps_daemons", json_string(point_mps_daemons(point)));
     if (point->workload_options)
         json_object_set_new(record, "workload_options", json_string(point->workload_options));
     if (point->section)

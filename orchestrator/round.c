@@ -69,7 +69,7 @@ bool round_all_are(const struct round *round, enum shm_state state)
                 memory_order_acquire) != state)
             return false;
     /* Those that idle are to be quiet before the others begin. */
-    return shm_parked(&round->shm, point->processes);
+    return shm_parked(&round->shm, point_processes(point));
 }
 
 static bool all_parked(const struct round *round)
@@ -156,7 +156,7 @@ enum status round_wait_until(struct round *round, round_condition condition, uin
 
 static enum status get_ready(struct round *round)
 {
-    unsigned processes = round->point->processes;
+    unsigned processes = point_processes(round->point);
     uint64_t deadline_ns =
         clock_now_ns() + round->limits->timeout_ns + processes * READY_PROCESS_NS;
     round->spawn_ns = clock_now_ns();
@@ -247,7 +247,7 @@ static enum status drain(struct round *round)
 /* One point on a crew that is fit for it or empty. */
 static enum status serve(struct round *round)
 {
-    enum status status = session_set_mps(round->session, point_over_mps(round->point));
+    enum status status = round_set_daemons(round->session, round->point);
     if (status == STATUS_OK)
         status = workers_prepare(round);
     if (status == STATUS_OK)
@@ -304,7 +304,7 @@ static enum status run_once(struct session *session, const struct point *point,
         plugin_add_place(&round);
         round_add_cause(&round);
     } else {
-        out->idle_processes = crew->processes - point->processes;
+        out->idle_processes = crew->processes - point_processes(point);
     }
     if (status == STATUS_OK && runs_on(&round))
         return STATUS_OK;
@@ -339,6 +339,12 @@ enum status round_run_on(struct session *session, const struct point *point,
     return run_once(session, point, limits, crew, turn, out);
 }
 
+enum status round_set_daemons(struct session *session, const struct point *point)
+{
+    return session_set_daemons(session, point_over_mps(point) ? point_gpus(point) : 0,
+                               point_daemons(point) > 1);
+}
+
 enum status round_run(struct session *session, const struct point *point,
                       const struct round_limits *limits, struct round_result *out)
 {
@@ -355,4 +361,6 @@ void round_result_release(struct round_result *result)
     result->processes = NULL;
     free(result->programs);
     result->programs = NULL;
+    free(result->gpus);
+    result->gpus = NULL;
 }

@@ -11,6 +11,7 @@
 
 #include "orchestrator/cores.h"
 #include "orchestrator/crew.h"
+#include "orchestrator/numa.h"
 #include "orchestrator/openloop.h"
 #include "orchestrator/plan.h"
 #include "orchestrator/session.h"
@@ -33,10 +34,20 @@ struct round_worker {
     unsigned process, thread;
     unsigned program; /* described workloads: which of the point's */
     char cpus[64];
+    char numa[32]; /* nodes of its host buffers; empty: not known, or there is only one */
     double ips, p50_us, p99_us;
     double elapsed_s;                          /* with fixed work: for its iterations */
     double h2d_us, launch_us, sync_us, d2h_us; /* means; NAN where the launch style hides it */
     struct shm_cpu cpu;
+};
+
+/* What the workers on one GPU did, where a point has several; of several rounds, all of them. */
+struct round_gpu {
+    char uuid[64];
+    double throughput_ips; /* of the steady part of a window, mean of the rounds */
+    struct histogram latency;
+    uint64_t cpus[SHM_CPUS / 64]; /* of its workers; all zero: not bound */
+    struct telemetry_window telemetry;
 };
 
 /* What a process's context was given. */
@@ -81,15 +92,21 @@ struct round_result {
     int sms;                /* multiprocessors of process 0's context */
     struct histogram latency, h2d, launch, sync, d2h, launch_call;
     struct openloop_counts open;
-    struct shm_cpu cpu;       /* all workers together */
-    struct round_fixed fixed; /* all zero without fixed work */
-    struct telemetry_window telemetry;
+    struct shm_cpu cpu;                /* all workers together */
+    struct round_fixed fixed;          /* all zero without fixed work */
+    struct telemetry_window telemetry; /* of several GPUs: as if they were rounds of one */
     struct cores cores;
-    struct round_worker *workers;   /* processes x threads, owned */
+    struct numa numa;
+    struct round_gpu *gpus; /* NULL with one GPU; owned */
+    unsigned gpu_count;
+    struct round_worker *workers;   /* processes of all GPUs x threads, owned */
     struct round_program *programs; /* described workloads: of each of the point's, owned */
     unsigned program_count;
     struct round_process *processes; /* owned */
 };
+
+/* The MPS daemons that a point needs, or none. */
+enum status round_set_daemons(struct session *session, const struct point *point);
 
 /*
  * Measures one round on fresh processes. The return value is about the sweep: OK if it can go on,

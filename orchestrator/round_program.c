@@ -46,7 +46,7 @@ enum status round_program_failed(const struct round *round, unsigned process, en
 enum status round_program_unready(const struct round *round, double seconds)
 {
     const struct point *point = round->point;
-    for (unsigned p = 0; p < point->processes; p++) {
+    for (unsigned p = 0; p < point_processes(point); p++) {
         unsigned ready = 0, opened = 0;
         for (unsigned t = 0; t < point->threads; t++) {
             struct shm_slot *slot = shm_slot_at(&round->shm, p, t);
@@ -118,33 +118,45 @@ enum status round_program_unended(const struct round *round)
         point_workload(round->point), (double)round->limits->timeout_ns / 1e9);
 }
 
+/* Marks the processes of the daemon's GPUs that have a client of it. */
+static enum status look_at_daemon(struct round *round, unsigned daemon, unsigned daemons,
+                                  bool attached[LAYOUT_MOST_WORKERS])
+{
+    const struct point *point = round->point;
+    pid_t clients[LAYOUT_MOST_WORKERS + 64];
+    size_t count = 0;
+    enum status status =
+        mps_controller_clients(session_mps(round->session, daemon), clock_now_ns() + CLIENTS_NS,
+                               clients, sizeof clients / sizeof clients[0], &count);
+    for (size_t i = 0; i < count && status == STATUS_OK; i++) {
+        unsigned p = 0;
+        while (p < point_processes(point) && !process_descends(clients[i], round->children[p].pid))
+            p++;
+        if (p == point_processes(point))
+            round->result->other_clients++;
+        else if (daemons == 1 || point_gpu_of(point, p) == daemon)
+            attached[p] = true;
+    }
+    return status;
+}
+
 enum status round_program_prove(struct round *round)
 {
     struct round_result *result = round->result;
     const struct point *point = round->point;
-    pid_t clients[LAYOUT_MOST_WORKERS + 64];
     bool attached[LAYOUT_MOST_WORKERS] = {false};
-    size_t count = 0;
     bool over_mps = point_over_mps(point);
     /* A daemon of our own does not run then. */
     if (!over_mps && !mps_controller_is_external(round->session->mps))
         return STATUS_OK;
-    result->attached_expected = over_mps ? point->processes : 0;
-    enum status status =
-        mps_controller_clients(round->session->mps, clock_now_ns() + CLIENTS_NS, clients,
-                               sizeof clients / sizeof clients[0], &count);
-    if (status != STATUS_OK)
-        return status;
-    for (size_t i = 0; i < count; i++) {
-        unsigned p = 0;
-        while (p < point->processes && !process_descends(clients[i], round->children[p].pid))
-            p++;
-        if (p < point->processes)
-            attached[p] = true;
-        else
-            result->other_clients++;
+    result->attached_expected = over_mps ? point_processes(point) : 0;
+    unsigned daemons = over_mps ? point_daemons(point) : 1;
+    for (unsigned daemon = 0; daemon < daemons; daemon++) {
+        enum status status = look_at_daemon(round, daemon, daemons, attached);
+        if (status != STATUS_OK)
+            return status;
     }
-    for (unsigned p = 0; p < point->processes; p++) {
+    for (unsigned p = 0; p < point_processes(point); p++) {
         result->attached_seen += attached[p];
         if (attached[p] && !over_mps)
             return blame(round, p, STATUS_WORKER,

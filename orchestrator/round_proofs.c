@@ -22,26 +22,37 @@ static bool is_worker(const struct round *round, pid_t pid)
     return false;
 }
 
+/* Whether that daemon is the one that the process must be a client of. */
+static bool is_clients_daemon(const struct point *point, unsigned process, unsigned daemon)
+{
+    return point_daemons(point) == 1 || point_gpu_of(point, process) == daemon;
+}
+
 enum status round_prove_attachment(struct round *round)
 {
     struct round_result *result = round->result;
-    unsigned processes = round->point->processes;
+    const struct point *point = round->point;
+    unsigned processes = point_processes(point);
     if (point_is_program(round->point))
         return round_program_prove(round);
     if (!point_over_mps(round->point))
         return STATUS_OK;
-    pid_t clients[LAYOUT_MOST_WORKERS + 64];
-    size_t count = 0;
     result->attached_expected = processes;
-    enum status status =
-        mps_controller_clients(round->session->mps, clock_now_ns() + ATTACH_NS, clients,
-                               sizeof clients / sizeof clients[0], &count);
-    if (status != STATUS_OK)
-        return status;
-    for (unsigned p = 0; p < processes; p++)
-        result->attached_seen += contains(clients, count, round->children[p].pid);
-    for (size_t i = 0; i < count; i++)
-        result->other_clients += !is_worker(round, clients[i]) && !contains(clients, i, clients[i]);
+    for (unsigned daemon = 0; daemon < point_daemons(point); daemon++) {
+        pid_t clients[LAYOUT_MOST_WORKERS + 64];
+        size_t count = 0;
+        enum status status =
+            mps_controller_clients(session_mps(round->session, daemon), clock_now_ns() + ATTACH_NS,
+                                   clients, sizeof clients / sizeof clients[0], &count);
+        if (status != STATUS_OK)
+            return status;
+        for (unsigned p = 0; p < processes; p++)
+            if (is_clients_daemon(point, p, daemon))
+                result->attached_seen += contains(clients, count, round->children[p].pid);
+        for (size_t i = 0; i < count; i++)
+            result->other_clients +=
+                !is_worker(round, clients[i]) && !contains(clients, i, clients[i]);
+    }
     if (result->attached_seen < processes)
         return status_set(STATUS_WORKER,
                           "%u of %u worker processes are not clients of the MPS "
@@ -55,21 +66,23 @@ static enum status prove_share(const struct round *round, unsigned p)
 {
     const struct point *point = round->point;
     struct shm_process *process = shm_process_at(&round->shm, p);
-    int64_t percentage = shares_at(&point->active_thread_percentage, p);
-    int64_t limit = shares_at(&point->memory_limit, p);
-    int found = atomic_load(&process->sms), all = round->session->gpu.sms;
+    unsigned number = point_number_on_gpu(point, p);
+    int64_t percentage = shares_at(&point->active_thread_percentage, number);
+    int64_t limit = shares_at(&point->memory_limit, number);
+    int found = atomic_load(&process->sms);
+    int all = round->session->devices[point_gpu_of(point, p)].sms;
     uint64_t memory_free = atomic_load(&process->memory_free);
     if (percentage != OPTION_SHARE_DEFAULT && !shares_fit_multiprocessors(percentage, found, all))
         return status_set(STATUS_WORKER,
                           "worker process %u of %u has %d multiprocessors, but was given %d%% of "
                           "%d: no measurement",
-                          p + 1, point->processes, found, (int)percentage, all);
+                          p + 1, point_processes(point), found, (int)percentage, all);
     /* The context has taken its part already. */
     if (limit != OPTION_SHARE_DEFAULT && memory_free > (uint64_t)limit)
         return status_set(STATUS_WORKER,
                           "worker process %u of %u has %llu MiB of memory left, but was given %lld "
                           "MiB: no measurement",
-                          p + 1, point->processes, (unsigned long long)memory_free >> 20,
+                          p + 1, point_processes(point), (unsigned long long)memory_free >> 20,
                           (long long)limit >> 20);
     return STATUS_OK;
 }
@@ -80,7 +93,7 @@ enum status round_prove_shares(const struct round *round)
     /* Nobody can ask its driver but the program. */
     if (point_is_program(round->point))
         return STATUS_OK;
-    for (unsigned p = 0; p < round->point->processes && status == STATUS_OK; p++)
+    for (unsigned p = 0; p < point_processes(round->point) && status == STATUS_OK; p++)
         status = prove_share(round, p);
     return status;
 }

@@ -16,9 +16,11 @@
 #include "common/child.h"
 #include "common/clock.h"
 #include "common/paths.h"
+#include "common/text.h"
 #include "emul/emul_state.h"
 #include "emul/machine.h"
 #include "mps/control.h"
+#include "orchestrator/device_choice.h"
 
 #define QUERY_NS (60 * NS_PER_S)
 #define REAL_CONTROL "nvidia-cuda-mps-control"
@@ -54,8 +56,12 @@ enum status session_check_signals(struct session *session)
 
 enum status session_watch_gpu(struct session *session)
 {
+    const char *uuids[DEVICE_LIST_MAX];
+    for (unsigned i = 0; i < session->device_count; i++)
+        uuids[i] = session->devices[i].uuid;
     const struct telemetry_request request = {
-        .uuid = session->gpu.uuid,
+        .uuids = uuids,
+        .gpus = session->device_count,
         .expected = *session->external_mps ? 1 : 0, /* the server of that daemon */
     };
     return session->emulated ? STATUS_OK : telemetry_open(&request, &session->telemetry);
@@ -119,49 +125,39 @@ static enum status query_devices(struct session *session, struct device_list *li
     return status;
 }
 
-/* A number, a UUID, or a UUID's beginning as nvidia-smi takes it. */
-static enum status choose_device(const struct device_list *list, const char *wanted,
-                                 struct device_info *out)
+static enum status check_usable(const struct device_info *gpu)
 {
-    char *end;
-    if (!wanted || !*wanted) {
-        *out = list->devices[0];
-        return STATUS_OK;
-    }
-    unsigned long ordinal = strtoul(wanted, &end, 10);
-    if (end != wanted && !*end) {
-        if (ordinal < list->count) {
-            *out = list->devices[ordinal];
-            return STATUS_OK;
-        }
-        return status_set(STATUS_USAGE, "no device %s: there %s %u, numbered from 0", wanted,
-                          list->count == 1 ? "is" : "are", list->count);
-    }
-    for (unsigned i = 0; i < list->count; i++) {
-        if (strlen(wanted) >= 8 &&
-            strncasecmp(list->devices[i].uuid, wanted, strlen(wanted)) == 0) {
-            *out = list->devices[i];
-            return STATUS_OK;
-        }
-    }
-    return status_set(STATUS_USAGE,
-                      "no device '%s': it takes a number, a UUID as 'nvidia-smi -L' prints it, or "
-                      "'emulated'; device 0 is %s",
-                      wanted, list->devices[0].uuid);
-}
-
-static enum status check_usable(const struct session *session)
-{
-    if (session->gpu.major < 7 || (session->gpu.major == 7 && session->gpu.minor < 5))
+    if (gpu->major < 7 || (gpu->major == 7 && gpu->minor < 5))
         return status_set(STATUS_UNSUPPORTED,
                           "'%s' has compute capability %d.%d; mpsweep needs 7.5 (Turing) or newer",
-                          session->gpu.name, session->gpu.major, session->gpu.minor);
-    if (session->gpu.compute_mode == CUDA_COMPUTE_MODE_PROHIBITED)
+                          gpu->name, gpu->major, gpu->minor);
+    if (gpu->compute_mode == CUDA_COMPUTE_MODE_PROHIBITED)
         return status_set(STATUS_UNSUPPORTED,
                           "'%s' is in compute mode PROHIBITED: an administrator sets it back with "
                           "'nvidia-smi -c DEFAULT'",
-                          session->gpu.name);
+                          gpu->name);
     return STATUS_OK;
+}
+
+/* The GPUs of the run among those that the driver shows. */
+static enum status choose_devices(struct session *session, const struct device_choice *choice,
+                                  const struct device_list *list)
+{
+    enum status status = device_choice_find(choice, list, session->devices, &session->device_count);
+    if (status != STATUS_OK)
+        return status;
+    session->gpu = session->devices[0];
+    for (unsigned i = 0; i < session->device_count && status == STATUS_OK; i++) {
+        status = check_usable(&session->devices[i]);
+        if (status != STATUS_OK && session->device_count > 1)
+            status = status_prefix(status, "GPU %u: ", i);
+    }
+    session->driver_version = list->driver_version;
+    session->gpus = list->count;
+    for (unsigned i = list->count; i-- > 0;)
+        if (strcmp(list->devices[i].uuid, session->gpu.uuid) != 0)
+            snprintf(session->other_gpu, sizeof session->other_gpu, "%s", list->devices[i].uuid);
+    return status;
 }
 
 /* The emulated driver's path is known before the controller starts; what it emulates comes later.
@@ -218,8 +214,14 @@ static enum status find_device(struct session *session, const struct session_req
 {
     static struct device_list list;
     const char *device = request->device && *request->device ? request->device : NULL;
-    bool emulated = device && strcmp(device, "emulated") == 0;
-    enum status status = find_programs(session, emulated);
+    struct device_choice choice;
+    enum status status = device_choice_parse(device, &choice);
+    if (status == STATUS_OK && request->single)
+        status = device_choice_check_single(device, request->single);
+    if (status != STATUS_OK)
+        return status;
+    bool emulated = choice.emulated;
+    status = find_programs(session, emulated);
     if (status == STATUS_OK && emulated)
         status = emul_state_create(&session->emulated_fd);
     session->emulated = emulated;
@@ -250,13 +252,7 @@ static enum status find_device(struct session *session, const struct session_req
     }
     if (status != STATUS_OK)
         return status;
-    status = choose_device(&list, emulated ? NULL : device, &session->gpu);
-    session->driver_version = list.driver_version;
-    session->gpus = list.count;
-    for (unsigned i = list.count; i-- > 0;)
-        if (strcmp(list.devices[i].uuid, session->gpu.uuid) != 0)
-            snprintf(session->other_gpu, sizeof session->other_gpu, "%s", list.devices[i].uuid);
-    return status == STATUS_OK ? check_usable(session) : status;
+    return choose_devices(session, &choice, &list);
 }
 
 enum status session_open(const struct session_request *request, struct session *out)
@@ -264,8 +260,11 @@ enum status session_open(const struct session_request *request, struct session *
     *out = (struct session){.signal_fd = -1, .emulated_fd = -1};
     raise_descriptor_limit(out);
     enum status status = find_device(out, request);
+    const char *pci[DEVICE_LIST_MAX];
+    for (unsigned i = 0; i < out->device_count; i++)
+        pci[i] = out->devices[i].pci;
     if (status == STATUS_OK)
-        status = bind_topology_load(out->emulated ? NULL : out->gpu.pci, &out->topology);
+        status = bind_topology_load(pci, out->device_count, &out->topology);
     if (status != STATUS_OK) {
         char text[512];
         snprintf(text, sizeof text, "%s", status_text());
@@ -275,32 +274,11 @@ enum status session_open(const struct session_request *request, struct session *
     return STATUS_OK;
 }
 
-/* A client that could not be ended keeps its daemon, which goes when that process is gone. */
-static enum status keep_daemon(struct session *session)
-{
-    pid_t unended = session->unended;
-    session->unended = 0;
-    mps_controller_set_interrupt(session->mps, -1);
-    if (mps_controller_is_external(session->mps) ||
-        mps_controller_detach(session->mps, unended) != STATUS_OK)
-        return STATUS_OK;
-    return status_set(
-        STATUS_TIMEOUT,
-        "process %d could not be ended: its MPS daemon stays in '%s' until it is gone "
-        "('mpsweep mps stop --force --dir %s' ends it now)",
-        (int)unended, mps_controller_directory(session->mps),
-        mps_controller_directory(session->mps));
-}
-
 enum status session_close(struct session *session)
 {
     telemetry_close(session->telemetry);
     session->telemetry = NULL;
-    enum status kept = session->unended && session->mps ? keep_daemon(session) : STATUS_OK;
-    enum status status = mps_controller_free(session->mps);
-    session->mps = NULL;
-    if (status == STATUS_OK)
-        status = kept;
+    enum status status = session_close_daemons(session);
     bind_topology_free(session->topology);
     session->topology = NULL;
     if (session->emulated_fd >= 0)
@@ -311,47 +289,60 @@ enum status session_close(struct session *session)
     return status;
 }
 
-enum status session_set_mps(struct session *session, bool on)
-{
-    enum status status = STATUS_OK;
-    if (!on || session->mps_tainted)
-        status = mps_controller_daemon_stop(session->mps);
-    session->mps_tainted = false;
-    if (on && status == STATUS_OK)
-        status = mps_controller_daemon_start(session->mps,
-                                             session->emulated ? NULL : session->gpu.uuid, NULL);
-    return status;
-}
-
 const char *session_gpu_uuid(const struct session *session, unsigned number)
 {
     return number == 0 ? session->gpu.uuid : session->other_gpu;
 }
 
-enum status session_describe(const struct session *session, json_t *record)
+bool session_gpus_differ(const struct session *session, char *text, size_t size)
 {
-    struct utsname system;
-    char topology[256], driver[32], capability[16], kernel[256];
-    const struct device_info *gpu = &session->gpu;
-    uname(&system);
-    bind_topology_summary(session->topology, topology, sizeof topology);
-    snprintf(driver, sizeof driver, "%d.%d", session->driver_version / 1000,
-             session->driver_version % 1000 / 10);
+    struct text out = {.at = text, .size = size};
+    bool differ = false;
+    for (unsigned i = 1; i < session->device_count; i++)
+        differ |= strcmp(session->devices[i].name, session->gpu.name) != 0 ||
+                  session->devices[i].sms != session->gpu.sms;
+    for (unsigned i = 0; differ && i < session->device_count; i++)
+        text_append(&out, "%s%u is %s with %d multiprocessors", i ? ", " : "", i,
+                    session->devices[i].name, (int)session->devices[i].sms);
+    return differ;
+}
+
+static json_t *describe_gpu(const struct session *session, unsigned number)
+{
+    const struct device_info *gpu = &session->devices[number];
+    const struct nvml_limits limits = telemetry_limits(session->telemetry, number);
+    char capability[16];
     snprintf(capability, sizeof capability, "%d.%d", gpu->major, gpu->minor);
-    snprintf(kernel, sizeof kernel, "%s %s", system.sysname, system.release);
-    json_t *values =
-        json_pack("{s:s, s:s, s:i, s:f, s:s, s:{s:s, s:s, s:i, s:I, s:s, s:s, s:b}, s:s}", "host",
-                  system.nodename, "kernel", kernel, "cpus", (int)bind_cpu_count(session->topology),
-                  "cpu_quota", bind_cpu_quota(), "topology", topology, "gpu", "name", gpu->name,
-                  "uuid", gpu->uuid, "sms", (int)gpu->sms, "memory", (json_int_t)gpu->memory_bytes,
-                  "compute_capability", capability, "pci", gpu->pci, "emulated",
-                  (int)session->emulated, "driver", driver);
-    const struct nvml_limits limits = telemetry_limits(session->telemetry);
-    json_t *known = json_object_get(values, "gpu");
+    json_t *known = json_pack("{s:s, s:s, s:i, s:I, s:s, s:s, s:b}", "name", gpu->name, "uuid",
+                              gpu->uuid, "sms", (int)gpu->sms, "memory",
+                              (json_int_t)gpu->memory_bytes, "compute_capability", capability,
+                              "pci", gpu->pci, "emulated", (int)session->emulated);
     if (limits.max_sm_clock_mhz)
         json_object_set_new(known, "max_sm_clock_mhz", json_integer(limits.max_sm_clock_mhz));
     if (limits.power_limit_milliwatts)
         json_object_set_new(known, "power_limit_w", json_real(limits.power_limit_milliwatts / 1e3));
+    return known;
+}
+
+enum status session_describe(const struct session *session, json_t *record)
+{
+    struct utsname system;
+    char topology[256], driver[32], kernel[256];
+    uname(&system);
+    bind_topology_summary(session->topology, topology, sizeof topology);
+    snprintf(driver, sizeof driver, "%d.%d", session->driver_version / 1000,
+             session->driver_version % 1000 / 10);
+    snprintf(kernel, sizeof kernel, "%s %s", system.sysname, system.release);
+    json_t *values =
+        json_pack("{s:s, s:s, s:i, s:f, s:s, s:o, s:s}", "host", system.nodename, "kernel", kernel,
+                  "cpus", (int)bind_cpu_count(session->topology), "cpu_quota", bind_cpu_quota(),
+                  "topology", topology, "gpu", describe_gpu(session, 0), "driver", driver);
+    if (session->device_count > 1) {
+        json_t *all = json_array();
+        for (unsigned i = 0; i < session->device_count; i++)
+            json_array_append_new(all, describe_gpu(session, i));
+        json_object_set_new(values, "gpus", all);
+    }
     /* What it emulates, where that is not the usual machine. */
     const char *machine = session->emulated ? getenv(EMUL_MACHINE_VARIABLE) : NULL;
     if (values && machine)

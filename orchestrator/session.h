@@ -26,7 +26,10 @@ struct session {
     uint64_t files; /* open files that a process may have, before this program asked for more */
     bool emulated;
     bool emulated_by_default; /* there was no driver, and nobody asked */
-    struct device_info gpu;
+    struct device_info gpu;   /* the first of these */
+    /* The GPUs of the run, in the order in which they were named. */
+    struct device_info devices[DEVICE_LIST_MAX];
+    unsigned device_count;
     unsigned gpus;      /* that the driver shows, and the UUID of another of them, "" if none: */
     char other_gpu[64]; /* session_gpu_uuid() */
     int driver_version; /* as cuDriverGetVersion */
@@ -38,23 +41,30 @@ struct session {
     int signal_fd;               /* readable when SIGINT, SIGTERM or SIGHUP came */
     bool interrupted;            /* one of them has come */
     char external_mps[PATH_MAX]; /* pipe directory; "": a daemon of our own */
-    struct mps_controller *mps;
-    bool mps_tainted; /* a client of the daemon ended badly: start a new one before the next use */
-    pid_t unended;    /* a client that could not be ended: its daemon must stay; 0: none */
+    struct mps_controller *mps;  /* of the first GPU, or of all */
+    /* Of the other GPUs where each has one, made when first needed: see session_mps(). */
+    struct mps_controller *more_mps[DEVICE_LIST_MAX];
+    unsigned mps_gpus; /* that the daemons are for now; 0: none runs */
+    bool mps_per_gpu;  /* each has its own */
+    /* A client of a daemon ended badly: start new ones before the next use. */
+    bool mps_tainted;
+    pid_t unended;       /* a client that could not be ended: its daemon must stay; 0: none */
+    unsigned unended_on; /* the GPU, by its number in devices, whose daemon it is */
     struct bind_topology *topology;
     const struct session_trace *trace; /* NULL: nothing is recorded; the caller's */
     struct telemetry *telemetry;       /* NULL: none is wanted, or there is no NVML */
 };
 
 struct session_request {
-    const char *device;    /* as the user named it; "" or NULL: the first */
+    const char *device;    /* as the user named it, or them; "" or NULL: the first */
+    const char *single;    /* what takes one device only: "a trace"; NULL: several will do */
     const char *directory; /* where the private directory is to be; NULL: in a usual place */
     bool external_mps;     /* the daemon of CUDA_MPS_PIPE_DIRECTORY instead of an own one */
     bool no_other;         /* the device is that of a results file: nothing else will do */
     bool no_fallback;      /* the emulated GPU is no stand-in for a missing driver */
 };
 
-/* Finds the device ("" or NULL: the first, or the emulated one where there is no driver), the
+/* Finds the devices ("" or NULL: the first, or the emulated one where there is no driver), the
  * programs and the topology, and starts the MPS guard. */
 enum status session_open(const struct session_request *request, struct session *out);
 
@@ -70,8 +80,24 @@ enum status session_watch_gpu(struct session *session);
 /* Ends what the session started. The error names what could not be ended or removed. */
 enum status session_close(struct session *session);
 
-/* Brings the private daemon into the state that a point needs: running and healthy, or gone. */
+/* In orchestrator/daemons.c: brings the private daemon into the state that is needed: running for
+ * the first GPU and healthy, or gone. */
 enum status session_set_mps(struct session *session, bool on);
+
+/* The same for the first so many GPUs (0: gone): one daemon that sees them all, or one for each. Of
+ * external daemons there is one, so that per_gpu must be false. */
+enum status session_set_daemons(struct session *session, unsigned gpus, bool per_gpu);
+
+/* The controller of the daemon that a process on GPU number gpu is a client of, as they were set
+ * last. */
+struct mps_controller *session_mps(const struct session *session, unsigned gpu);
+
+/* STATUS_SYSTEM: one of the daemons that were set last has ended by itself, or its guard has. */
+enum status session_check_daemons(const struct session *session);
+
+/* Ends all daemons. With a client that could not be ended, its daemon stays, and the error names
+ * it. */
+enum status session_close_daemons(struct session *session);
 
 /* STATUS_INTERRUPTED if one of the signals has come, ever. */
 enum status session_check_signals(struct session *session);
@@ -79,6 +105,9 @@ enum status session_check_signals(struct session *session);
 /* Number 0 is the session's GPU, number 1 the first other one: there are as many as session->gpus
  * says, at most two. */
 const char *session_gpu_uuid(const struct session *session, unsigned number);
+
+/* Whether the GPUs of the run are of more than one model; then text says which. */
+bool session_gpus_differ(const struct session *session, char *text, size_t size);
 
 /* The header record's fields about machine, GPU and driver, put into an object. */
 enum status session_describe(const struct session *session, json_t *record);

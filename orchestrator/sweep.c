@@ -7,6 +7,7 @@
 
 #include "common/clock.h"
 #include "orchestrator/calibrate_plan.h"
+#include "orchestrator/device_choice.h"
 #include "orchestrator/exit_status.h"
 #include "orchestrator/fixed.h"
 #include "orchestrator/progress.h"
@@ -28,17 +29,44 @@ static enum status open_session(struct sweep *sweep)
         .device = options_text(sweep->options, OPTION_DEVICE),
         .external_mps = strcmp(options_text(sweep->options, OPTION_MPS), "external") == 0,
     };
+    if (sweep->session.mps)
+        return STATUS_OK;
     return session_open(&request, &sweep->session);
+}
+
+static enum status close_session(struct sweep *sweep)
+{
+    return sweep->session.mps ? session_close(&sweep->session) : STATUS_OK;
+}
+
+/* How many GPUs there are, only the driver knows. */
+static enum status make_plan(struct sweep *sweep)
+{
+    struct device_choice choice;
+    enum status status = device_choice_parse(options_text(sweep->options, OPTION_DEVICE), &choice);
+    if (status == STATUS_OK && choice.all)
+        status = open_session(sweep);
+    if (status != STATUS_OK)
+        return status;
+    unsigned gpus = choice.all ? sweep->session.device_count : device_choice_count(&choice);
+    return plan_make_for(sweep->job, gpus, &sweep->plan);
+}
+
+/* What was wrong, after the session has been closed. */
+static int report_closed(struct sweep *sweep, enum status status)
+{
+    char text[512];
+    snprintf(text, sizeof text, "%s", status_text());
+    close_session(sweep);
+    return report(status_set(status, "%s", text));
 }
 
 /* A list needs no GPU; but where limits are kept, it takes one to know whether they apply. */
 static void list(struct sweep *sweep)
 {
-    if (sweep_limits_matter(sweep) && open_session(sweep) == STATUS_OK) {
-        if (sweep_mark_beyond(sweep) != STATUS_OK)
-            report(STATUS_MEMORY);
-        session_close(&sweep->session);
-    }
+    if (sweep_limits_matter(sweep) && open_session(sweep) == STATUS_OK &&
+        sweep_mark_beyond(sweep) != STATUS_OK)
+        report(STATUS_MEMORY);
     sweep_print_list(sweep);
 }
 
@@ -87,7 +115,7 @@ static enum status check_mps(struct sweep *sweep)
     for (size_t i = 0; i < sweep->plan.count; i++) {
         if (sweep->records[i] || !sweep_owns(sweep, i) || !point_over_mps(&sweep->plan.points[i]))
             continue;
-        enum status status = session_set_mps(&sweep->session, true);
+        enum status status = round_set_daemons(&sweep->session, &sweep->plan.points[i]);
         return status == STATUS_OK ? status
                                    : status_prefix(status, "the plan has layouts over MPS, but: ");
     }
@@ -241,6 +269,12 @@ void sweep_print_notice(const struct session *session)
             "mpsweep: no NVIDIA driver here: using the EMULATED GPU. Its numbers show how mpsweep\n"
             "mpsweep: works and say nothing about hardware. ('--device emulated' asks for it.)\n",
             stderr);
+    char differ[1024];
+    if (session_gpus_differ(session, differ, sizeof differ))
+        fprintf(stderr,
+                "mpsweep: the GPUs differ: %s; the sums of points on several of them hide that, so "
+                "look at each\n",
+                differ);
 }
 
 int sweep_command(const struct job *job, const char *job_path)
@@ -256,7 +290,7 @@ int sweep_command(const struct job *job, const char *job_path)
     int result = EXIT_ALL_MEASURED;
     enum status status = check_limits(&sweep);
     if (status == STATUS_OK)
-        status = plan_make(job, &sweep.plan);
+        status = make_plan(&sweep);
     if (status == STATUS_OK)
         status = plan_check_stagger(&sweep.plan, 0);
     if (status == STATUS_OK)
@@ -264,7 +298,7 @@ int sweep_command(const struct job *job, const char *job_path)
     if (status != STATUS_OK) {
         sweep_release_shard(&sweep);
         plan_release(&sweep.plan);
-        return report(status);
+        return report_closed(&sweep, status);
     }
     sweep.records = calloc(sweep.plan.count, sizeof *sweep.records);
     sweep.beyond = calloc(sweep.plan.count, sizeof *sweep.beyond);
@@ -295,16 +329,15 @@ int sweep_command(const struct job *job, const char *job_path)
         report(STATUS_TIMEOUT);
     if (status != STATUS_OK) {
         result = report(status);
-        session_close(&sweep.session);
         goto out;
     }
     if (options_switch(sweep.options, OPTION_DRY_RUN))
         sweep_print_plan(&sweep);
     else
         result = run(&sweep);
-    if (session_close(&sweep.session) != STATUS_OK)
-        result = report(STATUS_SYSTEM);
 out:
+    if (close_session(&sweep) != STATUS_OK)
+        result = report(STATUS_SYSTEM);
     results_close(&sweep.writer);
     for (size_t i = 0; i < sweep.plan.count; i++) {
         if (sweep.records)

@@ -126,14 +126,35 @@ enum status sweep_write_beyond(struct sweep *sweep)
     return status;
 }
 
+/* Which GPU each process gets, for the point of most GPUs. */
+static void print_spread(const struct sweep *sweep)
+{
+    const struct point *most = NULL;
+    for (size_t i = 0; i < sweep->plan.count; i++)
+        if (!most || point_gpus(&sweep->plan.points[i]) > point_gpus(most))
+            most = &sweep->plan.points[i];
+    if (!most || point_gpus(most) == 1)
+        return;
+    printf("spread:   ");
+    for (unsigned p = 0; p <= point_gpus(most); p++)
+        printf("process %u on GPU %u, ", p, point_gpu_of(most, p));
+    puts("and so on; P×T is of one GPU");
+}
+
 void sweep_print_plan(const struct sweep *sweep)
 {
-    char text[256], duration[32];
+    char text[2048], duration[32];
     const struct session *session = &sweep->session;
-    printf("GPU:      %s%s (%s), %d multiprocessors, driver CUDA %d.%d\n", session->gpu.name,
-           session->emulated ? " [emulated: no real numbers]" : "", session->gpu.uuid,
-           (int)session->gpu.sms, session->driver_version / 1000,
-           session->driver_version % 1000 / 10);
+    for (unsigned i = 0; i < session->device_count; i++) {
+        char number[16] = "GPU:";
+        if (session->device_count > 1)
+            snprintf(number, sizeof number, "GPU %u:", i);
+        printf("%-10s%s%s (%s), %d multiprocessors, driver CUDA %d.%d\n", number,
+               session->devices[i].name, session->emulated ? " [emulated: no real numbers]" : "",
+               session->devices[i].uuid, (int)session->devices[i].sms,
+               session->driver_version / 1000, session->driver_version % 1000 / 10);
+    }
+    print_spread(sweep);
     printf("machine:  %s\n", bind_topology_summary(session->topology, text, sizeof text));
     bool seen[3] = {false};
     for (size_t i = 0; i < sweep->plan.count; i++) {

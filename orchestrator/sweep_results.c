@@ -36,8 +36,23 @@ static bool may_move(const struct sweep *sweep)
     return sweep->shard.count > 0 && !sweep->shard.fleet && sweep->shard.reference > 0;
 }
 
+/* gpus: the header's, absent with one. */
+static bool same_gpus(const struct sweep *sweep, const json_t *gpus)
+{
+    const struct session *session = &sweep->session;
+    size_t count = json_array_size(gpus);
+    if ((count ? count : 1) != session->device_count)
+        return false;
+    for (size_t i = 0; i < count; i++) {
+        const char *uuid = json_string_value(json_object_get(json_array_get(gpus, i), "uuid"));
+        if (!uuid || strcmp(uuid, session->devices[i].uuid) != 0)
+            return false;
+    }
+    return true;
+}
+
 /* Takes over the finished points of an earlier run, if it is the same part of the same plan on the
- * same GPU. */
+ * same GPUs. */
 static enum status load_earlier(struct sweep *sweep, const char *path, struct results *results)
 {
     enum status status = results_load(path, results);
@@ -61,10 +76,17 @@ static enum status load_earlier(struct sweep *sweep, const char *path, struct re
                           "--fleet, --reference and --seed that it was begun with, or another name",
                           path, shard_name(&sweep->shard, name, sizeof name));
     }
+    bool other_gpus = !same_gpus(sweep, json_object_get(results->header, "gpus"));
     bool moved = !uuid || strcmp(uuid, sweep->session.gpu.uuid) != 0;
     if (moved && !may_move(sweep))
         return status_set(STATUS_USAGE, "'%s' was measured on GPU %s; this is %s", path,
                           uuid ? uuid : "unknown", sweep->session.gpu.uuid);
+    if (other_gpus && !may_move(sweep))
+        return status_set(STATUS_USAGE,
+                          "'%s' was measured on other GPUs, or in another order: give the --device "
+                          "that it was begun with",
+                          path);
+    moved |= other_gpus;
     if (moved)
         fprintf(stderr,
                 "mpsweep: '%s' was begun on GPU %s: points for reference are measured again\n",

@@ -7,7 +7,9 @@
 #include "common/text.h"
 #include "orchestrator/described.h"
 #include "orchestrator/openloop.h"
+#include "orchestrator/per_gpu.h"
 #include "orchestrator/record.h"
+#include "orchestrator/scaling.h"
 #include "orchestrator/shares.h"
 #include "orchestrator/sureness.h"
 #include "orchestrator/warnings.h"
@@ -21,7 +23,9 @@ static const struct setting {
     const char *joint; /* what stands before the phrase in the heading */
     bool sizes;        /* bytes, for people with M or G */
 } settings[] = {
-    {"memory", "memory", "%s memory", "", false},
+    {"gpus", "GPUs", "on each of %s GPUs", "", false},
+    {"mps_daemons", "daemons", "MPS daemons %s", ", ", false},
+    {"memory", "memory", "%s memory", ", ", false},
     {"sync", "sync", "sync %s", ", ", false},
     {"launch", "launch", "launch %s", ", ", false},
     {"connections", "queues", "%s queues a process", ", ", false},
@@ -40,6 +44,9 @@ static const struct setting {
     {"delay_cycles", "cycles", "%s cycles", ", ", false},
 };
 #define SETTINGS (sizeof settings / sizeof settings[0])
+#define GPU_SETTINGS                                                                               \
+    2 /* the first ones are about several GPUs, and CSV has them only for those                    \
+       */
 
 static void setting_text(const json_t *point, const char *key, bool sizes, char *out, size_t size)
 {
@@ -47,6 +54,8 @@ static void setting_text(const json_t *point, const char *key, bool sizes, char 
     *out = '\0';
     if (json_is_string(value))
         snprintf(out, size, "%s", json_string_value(value));
+    else if (!value && strcmp(key, "gpus") == 0)
+        snprintf(out, size, "1");
     else if (json_is_array(value) || sizes)
         shares_json_text(value, sizes, out, size);
     else if (json_is_integer(value))
@@ -66,6 +75,14 @@ static bool varies(const json_t *points, const char *key)
     return false;
 }
 
+static bool any_of_several_gpus(const json_t *points)
+{
+    for (size_t i = 0; i < json_array_size(points); i++)
+        if (json_object_get(json_array_get(points, i), "gpus"))
+            return true;
+    return false;
+}
+
 static bool any_fixed(const json_t *points)
 {
     for (size_t i = 0; i < json_array_size(points); i++)
@@ -74,13 +91,14 @@ static bool any_fixed(const json_t *points)
     return false;
 }
 
-enum { MOST_COLUMNS = 2 + SETTINGS + 12 };
+enum { MOST_COLUMNS = 2 + SETTINGS + 13 };
 
 struct table {
     const char *titles[MOST_COLUMNS];
     bool left[MOST_COLUMNS]; /* text stands left, numbers right */
     size_t columns;
-    bool fixed; /* fixed work: a column more */
+    bool fixed;                    /* fixed work: a column more */
+    struct scaling_index *singles; /* points of one GPU, where others have several; or NULL */
     size_t rows;
     char (*cells)[CELL];  /* rows x columns */
     const json_t *points; /* a row each; remarks may be longer than a cell */
@@ -181,6 +199,14 @@ static void fill_numbers(struct table *table, size_t row, size_t column, const j
                     cell(table, row, column + 5), CELL);
 }
 
+/* How it compares with the same point on one GPU. */
+static void fill_scaling(char *out, const struct scaling_index *index, const json_t *point)
+{
+    struct scaling scaling;
+    bool found = index && scaling_find(index, point, &scaling);
+    scaling_text(found ? &scaling : NULL, out, CELL);
+}
+
 static void fill_row(struct table *table, size_t row, const json_t *point, const bool *shown,
                      bool joules)
 {
@@ -196,7 +222,9 @@ static void fill_row(struct table *table, size_t row, const json_t *point, const
         openloop_text(point, cell(table, row, column++), CELL);
     fill_numbers(table, row, column, point);
     if (joules)
-        fill_joules(cell(table, row, table->columns - 1), point);
+        fill_joules(cell(table, row, table->columns - 1 - (table->singles != NULL)), point);
+    if (table->singles)
+        fill_scaling(cell(table, row, table->columns - 1), table->singles, point);
 }
 
 static void print_padded(FILE *out, const char *text, size_t width, bool left, bool last)
@@ -298,15 +326,21 @@ void table_print(FILE *out, json_t *header, const json_t *points)
     bool joules = any_joules(points);
     if (joules)
         add_column(&table, "J/iter", false);
+    if (any_of_several_gpus(points) && scaling_index_new(points, &table.singles) == STATUS_OK)
+        add_column(&table, "scaling", false);
     table.cells = calloc(table.rows * table.columns, sizeof *table.cells);
-    if (!table.cells)
+    if (!table.cells) {
+        scaling_index_free(table.singles);
         return;
+    }
     for (size_t r = 0; r < table.rows; r++)
         fill_row(&table, r, json_array_get(points, r), shown, joules);
     print_heading(out, header, points, shown);
     print_cells(out, &table);
+    per_gpu_print(out, points);
     described_print(out, points);
     warnings_print(out, points);
+    scaling_index_free(table.singles);
     free(table.cells);
 }
 
@@ -344,8 +378,9 @@ void table_print_csv(FILE *out, const json_t *header, const json_t *points)
 {
     bool emulated = json_is_true(json_object_get(json_object_get(header, "gpu"), "emulated"));
     bool fixed = any_fixed(points);
+    size_t first = any_of_several_gpus(points) ? 0 : GPU_SETTINGS;
     fputs("layout,processes,threads,workers", out);
-    for (size_t i = 0; i < SETTINGS; i++)
+    for (size_t i = first; i < SETTINGS; i++)
         fprintf(out, ",%s", settings[i].key);
     fputs(",offered_ips,arrival,late_share,service_p99_us,saturated", out);
     fputs(",status,throughput_ips,ci95_rel,p50_us,p90_us,p99_us,mean_us,fairness_jain", out);
@@ -357,9 +392,9 @@ void table_print_csv(FILE *out, const json_t *header, const json_t *points)
         const json_t *latency = json_object_get(point, "latency_us");
         fprintf(out, "%s,%.0f,%.0f,%.0f", text_at(point, "layout"), number_at(point, "processes"),
                 number_at(point, "threads"), number_at(point, "workers"));
-        for (size_t i = 0; i < SETTINGS; i++) {
+        for (size_t i = first; i < SETTINGS; i++) {
             char value[CSV_CELL] = "";
-            if (json_object_get(point, settings[i].key))
+            if (json_object_get(point, settings[i].key) || strcmp(settings[i].key, "gpus") == 0)
                 setting_text(point, settings[i].key, false, value, sizeof value);
             fputc(',', out);
             table_print_csv_text(out, value);

@@ -8,6 +8,7 @@
 
 #include "common/clock.h"
 #include "common/process.h"
+#include "device/device.h"
 
 /* So many samples are kept: with every second one dropped when they are full, for any window. */
 #define SAMPLES 4096
@@ -27,9 +28,22 @@
 
 enum life { LIFE_STARTING, LIFE_ABSENT, LIFE_READY, LIFE_ENDED };
 
+/* What is known of one GPU. */
+struct gpu {
+    char *uuid;         /* set before the thread starts */
+    nvml_device device; /* the thread's own */
+
+    /* Under the lock. */
+    struct nvml_limits limits;
+    struct telemetry_before before;
+    double best_clock_mhz;            /* highest mean of a window so far */
+    struct telemetry_sample *samples; /* room for SAMPLES */
+};
+
 struct telemetry {
     /* Set before the thread starts, and not changed after. */
-    char *library, *uuid;
+    char *library;
+    unsigned gpu_count;
     unsigned expected;
     uint64_t answer_ns;
     pid_t self;
@@ -37,27 +51,26 @@ struct telemetry {
 
     /* The thread's own. */
     struct nvml nvml;
-    nvml_device device;
 
     /* All below under the lock, which is never held while NVML is called. */
     pthread_mutex_t lock;
     pthread_cond_t changed;
     enum life life;
     bool quit;
-    bool abandoned; /* the thread is left behind and frees everything itself */
-    struct nvml_limits limits;
-    struct telemetry_before before;
+    bool abandoned;  /* the thread is left behind and frees everything itself */
     bool running;    /* a window */
     bool ended;      /* it has, and the last sample is wanted */
+    bool silent;     /* the last sample did not come in time */
     unsigned window; /* its number: a sample that hung belongs to an older one */
     uint64_t begin_ns, end_ns, next_ns, interval_ns;
     uint64_t look_ns; /* when the next look at the processes is due */
     uint64_t call_ns; /* when the sample that is being taken was begun; 0: none is */
-    unsigned workers;
+    unsigned sampled; /* GPUs, the first ones */
+    unsigned workers; /* on each of them */
     bool mps_server;
-    double best_clock_mhz; /* highest mean of a window so far */
-    size_t count;
-    struct telemetry_sample samples[SAMPLES];
+    size_t count; /* of samples of each GPU */
+
+    struct gpu gpus[DEVICE_LIST_MAX];
 };
 
 static void release(struct telemetry *telemetry)
@@ -65,7 +78,10 @@ static void release(struct telemetry *telemetry)
     pthread_cond_destroy(&telemetry->changed);
     pthread_mutex_destroy(&telemetry->lock);
     free(telemetry->library);
-    free(telemetry->uuid);
+    for (unsigned i = 0; i < DEVICE_LIST_MAX; i++) {
+        free(telemetry->gpus[i].uuid);
+        free(telemetry->gpus[i].samples);
+    }
     free(telemetry);
 }
 
@@ -84,12 +100,12 @@ static bool is_ours(pid_t self, pid_t pid)
  * all of our workers are found among them (though one number may chance to be ours), and only the
  * count can be compared.
  */
-static struct telemetry_look look_at(const struct telemetry *telemetry, unsigned workers,
-                                     bool mps_server)
+static struct telemetry_look look_at(const struct telemetry *telemetry, nvml_device device,
+                                     unsigned workers, bool mps_server)
 {
     struct telemetry_look look = {0};
     uint32_t pids[NVML_PROCESS_MAX], ours = 0;
-    look.known = nvml_device_processes(&telemetry->nvml, telemetry->device, &look.processes, pids);
+    look.known = nvml_device_processes(&telemetry->nvml, device, &look.processes, pids);
     if (!look.known)
         return look;
     for (uint32_t i = 0; look.processes <= NVML_PROCESS_MAX && i < look.processes; i++)
@@ -101,15 +117,16 @@ static struct telemetry_look look_at(const struct telemetry *telemetry, unsigned
 }
 
 /* The GPU as it is without us. */
-static struct telemetry_before look_before(const struct telemetry *telemetry, bool known_reserved)
+static struct telemetry_before look_before(const struct telemetry *telemetry, nvml_device device,
+                                           bool known_reserved)
 {
     struct telemetry_before before = {0};
     struct nvml_sample sample;
-    nvml_device_sample(&telemetry->nvml, telemetry->device, &sample);
+    nvml_device_sample(&telemetry->nvml, device, &sample);
     if (sample.known_utilisation && sample.utilisation_percent >= TELEMETRY_BUSY_PERCENT) {
         struct nvml_sample again;
         clock_sleep_until(clock_now_ns() + SECOND_LOOK_NS);
-        nvml_device_sample(&telemetry->nvml, telemetry->device, &again);
+        nvml_device_sample(&telemetry->nvml, device, &again);
         if (again.known_utilisation && again.utilisation_percent < sample.utilisation_percent)
             sample.utilisation_percent = again.utilisation_percent;
     }
@@ -117,27 +134,29 @@ static struct telemetry_before look_before(const struct telemetry *telemetry, bo
     before.utilisation_percent = sample.utilisation_percent;
     before.known_memory = sample.known_memory && known_reserved;
     before.memory_used_bytes = sample.memory_used_bytes;
-    before.processes = look_at(telemetry, 0, false).strangers;
+    before.processes = look_at(telemetry, device, 0, false).strangers;
     return before;
 }
 
 static bool start(struct telemetry *telemetry)
 {
-    struct nvml_limits limits;
-    bool known = nvml_open(telemetry->library, &telemetry->nvml) == STATUS_OK;
-    if (known && nvml_device_find(&telemetry->nvml, telemetry->uuid, &telemetry->device)) {
+    struct nvml_limits limits[DEVICE_LIST_MAX] = {0};
+    struct telemetry_before before[DEVICE_LIST_MAX] = {0};
+    bool opened = nvml_open(telemetry->library, &telemetry->nvml) == STATUS_OK, known = opened;
+    for (unsigned i = 0; known && i < telemetry->gpu_count; i++) {
+        struct gpu *gpu = &telemetry->gpus[i];
+        known = nvml_device_find(&telemetry->nvml, gpu->uuid, &gpu->device) == STATUS_OK;
+        if (!known)
+            break;
+        nvml_device_limits(&telemetry->nvml, gpu->device, &limits[i]);
+        before[i] = look_before(telemetry, gpu->device, limits[i].known_reserved);
+    }
+    if (opened && !known)
         nvml_close(&telemetry->nvml);
-        known = false;
-    }
-    struct telemetry_before before = {0};
-    if (known) {
-        nvml_device_limits(&telemetry->nvml, telemetry->device, &limits);
-        before = look_before(telemetry, limits.known_reserved);
-    }
     pthread_mutex_lock(&telemetry->lock);
-    if (known) {
-        telemetry->limits = limits;
-        telemetry->before = before;
+    for (unsigned i = 0; known && i < telemetry->gpu_count; i++) {
+        telemetry->gpus[i].limits = limits[i];
+        telemetry->gpus[i].before = before[i];
     }
     telemetry->life = known ? LIFE_READY : LIFE_ABSENT;
     pthread_cond_broadcast(&telemetry->changed);
@@ -147,22 +166,25 @@ static bool start(struct telemetry *telemetry)
 
 /* With the lock. A window of any length fits: what is too much for the table is sampled less often.
  */
-static void keep(struct telemetry *telemetry, const struct telemetry_sample *sample)
+static void keep(struct telemetry *telemetry, const struct telemetry_sample *samples)
 {
-    if (telemetry->count == SAMPLES) {
-        for (size_t i = 0; i < SAMPLES / 2; i++)
-            telemetry->samples[i] = telemetry->samples[2 * i];
-        telemetry->count = SAMPLES / 2;
-        telemetry->interval_ns *= 2;
+    bool full = telemetry->count == SAMPLES;
+    for (unsigned g = 0; g < telemetry->sampled; g++) {
+        struct telemetry_sample *kept = telemetry->gpus[g].samples;
+        for (size_t i = 0; full && i < SAMPLES / 2; i++)
+            kept[i] = kept[2 * i];
+        kept[full ? SAMPLES / 2 : telemetry->count] = samples[g];
     }
-    telemetry->samples[telemetry->count++] = *sample;
+    if (full)
+        telemetry->interval_ns *= 2;
+    telemetry->count = (full ? SAMPLES / 2 : telemetry->count) + 1;
 }
 
 /* With the lock, which it gives away while NVML is called. */
 static void take_sample(struct telemetry *telemetry)
 {
-    struct telemetry_sample sample = {0};
-    unsigned window = telemetry->window, workers = telemetry->workers;
+    struct telemetry_sample samples[DEVICE_LIST_MAX] = {0};
+    unsigned window = telemetry->window, workers = telemetry->workers, gpus = telemetry->sampled;
     bool mps_server = telemetry->mps_server;
     uint64_t begun_ns = clock_now_ns();
     bool look =
@@ -170,13 +192,16 @@ static void take_sample(struct telemetry *telemetry)
     telemetry->call_ns = begun_ns;
     pthread_mutex_unlock(&telemetry->lock);
 
-    sample.time_ns = begun_ns;
-    nvml_device_sample(&telemetry->nvml, telemetry->device, &sample.gpu);
-    /* Who knows when within so long a call the counter was read. */
-    if (clock_now_ns() - begun_ns > SLOW_SAMPLE_NS)
-        sample.gpu.known_energy = false;
-    if (look)
-        sample.look = look_at(telemetry, workers, mps_server);
+    for (unsigned i = 0; i < gpus; i++) {
+        struct telemetry_sample *sample = &samples[i];
+        sample->time_ns = clock_now_ns();
+        nvml_device_sample(&telemetry->nvml, telemetry->gpus[i].device, &sample->gpu);
+        /* Who knows when within so long a call the counter was read. */
+        if (clock_now_ns() - sample->time_ns > SLOW_SAMPLE_NS)
+            sample->gpu.known_energy = false;
+        if (look)
+            sample->look = look_at(telemetry, telemetry->gpus[i].device, workers, mps_server);
+    }
 
     pthread_mutex_lock(&telemetry->lock);
     telemetry->call_ns = 0;
@@ -185,9 +210,9 @@ static void take_sample(struct telemetry *telemetry)
     if (look)
         telemetry->look_ns = begun_ns + LOOK_NS;
     /* Workers that go while we look have no parent that tells whose they were. */
-    if (telemetry->ended)
-        sample.look.known = false;
-    keep(telemetry, &sample);
+    for (unsigned i = 0; i < gpus && telemetry->ended; i++)
+        samples[i].look.known = false;
+    keep(telemetry, samples);
     if (telemetry->ended && begun_ns >= telemetry->end_ns)
         telemetry->running = false;
     uint64_t next_ns = begun_ns + telemetry->interval_ns;
@@ -280,7 +305,14 @@ enum status telemetry_open(const struct telemetry_request *request, struct telem
     if (!telemetry)
         return STATUS_OK;
     telemetry->library = request->library ? strdup(request->library) : NULL;
-    telemetry->uuid = strdup(request->uuid);
+    bool made = !request->library || telemetry->library;
+    telemetry->gpu_count = request->gpus;
+    for (unsigned i = 0; i < request->gpus; i++) {
+        struct gpu *gpu = &telemetry->gpus[i];
+        gpu->uuid = strdup(request->uuids[i]);
+        gpu->samples = calloc(SAMPLES, sizeof *gpu->samples);
+        made = made && gpu->uuid && gpu->samples;
+    }
     telemetry->expected = request->expected;
     telemetry->answer_ns = request->answer_ns ? request->answer_ns : ANSWER_NS;
     telemetry->self = getpid();
@@ -289,7 +321,7 @@ enum status telemetry_open(const struct telemetry_request *request, struct telem
     pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
     pthread_cond_init(&telemetry->changed, &attributes);
     pthread_condattr_destroy(&attributes);
-    if (!telemetry->uuid || (request->library && !telemetry->library) || !start_thread(telemetry)) {
+    if (!made || !start_thread(telemetry)) {
         release(telemetry);
         return STATUS_OK;
     }
@@ -311,25 +343,26 @@ enum status telemetry_open(const struct telemetry_request *request, struct telem
                             waited_s);
 }
 
-struct nvml_limits telemetry_limits(const struct telemetry *telemetry)
+struct nvml_limits telemetry_limits(const struct telemetry *telemetry, unsigned gpu)
 {
     /* Written once, before telemetry_open() returned. */
-    return telemetry ? telemetry->limits : (struct nvml_limits){0};
+    return telemetry ? telemetry->gpus[gpu].limits : (struct nvml_limits){0};
 }
 
-void telemetry_begin(struct telemetry *telemetry, uint64_t begin_ns, unsigned workers,
-                     bool mps_server)
+void telemetry_begin(struct telemetry *telemetry, uint64_t begin_ns, unsigned gpus,
+                     unsigned workers, bool mps_server)
 {
     if (!telemetry)
         return;
     pthread_mutex_lock(&telemetry->lock);
     telemetry->window++;
     telemetry->running = true;
-    telemetry->ended = false;
+    telemetry->ended = telemetry->silent = false;
     telemetry->begin_ns = begin_ns;
     telemetry->end_ns = UINT64_MAX;
     telemetry->next_ns = telemetry->look_ns = 0;
     telemetry->interval_ns = TELEMETRY_INTERVAL_NS;
+    telemetry->sampled = gpus;
     telemetry->workers = workers;
     telemetry->mps_server = mps_server;
     telemetry->count = 0;
@@ -351,26 +384,29 @@ void telemetry_end(struct telemetry *telemetry, uint64_t end_ns)
     pthread_mutex_unlock(&telemetry->lock);
 }
 
-void telemetry_collect(struct telemetry *telemetry, double iterations, struct telemetry_window *out)
+void telemetry_collect(struct telemetry *telemetry, unsigned number, double iterations,
+                       struct telemetry_window *out)
 {
     *out = (struct telemetry_window){0};
     if (!telemetry)
         return;
+    struct gpu *gpu = &telemetry->gpus[number];
     pthread_mutex_lock(&telemetry->lock);
     uint64_t deadline_ns = hangs(telemetry) ? 0 : clock_now_ns() + LAST_SAMPLE_NS;
     while (telemetry->running && clock_now_ns() < deadline_ns)
         wait_until(telemetry, deadline_ns);
     out->present = true;
-    out->silent = telemetry->running;
+    telemetry->silent |= telemetry->running;
+    out->silent = telemetry->silent;
     telemetry->running = false;
-    out->power_limit_w = telemetry->limits.power_limit_milliwatts / 1e3;
-    out->before = telemetry->before;
-    out->earlier_clock_mhz = telemetry->best_clock_mhz;
-    telemetry_window_sum(telemetry->samples, telemetry->count, telemetry->begin_ns,
-                         telemetry->end_ns, iterations, out);
+    out->power_limit_w = gpu->limits.power_limit_milliwatts / 1e3;
+    out->before = gpu->before;
+    out->earlier_clock_mhz = gpu->best_clock_mhz;
+    telemetry_window_sum(gpu->samples, telemetry->count, telemetry->begin_ns, telemetry->end_ns,
+                         iterations, out);
     double clock_mhz = telemetry_mean(&out->sm_clock_mhz);
-    if (clock_mhz > telemetry->best_clock_mhz)
-        telemetry->best_clock_mhz = clock_mhz;
+    if (clock_mhz > gpu->best_clock_mhz)
+        gpu->best_clock_mhz = clock_mhz;
     pthread_mutex_unlock(&telemetry->lock);
 }
 

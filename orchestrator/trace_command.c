@@ -10,6 +10,7 @@
 #include "common/child.h"
 #include "common/clock.h"
 #include "orchestrator/described.h"
+#include "orchestrator/device_choice.h"
 #include "orchestrator/exit_status.h"
 #include "orchestrator/fixed.h"
 #include "orchestrator/plugin.h"
@@ -38,6 +39,10 @@ static enum status choose(struct trace *trace)
 {
     const struct options *options = trace->options;
     size_t index;
+    enum status single =
+        device_choice_check_single(options_text(options, OPTION_DEVICE), "a trace");
+    if (single != STATUS_OK)
+        return single;
     if (trace->job->command)
         return status_set(STATUS_USAGE, "a program of yours cannot be traced by mpsweep: leave out "
                                         "'--' and what follows, or trace it with 'nsys profile'");

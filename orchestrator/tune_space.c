@@ -323,7 +323,7 @@ static enum status add_naive(struct job *job, const struct job_section *like,
     return status;
 }
 
-static enum status find_naive(struct job_section *plain, struct tune_space *space)
+static enum status find_naive(struct job_section *plain, unsigned gpus, struct tune_space *space)
 {
     for (size_t i = 0; i < TUNE_NAIVE; i++) {
         /* The plan of its section alone is the point as it is, merged. */
@@ -331,7 +331,7 @@ static enum status find_naive(struct job_section *plain, struct tune_space *spac
         one.sections = &plain[i];
         one.count = 1;
         struct plan plan;
-        enum status status = plan_make(&one, &plan);
+        enum status status = plan_make_for(&one, gpus, &plan);
         if (status != STATUS_OK)
             return status;
         size_t at = 0;
@@ -375,6 +375,7 @@ enum status tune_space_make(const struct job *job, const struct tune_machine *ma
 {
     struct tune_space space = {0};
     struct plan plan = {0};
+    unsigned gpus = machine->gpus ? machine->gpus : 1;
     enum status status = check_job(job);
     if (status != STATUS_OK)
         return status;
@@ -385,16 +386,16 @@ enum status tune_space_make(const struct job *job, const struct tune_machine *ma
     struct bounds bounds = find_bounds(&job->sections[0].options, machine);
     status = add_space(job, &bounds, &space);
     if (status == STATUS_OK)
-        status = plan_make(&space.job, &plan);
+        status = plan_make_for(&space.job, gpus, &plan);
     space.candidates = plan.count;
     plan_release(&plan);
     size_t sections = space.job.count;
     if (status == STATUS_OK)
         status = add_naive(&space.job, &job->sections[0], machine, &bounds, &space);
     if (status == STATUS_OK)
-        status = plan_make(&space.job, &space.plan);
+        status = plan_make_for(&space.job, gpus, &space.plan);
     if (status == STATUS_OK)
-        status = find_naive(space.job.sections + sections, &space);
+        status = find_naive(space.job.sections + sections, gpus, &space);
     if (status != STATUS_OK) {
         tune_space_release(&space);
         return status;

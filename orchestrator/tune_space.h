@@ -17,6 +17,7 @@ struct calibration;
 struct tune_machine {
     unsigned cpus;    /* that workers may use */
     unsigned clients; /* MPS clients that are known to fit; 0: not known */
+    unsigned gpus;    /* of the run; 0: one */
 };
 
 /* The layouts that one would take without a search. */

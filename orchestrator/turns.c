@@ -45,7 +45,8 @@ bool turns_serves(const struct point *started_for, const struct point *point)
     /* A program ends with its point. */
     if (a->work.workload == SHM_WORKLOAD_PROGRAM || b->work.workload == SHM_WORKLOAD_PROGRAM)
         return false;
-    return point_over_mps(a) == point_over_mps(b) && a->connections == b->connections &&
+    return point_over_mps(a) == point_over_mps(b) && point_gpus(a) == point_gpus(b) &&
+           a->mps_daemons == b->mps_daemons && a->connections == b->connections &&
            a->work.schedule == b->work.schedule && may_idle(a, b) && may_share(a, b) &&
            same_shares(&a->active_thread_percentage, &b->active_thread_percentage, b->processes) &&
            same_shares(&a->priority, &b->priority, b->processes) &&

@@ -11,22 +11,34 @@
  * short enough for any work. */
 #define FIXED_SLICE_NS (20 * NS_PER_US)
 
-static enum status set_masks(const struct round *round)
+/* Which GPU, CPUs and memory are a worker's. */
+static enum status set_places(const struct round *round)
 {
     const struct point *point = round->point;
+    const struct session *session = round->session;
     unsigned workers = point_workers(point);
     uint64_t(*masks)[BIND_WORDS] = calloc(workers, sizeof *masks);
-    if (!masks)
+    unsigned *gpu_of = calloc(workers, sizeof *gpu_of);
+    if (!masks || !gpu_of) {
+        free(masks);
+        free(gpu_of);
         return status_set(STATUS_MEMORY, "out of memory");
-    enum status status = bind_plan(round->session->topology, point->bind, workers, masks);
-    uint64_t process_mask[BIND_WORDS];
-    bind_process_mask(round->session->topology, point->bind, process_mask);
+    }
+    for (unsigned i = 0; i < workers; i++)
+        gpu_of[i] = point_gpu_of(point, i / point->threads);
+    enum status status = bind_plan(session->topology, point->bind, gpu_of, workers, masks);
     for (unsigned i = 0; i < workers && status == STATUS_OK; i++) {
         struct shm_slot *slot = shm_slot_at(&round->shm, i / point->threads, i % point->threads);
         memcpy(slot->cpus, masks[i], sizeof slot->cpus);
     }
-    for (unsigned p = 0; p < point->processes && status == STATUS_OK; p++)
-        memcpy(shm_process_at(&round->shm, p)->cpus, process_mask, sizeof process_mask);
+    for (unsigned p = 0; p < point_processes(point) && status == STATUS_OK; p++) {
+        struct shm_process *process = shm_process_at(&round->shm, p);
+        unsigned gpu = point_gpu_of(point, p);
+        memcpy(process->device_uuid, session->devices[gpu].uuid, sizeof process->device_uuid);
+        bind_process_mask(session->topology, point->bind, gpu, process->cpus);
+        bind_nodes(session->topology, point->bind, gpu, process->nodes);
+    }
+    free(gpu_of);
     free(masks);
     return status;
 }
@@ -37,7 +49,6 @@ enum status workers_prepare(struct round *round)
     struct crew *crew = round->crew;
     struct shm_settings settings = point->work;
     settings.device = 0; /* the one that CUDA_VISIBLE_DEVICES leaves */
-    memcpy(settings.device_uuid, round->session->gpu.uuid, sizeof settings.device_uuid);
     /* The longest window, with room for the time until it is noticed that it is over. */
     uint64_t longest = round->limits->max_duration_ns;
     settings.slice_ns = (longest + longest / 16) / SHM_SLICES + 1;
@@ -49,11 +60,11 @@ enum status workers_prepare(struct round *round)
     round->shm = crew->shm;
     round->children = crew->children;
     if (status == STATUS_OK) {
-        shm_reset(&round->shm, &settings, point->processes, point->threads);
+        shm_reset(&round->shm, &settings, point_processes(point), point->threads);
         status = plugin_of(point, &round->shm.header->plugin);
     }
     if (status == STATUS_OK)
-        status = set_masks(round);
+        status = set_places(round);
     if (status == STATUS_OK)
         described_deal(round);
     if (status == STATUS_OK)

@@ -82,8 +82,11 @@ void shm_reset(const struct shm *shm, const struct shm_settings *settings, unsig
         atomic_store(&process->memory_free, 0);
         atomic_store(&process->words_at, 0);
         atomic_store(&process->cut_off, 0);
+        atomic_store(&process->policy, SHM_POLICY_NONE);
+        atomic_store(&process->policy_errno, 0);
         memset(process->words, 0, sizeof process->words);
         memset(process->cpus, 0, sizeof process->cpus);
+        memset(process->nodes, 0, sizeof process->nodes);
         /* Before the first assignment they are untouched, and stay so: whoever touches a page first
          * decides on which memory node it lies. */
         for (unsigned t = 0; t < threads && atomic_load(&header->assignment) != 0; t++)

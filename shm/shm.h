@@ -14,7 +14,7 @@
  *
  * Who writes what:
  *   header.settings, .processes, .threads, slot.cpus, slot.program,
- *   process.cpus
+ *   process.cpus, process.nodes, process.device_uuid
  *                             the orchestrator, between shm_reset() and shm_assign(); otherwise
  *                             read-only
  *   header.assignment, .gate, .start_ns, .window_end_ns, .stop
@@ -42,7 +42,7 @@
 #include "common/workload_mix.h"
 
 #define SHM_MAGIC UINT64_C(0x31706565777370bd) /* never valid UTF-8 text */
-#define SHM_VERSION 4
+#define SHM_VERSION 5
 
 /* Time slices in which progress is counted, the first beginning at the end of the warm-up. The
  * orchestrator picks slice_ns so that the longest window fits. */
@@ -54,6 +54,9 @@
 
 /* CPUs that a binding can name. */
 #define SHM_CPUS 4096
+
+/* NUMA nodes that a memory policy can name. */
+#define SHM_NODES 1024
 
 /* The kernels work on this share of what is copied, as in the experiment that it reproduces. */
 #define SHM_COPIED_PER_WORKED 64
@@ -73,6 +76,14 @@ enum shm_workload {
     SHM_WORKLOAD_PROGRAM,   /* a program of the user's, in place of the worker program */
 };
 enum shm_arrival { SHM_ARRIVAL_CONSTANT, SHM_ARRIVAL_POISSON };
+
+/* What became of the wish that a process's host memory lie on certain NUMA nodes. */
+enum shm_policy {
+    SHM_POLICY_NONE,      /* there is none, or it comes true without asking */
+    SHM_POLICY_SET,       /* the kernel was asked for it */
+    SHM_POLICY_INHERITED, /* there was a policy already, which stays */
+    SHM_POLICY_REFUSED,   /* the kernel refused */
+};
 
 /* Which copies an iteration makes. All but both are for calibration. */
 enum shm_copies { SHM_COPIES_BOTH, SHM_COPIES_IN, SHM_COPIES_OUT, SHM_COPIES_NONE };
@@ -120,7 +131,6 @@ struct shm_settings {
     /* Iterations planned for all workers together, RATE_UNITS of a second; 0: a closed loop. */
     uint64_t rate_units;
     uint64_t arrival_seed; /* of random arrivals */
-    char device_uuid[64];  /* the GPU that it must turn out to be */
     /* Described workloads: the programs that the workers are dealt to, and the steps of them all.
      */
     uint32_t program_count, program_padding;
@@ -188,7 +198,12 @@ struct shm_process {
     _Atomic uint32_t words_at;
     _Atomic uint32_t cut_off; /* a program that died of our SIGTERM, perhaps with work on the GPU */
     char words[2][256];
-    uint64_t cpus[SHM_CPUS / 64]; /* for threads that are no workers, from the orchestrator */
+    uint64_t cpus[SHM_CPUS / 64];   /* for threads that are no workers, from the orchestrator */
+    char device_uuid[64];           /* the GPU that it must turn out to be, from the same */
+    uint64_t nodes[SHM_NODES / 64]; /* for host memory, from the same; all zero: no wish */
+    /* What became of it: enum shm_policy, and why it was refused. */
+    _Atomic uint32_t policy;
+    _Atomic int32_t policy_errno;
 };
 
 /* What a worker used of a CPU from the first iteration after the warm-up to its last. */
@@ -221,6 +236,8 @@ struct shm_slot {
     int32_t cuda_error;   /* CUresult of the first error, 0 if none */
     int32_t status;       /* enum status of the first error */
     char error[256];      /* what failed: call, CUDA name and text; valid UTF-8 */
+    /* NUMA nodes that its host buffers lie on; all zero: not known. */
+    uint64_t nodes[SHM_NODES / 64];
 
     _Alignas(64) _Atomic uint64_t slices[SHM_SLICES]; /* in SHM_ITERATION_UNITS; read at any time */
 

@@ -9,14 +9,17 @@ cli_tests = \
     tests/cli/faults.bats \
     tests/cli/figures.bats \
     tests/cli/files.bats \
+    tests/cli/gpus.bats \
     tests/cli/fixed.bats \
     tests/cli/limits.bats \
+    tests/cli/many_gpus.bats \
     tests/cli/mps.bats \
     tests/cli/mps_failures.bats \
     tests/cli/mps_kill.bats \
     tests/cli/mps_places.bats \
     tests/cli/mps_run.bats \
     tests/cli/mps_usage.bats \
+    tests/cli/numa.bats \
     tests/cli/openloop.bats \
     tests/cli/phases.bats \
     tests/cli/plot.bats \

@@ -13,6 +13,7 @@ small_tests = \
     tests/unit/test_plan \
     tests/unit/test_shares \
     tests/unit/test_turns \
+    tests/unit/test_gpus \
     tests/unit/test_doctor \
     tests/unit/test_shm \
     tests/unit/test_results_write \
@@ -74,6 +75,11 @@ tests_unit_test_plan_LDADD = libmps.a libcommon.a $(INIH_LIBS) $(CMOCKA_LIBS)
 tests_unit_test_turns_SOURCES = tests/unit/test_turns.c orchestrator/turns.c $(plan_sources)
 tests_unit_test_turns_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
 tests_unit_test_turns_LDADD = libmps.a libcommon.a $(INIH_LIBS) $(CMOCKA_LIBS)
+
+tests_unit_test_gpus_SOURCES = tests/unit/test_gpus.c orchestrator/turns.c $(plan_sources) \
+    emul/visible.h emul/visible.c
+tests_unit_test_gpus_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
+tests_unit_test_gpus_LDADD = libmps.a libcommon.a $(INIH_LIBS) $(CMOCKA_LIBS)
 
 tests_unit_test_shares_SOURCES = tests/unit/test_shares.c orchestrator/shares.c \
     orchestrator/shares_json.c

@@ -173,10 +173,13 @@ static enum status open_rig(struct rig *rig, const char *uuid, size_t uuid_lengt
                             const char *driver_path)
 {
     struct shm_settings settings = {.schedule = SHM_SCHEDULE_AUTO};
-    if (uuid_length >= sizeof settings.device_uuid)
-        return status_set(STATUS_USAGE, "no UUID of a GPU");
-    memcpy(settings.device_uuid, uuid, uuid_length);
     enum status status = shm_create(&settings, 1, 1, &rig->process.shm);
+    if (status != STATUS_OK)
+        return status;
+    struct shm_process *record = shm_process_at(&rig->process.shm, 0);
+    if (uuid_length >= sizeof record->device_uuid)
+        return status_set(STATUS_USAGE, "no UUID of a GPU");
+    memcpy(record->device_uuid, uuid, uuid_length);
     if (status == STATUS_OK)
         status = worker_process_open(&rig->process, driver_path);
     if (status == STATUS_OK)

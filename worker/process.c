@@ -6,6 +6,7 @@
 #include "device/device.h"
 #include "kernels/image.h"
 #include "worker/context.h"
+#include "worker/memory.h"
 
 static void tell_orchestrator(const struct worker_process *process)
 {
@@ -34,9 +35,10 @@ static enum status check_device(const struct worker_process *process,
 {
     const struct shm_settings *settings = &process->shm.header->settings;
     bool wanted = settings->with_mps, mps = info->mps_enabled == 1;
-    if (strncmp(info->uuid, settings->device_uuid, sizeof settings->device_uuid) != 0)
+    const struct shm_process *record = shm_process_at(&process->shm, process->index);
+    if (strncmp(info->uuid, record->device_uuid, sizeof record->device_uuid) != 0)
         return status_set(STATUS_WORKER, "the driver gave GPU %s instead of %.*s", info->uuid,
-                          (int)sizeof settings->device_uuid, settings->device_uuid);
+                          (int)sizeof record->device_uuid, record->device_uuid);
     if (wanted && info->mps_enabled < 0)
         return status_set(STATUS_UNSUPPORTED, "this driver cannot say whether MPS is on");
     if (wanted && !mps)
@@ -151,7 +153,10 @@ enum status worker_process_open(struct worker_process *process, const char *driv
 
 enum status worker_process_renew(struct worker_process *process)
 {
-    worker_bind_all(shm_process_at(&process->shm, process->index)->cpus);
+    struct shm_process *record = shm_process_at(&process->shm, process->index);
+    worker_bind_all(record->cpus);
+    /* What the driver's own threads have of it, they keep: it cannot be changed from outside. */
+    worker_memory_policy(record);
     enum status status = prove_device(process);
     return status == STATUS_OK ? publish_shares(process) : status;
 }

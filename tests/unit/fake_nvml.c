@@ -3,18 +3,19 @@
  * and the persistence mode, and keeps the power to itself. FAKE_NVML, some of these words:
  * "no-driver" fails to start, "crowded" has more processes than anybody asks for.
  *
- * Built with FAKE_NVML_WHOLE it knows every GPU, has the persistence mode, which is on, and draws
- * 300 W all the time; the words are then also "alone" (no process), "calm" (nothing holds the
- * clocks down), "mig", "no-persistence", "ours" (its processes are the children of the one that
- * asks), "far" (as many, by numbers that nobody has here), "stranger" (one more, process 1), "slow"
- * (a lower clock), "busy" and "full" (utilisation and memory), "no-energy", "no-power", "hang" and
- * "hang-start" (calls that end when the word is gone). A program that has loaded it changes the
- * words with fake_nvml_say().
+ * Built with FAKE_NVML_WHOLE it knows every GPU (GPU-slow has a lower clock), has the persistence
+ * mode, which is on, and draws 300 W all the time; the words are then also "alone" (no process),
+ * "calm" (nothing holds the clocks down), "mig", "no-persistence", "ours" (its processes are the
+ * children of the one that asks), "far" (as many, by numbers that nobody has here), "stranger" (one
+ * more, process 1), "slow" (a lower clock), "busy" and "full" (utilisation and memory),
+ * "no-energy", "no-power", "hang" and "hang-start" (calls that end when the word is gone). A
+ * program that has loaded it changes the words with fake_nvml_say().
  */
 #include <ctype.h>
 #include <dirent.h>
 #include <pthread.h>
 #include <stdatomic.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -117,9 +118,11 @@ nvml_return nvmlSystemGetDriverVersion(char *version, unsigned int length)
     return 0;
 }
 
+static nvml_device slow_device;
+
 nvml_return nvmlDeviceGetHandleByUUID(const char *uuid, nvml_device *device)
 {
-    static char gpu;
+    static char gpus[2];
 #ifdef FAKE_NVML_WHOLE
     if (strncmp(uuid, "GPU-", 4) != 0)
         return 6;
@@ -127,7 +130,8 @@ nvml_return nvmlDeviceGetHandleByUUID(const char *uuid, nvml_device *device)
     if (strcmp(uuid, "GPU-one") != 0)
         return 6;
 #endif
-    *device = (nvml_device)(void *)&gpu;
+    slow_device = (nvml_device)(void *)&gpus[1];
+    *device = strcmp(uuid, "GPU-slow") == 0 ? slow_device : (nvml_device)(void *)&gpus[0];
     return 0;
 }
 
@@ -198,8 +202,8 @@ nvml_return nvmlDeviceGetPersistenceMode(nvml_device device, int *mode)
 
 nvml_return nvmlDeviceGetClockInfo(nvml_device device, int type, unsigned int *mhz)
 {
-    (void)device;
-    *mhz = type != 1 ? 345 : mode_is("slow") ? 1200 : 1980;
+    bool slow = mode_is("slow") || (slow_device && device == slow_device);
+    *mhz = type != 1 ? 345 : slow ? 1200 : 1980;
     return 0;
 }
 

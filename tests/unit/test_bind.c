@@ -34,7 +34,7 @@ static struct bind_topology *load(const char *name, const char *gpu, const char 
     char path[4096];
     snprintf(path, sizeof path, "%s/tests/data/%s", source ? source : ".", name);
     struct bind_topology *topology = NULL;
-    if (bind_topology_load_xml(path, gpu, allowed, &topology))
+    if (bind_topology_load_xml(path, &gpu, 1, allowed, &topology))
         fail_msg("%s", status_text());
     return topology;
 }
@@ -42,7 +42,7 @@ static struct bind_topology *load(const char *name, const char *gpu, const char 
 static struct bind_topology *synthetic(const char *description, const char *allowed)
 {
     struct bind_topology *topology = NULL;
-    if (bind_topology_load_synthetic(description, allowed, &topology))
+    if (bind_topology_load_synthetic(description, 1, allowed, &topology))
         fail_msg("%s", status_text());
     return topology;
 }
@@ -55,7 +55,7 @@ static const char *plan(const struct bind_topology *topology, enum bind_policy p
     static uint64_t masks[MAX_WORKERS + 1][BIND_WORDS];
     assert_true(workers <= MAX_WORKERS);
     memset(masks, 0xa5, sizeof masks);
-    assert_int_equal(bind_plan(topology, policy, workers, masks), STATUS_OK);
+    assert_int_equal(bind_plan(topology, policy, NULL, workers, masks), STATUS_OK);
     text[0] = '\0';
     for (unsigned i = 0; i < workers; i++) {
         char one[256];
@@ -73,7 +73,7 @@ static const char *process_cpus(const struct bind_topology *topology, enum bind_
 {
     static char text[256];
     uint64_t mask[BIND_WORDS];
-    bind_process_mask(topology, policy, mask);
+    bind_process_mask(topology, policy, 0, mask);
     return bind_cpus_text(mask, text, sizeof text);
 }
 
@@ -155,7 +155,7 @@ static void none_binds_nothing(void **state)
     assert_string_equal(plan(t, BIND_NONE, 2), "none|none");
     assert_string_equal(process_cpus(t, BIND_NONE), "0-15");
     assert_string_equal(describe(t, BIND_NONE), "not bound: CPUs 0-15 (8 cores, 16 threads)");
-    assert_int_equal(bind_plan(t, BIND_NEAR, 0, NULL), STATUS_OK);
+    assert_int_equal(bind_plan(t, BIND_NEAR, NULL, 0, NULL), STATUS_OK);
     bind_topology_free(t);
 }
 
@@ -250,7 +250,7 @@ static void limits_of_the_mask_are_kept(void **state)
     bind_topology_free(t);
     /* ... and one more. */
     t = NULL;
-    assert_int_equal(bind_topology_load_synthetic("package:1 core:4097 pu:1", NULL, &t),
+    assert_int_equal(bind_topology_load_synthetic("package:1 core:4097 pu:1", 1, NULL, &t),
                      STATUS_UNSUPPORTED);
     assert_string_equal(status_text(), "CPU '4096' is beyond the 4096 that a binding can name; "
                                        "start with fewer, as with taskset");
@@ -265,12 +265,13 @@ static void bad_input_is_refused(void **state)
 {
     (void)state;
     struct bind_topology *t = NULL;
-    assert_int_equal(bind_topology_load_xml("/nonexistent.xml", NULL, NULL, &t), STATUS_NOT_FOUND);
+    assert_int_equal(bind_topology_load_xml("/nonexistent.xml", NULL, 0, NULL, &t),
+                     STATUS_NOT_FOUND);
     assert_string_equal(status_text(), "cannot read the topology '/nonexistent.xml'");
-    assert_int_equal(bind_topology_load_synthetic("nonsense:2", NULL, &t), STATUS_USAGE);
-    assert_int_equal(bind_topology_load_synthetic("pu:2", "x", &t), STATUS_USAGE);
+    assert_int_equal(bind_topology_load_synthetic("nonsense:2", 1, NULL, &t), STATUS_USAGE);
+    assert_int_equal(bind_topology_load_synthetic("pu:2", 1, "x", &t), STATUS_USAGE);
     assert_string_equal(status_text(), "'x' is not a list of CPUs");
-    assert_int_equal(bind_topology_load_synthetic("pu:2", "7", &t), STATUS_UNSUPPORTED);
+    assert_int_equal(bind_topology_load_synthetic("pu:2", 1, "7", &t), STATUS_UNSUPPORTED);
     assert_string_equal(status_text(), "no CPU is allowed to this process");
     assert_null(t);
     bind_topology_free(NULL);
@@ -283,7 +284,8 @@ static void this_machine_gives_what_affinity_allows(void **state)
     assert_int_equal(sched_getaffinity(0, sizeof before, &before), 0);
 
     struct bind_topology *t = NULL;
-    assert_int_equal(bind_topology_load("0000:00:00.0", &t), STATUS_OK);
+    const char *nowhere = "0000:00:00.0";
+    assert_int_equal(bind_topology_load(&nowhere, 1, &t), STATUS_OK);
     assert_int_equal(bind_cpu_count(t), CPU_COUNT(&before));
     bind_topology_free(t);
 
@@ -294,7 +296,7 @@ static void this_machine_gives_what_affinity_allows(void **state)
     CPU_ZERO(&one);
     CPU_SET(last, &one);
     assert_int_equal(sched_setaffinity(0, sizeof one, &one), 0);
-    assert_int_equal(bind_topology_load(NULL, &t), STATUS_OK);
+    assert_int_equal(bind_topology_load(NULL, 0, &t), STATUS_OK);
     char expected[32];
     snprintf(expected, sizeof expected, "%d|%d", last, last);
     assert_string_equal(plan(t, BIND_NEAR, 2), expected);

@@ -29,6 +29,7 @@ static void test_every_name_sets_its_field(void **state)
         .d2h_mb_per_s = 11,
         .pageable_mb_per_s = 12,
         .device_mb_per_s = 13,
+        .host_mb_per_s = 20,
         .slice_ns = 130000,
         .queues = 14,
         .queues_mps = 15,
@@ -39,6 +40,7 @@ static void test_every_name_sets_its_field(void **state)
         machine_parse("slots=64,launch_ns=1,graph_launch_ns=2,copy_call_ns=3,front_ns=4,"
                       "graph_node_ns=5,kernel_ns=6,graph_kernel_ns=7,spin_ns=8,copy_latency_ns=9,"
                       "h2d_mb_per_s=10,d2h_mb_per_s=11,pageable_mb_per_s=12,device_mb_per_s=13,"
+                      "host_mb_per_s=20,"
                       "slice_ns=130000,queues=14,queues_mps=15,queues_most=16,cpu_ns=17",
                       &got),
         STATUS_OK);

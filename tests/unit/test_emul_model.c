@@ -369,6 +369,37 @@ static void test_copy_engines(void **state)
     assert_int_equal(ends[2] - ends[0], in.duration_ns);
 }
 
+/* Each GPU copies at its own speed until the host's memory gives no more to all of them. */
+static void test_host_memory_is_shared(void **state)
+{
+    static const uint64_t rates[] = {0, 60000, 20000};
+    struct model *gpus[2] = {((struct machine *)*state)->model, calloc(1, sizeof *gpus[1])};
+    assert_non_null(gpus[1]);
+    for (size_t i = 0; i < sizeof rates / sizeof rates[0]; i++) {
+        struct model_machine machine = model_machine_default;
+        struct model_process processes[2];
+        struct model_stream streams[2];
+        uint64_t host_free_ns = 0, end = 0, host_ns[2] = {0};
+        machine.host_mb_per_s = rates[i];
+        struct model_work in = model_copy(&machine, MODEL_TO_DEVICE, 25000000, false);
+        for (unsigned g = 0; g < 2; g++) {
+            clear(gpus[g]);
+            gpus[g]->machine = machine;
+            assert_true(
+                model_context_open(gpus[g], 100, 1, 0, 8, SLOTS, always_alive, &processes[g]));
+            processes[g].host_free_ns = &host_free_ns;
+            model_stream_init(&processes[g], &streams[g]);
+        }
+        for (unsigned n = 0; n < 200; n++)
+            end = model_issue_copy(gpus[n % 2], &processes[n % 2], &streams[n % 2], ORIGIN,
+                                   &host_ns[n % 2], &in);
+        uint64_t own_ns = 100 * in.duration_ns, shared_ns = 200 * in.host_ns;
+        assert_about(end - ORIGIN, own_ns > shared_ns ? own_ns : shared_ns);
+        assert_int_equal(shared_ns > own_ns, rates[i] == 20000);
+    }
+    free(gpus[1]);
+}
+
 /* A copy that waits for its stream's kernels does not keep the engine from others. */
 static void test_copy_fills_the_gap(void **state)
 {
@@ -509,6 +540,7 @@ int main(void)
         TEST(test_memory_kernel_cost),
         TEST(test_large_grids_exclude_each_other),
         TEST(test_copy_engines),
+        TEST(test_host_memory_is_shared),
         TEST(test_copy_fills_the_gap),
         TEST(test_many_copies_keep_their_order),
         TEST(test_pageable_staging),

@@ -65,7 +65,8 @@ static struct telemetry *open_whole(const char *words)
 {
     struct telemetry *telemetry;
     say(words);
-    const struct telemetry_request request = {.library = whole, .uuid = "GPU-one"};
+    const struct telemetry_request request = {
+        .library = whole, .uuids = &(const char *){"GPU-one"}, .gpus = 1};
     assert_int_equal(telemetry_open(&request, &telemetry), STATUS_OK);
     assert_non_null(telemetry);
     return telemetry;
@@ -76,10 +77,10 @@ static struct telemetry_window window_of(struct telemetry *telemetry, unsigned w
 {
     struct telemetry_window window;
     int before = samples();
-    telemetry_begin(telemetry, clock_now_ns(), workers, false);
+    telemetry_begin(telemetry, clock_now_ns(), 1, workers, false);
     await(samples, before + 3);
     telemetry_end(telemetry, clock_now_ns());
-    telemetry_collect(telemetry, 100.0, &window);
+    telemetry_collect(telemetry, 0, 100.0, &window);
     return window;
 }
 
@@ -87,7 +88,7 @@ static void window_is_sampled(void **state)
 {
     (void)state;
     struct telemetry *telemetry = open_whole("alone");
-    struct nvml_limits limits = telemetry_limits(telemetry);
+    struct nvml_limits limits = telemetry_limits(telemetry, 0);
     assert_int_equal(limits.max_sm_clock_mhz, 2010);
     assert_int_equal(limits.power_limit_milliwatts, 700000);
     assert_true(limits.known_reserved);
@@ -120,19 +121,58 @@ static void window_is_sampled(void **state)
     telemetry_close(telemetry);
 }
 
+/* One thread samples all GPUs; each has its own numbers, and its own highest clock. */
+static void each_gpu_has_its_own_window(void **state)
+{
+    (void)state;
+    static const char *const uuids[] = {"GPU-one", "GPU-slow", "GPU-three"};
+    struct telemetry *telemetry;
+    struct telemetry_window windows[2];
+    say("alone");
+    struct telemetry_request request = {.library = whole, .uuids = uuids, .gpus = 3};
+    assert_int_equal(telemetry_open(&request, &telemetry), STATUS_OK);
+    assert_non_null(telemetry);
+    assert_int_equal(telemetry_limits(telemetry, 2).power_limit_milliwatts, 700000);
+    for (unsigned round = 0; round < 2; round++) {
+        int before = samples();
+        /* The third one is not in the point. */
+        telemetry_begin(telemetry, clock_now_ns(), 2, 1, false);
+        await(samples, before + 6);
+        telemetry_end(telemetry, clock_now_ns());
+        for (unsigned gpu = 0; gpu < 2; gpu++) {
+            telemetry_collect(telemetry, gpu, 100.0 * (gpu + 1), &windows[gpu]);
+            assert_true(windows[gpu].samples >= 2);
+            assert_false(windows[gpu].silent);
+            assert_true(windows[gpu].sm_clock_mhz.min == (gpu ? 1200.0 : 1980.0));
+            assert_true(windows[gpu].energy_iterations == 100.0 * (gpu + 1));
+            assert_true(windows[gpu].energy_j > 0.0);
+            double earlier_mhz = gpu ? 1200.0 : 1980.0;
+            assert_true(windows[gpu].earlier_clock_mhz == (round ? earlier_mhz : 0.0));
+        }
+    }
+    assert_int_equal(windows[0].samples, windows[1].samples);
+    telemetry_close(telemetry);
+    /* All or none. */
+    request = (struct telemetry_request){
+        .library = whole, .uuids = (const char *const[]){"GPU-one", "none"}, .gpus = 2};
+    assert_int_equal(telemetry_open(&request, &telemetry), STATUS_OK);
+    assert_null(telemetry);
+}
+
 static void old_library_gives_what_it_has(void **state)
 {
     (void)state;
     struct telemetry *telemetry;
     struct telemetry_window window;
-    const struct telemetry_request request = {.library = partial, .uuid = "GPU-one"};
+    const struct telemetry_request request = {
+        .library = partial, .uuids = &(const char *){"GPU-one"}, .gpus = 1};
     assert_int_equal(telemetry_open(&request, &telemetry), STATUS_OK);
     assert_non_null(telemetry);
-    assert_false(telemetry_limits(telemetry).known_reserved);
+    assert_false(telemetry_limits(telemetry, 0).known_reserved);
     uint64_t begin_ns = clock_now_ns();
-    telemetry_begin(telemetry, begin_ns, 2, false);
+    telemetry_begin(telemetry, begin_ns, 1, 2, false);
     telemetry_end(telemetry, clock_now_ns());
-    telemetry_collect(telemetry, 1.0, &window);
+    telemetry_collect(telemetry, 0, 1.0, &window);
     assert_true(window.present);
     assert_int_equal(window.energy_from, TELEMETRY_ENERGY_NONE);
     telemetry_close(telemetry);
@@ -144,18 +184,20 @@ static void without_nvml_there_is_none(void **state)
     struct telemetry *telemetry;
     struct telemetry_window window;
     struct telemetry_request request = {.library = "/nonexistent/libnvidia-ml.so.1",
-                                        .uuid = "GPU-one"};
+                                        .uuids = &(const char *){"GPU-one"},
+                                        .gpus = 1};
     assert_int_equal(telemetry_open(&request, &telemetry), STATUS_OK);
     assert_null(telemetry);
-    request = (struct telemetry_request){.library = partial, .uuid = "GPU-two"};
+    request = (struct telemetry_request){
+        .library = partial, .uuids = &(const char *){"GPU-two"}, .gpus = 1};
     assert_int_equal(telemetry_open(&request, &telemetry), STATUS_OK);
     assert_null(telemetry);
 
-    telemetry_begin(NULL, 1, 1, false);
+    telemetry_begin(NULL, 1, 1, 1, false);
     telemetry_end(NULL, 2);
-    telemetry_collect(NULL, 1.0, &window);
+    telemetry_collect(NULL, 0, 1.0, &window);
     assert_false(window.present);
-    assert_int_equal(telemetry_limits(NULL).max_sm_clock_mhz, 0);
+    assert_int_equal(telemetry_limits(NULL, 0).max_sm_clock_mhz, 0);
     telemetry_close(NULL);
 }
 
@@ -191,11 +233,11 @@ static void processes_are_told_by_their_ancestor(void **state)
     assert_int_equal(window.strangers, 1);
     assert_int_equal(window_of(telemetry, 2).strangers, 0);
     assert_int_equal(window_of(telemetry, 3).strangers, 0);
-    telemetry_begin(telemetry, clock_now_ns(), 1, true);
+    telemetry_begin(telemetry, clock_now_ns(), 1, 1, true);
     int before = samples();
     await(samples, before + 2);
     telemetry_end(telemetry, clock_now_ns());
-    telemetry_collect(telemetry, 1.0, &window);
+    telemetry_collect(telemetry, 0, 1.0, &window);
     assert_int_equal(window.strangers, 0);
     say("crowded");
     assert_int_equal(window_of(telemetry, 1).strangers, NVML_PROCESS_MAX);
@@ -218,7 +260,8 @@ static void what_was_there_before_is_remembered(void **state)
 
     /* The server of a daemon that was given is no stranger. */
     say("");
-    const struct telemetry_request request = {.library = whole, .uuid = "GPU-one", .expected = 1};
+    const struct telemetry_request request = {
+        .library = whole, .uuids = &(const char *){"GPU-one"}, .gpus = 1, .expected = 1};
     assert_int_equal(telemetry_open(&request, &telemetry), STATUS_OK);
     assert_int_equal(window_of(telemetry, 1).before.processes, 1);
     assert_int_equal(window_of(telemetry, 1).strangers, 0);
@@ -231,19 +274,19 @@ static void hang_costs_the_telemetry_only(void **state)
     struct telemetry *telemetry = open_whole("alone");
     struct telemetry_window window;
     int before = samples(), ended = ends();
-    telemetry_begin(telemetry, clock_now_ns(), 1, false);
+    telemetry_begin(telemetry, clock_now_ns(), 1, 1, false);
     await(samples, before + 2);
     say("hang");
     await(hanging, 1);
     /* It goes on hanging: each of these returns all the same. */
     telemetry_end(telemetry, clock_now_ns());
-    telemetry_collect(telemetry, 1.0, &window);
+    telemetry_collect(telemetry, 0, 1.0, &window);
     assert_true(window.silent);
     assert_true(window.samples >= 1);
     for (int i = 0; i < 3; i++) {
-        telemetry_begin(telemetry, clock_now_ns(), 1, false);
+        telemetry_begin(telemetry, clock_now_ns(), 1, 1, false);
         telemetry_end(telemetry, clock_now_ns());
-        telemetry_collect(telemetry, 1.0, &window);
+        telemetry_collect(telemetry, 0, 1.0, &window);
         assert_true(window.present);
         assert_true(window.silent);
         assert_int_equal(window.samples, 0);
@@ -254,11 +297,11 @@ static void hang_costs_the_telemetry_only(void **state)
     assert_false(window.silent);
     assert_true(window.samples >= 2);
 
-    telemetry_begin(telemetry, clock_now_ns(), 1, false);
+    telemetry_begin(telemetry, clock_now_ns(), 1, 1, false);
     say("hang");
     await(hanging, 1);
     telemetry_end(telemetry, clock_now_ns());
-    telemetry_collect(telemetry, 1.0, &window);
+    telemetry_collect(telemetry, 0, 1.0, &window);
     assert_int_equal(ends(), ended);
     telemetry_close(telemetry);
     say("alone");
@@ -271,8 +314,10 @@ static void hang_at_the_start_is_an_error(void **state)
     struct telemetry *telemetry;
     int ended = ends();
     say("hang-start");
-    const struct telemetry_request request = {
-        .library = whole, .uuid = "GPU-one", .answer_ns = 50 * NS_PER_MS};
+    const struct telemetry_request request = {.library = whole,
+                                              .uuids = &(const char *){"GPU-one"},
+                                              .gpus = 1,
+                                              .answer_ns = 50 * NS_PER_MS};
     assert_int_equal(telemetry_open(&request, &telemetry), STATUS_TIMEOUT);
     assert_null(telemetry);
     assert_string_equal(status_text(), "NVML does not answer within 0.05 s: no telemetry");
@@ -284,6 +329,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(window_is_sampled),
+        cmocka_unit_test(each_gpu_has_its_own_window),
         cmocka_unit_test(old_library_gives_what_it_has),
         cmocka_unit_test(without_nvml_there_is_none),
         cmocka_unit_test(processes_are_told_by_their_ancestor),

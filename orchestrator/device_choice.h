@@ -1,0 +1,35 @@
+/*
+ * The GPUs of a run, as --device names them: numbers, UUIDs or their beginnings, "all", or the same
+ * of the emulated machine. Pure functions; no driver is asked here.
+ */
+#ifndef MPSWEEP_ORCHESTRATOR_DEVICE_CHOICE_H
+#define MPSWEEP_ORCHESTRATOR_DEVICE_CHOICE_H
+
+#include <stdbool.h>
+
+#include "device/device.h"
+
+struct device_choice {
+    bool emulated;  /* GPUs of the emulated machine */
+    bool all;       /* of it or of the real one */
+    unsigned count; /* words; 0 with all, and where nothing is named: the first GPU */
+    char words[DEVICE_LIST_MAX][64];
+};
+
+/* text: the option's value; NULL or "": nothing is named. STATUS_USAGE: an empty item, one that
+ * says two things, or emulated GPUs beside real ones. */
+enum status device_choice_parse(const char *text, struct device_choice *out);
+
+/* How many GPUs that will be, without asking a driver; 0 where only it knows. */
+unsigned device_choice_count(const struct device_choice *choice);
+
+/* The GPUs of the list that are meant, in the order in which they are named; out has room for
+ * DEVICE_LIST_MAX. STATUS_USAGE: there is none of that name, or one is named twice. */
+enum status device_choice_find(const struct device_choice *choice, const struct device_list *list,
+                               struct device_info *out, unsigned *count);
+
+/* For what is about one GPU: STATUS_USAGE if the text names several, with what is about one at the
+ * beginning of the error ("a trace"). */
+enum status device_choice_check_single(const char *text, const char *what);
+
+#endif

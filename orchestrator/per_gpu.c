@@ -1,0 +1,145 @@
+#include "orchestrator/per_gpu.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/text.h"
+#include "orchestrator/scaling.h"
+#include "orchestrator/telemetry_record.h"
+#include "orchestrator/warnings.h"
+
+enum status per_gpu_collect(const struct round *round, const double *iterations, double steady_s)
+{
+    const struct point *point = round->point;
+    struct round_result *result = round->result;
+    unsigned count = point_gpus(point);
+    if (count == 1)
+        return STATUS_OK;
+    struct round_gpu *gpus = calloc(count, sizeof *gpus);
+    if (!gpus)
+        return status_set(STATUS_MEMORY, "out of memory for the results");
+    for (unsigned i = 0; i < point_workers(point); i++) {
+        unsigned process = i / point->threads;
+        const struct shm_slot *slot = shm_slot_at(&round->shm, process, i % point->threads);
+        struct round_gpu *gpu = &gpus[point_gpu_of(point, process)];
+        gpu->throughput_ips += iterations[i] / steady_s;
+        histogram_merge(&gpu->latency, &slot->latency);
+        for (size_t word = 0; word < BIND_WORDS; word++)
+            gpu->cpus[word] |= slot->cpus[word];
+    }
+    result->telemetry = (struct telemetry_window){0};
+    for (unsigned i = 0; i < count; i++) {
+        memcpy(gpus[i].uuid, round->session->devices[i].uuid, sizeof gpus[i].uuid);
+        telemetry_collect(round->session->telemetry, i, gpus[i].throughput_ips * result->window_s,
+                          &gpus[i].telemetry);
+        if (i == 0)
+            result->telemetry = gpus[i].telemetry;
+        else
+            telemetry_window_merge(&result->telemetry, &gpus[i].telemetry);
+    }
+    result->gpus = gpus;
+    result->gpu_count = count;
+    return STATUS_OK;
+}
+
+void per_gpu_merge(struct round_result *last, const struct round_result *before, unsigned rounds)
+{
+    if (!last->gpus || !before->gpus)
+        return;
+    for (unsigned i = 0; i < last->gpu_count; i++) {
+        struct round_gpu *into = &last->gpus[i];
+        const struct round_gpu *from = &before->gpus[i];
+        into->throughput_ips =
+            (from->throughput_ips * rounds + into->throughput_ips) / (rounds + 1.0);
+        histogram_merge(&into->latency, &from->latency);
+        telemetry_window_merge(&into->telemetry, &from->telemetry);
+    }
+}
+
+/* In an open loop each has what it is offered. */
+static void warn_imbalance(json_t *record, const struct point *point)
+{
+    struct imbalance imbalance;
+    if (!imbalance_of(record, &imbalance))
+        return;
+    json_object_set_new(record, "gpu_imbalance", json_real(imbalance.relative));
+    if (point_is_open(point) || !imbalance_matters(&imbalance, record))
+        return;
+    warnings_add(warnings_of(record), "gpu-imbalance",
+                 "GPU %u (%s) is the slowest, %.0f%% below the others: compare their clocks and "
+                 "power (per_gpu.telemetry), and where their CPUs and PCIe links are ('nvidia-smi "
+                 "topo -m')",
+                 imbalance.slowest, imbalance.slowest_uuid, 100.0 * (1.0 - imbalance.slowest_rel));
+}
+
+/* What telemetry warns of, with the GPU that it is about. */
+static void warn_telemetry(json_t *record, unsigned number, const struct telemetry_window *window)
+{
+    json_t *warnings = json_array();
+    telemetry_warn(warnings, window);
+    for (size_t i = 0; i < json_array_size(warnings); i++) {
+        const json_t *warning = json_array_get(warnings, i);
+        warnings_add(warnings_of(record), json_string_value(json_object_get(warning, "kind")),
+                     "GPU %u: %s", number, json_string_value(json_object_get(warning, "text")));
+    }
+    json_decref(warnings);
+}
+
+void per_gpu_record(json_t *record, const struct point *point, const struct round_result *result)
+{
+    if (!result->gpus)
+        return;
+    json_t *array = json_array();
+    for (unsigned i = 0; i < result->gpu_count; i++) {
+        const struct round_gpu *gpu = &result->gpus[i];
+        char cpus[128];
+        json_t *entry = json_pack("{s:i, s:s, s:f, s:{s:f, s:f}, s:s}", "gpu", (int)i, "uuid",
+                                  gpu->uuid, "throughput_ips", gpu->throughput_ips, "latency_us",
+                                  "p50", histogram_quantile_ns(&gpu->latency, 0.5) / 1e3, "p99",
+                                  histogram_quantile_ns(&gpu->latency, 0.99) / 1e3, "cpus",
+                                  bind_cpus_text(gpu->cpus, cpus, sizeof cpus));
+        json_t *telemetry = telemetry_object(&gpu->telemetry);
+        if (telemetry)
+            json_object_set_new(entry, "telemetry", telemetry);
+        json_array_append_new(array, entry);
+        warn_telemetry(record, i, &gpu->telemetry);
+    }
+    json_object_set_new(record, "per_gpu", array);
+    warn_imbalance(record, point);
+}
+
+static void print_point(FILE *out, const json_t *point)
+{
+    const json_t *gpus = json_object_get(point, "per_gpu");
+    fprintf(out, "%s %lld×%lld", json_string_value(json_object_get(point, "layout")),
+            (long long)json_integer_value(json_object_get(point, "processes")),
+            (long long)json_integer_value(json_object_get(point, "threads")));
+    const char *daemons = json_string_value(json_object_get(point, "mps_daemons"));
+    if (daemons)
+        fprintf(out, ", daemons %s", daemons);
+    for (size_t i = 0; i < json_array_size(gpus); i++) {
+        const json_t *gpu = json_array_get(gpus, i);
+        char number[32];
+        fprintf(out, "  GPU %zu: %s", i,
+                text_number(json_number_value(json_object_get(gpu, "throughput_ips")), number,
+                            sizeof number));
+        const json_t *p99 = json_object_get(json_object_get(gpu, "latency_us"), "p99");
+        fprintf(out, " (%s)", text_number(json_number_value(p99) / 1e3, number, sizeof number));
+    }
+    fprintf(out, "  imbalance %.1f%%\n",
+            100.0 * json_number_value(json_object_get(point, "gpu_imbalance")));
+}
+
+void per_gpu_print(FILE *out, const json_t *points)
+{
+    bool begun = false;
+    for (size_t i = 0; i < json_array_size(points); i++) {
+        const json_t *point = json_array_get(points, i);
+        if (!json_object_get(point, "per_gpu"))
+            continue;
+        if (!begun)
+            fputs("\niterations/s of each GPU (p99 ms):\n", out);
+        begun = true;
+        print_point(out, point);
+    }
+}

@@ -1,0 +1,58 @@
+/*
+ * What several GPUs give against one: scaling efficiency, and GPUs that are slower than others.
+ * Pure functions of the points of a results file (docs/results-format.md).
+ */
+#ifndef MPSWEEP_ORCHESTRATOR_SCALING_H
+#define MPSWEEP_ORCHESTRATOR_SCALING_H
+
+#include <jansson.h>
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "common/status.h"
+
+/* The measured points of one GPU, to be found by those of several. */
+struct scaling_index;
+
+/* Points are borrowed: they must live as long. STATUS_MEMORY. */
+enum status scaling_index_new(const json_t *points, struct scaling_index **out);
+void scaling_index_free(struct scaling_index *index);
+
+struct scaling {
+    unsigned gpus;
+    const json_t *base; /* the point of one GPU with all other settings the same; borrowed */
+    double base_ips;
+    /* Throughput over that of so many times one GPU: 1 is ideal. low and high bound it with 95%
+     * confidence, from the intervals of both; they are NAN where one of these is not known. */
+    double efficiency, low, high;
+};
+
+/* How a measured closed-loop point of several GPUs scales. False: it is none, or there is no such
+ * point of one GPU. How many daemons there were is no difference, since one GPU has one. */
+bool scaling_find(const struct scaling_index *index, const json_t *point, struct scaling *out);
+
+/* "94.2% ±0.8%" of a scaling; "-" for NULL. Returns text. */
+const char *scaling_text(const struct scaling *scaling, char *text, size_t size);
+
+/* The GPUs of a point beside each other. */
+struct imbalance {
+    unsigned gpus;
+    double mean_ips;          /* of a GPU */
+    double relative;          /* (fastest - slowest) / mean */
+    unsigned slowest;         /* number of the GPU within the run */
+    double slowest_rel;       /* its rate over the mean of the others */
+    const char *slowest_uuid; /* "" where the record does not say; borrowed */
+};
+
+/* False: not a point of several GPUs with the rate of each. */
+bool imbalance_of(const json_t *point, struct imbalance *out);
+
+/* Whether it is so much that a reader should hear of it: more than 5%, and more than the point's own
+ * interval. */
+bool imbalance_matters(const struct imbalance *imbalance, const json_t *point);
+
+/* The measured point that differs from this one, of several GPUs over MPS, by the other choice of
+ * daemons alone; NULL: none. Borrowed from points. */
+const json_t *scaling_other_daemons(const json_t *points, const json_t *point);
+
+#endif

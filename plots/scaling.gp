@@ -1,0 +1,76 @@
+# Throughput against the number of GPUs, and the share of so many times one GPU that was reached.
+#
+#     mpsweep plot results.jsonl --figure scaling -o data.gp
+#     gnuplot -c scaling.gp data.gp picture.svg        (or .png, .pdf)
+
+if (ARGC != 2) { exit error 'usage: gnuplot -c scaling.gp DATA.gp PICTURE.svg|.png|.pdf' }
+data = ARG1
+output = ARG2
+folder = ARG0
+while (strlen(folder) > 0 && folder[strlen(folder):] ne '/') {
+    folder = folder[1:strlen(folder) - 1]
+}
+load data
+# One legend line for all ideal lines, each of which has its series' colour.
+has_ideal = 1
+legend_below = 1
+load folder . 'style.gp'
+
+panel_between = 0.72
+panel_width = has_efficiency ? (page_width - left_margin - right_margin - panel_between) / 2 : \
+    page_width - left_margin - right_margin
+panel_left(p) = left_margin + (p - 1) * (panel_width + panel_between)
+
+set xlabel 'GPUs' noenhanced offset 0, 0.4 + 1.6 * lift
+set xrange [0:gpus_max * 1.06]
+set xtics gpus_max <= 16 ? 1 : gpus_max <= 40 ? 4 : 8
+set errorbars 0.5
+set multiplot
+
+set lmargin at screen across(panel_left(1))
+set rmargin at screen across(panel_left(1) + panel_width)
+set ylabel 'throughput of all GPUs (iterations/s)' noenhanced
+set yrange [0:throughput_max * 1.12]
+set format y throughput_max >= 10 ? '%.0f' : '%g'
+if (emulated) {
+    set label 2 'EMULATED GPU' at graph 0.5, graph 0.5 center rotate by 28 \
+        font ',26' textcolor '#E2E2E2' back
+}
+plot for [i = 1:n_series] ideal[i] * x with lines linecolor rgb series_colour(layout_of[i]) \
+         linewidth 0.8 dashtype ideal_dash notitle, \
+     for [i = 1:n_series] sprintf('$values_%d', i) using 1:2:3 with yerrorbars \
+         linecolor rgb series_colour(layout_of[i]) linewidth 1.1 dashtype solid \
+         pointtype 0 pointsize 0 notitle, \
+     for [i = 1:n_series] sprintf('$values_%d', i) using 1:2 with linespoints \
+         linecolor rgb series_colour(layout_of[i]) linewidth 1.3 \
+         dashtype series_dash(variant_of[i]) pointsize 0.7 \
+         pointtype series_point(layout_of[i], variant_of[i]) notitle
+# What belongs to the page is drawn once.
+unset label
+unset arrow
+
+if (has_efficiency) {
+    set lmargin at screen across(panel_left(2))
+    set rmargin at screen across(panel_left(2) + panel_width)
+    set ylabel 'efficiency against one GPU (%)' noenhanced
+    low = efficiency_min > 100 ? 100 : efficiency_min
+    high = efficiency_max < 100 ? 100 : efficiency_max
+    # Few percent are far apart, and more of them are not lost beside the line.
+    span = high - low < 10 ? 10 : high - low
+    set yrange [(low - 0.15 * span > 0 ? low - 0.15 * span : 0):high + 0.15 * span]
+    set format y '%g'
+    if (emulated) {
+        set label 2 'EMULATED GPU' at graph 0.5, graph 0.5 center rotate by 28 \
+            font ',26' textcolor '#E2E2E2' back
+    }
+    plot 100 with lines linecolor rgb ideal_colour linewidth 0.8 dashtype ideal_dash notitle, \
+         for [i = 1:n_series] sprintf('$values_%d', i) using 1:4:5:6 with yerrorbars \
+             linecolor rgb series_colour(layout_of[i]) linewidth 1.1 dashtype solid \
+             pointtype 0 pointsize 0 notitle, \
+         for [i = 1:n_series] sprintf('$values_%d', i) using 1:4 with linespoints \
+             linecolor rgb series_colour(layout_of[i]) linewidth 1.3 \
+             dashtype series_dash(variant_of[i]) pointsize 0.7 \
+             pointtype series_point(layout_of[i], variant_of[i]) notitle
+}
+unset multiplot
+unset output

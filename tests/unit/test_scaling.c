@@ -1,0 +1,187 @@
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <cmocka.h>
+
+#include "orchestrator/openloop.h"
+#include "orchestrator/point_key.h"
+#include "orchestrator/scaling.h"
+
+/* Only points of closed loops are here. */
+const char *openloop_name(const json_t *rate, char *out, size_t size)
+{
+    (void)rate;
+    snprintf(out, size, "at a rate");
+    return out;
+}
+
+static json_t *point_of(int id, unsigned gpus, const char *more)
+{
+    json_t *point = json_pack("{s:i, s:s, s:s, s:b, s:i, s:i, s:s, s:i, s:f}", "id", id, "status",
+                              "ok", "layout", "threads", "mps", 0, "processes", 1, "threads", 8,
+                              "memory", "pinned", "kernels", 220, "ci95_rel", 0.003);
+    json_t *fields = json_loads(more, 0, NULL);
+    assert_non_null(fields);
+    json_object_update(point, fields);
+    json_decref(fields);
+    if (gpus)
+        json_object_set_new(point, "gpus", json_integer(gpus));
+    return point;
+}
+
+static void a_point_of_several_finds_its_point_of_one(void **state)
+{
+    (void)state;
+    json_t *points = json_array();
+    json_array_append_new(points, point_of(0, 0, "{\"threads\": 4, \"throughput_ips\": 600}"));
+    json_array_append_new(points, point_of(1, 0, "{\"throughput_ips\": 1000}"));
+    json_array_append_new(points,
+                          point_of(2, 2, "{\"throughput_ips\": 1900, \"ci95_rel\": 0.004}"));
+    json_array_append_new(points, point_of(3, 4, "{\"throughput_ips\": 3000}"));
+    /* No point of one GPU, and one that was not measured, or does what is offered. */
+    json_array_append_new(points, point_of(4, 2, "{\"threads\": 16, \"throughput_ips\": 1900}"));
+    json_array_append_new(points, point_of(5, 0, "{\"threads\": 16, \"status\": \"failed\"}"));
+    json_array_append_new(points,
+                          point_of(6, 0, "{\"threads\": 16, \"throughput_ips\": 9, \"rate\": {}}"));
+    struct scaling_index *index;
+    struct scaling scaling;
+    assert_int_equal(STATUS_OK, scaling_index_new(points, &index));
+    assert_true(scaling_find(index, json_array_get(points, 2), &scaling));
+    assert_int_equal(2, scaling.gpus);
+    assert_ptr_equal(json_array_get(points, 1), scaling.base);
+    assert_float_equal(0.95, scaling.efficiency, 1e-12);
+    /* 3 and 4 permille, independent. */
+    assert_float_equal(0.95 * 0.995, scaling.low, 1e-9);
+    assert_float_equal(0.95 * 1.005, scaling.high, 1e-9);
+    char text[64];
+    assert_string_equal("95.0% ±0.5%", scaling_text(&scaling, text, sizeof text));
+    assert_string_equal("-", scaling_text(NULL, text, sizeof text));
+    assert_true(scaling_find(index, json_array_get(points, 3), &scaling));
+    assert_float_equal(0.75, scaling.efficiency, 1e-12);
+    assert_false(scaling_find(index, json_array_get(points, 4), &scaling));
+    assert_false(scaling_find(index, json_array_get(points, 1), &scaling));
+    scaling_index_free(index);
+    json_decref(points);
+}
+
+static void daemons_and_gpus_make_points_apart_but_scale_from_one(void **state)
+{
+    (void)state;
+    static const char *const over[] = {"", "\"mps_daemons\": \"shared\", ",
+                                       "\"mps_daemons\": \"per-gpu\", "};
+    json_t *points = json_array();
+    for (int i = 0; i < 3; i++) {
+        char fields[160];
+        snprintf(fields, sizeof fields,
+                 "{\"layout\": \"threads+mps\", \"mps\": true, %s\"throughput_ips\": %d}", over[i],
+                 100 + 90 * i);
+        json_array_append_new(points, point_of(i, i ? 2 : 1, fields));
+    }
+    struct scaling_index *index;
+    struct scaling scaling;
+    assert_int_equal(STATUS_OK, scaling_index_new(points, &index));
+    for (size_t i = 1; i < 3; i++) {
+        assert_true(scaling_find(index, json_array_get(points, i), &scaling));
+        assert_ptr_equal(json_array_get(points, 0), scaling.base);
+        assert_ptr_equal(json_array_get(points, 3 - i),
+                         scaling_other_daemons(points, json_array_get(points, i)));
+    }
+    assert_null(scaling_other_daemons(points, json_array_get(points, 0)));
+    char *keys[3];
+    for (size_t i = 0; i < 3; i++)
+        keys[i] = point_key(json_array_get(points, i), 0);
+    assert_string_not_equal(keys[0], keys[1]);
+    assert_string_not_equal(keys[1], keys[2]);
+    for (size_t i = 0; i < 3; i++)
+        free(keys[i]);
+    scaling_index_free(index);
+    json_decref(points);
+}
+
+static void one_gpu_is_one_said_or_not(void **state)
+{
+    (void)state;
+    json_t *said = point_of(0, 1, "{}"), *unsaid = point_of(0, 0, "{}"),
+           *two = point_of(0, 2, "{}");
+    char *keys[] = {point_key(said, 0), point_key(unsaid, 0), point_key(two, 0)};
+    assert_string_equal(keys[0], keys[1]);
+    assert_string_not_equal(keys[0], keys[2]);
+    for (size_t i = 0; i < 3; i++)
+        free(keys[i]);
+    char text[POINT_TEXT_BYTES];
+    point_setting_text(two, POINT_GPUS, text);
+    assert_string_equal("2 GPUs", text);
+    point_setting_text(said, POINT_GPUS, text);
+    assert_string_equal("", text);
+    json_decref(said);
+    json_decref(unsaid);
+    json_decref(two);
+}
+
+static void without_an_interval_there_is_none(void **state)
+{
+    (void)state;
+    json_t *points = json_array();
+    json_array_append_new(points, point_of(0, 1, "{\"throughput_ips\": 10, \"ci95_rel\": null}"));
+    json_array_append_new(points, point_of(1, 3, "{\"throughput_ips\": 33}"));
+    struct scaling_index *index;
+    struct scaling scaling;
+    char text[64];
+    assert_int_equal(STATUS_OK, scaling_index_new(points, &index));
+    assert_true(scaling_find(index, json_array_get(points, 1), &scaling));
+    assert_float_equal(1.1, scaling.efficiency, 1e-12);
+    assert_true(isnan(scaling.low) && isnan(scaling.high));
+    assert_string_equal("110.0%", scaling_text(&scaling, text, sizeof text));
+    scaling_index_free(index);
+    json_decref(points);
+}
+
+static void the_slow_gpu_is_named(void **state)
+{
+    (void)state;
+    json_t *point = point_of(0, 3,
+                             "{\"throughput_ips\": 280, \"per_gpu\": ["
+                             "{\"gpu\": 0, \"uuid\": \"GPU-a\", \"throughput_ips\": 100},"
+                             "{\"gpu\": 1, \"uuid\": \"GPU-b\", \"throughput_ips\": 80},"
+                             "{\"gpu\": 2, \"uuid\": \"GPU-c\", \"throughput_ips\": 100}]}");
+    struct imbalance imbalance;
+    assert_true(imbalance_of(point, &imbalance));
+    assert_int_equal(3, imbalance.gpus);
+    assert_int_equal(1, imbalance.slowest);
+    assert_string_equal("GPU-b", imbalance.slowest_uuid);
+    assert_float_equal(20.0 / (280.0 / 3.0), imbalance.relative, 1e-12);
+    assert_float_equal(0.8, imbalance.slowest_rel, 1e-12);
+    assert_true(imbalance_matters(&imbalance, point));
+    /* Within what the point's own interval allows, and where that is not known. */
+    json_object_set_new(point, "ci95_rel", json_real(0.3));
+    assert_false(imbalance_matters(&imbalance, point));
+    json_object_set_new(point, "ci95_rel", json_null());
+    assert_true(imbalance_matters(&imbalance, point));
+    imbalance.relative = 0.04;
+    assert_false(imbalance_matters(&imbalance, point));
+    json_decref(point);
+    /* One GPU, and rates that are none. */
+    point = point_of(0, 1, "{\"throughput_ips\": 280}");
+    assert_false(imbalance_of(point, &imbalance));
+    json_decref(point);
+    point = point_of(0, 2, "{\"per_gpu\": [{\"gpu\": 0, \"throughput_ips\": 1}, {\"gpu\": 1}]}");
+    assert_false(imbalance_of(point, &imbalance));
+    json_decref(point);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_point_of_several_finds_its_point_of_one),
+        cmocka_unit_test(daemons_and_gpus_make_points_apart_but_scale_from_one),
+        cmocka_unit_test(one_gpu_is_one_said_or_not),
+        cmocka_unit_test(without_an_interval_there_is_none),
+        cmocka_unit_test(the_slow_gpu_is_named),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
