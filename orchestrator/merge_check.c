@@ -190,8 +190,9 @@ static enum status find_gpus(struct merge *merge)
     int error = seen ? 0 : -1;
     for (size_t i = 0; i < merge->source_count && error == 0; i++) {
         const json_t *header = merge->sources[i].header;
-        char key[384];
-        snprintf(key, sizeof key, "%.100s %.250s", text_of(json_object_get(header, "gpu"), "uuid"),
+        char gpus[MERGE_GPUS_TEXT], key[MERGE_GPUS_TEXT + 256];
+        merge_gpus_text(header, gpus);
+        snprintf(key, sizeof key, "%s %.250s", gpus,
                  is_emulated(header) ? text_of(header, "host") : "");
         const json_t *place = json_object_get(seen, key);
         if (!place) {

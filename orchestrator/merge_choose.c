@@ -293,7 +293,8 @@ enum status merge_choose(struct merge *merge)
         status = status_set(STATUS_MEMORY, "out of memory");
         goto out;
     }
-    qsort(merge->entries, merge->entry_count, sizeof *merge->entries, by_point);
+    if (merge->entry_count > 0)
+        qsort(merge->entries, merge->entry_count, sizeof *merge->entries, by_point);
     for (size_t i = 0, end; i < merge->entry_count; i = end) {
         for (end = i + 1;
              end < merge->entry_count && merge->entries[end].id == merge->entries[i].id;)

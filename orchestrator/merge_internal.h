@@ -113,6 +113,10 @@ void merge_release(struct merge *merge);
 enum status merge_take_record(struct merge *merge, size_t file, json_t *record, uint64_t offset,
                               size_t bytes);
 
+/* What tells the GPUs of a run from those of another: their UUIDs, in text. */
+#define MERGE_GPUS_TEXT 2048
+void merge_gpus_text(const json_t *header, char text[MERGE_GPUS_TEXT]);
+
 /* STATUS_USAGE: the files are not of one plan, or, if strict, differ in what can be overlooked. */
 enum status merge_check(struct merge *merge, bool strict);
 

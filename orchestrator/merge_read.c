@@ -37,11 +37,23 @@ static bool same_text(const json_t *a, const json_t *b, const char *key)
     return strcmp(text_of(a, key), text_of(b, key)) == 0;
 }
 
+void merge_gpus_text(const json_t *header, char text[MERGE_GPUS_TEXT])
+{
+    struct text out = {.at = text, .size = MERGE_GPUS_TEXT};
+    const json_t *gpus = json_object_get(header, "gpus");
+    text_append(&out, "%.100s", text_of(json_object_get(header, "gpu"), "uuid"));
+    for (size_t i = 1; i < json_array_size(gpus); i++)
+        text_append(&out, " %.100s", text_of(json_array_get(gpus, i), "uuid"));
+}
+
 /* A resumed run is the same source, unless it came to another machine. */
 static bool same_machine(const json_t *a, const json_t *b)
 {
-    return same_text(json_object_get(a, "gpu"), json_object_get(b, "gpu"), "uuid") &&
-           same_text(a, b, "host") && same_text(a, b, "driver") && same_text(a, b, "mpsweep");
+    char of_a[MERGE_GPUS_TEXT], of_b[MERGE_GPUS_TEXT];
+    merge_gpus_text(a, of_a);
+    merge_gpus_text(b, of_b);
+    return strcmp(of_a, of_b) == 0 && same_text(a, b, "host") && same_text(a, b, "driver") &&
+           same_text(a, b, "mpsweep");
 }
 
 static enum status begin_source(struct merge *merge, size_t file, json_t *header)

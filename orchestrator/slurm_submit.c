@@ -12,6 +12,7 @@
 #include "config.h"
 #include "orchestrator/emit_text.h"
 #include "orchestrator/exit_status.h"
+#include "orchestrator/device_choice.h"
 #include "orchestrator/plan.h"
 #include "orchestrator/slurm.h"
 #include "orchestrator/slurm_command.h"
@@ -149,8 +150,16 @@ static enum status check_plan(const struct request *request, const struct slurm_
     for (size_t i = 0; i < count && status == STATUS_OK; i++)
         if (!(given[i].row->commands & OPTION_SLURM_SUBMIT))
             status = job_set(&job, given[i].row, given[i].text);
+    /* How many GPUs "all" is, only a node's driver knows. */
+    struct device_choice choice;
     if (status == STATUS_OK)
-        status = plan_make(&job, &plan);
+        status =
+            device_choice_parse(options_text(&job.sections[0].options, OPTION_DEVICE), &choice);
+    if (status == STATUS_OK) {
+        int64_t of_node = options_integer(&request->options, OPTION_SLURM_GPUS);
+        unsigned all = of_node > 0 ? (unsigned)of_node : 1;
+        status = plan_make_for(&job, choice.all ? all : device_choice_count(&choice), &plan);
+    }
     int64_t nodes = options_integer(&request->options, OPTION_SLURM_NODES);
     if (status == STATUS_OK && !request->fleet && (size_t)nodes > plan.count)
         status =

@@ -29,6 +29,13 @@ json_t *sweep_measured_points(const struct sweep *sweep)
     return points;
 }
 
+/* A shard that is queued again may come to another node. Its points for reference tell how that
+ * one's GPU differs; without any, what is in one file must be of one GPU. */
+static bool may_move(const struct sweep *sweep)
+{
+    return sweep->shard.count > 0 && !sweep->shard.fleet && sweep->shard.reference > 0;
+}
+
 /* gpus: the header's, absent with one. */
 static bool same_gpus(const struct sweep *sweep, const json_t *gpus)
 {
@@ -44,15 +51,8 @@ static bool same_gpus(const struct sweep *sweep, const json_t *gpus)
     return true;
 }
 
-/* A shard that is queued again may come to another node. Its points for reference tell how that
- * one's GPU differs; without any, what is in one file must be of one GPU. */
-static bool may_move(const struct sweep *sweep)
-{
-    return sweep->shard.count > 0 && !sweep->shard.fleet && sweep->shard.reference > 0;
-}
-
 /* Takes over the finished points of an earlier run, if it is the same part of the same plan on the
- * same GPU. */
+ * same GPUs. */
 static enum status load_earlier(struct sweep *sweep, const char *path, struct results *results)
 {
     enum status status = results_load(path, results);
@@ -76,19 +76,21 @@ static enum status load_earlier(struct sweep *sweep, const char *path, struct re
                           "--fleet, --reference and --seed that it was begun with, or another name",
                           path, shard_name(&sweep->shard, name, sizeof name));
     }
+    bool other_gpus = !same_gpus(sweep, json_object_get(results->header, "gpus"));
     bool moved = !uuid || strcmp(uuid, sweep->session.gpu.uuid) != 0;
     if (moved && !may_move(sweep))
         return status_set(STATUS_USAGE, "'%s' was measured on GPU %s; this is %s", path,
                           uuid ? uuid : "unknown", sweep->session.gpu.uuid);
-    if (moved)
-        fprintf(stderr,
-                "mpsweep: '%s' was begun on GPU %s: points for reference are measured again\n",
-                path, uuid ? uuid : "unknown");
-    if (!moved && !same_gpus(sweep, json_object_get(results->header, "gpus")))
+    if (other_gpus && !may_move(sweep))
         return status_set(STATUS_USAGE,
                           "'%s' was measured on other GPUs, or in another order: give the --device "
                           "that it was begun with",
                           path);
+    moved |= other_gpus;
+    if (moved)
+        fprintf(stderr,
+                "mpsweep: '%s' was begun on GPU %s: points for reference are measured again\n",
+                path, uuid ? uuid : "unknown");
     json_t *lengths = json_object_get(results->header, "steps");
     if (!moved)
         json_array_extend(sweep->calibrations, results->calibrations);

@@ -213,6 +213,7 @@ own_point() {
   parts
   local preload=$MPSWEEP_BUILD_DIR/tests/fakes/lying_rename.so
   [ -e "$preload" ] || skip "the fakes are not built"
+  export ASAN_OPTIONS=${ASAN_OPTIONS:+$ASAN_OPTIONS:}verify_asan_link_order=0
   env LD_PRELOAD="$preload" true || skip "nothing can be preloaded here"
   refused "'all.jsonl' is not there, though its file system said that the rename worked; what was written is in '\./\.all\.jsonl\.[0-9-]*'" \
     env LD_PRELOAD="$preload" MPSWEEP_LIE=nothing "$MPSWEEP" merge part-*.jsonl -o all.jsonl

@@ -146,6 +146,22 @@ static void shards_are_about_equally_long(void **state)
     }
 }
 
+/* Thirty processes take longer to start than a point to measure. */
+static void starting_counts(void **state)
+{
+    (void)state;
+    set(OPTION_LAYOUT, "threads:1-31,processes:17-31");
+    make_plan();
+    deal(4, 0, 1);
+    double shortest = 1e9, longest = 0.0;
+    for (unsigned shard = 0; shard < 4; shard++) {
+        double seconds = seconds_of(shard);
+        shortest = seconds < shortest ? seconds : shortest;
+        longest = seconds > longest ? seconds : longest;
+    }
+    assert_true(longest < 1.35 * shortest);
+}
+
 /* A search takes a dozen times as long: such points must not all be of one shard. */
 static void long_points_are_spread(void **state)
 {
@@ -386,6 +402,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(every_point_is_dealt_once, begin, end),
         cmocka_unit_test_setup_teardown(shards_are_about_equally_long, begin, end),
+        cmocka_unit_test_setup_teardown(starting_counts, begin, end),
         cmocka_unit_test_setup_teardown(long_points_are_spread, begin, end),
         cmocka_unit_test_setup_teardown(points_that_share_workers_stay_together, begin, end),
         cmocka_unit_test_setup_teardown(dealing_follows_from_plan_seed_and_number, begin, end),
