@@ -21,12 +21,13 @@ const struct option_row option_table[OPTION_COUNT] = {
      "GPU to measure: its number, its UUID, or 'emulated'. Several, as in 0,1,3, or 'all', or\n"
      "'emulated:0,1': workers are spread over them. Default: the first GPU; where there is no\n"
      "driver, the emulated one, with a notice."},
-    {OPTION_GPUS_PER_POINT, "gpus-per-point", 0, OPTION_KIND_INTEGER, OPTION_AXIS, SWEEP, "all",
-     1, 16, "all", "N|all", WHAT,
-     "On how many of those GPUs a point runs, the first ones; its layout is on each of them. 1,2,4\n"
+    {OPTION_GPUS_PER_POINT, "gpus-per-point", 0, OPTION_KIND_INTEGER, OPTION_AXIS, SWEEP, "all", 1,
+     16, "all", "N|all", WHAT,
+     "On how many of those GPUs a point runs, the first ones; its layout is on each of them. "
+     "1,2,4\n"
      "shows how it scales."},
-    {OPTION_MPS_DAEMONS, "mps-daemons", 0, OPTION_KIND_CHOICE, OPTION_AXIS, SWEEP,
-     "shared|per-gpu", 0, 0, "shared", NULL, WHAT,
+    {OPTION_MPS_DAEMONS, "mps-daemons", 0, OPTION_KIND_CHOICE, OPTION_AXIS, SWEEP, "shared|per-gpu",
+     0, 0, "shared", NULL, WHAT,
      "Layouts over MPS on several GPUs: one daemon for all, or one for each GPU."},
     {OPTION_PROBE_ARMS, "arms", 'a', OPTION_KIND_TEXT, OPTION_NOT_IN_JOB, OPTION_PROBE, NULL, 0, 0,
      NULL, "NAME[,NAME...]", WHAT,
@@ -68,8 +69,9 @@ const struct option_row option_table[OPTION_COUNT] = {
      "How a worker waits for the GPU (CU_CTX_SCHED_*)."},
     {OPTION_BIND, "bind", 'b', OPTION_KIND_CHOICE, OPTION_AXIS, SWEEP, "near|scatter|none", 0, 0,
      "near", NULL, WHAT,
-     "CPUs of the workers: near the GPU, one core a worker while there are cores; scattered over\n"
-     "the machine; or left to the operating system."},
+     "CPUs of the workers: near their GPU, one core a worker while there are cores, with host\n"
+     "memory on the NUMA node beside them; scattered over the machine; or left to the operating\n"
+     "system."},
     {OPTION_MPS, "mps", 0, OPTION_KIND_CHOICE, 0, SWEEP, "private|external", 0, 0, "private", NULL,
      WHAT,
      "Daemon of layouts over MPS: one of mpsweep's own, which lives for the sweep only; or the\n"

@@ -29,7 +29,7 @@ struct emul_state {
     uint64_t length; /* of the whole mapping, bytes */
     effects_off effects_off;
     pthread_mutex_t mutex;
-    uint64_t host_free_ns; /* see struct model_process */
+    uint64_t host_free_ns;                 /* see struct model_process */
     struct model models[EMUL_DEVICES_MAX]; /* one a device; untouched ones take no memory */
 };
 

@@ -54,13 +54,21 @@ void bind_topology_free(struct bind_topology *topology); /* NULL is fine */
  * the first one of all.
  *
  * near     the CPUs near the GPU in topology order, all allowed ones where none is known or
- * allowed: one hardware thread of each core, then the second of each, and so on. scatter  the same
- * from all allowed CPUs, each next worker in the package, NUMA node and cache that has had fewest.
- * none     all zero: no binding.
+ *          allowed: one hardware thread of each core, then the second of each, and so on
+ * scatter  the same from all allowed CPUs, each next worker of a GPU in the package, NUMA node and
+ *          cache that has had fewest
+ * none     all zero: no binding
  *
- * With more workers than CPUs each gets the whole set. Pinning two to one CPU would have them wait
- * for each other while a third CPU idles, for as long as the point runs: a spinning wait never
- * gives its CPU away, and the scheduler may not mend it. Over the whole set, it can.
+ * GPUs that are near the same cores divide them: each has cores of its own, as many as the others
+ * as far as it needs them, and no division exists that would give a core to a GPU that lacks one.
+ * GPUs without workers have no part in it.
+ *
+ * With more workers than CPUs each gets the GPU's whole set, and so do the workers of all GPUs that
+ * have cores in that set: no other GPU does. Pinning two to one CPU would have them wait for each
+ * other while a third CPU idles, for as long as the point runs: a spinning wait never gives its CPU
+ * away, and the scheduler may not mend it. Over the whole set, it can.
+ *
+ * STATUS_USAGE if a worker's GPU is not one of the topology's.
  */
 enum status bind_plan(const struct bind_topology *topology, enum bind_policy policy,
                       const unsigned *gpu_of, unsigned workers, uint64_t (*masks)[BIND_WORDS]);
@@ -70,15 +78,19 @@ enum status bind_plan(const struct bind_topology *topology, enum bind_policy pol
 void bind_process_mask(const struct bind_topology *topology, enum bind_policy policy, unsigned gpu,
                        uint64_t mask[BIND_WORDS]);
 
-/* NUMA nodes for the host buffers of a GPU's workers; all zero: no wish, memory lies where it is
- * first used. */
+/* NUMA nodes for the host buffers of a GPU's workers: those nearest to the GPU that are allowed,
+ * whether its CPUs are or not; never a node of a GPU's own memory, or of another special kind. All
+ * zero: no wish, memory lies where it is first used. That is so for scatter and none, where the
+ * GPU's place is not known, and on machines of one node. */
 void bind_nodes(const struct bind_topology *topology, enum bind_policy policy, unsigned gpu,
                 uint64_t nodes[BIND_NODE_WORDS]);
 
 /* "near GPU 0000:3b:00.0: package 0, CPUs 0-15 (8 cores, 16 threads)", and the like for the other
- * policies and where the GPU's place is not known. Returns text. */
-const char *bind_describe(const struct bind_topology *topology, enum bind_policy policy,
-                          unsigned gpu, char *text, size_t size);
+ * policies and where the GPU's place is not known; of several GPUs, each place once, with "; "
+ * between them, and how many divide it. On machines of several NUMA nodes with the nodes for host
+ * memory. Returns text. */
+const char *bind_describe(const struct bind_topology *topology, enum bind_policy policy, char *text,
+                          size_t size);
 
 /* "2 packages, 56 cores, 112 threads": what may be used. Returns text. */
 const char *bind_topology_summary(const struct bind_topology *topology, char *text, size_t size);
@@ -89,6 +101,9 @@ const char *bind_cpus_text(const uint64_t mask[BIND_WORDS], char *text, size_t s
 
 /* NUMA nodes with memory that may be used. */
 unsigned bind_node_count(const struct bind_topology *topology);
+
+/* Nodes in words, as CPUs. Returns text. */
+const char *bind_nodes_text(const uint64_t nodes[BIND_NODE_WORDS], char *text, size_t size);
 
 /* CPUs (hardware threads) that may be used, whatever the policy. */
 unsigned bind_cpu_count(const struct bind_topology *topology);

@@ -4,19 +4,27 @@ noinst_LIBRARIES += libbind.a
 libbind_a_SOURCES = \
     orchestrator/bind.c orchestrator/bind.h orchestrator/bind_private.h \
     orchestrator/bind_nodes.c orchestrator/bind_plan.c \
-    orchestrator/bind_quota.c \
+    orchestrator/bind_quota.c orchestrator/bind_share.c \
     orchestrator/bind_text.c
 
 EXTRA_DIST += \
     tests/data/topology-one-core.xml \
-    tests/data/topology-two-packages.xml
+    tests/data/topology-two-packages.xml \
+    tests/data/topologies/dgx-a100.xml tests/data/topologies/dgx-h100-snc4.xml \
+    tests/data/topologies/dgx-h100.xml tests/data/topologies/epyc-nps4.xml \
+    tests/data/topologies/grace.xml tests/data/topologies/make.py \
+    tests/data/topologies/one-socket.xml tests/data/topologies/smt-off.xml \
+    tests/data/topologies/vm.xml
 
 if HAVE_CMOCKA
-check_PROGRAMS += tests/unit/test_bind tests/unit/test_bind_quota
-TESTS += tests/unit/test_bind tests/unit/test_bind_quota
+check_PROGRAMS += tests/unit/test_bind tests/unit/test_bind_gpus tests/unit/test_bind_quota
+TESTS += tests/unit/test_bind tests/unit/test_bind_gpus tests/unit/test_bind_quota
 tests_unit_test_bind_SOURCES = tests/unit/test_bind.c
 tests_unit_test_bind_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
 tests_unit_test_bind_LDADD = libbind.a libcommon.a $(HWLOC_LIBS) $(CMOCKA_LIBS)
+tests_unit_test_bind_gpus_SOURCES = tests/unit/test_bind_gpus.c
+tests_unit_test_bind_gpus_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
+tests_unit_test_bind_gpus_LDADD = libbind.a libcommon.a $(HWLOC_LIBS) $(CMOCKA_LIBS)
 tests_unit_test_bind_quota_SOURCES = \
     tests/unit/test_bind_quota.c tests/unit/tree.c tests/unit/tree.h
 tests_unit_test_bind_quota_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)

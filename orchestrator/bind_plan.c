@@ -69,10 +69,8 @@ static int scatter_pick(hwloc_topology_t topology, hwloc_const_bitmap_t left,
     return hwloc_bitmap_first(object->cpuset);
 }
 
-/* The first *count CPUs of the set in the order in which workers get them. *count becomes
- * smaller if the cores do not have so many. */
-static enum status order_cpus(const struct bind_topology *t, hwloc_const_bitmap_t cpus,
-                              bool scatter, unsigned *order, unsigned *count)
+enum status bind_order(const struct bind_topology *t, hwloc_const_bitmap_t cpus, bool scatter,
+                       unsigned *order, unsigned *count)
 {
     hwloc_bitmap_t left = hwloc_bitmap_alloc();
     hwloc_bitmap_t picked = hwloc_bitmap_alloc();
@@ -127,30 +125,38 @@ hwloc_const_bitmap_t bind_set_of(const struct bind_topology *topology, enum bind
     return policy == BIND_NEAR ? topology->gpu[gpu].near : topology->allowed;
 }
 
-/* The masks of one GPU's workers, over the CPUs of a set. */
-static enum status plan_gpu(const struct bind_topology *topology, enum bind_policy policy,
-                            unsigned gpu, const unsigned *gpu_of, unsigned workers,
-                            uint64_t (*masks)[BIND_WORDS])
+/* How many workers each GPU has. */
+static enum status count_workers(const struct bind_topology *topology, const unsigned *gpu_of,
+                                 unsigned workers, unsigned counts[BIND_GPUS])
 {
-    hwloc_const_bitmap_t cpus = bind_set_of(topology, policy, gpu);
-    unsigned mine = 0;
-    for (unsigned i = 0; i < workers; i++)
-        mine += gpu_of ? gpu_of[i] == gpu : gpu == 0;
-    if (mine == 0)
-        return STATUS_OK;
-    unsigned *order = calloc(mine, sizeof *order);
+    for (unsigned i = 0; i < workers; i++) {
+        unsigned gpu = gpu_of ? gpu_of[i] : 0;
+        if (gpu >= topology->gpus)
+            return status_set(STATUS_USAGE, "worker %u is for GPU %u of %u", i, gpu,
+                              topology->gpus);
+        counts[gpu]++;
+    }
+    return STATUS_OK;
+}
+
+/* The masks of one GPU's workers: one CPU of `own` each, or, in a crowd, the whole set. */
+static enum status plan_gpu(const struct bind_topology *topology, enum bind_policy policy,
+                            unsigned gpu, hwloc_const_bitmap_t own, bool crowd, unsigned count,
+                            const unsigned *gpu_of, uint64_t (*masks)[BIND_WORDS])
+{
+    unsigned *order = calloc(count, sizeof *order);
     if (!order)
-        return status_set(STATUS_MEMORY, "cannot allocate the order of %u workers", mine);
-    unsigned ordered = mine <= (unsigned)hwloc_bitmap_weight(cpus) ? mine : 0;
-    enum status status = order_cpus(topology, cpus, policy == BIND_SCATTER, order, &ordered);
-    for (unsigned i = 0, nth = 0; !status && i < workers; i++) {
-        if (gpu_of ? gpu_of[i] != gpu : gpu != 0)
+        return status_set(STATUS_MEMORY, "cannot allocate the order of %u workers", count);
+    unsigned ordered = crowd ? 0 : count;
+    enum status status = bind_order(topology, own, policy == BIND_SCATTER, order, &ordered);
+    for (unsigned i = 0, nth = 0; status == STATUS_OK && nth < count; i++) {
+        if (gpu_of && gpu_of[i] != gpu)
             continue;
         if (nth < ordered) {
             memset(masks[i], 0, sizeof masks[i]);
             masks[i][order[nth] / 64] |= UINT64_C(1) << (order[nth] % 64);
         } else {
-            bind_mask_of(cpus, masks[i]);
+            bind_mask_of(bind_set_of(topology, policy, gpu), masks[i]);
         }
         nth++;
     }
@@ -161,13 +167,39 @@ static enum status plan_gpu(const struct bind_topology *topology, enum bind_poli
 enum status bind_plan(const struct bind_topology *topology, enum bind_policy policy,
                       const unsigned *gpu_of, unsigned workers, uint64_t (*masks)[BIND_WORDS])
 {
-    enum status status = STATUS_OK;
+    unsigned counts[BIND_GPUS] = {0}, busy = 0;
+    hwloc_bitmap_t own[BIND_GPUS] = {NULL};
+    uint64_t crowd = 0;
+    enum status status = count_workers(topology, gpu_of, workers, counts);
+    if (status != STATUS_OK)
+        return status;
     if (policy == BIND_NONE) {
         memset(masks, 0, workers * sizeof masks[0]);
         return STATUS_OK;
     }
-    for (unsigned gpu = 0; gpu < topology->gpus && status == STATUS_OK; gpu++)
-        status = plan_gpu(topology, policy, gpu, gpu_of, workers, masks);
+    for (unsigned gpu = 0; gpu < topology->gpus; gpu++) {
+        busy += counts[gpu] > 0;
+        own[gpu] = hwloc_bitmap_alloc();
+        if (!own[gpu]) {
+            status = status_set(STATUS_MEMORY, "cannot allocate a set of CPUs");
+            goto out;
+        }
+    }
+    if (busy > 1)
+        status = bind_divide(topology, policy, counts, own, &crowd);
+    for (unsigned gpu = 0; gpu < topology->gpus && status == STATUS_OK; gpu++) {
+        if (counts[gpu] == 0)
+            continue;
+        if (busy == 1) {
+            hwloc_bitmap_copy(own[gpu], bind_set_of(topology, policy, gpu));
+            crowd = counts[gpu] > (unsigned)hwloc_bitmap_weight(own[gpu]) ? ~UINT64_C(0) : 0;
+        }
+        status =
+            plan_gpu(topology, policy, gpu, own[gpu], crowd >> gpu & 1, counts[gpu], gpu_of, masks);
+    }
+out:
+    for (unsigned gpu = 0; gpu < topology->gpus; gpu++)
+        hwloc_bitmap_free(own[gpu]);
     return status;
 }
 

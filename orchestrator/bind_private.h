@@ -5,6 +5,7 @@
 #define MPSWEEP_ORCHESTRATOR_BIND_PRIVATE_H
 
 #include <hwloc.h>
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "orchestrator/bind.h"
@@ -33,6 +34,17 @@ struct bind_topology {
 /* The CPUs that a policy gives to the workers of a GPU. */
 hwloc_const_bitmap_t bind_set_of(const struct bind_topology *topology, enum bind_policy policy,
                                  unsigned gpu);
+
+/* The first *count CPUs of the set in the order in which workers get them: one hardware thread of
+ * every core in each turn. *count becomes smaller if the set does not have so many. */
+enum status bind_order(const struct bind_topology *topology, hwloc_const_bitmap_t cpus,
+                       bool scatter, unsigned *order, unsigned *count);
+
+/* Divides the cores among GPUs that have so many workers each. own: a set for each GPU, empty
+ * before, with the CPUs of the cores that are its own afterwards. *crowd: the GPUs, bit n is GPU n,
+ * whose workers share their sets, since the CPUs do not suffice; no other has a core of those. */
+enum status bind_divide(const struct bind_topology *topology, enum bind_policy policy,
+                        const unsigned *workers, hwloc_bitmap_t *own, uint64_t *crowd);
 
 /* The NUMA nodes that are nearest to the CPUs and fit for host buffers, within SHM_NODES. */
 void bind_nodes_near(hwloc_topology_t topology, hwloc_const_bitmap_t cpus, hwloc_bitmap_t nodes);

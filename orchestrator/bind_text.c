@@ -1,6 +1,7 @@
 #include "orchestrator/bind.h"
 
 #include <stdarg.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -57,6 +58,14 @@ const char *bind_cpus_text(const uint64_t mask[BIND_WORDS], char *text, size_t s
     return text;
 }
 
+const char *bind_nodes_text(const uint64_t nodes[BIND_NODE_WORDS], char *text, size_t size)
+{
+    uint64_t mask[BIND_WORDS] = {0};
+    _Static_assert(BIND_NODE_WORDS < BIND_WORDS, "there are fewer nodes than CPUs");
+    memcpy(mask, nodes, BIND_NODE_WORDS * sizeof nodes[0]);
+    return bind_cpus_text(mask, text, size);
+}
+
 static const char *plural(unsigned count)
 {
     return count == 1 ? "" : "s";
@@ -90,29 +99,108 @@ static void append_packages(char *text, size_t size, const struct bind_topology 
         append(text, size, "package%s %s, ", plural(count), list);
 }
 
-const char *bind_describe(const struct bind_topology *topology, enum bind_policy policy,
-                          unsigned gpu, char *text, size_t size)
+/* ", divided among 4 GPUs": those whose workers get CPUs of the same ones. */
+static void append_neighbours(char *text, size_t size, const struct bind_topology *t,
+                              enum bind_policy policy, unsigned gpu)
 {
-    const struct bind_gpu *it = &topology->gpu[gpu];
-    if (size == 0)
-        return text;
-    text[0] = '\0';
-    hwloc_const_bitmap_t cpus = bind_set_of(topology, policy, gpu);
+    hwloc_const_bitmap_t cpus = bind_set_of(t, policy, gpu);
+    unsigned count = 0;
+    for (unsigned other = 0; other < t->gpus; other++)
+        count += (unsigned)hwloc_bitmap_intersects(bind_set_of(t, policy, other), cpus);
+    if (policy != BIND_NONE && count > 1)
+        append(text, size, ", divided among %u GPUs", count);
+}
+
+/* ", host memory on NUMA node 1": where that is asked for. */
+static void append_nodes(char *text, size_t size, const struct bind_topology *t,
+                         enum bind_policy policy, unsigned gpu)
+{
+    uint64_t nodes[BIND_NODE_WORDS];
+    char list[128];
+    unsigned count = 0;
+    bind_nodes(t, policy, gpu, nodes);
+    for (size_t i = 0; i < BIND_NODE_WORDS; i++)
+        count += (unsigned)__builtin_popcountll(nodes[i]);
+    if (count)
+        append(text, size, ", host memory on NUMA node%s %s", plural(count),
+               bind_nodes_text(nodes, list, sizeof list));
+}
+
+/* The GPUs of which the same is to be said as of this one, bit n is GPU n. */
+static uint64_t group_of(const struct bind_topology *t, enum bind_policy policy, unsigned gpu)
+{
+    uint64_t group = 0, nodes[BIND_NODE_WORDS], others[BIND_NODE_WORDS];
+    bind_nodes(t, policy, gpu, nodes);
+    for (unsigned other = 0; other < t->gpus; other++) {
+        bind_nodes(t, policy, other, others);
+        if (policy != BIND_NEAR || (t->gpu[other].locality == t->gpu[gpu].locality &&
+                                    hwloc_bitmap_isequal(t->gpu[other].near, t->gpu[gpu].near) &&
+                                    memcmp(nodes, others, sizeof nodes) == 0))
+            group |= UINT64_C(1) << other;
+    }
+    return group;
+}
+
+/* "GPU 0000:3b:00.0", "GPUs 0000:1b:00.0, 0000:43:00.0"; where the place is not known, by number,
+ * or without if it is so of all. */
+static void append_gpus(char *text, size_t size, const struct bind_topology *t, uint64_t group)
+{
+    const unsigned first = (unsigned)__builtin_ctzll(group);
+    const bool known = t->gpu[first].locality != LOCALITY_UNKNOWN;
+    const unsigned count = (unsigned)__builtin_popcountll(group);
+    append(text, size, "%sGPU%s", known || count < t->gpus ? "" : "the ", plural(count));
+    for (unsigned gpu = first; gpu < t->gpus && (known || count < t->gpus); gpu++) {
+        if (!(group >> gpu & 1))
+            continue;
+        append(text, size, "%s", gpu == first ? " " : ", ");
+        if (known)
+            append(text, size, "%s", t->gpu[gpu].pci);
+        else
+            append(text, size, "%u", gpu);
+    }
+}
+
+static void append_group(char *text, size_t size, const struct bind_topology *t,
+                         enum bind_policy policy, uint64_t group)
+{
+    const unsigned first = (unsigned)__builtin_ctzll(group);
+    const enum locality locality = t->gpu[first].locality;
+    hwloc_const_bitmap_t cpus = bind_set_of(t, policy, first);
     if (policy == BIND_NONE) {
         append(text, size, "not bound: ");
     } else if (policy == BIND_SCATTER) {
         append(text, size, "scattered: ");
-        append_packages(text, size, topology, cpus);
-    } else if (it->locality == LOCALITY_KNOWN) {
-        append(text, size, "near GPU %s: ", it->pci);
-        append_packages(text, size, topology, cpus);
-    } else if (it->locality == LOCALITY_FORBIDDEN) {
-        append(text, size, "far from GPU %s, whose CPUs are not allowed here: ", it->pci);
-        append_packages(text, size, topology, cpus);
+        append_packages(text, size, t, cpus);
+    } else if (locality == LOCALITY_UNKNOWN) {
+        append(text, size, "which CPUs are near ");
+        append_gpus(text, size, t, group);
+        append(text, size, " is not known: ");
     } else {
-        append(text, size, "which CPUs are near the GPU is not known: ");
+        append(text, size, locality == LOCALITY_KNOWN ? "near " : "far from ");
+        append_gpus(text, size, t, group);
+        append(text, size,
+               locality == LOCALITY_KNOWN ? ": " : ", whose CPUs are not allowed here: ");
+        append_packages(text, size, t, cpus);
     }
-    append_cpus(text, size, topology, cpus);
+    append_cpus(text, size, t, cpus);
+    append_neighbours(text, size, t, policy, first);
+    append_nodes(text, size, t, policy, first);
+}
+
+const char *bind_describe(const struct bind_topology *topology, enum bind_policy policy, char *text,
+                          size_t size)
+{
+    if (size)
+        text[0] = '\0';
+    uint64_t told = 0;
+    for (unsigned gpu = 0; gpu < topology->gpus; gpu++) {
+        if (told >> gpu & 1)
+            continue;
+        uint64_t group = group_of(topology, policy, gpu);
+        append(text, size, "%s", told ? "; " : "");
+        append_group(text, size, topology, policy, group);
+        told |= group;
+    }
     return text;
 }
 

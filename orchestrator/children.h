@@ -16,7 +16,7 @@ struct gpu_child {
     int pidfd;
     bool ended;
     int wait_status;
-    unsigned gpu; /* that it uses, as session_mps() takes it */
+    unsigned gpu;    /* that it uses, as session_mps() takes it */
     bool supervises; /* a program (worker/program.h), whose processes are the ones that use the GPU
                       */
 };

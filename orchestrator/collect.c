@@ -63,6 +63,7 @@ static void collect_worker(const struct round *round, unsigned process, unsigned
         .cpu = slot->cpu,
     };
     bind_cpus_text(slot->cpus, worker->cpus, sizeof worker->cpus);
+    numa_text(round->session, slot, worker->numa, sizeof worker->numa);
     double skew_us = (double)slot->skew_ns / 1e3;
     if (skew_us > result->skew_us)
         result->skew_us = skew_us;
@@ -137,6 +138,7 @@ enum status collect_result(const struct round *round)
         telemetry_collect(round->session->telemetry, 0, result->throughput_ips * window_s,
                           &result->telemetry);
     result->cores = cores_of(round->session, round->point);
+    result->numa = numa_of(round->session, &round->shm);
     free(iterations);
     openloop_judge(&result->open, round->point, window_s);
     if (round->point->work.iterations)

@@ -8,7 +8,8 @@
 
 struct mps_controller *session_mps(const struct session *session, unsigned gpu)
 {
-    return session->mps_per_gpu && gpu > 0 ? session->more_mps[gpu] : session->mps;
+    unsigned own = session->mps_per_gpu && gpu < DEVICE_LIST_MAX ? gpu : 0;
+    return own ? session->more_mps[own] : session->mps;
 }
 
 /* Of the GPU's own daemon, with a guard and a private directory of its own. */

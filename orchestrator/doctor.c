@@ -18,13 +18,13 @@
 
 static void check_cpus(struct doctor *doctor, const struct session *session)
 {
-    char text[256];
+    char text[2048];
     unsigned cpus = bind_cpu_count(session->topology);
     double quota = bind_cpu_quota();
     doctor_say(doctor, VERDICT_OK, NULL, "CPUs: %s",
                bind_topology_summary(session->topology, text, sizeof text));
     doctor_say(doctor, VERDICT_OK, NULL, "binding: %s",
-               bind_describe(session->topology, BIND_NEAR, 0, text, sizeof text));
+               bind_describe(session->topology, BIND_NEAR, text, sizeof text));
     if (quota > 0 && quota < cpus)
         doctor_say(doctor, VERDICT_WARNING,
                    "give the container as many CPUs as it shows, or fewer workers",

@@ -38,8 +38,8 @@ static void add_share(struct gpu_environment *environment, const struct gpu_shar
 }
 
 enum status gpu_environment_make(const struct session *session, bool over_mps, unsigned gpu,
-                                 unsigned process, unsigned connections, const struct gpu_share *share,
-                                 struct gpu_environment *out)
+                                 unsigned process, unsigned connections,
+                                 const struct gpu_share *share, struct gpu_environment *out)
 {
     *out = (struct gpu_environment){0};
     mps_environment_inherited(out->unset, GPU_ENVIRONMENT_INHERITED);

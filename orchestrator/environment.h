@@ -34,9 +34,10 @@ struct gpu_environment {
 };
 
 /* gpu is a number in session->devices; process is its number among those started together, which
- * injected faults go by; connections 0 leaves the driver's default, and share NULL the daemon's. STATUS_SYSTEM: a path is too long. */
+ * injected faults go by; connections 0 leaves the driver's default, and share NULL the daemon's.
+ * STATUS_SYSTEM: a path is too long. */
 enum status gpu_environment_make(const struct session *session, bool over_mps, unsigned gpu,
-                                 unsigned process, unsigned connections, const struct gpu_share *share,
-                                 struct gpu_environment *out);
+                                 unsigned process, unsigned connections,
+                                 const struct gpu_share *share, struct gpu_environment *out);
 
 #endif

@@ -12,7 +12,7 @@ mpsweep_SOURCES = \
     orchestrator/calibrate_plan.c orchestrator/calibrate_plan.h \
     orchestrator/cause.c \
     orchestrator/children.c orchestrator/children.h \
-    orchestrator/cores.c orchestrator/cores.h \
+    orchestrator/cores.c orchestrator/cores.h orchestrator/numa.c orchestrator/numa.h \
     orchestrator/collect.c \
     orchestrator/compare.c orchestrator/compare.h orchestrator/compare_plot.c \
     orchestrator/compare_effect.c orchestrator/compare_effect.h \

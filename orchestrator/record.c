@@ -178,7 +178,7 @@ json_t *record_header(const struct session *session, const struct job *job, cons
     json_t *binding = json_object();
     for (size_t i = 0; binding && i < plan->count; i++) {
         char text[2048];
-        session_describe_binding(session, plan->points[i].bind, text, sizeof text);
+        bind_describe(session->topology, plan->points[i].bind, text, sizeof text);
         json_object_set_new(binding, point_bind(&plan->points[i]), json_string(text));
     }
     json_object_set_new(record, "binding", binding);
@@ -218,6 +218,8 @@ static json_t *workers_array(const struct point *point, const struct round_resul
         json_t *entry = json_pack("{s:i, s:i, s:s, s:f, s:f, s:f}", "process", (int)worker->process,
                                   "thread", (int)worker->thread, "cpus", worker->cpus, "ips",
                                   worker->ips, "p50_us", worker->p50_us, "p99_us", worker->p99_us);
+        if (*worker->numa)
+            json_object_set_new(entry, "numa", json_string(worker->numa));
         if (point_gpus(point) > 1)
             json_object_set_new(entry, "gpu",
                                 json_integer((int)point_gpu_of(point, worker->process)));
@@ -307,6 +309,7 @@ static void add_numbers(json_t *record, const struct point *point,
         telemetry_warn(warnings_of(record), &result->telemetry);
     if (!point_is_program(point))
         cores_warn(warnings_of(record), point, &result->cores);
+    numa_record(record, &result->numa);
     plugin_warn(record, point, result);
     if (result->reused)
         json_object_set_new(record, "reused", json_true());

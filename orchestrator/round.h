@@ -11,6 +11,7 @@
 
 #include "orchestrator/cores.h"
 #include "orchestrator/crew.h"
+#include "orchestrator/numa.h"
 #include "orchestrator/openloop.h"
 #include "orchestrator/plan.h"
 #include "orchestrator/session.h"
@@ -33,6 +34,7 @@ struct round_worker {
     unsigned process, thread;
     unsigned program; /* described workloads: which of the point's */
     char cpus[64];
+    char numa[32]; /* nodes of its host buffers; empty: not known, or there is only one */
     double ips, p50_us, p99_us;
     double elapsed_s;                          /* with fixed work: for its iterations */
     double h2d_us, launch_us, sync_us, d2h_us; /* means; NAN where the launch style hides it */
@@ -90,10 +92,11 @@ struct round_result {
     int sms;                /* multiprocessors of process 0's context */
     struct histogram latency, h2d, launch, sync, d2h, launch_call;
     struct openloop_counts open;
-    struct shm_cpu cpu;       /* all workers together */
-    struct round_fixed fixed; /* all zero without fixed work */
+    struct shm_cpu cpu;                /* all workers together */
+    struct round_fixed fixed;          /* all zero without fixed work */
     struct telemetry_window telemetry; /* of several GPUs: as if they were rounds of one */
     struct cores cores;
+    struct numa numa;
     struct round_gpu *gpus; /* NULL with one GPU; owned */
     unsigned gpu_count;
     struct round_worker *workers;   /* processes of all GPUs x threads, owned */

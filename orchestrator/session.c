@@ -262,7 +262,7 @@ enum status session_open(const struct session_request *request, struct session *
     enum status status = find_device(out, request);
     const char *pci[DEVICE_LIST_MAX];
     for (unsigned i = 0; i < out->device_count; i++)
-        pci[i] = out->emulated ? NULL : out->devices[i].pci;
+        pci[i] = out->devices[i].pci;
     if (status == STATUS_OK)
         status = bind_topology_load(pci, out->device_count, &out->topology);
     if (status != STATUS_OK) {
@@ -292,19 +292,6 @@ enum status session_close(struct session *session)
 const char *session_gpu_uuid(const struct session *session, unsigned number)
 {
     return number == 0 ? session->gpu.uuid : session->other_gpu;
-}
-
-const char *session_describe_binding(const struct session *session, enum bind_policy policy,
-                                     char *text, size_t size)
-{
-    struct text out = {.at = text, .size = size};
-    char one[256];
-    for (unsigned i = 0; i < session->device_count; i++) {
-        bind_describe(session->topology, policy, i, one, sizeof one);
-        if (i == 0 || !strstr(text, one))
-            text_append(&out, "%s%s", i ? "; " : "", one);
-    }
-    return text;
 }
 
 bool session_gpus_differ(const struct session *session, char *text, size_t size)

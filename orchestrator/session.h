@@ -106,10 +106,6 @@ enum status session_check_signals(struct session *session);
  * says, at most two. */
 const char *session_gpu_uuid(const struct session *session, unsigned number);
 
-/* bind_describe() of all GPUs of the run, each text once. Returns text. */
-const char *session_describe_binding(const struct session *session, enum bind_policy policy,
-                                     char *text, size_t size);
-
 /* Whether the GPUs of the run are of more than one model; then text says which. */
 bool session_gpus_differ(const struct session *session, char *text, size_t size);
 

@@ -167,7 +167,7 @@ void sweep_print_plan(const struct sweep *sweep)
         if (seen[policy])
             continue;
         seen[policy] = true;
-        printf("binding:  %s\n", session_describe_binding(session, policy, text, sizeof text));
+        printf("binding:  %s\n", bind_describe(session->topology, policy, text, sizeof text));
     }
     text_duration(sweep_estimate_s(sweep), duration, sizeof duration);
     size_t beyond = count_beyond(sweep);

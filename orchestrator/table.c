@@ -44,8 +44,9 @@ static const struct setting {
     {"delay_cycles", "cycles", "%s cycles", ", ", false},
 };
 #define SETTINGS (sizeof settings / sizeof settings[0])
-#define GPU_SETTINGS 2 /* the first ones are about several GPUs, and CSV has them only for those   \
-                        */
+#define GPU_SETTINGS                                                                               \
+    2 /* the first ones are about several GPUs, and CSV has them only for those                    \
+       */
 
 static void setting_text(const json_t *point, const char *key, bool sizes, char *out, size_t size)
 {

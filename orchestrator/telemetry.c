@@ -57,7 +57,7 @@ struct telemetry {
     pthread_cond_t changed;
     enum life life;
     bool quit;
-    bool abandoned; /* the thread is left behind and frees everything itself */
+    bool abandoned;  /* the thread is left behind and frees everything itself */
     bool running;    /* a window */
     bool ended;      /* it has, and the last sample is wanted */
     bool silent;     /* the last sample did not come in time */
@@ -140,8 +140,8 @@ static struct telemetry_before look_before(const struct telemetry *telemetry, nv
 
 static bool start(struct telemetry *telemetry)
 {
-    struct nvml_limits limits[DEVICE_LIST_MAX];
-    struct telemetry_before before[DEVICE_LIST_MAX];
+    struct nvml_limits limits[DEVICE_LIST_MAX] = {0};
+    struct telemetry_before before[DEVICE_LIST_MAX] = {0};
     bool opened = nvml_open(telemetry->library, &telemetry->nvml) == STATUS_OK, known = opened;
     for (unsigned i = 0; known && i < telemetry->gpu_count; i++) {
         struct gpu *gpu = &telemetry->gpus[i];
@@ -402,8 +402,8 @@ void telemetry_collect(struct telemetry *telemetry, unsigned number, double iter
     out->power_limit_w = gpu->limits.power_limit_milliwatts / 1e3;
     out->before = gpu->before;
     out->earlier_clock_mhz = gpu->best_clock_mhz;
-    telemetry_window_sum(gpu->samples, telemetry->count, telemetry->begin_ns,
-                         telemetry->end_ns, iterations, out);
+    telemetry_window_sum(gpu->samples, telemetry->count, telemetry->begin_ns, telemetry->end_ns,
+                         iterations, out);
     double clock_mhz = telemetry_mean(&out->sm_clock_mhz);
     if (clock_mhz > gpu->best_clock_mhz)
         gpu->best_clock_mhz = clock_mhz;

@@ -19,11 +19,11 @@ struct telemetry; /* opaque */
 #define TELEMETRY_INTERVAL_NS (UINT64_C(100) * 1000 * 1000)
 
 struct telemetry_request {
-    const char *library; /* NULL: NVML's own name */
+    const char *library;      /* NULL: NVML's own name */
     const char *const *uuids; /* of the GPUs, "GPU-..." */
     unsigned gpus;            /* 1 to DEVICE_LIST_MAX */
-    unsigned expected;   /* processes with a context on it that are known: an external MPS server */
-    uint64_t answer_ns;  /* how long NVML may take to start or to answer; 0: the usual seconds */
+    unsigned expected;  /* processes with a context on it that are known: an external MPS server */
+    uint64_t answer_ns; /* how long NVML may take to start or to answer; 0: the usual seconds */
 };
 
 /*

@@ -82,6 +82,8 @@ void shm_reset(const struct shm *shm, const struct shm_settings *settings, unsig
         atomic_store(&process->memory_free, 0);
         atomic_store(&process->words_at, 0);
         atomic_store(&process->cut_off, 0);
+        atomic_store(&process->policy, SHM_POLICY_NONE);
+        atomic_store(&process->policy_errno, 0);
         memset(process->words, 0, sizeof process->words);
         memset(process->cpus, 0, sizeof process->cpus);
         memset(process->nodes, 0, sizeof process->nodes);

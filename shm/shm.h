@@ -77,6 +77,14 @@ enum shm_workload {
 };
 enum shm_arrival { SHM_ARRIVAL_CONSTANT, SHM_ARRIVAL_POISSON };
 
+/* What became of the wish that a process's host memory lie on certain NUMA nodes. */
+enum shm_policy {
+    SHM_POLICY_NONE,      /* there is none, or it comes true without asking */
+    SHM_POLICY_SET,       /* the kernel was asked for it */
+    SHM_POLICY_INHERITED, /* there was a policy already, which stays */
+    SHM_POLICY_REFUSED,   /* the kernel refused */
+};
+
 /* Which copies an iteration makes. All but both are for calibration. */
 enum shm_copies { SHM_COPIES_BOTH, SHM_COPIES_IN, SHM_COPIES_OUT, SHM_COPIES_NONE };
 
@@ -191,8 +199,11 @@ struct shm_process {
     _Atomic uint32_t cut_off; /* a program that died of our SIGTERM, perhaps with work on the GPU */
     char words[2][256];
     uint64_t cpus[SHM_CPUS / 64];   /* for threads that are no workers, from the orchestrator */
-    char device_uuid[64]; /* the GPU that it must turn out to be, from the same */
+    char device_uuid[64];           /* the GPU that it must turn out to be, from the same */
     uint64_t nodes[SHM_NODES / 64]; /* for host memory, from the same; all zero: no wish */
+    /* What became of it: enum shm_policy, and why it was refused. */
+    _Atomic uint32_t policy;
+    _Atomic int32_t policy_errno;
 };
 
 /* What a worker used of a CPU from the first iteration after the warm-up to its last. */
@@ -225,6 +236,8 @@ struct shm_slot {
     int32_t cuda_error;   /* CUresult of the first error, 0 if none */
     int32_t status;       /* enum status of the first error */
     char error[256];      /* what failed: call, CUDA name and text; valid UTF-8 */
+    /* NUMA nodes that its host buffers lie on; all zero: not known. */
+    uint64_t nodes[SHM_NODES / 64];
 
     _Alignas(64) _Atomic uint64_t slices[SHM_SLICES]; /* in SHM_ITERATION_UNITS; read at any time */
 

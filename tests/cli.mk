@@ -19,6 +19,7 @@ cli_tests = \
     tests/cli/mps_places.bats \
     tests/cli/mps_run.bats \
     tests/cli/mps_usage.bats \
+    tests/cli/numa.bats \
     tests/cli/openloop.bats \
     tests/cli/phases.bats \
     tests/cli/plot.bats \

@@ -228,5 +228,8 @@ static enum status described_run(void *work, struct iteration_times *times)
     return check_outputs(described);
 }
 
-const struct engine described_engine = {
-    .name = "described", .open = described_open, .run = described_run, .close = described_close};
+const struct engine described_engine = {.name = "described",
+                                        .open = described_open,
+                                        .run = described_run,
+                                        .close = described_close,
+                                        .buffers = described_buffers};

@@ -39,6 +39,7 @@ struct described {
     cuda_device_pointer sides[2];
     int *host_in;
     int *host_out; /* of all copies out, one behind the other */
+    uint64_t in_bytes, out_bytes;
     unsigned serial;
     unsigned count;
     struct sampling sampling;
@@ -59,5 +60,6 @@ cuda_result described_launch(const struct worker_process *process, cuda_stream s
 enum status described_open(const struct worker_process *process, const struct shm_slot *slot,
                            void **out);
 void described_close(void *work);
+void described_buffers(const void *work, struct engine_buffer out[ENGINE_BUFFERS]);
 
 #endif

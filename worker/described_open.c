@@ -3,6 +3,7 @@
 #include <sys/prctl.h>
 
 #include "worker/described.h"
+#include "worker/memory.h"
 
 static enum status check(const struct described *described, cuda_result result, const char *call)
 {
@@ -54,7 +55,7 @@ static enum status alloc_host(const struct described *described, uint64_t bytes,
         status =
             check(described, described->process->driver.mem_host_alloc(&memory, (size_t)bytes, 0),
                   "cuMemHostAlloc");
-    else if (!(memory = malloc((size_t)bytes)))
+    else if (!(memory = worker_memory_new((size_t)bytes)))
         status = status_set(STATUS_MEMORY, "out of host memory for a buffer of %llu bytes",
                             (unsigned long long)bytes);
     if (status == STATUS_OK) {
@@ -68,6 +69,8 @@ static enum status alloc_all(struct described *described)
 {
     uint64_t side, in, out;
     lay_out(described, &side, &in, &out);
+    described->in_bytes = in;
+    described->out_bytes = out;
     enum status status = alloc_host(described, in, &described->host_in);
     if (status == STATUS_OK)
         status = alloc_host(described, out, &described->host_out);
@@ -166,12 +169,19 @@ enum status described_open(const struct worker_process *process, const struct sh
     return STATUS_OK;
 }
 
-static void free_host(const struct described *described, int *memory)
+static void free_host(const struct described *described, int *memory, uint64_t bytes)
 {
     if (memory && described->pinned)
         described->process->driver.mem_free_host(memory);
     else
-        free(memory);
+        worker_memory_free(memory, (size_t)bytes);
+}
+
+void described_buffers(const void *work, struct engine_buffer out[ENGINE_BUFFERS])
+{
+    const struct described *described = work;
+    out[0] = (struct engine_buffer){described->host_in, (size_t)described->in_bytes};
+    out[1] = (struct engine_buffer){described->host_out, (size_t)described->out_bytes};
 }
 
 void described_close(void *work)
@@ -187,8 +197,8 @@ void described_close(void *work)
     for (int i = 0; i < 2; i++)
         if (described->sides[i])
             driver->mem_free(described->sides[i]);
-    free_host(described, described->host_in);
-    free_host(described, described->host_out);
+    free_host(described, described->host_in, described->in_bytes);
+    free_host(described, described->host_out, described->out_bytes);
     if (described->stream)
         driver->stream_destroy(described->stream);
     free(described);

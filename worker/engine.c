@@ -33,8 +33,19 @@ static void builtin_close(void *work)
     free(work);
 }
 
-static const struct engine builtin = {
-    .name = "builtin", .open = builtin_open, .run = builtin_run, .close = builtin_close};
+static void builtin_buffers(const void *work, struct engine_buffer out[ENGINE_BUFFERS])
+{
+    const struct iteration *iteration = work;
+    size_t bytes = iteration->process->shm.header->settings.bytes;
+    out[0] = (struct engine_buffer){iteration->host_in, bytes};
+    out[1] = (struct engine_buffer){iteration->host_out, bytes};
+}
+
+static const struct engine builtin = {.name = "builtin",
+                                      .open = builtin_open,
+                                      .run = builtin_run,
+                                      .close = builtin_close,
+                                      .buffers = builtin_buffers};
 
 const struct engine *engine_for(const struct shm_settings *settings)
 {

@@ -8,6 +8,7 @@
 #ifndef MPSWEEP_WORKER_ENGINE_H
 #define MPSWEEP_WORKER_ENGINE_H
 
+#include <stddef.h>
 #include <stdint.h>
 
 #include "common/status.h"
@@ -25,6 +26,13 @@ struct iteration_times {
     unsigned calls;
 };
 
+/* Host memory that is copied from or to. */
+struct engine_buffer {
+    const void *memory;
+    size_t bytes;
+};
+#define ENGINE_BUFFERS 2
+
 struct engine {
     const char *name;
     /* Makes stream and buffers, and the graph if there is to be one. */
@@ -34,6 +42,9 @@ struct engine {
      * that is wrong. */
     enum status (*run)(void *work, struct iteration_times *times);
     void (*close)(void *work);
+    /* What it copies from and to, NULL where it has none; NULL altogether: the engine cannot tell.
+     */
+    void (*buffers)(const void *work, struct engine_buffer out[ENGINE_BUFFERS]);
 };
 
 /* NULL for a workload that this program does not know. */

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "common/clock.h"
+#include "worker/memory.h"
 
 static const struct shm_settings *settings_of(const struct iteration *iteration)
 {
@@ -26,7 +27,7 @@ static enum status alloc_host(struct iteration *iteration, int **out)
         if (status != STATUS_OK)
             return status;
     } else {
-        memory = malloc(bytes);
+        memory = worker_memory_new(bytes);
         if (!memory)
             return status_set(STATUS_MEMORY, "out of host memory for a buffer of %zu bytes", bytes);
     }
@@ -42,7 +43,7 @@ static void free_host(const struct iteration *iteration, int *memory)
     if (settings_of(iteration)->memory == SHM_MEMORY_PINNED)
         iteration->process->driver.mem_free_host(memory);
     else
-        free(memory);
+        worker_memory_free(memory, settings_of(iteration)->bytes);
 }
 
 static void make_expected(struct iteration *iteration)

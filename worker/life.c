@@ -3,6 +3,7 @@
 #include "common/clock.h"
 #include "worker/process.h"
 #include "worker/engine.h"
+#include "worker/memory.h"
 #include "worker/pace.h"
 #include "worker/record.h"
 #include "worker/timeline.h"
@@ -20,6 +21,17 @@ static enum status rehearse(const struct engine *engine, void *work)
             return status;
     }
     return STATUS_OK;
+}
+
+/* Once they exist and have been used, so that every page is there. */
+static void find_buffers(const struct engine *engine, const void *work, struct shm_slot *slot)
+{
+    struct engine_buffer buffers[ENGINE_BUFFERS];
+    if (!engine->buffers)
+        return;
+    engine->buffers(work, buffers);
+    for (unsigned i = 0; i < ENGINE_BUFFERS; i++)
+        worker_memory_find(buffers[i].memory, buffers[i].bytes, slot->nodes);
 }
 
 static enum status run_until_stopped(const struct worker_process *process, struct shm_slot *slot,
@@ -85,6 +97,7 @@ void worker_live(const struct worker_process *process, struct shm_slot *slot)
         status = rehearse(engine, work);
     if (status != STATUS_OK)
         goto failed;
+    find_buffers(engine, work, slot);
     worker_set_state(process, slot, SHM_STATE_READY);
     if (shm_gate_wait(&process->shm)) {
         uint64_t start_ns = await_turn(process, slot);

@@ -14,6 +14,7 @@ mpsweep_worker_SOURCES = \
     worker/probe.c worker/probe.h \
     worker/process.c worker/process.h \
     worker/life.c \
+    worker/memory.c worker/memory.h \
     worker/timeline.c worker/timeline.h \
     worker/program.c worker/program.h \
     worker/words.c worker/words.h \
@@ -62,7 +63,7 @@ tests_unit_test_plugin_LDADD = libprobe.a libdevice.a libcommon.a $(CMOCKA_LIBS)
 check_PROGRAMS += tests/unit/test_iteration_copies
 TESTS += tests/unit/test_iteration_copies
 tests_unit_test_iteration_copies_SOURCES = tests/unit/test_iteration_copies.c tests/unit/fake_memory.c \
-    tests/unit/fake_memory.h worker/iteration.c worker/sampling.c
+    tests/unit/fake_memory.h worker/iteration.c worker/memory.c worker/sampling.c
 tests_unit_test_iteration_copies_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
 tests_unit_test_iteration_copies_LDADD = libdevice.a libcommon.a $(CMOCKA_LIBS)
 endif
@@ -71,7 +72,7 @@ if HAVE_CMOCKA
 check_PROGRAMS += tests/unit/test_described tests/unit/test_length
 TESTS += tests/unit/test_described tests/unit/test_length
 tests_unit_test_described_SOURCES = tests/unit/test_described.c tests/unit/fake_memory.c \
-    tests/unit/fake_memory.h worker/described.c worker/described_open.c worker/sampling.c
+    tests/unit/fake_memory.h worker/described.c worker/described_open.c worker/memory.c worker/sampling.c
 tests_unit_test_described_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
 tests_unit_test_described_LDADD = libdevice.a libcommon.a $(CMOCKA_LIBS)
 tests_unit_test_length_SOURCES = tests/unit/test_length.c worker/length.c

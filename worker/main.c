@@ -31,6 +31,7 @@
 #include "common/clock.h"
 #include "device/device.h"
 #include "worker/lengths.h"
+#include "worker/memory.h"
 #include "worker/plugin_answer.h"
 #include "worker/probe.h"
 #include "worker/process.h"
@@ -187,6 +188,7 @@ static int run(const struct arguments *arguments)
     pthread_detach(watcher);
     /* The driver's own threads inherit this mask. */
     worker_bind(record->cpus);
+    worker_memory_policy(record);
     enum status status = STATUS_OK;
     if (arguments->trace >= 0)
         status = timeline_open(arguments->cupti, arguments->trace, shared.index, &shared.shm);

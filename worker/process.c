@@ -6,6 +6,7 @@
 #include "device/device.h"
 #include "kernels/image.h"
 #include "worker/context.h"
+#include "worker/memory.h"
 
 static void tell_orchestrator(const struct worker_process *process)
 {
@@ -152,7 +153,10 @@ enum status worker_process_open(struct worker_process *process, const char *driv
 
 enum status worker_process_renew(struct worker_process *process)
 {
-    worker_bind_all(shm_process_at(&process->shm, process->index)->cpus);
+    struct shm_process *record = shm_process_at(&process->shm, process->index);
+    worker_bind_all(record->cpus);
+    /* What the driver's own threads have of it, they keep: it cannot be changed from outside. */
+    worker_memory_policy(record);
     enum status status = prove_device(process);
     return status == STATUS_OK ? publish_shares(process) : status;
 }

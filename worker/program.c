@@ -18,6 +18,7 @@
 #include "common/child.h"
 #include "common/clock.h"
 #include "common/process_tree.h"
+#include "worker/memory.h"
 #include "worker/process.h"
 #include "worker/words.h"
 
@@ -367,6 +368,7 @@ static enum status start(struct supervisor *supervisor, const struct program_cal
         setrlimit(RLIMIT_NOFILE, &files);
     }
     int refused = bind_program(supervisor);
+    worker_memory_policy(shm_process_at(&supervisor->process.shm, supervisor->process.index));
     for (unsigned t = 0; t < threads_of(supervisor); t++)
         slot_of(supervisor, t)->bind_errno = refused;
     const struct child_spawn_options options = {

@@ -111,7 +111,7 @@ MEASURED='all(.status == "ok" or .status == "unconverged")'
 
 @test "copies of all GPUs share the host's memory where it is a ceiling" {
   export MPSWEEP_EMUL_DEVICES=2
-  local work=(-l threads:2 --kernels 1 --spin 1 --bytes 4M --gpus-per-point 1,2)
+  local work=(-l threads:2 --kernels 1 --spin 1 --bytes 4M --gpus-per-point '1,2')
   scaled() {
     rm -f r.jsonl
     MPSWEEP_EMULATED_MACHINE=h2d_mb_per_s=1000,d2h_mb_per_s=1000,$1 expect 0 "$MPSWEEP" sweep \
@@ -188,7 +188,7 @@ JOB
 
 @test "resume goes on with the points of several GPUs, on the same GPUs" {
   export MPSWEEP_EMUL_DEVICES=3
-  local sweep=("$MPSWEEP" sweep "${TINY[@]:2}" -q -l threads:1 -l processes+mps:1 --gpus-per-point 1,2 --mps-daemons shared,per-gpu)
+  local sweep=("$MPSWEEP" sweep "${TINY[@]:2}" -q -l threads:1 -l processes+mps:1 --gpus-per-point '1,2' --mps-daemons 'shared,per-gpu')
   expect 0 "${sweep[@]}" --device emulated:0,1 -o r.jsonl
   assert_complete r.jsonl 5 0
   head -3 r.jsonl >cut.jsonl
@@ -204,7 +204,7 @@ JOB
 
 @test "list, dry run and CSV tell of the GPUs" {
   export MPSWEEP_EMUL_DEVICES=2
-  local plan=(--device emulated:all -l hybrid:2x2 --gpus-per-point 1,2 --mps-daemons per-gpu)
+  local plan=(--device emulated:all -l hybrid:2x2 --gpus-per-point '1,2' --mps-daemons per-gpu)
   expect 0 "$MPSWEEP" sweep "${plan[@]}" --list
   diff - out <<'LIST'
 0	hybrid 2×2, pinned
@@ -244,6 +244,20 @@ LIST
     fi
     assert_nothing_left
   done
+}
+
+@test "killed while the second of two daemons starts: neither stays" {
+  export MPSWEEP_EMUL_DEVICES=2
+  has_two_guards() {
+    [ "$(for pid in $(children_of "$PID"); do command_line "$pid" | head -1; done | grep -c '/mpsweep-guard$')" -eq 2 ]
+  }
+  # The second guard is there once the first daemon is ready, and its own takes a while.
+  daemon_is daemon=slow:1000
+  MPSWEEP_LIBEXEC_DIR=$WORK/programs start "$MPSWEEP" sweep "${GPUS[@]}" -l processes+mps:1 --mps-daemons per-gpu -o r.jsonl
+  await $PATIENCE has_two_guards
+  kill -KILL "$PID"
+  finish
+  assert_nothing_left
 }
 
 @test "what takes one GPU says so" {

@@ -5,6 +5,7 @@ check_PROGRAMS += \
     tests/fakes/hold_process \
     tests/fakes/program \
     tests/fakes/cupti_other_clock.so \
+    tests/fakes/numa.so \
     tests/fakes/slow_exec.so
 
 tests_fakes_nvidia_cuda_mps_control_SOURCES = tests/fakes/mps_control.c
@@ -23,6 +24,9 @@ tests_fakes_cupti_other_clock_so_LDFLAGS = $(AM_LDFLAGS) -shared
 tests_fakes_slow_exec_so_SOURCES = tests/fakes/slow_exec.c
 tests_fakes_slow_exec_so_CFLAGS = -std=gnu11 $(WARNINGS) -fPIC -fvisibility=hidden
 tests_fakes_slow_exec_so_LDFLAGS = -shared
+tests_fakes_numa_so_SOURCES = tests/fakes/numa.c
+tests_fakes_numa_so_CFLAGS = -std=gnu11 $(WARNINGS) -fPIC -fvisibility=hidden
+tests_fakes_numa_so_LDFLAGS = -shared
 
 # Plug-ins that misbehave: as their options tell, and those that cannot wait for them.
 plugin_lies = tests/fakes/plugins/abi.so tests/fakes/plugins/short.so \

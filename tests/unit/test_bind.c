@@ -80,7 +80,7 @@ static const char *process_cpus(const struct bind_topology *topology, enum bind_
 static const char *describe(const struct bind_topology *topology, enum bind_policy policy)
 {
     static char text[512];
-    return bind_describe(topology, policy, 0, text, sizeof text);
+    return bind_describe(topology, policy, text, sizeof text);
 }
 
 static void near_takes_cores_then_threads_of_the_gpus_package(void **state)

@@ -1,0 +1,34 @@
+/*
+ * Whether the workers' host buffers lie on the NUMA nodes that they were meant for. Of concern only
+ * where a machine has more than one node.
+ */
+#ifndef MPSWEEP_ORCHESTRATOR_NUMA_H
+#define MPSWEEP_ORCHESTRATOR_NUMA_H
+
+#include <jansson.h>
+#include <stddef.h>
+
+#include "orchestrator/session.h"
+#include "shm/shm.h"
+
+struct numa {
+    unsigned workers;
+    unsigned far;     /* with some of it on nodes that were not wished for */
+    uint32_t policy;  /* enum shm_policy: the worst of all processes' */
+    int policy_errno; /* why it was refused */
+    char wanted[64];  /* by the first of the far ones */
+    char found[64];   /* where theirs are, all together */
+};
+
+/* Of an assignment whose workers have all been ready. All zero on a machine of one node. */
+struct numa numa_of(const struct session *session, const struct shm *shm);
+
+/* The nodes of one worker's buffers, "0" or "0-1"; empty where they are not known, and on a machine
+ * of one node. */
+void numa_text(const struct session *session, const struct shm_slot *slot, char *text, size_t size);
+
+/* Adds what of it is not as it should be to a point's record: "memory_policy", and the warning
+ * far-memory. */
+void numa_record(json_t *record, const struct numa *numa);
+
+#endif
