@@ -245,7 +245,7 @@ static enum status read_layout(struct deployment *deployment)
     if (status != STATUS_OK)
         return status;
     deployment->processes = (unsigned)processes * deployment->gpu_count;
-    if (deployment->processes > WORKERS_MOST)
+    if (deployment->processes < 1 || deployment->processes > WORKERS_MOST)
         return bad_point(deployment, "has more processes than a deployment can have");
     deployment->process = calloc(deployment->processes, sizeof *deployment->process);
     if (!deployment->process)

@@ -243,8 +243,8 @@ deployable() {
 {"layout": "processes", "processes": 2, "gpus": 2, "per_gpu": [{"gpu": 0, "uuid": "GPU-a0"}]}
 P
   jq -c 'if .type == "point" then .per_gpu //= [{gpu: 0, uuid: "GPU-a0"}, {gpu: 1, uuid: "GPU-a1"}]
-    | .per_worker = [range(4) | {process: ., thread: 0, cpus: "\(. % 2)"}] else . end' results.jsonl >more
-  mv more results.jsonl
+    | .per_worker = [range(4) | {process: ., thread: 0, cpus: "\(. % 2)"}] else . end' results.jsonl >more.jsonl
+  mv more.jsonl results.jsonl
 }
 
 # emit POINT FORMAT: into folder FORMAT.
