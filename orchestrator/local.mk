@@ -91,7 +91,7 @@ mpsweep_SOURCES = \
     orchestrator/scaling.c orchestrator/scaling.h \
     orchestrator/session.c orchestrator/session.h \
     orchestrator/daemons.c \
-    orchestrator/per_gpu.c orchestrator/per_gpu.h \
+    orchestrator/per_gpu.c orchestrator/per_gpu.h orchestrator/per_gpu_table.c \
     orchestrator/shard.c orchestrator/shard.h orchestrator/shard_deal.c \
     orchestrator/shard_ranges.c orchestrator/shard_ranges.h \
     orchestrator/shares_json.c orchestrator/shares.h \

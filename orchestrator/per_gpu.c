@@ -3,7 +3,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "common/text.h"
 #include "orchestrator/scaling.h"
 #include "orchestrator/telemetry_record.h"
 #include "orchestrator/warnings.h"
@@ -106,40 +105,4 @@ void per_gpu_record(json_t *record, const struct point *point, const struct roun
     }
     json_object_set_new(record, "per_gpu", array);
     warn_imbalance(record, point);
-}
-
-static void print_point(FILE *out, const json_t *point)
-{
-    const json_t *gpus = json_object_get(point, "per_gpu");
-    fprintf(out, "%s %lld×%lld", json_string_value(json_object_get(point, "layout")),
-            (long long)json_integer_value(json_object_get(point, "processes")),
-            (long long)json_integer_value(json_object_get(point, "threads")));
-    const char *daemons = json_string_value(json_object_get(point, "mps_daemons"));
-    if (daemons)
-        fprintf(out, ", daemons %s", daemons);
-    for (size_t i = 0; i < json_array_size(gpus); i++) {
-        const json_t *gpu = json_array_get(gpus, i);
-        char number[32];
-        fprintf(out, "  GPU %zu: %s", i,
-                text_number(json_number_value(json_object_get(gpu, "throughput_ips")), number,
-                            sizeof number));
-        const json_t *p99 = json_object_get(json_object_get(gpu, "latency_us"), "p99");
-        fprintf(out, " (%s)", text_number(json_number_value(p99) / 1e3, number, sizeof number));
-    }
-    fprintf(out, "  imbalance %.1f%%\n",
-            100.0 * json_number_value(json_object_get(point, "gpu_imbalance")));
-}
-
-void per_gpu_print(FILE *out, const json_t *points)
-{
-    bool begun = false;
-    for (size_t i = 0; i < json_array_size(points); i++) {
-        const json_t *point = json_array_get(points, i);
-        if (!json_object_get(point, "per_gpu"))
-            continue;
-        if (!begun)
-            fputs("\niterations/s of each GPU (p99 ms):\n", out);
-        begun = true;
-        print_point(out, point);
-    }
 }

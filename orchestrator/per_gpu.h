@@ -21,7 +21,8 @@ void per_gpu_merge(struct round_result *last, const struct round_result *before,
  * to be warned of. */
 void per_gpu_record(json_t *record, const struct point *point, const struct round_result *result);
 
-/* A line for each point of several GPUs, after an empty line; nothing where there is none. */
+/* In per_gpu_table.c: a table of the points of several GPUs with a column for each of them, after an
+ * empty line; nothing where there is no such point. */
 void per_gpu_print(FILE *out, const json_t *points);
 
 #endif
