@@ -107,7 +107,7 @@ MEASURED='all(.status == "ok" or .status == "unconverged")'
   grep -qE '^processes\+mps .* 1 .*  -$|^processes\+mps .* 1 .*  -  ' out
   grep -qE '^processes\+mps .* 2  per-gpu .* [0-9.]+%' out
   grep -qE '^layout +P×T  daemons +GPU 0 +GPU 1  apart$' out
-  grep -qE '^processes\+mps  2×1   shared( +[0-9.]+ \([0-9.]+\)){2}  +[0-9.]+%$' out
+  grep -qE '^processes\+mps  2×1 +shared( +[0-9.]+ \([0-9.]+\)){2}  +[0-9.]+%$' out
 }
 
 @test "copies of all GPUs share the host's memory where it is a ceiling" {
