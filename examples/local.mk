@@ -1,5 +1,5 @@
 examplesdir = $(pkgdatadir)/examples
-dist_examples_DATA = examples/forum.job examples/emulated.job examples/delay-trace.job examples/graphs.job \
+dist_examples_DATA = examples/forum.job examples/emulated.job examples/delay-trace.job examples/graphs.job examples/queue-order.py \
     examples/inference.job \
     examples/latency.job examples/question-b.job examples/repeat.job examples/shares.job
 
