@@ -557,7 +557,8 @@ void point_describe(const struct point *point, char *text, size_t size)
     if (point->work.stagger_us)
         text_append(&out, ", released %g ms apart", point->work.stagger_us / 1e3);
     if (point->work.iterations)
-        text_append(&out, ", %llu iterations each", (unsigned long long)point->work.iterations);
+        text_append(&out, ", %llu iteration%s each", (unsigned long long)point->work.iterations,
+                    point->work.iterations == 1 ? "" : "s");
 }
 
 void plan_order(size_t count, unsigned seed, unsigned round, size_t *order)
