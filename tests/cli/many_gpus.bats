@@ -178,6 +178,16 @@ known() {
   fi
 }
 
+@test "explain: a point of more GPUs than its header names is measured on none" {
+  file r.jsonl '.gpu.emulated = true | .gpu.uuid = "GPU-6d707377-6565-702d-656d-756c61746564"' <<'P'
+{"threads": 2, "gpus": 900}
+P
+  cp r.jsonl before.jsonl
+  expect 1 "$MPSWEEP" explain r.jsonl
+  grep -q "^mpsweep: 'r.jsonl': point 0 has 900 GPUs, and the header names 1$" err
+  cmp before.jsonl r.jsonl
+}
+
 # As emulated:all of so many.
 machine() { export MPSWEEP_EMUL_DEVICES=$1; }
 
