@@ -280,6 +280,7 @@ emit() {
   emit 2 json
   jq -e '.daemons == [] and .daemon == null and (.workers | length) == 4' json/deployment.json
   emit 1 env
+  grep -q '^point 1 (asked for by its number): processes+mps 2×1 on each of 2 GPUs, ' out
   grep -qx 'MPSWEEP_GPU_1="GPU-a1"' env/deployment.env
   # shellcheck disable=SC2016
   grep -qx 'MPSWEEP_GPU="$MPSWEEP_GPU_1"' env/worker-3.env
