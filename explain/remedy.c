@@ -3,6 +3,7 @@
 #include <stddef.h>
 #include <stdio.h>
 
+#include "common/layout_text.h"
 #include "common/text.h"
 #include "explain/binding.h"
 #include "explain/predict.h"
@@ -114,6 +115,7 @@ static bool add_workers(struct explain_point *point, const struct calibration *c
             more.processes = budget->clients;
         widen(&more, budget);
         if (more.threads > THREADS_MOST || !fits(&more, budget) ||
+            ceiling_workers(&more) > LAYOUT_MOST_WORKERS ||
             more.processes * more.threads <= point->processes * point->threads)
             return added;
         if (ceiling_active_threads(&more) < more.threads)

@@ -31,7 +31,7 @@ struct guard {
     int signals;
     int awaited;  /* pidfd of a process after whose end the guard goes; -1 for none */
     bool leaving; /* told to stop: clean up and go */
-    char gpu[64];
+    char gpu[MPS_GPUS_TEXT];
     struct mps_directory directory;
     struct guard_daemon daemon;
 };
@@ -182,7 +182,7 @@ static void serve_request(struct guard *guard)
     enum status status;
     switch (request.kind) {
     case GUARD_START:
-        snprintf(guard->gpu, sizeof guard->gpu, "%.63s", request.text);
+        snprintf(guard->gpu, sizeof guard->gpu, "%.*s", (int)sizeof guard->gpu - 1, request.text);
         status = guard_daemon_start(&guard->daemon, request.text, &request.settings);
         break;
     case GUARD_STOP:

@@ -12,7 +12,7 @@
 #include <unistd.h>
 
 #define SCHEMA 1
-#define STATE_MOST 8192
+#define STATE_MOST 16384
 
 static enum status write_text(int directory, const char *text)
 {

@@ -13,12 +13,13 @@
 
 #include "common/process.h"
 #include "common/status.h"
+#include "mps/control.h"
 
 struct mps_state {
     struct process_identity guard, daemon;
     uint64_t directory_device, directory_inode;
     bool directory_was_there; /* the user's own, empty: it stays when the daemon has gone */
-    char gpu[64];             /* UUID; "": all */
+    char gpu[MPS_GPUS_TEXT];  /* UUIDs, with ',' between them; "": all */
     char started[32];         /* ISO 8601, UTC */
     char control_program[1024];
 };

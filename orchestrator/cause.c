@@ -33,7 +33,8 @@ static enum status last_fault(const struct round *round, struct mps_fault *out)
 {
     enum status status = STATUS_NOT_FOUND;
     for (unsigned i = 0; i < point_daemons(round->point) && status == STATUS_NOT_FOUND; i++)
-        status = mps_controller_last_fault(session_mps(round->session, i), out);
+        if (session_mps(round->session, i))
+            status = mps_controller_last_fault(session_mps(round->session, i), out);
     return status;
 }
 

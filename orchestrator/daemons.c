@@ -81,8 +81,10 @@ enum status session_set_mps(struct session *session, bool on)
 enum status session_check_daemons(const struct session *session)
 {
     enum status status = mps_controller_check(session->mps);
+    /* Those after one that did not start were never made. */
     for (unsigned i = 1; i < session->mps_gpus && session->mps_per_gpu && status == STATUS_OK; i++)
-        status = mps_controller_check(session->more_mps[i]);
+        if (session->more_mps[i])
+            status = mps_controller_check(session->more_mps[i]);
     return status;
 }
 

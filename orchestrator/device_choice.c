@@ -90,12 +90,20 @@ static enum status find_word(const struct device_list *list, const char *wanted,
         return status_set(STATUS_USAGE, "no device %s: there %s %u, numbered from 0", wanted,
                           list->count == 1 ? "is" : "are", list->count);
     }
+    const struct device_info *found = NULL;
     for (unsigned i = 0; i < list->count; i++) {
-        if (strlen(wanted) >= LEAST_OF_UUID &&
-            strncasecmp(list->devices[i].uuid, wanted, strlen(wanted)) == 0) {
-            *out = list->devices[i];
-            return STATUS_OK;
-        }
+        if (strlen(wanted) < LEAST_OF_UUID ||
+            strncasecmp(list->devices[i].uuid, wanted, strlen(wanted)) != 0)
+            continue;
+        if (found)
+            return status_set(STATUS_USAGE,
+                              "device '%s' may be GPU %s or %s: give more of the UUID", wanted,
+                              found->uuid, list->devices[i].uuid);
+        found = &list->devices[i];
+    }
+    if (found) {
+        *out = *found;
+        return STATUS_OK;
     }
     return status_set(STATUS_USAGE,
                       "no device '%s': it takes a number, a UUID as 'nvidia-smi -L' prints it, "

@@ -24,7 +24,8 @@ enum status device_choice_parse(const char *text, struct device_choice *out);
 unsigned device_choice_count(const struct device_choice *choice);
 
 /* The GPUs of the list that are meant, in the order in which they are named; out has room for
- * DEVICE_LIST_MAX. STATUS_USAGE: there is none of that name, or one is named twice. */
+ * DEVICE_LIST_MAX. STATUS_USAGE: there is none of that name, or more than one, or one is
+ * named twice. */
 enum status device_choice_find(const struct device_choice *choice, const struct device_list *list,
                                struct device_info *out, unsigned *count);
 

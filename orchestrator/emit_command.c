@@ -19,10 +19,12 @@ const char *emit_command_lacks(const struct options *options, const char *result
 
 void emit_tell(FILE *out, const struct emit_request *request)
 {
-    char name[POINT_TEXT_BYTES], number[32];
+    char name[POINT_TEXT_BYTES], number[32], gpus[32] = "";
     point_name(request->point, name);
-    fprintf(out, "point %lld (%s): %s, %s iterations/s\n",
-            (long long)point_integer(request->point, "id"), request->chosen, name,
+    if (point_gpus_of(request->point) > 1)
+        snprintf(gpus, sizeof gpus, " on each of %u GPUs", point_gpus_of(request->point));
+    fprintf(out, "point %lld (%s): %s%s, %s iterations/s\n",
+            (long long)point_integer(request->point, "id"), request->chosen, name, gpus,
             text_number(point_number(request->point, "throughput_ips"), number, sizeof number));
     if (json_is_true(json_object_get(json_object_get(request->header, "gpu"), "emulated")))
         fputs("EMULATED GPU: it was measured on no hardware, and its UUID is none of a GPU\n", out);

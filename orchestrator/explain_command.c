@@ -103,7 +103,7 @@ static char *devices_of(const json_t *header, bool emulated)
     return text;
 }
 
-/* Whether they are the session's, in the same order. */
+/* Whether they are the session's, in the same order, and no point has more. */
 static enum status check_devices(const struct explaining *explaining)
 {
     const struct session *session = &explaining->session;
@@ -116,6 +116,14 @@ static enum status check_devices(const struct explaining *explaining)
             strcmp(session->devices[index].uuid, uuid) != 0)
             return status_set(STATUS_USAGE, "'%s' was measured on GPU %s, which is not here",
                               explaining->path, uuid ? uuid : "?");
+    }
+    for (size_t i = 0; i < explaining->set.count; i++) {
+        const struct explanation *point = &explaining->set.points[i];
+        if (ceiling_gpus(&point->point) > session->device_count)
+            return status_set(STATUS_USAGE, "'%s': point %lld has %u GPUs, and the header names %u",
+                              explaining->path,
+                              (long long)json_integer_value(json_object_get(point->record, "id")),
+                              ceiling_gpus(&point->point), session->device_count);
     }
     return STATUS_OK;
 }

@@ -35,7 +35,7 @@ const char *mps_gpu(const struct options *options, const struct session *session
 /* What a client of a daemon needs in its environment, each "NAME=value". */
 struct mps_client_environment {
     char pipe_directory[MPS_ENVIRONMENT_TEXT], log_directory[MPS_ENVIRONMENT_TEXT];
-    char gpu[MPS_ENVIRONMENT_TEXT];
+    char gpu[MPS_GPUS_TEXT];
     const char *set[4];    /* ended by NULL */
     const char *unset[64]; /* names of inherited CUDA_MPS_* variables that are not set here */
 };

@@ -89,7 +89,7 @@ enum status session_set_mps(struct session *session, bool on);
 enum status session_set_daemons(struct session *session, unsigned gpus, bool per_gpu);
 
 /* The controller of the daemon that a process on GPU number gpu is a client of, as they were set
- * last. */
+ * last; NULL where one before it did not start. */
 struct mps_controller *session_mps(const struct session *session, unsigned gpu);
 
 /* STATUS_SYSTEM: one of the daemons that were set last has ended by itself, or its guard has. */

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/layout_text.h"
 #include "common/text.h"
 
 /* More than job files and the command line can give. */
@@ -37,6 +38,7 @@ struct sizes {
 
 struct bounds {
     unsigned threads, processes, clients, workers;
+    unsigned room; /* workers that a GPU can have, so that all have as many */
     bool given_threads, given_processes;
 };
 
@@ -84,6 +86,7 @@ static struct bounds find_bounds(const struct options *options, const struct tun
         .threads = clamp(THREADS_PER_CPU * cpus, THREADS_LEAST, THREADS_MOST),
         .processes = clamp(PROCESSES_PER_CPU * cpus, PROCESSES_LEAST, PROCESSES_MOST),
         .clients = machine->clients ? machine->clients : CLIENTS,
+        .room = LAYOUT_MOST_WORKERS / gpus_of(options, machine),
         .given_threads = max_threads > 0,
         .given_processes = max_processes > 0,
     };
@@ -93,7 +96,7 @@ static struct bounds find_bounds(const struct options *options, const struct tun
     if (max_processes)
         bounds.processes = max_processes;
     bounds.clients = smaller(bounds.clients, bounds.processes);
-    bounds.workers = clamp(bounds.threads, bounds.workers, 1024);
+    bounds.workers = clamp(bounds.threads, bounds.workers, LAYOUT_MOST_WORKERS);
     return bounds;
 }
 
@@ -215,8 +218,8 @@ static enum status add_sizes(struct job *job, const struct job_section *like, bo
                              const struct bounds *bounds)
 {
     struct sizes processes, threads;
-    make_sizes(mps ? bounds->clients : bounds->processes, &processes);
-    make_sizes(bounds->threads, &threads);
+    make_sizes(smaller(mps ? bounds->clients : bounds->processes, bounds->room), &processes);
+    make_sizes(smaller(bounds->threads, bounds->room), &threads);
     enum status status = STATUS_OK;
     for (unsigned p = 0; p < processes.count; p++) {
         for (unsigned t = 0; t < threads.count && status == STATUS_OK; t++) {
@@ -225,7 +228,7 @@ static enum status add_sizes(struct job *job, const struct job_section *like, bo
                                     : T == 1 ? (mps ? LAYOUT_PROCESSES_MPS : LAYOUT_PROCESSES)
                                     : mps    ? LAYOUT_HYBRID
                                              : LAYOUT_HYBRID_TIMESLICED;
-            bool beyond = P * T > bounds->workers && P > 1 && T > 1;
+            bool beyond = (P * T > bounds->workers && P > 1 && T > 1) || P * T > bounds->room;
             bool vain =
                 kind == LAYOUT_HYBRID_TIMESLICED && (P > SLICED_MOST || T > SLICED_THREADS_MOST);
             if (!beyond && !vain)
@@ -346,7 +349,7 @@ static enum status add_naive(struct job *job, const struct job_section *like,
                              struct tune_space *space)
 {
     unsigned cpus = cpus_of_a_gpu(&job->sections[0].options, machine);
-    unsigned many = cpus < 2 ? 2 : cpus;
+    unsigned many = smaller(cpus < 2 ? 2 : cpus, bounds->room);
     unsigned threads = smaller(many, bounds->threads);
     unsigned processes = smaller(many, bounds->processes);
     unsigned clients = smaller(many, bounds->clients);

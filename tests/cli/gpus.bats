@@ -261,6 +261,26 @@ LIST
   assert_nothing_left
 }
 
+@test "a daemon that does not start in the midst of a sweep fails that point, and no other" {
+  export MPSWEEP_EMUL_DEVICES=2
+  programs_but mpsweep-emulated-mps-control
+  # The first daemon is that of the point of one GPU; the second is GPU 0's of two.
+  cat >programs/mpsweep-emulated-mps-control <<SH
+#!/bin/sh
+if [ "\$1" = -f ]; then
+  echo >>'$WORK/started'
+  [ "\$(wc -l <'$WORK/started')" -ne 2 ] || { echo "no room"; exit 3; }
+fi
+exec '$MPSWEEP_BUILD_DIR/mpsweep-emulated-mps-control' "\$@"
+SH
+  chmod +x programs/mpsweep-emulated-mps-control
+  MPSWEEP_LIBEXEC_DIR=$WORK/programs expect 2 "$MPSWEEP" sweep "${GPUS[@]}" --gpus-per-point '1,2' \
+    -l processes+mps:1 -l threads:1 --mps-daemons per-gpu --seed 0 -o r.jsonl
+  points '[.[].status == "failed"] == [false, true, false, false]
+    and (.[1].error | startswith("GPU 0: ") and contains("no room"))' r.jsonl
+  assert_nothing_left
+}
+
 @test "what takes one GPU says so" {
   export MPSWEEP_EMUL_DEVICES=2
   refused 'a trace is about one GPU' "$MPSWEEP" trace --device emulated:0,1 -l threads:1

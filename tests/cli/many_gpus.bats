@@ -178,6 +178,16 @@ known() {
   fi
 }
 
+@test "explain: a point of more GPUs than its header names is measured on none" {
+  file r.jsonl '.gpu.emulated = true | .gpu.uuid = "GPU-6d707377-6565-702d-656d-756c61746564"' <<'P'
+{"threads": 2, "gpus": 900}
+P
+  cp r.jsonl before.jsonl
+  expect 1 "$MPSWEEP" explain r.jsonl
+  grep -q "^mpsweep: 'r.jsonl': point 0 has 900 GPUs, and the header names 1$" err
+  cmp before.jsonl r.jsonl
+}
+
 # As emulated:all of so many.
 machine() { export MPSWEEP_EMUL_DEVICES=$1; }
 
@@ -270,6 +280,7 @@ emit() {
   emit 2 json
   jq -e '.daemons == [] and .daemon == null and (.workers | length) == 4' json/deployment.json
   emit 1 env
+  grep -q '^point 1 (asked for by its number): processes+mps 2×1 on each of 2 GPUs, ' out
   grep -qx 'MPSWEEP_GPU_1="GPU-a1"' env/deployment.env
   # shellcheck disable=SC2016
   grep -qx 'MPSWEEP_GPU="$MPSWEEP_GPU_1"' env/worker-3.env

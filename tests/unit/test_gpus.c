@@ -125,6 +125,24 @@ static void what_is_no_choice_is_refused(void **state)
     }
 }
 
+static void a_beginning_of_two_uuids_is_no_choice(void **state)
+{
+    (void)state;
+    struct device_list alike = list;
+    struct device_choice choice;
+    struct device_info found[DEVICE_LIST_MAX];
+    unsigned count = 0;
+    snprintf(alike.devices[2].uuid, sizeof alike.devices[2].uuid,
+             "GPU-20000000-0000-0000-0000-000000000001");
+    assert_int_equal(device_choice_parse("GPU-20000000-0000", &choice), STATUS_OK);
+    assert_int_equal(device_choice_find(&choice, &alike, found, &count), STATUS_USAGE);
+    refused("device 'GPU-20000000-0000' may be GPU GPU-20000000-0000-0000-0000-000000000000 or "
+            "GPU-20000000-0000-0000-0000-000000000001: give more of the UUID");
+    assert_int_equal(device_choice_parse(alike.devices[2].uuid, &choice), STATUS_OK);
+    assert_int_equal(device_choice_find(&choice, &alike, found, &count), STATUS_OK);
+    assert_string_equal(found[0].uuid, alike.devices[2].uuid);
+}
+
 static void some_things_are_about_one_gpu(void **state)
 {
     (void)state;
@@ -296,6 +314,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(gpus_are_chosen, begin, end),
         cmocka_unit_test_setup_teardown(what_is_no_choice_is_refused, begin, end),
+        cmocka_unit_test_setup_teardown(a_beginning_of_two_uuids_is_no_choice, begin, end),
         cmocka_unit_test_setup_teardown(some_things_are_about_one_gpu, begin, end),
         cmocka_unit_test_setup_teardown(gpus_are_an_axis, begin, end),
         cmocka_unit_test_setup_teardown(all_gpus_are_the_default, begin, end),

@@ -21,13 +21,16 @@
 #include "tests/unit/emul_mps.h"
 #include "tests/unit/mps_harness.h"
 
+/* As that of several GPUs is told. */
+#define GPUS "GPU-11111111-2222-3333-4444-555555555555,GPU-66666666-7777-8888-9999-000000000000"
+
 /* Starts one and lets go of it. It ends with this test at the latest, or with another process. */
 static struct mps_kept start_kept(const char *directory, pid_t until)
 {
     struct mps_kept kept;
     char path[MPS_DIRECTORY_MOST + 1];
     struct mps_controller *controller = mps_start_controller(MPS_EMULATED, directory);
-    ASSERT_OK(mps_controller_daemon_start(controller, "GPU-x", NULL));
+    ASSERT_OK(mps_controller_daemon_start(controller, GPUS, NULL));
     pid_t daemon = mps_controller_daemon_pid(controller);
     strcpy(path, mps_controller_directory(controller));
     ASSERT_OK(mps_controller_detach(controller, until ? until : getpid()));
@@ -37,7 +40,7 @@ static struct mps_kept start_kept(const char *directory, pid_t until)
     assert_true(kept.guarded && kept.running);
     assert_string_equal(kept.ending, "");
     assert_int_equal(kept.state.daemon.pid, daemon);
-    assert_string_equal(kept.state.gpu, "GPU-x");
+    assert_string_equal(kept.state.gpu, GPUS);
     return kept;
 }
 

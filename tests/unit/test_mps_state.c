@@ -114,7 +114,8 @@ static void bad_texts_are_refused(void **state)
         RECORD(HEAD, GUARD, "\"daemon\":{\"pid\":7,\"start_time\":-8}", PLACE, TEXTS),
         /* texts that would not fit, hold a NUL, or are none */
         RECORD(HEAD, GUARD, DAEMON, PLACE,
-               "\"gpu\":\"" SIXTY "1234\",\"started\":\"s\",\"control_program\":\"c\""),
+               "\"gpu\":\"" SIXTY SIXTY SIXTY SIXTY SIXTY SIXTY SIXTY SIXTY SIXTY SIXTY SIXTY SIXTY
+                   SIXTY "\",\"started\":\"s\",\"control_program\":\"c\""),
         RECORD(HEAD, GUARD, DAEMON, PLACE,
                "\"gpu\":\"\",\"started\":\"" SIXTY "\",\"control_program\":\"c\""),
         RECORD(HEAD, GUARD, DAEMON, PLACE,

@@ -203,6 +203,25 @@ static void the_cpus_are_there_once(void **state)
     assert_non_null(strstr(remedy.advice, "fewer a GPU do as much"));
 }
 
+static void no_more_workers_are_advised_than_can_be_had(void **state)
+{
+    (void)state;
+    struct calibration calibration = machine();
+    calibration.cpus = 4096;
+    struct explain_point point = point_of(16, 1, 64);
+    struct remedy remedy;
+    point.launch = SHM_LAUNCH_GRAPH;
+    point.schedule = SHM_SCHEDULE_BLOCK;
+    point.work.kernels = 1;
+    calibration.work = point.work;
+    remedy_find(&point, &calibration, NULL, &remedy);
+    assert_true(ceiling_workers(&remedy.point) <= 1024);
+    point.gpus = 1;
+    remedy_find(&point, &calibration, NULL, &remedy);
+    assert_int_equal(REMEDY_WORKERS, remedy.kind);
+    assert_int_equal(128, ceiling_workers(&remedy.point));
+}
+
 static void a_calibration_of_several_comes_back_from_its_record(void **state)
 {
     (void)state;
@@ -230,6 +249,7 @@ int main(void)
         cmocka_unit_test(what_a_few_percent_are_missing_of_is_not_shared),
         cmocka_unit_test(launches_that_gpus_share_are_the_limit),
         cmocka_unit_test(the_cpus_are_there_once),
+        cmocka_unit_test(no_more_workers_are_advised_than_can_be_had),
         cmocka_unit_test(a_calibration_of_several_comes_back_from_its_record),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

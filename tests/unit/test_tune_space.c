@@ -240,6 +240,21 @@ static void test_several_gpus(void **state)
     refused("4 is more than the 2 GPUs");
 }
 
+static void test_all_gpus_have_as_many_workers_as_can_be_had(void **state)
+{
+    (void)state;
+    unsigned most = 0;
+    machine = (struct tune_machine){.cpus = 224, .gpus = 8};
+    make();
+    for (size_t i = 0; i < space.plan.count; i++)
+        if (point_workers(&space.plan.points[i]) > most)
+            most = point_workers(&space.plan.points[i]);
+    assert_int_equal(1024, most);
+    /* What is asked for by its name is not made less. */
+    set(OPTION_LAYOUT, "threads:256");
+    refused("threads 1x256 on 8 GPUs has 2048 workers");
+}
+
 static void test_naive_layouts(void **state)
 {
     (void)state;
@@ -333,6 +348,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_limits_on_processes_and_threads, begin, end),
         cmocka_unit_test_setup_teardown(test_known_limits_bound_the_clients, begin, end),
         cmocka_unit_test_setup_teardown(test_several_gpus, begin, end),
+        cmocka_unit_test_setup_teardown(test_all_gpus_have_as_many_workers_as_can_be_had, begin,
+                                        end),
         cmocka_unit_test_setup_teardown(test_naive_layouts, begin, end),
         cmocka_unit_test_setup_teardown(test_one_workload_only, begin, end),
         cmocka_unit_test_setup_teardown(test_predictions_and_axes, begin, end),
