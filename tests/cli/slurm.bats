@@ -274,6 +274,14 @@ task_line() { printf '42|%s|%s|%s|2026-01-31T08:00:00|%s|%s\n' "$@"; }
   jq -e '.finished == 1 and .left == 1 and .at_work == 0 and .slurm_answered and
     .shards[1].job_state == "node_fail" and .shards[1].node == "node9" and .shards[1].done == 2 and
     .shards[1].error == "interrupted by a storm" and .shards[0].state == "finished"' out
+  # An older Slurm.
+  cat >bin/sacct <<FAKE
+#!/bin/sh
+case " \$* " in *' --array '*) echo "sacct: unrecognized option '--array'" >&2; exit 1 ;; esac
+cat "$WORK/sacct.out"
+FAKE
+  expect 2 "$MPSWEEP" slurm status run
+  grep -qE '^ +1  unfinished \(node_fail\) +node9 ' out
   # Nor is a Slurm that is down a reason to say nothing.
   echo 'squeue: error: Unable to contact slurm controller' >squeue.err
   expect 2 "$MPSWEEP" slurm status run
@@ -284,6 +292,25 @@ task_line() { printf '42|%s|%s|%s|2026-01-31T08:00:00|%s|%s\n' "$@"; }
   expect 0 task 1
   expect 0 "$MPSWEEP" slurm status run
   grep -q "2 finished, 0 run or wait, 0 are left: mpsweep slurm collect '$WORK/run'" out
+}
+
+@test "what a user has set for Slurm's programs hides no job of the run" {
+  slurm_is_faked
+  a_job
+  for name in squeue scancel; do
+    printf '#!/bin/sh\nenv >"%s/%s.env"\n' "$WORK" $name >bin/$name
+  done
+  printf '#!/bin/sh\nenv >"%s/sbatch.env"\necho 42\n' "$WORK" >bin/sbatch
+  export SQUEUE_ACCOUNT=a SQUEUE_QOS=b SQUEUE_NAMES=c SQUEUE_USERS=d SQUEUE_FORMAT=e \
+    SCANCEL_STATE=RUNNING SCANCEL_NAME=f SLURM_CLUSTERS=g SBATCH_WAIT=1
+  submit -q
+  absent SBATCH_WAIT sbatch.env
+  # Where to submit is the user's business.
+  grep -qx SLURM_CLUSTERS=g sbatch.env
+  "$MPSWEEP" slurm status run >out || true
+  expect 0 "$MPSWEEP" slurm cancel run
+  absent '^SQUEUE_\|^SLURM_CLUSTERS' squeue.env
+  absent '^SCANCEL_\|^SLURM_CLUSTERS' scancel.env
 }
 
 @test "submit --again: what is finished or at work is left alone" {
