@@ -137,9 +137,14 @@ enum status slurm_sbatch(const char *const *argv, char id[32], char cluster[64])
                           "%.600s (has a node that many GPUs? 'sinfo -N -o \"%%N %%G\"' shows "
                           "it; --gpus-per-node G, or '-- --gres=gpu:KIND:G', asks for them)",
                           status_text());
+    if (status == STATUS_UNSUPPORTED && strstr(status_text(), "Socket timed out"))
+        status = STATUS_TIMEOUT;
     if (status == STATUS_OK)
         status = slurm_parse_sbatch(output, id, cluster);
     free(output);
+    if (status == STATUS_TIMEOUT || status == STATUS_PROTOCOL)
+        return status_set(status, "%.600s (it may be submitted all the same: see 'squeue --me')",
+                          status_text());
     return status;
 }
 

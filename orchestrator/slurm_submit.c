@@ -80,7 +80,8 @@ static enum status check_sbatch_options(char *const *words)
 {
     static const char *const refused[] = {"--array",     "-a", "--nodes",    "-N",     "--wrap",
                                           "--output",    "-o", "--wait",     "-W",     "--chdir",
-                                          "--test-only", "-D", "--parsable", "--help", "--version"};
+                                          "--test-only", "-D", "--parsable", "--help", "--version",
+                                          "--quiet",     "-Q"};
     bool value_may_follow = false;
     for (char *const *word = words; *word; word++) {
         size_t name = strncmp(*word, "--", 2) == 0 ? strcspn(*word, "=") : 2;
@@ -375,9 +376,15 @@ static enum status submit_new(const struct request *request, const char *job_pat
         print_dry_run(&run, &script);
     } else if ((status = make_run(&run, &script, job_path)) == STATUS_OK) {
         status = slurm_submit_shards(&run, NULL, NULL);
-        /* Nothing was submitted: it can be tried again under the same name. */
-        if (status != STATUS_OK && json_array_size(slurm_run_submissions(&run)) == 0)
+        bool unsure = status == STATUS_TIMEOUT || status == STATUS_PROTOCOL;
+        bool none = json_array_size(slurm_run_submissions(&run)) == 0;
+        /* Nothing was submitted: it can be tried again under the same name. But what may have been
+         * must find its directory. */
+        if (status != STATUS_OK && none && !unsure)
             remove_run(&run, script.job);
+        else if (none && unsure)
+            status = status_set(status, "%.700s; if not: mpsweep slurm submit --again '%s'",
+                                status_text(), run.directory);
     }
     slurm_run_release(&run);
     return status;

@@ -179,6 +179,7 @@ a.job -N 2 --shard 0/2             | --shard is not for slurm submit: each task 
 a.job -N 2 --resume                | --resume is not for slurm submit
 a.job -N 2 -- --array=0-7          | '--array=0-7' is not for sbatch here
 a.job -N 2 -- -N 3                 | '-N' is not for sbatch here
+a.job -N 2 -- -Q                   | '-Q' is not for sbatch here
 a.job -N 2 -- gpu                  | 'gpu' is no option of sbatch
 a.job -N 2 -- --time=1 gpu         | 'gpu' is no option of sbatch
 a.job -N 2 -- -p gpu --            | there is no program after the second '--'
@@ -231,9 +232,16 @@ TABLE
   : >said
   refused "sbatch: exit status 1" "$MPSWEEP" slurm submit a.job -N 2 --dir run
   printf '#!/bin/sh\necho Submitted batch job 7\n' >bin/sbatch
-  refused "sbatch did not print a job's number, but 'Submitted batch job 7'" \
-    "$MPSWEEP" slurm submit a.job -N 2 --dir run
   [ ! -e run ]
+  # What may have been submitted must find its directory.
+  refused "sbatch did not print a job's number, but 'Submitted batch job 7' .it may be submitted .*if not: mpsweep slurm submit --again '$WORK/run'" \
+    "$MPSWEEP" slurm submit a.job -N 2 --dir run
+  "$MPSWEEP" slurm status run >out || [ $? -eq 2 ]
+  rm -r run
+  printf '#!/bin/sh\necho "sbatch: error: Batch job submission failed: Socket timed out on send/recv operation" >&2\nexit 1\n' >bin/sbatch
+  refused "Socket timed out on send/recv operation .it may be submitted all the same" \
+    "$MPSWEEP" slurm submit a.job -N 2 --dir run
+  rm -r run
   # The array is in, and the merge is not: that is known, and nothing is lost.
   cat >bin/sbatch <<'FAKE'
 #!/bin/sh
