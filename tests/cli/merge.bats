@@ -278,6 +278,7 @@ own_point() {
   grep -q '^nodes: none stands out' out
   expect 2 merge node-[013].jsonl -o three.jsonl
   grep -q '^missing: nodes 2: there is no file of theirs$' out
+  grep -qE '^1 .* \(1\) +[0-9.]+ \(3\)$' out
 }
 
 @test "a shard goes on with its own file, and with no other" {
