@@ -139,7 +139,7 @@ static void release_request(struct request *request)
 }
 
 /* What the nodes would refuse, each after its wait in the queue, is better known now. */
-static enum status check_plan(const struct request *request, const struct slurm_given *given,
+static enum status check_plan(struct request *request, const struct slurm_given *given,
                               size_t count, const char *job_path, size_t *points, char id[17])
 {
     struct job job;
@@ -161,6 +161,8 @@ static enum status check_plan(const struct request *request, const struct slurm_
         unsigned all = of_node > 0 ? (unsigned)of_node : 1;
         status = plan_make_for(&job, choice.all ? all : device_choice_count(&choice), &plan);
     }
+    if (status == STATUS_OK)
+        request->fleet |= options_switch(&job.sections[0].options, OPTION_FLEET);
     int64_t nodes = options_integer(&request->options, OPTION_SLURM_NODES);
     if (status == STATUS_OK && !request->fleet && (size_t)nodes > plan.count)
         status =

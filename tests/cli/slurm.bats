@@ -146,6 +146,18 @@ task() { env SLURM_ARRAY_TASK_ID="$1" SLURMD_NODENAME="node$1" sh run/shard.sbat
   points 'length == 8' run/shard-0.jsonl
 }
 
+@test "a fleet that the job file asks for is one" {
+  slurm_is_faked
+  a_job
+  sed -i 's/^device.*/&\nfleet = yes/' a.job
+  # Without it, more nodes than points.
+  expect 0 "$MPSWEEP" slurm submit a.job --nodes 9 --dir run -q
+  jq -e '.purpose == "fleet"' run/run.json
+  grep -q 'put aside' run/shard.sbatch
+  expect 2 "$MPSWEEP" slurm status run
+  grep -q '^fleet of 8 points on 9 nodes' out
+}
+
 @test "a daemon that the site manages is used with --mps external only, and left as it is" {
   local before pipe
   slurm_is_faked
