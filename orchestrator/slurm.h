@@ -25,9 +25,9 @@
 #include <stdio.h>
 
 #include "common/status.h"
+#include "orchestrator/shard.h"
 
-/* As many as Slurm's MaxArraySize can be at most. */
-#define SLURM_SHARDS_MOST 100000
+#define SLURM_SHARDS_MOST SHARD_MOST
 
 /* -- the run (slurm_run.c) -----------------------------------------------------------------------
  */

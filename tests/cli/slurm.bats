@@ -182,6 +182,7 @@ bad_submits() {
   cat <<'TABLE'
 a.job                              | slurm submit needs --nodes N
 a.job -N 0                         | '0' is not a value of nodes
+a.job -N 10001 --fleet             | 10001
 a.job -N 9                         | --nodes 9 is more than the plan has points, which are 8
 none.job -N 2                      | cannot .*'none.job'
 a.job -N 2 --layout nonsense:1     | nonsense
