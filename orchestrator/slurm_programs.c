@@ -137,6 +137,11 @@ enum status slurm_sbatch(const char *const *argv, char id[32], char cluster[64])
                           "%.600s (has a node that many GPUs? 'sinfo -N -o \"%%N %%G\"' shows "
                           "it; --gpus-per-node G, or '-- --gres=gpu:KIND:G', asks for them)",
                           status_text());
+    if (status == STATUS_UNSUPPORTED && strstr(status_text(), "Invalid job array"))
+        return status_set(status,
+                          "%.600s (is 'MaxArraySize' of 'scontrol show "
+                          "config' less than --nodes?)",
+                          status_text());
     if (status == STATUS_UNSUPPORTED && strstr(status_text(), "Socket timed out"))
         status = STATUS_TIMEOUT;
     if (status == STATUS_OK)

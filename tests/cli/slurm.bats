@@ -242,6 +242,9 @@ TABLE
   echo 'sbatch: error: Batch job submission failed: Access/permission denied' >said
   refused "sbatch: Batch job submission failed: Access/permission denied$" \
     "$MPSWEEP" slurm submit a.job -N 2 --dir run
+  echo 'sbatch: error: Batch job submission failed: Invalid job array specification' >said
+  refused "Invalid job array specification .is 'MaxArraySize' of 'scontrol show config' less than --nodes" \
+    "$MPSWEEP" slurm submit a.job -N 2 --dir run
   : >said
   refused "sbatch: exit status 1" "$MPSWEEP" slurm submit a.job -N 2 --dir run
   printf '#!/bin/sh\necho Submitted batch job 7\n' >bin/sbatch
