@@ -407,6 +407,10 @@ FAKE
   expect 2 "$MPSWEEP" slurm collect run
   grep -q 'shard 1 is left out: .* is of another plan' err
   grep -q 'shard 2 is left out: ' err
+  expect 0 "$MPSWEEP" slurm submit --again run
+  grep -q 'there is nothing to submit: 1 shards are finished, 0 run or wait' out
+  grep -q 'shard 1 is not submitted: .* is of another plan .*: move it away$' err
+  grep -q 'shard 2 is not submitted: ' err
   jq -s -e '[.[] | select(.type == "point")] | length > 0' run/all.jsonl
 }
 
