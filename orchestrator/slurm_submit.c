@@ -222,6 +222,21 @@ static enum status find_directory(const char *wanted, char out[PATH_MAX])
     return check_directory_name(out);
 }
 
+/* It lies beside the run's own files. */
+static enum status check_job_name(const char *name)
+{
+    static const char *const ours[] = {"run.json",     "run.json.new", "shard.sbatch",
+                                       "merge.sbatch", "all.jsonl",    "log"};
+    for (size_t i = 0; i < sizeof ours / sizeof *ours; i++)
+        if (strcmp(name, ours[i]) == 0)
+            return status_set(
+                STATUS_USAGE,
+                "the job file is copied into the run's directory, which has a '%s' of "
+                "its own: give it another name",
+                name);
+    return STATUS_OK;
+}
+
 static enum status copy_file(const char *from, const char *to)
 {
     char bytes[8192];
@@ -366,6 +381,8 @@ static enum status submit_new(const struct request *request, const char *job_pat
         .command = request->command,
     };
     enum status status = own_program(program);
+    if (status == STATUS_OK && script.job)
+        status = check_job_name(script.job);
     if (status == STATUS_OK)
         status = find_directory(options_text(&request->options, OPTION_SLURM_DIR), run.directory);
     if (status != STATUS_OK)

@@ -185,6 +185,7 @@ a.job -N 0                         | '0' is not a value of nodes
 a.job -N 10001 --fleet             | 10001
 a.job -N 9                         | --nodes 9 is more than the plan has points, which are 8
 none.job -N 2                      | cannot .*'none.job'
+run.json -N 2                      | has a 'run.json' of its own: give it another name
 a.job -N 2 --layout nonsense:1     | nonsense
 a.job -N 2 --memroy pinned         | unknown option '--memroy'; did you mean '--memory'
 a.job -N 2 -o x.jsonl              | --output is not for slurm submit
@@ -209,6 +210,7 @@ TABLE
   local words pattern
   slurm_is_faked
   a_job
+  cp a.job run.json
   mkdir taken
   while IFS='|' read -r words pattern; do
     pattern=${pattern# }
@@ -216,7 +218,7 @@ TABLE
     refused "$pattern" "$MPSWEEP" slurm submit $words
   done < <(bad_submits)
   [ ! -e sbatch.words ]
-  [ "$(ls)" = "$(printf '%s\n' a.job bin err out sbatch.out taken)" ]
+  [ "$(ls)" = "$(printf '%s\n' a.job bin err out run.json sbatch.out taken)" ]
   refused "unknown command 'slurm watch': it is one of slurm submit, status" "$MPSWEEP" slurm watch
   refused "slurm status needs DIR" "$MPSWEEP" slurm status
   refused "'taken' is no run" "$MPSWEEP" slurm collect taken
