@@ -388,7 +388,7 @@ FAKE
   grep -q 'shard 0 has no results: there is no GPU$' err
   grep -q "to go on with what is left: mpsweep slurm submit --again '$WORK/run'" err
   expect 1 "$MPSWEEP" slurm collect run -o some.jsonl
-  grep -q "'some.jsonl' exists" err
+  grep -q "'some.jsonl' exists: give another name$" err
   expect 0 task 0
   expect 0 "$MPSWEEP" slurm collect run
   [ "$(jq -c 'select(.type == "point") | .id' run/all.jsonl | sort -n | tr '\n' ' ')" = '0 1 2 3 4 5 6 7 ' ]
