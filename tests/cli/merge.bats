@@ -174,6 +174,8 @@ own_point() {
   refused "merge needs results files" "$MPSWEEP" merge -o all.jsonl
   refused "merge needs --output FILE" "$MPSWEEP" merge part-0.jsonl
   refused "not a regular file" merge part-0.jsonl /dev/null -o all.jsonl
+  mkfifo pipe
+  refused "'pipe' is not a regular file" timeout 60 "$MPSWEEP" merge part-0.jsonl pipe -o all.jsonl
   [ ! -e all.jsonl ]
   merge part-*.jsonl -o all.jsonl --quiet
   refused "'all.jsonl' line 1: merged already" merge all.jsonl part-0.jsonl -o twice.jsonl
