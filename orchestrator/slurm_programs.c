@@ -373,8 +373,13 @@ void slurm_accounting(const struct slurm_run *run, struct slurm_job **jobs, size
     /* Slurm up to 22.05 has no --array, and what never began is then in one line. */
     if (status == STATUS_UNSUPPORTED)
         status = run_program(old_argv, unset_to_ask, ASK_NS, &output);
-    if (status == STATUS_OK && slurm_parse_accounting(output, jobs, count) != STATUS_OK)
-        *count = 0;
+    size_t read = 0;
+    if (status == STATUS_OK && slurm_parse_accounting(output, jobs, &read) != STATUS_OK)
+        read = 0;
+    /* One that runs would be in the queue: the database was not told of its end. */
+    for (size_t i = 0; i < read; i++)
+        if (!slurm_job_is_active(&(*jobs)[i]))
+            (*jobs)[(*count)++] = (*jobs)[i];
     free(list);
     free(output);
 }

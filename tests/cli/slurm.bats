@@ -308,6 +308,10 @@ cat "$WORK/sacct.out"
 FAKE
   expect 2 "$MPSWEEP" slurm status run
   grep -qE '^ +1  unfinished \(node_fail\) +node9 ' out
+  # One of which the database never heard that it ended.
+  echo '42_1|RUNNING|node9|2026-01-31T08:00:00' >sacct.out
+  expect 2 "$MPSWEEP" slurm status run
+  grep -qE '^ +1  unfinished  ' out
   # Nor is a Slurm that is down a reason to say nothing.
   echo 'squeue: error: Unable to contact slurm controller' >squeue.err
   expect 2 "$MPSWEEP" slurm status run
