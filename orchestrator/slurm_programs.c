@@ -220,6 +220,8 @@ static enum status parse_lines(const char *text, line_reader *read_line, struct 
         struct slurm_job job = {.task = -1};
         if (read_line(text, length, &job) && !add_job(jobs, count, &job)) {
             free(*jobs);
+            *jobs = NULL;
+            *count = 0;
             return status_set(STATUS_MEMORY, "out of memory for the list of jobs");
         }
         text += length + (text[length] == '\n');
