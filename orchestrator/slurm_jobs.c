@@ -105,13 +105,17 @@ static void print_line(const struct line *line)
     putchar('\n');
 }
 
-void slurm_submit_print(const struct slurm_run *run, slurm_wanted wanted)
+enum status slurm_submit_print(const struct slurm_run *run, slurm_wanted wanted, const char *after)
 {
     struct line line;
-    if (make_array_line(&line, run, wanted) == STATUS_OK)
+    enum status status = make_array_line(&line, run, wanted);
+    if (status != STATUS_OK)
+        return status;
+    print_line(&line);
+    status = make_merge_line(&line, run, "ARRAY", after);
+    if (status == STATUS_OK)
         print_line(&line);
-    if (make_merge_line(&line, run, "ARRAY", NULL) == STATUS_OK)
-        print_line(&line);
+    return status;
 }
 
 static json_t *submission_new(const struct line *array, const char *id, const char *cluster)
@@ -217,11 +221,8 @@ static enum status submit_wanted(struct slurm_run *run, bool *wanted, bool dry_r
                at_work);
         return STATUS_OK;
     }
-    if (dry_run) {
-        slurm_submit_print(run, wanted);
-        return STATUS_OK;
-    }
-    return slurm_submit_shards(run, wanted, after);
+    return dry_run ? slurm_submit_print(run, wanted, after)
+                   : slurm_submit_shards(run, wanted, after);
 }
 
 enum status slurm_submit_again(const char *directory, char *const *more, bool dry_run)

@@ -355,14 +355,14 @@ static enum status own_program(char out[PATH_MAX])
     return STATUS_OK;
 }
 
-static void print_dry_run(const struct slurm_run *run, const struct slurm_script *script)
+static enum status print_dry_run(const struct slurm_run *run, const struct slurm_script *script)
 {
     printf("#### %s/shard.sbatch\n", run->directory);
     slurm_script_shard(stdout, script);
     printf("\n#### %s/merge.sbatch\n", run->directory);
     slurm_script_merge(stdout, script);
     printf("\n#### submitted with\n");
-    slurm_submit_print(run, NULL);
+    return slurm_submit_print(run, NULL, NULL);
 }
 
 static enum status submit_new(const struct request *request, const char *job_path, size_t points,
@@ -392,7 +392,7 @@ static enum status submit_new(const struct request *request, const char *job_pat
     if (!run.manifest)
         return status_set(STATUS_MEMORY, "out of memory, or a word is not UTF-8");
     if (options_switch(&request->options, OPTION_SLURM_DRY_RUN)) {
-        print_dry_run(&run, &script);
+        status = print_dry_run(&run, &script);
     } else if ((status = make_run(&run, &script, job_path)) == STATUS_OK) {
         status = slurm_submit_shards(&run, NULL, NULL);
         bool unsure = status == STATUS_TIMEOUT || status == STATUS_PROTOCOL;

@@ -353,6 +353,7 @@ FAKE
   echo 99 >sbatch.out
   expect 0 "$MPSWEEP" slurm submit --again run --dry-run
   grep -q -e '--array=0,2,4 ' out
+  grep -q -e '--dependency=afterany:ARRAY:42 ' out
   [ ! -e sbatch.words ]
   expect 0 "$MPSWEEP" slurm submit --again run -- --time=60
   grep -q 'job 99 measures shards 0,2,4 of 5' out
