@@ -339,7 +339,7 @@ const struct option_row option_table[OPTION_COUNT] = {
      "Calls, kernels and copies to keep, of all processes together; a trace of more ends early.\n"
      "Each takes about 100 bytes of memory and 250 of the file."},
     {OPTION_SLURM_NODES, "nodes", 'N', OPTION_KIND_INTEGER, OPTION_NOT_IN_JOB, OPTION_SLURM_SUBMIT,
-     NULL, 1, 100000, NULL, "N", CLUSTER,
+     NULL, 1, 10000, NULL, "N", CLUSTER,
      "Shards to make of the plan; each is a task of a job array, and has a node to itself."},
     {OPTION_SLURM_GPUS, "gpus-per-node", 0, OPTION_KIND_INTEGER, OPTION_NOT_IN_JOB,
      OPTION_SLURM_SUBMIT, NULL, 0, 64, "1", "G", CLUSTER,

@@ -89,6 +89,13 @@ static void print_telemetry(const struct merge *merge, size_t source)
     puts(merge->sources[source].telemetry.points ? "" : "    no telemetry of it");
 }
 
+/* As its file says: files of others may be missing. */
+static long long node_number(const struct merge *merge, size_t source)
+{
+    const json_t *shard = json_object_get(merge->sources[source].header, "shard");
+    return (long long)json_integer_value(json_object_get(shard, "index"));
+}
+
 static void print_nodes(const struct merge *merge)
 {
     const struct fleet *fleet = &merge->nodes;
@@ -99,7 +106,6 @@ static void print_nodes(const struct merge *merge)
     for (size_t i = 0; i < fleet->node_count; i++) {
         const struct fleet_node *node = &fleet->nodes[i];
         const json_t *header = merge->sources[i].header;
-        const json_t *index = json_object_get(json_object_get(header, "shard"), "index");
         char quartiles[40] = "";
         if (!all && !node->stands_out && node->points > 0) {
             lowest = fmin(lowest, node->ratio);
@@ -107,8 +113,7 @@ static void print_nodes(const struct merge *merge)
             left_out++;
             continue;
         }
-        printf("%-6lld %-24.24s ", (long long)json_integer_value(index),
-               point_string(header, "host"));
+        printf("%-6lld %-24.24s ", node_number(merge, i), point_string(header, "host"));
         if (node->points == 0) {
             puts("no point that others have measured");
             continue;
@@ -167,10 +172,10 @@ static void print_points(const struct merge *merge)
         name_point(merge, i, name, sizeof name);
         /* The sign of multiplication is two bytes and one column. */
         int width = 24 + (int)(strlen(name) - text_columns(name));
-        printf("%-6zu %-*s %6zu %12s %6.2f%%  %.3f (%zu)%*s %.3f (%zu)\n", i, width, name,
+        printf("%-6zu %-*s %6zu %12s %6.2f%%  %.3f (%lld)%*s %.3f (%lld)\n", i, width, name,
                row->nodes, text_number(row->median_ips, number, sizeof number),
-               row->spread_rel * 100, row->lowest, row->lowest_node, 4, "", row->highest,
-               row->highest_node);
+               row->spread_rel * 100, row->lowest, node_number(merge, row->lowest_node), 4, "",
+               row->highest, node_number(merge, row->highest_node));
     }
 }
 

@@ -226,13 +226,16 @@ static enum status read_first_line(struct merge_file *file)
     struct results_lines lines = RESULTS_LINES_NONE;
     struct results_line line = {0};
     enum results_line_kind kind = RESULTS_LINE_NONE;
-    struct stat info;
+    struct stat info = {0};
     json_t *record = NULL;
+    /* A pipe would be waited for, and cannot be read twice. */
+    if (stat(file->path, &info) == 0 && !S_ISREG(info.st_mode))
+        return status_set(STATUS_USAGE, "'%s' is not a regular file", file->path);
     enum status status = results_lines_open(file->path, &lines);
     if (status != STATUS_OK)
         return status;
-    if (fstat(lines.fd, &info) == 0 && !S_ISREG(info.st_mode))
-        status = status_set(STATUS_USAGE, "'%s' is not a regular file", file->path);
+    if (fstat(lines.fd, &info) != 0)
+        status = status_set(STATUS_SYSTEM, "cannot look at '%s': %s", file->path, strerror(errno));
     file->device = info.st_dev;
     file->inode = info.st_ino;
     if (status == STATUS_OK)

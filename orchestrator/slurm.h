@@ -25,9 +25,9 @@
 #include <stdio.h>
 
 #include "common/status.h"
+#include "orchestrator/shard.h"
 
-/* As many as Slurm's MaxArraySize can be at most. */
-#define SLURM_SHARDS_MOST 100000
+#define SLURM_SHARDS_MOST SHARD_MOST
 
 /* -- the run (slurm_run.c) -----------------------------------------------------------------------
  */
@@ -55,7 +55,8 @@ json_t *slurm_run_submissions(const struct slurm_run *run);
  */
 
 /* Starts sbatch and reads what --parsable prints: the job's number, and the cluster's name or "".
- * STATUS_NOT_FOUND: there is no Slurm here. STATUS_UNSUPPORTED: it refuses, in its own words. */
+ * STATUS_NOT_FOUND: there is no Slurm here. STATUS_UNSUPPORTED: it refuses, in its own words.
+ * STATUS_TIMEOUT, STATUS_PROTOCOL: no answer, or none that can be read; it may have the job. */
 enum status slurm_sbatch(const char *const *argv, char id[32], char cluster[64]);
 
 /* A job, or a task of an array, as Slurm knows it. */

@@ -1,6 +1,7 @@
 /* What the shards of a run have measured, in one file. */
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "orchestrator/exit_status.h"
 #include "orchestrator/merge.h"
@@ -67,6 +68,7 @@ static enum status set_option(struct options *options, const char *name, const c
 static int merge(const struct slurm_run *run, const struct slurm_shard *shards, const char *output)
 {
     char usual[PATH_MAX];
+    struct stat info;
     struct options options;
     size_t count = 0;
     const char **paths = calloc(run->shards, sizeof *paths);
@@ -82,6 +84,8 @@ static int merge(const struct slurm_run *run, const struct slurm_shard *shards, 
     if (count == 0)
         status = status_set(STATUS_USAGE, "'%s' has no results yet: mpsweep slurm status '%s'",
                             run->directory, run->directory);
+    if (status == STATUS_OK && output && lstat(output, &info) == 0)
+        status = status_set(STATUS_USAGE, "'%s' exists: give another name", output);
     if (status == STATUS_OK && !output)
         status = slurm_run_path(run, usual, "all.jsonl");
     if (status == STATUS_OK)

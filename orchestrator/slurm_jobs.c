@@ -105,13 +105,17 @@ static void print_line(const struct line *line)
     putchar('\n');
 }
 
-void slurm_submit_print(const struct slurm_run *run, slurm_wanted wanted)
+enum status slurm_submit_print(const struct slurm_run *run, slurm_wanted wanted, const char *after)
 {
     struct line line;
-    if (make_array_line(&line, run, wanted) == STATUS_OK)
+    enum status status = make_array_line(&line, run, wanted);
+    if (status != STATUS_OK)
+        return status;
+    print_line(&line);
+    status = make_merge_line(&line, run, "ARRAY", after);
+    if (status == STATUS_OK)
         print_line(&line);
-    if (make_merge_line(&line, run, "ARRAY", NULL) == STATUS_OK)
-        print_line(&line);
+    return status;
 }
 
 static json_t *submission_new(const struct line *array, const char *id, const char *cluster)
@@ -190,33 +194,35 @@ static enum status add_options(struct slurm_run *run, char *const *more)
 static enum status submit_wanted(struct slurm_run *run, bool *wanted, bool dry_run)
 {
     struct slurm_job *jobs = NULL;
-    size_t count = 0, left = 0, at_work = 0;
+    struct slurm_shard *shards = NULL;
+    size_t count = 0, left = 0, at_work = 0, finished = 0;
     char after[900];
     /* Without knowing, two tasks might come to measure the same. */
     enum status status = slurm_queue(run, &jobs, &count);
+    if (status == STATUS_OK)
+        status = slurm_shards_look(run, &shards);
     for (unsigned i = 0; i < run->shards && status == STATUS_OK; i++) {
-        struct slurm_shard shard;
         const struct slurm_job *job = slurm_job_of(run, jobs, count, i);
-        status = slurm_shard_look(run, i, &shard);
         bool busy = job && slurm_job_is_active(job);
-        wanted[i] = status == STATUS_OK && !shard.published && !busy;
-        at_work += status == STATUS_OK && !shard.published && busy;
+        wanted[i] = !shards[i].published && !busy;
+        at_work += !shards[i].published && busy;
         left += wanted[i];
+        finished += shards[i].published && !shards[i].broken[0];
+        if (shards[i].published && shards[i].broken[0])
+            fprintf(stderr, "mpsweep: shard %u is not submitted: %s\n", i, shards[i].broken);
     }
     arrays_at_work(run, jobs, count, after, sizeof after);
     free(jobs);
+    free(shards);
     if (status != STATUS_OK)
         return status;
     if (left == 0) {
-        printf("there is nothing to submit: %u shards are finished, %zu run or wait\n",
-               run->shards - (unsigned)at_work, at_work);
+        printf("there is nothing to submit: %zu shards are finished, %zu run or wait\n", finished,
+               at_work);
         return STATUS_OK;
     }
-    if (dry_run) {
-        slurm_submit_print(run, wanted);
-        return STATUS_OK;
-    }
-    return slurm_submit_shards(run, wanted, after);
+    return dry_run ? slurm_submit_print(run, wanted, after)
+                   : slurm_submit_shards(run, wanted, after);
 }
 
 enum status slurm_submit_again(const char *directory, char *const *more, bool dry_run)

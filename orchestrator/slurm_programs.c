@@ -41,13 +41,28 @@ const char *slurm_one_line(const char *text, char *line, size_t size)
     return line;
 }
 
+/* What a user has set for calls by hand: filters would hide the run's jobs, and other formats could
+ * not be read. */
+static const char *const unset_to_submit[] = {"SBATCH_ARRAY_INX", "SBATCH_TEST_ONLY", "SBATCH_WAIT",
+                                              NULL};
+static const char *const unset_to_ask[] = {"SLURM_CLUSTERS",      "SQUEUE_ACCOUNT",
+                                           "SQUEUE_ALL",          "SQUEUE_ARRAY_UNIQUE",
+                                           "SQUEUE_FORMAT",       "SQUEUE_FORMAT2",
+                                           "SQUEUE_NAMES",        "SQUEUE_LICENSES",
+                                           "SQUEUE_PARTITION",    "SQUEUE_QOS",
+                                           "SQUEUE_SORT",         "SQUEUE_STATES",
+                                           "SQUEUE_USERS",        "SACCT_FORMAT",
+                                           "SCANCEL_BATCH",       "SCANCEL_ACCOUNT",
+                                           "SCANCEL_FULL",        "SCANCEL_HURRY",
+                                           "SCANCEL_NAME",        "SCANCEL_PARTITION",
+                                           "SCANCEL_INTERACTIVE", "SCANCEL_QOS",
+                                           "SCANCEL_STATE",       "SCANCEL_USER",
+                                           "SCANCEL_WCKEY",       NULL};
+
 /* Runs one and hands back its output, to be freed. */
-static enum status run_program(const char *const *argv, uint64_t time_ns, char **output)
+static enum status run_program(const char *const *argv, const char *const *unset, uint64_t time_ns,
+                               char **output)
 {
-    static const char *const unset[] = {"SBATCH_ARRAY_INX", "SBATCH_TEST_ONLY", "SBATCH_WAIT",
-                                        "SQUEUE_FORMAT",    "SQUEUE_FORMAT2",   "SQUEUE_USERS",
-                                        "SQUEUE_STATES",    "SQUEUE_ALL",       "SQUEUE_SORT",
-                                        "SQUEUE_PARTITION", "SACCT_FORMAT",     NULL};
     static const char *const set[] = {"SLURM_TIME_FORMAT=standard", NULL};
     const struct child_options options = {
         .argv = argv,
@@ -115,16 +130,26 @@ enum status slurm_parse_sbatch(const char *text, char id[32], char cluster[64])
 enum status slurm_sbatch(const char *const *argv, char id[32], char cluster[64])
 {
     char *output = NULL;
-    enum status status = run_program(argv, SUBMIT_NS, &output);
+    enum status status = run_program(argv, unset_to_submit, SUBMIT_NS, &output);
     if (status == STATUS_UNSUPPORTED &&
         (strstr(status_text(), "gres") || strstr(status_text(), "node configuration")))
         return status_set(status,
                           "%.600s (has a node that many GPUs? 'sinfo -N -o \"%%N %%G\"' shows "
                           "it; --gpus-per-node G, or '-- --gres=gpu:KIND:G', asks for them)",
                           status_text());
+    if (status == STATUS_UNSUPPORTED && strstr(status_text(), "Invalid job array"))
+        return status_set(status,
+                          "%.600s (is 'MaxArraySize' of 'scontrol show "
+                          "config' less than --nodes?)",
+                          status_text());
+    if (status == STATUS_UNSUPPORTED && strstr(status_text(), "Socket timed out"))
+        status = STATUS_TIMEOUT;
     if (status == STATUS_OK)
         status = slurm_parse_sbatch(output, id, cluster);
     free(output);
+    if (status == STATUS_TIMEOUT || status == STATUS_PROTOCOL)
+        return status_set(status, "%.600s (it may be submitted all the same: see 'squeue --me')",
+                          status_text());
     return status;
 }
 
@@ -195,6 +220,8 @@ static enum status parse_lines(const char *text, line_reader *read_line, struct 
         struct slurm_job job = {.task = -1};
         if (read_line(text, length, &job) && !add_job(jobs, count, &job)) {
             free(*jobs);
+            *jobs = NULL;
+            *count = 0;
             return status_set(STATUS_MEMORY, "out of memory for the list of jobs");
         }
         text += length + (text[length] == '\n');
@@ -315,7 +342,7 @@ enum status slurm_queue(const struct slurm_run *run, struct slurm_job **jobs, si
                           cluster[0] ? cluster : NULL,
                           NULL};
     char *output = NULL;
-    enum status status = run_program(argv, ASK_NS, &output);
+    enum status status = run_program(argv, unset_to_ask, ASK_NS, &output);
     free(list);
     if (status == STATUS_UNSUPPORTED && strstr(status_text(), "Invalid job id"))
         return STATUS_OK;
@@ -333,15 +360,28 @@ void slurm_accounting(const struct slurm_run *run, struct slurm_job **jobs, size
     char *list = job_list(run, "--jobs=", ",", cluster);
     if (!list)
         return;
-    const char *argv[] = {"sacct",       "--noheader",
-                          "--parsable2", "--allocations",
-                          "--array",     "--format=JobID,State,NodeList,Start",
-                          list,          cluster[0] ? cluster : NULL,
+    const char *argv[] = {"sacct",
+                          "--noheader",
+                          "--parsable2",
+                          "--allocations",
+                          "--format=JobID,State,NodeList,Start",
+                          list,
+                          "--array",
+                          cluster[0] ? cluster : NULL,
                           NULL};
+    const char *old_argv[] = {argv[0], argv[1], argv[2], argv[3], argv[4], list, argv[7], NULL};
     char *output = NULL;
-    if (run_program(argv, ASK_NS, &output) == STATUS_OK &&
-        slurm_parse_accounting(output, jobs, count) != STATUS_OK)
-        *count = 0;
+    enum status status = run_program(argv, unset_to_ask, ASK_NS, &output);
+    /* Slurm up to 22.05 has no --array, and what never began is then in one line. */
+    if (status == STATUS_UNSUPPORTED)
+        status = run_program(old_argv, unset_to_ask, ASK_NS, &output);
+    size_t read = 0;
+    if (status == STATUS_OK && slurm_parse_accounting(output, jobs, &read) != STATUS_OK)
+        read = 0;
+    /* One that runs would be in the queue: the database was not told of its end. */
+    for (size_t i = 0; i < read; i++)
+        if (!slurm_job_is_active(&(*jobs)[i]))
+            (*jobs)[(*count)++] = (*jobs)[i];
     free(list);
     free(output);
 }
@@ -386,7 +426,7 @@ enum status slurm_scancel(const struct slurm_run *run)
             argv[words++] = cluster;
         for (char *id = strtok_r(list, " ", &rest); id; id = strtok_r(NULL, " ", &rest))
             argv[words++] = id;
-        status = run_program(argv, ASK_NS, &output);
+        status = run_program(argv, unset_to_ask, ASK_NS, &output);
     }
     free(output);
     free(list);

@@ -80,7 +80,8 @@ static enum status check_sbatch_options(char *const *words)
 {
     static const char *const refused[] = {"--array",     "-a", "--nodes",    "-N",     "--wrap",
                                           "--output",    "-o", "--wait",     "-W",     "--chdir",
-                                          "--test-only", "-D", "--parsable", "--help", "--version"};
+                                          "--test-only", "-D", "--parsable", "--help", "--version",
+                                          "--quiet",     "-Q"};
     bool value_may_follow = false;
     for (char *const *word = words; *word; word++) {
         size_t name = strncmp(*word, "--", 2) == 0 ? strcspn(*word, "=") : 2;
@@ -138,7 +139,7 @@ static void release_request(struct request *request)
 }
 
 /* What the nodes would refuse, each after its wait in the queue, is better known now. */
-static enum status check_plan(const struct request *request, const struct slurm_given *given,
+static enum status check_plan(struct request *request, const struct slurm_given *given,
                               size_t count, const char *job_path, size_t *points, char id[17])
 {
     struct job job;
@@ -160,6 +161,8 @@ static enum status check_plan(const struct request *request, const struct slurm_
         unsigned all = of_node > 0 ? (unsigned)of_node : 1;
         status = plan_make_for(&job, choice.all ? all : device_choice_count(&choice), &plan);
     }
+    if (status == STATUS_OK)
+        request->fleet |= options_switch(&job.sections[0].options, OPTION_FLEET);
     int64_t nodes = options_integer(&request->options, OPTION_SLURM_NODES);
     if (status == STATUS_OK && !request->fleet && (size_t)nodes > plan.count)
         status =
@@ -217,6 +220,21 @@ static enum status find_directory(const char *wanted, char out[PATH_MAX])
     if (snprintf(out, PATH_MAX, "%s/%s", strcmp(parent, "/") == 0 ? "" : parent, last) >= PATH_MAX)
         return status_set(STATUS_USAGE, "the path '%s' is too long", last);
     return check_directory_name(out);
+}
+
+/* It lies beside the run's own files. */
+static enum status check_job_name(const char *name)
+{
+    static const char *const ours[] = {"run.json",     "run.json.new", "shard.sbatch",
+                                       "merge.sbatch", "all.jsonl",    "log"};
+    for (size_t i = 0; i < sizeof ours / sizeof *ours; i++)
+        if (strcmp(name, ours[i]) == 0)
+            return status_set(
+                STATUS_USAGE,
+                "the job file is copied into the run's directory, which has a '%s' of "
+                "its own: give it another name",
+                name);
+    return STATUS_OK;
 }
 
 static enum status copy_file(const char *from, const char *to)
@@ -337,14 +355,14 @@ static enum status own_program(char out[PATH_MAX])
     return STATUS_OK;
 }
 
-static void print_dry_run(const struct slurm_run *run, const struct slurm_script *script)
+static enum status print_dry_run(const struct slurm_run *run, const struct slurm_script *script)
 {
     printf("#### %s/shard.sbatch\n", run->directory);
     slurm_script_shard(stdout, script);
     printf("\n#### %s/merge.sbatch\n", run->directory);
     slurm_script_merge(stdout, script);
     printf("\n#### submitted with\n");
-    slurm_submit_print(run, NULL);
+    return slurm_submit_print(run, NULL, NULL);
 }
 
 static enum status submit_new(const struct request *request, const char *job_path, size_t points,
@@ -363,6 +381,8 @@ static enum status submit_new(const struct request *request, const char *job_pat
         .command = request->command,
     };
     enum status status = own_program(program);
+    if (status == STATUS_OK && script.job)
+        status = check_job_name(script.job);
     if (status == STATUS_OK)
         status = find_directory(options_text(&request->options, OPTION_SLURM_DIR), run.directory);
     if (status != STATUS_OK)
@@ -372,12 +392,18 @@ static enum status submit_new(const struct request *request, const char *job_pat
     if (!run.manifest)
         return status_set(STATUS_MEMORY, "out of memory, or a word is not UTF-8");
     if (options_switch(&request->options, OPTION_SLURM_DRY_RUN)) {
-        print_dry_run(&run, &script);
+        status = print_dry_run(&run, &script);
     } else if ((status = make_run(&run, &script, job_path)) == STATUS_OK) {
         status = slurm_submit_shards(&run, NULL, NULL);
-        /* Nothing was submitted: it can be tried again under the same name. */
-        if (status != STATUS_OK && json_array_size(slurm_run_submissions(&run)) == 0)
+        bool unsure = status == STATUS_TIMEOUT || status == STATUS_PROTOCOL;
+        bool none = json_array_size(slurm_run_submissions(&run)) == 0;
+        /* Nothing was submitted: it can be tried again under the same name. But what may have been
+         * must find its directory. */
+        if (status != STATUS_OK && none && !unsure)
             remove_run(&run, script.job);
+        else if (none && unsure)
+            status = status_set(status, "%.700s; if not: mpsweep slurm submit --again '%s'",
+                                status_text(), run.directory);
     }
     slurm_run_release(&run);
     return status;

@@ -14,8 +14,8 @@ typedef const bool *slurm_wanted;
  * the run that are still at work, as ":ID:ID", NULL for none: the merging waits for them, too. */
 enum status slurm_submit_shards(struct slurm_run *run, slurm_wanted wanted, const char *after);
 
-/* The command lines, on standard output. */
-void slurm_submit_print(const struct slurm_run *run, slurm_wanted wanted);
+/* The command lines, on standard output; after as above. */
+enum status slurm_submit_print(const struct slurm_run *run, slurm_wanted wanted, const char *after);
 
 /* The shards of the run in directory that are not finished and for which no job runs or waits.
  * more, NULL-ended: options of sbatch, behind those of the manifest and kept there. */

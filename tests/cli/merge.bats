@@ -174,6 +174,8 @@ own_point() {
   refused "merge needs results files" "$MPSWEEP" merge -o all.jsonl
   refused "merge needs --output FILE" "$MPSWEEP" merge part-0.jsonl
   refused "not a regular file" merge part-0.jsonl /dev/null -o all.jsonl
+  mkfifo pipe
+  refused "'pipe' is not a regular file" timeout 60 "$MPSWEEP" merge part-0.jsonl pipe -o all.jsonl
   [ ! -e all.jsonl ]
   merge part-*.jsonl -o all.jsonl --quiet
   refused "'all.jsonl' line 1: merged already" merge all.jsonl part-0.jsonl -o twice.jsonl
@@ -278,6 +280,7 @@ own_point() {
   grep -q '^nodes: none stands out' out
   expect 2 merge node-[013].jsonl -o three.jsonl
   grep -q '^missing: nodes 2: there is no file of theirs$' out
+  grep -qE '^1 .* \(1\) +[0-9.]+ \(3\)$' out
 }
 
 @test "a shard goes on with its own file, and with no other" {

@@ -146,6 +146,18 @@ task() { env SLURM_ARRAY_TASK_ID="$1" SLURMD_NODENAME="node$1" sh run/shard.sbat
   points 'length == 8' run/shard-0.jsonl
 }
 
+@test "a fleet that the job file asks for is one" {
+  slurm_is_faked
+  a_job
+  sed -i 's/^device.*/&\nfleet = yes/' a.job
+  # Without it, more nodes than points.
+  expect 0 "$MPSWEEP" slurm submit a.job --nodes 9 --dir run -q
+  jq -e '.purpose == "fleet"' run/run.json
+  grep -q 'put aside' run/shard.sbatch
+  expect 2 "$MPSWEEP" slurm status run
+  grep -q '^fleet of 8 points on 9 nodes' out
+}
+
 @test "a daemon that the site manages is used with --mps external only, and left as it is" {
   local before pipe
   slurm_is_faked
@@ -170,8 +182,10 @@ bad_submits() {
   cat <<'TABLE'
 a.job                              | slurm submit needs --nodes N
 a.job -N 0                         | '0' is not a value of nodes
+a.job -N 10001 --fleet             | 10001
 a.job -N 9                         | --nodes 9 is more than the plan has points, which are 8
 none.job -N 2                      | cannot .*'none.job'
+run.json -N 2                      | has a 'run.json' of its own: give it another name
 a.job -N 2 --layout nonsense:1     | nonsense
 a.job -N 2 --memroy pinned         | unknown option '--memroy'; did you mean '--memory'
 a.job -N 2 -o x.jsonl              | --output is not for slurm submit
@@ -179,6 +193,7 @@ a.job -N 2 --shard 0/2             | --shard is not for slurm submit: each task 
 a.job -N 2 --resume                | --resume is not for slurm submit
 a.job -N 2 -- --array=0-7          | '--array=0-7' is not for sbatch here
 a.job -N 2 -- -N 3                 | '-N' is not for sbatch here
+a.job -N 2 -- -Q                   | '-Q' is not for sbatch here
 a.job -N 2 -- gpu                  | 'gpu' is no option of sbatch
 a.job -N 2 -- --time=1 gpu         | 'gpu' is no option of sbatch
 a.job -N 2 -- -p gpu --            | there is no program after the second '--'
@@ -195,6 +210,7 @@ TABLE
   local words pattern
   slurm_is_faked
   a_job
+  cp a.job run.json
   mkdir taken
   while IFS='|' read -r words pattern; do
     pattern=${pattern# }
@@ -202,7 +218,7 @@ TABLE
     refused "$pattern" "$MPSWEEP" slurm submit $words
   done < <(bad_submits)
   [ ! -e sbatch.words ]
-  [ "$(ls)" = "$(printf '%s\n' a.job bin err out sbatch.out taken)" ]
+  [ "$(ls)" = "$(printf '%s\n' a.job bin err out run.json sbatch.out taken)" ]
   refused "unknown command 'slurm watch': it is one of slurm submit, status" "$MPSWEEP" slurm watch
   refused "slurm status needs DIR" "$MPSWEEP" slurm status
   refused "'taken' is no run" "$MPSWEEP" slurm collect taken
@@ -228,12 +244,22 @@ TABLE
   echo 'sbatch: error: Batch job submission failed: Access/permission denied' >said
   refused "sbatch: Batch job submission failed: Access/permission denied$" \
     "$MPSWEEP" slurm submit a.job -N 2 --dir run
+  echo 'sbatch: error: Batch job submission failed: Invalid job array specification' >said
+  refused "Invalid job array specification .is 'MaxArraySize' of 'scontrol show config' less than --nodes" \
+    "$MPSWEEP" slurm submit a.job -N 2 --dir run
   : >said
   refused "sbatch: exit status 1" "$MPSWEEP" slurm submit a.job -N 2 --dir run
   printf '#!/bin/sh\necho Submitted batch job 7\n' >bin/sbatch
-  refused "sbatch did not print a job's number, but 'Submitted batch job 7'" \
-    "$MPSWEEP" slurm submit a.job -N 2 --dir run
   [ ! -e run ]
+  # What may have been submitted must find its directory.
+  refused "sbatch did not print a job's number, but 'Submitted batch job 7' .it may be submitted .*if not: mpsweep slurm submit --again '$WORK/run'" \
+    "$MPSWEEP" slurm submit a.job -N 2 --dir run
+  "$MPSWEEP" slurm status run >out || [ $? -eq 2 ]
+  rm -r run
+  printf '#!/bin/sh\necho "sbatch: error: Batch job submission failed: Socket timed out on send/recv operation" >&2\nexit 1\n' >bin/sbatch
+  refused "Socket timed out on send/recv operation .it may be submitted all the same" \
+    "$MPSWEEP" slurm submit a.job -N 2 --dir run
+  rm -r run
   # The array is in, and the merge is not: that is known, and nothing is lost.
   cat >bin/sbatch <<'FAKE'
 #!/bin/sh
@@ -274,6 +300,18 @@ task_line() { printf '42|%s|%s|%s|2026-01-31T08:00:00|%s|%s\n' "$@"; }
   jq -e '.finished == 1 and .left == 1 and .at_work == 0 and .slurm_answered and
     .shards[1].job_state == "node_fail" and .shards[1].node == "node9" and .shards[1].done == 2 and
     .shards[1].error == "interrupted by a storm" and .shards[0].state == "finished"' out
+  # An older Slurm.
+  cat >bin/sacct <<FAKE
+#!/bin/sh
+case " \$* " in *' --array '*) echo "sacct: unrecognized option '--array'" >&2; exit 1 ;; esac
+cat "$WORK/sacct.out"
+FAKE
+  expect 2 "$MPSWEEP" slurm status run
+  grep -qE '^ +1  unfinished \(node_fail\) +node9 ' out
+  # One of which the database never heard that it ended.
+  echo '42_1|RUNNING|node9|2026-01-31T08:00:00' >sacct.out
+  expect 2 "$MPSWEEP" slurm status run
+  grep -qE '^ +1  unfinished  ' out
   # Nor is a Slurm that is down a reason to say nothing.
   echo 'squeue: error: Unable to contact slurm controller' >squeue.err
   expect 2 "$MPSWEEP" slurm status run
@@ -286,6 +324,25 @@ task_line() { printf '42|%s|%s|%s|2026-01-31T08:00:00|%s|%s\n' "$@"; }
   grep -q "2 finished, 0 run or wait, 0 are left: mpsweep slurm collect '$WORK/run'" out
 }
 
+@test "what a user has set for Slurm's programs hides no job of the run" {
+  slurm_is_faked
+  a_job
+  for name in squeue scancel; do
+    printf '#!/bin/sh\nenv >"%s/%s.env"\n' "$WORK" $name >bin/$name
+  done
+  printf '#!/bin/sh\nenv >"%s/sbatch.env"\necho 42\n' "$WORK" >bin/sbatch
+  export SQUEUE_ACCOUNT=a SQUEUE_QOS=b SQUEUE_NAMES=c SQUEUE_USERS=d SQUEUE_FORMAT=e \
+    SCANCEL_STATE=RUNNING SCANCEL_NAME=f SLURM_CLUSTERS=g SBATCH_WAIT=1
+  submit -q
+  absent SBATCH_WAIT sbatch.env
+  # Where to submit is the user's business.
+  grep -qx SLURM_CLUSTERS=g sbatch.env
+  "$MPSWEEP" slurm status run >out || true
+  expect 0 "$MPSWEEP" slurm cancel run
+  absent '^SQUEUE_\|^SLURM_CLUSTERS' squeue.env
+  absent '^SCANCEL_\|^SLURM_CLUSTERS' scancel.env
+}
+
 @test "submit --again: what is finished or at work is left alone" {
   slurm_is_faked
   a_job
@@ -296,6 +353,7 @@ task_line() { printf '42|%s|%s|%s|2026-01-31T08:00:00|%s|%s\n' "$@"; }
   echo 99 >sbatch.out
   expect 0 "$MPSWEEP" slurm submit --again run --dry-run
   grep -q -e '--array=0,2,4 ' out
+  grep -q -e '--dependency=afterany:ARRAY:42 ' out
   [ ! -e sbatch.words ]
   expect 0 "$MPSWEEP" slurm submit --again run -- --time=60
   grep -q 'job 99 measures shards 0,2,4 of 5' out
@@ -335,7 +393,7 @@ task_line() { printf '42|%s|%s|%s|2026-01-31T08:00:00|%s|%s\n' "$@"; }
   grep -q 'shard 0 has no results: there is no GPU$' err
   grep -q "to go on with what is left: mpsweep slurm submit --again '$WORK/run'" err
   expect 1 "$MPSWEEP" slurm collect run -o some.jsonl
-  grep -q "'some.jsonl' exists" err
+  grep -q "'some.jsonl' exists: give another name$" err
   expect 0 task 0
   expect 0 "$MPSWEEP" slurm collect run
   [ "$(jq -c 'select(.type == "point") | .id' run/all.jsonl | sort -n | tr '\n' ' ')" = '0 1 2 3 4 5 6 7 ' ]
@@ -356,6 +414,10 @@ task_line() { printf '42|%s|%s|%s|2026-01-31T08:00:00|%s|%s\n' "$@"; }
   expect 2 "$MPSWEEP" slurm collect run
   grep -q 'shard 1 is left out: .* is of another plan' err
   grep -q 'shard 2 is left out: ' err
+  expect 0 "$MPSWEEP" slurm submit --again run
+  grep -q 'there is nothing to submit: 1 shards are finished, 0 run or wait' out
+  grep -q 'shard 1 is not submitted: .* is of another plan .*: move it away$' err
+  grep -q 'shard 2 is not submitted: ' err
   jq -s -e '[.[] | select(.type == "point")] | length > 0' run/all.jsonl
 }
 
