@@ -10,10 +10,14 @@ libbind_a_SOURCES = \
 EXTRA_DIST += \
     tests/data/topology-one-core.xml \
     tests/data/topology-two-packages.xml \
+    tests/data/topologies/README.md tests/data/topologies/aws-p5.xml \
+    tests/data/topologies/aws-p5en.xml tests/data/topologies/dgx-2.xml \
     tests/data/topologies/dgx-a100.xml tests/data/topologies/dgx-h100-snc4.xml \
     tests/data/topologies/dgx-h100.xml tests/data/topologies/epyc-nps4.xml \
-    tests/data/topologies/grace.xml tests/data/topologies/make.py \
-    tests/data/topologies/one-socket.xml tests/data/topologies/smt-off.xml \
+    tests/data/topologies/g4dn-metal.xml tests/data/topologies/grace.xml \
+    tests/data/topologies/make.py tests/data/topologies/one-socket.xml \
+    tests/data/topologies/p100-node.xml tests/data/topologies/power9.xml \
+    tests/data/topologies/reduce.py tests/data/topologies/smt-off.xml \
     tests/data/topologies/vm.xml
 
 if HAVE_CMOCKA

@@ -21,7 +21,7 @@
 struct machine {
     const char *file;
     unsigned gpus;
-    const char *pci[8];
+    const char *pci[16];
 };
 
 static const struct machine machines[] = {
@@ -42,6 +42,30 @@ static const struct machine machines[] = {
     {"smt-off", 2, {"0000:17:00.0", "0000:ca:00.0"}},
     {"grace", 4, {"0008:01:00.0", "0009:01:00.0", "0018:01:00.0", "0019:01:00.0"}},
     {"vm", 4, {"0000:00:05.0", "0000:00:06.0", "0000:00:07.0", "0000:00:08.0"}},
+    /* Recorded on the machines. */
+    {"aws-p5en",
+     8,
+     {"0000:59:00.0", "0000:5a:00.0", "0000:72:00.0", "0000:73:00.0", "0000:8b:00.0",
+      "0000:8c:00.0", "0000:a4:00.0", "0000:a5:00.0"}},
+    {"aws-p5",
+     8,
+     {"0000:53:00.0", "0000:64:00.0", "0000:75:00.0", "0000:86:00.0", "0000:97:00.0",
+      "0000:a8:00.0", "0000:b9:00.0", "0000:ca:00.0"}},
+    {"dgx-2",
+     16,
+     {"0000:34:00.0", "0000:36:00.0", "0000:39:00.0", "0000:3b:00.0", "0000:57:00.0",
+      "0000:59:00.0", "0000:5c:00.0", "0000:5e:00.0", "0000:b7:00.0", "0000:b9:00.0",
+      "0000:bc:00.0", "0000:be:00.0", "0000:e0:00.0", "0000:e2:00.0", "0000:e5:00.0",
+      "0000:e7:00.0"}},
+    {"power9",
+     6,
+     {"0004:05:00.0", "0004:06:00.0", "0006:00:00.0", "0007:00:00.0", "0035:04:00.0",
+      "0035:05:00.0"}},
+    {"g4dn-metal",
+     8,
+     {"0000:18:00.0", "0000:19:00.0", "0000:35:00.0", "0000:36:00.0", "0000:e7:00.0",
+      "0000:e8:00.0", "0000:f4:00.0", "0000:f5:00.0"}},
+    {"p100-node", 2, {"0000:04:00.0", "0000:07:00.0"}},
 };
 #define MACHINES (sizeof machines / sizeof machines[0])
 
@@ -54,15 +78,18 @@ static const struct machine *machine_of(const char *file)
     return NULL;
 }
 
-/* gpus: which of the machine's, "05": the first and the sixth; '?' is one that is not there. */
+static const char digits[] = "0123456789abcdef";
+
+/* gpus: which of the machine's, "0f": the first and the last of 16; '?' is one that is not there.
+ */
 static struct bind_topology *load(const char *file, const char *gpus, const char *allowed)
 {
     const struct machine *machine = machine_of(file);
-    const char *source = getenv("MPSWEEP_SOURCE_DIR"), *pci[8] = {NULL};
+    const char *source = getenv("MPSWEEP_SOURCE_DIR"), *pci[16] = {NULL};
     char path[4096];
     unsigned count = (unsigned)strlen(gpus);
     for (unsigned i = 0; i < count; i++)
-        pci[i] = gpus[i] == '?' ? "0000:ff:1f.7" : machine->pci[gpus[i] - '0'];
+        pci[i] = gpus[i] == '?' ? "0000:ff:1f.7" : machine->pci[strchr(digits, gpus[i]) - digits];
     snprintf(path, sizeof path, "%s/tests/data/topologies/%s.xml", source ? source : ".", file);
     struct bind_topology *topology = NULL;
     if (bind_topology_load_xml(path, pci, count, allowed, &topology))
@@ -252,6 +279,31 @@ static const struct row table[] = {
      "0..15@- 16..31@-"},
     {"smt-off", NULL, "01", 17, BIND_SCATTER, "*0-31@- *0-31@-"},
     {"epyc-nps4", NULL, "0123", 4, BIND_SCATTER, "0,16,32,48@- 4,20,36,52@- 8,24,40,56@- 12,28,44,60@-"},
+    /* Recorded: packages of equal GPUs, with and without second threads. */
+    {"aws-p5en", NULL, "01234567", 12, BIND_NEAR,
+     "0..11@0 12..23@0 24..35@0 36..47@0 48..59@1 60..71@1 72..83@1 84..95@1"},
+    {"aws-p5en", NULL, "0", 60, BIND_NEAR, "0..47,96..107@0"},
+    {"aws-p5en", NULL, "0123", 25, BIND_NEAR,
+     "*0-47,96-143@0 *0-47,96-143@0 *0-47,96-143@0 *0-47,96-143@0"},
+    {"aws-p5", NULL, "04", 48, BIND_NEAR, "0..47@0 48..95@1"},
+    {"aws-p5", NULL, "0145", 25, BIND_NEAR, "*0-47@0 *0-47@0 *48-95@1 *48-95@1"},
+    {"aws-p5", NULL, "0145", 2, BIND_SCATTER, "0,48@- 12,60@- 24,72@- 36,84@-"},
+    {"g4dn-metal", NULL, "01234567", 6, BIND_NEAR,
+     "0..5@0 6..11@0 12..17@0 18..23@0 24..29@1 30..35@1 36..41@1 42..47@1"},
+    {"g4dn-metal", "12-23,60-71", "07", 4, BIND_NEAR, "12..15@0 18..21@1"},
+    /* Two cores of each package for 16 GPUs. */
+    {"dgx-2", NULL, "08", 2, BIND_NEAR, "0..1@0 24..25@1"},
+    {"dgx-2", NULL, "0189", 1, BIND_NEAR, "0@0 1@0 24@1 25@1"},
+    {"dgx-2", NULL, "0189ef", 1, BIND_NEAR, "0@0 1@0 *24-25@1 *24-25@1 *24-25@1 *24-25@1"},
+    {"dgx-2", NULL, "0", 3, BIND_NEAR, "*0-1@0"},
+    /* Four threads a core; the GPUs' memory is nodes 250 to 255, on the same packages. */
+    {"power9", NULL, "012345", 1, BIND_NEAR, "0@0 8@0 12@0 88@8 96@8 100@8"},
+    {"power9", NULL, "05", 8, BIND_NEAR, "0,4,8,12,1,5,9,13@0 88,92,96,100,89,93,97,101@8"},
+    {"power9", NULL, "012", 6, BIND_NEAR, "*0-15@0 *0-15@0 *0-15@0"},
+    /* Both GPUs near one package: the other one stays idle, unless asked for. */
+    {"p100-node", NULL, "01", 10, BIND_NEAR, "0..8,36@0 9..17,45@0"},
+    {"p100-node", NULL, "01", 9, BIND_SCATTER,
+     "0,18,1,19,2,20,3,21,4@- 9,27,10,28,11,29,12,30,13@-"},
     /* Not bound. */
     {"dgx-h100", NULL, "04", 2, BIND_NONE, "*none@- *none@-"},
 };
@@ -291,7 +343,7 @@ static void the_documented_table_holds(void **state)
         rows++;
     }
     fclose(file);
-    assert_int_equal(rows, 16);
+    assert_int_equal(rows, 22);
 }
 
 static void each_place_is_described_once(void **state)
@@ -474,21 +526,22 @@ static unsigned random_below(unsigned limit)
     return (unsigned)((state >> 33) % limit);
 }
 
-/* Every third CPU or so, in runs. */
+/* Every third CPU or so, in runs; their numbers may have gaps. */
 static void random_cpus(const struct machine *machine, char *text, size_t size)
 {
     struct bind_topology *t = load(machine->file, "0", NULL);
-    unsigned count = bind_cpu_count(t), cpu = random_below(count);
-    bind_topology_free(t);
+    unsigned count = bind_count_of(t->topology, HWLOC_OBJ_PU), cpu = random_below(count);
     text[0] = '\0';
     do {
-        unsigned last = cpu + random_below(12);
-        char range[32];
-        last = last < count ? last : count - 1;
-        snprintf(range, sizeof range, "%s%u-%u", *text ? "," : "", cpu, last);
-        add(text, size, range);
-        cpu = last + 2 + random_below(24);
+        for (unsigned last = cpu + random_below(12); cpu <= last && cpu < count; cpu++) {
+            char number[16];
+            snprintf(number, sizeof number, "%s%u", *text ? "," : "",
+                     hwloc_get_obj_by_type(t->topology, HWLOC_OBJ_PU, cpu)->os_index);
+            add(text, size, number);
+        }
+        cpu += 1 + random_below(24);
     } while (cpu < count);
+    bind_topology_free(t);
 }
 
 static void every_plan_is_fair_and_near(void **state)
@@ -497,10 +550,10 @@ static void every_plan_is_fair_and_near(void **state)
     for (unsigned trial = 0; trial < 200; trial++) {
         const struct machine *machine = &machines[random_below(MACHINES)];
         unsigned gpus = 1 + random_below(machine->gpus);
-        char which[9] = "", allowed[1024];
+        char which[17] = "", allowed[1024];
         random_cpus(machine, allowed, sizeof allowed);
         for (unsigned i = 0; i < gpus; i++)
-            which[i] = random_below(8) ? (char)('0' + random_below(machine->gpus)) : '?';
+            which[i] = random_below(8) ? digits[random_below(machine->gpus)] : '?';
         struct bind_topology *t = load(machine->file, which, random_below(2) ? allowed : NULL);
         find_cores(t);
         for (unsigned i = 0; i < 4; i++) {
