@@ -4,6 +4,10 @@
 
 #include "common/statistics.h"
 
+/* Student's t changes little beyond so many rounds. */
+#define SMALL_SAMPLE 50.0
+#define MANY 1e6
+
 /* Enough for Student's t to be near its limit; more would only be correlated and skewed. */
 #define MOST_BATCHES 32
 
@@ -179,9 +183,27 @@ void interval_of_rounds(const double *means, const double *halves_rel, size_t ro
     double between = deviation * deviation - errors;
     out->method = INTERVAL_BETWEEN_ROUNDS;
     out->batches = rounds;
+    out->own_rel = own_rel;
     out->between_rel = between > 0.0 ? sqrt(between) / out->mean : 0.0;
     if (scatter_rel > own_rel)
         out->half_rel = scatter_rel;
+}
+
+double interval_rounds_for(const struct interval *interval, double goal_rel)
+{
+    double n = (double)interval->batches, own = interval->own_rel / goal_rel;
+    double rounds = ceil(n * own * own);
+    if (interval->half_rel <= interval->own_rel)
+        return rounds;
+    double error_rel = interval->half_rel * sqrt(n) / statistics_t975(interval->batches - 1);
+    rounds = fmax(rounds, n + 1.0);
+    /* From below, so that t is never larger than at the rounds which it leads to. */
+    for (;;) {
+        double needed = statistics_t975((size_t)fmin(rounds, MANY) - 1) * error_rel / goal_rel;
+        if (needed * needed <= rounds)
+            return rounds;
+        rounds = rounds < SMALL_SAMPLE ? rounds + 1.0 : ceil(needed * needed);
+    }
 }
 
 bool interval_meets(double half_rel, double goal_rel)

@@ -29,6 +29,7 @@ struct interval {
     double lag1;     /* correlation of neighbouring batch means; 0 if unknown or between rounds */
     double between_rel; /* standard deviation between rounds beyond what one round's scatter
                            explains, as a share of the mean; 0 of a series */
+    double own_rel;     /* half width that the rounds' own intervals give; 0 of a series */
 };
 
 /* Longest series taken. */
@@ -49,6 +50,11 @@ void interval_of_series(const double *values, size_t count, size_t shortest_batc
  * its own interval, method INTERVAL_BATCH_MEANS, without batches and lag1. */
 void interval_of_rounds(const double *means, const double *halves_rel, size_t rounds,
                         struct interval *out);
+
+/* About how many rounds would reach the goal, judging by an interval of several rounds that does
+ * not: the scatter between them falls as the root of their number, and so does Student's t, of
+ * which two rounds have 12.7 and twenty have 2.1. The goal is above zero, the interval known. */
+double interval_rounds_for(const struct interval *interval, double goal_rel);
 
 /* Whether an interval is as narrow as wanted. A goal of the mean itself, 1, takes any that is
  * known. */

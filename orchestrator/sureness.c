@@ -64,8 +64,8 @@ static double round_up(double value)
     return ceil(value / unit) * unit;
 }
 
-/* Adds what would do, by the square-root law: more rounds where there are several, else a longer
- * window. */
+/* Adds what would do: more rounds where there are several, else a longer window, by the square-root
+ * law. */
 static void add_needs(json_t *object, const struct measurement *measurement,
                       const struct interval *interval, double precision_rel)
 {
@@ -77,7 +77,7 @@ static void add_needs(json_t *object, const struct measurement *measurement,
         return;
     if (measurement->rounds > 1)
         json_object_set_new(object, "needs_rounds",
-                            json_real(ceil(factor * (double)measurement->rounds)));
+                            json_real(interval_rounds_for(interval, precision_rel / sqrt(MARGIN))));
     else
         json_object_set_new(object, "needs_s",
                             json_real(round_up(factor * longest_window_s(measurement))));

@@ -292,6 +292,32 @@ static void one_round_has_its_own_interval(void **state)
     assert_true(fabs(interval.half_rel - 12.7062 * 0.5 / 10.5) < 1e-4);
 }
 
+static void foretells_the_rounds_that_it_takes(void **state)
+{
+    (void)state;
+    static const double goals[] = {0.02, 0.01, 0.001, 1e-12};
+    const double means[] = {98.0, 102.0, 99.0, 101.0}, narrow[] = {0.001, 0.001, 0.001, 0.001};
+    for (size_t rounds = 2; rounds <= 4; rounds += 2)
+        for (size_t g = 0; g < sizeof goals / sizeof goals[0]; g++) {
+            struct interval interval;
+            interval_of_rounds(means, narrow, rounds, &interval);
+            double needed = interval_rounds_for(&interval, goals[g]);
+            double error = interval.half_rel * sqrt((double)rounds) / statistics_t975(rounds - 1);
+            assert_true(interval.half_rel > goals[g] && needed > (double)rounds);
+            if (goals[g] < 1e-6)
+                continue;
+            /* So many do, and clearly fewer do not. */
+            double fewer = floor(0.93 * needed);
+            assert_true(statistics_t975((size_t)needed - 1) * error / sqrt(needed) <= goals[g]);
+            assert_true(statistics_t975((size_t)fewer - 1) * error / sqrt(fewer) > goals[g]);
+        }
+    /* Rounds that agree, but each of which tells little. */
+    const double alike[] = {100.0, 100.0}, wide[] = {0.04, 0.04}; /* 2.83% together */
+    struct interval interval;
+    interval_of_rounds(alike, wide, 2, &interval);
+    assert_true(interval_rounds_for(&interval, 0.0101) == 16.0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -306,6 +332,7 @@ int main(void)
         cmocka_unit_test(a_constant_is_known_exactly),
         cmocka_unit_test(covers_the_mean_over_rounds),
         cmocka_unit_test(one_round_has_its_own_interval),
+        cmocka_unit_test(foretells_the_rounds_that_it_takes),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -140,9 +140,8 @@ static void says_what_it_would_take(void **state)
     record = recorded(0.01);
     struct interval interval;
     sureness_interval(&measurement, &interval);
-    double ratio = interval.half_rel / 0.01;
-    assert_true(ratio > 5.0);
-    assert_true(number(record, "needs_rounds") == ceil(1.1 * ratio * ratio * 4.0));
+    assert_true(interval.half_rel > 0.05);
+    assert_true(number(record, "needs_rounds") == interval_rounds_for(&interval, 0.01 / sqrt(1.1)));
     assert_true(fabs(number(record, "between_rounds_rel") - 0.048) < 0.002);
     assert_true(isnan(number(record, "needs_s")));
     json_decref(record);
