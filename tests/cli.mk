@@ -46,7 +46,7 @@ LONG_TESTS = \
     tests/cli/trace.bats \
     tests/cli/tune.bats
 EXTRA_DIST += $(cli_tests) $(LONG_TESTS) tests/cli/calibrate.bats tests/cli/explain_emulated.bats \
-    tests/cli/helper.bash tests/cli/emit.bash tests/cli/mps.bash tests/cli/probe.bash tests/cli/record-types.awk \
+    tests/cli/helper.bash tests/cli/emit.bash tests/cli/figures.bash tests/cli/mps.bash tests/cli/probe.bash tests/cli/record-types.awk \
     tests/slurm/cluster
 if HAVE_BATS
 TESTS += $(SLOW_TESTS) $(LONG_TESTS) $(cli_tests)

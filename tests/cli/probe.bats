@@ -142,7 +142,7 @@ larger_are_delayed() {
 }
 
 @test "figures of what was found" {
-  command -v gnuplot >/dev/null || skip "no gnuplot here"
+  needs_gnuplot
   # Whatever the verdict is.
   "$MPSWEEP" probe launch-delay "${QUICK[@]}" -o r.jsonl --arms pageable-4k,pageable-64k || [ $? -eq 2 ]
   for figure in probe probe-series; do
@@ -159,7 +159,7 @@ larger_are_delayed() {
 }
 
 @test "figures of what is nearly the same have numbers on their axes" {
-  command -v gnuplot >/dev/null || skip "no gnuplot here"
+  needs_gnuplot
   "$MPSWEEP" probe launch-delay "${QUICK[@]}" -o r.jsonl --arms pageable-4k,pageable-64k || [ $? -eq 2 ]
   jq -c 'if .type == "probe" then .arms |=
     map(.median_us = 12.1 | .ci95_us = [12.05, 12.15] | .p99_us = 12.2) else . end' r.jsonl >s.jsonl
