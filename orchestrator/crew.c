@@ -52,7 +52,6 @@ enum status crew_spawn(struct crew *crew, const struct session *session, unsigne
     const struct point *point = &crew->started_for;
     if (point_is_program(point))
         return program_spawn(crew, session, index);
-    unsigned number = point_number_on_gpu(point, index);
     struct gpu_environment variables;
     char shm_text[16], event_text[16], life_text[16], process_text[16], trace_text[16];
     const struct session_trace *trace = session->trace;
@@ -80,14 +79,7 @@ enum status crew_spawn(struct crew *crew, const struct session *session, unsigne
         keep[kept++] = session->emulated_fd;
     if (trace)
         keep[kept++] = trace->fd;
-    const struct gpu_share share = {
-        .active_thread_percentage = shares_at(&point->active_thread_percentage, number),
-        .priority = shares_at(&point->priority, number),
-        .memory_limit_bytes = shares_at(&point->memory_limit, number),
-    };
-    enum status status =
-        gpu_environment_make(session, point_over_mps(point), point_gpu_of(point, index), index,
-                             point->connections, &share, &variables);
+    enum status status = gpu_environment_of_point(session, point, index, &variables);
     if (status != STATUS_OK)
         return status;
     char **environment = child_environment_new(variables.set, variables.unset);

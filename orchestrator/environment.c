@@ -65,3 +65,16 @@ enum status gpu_environment_make(const struct session *session, bool over_mps, u
                ? status_set(STATUS_SYSTEM, "process %u has too large an environment", process + 1)
                : STATUS_OK;
 }
+
+enum status gpu_environment_of_point(const struct session *session, const struct point *point,
+                                     unsigned process, struct gpu_environment *out)
+{
+    unsigned number = point_number_on_gpu(point, process);
+    const struct gpu_share share = {
+        .active_thread_percentage = shares_at(&point->active_thread_percentage, number),
+        .priority = shares_at(&point->priority, number),
+        .memory_limit_bytes = shares_at(&point->memory_limit, number),
+    };
+    return gpu_environment_make(session, point_over_mps(point), point_gpu_of(point, process),
+                                process, point->connections, &share, out);
+}

@@ -10,6 +10,7 @@
 
 #include "common/options.h"
 #include "mps/control.h"
+#include "orchestrator/plan.h"
 #include "orchestrator/session.h"
 
 /* What an MPS client may have of the GPU; OPTION_SHARE_DEFAULT: what the daemon gives. */
@@ -39,5 +40,9 @@ struct gpu_environment {
 enum status gpu_environment_make(const struct session *session, bool over_mps, unsigned gpu,
                                  unsigned process, unsigned connections,
                                  const struct gpu_share *share, struct gpu_environment *out);
+
+/* The same of a process of a point, with its share. */
+enum status gpu_environment_of_point(const struct session *session, const struct point *point,
+                                     unsigned process, struct gpu_environment *out);
 
 #endif

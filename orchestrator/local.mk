@@ -243,7 +243,8 @@ tests_unit_test_tune_search_SOURCES = tests/unit/test_tune_search.c $(tune_rig)
 tests_unit_test_tune_search_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
 tests_unit_test_tune_search_LDADD = libexplain.a libmps.a libcommon.a $(JANSSON_LIBS) \
     $(INIH_LIBS) $(CMOCKA_LIBS) -lm
-tests_unit_test_tune_space_SOURCES = tests/unit/test_tune_space.c tests/unit/h200.h $(tune_parts)
+tests_unit_test_tune_space_SOURCES = tests/unit/test_tune_space.c tests/unit/h200.h $(plan_rig) \
+    $(tune_parts)
 tests_unit_test_tune_space_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
 tests_unit_test_tune_space_LDADD = libexplain.a libmps.a libcommon.a $(JANSSON_LIBS) \
     $(INIH_LIBS) $(CMOCKA_LIBS) -lm

@@ -209,26 +209,15 @@ enum status plot_ceilings_write(const struct results *results, const json_t *exp
                  "named on the right with the share of it that was reached. Ceilings more than ten "
                  "times as high are left out. ",
         .missing = "without ceilings",
-        .rows_most = PLOT_ROWS_MAX,
     };
 
     explained_points = explained;
     enum status status = check_match(results, path);
     if (status == STATUS_OK)
-        status = series_table_make(results->points, &form, &table);
+        status = plot_rows_begin(file, &heading, &form, results, path,
+                                 "with ceilings in the explanations", &table);
     if (status != STATUS_OK)
         goto out;
-    if (table.count == 0) {
-        status = status_set(STATUS_USAGE,
-                            "no measured point of '%s' has ceilings in the "
-                            "explanations",
-                            path);
-        goto out;
-    }
-    status = series_write_heading(file, &heading, &form, &table, results);
-    if (status != STATUS_OK)
-        goto out;
-    plot_rows_write_labels(file, &table);
     collect_names(&table, &names);
     fprintf(file, "n_names = %zu\narray names[n_names]\n", names.count);
     for (size_t i = 0; i < names.count; i++) {

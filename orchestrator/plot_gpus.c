@@ -71,7 +71,7 @@ static void write_texts(FILE *file, const struct series_table *table)
 
 enum status plot_gpus_write(const struct results *results, const char *path, FILE *file)
 {
-    struct series_table table = {0};
+    struct series_table table;
     const struct series_form form = {.take = take, .whole_names = true};
     const struct series_heading heading = {
         .figure = "gpus",
@@ -79,25 +79,14 @@ enum status plot_gpus_write(const struct results *results, const char *path, FIL
         .notes = "A mark each GPU of a point; grey: the 95% confidence interval of the point's "
                  "total. Apart: the fastest and the slowest GPU, as a share of the mean. ",
         .missing = "of one GPU",
-        .rows_most = PLOT_ROWS_MAX,
     };
 
-    enum status status = series_table_make(results->points, &form, &table);
+    enum status status = plot_rows_begin(file, &heading, &form, results, path,
+                                         "of several GPUs: measure with --device all", &table);
     if (status != STATUS_OK)
-        goto out;
-    if (table.count == 0) {
-        status = status_set(STATUS_USAGE,
-                            "'%s' has no measured point of several GPUs: measure with --device all",
-                            path);
-        goto out;
-    }
-    status = series_write_heading(file, &heading, &form, &table, results);
-    if (status != STATUS_OK)
-        goto out;
-    plot_rows_write_labels(file, &table);
+        return status;
     write_texts(file, &table);
     write_rates(file, &table);
-out:
     series_table_release(&table);
-    return status;
+    return STATUS_OK;
 }

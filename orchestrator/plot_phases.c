@@ -66,7 +66,7 @@ static void write_rows(FILE *file, const struct series_table *table)
 
 enum status plot_phases_write(const struct results *results, const char *path, FILE *file)
 {
-    struct series_table table = {0};
+    struct series_table table;
     const struct series_form form = {.take = take};
     const struct series_heading heading = {
         .figure = "phases",
@@ -74,25 +74,14 @@ enum status plot_phases_write(const struct results *results, const char *path, F
         .notes = "On the right: mean latency. With graph launch the copies are part of the graph, "
                  "and wait in the synchronisation. ",
         .missing = "without phases",
-        .rows_most = PLOT_ROWS_MAX,
     };
 
-    enum status status = series_table_make(results->points, &form, &table);
+    enum status status =
+        plot_rows_begin(file, &heading, &form, results, path,
+                        "with the time of its phases (phases or phase_us)", &table);
     if (status != STATUS_OK)
-        goto out;
-    if (table.count == 0) {
-        status = status_set(STATUS_USAGE,
-                            "'%s' has no measured point with the time of its phases (phases or "
-                            "phase_us)",
-                            path);
-        goto out;
-    }
-    status = series_write_heading(file, &heading, &form, &table, results);
-    if (status != STATUS_OK)
-        goto out;
-    plot_rows_write_labels(file, &table);
+        return status;
     write_rows(file, &table);
-out:
     series_table_release(&table);
-    return status;
+    return STATUS_OK;
 }

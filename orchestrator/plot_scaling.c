@@ -163,18 +163,11 @@ enum status plot_scaling_write(const struct results *results, const char *path, 
 
     enum status status = scaling_index_new(results->points, &index);
     if (status == STATUS_OK)
-        status = series_table_make(results->points, &form, &table);
-    if (status != STATUS_OK)
-        goto out;
-    if (table.count == 0) {
-        status = status_set(STATUS_USAGE,
-                            "'%s' has no measured point of several GPUs: measure with --device "
-                            "all --gpus-per-point 1,2",
-                            path);
-        goto out;
-    }
-    status = write_figure(results, &table, index, file);
-out:
+        status = series_table_need(
+            results, &form, path, "of several GPUs: measure with --device all --gpus-per-point 1,2",
+            &table);
+    if (status == STATUS_OK)
+        status = write_figure(results, &table, index, file);
     series_table_release(&table);
     scaling_index_free(index);
     return status;

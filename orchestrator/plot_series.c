@@ -157,6 +157,21 @@ enum status series_table_make(const json_t *points, const struct series_form *fo
     return status;
 }
 
+enum status series_table_need(const struct results *results, const struct series_form *form,
+                              const char *path, const char *what, struct series_table *out)
+{
+    struct series_table table;
+    enum status status = series_table_make(results->points, form, &table);
+    if (status != STATUS_OK)
+        return status;
+    if (table.count == 0) {
+        series_table_release(&table);
+        return status_set(STATUS_USAGE, "'%s' has no measured point %s", path, what);
+    }
+    *out = table;
+    return STATUS_OK;
+}
+
 void series_table_release(struct series_table *table)
 {
     free(table->rows);

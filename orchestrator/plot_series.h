@@ -42,6 +42,10 @@ struct series_form {
 /* Those of the points that form takes; series_table_release() frees the rows. */
 enum status series_table_make(const json_t *points, const struct series_form *form,
                               struct series_table *out);
+/* The same of results at path, of which there must be one at least: else STATUS_USAGE, with "'PATH'
+ * has no measured point WHAT" ("of several GPUs: measure with ..."). */
+enum status series_table_need(const struct results *results, const struct series_form *form,
+                              const char *path, const char *what, struct series_table *out);
 void series_table_release(struct series_table *table);
 
 /* "threads, pageable, no sync" */

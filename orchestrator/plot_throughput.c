@@ -50,7 +50,7 @@ static void write_ranges(FILE *file, const struct series_table *table)
 
 enum status plot_throughput_write(const struct results *results, const char *path, FILE *file)
 {
-    struct series_table table = {0};
+    struct series_table table;
     char notes[128] = "Error bars: 95% confidence intervals. ";
     const struct series_form form = {.take = take};
     const struct series_heading heading = {
@@ -60,13 +60,9 @@ enum status plot_throughput_write(const struct results *results, const char *pat
         .missing = "without a number",
     };
 
-    enum status status = series_table_make(results->points, &form, &table);
+    enum status status = series_table_need(results, &form, path, "to plot", &table);
     if (status != STATUS_OK)
-        goto out;
-    if (table.count == 0) {
-        status = status_set(STATUS_USAGE, "'%s' has no measured point to plot", path);
-        goto out;
-    }
+        return status;
     if (table.unconverged > 0)
         snprintf(notes, sizeof notes,
                  "Error bars: 95%% confidence intervals; wider than asked for at %d point%s. ",

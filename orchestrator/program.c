@@ -210,15 +210,7 @@ enum status program_spawn(struct crew *crew, const struct session *session, unsi
     const struct point *point = &crew->started_for;
     struct gpu_environment gpu;
     struct list words = {0}, set = {0};
-    unsigned number = point_number_on_gpu(point, index);
-    const struct gpu_share share = {
-        .active_thread_percentage = shares_at(&point->active_thread_percentage, number),
-        .priority = shares_at(&point->priority, number),
-        .memory_limit_bytes = shares_at(&point->memory_limit, number),
-    };
-    enum status status =
-        gpu_environment_make(session, point_over_mps(point), point_gpu_of(point, index), index,
-                             point->connections, &share, &gpu);
+    enum status status = gpu_environment_of_point(session, point, index, &gpu);
     if (status == STATUS_OK)
         status = find_ports(crew);
     if (status == STATUS_OK)

@@ -1,53 +1,83 @@
-# Tests of the command line (bats, jq), on the emulated GPU.
-cli_tests = \
-    tests/cli/compare.bats \
-    tests/cli/doctor.bats \
-    tests/cli/emit.bats \
-    tests/cli/explain.bats \
-    tests/cli/emulated.bats \
-    tests/cli/fakes.bats \
-    tests/cli/faults.bats \
-    tests/cli/figures.bats \
-    tests/cli/files.bats \
-    tests/cli/gpus.bats \
-    tests/cli/fixed.bats \
-    tests/cli/limits.bats \
-    tests/cli/many_gpus.bats \
-    tests/cli/mps.bats \
-    tests/cli/mps_failures.bats \
-    tests/cli/mps_kill.bats \
-    tests/cli/mps_places.bats \
-    tests/cli/mps_run.bats \
-    tests/cli/mps_usage.bats \
-    tests/cli/numa.bats \
-    tests/cli/openloop.bats \
-    tests/cli/phases.bats \
-    tests/cli/plot.bats \
-    tests/cli/probe.bats \
-    tests/cli/reuse.bats \
-    tests/cli/signals.bats \
-    tests/cli/slurm.bats \
-    tests/cli/sweep.bats \
-    tests/cli/telemetry.bats \
-    tests/cli/usage.bats
+# Tests of the command line (bats, jq), on the emulated GPU. Each list has the longest first: where
+# several run at once, none is left to run alone at the end.
+
 # These measure the emulated GPU for minutes: 'make check SLOW_TESTS=' leaves them out, where all
 # that they run has been run by others.
 SLOW_TESTS = \
-    tests/cli/calibrate.bats \
-    tests/cli/explain_emulated.bats
-# These take a minute, and try nothing that depends on where the sources are: distcheck leaves them out.
+    tests/cli/explain_emulated.bats \
+    tests/cli/calibrate.bats
+# These take 10 s or more, and try nothing that depends on where the sources are: distcheck leaves
+# them out.
 LONG_TESTS = \
-    tests/cli/described.bats \
-    tests/cli/emit_run.bats \
-    tests/cli/plugin.bats \
-    tests/cli/probe_more.bats \
+    tests/cli/tune.bats \
+    tests/cli/signals.bats \
     tests/cli/program.bats \
+    tests/cli/plugin.bats \
+    tests/cli/reuse.bats \
+    tests/cli/mps_kill.bats \
+    tests/cli/faults.bats \
+    tests/cli/probe_more.bats \
+    tests/cli/emit_run.bats \
+    tests/cli/openloop.bats \
+    tests/cli/mps_failures.bats \
     tests/cli/slurm_cluster.bats \
     tests/cli/trace.bats \
-    tests/cli/tune.bats
+    tests/cli/mps.bats \
+    tests/cli/mps_places.bats \
+    tests/cli/gpus.bats \
+    tests/cli/described.bats \
+    tests/cli/limits.bats
+cli_tests = \
+    tests/cli/sweep.bats \
+    tests/cli/files.bats \
+    tests/cli/probe.bats \
+    tests/cli/slurm.bats \
+    tests/cli/fixed.bats \
+    tests/cli/usage.bats \
+    tests/cli/phases.bats \
+    tests/cli/telemetry.bats \
+    tests/cli/emit.bats \
+    tests/cli/figures.bats \
+    tests/cli/numa.bats \
+    tests/cli/many_gpus.bats \
+    tests/cli/explain.bats \
+    tests/cli/emulated.bats \
+    tests/cli/compare.bats \
+    tests/cli/plot.bats \
+    tests/cli/fakes.bats \
+    tests/cli/mps_run.bats \
+    tests/cli/doctor.bats \
+    tests/cli/mps_usage.bats
 EXTRA_DIST += $(cli_tests) $(LONG_TESTS) tests/cli/calibrate.bats tests/cli/explain_emulated.bats \
-    tests/cli/helper.bash tests/cli/emit.bash tests/cli/mps.bash tests/cli/probe.bash tests/cli/record-types.awk \
-    tests/slurm/cluster
+    tests/cli/helper.bash tests/cli/emit.bash tests/cli/figures.bash tests/cli/mps.bash tests/cli/probe.bash \
+    tests/cli/record-types.awk tests/slurm/cluster
 if HAVE_BATS
 TESTS += $(SLOW_TESTS) $(LONG_TESTS) $(cli_tests)
 endif
+
+# What 'make check-threads' leaves out, for ThreadSanitizer would see nothing in it: programs of one
+# thread (mpsweep that reads and writes files, the MPS controller, its guard and its daemon; of their
+# signal handlers mps.bats and mps_run.bats are left), or workers that do what those of sweep.bats
+# and reuse.bats do, started by a search, a script or Slurm; and plain arithmetic.
+one_thread_tests = \
+    tests/cli/tune.bats \
+    tests/cli/mps_kill.bats \
+    tests/cli/emit_run.bats \
+    tests/cli/mps_failures.bats \
+    tests/cli/slurm_cluster.bats \
+    tests/cli/mps_places.bats \
+    tests/cli/merge.bats \
+    tests/cli/slurm.bats \
+    tests/cli/usage.bats \
+    tests/cli/emit.bats \
+    tests/cli/figures.bats \
+    tests/cli/many_gpus.bats \
+    tests/cli/explain.bats \
+    tests/cli/compare.bats \
+    tests/cli/plot.bats \
+    tests/cli/doctor.bats \
+    tests/cli/mps_usage.bats \
+    tests/unit/test_bind tests/unit/test_bind_gpus tests/unit/test_compare \
+    tests/unit/test_histogram tests/unit/test_interval tests/unit/test_statistics \
+    tests/unit/test_steady tests/unit/test_tune_machines tests/unit/test_tune_search \
+    tests/unit/test_tune_space tests/unit/test_verdict

@@ -11,11 +11,22 @@ AM_TESTS_ENVIRONMENT = \
 
 include tests/unit.mk
 include tests/fakes/local.mk
-include tests/cli.mk
 include tests/merge.mk
 include tests/bench/local.mk
 include tests/gpu/local.mk
 include tests/fuzz/local.mk
+
+# What a build with --enable-sanitizer=thread is for.
+check-threads:
+	@chosen=; \
+	for test in $(TESTS); do \
+	    case ' $(SLOW_TESTS) $(one_thread_tests) ' in \
+	    *" $$test "*) ;; \
+	    *) chosen="$$chosen $$test" ;; \
+	    esac; \
+	done; \
+	$(MAKE) $(AM_MAKEFLAGS) check TESTS="$$chosen"
+.PHONY: check-threads
 
 # Static analysis, as CI runs it.
 lint:

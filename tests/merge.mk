@@ -11,7 +11,7 @@ TESTS += $(merge_tests)
 
 tests_unit_test_shard_SOURCES = tests/unit/test_shard.c orchestrator/shard.c \
     orchestrator/shard_deal.c orchestrator/shard_ranges.c orchestrator/estimate.c \
-    orchestrator/turns.c $(plan_sources)
+    orchestrator/turns.c $(plan_rig) $(plan_sources)
 tests_unit_test_shard_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
 tests_unit_test_shard_LDADD = libmps.a libcommon.a $(INIH_LIBS) $(JANSSON_LIBS) -lm $(CMOCKA_LIBS)
 

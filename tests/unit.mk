@@ -74,16 +74,17 @@ tests_unit_test_compare_SOURCES = tests/unit/test_compare.c orchestrator/compare
 tests_unit_test_compare_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
 tests_unit_test_compare_LDADD = libcommon.a -lm $(CMOCKA_LIBS)
 
-tests_unit_test_plan_SOURCES = tests/unit/test_plan.c $(plan_sources)
+plan_rig = tests/unit/plan_rig.c tests/unit/plan_rig.h
+tests_unit_test_plan_SOURCES = tests/unit/test_plan.c $(plan_rig) $(plan_sources)
 tests_unit_test_plan_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
 tests_unit_test_plan_LDADD = libmps.a libcommon.a $(INIH_LIBS) $(CMOCKA_LIBS)
 
-tests_unit_test_turns_SOURCES = tests/unit/test_turns.c orchestrator/turns.c $(plan_sources)
+tests_unit_test_turns_SOURCES = tests/unit/test_turns.c orchestrator/turns.c $(plan_rig) $(plan_sources)
 tests_unit_test_turns_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
 tests_unit_test_turns_LDADD = libmps.a libcommon.a $(INIH_LIBS) $(CMOCKA_LIBS)
 
-tests_unit_test_gpus_SOURCES = tests/unit/test_gpus.c orchestrator/turns.c $(plan_sources) \
-    emul/visible.h emul/visible.c
+tests_unit_test_gpus_SOURCES = tests/unit/test_gpus.c orchestrator/turns.c $(plan_rig) \
+    $(plan_sources) emul/visible.h emul/visible.c
 tests_unit_test_gpus_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
 tests_unit_test_gpus_LDADD = libmps.a libcommon.a $(INIH_LIBS) $(CMOCKA_LIBS)
 

@@ -3,8 +3,6 @@
 
 load helper
 
-needs_gnuplot() { command -v gnuplot >/dev/null || skip "no gnuplot here"; }
-
 # file NAME [HEADER-CHANGE] <<<POINTS: a results file. A line of POINTS is what differs from a plain
 # point, as fields of a jq object; ids count from 0.
 file() {

@@ -255,12 +255,14 @@ assert_complete() {
     >/dev/null || fail "the last line is no footer of status $3:" "$(tail -1 "$1")"
 }
 
+# To be called by tests that draw.
+needs_gnuplot() { command -v gnuplot >/dev/null || skip "no gnuplot here"; }
+
 # To be called by tests that compare how fast things are.
 for_ratios() {
   ! grep -qa __tsan_init "$MPSWEEP_BUILD_DIR/mpsweep-emulated-cuda.so" ||
     skip "ThreadSanitizer is too slow for ratios"
 }
-
 
 # Ratios of throughputs depend on the machine's other work, which is not ours to stop: one counts as
 # right if it is right once in three times. ThreadSanitizer takes more time than what is modelled.

@@ -60,12 +60,13 @@ come_to() {
   case $1 in
   guard-exec)
     # Preloaded into the command only: what the test runs is not to be held.
-    MPSWEEP_TEST_EXEC_PAUSE=mpsweep-guard GUARD_LIKE=/mpsweep
+    # Where there is no daemon to be killed yet, all goes on to its own end.
+    MPSWEEP_TEST_EXEC_PAUSE=mpsweep-guard GUARD_LIKE=/mpsweep DURATION=0.1
     hold_exec "$preload" "$2"
     ;;
   guard-idle)
     # The guard is there, and the devices are being asked for.
-    MPSWEEP_EMULATED_FAULT=cuInit=slow:$SLOW_MS start_command "$2"
+    MPSWEEP_EMULATED_FAULT=cuInit=slow:$SLOW_MS DURATION=0.1 start_command "$2"
     await $PATIENCE has_guard
     ;;
   daemon-exec)

@@ -3,8 +3,6 @@
 
 load helper
 
-needs_gnuplot() { command -v gnuplot >/dev/null || skip "no gnuplot here"; }
-
 measure() {
   expect 0 "$MPSWEEP" sweep "${TINY[@]}" -l threads:1,2,4 -l processes+mps:1,2 \
     -l processes+mps:49 -q -o r.jsonl

@@ -237,7 +237,7 @@ what_helps_is_told() {
 # -- all of them -----------------------------------------------------------------------------------
 
 @test "their figures, and their place in the list" {
-  command -v gnuplot >/dev/null || skip "no gnuplot here"
+  needs_gnuplot
   expect 0 "$MPSWEEP" probe --list
   grep -q '^context-admission: does a copy within' out
   grep -qE '^    threads-2 .*\(only with --arms\)$' out

@@ -11,7 +11,6 @@ switches() {
   cat "/proc/$1"/task/*/status 2>/dev/null | awk '/^voluntary_ctxt_switches/ { sum += $2 } END { print sum + 0 }'
 }
 
-
 # Far more switches than a start takes.
 is_iterating() {
   local pid
@@ -26,11 +25,12 @@ one_is_left() { [ "$(workers_of "$PID" | wc -l)" -eq 1 ]; }
 
 is_alive() { kill -0 "$1" 2>/dev/null; }
 
-# The window of a phase's points: long enough to be met in it, short enough to be measured later.
+# The window of a phase's points: long enough to be met in it, and where RESUMED short enough to be
+# measured later.
 window() {
   case $1 in
   starting) echo 0.2 ;;
-  running) echo 8 ;;
+  running) echo "${RESUMED:-60}" ;;
   draining) echo 3 ;;
   esac
 }
@@ -74,7 +74,7 @@ asked() {
 
 # Killed: the file is whole up to its last line, and can be gone on with.
 killed() {
-  local phase=$1 layout=$2
+  local phase=$1 layout=$2 RESUMED=8
   begin "$phase" "$layout"
   kill -KILL "$PID"
   finish

@@ -277,7 +277,7 @@ says_of_point() {
 }
 
 @test "the picture is drawn, and by hand it is the same" {
-  command -v gnuplot >/dev/null || skip "no gnuplot here"
+  needs_gnuplot
   expect 0 "$MPSWEEP" trace "$EXAMPLE" --device emulated -q --point nosync --figure a.svg
   grep -q 'process 0 thread 3: calls' a.svg
   grep -q 'EMULATED GPU' a.svg

@@ -521,3 +521,37 @@ takes_all() {
     [ -e "$tests/$name" ] || fail "there is no $name"
   done
 }
+
+documents() { ls "$MPSWEEP_SOURCE_DIR"/{README,CONTRIBUTING}.md "$MPSWEEP_SOURCE_DIR"/docs/{,results/}*.md; }
+
+@test "what the documents link to is there" {
+  local file target count=0
+  for file in $(documents); do
+    while read -r target; do
+      count=$((count + 1))
+      [ -e "${file%/*}/$target" ] || fail "$file: there is no $target"
+    done < <(grep -oE '\]\([^)# ]+' "$file" | cut -c 3- | grep -v '^https\?:')
+  done
+  [ $count -gt 100 ]
+}
+
+# Lines of examples, and commands amid a text: up to a comment, and to what another program gets.
+@test "the commands of the documents have the options that they show" {
+  local shown command option count=0
+  declare -A help
+  while read -r shown; do
+    command=$(cut -d ' ' -f 2 <<<"$shown")
+    [[ $command != @(mps|slurm) ]] || command=$(cut -d ' ' -f 2,3 <<<"$shown")
+    if [ -z "${help[$command]-}" ]; then
+      # shellcheck disable=SC2086 # a command of two words
+      help[$command]=$("$MPSWEEP" $command --help) || fail "no command: $shown"
+      [ "$command" != 'slurm submit' ] || help[$command]+=$'\n'$("$MPSWEEP" sweep --help)
+    fi
+    while read -r option; do
+      count=$((count + 1))
+      [[ ${help[$command]} =~ $'\n  '(-., |    )"$option"[[:space:]] ]] || fail "no $option: $shown"
+    done < <(grep -oE -e ' --[a-z][a-z0-9-]*' <<<"$shown" | grep -v -e --help | tr -d ' ')
+  done < <(documents | xargs grep -hoE '(^|`)mpsweep [a-z][^`#|]*' | sed 's/^`//; s/ -- .*//' |
+    grep -e ' --')
+  [ $count -gt 70 ]
+}

@@ -13,38 +13,17 @@
 #include "emul/visible.h"
 #include "orchestrator/device_choice.h"
 #include "orchestrator/turns.h"
+#include "tests/unit/plan_rig.h"
 
-static struct job job;
-static struct plan plan;
 static struct device_list list;
 
 static int begin(void **state)
 {
-    (void)state;
     list = (struct device_list){.count = 4};
     for (unsigned i = 0; i < list.count; i++)
         snprintf(list.devices[i].uuid, sizeof list.devices[i].uuid,
                  "GPU-%u0000000-0000-0000-0000-000000000000", i + 1);
-    return job_load(NULL, &job) == STATUS_OK ? 0 : -1;
-}
-
-static int end(void **state)
-{
-    (void)state;
-    plan_release(&plan);
-    job_release(&job);
-    return 0;
-}
-
-static void set(enum option_id id, const char *text)
-{
-    assert_int_equal(job_set(&job, &option_table[id], text), STATUS_OK);
-}
-
-static void make(unsigned gpus)
-{
-    plan_release(&plan);
-    assert_int_equal(plan_make_for(&job, gpus, &plan), STATUS_OK);
+    return plan_rig_begin(state);
 }
 
 static void refused(const char *says)
@@ -161,7 +140,7 @@ static void gpus_are_an_axis(void **state)
     set(OPTION_LAYOUT, "threads:2,processes+mps:3");
     set(OPTION_GPUS_PER_POINT, "1,2,all");
     set(OPTION_MPS_DAEMONS, "shared,per-gpu");
-    make(4);
+    make_plan_for(4);
     /* Daemons make no difference without MPS, and with one GPU. */
     assert_int_equal(plan.count, 3 + 1 + 2 + 2);
     const struct point *point = &plan.points[7];
@@ -218,7 +197,7 @@ static void an_external_daemon_is_one(void **state)
     assert_int_equal(plan_make_for(&job, 2, &plan), STATUS_USAGE);
     refused("mps external is one daemon");
     /* Where it would be one in any case. */
-    make(1);
+    make_plan_for(1);
 }
 
 /* Files of before there could be several GPUs are to go on: these digests never change. */
@@ -230,26 +209,26 @@ static void one_gpu_has_the_digest_of_ever(void **state)
     set(OPTION_DURATION, "0.05");
     set(OPTION_MAX_DURATION, "0.05");
     set(OPTION_WARMUP, "0.01");
-    make(1);
+    make_plan_for(1);
     assert_string_equal(plan.id, "b3ceb3b25779d2dc");
     set(OPTION_GPUS_PER_POINT, "1");
-    make(4);
+    make_plan_for(4);
     assert_string_equal(plan.id, "b3ceb3b25779d2dc");
     set(OPTION_LAYOUT, "processes+mps:2");
-    make(4);
+    make_plan_for(4);
     memcpy(one, plan.id, sizeof one);
     set(OPTION_MPS_DAEMONS, "per-gpu");
-    make(4);
+    make_plan_for(4);
     assert_string_equal(plan.id, one);
     set(OPTION_GPUS_PER_POINT, "2");
     set(OPTION_MPS_DAEMONS, "shared");
-    make(4);
+    make_plan_for(4);
     assert_string_not_equal(plan.id, one);
     memcpy(shared, plan.id, sizeof shared);
-    make(2);
+    make_plan_for(2);
     assert_string_equal(plan.id, shared);
     set(OPTION_MPS_DAEMONS, "per-gpu");
-    make(4);
+    make_plan_for(4);
     assert_string_not_equal(plan.id, shared);
 }
 
@@ -259,7 +238,7 @@ static void processes_are_dealt_to_gpus(void **state)
 {
     (void)state;
     set(OPTION_LAYOUT, "processes+mps:2");
-    make(3);
+    make_plan_for(3);
     const struct point *point = &plan.points[0];
     static const unsigned gpus[] = {0, 1, 2, 0, 1, 2}, numbers[] = {0, 0, 0, 1, 1, 1};
     for (unsigned p = 0; p < point_processes(point); p++) {
@@ -274,7 +253,7 @@ static void crews_serve_points_of_the_same_gpus_and_daemons(void **state)
     set(OPTION_LAYOUT, "processes+mps:2,4");
     set(OPTION_GPUS_PER_POINT, "1,2");
     set(OPTION_MPS_DAEMONS, "shared,per-gpu");
-    make(2);
+    make_plan_for(2);
     assert_int_equal(plan.count, 6); /* of each size: one GPU, shared, per GPU */
     for (size_t i = 0; i < 6; i++)
         for (size_t j = 0; j < 6; j++)
@@ -312,18 +291,18 @@ static void visible_devices_are_named_by_uuid(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(gpus_are_chosen, begin, end),
-        cmocka_unit_test_setup_teardown(what_is_no_choice_is_refused, begin, end),
-        cmocka_unit_test_setup_teardown(a_beginning_of_two_uuids_is_no_choice, begin, end),
-        cmocka_unit_test_setup_teardown(some_things_are_about_one_gpu, begin, end),
-        cmocka_unit_test_setup_teardown(gpus_are_an_axis, begin, end),
-        cmocka_unit_test_setup_teardown(all_gpus_are_the_default, begin, end),
-        cmocka_unit_test_setup_teardown(too_much_is_refused, begin, end),
-        cmocka_unit_test_setup_teardown(an_external_daemon_is_one, begin, end),
-        cmocka_unit_test_setup_teardown(one_gpu_has_the_digest_of_ever, begin, end),
-        cmocka_unit_test_setup_teardown(processes_are_dealt_to_gpus, begin, end),
+        cmocka_unit_test_setup_teardown(gpus_are_chosen, begin, plan_rig_end),
+        cmocka_unit_test_setup_teardown(what_is_no_choice_is_refused, begin, plan_rig_end),
+        cmocka_unit_test_setup_teardown(a_beginning_of_two_uuids_is_no_choice, begin, plan_rig_end),
+        cmocka_unit_test_setup_teardown(some_things_are_about_one_gpu, begin, plan_rig_end),
+        cmocka_unit_test_setup_teardown(gpus_are_an_axis, begin, plan_rig_end),
+        cmocka_unit_test_setup_teardown(all_gpus_are_the_default, begin, plan_rig_end),
+        cmocka_unit_test_setup_teardown(too_much_is_refused, begin, plan_rig_end),
+        cmocka_unit_test_setup_teardown(an_external_daemon_is_one, begin, plan_rig_end),
+        cmocka_unit_test_setup_teardown(one_gpu_has_the_digest_of_ever, begin, plan_rig_end),
+        cmocka_unit_test_setup_teardown(processes_are_dealt_to_gpus, begin, plan_rig_end),
         cmocka_unit_test_setup_teardown(crews_serve_points_of_the_same_gpus_and_daemons, begin,
-                                        end),
+                                        plan_rig_end),
         cmocka_unit_test(visible_devices_are_named_by_uuid),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

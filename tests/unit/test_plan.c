@@ -7,35 +7,7 @@
 #include <string.h>
 #include <cmocka.h>
 
-#include "orchestrator/plan.h"
-
-static struct job job;
-static struct plan plan;
-
-static int begin(void **state)
-{
-    (void)state;
-    return job_load(NULL, &job) == STATUS_OK ? 0 : -1;
-}
-
-static int end(void **state)
-{
-    (void)state;
-    plan_release(&plan);
-    job_release(&job);
-    return 0;
-}
-
-static void set(enum option_id id, const char *text)
-{
-    assert_int_equal(job_set(&job, &option_table[id], text), STATUS_OK);
-}
-
-static void make(void)
-{
-    plan_release(&plan);
-    assert_int_equal(plan_make(&job, &plan), STATUS_OK);
-}
+#include "tests/unit/plan_rig.h"
 
 static void axes_multiply(void **state)
 {
@@ -43,7 +15,7 @@ static void axes_multiply(void **state)
     set(OPTION_LAYOUT, "threads:1-3,processes+mps:2");
     set(OPTION_MEMORY, "pinned,pageable");
     set(OPTION_CONNECTIONS, "default,8,32");
-    make();
+    make_plan();
     assert_int_equal(plan.count, 4 * 2 * 3);
     for (size_t i = 0; i < plan.count; i++)
         assert_int_equal(plan.points[i].id, i);
@@ -58,13 +30,13 @@ static void equal_points_are_one(void **state)
     set(OPTION_LAYOUT, "threads:4,threads:2-4");
     set(OPTION_MEMORY, "pinned,pageable");
     set(OPTION_SYNC, "stream,none");
-    make();
+    make_plan();
     assert_int_equal(plan.count, 3 * 3); /* pinned has one way, pageable two */
     set(OPTION_LAUNCH, "graph");
-    make();
+    make_plan();
     assert_int_equal(plan.count, 3 * 2); /* a graph has no synchronisation inside */
     set(OPTION_ACTIVE_THREAD_PERCENTAGE, "default,50");
-    make();
+    make_plan();
     assert_int_equal(plan.count, 3 * 2); /* without MPS there is no share */
 }
 
@@ -75,7 +47,7 @@ static void shares_are_lists_of_the_processes(void **state)
     set(OPTION_ACTIVE_THREAD_PERCENTAGE, "default,100,30/70");
     set(OPTION_PRIORITY, "default,0/1");
     set(OPTION_MEMORY_LIMIT, "2G");
-    make();
+    make_plan();
     assert_int_equal(plan.count, 3 * 2);
     /* The percentage is slower than the priority, and both than the schedule. */
     const struct point *first = &plan.points[0], *last = &plan.points[5];
@@ -90,7 +62,7 @@ static void shares_are_lists_of_the_processes(void **state)
     assert_int_equal(shares_at(&last->memory_limit, 2), INT64_C(2) << 30);
     assert_true(point_has_shares(first));
     set(OPTION_MEMORY_LIMIT, "default");
-    make();
+    make_plan();
     assert_false(point_has_shares(&plan.points[0]));
 }
 
@@ -105,7 +77,7 @@ static size_t points_with(const char *layout, const char *percentage, const char
     set(OPTION_ACTIVE_THREAD_PERCENTAGE, percentage);
     set(OPTION_PRIORITY, priority);
     set(OPTION_MEMORY_LIMIT, memory_limit);
-    make();
+    make_plan();
     return plan.count;
 }
 
@@ -128,11 +100,11 @@ static void default_queues_depend_on_mps(void **state)
 {
     (void)state;
     set(OPTION_LAYOUT, "threads:1,threads+mps:1");
-    make();
+    make_plan();
     assert_int_equal(point_connections(&plan.points[0]), 8);
     assert_int_equal(point_connections(&plan.points[1]), 2);
     set(OPTION_CONNECTIONS, "16");
-    make();
+    make_plan();
     assert_int_equal(point_connections(&plan.points[1]), 16);
 }
 
@@ -141,12 +113,12 @@ static void the_id_tells_plans_apart(void **state)
     (void)state;
     char first[17];
     set(OPTION_LAYOUT, "threads:1-4");
-    make();
+    make_plan();
     snprintf(first, sizeof first, "%s", plan.id);
-    make();
+    make_plan();
     assert_string_equal(plan.id, first);
     set(OPTION_SPIN, "3073");
-    make();
+    make_plan();
     assert_string_not_equal(plan.id, first);
     /* Each share, its values, and where they stand. */
     static const struct {
@@ -164,11 +136,11 @@ static void the_id_tells_plans_apart(void **state)
     enum { SHARES = sizeof shares / sizeof shares[0] };
     char ids[SHARES + 1][17];
     set(OPTION_LAYOUT, "processes+mps:2");
-    make();
+    make_plan();
     snprintf(ids[SHARES], sizeof ids[SHARES], "%s", plan.id);
     for (size_t i = 0; i < SHARES; i++) {
         set(shares[i].id, shares[i].text);
-        make();
+        make_plan();
         set(shares[i].id, "default");
         snprintf(ids[i], sizeof ids[i], "%s", plan.id);
         assert_string_not_equal(ids[i], ids[SHARES]);
@@ -197,7 +169,7 @@ static void the_id_tells_rates_apart(void **state)
         set(OPTION_RATE, rates[i][0]);
         set(OPTION_ARRIVAL, rates[i][1]);
         set(OPTION_SEED, rates[i][2]);
-        make();
+        make_plan();
         assert_int_equal(point_is_open(&plan.points[0]), i > 0);
         snprintf(ids[i], sizeof ids[i], "%s", plan.id);
         for (size_t j = 0; j < i; j++)
@@ -205,10 +177,10 @@ static void the_id_tells_rates_apart(void **state)
     }
     /* The seed is only of the order where nothing else is random. */
     set(OPTION_ARRIVAL, "constant");
-    make();
+    make_plan();
     snprintf(first, sizeof first, "%s", plan.id);
     set(OPTION_SEED, "3");
-    make();
+    make_plan();
     assert_string_equal(plan.id, first);
 }
 
@@ -240,20 +212,20 @@ static void descriptions_show_what_differs(void **state)
     (void)state;
     char text[POINT_DESCRIPTION];
     set(OPTION_LAYOUT, "hybrid:8x2");
-    make();
+    make_plan();
     point_describe(&plan.points[0], text, sizeof text);
     assert_string_equal(text, "hybrid 8×2, pinned");
     set(OPTION_MEMORY, "pageable");
     set(OPTION_SYNC, "none");
     set(OPTION_CONNECTIONS, "32");
     set(OPTION_SCHEDULE, "block");
-    make();
+    make_plan();
     point_describe(&plan.points[0], text, sizeof text);
     assert_string_equal(text, "hybrid 8×2, pageable, no sync, 32 connections, block");
     set(OPTION_ACTIVE_THREAD_PERCENTAGE, "30/default");
     set(OPTION_PRIORITY, "1");
     set(OPTION_MEMORY_LIMIT, "512M/2048M");
-    make();
+    make_plan();
     point_describe(&plan.points[0], text, sizeof text);
     assert_string_equal(text, "hybrid 8×2, pageable, no sync, 32 connections, 30/default% threads, "
                               "priority 1, memory limit 512M/2G, block");
@@ -282,7 +254,7 @@ static void the_longest_description_has_room(void **state)
     set(OPTION_THREADS_PER_BLOCK, "1024");
     set(OPTION_SPIN, "100000000");
     set(OPTION_BYTES, "1023G");
-    make();
+    make_plan();
     point_describe(&plan.points[0], text, sizeof text);
     assert_non_null(strstr(text, "default% threads, priority 1/default"));
     assert_non_null(strstr(text, "/1000064M, block, bind scatter"));
@@ -297,7 +269,7 @@ static void a_path_is_a_plugin(void **state)
     set(OPTION_WORKLOAD_OPTIONS, "n=1, m=2");
     for (size_t i = 0; i < sizeof words / sizeof words[0]; i++) {
         set(OPTION_WORKLOAD, words[i]);
-        make();
+        make_plan();
         assert_int_equal(plan.points[0].work.workload, SHM_WORKLOAD_PLUGIN);
         assert_false(point_is_builtin(&plan.points[0]));
         assert_string_equal(point_workload(&plan.points[0]), words[i]);
@@ -317,17 +289,17 @@ static void a_plugin_has_no_axes_of_the_builtin_work(void **state)
     set(OPTION_KERNELS, "5,6,7");
     set(OPTION_MEMORY, "pinned,pageable");
     set(OPTION_SYNC, "stream,none");
-    make();
+    make_plan();
     /* The built-in work: three times pinned, pageable with and without a synchronisation. */
     assert_int_equal(plan.count, 3 * 3 + 1);
     for (size_t i = 0; i < plan.count; i++)
         assert_true(point_is_builtin(&plan.points[i]) == (plan.points[i].workload_options == NULL));
     memcpy(id, plan.id, sizeof id);
     set(OPTION_WORKLOAD_OPTIONS, "n=2");
-    make();
+    make_plan();
     assert_string_not_equal(id, plan.id);
     set(OPTION_WORKLOAD_OPTIONS, "n=1");
-    make();
+    make_plan();
     assert_string_equal(id, plan.id);
 }
 
@@ -373,7 +345,7 @@ static void workloads_can_be_described(void **state)
     describe_two();
     set(OPTION_LAYOUT, "threads:4");
     set(OPTION_WORKLOAD, "detect,embed:3+detect,builtin");
-    make();
+    make_plan();
     assert_int_equal(plan.count, 3);
     const struct shm_settings *work = &plan.points[0].work;
     assert_int_equal(work->workload, SHM_WORKLOAD_DESCRIBED);
@@ -401,7 +373,7 @@ static void described_points_that_are_equal_are_one(void **state)
     set(OPTION_KERNELS, "1-20");
     set(OPTION_BYTES, "64K,128K");
     set(OPTION_WORKLOAD, "detect,detect:7,detect:2+embed:2,detect+embed,embed+detect");
-    make();
+    make_plan();
     /* Weights of the same ratio are the same; who is dealt to first makes a difference. */
     assert_int_equal(plan.count, 3);
     assert_string_equal(plan.points[2].workload, "embed+detect");
@@ -414,20 +386,20 @@ static void steps_belong_to_the_plan(void **state)
     describe_two();
     set(OPTION_LAYOUT, "threads:4");
     set(OPTION_WORKLOAD, "detect");
-    make();
+    make_plan();
     memcpy(before, plan.id, sizeof before);
-    make();
+    make_plan();
     assert_string_equal(plan.id, before);
     job.workloads[0].steps[1].asked_ns = 15001;
-    make();
+    make_plan();
     assert_string_not_equal(plan.id, before);
     job.workloads[0].steps[1].asked_ns = 15000;
     job.workloads[0].check = WORKLOAD_CHECK_NO;
-    make();
+    make_plan();
     assert_string_not_equal(plan.id, before);
     job.workloads[0].check = WORKLOAD_CHECK_POSSIBLE;
     job.workloads[1].count = 0; /* another workload's */
-    make();
+    make_plan();
     assert_string_equal(plan.id, before);
 }
 
@@ -455,23 +427,31 @@ static void unknown_workloads_are_refused(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(workloads_can_be_described, begin, end),
-        cmocka_unit_test_setup_teardown(described_points_that_are_equal_are_one, begin, end),
-        cmocka_unit_test_setup_teardown(steps_belong_to_the_plan, begin, end),
-        cmocka_unit_test_setup_teardown(unknown_workloads_are_refused, begin, end),
-        cmocka_unit_test_setup_teardown(axes_multiply, begin, end),
-        cmocka_unit_test_setup_teardown(equal_points_are_one, begin, end),
-        cmocka_unit_test_setup_teardown(shares_are_lists_of_the_processes, begin, end),
-        cmocka_unit_test_setup_teardown(shares_that_say_the_same_are_one_point, begin, end),
-        cmocka_unit_test_setup_teardown(default_queues_depend_on_mps, begin, end),
-        cmocka_unit_test_setup_teardown(the_id_tells_plans_apart, begin, end),
-        cmocka_unit_test_setup_teardown(the_id_tells_rates_apart, begin, end),
-        cmocka_unit_test_setup_teardown(words_are_the_option_table_s, begin, end),
-        cmocka_unit_test_setup_teardown(descriptions_show_what_differs, begin, end),
-        cmocka_unit_test_setup_teardown(the_longest_description_has_room, begin, end),
-        cmocka_unit_test_setup_teardown(a_path_is_a_plugin, begin, end),
-        cmocka_unit_test_setup_teardown(a_plugin_has_no_axes_of_the_builtin_work, begin, end),
-        cmocka_unit_test_setup_teardown(the_order_is_a_repeatable_shuffle, begin, end),
+        cmocka_unit_test_setup_teardown(workloads_can_be_described, plan_rig_begin, plan_rig_end),
+        cmocka_unit_test_setup_teardown(described_points_that_are_equal_are_one, plan_rig_begin,
+                                        plan_rig_end),
+        cmocka_unit_test_setup_teardown(steps_belong_to_the_plan, plan_rig_begin, plan_rig_end),
+        cmocka_unit_test_setup_teardown(unknown_workloads_are_refused, plan_rig_begin,
+                                        plan_rig_end),
+        cmocka_unit_test_setup_teardown(axes_multiply, plan_rig_begin, plan_rig_end),
+        cmocka_unit_test_setup_teardown(equal_points_are_one, plan_rig_begin, plan_rig_end),
+        cmocka_unit_test_setup_teardown(shares_are_lists_of_the_processes, plan_rig_begin,
+                                        plan_rig_end),
+        cmocka_unit_test_setup_teardown(shares_that_say_the_same_are_one_point, plan_rig_begin,
+                                        plan_rig_end),
+        cmocka_unit_test_setup_teardown(default_queues_depend_on_mps, plan_rig_begin, plan_rig_end),
+        cmocka_unit_test_setup_teardown(the_id_tells_plans_apart, plan_rig_begin, plan_rig_end),
+        cmocka_unit_test_setup_teardown(the_id_tells_rates_apart, plan_rig_begin, plan_rig_end),
+        cmocka_unit_test_setup_teardown(words_are_the_option_table_s, plan_rig_begin, plan_rig_end),
+        cmocka_unit_test_setup_teardown(descriptions_show_what_differs, plan_rig_begin,
+                                        plan_rig_end),
+        cmocka_unit_test_setup_teardown(the_longest_description_has_room, plan_rig_begin,
+                                        plan_rig_end),
+        cmocka_unit_test_setup_teardown(a_path_is_a_plugin, plan_rig_begin, plan_rig_end),
+        cmocka_unit_test_setup_teardown(a_plugin_has_no_axes_of_the_builtin_work, plan_rig_begin,
+                                        plan_rig_end),
+        cmocka_unit_test_setup_teardown(the_order_is_a_repeatable_shuffle, plan_rig_begin,
+                                        plan_rig_end),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -14,11 +14,10 @@
 #include "orchestrator/shard.h"
 #include "orchestrator/shard_ranges.h"
 #include "orchestrator/turns.h"
+#include "tests/unit/plan_rig.h"
 
 static const struct round_limits limits = {
     .duration_ns = 1000000000, .max_duration_ns = 4000000000, .samples = OPENLOOP_SAMPLES};
-static struct job job;
-static struct plan plan;
 static uint32_t *owner;
 
 /* Of tests that link no search. */
@@ -33,31 +32,16 @@ uint64_t openloop_window_ns(const struct point *point, const struct round_limits
     return given->duration_ns;
 }
 
-static int begin(void **state)
-{
-    (void)state;
-    return job_load(NULL, &job) == STATUS_OK ? 0 : -1;
-}
-
 static int end(void **state)
 {
-    (void)state;
     free(owner);
     owner = NULL;
-    plan_release(&plan);
-    job_release(&job);
-    return 0;
+    return plan_rig_end(state);
 }
 
-static void set(enum option_id id, const char *text)
+static void make(void)
 {
-    assert_int_equal(job_set(&job, &option_table[id], text), STATUS_OK);
-}
-
-static void make_plan(void)
-{
-    plan_release(&plan);
-    assert_int_equal(plan_make(&job, &plan), STATUS_OK);
+    make_plan();
     free(owner);
     owner = calloc(plan.count + 1, sizeof *owner);
     assert_non_null(owner);
@@ -105,7 +89,7 @@ static void big_plan(void)
     set(OPTION_MEMORY, "pinned,pageable");
     set(OPTION_CONNECTIONS, "default,8,16");
     set(OPTION_LAUNCH, "stream,graph");
-    make_plan();
+    make();
 }
 
 static void every_point_is_dealt_once(void **state)
@@ -151,7 +135,7 @@ static void starting_counts(void **state)
 {
     (void)state;
     set(OPTION_LAYOUT, "threads:1-31,processes:17-31");
-    make_plan();
+    make();
     deal(4, 0, 1);
     double shortest = 1e9, longest = 0.0;
     for (unsigned shard = 0; shard < 4; shard++) {
@@ -168,7 +152,7 @@ static void long_points_are_spread(void **state)
     (void)state;
     set(OPTION_LAYOUT, "threads:1-12");
     set(OPTION_RATE, "100,200,max-under-p99=5ms");
-    make_plan();
+    make();
     deal(4, 0, 1);
     for (unsigned shard = 0; shard < 4; shard++) {
         size_t searches = 0;
@@ -241,11 +225,11 @@ static void a_given_rate_is_no_reference(void **state)
     (void)state;
     set(OPTION_LAYOUT, "threads:1-4");
     set(OPTION_RATE, "100,200");
-    make_plan();
+    make();
     assert_int_equal(deal(2, 3, 1).reference, 0);
     assert_int_equal(count_of(SHARD_ALL), 0);
     set(OPTION_RATE, "100,max-under-p99=5ms");
-    make_plan();
+    make();
     assert_int_equal(deal(2, 3, 1).reference, 3);
     for (size_t i = 0; i < plan.count; i++)
         assert_true(owner[i] != SHARD_ALL || plan.points[i].goal.permille);
@@ -255,7 +239,7 @@ static void more_shards_than_points(void **state)
 {
     (void)state;
     set(OPTION_LAYOUT, "threads:1,2,4");
-    make_plan();
+    make();
     deal(10, 1, 1);
     size_t owned = 0;
     for (size_t i = 0; i < plan.count; i++)
@@ -400,16 +384,19 @@ static void ranges_are_read_as_written(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(every_point_is_dealt_once, begin, end),
-        cmocka_unit_test_setup_teardown(shards_are_about_equally_long, begin, end),
-        cmocka_unit_test_setup_teardown(starting_counts, begin, end),
-        cmocka_unit_test_setup_teardown(long_points_are_spread, begin, end),
-        cmocka_unit_test_setup_teardown(points_that_share_workers_stay_together, begin, end),
-        cmocka_unit_test_setup_teardown(dealing_follows_from_plan_seed_and_number, begin, end),
-        cmocka_unit_test_setup_teardown(reference_points_are_of_different_layouts, begin, end),
-        cmocka_unit_test_setup_teardown(a_given_rate_is_no_reference, begin, end),
-        cmocka_unit_test_setup_teardown(more_shards_than_points, begin, end),
-        cmocka_unit_test_setup_teardown(a_fleet_measures_all, begin, end),
+        cmocka_unit_test_setup_teardown(every_point_is_dealt_once, plan_rig_begin, end),
+        cmocka_unit_test_setup_teardown(shards_are_about_equally_long, plan_rig_begin, end),
+        cmocka_unit_test_setup_teardown(starting_counts, plan_rig_begin, end),
+        cmocka_unit_test_setup_teardown(long_points_are_spread, plan_rig_begin, end),
+        cmocka_unit_test_setup_teardown(points_that_share_workers_stay_together, plan_rig_begin,
+                                        end),
+        cmocka_unit_test_setup_teardown(dealing_follows_from_plan_seed_and_number, plan_rig_begin,
+                                        end),
+        cmocka_unit_test_setup_teardown(reference_points_are_of_different_layouts, plan_rig_begin,
+                                        end),
+        cmocka_unit_test_setup_teardown(a_given_rate_is_no_reference, plan_rig_begin, end),
+        cmocka_unit_test_setup_teardown(more_shards_than_points, plan_rig_begin, end),
+        cmocka_unit_test_setup_teardown(a_fleet_measures_all, plan_rig_begin, end),
         cmocka_unit_test(a_shard_is_named),
         cmocka_unit_test(slurm_names_a_shard),
         cmocka_unit_test(ranges_are_read_as_written),

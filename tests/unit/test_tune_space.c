@@ -9,29 +9,16 @@
 
 #include "orchestrator/tune_space.h"
 #include "tests/unit/h200.h"
+#include "tests/unit/plan_rig.h"
 
-static struct job job;
 static struct tune_space space;
 static struct tune_machine machine = {.cpus = 16};
 
-static int begin(void **state)
-{
-    (void)state;
-    return job_load(NULL, &job) == STATUS_OK ? 0 : -1;
-}
-
 static int end(void **state)
 {
-    (void)state;
     tune_space_release(&space);
-    job_release(&job);
     machine = (struct tune_machine){.cpus = 16};
-    return 0;
-}
-
-static void set(enum option_id id, const char *text)
-{
-    assert_int_equal(job_set(&job, &option_table[id], text), STATUS_OK);
+    return plan_rig_end(state);
 }
 
 static void make(void)
@@ -342,17 +329,17 @@ static void test_predictions_and_axes(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(test_everything_is_offered, begin, end),
-        cmocka_unit_test_setup_teardown(test_what_is_given_is_kept_to, begin, end),
-        cmocka_unit_test_setup_teardown(test_layouts_that_are_given, begin, end),
-        cmocka_unit_test_setup_teardown(test_limits_on_processes_and_threads, begin, end),
-        cmocka_unit_test_setup_teardown(test_known_limits_bound_the_clients, begin, end),
-        cmocka_unit_test_setup_teardown(test_several_gpus, begin, end),
-        cmocka_unit_test_setup_teardown(test_all_gpus_have_as_many_workers_as_can_be_had, begin,
-                                        end),
-        cmocka_unit_test_setup_teardown(test_naive_layouts, begin, end),
-        cmocka_unit_test_setup_teardown(test_one_workload_only, begin, end),
-        cmocka_unit_test_setup_teardown(test_predictions_and_axes, begin, end),
+        cmocka_unit_test_setup_teardown(test_everything_is_offered, plan_rig_begin, end),
+        cmocka_unit_test_setup_teardown(test_what_is_given_is_kept_to, plan_rig_begin, end),
+        cmocka_unit_test_setup_teardown(test_layouts_that_are_given, plan_rig_begin, end),
+        cmocka_unit_test_setup_teardown(test_limits_on_processes_and_threads, plan_rig_begin, end),
+        cmocka_unit_test_setup_teardown(test_known_limits_bound_the_clients, plan_rig_begin, end),
+        cmocka_unit_test_setup_teardown(test_several_gpus, plan_rig_begin, end),
+        cmocka_unit_test_setup_teardown(test_all_gpus_have_as_many_workers_as_can_be_had,
+                                        plan_rig_begin, end),
+        cmocka_unit_test_setup_teardown(test_naive_layouts, plan_rig_begin, end),
+        cmocka_unit_test_setup_teardown(test_one_workload_only, plan_rig_begin, end),
+        cmocka_unit_test_setup_teardown(test_predictions_and_axes, plan_rig_begin, end),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

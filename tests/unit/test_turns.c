@@ -7,37 +7,21 @@
 #include <cmocka.h>
 
 #include "orchestrator/turns.h"
+#include "tests/unit/plan_rig.h"
 
-static struct job job;
-static struct plan plan;
 static struct turn *turns;
 static size_t count;
 
-static int begin(void **state)
-{
-    (void)state;
-    return job_load(NULL, &job) == STATUS_OK ? 0 : -1;
-}
-
 static int end(void **state)
 {
-    (void)state;
     free(turns);
     turns = NULL;
-    plan_release(&plan);
-    job_release(&job);
-    return 0;
+    return plan_rig_end(state);
 }
 
-static void set(enum option_id id, const char *text)
+static void make_room(void)
 {
-    assert_int_equal(job_set(&job, &option_table[id], text), STATUS_OK);
-}
-
-static void make_plan(void)
-{
-    plan_release(&plan);
-    assert_int_equal(plan_make(&job, &plan), STATUS_OK);
+    make_plan();
     free(turns);
     turns = calloc(plan.count, sizeof *turns);
     assert_non_null(turns);
@@ -87,7 +71,7 @@ static void check_turns(void)
 /* The two points of a plan of two, in their order. */
 static bool serves(void)
 {
-    make_plan();
+    make_room();
     assert_int_equal(plan.count, 2);
     return turns_serves(&plan.points[0], &plan.points[1]);
 }
@@ -138,7 +122,7 @@ static void workers_serve_what_their_context_and_environment_fit(void **state)
     };
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
         end(state);
-        begin(state);
+        plan_rig_begin(state);
         if (rows[i].option != OPTION_LAYOUT)
             set(OPTION_LAYOUT, "processes+mps:4");
         set(rows[i].option, rows[i].values);
@@ -170,7 +154,7 @@ static void shares_are_compared_process_by_process(void **state)
     set(OPTION_ACTIVE_THREAD_PERCENTAGE, "30/70");
     assert_true(serves());
     set(OPTION_ACTIVE_THREAD_PERCENTAGE, "30/70/30/70,30/60/30/60");
-    make_plan();
+    make_room();
     assert_int_equal(plan.count, 4);
     assert_true(turns_serves(&plan.points[0], &plan.points[2]));
     assert_false(turns_serves(&plan.points[0], &plan.points[3]));
@@ -183,7 +167,7 @@ static void those_that_share_a_crew_are_neighbours(void **state)
     set(OPTION_LAYOUT, "threads:1-4,processes:2,4,processes+mps:2,4,hybrid:4x3");
     set(OPTION_MEMORY, "pinned,pageable");
     set(OPTION_CONNECTIONS, "default,4");
-    make_plan();
+    make_room();
     for (unsigned seed = 1; seed < 50; seed++) {
         make(NULL, seed, 0, true);
         assert_int_equal(count, plan.count);
@@ -199,7 +183,7 @@ static void reuse_is_of_neighbours_in_a_plan_that_keeps_its_order(void **state)
 {
     (void)state;
     set(OPTION_LAYOUT, "threads:1,processes:2,processes+mps:4,2,8,processes:2,threads:3,threads:2");
-    make_plan();
+    make_room();
     make(NULL, 0, 0, true);
     check_turns();
     assert_int_equal(count, plan.count);
@@ -219,7 +203,7 @@ static void without_reuse_all_start_in_the_order_of_the_plan(void **state)
     size_t order[24];
     set(OPTION_LAYOUT, "threads:1-8,processes+mps:1-4");
     set(OPTION_MEMORY, "pinned,pageable");
-    make_plan();
+    make_room();
     assert_int_equal(plan.count, 24);
     for (unsigned seed = 0; seed < 4; seed++) {
         plan_order(24, seed, 1, order);
@@ -238,7 +222,7 @@ static void what_is_done_has_no_turn(void **state)
     (void)state;
     bool done[8] = {true, false, true, true, false, false, true, true};
     set(OPTION_LAYOUT, "threads:1-8");
-    make_plan();
+    make_room();
     make(done, 3, 0, true);
     check_turns();
     assert_int_equal(count, 3);
@@ -261,7 +245,7 @@ static void groups_and_points_are_shuffled_repeatably(void **state)
     (void)state;
     unsigned first_group[3] = {0}, first_thread[4] = {0};
     set(OPTION_LAYOUT, "threads:1-4,processes:2,processes+mps:2");
-    make_plan();
+    make_room();
     for (unsigned seed = 1; seed <= 600; seed++) {
         make(NULL, seed, seed % 3, true);
         check_turns();
@@ -287,17 +271,20 @@ static void groups_and_points_are_shuffled_repeatably(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(workers_serve_what_their_context_and_environment_fit, begin,
+        cmocka_unit_test_setup_teardown(workers_serve_what_their_context_and_environment_fit,
+                                        plan_rig_begin, end),
+        cmocka_unit_test_setup_teardown(a_plugin_shares_with_itself, plan_rig_begin, end),
+        cmocka_unit_test_setup_teardown(shares_are_compared_process_by_process, plan_rig_begin,
                                         end),
-        cmocka_unit_test_setup_teardown(a_plugin_shares_with_itself, begin, end),
-        cmocka_unit_test_setup_teardown(shares_are_compared_process_by_process, begin, end),
-        cmocka_unit_test_setup_teardown(those_that_share_a_crew_are_neighbours, begin, end),
+        cmocka_unit_test_setup_teardown(those_that_share_a_crew_are_neighbours, plan_rig_begin,
+                                        end),
         cmocka_unit_test_setup_teardown(reuse_is_of_neighbours_in_a_plan_that_keeps_its_order,
-                                        begin, end),
-        cmocka_unit_test_setup_teardown(without_reuse_all_start_in_the_order_of_the_plan, begin,
+                                        plan_rig_begin, end),
+        cmocka_unit_test_setup_teardown(without_reuse_all_start_in_the_order_of_the_plan,
+                                        plan_rig_begin, end),
+        cmocka_unit_test_setup_teardown(what_is_done_has_no_turn, plan_rig_begin, end),
+        cmocka_unit_test_setup_teardown(groups_and_points_are_shuffled_repeatably, plan_rig_begin,
                                         end),
-        cmocka_unit_test_setup_teardown(what_is_done_has_no_turn, begin, end),
-        cmocka_unit_test_setup_teardown(groups_and_points_are_shuffled_repeatably, begin, end),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
