@@ -106,3 +106,15 @@ void per_gpu_record(json_t *record, const struct point *point, const struct roun
     json_object_set_new(record, "per_gpu", array);
     warn_imbalance(record, point);
 }
+
+void per_gpu_record_failure(json_t *record, const struct point *point,
+                            const struct round_result *result)
+{
+    if (point_gpus(point) == 1 || result->failed_gpus == 0 || result->status == STATUS_INTERRUPTED)
+        return;
+    json_t *gpus = json_array();
+    for (unsigned i = 0; i < point_gpus(point); i++)
+        if (result->failed_gpus & UINT32_C(1) << i)
+            json_array_append_new(gpus, json_integer((json_int_t)i));
+    json_object_set_new(record, "failed_gpus", gpus);
+}

@@ -390,6 +390,7 @@ json_t *record_point(const struct point *point, const struct measurement *measur
                         measurement->status == STATUS_OK ? json_null()
                                                          : text_or_null(measurement->last.error));
     json_object_set_new(record, "cuda_error", json_integer(measurement->last.cuda_error));
+    per_gpu_record_failure(record, point, &measurement->last);
     json_object_set_new(record, "seconds", json_real(measurement->seconds));
     return record;
 }

@@ -76,6 +76,7 @@ struct round_result {
     enum status status; /* OK, or why there is no measurement */
     char error[1024];
     int cuda_error;
+    uint32_t failed_gpus;  /* of several: whose workers failed, by bit; 0: it cannot be told */
     double throughput_ips; /* of the steady part of the window */
     double ci95_rel;
     double window_s;

@@ -9,7 +9,7 @@ cli_tests = \
     tests/cli/faults.bats \
     tests/cli/figures.bats \
     tests/cli/files.bats \
-    tests/cli/gpus.bats \
+    tests/cli/gpus.bats tests/cli/gpus_failures.bats \
     tests/cli/fixed.bats \
     tests/cli/limits.bats \
     tests/cli/many_gpus.bats \
