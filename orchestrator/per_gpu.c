@@ -59,16 +59,16 @@ void per_gpu_merge(struct round_result *last, const struct round_result *before,
 static void warn_imbalance(json_t *record, const struct point *point)
 {
     struct imbalance imbalance;
+    char text[IMBALANCE_TEXT];
     if (!imbalance_of(record, &imbalance))
         return;
     json_object_set_new(record, "gpu_imbalance", json_real(imbalance.relative));
     if (point_is_open(point) || !imbalance_matters(&imbalance, record))
         return;
     warnings_add(warnings_of(record), "gpu-imbalance",
-                 "GPU %u (%s) is the slowest, %.0f%% below the others: compare their clocks and "
-                 "power (per_gpu.telemetry), and where their CPUs and PCIe links are ('nvidia-smi "
-                 "topo -m')",
-                 imbalance.slowest, imbalance.slowest_uuid, 100.0 * (1.0 - imbalance.slowest_rel));
+                 "%s: compare their clocks and power (per_gpu.telemetry), and where their CPUs and "
+                 "PCIe links are ('nvidia-smi topo -m')",
+                 imbalance_text(&imbalance, true, text));
 }
 
 /* What telemetry warns of, with the GPU that it is about. */
