@@ -39,15 +39,26 @@ static bool shares_are_known(const struct explanation *point)
     return point->calibration->all.gpus >= ceiling_gpus(&point->point);
 }
 
-static void describe(const struct explanation *point, struct text *out)
+const char *explain_gpus_name(const struct explanation *point, char out[EXPLAIN_NAME_TEXT])
 {
-    char name[POINT_TEXT_BYTES], text[64], apart[IMBALANCE_TEXT];
+    char name[POINT_TEXT_BYTES];
+    struct text text = {.at = out, .size = EXPLAIN_NAME_TEXT};
     point_name(point->record, name);
-    text_append(out, "%s on %u GPUs", name, ceiling_gpus(&point->point));
+    text_append(&text, "%s", name);
+    if (ceiling_gpus(&point->point) < 2)
+        return out;
+    text_append(&text, " on %u GPUs", ceiling_gpus(&point->point));
     point_setting_text(point->record, POINT_MPS_DAEMONS, name);
     if (name[0] != '\0')
-        text_append(out, ", %s", name);
-    text_append(out, " (point %" JSON_INTEGER_FORMAT "): ", point_integer(point->record, "id"));
+        text_append(&text, ", %s", name);
+    return out;
+}
+
+static void describe(const struct explanation *point, struct text *out)
+{
+    char name[EXPLAIN_NAME_TEXT], text[64], apart[IMBALANCE_TEXT];
+    text_append(out, "%s (point %" JSON_INTEGER_FORMAT "): ", explain_gpus_name(point, name),
+                point_integer(point->record, "id"));
     if (point->scales)
         text_append(out, "%s of %u times its one GPU",
                     scaling_text(&point->scaling, text, sizeof text), point->scaling.gpus);
