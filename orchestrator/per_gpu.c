@@ -31,6 +31,7 @@ enum status per_gpu_collect(const struct round *round, const double *iterations,
         memcpy(gpus[i].uuid, round->session->devices[i].uuid, sizeof gpus[i].uuid);
         telemetry_collect(round->session->telemetry, i, gpus[i].throughput_ips * result->window_s,
                           &gpus[i].telemetry);
+        gpus[i].numa = numa_of(round->session, &round->shm, i, count);
         if (i == 0)
             result->telemetry = gpus[i].telemetry;
         else
@@ -71,11 +72,12 @@ static void warn_imbalance(json_t *record, const struct point *point)
                  imbalance_text(&imbalance, true, text));
 }
 
-/* What telemetry warns of, with the GPU that it is about. */
-static void warn_telemetry(json_t *record, unsigned number, const struct telemetry_window *window)
+/* What is to be warned of in what one GPU did, with its number. */
+static void warn_of(json_t *record, const struct round_gpu *gpu, unsigned number)
 {
     json_t *warnings = json_array();
-    telemetry_warn(warnings, window);
+    telemetry_warn(warnings, &gpu->telemetry);
+    numa_warn(warnings, &gpu->numa);
     for (size_t i = 0; i < json_array_size(warnings); i++) {
         const json_t *warning = json_array_get(warnings, i);
         warnings_add(warnings_of(record), json_string_value(json_object_get(warning, "kind")),
@@ -101,7 +103,7 @@ void per_gpu_record(json_t *record, const struct point *point, const struct roun
         if (telemetry)
             json_object_set_new(entry, "telemetry", telemetry);
         json_array_append_new(array, entry);
-        warn_telemetry(record, i, &gpu->telemetry);
+        warn_of(record, gpu, i);
     }
     json_object_set_new(record, "per_gpu", array);
     warn_imbalance(record, point);

@@ -310,6 +310,8 @@ static void add_numbers(json_t *record, const struct point *point,
     if (!point_is_program(point))
         cores_warn(warnings_of(record), point, &result->cores);
     numa_record(record, &result->numa);
+    if (point_gpus(point) == 1)
+        numa_warn(warnings_of(record), &result->numa);
     plugin_warn(record, point, result);
     if (result->reused)
         json_object_set_new(record, "reused", json_true());

@@ -48,6 +48,7 @@ struct round_gpu {
     struct histogram latency;
     uint64_t cpus[SHM_CPUS / 64]; /* of its workers; all zero: not bound */
     struct telemetry_window telemetry;
+    struct numa numa; /* the last round's */
 };
 
 /* What a process's context was given. */
