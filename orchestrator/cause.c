@@ -85,3 +85,10 @@ void round_add_cause(const struct round *round)
     if (advice)
         text_append(&text, "; %s", advice);
 }
+
+bool round_saw_fault(const struct round *round, unsigned gpu)
+{
+    struct mps_fault fault;
+    return point_daemons(round->point) > 1 && session_mps(round->session, gpu) &&
+           mps_controller_last_fault(session_mps(round->session, gpu), &fault) == STATUS_OK;
+}

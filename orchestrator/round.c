@@ -296,7 +296,7 @@ static void settle(const struct round *round)
         result->failed_gpus = gpus;
     for (unsigned i = 0; i < point_gpus(round->point); i++) {
         /* Where nobody in particular has failed, it may be any of them. */
-        if (failed && (gpus == 0 || gpus & UINT32_C(1) << i))
+        if (failed && (gpus == 0 || gpus & UINT32_C(1) << i || round_saw_fault(round, i)))
             session_taint(round->session, i);
     }
     crew_taint(round->crew, round->session, failed);

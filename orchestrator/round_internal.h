@@ -93,6 +93,10 @@ enum status round_program_prove(struct round *round);
  * called while the workers are not reaped. */
 void round_add_cause(const struct round *round);
 
+/* Whether the log of the GPU's own daemon tells of a fault, which its clients may have kept to
+ * themselves. */
+bool round_saw_fault(const struct round *round, unsigned gpu);
+
 /* How many slices every worker has passed: what is counted in them does not change any more. */
 uint64_t collect_slices_done(const struct shm *shm);
 
