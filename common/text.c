@@ -57,6 +57,19 @@ const char *text_printable(const char *bytes, size_t count, char *out, size_t si
     return out;
 }
 
+const char *text_shortened(const char *text, char *out, size_t size)
+{
+    static const char gap[] = "...";
+    size_t length = strlen(text), room = size - sizeof gap;
+    if (length < size)
+        return text_printable(text, length, out, size);
+    size_t begin = (room + 1) / 2, end = room - begin;
+    text_printable(text, begin, out, size);
+    memcpy(out + begin, gap, sizeof gap - 1);
+    text_printable(text + length - end, end, out + begin + sizeof gap - 1, end + 1);
+    return out;
+}
+
 unsigned text_distance(const char *a, const char *b)
 {
     unsigned row[64];

@@ -29,6 +29,11 @@ const char *text_number(double value, char *out, size_t size);
  * becomes '?', and what exceeds size - 1 is dropped. out may be bytes itself. Returns out. */
 const char *text_printable(const char *bytes, size_t count, char *out, size_t size);
 
+/* The same, of which what exceeds size - 1 is left out in the middle, "..." in its place: names
+ * that begin alike differ at their ends. size is 8 at least, and out is not the text. Returns out.
+ */
+const char *text_shortened(const char *text, char *out, size_t size);
+
 /* How many letters must be put in, taken out or changed to make one name of the other; UINT_MAX for
  * names of 64 letters and more. What is this near may have been meant. */
 #define TEXT_NEAR 3

@@ -344,7 +344,7 @@ enum status mps_controller_detach(struct mps_controller *controller, pid_t until
     controller->interrupt = -1;
     enum status status = request(controller, &message);
     controller->interrupt = interrupt;
-    controller->detached = status == STATUS_OK;
+    controller->detached |= status == STATUS_OK;
     return status;
 }
 

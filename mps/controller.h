@@ -72,7 +72,8 @@ const struct worker_probe *mps_controller_probe(const struct mps_controller *con
 enum status mps_controller_daemon_stop(struct mps_controller *controller);
 
 /* The daemon, its guard and its directory go on without the caller, until they are stopped through
- * mps_stop() or, with a process named, until that one has ended. */
+ * mps_stop() or, with a process named, until that one has ended. Called again, for one more
+ * process, they go on until all of these have. */
 enum status mps_controller_detach(struct mps_controller *controller, pid_t until);
 
 /* Process IDs of all clients of the running daemon. */

@@ -29,7 +29,9 @@ struct guard {
     int socket;   /* to the orchestrator; -1 once detached */
     int listener; /* DIR/guard; -1 before */
     int signals;
-    int awaited;  /* pidfd of a process after whose end the guard goes; -1 for none */
+    /* pidfds of processes after the end of all of which the guard goes. */
+    int awaited[GUARD_AWAITED_MOST];
+    unsigned awaited_count;
     bool leaving; /* told to stop: clean up and go */
     char gpu[MPS_GPUS_TEXT];
     struct mps_directory directory;
@@ -89,19 +91,25 @@ static enum status detach(struct guard *guard, pid_t awaited)
     struct mps_state state = {.guard = process_identify(getpid()),
                               .daemon = process_identify(guard->daemon.pid),
                               .directory_was_there = guard->directory.was_there};
+    if (guard->awaited_count == GUARD_AWAITED_MOST)
+        return status_set(STATUS_USAGE, "the guard waits for %d processes at most",
+                          GUARD_AWAITED_MOST);
     snprintf(state.gpu, sizeof state.gpu, "%s", guard->gpu);
     snprintf(state.control_program, sizeof state.control_program, "%s",
              guard->daemon.control_program);
     clock_wall_iso8601(state.started);
-    enum status status = guard->listener < 0 ? listen_at(guard) : STATUS_OK;
+    bool again = guard->listener >= 0;
+    enum status status = again ? STATUS_OK : listen_at(guard);
     if (status == STATUS_OK)
         status = mps_state_write(guard->directory.fd, &state);
     if (status == STATUS_OK && awaited > 0) {
         /* Gone already is as good as ended. */
-        guard->awaited = (int)syscall(SYS_pidfd_open, awaited, 0);
-        guard->leaving = guard->awaited < 0;
+        int process = (int)syscall(SYS_pidfd_open, awaited, 0);
+        if (process >= 0)
+            guard->awaited[guard->awaited_count++] = process;
+        guard->leaving = guard->awaited_count == 0;
     }
-    if (status != STATUS_OK)
+    if (status != STATUS_OK && !again)
         stop_listening(guard);
     return status;
 }
@@ -205,15 +213,25 @@ static void take_signal(struct guard *guard)
         guard->leaving = true;
 }
 
+/* Forgets one that has ended; with the last of them the guard goes. */
+static void take_ended(struct guard *guard, unsigned index)
+{
+    close(guard->awaited[index]);
+    guard->awaited[index] = guard->awaited[--guard->awaited_count];
+    guard->leaving |= guard->awaited_count == 0;
+}
+
 static void serve(struct guard *guard)
 {
     while (!guard->leaving) {
-        struct pollfd fds[5] = {{.fd = guard->socket, .events = POLLIN},
-                                {.fd = guard->daemon.pidfd, .events = POLLIN},
-                                {.fd = guard->listener, .events = POLLIN},
-                                {.fd = guard->awaited, .events = POLLIN},
-                                {.fd = guard->signals, .events = POLLIN}};
-        if (poll(fds, 5, -1) < 0) {
+        struct pollfd fds[4 + GUARD_AWAITED_MOST] = {{.fd = guard->socket, .events = POLLIN},
+                                                     {.fd = guard->daemon.pidfd, .events = POLLIN},
+                                                     {.fd = guard->listener, .events = POLLIN},
+                                                     {.fd = guard->signals, .events = POLLIN}};
+        unsigned awaited = guard->awaited_count;
+        for (unsigned i = 0; i < awaited; i++)
+            fds[4 + i] = (struct pollfd){.fd = guard->awaited[i], .events = POLLIN};
+        if (poll(fds, 4 + awaited, -1) < 0) {
             if (errno == EINTR)
                 continue;
             return;
@@ -228,9 +246,11 @@ static void serve(struct guard *guard)
         if (fds[2].revents)
             serve_connection(guard);
         if (fds[3].revents)
-            guard->leaving = true;
-        if (fds[4].revents)
             take_signal(guard);
+        /* From the last one on, since the place of one that goes is taken by the last. */
+        for (unsigned i = awaited; i-- > 0;)
+            if (fds[4 + i].revents)
+                take_ended(guard, i);
     }
 }
 
@@ -273,7 +293,6 @@ int main(int argc, char **argv)
 {
     struct guard guard = {.socket = -1,
                           .listener = -1,
-                          .awaited = -1,
                           .directory = {.fd = -1, .lock_fd = -1},
                           .daemon = {.peer = -1, .pidfd = -1}};
     const char *wanted = NULL;

@@ -11,7 +11,7 @@
  *
  * A guard that was told to go on by itself (GUARD_DETACH) writes DIR/state, listens on the socket
  * DIR/guard and serves requests of its own user there, one a connection, until it is told to stop
- * or until the process that it was told to wait for has ended.
+ * or until the processes that it was told to wait for have ended.
  *
  *   mpsweep-guard --socket FD --control PROGRAM [--directory DIR]
  */
@@ -26,6 +26,9 @@
 #define GUARD_MAGIC 0x6d706775u
 #define GUARD_SOCKET "guard" /* in the directory */
 
+/* Processes that a guard waits for. */
+#define GUARD_AWAITED_MOST 64
+
 /* Exit status when a process could not be ended; the directory then stays. */
 #define GUARD_EXIT_UNENDED 3
 
@@ -36,10 +39,11 @@ enum guard_kind {
     GUARD_STOP,      /* stop it. Its clients have ended, or with force are terminated. On DIR/guard:
                       * without force, STATUS_BUSY while there are clients; else the guard cleans up
                       * and goes */
-    GUARD_DETACH, /* go on without the orchestrator; pid, if not 0: until that process has ended */
-    GUARD_ASK,    /* on DIR/guard: the answer's pid is the daemon's, or 0, and text says how it
-                   * ended */
-    GUARD_DIED,   /* to the orchestrator, unasked: the daemon ended by itself */
+    GUARD_DETACH,    /* go on without the orchestrator; pid, if not 0: until that process has ended,
+                      * and    those of earlier requests. STATUS_USAGE: too many of them */
+    GUARD_ASK,       /* on DIR/guard: the answer's pid is the daemon's, or 0, and text says how it
+                      * ended */
+    GUARD_DIED,      /* to the orchestrator, unasked: the daemon ended by itself */
 };
 
 struct guard_message {

@@ -12,9 +12,11 @@
 /* "worker process 2", or a process that is none of ours. */
 static void name_client(struct text *text, const struct round *round, pid_t pid)
 {
+    char gpu[ROUND_NAME_TEXT];
     for (unsigned p = 0; round->children && p < round->crew->processes; p++) {
         if (round->children[p].pid == pid) {
-            text_append(text, "worker process %u", p + 1);
+            text_append(text, "worker process %u%s", p + 1,
+                        round_gpu_of_process(round, p, " (", ")", gpu));
             return;
         }
     }
@@ -82,4 +84,11 @@ void round_add_cause(const struct round *round)
     add_fault(&text, round);
     if (advice)
         text_append(&text, "; %s", advice);
+}
+
+bool round_saw_fault(const struct round *round, unsigned gpu)
+{
+    struct mps_fault fault;
+    return point_daemons(round->point) > 1 && session_mps(round->session, gpu) &&
+           mps_controller_last_fault(session_mps(round->session, gpu), &fault) == STATUS_OK;
 }

@@ -6,6 +6,7 @@
 #include "common/child.h"
 #include "common/clock.h"
 #include "common/process_tree.h"
+#include "common/text.h"
 
 /* After terminate_client, and after SIGKILL. */
 #define TERMINATE_NS (3 * NS_PER_S)
@@ -16,6 +17,9 @@
 #define LOOK_NS (100 * NS_PER_MS)
 
 #define CLIENTS_MOST 1024
+
+/* Processes that an error names. */
+#define NAMES_MOST 8
 
 static bool runs(const struct gpu_child *child)
 {
@@ -96,6 +100,31 @@ static void terminate_client(struct session *session, const struct gpu_child *ch
             mps_controller_terminate_client(mps, clients[i]);
 }
 
+/* All of them, and over MPS the daemons are told that they have to stay. */
+static enum status name_unended(struct session *session, const struct gpu_child *children,
+                                unsigned count, bool over_mps)
+{
+    char names[256] = "";
+    struct text text = {.at = names, .size = sizeof names};
+    unsigned unended = alive(children, count), named = 0;
+    for (unsigned i = 0; i < count; i++) {
+        if (!runs(&children[i]))
+            continue;
+        if (over_mps)
+            session_note_unended(session, children[i].gpu, children[i].pid);
+        if (named < NAMES_MOST)
+            text_append(&text, "%s%d", named ? ", " : "", (int)children[i].pid);
+        named++;
+    }
+    if (unended == 1)
+        return status_set(STATUS_TIMEOUT,
+                          "cannot end worker process %s: it does not react even to SIGKILL", names);
+    if (unended > NAMES_MOST)
+        text_append(&text, " and %u more", unended - NAMES_MOST);
+    return status_set(STATUS_TIMEOUT,
+                      "cannot end worker processes %s: they do not react even to SIGKILL", names);
+}
+
 enum status children_end(struct session *session, struct gpu_child *children, unsigned count,
                          bool over_mps, uint64_t grace_ns, bool *tainted)
 {
@@ -103,6 +132,8 @@ enum status children_end(struct session *session, struct gpu_child *children, un
     if (alive(children, count) == 0)
         return STATUS_OK;
     *tainted = true;
+    for (unsigned i = 0; i < count; i++)
+        children[i].forced |= runs(&children[i]);
     if (over_mps) {
         for (unsigned i = 0; i < count; i++)
             if (runs(&children[i]))
@@ -114,16 +145,5 @@ enum status children_end(struct session *session, struct gpu_child *children, un
             /* A supervisor kills all that it has, and goes last. */
             kill(children[i].pid, children[i].supervises ? SIGTERM : SIGKILL);
     wait_all(session, children, count, clock_now_ns() + KILL_NS);
-    for (unsigned i = 0; i < count; i++) {
-        if (!runs(&children[i]))
-            continue;
-        if (over_mps) {
-            session->unended = children[i].pid;
-            session->unended_on = children[i].gpu;
-        }
-        return status_set(STATUS_TIMEOUT,
-                          "cannot end worker process %d: it does not react even to SIGKILL",
-                          (int)children[i].pid);
-    }
-    return STATUS_OK;
+    return alive(children, count) ? name_unended(session, children, count, over_mps) : STATUS_OK;
 }

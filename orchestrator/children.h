@@ -15,6 +15,7 @@ struct gpu_child {
     pid_t pid; /* 0: not started */
     int pidfd;
     bool ended;
+    bool forced; /* it did not end by itself when asked to, and was ended */
     int wait_status;
     unsigned gpu;    /* that it uses, as session_mps() takes it */
     bool supervises; /* a program (worker/program.h), whose processes are the ones that use the GPU
@@ -29,7 +30,7 @@ void children_tell(const struct gpu_child *children, unsigned count, uint64_t gr
 
 /* Waits up to grace_ns (less after an interrupt) for all to end, which the caller has asked them
  * to; then the MPS way, then SIGKILL. All have ended and are reaped on success. tainted is set when
- * one had to be ended. STATUS_TIMEOUT names a process that could not be. */
+ * one had to be ended. STATUS_TIMEOUT names the processes that could not be. */
 enum status children_end(struct session *session, struct gpu_child *children, unsigned count,
                          bool over_mps, uint64_t grace_ns, bool *tainted);
 

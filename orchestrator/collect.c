@@ -138,7 +138,7 @@ enum status collect_result(const struct round *round)
         telemetry_collect(round->session->telemetry, 0, result->throughput_ips * window_s,
                           &result->telemetry);
     result->cores = cores_of(round->session, round->point);
-    result->numa = numa_of(round->session, &round->shm);
+    result->numa = numa_of(round->session, &round->shm, 0, 1);
     free(iterations);
     openloop_judge(&result->open, round->point, window_s);
     if (round->point->work.iterations)

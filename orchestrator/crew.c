@@ -110,7 +110,7 @@ bool crew_is_fit(struct crew *crew, struct session *session, const struct point 
     if (crew_reap(crew) >= 0 || !shm_parked(&crew->shm, 0))
         return false;
     return !point_over_mps(point) ||
-           (!session->mps_tainted && session_check_daemons(session) == STATUS_OK);
+           (!session_is_tainted(session) && session_check_daemons(session) == STATUS_OK);
 }
 
 int crew_reap(struct crew *crew)
@@ -134,16 +134,27 @@ enum status crew_end(struct crew *crew, struct session *session, uint64_t grace_
     return status;
 }
 
+bool crew_taint(const struct crew *crew, struct session *session, bool failures)
+{
+    bool any = false;
+    for (unsigned p = 0; crew->children && p < crew->processes; p++) {
+        const struct gpu_child *child = &crew->children[p];
+        if (!child->forced && (!failures || child->wait_status == 0))
+            continue;
+        session_taint(session, child->gpu);
+        any = true;
+    }
+    return any;
+}
+
 enum status crew_dismiss(struct crew *crew, struct session *session, uint64_t grace_ns)
 {
     bool tainted = false;
     if (crew->processes == 0)
         return STATUS_OK;
     enum status status = crew_end(crew, session, grace_ns, &tainted);
-    for (unsigned p = 0; crew->children && p < crew->processes; p++)
-        tainted |= crew->children[p].wait_status != 0;
-    if (tainted && point_over_mps(&crew->started_for))
-        session->mps_tainted = true;
+    if (point_over_mps(&crew->started_for))
+        crew_taint(crew, session, true);
     crew_release(crew);
     return status;
 }

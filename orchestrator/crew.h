@@ -48,14 +48,18 @@ int crew_reap(struct crew *crew);
  * All have ended and are reaped on success. tainted is set when one had to be ended. */
 enum status crew_end(struct crew *crew, struct session *session, uint64_t grace_ns, bool *tainted);
 
-/* Of a crew that has parked, or is empty: ends it and makes it empty. What ended badly leaves the
- * session's daemon tainted. Errors as from crew_end(). */
+/* Of a crew that has parked, or is empty: ends it and makes it empty. What ended badly leaves its
+ * daemon tainted. Errors as from crew_end(). */
 enum status crew_dismiss(struct crew *crew, struct session *session, uint64_t grace_ns);
 
 /* The same after whatever ended with `status`, which is returned with its text as it was, unless
  * the crew cannot be ended. */
 enum status crew_dismiss_after(struct crew *crew, struct session *session, uint64_t grace_ns,
                                enum status status);
+
+/* After crew_end(): taints the daemons of those processes that had to be ended, or, with failures,
+ * of those that ended with another status than success, too. Says whether there was one. */
+bool crew_taint(const struct crew *crew, struct session *session, bool failures);
 
 /* After crew_end(): frees what it owns. It is empty then. */
 void crew_release(struct crew *crew);

@@ -87,8 +87,14 @@ static enum status find_word(const struct device_list *list, const char *wanted,
             *out = list->devices[ordinal];
             return STATUS_OK;
         }
+        if (ordinal < list->visible)
+            return status_set(STATUS_USAGE,
+                              "no device %s: of the %u that the driver shows the first %u can be "
+                              "used; CUDA_VISIBLE_DEVICES makes it one of them",
+                              wanted, list->visible, list->count);
         return status_set(STATUS_USAGE, "no device %s: there %s %u, numbered from 0", wanted,
-                          list->count == 1 ? "is" : "are", list->count);
+                          list->count == 1 ? "is" : "are",
+                          list->visible > list->count ? list->visible : list->count);
     }
     const struct device_info *found = NULL;
     for (unsigned i = 0; i < list->count; i++) {
@@ -114,6 +120,11 @@ static enum status find_word(const struct device_list *list, const char *wanted,
 enum status device_choice_find(const struct device_choice *choice, const struct device_list *list,
                                struct device_info *out, unsigned *count)
 {
+    if (choice->all && list->visible > list->count)
+        return status_set(
+            STATUS_USAGE,
+            "'all' would be %u GPUs, and a run takes %u at most: name them, as in 0,1",
+            list->visible, list->count);
     if (choice->all || choice->count == 0) {
         *count = choice->all ? list->count : 1;
         memcpy(out, list->devices, *count * sizeof *out);

@@ -31,7 +31,7 @@ struct explanation {
     struct scaling scaling;
     struct imbalance imbalance;
     const json_t *other_daemons; /* a point of the results, or NULL */
-    size_t next;  /* of the next one of its group, 0: it is the last */
+    size_t next;                 /* of the next one of its group, 0: it is the last */
 };
 
 struct explain_set {
@@ -67,6 +67,10 @@ enum status explain_set_calibrate_all(struct explain_set *set, const struct resu
  * live as long. explain_set_make() calls it. */
 void explain_gpus_find(struct explain_set *set, const json_t *points,
                        const struct scaling_index *index);
+
+/* "hybrid 8×2", with several GPUs "hybrid 8×2 on 4 GPUs, one daemon". Returns out. */
+#define EXPLAIN_NAME_TEXT 256
+const char *explain_gpus_name(const struct explanation *point, char out[EXPLAIN_NAME_TEXT]);
 
 /* The paragraphs of points of several GPUs, each by print; nothing where there are none. After
  * explain_set_compute(), as explain_gpus_json(), which adds fields to a point's object. */

@@ -28,7 +28,7 @@ static double better_daemons(const struct explanation *point)
     return gain > unsure ? gain : 0.0;
 }
 
-static bool slow_matters(const struct explanation *point)
+static bool differ_much(const struct explanation *point)
 {
     return point->is_split && imbalance_matters(&point->imbalance, point->record);
 }
@@ -39,23 +39,33 @@ static bool shares_are_known(const struct explanation *point)
     return point->calibration->all.gpus >= ceiling_gpus(&point->point);
 }
 
-static void describe(const struct explanation *point, struct text *out)
+const char *explain_gpus_name(const struct explanation *point, char out[EXPLAIN_NAME_TEXT])
 {
-    char name[POINT_TEXT_BYTES], text[64];
+    char name[POINT_TEXT_BYTES];
+    struct text text = {.at = out, .size = EXPLAIN_NAME_TEXT};
     point_name(point->record, name);
-    text_append(out, "%s on %u GPUs", name, ceiling_gpus(&point->point));
+    text_append(&text, "%s", name);
+    if (ceiling_gpus(&point->point) < 2)
+        return out;
+    text_append(&text, " on %u GPUs", ceiling_gpus(&point->point));
     point_setting_text(point->record, POINT_MPS_DAEMONS, name);
     if (name[0] != '\0')
-        text_append(out, ", %s", name);
-    text_append(out, " (point %" JSON_INTEGER_FORMAT "): ", point_integer(point->record, "id"));
+        text_append(&text, ", %s", name);
+    return out;
+}
+
+static void describe(const struct explanation *point, struct text *out)
+{
+    char name[EXPLAIN_NAME_TEXT], text[64], apart[IMBALANCE_TEXT];
+    text_append(out, "%s (point %" JSON_INTEGER_FORMAT "): ", explain_gpus_name(point, name),
+                point_integer(point->record, "id"));
     if (point->scales)
         text_append(out, "%s of %u times its one GPU",
                     scaling_text(&point->scaling, text, sizeof text), point->scaling.gpus);
     else
         text_append(out, "no such point of one GPU to compare with");
-    if (slow_matters(point))
-        text_append(out, "; GPU %u is %.0f%% slower than the others", point->imbalance.slowest,
-                    100.0 * (1.0 - point->imbalance.slowest_rel));
+    if (differ_much(point))
+        text_append(out, "; %s", imbalance_text(&point->imbalance, false, apart));
     double gain = better_daemons(point);
     if (gain > 0.0)
         text_append(out, "; --mps-daemons %s was measured %.1f%% faster",
@@ -85,6 +95,25 @@ void explain_gpus_print(FILE *out, const struct explain_set *set,
               "'mpsweep sweep --calibrate' with the same --device measures it");
 }
 
+static json_t *imbalance_json(const struct explanation *point)
+{
+    static const char *const kinds[] = {
+        [IMBALANCE_SPREAD] = "spread", [IMBALANCE_SLOW] = "slow", [IMBALANCE_FAST] = "fast"};
+    const struct imbalance *imbalance = &point->imbalance;
+    if (!differ_much(point))
+        return json_null();
+    const struct imbalance_gpu *odd = imbalance_odd(imbalance);
+    json_t *object = json_pack("{s:s, s:f, s:i, s:i}", "kind", kinds[imbalance->kind], "relative",
+                               imbalance->relative, "slowest", (int)imbalance->slowest.number,
+                               "fastest", (int)imbalance->fastest.number);
+    if (imbalance->kind == IMBALANCE_SPREAD)
+        return object;
+    json_object_set_new(object, "gpu", json_integer((json_int_t)odd->number));
+    json_object_set_new(object, "uuid", json_string(odd->uuid));
+    json_object_set_new(object, "of_the_others", json_real(imbalance->of_the_others));
+    return object;
+}
+
 void explain_gpus_json(const struct explanation *point, json_t *object)
 {
     double gain = better_daemons(point);
@@ -99,12 +128,7 @@ void explain_gpus_json(const struct explanation *point, json_t *object)
             isnan(point->scaling.high) ? json_null() : json_real(point->scaling.high));
     json_object_set_new(object, "scaling", scaling);
     json_object_set_new(object, "shares_measured", json_boolean(shares_are_known(point)));
-    json_object_set_new(object, "slow_gpu",
-                        slow_matters(point)
-                            ? json_pack("{s:i, s:s, s:f}", "gpu", (int)point->imbalance.slowest,
-                                        "uuid", point->imbalance.slowest_uuid, "of_the_others",
-                                        point->imbalance.slowest_rel)
-                            : json_null());
+    json_object_set_new(object, "imbalance", imbalance_json(point));
     json_object_set_new(object, "better_mps_daemons",
                         gain > 0.0 ? json_pack("{s:s, s:f}", "mps_daemons",
                                                point_string(point->other_daemons, "mps_daemons"),

@@ -123,10 +123,8 @@ static json_t *test_json(const struct test *test)
         point->remedy.options, "baseline_predicted_ips", point->predicted_ips, "predicted_ips",
         point->remedy.predicted_ips, "predicted_gain", point->remedy.gain, "verdict",
         verdict_of(test, gain, ci95_rel), "seconds", test->seconds);
-    char what[64];
-    snprintf(what, sizeof what, "%s %u×%u", layout_name(test->sides[AS_IT_IS].layout),
-             point->point.processes, point->point.threads);
-    json_object_set_new(record, "what", json_string(what));
+    char what[EXPLAIN_NAME_TEXT];
+    json_object_set_new(record, "what", json_string(explain_gpus_name(point, what)));
     json_object_set_new(record, "error", failed ? json_string(test->error) : json_null());
     if (failed)
         return record;
@@ -169,15 +167,15 @@ enum status explain_verify(const struct explain_set *set, const struct verify_re
     enum status status = STATUS_OK;
     for (size_t i = 0; i < set->count && status == STATUS_OK; i++) {
         struct test test;
+        char what[EXPLAIN_NAME_TEXT];
         if (!stands_for_others(set, i))
             continue;
         status = test_init(&set->points[i], request, &test);
         if (status != STATUS_OK)
             break;
         if (!request->quiet)
-            fprintf(stderr, "verifying: %s %u×%u with %s\n",
-                    layout_name(test.sides[AS_IT_IS].layout), set->points[i].point.processes,
-                    set->points[i].point.threads, set->points[i].remedy.options);
+            fprintf(stderr, "verifying: %s with %s\n", explain_gpus_name(&set->points[i], what),
+                    set->points[i].remedy.options);
         status = run_test(&test, request);
         if (status == STATUS_OK) {
             json_t *record = test_json(&test);

@@ -190,7 +190,7 @@ static enum status fill_row(struct session *session, limits_progress progress, v
 {
     struct crowd crowd = {.session = session, .connections = row->connections};
     bool refused = false;
-    session->mps_tainted = true;
+    session_taint(session, 0);
     enum status status = session_set_mps(session, true);
     while (status == STATUS_OK && !refused && row->clients < LIMITS_MOST_CLIENTS) {
         progress(data, row->connections, row->clients);
@@ -223,7 +223,7 @@ enum status limits_search(struct session *session, limits_progress progress, voi
                                 limits.rows[0].error);
     }
     /* The next use begins with a daemon of its own. */
-    session->mps_tainted = true;
+    session_taint(session, 0);
     if (status == STATUS_OK)
         *out = limits;
     return status;

@@ -83,7 +83,7 @@ mpsweep_SOURCES = \
     orchestrator/record.c orchestrator/record.h \
     orchestrator/record_time.c orchestrator/record_time.h \
     orchestrator/round.c orchestrator/round.h orchestrator/round_internal.h \
-    orchestrator/round_proofs.c orchestrator/round_window.c orchestrator/round_program.c \
+    orchestrator/round_proofs.c orchestrator/round_window.c orchestrator/round_names.c orchestrator/round_program.c \
     orchestrator/placeholders.h \
     orchestrator/ports.c orchestrator/ports.h \
     orchestrator/program.c orchestrator/program.h \

@@ -144,7 +144,11 @@ enum status merge_write(const struct merge *merge, const char *output, bool forc
 /* What a person wants to know, on standard output. */
 void merge_print(const struct merge *merge, const char *output);
 
-/* "host (file)" of a source, in text. Returns text. */
+/* The host of a source, for people; both return text. */
+#define MERGE_HOST_TEXT 65
+const char *merge_host(const struct merge *merge, size_t source, char text[MERGE_HOST_TEXT]);
+
+/* "FILE on HOST" of a source. */
 const char *merge_source_name(const struct merge *merge, size_t source, char *text, size_t size);
 
 /* Whether points are all there. */

@@ -19,9 +19,9 @@ static const char *text_of(const json_t *object, const char *key)
     return text ? text : "";
 }
 
-static const char *host_of(const struct merge *merge, size_t source)
+const char *merge_host(const struct merge *merge, size_t source, char text[MERGE_HOST_TEXT])
 {
-    return text_of(merge->sources[source].header, "host");
+    return text_shortened(text_of(merge->sources[source].header, "host"), text, MERGE_HOST_TEXT);
 }
 
 static const char *file_name(const struct merge *merge, size_t source)
@@ -31,24 +31,23 @@ static const char *file_name(const struct merge *merge, size_t source)
 
 const char *merge_source_name(const struct merge *merge, size_t source, char *text, size_t size)
 {
-    snprintf(text, size, "%s on %s", file_name(merge, source), host_of(merge, source));
+    char host[MERGE_HOST_TEXT];
+    snprintf(text, size, "%s on %s", file_name(merge, source), merge_host(merge, source, host));
     return text;
 }
 
 static void print_value(const json_t *value)
 {
     char *text = json_dumps(value, JSON_COMPACT | JSON_ENCODE_ANY);
-    char shown[VALUE_MOST + 4];
+    char shown[VALUE_MOST + 1];
     if (!text)
         return;
     if (strcmp(text, "null") == 0)
         printf("none");
     else if (json_is_string(value))
-        printf("%.*s%s", VALUE_MOST, json_string_value(value),
-               strlen(json_string_value(value)) > VALUE_MOST ? "..." : "");
+        printf("'%s'", text_shortened(json_string_value(value), shown, sizeof shown));
     else
-        printf("%s%s", text_printable(text, strlen(text), shown, VALUE_MOST + 1),
-               strlen(text) > VALUE_MOST ? "..." : "");
+        printf("%s", text_shortened(text, shown, sizeof shown));
     free(text);
 }
 
@@ -68,12 +67,13 @@ static void print_difference(const struct merge *merge, const json_t *difference
 {
     const json_t *values = json_object_get(difference, "values");
     size_t most = 0;
+    char what[160];
     for (size_t i = 0; i < json_array_size(values); i++) {
         const json_t *sources = json_object_get(json_array_get(values, i), "sources");
         if (json_array_size(sources) > most)
             most = json_array_size(sources);
     }
-    printf("differs: %s:", text_of(difference, "what"));
+    printf("differs: %s:", text_shortened(text_of(difference, "what"), what, sizeof what));
     if (json_array_size(values) > 2 * NAMES_MOST) {
         printf(" %zu values\n", json_array_size(values));
         return;
@@ -155,9 +155,11 @@ static void print_factors(const struct merge *merge)
             source++;
         if (isfinite(gpu->high))
             snprintf(interval, sizeof interval, "%.4f to %.4f", gpu->low, gpu->high);
-        printf("%-42.42s %-16.16s %7.4f  %-16s %zu%s\n",
-               text_of(json_object_get(merge->sources[source].header, "gpu"), "uuid"),
-               host_of(merge, source), gpu->factor, interval, gpu->observations,
+        char uuid[43], host[MERGE_HOST_TEXT];
+        text_shortened(text_of(json_object_get(merge->sources[source].header, "gpu"), "uuid"), uuid,
+                       sizeof uuid);
+        printf("%-42s %-16.16s %7.4f  %-16s %zu%s\n", uuid, merge_host(merge, source, host),
+               gpu->factor, interval, gpu->observations,
                !gpu->differs       ? ""
                : gpu->factor < 1.0 ? "  slower"
                                    : "  faster");

@@ -74,6 +74,7 @@ static void print_telemetry(const struct merge *merge, size_t source)
     };
     const json_t *reasons = merge->sources[source].telemetry.throttle;
     const char *separator = "    ";
+    char reason[41];
     for (int i = 0; i < READINGS; i++) {
         double value = reading_of(merge, source, (enum reading)i);
         double others = usual(merge, (enum reading)i);
@@ -84,8 +85,9 @@ static void print_telemetry(const struct merge *merge, size_t source)
         separator = ", ";
     }
     for (size_t i = 0; i < json_array_size(reasons); i++)
-        printf("%s%.40s",
-               i ? ", " : "; clock held down by: ", json_string_value(json_array_get(reasons, i)));
+        printf(
+            "%s%s", i ? ", " : "; clock held down by: ",
+            text_shortened(json_string_value(json_array_get(reasons, i)), reason, sizeof reason));
     puts(merge->sources[source].telemetry.points ? "" : "    no telemetry of it");
 }
 
@@ -105,15 +107,14 @@ static void print_nodes(const struct merge *merge)
     printf("\n%-6s %-24s %7s  %-16s %6s\n", "node", "host", "ratio", "quartiles", "points");
     for (size_t i = 0; i < fleet->node_count; i++) {
         const struct fleet_node *node = &fleet->nodes[i];
-        const json_t *header = merge->sources[i].header;
-        char quartiles[40] = "";
+        char quartiles[40] = "", host[MERGE_HOST_TEXT];
         if (!all && !node->stands_out && node->points > 0) {
             lowest = fmin(lowest, node->ratio);
             highest = fmax(highest, node->ratio);
             left_out++;
             continue;
         }
-        printf("%-6lld %-24.24s ", node_number(merge, i), point_string(header, "host"));
+        printf("%-6lld %-24.24s ", node_number(merge, i), merge_host(merge, i, host));
         if (node->points == 0) {
             puts("no point that others have measured");
             continue;

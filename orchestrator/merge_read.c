@@ -106,7 +106,7 @@ static void add_reasons(struct merge_telemetry *telemetry, const json_t *reasons
 {
     for (size_t i = 0; i < json_array_size(reasons); i++) {
         json_t *reason = json_array_get(reasons, i);
-        bool known = false;
+        bool known = !json_is_string(reason);
         if (!telemetry->throttle)
             telemetry->throttle = json_array();
         for (size_t j = 0; j < json_array_size(telemetry->throttle) && !known; j++)

@@ -29,13 +29,14 @@ void numa_text(const struct session *session, const struct shm_slot *slot, char 
         text[0] = '\0';
 }
 
-struct numa numa_of(const struct session *session, const struct shm *shm)
+struct numa numa_of(const struct session *session, const struct shm *shm, unsigned gpu,
+                    unsigned gpus)
 {
     struct numa numa = {0};
     uint64_t found[BIND_NODE_WORDS] = {0};
     if (bind_node_count(session->topology) < 2)
         return numa;
-    for (unsigned p = 0; p < shm->header->processes; p++) {
+    for (unsigned p = gpu; p < shm->header->processes; p += gpus) {
         struct shm_process *process = shm_process_at(shm, p);
         uint32_t policy = atomic_load(&process->policy);
         if (policy > numa.policy) {
@@ -74,15 +75,19 @@ static const char *cause(const struct numa *numa, char *text, size_t size)
 
 void numa_record(json_t *record, const struct numa *numa)
 {
-    char why[256];
     if (numa->policy == SHM_POLICY_REFUSED)
         json_object_set_new(record, "memory_policy",
                             json_sprintf("refused: %s", strerror(numa->policy_errno)));
     else if (numa->policy == SHM_POLICY_INHERITED)
         json_object_set_new(record, "memory_policy", json_string("inherited"));
+}
+
+void numa_warn(json_t *warnings, const struct numa *numa)
+{
+    char why[256];
     if (numa->far)
         warnings_add(
-            warnings_of(record), "far-memory",
+            warnings, "far-memory",
             "host buffers of %u of %u workers lie on NUMA node %s, and not on %s near their "
             "GPU; %s",
             numa->far, numa->workers, numa->found, numa->wanted, cause(numa, why, sizeof why));

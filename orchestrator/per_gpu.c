@@ -31,6 +31,7 @@ enum status per_gpu_collect(const struct round *round, const double *iterations,
         memcpy(gpus[i].uuid, round->session->devices[i].uuid, sizeof gpus[i].uuid);
         telemetry_collect(round->session->telemetry, i, gpus[i].throughput_ips * result->window_s,
                           &gpus[i].telemetry);
+        gpus[i].numa = numa_of(round->session, &round->shm, i, count);
         if (i == 0)
             result->telemetry = gpus[i].telemetry;
         else
@@ -59,23 +60,24 @@ void per_gpu_merge(struct round_result *last, const struct round_result *before,
 static void warn_imbalance(json_t *record, const struct point *point)
 {
     struct imbalance imbalance;
+    char text[IMBALANCE_TEXT];
     if (!imbalance_of(record, &imbalance))
         return;
     json_object_set_new(record, "gpu_imbalance", json_real(imbalance.relative));
     if (point_is_open(point) || !imbalance_matters(&imbalance, record))
         return;
     warnings_add(warnings_of(record), "gpu-imbalance",
-                 "GPU %u (%s) is the slowest, %.0f%% below the others: compare their clocks and "
-                 "power (per_gpu.telemetry), and where their CPUs and PCIe links are ('nvidia-smi "
-                 "topo -m')",
-                 imbalance.slowest, imbalance.slowest_uuid, 100.0 * (1.0 - imbalance.slowest_rel));
+                 "%s: compare their clocks and power (per_gpu.telemetry), and where their CPUs and "
+                 "PCIe links are ('nvidia-smi topo -m')",
+                 imbalance_text(&imbalance, true, text));
 }
 
-/* What telemetry warns of, with the GPU that it is about. */
-static void warn_telemetry(json_t *record, unsigned number, const struct telemetry_window *window)
+/* What is to be warned of in what one GPU did, with its number. */
+static void warn_of(json_t *record, const struct round_gpu *gpu, unsigned number)
 {
     json_t *warnings = json_array();
-    telemetry_warn(warnings, window);
+    telemetry_warn(warnings, &gpu->telemetry);
+    numa_warn(warnings, &gpu->numa);
     for (size_t i = 0; i < json_array_size(warnings); i++) {
         const json_t *warning = json_array_get(warnings, i);
         warnings_add(warnings_of(record), json_string_value(json_object_get(warning, "kind")),
@@ -101,8 +103,20 @@ void per_gpu_record(json_t *record, const struct point *point, const struct roun
         if (telemetry)
             json_object_set_new(entry, "telemetry", telemetry);
         json_array_append_new(array, entry);
-        warn_telemetry(record, i, &gpu->telemetry);
+        warn_of(record, gpu, i);
     }
     json_object_set_new(record, "per_gpu", array);
     warn_imbalance(record, point);
+}
+
+void per_gpu_record_failure(json_t *record, const struct point *point,
+                            const struct round_result *result)
+{
+    if (point_gpus(point) == 1 || result->failed_gpus == 0 || result->status == STATUS_INTERRUPTED)
+        return;
+    json_t *gpus = json_array();
+    for (unsigned i = 0; i < point_gpus(point); i++)
+        if (result->failed_gpus & UINT32_C(1) << i)
+            json_array_append_new(gpus, json_integer((json_int_t)i));
+    json_object_set_new(record, "failed_gpus", gpus);
 }

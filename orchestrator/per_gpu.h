@@ -21,8 +21,12 @@ void per_gpu_merge(struct round_result *last, const struct round_result *before,
  * to be warned of. */
 void per_gpu_record(json_t *record, const struct point *point, const struct round_result *result);
 
-/* In per_gpu_table.c: a table of the points of several GPUs with a column for each of them, after an
- * empty line; nothing where there is no such point. */
+/* The field failed_gpus of a record without throughput. */
+void per_gpu_record_failure(json_t *record, const struct point *point,
+                            const struct round_result *result);
+
+/* In per_gpu_table.c: a table of the points of several GPUs with a column for each of them, after
+ * an empty line; nothing where there is no such point. */
 void per_gpu_print(FILE *out, const json_t *points);
 
 #endif

@@ -44,8 +44,10 @@ static void cell_text(const struct columns *columns, const json_t *point, size_t
             snprintf(text, CELL, "%s", table_setting_title(setting));
     } else if (gpu == columns->gpus) {
         snprintf(text, CELL, "apart");
-        if (point)
+        if (point && json_is_number(json_object_get(point, "gpu_imbalance")))
             snprintf(text, CELL, "%.1f%%", 100.0 * point_number(point, "gpu_imbalance"));
+        else if (point)
+            snprintf(text, CELL, "-");
     } else if (!point) {
         snprintf(text, CELL, "GPU %zu", gpu);
     } else {

@@ -51,6 +51,8 @@ static void write_rates(FILE *file, const struct series_table *table)
 /* Behind each row: what a GPU did on average, and how far apart they were. */
 static void write_texts(FILE *file, const struct series_table *table)
 {
+    static const char *const words[] = {
+        [IMBALANCE_SPREAD] = "slowest", [IMBALANCE_SLOW] = "slow", [IMBALANCE_FAST] = "fast"};
     fputs("array texts[n_rows]\narray interval[n_rows]\n", file);
     for (size_t i = 0; i < plot_rows_count(table); i++) {
         struct imbalance imbalance = {0};
@@ -61,8 +63,8 @@ static void write_texts(FILE *file, const struct series_table *table)
         snprintf(text, sizeof text, "%s/s each, %.1f%% apart",
                  text_number(imbalance.mean_ips, number, sizeof number), 100 * imbalance.relative);
         if (imbalance_matters(&imbalance, point))
-            snprintf(text + strlen(text), sizeof text - strlen(text), ": GPU %u slow",
-                     imbalance.slowest);
+            snprintf(text + strlen(text), sizeof text - strlen(text), ": GPU %u %s",
+                     imbalance_odd(&imbalance)->number, words[imbalance.kind]);
         fprintf(file, "texts[%zu] = ", i + 1);
         plot_write_string(file, text);
         fprintf(file, "\ninterval[%zu] = %.5g\n", i + 1, interval > 0 ? 100 * interval : 0.0);

@@ -66,6 +66,7 @@ void plugin_add_place(const struct round *round)
     struct round_result *result = round->result;
     const struct point *point = round->point;
     const struct shm_slot *stuck = NULL;
+    char gpu[ROUND_NAME_TEXT];
     if (point->work.workload != SHM_WORKLOAD_PLUGIN || !round->shm.header || !round->children ||
         result->status != STATUS_WORKER)
         return;
@@ -89,8 +90,9 @@ void plugin_add_place(const struct round *round)
         text_append(&text, "; workload '%s' was %s", point_workload(point),
                     place_name(atomic_load(&stuck->inside)));
     else if (stuck)
-        text_append(&text, "; workload '%s' was %s for worker %u", point_workload(point),
-                    place_name(atomic_load(&stuck->inside)), at + 1);
+        text_append(&text, "; workload '%s' was %s for worker %u%s", point_workload(point),
+                    place_name(atomic_load(&stuck->inside)), at + 1,
+                    round_gpu_of_process(round, at / point->threads, " (", ")", gpu));
 }
 
 void plugin_warn(json_t *record, const struct point *point, const struct round_result *result)

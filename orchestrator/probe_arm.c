@@ -389,7 +389,7 @@ enum status probe_arm_measure(struct probing *probing, const struct probe *probe
         status = take_samples(&crowd);
     /* A client that crashed or was killed may leave the server in a fault state. */
     if (over_mps(&crowd) && (tainted || status != STATUS_OK))
-        session->mps_tainted = true;
+        session_taint(session, 0);
     /* Of an arm that means that there is no MPS. A program or a GPU that is gone is a failure. */
     if (status == STATUS_NOT_FOUND)
         status = STATUS_WORKER;

@@ -310,6 +310,8 @@ static void add_numbers(json_t *record, const struct point *point,
     if (!point_is_program(point))
         cores_warn(warnings_of(record), point, &result->cores);
     numa_record(record, &result->numa);
+    if (point_gpus(point) == 1)
+        numa_warn(warnings_of(record), &result->numa);
     plugin_warn(record, point, result);
     if (result->reused)
         json_object_set_new(record, "reused", json_true());
@@ -390,6 +392,7 @@ json_t *record_point(const struct point *point, const struct measurement *measur
                         measurement->status == STATUS_OK ? json_null()
                                                          : text_or_null(measurement->last.error));
     json_object_set_new(record, "cuda_error", json_integer(measurement->last.cuda_error));
+    per_gpu_record_failure(record, point, &measurement->last);
     json_object_set_new(record, "seconds", json_real(measurement->seconds));
     return record;
 }

@@ -24,6 +24,7 @@
 static enum status failed_slot(const struct round *round)
 {
     const struct point *point = round->point;
+    char name[ROUND_NAME_TEXT];
     for (unsigned i = 0; i < point_workers(point); i++) {
         struct shm_slot *slot = shm_slot_at(&round->shm, i / point->threads, i % point->threads);
         if (atomic_load_explicit(&slot->state, memory_order_acquire) != SHM_STATE_FAILED)
@@ -35,7 +36,7 @@ static enum status failed_slot(const struct round *round)
         round->result->cuda_error = slot->cuda_error;
         if (point_is_program(point))
             return round_program_failed(round, i / point->threads, code, slot->error);
-        return status_set(code, "worker %u of %u: %.*s", i + 1, point_workers(point),
+        return status_set(code, "%s: %.*s", round_worker_name(round, i, name),
                           (int)sizeof slot->error - 1, slot->error);
     }
     return STATUS_OK;
@@ -44,7 +45,7 @@ static enum status failed_slot(const struct round *round)
 /* A process that ended although nobody asked it to. */
 static enum status ended_process(const struct round *round, unsigned index)
 {
-    char ending[64];
+    char ending[64], gpu[ROUND_NAME_TEXT];
     const struct gpu_child *child = &round->children[index];
     enum status status = failed_slot(round);
     if (status != STATUS_OK)
@@ -55,8 +56,8 @@ static enum status ended_process(const struct round *round, unsigned index)
                  child_ending_text(child->wait_status, ending, sizeof ending));
         return round_program_failed(round, index, STATUS_WORKER, text);
     }
-    return status_set(STATUS_WORKER, "worker process %u of %u ended unasked: %s", index + 1,
-                      round->crew->processes,
+    return status_set(STATUS_WORKER, "worker process %u of %u%s ended unasked: %s", index + 1,
+                      round->crew->processes, round_gpu_of_process(round, index, " (", ")", gpu),
                       child_ending_text(child->wait_status, ending, sizeof ending));
 }
 
@@ -87,6 +88,7 @@ static enum status check_progress(const struct round *round, uint64_t *beats, ui
 {
     const struct point *point = round->point;
     uint64_t now = clock_now_ns();
+    char name[ROUND_NAME_TEXT];
     for (unsigned i = 0; i < point_workers(point); i++) {
         const struct shm_slot *slot =
             shm_slot_at(&round->shm, i / point->threads, i % point->threads);
@@ -100,8 +102,9 @@ static enum status check_progress(const struct round *round, uint64_t *beats, ui
         } else if (now - since_ns[i] > round->limits->timeout_ns) {
             if (point_is_program(point))
                 return round_program_hangs(round, i);
-            return status_set(STATUS_WORKER, "worker %u of %u hangs: no iteration ended for %.3g s",
-                              i + 1, point_workers(point), (double)round->limits->timeout_ns / 1e9);
+            return status_set(STATUS_WORKER, "%s hangs: no iteration ended for %.3g s",
+                              round_worker_name(round, i, name),
+                              (double)round->limits->timeout_ns / 1e9);
         }
     }
     return STATUS_OK;
@@ -154,6 +157,26 @@ enum status round_wait_until(struct round *round, round_condition condition, uin
     return status;
 }
 
+static enum status say_unready(const struct round *round)
+{
+    const struct point *point = round->point;
+    char gpus[ROUND_NAME_TEXT];
+    unsigned ready = 0;
+    uint32_t late = 0;
+    for (unsigned i = 0; i < point_workers(point); i++) {
+        unsigned process = i / point->threads;
+        const struct shm_slot *slot = shm_slot_at(&round->shm, process, i % point->threads);
+        if (atomic_load(&slot->state) == SHM_STATE_READY)
+            ready++;
+        else
+            late |= UINT32_C(1) << point_gpu_of(point, process);
+    }
+    round_gpus_text(round, late, gpus);
+    return status_set(STATUS_WORKER, "only %u of %u workers got ready within %.3g s%s%s", ready,
+                      point_workers(point), (double)(clock_now_ns() - round->spawn_ns) / 1e9,
+                      *gpus ? "; those on these GPUs did not:" : "", gpus);
+}
+
 static enum status get_ready(struct round *round)
 {
     unsigned processes = point_processes(round->point);
@@ -173,17 +196,8 @@ static enum status get_ready(struct round *round)
         return status_set(status, "the workers were not ready in time for a window");
     if (status == STATUS_TIMEOUT && point_is_program(round->point))
         return round_program_unready(round, (double)(clock_now_ns() - round->spawn_ns) / 1e9);
-    if (status == STATUS_TIMEOUT) {
-        unsigned ready = 0;
-        const struct point *point = round->point;
-        for (unsigned i = 0; i < point_workers(point); i++)
-            ready +=
-                atomic_load(
-                    &shm_slot_at(&round->shm, i / point->threads, i % point->threads)->state) ==
-                SHM_STATE_READY;
-        return status_set(STATUS_WORKER, "only %u of %u workers got ready within %.3g s", ready,
-                          point_workers(point), (double)(clock_now_ns() - round->spawn_ns) / 1e9);
-    }
+    if (status == STATUS_TIMEOUT)
+        return say_unready(round);
     round->result->ready_s = (double)(clock_now_ns() - round->spawn_ns) / 1e9;
     return status;
 }
@@ -195,16 +209,21 @@ static enum status park(struct round *round)
                             NULL);
 }
 
-/* Whether all workers of the point have published their results. */
-static bool all_done(const struct round *round)
+/* Of a process that something within it has ended, and with success, before its workers had
+ * published their results. */
+static enum status check_done(const struct round *round)
 {
     const struct point *point = round->point;
-    for (unsigned i = 0; i < point_workers(point); i++)
-        if (atomic_load_explicit(
-                &shm_slot_at(&round->shm, i / point->threads, i % point->threads)->state,
-                memory_order_acquire) != SHM_STATE_DONE)
-            return false;
-    return true;
+    char gpu[ROUND_NAME_TEXT];
+    for (unsigned i = 0; i < point_workers(point); i++) {
+        unsigned process = i / point->threads;
+        const struct shm_slot *slot = shm_slot_at(&round->shm, process, i % point->threads);
+        if (atomic_load_explicit(&slot->state, memory_order_acquire) != SHM_STATE_DONE)
+            return status_set(STATUS_WORKER,
+                              "a worker process%s ended before its workers were done",
+                              round_gpu_of_process(round, process, " (", ")", gpu));
+    }
+    return STATUS_OK;
 }
 
 /* After the stop: every worker publishes its results, and every process parks, or ends by itself.
@@ -212,6 +231,7 @@ static bool all_done(const struct round *round)
 static enum status drain(struct round *round)
 {
     bool tainted = false;
+    char gpus[ROUND_NAME_TEXT];
     uint64_t grace_ns = round->limits->timeout_ns;
     enum status status;
     if (round->turn->keeps && !point_is_program(round->point)) {
@@ -229,7 +249,8 @@ static enum status drain(struct round *round)
     if (tainted && point_is_program(round->point))
         return round_program_unended(round);
     if (tainted)
-        return status_set(STATUS_WORKER, "a worker did not stop within %.3g s",
+        return status_set(STATUS_WORKER, "a worker%s did not stop within %.3g s",
+                          round_gpus_text(round, round_failed_gpus(round), gpus),
                           (double)round->limits->timeout_ns / 1e9);
     status = failed_slot(round);
     for (unsigned p = 0; p < round->crew->processes && status == STATUS_OK; p++)
@@ -237,11 +258,8 @@ static enum status drain(struct round *round)
             status = ended_process(round, p);
     for (unsigned p = 0; p < round->crew->processes; p++)
         if (atomic_load(&shm_process_at(&round->shm, p)->cut_off) && point_over_mps(round->point))
-            round->session->mps_tainted = true;
-    /* Something in the process ended it, and with success. */
-    if (status == STATUS_OK && !all_done(round))
-        return status_set(STATUS_WORKER, "a worker process ended before its workers were done");
-    return status;
+            session_taint(round->session, round->children[p].gpu);
+    return status == STATUS_OK ? check_done(round) : status;
 }
 
 /* One point on a crew that is fit for it or empty. */
@@ -265,6 +283,23 @@ static enum status serve(struct round *round)
     if (status == STATUS_OK && point_is_program(round->point))
         status = round_program_check(round);
     return status == STATUS_OK ? collect_result(round) : status;
+}
+
+/* Who failed, now that all have ended. A client that crashed or was killed may leave its server in
+ * a fault state. */
+static void settle(const struct round *round)
+{
+    struct round_result *result = round->result;
+    bool failed = result->status != STATUS_OK && result->status != STATUS_INFEASIBLE;
+    uint32_t gpus = round_failed_gpus(round);
+    if (result->status != STATUS_OK)
+        result->failed_gpus = gpus;
+    for (unsigned i = 0; i < point_gpus(round->point); i++) {
+        /* Where nobody in particular has failed, it may be any of them. */
+        if (failed && (gpus == 0 || gpus & UINT32_C(1) << i || round_saw_fault(round, i)))
+            session_taint(round->session, i);
+    }
+    crew_taint(round->crew, round->session, failed);
 }
 
 static bool runs_on(const struct round *round)
@@ -311,9 +346,7 @@ static enum status run_once(struct session *session, const struct point *point,
     bool tainted = false;
     if (ended == STATUS_OK)
         ended = crew_end(crew, session, grace_ns, &tainted);
-    /* A client that crashed or was killed may leave the server in a fault state. */
-    if (tainted || (status != STATUS_OK && status != STATUS_INFEASIBLE))
-        session->mps_tainted = true;
+    settle(&round);
     crew_release(crew);
     if (ended != STATUS_OK)
         return ended;

@@ -48,6 +48,7 @@ struct round_gpu {
     struct histogram latency;
     uint64_t cpus[SHM_CPUS / 64]; /* of its workers; all zero: not bound */
     struct telemetry_window telemetry;
+    struct numa numa; /* the last round's */
 };
 
 /* What a process's context was given. */
@@ -76,6 +77,7 @@ struct round_result {
     enum status status; /* OK, or why there is no measurement */
     char error[1024];
     int cuda_error;
+    uint32_t failed_gpus;  /* of several: whose workers failed, by bit; 0: it cannot be told */
     double throughput_ips; /* of the steady part of the window */
     double ci95_rel;
     double window_s;

@@ -27,6 +27,23 @@ struct round {
  * to be started. */
 enum status workers_prepare(struct round *round);
 
+/*
+ * round_names.c: how errors name workers. With one GPU nothing is said of it.
+ *
+ * round_worker_name(): "worker 3 of 4", with several GPUs "worker 3 of 4 (GPU 0, process 3 of 4,
+ * thread 1 of 1)". round_gpu_of_process(): its GPU between two texts, or nothing.
+ * round_gpus_text(): " (GPU 0, GPU 1)" of a set of bits, or nothing. All return out.
+ */
+#define ROUND_NAME_TEXT 512
+const char *round_worker_name(const struct round *round, unsigned worker,
+                              char out[ROUND_NAME_TEXT]);
+const char *round_gpu_of_process(const struct round *round, unsigned process, const char *before,
+                                 const char *after, char out[ROUND_NAME_TEXT]);
+const char *round_gpus_text(const struct round *round, uint32_t gpus, char out[ROUND_NAME_TEXT]);
+
+/* The GPUs of the processes that failed or had to be ended so far, by bit. */
+uint32_t round_failed_gpus(const struct round *round);
+
 /* Something that the workers come to. */
 typedef bool (*round_condition)(const struct round *round);
 
@@ -75,6 +92,10 @@ enum status round_program_prove(struct round *round);
  * that a client's fault reached all of them, and what to do about an error of MPS's own. To be
  * called while the workers are not reaped. */
 void round_add_cause(const struct round *round);
+
+/* Whether the log of the GPU's own daemon tells of a fault, which its clients may have kept to
+ * themselves. */
+bool round_saw_fault(const struct round *round, unsigned gpu);
 
 /* How many slices every worker has passed: what is counted in them does not change any more. */
 uint64_t collect_slices_done(const struct shm *shm);

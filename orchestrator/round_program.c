@@ -20,11 +20,11 @@ static void last_words(const struct round *round, unsigned process, char *out, s
     text_printable(words, strnlen(words, sizeof record->words[0]), out, size);
 }
 
-/* "process 2 (python3) WHAT: its last words" */
+/* "process 2 (python3) WHAT: its last words"; of several GPUs, "process 2 (python3, GPU 1)" */
 __attribute__((format(printf, 4, 5))) static enum status
 blame(const struct round *round, unsigned process, enum status code, const char *format, ...)
 {
-    char what[512], words[256];
+    char what[512], words[256], gpu[ROUND_NAME_TEXT];
     va_list arguments;
     va_start(arguments, format);
     vsnprintf(what, sizeof what, format, arguments);
@@ -33,8 +33,9 @@ blame(const struct round *round, unsigned process, enum status code, const char 
     /* The client library has said the same there. */
     if (strstr(words, what))
         words[0] = '\0';
-    return status_set(code, "process %u (%s) %s%s%s", process + 1, point_workload(round->point),
-                      what, *words ? "; its last words: " : "", words);
+    return status_set(code, "process %u (%s%s) %s%s%s", process + 1, point_workload(round->point),
+                      round_gpu_of_process(round, process, ", ", "", gpu), what,
+                      *words ? "; its last words: " : "", words);
 }
 
 enum status round_program_failed(const struct round *round, unsigned process, enum status code,
@@ -111,11 +112,13 @@ enum status round_program_hangs(const struct round *round, unsigned worker)
 
 enum status round_program_unended(const struct round *round)
 {
+    char gpus[ROUND_NAME_TEXT];
     return status_set(
         STATUS_WORKER,
-        "'%s', or a process that it has started, did not end within %.3g s of the stop, "
+        "'%s'%s, or a process that it has started, did not end within %.3g s of the stop, "
         "not by SIGTERM either, and was killed",
-        point_workload(round->point), (double)round->limits->timeout_ns / 1e9);
+        point_workload(round->point), round_gpus_text(round, round_failed_gpus(round), gpus),
+        (double)round->limits->timeout_ns / 1e9);
 }
 
 /* Marks the processes of the daemon's GPUs that have a client of it. */
@@ -145,6 +148,7 @@ enum status round_program_prove(struct round *round)
     struct round_result *result = round->result;
     const struct point *point = round->point;
     bool attached[LAYOUT_MOST_WORKERS] = {false};
+    char name[SESSION_GPU_TEXT];
     bool over_mps = point_over_mps(point);
     /* A daemon of our own does not run then. */
     if (!over_mps && !mps_controller_is_external(round->session->mps))
@@ -153,6 +157,8 @@ enum status round_program_prove(struct round *round)
     unsigned daemons = over_mps ? point_daemons(point) : 1;
     for (unsigned daemon = 0; daemon < daemons; daemon++) {
         enum status status = look_at_daemon(round, daemon, daemons, attached);
+        if (status != STATUS_OK && daemons > 1)
+            return status_prefix(status, "%s: ", session_gpu_name(round->session, daemon, name));
         if (status != STATUS_OK)
             return status;
     }

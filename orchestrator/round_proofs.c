@@ -33,6 +33,8 @@ enum status round_prove_attachment(struct round *round)
     struct round_result *result = round->result;
     const struct point *point = round->point;
     unsigned processes = point_processes(point);
+    char gpus[ROUND_NAME_TEXT];
+    uint32_t missing = 0;
     if (point_is_program(round->point))
         return round_program_prove(round);
     if (!point_over_mps(round->point))
@@ -44,20 +46,28 @@ enum status round_prove_attachment(struct round *round)
         enum status status =
             mps_controller_clients(session_mps(round->session, daemon), clock_now_ns() + ATTACH_NS,
                                    clients, sizeof clients / sizeof clients[0], &count);
+        if (status != STATUS_OK && point_daemons(point) > 1)
+            return status_prefix(status, "%s: ", session_gpu_name(round->session, daemon, gpus));
         if (status != STATUS_OK)
             return status;
-        for (unsigned p = 0; p < processes; p++)
-            if (is_clients_daemon(point, p, daemon))
-                result->attached_seen += contains(clients, count, round->children[p].pid);
+        for (unsigned p = 0; p < processes; p++) {
+            if (!is_clients_daemon(point, p, daemon))
+                continue;
+            if (contains(clients, count, round->children[p].pid))
+                result->attached_seen++;
+            else
+                missing |= UINT32_C(1) << point_gpu_of(point, p);
+        }
         for (size_t i = 0; i < count; i++)
             result->other_clients +=
                 !is_worker(round, clients[i]) && !contains(clients, i, clients[i]);
     }
     if (result->attached_seen < processes)
         return status_set(STATUS_WORKER,
-                          "%u of %u worker processes are not clients of the MPS "
+                          "%u of %u worker processes%s are not clients of the MPS "
                           "daemon: no measurement",
-                          processes - result->attached_seen, processes);
+                          processes - result->attached_seen, processes,
+                          round_gpus_text(round, missing, gpus));
     return STATUS_OK;
 }
 
@@ -72,18 +82,22 @@ static enum status prove_share(const struct round *round, unsigned p)
     int found = atomic_load(&process->sms);
     int all = round->session->devices[point_gpu_of(point, p)].sms;
     uint64_t memory_free = atomic_load(&process->memory_free);
+    char gpu[ROUND_NAME_TEXT];
     if (percentage != OPTION_SHARE_DEFAULT && !shares_fit_multiprocessors(percentage, found, all))
         return status_set(STATUS_WORKER,
-                          "worker process %u of %u has %d multiprocessors, but was given %d%% of "
+                          "worker process %u of %u%s has %d multiprocessors, but was given %d%% of "
                           "%d: no measurement",
-                          p + 1, point_processes(point), found, (int)percentage, all);
+                          p + 1, point_processes(point),
+                          round_gpu_of_process(round, p, " (", ")", gpu), found, (int)percentage,
+                          all);
     /* The context has taken its part already. */
     if (limit != OPTION_SHARE_DEFAULT && memory_free > (uint64_t)limit)
-        return status_set(STATUS_WORKER,
-                          "worker process %u of %u has %llu MiB of memory left, but was given %lld "
-                          "MiB: no measurement",
-                          p + 1, point_processes(point), (unsigned long long)memory_free >> 20,
-                          (long long)limit >> 20);
+        return status_set(
+            STATUS_WORKER,
+            "worker process %u of %u%s has %llu MiB of memory left, but was given %lld "
+            "MiB: no measurement",
+            p + 1, point_processes(point), round_gpu_of_process(round, p, " (", ")", gpu),
+            (unsigned long long)memory_free >> 20, (long long)limit >> 20);
     return STATUS_OK;
 }
 
@@ -104,11 +118,11 @@ enum status round_check_binding(const struct round *round)
     for (unsigned i = 0; i < point_workers(point); i++) {
         const struct shm_slot *slot =
             shm_slot_at(&round->shm, i / point->threads, i % point->threads);
-        char cpus[64];
+        char cpus[64], name[ROUND_NAME_TEXT];
         if (slot->bind_errno)
-            return status_set(STATUS_WORKER, "worker %u of %u cannot run on CPUs %s: %s", i + 1,
-                              point_workers(point), bind_cpus_text(slot->cpus, cpus, sizeof cpus),
-                              strerror(slot->bind_errno));
+            return status_set(
+                STATUS_WORKER, "%s cannot run on CPUs %s: %s", round_worker_name(round, i, name),
+                bind_cpus_text(slot->cpus, cpus, sizeof cpus), strerror(slot->bind_errno));
     }
     return STATUS_OK;
 }

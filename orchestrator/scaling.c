@@ -5,10 +5,15 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/text.h"
 #include "orchestrator/point_key.h"
 
-/* Beyond it a GPU is called slow. */
+/* Beyond it GPUs are said to differ. */
 #define IMBALANCE_WORTH_A_WORD 0.05
+
+/* One stands out if the others are no farther apart than this share of what it is away from them.
+ */
+#define OTHERS_APART_MOST 0.5
 
 #define WITHOUT_GPUS (1u << POINT_GPUS | 1u << POINT_MPS_DAEMONS)
 
@@ -123,42 +128,119 @@ const char *scaling_text(const struct scaling *scaling, char *text, size_t size)
     return text;
 }
 
+static int compare_rates(const void *left, const void *right)
+{
+    double a = *(const double *)left, b = *(const double *)right;
+    return (a > b) - (a < b);
+}
+
+/* How far a GPU of that rate is from so many others, in order; 0 where they are nearly as far from
+ * each other. of_them: its rate over their median. */
+static double stands_out(double ips, const double *others, unsigned count, double *of_them)
+{
+    double median = (others[(count - 1) / 2] + others[count / 2]) / 2;
+    if (count < 2 || !(median > 0))
+        return 0;
+    *of_them = ips / median;
+    double away = fabs(*of_them - 1);
+    return (others[count - 1] - others[0]) / median <= away * OTHERS_APART_MOST ? away : 0;
+}
+
+/* Rates in order: the odd one is the first or the last, if there is one. */
+static void find_odd(const double *rates, struct imbalance *out)
+{
+    unsigned others = out->gpus - 1;
+    double below = 1, above = 1;
+    double slow = stands_out(rates[0], rates + 1, others, &below);
+    double fast = stands_out(rates[others], rates, others, &above);
+    out->kind = IMBALANCE_SPREAD;
+    out->of_the_others = 1;
+    if (slow > 0 && slow >= fast) {
+        out->kind = IMBALANCE_SLOW;
+        out->of_the_others = below;
+    } else if (fast > 0) {
+        out->kind = IMBALANCE_FAST;
+        out->of_the_others = above;
+    }
+}
+
 bool imbalance_of(const json_t *point, struct imbalance *out)
 {
     const json_t *per_gpu = json_object_get(point, "per_gpu");
-    struct imbalance imbalance = {.gpus = (unsigned)json_array_size(per_gpu), .slowest_uuid = ""};
-    double least = INFINITY, most = 0, sum = 0;
+    struct imbalance imbalance = {.gpus = (unsigned)json_array_size(per_gpu)};
+    double sum = 0;
     size_t index;
     const json_t *gpu;
     if (imbalance.gpus < 2)
         return false;
+    double *rates = calloc(imbalance.gpus, sizeof *rates);
+    if (rates == NULL)
+        return false;
     json_array_foreach(per_gpu, index, gpu)
     {
-        double ips = point_number(gpu, "throughput_ips");
-        if (!(ips >= 0))
-            return false;
-        sum += ips;
-        most = fmax(most, ips);
-        if (ips >= least)
-            continue;
-        least = ips;
-        imbalance.slowest = (unsigned)point_integer(gpu, "gpu");
-        imbalance.slowest_uuid = point_string(gpu, "uuid");
+        const struct imbalance_gpu one = {.number = (unsigned)point_integer(gpu, "gpu"),
+                                          .uuid = point_string(gpu, "uuid"),
+                                          .ips = point_number(gpu, "throughput_ips")};
+        if (!(one.ips >= 0))
+            goto none;
+        rates[index] = one.ips;
+        sum += one.ips;
+        if (index == 0 || one.ips < imbalance.slowest.ips)
+            imbalance.slowest = one;
+        if (index == 0 || one.ips > imbalance.fastest.ips)
+            imbalance.fastest = one;
     }
     if (!(sum > 0))
-        return false;
+        goto none;
     imbalance.mean_ips = sum / imbalance.gpus;
-    imbalance.relative = (most - least) / imbalance.mean_ips;
-    imbalance.slowest_rel = least < sum ? least * (imbalance.gpus - 1) / (sum - least) : 1;
+    imbalance.relative = (imbalance.fastest.ips - imbalance.slowest.ips) / imbalance.mean_ips;
+    qsort(rates, imbalance.gpus, sizeof *rates, compare_rates);
+    find_odd(rates, &imbalance);
+    free(rates);
     *out = imbalance;
     return true;
+none:
+    free(rates);
+    return false;
 }
 
 bool imbalance_matters(const struct imbalance *imbalance, const json_t *point)
 {
-    double interval = point_number(point, "ci95_rel");
+    /* That of a GPU is wider than that of the mean of all by the root of their number, and that of
+     * a difference of two by the root of two once more. */
+    double interval = point_number(point, "ci95_rel") * sqrt(2.0 * imbalance->gpus);
     return imbalance->relative > IMBALANCE_WORTH_A_WORD &&
            !(imbalance->relative <= interval); /* also where there is none */
+}
+
+const struct imbalance_gpu *imbalance_odd(const struct imbalance *imbalance)
+{
+    return imbalance->kind == IMBALANCE_FAST ? &imbalance->fastest : &imbalance->slowest;
+}
+
+static void append_gpu(struct text *text, const struct imbalance_gpu *gpu, bool uuid)
+{
+    text_append(text, "GPU %u", gpu->number);
+    if (uuid && gpu->uuid[0] != '\0')
+        text_append(text, " (%.63s)", gpu->uuid);
+}
+
+const char *imbalance_text(const struct imbalance *imbalance, bool uuids, char out[IMBALANCE_TEXT])
+{
+    struct text text = {.at = out, .size = IMBALANCE_TEXT};
+    if (imbalance->kind == IMBALANCE_SPREAD) {
+        text_append(&text, "the GPUs differ by %.0f%%, from ", 100.0 * imbalance->relative);
+        append_gpu(&text, &imbalance->slowest, uuids);
+        text_append(&text, ", the slowest, to ");
+        append_gpu(&text, &imbalance->fastest, uuids);
+        text_append(&text, ", the fastest");
+        return out;
+    }
+    append_gpu(&text, imbalance_odd(imbalance), uuids);
+    text_append(&text, " is %.0f%% %s than the median of the others",
+                100.0 * fabs(imbalance->of_the_others - 1),
+                imbalance->kind == IMBALANCE_SLOW ? "slower" : "faster");
+    return out;
 }
 
 const json_t *scaling_other_daemons(const json_t *points, const json_t *point)

@@ -34,22 +34,43 @@ bool scaling_find(const struct scaling_index *index, const json_t *point, struct
 /* "94.2% ±0.8%" of a scaling; "-" for NULL. Returns text. */
 const char *scaling_text(const struct scaling *scaling, char *text, size_t size);
 
+/* How the GPUs of a point differ: one of them stands out from the others, which are among
+ * themselves at most half as far apart as it is from their median, or none does. Of two, neither
+ * can be told to be the odd one. */
+enum imbalance_kind { IMBALANCE_SPREAD, IMBALANCE_SLOW, IMBALANCE_FAST };
+
+struct imbalance_gpu {
+    unsigned number;  /* within the run */
+    const char *uuid; /* "" where the record does not say; borrowed */
+    double ips;
+};
+
 /* The GPUs of a point beside each other. */
 struct imbalance {
     unsigned gpus;
-    double mean_ips;          /* of a GPU */
-    double relative;          /* (fastest - slowest) / mean */
-    unsigned slowest;         /* number of the GPU within the run */
-    double slowest_rel;       /* its rate over the mean of the others */
-    const char *slowest_uuid; /* "" where the record does not say; borrowed */
+    double mean_ips; /* of a GPU */
+    double relative; /* (fastest - slowest) / mean */
+    struct imbalance_gpu slowest, fastest;
+    enum imbalance_kind kind;
+    double
+        of_the_others; /* rate of the one that stands out over the median of the others, else 1 */
 };
 
-/* False: not a point of several GPUs with the rate of each. */
+/* False: not a point of several GPUs with the rate of each, or no memory. */
 bool imbalance_of(const json_t *point, struct imbalance *out);
 
-/* Whether it is so much that a reader should hear of it: more than 5%, and more than the point's own
- * interval. */
+/* Whether it is so much that a reader should hear of it: more than 5%, and more than the point's
+ * own interval leaves open between two of its GPUs. */
 bool imbalance_matters(const struct imbalance *imbalance, const json_t *point);
+
+/* The one that stands out; with IMBALANCE_SPREAD the slowest. */
+const struct imbalance_gpu *imbalance_odd(const struct imbalance *imbalance);
+
+/* "GPU 2 is 25% slower than the median of the others", "the GPUs differ by 18%, from GPU 0, the
+ * slowest, to GPU 2, the fastest"; with each GPU's UUID, if that is wanted. Returns text. */
+#define IMBALANCE_TEXT 256
+const char *imbalance_text(const struct imbalance *imbalance, bool uuids,
+                           char text[IMBALANCE_TEXT]);
 
 /* The measured point that differs from this one, of several GPUs over MPS, by the other choice of
  * daemons alone; NULL: none. Borrowed from points. */

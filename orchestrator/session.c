@@ -143,14 +143,19 @@ static enum status check_usable(const struct device_info *gpu)
 static enum status choose_devices(struct session *session, const struct device_choice *choice,
                                   const struct device_list *list)
 {
+    char name[SESSION_GPU_TEXT];
     enum status status = device_choice_find(choice, list, session->devices, &session->device_count);
     if (status != STATUS_OK)
         return status;
     session->gpu = session->devices[0];
+    for (unsigned i = 0; i < session->device_count; i++)
+        for (unsigned number = 0; number < list->count; number++)
+            if (strcmp(session->devices[i].uuid, list->devices[number].uuid) == 0)
+                session->device_numbers[i] = number;
     for (unsigned i = 0; i < session->device_count && status == STATUS_OK; i++) {
         status = check_usable(&session->devices[i]);
         if (status != STATUS_OK && session->device_count > 1)
-            status = status_prefix(status, "GPU %u: ", i);
+            status = status_prefix(status, "%s: ", session_gpu_name(session, i, name));
     }
     session->driver_version = list->driver_version;
     session->gpus = list->count;
@@ -292,6 +297,17 @@ enum status session_close(struct session *session)
 const char *session_gpu_uuid(const struct session *session, unsigned number)
 {
     return number == 0 ? session->gpu.uuid : session->other_gpu;
+}
+
+const char *session_gpu_name(const struct session *session, unsigned gpu,
+                             char text[SESSION_GPU_TEXT])
+{
+    unsigned number = gpu < DEVICE_LIST_MAX ? session->device_numbers[gpu] : gpu;
+    if (number == gpu)
+        snprintf(text, SESSION_GPU_TEXT, "GPU %u", gpu);
+    else
+        snprintf(text, SESSION_GPU_TEXT, "GPU %u = device %u", gpu, number);
+    return text;
 }
 
 bool session_gpus_differ(const struct session *session, char *text, size_t size)

@@ -22,6 +22,13 @@ struct session_trace {
     const char *cupti; /* the library, NULL: where it usually is */
 };
 
+#define SESSION_UNENDED_MOST 64
+
+struct session_unended {
+    pid_t pid;
+    unsigned daemon; /* by the number of the GPU that it is the first of */
+};
+
 struct session {
     uint64_t files; /* open files that a process may have, before this program asked for more */
     bool emulated;
@@ -29,6 +36,7 @@ struct session {
     struct device_info gpu;   /* the first of these */
     /* The GPUs of the run, in the order in which they were named. */
     struct device_info devices[DEVICE_LIST_MAX];
+    unsigned device_numbers[DEVICE_LIST_MAX]; /* what --device takes for each */
     unsigned device_count;
     unsigned gpus;      /* that the driver shows, and the UUID of another of them, "" if none: */
     char other_gpu[64]; /* session_gpu_uuid() */
@@ -46,10 +54,11 @@ struct session {
     struct mps_controller *more_mps[DEVICE_LIST_MAX];
     unsigned mps_gpus; /* that the daemons are for now; 0: none runs */
     bool mps_per_gpu;  /* each has its own */
-    /* A client of a daemon ended badly: start new ones before the next use. */
-    bool mps_tainted;
-    pid_t unended;       /* a client that could not be ended: its daemon must stay; 0: none */
-    unsigned unended_on; /* the GPU, by its number in devices, whose daemon it is */
+    /* A client of that daemon ended badly: it is started anew before the next use. */
+    bool mps_tainted[DEVICE_LIST_MAX];
+    /* Clients that could not be ended: their daemons must stay. */
+    struct session_unended unended[SESSION_UNENDED_MOST];
+    unsigned unended_count;
     struct bind_topology *topology;
     const struct session_trace *trace; /* NULL: nothing is recorded; the caller's */
     struct telemetry *telemetry;       /* NULL: none is wanted, or there is no NVML */
@@ -84,19 +93,28 @@ enum status session_close(struct session *session);
  * the first GPU and healthy, or gone. */
 enum status session_set_mps(struct session *session, bool on);
 
-/* The same for the first so many GPUs (0: gone): one daemon that sees them all, or one for each. Of
- * external daemons there is one, so that per_gpu must be false. */
+/* The same for the first so many GPUs (0: gone): one daemon that sees them all, or one for each. A
+ * healthy one that is there for the same GPUs goes on. Of external daemons there is one, so that
+ * per_gpu must be false. */
 enum status session_set_daemons(struct session *session, unsigned gpus, bool per_gpu);
 
 /* The controller of the daemon that a process on GPU number gpu is a client of, as they were set
  * last; NULL where one before it did not start. */
 struct mps_controller *session_mps(const struct session *session, unsigned gpu);
 
+/* A client on GPU number gpu ended badly, which may have left the daemon's server in a fault state:
+ * that daemon is started anew before its next use. session_is_tainted(): any of them is to be. */
+void session_taint(struct session *session, unsigned gpu);
+bool session_is_tainted(const struct session *session);
+
+/* A client on GPU number gpu could not be ended. */
+void session_note_unended(struct session *session, unsigned gpu, pid_t pid);
+
 /* STATUS_SYSTEM: one of the daemons that were set last has ended by itself, or its guard has. */
 enum status session_check_daemons(const struct session *session);
 
-/* Ends all daemons. With a client that could not be ended, its daemon stays, and the error names
- * it. */
+/* Ends all daemons. Those with clients that could not be ended stay, and the error names them
+ * all. */
 enum status session_close_daemons(struct session *session);
 
 /* STATUS_INTERRUPTED if one of the signals has come, ever. */
@@ -105,6 +123,12 @@ enum status session_check_signals(struct session *session);
 /* Number 0 is the session's GPU, number 1 the first other one: there are as many as session->gpus
  * says, at most two. */
 const char *session_gpu_uuid(const struct session *session, unsigned number);
+
+/* "GPU 1", by its number in devices; "GPU 1 = device 3" where --device has another number for it.
+ * Returns text. */
+#define SESSION_GPU_TEXT 48
+const char *session_gpu_name(const struct session *session, unsigned gpu,
+                             char text[SESSION_GPU_TEXT]);
 
 /* Whether the GPUs of the run are of more than one model; then text says which. */
 bool session_gpus_differ(const struct session *session, char *text, size_t size);

@@ -146,10 +146,10 @@ void sweep_print_plan(const struct sweep *sweep)
     char text[2048], duration[32];
     const struct session *session = &sweep->session;
     for (unsigned i = 0; i < session->device_count; i++) {
-        char number[16] = "GPU:";
+        char name[SESSION_GPU_TEXT], number[SESSION_GPU_TEXT + 1] = "GPU:";
         if (session->device_count > 1)
-            snprintf(number, sizeof number, "GPU %u:", i);
-        printf("%-10s%s%s (%s), %d multiprocessors, driver CUDA %d.%d\n", number,
+            snprintf(number, sizeof number, "%s:", session_gpu_name(session, i, name));
+        printf("%-9s %s%s (%s), %d multiprocessors, driver CUDA %d.%d\n", number,
                session->devices[i].name, session->emulated ? " [emulated: no real numbers]" : "",
                session->devices[i].uuid, (int)session->devices[i].sms,
                session->driver_version / 1000, session->driver_version % 1000 / 10);

@@ -190,7 +190,7 @@ static void print_gpus(const struct tune *tune, const json_t *winner)
 {
     const json_t *rates = json_object_get(winner, "per_gpu_ips");
     struct imbalance imbalance;
-    char text[32];
+    char text[32], apart[IMBALANCE_TEXT];
     for (size_t i = 0; i < json_array_size(rates); i++)
         printf("%s%s", i == 0 ? "each GPU: " : ", ",
                number(json_number_value(json_array_get(rates, i)), text, sizeof text));
@@ -198,8 +198,7 @@ static void print_gpus(const struct tune *tune, const json_t *winner)
         fputs(" iterations/s", stdout);
     const json_t *record = tune->sweep.records[point_integer(winner, "point")];
     if (imbalance_of(record, &imbalance) && imbalance_matters(&imbalance, record))
-        printf("; GPU %u is %.0f%% slower than the others", imbalance.slowest,
-               100.0 * (1.0 - imbalance.slowest_rel));
+        printf("; %s", imbalance_text(&imbalance, false, apart));
     if (json_array_size(rates) > 0)
         putchar('\n');
 }

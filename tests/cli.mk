@@ -25,6 +25,7 @@ LONG_TESTS = \
     tests/cli/mps.bats \
     tests/cli/mps_places.bats \
     tests/cli/gpus.bats \
+    tests/cli/gpus_failures.bats \
     tests/cli/described.bats \
     tests/cli/limits.bats
 cli_tests = \

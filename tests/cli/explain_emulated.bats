@@ -188,6 +188,20 @@ without_calibration() {
   grep -q 'with --connections 16: .*: \(not confirmed\|less than half\)$' "$WORK/out"
 }
 
+@test "what is verified on several GPUs says so" {
+  export MPSWEEP_EMUL_DEVICES=2
+  expect 0 "$MPSWEEP" sweep "${TINY[@]:2}" --device emulated:all -l threads:16 --quiet -o r.jsonl
+  jq -nc '{type: "calibration", work: {workload: "builtin", kernels: 5, blocks: 5,
+    threads_per_block: 64, spin: 3072, bytes: 1441792, delay_cycles: 0},
+    single_stream_ips: 50}' >>r.jsonl
+  # Whether it helps is nothing to ask of so short a window.
+  "$MPSWEEP" explain r.jsonl --verify --rounds 1 --duration 0.1 --warmup 0.05 --precision 50 \
+    >out 2>err 3>&- || [ $? -eq 2 ]
+  grep -qx 'verifying: threads 1×16 on 2 GPUs with --connections 16' err
+  grep -q '^threads 1×16 on 2 GPUs, limited by .*, with --connections 16: ' out
+  jq -se 'map(select(.type == "verification")) | length == 1 and .[0].what == "threads 1×16 on 2 GPUs"' r.jsonl
+}
+
 @test "an interrupt while verifying ends it, and keeps the file whole" {
   expect 0 "$MPSWEEP" sweep "${TINY[@]}" -l threads:16 --quiet -o r.jsonl
   jq -nc '{type: "calibration", work: {workload: "builtin", kernels: 5, blocks: 5,

@@ -124,12 +124,20 @@ MEASURED='all(.status == "ok" or .status == "unconverged")'
   once_in_three scaled host_mb_per_s=1800 '. < 1.3'
 }
 
-@test "a GPU that is slower than the others is named" {
+@test "GPUs that differ are named, and the one that stands out" {
   export MPSWEEP_EMUL_DEVICES=2 MPSWEEP_EMULATED_FAULT='cuStreamSynchronize#1+=slow:40@1'
   expect 0 "$MPSWEEP" sweep "${SMALL[@]:2}" -q --device emulated:0,1 -o r.jsonl -l processes:1
   points 'all(.gpu_imbalance > 0.05 and ([.warnings[] | select(.kind == "gpu-imbalance") | .text]
-    | length == 1 and (.[0] | startswith("GPU 1 (GPU-6d707377-6565-702d-656d-756c61746565) is the slowest"))))' r.jsonl
-  grep -q '^warning .*GPU 1 (GPU-.*65) is the slowest' out
+    | length == 1 and (.[0] | test("^the GPUs differ by [0-9]+%, from GPU 1 .GPU-6d707377-6565-702d-656d-756c61746565., the slowest, to GPU 0 .GPU-.*64., the fastest: compare"))))' r.jsonl
+  grep -q '^warning .*from GPU 1 (GPU-.*65), the slowest' out
+  # Of three, one can stand out.
+  stands_out() {
+    rm -f r.jsonl
+    MPSWEEP_EMUL_DEVICES=3 expect 0 "$MPSWEEP" sweep "${SMALL[@]:2}" -q --device emulated:all \
+      -o r.jsonl -l processes:1 || return 1
+    grep -q '^warning .*GPU 1 (GPU-.*65) is [0-9]*% slower than the median of the others: compare' out
+  }
+  once_in_three stands_out
 }
 
 @test "a mix of workloads is the same on each GPU" {
@@ -167,7 +175,7 @@ JOB
   export MPSWEEP_EMUL_DEVICES=2 MPSWEEP_EMULATED_FAULT='cuStreamSynchronize#9=fatal:700@3'
   expect 2 "$MPSWEEP" sweep "${GPUS[@]}" -l processes+mps:2 --mps-daemons per-gpu -o r.jsonl
   # Processes 2 and 4 are those of GPU 1, whose daemon's log tells.
-  points 'all(.status == "failed" and (.error | test("given to all of them: worker process [24], worker process [24]")))' r.jsonl
+  points 'all(.status == "failed" and (.error | test("given to all of them: worker process [24] .GPU 1., worker process [24] .GPU 1.")))' r.jsonl
 }
 
 @test "crews serve points of the same GPUs and daemons" {

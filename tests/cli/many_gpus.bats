@@ -104,7 +104,7 @@ known() {
   jq -e 'map(select(.id == 2))[0] | .limited_by == "host-copies" and .gpus == 4
     and (.ceilings | map(select(.name == "host-copies"))[0].ips | . > 2219 and . < 2220)
     and .scaling.base == 0 and (.scaling.efficiency - 0.75 | fabs) < 1e-9
-    and .shares_measured and .slow_gpu.gpu == 2 and .slow_gpu.of_the_others == 0.75' out
+    and .shares_measured and .imbalance.kind == "slow" and .imbalance.gpu == 2 and .imbalance.of_the_others == 0.75' out
   # One GPU has its copies for itself, and is as it was.
   jq -e 'map(select(.id == 0))[0] | .limited_by == "copy-in" and (has("scaling") | not)
     and all(.ceilings[]; .name != "host-copies")' out
@@ -116,7 +116,7 @@ known() {
   expect 0 "$MPSWEEP" explain known.jsonl
   tr -s ' \n' ' ' <out >flat
   grep -q 'host copies shared by GPUs: .*one GPU alone copies 3 GB/s each way at once, but 4 at once only 3.2 GB/s together' flat
-  grep -q 'threads 1×8 on 4 GPUs (point 2): 75.0% ±0.2% of 4 times its one GPU; GPU 2 is 25% slower than the others' flat
+  grep -q 'threads 1×8 on 4 GPUs (point 2): 75.0% ±0.2% of 4 times its one GPU; GPU 2 is 25% slower than the median of the others' flat
   grep -q -e '--mps-daemons per-gpu was measured 12.5% faster' flat
   absent 'was not measured' flat
   # A calibration of one GPU says nothing of what they share, and that is said.

@@ -185,13 +185,29 @@ own_point() {
   parts
   jq -c 'if .type == "header" then .driver = "12.4" | .options.sweep.timeout = "9" else . end' part-2.jsonl >p2.jsonl
   expect 0 merge part-0.jsonl part-1.jsonl p2.jsonl -o all.jsonl
-  grep -q '^differs: driver: 13.0 in part-0.jsonl, part-1.jsonl; 12.4 in p2.jsonl$' out
-  grep -q '^differs: option timeout of \[sweep\]: 60 in .*; 9 in p2.jsonl$' out
+  grep -q "^differs: driver: '13.0' in part-0.jsonl, part-1.jsonl; '12.4' in p2.jsonl$" out
+  grep -q "^differs: option timeout of \[sweep\]: '60' in .*; '9' in p2.jsonl$" out
   [ "$(grep -c ^differs out)" -eq 2 ]
   record merge '[.differs[].what] | contains(["driver"])' all.jsonl
   refused "^mpsweep: --strict: the files differ in driver, option timeout of \[sweep\]$" \
     merge part-0.jsonl part-1.jsonl p2.jsonl -o strict.jsonl --strict
   expect 0 merge part-*.jsonl -o strict.jsonl --strict
+}
+
+@test "what headers say is shown short, and rules no terminal" {
+  parts
+  jq -c 'if .type == "header" then .topology = "one package with very many cores and hardware threads, at node A"
+    else . end' part-0.jsonl >p0.jsonl
+  jq -c 'if .type == "header" then .topology = "one package with very many cores and hardware threads, at node B"
+    | .kernel = "\u001b[2Jgone\n" | .host = "\u001b]0;title\u0007" | .options["\u001b[31m"] = {"\u001b[1m": "1"}
+    | .gpu.uuid = "GPU-\u001b[7m" else . end' part-1.jsonl >p1.jsonl
+  expect 0 merge p0.jsonl p1.jsonl part-2.jsonl -o all.jsonl
+  grep -q "^differs: topology: 'one package with very .*s, at node A' in p0.jsonl; 'one package with very .*s, at node B' in p1.jsonl;" out
+  grep -qF "'?[2Jgone?' in p1.jsonl" out
+  grep -qF 'differs: option ?[1m of [?[31m]: ' out
+  # Neither there nor in the table of GPUs.
+  grep -q '^GPU-?\[7m .*?\]0;title?' out
+  [ -z "$(tr -d '\n[:print:]\200-\377' <out)" ]
 }
 
 @test "an output that exists stays as it is without --force, and an input always" {

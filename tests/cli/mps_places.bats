@@ -120,20 +120,35 @@ SCRIPT
 
 # -- a worker that cannot be ended ------------------------------------------------------------------
 
-@test "a worker that cannot be ended keeps its daemon, which goes when it is gone" {
-  start "$MPSWEEP" sweep --device emulated --kernels 20 --warmup 0.05 --precision 100 --duration 60 \
-    -l processes+mps:2 -l processes+mps:1 --seed 0 -q -o r.jsonl
-  await $PATIENCE has_workers 2
-  # Each of its threads, once all are there.
-  local worker holder status=0
-  worker=$(workers_of "$PID" | tail -1)
-  clients() { [ "$("$MPSWEEP_BUILD_DIR/mpsweep-emulated-mps-control" <<<ps 2>/dev/null | grep -c "$worker")" -eq 1 ]; }
-  has_directory() { [ -n "$(private)" ]; }
-  await $PATIENCE has_directory
-  CUDA_MPS_PIPE_DIRECTORY=$(private)/mps await $PATIENCE clients
+# pipe_of WORKER: that it was given.
+pipe_of() { tr '\0' '\n' <"/proc/$1/environ" | sed -n 's/^CUDA_MPS_PIPE_DIRECTORY=//p'; }
+
+is_client() {
+  CUDA_MPS_PIPE_DIRECTORY=$(pipe_of "$1") "$MPSWEEP_BUILD_DIR/mpsweep-emulated-mps-control" \
+    <<<ps 2>/dev/null | grep -qw "$1"
+}
+
+@test "workers that cannot be ended keep their daemons, which go when they are gone" {
+  export MPSWEEP_EMUL_DEVICES=2
+  start "$MPSWEEP" sweep --device emulated:all --kernels 20 --warmup 0.05 --precision 100 --duration 60 \
+    --mps-daemons per-gpu -l processes+mps:2 -l processes+mps:1 --seed 0 -q -o r.jsonl
+  await $PATIENCE has_workers 4
+  # Both of GPU 0 and one of GPU 1; each of their threads, once all are there.
+  local -a workers=()
+  local worker threads='' holder status=0 first second
+  mapfile -t workers < <(workers_of "$PID" | sort -n)
+  for worker in "${workers[@]}"; do
+    await $PATIENCE is_client "$worker"
+  done
+  unset 'workers[3]'
+  first=$(dirname "$(pipe_of "${workers[0]}")")
+  second=$(dirname "$(pipe_of "${workers[1]}")")
+  for worker in "${workers[@]}"; do
+    threads+=" $(ls "/proc/$worker/task")"
+  done
   hold_open
-  # shellcheck disable=SC2046
-  "$MPSWEEP_BUILD_DIR/tests/fakes/hold_process" $(ls "/proc/$worker/task") <hold >held 2>held.err 3>&- 9>&- &
+  # shellcheck disable=SC2086
+  "$MPSWEEP_BUILD_DIR/tests/fakes/hold_process" $threads <hold >held 2>held.err 3>&- 9>&- &
   holder=$!
   holding() { [ -s held ] || [ -s held.err ]; }
   await $PATIENCE holding
@@ -146,9 +161,11 @@ SCRIPT
   kill -INT "$PID"
   finish
   [ "$STATUS" -ne 0 ]
-  grep -qF "process $worker could not be ended: its MPS daemon stays in '$(private)'" err
-  # It is there, and says who is left.
-  kept '[.answers, .guard.running, .daemon.running]' | jq -e 'all'
+  grep -qE "processes (${workers[0]}, ${workers[2]}|${workers[2]}, ${workers[0]}) could not be ended: their MPS daemon stays in '$first' until they are gone" err
+  grep -qF "process ${workers[1]} could not be ended: its MPS daemon stays in '$second' until it is gone" err
+  # They are there, and say who is left.
+  kept '[.answers, .guard.running, .daemon.running]' --dir "$first" | jq -e 'all'
+  kept '[.answers, .guard.running, .daemon.running]' --dir "$second" | jq -e 'all'
   assert_whole r.jsonl
   points 'all(has("throughput_ips") | not)' r.jsonl
   let_go

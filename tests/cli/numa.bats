@@ -171,6 +171,18 @@ there was a memory policy already, as from numactl, and it was kept"
 there was no room, or the driver chose another place"
 }
 
+@test "buffers that are elsewhere are told of by GPU, since each has nodes of its own" {
+  machine "node 1"
+  export MPSWEEP_EMUL_DEVICES=2
+  MPSWEEP_FAKE_NUMA_PAGES=2 DEVICE=emulated:all measure -l threads:1
+  warned "GPU 0: host buffers of 1 of 1 workers lie on NUMA node 2, and not on 1 near their GPU; \
+there was no room, or the driver chose another place\",\"GPU 1: host buffers of 1 of 1 workers lie on \
+NUMA node 2, and not on 0 near their GPU; there was no room, or the driver chose another place"
+  MPSWEEP_FAKE_NUMA_PAGES=1 DEVICE=emulated:all measure -l threads:1
+  warned "GPU 1: host buffers of 1 of 1 workers lie on NUMA node 1, and not on 0 near their GPU; \
+there was no room, or the driver chose another place"
+}
+
 @test "without binding, and scattered, memory lies where it is first used" {
   local bind
   machine "node 1"

@@ -57,3 +57,50 @@ SHORT=(--duration 0.5 --max-duration 2 --precision 5 -q)
     assert_nothing_left
   done
 }
+
+# The daemons of a sweep, each with its GPU: those of its guards.
+daemons() {
+  local guard daemon
+  for guard in $(children_named "$PID" mpsweep-guard); do
+    for daemon in $(children_of "$guard"); do
+      echo "$daemon $(tr '\0' '\n' <"/proc/$daemon/environ" | sed -n 's/^CUDA_VISIBLE_DEVICES=//p')"
+    done
+  done | sort -k2
+}
+
+@test "a fault on one GPU: it is named, the other's daemon goes on, and so does the sweep" {
+  several
+  local uuid worker
+  uuid=$(nvidia-smi -L | sed -n 's/^GPU 1: .*(UUID: \(GPU-[^)]*\)).*/\1/p')
+  start "$MPSWEEP" sweep --device "0,$uuid" -l processes+mps:2 -l processes+mps:1 --mps-daemons per-gpu \
+    --seed 0 --duration 6 --max-duration 6 -q -o r.jsonl
+  await 60 has_workers 4
+  daemons >before
+  [ "$(wc -l <before)" -eq 2 ]
+  # A stranger among the clients of the second daemon.
+  worker=$(workers_of "$PID" | while read -r pid; do
+    if tr '\0' '\n' <"/proc/$pid/environ" | grep -qx "CUDA_VISIBLE_DEVICES=$uuid"; then echo "$pid"; fi
+  done | head -1)
+  CUDA_VISIBLE_DEVICES=$uuid \
+    CUDA_MPS_PIPE_DIRECTORY=$(tr '\0' '\n' <"/proc/$worker/environ" | sed -n 's/^CUDA_MPS_PIPE_DIRECTORY=//p') \
+    "$MPSWEEP_BUILD_DIR/tests/gpu/fault_client" illegal 1000 >ready 2>client 3>&- || true
+  grep -q 'ILLEGAL_ADDRESS (700)' client
+  second_point() { points 'length == 1' r.jsonl 2>/dev/null && has_workers 2; }
+  await 60 second_point
+  daemons >after
+  finish
+  [ "$STATUS" -eq 2 ]
+  points '[.[].status == "failed"] == [true, false] and .[0].failed_gpus == [1]' r.jsonl
+  points '.[0].error | test("^worker [24] of 4 .GPU 1, process [24] of 4, thread 1 of 1.: ")' r.jsonl
+  # The first is the same process, the second is not.
+  grep -vF "$uuid" before | diff - <(grep -vF "$uuid" after)
+  [ "$(cat before after | grep -cF "$uuid")" -eq 2 ]
+  [ "$(cat before after | grep -F "$uuid" | sort -u | wc -l)" -eq 2 ]
+}
+
+@test "what does not fit into one GPU's memory is named with the GPU" {
+  several
+  expect 0 "$MPSWEEP" sweep --device 0,1 -l processes+mps:1 --bytes 1G --memory-limit 1G "${SHORT[@]}" -o r.jsonl
+  points 'all(.status == "infeasible" and (.failed_gpus | length) > 0
+    and (.error | test("^worker [12] of 2 .GPU [01], process [12] of 2, thread 1 of 1.: ")))' r.jsonl
+}

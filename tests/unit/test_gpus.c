@@ -122,6 +122,27 @@ static void a_beginning_of_two_uuids_is_no_choice(void **state)
     assert_string_equal(found[0].uuid, alike.devices[2].uuid);
 }
 
+static void more_gpus_than_a_run_takes_are_not_left_out_silently(void **state)
+{
+    (void)state;
+    struct device_list many = list;
+    struct device_choice choice;
+    struct device_info found[DEVICE_LIST_MAX];
+    unsigned count = 0;
+    many.visible = many.count + 2;
+    assert_int_equal(device_choice_parse("all", &choice), STATUS_OK);
+    assert_int_equal(device_choice_find(&choice, &many, found, &count), STATUS_USAGE);
+    refused("'all' would be 6 GPUs, and a run takes 4 at most: name them, as in 0,1");
+    assert_int_equal(device_choice_parse("5", &choice), STATUS_OK);
+    assert_int_equal(device_choice_find(&choice, &many, found, &count), STATUS_USAGE);
+    refused("no device 5: of the 6 that the driver shows the first 4 can be used");
+    assert_int_equal(device_choice_parse("6", &choice), STATUS_OK);
+    assert_int_equal(device_choice_find(&choice, &many, found, &count), STATUS_USAGE);
+    refused("no device 6: there are 6, numbered from 0");
+    assert_int_equal(device_choice_parse("0,3", &choice), STATUS_OK);
+    assert_int_equal(device_choice_find(&choice, &many, found, &count), STATUS_OK);
+}
+
 static void some_things_are_about_one_gpu(void **state)
 {
     (void)state;
@@ -294,6 +315,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(gpus_are_chosen, begin, plan_rig_end),
         cmocka_unit_test_setup_teardown(what_is_no_choice_is_refused, begin, plan_rig_end),
         cmocka_unit_test_setup_teardown(a_beginning_of_two_uuids_is_no_choice, begin, plan_rig_end),
+        cmocka_unit_test_setup_teardown(more_gpus_than_a_run_takes_are_not_left_out_silently, begin,
+                                        plan_rig_end),
         cmocka_unit_test_setup_teardown(some_things_are_about_one_gpu, begin, plan_rig_end),
         cmocka_unit_test_setup_teardown(gpus_are_an_axis, begin, plan_rig_end),
         cmocka_unit_test_setup_teardown(all_gpus_are_the_default, begin, plan_rig_end),

@@ -217,6 +217,34 @@ static void it_goes_when_the_awaited_process_has_ended(void **state)
     assert_all_gone(&kept);
 }
 
+static void it_stays_until_the_last_of_several_has_ended(void **state)
+{
+    (void)state;
+    char path[MPS_DIRECTORY_MOST + 1];
+    pid_t children[3];
+    struct mps_controller *controller = mps_start_controller(MPS_EMULATED, NULL);
+    ASSERT_OK(mps_controller_daemon_start(controller, NULL, NULL));
+    pid_t daemon = mps_controller_daemon_pid(controller);
+    strcpy(path, mps_controller_directory(controller));
+    for (int i = 0; i < 3; i++) {
+        children[i] = start_waiting_child();
+        ASSERT_OK(mps_controller_detach(controller, children[i]));
+    }
+    ASSERT_OK(mps_controller_free(controller));
+    /* In another order than they were named in. */
+    static const int order[] = {1, 0, 2};
+    for (int i = 0; i < 3; i++) {
+        struct mps_kept kept;
+        ASSERT_OK(mps_kept_find(path, &kept));
+        /* It has answered since the one before ended. */
+        assert_true(kept.running);
+        end_waiting_child(children[order[i]]);
+    }
+    mps_await_end(daemon);
+    assert_true(waitpid(-1, NULL, 0) > 0); /* the guard */
+    assert_false(mps_is_there(path));
+}
+
 static void it_goes_at_once_after_a_process_that_is_gone(void **state)
 {
     (void)state;
@@ -267,6 +295,7 @@ int main(void)
         KEPT(a_killed_guard_takes_its_daemon_along),
         KEPT(signals_to_the_guard_end_all),
         KEPT(it_goes_when_the_awaited_process_has_ended),
+        KEPT(it_stays_until_the_last_of_several_has_ended),
         KEPT(it_goes_at_once_after_a_process_that_is_gone),
         KEPT(a_failed_detachment_is_none),
     };

@@ -152,16 +152,23 @@ static void the_slow_gpu_is_named(void **state)
     struct imbalance imbalance;
     assert_true(imbalance_of(point, &imbalance));
     assert_int_equal(3, imbalance.gpus);
-    assert_int_equal(1, imbalance.slowest);
-    assert_string_equal("GPU-b", imbalance.slowest_uuid);
+    assert_int_equal(1, imbalance.slowest.number);
+    assert_string_equal("GPU-b", imbalance.slowest.uuid);
     assert_float_equal(20.0 / (280.0 / 3.0), imbalance.relative, 1e-12);
-    assert_float_equal(0.8, imbalance.slowest_rel, 1e-12);
+    assert_int_equal(IMBALANCE_SLOW, imbalance.kind);
+    assert_float_equal(0.8, imbalance.of_the_others, 1e-12);
     assert_true(imbalance_matters(&imbalance, point));
     /* Within what the point's own interval allows, and where that is not known. */
     json_object_set_new(point, "ci95_rel", json_real(0.3));
     assert_false(imbalance_matters(&imbalance, point));
     json_object_set_new(point, "ci95_rel", json_null());
     assert_true(imbalance_matters(&imbalance, point));
+    /* It is of all three together: of two of them it leaves open the root of six times as much. */
+    json_object_set_new(point, "ci95_rel", json_real(0.08));
+    assert_true(imbalance_matters(&imbalance, point));
+    json_object_set_new(point, "ci95_rel", json_real(0.09));
+    assert_false(imbalance_matters(&imbalance, point));
+    json_object_set_new(point, "ci95_rel", json_null());
     imbalance.relative = 0.04;
     assert_false(imbalance_matters(&imbalance, point));
     json_decref(point);
@@ -174,6 +181,68 @@ static void the_slow_gpu_is_named(void **state)
     json_decref(point);
 }
 
+/* What is said of rates, which end with 0. */
+static void assert_said(const double *rates, const char *said)
+{
+    struct imbalance imbalance;
+    char text[IMBALANCE_TEXT];
+    json_t *gpus = json_array();
+    for (unsigned i = 0; rates[i] > 0; i++) {
+        char uuid[16];
+        snprintf(uuid, sizeof uuid, "GPU-%c", 'a' + (char)i);
+        json_array_append_new(gpus, json_pack("{s:i, s:s, s:f}", "gpu", (int)i, "uuid", uuid,
+                                              "throughput_ips", rates[i]));
+    }
+    json_t *point = json_pack("{s:o}", "per_gpu", gpus);
+    assert_true(imbalance_of(point, &imbalance));
+    assert_string_equal(said, imbalance_text(&imbalance, false, text));
+    json_decref(point);
+}
+
+static void what_is_said_is_so(void **state)
+{
+    (void)state;
+    static const struct {
+        double rates[12];
+        const char *said;
+    } cases[] = {
+        {{100, 80, 100}, "GPU 1 is 20% slower than the median of the others"},
+        {{800, 800, 600, 800}, "GPU 2 is 25% slower than the median of the others"},
+        /* One of many that is fast makes none of the others slow. */
+        {{100, 101, 100, 99, 108, 100, 101, 100},
+         "GPU 4 is 8% faster than the median of the others"},
+        {{120, 100, 100}, "GPU 0 is 20% faster than the median of the others"},
+        /* Of two nobody knows; nor where there are two kinds, or each is another. */
+        {{100, 80}, "the GPUs differ by 22%, from GPU 1, the slowest, to GPU 0, the fastest"},
+        {{100, 120, 100, 120},
+         "the GPUs differ by 18%, from GPU 0, the slowest, to GPU 1, the fastest"},
+        {{110, 100, 120}, "the GPUs differ by 18%, from GPU 1, the slowest, to GPU 2, the fastest"},
+        /* A second one that is nearly as slow, and one that is slower by far. */
+        {{100, 100, 82, 80},
+         "the GPUs differ by 22%, from GPU 3, the slowest, to GPU 0, the fastest"},
+        {{100, 98, 96, 50}, "GPU 3 is 49% slower than the median of the others"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
+        assert_said(cases[i].rates, cases[i].said);
+}
+
+static void uuids_are_told_where_they_are_wanted_and_known(void **state)
+{
+    (void)state;
+    struct imbalance imbalance = {.gpus = 2,
+                                  .relative = 0.25,
+                                  .slowest = {.number = 1, .uuid = "GPU-b"},
+                                  .fastest = {.number = 0, .uuid = ""}};
+    char text[IMBALANCE_TEXT];
+    assert_string_equal(
+        "the GPUs differ by 25%, from GPU 1 (GPU-b), the slowest, to GPU 0, the fastest",
+        imbalance_text(&imbalance, true, text));
+    imbalance.kind = IMBALANCE_SLOW;
+    imbalance.of_the_others = 0.75;
+    assert_string_equal("GPU 1 (GPU-b) is 25% slower than the median of the others",
+                        imbalance_text(&imbalance, true, text));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -182,6 +251,8 @@ int main(void)
         cmocka_unit_test(one_gpu_is_one_said_or_not),
         cmocka_unit_test(without_an_interval_there_is_none),
         cmocka_unit_test(the_slow_gpu_is_named),
+        cmocka_unit_test(what_is_said_is_so),
+        cmocka_unit_test(uuids_are_told_where_they_are_wanted_and_known),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -103,6 +103,12 @@ static void text_for_people(void **state)
     assert_string_equal(text_number(286.44, text, sizeof text), "286.4");
     assert_string_equal(text_number(3.5166, text, sizeof text), "3.517");
     assert_int_equal(text_columns("P×T ±1"), 6);
+    assert_string_equal(text_shortened("seven !", text, 8), "seven !");
+    assert_string_equal(text_shortened("eightlet", text, 8), "ei...et");
+    assert_string_equal(text_shortened("abcdefghijkl", text, 8), "ab...kl");
+    assert_string_equal(text_shortened("abcdefghijkl", text, 9), "abc...kl");
+    assert_string_equal(text_shortened("\033[1m", text, 16), "?[1m");
+    assert_string_equal(text_shortened("\033[1mabcdef\007", text, 8), "?[...f?");
     struct text cut = {.at = text, .size = 4};
     text_append(&cut, "%s", "abcdef");
     text_append(&cut, "%s", "gh");
