@@ -394,6 +394,8 @@ assert not any(e["name"] == "NVIDIA_VISIBLE_DEVICES" for e in worker["env"])
   grep -qx '#SBATCH --cpus-per-task=1' d/job.sbatch
   grep -qx '#SBATCH --gres=gpu:1' d/job.sbatch
   grep -qx '#SBATCH --signal=B:TERM@70' d/job.sbatch
+  grep -qx '#SBATCH --mem=0' d/job.sbatch
+  grep -qx 'MPSWEEP_OVERCOMMIT=' d/deployment.env
   grep -qx 'MPSWEEP_CPU_BIND=--cpu-bind=mask_cpu:0xd,0x10000000000000000,0x10' d/deployment.env
   emit slurm plain --point 4 -- serve
   grep -qx 'MPSWEEP_CPU_BIND=--cpu-bind=none' plain/deployment.env
