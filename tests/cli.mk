@@ -40,6 +40,7 @@ LONG_TESTS = \
     tests/cli/described.bats \
     tests/cli/emit_run.bats \
     tests/cli/emit_slurm.bats \
+    tests/cli/emit_systemd.bats \
     tests/cli/plugin.bats \
     tests/cli/probe_more.bats \
     tests/cli/program.bats \
@@ -48,7 +49,7 @@ LONG_TESTS = \
     tests/cli/tune.bats
 EXTRA_DIST += $(cli_tests) $(LONG_TESTS) tests/cli/calibrate.bats tests/cli/explain_emulated.bats \
     tests/cli/helper.bash tests/cli/cluster.bash tests/cli/emit.bash tests/cli/mps.bash tests/cli/probe.bash tests/cli/record-types.awk \
-    tests/slurm/cluster
+    tests/slurm/cluster tests/systemd/machine
 if HAVE_BATS
 TESTS += $(SLOW_TESTS) $(LONG_TESTS) $(cli_tests)
 endif

@@ -232,9 +232,10 @@ verify_units() {
   cp -R "$name"/mpsweep-* "$name.units"
   cd "$name.units" || return 1
   cp "mpsweep-$name-worker@.service" "mpsweep-$name-worker@0.service"
+  [ ! -e "mpsweep-$name-mps@.service" ] || cp "mpsweep-$name-mps@.service" "mpsweep-$name-mps@0.service"
   # Of which systemd says that it is not safe, and rightly so.
   sed -i '/^User=nobody$/d' ./*.service
-  for unit in *.target *-mps.service *-worker@0.service; do
+  for unit in *.target *-mps.service *-mps@0.service *-worker@0.service; do
     [ ! -e "$unit" ] || units+=("./$unit")
   done
   SYSTEMD_UNIT_PATH=$PWD: expect 0 systemd-analyze verify --man=no "${units[@]}" || return 1
@@ -253,6 +254,10 @@ verify_units() {
   verify_units threads
   emit systemd none --point 3
   verify_units none
+  on_two_gpus per-gpu 3
+  emit systemd each --point 3 -- serve "${HARD[@]}" "${PLACED[@]}"
+  [ -e each/mpsweep-each-mps@.service ]
+  verify_units each
   # It can fail.
   sed -i 's/^Type=exec/Type=exec\nRestart=sometimes/' none/mpsweep-none-worker@.service
   run ! verify_units none
@@ -273,6 +278,16 @@ verify_units() {
   [ "$(grep -cx 'Wants=mpsweep-.*-worker@[012]\.service' mpsweep-*-mps.service)" -eq 3 ]
   grep -qx 'Restart=on-failure' "$template"
   grep -qx 'RuntimeDirectoryMode=0700' mpsweep-*-mps.service
+  grep -qx 'LogsDirectoryMode=0700' mpsweep-*-mps.service
+  # It comes back whatever ends it, however often, and the driver's services are there before.
+  grep -qx 'Restart=always' mpsweep-*-mps.service
+  local unit
+  for unit in "$template" mpsweep-*-mps.service; do
+    grep -qx 'StartLimitIntervalSec=0' "$unit"
+    grep -qx 'After=nvidia-persistenced.service nvidia-fabricmanager.service' "$unit"
+    grep -qx 'LimitNOFILE=65536' "$unit"
+    grep -qx 'LimitMEMLOCK=infinity' "$unit"
+  done
   grep -qx 'CPUAffinity=0,2-3' mpsweep-*@0.service.d/cpus.conf
   grep -qx 'CPUAffinity=64' mpsweep-*@1.service.d/cpus.conf
   grep -qx 'MPSWEEP_MPS_MEMORY="2048M"' mps.env
