@@ -49,7 +49,7 @@ LONG_TESTS = \
     tests/cli/tune.bats
 EXTRA_DIST += $(cli_tests) $(LONG_TESTS) tests/cli/calibrate.bats tests/cli/explain_emulated.bats \
     tests/cli/helper.bash tests/cli/cluster.bash tests/cli/emit.bash tests/cli/mps.bash tests/cli/probe.bash tests/cli/record-types.awk \
-    tests/slurm/cluster tests/systemd/machine
+    tests/cli/kubernetes_fields.py tests/slurm/cluster tests/systemd/machine
 if HAVE_BATS
 TESTS += $(SLOW_TESTS) $(LONG_TESTS) $(cli_tests)
 endif
