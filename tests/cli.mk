@@ -1,6 +1,7 @@
 # Tests of the command line (bats, jq), on the emulated GPU.
 cli_tests = \
     tests/cli/compare.bats \
+    tests/cli/container.bats \
     tests/cli/doctor.bats \
     tests/cli/emit.bats \
     tests/cli/explain.bats \
