@@ -15,9 +15,15 @@ static void write_common(FILE *file, const char *gpus)
 {
     fprintf(file, "    user: \"%d:%d\"\n", CONTAINER_USER, CONTAINER_USER);
     fputs("    restart: \"unless-stopped\"\n"
+          "    ulimits: {memlock: -1}\n"
           "    volumes:\n"
-          "      - \"run:" CONTAINER_RUN "\"\n"
-          "      - \".:" CONTAINER_SCRIPTS ":ro\"\n"
+          "      - {type: \"volume\", source: \"run\", target: \"" CONTAINER_RUN "\"}\n"
+          "      - type: \"bind\"\n"
+          "        source: \".\"\n"
+          "        target: \"" CONTAINER_SCRIPTS "\"\n"
+          "        read_only: true\n"
+          "        # The short form would end at a ':' in the path.\n"
+          "        bind: {create_host_path: false}\n"
           "    deploy:\n"
           "      resources:\n"
           "        reservations:\n"
@@ -138,13 +144,20 @@ void emit_compose_usage(FILE *file, const struct deployment *deployment, unsigne
     if (!deployment->request->image)
         fprintf(file, "**EDIT ME**: no image was given; replace `%s` in `compose.yaml`.\n\n",
                 deployment->image);
-    fprintf(file,
-            "A worker is healthy when it is there%s. Its image needs `sh`, `date`\nand `timeout`. "
-            "All containers run as user %d: daemon and clients must be the same user.\nA "
-            "container that ends is started again; SIGKILL comes %d s after SIGTERM.\n\n"
-            "## Another machine\n\n"
-            "Change the GPU's UUID (`nvidia-smi -L`) and `cpuset` of each service, and the user "
-            "where the\nimage needs another: in all services, and in the volume.\n",
-            deployment->mps ? " and proved to be a client of the daemon" : "", CONTAINER_USER,
-            DEPLOYMENT_STOP_TIMEOUT);
+    fprintf(
+        file,
+        "A worker is healthy when it is there%s. Its image needs `sh`, `date`\nand `timeout`. "
+        "All containers run as user %d: daemon and clients must be the same user.\nA "
+        "container that ends is started again; SIGKILL comes %d s after SIGTERM. Compose does\n"
+        "nothing about one that is unhealthy: watch `docker ps --filter health=unhealthy`.%s\n\n"
+        "## Another machine\n\n"
+        "Change the GPU's UUID (`nvidia-smi -L`) and `cpuset` of each service, and the user "
+        "where the\nimage needs another: in all services, and in the volume.\n",
+        deployment->mps ? " and proved to be a client of the daemon" : "", CONTAINER_USER,
+        DEPLOYMENT_STOP_TIMEOUT,
+        deployment->mps
+            ? "\nWith the daemon's container its workers end, too, since they share its process "
+              "numbers; one that\nDocker starts before the daemon is there cannot join it: "
+              "`docker compose up -d --wait` again."
+            : "");
 }

@@ -190,6 +190,7 @@ static void read_cpus(struct deployment *deployment)
     unsigned have = count_cpus(all);
     if (!have || deployment->cpus_unknown || deployment->processes == 0)
         return;
+    deployment->cpus_all = have;
     /* Processes that share their CPUs have a part of them each. */
     deployment->cpus_each = total / deployment->processes;
     if (total > have)

@@ -54,6 +54,7 @@ struct deployment {
     int64_t seed;
     int64_t most[DEPLOYMENT_SHARES]; /* of all processes; -1 if any has none */
     unsigned cpus_each;              /* CPUs' worth of a process; 0 if it is not bound */
+    unsigned cpus_all;               /* of all processes; less than these if they share CPUs */
     bool cpus_unknown;               /* the record's list was cut: nothing is bound */
     const char *const *command;      /* ended by NULL; never empty */
     bool has_command;

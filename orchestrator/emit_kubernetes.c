@@ -49,6 +49,14 @@ static void write_sidecar(FILE *file, const struct deployment *deployment)
             "            failureThreshold: 30\n",
             deployment->mps ? "\"sh\", \"" CONTAINER_SCRIPTS "/mps\", \"ready\""
                             : "\"test\", \"-s\", \"" CONTAINER_RUN "/gpu\"");
+    if (deployment->mps)
+        fputs("          # One that hangs is started again; its workers then, by their probes.\n"
+              "          livenessProbe:\n"
+              "            exec: {command: [\"sh\", \"" CONTAINER_SCRIPTS "/mps\", \"ready\"]}\n"
+              "            periodSeconds: 10\n"
+              "            timeoutSeconds: 15\n"
+              "            failureThreshold: 3\n",
+              file);
 }
 
 static void write_probe(FILE *file, const char *kind, unsigned process, unsigned period,

@@ -4,6 +4,13 @@
 
 #include "orchestrator/emit_format.h"
 
+/* Whether processes outnumber the CPUs, or may: Slurm counts a task for a CPU at least, and would
+ * take no such job. Then the job is one task with all CPUs, and only its step has more. */
+static bool is_overcommitted(const struct deployment *deployment)
+{
+    return deployment->processes > deployment->cpus_all;
+}
+
 static void write_job(FILE *file, const struct deployment *deployment, unsigned process)
 {
     (void)process;
@@ -13,12 +20,15 @@ static void write_job(FILE *file, const struct deployment *deployment, unsigned 
             "#SBATCH --output=%s-%%j.out\n"
             "#SBATCH --nodes=1\n"
             "#SBATCH --ntasks=%u\n",
-            deployment->name, deployment->name, deployment->processes);
+            deployment->name, deployment->name,
+            is_overcommitted(deployment) ? 1 : deployment->processes);
     if (deployment->cpus_each)
-        fprintf(file, "#SBATCH --cpus-per-task=%u\n", deployment->cpus_each);
+        fprintf(file, "#SBATCH --cpus-per-task=%u\n",
+                is_overcommitted(deployment) ? deployment->cpus_all : deployment->cpus_each);
     fprintf(file,
             "#SBATCH --gres=gpu:%u\n"
             "#SBATCH --exclusive\n"
+            "#SBATCH --mem=0\n"
             "#SBATCH --requeue\n",
             deployment->gpu_count);
     fprintf(file, "#SBATCH --signal=B:TERM@%d\n", 2 * DEPLOYMENT_STOP_TIMEOUT + 10);
@@ -49,6 +59,10 @@ static void write_mask(FILE *file, const uint64_t mask[BIND_WORDS])
 static void write_settings(FILE *file, const struct deployment *deployment, unsigned process)
 {
     emit_common_settings(file, deployment, process);
+    fputs("# More workers than the job has tasks: each is a task of its step all the same.\n"
+          "MPSWEEP_OVERCOMMIT=",
+          file);
+    fputs(is_overcommitted(deployment) ? "--overcommit\n" : "\n", file);
     fputs("# The CPUs of each task, as measured; on other nodes: --cpu-bind=cores\n"
           "MPSWEEP_CPU_BIND=",
           file);
@@ -100,22 +114,25 @@ void emit_slurm_usage(FILE *file, const struct deployment *deployment, unsigned 
           "sbatch --test-only job.sbatch   # would it be taken?\n"
           "sbatch job.sbatch\n"
           "squeue --me                     # the job's output names what checks it again\n"
-          "scancel ID                      # SIGTERM to the workers, then the daemon ends\n"
-          "```\n\n",
+          "scancel --batch --signal=TERM ID   # SIGTERM to the workers, then the daemon ends\n"
+          "```\n\n"
+          "A plain `scancel ID` works, too, but Slurm then signals the daemon together with its "
+          "clients,\nand kills all of it after `KillWait` (30 s by default).\n\n",
           file);
-    fprintf(file,
-            "The job takes one node and %s, whichever Slurm gives it. %sThe job fails if a "
-            "worker fails, and is\nqueued again if its node does; %d s before its time is over it "
-            "is told to end.\n\n"
-            "## Another cluster\n\n"
-            "Change the `#SBATCH` lines of `job.sbatch` (partition, account, time, the name of the "
-            "GPU's\ngres), `MPSWEEP_CPU_BIND` in `deployment.env` where nodes differ from the "
-            "measured one\n(`--cpu-bind=cores`; then `--exclusive` is not needed), and "
-            "`MPSWEEP_WORKING_DIRECTORY`.\n",
-            gpus,
-            deployment->mps ? "Its MPS daemon lives in a\nprivate directory of that node and is "
-                              "ready before the workers; the job goes on only when each\nis proved "
-                              "to be its client. "
-                            : "",
-            2 * DEPLOYMENT_STOP_TIMEOUT + 10);
+    fprintf(
+        file,
+        "The job takes one node and %s, whichever Slurm gives it. %sThe job fails if a "
+        "worker fails, and is\nqueued again if its node does; %d s before its time is over it "
+        "is told to end.\n\n"
+        "## Another cluster\n\n"
+        "Change the `#SBATCH` lines of `job.sbatch` (partition, account, time, the name of the "
+        "GPU's\ngres), `MPSWEEP_CPU_BIND` in `deployment.env` where nodes differ from the "
+        "measured one\n(`--cpu-bind=cores`; then `--exclusive` and `--mem=0` are not needed), and "
+        "`MPSWEEP_WORKING_DIRECTORY`.\n",
+        gpus,
+        deployment->mps ? "Its MPS daemon lives in a\nprivate directory of that node and is "
+                          "ready before the workers; the job goes on only when each\nis proved "
+                          "to be its client. "
+                        : "",
+        2 * DEPLOYMENT_STOP_TIMEOUT + 10);
 }

@@ -57,7 +57,32 @@ static void write_target(FILE *file, const struct deployment *deployment, unsign
         fputs("a GPU", file);
     fputs(deployment->mps ? " over MPS\n" : "\n", file);
     write_wants(file, deployment);
+    /* By default a target comes after what it wants, and what wants it after that. */
+    fputs("# It is reached when all workers are proved. No boot waits for that: where a daemon "
+          "cannot "
+          "start, it\n# is tried for ever.\n"
+          "DefaultDependencies=no\nConflicts=shutdown.target\nBefore=shutdown.target\n",
+          file);
+    for (unsigned p = 0; p < deployment->processes; p++)
+        fprintf(file, "After=%s-worker@%u.service\n", deployment->name, p);
     fputs("\n[Install]\nWantedBy=multi-user.target\n", file);
+}
+
+/* Where GPUs are joined by NVSwitch, CUDA does not start before the fabric manager is there. What
+ * is not installed is not waited for. */
+static void write_driver(FILE *file)
+{
+    fputs("# A GPU that is not ready yet, or is reset, may take longer than a few attempts.\n"
+          "StartLimitIntervalSec=0\n"
+          "After=nvidia-persistenced.service nvidia-fabricmanager.service\n",
+          file);
+}
+
+/* As from a shell on most machines with GPUs: a service has 1024 files, and 8 MiB of locked memory.
+ */
+static void write_limits(FILE *file)
+{
+    fputs("LimitNOFILE=65536\nLimitMEMLOCK=infinity\n", file);
 }
 
 static void write_daemon(FILE *file, const struct deployment *deployment, unsigned process)
@@ -68,6 +93,7 @@ static void write_daemon(FILE *file, const struct deployment *deployment, unsign
     emit_origin_write(file, deployment);
     fprintf(file, "[Unit]\nDescription=MPS daemon%s of %s\nPartOf=%s.target\n",
             is_split(deployment) ? " %i" : "", name, name);
+    write_driver(file);
     fputs("# Workers end with the daemon: one that is started again starts them again.\n", file);
     if (!is_split(deployment))
         write_wants(file, deployment);
@@ -75,16 +101,22 @@ static void write_daemon(FILE *file, const struct deployment *deployment, unsign
     write_user(file);
     fprintf(file,
             "# The daemon's private directory: mode 0700, and gone when it ends.\n"
-            "RuntimeDirectory=%s/mps%s %s/log%s\nRuntimeDirectoryMode=0700\n"
+            "RuntimeDirectory=%s/mps%s\nRuntimeDirectoryMode=0700\n"
+            "# Its logs stay.\n"
+            "LogsDirectory=%s/mps%s\nLogsDirectoryMode=0700\n"
             "EnvironmentFile=/etc/%s/mps%s.env\n"
             "Environment=CUDA_MPS_PIPE_DIRECTORY=/run/%s/mps%s\n"
-            "Environment=CUDA_MPS_LOG_DIRECTORY=/run/%s/log%s\n"
+            "Environment=CUDA_MPS_LOG_DIRECTORY=/var/log/%s/mps%s\n"
             "ExecStart=/usr/bin/env nvidia-cuda-mps-control -f\n"
             "# It counts as started when it answers and has its limits: workers wait for that.\n"
-            "ExecStartPost=/bin/sh /usr/local/lib/%s/mps configure\n"
+            "ExecStartPost=/bin/sh /usr/local/lib/%s/mps configure $MAINPID\n"
             "ExecStop=/bin/sh /usr/local/lib/%s/mps quit\n",
             name, which, name, which, name, which, name, which, name, which, name, name);
-    fprintf(file, "KillMode=mixed\nTimeoutStopSec=%d\nRestart=on-failure\nRestartSec=2\n",
+    write_limits(file);
+    fprintf(file,
+            "KillMode=mixed\nTimeoutStopSec=%d\n"
+            "# Also when somebody told it to quit: only systemctl stop ends it.\n"
+            "Restart=always\nRestartSec=2\n",
             DEPLOYMENT_STOP_TIMEOUT + 10);
 }
 
@@ -123,6 +155,7 @@ static void write_worker(FILE *file, const struct deployment *deployment, unsign
     (void)process;
     emit_origin_write(file, deployment);
     fprintf(file, "[Unit]\nDescription=Worker %%i of %s\nPartOf=%s.target\n", name, name);
+    write_driver(file);
     if (deployment->mps && !is_split(deployment))
         fprintf(file,
                 "# After the daemon when starting, and so before it when stopping.\n"
@@ -148,6 +181,7 @@ static void write_worker(FILE *file, const struct deployment *deployment, unsign
                 "# It counts as started when it is proved to be a client of the daemon.\n"
                 "ExecStartPost=/bin/sh /usr/local/lib/%s/mps await %d $MAINPID\n",
                 name, DEPLOYMENT_START_TIMEOUT);
+    write_limits(file);
     fprintf(file,
             "TimeoutStartSec=%d\nKillSignal=SIGTERM\nTimeoutStopSec=%d\nRestart=on-failure\n"
             "RestartSec=2\nRestartPreventExitStatus=78\n",

@@ -18,6 +18,8 @@ LONG_TESTS = \
     tests/cli/faults.bats \
     tests/cli/probe_more.bats \
     tests/cli/emit_run.bats \
+    tests/cli/emit_slurm.bats \
+    tests/cli/emit_systemd.bats \
     tests/cli/openloop.bats \
     tests/cli/mps_failures.bats \
     tests/cli/slurm_cluster.bats \
@@ -47,11 +49,13 @@ cli_tests = \
     tests/cli/plot.bats \
     tests/cli/fakes.bats \
     tests/cli/mps_run.bats \
+    tests/cli/container.bats \
     tests/cli/doctor.bats \
     tests/cli/mps_usage.bats
 EXTRA_DIST += $(cli_tests) $(LONG_TESTS) tests/cli/calibrate.bats tests/cli/explain_emulated.bats \
     tests/cli/helper.bash tests/cli/emit.bash tests/cli/figures.bash tests/cli/mps.bash tests/cli/probe.bash \
-    tests/cli/record-types.awk tests/slurm/cluster
+    tests/cli/record-types.awk tests/cli/cluster.bash tests/cli/kubernetes_fields.py \
+    tests/slurm/cluster tests/systemd/machine
 if HAVE_BATS
 TESTS += $(SLOW_TESTS) $(LONG_TESTS) $(cli_tests)
 endif

@@ -28,5 +28,5 @@ printf '%s\0' "${sources[@]}" |
   xargs -0 -P "$jobs" -I{} bash -c 'tidy "$@"' tidy {} "${flags[@]}"
 
 echo "shellcheck"
-shellcheck quickstart .ci/run autogen.sh kernels/make-ptx tests/*.sh tests/bench/run tests/bench/scale tests/fuzz/run tests/slurm/cluster \
+shellcheck quickstart .ci/run autogen.sh kernels/make-ptx tests/*.sh tests/bench/run tests/bench/scale tests/fuzz/run tests/slurm/cluster tests/systemd/machine \
   emit/mps emit/env-* emit/systemd-* emit/slurm-* emit/container-*

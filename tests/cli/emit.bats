@@ -232,9 +232,10 @@ verify_units() {
   cp -R "$name"/mpsweep-* "$name.units"
   cd "$name.units" || return 1
   cp "mpsweep-$name-worker@.service" "mpsweep-$name-worker@0.service"
+  [ ! -e "mpsweep-$name-mps@.service" ] || cp "mpsweep-$name-mps@.service" "mpsweep-$name-mps@0.service"
   # Of which systemd says that it is not safe, and rightly so.
   sed -i '/^User=nobody$/d' ./*.service
-  for unit in *.target *-mps.service *-worker@0.service; do
+  for unit in *.target *-mps.service *-mps@0.service *-worker@0.service; do
     [ ! -e "$unit" ] || units+=("./$unit")
   done
   SYSTEMD_UNIT_PATH=$PWD: expect 0 systemd-analyze verify --man=no "${units[@]}" || return 1
@@ -253,6 +254,10 @@ verify_units() {
   verify_units threads
   emit systemd none --point 3
   verify_units none
+  on_two_gpus per-gpu 3
+  emit systemd each --point 3 -- serve "${HARD[@]}" "${PLACED[@]}"
+  [ -e each/mpsweep-each-mps@.service ]
+  verify_units each
   # It can fail.
   sed -i 's/^Type=exec/Type=exec\nRestart=sometimes/' none/mpsweep-none-worker@.service
   run ! verify_units none
@@ -273,6 +278,16 @@ verify_units() {
   [ "$(grep -cx 'Wants=mpsweep-.*-worker@[012]\.service' mpsweep-*-mps.service)" -eq 3 ]
   grep -qx 'Restart=on-failure' "$template"
   grep -qx 'RuntimeDirectoryMode=0700' mpsweep-*-mps.service
+  grep -qx 'LogsDirectoryMode=0700' mpsweep-*-mps.service
+  # It comes back whatever ends it, however often, and the driver's services are there before.
+  grep -qx 'Restart=always' mpsweep-*-mps.service
+  local unit
+  for unit in "$template" mpsweep-*-mps.service; do
+    grep -qx 'StartLimitIntervalSec=0' "$unit"
+    grep -qx 'After=nvidia-persistenced.service nvidia-fabricmanager.service' "$unit"
+    grep -qx 'LimitNOFILE=65536' "$unit"
+    grep -qx 'LimitMEMLOCK=infinity' "$unit"
+  done
   grep -qx 'CPUAffinity=0,2-3' mpsweep-*@0.service.d/cpus.conf
   grep -qx 'CPUAffinity=64' mpsweep-*@1.service.d/cpus.conf
   grep -qx 'MPSWEEP_MPS_MEMORY="2048M"' mps.env
@@ -347,6 +362,51 @@ assert d["services"]["worker-0"]["environment"]["CUDA_DEVICE_MAX_CONNECTIONS"] =
 ' plain/compose.yaml
 }
 
+@test "compose: docker-compose takes the files of several GPUs, with hard words" {
+  needs docker-compose docker-compose
+  write_results
+  on_two_gpus per-gpu 3
+  local directory=$'d it\'s: "$x" %'
+  emit compose "$directory" --point 3 --image 'reg/i:$1' -- serve "${HARD[@]}" "${PLACED[@]}"
+  cd "$directory"
+  # What the older one of the distributions does not know yet.
+  grep -v '^name: \|^        restart: true$\|^        bind: {create_host_path: false}$' compose.yaml >older.yaml
+  [ "$(wc -l <compose.yaml)" -eq $(($(wc -l <older.yaml) + 1 + 4 + 6)) ]
+  COMPOSE_PROJECT_NAME=d expect 0 docker-compose -f older.yaml config
+  # As it reads the words: with its own quotes, a dollar sign is one again only in the container.
+  yaml '
+services = d["services"]
+assert sorted(services) == ["mps-0", "mps-1", *(f"worker-{n}" for n in range(4))], sorted(services)
+for n in range(4):
+    worker = services[f"worker-{n}"]
+    assert [undouble(w) for w in worker["command"]][-len(words):] == [w.replace("@", str(n)) for w in words], worker["command"]
+    assert worker["ipc"] == worker["pid"] == f"service:mps-{n % 2}"
+    assert worker["environment"]["CUDA_VISIBLE_DEVICES"][-2:] == ("64", "65")[n % 2]
+    bind = worker["volumes"][1]
+    assert bind["type"] == "bind" and bind["read_only"] and undouble(bind["source"]) == __import__("os").getcwd(), bind
+' "$WORK/out" "${HARD[@]}" '{other} ${HOME} {' @ 'p@of4' '--port=900@' '2$x2'
+  # It can fail.
+  sed -i 's/    ulimits:/    ulimitz:/' older.yaml
+  expect 1 docker-compose -f older.yaml config
+}
+
+@test "kubernetes: the fields are the API's, and of its types" {
+  /usr/bin/python3 -c 'import kubernetes' 2>/dev/null || skip "no models of the API: apt-get install python3-kubernetes"
+  write_results
+  on_two_gpus per-gpu 3
+  emit kubernetes two --point 3 --image 'reg/i:$1' -- serve "${HARD[@]}" '{process}'
+  emit kubernetes threads --point 1 -- serve
+  emit kubernetes plain --point 4 -- serve
+  local fields=$MPSWEEP_SOURCE_DIR/tests/cli/kubernetes_fields.py
+  expect 0 /usr/bin/python3 "$fields" {two,threads,plain}/deployment.yaml
+  cat out
+  [ ! -s out ]
+  # It can fail.
+  sed -i 's/periodSeconds: 10/periodSecond: "10"/' two/deployment.yaml
+  expect 0 /usr/bin/python3 "$fields" two/deployment.yaml
+  grep -q "V1Probe has no field 'periodSecond'" out
+}
+
 @test "kubernetes: a YAML parser finds the same words, and sidecar and probes" {
   write_results
   emit kubernetes d --image 'reg/i:$1' -- serve "${HARD[@]}" "${PLACED[@]}"
@@ -355,6 +415,7 @@ assert d["kind"] == "Deployment" and d["metadata"]["name"] == "mpsweep-d"
 pod = d["spec"]["template"]["spec"]
 (mps,) = pod["initContainers"]
 assert mps["restartPolicy"] == "Always" and mps["resources"]["limits"]["nvidia.com/gpu"] == 1
+assert mps["livenessProbe"]["exec"]["command"] == ["sh", "/mpsweep/mps", "ready"]
 assert mps["startupProbe"]["exec"]["command"] == ["sh", "/mpsweep/mps", "ready"]
 assert pod["shareProcessNamespace"] is True
 worker = pod["containers"][1]
@@ -394,6 +455,8 @@ assert not any(e["name"] == "NVIDIA_VISIBLE_DEVICES" for e in worker["env"])
   grep -qx '#SBATCH --cpus-per-task=1' d/job.sbatch
   grep -qx '#SBATCH --gres=gpu:1' d/job.sbatch
   grep -qx '#SBATCH --signal=B:TERM@70' d/job.sbatch
+  grep -qx '#SBATCH --mem=0' d/job.sbatch
+  grep -qx 'MPSWEEP_OVERCOMMIT=' d/deployment.env
   grep -qx 'MPSWEEP_CPU_BIND=--cpu-bind=mask_cpu:0xd,0x10000000000000000,0x10' d/deployment.env
   emit slurm plain --point 4 -- serve
   grep -qx 'MPSWEEP_CPU_BIND=--cpu-bind=none' plain/deployment.env

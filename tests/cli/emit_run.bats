@@ -5,24 +5,6 @@
 load helper
 load emit
 
-# A directory in front of PATH with the emulated daemon under the name of the real one, and a worker
-# that makes a context, writes its words down and stays.
-prepare() {
-  write_results
-  mkdir bin
-  ln -s "$MPSWEEP_BUILD_DIR/mpsweep-emulated-mps-control" bin/nvidia-cuda-mps-control
-  PATH=$PWD/bin:$PATH
-  # Never written to: a worker that reads it stays until it is told to go.
-  mkfifo forever
-  cat >bin/serve <<SERVE
-#!/bin/bash
-printf '%s\0' "\$@" >"$WORK/words.\$MPSWEEP_PROCESS"
-env >"$WORK/environment.\$MPSWEEP_PROCESS"
-exec "$MPSWEEP_BUILD_DIR/mpsweep-worker" --probe --driver "$MPSWEEP_BUILD_DIR/mpsweep-emulated-cuda.so" <>"$WORK/forever" >"$WORK/probe.\$MPSWEEP_PROCESS"
-SERVE
-  chmod +x bin/serve
-}
-
 @test "env: daemon, workers, proof; then nothing of it is left" {
   prepare
   emit env d --point 3 -- serve "${HARD[@]}" "${PLACED[@]}"
@@ -70,18 +52,6 @@ SERVE
   # It can be started again.
   expect 0 d/start
   expect 0 d/stop
-}
-
-# The results of prepare(), as if they were of two GPUs. $1: the daemons, $2: the point.
-on_two_gpus() {
-  local other=GPU-6d707377-6565-702d-656d-756c61746565
-  jq -c --arg daemons "$1" --argjson point "$2" --arg other "$other" \
-    'if .type == "header" then . as $h | .gpus = [$h.gpu, $h.gpu + {uuid: $other}]
-     elif .id == $point then .gpus = 2 | .mps_daemons = $daemons
-       | .per_gpu = [{gpu: 0, uuid: "GPU-6d707377-6565-702d-656d-756c61746564"}, {gpu: 1, uuid: $other}]
-       | .per_worker = [.per_worker[] | ., .] else . end' results.jsonl >two.jsonl
-  mv two.jsonl results.jsonl
-  export MPSWEEP_EMUL_DEVICES=2
 }
 
 # runs DAEMONS: each of four workers is proved a client, with its own GPU; then nothing is left.

@@ -242,7 +242,10 @@ emit() {
   grep -q '2×1 on each of 2 GPUs over MPS, a daemon each' env/README.md
   emit 0 slurm
   grep -qx '#SBATCH --gres=gpu:2' slurm/job.sbatch
-  grep -qx '#SBATCH --ntasks=4' slurm/job.sbatch
+  # Four workers on two CPUs: more tasks than CPUs are none of a job's.
+  grep -qx '#SBATCH --ntasks=1' slurm/job.sbatch
+  grep -qx '#SBATCH --cpus-per-task=2' slurm/job.sbatch
+  grep -qx 'MPSWEEP_OVERCOMMIT=--overcommit' slurm/deployment.env
   refused "point 3 of 'results.jsonl' does not name each of its GPUs by its UUID" \
     "$MPSWEEP" emit results.jsonl --point 3 --format env -o none
   [ ! -e none ]
