@@ -19,9 +19,15 @@ static const char *text_of(const json_t *object, const char *key)
     return text ? text : "";
 }
 
+const char *merge_node_name(const json_t *header)
+{
+    const char *node = text_of(header, "slurm_node");
+    return *node ? node : text_of(header, "host");
+}
+
 static const char *host_of(const struct merge *merge, size_t source)
 {
-    return text_of(merge->sources[source].header, "host");
+    return merge_node_name(merge->sources[source].header);
 }
 
 static const char *file_name(const struct merge *merge, size_t source)

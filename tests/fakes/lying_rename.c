@@ -1,22 +1,34 @@
 /*
- * A file system that lies about rename, as a library to preload: MPSWEEP_LIE says how.
+ * A file system that lies about rename, or has no locks, as a library to preload: MPSWEEP_LIE says
+ * how.
  *   nothing: the call succeeds, and nothing has happened
  *   cut: the file is there under its new name, and half of it is lost
  *   lost: the call succeeds, and the file is gone
  *   both: the old name is still there, too
  *   twice: it is done, and the answer is that there is no such file: of a second request, after the
  *          answer to the first was lost
+ *   unlocked: a lock cannot be had, as on a Lustre that was mounted with noflock
  */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
 #define EXPORT __attribute__((visibility("default")))
+
+EXPORT int flock(int fd, int operation)
+{
+    const char *lie = getenv("MPSWEEP_LIE");
+    if (!lie || strcmp(lie, "unlocked") != 0)
+        return (int)syscall(SYS_flock, fd, operation);
+    errno = ENOSYS;
+    return -1;
+}
 
 EXPORT int renameat2(int from_fd, const char *from, int to_fd, const char *to, unsigned flags)
 {
