@@ -91,14 +91,17 @@ static const char *points_text(const struct slurm_shard *shard, char *text, size
 }
 
 /* What stands in the way: of a finished shard that is no news. */
-static const char *trouble(const struct slurm_shard *shard, const struct slurm_job *job)
+static const char *trouble(const struct view *view, const struct slurm_shard *shard,
+                           const struct slurm_job *job)
 {
     if (shard->broken[0])
         return shard->broken;
     if (shard->published)
         return "";
     if (job && strcmp(job->state, "pending") == 0)
-        return job->reason;
+        return view->run.fleet && strcmp(job->reason, "BadConstraints") == 0
+                   ? "BadConstraints: there is no further node, which no other shard has measured"
+                   : job->reason;
     return shard->error;
 }
 
@@ -124,7 +127,7 @@ static void print_table(const struct view *view)
         printf("%5u  %-22s %-16s %-18s %-19s %-11s %s\n", i,
                state_text(shard, job, state, sizeof state), node_of(shard, job),
                points_text(shard, points, sizeof points), at_work ? job->since : "",
-               at_work ? job->left : "", trouble(shard, job));
+               at_work ? job->left : "", trouble(view, shard, job));
     }
     printf("\n%zu finished, %zu run or wait, %zu are left", view->states[SLURM_SHARD_FINISHED],
            view->states[SLURM_SHARD_AT_WORK], view->states[SLURM_SHARD_LEFT]);
@@ -157,7 +160,7 @@ static json_t *shard_object(const struct view *view, unsigned i)
                      text_or_null(job && slurm_job_is_active(job) ? job->left : ""), "points",
                      (json_int_t)shard->points, "done", (json_int_t)shard->done, "failed",
                      (json_int_t)shard->failed, "file", text_or_null(shard->path), "error",
-                     text_or_null(trouble(shard, job)), "same_node_as",
+                     text_or_null(trouble(view, shard, job)), "same_node_as",
                      shard->same_as == SLURM_NO_SHARD ? json_null() : json_integer(shard->same_as));
 }
 

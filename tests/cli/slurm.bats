@@ -200,7 +200,7 @@ FAKE
   expect 0 "$MPSWEEP" slurm submit a.job --nodes 3 --fleet --dir run -q
   expect 0 at_node A 0
   expect 0 at_node A 1
-  grep -q 'node A has measured shard-0.jsonl: queued again, for another node' out
+  grep -qx 'mpsweep: node A has measured shard-0.jsonl: queued again, for another node' err
   [ ! -e run/shard-1.jsonl.part ]
   [ ! -e run/shard-1.jsonl ]
   # The task alone: the number of one may be that of the array. What the user had excluded stays so.
