@@ -60,6 +60,10 @@ has_points() {
   [ "${count:-0}" -ge "$2" ]
 }
 
+# wake TASK: one that was queued again waits for two minutes by itself. A node refuses what comes back
+# within the second in which it went.
+wake() { scontrol update jobid="${ARRAY}_$1" StartTime=now+2seconds; }
+
 no_job() { [ -z "$(squeue --noheader)" ]; }
 
 # The daemon of a task of the array, if it has one now.
@@ -97,8 +101,7 @@ identities() {
   await $PATIENCE is ".shards[$again].job_state == \"pending\""
   is ".at_work >= 1 and .shards[$again].state == \"at work\" and .shards[$again].done >= 1"
   grep -c . run/shard-$again.jsonl.part >before
-  # It waits for two minutes by itself.
-  scontrol update jobid="${ARRAY}_$again" StartTime=now
+  wake $again
   await $PATIENCE is '.finished == 2'
   await $PATIENCE test -s run/all.jsonl
   await $PATIENCE no_job
@@ -144,14 +147,26 @@ identities() {
   assert_whole run/shard-0.jsonl.part
 }
 
-@test "a fleet: each node measures the whole plan" {
+@test "a fleet: each node measures the whole plan, and the one that is free first does it once" {
   needs_slurm
   a_job 0.1 threads:1-2,processes+mps:2
+  scontrol update NodeName=n2 State=drain Reason=test
   submit --nodes 2 --fleet -- --time=5
+  await $PATIENCE is '.finished == 1'
+  # The other task comes to the same node, and leaves it.
+  await $PATIENCE test -s run/shard-1.jsonl.left
+  await $PATIENCE is '.shards[1].job_state == "pending"'
+  scontrol show job -o "${ARRAY}_1" | grep -q ' ExcNodeList=n1 '
+  scontrol update NodeName=n2 State=resume
+  wake 1
   await $PATIENCE is '.finished == 2'
   await $PATIENCE no_job
-  for shard in 0 1; do points 'length == 6 and (map(.throughput_ips > 0) | all)' run/shard-$shard.jsonl; done
+  for shard in 0 1; do
+    points 'length == 6 and (map(.throughput_ips > 0) | all)' run/shard-$shard.jsonl
+    [ "$(head -1 run/shard-$shard.jsonl | jq -r .slurm_node)" = n$((shard + 1)) ]
+  done
   assert_whole run/all.jsonl
+  jq -s -e '.[] | select(.type == "merge") | .gpus == 2 and .same_node == []' run/all.jsonl
 }
 
 @test "srun by hand: --shard auto gives each task its own part" {
