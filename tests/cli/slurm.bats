@@ -488,7 +488,7 @@ FAKE
 expect_beside() {
   local wanted=$1 status=0
   shift
-  "$@" >beside 2>&1 3>&- || status=$?
+  timeout $PATIENCE "$@" >beside 2>&1 3>&- || status=$?
   [ $status -eq "$wanted" ]
 }
 
@@ -582,6 +582,33 @@ expect_beside() {
   expect 0 task 0
   expect 0 "$MPSWEEP" slurm collect run
   [ "$(jq -c 'select(.type == "point") | .id' run/all.jsonl | sort -n | tr '\n' ' ')" = '0 1 2 3 4 5 6 7 ' ]
+}
+
+@test "collect asks Slurm before it looks at files, and waits for nothing after the merging" {
+  slurm_is_faked
+  a_job
+  submit -q
+  expect 0 task 0
+  expect 0 task 1
+  mv run/shard-1.jsonl finished
+  # A job that ends while it is asked for.
+  cat >bin/squeue <<FAKE
+#!/bin/sh
+[ ! -e "$WORK/run/all.jsonl" ] || echo asked >>"$WORK/late"
+mv "$WORK/finished" "$WORK/run/shard-1.jsonl"
+echo '42|0|COMPLETED|a|N/A|0:00|None'
+echo '42|1|COMPLETED|b|N/A|0:00|None'
+FAKE
+  expect 0 "$MPSWEEP" slurm collect run
+  [ ! -e late ]
+  # A controller that does not answer holds nobody who does not want to wait.
+  printf '#!/bin/sh\necho $$ >"%s/asked"\nexec sleep 600\n' "$WORK" >bin/squeue
+  start "$MPSWEEP" slurm collect run
+  await $PATIENCE test -s asked
+  kill -INT "$PID"
+  finish
+  [ $STATUS -eq 130 ]
+  assert_complete run/all.jsonl 8 0
 }
 
 @test "shards of different plans: the odd one is named, and not taken" {
