@@ -177,6 +177,10 @@ identities() {
   [ "$(ls out-*)" = "$(printf 'out-%s.jsonl\n' 0 1)" ]
   jq -s -e '[.[] | select(.type == "point") | .id] | unique == [range(6)]' out-?.jsonl
   jq -s -e 'map(select(.type == "header") | .shard | [.index, .count]) == [[0, 2], [1, 2]]' out-?.jsonl
+  # As in a job with --export=NONE: no PATH, and nothing else of the environment.
+  expect 0 srun --quiet --export=NONE --nodes=2 --ntasks-per-node=1 --gres=gpu:1 --time=5 \
+    "$MPSWEEP" sweep a.job -l processes+mps:1-2 --shard auto --quiet -o 'none-{shard}.jsonl'
+  jq -s -e '[.[] | select(.type == "point") | .throughput_ips > 0] | length == 5 and all' none-?.jsonl
 }
 
 @test "what Slurm refuses: one line, and nothing is left of the run" {
