@@ -212,9 +212,7 @@ int slurm_cancel_command(const char *directory)
         return report();
     int result = EXIT_ALL_MEASURED, lock = -1;
     /* Of a job that is being submitted nobody knows yet. Who may not write here submits nothing. */
-    if (slurm_run_lock(&run, &lock) == STATUS_BUSY)
-        result = report();
-    else if (slurm_scancel(&run) != STATUS_OK)
+    if (slurm_run_lock(&run, &lock) == STATUS_BUSY || slurm_scancel(&run) != STATUS_OK)
         result = report();
     else
         printf("the jobs are cancelled; what is measured stays: %s\n",

@@ -23,16 +23,17 @@ static enum status refuse(const char *word, const char *name)
                       word, name);
 }
 
-/* "-N2", "-HN": one of ours, 0 for none. */
-static const char *our_letter(const char *letters)
+/* "-N2", "-HN". */
+static enum status check_letters(const char *word)
 {
-    for (;; letters++) {
+    for (const char *letter = word + 1; *letter; letter++) {
         for (size_t i = 0; i < sizeof ours / sizeof *ours; i++)
-            if (*letters && ours[i].letter == *letters)
-                return ours[i].name;
-        if (!*letters || !strchr(ALONE, *letters))
-            return NULL;
+            if (ours[i].letter == *letter)
+                return refuse(word, ours[i].name);
+        if (!strchr(ALONE, *letter))
+            break;
     }
+    return STATUS_OK;
 }
 
 /* mpsweep keeps what it has at SIGTERM and SIGINT, if they come to the batch script. */
@@ -92,11 +93,10 @@ enum status slurm_check_words(char *const *words)
             value_may_follow = false;
             continue;
         }
-        const char *letter = strncmp(*word, "--", 2) == 0 ? NULL : our_letter(*word + 1);
-        if (letter)
-            status = refuse(*word, letter);
-        else if (strncmp(*word, "--", 2) == 0)
+        if ((*word)[1] == '-')
             status = check_long(*word, word[1]);
+        else
+            status = check_letters(*word);
         if (status != STATUS_OK)
             return status;
         value_may_follow = !strchr(*word, '=');

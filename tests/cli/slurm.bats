@@ -160,6 +160,7 @@ cut_to() {
   slurm_is_faked
   a_job
   submit -q --fleet
+  ! command -v shellcheck >/dev/null || shellcheck run/shard.sbatch
   # A begins, B begins, A goes on, B goes on.
   expect 0 at_node A 0
   cut_to 4
@@ -440,9 +441,9 @@ FAKE
   done
   printf '#!/bin/sh\nenv >"%s/sbatch.env"\necho 42\n' "$WORK" >bin/sbatch
   export SQUEUE_ACCOUNT=a SQUEUE_QOS=b SQUEUE_NAMES=c SQUEUE_USERS=d SQUEUE_FORMAT=e \
-    SCANCEL_STATE=RUNNING SCANCEL_NAME=f SLURM_CLUSTERS=g SBATCH_WAIT=1
+    SCANCEL_STATE=RUNNING SCANCEL_NAME=f SLURM_CLUSTERS=g SBATCH_WAIT=1 SBATCH_OPEN_MODE=truncate SBATCH_SIGNAL=USR1
   submit -q
-  absent SBATCH_WAIT sbatch.env
+  absent '^SBATCH_' sbatch.env
   # Where to submit is the user's business.
   grep -qx SLURM_CLUSTERS=g sbatch.env
   "$MPSWEEP" slurm status run >out || true
@@ -486,10 +487,10 @@ FAKE
 
 # Beside what start() has started, whose output is in out and err.
 expect_beside() {
-  local wanted=$1 status=0
+  local expected=$1 got=0
   shift
-  timeout $PATIENCE "$@" >beside 2>&1 3>&- || status=$?
-  [ $status -eq "$wanted" ]
+  timeout $PATIENCE "$@" >beside 2>&1 3>&- || got=$?
+  [ $got -eq "$expected" ]
 }
 
 @test "hints are of words that a shell takes as they are" {
