@@ -75,6 +75,18 @@ void emit_shell(FILE *file, const char *text)
     emit_shell_bytes(file, text, strlen(text));
 }
 
+const char *emit_shell_word(const char *text, char *word, size_t size)
+{
+    FILE *file = fmemopen(word, size, "w");
+    word[0] = '\0';
+    if (file) {
+        emit_shell(file, text);
+        fclose(file);
+    }
+    word[size - 1] = '\0';
+    return word;
+}
+
 void emit_environment_value(FILE *file, const char *text)
 {
     fputc('"', file);

@@ -261,7 +261,8 @@ static const struct {
          "first file only.\n",
          "Exit status: 0 every point is there; 1 wrong usage or setup, nothing was written; 2 "
          "points\n"
-         "are missing, the others were written; 130 interrupted, nothing was written.\n"},
+         "are missing, or a node stands for two of a fleet, the others were written; 130 "
+         "interrupted, nothing was written.\n"},
     [HELP_SLURM] =
         {"mpsweep-slurm", "measure a plan on the nodes of a Slurm cluster",
          "mpsweep slurm - one plan, many machines\n\n"
@@ -290,12 +291,21 @@ static const struct {
          "again, on\n"
          "whatever node, goes on with the part. A minute before its time is over, mpsweep gets\n"
          "SIGTERM and keeps what it has; \\fBsubmit \\-\\-again\\fR then submits what is not\n"
-         "finished. docs/slurm.md tells more.\n",
+         "finished.\n"
+         ".PP\n"
+         "The nodes of a fleet are different ones: a task that Slurm places on a node which has "
+         "measured\n"
+         "another shard has itself queued again, with such nodes excluded. Each goes on with its "
+         "own part\n"
+         "only; those of others are put aside as DIR/shard\\-I.jsonl.part.NODE. docs/slurm.md "
+         "tells more.\n",
          "Exit status: 0 submitted, all shards are finished (status), all points are merged "
          "(collect);\n"
          "1 wrong usage or setup, or Slurm refuses; 2 shards are left for which no job runs or "
          "waits, or\n"
-         "are broken, or points failed (collect); 5 shards are not finished, but run or wait.\n"},
+         "are broken, a node stands for two of a fleet, or points failed (collect); 5 shards are "
+         "not\n"
+         "finished, but run or wait.\n"},
     [HELP_MPS] =
         {"mpsweep-mps", "an NVIDIA MPS daemon of one's own, and nothing left of it",
          "mpsweep mps - an MPS daemon of your own\n\n"

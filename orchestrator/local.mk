@@ -101,7 +101,7 @@ mpsweep_SOURCES = \
     orchestrator/slurm_collect.c orchestrator/slurm_jobs.c orchestrator/slurm_programs.c \
     orchestrator/slurm_run.c orchestrator/slurm_submit.h \
     orchestrator/slurm_script.c orchestrator/slurm_shard.c orchestrator/slurm_status.c \
-    orchestrator/slurm_submit.c \
+    orchestrator/slurm_submit.c orchestrator/slurm_words.c \
     orchestrator/sweep_publish.c \
     orchestrator/sweep_plan.c orchestrator/sweep_results.c orchestrator/sweep_workload.c \
     orchestrator/sweep_shard.c \
@@ -174,8 +174,8 @@ tests_unit_test_scaling_LDADD = libmps.a libcommon.a $(JANSSON_LIBS) $(CMOCKA_LI
 
 check_PROGRAMS += tests/unit/test_slurm
 TESTS += tests/unit/test_slurm
-tests_unit_test_slurm_SOURCES = tests/unit/test_slurm.c orchestrator/slurm_programs.c \
-    orchestrator/slurm_run.c
+tests_unit_test_slurm_SOURCES = tests/unit/test_slurm.c orchestrator/emit_text.c \
+    orchestrator/slurm_programs.c orchestrator/slurm_run.c orchestrator/slurm_words.c
 tests_unit_test_slurm_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
 tests_unit_test_slurm_LDADD = libcommon.a $(JANSSON_LIBS) $(CMOCKA_LIBS)
 

@@ -190,10 +190,11 @@ static enum status find_gpus(struct merge *merge)
     int error = seen ? 0 : -1;
     for (size_t i = 0; i < merge->source_count && error == 0; i++) {
         const json_t *header = merge->sources[i].header;
-        char gpus[MERGE_GPUS_TEXT], key[MERGE_GPUS_TEXT + 256];
+        char gpus[MERGE_GPUS_TEXT], key[MERGE_GPUS_TEXT + 512];
         merge_gpus_text(header, gpus);
-        snprintf(key, sizeof key, "%s %.250s", gpus,
-                 is_emulated(header) ? text_of(header, "host") : "");
+        snprintf(key, sizeof key, "%s %.250s %.250s", gpus,
+                 is_emulated(header) ? text_of(header, "host") : "",
+                 is_emulated(header) ? text_of(header, "slurm_node") : "");
         const json_t *place = json_object_get(seen, key);
         if (!place) {
             error = json_object_set_new(seen, key, json_integer((json_int_t)merge->gpu_count));
@@ -203,6 +204,49 @@ static enum status find_gpus(struct merge *merge)
         }
     }
     json_decref(seen);
+    return error == 0 ? STATUS_OK : status_set(STATUS_MEMORY, "out of memory");
+}
+
+static json_t *same_node_new(const struct merge *merge, size_t source)
+{
+    const json_t *header = merge->sources[source].header;
+    json_t *row = json_pack("{s:s, s:[I]}", "host", text_of(header, "host"), "nodes",
+                            merge_shard_index(header));
+    char gpus[MERGE_GPUS_TEXT];
+    merge_gpus_text(header, gpus);
+    json_object_set_new(row, "uuid", json_string(gpus));
+    if (json_object_get(header, "slurm_node"))
+        json_object_set(row, "slurm_node", json_object_get(header, "slurm_node"));
+    return row;
+}
+
+/* GPUs that were measured under several numbers of a fleet: as many others never were. */
+static enum status find_same_nodes(struct merge *merge)
+{
+    const size_t none = SIZE_MAX;
+    size_t *first = malloc((merge->gpu_count + 1) * sizeof *first);
+    json_t **rows = calloc(merge->gpu_count + 1, sizeof *rows);
+    int error = first && rows ? 0 : -1;
+    merge->same_node = json_array();
+    for (size_t i = 0; i < merge->gpu_count && error == 0; i++)
+        first[i] = none;
+    for (size_t i = 0; i < merge->source_count && error == 0; i++) {
+        const struct merge_source *source = &merge->sources[i];
+        if (source->points == 0)
+            continue;
+        if (first[source->gpu] == none) {
+            first[source->gpu] = i;
+        } else if (merge->sources[first[source->gpu]].file != source->file) {
+            if (!rows[source->gpu]) {
+                rows[source->gpu] = same_node_new(merge, first[source->gpu]);
+                error = json_array_append_new(merge->same_node, rows[source->gpu]);
+            }
+            json_array_append_new(json_object_get(rows[source->gpu], "nodes"),
+                                  json_integer(merge_shard_index(source->header)));
+        }
+    }
+    free(first);
+    free(rows);
     return error == 0 ? STATUS_OK : status_set(STATUS_MEMORY, "out of memory");
 }
 
@@ -216,6 +260,8 @@ enum status merge_check(struct merge *merge, bool strict)
         status = check_same(merge, i);
     if (status == STATUS_OK)
         status = find_gpus(merge);
+    if (status == STATUS_OK && merge->fleet)
+        status = find_same_nodes(merge);
     if (status == STATUS_OK)
         status = find_differences(merge);
     if (status == STATUS_OK && strict)

@@ -322,5 +322,5 @@ out:
 
 bool merge_is_whole(const struct merge *merge)
 {
-    return json_array_size(merge->missing) == 0;
+    return json_array_size(merge->missing) == 0 && json_array_size(merge->same_node) == 0;
 }

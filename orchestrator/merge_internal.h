@@ -93,9 +93,10 @@ struct merge {
     bool fleet;
     bool quiet;
 
-    json_t *differs;  /* an array of what is not the same in all sources */
-    char *duplicates; /* points that two runs have, and no one asked for it; NULL or "": none */
-    json_t *missing;  /* an array of {points, why, ...} */
+    json_t *differs;   /* an array of what is not the same in all sources */
+    json_t *same_node; /* an array of {host, uuid, nodes}: who stands for several of a fleet */
+    char *duplicates;  /* points that two runs have, and no one asked for it; NULL or "": none */
+    json_t *missing;   /* an array of {points, why, ...} */
     size_t missing_count;
     size_t counts[MERGE_RANKS]; /* points of the output */
 
@@ -151,7 +152,14 @@ const char *merge_host(const struct merge *merge, size_t source, char text[MERGE
 /* "FILE on HOST" of a source. */
 const char *merge_source_name(const struct merge *merge, size_t source, char *text, size_t size);
 
-/* Whether points are all there. */
+/* The number of a header's shard or node; -1: it has none. */
+json_int_t merge_shard_index(const json_t *header);
+
+/* The node that a header is from: Slurm's name for it, or else the host's. "" if neither is known.
+ */
+const char *merge_node_name(const json_t *header);
+
+/* Whether points, and the nodes of a fleet, are all there. */
 bool merge_is_whole(const struct merge *merge);
 
 #endif

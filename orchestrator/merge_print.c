@@ -19,9 +19,15 @@ static const char *text_of(const json_t *object, const char *key)
     return text ? text : "";
 }
 
+const char *merge_node_name(const json_t *header)
+{
+    const char *node = text_of(header, "slurm_node");
+    return *node ? node : text_of(header, "host");
+}
+
 const char *merge_host(const struct merge *merge, size_t source, char text[MERGE_HOST_TEXT])
 {
-    return text_shortened(text_of(merge->sources[source].header, "host"), text, MERGE_HOST_TEXT);
+    return text_shortened(merge_node_name(merge->sources[source].header), text, MERGE_HOST_TEXT);
 }
 
 static const char *file_name(const struct merge *merge, size_t source)

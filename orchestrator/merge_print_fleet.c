@@ -94,8 +94,7 @@ static void print_telemetry(const struct merge *merge, size_t source)
 /* As its file says: files of others may be missing. */
 static long long node_number(const struct merge *merge, size_t source)
 {
-    const json_t *shard = json_object_get(merge->sources[source].header, "shard");
-    return (long long)json_integer_value(json_object_get(shard, "index"));
+    return (long long)merge_shard_index(merge->sources[source].header);
 }
 
 static void print_nodes(const struct merge *merge)
@@ -192,6 +191,19 @@ static void print_odd(const struct merge *merge)
         printf("odd: and %zu more points\n", fleet->odd_count - ODD_MOST);
 }
 
+static void print_same(const struct merge *merge)
+{
+    for (size_t i = 0; i < json_array_size(merge->same_node) && i < ODD_MOST; i++) {
+        const json_t *row = json_array_get(merge->same_node, i);
+        const json_t *nodes = json_object_get(row, "nodes");
+        printf("twice: %.200s stands for nodes", merge_node_name(row));
+        for (size_t j = 0; j < json_array_size(nodes) && j < ROWS_MOST; j++)
+            printf("%s %lld", j ? "," : "",
+                   (long long)json_integer_value(json_array_get(nodes, j)));
+        puts(": it was measured more than once, and others were not");
+    }
+}
+
 void merge_print_fleet(const struct merge *merge)
 {
     const struct fleet *fleet = &merge->nodes;
@@ -204,6 +216,7 @@ void merge_print_fleet(const struct merge *merge)
         printf("nodes: %zu of %zu stand%s out: more than %.1f%% from the median (spread %.2g%%)\n",
                fleet->standing_out, fleet->node_count, fleet->standing_out == 1 ? "s" : "",
                fleet->limit_rel * 100, fleet->spread_rel * 100);
+    print_same(merge);
     print_odd(merge);
     print_nodes(merge);
     print_points(merge);

@@ -52,8 +52,8 @@ static bool same_machine(const json_t *a, const json_t *b)
     char of_a[MERGE_GPUS_TEXT], of_b[MERGE_GPUS_TEXT];
     merge_gpus_text(a, of_a);
     merge_gpus_text(b, of_b);
-    return strcmp(of_a, of_b) == 0 && same_text(a, b, "host") && same_text(a, b, "driver") &&
-           same_text(a, b, "mpsweep");
+    return strcmp(of_a, of_b) == 0 && same_text(a, b, "host") && same_text(a, b, "slurm_node") &&
+           same_text(a, b, "driver") && same_text(a, b, "mpsweep");
 }
 
 static enum status begin_source(struct merge *merge, size_t file, json_t *header)
@@ -285,9 +285,9 @@ static enum status read_lines(struct merge *merge, size_t number)
     return status;
 }
 
-static json_int_t index_of(const struct merge_file *file)
+json_int_t merge_shard_index(const json_t *header)
 {
-    const json_t *shard = json_object_get(file->header, "shard");
+    const json_t *shard = json_object_get(header, "shard");
     return shard ? json_integer_value(json_object_get(shard, "index")) : -1;
 }
 
@@ -295,8 +295,9 @@ static json_int_t index_of(const struct merge_file *file)
 static int by_shard(const void *a, const void *b)
 {
     const struct merge_file *x = a, *y = b;
-    if (index_of(x) != index_of(y))
-        return index_of(x) < index_of(y) ? -1 : 1;
+    json_int_t of_x = merge_shard_index(x->header), of_y = merge_shard_index(y->header);
+    if (of_x != of_y)
+        return of_x < of_y ? -1 : 1;
     return strcmp(x->path, y->path);
 }
 
@@ -361,6 +362,7 @@ void merge_release(struct merge *merge)
     free(merge->others);
     json_decref(merge->headers);
     json_decref(merge->differs);
+    json_decref(merge->same_node);
     free(merge->duplicates);
     json_decref(merge->missing);
     gpus_model_release(&merge->gpus);

@@ -39,8 +39,9 @@ static json_t *telemetry_of(const struct merge_telemetry *sums)
 /* What of a header says where its points are from; lists of points would make it long. */
 static json_t *source_of(const struct merge *merge, size_t source)
 {
-    static const char *const fields[] = {"host",    "gpu",    "gpus",    "driver",
-                                         "mpsweep", "kernel", "started", "emulated_machine"};
+    static const char *const fields[] = {"host",   "slurm_node", "gpu",
+                                         "gpus",   "driver",     "mpsweep",
+                                         "kernel", "started",    "emulated_machine"};
     const struct merge_file *file = &merge->files[merge->sources[source].file];
     const json_t *header = merge->sources[source].header;
     json_t *object = json_pack("{s:s}", "file", file->path);
@@ -87,7 +88,17 @@ json_t *merge_merge_record(const struct merge *merge)
         if (merge->files[i].torn)
             json_array_append_new(cut, json_string(merge->files[i].path));
     json_object_set_new(record, "cut", cut);
+    if (merge->fleet)
+        json_object_set(record, "same_node", merge->same_node);
     return record;
+}
+
+/* Beside the host, which several nodes may have in common. */
+static void add_slurm_node(json_t *row, const json_t *header)
+{
+    json_t *node = json_object_get(header, "slurm_node");
+    if (node)
+        json_object_set(row, "slurm_node", node);
 }
 
 static json_t *gpu_row(const struct merge *merge, size_t gpu)
@@ -106,6 +117,7 @@ static json_t *gpu_row(const struct merge *merge, size_t gpu)
         "{s:O, s:O, s:o, s:I, s:b}", "uuid", uuid ? uuid : json_null(), "host",
         json_object_get(header, "host") ? json_object_get(header, "host") : json_null(), "sources",
         sources, "measurements", (json_int_t)factor->observations, "differs", factor->differs);
+    add_slurm_node(row, header);
     if (factor->observations > 0) {
         json_object_set_new(row, "factor", rounded(factor->factor));
         json_object_set_new(row, "ci95",
@@ -134,13 +146,15 @@ static json_t *node_row(const struct merge *merge, size_t source)
     const json_t *host = json_object_get(header, "host");
     const json_t *index = json_object_get(json_object_get(header, "shard"), "index");
     const json_t *uuid = json_object_get(json_object_get(header, "gpu"), "uuid");
-    return json_pack("{s:I, s:O, s:O, s:O, s:I, s:o, s:o, s:b, s:o}", "source", (json_int_t)source,
-                     "host", host ? host : json_null(), "node", index ? index : json_null(), "uuid",
-                     uuid ? uuid : json_null(), "points", (json_int_t)node->points, "ratio",
-                     rounded(node->ratio), "quartiles",
-                     json_pack("[o, o]", rounded(node->low), rounded(node->high)), "stands_out",
-                     node->stands_out, "telemetry",
-                     telemetry_of(&merge->sources[source].telemetry));
+    json_t *row =
+        json_pack("{s:I, s:O, s:O, s:O, s:I, s:o, s:o, s:b, s:o}", "source", (json_int_t)source,
+                  "host", host ? host : json_null(), "node", index ? index : json_null(), "uuid",
+                  uuid ? uuid : json_null(), "points", (json_int_t)node->points, "ratio",
+                  rounded(node->ratio), "quartiles",
+                  json_pack("[o, o]", rounded(node->low), rounded(node->high)), "stands_out",
+                  node->stands_out, "telemetry", telemetry_of(&merge->sources[source].telemetry));
+    add_slurm_node(row, header);
+    return row;
 }
 
 json_t *merge_fleet_record(const struct merge *merge)

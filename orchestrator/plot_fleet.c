@@ -26,7 +26,8 @@ static bool stands_out(const json_t *node)
 static void write_name(FILE *file, const json_t *node)
 {
     char name[48];
-    snprintf(name, sizeof name, "%.40s", point_string(node, "host"));
+    const char *slurm = point_string(node, "slurm_node");
+    snprintf(name, sizeof name, "%.40s", *slurm ? slurm : point_string(node, "host"));
     if (*name == '\0')
         snprintf(name, sizeof name, "%" JSON_INTEGER_FORMAT, point_integer(node, "node"));
     plot_write_string(file, name);

@@ -20,6 +20,9 @@
 /* What a worker gets to drain after another one failed. */
 #define FAILED_GRACE_NS (5 * NS_PER_S)
 
+/* So long after the first of its processes the orchestrator may hear of a signal to all. */
+#define TOLD_MS 2000
+
 /* The first failed slot, as an error of the round. */
 static enum status failed_slot(const struct round *round)
 {
@@ -42,11 +45,25 @@ static enum status failed_slot(const struct round *round)
     return STATUS_OK;
 }
 
+/* Who ends a job tells all of its processes at once, as Slurm does; one of them hears it first, and
+ * that was no fault of its. */
+static bool ended_with_us(const struct round *round, const struct gpu_child *child)
+{
+    if (!WIFSIGNALED(child->wait_status) ||
+        (WTERMSIG(child->wait_status) != SIGTERM && WTERMSIG(child->wait_status) != SIGINT &&
+         WTERMSIG(child->wait_status) != SIGHUP))
+        return false;
+    struct pollfd told = {.fd = round->session->signal_fd, .events = POLLIN};
+    return poll(&told, 1, TOLD_MS) > 0 && session_check_signals(round->session) != STATUS_OK;
+}
+
 /* A process that ended although nobody asked it to. */
 static enum status ended_process(const struct round *round, unsigned index)
 {
     char ending[64], gpu[ROUND_NAME_TEXT];
     const struct gpu_child *child = &round->children[index];
+    if (ended_with_us(round, child))
+        return STATUS_INTERRUPTED;
     enum status status = failed_slot(round);
     if (status != STATUS_OK)
         return status;

@@ -359,6 +359,10 @@ enum status session_describe(const struct session *session, json_t *record)
             json_array_append_new(all, describe_gpu(session, i));
         json_object_set_new(values, "gpus", all);
     }
+    /* Nodes of one machine have one host name. jansson takes no name that is not UTF-8. */
+    const char *node = getenv("SLURMD_NODENAME");
+    if (values && node && *node)
+        json_object_set_new(values, "slurm_node", json_string(node));
     /* What it emulates, where that is not the usual machine. */
     const char *machine = session->emulated ? getenv(EMUL_MACHINE_VARIABLE) : NULL;
     if (values && machine)

@@ -11,6 +11,10 @@
  *   shard-I.jsonl        one that is finished: it got that name by a rename
  *   log/                 what the jobs print: shard-I.log, merge.log
  *   all.jsonl            the shards, merged
+ *   run.lock             held by whoever submits
+ *   shard-I.jsonl.node   fleets: the node that measures or has measured it
+ *   shard-I.jsonl.part.NODE  fleets: what a node has begun, while the shard is on another one
+ *   shard-I.jsonl.left   fleets: nodes that a task has left, since they had measured another shard
  *
  * Only submit and 'submit --again' write the manifest. Slurm's programs are looked for on PATH and
  * started without a shell. Functions record errors and print nothing, unless they say so.
@@ -43,6 +47,14 @@ struct slurm_run {
 enum status slurm_run_load(const char *directory, struct slurm_run *out);
 enum status slurm_run_save(const struct slurm_run *run);
 void slurm_run_release(struct slurm_run *run);
+
+/* Keeps others from submitting jobs of the run, until lock is closed; -1, and STATUS_OK, where the
+ * file system has no locks. STATUS_BUSY: somebody submits some. What was loaded before is old. */
+enum status slurm_run_lock(const struct slurm_run *run, int *lock);
+
+/* "mpsweep slurm COMMAND 'DIRECTORY'", as a shell reads it. Returns text. */
+#define SLURM_HINT_BYTES (4 * PATH_MAX + 64)
+const char *slurm_hint(const char *directory, const char *command, char text[SLURM_HINT_BYTES]);
 
 /* A file of the run. STATUS_USAGE: the path would be too long. */
 enum status slurm_run_path(const struct slurm_run *run, char path[PATH_MAX], const char *format,
@@ -97,15 +109,19 @@ const char *slurm_one_line(const char *text, char *line, size_t size);
 /* -- a shard, as its files show it (slurm_shard.c) -----------------------------------------------
  */
 
+#define SLURM_NO_SHARD UINT_MAX
+
 struct slurm_shard {
     char path[PATH_MAX]; /* of its results; "" while there are none */
     bool published;      /* under its final name */
     size_t points;       /* that it is to measure; 0: not known before its first record */
     size_t done, failed; /* of them; failed ones have a record and no number */
-    char host[256];      /* where it was measured last, "" if unknown */
-    char plan_id[32];    /* "" without a header */
-    char error[512];     /* the last line of an error in its log, "" if there is none */
-    char broken[512];    /* what is wrong with its results; "": nothing */
+    char node[256]; /* where it was measured last, "" if unknown: Slurm's name, or the host's */
+    unsigned
+        same_as; /* of a fleet: a shard before it that is of the same node; or SLURM_NO_SHARD */
+    char plan_id[32]; /* "" without a header */
+    char error[512];  /* the last line of an error in its log, "" if there is none */
+    char broken[512]; /* what is wrong with its results; "": nothing */
 };
 
 /* STATUS_USAGE: a path would be too long. Broken results are no error here. */
@@ -123,8 +139,13 @@ enum slurm_shard_state {
 enum slurm_shard_state slurm_shard_state(const struct slurm_shard *shard,
                                          const struct slurm_job *job);
 
-/* Looks at all; the array is to be freed. Results of another plan than the others' are broken. */
+/* Looks at all; the array is to be freed. Results of another plan than the others' are broken;
+ * those of a fleet's node that another shard is of are told by same_as. */
 enum status slurm_shards_look(const struct slurm_run *run, struct slurm_shard **out);
+
+/* One line on file about a shard with same_as, behind begin. */
+void slurm_tell_same(FILE *file, const char *begin, const struct slurm_run *run,
+                     const struct slurm_shard *shards, unsigned index);
 
 /* -- the scripts (slurm_script.c) ----------------------------------------------------------------
  */

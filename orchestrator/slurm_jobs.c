@@ -2,6 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "common/text.h"
 #include "orchestrator/emit_text.h"
@@ -9,6 +10,8 @@
 #include "orchestrator/slurm_submit.h"
 
 #define WORDS_MOST 256
+/* Of them mpsweep's own, at most. */
+#define WORDS_OWN 12
 
 /* A command line, as sbatch gets it. */
 struct line {
@@ -31,6 +34,19 @@ static void add_users(struct line *line, const struct slurm_run *run)
         add_word(line, json_string_value(json_array_get(words, i)));
 }
 
+/* 'submit --again' puts further ones behind those that there are. */
+static enum status check_word_count(const struct slurm_run *run)
+{
+    size_t count = json_array_size(json_object_get(run->manifest, "sbatch"));
+    if (count <= WORDS_MOST - WORDS_OWN)
+        return STATUS_OK;
+    return status_set(STATUS_USAGE,
+                      "%zu words of options for sbatch, of which there may be %d: put them into "
+                      "variables that sbatch reads (SBATCH_...), or leave some out of "
+                      "'%.500s/run.json'",
+                      count, WORDS_MOST - WORDS_OWN, run->directory);
+}
+
 /* "0-3,7": those that are wanted. */
 static void print_shards(const struct slurm_run *run, slurm_wanted wanted, char *out, size_t size)
 {
@@ -51,6 +67,9 @@ static enum status make_array_line(struct line *line, const struct slurm_run *ru
 {
     const char *from = json_string_value(json_object_get(run->manifest, "directory"));
     char shards[8000];
+    enum status status = check_word_count(run);
+    if (status != STATUS_OK)
+        return status;
     print_shards(run, wanted, shards, sizeof shards);
     if (strlen(shards) + 1 >= sizeof shards)
         return status_set(STATUS_UNSUPPORTED,
@@ -131,7 +150,7 @@ static json_t *submission_new(const struct line *array, const char *id, const ch
 enum status slurm_submit_shards(struct slurm_run *run, slurm_wanted wanted, const char *after)
 {
     struct line line;
-    char id[32], cluster[64], merge[32] = "", other[64];
+    char id[32], cluster[64], merge[32] = "", other[64], hint[SLURM_HINT_BYTES];
     enum status status = make_array_line(&line, run, wanted);
     if (status == STATUS_OK)
         status = slurm_sbatch(line.words, id, cluster);
@@ -157,9 +176,9 @@ enum status slurm_submit_shards(struct slurm_run *run, slurm_wanted wanted, cons
     if (status != STATUS_OK)
         return status_prefix(status, "jobs %s and %s are submitted, but: ", id, merge);
     printf("job %s measures shards %s of %u, job %s merges them after that\n"
-           "'%s': mpsweep slurm status|collect|cancel DIR\n",
-           id, line.count ? json_string_value(json_object_get(submission, "shards")) : "",
-           run->shards, merge, run->directory);
+           "how it goes: %s\n",
+           id, json_string_value(json_object_get(submission, "shards")), run->shards, merge,
+           slurm_hint(run->directory, "status", hint));
     return STATUS_OK;
 }
 
@@ -228,13 +247,26 @@ static enum status submit_wanted(struct slurm_run *run, bool *wanted, bool dry_r
 enum status slurm_submit_again(const char *directory, char *const *more, bool dry_run)
 {
     struct slurm_run run;
+    int lock = -1;
     enum status status = slurm_run_load(directory, &run);
     if (status != STATUS_OK)
         return status;
+    if (!dry_run) {
+        status = slurm_run_lock(&run, &lock);
+        slurm_run_release(&run);
+        /* Once more: somebody may have submitted in between. */
+        if (status == STATUS_OK && (status = slurm_run_load(directory, &run)) != STATUS_OK &&
+            lock >= 0)
+            close(lock);
+        if (status != STATUS_OK)
+            return status;
+    }
     bool *wanted = calloc(run.shards, sizeof *wanted);
     status = wanted ? add_options(&run, more) : status_set(STATUS_MEMORY, "out of memory");
     if (status == STATUS_OK)
         status = submit_wanted(&run, wanted, dry_run);
+    if (lock >= 0)
+        close(lock);
     free(wanted);
     slurm_run_release(&run);
     return status;

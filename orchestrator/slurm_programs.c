@@ -43,8 +43,9 @@ const char *slurm_one_line(const char *text, char *line, size_t size)
 
 /* What a user has set for calls by hand: filters would hide the run's jobs, and other formats could
  * not be read. */
-static const char *const unset_to_submit[] = {"SBATCH_ARRAY_INX", "SBATCH_TEST_ONLY", "SBATCH_WAIT",
-                                              NULL};
+static const char *const unset_to_submit[] = {
+    "SBATCH_ARRAY_INX", "SBATCH_ERROR",     "SBATCH_OPEN_MODE", "SBATCH_OUTPUT",
+    "SBATCH_SIGNAL",    "SBATCH_TEST_ONLY", "SBATCH_WAIT",      NULL};
 static const char *const unset_to_ask[] = {"SLURM_CLUSTERS",      "SQUEUE_ACCOUNT",
                                            "SQUEUE_ALL",          "SQUEUE_ARRAY_UNIQUE",
                                            "SQUEUE_FORMAT",       "SQUEUE_FORMAT2",

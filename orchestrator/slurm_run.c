@@ -1,9 +1,12 @@
 #include <errno.h>
+#include <fcntl.h>
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <unistd.h>
 
+#include "orchestrator/emit_text.h"
 #include "orchestrator/slurm.h"
 
 #define SCHEMA 1
@@ -93,6 +96,38 @@ enum status slurm_run_save(const struct slurm_run *run)
     if (file)
         unlink(written);
     return status_set(STATUS_SYSTEM, "cannot write '%s': %s", path, strerror(error));
+}
+
+enum status slurm_run_lock(const struct slurm_run *run, int *lock)
+{
+    char path[PATH_MAX];
+    enum status status = slurm_run_path(run, path, "run.lock");
+    if (status != STATUS_OK)
+        return status;
+    /* Shared file systems lock only what is open for writing. */
+    int fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0666);
+    if (fd < 0)
+        return status_set(STATUS_USAGE, "cannot write '%s': %s", path, strerror(errno));
+    if (flock(fd, LOCK_EX | LOCK_NB) != 0) {
+        bool held = errno == EWOULDBLOCK;
+        close(fd);
+        if (held)
+            return status_set(
+                STATUS_BUSY,
+                "'%s' is being submitted by another mpsweep: look at it with 'mpsweep "
+                "slurm status' when that has ended",
+                run->directory);
+        fd = -1;
+    }
+    *lock = fd;
+    return STATUS_OK;
+}
+
+const char *slurm_hint(const char *directory, const char *command, char text[SLURM_HINT_BYTES])
+{
+    int begin = snprintf(text, SLURM_HINT_BYTES, "mpsweep slurm %s ", command);
+    emit_shell_word(directory, text + begin, (size_t)(SLURM_HINT_BYTES - begin));
+    return text;
 }
 
 void slurm_run_release(struct slurm_run *run)

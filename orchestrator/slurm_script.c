@@ -42,6 +42,62 @@ static void write_begin(FILE *file, const struct slurm_script *script, const cha
     (void)script;
 }
 
+/* Slurm gives the tasks of an array any nodes, also the same one after another. And what a task has
+ * begun is of the node that it was on. */
+static void write_fleet(FILE *file)
+{
+    fputs(
+        "\n# The nodes of a fleet are different ones: one that has measured a shard is left "
+        "again,\n"
+        "# and this task, and those that wait, are not started there any more.\n"
+        "node=${SLURMD_NODENAME:-$(uname -n)}\n"
+        "task=${SLURM_ARRAY_JOB_ID:-}_$shard\n"
+        "measured='' where=''\n"
+        "for other in \"$run\"/shard-*.jsonl; do\n"
+        "  if [ -e \"$results\" ] || ! [ -e \"$other\" ] || ! [ -e \"$other.node\" ]; then "
+        "continue; fi\n"
+        "  read -r name <\"$other.node\" || continue\n"
+        "  measured=$measured,$name\n"
+        "  if [ \"$name\" = \"$node\" ]; then where=$other; fi\n"
+        "done\n"
+        "if [ -n \"$where\" ]; then\n"
+        "  echo \"shard $shard on $node, $(date '+%Y-%m-%dT%H:%M:%S')\"\n"
+        "  excluded=$(scontrol show job -o \"$task\" 2>/dev/null | sed -n 's/.* ExcNodeList=\\([^( "
+        "]*\\).*/\\1/p')\n"
+        "  trap '' TERM\n"
+        "  # Left once already, and given again: then it cannot be excluded.\n"
+        "  if ! grep -qsxF \"$task $node\" \"$results.left\" && scontrol requeue \"$task\"; then\n"
+        "    echo \"$task $node\" >>\"$results.left\"\n"
+        "    for waiting in \"$task\" \"${SLURM_ARRAY_JOB_ID:-$task}\"; do\n"
+        "      scontrol update JobId=\"$waiting\" "
+        "ExcNodeList=\"${measured#,}${excluded:+,$excluded}\" "
+        ">/dev/null 2>&1 || true\n"
+        "    done\n"
+        "    echo \"mpsweep: node $node has measured ${where##*/}: queued again, for another "
+        "node\" >&2\n"
+        "    exit 0\n"
+        "  fi\n"
+        "  echo \"mpsweep: node $node has measured ${where##*/}, and this task gets no other one:"
+        " submit --again with '-- --exclude=${measured#,}'\" >&2\n"
+        "  exit 1\n"
+        "fi\n"
+        "\n# What a node has begun, it alone goes on with; from others it is put aside.\n"
+        "if ! [ -e \"$results\" ]; then\n"
+        "  was=$(cat \"$results.node\" 2>/dev/null) || was=unknown\n"
+        "  if [ -e \"$results.part\" ] && [ \"$was\" != \"$node\" ]; then\n"
+        "    aside=$results.part.${was:-unknown}\n"
+        "    while [ -e \"$aside\" ]; do aside=$aside+; done\n"
+        "    mv \"$results.part\" \"$aside\"\n"
+        "  fi\n"
+        "  echo \"$node\" >\"$results.node.new\"\n"
+        "  mv \"$results.node.new\" \"$results.node\"\n"
+        "  if ! [ -e \"$results.part\" ] && [ -e \"$results.part.$node\" ]; then\n"
+        "    mv \"$results.part.$node\" \"$results.part\"\n"
+        "  fi\n"
+        "fi\n",
+        file);
+}
+
 void slurm_script_shard(FILE *file, const struct slurm_script *script)
 {
     write_begin(file, script,
@@ -61,14 +117,7 @@ void slurm_script_shard(FILE *file, const struct slurm_script *script)
           file);
     write_environment(file);
     if (script->fleet)
-        fputs("\n# The nodes of a fleet are compared: what another one has begun is put aside.\n"
-              "node=${SLURMD_NODENAME:-$(uname -n)}\n"
-              "if [ -e \"$results.part\" ] && [ -e \"$results.node\" ] &&\n"
-              "  [ \"$(cat \"$results.node\")\" != \"$node\" ]; then\n"
-              "  mv \"$results.part\" \"$results.part.$(cat \"$results.node\")\"\n"
-              "fi\n"
-              "if [ ! -e \"$results\" ]; then echo \"$node\" >\"$results.node\"; fi\n",
-              file);
+        write_fleet(file);
     fputs(
         "\n# For the private MPS daemon: a directory of this node, with a short name for sockets.\n"
         "for TMPDIR in \"${SLURM_TMPDIR:-}\" \"${TMPDIR:-}\" /tmp; do\n"

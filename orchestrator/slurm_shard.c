@@ -37,7 +37,8 @@ static enum status take_header(struct reading *reading, const json_t *header)
 {
     struct slurm_shard *shard = reading->shard;
     json_int_t plan = json_integer_value(json_object_get(header, "plan"));
-    copy_text(shard->host, sizeof shard->host, header, "host");
+    copy_text(shard->node, sizeof shard->node, header, "host");
+    copy_text(shard->node, sizeof shard->node, header, "slurm_node");
     copy_text(shard->plan_id, sizeof shard->plan_id, header, "plan_id");
     if (reading->seen || plan <= 0 || plan > PLAN_MOST)
         return STATUS_OK;
@@ -159,7 +160,7 @@ static void look_into_log(const struct slurm_run *run, unsigned index, struct sl
 
 enum status slurm_shard_look(const struct slurm_run *run, unsigned index, struct slurm_shard *out)
 {
-    struct slurm_shard shard = {0};
+    struct slurm_shard shard = {.same_as = SLURM_NO_SHARD};
     enum status status = slurm_run_path(run, shard.path, "shard-%u.jsonl", index);
     if (status == STATUS_OK)
         status = look_into_results(&shard);
@@ -214,6 +215,29 @@ static void compare_plans(const struct slurm_run *run, struct slurm_shard *shard
                      shards[i].path, shards[i].plan_id, plan_id);
 }
 
+/* Of the results of one node, all but the first are in the place of another node's. */
+static void compare_nodes(const struct slurm_run *run, struct slurm_shard *shards)
+{
+    for (unsigned i = 0; run->fleet && i < run->shards; i++) {
+        bool known = shards[i].node[0] && shards[i].done + shards[i].failed > 0;
+        for (unsigned j = 0; known && j < i && shards[i].same_as == SLURM_NO_SHARD; j++)
+            if (shards[j].done + shards[j].failed > 0 &&
+                strcmp(shards[i].node, shards[j].node) == 0)
+                shards[i].same_as = j;
+    }
+}
+
+void slurm_tell_same(FILE *file, const char *begin, const struct slurm_run *run,
+                     const struct slurm_shard *shards, unsigned index)
+{
+    char hint[SLURM_HINT_BYTES];
+    fprintf(file,
+            "%sshards %u and %u are both of node %s, and another node was not measured: move '%s' "
+            "away, then %s\n",
+            begin, shards[index].same_as, index, shards[index].node, shards[index].path,
+            slurm_hint(run->directory, "submit --again", hint));
+}
+
 enum status slurm_shards_look(const struct slurm_run *run, struct slurm_shard **out)
 {
     struct slurm_shard *shards = calloc(run->shards, sizeof *shards);
@@ -227,6 +251,7 @@ enum status slurm_shards_look(const struct slurm_run *run, struct slurm_shard **
         return status;
     }
     compare_plans(run, shards);
+    compare_nodes(run, shards);
     *out = shards;
     return STATUS_OK;
 }

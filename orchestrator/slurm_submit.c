@@ -74,35 +74,6 @@ static enum status take_sweep_option(struct request *request, const struct slurm
     return STATUS_OK;
 }
 
-/* Options of sbatch that would make another thing of the run. A word that is no option and follows
- * none would be taken for the script. */
-static enum status check_sbatch_options(char *const *words)
-{
-    static const char *const refused[] = {"--array",     "-a", "--nodes",    "-N",     "--wrap",
-                                          "--output",    "-o", "--wait",     "-W",     "--chdir",
-                                          "--test-only", "-D", "--parsable", "--help", "--version",
-                                          "--quiet",     "-Q"};
-    bool value_may_follow = false;
-    for (char *const *word = words; *word; word++) {
-        size_t name = strncmp(*word, "--", 2) == 0 ? strcspn(*word, "=") : 2;
-        if (!emit_is_utf8(*word))
-            return status_set(STATUS_USAGE, "an option of sbatch is not UTF-8");
-        if (**word != '-') {
-            if (!value_may_follow)
-                return status_set(STATUS_USAGE, "'%s' is no option of sbatch", *word);
-            value_may_follow = false;
-            continue;
-        }
-        for (size_t i = 0; i < sizeof refused / sizeof *refused; i++)
-            if (strlen(refused[i]) == name && strncmp(*word, refused[i], name) == 0)
-                return status_set(STATUS_USAGE,
-                                  "'%s' is not for sbatch here: mpsweep gives it what it needs",
-                                  *word);
-        value_may_follow = !strchr(*word, '=');
-    }
-    return STATUS_OK;
-}
-
 static enum status read_request(const struct slurm_given *given, size_t count, char **rest,
                                 struct request *out)
 {
@@ -121,7 +92,7 @@ static enum status read_request(const struct slurm_given *given, size_t count, c
     out->words = calloc(count + 1, sizeof *out->words);
     if (!out->words)
         return status_set(STATUS_MEMORY, "out of memory");
-    enum status status = check_sbatch_options(out->sbatch);
+    enum status status = slurm_check_words(out->sbatch);
     for (size_t i = 0; i < count && status == STATUS_OK; i++)
         status =
             given[i].row->commands & own
@@ -194,7 +165,7 @@ static enum status check_directory_name(const char *path)
 /* Where it will be, absolute; its parent must be there, and it must not. */
 static enum status find_directory(const char *wanted, char out[PATH_MAX])
 {
-    char name[PATH_MAX], parent[PATH_MAX];
+    char name[PATH_MAX], parent[PATH_MAX], hint[SLURM_HINT_BYTES];
     struct stat info;
     time_t now = time(NULL);
     struct tm local;
@@ -205,10 +176,10 @@ static enum status find_directory(const char *wanted, char out[PATH_MAX])
     for (size_t end = strlen(name); end > 1 && name[end - 1] == '/'; end--)
         name[end - 1] = '\0';
     if (lstat(name, &info) == 0)
-        return status_set(STATUS_USAGE,
-                          "'%s' exists: give another --dir, or go on with the run that it is of: "
-                          "mpsweep slurm submit --again '%s'",
-                          name, name);
+        return status_set(
+            STATUS_USAGE,
+            "'%s' exists: give another --dir, or go on with the run that it is of: %s", name,
+            slurm_hint(name, "submit --again", hint));
     char *slash = strrchr(name, '/');
     const char *last = slash ? slash + 1 : name;
     const char *above = !slash ? "." : slash == name ? "/" : name;
@@ -225,8 +196,8 @@ static enum status find_directory(const char *wanted, char out[PATH_MAX])
 /* It lies beside the run's own files. */
 static enum status check_job_name(const char *name)
 {
-    static const char *const ours[] = {"run.json",     "run.json.new", "shard.sbatch",
-                                       "merge.sbatch", "all.jsonl",    "log"};
+    static const char *const ours[] = {"run.json",  "run.json.new", "shard.sbatch", "merge.sbatch",
+                                       "all.jsonl", "log",          "run.lock"};
     for (size_t i = 0; i < sizeof ours / sizeof *ours; i++)
         if (strcmp(name, ours[i]) == 0)
             return status_set(
@@ -288,7 +259,8 @@ static void remove_file(const struct slurm_run *run, const char *name)
 /* Of a run that was not submitted: nothing of it is left in the way of the next try. */
 static void remove_run(const struct slurm_run *run, const char *job)
 {
-    static const char *const names[] = {"shard.sbatch", "merge.sbatch", "run.json", "log"};
+    static const char *const names[] = {"shard.sbatch", "merge.sbatch", "run.json", "log",
+                                        "run.lock"};
     char text[1024];
     snprintf(text, sizeof text, "%s", status_text());
     remove_file(run, job);
@@ -299,12 +271,14 @@ static void remove_run(const struct slurm_run *run, const char *job)
 }
 
 static enum status make_run(const struct slurm_run *run, const struct slurm_script *script,
-                            const char *job_path)
+                            const char *job_path, int *lock)
 {
     char path[PATH_MAX];
     if (mkdir(run->directory, 0777) != 0)
         return status_set(STATUS_USAGE, "cannot make '%s': %s", run->directory, strerror(errno));
-    enum status status = slurm_run_path(run, path, "log");
+    enum status status = slurm_run_lock(run, lock);
+    if (status == STATUS_OK)
+        status = slurm_run_path(run, path, "log");
     if (status == STATUS_OK && mkdir(path, 0777) != 0)
         status = status_set(STATUS_SYSTEM, "cannot make '%s': %s", path, strerror(errno));
     if (status == STATUS_OK && job_path)
@@ -368,7 +342,8 @@ static enum status print_dry_run(const struct slurm_run *run, const struct slurm
 static enum status submit_new(const struct request *request, const char *job_path, size_t points,
                               const char *plan_id)
 {
-    char program[PATH_MAX];
+    char program[PATH_MAX], hint[SLURM_HINT_BYTES];
+    int lock = -1;
     struct slurm_run run = {.fleet = request->fleet};
     struct slurm_script script = {
         .directory = run.directory,
@@ -393,7 +368,7 @@ static enum status submit_new(const struct request *request, const char *job_pat
         return status_set(STATUS_MEMORY, "out of memory, or a word is not UTF-8");
     if (options_switch(&request->options, OPTION_SLURM_DRY_RUN)) {
         status = print_dry_run(&run, &script);
-    } else if ((status = make_run(&run, &script, job_path)) == STATUS_OK) {
+    } else if ((status = make_run(&run, &script, job_path, &lock)) == STATUS_OK) {
         status = slurm_submit_shards(&run, NULL, NULL);
         bool unsure = status == STATUS_TIMEOUT || status == STATUS_PROTOCOL;
         bool none = json_array_size(slurm_run_submissions(&run)) == 0;
@@ -402,9 +377,11 @@ static enum status submit_new(const struct request *request, const char *job_pat
         if (status != STATUS_OK && none && !unsure)
             remove_run(&run, script.job);
         else if (none && unsure)
-            status = status_set(status, "%.700s; if not: mpsweep slurm submit --again '%s'",
-                                status_text(), run.directory);
+            status = status_set(status, "%.700s; if not: %s", status_text(),
+                                slurm_hint(run.directory, "submit --again", hint));
     }
+    if (lock >= 0)
+        close(lock);
     slurm_run_release(&run);
     return status;
 }

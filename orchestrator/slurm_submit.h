@@ -17,6 +17,10 @@ enum status slurm_submit_shards(struct slurm_run *run, slurm_wanted wanted, cons
 /* The command lines, on standard output; after as above. */
 enum status slurm_submit_print(const struct slurm_run *run, slurm_wanted wanted, const char *after);
 
+/* Whether sbatch may be given these words, NULL-ended, by a user: not what mpsweep gives it itself,
+ * not in an abbreviation either. STATUS_USAGE. */
+enum status slurm_check_words(char *const *words);
+
 /* The shards of the run in directory that are not finished and for which no job runs or waits.
  * more, NULL-ended: options of sbatch, behind those of the manifest and kept there. */
 enum status slurm_submit_again(const char *directory, char *const *more, bool dry_run);

@@ -40,13 +40,30 @@ enum status sweep_check_publish(const struct sweep *sweep)
     return status;
 }
 
+/* When Slurm takes a node for dead that is not, another one may have put this run's file aside and
+ * begun its own under the name. */
+static enum status check_ours(const struct sweep *sweep)
+{
+    struct stat written, named;
+    const char *path = sweep_output(sweep);
+    if (sweep->writer.fd < 0 || fstat(sweep->writer.fd, &written) != 0 || stat(path, &named) != 0 ||
+        (written.st_dev == named.st_dev && written.st_ino == named.st_ino))
+        return STATUS_OK;
+    return status_set(STATUS_USAGE,
+                      "'%s' is not the file any more that this run has written: somebody has moved "
+                      "that, and it is not published",
+                      path);
+}
+
 enum status sweep_publish(struct sweep *sweep, int result)
 {
     char *name;
     if (!options_text(sweep->options, OPTION_PUBLISH) ||
         (result != EXIT_ALL_MEASURED && result != EXIT_SOME_FAILED))
         return STATUS_OK;
-    enum status status = final_name(sweep, &name);
+    enum status status = check_ours(sweep);
+    if (status == STATUS_OK)
+        status = final_name(sweep, &name);
     if (status != STATUS_OK)
         return status;
     results_close(&sweep->writer);

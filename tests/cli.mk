@@ -68,6 +68,8 @@ one_thread_tests = \
     tests/cli/tune.bats \
     tests/cli/mps_kill.bats \
     tests/cli/emit_run.bats \
+    tests/cli/emit_slurm.bats \
+    tests/cli/emit_systemd.bats \
     tests/cli/mps_failures.bats \
     tests/cli/slurm_cluster.bats \
     tests/cli/mps_places.bats \

@@ -147,6 +147,20 @@ killed() {
   points 'map(.status) == ["interrupted"]' r.jsonl
 }
 
+@test "a job is ended: a worker that hears of it first has not failed" {
+  begin running processes:2
+  local worker
+  worker=$(workers_of "$PID" | head -1)
+  kill -TERM "$worker"
+  # It is gone when it is reaped.
+  await $PATIENCE is_gone "$worker"
+  kill -TERM "$PID"
+  finish
+  [ "$STATUS" -eq 130 ]
+  says 'mpsweep: interrupted'
+  points 'map(.status) == ["interrupted"]' r.jsonl
+}
+
 @test "several signals are as good as one" {
   begin running processes+mps:2
   kill -INT "$PID"

@@ -42,6 +42,7 @@ task() { env SLURM_ARRAY_TASK_ID="$1" SLURMD_NODENAME="node$1" sh run/shard.sbat
   a_job
   submit --rounds 2 -q -- --partition=gpu -A account --comment="it's \$HOME"
   grep -q '^job 42 measures shards 0-1 of 2, job 42 merges' out
+  grep -qxF "how it goes: mpsweep slurm status '$WORK/run'" out
   cmp a.job run/a.job
   [ -d run/log ]
   sh -n run/shard.sbatch
@@ -146,6 +147,106 @@ task() { env SLURM_ARRAY_TASK_ID="$1" SLURMD_NODENAME="node$1" sh run/shard.sbat
   points 'length == 8' run/shard-0.jsonl
 }
 
+# A fleet's shard is on NODE: at_node NODE SHARD, as the script is started there.
+at_node() { env SLURM_ARRAY_JOB_ID=42 SLURM_ARRAY_TASK_ID="$2" SLURMD_NODENAME="$1" sh run/shard.sbatch; }
+
+# cut_to COUNT: leaves so many lines of shard 0's results, as a part.
+cut_to() {
+  head -"$1" run/shard-0.jsonl >run/shard-0.jsonl.part
+  rm run/shard-0.jsonl
+}
+
+@test "a fleet's node goes on with its own part when it comes back to the shard, and no part is lost" {
+  slurm_is_faked
+  a_job
+  submit -q --fleet
+  ! command -v shellcheck >/dev/null || shellcheck run/shard.sbatch
+  # A begins, B begins, A goes on, B goes on.
+  expect 0 at_node A 0
+  cut_to 4
+  cp run/shard-0.jsonl.part of_a
+  expect 0 at_node B 0
+  cmp of_a run/shard-0.jsonl.part.A
+  absent 'going on' out
+  [ "$(head -1 run/shard-0.jsonl | jq -r .slurm_node)" = B ]
+  cut_to 6
+  cp run/shard-0.jsonl.part of_b
+  expect 0 at_node A 0
+  grep -q 'going on' out
+  cmp of_b run/shard-0.jsonl.part.B
+  [ ! -e run/shard-0.jsonl.part.A ]
+  cmp -n "$(stat -c %s of_a)" of_a run/shard-0.jsonl
+  cut_to 5
+  cp run/shard-0.jsonl.part of_a
+  # What lies there by somebody's hand is not overwritten either.
+  echo precious >run/shard-0.jsonl.part.A
+  expect 0 at_node B 0
+  cmp -n "$(stat -c %s of_b)" of_b run/shard-0.jsonl
+  [ "$(cat run/shard-0.jsonl.part.A)" = precious ]
+  cmp of_a run/shard-0.jsonl.part.A+
+  [ ! -e run/shard-0.jsonl.part.B ]
+  [ "$(jq -r 'select(.type == "header") | .slurm_node' run/shard-0.jsonl | sort -u)" = B ]
+}
+
+@test "a fleet's task leaves a node that has measured another shard, and says so if it cannot" {
+  slurm_is_faked
+  a_job
+  cat >bin/scontrol <<FAKE
+#!/bin/sh
+echo "\$*" >>"$WORK/scontrol.words"
+[ ! -e "$WORK/scontrol.err" ] || { cat "$WORK/scontrol.err" >&2; exit 1; }
+case \$1 in show) echo "JobId=7 ArrayJobId=42 ReqNodeList=(null) ExcNodeList=n[8-9] NumNodes=1-1" ;; esac
+FAKE
+  chmod +x bin/scontrol
+  expect 0 "$MPSWEEP" slurm submit a.job --nodes 3 --fleet --dir run -q
+  expect 0 at_node A 0
+  expect 0 at_node A 1
+  grep -qx 'mpsweep: node A has measured shard-0.jsonl: queued again, for another node' err
+  [ ! -e run/shard-1.jsonl.part ]
+  [ ! -e run/shard-1.jsonl ]
+  # The task alone: the number of one may be that of the array. What the user had excluded stays so.
+  printf '%s
+' 'show job -o 42_1' 'requeue 42_1' 'update JobId=42_1 ExcNodeList=A,n[8-9]'     'update JobId=42 ExcNodeList=A,n[8-9]' | diff - scontrol.words
+  # It was of no use: not for ever.
+  expect 1 at_node A 1
+  grep -q "^mpsweep: node A has measured shard-0.jsonl, and this task gets no other one: .*--exclude=A'" err
+  expect 0 at_node B 1
+  points 'length == 8' run/shard-1.jsonl
+  # Slurm refuses.
+  echo 'Job/step already completing or completed' >scontrol.err
+  expect 1 at_node B 2
+  grep -q "^mpsweep: node B has measured shard-1.jsonl, .*--exclude=A,B'" err
+  [ ! -e run/shard-2.jsonl.part ]
+  # A shard's own node is none to leave.
+  expect 0 at_node A 0
+  grep -q 'shard 0 is finished already' out
+}
+
+@test "a node that stands for two of a fleet: status, collect and merge name it, and their status says so" {
+  slurm_is_faked
+  a_job
+  submit -q --fleet
+  expect 0 at_node A 0
+  rm run/shard-0.jsonl.node
+  expect 0 at_node A 1
+  expect 2 "$MPSWEEP" slurm status run
+  grep -qxF "shards 0 and 1 are both of node A, and another node was not measured: move '$WORK/run/shard-1.jsonl' away, then mpsweep slurm submit --again '$WORK/run'" out
+  expect 2 "$MPSWEEP" slurm status run --json
+  jq -e '.same == 1 and .shards[1].same_node_as == 0 and .shards[0].same_node_as == null' out
+  expect 2 "$MPSWEEP" slurm collect run
+  grep -q '^twice: A stands for nodes 0, 1: ' out
+  grep -q '^mpsweep: shards 0 and 1 are both of node A' err
+  jq -s -e '(.[] | select(.type == "merge") | .same_node | length == 1 and
+    (.[0] | .nodes == [0, 1] and .slurm_node == "A")), (.[-1] | .status == 2)' run/all.jsonl
+  # Two virtual nodes of one host are two.
+  rm run/shard-1.jsonl*
+  expect 0 at_node B 1
+  expect 0 "$MPSWEEP" slurm status run
+  expect 0 "$MPSWEEP" slurm collect run
+  grep -q '^1  *B  ' out
+  jq -s -e '.[] | select(.type == "merge") | .same_node == [] and .gpus == 2' run/all.jsonl
+}
+
 @test "a fleet that the job file asks for is one" {
   slurm_is_faked
   a_job
@@ -194,6 +295,14 @@ a.job -N 2 --resume                | --resume is not for slurm submit
 a.job -N 2 -- --array=0-7          | '--array=0-7' is not for sbatch here
 a.job -N 2 -- -N 3                 | '-N' is not for sbatch here
 a.job -N 2 -- -Q                   | '-Q' is not for sbatch here
+a.job -N 2 -- -HN2                 | '-HN2' is not for sbatch here: mpsweep gives it its own --nodes
+a.job -N 2 -- --arr=0-3            | '--arr=0-3' may be short for --array, .* write the option's whole name
+a.job -N 2 -- --o=x                | '--o=x' may be short for --output,
+a.job -N 2 -- --qu                 | '--qu' may be short for --quiet,
+a.job -N 2 -- --sig=USR1           | '--sig=USR1' may be short for --signal: write
+a.job -N 2 -- --signal=USR1@60     | '--signal=USR1@60': mpsweep keeps what it has measured at --signal=B:TERM@SECONDS
+a.job -N 2 -- --signal B:USR1      | '--signal': mpsweep keeps
+a.job -N 2 -- --signal             | '--signal': mpsweep keeps
 a.job -N 2 -- gpu                  | 'gpu' is no option of sbatch
 a.job -N 2 -- --time=1 gpu         | 'gpu' is no option of sbatch
 a.job -N 2 -- -p gpu --            | there is no program after the second '--'
@@ -332,15 +441,92 @@ FAKE
   done
   printf '#!/bin/sh\nenv >"%s/sbatch.env"\necho 42\n' "$WORK" >bin/sbatch
   export SQUEUE_ACCOUNT=a SQUEUE_QOS=b SQUEUE_NAMES=c SQUEUE_USERS=d SQUEUE_FORMAT=e \
-    SCANCEL_STATE=RUNNING SCANCEL_NAME=f SLURM_CLUSTERS=g SBATCH_WAIT=1
+    SCANCEL_STATE=RUNNING SCANCEL_NAME=f SLURM_CLUSTERS=g SBATCH_WAIT=1 SBATCH_OPEN_MODE=truncate SBATCH_SIGNAL=USR1
   submit -q
-  absent SBATCH_WAIT sbatch.env
+  absent '^SBATCH_' sbatch.env
   # Where to submit is the user's business.
   grep -qx SLURM_CLUSTERS=g sbatch.env
   "$MPSWEEP" slurm status run >out || true
   expect 0 "$MPSWEEP" slurm cancel run
   absent '^SQUEUE_\|^SLURM_CLUSTERS' squeue.env
   absent '^SCANCEL_\|^SLURM_CLUSTERS' scancel.env
+}
+
+@test "who submits is alone: a second one is refused, and nothing is submitted twice" {
+  slurm_is_faked
+  a_job
+  submit -q
+  # An sbatch that waits for us, with a lock that is ours alone.
+  mkfifo go
+  cat >bin/sbatch <<FAKE
+#!/bin/sh
+echo sbatch >>"$WORK/calls"
+read -r _ <"$WORK/go"
+echo 99
+FAKE
+  start "$MPSWEEP" slurm submit --again run
+  await $PATIENCE test -e calls
+  for words in 'submit --again' cancel; do
+    # shellcheck disable=SC2086 # several words
+    expect_beside 1 "$MPSWEEP" slurm $words run
+    grep -q "'$WORK/run' is being submitted by another mpsweep: look at it with 'mpsweep slurm status'" beside
+    [ "$(wc -l <beside)" -eq 1 ]
+  done
+  # To look is nobody's business but one's own.
+  "$MPSWEEP" slurm submit --again run --dry-run >beside
+  grep -q -e '--array=0-1 ' beside
+  [ "$(wc -l <calls)" -eq 1 ]
+  echo >go
+  await $PATIENCE eval '[ "$(wc -l <calls)" -eq 2 ]'
+  echo >go
+  finish
+  [ $STATUS -eq 0 ]
+  [ "$(wc -l <calls)" -eq 2 ]
+  jq -e '.submissions | length == 2' run/run.json
+}
+
+# Beside what start() has started, whose output is in out and err.
+expect_beside() {
+  local expected=$1 got=0
+  shift
+  timeout $PATIENCE "$@" >beside 2>&1 3>&- || got=$?
+  [ $got -eq "$expected" ]
+}
+
+@test "hints are of words that a shell takes as they are" {
+  slurm_is_faked
+  a_job
+  local dir="it's a  dir" hint
+  expect 0 "$MPSWEEP" slurm submit a.job -N 1 --dir "$dir" -q
+  mpsweep() { "$MPSWEEP" "$@"; }
+  hint=$(sed -n 's/^how it goes: //p' out)
+  [ -n "$hint" ]
+  expect 2 eval "$hint"
+  hint=$(sed -n 's/.* are left: //p' out)
+  expect 0 eval "$hint -n"
+  expect 0 env SLURM_ARRAY_TASK_ID=0 sh "$dir/shard.sbatch"
+  expect 0 mpsweep slurm status "$dir"
+  hint=$(sed -n 's/.* are left: //p' out)
+  expect 0 eval "$hint"
+  assert_whole "$dir/all.jsonl"
+  expect 0 mpsweep slurm cancel "$dir"
+  hint=$(sed -n 's/.*stays: //p' out)
+  expect 0 eval "$hint"
+  grep -q 'there is nothing to submit' out
+}
+
+@test "more words for sbatch than it is given: one line, before anything is made or submitted" {
+  slurm_is_faked
+  a_job
+  local words=()
+  for ((i = 0; i < 245; i++)); do words+=("--comment=$i"); done
+  refused '^mpsweep: 245 words of options for sbatch, of which there may be 244'     "$MPSWEEP" slurm submit a.job -N 2 --dir run -- "${words[@]}"
+  [ ! -e run ]
+  submit -q -- "${words[@]:1}"
+  [ "$(grep -c -e '--comment=' sbatch.words)" -eq 488 ]
+  [ "$(grep -c -e 'merge.sbatch$' sbatch.words)" -eq 1 ]
+  refused '^mpsweep: 245 words' "$MPSWEEP" slurm submit --again run -- --time=1
+  [ "$(grep -c -e '^--$' sbatch.words)" -eq 2 ]
 }
 
 @test "submit --again: what is finished or at work is left alone" {
@@ -399,6 +585,33 @@ FAKE
   [ "$(jq -c 'select(.type == "point") | .id' run/all.jsonl | sort -n | tr '\n' ' ')" = '0 1 2 3 4 5 6 7 ' ]
 }
 
+@test "collect asks Slurm before it looks at files, and waits for nothing after the merging" {
+  slurm_is_faked
+  a_job
+  submit -q
+  expect 0 task 0
+  expect 0 task 1
+  mv run/shard-1.jsonl finished
+  # A job that ends while it is asked for.
+  cat >bin/squeue <<FAKE
+#!/bin/sh
+[ ! -e "$WORK/run/all.jsonl" ] || echo asked >>"$WORK/late"
+mv "$WORK/finished" "$WORK/run/shard-1.jsonl"
+echo '42|0|COMPLETED|a|N/A|0:00|None'
+echo '42|1|COMPLETED|b|N/A|0:00|None'
+FAKE
+  expect 0 "$MPSWEEP" slurm collect run
+  [ ! -e late ]
+  # A controller that does not answer holds nobody who does not want to wait.
+  printf '#!/bin/sh\necho $$ >"%s/asked"\nexec sleep 600\n' "$WORK" >bin/squeue
+  start "$MPSWEEP" slurm collect run
+  await $PATIENCE test -s asked
+  kill -INT "$PID"
+  finish
+  [ $STATUS -eq 130 ]
+  assert_complete run/all.jsonl 8 0
+}
+
 @test "shards of different plans: the odd one is named, and not taken" {
   slurm_is_faked
   a_job
@@ -443,6 +656,30 @@ lies() {
   lies twice 0
   assert_complete x.jsonl 2 0
   [ ! -e x.part ]
+}
+
+@test "a file system without locks is none that is busy" {
+  slurm_is_faked
+  a_job
+  local preload=(env LD_PRELOAD="$MPSWEEP_BUILD_DIR/tests/fakes/lying_rename.so" MPSWEEP_LIE=unlocked
+    ASAN_OPTIONS="${ASAN_OPTIONS:+$ASAN_OPTIONS:}verify_asan_link_order=0")
+  expect 0 "${preload[@]}" "$MPSWEEP" sweep "${TINY[@]}" -l threads:1 --quiet -o x.jsonl
+  assert_complete x.jsonl 1 0
+  expect 0 "${preload[@]}" "$MPSWEEP" slurm submit a.job --nodes 2 --dir run -q
+  expect 0 "${preload[@]}" "$MPSWEEP" slurm submit --again run
+}
+
+@test "--publish: a file that took the place of the run's own is not published" {
+  start "$MPSWEEP" sweep "${TINY[@]}" -l threads:1-3 --rounds 3 --quiet -o x.part --publish x.jsonl
+  await $PATIENCE test -s x.part
+  mv x.part x.aside
+  echo another >x.part
+  finish
+  [ $STATUS -eq 1 ]
+  grep -q "'x.part' is not the file any more that this run has written: .* it is not published" err
+  [ ! -e x.jsonl ]
+  [ "$(cat x.part)" = another ]
+  points 'length == 3' x.aside
 }
 
 @test "--publish: not over what is there, not without a file, not while points are missing" {

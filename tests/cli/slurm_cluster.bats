@@ -32,6 +32,10 @@ has_points() {
   [ "${count:-0}" -ge "$2" ]
 }
 
+# wake TASK: one that was queued again waits for two minutes by itself. A node refuses what comes back
+# within the second in which it went.
+wake() { scontrol update jobid="${ARRAY}_$1" StartTime=now+2seconds; }
+
 # The daemon of a task of the array, if it has one now.
 daemon_of() {
   local file pid
@@ -67,8 +71,7 @@ identities() {
   await $PATIENCE is ".shards[$again].job_state == \"pending\""
   is ".at_work >= 1 and .shards[$again].state == \"at work\" and .shards[$again].done >= 1"
   grep -c . run/shard-$again.jsonl.part >before
-  # It waits for two minutes by itself.
-  scontrol update jobid="${ARRAY}_$again" StartTime=now
+  wake $again
   await $PATIENCE is '.finished == 2'
   await $PATIENCE test -s run/all.jsonl
   await $PATIENCE no_job
@@ -114,14 +117,26 @@ identities() {
   assert_whole run/shard-0.jsonl.part
 }
 
-@test "a fleet: each node measures the whole plan" {
+@test "a fleet: each node measures the whole plan, and the one that is free first does it once" {
   needs_slurm
   a_job 0.1 threads:1-2,processes+mps:2
+  scontrol update NodeName=n2 State=drain Reason=test
   submit --nodes 2 --fleet -- --time=5
+  await $PATIENCE is '.finished == 1'
+  # The other task comes to the same node, and leaves it.
+  await $PATIENCE test -s run/shard-1.jsonl.left
+  await $PATIENCE is '.shards[1].job_state == "pending"'
+  scontrol show job -o "${ARRAY}_1" | grep -q ' ExcNodeList=n1 '
+  scontrol update NodeName=n2 State=resume
+  wake 1
   await $PATIENCE is '.finished == 2'
   await $PATIENCE no_job
-  for shard in 0 1; do points 'length == 6 and (map(.throughput_ips > 0) | all)' run/shard-$shard.jsonl; done
+  for shard in 0 1; do
+    points 'length == 6 and (map(.throughput_ips > 0) | all)' run/shard-$shard.jsonl
+    [ "$(head -1 run/shard-$shard.jsonl | jq -r .slurm_node)" = n$((shard + 1)) ]
+  done
   assert_whole run/all.jsonl
+  jq -s -e '.[] | select(.type == "merge") | .gpus == 2 and .same_node == []' run/all.jsonl
 }
 
 @test "srun by hand: --shard auto gives each task its own part" {
@@ -132,6 +147,10 @@ identities() {
   [ "$(ls out-*)" = "$(printf 'out-%s.jsonl\n' 0 1)" ]
   jq -s -e '[.[] | select(.type == "point") | .id] | unique == [range(6)]' out-?.jsonl
   jq -s -e 'map(select(.type == "header") | .shard | [.index, .count]) == [[0, 2], [1, 2]]' out-?.jsonl
+  # As in a job with --export=NONE: no PATH, and nothing else of the environment.
+  expect 0 srun --quiet --export=NONE --nodes=2 --ntasks-per-node=1 --gres=gpu:1 --time=5 \
+    "$MPSWEEP" sweep a.job -l processes+mps:1-2 --shard auto --quiet -o 'none-{shard}.jsonl'
+  jq -s -e '[.[] | select(.type == "point") | .throughput_ips > 0] | length == 5 and all' none-?.jsonl
 }
 
 @test "what Slurm refuses: one line, and nothing is left of the run" {
