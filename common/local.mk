@@ -2,6 +2,7 @@ noinst_LIBRARIES += libcommon.a
 libcommon_a_SOURCES = \
     common/child.c common/child.h common/child_run.c \
     common/clock.c common/clock.h \
+    common/digest.c common/digest.h \
     common/histogram.c common/histogram.h \
     common/interval.c common/interval.h \
     common/jobfile.c common/jobfile.h \

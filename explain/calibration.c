@@ -1,7 +1,40 @@
 #include "explain/calibration.h"
 
+#include <stddef.h>
+#include <string.h>
+
 /* Calibrations are good to a few percent. */
 #define EACH_ITS_OWN 0.9
+
+/* What the kernel reads at once. */
+#define VECTOR_BYTES 16
+
+#define AT(name) offsetof(struct calibration, name)
+#define NONE 0 /* of all GPUs: their number stands there */
+
+enum depends { ON_NOTHING, ON_BYTES, ON_BLOCK };
+
+static const struct part {
+    const char *name;
+    size_t at, all; /* in struct calibration */
+    enum depends depends;
+} parts[CALIBRATION_PARTS] = {
+    [CALIBRATION_PROCESS_LAUNCHES] = {"process_launches_per_s", AT(process_launches_per_s),
+                                      AT(all.process_launches_per_s), ON_NOTHING},
+    [CALIBRATION_GRAPH_KERNELS] = {"graph_kernels_per_s", AT(graph_kernels_per_s), NONE,
+                                   ON_NOTHING},
+    [CALIBRATION_PROCESS_GRAPHS] = {"process_graphs_per_s", AT(process_graphs_per_s), NONE,
+                                    ON_NOTHING},
+    [CALIBRATION_GPU_LAUNCHES] = {"gpu_launches_per_s", AT(gpu_launches_per_s),
+                                  AT(all.gpu_launches_per_s), ON_NOTHING},
+    [CALIBRATION_ARITHMETIC] = {"arithmetic_ips", AT(arithmetic_ips), NONE, ON_BLOCK},
+    [CALIBRATION_IN] = {"h2d_bytes_per_s", AT(h2d_bytes_per_s), AT(all.h2d_bytes_per_s), ON_BYTES},
+    [CALIBRATION_OUT] = {"d2h_bytes_per_s", AT(d2h_bytes_per_s), AT(all.d2h_bytes_per_s), ON_BYTES},
+    [CALIBRATION_BOTH] = {"both_bytes_per_s", AT(both_bytes_per_s), AT(all.both_bytes_per_s),
+                          ON_BYTES},
+    [CALIBRATION_PAGEABLE] = {"pageable_bytes_per_s", AT(pageable_bytes_per_s),
+                              AT(all.pageable_bytes_per_s), ON_BYTES},
+};
 
 void calibration_work_of(const struct shm_settings *settings, struct calibration_work *out)
 {
@@ -40,4 +73,83 @@ double calibration_shared(double one, double total, unsigned gpus)
 {
     bool known = gpus > 1 && one > 0.0 && total > 0.0;
     return known && total < EACH_ITS_OWN * gpus * one ? total : 0.0;
+}
+
+/* -- parts ------------------------------------------------------------------------------------- */
+
+const char *calibration_part_name(enum calibration_part part)
+{
+    return parts[part].name;
+}
+
+static double figure_at(const struct calibration *calibration, size_t at)
+{
+    double value;
+    memcpy(&value, (const char *)calibration + at, sizeof value);
+    return value;
+}
+
+static void set_figure(struct calibration *calibration, size_t at, double value)
+{
+    memcpy((char *)calibration + at, &value, sizeof value);
+}
+
+static bool is_alike(const struct calibration_work *a, const struct calibration_work *b,
+                     enum depends depends)
+{
+    switch (depends) {
+    case ON_NOTHING:
+        return true;
+    case ON_BYTES:
+        return a->bytes == b->bytes;
+    case ON_BLOCK:
+        return a->workload == SHM_WORKLOAD_CHAIN && b->workload == SHM_WORKLOAD_CHAIN &&
+               a->threads_per_block == b->threads_per_block && a->spin == b->spin;
+    }
+    return false;
+}
+
+unsigned long long calibration_busy_blocks(const struct calibration_work *work)
+{
+    unsigned long long vectors = work->bytes / SHM_COPIED_PER_WORKED / VECTOR_BYTES;
+    unsigned threads = work->threads_per_block ? work->threads_per_block : 1;
+    unsigned long long busy = (vectors + threads - 1) / threads;
+    if (busy > work->blocks)
+        busy = work->blocks;
+    return busy ? busy : 1;
+}
+
+bool calibration_take(struct calibration *to, const struct calibration *from,
+                      enum calibration_part part)
+{
+    const struct part *row = &parts[part];
+    double value = figure_at(from, row->at), all = 0.0;
+    if (value <= 0.0 || to->cpus != from->cpus || to->sms != from->sms ||
+        !is_alike(&to->work, &from->work, row->depends))
+        return false;
+    if (row->all != NONE && to->all.gpus > 1) {
+        all = figure_at(from, row->all);
+        if (from->all.gpus != to->all.gpus || all <= 0.0)
+            return false;
+    }
+    if (row->depends == ON_BLOCK) {
+        if (to->work.kernels == 0)
+            return false;
+        value *= (double)from->work.kernels * (double)calibration_busy_blocks(&from->work);
+        value /= (double)to->work.kernels * (double)calibration_busy_blocks(&to->work);
+    }
+    set_figure(to, row->at, value);
+    if (all > 0.0)
+        set_figure(to, row->all, all);
+    return true;
+}
+
+void calibration_pretend(struct calibration *calibration)
+{
+    for (unsigned i = 0; i < CALIBRATION_PARTS; i++) {
+        if (figure_at(calibration, parts[i].at) <= 0.0)
+            set_figure(calibration, parts[i].at, 1.0);
+        if (parts[i].all != NONE && figure_at(calibration, parts[i].all) <= 0.0)
+            set_figure(calibration, parts[i].all, 1.0);
+    }
 }

@@ -85,12 +85,49 @@ void calibration_work_set(const struct calibration_work *work, struct shm_settin
 /* Whether a calibration is for this work. */
 bool calibration_is_for(const struct calibration *calibration, const struct calibration_work *work);
 
+/* Figures that depend on less than the whole iteration: on nothing of it, on its bytes, or on what
+ * a block of its kernels computes. Those in struct calibration_all of the same name go with them.
+ */
+enum calibration_part {
+    CALIBRATION_PROCESS_LAUNCHES,
+    CALIBRATION_GRAPH_KERNELS,
+    CALIBRATION_PROCESS_GRAPHS,
+    CALIBRATION_GPU_LAUNCHES,
+    CALIBRATION_ARITHMETIC,
+    CALIBRATION_IN,
+    CALIBRATION_OUT,
+    CALIBRATION_BOTH,
+    CALIBRATION_PAGEABLE,
+    CALIBRATION_PARTS
+};
+
+/* The figure's name in a results file. */
+const char *calibration_part_name(enum calibration_part part);
+
+/* Takes a part over, if it was measured there and is the same here: the works do not differ in what
+ * it depends on, nor do CPUs, multiprocessors and the number of GPUs at once. Of the arithmetic it
+ * is what the blocks compute that is the same: the figure is that of so many kernels of so many
+ * busy blocks as `to` has. False: nothing was done. That both are of the same GPU and binding is
+ * for the caller to know. */
+bool calibration_take(struct calibration *to, const struct calibration *from,
+                      enum calibration_part part);
+
+/* Gives each part that was not measured a value, so that calibration_take() finds it: to reckon
+ * what will be there once a calibration has been made. */
+void calibration_pretend(struct calibration *calibration);
+
+/* Blocks of a kernel that get something to work on. */
+unsigned long long calibration_busy_blocks(const struct calibration_work *work);
+
 /* A calibration as it stands in a results file, with what there is to say about its figures. */
 #define CALIBRATION_NOTES 16
 #define CALIBRATION_NOTE_BYTES 256
+#define CALIBRATION_BIND_BYTES 16
 struct calibration_record {
     struct calibration figures;
-    double seconds; /* that it took */
+    char bind[CALIBRATION_BIND_BYTES]; /* of the workers, as the option has it; "": not known */
+    unsigned shared; /* bit n: part n was taken over from another one of the same file */
+    double seconds;  /* that it took itself */
     unsigned note_count;
     char notes[CALIBRATION_NOTES][CALIBRATION_NOTE_BYTES]; /* why a figure is 0, for one */
 };

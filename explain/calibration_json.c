@@ -82,6 +82,16 @@ static json_t *all_to_json(const struct calibration_all *all)
     return json;
 }
 
+/* NULL without memory. */
+static json_t *shared_to_json(unsigned shared)
+{
+    json_t *names = json_array();
+    for (unsigned i = 0; i < CALIBRATION_PARTS && names != NULL; i++)
+        if (shared & 1U << i)
+            json_array_append_new(names, json_string(calibration_part_name(i)));
+    return names;
+}
+
 json_t *calibration_to_json(const struct calibration_record *record)
 {
     json_t *json = json_pack("{s:s, s:o}", "type", "calibration", "work",
@@ -103,6 +113,10 @@ json_t *calibration_to_json(const struct calibration_record *record)
     /* One GPU's is as it was before there were several. */
     if (!failed && record->figures.all.gpus > 1)
         failed = json_object_set_new(json, "all_gpus", all_to_json(&record->figures.all));
+    if (!failed && *record->bind)
+        failed = json_object_set_new(json, "bind", json_string(record->bind));
+    if (!failed && record->shared != 0)
+        failed = json_object_set_new(json, "shared", shared_to_json(record->shared));
     if (!failed)
         failed = json_object_set_new(json, "seconds", json_real(record->seconds)) ||
                  json_object_set(json, "notes", notes);
@@ -211,6 +225,30 @@ static enum status read_notes(const json_t *json, struct calibration_record *out
     return STATUS_OK;
 }
 
+/* Names that are not known are of another version. */
+static enum status read_shared(const json_t *json, unsigned *out)
+{
+    const json_t *shared = json_object_get(json, "shared");
+    if (shared != NULL && !json_is_array(shared))
+        return status_set(STATUS_USAGE, "a calibration's 'shared' is no array");
+    for (size_t i = 0; i < json_array_size(shared); i++) {
+        const char *name = json_string_value(json_array_get(shared, i));
+        for (unsigned part = 0; part < CALIBRATION_PARTS && name != NULL; part++)
+            if (strcmp(name, calibration_part_name(part)) == 0)
+                *out |= 1U << part;
+    }
+    return STATUS_OK;
+}
+
+static enum status read_bind(const json_t *json, char *out, size_t size)
+{
+    const json_t *bind = json_object_get(json, "bind");
+    if (bind != NULL && !json_is_string(bind))
+        return status_set(STATUS_USAGE, "a calibration's 'bind' is no text");
+    snprintf(out, size, "%s", bind != NULL ? json_string_value(bind) : "");
+    return STATUS_OK;
+}
+
 enum status calibration_from_json(const json_t *json, struct calibration_record *out)
 {
     struct calibration_record record = {0};
@@ -228,6 +266,10 @@ enum status calibration_from_json(const json_t *json, struct calibration_record 
     }
     if (status == STATUS_OK)
         status = read_all(json, &record.figures.all);
+    if (status == STATUS_OK)
+        status = read_bind(json, record.bind, sizeof record.bind);
+    if (status == STATUS_OK)
+        status = read_shared(json, &record.shared);
     if (status == STATUS_OK)
         status = read_number(json, "seconds", false, &record.seconds);
     if (status == STATUS_OK)

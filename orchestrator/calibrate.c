@@ -52,7 +52,8 @@ struct again {
 
 struct calibrator {
     struct session *session;
-    unsigned gpus; /* that the points have at most */
+    unsigned gpus;       /* that the points have at most */
+    unsigned done, soon; /* steps: behind us, and once what is being measured is known */
     struct again again[AGAIN];
     const struct point *like;
     struct round_limits limits;
@@ -62,7 +63,7 @@ struct calibrator {
     void *data;
     uint64_t deadline_ns;
     struct calibration_record record;
-    struct crew crew;   /* of the run before, parked, or empty */
+    struct crew *crew;  /* of the run before, parked, or empty */
     bool too_many;      /* the last run failed, and fewer workers might not */
     double p50_ns;      /* of the last run that did not fail */
     unsigned best;      /* threads or processes that gave most, of the last search for it */
@@ -79,6 +80,26 @@ __attribute__((format(printf, 2, 3))) static void note(struct calibrator *calibr
     va_start(arguments, format);
     vsnprintf(record->notes[record->note_count++], CALIBRATION_NOTE_BYTES, format, arguments);
     va_end(arguments);
+}
+
+static bool is_shared(const struct calibrator *calibrator, enum calibration_part part)
+{
+    return (calibrator->record.shared & 1U << part) != 0;
+}
+
+/* Whether a part is to be measured; its steps are behind us then when the next one begins. */
+static bool lacks(struct calibrator *calibrator, enum calibration_part part)
+{
+    calibrator->done = calibrator->soon;
+    calibrator->soon += calibrate_part_steps(&calibrator->record, part);
+    return !is_shared(calibrator, part);
+}
+
+/* Steps of the iteration's own figures that follow. */
+static void expect_steps(struct calibrator *calibrator, unsigned steps)
+{
+    calibrator->done = calibrator->soon;
+    calibrator->soon += steps;
 }
 
 /* CPU time of an iteration; 0 where the warm-up did not end. */
@@ -102,7 +123,7 @@ static void run_once(struct calibrator *calibrator, const struct point *point,
         .threads_most = point->processes > 1 ? point->threads : CALIBRATE_MOST_THREADS,
     };
     calibrator->status =
-        round_run_on(calibrator->session, point, limits, &calibrator->crew, &turn, result);
+        round_run_on(calibrator->session, point, limits, calibrator->crew, &turn, result);
 }
 
 /* Whether a run is to be made again, for its workers to be warm and its window long enough. */
@@ -168,7 +189,8 @@ static double measure(struct calibrator *calibrator, const struct point *point, 
         return 0.0;
     }
     if (calibrator->progress)
-        calibrator->progress(calibrator->data, what);
+        calibrator->progress(calibrator->data, what, calibrator->done);
+    calibrator->done += calibrator->done < calibrator->soon;
     run(calibrator, point, &result);
     if (result.status != STATUS_OK) {
         note(calibrator, "%s: %s", what, result.error);
@@ -271,21 +293,27 @@ static void measure_launches(struct calibrator *calibrator, struct calibration *
     static const unsigned graphs[] = {8, 16, 32, CALIBRATE_MOST_THREADS};
     struct point point = calibrate_launches(calibrator->like, SHM_LAUNCH_STREAM);
     double kernels = point.work.kernels;
-    out->process_launches_per_s =
-        kernels * GROW(calibrator, &point, SHM_SCHEDULE_BLOCK, threads, "launches of a process");
-    calibrator->again[AGAIN_LAUNCHES] =
-        (struct again){point, out->process_launches_per_s > 0.0 ? calibrator->best : 0};
+    if (lacks(calibrator, CALIBRATION_PROCESS_LAUNCHES)) {
+        out->process_launches_per_s = kernels * GROW(calibrator, &point, SHM_SCHEDULE_BLOCK,
+                                                     threads, "launches of a process");
+        calibrator->again[AGAIN_LAUNCHES] =
+            (struct again){point, out->process_launches_per_s > 0.0 ? calibrator->best : 0};
+    }
     point = calibrate_launches(calibrator->like, SHM_LAUNCH_GRAPH);
-    out->graph_kernels_per_s = point.work.kernels * GROW(calibrator, &point, SHM_SCHEDULE_BLOCK,
-                                                         graphs, "kernels of graphs");
+    if (lacks(calibrator, CALIBRATION_GRAPH_KERNELS))
+        out->graph_kernels_per_s = point.work.kernels * GROW(calibrator, &point, SHM_SCHEDULE_BLOCK,
+                                                             graphs, "kernels of graphs");
     point.work.kernels = 1;
-    out->process_graphs_per_s =
-        GROW(calibrator, &point, SHM_SCHEDULE_BLOCK, threads, "graphs of a process");
+    if (lacks(calibrator, CALIBRATION_PROCESS_GRAPHS))
+        out->process_graphs_per_s =
+            GROW(calibrator, &point, SHM_SCHEDULE_BLOCK, threads, "graphs of a process");
 }
 
 static void measure_mps(struct calibrator *calibrator, struct calibration *out)
 {
     struct point point = calibrate_launches(calibrator->like, SHM_LAUNCH_STREAM);
+    if (!lacks(calibrator, CALIBRATION_GPU_LAUNCHES))
+        return;
     out->gpu_launches_per_s =
         point.work.kernels * search_processes(calibrator, &point, "launches over MPS");
     const struct again again = {point, out->gpu_launches_per_s > 0.0 ? calibrator->best : 0};
@@ -301,33 +329,40 @@ static void measure_arithmetic(struct calibrator *calibrator, struct calibration
         note(calibrator, "arithmetic: the delay workload has none");
         return;
     }
+    if (work->kernels == 0 || !lacks(calibrator, CALIBRATION_ARITHMETIC))
+        return;
     struct point point = calibrate_arithmetic(calibrator->like, out->sms, &share);
     calibrate_set_threads(&point, FILLERS);
     double launches = point.work.kernels * measure(calibrator, &point, "arithmetic", NULL);
-    if (work->kernels > 0)
-        out->arithmetic_ips = launches * share / work->kernels;
+    out->arithmetic_ips = launches * share / work->kernels;
 }
 
 /* Small copies take less time than a sleeping worker needs to wake up: it takes many of them to
  * keep an engine busy. */
-static double copies(struct calibrator *calibrator, enum shm_copies which, struct again *again,
-                     const char *figure)
+static void copies(struct calibrator *calibrator, enum calibration_part part, enum shm_copies which,
+                   struct again *again, const char *figure, double *out)
 {
     static const unsigned threads[] = {4, 16, 32};
     struct point point = calibrate_copies(calibrator->like, which, SHM_MEMORY_PINNED);
+    if (!lacks(calibrator, part))
+        return;
     double ips = GROW(calibrator, &point, SHM_SCHEDULE_BLOCK, threads, figure);
     *again = (struct again){point, ips > 0.0 ? calibrator->best : 0};
-    return ips * (double)point.work.bytes;
+    *out = ips * (double)point.work.bytes;
 }
 
 static void measure_copies(struct calibrator *calibrator, struct calibration *out)
 {
     static const unsigned threads[] = {2, 4, 8};
     struct again *again = calibrator->again;
-    out->h2d_bytes_per_s = copies(calibrator, SHM_COPIES_IN, &again[AGAIN_IN], "copies in");
-    out->d2h_bytes_per_s = copies(calibrator, SHM_COPIES_OUT, &again[AGAIN_OUT], "copies out");
-    out->both_bytes_per_s =
-        copies(calibrator, SHM_COPIES_BOTH, &again[AGAIN_BOTH], "copies both ways");
+    copies(calibrator, CALIBRATION_IN, SHM_COPIES_IN, &again[AGAIN_IN], "copies in",
+           &out->h2d_bytes_per_s);
+    copies(calibrator, CALIBRATION_OUT, SHM_COPIES_OUT, &again[AGAIN_OUT], "copies out",
+           &out->d2h_bytes_per_s);
+    copies(calibrator, CALIBRATION_BOTH, SHM_COPIES_BOTH, &again[AGAIN_BOTH], "copies both ways",
+           &out->both_bytes_per_s);
+    if (!lacks(calibrator, CALIBRATION_PAGEABLE))
+        return;
     struct point point = calibrate_copies(calibrator->like, SHM_COPIES_BOTH, SHM_MEMORY_PAGEABLE);
     out->pageable_bytes_per_s =
         (double)point.work.bytes *
@@ -336,27 +371,36 @@ static void measure_copies(struct calibrator *calibrator, struct calibration *ou
         (struct again){point, out->pageable_bytes_per_s > 0.0 ? calibrator->best : 0};
 }
 
+/* Of a part that was taken over, what all GPUs have together is there, too. */
 static void measure_shared(struct calibrator *calibrator, struct calibration_all *out)
 {
-    const struct again *again = calibrator->again;
-    double bytes = (double)again[AGAIN_BOTH].point.work.bytes;
-    if (calibrator->gpus < 2)
-        return;
-    out->gpus = calibrator->gpus;
-    out->process_launches_per_s =
-        again[AGAIN_LAUNCHES].point.work.kernels *
-        measure_all(calibrator, &again[AGAIN_LAUNCHES], "launches of a process");
-    out->h2d_bytes_per_s = bytes * measure_all(calibrator, &again[AGAIN_IN], "copies in");
-    out->d2h_bytes_per_s = bytes * measure_all(calibrator, &again[AGAIN_OUT], "copies out");
-    out->both_bytes_per_s = bytes * measure_all(calibrator, &again[AGAIN_BOTH], "copies both ways");
-    out->pageable_bytes_per_s =
-        bytes * measure_all(calibrator, &again[AGAIN_PAGEABLE], "pageable copies");
+    const double bytes = (double)calibrator->like->work.bytes;
+    const struct {
+        enum calibration_part part;
+        double each; /* of an iteration */
+        const char *figure;
+        double *to;
+    } rows[AGAIN] = {
+        [AGAIN_LAUNCHES] = {CALIBRATION_PROCESS_LAUNCHES,
+                            calibrator->again[AGAIN_LAUNCHES].point.work.kernels,
+                            "launches of a process", &out->process_launches_per_s},
+        [AGAIN_IN] = {CALIBRATION_IN, bytes, "copies in", &out->h2d_bytes_per_s},
+        [AGAIN_OUT] = {CALIBRATION_OUT, bytes, "copies out", &out->d2h_bytes_per_s},
+        [AGAIN_BOTH] = {CALIBRATION_BOTH, bytes, "copies both ways", &out->both_bytes_per_s},
+        [AGAIN_PAGEABLE] = {CALIBRATION_PAGEABLE, bytes, "pageable copies",
+                            &out->pageable_bytes_per_s},
+    };
+    for (size_t i = 0; i < AGAIN && calibrator->gpus > 1; i++)
+        if (!is_shared(calibrator, rows[i].part))
+            *rows[i].to =
+                rows[i].each * measure_all(calibrator, &calibrator->again[i], rows[i].figure);
 }
 
 static void measure_awake(struct calibrator *calibrator, struct calibration *out)
 {
     struct point point = calibrate_single(calibrator->like);
     point.work.schedule = SHM_SCHEDULE_SPIN;
+    expect_steps(calibrator, 1);
     measure(calibrator, &point, "alone, spinning", &out->single_spin_cpu_us);
 }
 
@@ -364,6 +408,7 @@ static void measure_asleep(struct calibrator *calibrator, struct calibration *ou
 {
     struct point point = calibrate_single(calibrator->like);
     point.work.schedule = SHM_SCHEDULE_BLOCK;
+    expect_steps(calibrator, 2);
     measure(calibrator, &point, "alone, asleep", &out->single_stream_cpu_us);
     point.work.launch = SHM_LAUNCH_GRAPH;
     measure(calibrator, &point, "alone, graph, asleep", &out->single_graph_cpu_us);
@@ -372,6 +417,7 @@ static void measure_asleep(struct calibrator *calibrator, struct calibration *ou
 static void measure_singles(struct calibrator *calibrator, struct calibration *out)
 {
     struct point point = calibrate_single(calibrator->like);
+    expect_steps(calibrator, 3);
     out->single_stream_ips = measure(calibrator, &point, "alone", NULL);
     point.work.launch = SHM_LAUNCH_GRAPH;
     out->single_graph_ips = measure(calibrator, &point, "alone, graph", NULL);
@@ -388,10 +434,12 @@ static void measure_pageable(struct calibrator *calibrator, struct calibration *
     struct point point = calibrate_single(calibrator->like);
     point.work.memory = SHM_MEMORY_PAGEABLE;
     point.work.sync = SHM_SYNC_NONE;
+    expect_steps(calibrator, 4);
     out->process_unsynced_ips =
         GROW(calibrator, &point, SHM_SCHEDULE_AUTO, threads, "pageable without sync");
     point.work.sync = SHM_SYNC_STREAM;
     point.work.launch = SHM_LAUNCH_GRAPH;
+    expect_steps(calibrator, 4);
     out->process_pageable_graph_ips =
         GROW(calibrator, &point, SHM_SCHEDULE_AUTO, threads, "pageable graphs");
 }
@@ -413,6 +461,7 @@ static void measure_crowd(struct calibrator *calibrator, struct calibration *out
     lower(&ceiling, out->d2h_bytes_per_s / bytes);
     lower(&ceiling, out->both_bytes_per_s / bytes);
     unsigned workers = 8;
+    expect_steps(calibrator, 1);
     while (workers > 1 &&
            (workers > out->cpus || workers * out->single_stream_ips > CROWD_SHARE * ceiling))
         workers /= 2;
@@ -427,19 +476,18 @@ static void measure_crowd(struct calibrator *calibrator, struct calibration *out
     out->crowd_workers = out->crowd_stream_ips > 0.0 ? workers : 0;
 }
 
-/* The CPUs that they may use, and no more than the control group pays for. */
-static unsigned usable_cpus(const struct session *session)
+/* What all depends on has been taken over, and the workers of the calibration before wait as they
+ * are to at the end of this one. */
+static bool goes_backwards(const struct calibrator *calibrator)
 {
-    unsigned cpus = bind_cpu_count(session->topology);
-    double quota = bind_cpu_quota();
-    if (quota > 0.0 && quota < cpus)
-        cpus = quota < 1.0 ? 1 : (unsigned)quota;
-    return cpus;
+    return calibrate_steps(&calibrator->record) == CALIBRATE_OWN_STEPS &&
+           calibrator->crew->processes > 0 &&
+           calibrator->crew->started_for.work.schedule == SHM_SCHEDULE_AUTO;
 }
 
-enum status calibrate_run(struct session *session, const struct point *like,
+enum status calibrate_run(struct session *session, struct crew *crew, const struct point *like,
                           const struct round_limits *limits, calibrate_progress progress,
-                          void *data, struct calibration_record *out)
+                          void *data, struct calibration_record *record)
 {
     uint64_t begin_ns = clock_now_ns();
     uint64_t window_ns = limits->duration_ns < WINDOW_NS ? limits->duration_ns : WINDOW_NS;
@@ -452,22 +500,23 @@ enum status calibrate_run(struct session *session, const struct point *like,
                    .max_duration_ns = longest_ns < WINDOW_MOST_NS ? longest_ns : WINDOW_MOST_NS,
                    .precision_rel = PRECISION_REL,
                    .timeout_ns = limits->timeout_ns},
-        .crew = CREW_EMPTY,
+        .crew = crew,
         .progress = progress,
         .data = data,
         .deadline_ns = begin_ns + MOST_NS,
+        .record = *record,
     };
     if (limits->ready_by_ns && limits->ready_by_ns < calibrator.deadline_ns)
         calibrator.deadline_ns = limits->ready_by_ns;
     calibrator.limits.ready_by_ns = limits->ready_by_ns;
     struct calibration *figures = &calibrator.record.figures;
-    calibration_work_of(&like->work, &figures->work);
-    figures->cpus = usable_cpus(session);
-    figures->sms = (unsigned)session->gpu.sms;
     calibrator.limits_are_known = limits_known(session, &calibrator.known) == STATUS_OK;
     /* In the order in which runs can share worker processes: by how they wait, MPS last. */
-    measure_awake(&calibrator, figures);
-    measure_asleep(&calibrator, figures);
+    bool backwards = goes_backwards(&calibrator);
+    if (!backwards) {
+        measure_awake(&calibrator, figures);
+        measure_asleep(&calibrator, figures);
+    }
     measure_launches(&calibrator, figures);
     measure_arithmetic(&calibrator, figures);
     measure_copies(&calibrator, figures);
@@ -476,10 +525,12 @@ enum status calibrate_run(struct session *session, const struct point *like,
     measure_crowd(&calibrator, figures);
     measure_shared(&calibrator, &figures->all);
     measure_mps(&calibrator, figures);
-    calibrator.status =
-        crew_dismiss_after(&calibrator.crew, session, limits->timeout_ns, calibrator.status);
+    if (backwards) {
+        measure_asleep(&calibrator, figures);
+        measure_awake(&calibrator, figures);
+    }
     calibrator.record.seconds = (double)(clock_now_ns() - begin_ns) / 1e9;
     if (calibrator.status == STATUS_OK)
-        *out = calibrator.record;
+        *record = calibrator.record;
     return calibrator.status;
 }

@@ -13,13 +13,15 @@
 
 /* Each is of as many GPUs at once as the points have at most. Measures those that the array
  * `calibrations` of records lacks, appends them to it, and writes each to the results as it ends.
- * Unless quiet, it tells on standard error what it does, and what could not be measured. As
- * calibrate_run(). */
+ * What does not differ from one that is there already is taken from it (explain/calibration.h);
+ * those that a merge brought together, which may be of other GPUs, are left alone. Unless quiet, it
+ * tells on standard error what it does, and what could not be measured. As calibrate_run(). */
 enum status calibrate_plan(struct session *session, const struct plan *plan,
                            const struct round_limits *limits, bool quiet,
                            struct results_writer *writer, json_t *calibrations);
 
-/* How many those are, for an estimate. */
-size_t calibrate_plan_missing(const struct plan *plan, json_t *calibrations);
+/* About how many seconds that takes; 0 if none is missing, or without memory. */
+double calibrate_plan_estimate_s(const struct session *session, const struct plan *plan,
+                                 const json_t *calibrations);
 
 #endif

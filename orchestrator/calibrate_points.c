@@ -78,12 +78,9 @@ struct point calibrate_arithmetic(const struct point *like, unsigned sms, double
         fill = fill_blocks;
     if (fill == 0)
         fill = 1;
-    /* Those of the point's own blocks that get something to work on. */
-    uint64_t vectors = work->bytes / SHM_COPIED_PER_WORKED / VECTOR_BYTES;
-    uint64_t busy = (vectors + threads - 1) / threads;
-    if (busy > work->blocks)
-        busy = work->blocks;
-    *share = (double)fill / (double)(busy ? busy : 1);
+    struct calibration_work own;
+    calibration_work_of(work, &own);
+    *share = (double)fill / (double)calibration_busy_blocks(&own);
     work->kernels = ARITHMETIC_KERNELS;
     work->blocks = (uint32_t)fill;
     work->bytes = 1024;

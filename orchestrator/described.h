@@ -17,7 +17,8 @@
  * (worker/lengths.h), and fills it in. To be called after the plan is made, before anything is
  * measured; nothing else of ours may use the GPU meanwhile, and nothing is started where no kernel
  * has a duration. *lengths, an array as in the header record, holds what is known already and what
- * is found is added to it.
+ * is found is added to it. The work is that of the first GPU; where points use others, too, how
+ * long it takes there is measured and noted, and a line on standard error tells of what differs.
  *
  * STATUS_UNSUPPORTED: a kernel cannot take as long as that here. STATUS_TIMEOUT, STATUS_INTERRUPTED
  * and the errors of the driver: it was not found out.

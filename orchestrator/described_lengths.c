@@ -11,6 +11,9 @@
 #include "orchestrator/environment.h"
 #include "worker/lengths.h"
 
+/* As a share: what is found is within LENGTH_TOLERANCE. */
+#define LENGTHS_DIFFER 0.05
+
 /* Kernels that have a duration, each once. */
 struct asked {
     struct workload_step steps[WORKER_LENGTHS_MOST];
@@ -116,23 +119,26 @@ static enum status take_answer(const struct child_result *result, const struct a
                       workload_step_text(&asked->steps[answer->count], text), answer->error);
 }
 
-static enum status ask(struct session *session, const struct asked *asked, uint64_t timeout_ns,
-                       struct worker_lengths *answer)
+/* On one GPU; steps with an amount are only measured. */
+static enum status ask(struct session *session, unsigned gpu, const struct asked *asked,
+                       uint64_t timeout_ns, struct worker_lengths *answer)
 {
     char kernels[WORKER_LENGTHS_TEXT];
     struct text text = {.at = kernels, .size = sizeof kernels};
     struct gpu_environment variables;
     struct child_result result;
-    text_append(&text, "%s", session->gpu.uuid);
+    text_append(&text, "%s", session->devices[gpu].uuid);
     for (unsigned i = 0; i < asked->count; i++) {
         const struct workload_step *step = &asked->steps[i];
         text_append(&text, ",%u:%u:%u:%llu", step->kind, step->blocks, step->threads,
                     (unsigned long long)step->asked_ns);
+        if (step->amount)
+            text_append(&text, ":%llu", (unsigned long long)step->amount);
     }
     const char *const argv[] = {
         session->worker_program, "--lengths", kernels, *session->driver_path ? "--driver" : NULL,
         session->driver_path,    NULL};
-    enum status status = gpu_environment_make(session, false, 0, 0, 0, NULL, &variables);
+    enum status status = gpu_environment_make(session, false, gpu, 0, 0, NULL, &variables);
     if (status != STATUS_OK)
         return status;
     const struct child_options options = {
@@ -160,8 +166,8 @@ static enum status ask(struct session *session, const struct asked *asked, uint6
     return status;
 }
 
-enum status described_find_lengths(struct session *session, struct point *points, size_t count,
-                                   uint64_t timeout_ns, bool quiet, json_t *lengths)
+static enum status find(struct session *session, struct point *points, size_t count,
+                        uint64_t timeout_ns, bool quiet, json_t *lengths)
 {
     struct asked asked;
     struct worker_lengths answer = {0};
@@ -171,7 +177,7 @@ enum status described_find_lengths(struct session *session, struct point *points
         return status;
     status = session_set_mps(session, false);
     if (status == STATUS_OK)
-        status = ask(session, &asked, timeout_ns, &answer);
+        status = ask(session, 0, &asked, timeout_ns, &answer);
     if (status == STATUS_OK)
         status = add_found(&asked, &answer, lengths);
     if (status == STATUS_OK)
@@ -180,5 +186,105 @@ enum status described_find_lengths(struct session *session, struct point *points
         fprintf(stderr, "mpsweep: found the length%s of %u kernel%s in %.1f s\n",
                 answer.count == 1 ? "" : "s", answer.count, answer.count == 1 ? "" : "s",
                 (double)(clock_now_ns() - begin_ns) / 1e9);
+    return status;
+}
+
+/* -- other GPUs -------------------------------------------------------------------------------- */
+
+/* The entry of a step's kernel, found before. */
+static json_t *entry_of(json_t *lengths, const struct workload_step *step)
+{
+    uint64_t amount;
+    for (size_t i = 0; i < json_array_size(lengths); i++)
+        if (entry_tells(json_array_get(lengths, i), step, &amount) && amount == step->amount)
+            return json_array_get(lengths, i);
+    return NULL;
+}
+
+/* Of GPU number gpu, from the first on. NULL: not measured. */
+static json_t *of_gpu(const json_t *entry, unsigned gpu)
+{
+    json_t *other, *others = json_object_get(entry, "other_gpus");
+    size_t index;
+    json_array_foreach(others, index, other)
+    {
+        if (json_integer_value(json_object_get(other, "gpu")) == (json_int_t)gpu)
+            return other;
+    }
+    return NULL;
+}
+
+/* Kernels of points that use this GPU, and that nobody measured there. */
+static void gather_unmeasured(const struct point *points, size_t count, json_t *lengths,
+                              unsigned gpu, struct asked *asked)
+{
+    asked->count = 0;
+    for (size_t p = 0; p < count; p++) {
+        for (unsigned s = 0; s < WORKLOAD_STEPS && point_gpus(&points[p]) > gpu; s++) {
+            const struct workload_step *step = &points[p].work.steps[s];
+            if (!step->asked_ns || of_gpu(entry_of(lengths, step), gpu))
+                continue;
+            unsigned i = 0;
+            while (i < asked->count && !is_like(&asked->steps[i], step))
+                i++;
+            if (i == asked->count && asked->count < WORKER_LENGTHS_MOST)
+                asked->steps[asked->count++] = *step;
+        }
+    }
+}
+
+/* Notes how long kernels take on another GPU, and tells of those that are not alike there. */
+static enum status add_other(const struct asked *asked, const struct worker_lengths *answer,
+                             unsigned gpu, json_t *lengths)
+{
+    for (unsigned i = 0; i < answer->count; i++) {
+        json_t *entry = entry_of(lengths, &asked->steps[i]);
+        double first_us = json_number_value(json_object_get(entry, "got_us"));
+        double got_us = answer->found[i].got_ns / 1e3;
+        json_t *other = json_pack("{s:i, s:f}", "gpu", (int)gpu, "got_us", got_us);
+        json_t *others = json_object_get(entry, "other_gpus");
+        if (entry && !others) {
+            others = json_array();
+            json_object_set_new(entry, "other_gpus", others);
+        }
+        if (!other || json_array_append_new(others, other) != 0)
+            return status_set(STATUS_MEMORY, "out of memory for the lengths of kernels");
+        char text[WORKLOAD_STEP_TEXT];
+        if (fabs(got_us / first_us - 1.0) > LENGTHS_DIFFER)
+            fprintf(
+                stderr,
+                "mpsweep: '%s' takes %.4g us on GPU %u and %.4g us on GPU 0, for which its work "
+                "was found: GPUs get the same work, and not the same time\n",
+                workload_step_text(&asked->steps[i], text), got_us, gpu, first_us);
+    }
+    return STATUS_OK;
+}
+
+/* The work was found on the first GPU; whether it takes as long on the others is only looked at. */
+static enum status measure_others(struct session *session, const struct point *points, size_t count,
+                                  uint64_t timeout_ns, json_t *lengths)
+{
+    struct asked asked;
+    struct worker_lengths answer = {0};
+    enum status status = STATUS_OK;
+    for (unsigned gpu = 1; gpu < session->device_count && status == STATUS_OK; gpu++) {
+        gather_unmeasured(points, count, lengths, gpu, &asked);
+        if (asked.count == 0)
+            continue;
+        status = session_set_mps(session, false);
+        if (status == STATUS_OK)
+            status = ask(session, gpu, &asked, timeout_ns, &answer);
+        if (status == STATUS_OK)
+            status = add_other(&asked, &answer, gpu, lengths);
+    }
+    return status;
+}
+
+enum status described_find_lengths(struct session *session, struct point *points, size_t count,
+                                   uint64_t timeout_ns, bool quiet, json_t *lengths)
+{
+    enum status status = find(session, points, count, timeout_ns, quiet, lengths);
+    if (status == STATUS_OK)
+        status = measure_others(session, points, count, timeout_ns, lengths);
     return status;
 }

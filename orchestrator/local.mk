@@ -13,7 +13,7 @@ bin_PROGRAMS += mpsweep
 mpsweep_SOURCES = \
     orchestrator/main.c orchestrator/exit_status.h \
     orchestrator/bracket.c orchestrator/bracket.h \
-    orchestrator/calibrate.c orchestrator/calibrate.h \
+    orchestrator/calibrate.c orchestrator/calibrate.h orchestrator/calibrate_parts.c \
     orchestrator/calibrate_points.c orchestrator/calibrate_points.h \
     orchestrator/calibrate_plan.c orchestrator/calibrate_plan.h \
     orchestrator/cause.c \

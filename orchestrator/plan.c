@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "common/clock.h"
+#include "common/digest.h"
 #include "common/random.h"
 #include "common/layout_text.h"
 #include "common/text.h"
@@ -235,20 +236,10 @@ static enum status add_section(struct plan *plan, size_t *capacity, const struct
     }
 }
 
-/* FNV-1a, 64 bits (http://www.isthe.com/chongo/tech/comp/fnv/): tells plans apart, no more. */
-static uint64_t digest(uint64_t hash, const void *data, size_t bytes)
-{
-    const unsigned char *at = data;
-    for (size_t i = 0; i < bytes; i++)
-        /* NOLINTNEXTLINE(clang-analyzer-core.UndefinedBinaryOperatorResult): copied whole */
-        hash = (hash ^ at[i]) * UINT64_C(0x100000001b3);
-    return hash;
-}
-
 static uint64_t digest_shares(uint64_t hash, const struct point_shares *shares)
 {
-    hash = digest(hash, &shares->count, sizeof shares->count);
-    return digest(hash, shares->values, shares->count * sizeof *shares->values);
+    hash = digest_add(hash, &shares->count, sizeof shares->count);
+    return digest_add(hash, shares->values, shares->count * sizeof *shares->values);
 }
 
 /* Settings once had the UUID of the GPU among them, empty in a plan: files that were begun then are
@@ -257,16 +248,16 @@ static uint64_t digest_work(uint64_t hash, const struct shm_settings *work)
 {
     static const char no_uuid[64];
     const size_t before = offsetof(struct shm_settings, program_count);
-    hash = digest(hash, work, before);
-    hash = digest(hash, no_uuid, sizeof no_uuid);
-    return digest(hash, (const char *)work + before, sizeof *work - before);
+    hash = digest_add(hash, work, before);
+    hash = digest_add(hash, no_uuid, sizeof no_uuid);
+    return digest_add(hash, (const char *)work + before, sizeof *work - before);
 }
 
 /* A plan of one GPU is what it was before there could be several. */
 static uint64_t digest_gpus(uint64_t hash, const struct point *point)
 {
     uint32_t fields[] = {point->gpus, (uint32_t)point->mps_daemons};
-    return point_gpus(point) > 1 ? digest(hash, fields, sizeof fields) : hash;
+    return point_gpus(point) > 1 ? digest_add(hash, fields, sizeof fields) : hash;
 }
 
 /* How long and how well to measure belongs to it: a file goes on as it was begun. */
@@ -274,27 +265,27 @@ static void make_id(const struct job *job, struct plan *plan)
 {
     static const enum option_id how[] = {OPTION_DURATION, OPTION_PRECISION, OPTION_MAX_DURATION,
                                          OPTION_ROUNDS};
-    uint64_t hash = UINT64_C(0xcbf29ce484222325);
+    uint64_t hash = DIGEST_EMPTY;
     for (size_t i = 0; i < sizeof how / sizeof how[0]; i++) {
         const char *text = options_text(&job->sections[0].options, how[i]);
-        hash = digest(hash, text, strlen(text) + 1);
+        hash = digest_add(hash, text, strlen(text) + 1);
     }
     for (char *const *word = job->command; word && *word; word++)
-        hash = digest(hash, *word, strlen(*word) + 1);
+        hash = digest_add(hash, *word, strlen(*word) + 1);
     for (size_t i = 0; i < plan->count; i++) {
         const struct point *p = &plan->points[i];
         uint32_t fields[] = {(uint32_t)p->layout, p->processes, p->threads, p->connections,
                              (uint32_t)p->bind};
-        hash = digest(hash, fields, sizeof fields);
+        hash = digest_add(hash, fields, sizeof fields);
         hash = digest_gpus(hash, p);
         hash = digest_shares(hash, &p->active_thread_percentage);
         hash = digest_shares(hash, &p->priority);
         hash = digest_shares(hash, &p->memory_limit);
         if (!point_is_builtin(p))
-            hash = digest(hash, p->workload, strlen(p->workload) + 1);
+            hash = digest_add(hash, p->workload, strlen(p->workload) + 1);
         if (p->workload_options)
-            hash = digest(hash, p->workload_options, strlen(p->workload_options) + 1);
-        hash = digest(hash, &p->goal, sizeof p->goal);
+            hash = digest_add(hash, p->workload_options, strlen(p->workload_options) + 1);
+        hash = digest_add(hash, &p->goal, sizeof p->goal);
         hash = digest_work(hash, &p->work);
     }
     snprintf(plan->id, sizeof plan->id, "%016llx", (unsigned long long)hash);

@@ -1,5 +1,6 @@
 #include "orchestrator/plugin.h"
 
+#include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/wait.h>
@@ -7,6 +8,7 @@
 
 #include "common/child.h"
 #include "common/clock.h"
+#include "common/digest.h"
 #include "include/mpsweep/workload.h"
 #include "mps/control.h"
 
@@ -94,7 +96,22 @@ enum status plugin_ask(const struct session *session, const struct point *point,
     return status_prefix(status, "workload '%s': ", point_workload(point));
 }
 
-static json_t *describe(const struct point *point, const struct plugin_answer *answer)
+/* A rebuilt one may measure something else under the same name. */
+static enum status find_digest(const struct point *point, char *text, size_t size)
+{
+    static struct shm_plugin plugin;
+    uint64_t digest;
+    enum status status = plugin_of(point, &plugin);
+    if (status == STATUS_OK)
+        status = digest_file(plugin.path, &digest);
+    if (status != STATUS_OK)
+        return status_prefix(status, "workload '%s': ", point_workload(point));
+    snprintf(text, size, "%016" PRIx64, digest);
+    return STATUS_OK;
+}
+
+static json_t *describe(const struct point *point, const struct plugin_answer *answer,
+                        const char *digest)
 {
     static const struct {
         unsigned bit;
@@ -108,9 +125,9 @@ static json_t *describe(const struct point *point, const struct plugin_answer *a
     for (size_t i = 0; i < sizeof words / sizeof words[0]; i++)
         if (answer->capabilities & words[i].bit)
             json_array_append_new(capabilities, json_string(words[i].word));
-    json_t *object = json_pack("{s:s, s:s, s:s, s:i, s:o}", "workload", point_workload(point),
-                               "name", answer->name, "version", answer->plugin_version, "abi",
-                               (int)answer->abi, "capabilities", capabilities);
+    json_t *object = json_pack("{s:s, s:s, s:s, s:s, s:i, s:o}", "workload", point_workload(point),
+                               "name", answer->name, "version", answer->plugin_version, "digest",
+                               digest, "abi", (int)answer->abi, "capabilities", capabilities);
     if (object && point->workload_options)
         json_object_set_new(object, "workload_options", json_string(point->workload_options));
     return object;
@@ -136,6 +153,35 @@ static void note(struct plan *plan, size_t first, const struct plugin_answer *an
     }
 }
 
+/* The entry of the same workload, whatever its options: they have the file in common. */
+static const char *digest_of(const json_t *plugins, const char *workload)
+{
+    const json_t *entry;
+    size_t index;
+    json_array_foreach(plugins, index, entry)
+    {
+        const char *name = json_string_value(json_object_get(entry, "workload"));
+        if (name && strcmp(name, workload) == 0)
+            return json_string_value(json_object_get(entry, "digest"));
+    }
+    return NULL;
+}
+
+const char *plugin_rebuilt(const json_t *earlier, const json_t *now)
+{
+    const json_t *entry;
+    size_t index;
+    json_array_foreach(now, index, entry)
+    {
+        const char *workload = json_string_value(json_object_get(entry, "workload"));
+        const char *digest = json_string_value(json_object_get(entry, "digest"));
+        const char *before = workload ? digest_of(earlier, workload) : NULL;
+        if (before && digest && strcmp(before, digest) != 0)
+            return workload;
+    }
+    return NULL;
+}
+
 enum status plugin_ask_all(const struct session *session, struct plan *plan, uint64_t timeout_ns,
                            json_t **out)
 {
@@ -143,6 +189,7 @@ enum status plugin_ask_all(const struct session *session, struct plan *plan, uin
     enum status status = array ? STATUS_OK : status_set(STATUS_MEMORY, "out of memory");
     for (size_t i = 0; i < plan->count && status == STATUS_OK; i++) {
         struct plugin_answer answer;
+        char digest[17];
         const struct point *point = &plan->points[i];
         bool known = point->work.workload != SHM_WORKLOAD_PLUGIN;
         for (size_t j = 0; j < i && !known; j++)
@@ -150,10 +197,12 @@ enum status plugin_ask_all(const struct session *session, struct plan *plan, uin
         if (known)
             continue;
         status = plugin_ask(session, point, timeout_ns, &answer);
+        if (status == STATUS_OK)
+            status = find_digest(point, digest, sizeof digest);
         if (status != STATUS_OK)
             break;
         note(plan, i, &answer);
-        if (json_array_append_new(array, describe(point, &answer)) != 0)
+        if (json_array_append_new(array, describe(point, &answer, digest)) != 0)
             status = status_set(STATUS_MEMORY, "out of memory");
     }
     if (status != STATUS_OK) {

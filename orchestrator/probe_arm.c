@@ -365,9 +365,12 @@ enum status probe_arm_measure(struct probing *probing, const struct probe *probe
     for (unsigned i = 0; i < crowd.count; i++)
         crowd.children[i].pidfd = -1;
     enum status status = set_mps(probing, over_mps(&crowd));
+    /* Said of the run: what the arm did in the rounds before holds. */
+    if (status == STATUS_INTERRUPTED)
+        return status;
     if (status != STATUS_OK) {
         fail(data, status);
-        return status == STATUS_INTERRUPTED || !over_mps(&crowd) ? status : STATUS_OK;
+        return !over_mps(&crowd) ? status : STATUS_OK;
     }
     status = make(&crowd, random_next(&seed));
     if (status == STATUS_OK)
@@ -393,7 +396,7 @@ enum status probe_arm_measure(struct probing *probing, const struct probe *probe
     /* Of an arm that means that there is no MPS. A program or a GPU that is gone is a failure. */
     if (status == STATUS_NOT_FOUND)
         status = STATUS_WORKER;
-    if (status != STATUS_OK)
+    if (status != STATUS_OK && status != STATUS_INTERRUPTED)
         fail(data, status);
     close_crowd(&crowd);
     return session->interrupted ? status_set(STATUS_INTERRUPTED, "interrupted") : STATUS_OK;

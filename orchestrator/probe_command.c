@@ -85,24 +85,45 @@ static enum status count_runs(const struct probing *probing, size_t *out)
     return STATUS_OK;
 }
 
-/* One probe, whole or not at all: an interrupt leaves no record of it. */
+static bool has_rounds(const struct probe_outcome *outcome)
+{
+    for (size_t i = 0; i < outcome->probe->arm_count; i++)
+        if (outcome->arms[i].rounds > 0)
+            return true;
+    return false;
+}
+
+/* Measures the arms of a probe and concludes from what there is. What ended it early is in *early,
+ * and the result says so; without a single round there is nothing to conclude from, and *early is
+ * returned. */
+static enum status measure(struct probing *probing, struct probe_outcome *outcome,
+                           struct probe_result *result, enum status *early)
+{
+    probe_choose_arms(options_text(probing->options, OPTION_PROBE_ARMS), outcome);
+    *early = probe_measure(probing, outcome);
+    probe_progress_end(&probing->progress);
+    if (*early != STATUS_OK) {
+        snprintf(result->ended_early, sizeof result->ended_early, "%s", status_text());
+        if (!has_rounds(outcome))
+            return *early;
+    }
+    enum status status = probe_level(outcome);
+    return status == STATUS_OK ? probe_conclude(outcome, result) : status;
+}
+
+/* *record is what was found; after an interrupt what the rounds until then say, NULL if there was
+ * none. */
 static enum status run_probe(struct probing *probing, const struct probe *probe, json_t **record)
 {
     uint64_t begin_ns = clock_now_ns();
     struct probe_outcome outcome = {.probe = probe, .arms = new_arms(probe)};
     struct probe_result result = {.verdict = PROBE_NEEDS};
-    enum status status = STATUS_OK;
+    enum status status = STATUS_OK, early = STATUS_OK;
     *record = NULL;
     if (!outcome.arms)
         return status_set(STATUS_MEMORY, "out of memory");
     if (has_gpus(probing, probe)) {
-        probe_choose_arms(options_text(probing->options, OPTION_PROBE_ARMS), &outcome);
-        status = probe_measure(probing, &outcome);
-        probe_progress_end(&probing->progress);
-        if (status == STATUS_OK)
-            status = probe_level(&outcome);
-        if (status == STATUS_OK)
-            status = probe_conclude(&outcome, &result);
+        status = measure(probing, &outcome, &result, &early);
     } else {
         snprintf(result.needs, sizeof result.needs, "%u GPUs", probe->gpus);
         snprintf(result.error, sizeof result.error, "the driver shows %u", probing->session.gpus);
@@ -113,6 +134,8 @@ static enum status run_probe(struct probing *probing, const struct probe *probe,
             status = status_set(STATUS_MEMORY, "out of memory for a record");
     }
     free_arms(probe, outcome.arms);
+    if (status == STATUS_OK && early != STATUS_OK)
+        status = status_set(early, "%s", result.ended_early);
     return status;
 }
 
@@ -170,6 +193,25 @@ static int exit_status(const json_t *records)
     return EXIT_ALL_MEASURED;
 }
 
+/* Writes and prints a record, behind those before. The text of an earlier error stays. */
+static enum status keep(const struct probing *probing, struct results_writer *writer,
+                        const json_t *records, json_t *record)
+{
+    char text[512];
+    snprintf(text, sizeof text, "%s", status_text());
+    enum status status = results_write(writer, record);
+    if (status != STATUS_OK)
+        return status;
+    if (prints_table(probing)) {
+        if (json_array_size(records) > 0)
+            fputc('\n', stdout);
+        probe_print_record(stdout, record);
+        fflush(stdout);
+    }
+    status_record("%s", text);
+    return STATUS_OK;
+}
+
 /* *written: all that there was could be written. */
 static enum status run_all(struct probing *probing, struct results_writer *writer, json_t *records,
                            bool *written)
@@ -181,18 +223,14 @@ static enum status run_all(struct probing *probing, struct results_writer *write
         if (!is_wanted(probing, probing->chosen[p]))
             continue;
         status = run_probe(probing, probing->chosen[p], &record);
-        if (status == STATUS_OK) {
-            status = results_write(writer, record);
-            *written = status == STATUS_OK;
-        }
-        if (status == STATUS_OK && prints_table(probing)) {
-            if (json_array_size(records) > 0)
-                fputc('\n', stdout);
-            probe_print_record(stdout, record);
-            fflush(stdout);
-        }
-        if (record)
-            json_array_append_new(records, record);
+        if (!record)
+            continue;
+        enum status of_write = keep(probing, writer, records, record);
+        *written = of_write == STATUS_OK;
+        /* A disk that is full matters more than what ended the probe. */
+        if (!*written)
+            status = of_write;
+        json_array_append_new(records, record);
     }
     return status;
 }

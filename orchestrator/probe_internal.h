@@ -74,8 +74,10 @@ struct probe_result {
     const struct probe_arm_data *remedy; /* the fastest of the remedies; NULL: none helps */
     struct probe_effect gain;            /* subject / remedy */
     char error[600];                     /* why it is inconclusive, or "" */
+    char ended_early[512]; /* why not all rounds were measured, set by the caller; or "" */
 };
 
+/* From the rounds that there are; out is zeroed but for ended_early. */
 enum status probe_conclude(const struct probe_outcome *outcome, struct probe_result *out);
 
 /* The record, NULL without memory. */

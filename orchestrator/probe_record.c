@@ -8,6 +8,7 @@
 #include "orchestrator/probe_internal.h"
 
 #define NOTES_MOST 8
+#define NOT_MEASURED "no round of it was measured"
 
 /* The arm that the verdict is about: the probe's own, or, where that was not asked for, the first
  * that has a control. */
@@ -119,7 +120,8 @@ static enum status find_remedy(const struct probe_outcome *outcome, struct probe
 enum status probe_conclude(const struct probe_outcome *outcome, struct probe_result *out)
 {
     const struct probe *probe = outcome->probe;
-    *out = (struct probe_result){.verdict = PROBE_INCONCLUSIVE, .subject = find_subject(outcome)};
+    out->verdict = PROBE_INCONCLUSIVE;
+    out->subject = find_subject(outcome);
     if (!out->subject)
         return status_set(STATUS_USAGE, "no arm that has a control was asked for");
     out->control = find_data(outcome, out->subject->arm->control);
@@ -128,7 +130,7 @@ enum status probe_conclude(const struct probe_outcome *outcome, struct probe_res
         if (is_measured(both[i]))
             continue;
         snprintf(out->error, sizeof out->error, "%s: %s", both[i]->arm->name,
-                 *both[i]->error ? both[i]->error : "it was not measured");
+                 *both[i]->error ? both[i]->error : NOT_MEASURED);
         if (is_lacking(both[i]->status)) {
             out->verdict = PROBE_NEEDS;
             snprintf(out->needs, sizeof out->needs, "%s",
@@ -222,9 +224,11 @@ static int set_against(json_t *object, const struct probe_outcome *outcome,
            json_object_set_new(object, "verdict", json_string(probe_verdict_name(verdict)));
 }
 
-static const char *arm_status(enum status status)
+static const char *arm_status(const struct probe_arm_data *data)
 {
-    return status == STATUS_OK ? "ok" : is_lacking(status) ? "not here" : "failed";
+    if (data->status != STATUS_OK)
+        return is_lacking(data->status) ? "not here" : "failed";
+    return data->rounds > 0 ? "ok" : "interrupted";
 }
 
 static json_t *arm_object(const struct probe_outcome *outcome, const struct probe_arm_data *data)
@@ -234,15 +238,16 @@ static json_t *arm_object(const struct probe_outcome *outcome, const struct prob
     json_t *object =
         json_pack("{s:s, s:s, s:s?, s:i, s:b, s:s}", "arm", arm->name, "what", arm->what, "control",
                   arm->control, "processes", (int)probe_arm_processes(arm), "mps",
-                  (arm->flags & PROBE_ARM_OVER_MPS) != 0, "status", arm_status(data->status));
+                  (arm->flags & PROBE_ARM_OVER_MPS) != 0, "status", arm_status(data));
     if (!object)
         return NULL;
     if (arm->series) {
         json_object_set_new(object, "series", json_string(arm->series));
         json_object_set_new(object, "x", json_real(arm->x));
     }
-    if (data->status != STATUS_OK) {
-        json_object_set_new(object, "error", json_string(data->error));
+    if (!is_measured(data)) {
+        json_object_set_new(object, "error",
+                            json_string(*data->error ? data->error : NOT_MEASURED));
         return object;
     }
     json_object_set_new(object, "rounds", json_integer(data->rounds));
@@ -346,6 +351,8 @@ json_t *probe_record(const struct probe_outcome *outcome, const struct probe_res
     if (!record)
         return NULL;
     json_object_set_new(record, "error", *result->error ? json_string(result->error) : json_null());
+    if (*result->ended_early)
+        json_object_set_new(record, "ended_early", json_string(result->ended_early));
     json_object_set_new(record, "remedy", helps ? json_string(probe->remedy) : json_null());
     if (helps && result->remedy) {
         json_object_set_new(record, "remedy_arm", json_string(result->remedy->arm->name));

@@ -188,6 +188,9 @@ static void print_verdict(FILE *out, const json_t *record)
     if (*point_string(record, "error"))
         text_append(&text, "%s %s", json_is_object(effect) ? ";" : ":",
                     point_string(record, "error"));
+    if (*point_string(record, "ended_early"))
+        text_append(&text, "; it ended early (%s), so that this is from the rounds until then",
+                    point_string(record, "ended_early"));
     print_wrapped(out, "verdict: ", line);
     if (!*point_string(record, "remedy"))
         return;

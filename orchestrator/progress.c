@@ -25,7 +25,7 @@ static double seconds_left(const struct progress *progress)
 {
     double elapsed = (double)(clock_now_ns() - progress->started_ns) / 1e9;
     double left = (double)(progress->total - progress->done);
-    double planned = progress->estimated_s / (double)progress->total;
+    double planned = progress->total ? progress->estimated_s / (double)progress->total : 0.0;
     double pace = (elapsed + 2.0 * planned) / ((double)progress->done + 2.0);
     return pace * left;
 }
@@ -34,6 +34,29 @@ static void clear_line(const struct progress *progress)
 {
     if (progress->terminal)
         fputs("\r\033[K", stderr);
+}
+
+static void show(const struct progress *progress, char *line)
+{
+    struct winsize size = {0};
+    unsigned width = ioctl(STDERR_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col ? size.ws_col : 80;
+    /* A line that wraps could not be taken back. A byte is at least a column. */
+    if (strlen(line) >= width)
+        line[width - 1] = '\0';
+    clear_line(progress);
+    fputs(line, stderr);
+    fflush(stderr);
+}
+
+void progress_other(const struct progress *progress, const char *label, const char *step)
+{
+    char left[32], line[256] = "";
+    if (progress->quiet || !progress->terminal)
+        return;
+    text_duration(seconds_left(progress), left, sizeof left);
+    struct text text = {.at = line, .size = sizeof line};
+    text_append(&text, "[%s] %s left: %s", label, left, step);
+    show(progress, line);
 }
 
 void progress_begin(struct progress *progress, const struct point *point)
@@ -46,19 +69,12 @@ void progress_step(struct progress *progress, const struct point *point, const c
     char what[POINT_DESCRIPTION], left[32], line[256] = "";
     if (progress->quiet || !progress->terminal)
         return;
-    struct winsize size = {0};
-    unsigned width = ioctl(STDERR_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col ? size.ws_col : 80;
     point_describe(point, what, sizeof what);
     text_duration(seconds_left(progress), left, sizeof left);
     struct text text = {.at = line, .size = sizeof line};
     text_append(&text, "[%zu/%zu] %s left: %s%s%s", progress->done + 1, progress->total, left, what,
                 *step ? ": " : "", step);
-    /* A line that wraps could not be taken back. A byte is at least a column. */
-    if (strlen(line) >= width)
-        line[width - 1] = '\0';
-    clear_line(progress);
-    fputs(line, stderr);
-    fflush(stderr);
+    show(progress, line);
 }
 
 void progress_end(struct progress *progress, const struct point *point, const json_t *record)
@@ -83,7 +99,7 @@ void progress_end(struct progress *progress, const struct point *point, const js
     fflush(stderr);
 }
 
-void progress_finish(struct progress *progress)
+void progress_finish(const struct progress *progress)
 {
     if (!progress->quiet)
         clear_line(progress);

@@ -15,7 +15,7 @@
 struct progress {
     bool quiet;
     bool terminal;
-    size_t total; /* rounds of points to measure */
+    size_t total; /* rounds of points to measure, or steps */
     size_t done;
     uint64_t started_ns;
     double estimated_s; /* before anything is measured */
@@ -23,16 +23,20 @@ struct progress {
 
 void progress_init(struct progress *progress, bool quiet, size_t total, double estimated_s);
 
+/* Work that is no point and has steps of its own, `total` in number: the line is "[LABEL] 20 s
+ * left: STEP". The caller sets done. */
+void progress_other(const struct progress *progress, const char *label, const char *step);
+
 /* A round of a point begins. */
 void progress_begin(struct progress *progress, const struct point *point);
 
-/* It has ended; record is the point's, or NULL while more rounds are to come. */
 /* What is being done for it, while it is: shown on a terminal only. */
 void progress_step(struct progress *progress, const struct point *point, const char *step);
 
+/* It has ended; record is the point's, or NULL while more rounds are to come. */
 void progress_end(struct progress *progress, const struct point *point, const json_t *record);
 
 /* Takes the line away. */
-void progress_finish(struct progress *progress);
+void progress_finish(const struct progress *progress);
 
 #endif

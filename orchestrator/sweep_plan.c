@@ -8,9 +8,6 @@
 #include "orchestrator/limits_plan.h"
 #include "orchestrator/sweep_internal.h"
 
-/* A calibration, on an H200. */
-#define CALIBRATION_S 30.0
-
 bool sweep_is_fixed(const struct sweep *sweep)
 {
     return options_integer(sweep->options, OPTION_ITERATIONS) > 0;
@@ -58,7 +55,7 @@ double sweep_estimate_s(const struct sweep *sweep)
     struct plan own;
     if (options_switch(sweep->options, OPTION_CALIBRATE) &&
         sweep_own_plan(sweep, &own) == STATUS_OK) {
-        sum += CALIBRATION_S * (double)calibrate_plan_missing(&own, sweep->calibrations);
+        sum += calibrate_plan_estimate_s(&sweep->session, &own, sweep->calibrations);
         plan_release(&own);
     }
     return sum;

@@ -3,6 +3,7 @@
 
 #include "common/results_read.h"
 #include "orchestrator/exit_status.h"
+#include "orchestrator/plugin.h"
 #include "orchestrator/sweep_internal.h"
 #include "orchestrator/table.h"
 
@@ -66,6 +67,13 @@ static enum status load_earlier(struct sweep *sweep, const char *path, struct re
                           "'%s' holds another plan: give the job and options that it was begun "
                           "with, or another name",
                           path);
+    const char *rebuilt = plugin_rebuilt(
+        json_object_get(json_object_get(results->header, "workload"), "plugins"), sweep->plugins);
+    if (rebuilt)
+        return status_set(STATUS_USAGE,
+                          "'%s' was measured with another build of '%s': give another name, or the "
+                          "plug-in that it was begun with",
+                          path, rebuilt);
     json_t *shard = sweep_shard_json(sweep);
     bool same = shard && json_equal(shard, json_object_get(results->header, "shard"));
     json_decref(shard);

@@ -141,6 +141,11 @@ static enum status measure(void *data, uint64_t amount, double *ns)
 
 static enum status find(struct rig *rig, struct length *out)
 {
+    uint64_t given = rig->step.amount;
+    if (given) {
+        out->amount = given;
+        return measure(rig, given, &out->got_ns);
+    }
     bool memory = rig->step.kind == STEP_MEMORY;
     const struct length_search search = {
         .asked_ns = (double)rig->step.asked_ns,
@@ -157,15 +162,22 @@ static enum status find(struct rig *rig, struct length *out)
 /* Cuts the next kernel off the argument. */
 static bool next_step(const char **text, struct workload_step *out)
 {
-    unsigned long long asked;
+    unsigned long long asked, amount = 0;
     unsigned kind, blocks, threads;
-    int length = 0;
+    int length = 0, more = 0;
     if (sscanf(*text, ",%u:%u:%u:%llu%n", &kind, &blocks, &threads, &asked, &length) != 4 ||
         (kind != STEP_COMPUTE && kind != STEP_MEMORY) || asked == 0 || threads == 0 || blocks == 0)
         return false;
-    *out = (struct workload_step){
-        .kind = kind, .count = 1, .blocks = blocks, .threads = threads, .asked_ns = asked};
     *text += length;
+    if (**text == ':' && (sscanf(*text, ":%llu%n", &amount, &more) != 1 || amount == 0))
+        return false;
+    *out = (struct workload_step){.kind = kind,
+                                  .count = 1,
+                                  .blocks = blocks,
+                                  .threads = threads,
+                                  .asked_ns = asked,
+                                  .amount = amount};
+    *text += more;
     return true;
 }
 

@@ -1,13 +1,13 @@
 /*
  * What kernels must be given to take as long as they are asked to, on this GPU:
  *
- *     mpsweep-worker --lengths UUID,KIND:BLOCKS:THREADS:NANOSECONDS,... [--driver FILE]
+ *     mpsweep-worker --lengths UUID,KIND:BLOCKS:THREADS:NANOSECONDS[:AMOUNT],... [--driver FILE]
  *
  * takes device 0 of those that the environment shows, which must be UUID and no MPS client,
  * measures with events, alone, and writes one struct worker_lengths to standard output. KIND is
  * that of enum step_kind, a kernel's length is its part of a CUDA graph of such kernels one after
- * the other. What is not CUDA's (no driver, no reader) is a line on standard error and another exit
- * status than 0.
+ * the other. With an AMOUNT nothing is searched for: it is how long that takes. What is not CUDA's
+ * (no driver, no reader) is a line on standard error and another exit status than 0.
  */
 #ifndef MPSWEEP_WORKER_LENGTHS_H
 #define MPSWEEP_WORKER_LENGTHS_H

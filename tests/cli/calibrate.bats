@@ -64,6 +64,17 @@ cpu_time() {
   once_in_three cpu_time 300000
 }
 
+SHARED='["process_launches_per_s", "graph_kernels_per_s", "process_graphs_per_s", "gpu_launches_per_s",
+  "arithmetic_ips"]'
+
+# What does not depend on the bytes of an iteration is the same in the second, and the first has none.
+shares() {
+  jq -s -e --argjson shared "$SHARED" '[.[] | select(.type == "calibration")]
+    | (.[0] | has("shared") | not) and .[1].shared == $shared
+      and (.[0] as $a | .[1] as $b | $shared - ["arithmetic_ips"] | all($a[.] == $b[.] and $a[.] > 0))
+      and all(.bind == "near") and .[0].h2d_bytes_per_s != .[1].h2d_bytes_per_s' "$1"
+}
+
 @test "each kind of iteration is calibrated once, before the points, and not again on --resume" {
   local options=("${TINY[@]}" -l threads:1,2 --spin 0 --bytes 64K,128K --calibrate)
   expect 0 "$MPSWEEP" sweep "${options[@]}" -o a.jsonl
@@ -74,10 +85,14 @@ cpu_time() {
   jq -s -e '[.[] | select(.type == "calibration")] | map(.work.bytes) == [65536, 131072]
     and all(.work.kernels == 5 and .sms == 32 and .cpus > 0 and .seconds > 0
       and .single_stream_ips > 0 and .crowd_stream_ips >= 0)' a.jsonl
-  # Cut after the second calibration.
-  head -3 a.jsonl >b.jsonl
+  shares a.jsonl
+  grep -q '^calibrating for 2 kinds of iterations: about ' err
+  grep -q '^calibrated for .* 128 KiB in .* s, 5 figures taken from one before$' err
+  # Cut after the first calibration.
+  head -2 a.jsonl >b.jsonl
   expect 0 "$MPSWEEP" sweep "${options[@]}" --resume --format json -o b.jsonl
-  absent '^calibrated' err
+  [ "$(grep -c '^calibrated' err)" -eq 1 ]
+  shares b.jsonl
   [ "$(grep -c '"type":"calibration"' b.jsonl)" -eq 2 ]
   [ "$(grep -c '"type":"calibration"' out)" -eq 2 ]
   assert_complete b.jsonl 4 0
@@ -102,6 +117,17 @@ cpu_time() {
   jq -s -e '.[1] | .single_stream_ips == 0 and .d2h_bytes_per_s == 0 and .both_bytes_per_s == 0
     and .h2d_bytes_per_s > 0
     and any(.notes[]; test("^copies out, 4 threads: .*wrong result"))' a.jsonl
+}
+
+@test "a terminal shows what is measured, and how much time is left" {
+  command -v script >/dev/null || skip "no script(1) for a terminal"
+  # Nothing works: that is quick.
+  local options=("${TINY[@]}" -l threads:1 --bytes 64K,128K --calibrate -o a.jsonl)
+  MPSWEEP_EMULATED_FAULT='cuMemAlloc#1+=error:2' script -qec "$MPSWEEP sweep ${options[*]}" typescript \
+    </dev/null >out
+  tr '\r' '\n' <typescript >lines
+  grep -q '\[calibration 1/2\] [0-9].* left: alone, spinning, 1 threads' lines
+  grep -q '\[calibration 2/2\] [0-9].* left: copies out, 4 threads' lines
 }
 
 is_calibrating() { [ -n "$(workers_of "$PID")" ]; }

@@ -157,6 +157,35 @@ has_asked() { [ -n "$(children_of "$PID" | while read -r pid; do command_line "$
   assert_complete out.jsonl 1 0
 }
 
+@test "with several GPUs the same work is measured on each, and a line tells of what differs" {
+  for_ratios
+  export MPSWEEP_EMUL_DEVICES=2
+  job "${DETECT[@]}"
+  local two=("${BRIEF[@]:2}" --device emulated:0,1 -l threads:1 -w detect -q -o out.jsonl)
+  # On the second GPU, a worker that is given twice the work, and so takes longer.
+  programs_but mpsweep-worker
+  cat >programs/mpsweep-worker <<END
+#!/bin/sh
+case \$2 in *:*:*:*:*) amount=\${2##*:}; set -- "\$1" "\${2%:*}:\$((2 * amount))" "\$3" "\$4" ;; esac
+exec "$MPSWEEP_BUILD_DIR/mpsweep-worker" "\$@"
+END
+  chmod +x programs/mpsweep-worker
+  MPSWEEP_LIBEXEC_DIR=$WORK/programs expect 0 "$MPSWEEP" sweep two.job "${two[@]}" --gpus-per-point 1,2
+  lengths_are_right out.jsonl 1
+  head -1 out.jsonl | jq -e '.steps[0] | (.other_gpus | map(.gpu)) == [1] and
+    .other_gpus[0].got_us > 1.1 * .got_us'
+  grep -qE "^mpsweep: 'kernel blocks=5 threads=64 duration=25us count=3' takes [0-9.]+ us on GPU 1 and [0-9.]+ us on GPU 0, " err
+  # What is known is not measured again.
+  head -1 out.jsonl >cut.jsonl
+  mv cut.jsonl out.jsonl
+  expect 0 "$MPSWEEP" sweep two.job "${two[@]}" --gpus-per-point 1,2 --resume
+  absent 'on GPU 1 and' err
+  jq -s -e '[.[] | select(.type == "header") | .steps] | .[0] == .[1]' out.jsonl
+  # Nobody asks a GPU that no point uses.
+  expect 0 "$MPSWEEP" sweep two.job "${two[@]/out.jsonl/one.jsonl}" --gpus-per-point 1
+  head -1 one.jsonl | jq -e '.steps[0] | has("other_gpus") | not'
+}
+
 @test "--resume goes on with the lengths that were found, and not with other steps" {
   job "${DETECT[@]}"
   local measure=("$MPSWEEP" sweep two.job "${BRIEF[@]}" -l "threads:1,2" -w detect -o out.jsonl)

@@ -92,7 +92,7 @@ make_files() {
     and .phase_us.launch > 0 and .phase_us.sync > 0 and .cuda_error == 0
     and ([has("kernels", "blocks", "threads_per_block", "spin", "bytes", "memory", "sync")] | any | not))' \
     p.jsonl
-  head -1 p.jsonl | jq -e '.workload.plugins == [{workload: "./mine.so", workload_options: "kib=16",
+  head -1 p.jsonl | jq -e '.workload.plugins | map(del(.digest)) == [{workload: "./mine.so", workload_options: "kib=16",
     name: "skeleton", version: "1", abi: 1, capabilities: ["graph-safe", "thread-safe", "checks"]}]'
   # What it was and with what is said above the table.
   grep -q "workload ./mine.so, options 'kib=16'" out
@@ -132,6 +132,26 @@ END
   # The same plug-in with other options is another plan.
   sed -i 's/threads graph/graph threads/' plug.job
   refused 'holds another plan' "$MPSWEEP" sweep plug.job "${QUICK[@]}" -q -o j.jsonl --resume
+}
+
+@test "a plug-in that was rebuilt is not gone on with" {
+  local options=("${QUICK[@]}" -w ./built.so -l threads:1,2 -q -o d.jsonl)
+  cp "$EXAMPLES/skeleton.so" built.so
+  expect 0 "$MPSWEEP" sweep "${options[@]}"
+  head -1 d.jsonl | jq -e '.workload.plugins[0].digest | test("^[0-9a-f]{16}$")'
+  head -2 d.jsonl >cut.jsonl
+  cp cut.jsonl d.jsonl
+  expect 0 "$MPSWEEP" sweep "${options[@]}" --resume
+  assert_complete d.jsonl 2 0
+  # What stands behind its sections is not loaded: it describes itself as before.
+  echo >>built.so
+  cp cut.jsonl d.jsonl
+  refused "'d.jsonl' was measured with another build of './built.so': give another name, or .*" \
+    "$MPSWEEP" sweep "${options[@]}" --resume
+  cmp cut.jsonl d.jsonl
+  # A file that does not say which build it was is as it always was.
+  sed -i 's/"digest":"[^"]*",//' d.jsonl
+  expect 0 "$MPSWEEP" sweep "${options[@]}" --resume
 }
 
 @test "points that it says it cannot do are infeasible, and start no process" {

@@ -294,6 +294,43 @@ has_record() { grep -q '"type":"probe"' r.jsonl 2>/dev/null; }
   says interrupted
 }
 
+# so_many COUNT: that many processes have been started.
+so_many() {
+  arm_processes >>seen
+  [ "$(sort -u seen | wc -w)" -ge "$1" ]
+}
+
+@test "interrupted: the rounds that were finished give a verdict" {
+  start "$MPSWEEP" probe copy-block --device emulated --rounds 100 -o r.jsonl --arms own-pageable
+  # Two arms, so that there are three rounds.
+  await $PATIENCE so_many 7
+  kill -TERM "$PID"
+  finish
+  [ "$STATUS" -eq 130 ]
+  assert_whole r.jsonl
+  [ "$(jq -r .type r.jsonl | xargs)" = 'header probe footer' ]
+  of_type probe '.ended_early == "interrupted" and .effect.ratio > 0 and (.verdict | length) > 0
+    and (.arms | length) == 2 and all(.arms[]; .status == "ok" and .rounds >= 3 and .rounds < 100
+      and .median_us > 0)' r.jsonl
+  of_type footer '.status == 130 and ([.probes[]] | add) == 1' r.jsonl
+  grep -q '^verdict: ' out
+  tr -s ' \n' ' ' <out | grep -q 'it ended early (interrupted), so that this is from the rounds'
+}
+
+@test "interrupted before an arm was measured: what there is, and no verdict" {
+  # Pinned memory comes second with this seed, and is what never comes.
+  MPSWEEP_EMULATED_FAULT='cuMemHostAlloc=slow:30000' start "$MPSWEEP" probe copy-block \
+    --device emulated --rounds 3 --seed 3 -o r.jsonl --arms own-pageable
+  await $PATIENCE so_many 2
+  kill -INT "$PID"
+  finish
+  [ "$STATUS" -eq 130 ]
+  of_type probe '.verdict == "inconclusive" and .effect == null and .ended_early == "interrupted"
+    and .error == "own-pinned: no round of it was measured"
+    and (.arms | map({(.arm): .status}) | add) == {"own-pageable": "ok", "own-pinned": "interrupted"}
+    and .arms[0].rounds == 1' r.jsonl
+}
+
 @test "killed: its processes end, also those that hang in a launch" {
   MPSWEEP_EMULATED_FAULT='cuLaunchKernel#2=hang' start "$MPSWEEP" probe copy-block \
     --device emulated -q -o r.jsonl

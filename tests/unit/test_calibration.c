@@ -44,6 +44,8 @@ static struct calibration_record example(void)
                 .cpus = 19,
                 .sms = 20,
             },
+        .bind = "scatter",
+        .shared = 1U << CALIBRATION_GPU_LAUNCHES | 1U << CALIBRATION_IN,
         .seconds = 21.5,
         .note_count = 2,
         .notes = {"one", "two × 2"},
@@ -54,6 +56,8 @@ static struct calibration_record example(void)
 static void assert_same(const struct calibration_record *a, const struct calibration_record *b)
 {
     assert_memory_equal(&a->figures, &b->figures, sizeof a->figures);
+    assert_string_equal(a->bind, b->bind);
+    assert_int_equal(a->shared, b->shared);
     assert_true(a->seconds == b->seconds);
     assert_int_equal(a->note_count, b->note_count);
     for (unsigned i = 0; i < a->note_count; i++)
@@ -67,6 +71,9 @@ static void test_a_record_comes_back(void **state)
     json_t *json = calibration_to_json(&record);
     assert_non_null(json);
     assert_string_equal(json_string_value(json_object_get(json, "type")), "calibration");
+    json_t *shared = json_pack("[s, s]", "gpu_launches_per_s", "h2d_bytes_per_s");
+    assert_true(json_equal(json_object_get(json, "shared"), shared));
+    json_decref(shared);
     /* As it is written and read. */
     char *text = json_dumps(json, JSON_COMPACT | JSON_REAL_PRECISION(10));
     json_decref(json);
@@ -119,6 +126,11 @@ static void test_broken_records(void **state)
         {false, "arithmetic_ips", NULL, NULL},
         {false, "cpus", "1.0", "a calibration's 'cpus' is no whole number in range"},
         {false, "cpus", NULL, NULL},
+        {false, "bind", "1", "a calibration's 'bind' is no text"},
+        {false, "bind", NULL, NULL},
+        {false, "shared", "{}", "a calibration's 'shared' is no array"},
+        {false, "shared", "[\"of another version\", 1]", NULL},
+        {false, "shared", NULL, NULL},
         {false, "seconds", "\"1\"", "a calibration's 'seconds' is no number from 0"},
         {false, "notes", "{}", "a calibration's 'notes' are no array"},
         {false, "notes", "[1]", "a calibration's 'notes' are no texts"},
@@ -163,6 +175,95 @@ static void test_too_many_notes(void **state)
     assert_int_equal(back.note_count, CALIBRATION_NOTES);
     assert_int_equal(strlen(back.notes[CALIBRATION_NOTES - 1]), CALIBRATION_NOTE_BYTES - 1);
     json_decref(json);
+}
+
+/* -- what is taken over ------------------------------------------------------------------------ */
+
+static struct calibration whole(void)
+{
+    struct calibration figures = {
+        .work = {.workload = SHM_WORKLOAD_CHAIN,
+                 .kernels = 10,
+                 .blocks = 5,
+                 .threads_per_block = 64,
+                 .spin = 3072,
+                 .bytes = 1 << 20},
+        .cpus = 16,
+        .sms = 132,
+        .all.gpus = 2,
+    };
+    calibration_pretend(&figures);
+    figures.arithmetic_ips = 1000;
+    return figures;
+}
+
+/* The parts that a calibration for this would have of one that is whole. */
+static unsigned taken(struct calibration *to, const struct calibration *from)
+{
+    unsigned parts = 0;
+    for (unsigned part = 0; part < CALIBRATION_PARTS; part++)
+        parts |= (unsigned)calibration_take(to, from, part) << part;
+    return parts;
+}
+
+#define COPIES                                                                                     \
+    (1U << CALIBRATION_IN | 1U << CALIBRATION_OUT | 1U << CALIBRATION_BOTH |                       \
+     1U << CALIBRATION_PAGEABLE)
+#define ARITHMETIC (1U << CALIBRATION_ARITHMETIC)
+#define EVERY_PART ((1U << CALIBRATION_PARTS) - 1)
+#define WITH_ALL (COPIES | 1U << CALIBRATION_PROCESS_LAUNCHES | 1U << CALIBRATION_GPU_LAUNCHES)
+
+static void test_what_a_part_depends_on(void **state)
+{
+    (void)state;
+    const struct calibration from = whole();
+    static const struct {
+        struct calibration_work work;
+        unsigned parts, cpus, sms, gpus;
+        double arithmetic; /* where it is taken */
+    } cases[] = {
+        {{0, 10, 5, 64, 3072, 1 << 20, 0}, EVERY_PART, 16, 132, 2, 1000},
+        {{0, 40, 5, 64, 3072, 1 << 20, 0}, EVERY_PART, 16, 132, 2, 250},
+        /* 16 vectors a KiB: 64 KiB keep one block of the five busy. */
+        {{0, 10, 5, 64, 3072, 64 << 10, 0}, EVERY_PART & ~COPIES, 16, 132, 2, 5000},
+        {{0, 10, 10, 64, 3072, 1 << 20, 0}, EVERY_PART, 16, 132, 2, 500},
+        {{0, 10, 5, 32, 3072, 1 << 20, 0}, EVERY_PART & ~ARITHMETIC, 16, 132, 2, 0},
+        {{0, 10, 5, 64, 1, 1 << 20, 0}, EVERY_PART & ~ARITHMETIC, 16, 132, 2, 0},
+        {{0, 0, 5, 64, 3072, 1 << 20, 0}, EVERY_PART & ~ARITHMETIC, 16, 132, 2, 0},
+        {{SHM_WORKLOAD_DELAY, 10, 5, 64, 3072, 1 << 20, 9},
+         EVERY_PART & ~ARITHMETIC,
+         16,
+         132,
+         2,
+         0},
+        {{0, 10, 5, 64, 3072, 1 << 20, 0}, 0, 8, 132, 2, 0},
+        {{0, 10, 5, 64, 3072, 1 << 20, 0}, 0, 16, 66, 2, 0},
+        {{0, 10, 5, 64, 3072, 1 << 20, 0}, EVERY_PART & ~WITH_ALL, 16, 132, 4, 1000},
+        {{0, 10, 5, 64, 3072, 1 << 20, 0}, EVERY_PART, 16, 132, 0, 1000},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        struct calibration to = {.work = cases[i].work,
+                                 .cpus = cases[i].cpus,
+                                 .sms = cases[i].sms,
+                                 .all.gpus = cases[i].gpus};
+        unsigned parts = taken(&to, &from);
+        if (parts != cases[i].parts)
+            fail_msg("case %zu: %#x instead of %#x", i, parts, cases[i].parts);
+        assert_float_equal(to.arithmetic_ips, cases[i].arithmetic, 1e-9);
+        assert_true(to.h2d_bytes_per_s == (parts & 1U << CALIBRATION_IN ? 1.0 : 0.0));
+        bool all = cases[i].gpus > 1 && parts & 1U << CALIBRATION_GPU_LAUNCHES;
+        assert_true(to.all.gpu_launches_per_s == (all ? 1.0 : 0.0));
+    }
+}
+
+static void test_what_was_not_measured_is_not_taken(void **state)
+{
+    (void)state;
+    struct calibration from = whole(), to = from;
+    from.gpu_launches_per_s = 0.0;
+    from.all.both_bytes_per_s = 0.0;
+    assert_int_equal(taken(&to, &from),
+                     EVERY_PART & ~(1U << CALIBRATION_GPU_LAUNCHES | 1U << CALIBRATION_BOTH));
 }
 
 /* -- points ------------------------------------------------------------------------------------ */
@@ -269,6 +370,8 @@ int main(void)
         cmocka_unit_test(test_equal_works_have_equal_texts),
         cmocka_unit_test(test_broken_records),
         cmocka_unit_test(test_too_many_notes),
+        cmocka_unit_test(test_what_a_part_depends_on),
+        cmocka_unit_test(test_what_was_not_measured_is_not_taken),
         cmocka_unit_test(test_one_worker_alone),
         cmocka_unit_test(test_filling_grids),
         cmocka_unit_test(test_other_loads),
