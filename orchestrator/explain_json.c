@@ -56,6 +56,7 @@ static json_t *point_json(const struct explanation *point)
 {
     static const char *const taken[] = {
         "id",
+        "source",
         "section",
         "layout",
         "mps",
@@ -88,6 +89,7 @@ static json_t *point_json(const struct explanation *point)
         if (value)
             json_object_set(object, taken[i], value);
     }
+    json_object_set_new(object, "calibrated", json_boolean(point->calibrated));
     json_object_set_new(object, "predicted_ips", json_real(point->predicted_ips));
     json_object_set_new(object, "limited_by", name_or_null(point->binding.kind));
     json_object_set_new(object, "next", name_or_null(point->binding.next));
