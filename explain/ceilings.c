@@ -26,11 +26,41 @@ double ceiling_single_ips(const struct explain_point *point, const struct calibr
 }
 
 /* A graph's kernels do not hold a queue (docs/explain.md). */
-unsigned ceiling_active_threads(const struct explain_point *point)
+static bool shares_queues(const struct explain_point *point)
 {
-    if (point->launch == SHM_LAUNCH_GRAPH || point->threads < point->connections)
-        return point->threads;
-    return point->connections;
+    return point->launch != SHM_LAUNCH_GRAPH && point->threads > point->connections;
+}
+
+/* At the most launches/s that a process takes, so many of its kernels run at the same time. One
+ * that is launched while the one before it in its stream still runs, a chance of kernels/threads,
+ * holds up its queue for the rest of that, and a queue gets 1/queues of the launches: held up for
+ * kernels²/(2 × queues × threads) of the time. From a half on nobody gets his turn any more, and
+ * who waits does not launch: threads then come in rows. On an H200 that is so with 24 threads on 8
+ * queues, and not with 28 (docs/question-b.md). A thread that has no CPU gets no turn either. */
+bool ceiling_takes_turns(const struct explain_point *point, const struct calibration *calibration)
+{
+    double single = ceiling_single_ips(point, calibration), kernels = point->work.kernels;
+    double bytes_per_s = calibration->both_bytes_per_s > 0.0 ? calibration->both_bytes_per_s
+                                                             : calibration->h2d_bytes_per_s;
+    if (!shares_queues(point))
+        return false;
+    if (point->passed_ips > 0.0)
+        return true;
+    if (single <= 0.0 || kernels <= 0.0 || calibration->process_launches_per_s <= 0.0 ||
+        ceiling_workers(point) > calibration->cpus)
+        return false;
+    double copies_s = bytes_per_s > 0.0 ? 2.0 * (double)point->work.bytes / bytes_per_s : 0.0;
+    double kernel_s = (1.0 / single - copies_s) / kernels;
+    double running = calibration->process_launches_per_s * kernel_s;
+    return running * running < (double)point->connections * point->threads;
+}
+
+unsigned ceiling_active_threads(const struct explain_point *point,
+                                const struct calibration *calibration)
+{
+    if (shares_queues(point) && !ceiling_takes_turns(point, calibration))
+        return point->connections;
+    return point->threads;
 }
 
 unsigned ceiling_gpus(const struct explain_point *point)
@@ -120,7 +150,7 @@ double ceiling_thread_share(const struct explain_point *point)
 static double thread_cap(const struct explain_point *point, const struct calibration *calibration,
                          double single)
 {
-    double sum = 0.0, of_process = ceiling_active_threads(point) * single;
+    double sum = 0.0, of_process = ceiling_active_threads(point, calibration) * single;
     bool capped = false;
     for (unsigned i = 0; i < point->processes; i++) {
         double within = percentage_of(point, i) * calibration->arithmetic_ips;
@@ -186,8 +216,9 @@ void ceilings_compute(const struct explain_point *point, const struct calibratio
     double kernels = point->work.kernels;
 
     ips[CEILING_WORKERS] = point->processes * point->threads * single;
-    if (ceiling_active_threads(point) < point->threads)
-        ips[CEILING_QUEUES] = point->processes * ceiling_active_threads(point) * single;
+    unsigned active = ceiling_active_threads(point, calibration);
+    if (active < point->threads)
+        ips[CEILING_QUEUES] = point->processes * active * single;
     if (graph)
         ips[CEILING_PROCESS_LAUNCH] = point->processes * calibration->process_graphs_per_s;
     else if (kernels > 0.0)

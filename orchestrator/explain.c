@@ -7,6 +7,9 @@
 #include "explain/predict.h"
 #include "orchestrator/explain_point.h"
 
+/* Calibrations are good to a few percent. */
+#define PASSED 1.05
+
 static json_int_t id_of(const struct explanation *point)
 {
     return json_integer_value(json_object_get(point->record, "id"));
@@ -178,6 +181,17 @@ static void group(struct explain_set *set, size_t index, size_t *leaders, size_t
     point->next = 0;
 }
 
+/* A point that is above the ceiling of its queues does not launch in rows: that is none, then. */
+static void take_turns(struct explanation *point)
+{
+    double queues_ips = point->ceilings.ips[CEILING_QUEUES];
+    if (queues_ips <= 0.0 || point->measured_ips < PASSED * queues_ips)
+        return;
+    point->passed_ips = queues_ips;
+    point->point.passed_ips = point->measured_ips;
+    ceilings_compute(&point->point, point->calibration, &point->ceilings);
+}
+
 enum status explain_set_compute(struct explain_set *set, const struct remedy_limits *limits)
 {
     static const struct calibration no_figures = {0};
@@ -190,9 +204,10 @@ enum status explain_set_compute(struct explain_set *set, const struct remedy_lim
         const struct calibration *calibration = explain_set_calibration(set, point);
         point->calibrated = calibration != NULL;
         point->calibration = calibration ? calibration : &no_figures;
-        ceilings_compute(&point->point, point->calibration, &point->ceilings);
-        binding_find(&point->point, point->calibration, &point->ceilings, &point->binding);
         point->predicted_ips = predict_ips(&point->point, point->calibration);
+        ceilings_compute(&point->point, point->calibration, &point->ceilings);
+        take_turns(point);
+        binding_find(&point->point, point->calibration, &point->ceilings, &point->binding);
         remedy_find(&point->point, point->calibration, limits, &point->remedy);
         group(set, i, leaders, lasts, &groups);
     }

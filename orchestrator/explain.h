@@ -25,6 +25,7 @@ struct explanation {
     /* Of its work on its GPUs, or one without figures; NULL until explain_set_compute. */
     const struct calibration *calibration;
     double measured_ips;
+    double passed_ips; /* the ceiling of the queues, where it was passed; 0: it was not */
     struct ceilings ceilings;
     struct binding binding;
     double predicted_ips;

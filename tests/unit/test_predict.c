@@ -20,7 +20,7 @@
  * before the copy out, of which the calibration makes too little. */
 static bool is_known_miss(const struct explain_point *point)
 {
-    unsigned queues = ceiling_active_threads(point);
+    unsigned queues = ceiling_active_threads(point, &h200);
     bool by_stream = point->launch == SHM_LAUNCH_STREAM;
     bool pageable = point->memory == SHM_MEMORY_PAGEABLE;
     /* More than twice as many threads as queues, and more than CPUs, all awake. */
