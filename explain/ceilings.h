@@ -79,6 +79,10 @@ const char *ceiling_name(enum ceiling_kind kind);
  * figure of pageable memory is missing it is that of pinned memory, which is never below. */
 double ceiling_single_ips(const struct explain_point *point, const struct calibration *calibration);
 
+/* Bytes/s of pageable copies of a process of the point, each way; 0: not known. */
+double ceiling_pageable_bytes(const struct explain_point *point,
+                              const struct calibration *calibration);
+
 /* Launches/s that the GPU takes; 0: not known. What one process reached it takes in any case. */
 double ceiling_gpu_launches(const struct calibration *calibration);
 

@@ -86,7 +86,7 @@ static void make_network(const struct explain_point *point, const struct calibra
             (graph ? calibration->single_graph_cpu_us : calibration->single_stream_cpu_us) / 1e6 /
             calibration->cpus;
     if (point->memory == SHM_MEMORY_PAGEABLE) {
-        demand[STAGING] = rate_s(calibration->pageable_bytes_per_s, bytes);
+        demand[STAGING] = rate_s(ceiling_pageable_bytes(point, calibration), bytes);
         if (graph)
             demand[BLOCKED] = rate_s(calibration->process_pageable_graph_ips, 1.0);
         else if (point->sync == SHM_SYNC_NONE)

@@ -163,8 +163,14 @@ const char *ceiling_reason(enum ceiling_kind kind, const struct explain_point *p
         append_copies(&out, calibration->both_bytes_per_s, "go each way at once", point);
         break;
     case CEILING_STAGING:
-        append_copies(&out, calibration->pageable_bytes_per_s,
+        append_copies(&out, ceiling_pageable_bytes(point, calibration),
                       "of pageable memory go through the staging buffers of a process", point);
+        if (ceiling_pageable_bytes(point, calibration) < calibration->pageable_bytes_per_s)
+            text_append(&out, "; %u threads would do %.3g GB/s: more get in each other's way",
+                        calibration->pageable_workers, calibration->pageable_bytes_per_s / 1e9);
+        else if (calibration->pageable_workers == 0 && point->threads > 2)
+            text_append(&out, "; many threads may do half of it, which this calibration did not "
+                              "measure");
         break;
     case CEILING_BLOCKED_COPIES:
         text_append(&out,

@@ -10,6 +10,10 @@
 /* Calibrations are good to a few percent. */
 #define PASSED 1.05
 
+/* Threads wait for each other's launches where their process launches at least this share of what
+ * it can. */
+#define LAUNCHING 0.5
+
 static json_int_t id_of(const struct explanation *point)
 {
     return json_integer_value(json_object_get(point->record, "id"));
@@ -181,15 +185,30 @@ static void group(struct explain_set *set, size_t index, size_t *leaders, size_t
     point->next = 0;
 }
 
-/* A point that is above the ceiling of its queues does not launch in rows: that is none, then. */
+/* A point that is above the ceiling of its queues while it launches about as much as it can does
+ * not launch in rows: that is none, then. */
 static void take_turns(struct explanation *point)
 {
     double queues_ips = point->ceilings.ips[CEILING_QUEUES];
-    if (queues_ips <= 0.0 || point->measured_ips < PASSED * queues_ips)
+    double launch_ips = point->ceilings.ips[CEILING_PROCESS_LAUNCH];
+    if (queues_ips <= 0.0 || launch_ips <= 0.0 || point->measured_ips < PASSED * queues_ips ||
+        point->measured_ips < LAUNCHING * launch_ips)
         return;
+    point->passed = CEILING_QUEUES;
     point->passed_ips = queues_ips;
     point->point.passed_ips = point->measured_ips;
     ceilings_compute(&point->point, point->calibration, &point->ceilings);
+}
+
+/* Of any other ceiling that means that the calibration found less than there is. */
+static void find_passed(struct explanation *point)
+{
+    enum ceiling_kind binding = point->binding.kind;
+    if (point->passed_ips > 0.0 || binding == CEILING_KINDS ||
+        point->measured_ips < PASSED * point->ceilings.ips[binding])
+        return;
+    point->passed = binding;
+    point->passed_ips = point->ceilings.ips[binding];
 }
 
 enum status explain_set_compute(struct explain_set *set, const struct remedy_limits *limits)
@@ -208,6 +227,7 @@ enum status explain_set_compute(struct explain_set *set, const struct remedy_lim
         ceilings_compute(&point->point, point->calibration, &point->ceilings);
         take_turns(point);
         binding_find(&point->point, point->calibration, &point->ceilings, &point->binding);
+        find_passed(point);
         remedy_find(&point->point, point->calibration, limits, &point->remedy);
         group(set, i, leaders, lasts, &groups);
     }

@@ -25,7 +25,10 @@ struct explanation {
     /* Of its work on its GPUs, or one without figures; NULL until explain_set_compute. */
     const struct calibration *calibration;
     double measured_ips;
-    double passed_ips; /* the ceiling of the queues, where it was passed; 0: it was not */
+    /* A ceiling that was passed, as it was before; passed_ips 0: none was. That of the queues is
+     * none of the point's any more, which takes turns; any other one is still the binding one. */
+    enum ceiling_kind passed;
+    double passed_ips;
     struct ceilings ceilings;
     struct binding binding;
     double predicted_ips;

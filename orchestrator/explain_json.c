@@ -99,8 +99,8 @@ static json_t *point_json(const struct explanation *point)
             json_real(point->measured_ips / point->ceilings.ips[point->binding.kind]));
     if (point->passed_ips > 0.0)
         json_object_set_new(object, "passed",
-                            json_pack("{s:s, s:f, s:f}", "name", ceiling_name(CEILING_QUEUES),
-                                      "ips", point->passed_ips, "reached",
+                            json_pack("{s:s, s:f, s:f}", "name", ceiling_name(point->passed), "ips",
+                                      point->passed_ips, "reached",
                                       point->measured_ips / point->passed_ips));
     json_object_set_new(object, "waits_for", name_or_null(point->binding.waits_for));
     json_object_set_new(object, "lost_by_waiting", json_real(point->binding.lost));

@@ -216,6 +216,11 @@ static void print_group(FILE *out, uint64_t varying, const struct explain_set *s
         print_wrapped(out, paragraph);
         return;
     }
+    if (point->passed_ips > 0.0 && point->passed == point->binding.kind)
+        text_append(&text,
+                    "; measured is %.0f%% above it: the calibration found less than there is, and "
+                    "promises are too low",
+                    100.0 * (point->measured_ips / point->passed_ips - 1.0));
     /* One that is lower is in the reason. */
     if (point->binding.next != CEILING_KINDS &&
         point->ceilings.ips[point->binding.next] >= point->ceilings.ips[point->binding.kind])

@@ -66,7 +66,7 @@ results() {
   expect 0 "$MPSWEEP" explain r.jsonl
   # Paragraphs in one line each.
   sed -e ':a;N;$!ba;s/\n    */ /g' out >lines
-  grep -qE '^threads 1×12, 1×16, queues 8 — hardware queues: \(at 1×16\) a process has 8 hardware queues, .*; the next ceiling: ' lines
+  grep -qE '^threads 1×12, 1×16, queues 8 — hardware queues: \(at 1×16\) a process has 8 hardware queues for its 16 threads, and rows of kernels in one queue .*; the next ceiling: ' lines
   grep -qE 'lift it with --connections 16: give each process 16 .* \(predicted for 1×16: 3184/s, ×1.6 of the measured [0-9]+, then limited by: launch path of a process\)' lines
   grep -qE '^processes 8×1, queues 8 — time slicing: without MPS .* --layout processes\+mps:8: ' lines
   grep -qE '^processes\+mps 16×1, 32×1, queues 2 — launch rate of the GPU: .* --launch graph --schedule block: .* more of them than CPUs ' lines
@@ -195,6 +195,33 @@ TABLE
   expect 0 "$MPSWEEP" explain r.jsonl --format json
   jq -e '.[0] | .limited_by == "thread-cap" and (.ceilings[0].ips - 49.74 | fabs) < 0.001
     and .remedy.options == "--active-thread-percentage default"' out
+}
+
+@test "threads that pass the ceiling of their queues take turns: no wall, and no promise from it" {
+  # 32 threads on 16 CPUs, of which rows are foretold, as 8 workers would do 2272.
+  { echo "$HEADER"; echo "$CALIBRATION"
+    point 0 threads 1 32 8 2509
+    point 1 threads 1 32 8 1563
+    point 2 threads 1 4 8 1250
+  } >r.jsonl
+  expect 0 "$MPSWEEP" explain r.jsonl --format json
+  jq -e '.[0] | .limited_by == "process-launch" and .predicted_ips < 2272
+    and all(.ceilings[]; .name != "queues")
+    and .passed.name == "queues" and .passed.ips == 2272 and (.passed.reached - 1.104 | fabs) < 0.001
+    and (.remedy | .predicted_ips / 2509 - .predicted_gain | fabs < 0.001)
+    and .remedy.predicted_gain == .remedy.gain' out
+  jq -e '.[1] | .limited_by == "queues" and has("passed") == false' out
+  # Any other ceiling that is passed was measured too low.
+  jq -e '.[2] | .limited_by == "workers" and .passed.name == "workers"' out
+  expect 0 "$MPSWEEP" explain r.jsonl
+  sed -e ':a;N;$!ba;s/\n    */ /g' out >lines
+  grep -q '8 hardware queues for 32 threads, rows of kernels would do 2272/s, which is passed by 10%: threads that wait for each other.s launches take turns, and streams that take turns share a queue' lines
+  grep -q '^threads 1×4.* measured is 10% above it: the calibration found less than there is' lines
+  # With a CPU each, that is foretold.
+  { echo "$HEADER"; jq -c '.cpus = 32' <<<"$CALIBRATION"; point 0 threads 1 32 8 2856; } >r.jsonl
+  expect 0 "$MPSWEEP" explain r.jsonl --format json
+  jq -e '.[0] | .limited_by == "process-launch" and .predicted_ips > 2856 and has("passed") == false
+    and (.reason | test("rows of kernels would do 2272/s: threads that wait"))' out
 }
 
 # merged FILTER...: r.jsonl as merge makes it of two runs on GPU A and one on GPU B; the last run, again
