@@ -203,6 +203,7 @@ TABLE
     point 0 threads 1 32 8 2509
     point 1 threads 1 32 8 1563
     point 2 threads 1 4 8 1250
+    point 3 threads+mps 1 16 2 650
   } >r.jsonl
   expect 0 "$MPSWEEP" explain r.jsonl --format json
   jq -e '.[0] | .limited_by == "process-launch" and .predicted_ips < 2272
@@ -213,6 +214,9 @@ TABLE
   jq -e '.[1] | .limited_by == "queues" and has("passed") == false' out
   # Any other ceiling that is passed was measured too low.
   jq -e '.[2] | .limited_by == "workers" and .passed.name == "workers"' out
+  # So are queues where nobody waits for launches.
+  jq -e '.[3] | .limited_by == "queues" and .passed.name == "queues"
+    and any(.ceilings[]; .name == "queues")' out
   expect 0 "$MPSWEEP" explain r.jsonl
   sed -e ':a;N;$!ba;s/\n    */ /g' out >lines
   grep -q '8 hardware queues for 32 threads, rows of kernels would do 2272/s, which is passed by 10%: threads that wait for each other.s launches take turns, and streams that take turns share a queue' lines
