@@ -141,6 +141,11 @@ bool calibration_take(struct calibration *to, const struct calibration *from,
     set_figure(to, row->at, value);
     if (all > 0.0)
         set_figure(to, row->all, all);
+    if (part == CALIBRATION_PAGEABLE) {
+        to->pageable_workers = from->pageable_workers;
+        to->pageable_crowd_workers = from->pageable_crowd_workers;
+        to->pageable_crowd_bytes_per_s = from->pageable_crowd_bytes_per_s;
+    }
     return true;
 }
 

@@ -50,9 +50,13 @@ struct calibration {
     double arithmetic_ips;
 
     /* Bytes/s of pinned copies, alone and each way while both go on, and of pageable ones from as
-     * many threads of one process as it takes (each way, both going on). */
+     * many threads of one process as it takes (each way, both going on), pageable_workers. */
     double h2d_bytes_per_s, d2h_bytes_per_s, both_bytes_per_s;
     double pageable_bytes_per_s;
+    unsigned pageable_workers; /* 0: not known, of calibrations of before it was */
+    /* The same from more threads, which get in each other's way; 0: more do no less. */
+    unsigned pageable_crowd_workers;
+    double pageable_crowd_bytes_per_s;
 
     /* One process with pageable memory, iterations/s from as many threads as it takes: launched by
      * stream without a synchronisation before the copy out, and as graphs. There a copy may hold

@@ -35,6 +35,7 @@ static const struct field figures[] = {
     {"d2h_bytes_per_s", AT(d2h_bytes_per_s)},
     {"both_bytes_per_s", AT(both_bytes_per_s)},
     {"pageable_bytes_per_s", AT(pageable_bytes_per_s)},
+    {"pageable_crowd_bytes_per_s", AT(pageable_crowd_bytes_per_s)},
     {"process_unsynced_ips", AT(process_unsynced_ips)},
     {"process_pageable_graph_ips", AT(process_pageable_graph_ips)},
     {"single_spin_cpu_us", AT(single_spin_cpu_us)},
@@ -53,6 +54,8 @@ static const struct field of_all[] = {
 };
 
 static const struct field counts[] = {
+    {"pageable_workers", AT(pageable_workers)},
+    {"pageable_crowd_workers", AT(pageable_crowd_workers)},
     {"crowd_workers", AT(crowd_workers)},
     {"cpus", AT(cpus)},
     {"sms", AT(sms)},

@@ -1,5 +1,6 @@
 #include "explain/ceilings.h"
 
+#include <math.h>
 #include <stddef.h>
 
 #define US_PER_S 1e6
@@ -10,6 +11,9 @@
 
 /* Copies each way at once slow each other down if they reach less than this share of one alone. */
 #define ENGINES_APART 0.95
+
+/* Share of the time for which queues may be held up by streams that launch in turns. */
+#define HELD_UP 0.48
 
 static double smaller(double a, double b)
 {
@@ -26,11 +30,42 @@ double ceiling_single_ips(const struct explain_point *point, const struct calibr
 }
 
 /* A graph's kernels do not hold a queue (docs/explain.md). */
-unsigned ceiling_active_threads(const struct explain_point *point)
+static bool shares_queues(const struct explain_point *point)
 {
-    if (point->launch == SHM_LAUNCH_GRAPH || point->threads < point->connections)
-        return point->threads;
-    return point->connections;
+    return point->launch != SHM_LAUNCH_GRAPH && point->threads > point->connections;
+}
+
+/* At the most launches/s that a process takes, so many of its kernels run at the same time. One
+ * that is launched while the one before it in its stream still runs, a chance of kernels/threads,
+ * holds up its queue for the rest of that, and a queue gets 1/queues of the launches: held up for
+ * kernels²/(2 × queues × threads) of the time. From about a half on, who waits for his queue does
+ * not launch, the others launch the faster, and threads come in rows. On an H200 that is so with 24
+ * threads on 8 queues, and not with 28 (docs/question-b.md). A thread that has no CPU gets no turn
+ * either. */
+bool ceiling_takes_turns(const struct explain_point *point, const struct calibration *calibration)
+{
+    double single = ceiling_single_ips(point, calibration), kernels = point->work.kernels;
+    double bytes_per_s = calibration->both_bytes_per_s > 0.0 ? calibration->both_bytes_per_s
+                                                             : calibration->h2d_bytes_per_s;
+    if (!shares_queues(point))
+        return false;
+    if (point->passed_ips > 0.0)
+        return true;
+    if (single <= 0.0 || kernels <= 0.0 || calibration->process_launches_per_s <= 0.0 ||
+        ceiling_workers(point) > calibration->cpus)
+        return false;
+    double copies_s = bytes_per_s > 0.0 ? 2.0 * (double)point->work.bytes / bytes_per_s : 0.0;
+    double kernel_s = (1.0 / single - copies_s) / kernels;
+    double running = calibration->process_launches_per_s * kernel_s;
+    return running * running < 2.0 * HELD_UP * point->connections * point->threads;
+}
+
+unsigned ceiling_active_threads(const struct explain_point *point,
+                                const struct calibration *calibration)
+{
+    if (shares_queues(point) && !ceiling_takes_turns(point, calibration))
+        return point->connections;
+    return point->threads;
 }
 
 unsigned ceiling_gpus(const struct explain_point *point)
@@ -120,7 +155,7 @@ double ceiling_thread_share(const struct explain_point *point)
 static double thread_cap(const struct explain_point *point, const struct calibration *calibration,
                          double single)
 {
-    double sum = 0.0, of_process = ceiling_active_threads(point) * single;
+    double sum = 0.0, of_process = ceiling_active_threads(point, calibration) * single;
     bool capped = false;
     for (unsigned i = 0; i < point->processes; i++) {
         double within = percentage_of(point, i) * calibration->arithmetic_ips;
@@ -145,6 +180,22 @@ static double cpu_ceiling(const struct explain_point *point, const struct calibr
     return ips > 0.0 ? smaller(ips, spinning) : spinning;
 }
 
+/* Between the threads that do most and those that get in each other's way, by the logarithm of
+ * their number: on an H200 2 threads do 711 copies of 16 MiB a second and way, 3 do 653, 4 from 422
+ * to 686, and 6 to 16 about 390. */
+double ceiling_pageable_bytes(const struct explain_point *point,
+                              const struct calibration *calibration)
+{
+    double best = calibration->pageable_bytes_per_s,
+           worst = calibration->pageable_crowd_bytes_per_s;
+    double few = calibration->pageable_workers, many = calibration->pageable_crowd_workers;
+    if (few < 1.0 || many <= few || worst <= 0.0 || worst >= best || point->threads <= few)
+        return best;
+    if (point->threads >= many)
+        return worst;
+    return best * pow(worst / best, log(point->threads / few) / log(many / few));
+}
+
 /* Pageable copies go through one staging path of each process; where nothing has waited for the
  * stream before, a copy holds that path until its stream gets to it. */
 static void copy_ceilings(const struct explain_point *point, const struct calibration *calibration,
@@ -162,7 +213,8 @@ static void copy_ceilings(const struct explain_point *point, const struct calibr
     if (point->memory != SHM_MEMORY_PAGEABLE)
         return;
     if (bytes > 0.0)
-        ips[CEILING_STAGING] = point->processes * calibration->pageable_bytes_per_s / bytes;
+        ips[CEILING_STAGING] =
+            point->processes * ceiling_pageable_bytes(point, calibration) / bytes;
     if (point->launch == SHM_LAUNCH_GRAPH)
         ips[CEILING_BLOCKED_COPIES] = point->processes * calibration->process_pageable_graph_ips;
     else if (point->sync == SHM_SYNC_NONE)
@@ -186,8 +238,9 @@ void ceilings_compute(const struct explain_point *point, const struct calibratio
     double kernels = point->work.kernels;
 
     ips[CEILING_WORKERS] = point->processes * point->threads * single;
-    if (ceiling_active_threads(point) < point->threads)
-        ips[CEILING_QUEUES] = point->processes * ceiling_active_threads(point) * single;
+    unsigned active = ceiling_active_threads(point, calibration);
+    if (active < point->threads)
+        ips[CEILING_QUEUES] = point->processes * active * single;
     if (graph)
         ips[CEILING_PROCESS_LAUNCH] = point->processes * calibration->process_graphs_per_s;
     else if (kernels > 0.0)

@@ -5,7 +5,8 @@
  * has once.
  *
  * A ceiling is an upper bound, reached only where nothing else is near (explain/predict.h tells
- * what is to be expected). docs/explain.md says what each one is and how its figures are measured.
+ * what is to be expected). That of the queues is one of threads that launch long rows: those that
+ * launch in turns pass it. docs/explain.md says what each one is and how its figures are measured.
  */
 #ifndef MPSWEEP_EXPLAIN_CEILINGS_H
 #define MPSWEEP_EXPLAIN_CEILINGS_H
@@ -32,12 +33,15 @@ struct explain_point {
     unsigned percentage_count;
     unsigned percentages[EXPLAIN_MOST_PERCENTAGES];
     struct calibration_work work;
+    /* What it was measured to do, where that is more than its queues allow threads that launch long
+     * rows: then they launch in turns. 0: nothing of the kind is known. */
+    double passed_ips;
 };
 
 enum ceiling_kind {
     CEILING_WORKERS,        /* too few of them: each does what one alone does */
     CEILING_TIME_SLICING,   /* processes without MPS take turns */
-    CEILING_QUEUES,         /* threads that share a hardware queue take turns */
+    CEILING_QUEUES,         /* rows of kernels in a hardware queue come one after the other */
     CEILING_PROCESS_LAUNCH, /* kernels/s that a process launches */
     CEILING_GPU_LAUNCH,     /* kernels/s that the GPU takes, by stream or out of graphs */
     CEILING_COPY_IN,        /* copy engine to the GPU */
@@ -75,6 +79,10 @@ const char *ceiling_name(enum ceiling_kind kind);
  * figure of pageable memory is missing it is that of pinned memory, which is never below. */
 double ceiling_single_ips(const struct explain_point *point, const struct calibration *calibration);
 
+/* Bytes/s of pageable copies of a process of the point, each way; 0: not known. */
+double ceiling_pageable_bytes(const struct explain_point *point,
+                              const struct calibration *calibration);
+
 /* Launches/s that the GPU takes; 0: not known. What one process reached it takes in any case. */
 double ceiling_gpu_launches(const struct calibration *calibration);
 
@@ -90,8 +98,13 @@ double ceiling_host_copies_s(const struct explain_point *point,
 double ceiling_host_launch_s(const struct explain_point *point,
                              const struct calibration *calibration);
 
+/* Whether threads that share hardware queues launch in turns, so that the queues hold nobody up:
+ * measured, or to be expected. False where nobody shares one. */
+bool ceiling_takes_turns(const struct explain_point *point, const struct calibration *calibration);
+
 /* Workers of a process that get on at the same time. */
-unsigned ceiling_active_threads(const struct explain_point *point);
+unsigned ceiling_active_threads(const struct explain_point *point,
+                                const struct calibration *calibration);
 
 /* Share of the GPU's multiprocessors that all processes together may use, at most 1. */
 double ceiling_thread_share(const struct explain_point *point);

@@ -118,7 +118,7 @@ static bool add_workers(struct explain_point *point, const struct calibration *c
             ceiling_workers(&more) > LAYOUT_MOST_WORKERS ||
             more.processes * more.threads <= point->processes * point->threads)
             return added;
-        if (ceiling_active_threads(&more) < more.threads)
+        if (ceiling_active_threads(&more, calibration) < more.threads)
             return added;
         *point = more;
         added = true;
@@ -285,12 +285,18 @@ static void write_advice(const struct explain_point *before, struct remedy *reme
                     "more of them than CPUs");
 }
 
+/* What a remedy is to be better than. */
+static double base_of(const struct explain_point *point, const struct calibration *calibration)
+{
+    return point->passed_ips > 0.0 ? point->passed_ips : predict_ips(point, calibration);
+}
+
 /* The best of what is tried for a ceiling; best is left alone where nothing gives enough. */
 static void try_all(enum ceiling_kind kind, const struct explain_point *point,
                     const struct calibration *calibration, const struct budget *budget,
                     struct remedy *best)
 {
-    double now = predict_ips(point, calibration);
+    double now = base_of(point, calibration);
     for (size_t i = 0; i < sizeof tried[0] / sizeof tried[0][0]; i++) {
         struct remedy remedy = {.kind = tried[kind][i], .point = *point};
         if (remedy.kind == REMEDY_NONE || !apply(remedy.kind, &remedy.point, calibration, budget))
@@ -321,7 +327,11 @@ void remedy_find(const struct explain_point *point, const struct calibration *ca
     *out = best;
     if (limit == CEILING_KINDS || predict_ips(point, calibration) <= 0.0)
         return;
-    try_all(limit, point, calibration, &budget, &best);
+    /* Queues that are shared at little cost are still shared, and launches take longer for it. */
+    if (limit == CEILING_PROCESS_LAUNCH && ceiling_takes_turns(point, calibration))
+        try_all(CEILING_QUEUES, point, calibration, &budget, &best);
+    else
+        try_all(limit, point, calibration, &budget, &best);
     /* A line that cannot be made shorter may still be a little below its ceiling. */
     if (best.kind == REMEDY_NONE && lowest != limit)
         try_all(lowest, point, calibration, &budget, &best);

@@ -32,10 +32,10 @@ enum remedy_kind {
 #define REMEDY_ADVICE 320
 
 struct remedy {
-    enum remedy_kind kind;        /* REMEDY_NONE: the other fields but advice are not set */
-    struct explain_point point;   /* the point with the remedy applied */
-    double predicted_ips;         /* of that point */
-    double gain;                  /* against what is predicted of the point as it is */
+    enum remedy_kind kind;      /* REMEDY_NONE: the other fields but advice are not set */
+    struct explain_point point; /* the point with the remedy applied */
+    double predicted_ips;       /* of that point */
+    double gain; /* against what is predicted of the point as it is, or what it has passed */
     enum ceiling_kind then;       /* what binds after it */
     char options[REMEDY_OPTIONS]; /* of mpsweep sweep: "--connections 32" */
     char advice[REMEDY_ADVICE];   /* what to do, in words; why nothing helps where nothing does */

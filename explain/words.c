@@ -130,10 +130,11 @@ const char *ceiling_reason(enum ceiling_kind kind, const struct explain_point *p
         break;
     case CEILING_QUEUES:
         text_append(&out,
-                    "a process has %u hardware queue%s, so of its %u threads only %u get on at a "
-                    "time; one alone does ",
+                    "a process has %u hardware queue%s for its %u threads, and rows of kernels in "
+                    "one queue come one after the other, so that no more than %u threads get on at "
+                    "a time unless they launch in turns; one alone does ",
                     point->connections, point->connections == 1 ? "" : "s", point->threads,
-                    ceiling_active_threads(point));
+                    ceiling_active_threads(point, calibration));
         append_single(&out, point, calibration);
         text_append(&out, " iterations/s");
         break;
@@ -162,8 +163,14 @@ const char *ceiling_reason(enum ceiling_kind kind, const struct explain_point *p
         append_copies(&out, calibration->both_bytes_per_s, "go each way at once", point);
         break;
     case CEILING_STAGING:
-        append_copies(&out, calibration->pageable_bytes_per_s,
+        append_copies(&out, ceiling_pageable_bytes(point, calibration),
                       "of pageable memory go through the staging buffers of a process", point);
+        if (ceiling_pageable_bytes(point, calibration) < calibration->pageable_bytes_per_s)
+            text_append(&out, "; %u threads would do %.3g GB/s: more get in each other's way",
+                        calibration->pageable_workers, calibration->pageable_bytes_per_s / 1e9);
+        else if (calibration->pageable_workers == 0 && point->threads > 2)
+            text_append(&out, "; many threads may do half of it, which this calibration did not "
+                              "measure");
         break;
     case CEILING_BLOCKED_COPIES:
         text_append(&out,
@@ -224,6 +231,25 @@ static const char *line_of(enum ceiling_kind kind)
     return line ? line : "each other";
 }
 
+/* Why queues that are shared are no ceiling. */
+static void append_turns(struct text *out, const struct explain_point *point,
+                         const struct calibration *calibration)
+{
+    double rows_ips = (double)ceiling_gpus(point) * point->processes * point->connections *
+                      ceiling_single_ips(point, calibration);
+    char number[32];
+    if (!ceiling_takes_turns(point, calibration))
+        return;
+    text_append(out, "; with %u hardware queue%s for %u threads, rows of kernels would do %s/s",
+                point->connections, point->connections == 1 ? "" : "s", point->threads,
+                text_number(rows_ips, number, sizeof number));
+    if (point->passed_ips > 0.0)
+        text_append(out, ", which is passed by %.0f%%",
+                    100.0 * (point->passed_ips / rows_ips - 1.0));
+    text_append(out, ": threads that wait for each other's launches take turns, and streams that "
+                     "take turns share a queue");
+}
+
 const char *binding_reason(const struct binding *binding, const struct ceilings *ceilings,
                            const struct explain_point *point, const struct calibration *calibration,
                            char *text, size_t size)
@@ -236,9 +262,9 @@ const char *binding_reason(const struct binding *binding, const struct ceilings 
         text_append(&out,
                     "; the %u %s would do %s iterations/s if they never waited, but %.0f%% of that "
                     "is lost by waiting for %s",
-                    lowest == CEILING_QUEUES
-                        ? ceiling_gpus(point) * point->processes * ceiling_active_threads(point)
-                        : ceiling_workers(point),
+                    lowest == CEILING_QUEUES ? ceiling_gpus(point) * point->processes *
+                                                   ceiling_active_threads(point, calibration)
+                                             : ceiling_workers(point),
                     lowest == CEILING_QUEUES ? "threads that get on at a time" : "workers",
                     text_number(ceilings->ips[lowest], number, sizeof number),
                     100.0 * binding->lost, line_of(binding->waits_for));
@@ -246,5 +272,6 @@ const char *binding_reason(const struct binding *binding, const struct ceilings 
              binding->kind != CEILING_TIME_SLICING)
         text_append(&out, "; %.0f%% of the ceiling is lost by waiting for %s",
                     100.0 * binding->lost, line_of(binding->waits_for));
+    append_turns(&out, point, calibration);
     return text;
 }

@@ -40,7 +40,7 @@ enum guard_kind {
                       * without force, STATUS_BUSY while there are clients; else the guard cleans up
                       * and goes */
     GUARD_DETACH,    /* go on without the orchestrator; pid, if not 0: until that process has ended,
-                      * and    those of earlier requests. STATUS_USAGE: too many of them */
+                      * and those of earlier requests. STATUS_USAGE: too many of them */
     GUARD_ASK,       /* on DIR/guard: the answer's pid is the daemon's, or 0, and text says how it
                       * ended */
     GUARD_DIED,      /* to the orchestrator, unasked: the daemon ended by itself */

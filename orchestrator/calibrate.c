@@ -279,10 +279,12 @@ static double measure_all(struct calibrator *calibrator, const struct again *aga
     if (calibrator->gpus < 2 || again->best == 0)
         return 0.0;
     all.gpus = calibrator->gpus;
-    if (point_over_mps(&all))
+    if (point_over_mps(&all)) {
         calibrate_set_processes(&all, again->best);
-    else
+    } else {
         calibrate_set_threads(&all, again->best);
+        all.work.schedule = again->point.work.schedule;
+    }
     snprintf(name, sizeof name, "%s on %u GPUs at once", figure, all.gpus);
     return measure(calibrator, &all, name, NULL);
 }
@@ -353,7 +355,6 @@ static void copies(struct calibrator *calibrator, enum calibration_part part, en
 
 static void measure_copies(struct calibrator *calibrator, struct calibration *out)
 {
-    static const unsigned threads[] = {2, 4, 8};
     struct again *again = calibrator->again;
     copies(calibrator, CALIBRATION_IN, SHM_COPIES_IN, &again[AGAIN_IN], "copies in",
            &out->h2d_bytes_per_s);
@@ -361,14 +362,36 @@ static void measure_copies(struct calibrator *calibrator, struct calibration *ou
            &out->d2h_bytes_per_s);
     copies(calibrator, CALIBRATION_BOTH, SHM_COPIES_BOTH, &again[AGAIN_BOTH], "copies both ways",
            &out->both_bytes_per_s);
+}
+
+/* Copied by the threads themselves: whoever sleeps is late, and many get in each other's way. All
+ * numbers are measured, as the search for the most ends before that shows. */
+static void measure_staging(struct calibrator *calibrator, struct calibration *out)
+{
+    static const unsigned threads[] = {2, 4, 8};
     if (!lacks(calibrator, CALIBRATION_PAGEABLE))
         return;
     struct point point = calibrate_copies(calibrator->like, SHM_COPIES_BOTH, SHM_MEMORY_PAGEABLE);
-    out->pageable_bytes_per_s =
-        (double)point.work.bytes *
-        GROW(calibrator, &point, SHM_SCHEDULE_BLOCK, threads, "pageable copies");
-    again[AGAIN_PAGEABLE] =
-        (struct again){point, out->pageable_bytes_per_s > 0.0 ? calibrator->best : 0};
+    double bytes = (double)point.work.bytes, last = 0.0;
+    unsigned last_threads = 0;
+    for (size_t i = 0; i < sizeof threads / sizeof threads[0]; i++) {
+        if (i > 0 && threads[i] > out->cpus)
+            break;
+        double ips = grow(calibrator, &point, SHM_SCHEDULE_AUTO, &threads[i], 1, "pageable copies");
+        if (ips > 0.0) {
+            last = bytes * ips;
+            last_threads = threads[i];
+        }
+        if (bytes * ips > out->pageable_bytes_per_s) {
+            out->pageable_bytes_per_s = bytes * ips;
+            out->pageable_workers = threads[i];
+        }
+    }
+    if (last_threads > out->pageable_workers && last < out->pageable_bytes_per_s / WORTH_IT) {
+        out->pageable_crowd_workers = last_threads;
+        out->pageable_crowd_bytes_per_s = last;
+    }
+    calibrator->again[AGAIN_PAGEABLE] = (struct again){point, out->pageable_workers};
 }
 
 /* Of a part that was taken over, what all GPUs have together is there, too. */
@@ -521,6 +544,7 @@ enum status calibrate_run(struct session *session, struct crew *crew, const stru
     measure_arithmetic(&calibrator, figures);
     measure_copies(&calibrator, figures);
     measure_singles(&calibrator, figures);
+    measure_staging(&calibrator, figures);
     measure_pageable(&calibrator, figures);
     measure_crowd(&calibrator, figures);
     measure_shared(&calibrator, &figures->all);

@@ -7,6 +7,13 @@
 #include "explain/predict.h"
 #include "orchestrator/explain_point.h"
 
+/* Calibrations are good to a few percent. */
+#define PASSED 1.05
+
+/* Threads wait for each other's launches where their process launches at least this share of what
+ * it can. */
+#define LAUNCHING 0.5
+
 static json_int_t id_of(const struct explanation *point)
 {
     return json_integer_value(json_object_get(point->record, "id"));
@@ -18,12 +25,15 @@ static int by_id(const void *a, const void *b)
     return (left > right) - (left < right);
 }
 
-enum status explain_set_make(const json_t *points, struct explain_set *out)
+enum status explain_set_make(const json_t *header, const json_t *points, struct explain_set *out)
 {
     struct explain_set set = {0};
     size_t count = json_array_size(points);
+    enum status status = explain_origins_make(header, &set.origins);
+    if (status != STATUS_OK)
+        return status;
     set.points = calloc(count + 1, sizeof *set.points);
-    /* There are no more works than points. */
+    /* There are no more works of an origin than points. */
     set.calibrations = calloc(count + 1, sizeof *set.calibrations);
     if (!set.points || !set.calibrations) {
         explain_set_release(&set);
@@ -42,7 +52,9 @@ enum status explain_set_make(const json_t *points, struct explain_set *out)
                 set.foreign_workload = json_string_value(json_object_get(record, "workload"));
             continue;
         }
-        enum status status = explain_point_read(record, &point->point);
+        status = explain_point_read(record, &point->point);
+        if (status == STATUS_OK)
+            status = explain_origin_of(&set.origins, record, &point->origin);
         if (status != STATUS_OK) {
             explain_set_release(&set);
             return status;
@@ -53,7 +65,7 @@ enum status explain_set_make(const json_t *points, struct explain_set *out)
     }
     qsort(set.points, set.count, sizeof *set.points, by_id);
     struct scaling_index *index;
-    enum status status = scaling_index_new(points, &index);
+    status = scaling_index_new(points, &index);
     if (status != STATUS_OK) {
         explain_set_release(&set);
         return status;
@@ -83,45 +95,62 @@ void explain_set_release(struct explain_set *set)
 {
     free(set->points);
     free(set->calibrations);
+    explain_origins_release(&set->origins);
     *set = (struct explain_set){0};
 }
 
 const struct calibration *explain_set_calibration(const struct explain_set *set,
-                                                  const struct calibration_work *work)
+                                                  const struct explanation *point)
 {
     for (size_t i = 0; i < set->calibration_count; i++)
-        if (calibration_is_for(&set->calibrations[i], work))
-            return &set->calibrations[i];
+        if (set->calibrations[i].origin == point->origin &&
+            calibration_is_for(&set->calibrations[i].figures, &point->point.work))
+            return &set->calibrations[i].figures;
     return NULL;
 }
 
-enum status explain_set_calibrate(struct explain_set *set, const struct calibration *calibration)
+bool explain_set_is_of_several(const struct explain_set *set)
 {
+    for (size_t i = 0; i < set->count; i++)
+        if (set->points[i].origin != 0)
+            return true;
+    return false;
+}
+
+/* Puts one in, in the place of an earlier one for the same work on the same GPUs. */
+static void calibrate(struct explain_set *set, const struct explain_calibration *calibration)
+{
+    const struct calibration *figures = &calibration->figures;
     size_t at = 0;
     while (at < set->calibration_count &&
-           !calibration_is_for(&set->calibrations[at], &calibration->work))
+           (set->calibrations[at].origin != calibration->origin ||
+            !calibration_is_for(&set->calibrations[at].figures, &figures->work)))
         at++;
     bool wanted = false;
     for (size_t i = 0; i < set->count && !wanted; i++)
-        wanted = calibration_is_for(calibration, &set->points[i].point.work);
+        wanted = set->points[i].origin == calibration->origin &&
+                 calibration_is_for(figures, &set->points[i].point.work);
     /* One that no point is for has no place. */
     if (!wanted)
-        return STATUS_OK;
+        return;
     set->calibrations[at] = *calibration;
     set->calibration_count += at == set->calibration_count;
-    return STATUS_OK;
 }
 
 enum status explain_set_calibrate_all(struct explain_set *set, const struct results *results,
                                       const char *path)
 {
     for (size_t i = 0; i < json_array_size(results->calibrations); i++) {
+        const json_t *json = json_array_get(results->calibrations, i);
         struct calibration_record record;
-        enum status status =
-            calibration_from_json(json_array_get(results->calibrations, i), &record);
+        struct explain_calibration calibration;
+        enum status status = calibration_from_json(json, &record);
+        if (status == STATUS_OK)
+            status = explain_origin_of(&set->origins, json, &calibration.origin);
         if (status != STATUS_OK)
             return status_prefix(status, "'%s': ", path);
-        explain_set_calibrate(set, &record.figures);
+        calibration.figures = record.figures;
+        calibrate(set, &calibration);
     }
     return STATUS_OK;
 }
@@ -156,18 +185,49 @@ static void group(struct explain_set *set, size_t index, size_t *leaders, size_t
     point->next = 0;
 }
 
+/* A point that is above the ceiling of its queues while it launches about as much as it can does
+ * not launch in rows: that is none, then. */
+static void take_turns(struct explanation *point)
+{
+    double queues_ips = point->ceilings.ips[CEILING_QUEUES];
+    double launch_ips = point->ceilings.ips[CEILING_PROCESS_LAUNCH];
+    if (queues_ips <= 0.0 || launch_ips <= 0.0 || point->measured_ips < PASSED * queues_ips ||
+        point->measured_ips < LAUNCHING * launch_ips)
+        return;
+    point->passed = CEILING_QUEUES;
+    point->passed_ips = queues_ips;
+    point->point.passed_ips = point->measured_ips;
+    ceilings_compute(&point->point, point->calibration, &point->ceilings);
+}
+
+/* Of any other ceiling that means that the calibration found less than there is. */
+static void find_passed(struct explanation *point)
+{
+    enum ceiling_kind binding = point->binding.kind;
+    if (point->passed_ips > 0.0 || binding == CEILING_KINDS ||
+        point->measured_ips < PASSED * point->ceilings.ips[binding])
+        return;
+    point->passed = binding;
+    point->passed_ips = point->ceilings.ips[binding];
+}
+
 enum status explain_set_compute(struct explain_set *set, const struct remedy_limits *limits)
 {
+    static const struct calibration no_figures = {0};
     size_t *leaders = calloc(set->count + 1, sizeof *leaders);
     size_t *lasts = calloc(set->count + 1, sizeof *lasts);
     size_t groups = 0;
     enum status status = leaders && lasts ? STATUS_OK : status_set(STATUS_MEMORY, "out of memory");
     for (size_t i = 0; i < set->count && status == STATUS_OK; i++) {
         struct explanation *point = &set->points[i];
-        point->calibration = explain_set_calibration(set, &point->point.work);
-        ceilings_compute(&point->point, point->calibration, &point->ceilings);
-        binding_find(&point->point, point->calibration, &point->ceilings, &point->binding);
+        const struct calibration *calibration = explain_set_calibration(set, point);
+        point->calibrated = calibration != NULL;
+        point->calibration = calibration ? calibration : &no_figures;
         point->predicted_ips = predict_ips(&point->point, point->calibration);
+        ceilings_compute(&point->point, point->calibration, &point->ceilings);
+        take_turns(point);
+        binding_find(&point->point, point->calibration, &point->ceilings, &point->binding);
+        find_passed(point);
         remedy_find(&point->point, point->calibration, limits, &point->remedy);
         group(set, i, leaders, lasts, &groups);
     }
@@ -189,12 +249,12 @@ const struct explanation *explain_set_representative(const struct explain_set *s
     return best;
 }
 
-/* Points of works without a calibration are taken out. */
+/* Points without a calibration are taken out. */
 static void keep_calibrated(struct explain_set *set)
 {
     size_t kept = 0;
     for (size_t i = 0; i < set->count; i++)
-        if (explain_set_calibration(set, &set->points[i].point.work))
+        if (explain_set_calibration(set, &set->points[i]))
             set->points[kept++] = set->points[i];
     set->count = kept;
 }
@@ -203,7 +263,7 @@ enum status explain_results_json(const struct results *results, const char *path
 {
     static const struct remedy_limits unknown = {0};
     struct explain_set set;
-    enum status status = explain_set_make(results->points, &set);
+    enum status status = explain_set_make(results->header, results->points, &set);
     if (status != STATUS_OK)
         return status_prefix(status, "'%s': ", path);
     status = explain_set_calibrate_all(&set, results, path);

@@ -14,13 +14,21 @@
 #include "explain/binding.h"
 #include "explain/ceilings.h"
 #include "explain/remedy.h"
+#include "orchestrator/explain_origin.h"
 #include "orchestrator/scaling.h"
 
 struct explanation {
     json_t *record; /* of the results */
     struct explain_point point;
-    const struct calibration *calibration; /* of its work; NULL until explain_set_compute */
+    size_t origin;   /* on which GPUs it was measured (explain_origin.h) */
+    bool calibrated; /* whether the results hold a calibration for it; set by explain_set_compute */
+    /* Of its work on its GPUs, or one without figures; NULL until explain_set_compute. */
+    const struct calibration *calibration;
     double measured_ips;
+    /* A ceiling that was passed, as it was before; passed_ips 0: none was. That of the queues is
+     * none of the point's any more, which takes turns; any other one is still the binding one. */
+    enum ceiling_kind passed;
+    double passed_ips;
     struct ceilings ceilings;
     struct binding binding;
     double predicted_ips;
@@ -34,30 +42,38 @@ struct explanation {
     size_t next;                 /* of the next one of its group, 0: it is the last */
 };
 
+struct explain_calibration {
+    struct calibration figures;
+    size_t origin;
+};
+
 struct explain_set {
     struct explanation *points; /* in the order of the plan */
     size_t count;
-    size_t open;                      /* points of open loops: they do what is offered */
-    size_t unmeasured;                /* other points of the results without a number */
-    size_t foreign;                   /* points of workloads whose limits nobody knows */
-    const char *foreign_workload;     /* of the first of them; the results' own */
-    struct calibration *calibrations; /* one for each work that points have */
+    struct explain_origins origins;
+    size_t open;                              /* points of open loops: they do what is offered */
+    size_t unmeasured;                        /* other points of the results without a number */
+    size_t foreign;                           /* points of workloads whose limits nobody knows */
+    const char *foreign_workload;             /* of the first of them; the results' own */
+    struct explain_calibration *calibrations; /* one for each work that points of an origin have */
     size_t calibration_count;
 };
 
-/* Takes the measured points of results; records are borrowed. STATUS_USAGE: a field is missing. */
-enum status explain_set_make(const json_t *points, struct explain_set *out);
+/* Takes the measured points of results with that header (NULL: of one run); records are borrowed.
+ * STATUS_USAGE: a field is missing. */
+enum status explain_set_make(const json_t *header, const json_t *points, struct explain_set *out);
 void explain_set_release(struct explain_set *set);
 
 /* The error of results in which no point is one to explain; path: theirs. */
 enum status explain_set_empty(const struct explain_set *set, const char *path);
 
-/* The calibration of a work, or NULL. */
+/* The calibration for a point: of its work, and of its GPUs. NULL: there is none. */
 const struct calibration *explain_set_calibration(const struct explain_set *set,
-                                                  const struct calibration_work *work);
+                                                  const struct explanation *point);
 
-/* Puts one in, in the place of an earlier one for the same work. */
-enum status explain_set_calibrate(struct explain_set *set, const struct calibration *calibration);
+/* Whether there are points of other GPUs than the header names: the results are merged, and nothing
+ * can be measured here for all of them. */
+bool explain_set_is_of_several(const struct explain_set *set);
 
 /* Puts in all that results hold; path: theirs, for errors. STATUS_USAGE: one is not whole. */
 enum status explain_set_calibrate_all(struct explain_set *set, const struct results *results,
@@ -78,8 +94,8 @@ void explain_gpus_print(FILE *out, const struct explain_set *set,
                         void (*print)(FILE *out, const char *text));
 void explain_gpus_json(const struct explanation *point, json_t *object);
 
-/* Ceilings, prediction, remedy and group of each point. All works must have a calibration.
- * STATUS_MEMORY is the only error. */
+/* Ceilings, prediction, remedy and group of each point; where there is no calibration for it, none
+ * of them is known. STATUS_MEMORY is the only error. */
 enum status explain_set_compute(struct explain_set *set, const struct remedy_limits *limits);
 
 /* The point that stands for the group that begins with first: the one whose remedy is predicted to

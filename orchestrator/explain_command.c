@@ -43,7 +43,8 @@ static enum status load(struct explaining *explaining)
     enum status status = results_load(path, &explaining->results);
     if (status != STATUS_OK)
         return status;
-    status = explain_set_make(explaining->results.points, &explaining->set);
+    status =
+        explain_set_make(explaining->results.header, explaining->results.points, &explaining->set);
     if (status != STATUS_OK)
         return status_prefix(status, "'%s': ", path);
     if (explaining->set.count == 0)
@@ -51,13 +52,33 @@ static enum status load(struct explaining *explaining)
     return explain_set_calibrate_all(&explaining->set, &explaining->results, path);
 }
 
-/* The first point whose work has no calibration, or NULL. */
+/* The first point without a calibration, or NULL. */
 static const struct explanation *uncalibrated(const struct explain_set *set)
 {
     for (size_t i = 0; i < set->count; i++)
-        if (!explain_set_calibration(set, &set->points[i].point.work))
+        if (!explain_set_calibration(set, &set->points[i]))
             return &set->points[i];
     return NULL;
+}
+
+/* Of merged results no one GPU can stand for the others: each must bring its own calibration. */
+static enum status check_merged(const struct explaining *explaining)
+{
+    const struct explain_set *set = &explaining->set;
+    if (options_switch(explaining->options, OPTION_VERIFY))
+        return status_set(STATUS_USAGE,
+                          "'%s' is merged from runs on several GPUs: verify remedies with the file "
+                          "of one of them, on its machine",
+                          explaining->path);
+    for (size_t i = 0; i < set->count; i++)
+        if (explain_set_calibration(set, &set->points[i]))
+            return STATUS_OK;
+    return status_set(
+        STATUS_USAGE,
+        "'%s' is merged from runs on several GPUs, and holds no calibration of any of "
+        "them for its points: 'mpsweep sweep --calibrate' or 'mpsweep explain' of each "
+        "file makes one, then merge again",
+        explaining->path);
 }
 
 /* Emulated GPUs have the same UUIDs everywhere: what they can do stands in the header. */
@@ -204,7 +225,7 @@ static enum status calibrate(struct explaining *explaining)
                 explain_set_calibrate_all(&explaining->set, &explaining->results, explaining->path);
         if (status != STATUS_OK)
             return status;
-        if (!explain_set_calibration(&explaining->set, &missing->point.work))
+        if (!explain_set_calibration(&explaining->set, missing))
             return status_set(STATUS_UNSUPPORTED, "the points of '%s' cannot be calibrated for",
                               explaining->path);
     }
@@ -312,8 +333,12 @@ int explain_command(const struct options *options, const char *path)
     int result;
     enum status status = load(&explaining);
     if (status == STATUS_OK) {
-        needs_gpu = options_switch(options, OPTION_VERIFY) || uncalibrated(&explaining.set);
-        status = needs_gpu ? open_session(&explaining) : STATUS_OK;
+        bool merged = explain_set_is_of_several(&explaining.set);
+        needs_gpu =
+            !merged && (options_switch(options, OPTION_VERIFY) || uncalibrated(&explaining.set));
+        status = merged      ? check_merged(&explaining)
+                 : needs_gpu ? open_session(&explaining)
+                             : STATUS_OK;
     }
     if (status != STATUS_OK) {
         result = report(status);

@@ -56,6 +56,7 @@ static json_t *point_json(const struct explanation *point)
 {
     static const char *const taken[] = {
         "id",
+        "source",
         "section",
         "layout",
         "mps",
@@ -88,6 +89,7 @@ static json_t *point_json(const struct explanation *point)
         if (value)
             json_object_set(object, taken[i], value);
     }
+    json_object_set_new(object, "calibrated", json_boolean(point->calibrated));
     json_object_set_new(object, "predicted_ips", json_real(point->predicted_ips));
     json_object_set_new(object, "limited_by", name_or_null(point->binding.kind));
     json_object_set_new(object, "next", name_or_null(point->binding.next));
@@ -95,6 +97,11 @@ static json_t *point_json(const struct explanation *point)
         json_object_set_new(
             object, "reached",
             json_real(point->measured_ips / point->ceilings.ips[point->binding.kind]));
+    if (point->passed_ips > 0.0)
+        json_object_set_new(object, "passed",
+                            json_pack("{s:s, s:f, s:f}", "name", ceiling_name(point->passed), "ips",
+                                      point->passed_ips, "reached",
+                                      point->measured_ips / point->passed_ips));
     json_object_set_new(object, "waits_for", name_or_null(point->binding.waits_for));
     json_object_set_new(object, "lost_by_waiting", json_real(point->binding.lost));
     binding_reason(&point->binding, &point->ceilings, &point->point, point->calibration, reason,

@@ -21,19 +21,24 @@ static const char *layout_of(const struct explanation *point)
 /* -- the table --------------------------------------------------------------------------------- */
 
 struct columns {
+    bool origins;                   /* on which GPU each point was measured, where they differ */
     size_t settings[MOST_SETTINGS]; /* indices of those that vary */
     size_t setting_count;
-    bool left[MOST_SETTINGS + 8];
-    size_t widths[MOST_SETTINGS + 8];
+    bool left[MOST_SETTINGS + 9];
+    size_t widths[MOST_SETTINGS + 9];
     size_t count;
 };
 
-typedef char row[MOST_SETTINGS + 8][CELL];
+typedef char row[MOST_SETTINGS + 9][CELL];
 
-static void choose_columns(const json_t *records, struct columns *columns)
+static void choose_columns(const json_t *records, const struct explain_set *set,
+                           struct columns *columns)
 {
     const json_t *first = json_array_get(records, 0);
     memset(columns, 0, sizeof *columns);
+    columns->origins = explain_set_is_of_several(set);
+    if (columns->origins)
+        columns->left[columns->count++] = true;
     columns->left[columns->count++] = true;
     columns->left[columns->count++] = false;
     for (size_t i = 0; table_setting_title(i) && columns->setting_count < MOST_SETTINGS; i++)
@@ -52,6 +57,8 @@ static void fill_titles(const struct columns *columns, row cells)
     static const char *const titles[] = {"iterations/s", "predicted", "limited by",
                                          "ceiling",      "reached",   "next"};
     size_t at = 0;
+    if (columns->origins)
+        snprintf(cells[at++], CELL, "GPU");
     snprintf(cells[at++], CELL, "layout");
     snprintf(cells[at++], CELL, "P×T");
     for (size_t i = 0; i < columns->setting_count; i++)
@@ -60,10 +67,13 @@ static void fill_titles(const struct columns *columns, row cells)
         snprintf(cells[at++], CELL, "%s", titles[i]);
 }
 
-static void fill_row(const struct columns *columns, const struct explanation *point, row cells)
+static void fill_row(const struct columns *columns, const struct explain_set *set,
+                     const struct explanation *point, row cells)
 {
     size_t at = 0;
     char number[32];
+    if (columns->origins)
+        explain_origin_short(&set->origins, point->origin, cells[at++]);
     snprintf(cells[at++], CELL, "%s", layout_of(point));
     snprintf(cells[at++], CELL, "%u×%u", point->point.processes, point->point.threads);
     for (size_t i = 0; i < columns->setting_count; i++)
@@ -110,17 +120,17 @@ static void print_table(FILE *out, const json_t *records, const struct explain_s
 {
     struct columns columns;
     row cells;
-    choose_columns(records, &columns);
+    choose_columns(records, set, &columns);
     fill_titles(&columns, cells);
     widen(&columns, cells);
     for (size_t i = 0; i < set->count; i++) {
-        fill_row(&columns, &set->points[i], cells);
+        fill_row(&columns, set, &set->points[i], cells);
         widen(&columns, cells);
     }
     fill_titles(&columns, cells);
     print_row(out, &columns, cells);
     for (size_t i = 0; i < set->count; i++) {
-        fill_row(&columns, &set->points[i], cells);
+        fill_row(&columns, set, &set->points[i], cells);
         print_row(out, &columns, cells);
     }
 }
@@ -182,6 +192,10 @@ static bool name_group(struct text *out, uint64_t varying, const struct explain_
             if (!is_usual(i, value))
                 text_append(out, ", %s %s", table_setting_title(i), value);
         }
+    if (explain_set_is_of_several(set)) {
+        char gpu[EXPLAIN_ORIGIN_SHORT];
+        text_append(out, ", on %s", explain_origin_short(&set->origins, point->origin, gpu));
+    }
     return sizes > 1;
 }
 
@@ -202,6 +216,11 @@ static void print_group(FILE *out, uint64_t varying, const struct explain_set *s
         print_wrapped(out, paragraph);
         return;
     }
+    if (point->passed_ips > 0.0 && point->passed == point->binding.kind)
+        text_append(&text,
+                    "; measured is %.0f%% above it: the calibration found less than there is, and "
+                    "promises are too low",
+                    100.0 * (point->measured_ips / point->passed_ips - 1.0));
     /* One that is lower is in the reason. */
     if (point->binding.next != CEILING_KINDS &&
         point->ceilings.ips[point->binding.next] >= point->ceilings.ips[point->binding.kind])
@@ -227,6 +246,32 @@ static void print_group(FILE *out, uint64_t varying, const struct explain_set *s
     print_wrapped(out, paragraph + 3);
 }
 
+/* Points of GPUs that the file has no calibration of. */
+static void print_uncalibrated(FILE *out, const struct explain_set *set)
+{
+    const struct explanation *first = NULL;
+    char paragraph[1024] = "", gpu[EXPLAIN_ORIGIN_TEXT];
+    struct text text = {.at = paragraph, .size = sizeof paragraph};
+    size_t count = 0;
+    for (size_t i = 0; i < set->count; i++) {
+        if (set->points[i].calibrated)
+            continue;
+        first = first ? first : &set->points[i];
+        count++;
+    }
+    if (!first)
+        return;
+    text_append(
+        &text,
+        "%zu point%s cannot be explained: there is no calibration of %s GPU, as of %s, and "
+        "those of others say nothing of it; 'mpsweep sweep --calibrate' or 'mpsweep explain' "
+        "of the file that was merged makes one, then merge again",
+        count, count == 1 ? "" : "s", count == 1 ? "its" : "their",
+        explain_origin_name(&set->origins, first->origin, gpu));
+    fputc('\n', out);
+    print_wrapped(out, paragraph);
+}
+
 void explain_print_text(FILE *out, json_t *header, const struct explain_set *set)
 {
     json_t *records = json_array();
@@ -241,9 +286,10 @@ void explain_print_text(FILE *out, json_t *header, const struct explain_set *set
     for (size_t i = 0; set->count > 0 && table_setting_title(i); i++)
         varying |= (uint64_t)table_setting_varies(records, i) << i;
     for (size_t i = 0; i < set->count; i++)
-        if (set->points[i].group == i)
+        if (set->points[i].group == i && set->points[i].calibrated)
             print_group(out, varying, set, i);
     explain_gpus_print(out, set, print_wrapped);
+    print_uncalibrated(out, set);
     if (set->unmeasured > 0)
         fprintf(out, "\n%zu point%s without a measurement left out\n", set->unmeasured,
                 set->unmeasured == 1 ? "" : "s");

@@ -47,6 +47,7 @@ mpsweep_SOURCES = \
     orchestrator/explain.c orchestrator/explain.h \
     orchestrator/explain_command.c orchestrator/explain_command.h \
     orchestrator/explain_gpus.c orchestrator/explain_json.c \
+    orchestrator/explain_origin.c orchestrator/explain_origin.h \
     orchestrator/explain_point.c orchestrator/explain_point.h \
     orchestrator/explain_text.c \
     orchestrator/explain_verify.c orchestrator/explain_verify.h \

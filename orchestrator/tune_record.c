@@ -225,7 +225,7 @@ static void add_limits(const struct tune *tune, json_t *record, size_t winner)
     json_array_append(points, record_of(tune, winner));
     const struct results results = {.calibrations = tune->sweep.calibrations, .points = points};
     const struct remedy_limits unknown = {0};
-    if (explain_set_make(points, &set) != STATUS_OK) {
+    if (explain_set_make(NULL, points, &set) != STATUS_OK) {
         json_decref(points);
         return;
     }

@@ -12,6 +12,8 @@ calibrate() {
   MPSWEEP_EMULATED_MACHINE=$machine expect 0 "$MPSWEEP" sweep --device emulated -l threads:1 \
     --warmup 0.02 --precision 100 --quiet --calibrate -o c.jsonl "$@" || return 1
   CALIBRATION=$(jq -c 'select(.type == "calibration")' c.jsonl)
+  jq -e '.pageable_workers >= 2 and (.pageable_crowd_workers == 0
+    or .pageable_crowd_workers > .pageable_workers)' <<<"$CALIBRATION" >/dev/null || return 1
   printf '%s\n' "$CALIBRATION"
 }
 

@@ -66,7 +66,7 @@ results() {
   expect 0 "$MPSWEEP" explain r.jsonl
   # Paragraphs in one line each.
   sed -e ':a;N;$!ba;s/\n    */ /g' out >lines
-  grep -qE '^threads 1×12, 1×16, queues 8 — hardware queues: \(at 1×16\) a process has 8 hardware queues, .*; the next ceiling: ' lines
+  grep -qE '^threads 1×12, 1×16, queues 8 — hardware queues: \(at 1×16\) a process has 8 hardware queues for its 16 threads, and rows of kernels in one queue .*; the next ceiling: ' lines
   grep -qE 'lift it with --connections 16: give each process 16 .* \(predicted for 1×16: 3184/s, ×1.6 of the measured [0-9]+, then limited by: launch path of a process\)' lines
   grep -qE '^processes 8×1, queues 8 — time slicing: without MPS .* --layout processes\+mps:8: ' lines
   grep -qE '^processes\+mps 16×1, 32×1, queues 2 — launch rate of the GPU: .* --launch graph --schedule block: .* more of them than CPUs ' lines
@@ -195,6 +195,102 @@ TABLE
   expect 0 "$MPSWEEP" explain r.jsonl --format json
   jq -e '.[0] | .limited_by == "thread-cap" and (.ceilings[0].ips - 49.74 | fabs) < 0.001
     and .remedy.options == "--active-thread-percentage default"' out
+}
+
+@test "threads that pass the ceiling of their queues take turns: no wall, and no promise from it" {
+  # 32 threads on 16 CPUs, of which rows are foretold, as 8 workers would do 2272.
+  { echo "$HEADER"; echo "$CALIBRATION"
+    point 0 threads 1 32 8 2509
+    point 1 threads 1 32 8 1563
+    point 2 threads 1 4 8 1250
+    point 3 threads+mps 1 16 2 650
+  } >r.jsonl
+  expect 0 "$MPSWEEP" explain r.jsonl --format json
+  jq -e '.[0] | .limited_by == "process-launch" and .predicted_ips < 2272
+    and all(.ceilings[]; .name != "queues")
+    and .passed.name == "queues" and .passed.ips == 2272 and (.passed.reached - 1.104 | fabs) < 0.001
+    and (.remedy | .predicted_ips / 2509 - .predicted_gain | fabs < 0.001)
+    and .remedy.predicted_gain == .remedy.gain' out
+  jq -e '.[1] | .limited_by == "queues" and has("passed") == false' out
+  # Any other ceiling that is passed was measured too low.
+  jq -e '.[2] | .limited_by == "workers" and .passed.name == "workers"' out
+  # So are queues where nobody waits for launches.
+  jq -e '.[3] | .limited_by == "queues" and .passed.name == "queues"
+    and any(.ceilings[]; .name == "queues")' out
+  expect 0 "$MPSWEEP" explain r.jsonl
+  sed -e ':a;N;$!ba;s/\n    */ /g' out >lines
+  grep -q '8 hardware queues for 32 threads, rows of kernels would do 2272/s, which is passed by 10%: threads that wait for each other.s launches take turns, and streams that take turns share a queue' lines
+  grep -q '^threads 1×4.* measured is 10% above it: the calibration found less than there is' lines
+  # With a CPU each, that is foretold.
+  { echo "$HEADER"; jq -c '.cpus = 32' <<<"$CALIBRATION"; point 0 threads 1 32 8 2856; } >r.jsonl
+  expect 0 "$MPSWEEP" explain r.jsonl --format json
+  jq -e '.[0] | .limited_by == "process-launch" and .predicted_ips > 2856 and has("passed") == false
+    and (.reason | test("rows of kernels would do 2272/s: threads that wait"))' out
+}
+
+# merged FILTER...: r.jsonl as merge makes it of two runs on GPU A and one on GPU B; the last run, again
+# on A, brought a calibration of its own. FILTER changes each record.
+merged() {
+  { jq -c '.host = "one" | .gpu.uuid = "GPU-aaaaaaaa-1" | .merged = [
+      {host: "one", driver: .driver, gpu: {uuid: "GPU-aaaaaaaa-1"}},
+      {host: "two", driver: .driver, gpu: {uuid: "GPU-bbbbbbbb-2"}},
+      {host: "one", driver: .driver, gpu: {uuid: "GPU-aaaaaaaa-1"}}]' <<<"$HEADER"
+    jq -c '.source = 1 | .single_stream_ips = 142 | .crowd_workers = 0' <<<"$CALIBRATION"
+    jq -c '.source = 2' <<<"$CALIBRATION"
+    point 0 threads 1 4 8 1022 '{"source": 0}'
+    point 1 threads 1 4 8 511 '{"source": 1}'
+    point 2 threads 1 4 8 1020 '{"source": 2}'
+  } | jq -c "${1:-.}" >r.jsonl
+}
+
+@test "points of a merged file have the calibration of their own GPU" {
+  merged
+  expect 0 "$MPSWEEP" explain r.jsonl --format json
+  jq -e 'map(.source) == [0, 1, 2] and all(.calibrated)
+    and map(.ceilings[0].ips) == [1136, 568, 1136]' out
+  expect 0 "$MPSWEEP" explain r.jsonl
+  grep -qE '^GPU +layout +P×T ' out
+  grep -qE '^GPU-aaaaaaaa +threads +1×4 +1022 +[0-9]+ +too few workers +1136 +90% ' out
+  grep -qE '^GPU-bbbbbbbb +threads +1×4 +511.0 +[0-9.]+ +too few workers +568.0 +90% ' out
+  grep -q '^threads 1×4, on GPU-aaaaaaaa — too few workers' out
+  grep -q '^threads 1×4, on GPU-bbbbbbbb — too few workers' out
+  absent 'cannot be explained' out
+  # Another driver is another origin, also on the same GPU.
+  merged 'if .merged then .merged[2].driver = "14.0" else . end'
+  expect 0 "$MPSWEEP" explain r.jsonl --format json
+  jq -e 'map(.calibrated) == [false, true, true]' out
+}
+
+@test "points of a GPU without a calibration in a merged file are told, and not explained" {
+  merged 'select(.type != "calibration" or .source != 1)'
+  cp r.jsonl before
+  expect 0 "$MPSWEEP" explain r.jsonl --format json
+  jq -e 'map(.calibrated) == [true, false, true]
+    and (.[1] | .ceilings == [] and .limited_by == null and .predicted_ips == 0)' out
+  expect 0 "$MPSWEEP" explain r.jsonl
+  grep -qE '^GPU-bbbbbbbb +threads +1×4 +511.0 +- +not known ' out
+  absent 'on GPU-bbbbbbbb —' out
+  sed -e ':a;N;$!ba;s/\n  */ /g' out >lines
+  grep -q '^1 point cannot be explained: there is no calibration of its GPU, as of GPU-bbbbbbbb-2 of host two,' lines
+  # The figure has the others.
+  expect 0 "$MPSWEEP" plot r.jsonl --figure ceilings -o ceilings.svg
+  merged 'select(.type != "calibration")'
+  refused "'r.jsonl' is merged from runs on several GPUs, and holds no calibration" \
+    "$MPSWEEP" explain r.jsonl
+  merged
+  refused "'r.jsonl' is merged from runs on several GPUs: verify remedies with the file of one" \
+    "$MPSWEEP" explain r.jsonl --verify
+  merged 'if .type == "point" and .id == 1 then .source = 3 else . end'
+  refused "'r.jsonl': a point names a 'source'" "$MPSWEEP" explain r.jsonl
+  merged 'if .type == "calibration" then .source = -1 else . end'
+  refused "'r.jsonl': a calibration names a 'source'" "$MPSWEEP" explain r.jsonl
+}
+
+@test "a merged file of one GPU is as one of a run: what is not known takes that GPU" {
+  merged 'select(.source != 1)
+    | if .merged then .merged[1] = .merged[0] else . end | select(.type != "calibration")'
+  refused "'r.jsonl': it has no calibration for its points, and to make one takes its GPU GPU-aaaaaaaa-1" \
+    "$MPSWEEP" explain r.jsonl
 }
 
 @test "help and the manual page name it" {

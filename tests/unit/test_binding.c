@@ -208,9 +208,34 @@ static void nothing_known_nothing_limits(void **state)
     assert_true(binding.lost == 0.0);
 }
 
+/* What many pageable copies do, and that a calibration of before does not know it. */
+static void staging_says_what_more_threads_do(void **state)
+{
+    (void)state;
+    struct calibration calibration = h200;
+    struct explain_point point = {PAGEABLE, .processes = 1, .threads = 8, .connections = 8,
+                                  .work = H200_WORK};
+    char text[512];
+    ceiling_reason(CEILING_STAGING, &point, &calibration, text, sizeof text);
+    assert_non_null(
+        strstr(text, "; many threads may do half of it, which this calibration did not"));
+    calibration.pageable_workers = 2;
+    ceiling_reason(CEILING_STAGING, &point, &calibration, text, sizeof text);
+    assert_null(strstr(text, "threads"));
+    calibration.pageable_crowd_workers = 8;
+    calibration.pageable_crowd_bytes_per_s = 4e9;
+    ceiling_reason(CEILING_STAGING, &point, &calibration, text, sizeof text);
+    assert_non_null(strstr(text, "4 GB/s of pageable memory"));
+    assert_non_null(strstr(text, "; 2 threads would do 8.26 GB/s: more get in each other's way"));
+    point.threads = 2;
+    ceiling_reason(CEILING_STAGING, &point, &calibration, text, sizeof text);
+    assert_null(strstr(text, "threads"));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(staging_says_what_more_threads_do),
         cmocka_unit_test(what_limits_each_layout_of_the_h200),
         cmocka_unit_test(the_limit_changes_once),
         cmocka_unit_test(workers_wait_for_what_is_slow),

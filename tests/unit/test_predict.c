@@ -9,6 +9,7 @@
 #include <cmocka.h>
 
 #include "common/results_read.h"
+#include "explain/calibration_json.h"
 #include "explain/predict.h"
 #include "orchestrator/explain_point.h"
 #include "tests/unit/h200.h"
@@ -20,7 +21,7 @@
  * before the copy out, of which the calibration makes too little. */
 static bool is_known_miss(const struct explain_point *point)
 {
-    unsigned queues = ceiling_active_threads(point);
+    unsigned queues = ceiling_active_threads(point, &h200);
     bool by_stream = point->launch == SHM_LAUNCH_STREAM;
     bool pageable = point->memory == SHM_MEMORY_PAGEABLE;
     /* More than twice as many threads as queues, and more than CPUs, all awake. */
@@ -82,6 +83,193 @@ static void all_published_points_are_near(void **state)
     /* 32 threads with a queue each, 17% too high; ten processes of two threads without
      * synchronisation, 16% too low. */
     assert_int_equal(misses, 2);
+}
+
+/* The last calibration of a file for that work. */
+static bool own_calibration(const struct results *results, const struct calibration_work *work,
+                            struct calibration *out)
+{
+    for (size_t i = json_array_size(results->calibrations); i-- > 0;) {
+        struct calibration_record record;
+        const json_t *json = json_array_get(results->calibrations, i);
+        assert_int_equal(calibration_from_json(json, &record), STATUS_OK);
+        if (!calibration_is_for(&record.figures, work))
+            continue;
+        *out = record.figures;
+        return true;
+    }
+    return false;
+}
+
+/* Of all points of the published files that have a calibration of their own, the known misses, too:
+ * how far the predictions are off, and how many points there are. */
+static void published_calibrations_foretell_their_points(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *name;
+        unsigned points, misses;
+    } files[] = {
+        {"h200-explain.jsonl", 8, 0},
+        /* 32 threads with a queue each on 16 CPUs, 17% too high. */
+        {"h200-question-b.jsonl", 26, 1},
+        /* With 8 and with 32 queues: more threads than CPUs that spin, 27 to 45% off. */
+        {"h200-remedies-asleep.jsonl", 3, 2},
+        /* 32 threads that take turns on 8 queues: 16% too high. */
+        {"h200-remedies.jsonl", 3, 1},
+        {"h200-tune.jsonl", 25, 0},
+        {"h200-tune-p99.jsonl", 34, 0},
+        {"h200-x2-scaling.jsonl", 40, 0},
+        /* Pageable copies of 8 threads, from a calibration that did not know how many do less. */
+        {"h200-x2-copies.jsonl", 4, 2},
+        /* 256 threads over MPS with graphs. */
+        {"h200-x2-tune.jsonl", 17, 1},
+    };
+    double sum = 0.0;
+    unsigned points = 0;
+    for (size_t i = 0; i < sizeof files / sizeof files[0]; i++) {
+        char path[1024], text[256];
+        struct results results;
+        unsigned compared = 0, misses = 0;
+        snprintf(path, sizeof path, "%s/docs/results/%s", MPSWEEP_SOURCE_DIR, files[i].name);
+        assert_int_equal(results_load(path, &results), STATUS_OK);
+        for (size_t j = 0; j < json_array_size(results.points); j++) {
+            const json_t *record = json_array_get(results.points, j);
+            struct explain_point point;
+            struct calibration own;
+            if (!explain_point_measured(record) || !explain_point_known(record))
+                continue;
+            assert_int_equal(explain_point_read(record, &point), STATUS_OK);
+            if (!own_calibration(&results, &point.work, &own))
+                continue;
+            double measured = json_number_value(json_object_get(record, "throughput_ips"));
+            double off = predict_ips(&point, &own) / measured - 1.0;
+            compared++;
+            sum += fabs(off);
+            if (fabs(off) <= TOLERANCE)
+                continue;
+            misses++;
+            print_message("%s: %s: measured %.0f, foretold %+.0f%%\n", files[i].name,
+                          describe(&point, text, sizeof text), measured, 100.0 * off);
+        }
+        results_release(&results);
+        points += compared;
+        assert_int_equal(compared, files[i].points);
+        assert_int_equal(misses, files[i].misses);
+    }
+    print_message("%u points, off by %.2f%% on average\n", points, 100.0 * sum / points);
+    assert_true(sum / points < 0.054);
+}
+
+/* Threads on few queues with a CPU each: rows up to 24 threads on 8 queues and with 2 and 4 queues,
+ * turns from 28 on; short kernels go in turns from 16 on, long ones not at all. */
+static void turns_and_rows_are_told_apart(void **state)
+{
+    (void)state;
+    static const struct {
+        unsigned threads, queues;
+        double single_ips, measured; /* docs/results/h200-turns.txt */
+        bool turns;
+    } table[] = {
+        {12, 8, 282.6, 1954, false}, {16, 8, 282.6, 1955, false}, {20, 8, 282.6, 1953, false},
+        {24, 8, 282.6, 1951, false}, {28, 8, 282.6, 2946, true},  {32, 8, 282.6, 2995, true},
+        {16, 2, 282.6, 518, false},  {16, 4, 282.6, 1019, false}, {24, 4, 282.6, 927, false},
+        {32, 2, 282.6, 567, false},  {32, 4, 282.6, 937, false},  {24, 16, 282.6, 3104, true},
+        {32, 16, 282.6, 3143, true}, {16, 8, 107.7, 820, false},  {24, 8, 107.7, 823, false},
+        {32, 8, 107.7, 821, false},  {16, 8, 603.3, 3099, true},  {24, 8, 603.3, 3038, true},
+        {32, 8, 603.3, 3035, true},
+    };
+    /* As measured on another such machine, with 32 CPUs (h200-remedies.jsonl). */
+    struct calibration calibration = h200;
+    calibration.cpus = 32;
+    calibration.process_launches_per_s = 883729;
+    calibration.gpu_launches_per_s = 991132;
+    for (size_t i = 0; i < sizeof table / sizeof table[0]; i++) {
+        struct explain_point point = {.processes = 1,
+                                      .threads = table[i].threads,
+                                      .connections = table[i].queues,
+                                      .work = H200_WORK};
+        char text[256];
+        calibration.single_stream_ips = table[i].single_ips;
+        /* What crowds lose was measured of one kind of kernels only. */
+        calibration.crowd_workers = 0;
+        assert_int_equal(ceiling_takes_turns(&point, &calibration), table[i].turns);
+        double off = predict_ips(&point, &calibration) / table[i].measured - 1.0;
+        if (fabs(off) > 0.25)
+            fail_msg("%s: measured %.0f, foretold %+.0f%%", describe(&point, text, sizeof text),
+                     table[i].measured, 100.0 * off);
+    }
+}
+
+static void turns_take_a_cpu_each_and_a_known_launch_path(void **state)
+{
+    (void)state;
+    struct calibration calibration = h200;
+    struct explain_point point = {
+        .processes = 1, .threads = 32, .connections = 8, .work = H200_WORK};
+    calibration.cpus = 32;
+    calibration.process_launches_per_s = 883729;
+    assert_true(ceiling_takes_turns(&point, &calibration));
+    assert_int_equal(ceiling_active_threads(&point, &calibration), 32);
+    calibration.cpus = 31;
+    assert_false(ceiling_takes_turns(&point, &calibration));
+    assert_int_equal(ceiling_active_threads(&point, &calibration), 8);
+    /* Measured, it needs no model. */
+    point.passed_ips = 2509;
+    assert_true(ceiling_takes_turns(&point, &calibration));
+    point.passed_ips = 0.0;
+    calibration.cpus = 64;
+    point.gpus = 3;
+    assert_false(ceiling_takes_turns(&point, &calibration));
+    point.gpus = 2;
+    assert_true(ceiling_takes_turns(&point, &calibration));
+    calibration.process_launches_per_s = 0.0;
+    assert_false(ceiling_takes_turns(&point, &calibration));
+    calibration.process_launches_per_s = 883729;
+    point.launch = SHM_LAUNCH_GRAPH;
+    assert_false(ceiling_takes_turns(&point, &calibration));
+    point.launch = SHM_LAUNCH_STREAM;
+    point.threads = 8;
+    assert_false(ceiling_takes_turns(&point, &calibration));
+}
+
+/* Copies of 16 MiB beside 8 short kernels (docs/results/h200-pageable.jsonl), with what a
+ * calibration would have found: 2 threads do most, 8 a good half of it. */
+static void many_pageable_copies_get_in_each_others_way(void **state)
+{
+    (void)state;
+    static const struct {
+        unsigned threads;
+        double measured, tolerance;
+    } table[] = {{1, 375, 0.1},  {2, 711, 0.25}, {3, 653, 0.2},
+                 {6, 397, 0.25}, {8, 378, 0.1},  {16, 377, 0.1}};
+    struct calibration calibration = {
+        .work =
+            {.kernels = 8, .blocks = 5, .threads_per_block = 64, .spin = 3072, .bytes = 16777216},
+        .single_stream_ips = 1185,
+        .single_pageable_ips = 375,
+        .process_launches_per_s = 930e3,
+        .arithmetic_ips = 5e5,
+        .h2d_bytes_per_s = 54e9,
+        .d2h_bytes_per_s = 54e9,
+        .both_bytes_per_s = 48.7e9,
+        .pageable_bytes_per_s = 711 * 16777216.0,
+        .pageable_workers = 2,
+        .pageable_crowd_workers = 8,
+        .pageable_crowd_bytes_per_s = 378 * 16777216.0,
+        .cpus = 32,
+    };
+    struct explain_point point = {
+        .processes = 1, .connections = 32, .memory = SHM_MEMORY_PAGEABLE, .work = calibration.work};
+    for (size_t i = 0; i < sizeof table / sizeof table[0]; i++) {
+        point.threads = table[i].threads;
+        double off = predict_ips(&point, &calibration) / table[i].measured - 1.0;
+        if (fabs(off) > table[i].tolerance)
+            fail_msg("%u threads: %+.0f%%", point.threads, 100.0 * off);
+    }
+    point.threads = 8;
+    calibration.pageable_workers = 0;
+    assert_true(predict_ips(&point, &calibration) > 600);
 }
 
 /* Measured by hand before there was a program for it: iterations/s. */
@@ -242,6 +430,10 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(all_published_points_are_near),
+        cmocka_unit_test(published_calibrations_foretell_their_points),
+        cmocka_unit_test(turns_and_rows_are_told_apart),
+        cmocka_unit_test(turns_take_a_cpu_each_and_a_known_launch_path),
+        cmocka_unit_test(many_pageable_copies_get_in_each_others_way),
         cmocka_unit_test(known_figures_are_near),
         cmocka_unit_test(spinning_is_nearly_foretold),
         cmocka_unit_test(no_lines_without_demands),
