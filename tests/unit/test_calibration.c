@@ -194,6 +194,9 @@ static struct calibration whole(void)
     };
     calibration_pretend(&figures);
     figures.arithmetic_ips = 1000;
+    figures.pageable_workers = 2;
+    figures.pageable_crowd_workers = 8;
+    figures.pageable_crowd_bytes_per_s = 0.5;
     return figures;
 }
 
@@ -251,6 +254,10 @@ static void test_what_a_part_depends_on(void **state)
             fail_msg("case %zu: %#x instead of %#x", i, parts, cases[i].parts);
         assert_float_equal(to.arithmetic_ips, cases[i].arithmetic, 1e-9);
         assert_true(to.h2d_bytes_per_s == (parts & 1U << CALIBRATION_IN ? 1.0 : 0.0));
+        bool staging = parts & 1U << CALIBRATION_PAGEABLE;
+        assert_int_equal(to.pageable_workers, staging ? 2 : 0);
+        assert_int_equal(to.pageable_crowd_workers, staging ? 8 : 0);
+        assert_true(to.pageable_crowd_bytes_per_s == (staging ? 0.5 : 0.0));
         bool all = cases[i].gpus > 1 && parts & 1U << CALIBRATION_GPU_LAUNCHES;
         assert_true(to.all.gpu_launches_per_s == (all ? 1.0 : 0.0));
     }
