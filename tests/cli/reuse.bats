@@ -151,11 +151,15 @@ AXES=(-m pinned,pageable --launch stream,graph --sync stream,none)
   about() { "$MPSWEEP" sweep --device emulated -n "$@" | sed -n 's/^plan: .*about \([0-9]*\) s$/\1/p'; }
   [ "$(about -l processes+mps:16 "${AXES[@]}")" -lt "$(about -l processes+mps:16 "${AXES[@]}" --no-reuse)" ]
   [ "$(about -l processes+mps:16 --no-reuse)" -eq "$(about -l processes+mps:16)" ]
-  # And a calibration: one for each kind of iteration.
-  [ "$(about -l threads:1-3 --duration 1 --calibrate)" -ge \
-    $(($(about -l threads:1-3 --duration 1) + 20)) ]
-  [ "$(about -l threads:1-3 --kernels 5,10 --duration 1 --calibrate)" -ge \
-    $(($(about -l threads:1-3 --kernels 5,10 --duration 1) + 50)) ]
+  # And calibrations: of a second kind of iteration what differs from the first.
+  local one two
+  one=$(($(about -l threads:1-3 --duration 1 --calibrate) - $(about -l threads:1-3 --duration 1)))
+  two=$(($(about -l threads:1-3 --kernels 5,10 --duration 1 --calibrate) - \
+    $(about -l threads:1-3 --kernels 5,10 --duration 1)))
+  echo "calibrations: $one s, $two s"
+  [ "$one" -ge 15 ]
+  [ "$two" -gt "$one" ]
+  [ "$two" -lt $((2 * one)) ]
 }
 
 # -- faults ----------------------------------------------------------------------------------------
