@@ -24,7 +24,8 @@ dist_results_DATA = \
     docs/results/h200-open-loop.jsonl docs/results/h200-fixed-work.jsonl \
     docs/results/h200-probes.jsonl docs/results/h200-probes.svg \
     docs/results/h200-peer-stall.jsonl docs/results/h200-queue-order.txt docs/results/h200-turns.txt docs/results/h200-pageable.jsonl docs/results/h200-pageable-mps.jsonl docs/results/h200-queues-asleep.jsonl docs/results/h200-queues-awake.jsonl docs/results/h200-remedies-asleep.jsonl \
-    docs/results/h200-x2-copies.jsonl docs/results/h200-x2-graph.jsonl docs/results/h200-x2-gpus.svg \
+    docs/results/h200-x2-copies.jsonl docs/results/h200-x2-staging.jsonl docs/results/h200-calibrations.jsonl \
+    docs/results/h200-x2-graph.jsonl docs/results/h200-x2-gpus.svg \
     docs/results/h200-x2-rounds.jsonl docs/results/h200-x2-scaling.jsonl docs/results/h200-x2-scaling.svg \
     docs/results/h200-x2-shards.jsonl docs/results/h200-x2-shards.svg docs/results/h200-x2-tune.jsonl \
     docs/results/h200-probe-sizes.jsonl docs/results/h200-probe-sizes.svg \
