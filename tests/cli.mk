@@ -35,6 +35,7 @@ cli_tests = \
     tests/cli/files.bats \
     tests/cli/probe.bats \
     tests/cli/slurm.bats \
+    tests/cli/slurm_fleet.bats \
     tests/cli/fixed.bats \
     tests/cli/usage.bats \
     tests/cli/phases.bats \
@@ -53,7 +54,7 @@ cli_tests = \
     tests/cli/doctor.bats \
     tests/cli/mps_usage.bats
 EXTRA_DIST += $(cli_tests) $(LONG_TESTS) tests/cli/calibrate.bats tests/cli/explain_emulated.bats \
-    tests/cli/helper.bash tests/cli/emit.bash tests/cli/figures.bash tests/cli/mps.bash tests/cli/probe.bash \
+    tests/cli/helper.bash tests/cli/emit.bash tests/cli/figures.bash tests/cli/mps.bash tests/cli/probe.bash tests/cli/slurm.bash \
     tests/cli/record-types.awk tests/cli/cluster.bash tests/cli/kubernetes_fields.py \
     tests/slurm/cluster tests/systemd/machine
 if HAVE_BATS
@@ -75,6 +76,7 @@ one_thread_tests = \
     tests/cli/mps_places.bats \
     tests/cli/merge.bats \
     tests/cli/slurm.bats \
+    tests/cli/slurm_fleet.bats \
     tests/cli/usage.bats \
     tests/cli/emit.bats \
     tests/cli/figures.bats \

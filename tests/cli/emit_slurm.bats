@@ -25,7 +25,7 @@ for gpu in ${4//,/ }; do echo GPU-6d707377-6565-702d-656d-756c6174656$((gpu + 4)
 SMI
   chmod +x bin/nvidia-smi
   # How its check is found, which the job's output names.
-  export MPSWEEP_LOCAL_DIR=$TMPDIR/work/local
+  export MPSWEEP_LOCAL_DIR=$WORK/local
   mkdir local
   emit slurm "$2" --point 3 -- "${@:3}"
 }
