@@ -40,12 +40,13 @@ static enum status last_fault(const struct round *round, struct mps_fault *out)
     return status;
 }
 
+/* The server writes of the fault first, and then who its clients are. */
 static enum status find_fault(const struct round *round, struct mps_fault *out)
 {
     uint64_t deadline_ns = clock_now_ns() + LOG_NS;
     enum status status = last_fault(round, out);
-    while (status == STATUS_NOT_FOUND && breaks_context(round->result->cuda_error) &&
-           clock_now_ns() < deadline_ns) {
+    while ((status == STATUS_NOT_FOUND || (status == STATUS_OK && out->count == 0)) &&
+           breaks_context(round->result->cuda_error) && clock_now_ns() < deadline_ns) {
         clock_sleep_until(clock_now_ns() + LOOK_NS);
         status = last_fault(round, out);
     }
@@ -59,9 +60,9 @@ static void add_fault(struct text *text, const struct round *round)
     struct mps_fault fault;
     if (find_fault(round, &fault) != STATUS_OK)
         return;
-    text_append(text, "; a fatal GPU error of one MPS client was given to all of them: ");
+    text_append(text, "; a fatal GPU error of one MPS client was given to all of them");
     for (size_t i = 0; i < fault.count; i++) {
-        text_append(text, i ? ", " : "");
+        text_append(text, i ? ", " : ": ");
         name_client(text, round, fault.clients[i]);
     }
     if (fault.count > 1 && fault.first) {

