@@ -51,4 +51,4 @@ tests_unit_fake_nvml_whole_so_CFLAGS = $(AM_CFLAGS) -fPIC
 tests_unit_fake_nvml_whole_so_LDFLAGS = $(AM_LDFLAGS) -shared
 endif
 
-include orchestrator/bind.mk
+include orchestrator/bind/local.mk

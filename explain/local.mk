@@ -29,7 +29,7 @@ tests_unit_test_ceilings_SOURCES = tests/unit/test_ceilings.c
 tests_unit_test_ceilings_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
 tests_unit_test_ceilings_LDADD = libexplain.a libcommon.a $(CMOCKA_LIBS)
 
-tests_unit_test_predict_SOURCES = tests/unit/test_predict.c orchestrator/explain_point.c
+tests_unit_test_predict_SOURCES = tests/unit/test_predict.c orchestrator/explain/point.c
 tests_unit_test_predict_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
 tests_unit_test_predict_LDADD = libexplain.a libcommon.a $(JANSSON_LIBS) $(CMOCKA_LIBS)
 

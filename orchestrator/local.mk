@@ -1,127 +1,127 @@
 # The plan of a job: for whoever makes points.
-plan_sources = orchestrator/plan.c orchestrator/device_choice.c orchestrator/device_choice.h \
-    orchestrator/plan_described.c orchestrator/plan_program.c \
-    orchestrator/plan_workload.c orchestrator/placeholders.c orchestrator/shares.c
+plan_sources = orchestrator/plan/plan.c orchestrator/plan/device_choice.c orchestrator/plan/device_choice.h \
+    orchestrator/plan/described.c orchestrator/plan/program.c \
+    orchestrator/plan/workload.c orchestrator/plan/placeholders.c orchestrator/plan/shares.c
 
 # Merging without output, for tests, too.
-merge_sources = orchestrator/merge_check.c orchestrator/merge_choose.c \
-    orchestrator/merge_fleet.c orchestrator/merge_fleet.h \
-    orchestrator/merge_gpus.c orchestrator/merge_gpus.h \
-    orchestrator/merge_judge.c orchestrator/merge_read.c orchestrator/merge_record.c
+merge_sources = orchestrator/merge/check.c orchestrator/merge/choose.c \
+    orchestrator/merge/fleet.c orchestrator/merge/fleet.h \
+    orchestrator/merge/gpus.c orchestrator/merge/gpus.h \
+    orchestrator/merge/judge.c orchestrator/merge/read.c orchestrator/merge/record.c
 
 bin_PROGRAMS += mpsweep
 mpsweep_SOURCES = \
-    orchestrator/main.c orchestrator/exit_status.h \
-    orchestrator/bracket.c orchestrator/bracket.h \
-    orchestrator/calibrate.c orchestrator/calibrate.h orchestrator/calibrate_parts.c \
-    orchestrator/calibrate_points.c orchestrator/calibrate_points.h \
-    orchestrator/calibrate_plan.c orchestrator/calibrate_plan.h \
-    orchestrator/cause.c \
-    orchestrator/children.c orchestrator/children.h \
-    orchestrator/cores.c orchestrator/cores.h orchestrator/numa.c orchestrator/numa.h \
-    orchestrator/collect.c \
-    orchestrator/compare.c orchestrator/compare.h orchestrator/compare_plot.c \
-    orchestrator/compare_effect.c orchestrator/compare_effect.h \
-    orchestrator/compare_match.c orchestrator/compare_match.h orchestrator/compare_print.c \
-    orchestrator/crew.c orchestrator/crew.h \
-    orchestrator/described.c orchestrator/described.h \
-    orchestrator/described_lengths.c orchestrator/described_record.c \
-    orchestrator/doctor.c orchestrator/doctor.h \
-    orchestrator/environment.c orchestrator/environment.h \
-    orchestrator/estimate.c orchestrator/estimate.h \
-    orchestrator/doctor_daemons.c orchestrator/doctor_daemons.h \
-    orchestrator/doctor_gpu.c orchestrator/doctor_gpu.h \
-    orchestrator/doctor_machine.c orchestrator/doctor_machine.h \
-    orchestrator/doctor_mps.c orchestrator/doctor_mps.h \
-    orchestrator/doctor_report.c orchestrator/doctor_report.h \
-    orchestrator/emit.c orchestrator/emit.h \
-    orchestrator/emit_command.c orchestrator/emit_command.h \
-    orchestrator/emit_compose.c \
-    orchestrator/emit_container.c orchestrator/emit_container.h \
-    orchestrator/emit_deployment.c orchestrator/emit_deployment.h \
-    orchestrator/emit_env.c orchestrator/emit_format.h \
-    orchestrator/emit_json.c orchestrator/emit_kubernetes.c \
-    orchestrator/emit_output.c orchestrator/emit_output.h \
-    orchestrator/emit_readme.c orchestrator/emit_slurm.c orchestrator/emit_systemd.c \
-    orchestrator/emit_text.c orchestrator/emit_text.h \
-    orchestrator/explain.c orchestrator/explain.h \
-    orchestrator/explain_command.c orchestrator/explain_command.h \
-    orchestrator/explain_gpus.c orchestrator/explain_json.c \
-    orchestrator/explain_origin.c orchestrator/explain_origin.h \
-    orchestrator/explain_point.c orchestrator/explain_point.h \
-    orchestrator/explain_text.c \
-    orchestrator/explain_verify.c orchestrator/explain_verify.h \
-    orchestrator/fixed.c orchestrator/fixed.h \
+    orchestrator/main.c orchestrator/console/exit_status.h \
+    orchestrator/campaign/bracket.c orchestrator/campaign/bracket.h \
+    orchestrator/calibrate/run.c orchestrator/calibrate/run.h orchestrator/calibrate/parts.c \
+    orchestrator/calibrate/points.c orchestrator/calibrate/points.h \
+    orchestrator/calibrate/plan.c orchestrator/calibrate/plan.h \
+    orchestrator/round/cause.c \
+    orchestrator/crew/children.c orchestrator/crew/children.h \
+    orchestrator/round/placement.c orchestrator/round/placement.h orchestrator/round/numa.c orchestrator/round/numa.h \
+    orchestrator/round/collect.c \
+    orchestrator/compare/compare.c orchestrator/compare/compare.h orchestrator/compare/plot.c \
+    orchestrator/results/effect.c orchestrator/results/effect.h \
+    orchestrator/compare/match.c orchestrator/compare/match.h orchestrator/compare/print.c \
+    orchestrator/crew/crew.c orchestrator/crew/crew.h \
+    orchestrator/round/mix.c orchestrator/round/mix.h \
+    orchestrator/campaign/lengths.c orchestrator/record/mix.c \
+    orchestrator/doctor/doctor.c orchestrator/doctor/doctor.h \
+    orchestrator/crew/environment.c orchestrator/crew/environment.h \
+    orchestrator/campaign/estimate.c orchestrator/campaign/estimate.h \
+    orchestrator/doctor/daemons.c orchestrator/doctor/daemons.h \
+    orchestrator/doctor/gpu.c orchestrator/doctor/gpu.h \
+    orchestrator/doctor/machine.c orchestrator/doctor/machine.h \
+    orchestrator/doctor/mps.c orchestrator/doctor/mps.h \
+    orchestrator/doctor/report.c orchestrator/doctor/report.h \
+    orchestrator/emit/formats.c orchestrator/emit/formats.h \
+    orchestrator/emit/emit.c orchestrator/emit/emit.h \
+    orchestrator/emit/compose.c \
+    orchestrator/emit/container.c orchestrator/emit/container.h \
+    orchestrator/emit/deployment.c orchestrator/emit/deployment.h \
+    orchestrator/emit/env.c orchestrator/emit/internal.h \
+    orchestrator/emit/json.c orchestrator/emit/kubernetes.c \
+    orchestrator/emit/directory.c orchestrator/emit/directory.h \
+    orchestrator/emit/readme.c orchestrator/emit/slurm.c orchestrator/emit/systemd.c \
+    orchestrator/emit/quote.c orchestrator/emit/quote.h \
+    orchestrator/explain/set.c orchestrator/explain/set.h \
+    orchestrator/explain/explain.c orchestrator/explain/explain.h \
+    orchestrator/explain/gpus.c orchestrator/explain/json.c \
+    orchestrator/results/origin.c orchestrator/results/origin.h \
+    orchestrator/explain/point.c orchestrator/explain/point.h \
+    orchestrator/explain/text.c \
+    orchestrator/explain/verify.c orchestrator/explain/verify.h \
+    orchestrator/round/fixed.c orchestrator/round/fixed.h \
     orchestrator/help.c orchestrator/help.h \
-    orchestrator/merge.c orchestrator/merge.h orchestrator/merge_internal.h \
+    orchestrator/merge/merge.c orchestrator/merge/merge.h orchestrator/merge/internal.h \
     $(merge_sources) \
-    orchestrator/merge_print.c orchestrator/merge_print.h orchestrator/merge_print_fleet.c \
-    orchestrator/merge_write.c \
-    orchestrator/mps_command.c orchestrator/mps_command.h \
-    orchestrator/mps_run.c orchestrator/mps_status.c \
-    orchestrator/limits.c orchestrator/limits.h orchestrator/limits_file.c \
-    orchestrator/limits_command.c orchestrator/limits_command.h \
-    orchestrator/limits_plan.c orchestrator/limits_plan.h \
-    orchestrator/limits_search.c orchestrator/limits_search.h \
-    orchestrator/openloop.c orchestrator/openloop.h \
-    $(plan_sources) orchestrator/plan.h \
-    orchestrator/plugin.c orchestrator/plugin.h orchestrator/plugin_round.c \
-    orchestrator/plot.c orchestrator/plot.h orchestrator/plot_figure.h \
-    orchestrator/plot_ceilings.c orchestrator/plot_fleet.c orchestrator/plot_heatmap.c orchestrator/plot_latency.c \
-    orchestrator/plot_launch.c orchestrator/plot_panels.c orchestrator/plot_panels.h \
-    orchestrator/plot_gpus.c orchestrator/plot_scaling.c \
-    orchestrator/plot_phases.c orchestrator/plot_probe.c orchestrator/plot_probe_series.c \
-    orchestrator/plot_rows.c orchestrator/plot_rows.h \
-    orchestrator/plot_search.c \
-    orchestrator/plot_series.c orchestrator/plot_series.h \
-    orchestrator/plot_text.c orchestrator/plot_throughput.c \
-    orchestrator/point_key.c orchestrator/point_key.h \
-    orchestrator/point_text.c orchestrator/point_text.h \
-    orchestrator/probe_arm.c orchestrator/probe_command.c orchestrator/probe_command.h \
-    orchestrator/probe_internal.h orchestrator/probe_measure.c orchestrator/probe_progress.c \
-    orchestrator/probe_record.c orchestrator/probe_table.c \
-    orchestrator/progress.c orchestrator/progress.h \
-    orchestrator/record.c orchestrator/record.h \
-    orchestrator/record_time.c orchestrator/record_time.h \
-    orchestrator/round.c orchestrator/round.h orchestrator/round_internal.h \
-    orchestrator/round_proofs.c orchestrator/round_window.c orchestrator/round_names.c orchestrator/round_program.c \
-    orchestrator/placeholders.h \
-    orchestrator/ports.c orchestrator/ports.h \
-    orchestrator/program.c orchestrator/program.h \
-    orchestrator/saturation.c orchestrator/saturation.h \
-    orchestrator/scaling.c orchestrator/scaling.h \
-    orchestrator/session.c orchestrator/session.h \
-    orchestrator/daemons.c \
-    orchestrator/per_gpu.c orchestrator/per_gpu.h orchestrator/per_gpu_table.c \
-    orchestrator/shard.c orchestrator/shard.h orchestrator/shard_deal.c \
-    orchestrator/shard_ranges.c orchestrator/shard_ranges.h \
-    orchestrator/shares_json.c orchestrator/shares.h \
-    orchestrator/sureness.c orchestrator/sureness.h \
-    orchestrator/sweep.c orchestrator/sweep.h orchestrator/sweep_internal.h \
-    orchestrator/slurm.h orchestrator/slurm_command.h \
-    orchestrator/slurm_collect.c orchestrator/slurm_jobs.c orchestrator/slurm_programs.c \
-    orchestrator/slurm_run.c orchestrator/slurm_submit.h \
-    orchestrator/slurm_script.c orchestrator/slurm_shard.c orchestrator/slurm_status.c \
-    orchestrator/slurm_submit.c orchestrator/slurm_words.c \
-    orchestrator/sweep_publish.c \
-    orchestrator/sweep_plan.c orchestrator/sweep_results.c orchestrator/sweep_workload.c \
-    orchestrator/sweep_shard.c \
-    orchestrator/table.c orchestrator/table.h \
-    orchestrator/telemetry.c orchestrator/telemetry.h \
-    orchestrator/telemetry_record.c orchestrator/telemetry_record.h \
-    orchestrator/telemetry_window.c orchestrator/telemetry_window.h \
-    orchestrator/trace_command.c orchestrator/trace_command.h orchestrator/trace_internal.h \
-    orchestrator/trace_names.c orchestrator/trace_names.h \
-    orchestrator/trace_output.c orchestrator/trace_point.c \
-    orchestrator/tune.c orchestrator/tune.h orchestrator/tune_internal.h \
-    orchestrator/tune_measure.c orchestrator/tune_record.c orchestrator/tune_report.c \
-    orchestrator/tune_rank.c orchestrator/tune_space.c orchestrator/tune_space.h \
-    orchestrator/tune_judge.c orchestrator/tune_near.c orchestrator/tune_search.c \
-    orchestrator/tune_search.h orchestrator/tune_search_internal.h \
-    orchestrator/turns.c orchestrator/turns.h \
-    orchestrator/warnings.c orchestrator/warnings.h \
-    orchestrator/window.c orchestrator/window.h \
-    orchestrator/workers.c
+    orchestrator/merge/print.c orchestrator/merge/print.h orchestrator/merge/print_fleet.c \
+    orchestrator/merge/write.c \
+    orchestrator/mps/mps.c orchestrator/mps/mps.h \
+    orchestrator/mps/run.c orchestrator/mps/status.c \
+    orchestrator/session/mps_limits.c orchestrator/session/mps_limits.h orchestrator/session/mps_limits_file.c \
+    orchestrator/doctor/limits.c orchestrator/doctor/limits.h \
+    orchestrator/campaign/limits.c orchestrator/campaign/limits.h \
+    orchestrator/doctor/limits_search.c orchestrator/doctor/limits_search.h \
+    orchestrator/round/openloop.c orchestrator/round/openloop.h \
+    $(plan_sources) orchestrator/plan/plan.h \
+    orchestrator/campaign/plugin.c orchestrator/campaign/plugin.h orchestrator/round/plugin.c \
+    orchestrator/plot/plot.c orchestrator/plot/plot.h orchestrator/plot/internal.h \
+    orchestrator/plot/ceilings.c orchestrator/plot/fleet.c orchestrator/plot/heatmap.c orchestrator/plot/latency.c \
+    orchestrator/plot/launch.c orchestrator/plot/panels.c orchestrator/plot/panels.h \
+    orchestrator/plot/gpus.c orchestrator/plot/scaling.c \
+    orchestrator/plot/phases.c orchestrator/plot/probe.c orchestrator/plot/probe_series.c \
+    orchestrator/plot/rows.c orchestrator/plot/rows.h \
+    orchestrator/plot/search.c \
+    orchestrator/plot/series.c orchestrator/plot/series.h \
+    orchestrator/plot/text.c orchestrator/plot/throughput.c \
+    orchestrator/results/point_key.c orchestrator/results/point_key.h \
+    orchestrator/results/point.c orchestrator/results/point.h \
+    orchestrator/probe/arm.c orchestrator/probe/probe.c orchestrator/probe/probe.h \
+    orchestrator/probe/internal.h orchestrator/probe/measure.c orchestrator/probe/progress.c \
+    orchestrator/probe/record.c orchestrator/probe/table.c \
+    orchestrator/console/progress.c orchestrator/console/progress.h \
+    orchestrator/record/record.c orchestrator/record/record.h \
+    orchestrator/record/time.c orchestrator/record/time.h \
+    orchestrator/round/round.c orchestrator/round/round.h orchestrator/round/internal.h \
+    orchestrator/round/proofs.c orchestrator/round/measure.c orchestrator/round/names.c orchestrator/round/program.c \
+    orchestrator/plan/placeholders.h \
+    orchestrator/crew/ports.c orchestrator/crew/ports.h \
+    orchestrator/crew/program.c orchestrator/crew/program.h \
+    orchestrator/campaign/saturation.c orchestrator/campaign/saturation.h \
+    orchestrator/results/scaling.c orchestrator/results/scaling.h \
+    orchestrator/session/session.c orchestrator/session/session.h \
+    orchestrator/session/daemons.c \
+    orchestrator/round/per_gpu.c orchestrator/round/per_gpu.h orchestrator/results/table_gpus.c \
+    orchestrator/sweep/shard.c orchestrator/sweep/shard.h orchestrator/sweep/deal.c \
+    orchestrator/results/number_ranges.c orchestrator/results/number_ranges.h \
+    orchestrator/results/shares.c orchestrator/plan/shares.h \
+    orchestrator/record/precision.c orchestrator/record/precision.h \
+    orchestrator/sweep/sweep.c orchestrator/sweep/sweep.h orchestrator/campaign/campaign.h \
+    orchestrator/slurm/internal.h orchestrator/slurm/slurm.h \
+    orchestrator/slurm/collect.c orchestrator/slurm/jobs.c orchestrator/slurm/programs.c \
+    orchestrator/slurm/run.c orchestrator/slurm/jobs.h \
+    orchestrator/slurm/script.c orchestrator/slurm/shard.c orchestrator/slurm/status.c \
+    orchestrator/slurm/submit.c orchestrator/slurm/sbatch_words.c \
+    orchestrator/sweep/publish.c \
+    orchestrator/sweep/print.c orchestrator/campaign/results_file.c orchestrator/campaign/workload.c \
+    orchestrator/sweep/part.c \
+    orchestrator/results/table.c orchestrator/results/table.h \
+    orchestrator/session/telemetry.c orchestrator/session/telemetry.h \
+    orchestrator/record/telemetry.c orchestrator/record/telemetry.h \
+    orchestrator/session/telemetry_window.c orchestrator/session/telemetry_window.h \
+    orchestrator/trace/trace.c orchestrator/trace/trace.h orchestrator/trace/internal.h \
+    orchestrator/trace/demangle.c orchestrator/trace/demangle.h \
+    orchestrator/trace/output.c orchestrator/trace/point.c \
+    orchestrator/tune/tune.c orchestrator/tune/tune.h orchestrator/tune/internal.h \
+    orchestrator/tune/measure.c orchestrator/tune/record.c orchestrator/tune/report.c \
+    orchestrator/tune/candidates.c orchestrator/tune/space.c orchestrator/tune/space.h \
+    orchestrator/tune/judge.c orchestrator/tune/near.c orchestrator/tune/search.c \
+    orchestrator/tune/search.h orchestrator/tune/search_internal.h \
+    orchestrator/plan/turns.c orchestrator/plan/turns.h \
+    orchestrator/record/warnings.c orchestrator/record/warnings.h \
+    orchestrator/round/window.c orchestrator/round/window.h \
+    orchestrator/round/assign.c
 mpsweep_LDADD = libtrace.a libexplain.a libbind.a libmps.a libprobe.a libprobes.a libkernels.a libemul.a libdevice.a libshm.a libcommon.a \
     $(HWLOC_LIBS) $(JANSSON_LIBS) $(INIH_LIBS)
 
@@ -147,42 +147,42 @@ mpsweep-slurm.1: mpsweep$(EXEEXT)
 if HAVE_CMOCKA
 check_PROGRAMS += tests/unit/test_bracket
 TESTS += tests/unit/test_bracket
-tests_unit_test_bracket_SOURCES = tests/unit/test_bracket.c orchestrator/bracket.c
+tests_unit_test_bracket_SOURCES = tests/unit/test_bracket.c orchestrator/campaign/bracket.c
 tests_unit_test_bracket_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
 tests_unit_test_bracket_LDADD = $(CMOCKA_LIBS)
 
 check_PROGRAMS += tests/unit/test_calibration
 TESTS += tests/unit/test_calibration
 tests_unit_test_calibration_SOURCES = tests/unit/test_calibration.c \
-    explain/calibration.c explain/calibration_json.c orchestrator/calibrate_points.c \
+    explain/calibration.c explain/calibration_json.c orchestrator/calibrate/points.c \
     $(plan_sources)
 tests_unit_test_calibration_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
 tests_unit_test_calibration_LDADD = libmps.a libcommon.a $(JANSSON_LIBS) $(INIH_LIBS) $(CMOCKA_LIBS)
 
 check_PROGRAMS += tests/unit/test_emit_text
 TESTS += tests/unit/test_emit_text
-tests_unit_test_emit_text_SOURCES = tests/unit/test_emit_text.c orchestrator/emit_text.c
+tests_unit_test_emit_text_SOURCES = tests/unit/test_emit_text.c orchestrator/emit/quote.c
 tests_unit_test_emit_text_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
 tests_unit_test_emit_text_LDADD = $(CMOCKA_LIBS)
 
 check_PROGRAMS += tests/unit/test_scaling
 TESTS += tests/unit/test_scaling
-tests_unit_test_scaling_SOURCES = tests/unit/test_scaling.c orchestrator/scaling.c \
-    orchestrator/point_key.c orchestrator/point_text.c \
-    orchestrator/shares.c orchestrator/shares_json.c
+tests_unit_test_scaling_SOURCES = tests/unit/test_scaling.c orchestrator/results/scaling.c \
+    orchestrator/results/point_key.c orchestrator/results/point.c \
+    orchestrator/plan/shares.c orchestrator/results/shares.c
 tests_unit_test_scaling_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
 tests_unit_test_scaling_LDADD = libmps.a libcommon.a $(JANSSON_LIBS) $(CMOCKA_LIBS)
 
 check_PROGRAMS += tests/unit/test_slurm
 TESTS += tests/unit/test_slurm
-tests_unit_test_slurm_SOURCES = tests/unit/test_slurm.c orchestrator/emit_text.c \
-    orchestrator/slurm_programs.c orchestrator/slurm_run.c orchestrator/slurm_words.c
+tests_unit_test_slurm_SOURCES = tests/unit/test_slurm.c orchestrator/emit/quote.c \
+    orchestrator/slurm/programs.c orchestrator/slurm/run.c orchestrator/slurm/sbatch_words.c
 tests_unit_test_slurm_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
 tests_unit_test_slurm_LDADD = libcommon.a $(JANSSON_LIBS) $(CMOCKA_LIBS)
 
 check_PROGRAMS += tests/unit/test_fixed
 TESTS += tests/unit/test_fixed
-tests_unit_test_fixed_SOURCES = tests/unit/test_fixed.c orchestrator/fixed.c
+tests_unit_test_fixed_SOURCES = tests/unit/test_fixed.c orchestrator/round/fixed.c
 tests_unit_test_fixed_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
 tests_unit_test_fixed_LDADD = libshm.a libcommon.a $(JANSSON_LIBS) $(CMOCKA_LIBS)
 
@@ -190,12 +190,12 @@ telemetry_tests = tests/unit/test_telemetry tests/unit/test_telemetry_window
 check_PROGRAMS += $(telemetry_tests)
 TESTS += $(telemetry_tests)
 tests_unit_test_telemetry_SOURCES = tests/unit/test_telemetry.c \
-    orchestrator/telemetry.c orchestrator/telemetry_window.c
+    orchestrator/session/telemetry.c orchestrator/session/telemetry_window.c
 tests_unit_test_telemetry_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
 tests_unit_test_telemetry_LDADD = libdevice.a libcommon.a $(CMOCKA_LIBS)
 tests_unit_test_telemetry_window_SOURCES = tests/unit/test_telemetry_window.c \
-    orchestrator/telemetry_window.c orchestrator/telemetry_record.c orchestrator/warnings.c \
-    orchestrator/cores.c $(plan_sources)
+    orchestrator/session/telemetry_window.c orchestrator/record/telemetry.c orchestrator/record/warnings.c \
+    orchestrator/round/placement.c $(plan_sources)
 tests_unit_test_telemetry_window_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
 tests_unit_test_telemetry_window_LDADD = libbind.a libmps.a libdevice.a libcommon.a \
     $(HWLOC_LIBS) $(JANSSON_LIBS) $(INIH_LIBS) $(CMOCKA_LIBS)
@@ -203,7 +203,7 @@ tests_unit_test_telemetry_window_LDADD = libbind.a libmps.a libdevice.a libcommo
 check_PROGRAMS += tests/unit/test_limits
 TESTS += tests/unit/test_limits
 tests_unit_test_limits_SOURCES = tests/unit/test_limits.c \
-    orchestrator/limits.c orchestrator/limits_file.c $(plan_sources)
+    orchestrator/session/mps_limits.c orchestrator/session/mps_limits_file.c $(plan_sources)
 tests_unit_test_limits_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
 tests_unit_test_limits_LDADD = libmps.a libcommon.a $(JANSSON_LIBS) $(INIH_LIBS) $(CMOCKA_LIBS)
 endif
@@ -211,20 +211,20 @@ endif
 if HAVE_CMOCKA
 check_PROGRAMS += tests/unit/test_window tests/unit/test_sureness
 TESTS += tests/unit/test_window tests/unit/test_sureness
-tests_unit_test_window_SOURCES = tests/unit/test_window.c $(series) orchestrator/window.c
+tests_unit_test_window_SOURCES = tests/unit/test_window.c $(series) orchestrator/round/window.c
 tests_unit_test_window_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
 tests_unit_test_window_LDADD = libshm.a libcommon.a $(CMOCKA_LIBS)
 
 tests_unit_test_sureness_SOURCES = tests/unit/test_sureness.c \
-    orchestrator/sureness.c orchestrator/warnings.c
+    orchestrator/record/precision.c orchestrator/record/warnings.c
 tests_unit_test_sureness_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
 tests_unit_test_sureness_LDADD = libcommon.a $(JANSSON_LIBS) $(CMOCKA_LIBS)
 endif
 
 # The search, and what it is tried on: machines that are simulated.
-tune_parts = orchestrator/tune_judge.c orchestrator/tune_near.c orchestrator/tune_rank.c \
-    orchestrator/tune_search.c orchestrator/tune_space.c orchestrator/calibrate_points.c \
-    orchestrator/compare_effect.c orchestrator/turns.c $(plan_sources)
+tune_parts = orchestrator/tune/judge.c orchestrator/tune/near.c orchestrator/tune/candidates.c \
+    orchestrator/tune/search.c orchestrator/tune/space.c orchestrator/calibrate/points.c \
+    orchestrator/results/effect.c orchestrator/plan/turns.c $(plan_sources)
 tune_simulated = $(tune_parts) tests/unit/tune_machine.c tests/unit/tune_machine.h
 if HAVE_CMOCKA
 tune_tests = tests/unit/test_tune_machines tests/unit/test_tune_search \

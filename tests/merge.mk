@@ -9,14 +9,14 @@ merge_tests = tests/unit/test_shard tests/unit/test_merge_models
 check_PROGRAMS += $(merge_tests)
 TESTS += $(merge_tests)
 
-tests_unit_test_shard_SOURCES = tests/unit/test_shard.c orchestrator/shard.c \
-    orchestrator/shard_deal.c orchestrator/shard_ranges.c orchestrator/estimate.c \
-    orchestrator/turns.c $(plan_rig) $(plan_sources)
+tests_unit_test_shard_SOURCES = tests/unit/test_shard.c orchestrator/sweep/shard.c \
+    orchestrator/sweep/deal.c orchestrator/results/number_ranges.c orchestrator/campaign/estimate.c \
+    orchestrator/plan/turns.c $(plan_rig) $(plan_sources)
 tests_unit_test_shard_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
 tests_unit_test_shard_LDADD = libmps.a libcommon.a $(INIH_LIBS) $(JANSSON_LIBS) -lm $(CMOCKA_LIBS)
 
 tests_unit_test_merge_models_SOURCES = tests/unit/test_merge_models.c \
-    orchestrator/merge_fleet.c orchestrator/merge_gpus.c orchestrator/compare_effect.c
+    orchestrator/merge/fleet.c orchestrator/merge/gpus.c orchestrator/results/effect.c
 tests_unit_test_merge_models_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
 tests_unit_test_merge_models_LDADD = libcommon.a -lm $(CMOCKA_LIBS)
 endif

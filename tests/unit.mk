@@ -70,7 +70,7 @@ tests_unit_test_workload_text_SOURCES = tests/unit/test_workload_text.c
 tests_unit_test_workload_text_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
 tests_unit_test_workload_text_LDADD = libcommon.a $(CMOCKA_LIBS)
 
-tests_unit_test_compare_SOURCES = tests/unit/test_compare.c orchestrator/compare_effect.c
+tests_unit_test_compare_SOURCES = tests/unit/test_compare.c orchestrator/results/effect.c
 tests_unit_test_compare_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
 tests_unit_test_compare_LDADD = libcommon.a -lm $(CMOCKA_LIBS)
 
@@ -79,23 +79,23 @@ tests_unit_test_plan_SOURCES = tests/unit/test_plan.c $(plan_rig) $(plan_sources
 tests_unit_test_plan_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
 tests_unit_test_plan_LDADD = libmps.a libcommon.a $(INIH_LIBS) $(CMOCKA_LIBS)
 
-tests_unit_test_turns_SOURCES = tests/unit/test_turns.c orchestrator/turns.c $(plan_rig) $(plan_sources)
+tests_unit_test_turns_SOURCES = tests/unit/test_turns.c orchestrator/plan/turns.c $(plan_rig) $(plan_sources)
 tests_unit_test_turns_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
 tests_unit_test_turns_LDADD = libmps.a libcommon.a $(INIH_LIBS) $(CMOCKA_LIBS)
 
-tests_unit_test_gpus_SOURCES = tests/unit/test_gpus.c orchestrator/turns.c $(plan_rig) \
+tests_unit_test_gpus_SOURCES = tests/unit/test_gpus.c orchestrator/plan/turns.c $(plan_rig) \
     $(plan_sources) emul/visible.h emul/visible.c
 tests_unit_test_gpus_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
 tests_unit_test_gpus_LDADD = libmps.a libcommon.a $(INIH_LIBS) $(CMOCKA_LIBS)
 
-tests_unit_test_shares_SOURCES = tests/unit/test_shares.c orchestrator/shares.c \
-    orchestrator/shares_json.c
+tests_unit_test_shares_SOURCES = tests/unit/test_shares.c orchestrator/plan/shares.c \
+    orchestrator/results/shares.c
 tests_unit_test_shares_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
 tests_unit_test_shares_LDADD = libmps.a libcommon.a $(JANSSON_LIBS) $(CMOCKA_LIBS)
 
 tests_unit_test_doctor_SOURCES = \
     tests/unit/test_doctor.c tests/unit/tree.c tests/unit/tree.h \
-    orchestrator/doctor_daemons.c orchestrator/doctor_machine.c orchestrator/doctor_report.c
+    orchestrator/doctor/daemons.c orchestrator/doctor/machine.c orchestrator/doctor/report.c
 tests_unit_test_doctor_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
 tests_unit_test_doctor_LDADD = libmps.a libcommon.a $(JANSSON_LIBS) $(CMOCKA_LIBS)
 

@@ -22,7 +22,7 @@ tests_unit_test_trace_output_LDADD = libtrace.a libcommon.a $(JANSSON_LIBS) $(CM
 
 check_PROGRAMS += tests/unit/test_trace_names
 TESTS += tests/unit/test_trace_names
-tests_unit_test_trace_names_SOURCES = tests/unit/test_trace_names.c orchestrator/trace_names.c
+tests_unit_test_trace_names_SOURCES = tests/unit/test_trace_names.c orchestrator/trace/demangle.c
 tests_unit_test_trace_names_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
 tests_unit_test_trace_names_LDADD = libdevice.a libcommon.a $(CMOCKA_LIBS)
 

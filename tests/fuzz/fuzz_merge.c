@@ -6,7 +6,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "orchestrator/merge_internal.h"
+#include "orchestrator/merge/internal.h"
 #include "tests/fuzz/target.h"
 
 const char fuzz_target_name[] = "merge";

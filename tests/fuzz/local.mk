@@ -31,9 +31,9 @@ tests_fuzz_fuzz_jobfile_SOURCES = tests/fuzz/fuzz_jobfile.c tests/fuzz/target.h
 tests_fuzz_fuzz_jobfile_LDADD = libcommon.a $(INIH_LIBS)
 tests_fuzz_fuzz_jobfile_LDFLAGS = $(AM_LDFLAGS) $(FUZZER)
 
-fuzz_merge_parts = $(merge_sources) orchestrator/compare_effect.c orchestrator/point_text.c \
-    orchestrator/shard_ranges.c orchestrator/shares_json.c orchestrator/openloop.c \
-    orchestrator/warnings.c $(plan_sources)
+fuzz_merge_parts = $(merge_sources) orchestrator/results/effect.c orchestrator/results/point.c \
+    orchestrator/results/number_ranges.c orchestrator/results/shares.c orchestrator/round/openloop.c \
+    orchestrator/record/warnings.c $(plan_sources)
 tests_fuzz_replay_merge_SOURCES = tests/fuzz/fuzz_merge.c tests/fuzz/replay.c tests/fuzz/target.h \
     $(fuzz_merge_parts)
 tests_fuzz_replay_merge_LDADD = libmps.a libshm.a libcommon.a $(JANSSON_LIBS) $(INIH_LIBS) -lm

@@ -4,7 +4,7 @@
 #ifndef MPSWEEP_TESTS_UNIT_BIND_RIG_H
 #define MPSWEEP_TESTS_UNIT_BIND_RIG_H
 
-#include "orchestrator/bind_private.h"
+#include "orchestrator/bind/internal.h"
 
 #define RIG_WORKERS 512
 

@@ -5,7 +5,7 @@
 #ifndef MPSWEEP_TESTS_UNIT_PLAN_RIG_H
 #define MPSWEEP_TESTS_UNIT_PLAN_RIG_H
 
-#include "orchestrator/plan.h"
+#include "orchestrator/plan/plan.h"
 
 extern struct job job;
 extern struct plan plan;

@@ -13,7 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "orchestrator/bind.h"
+#include "orchestrator/bind/bind.h"
 
 /* Two packages of 4 cores of 2 threads, numbered as Linux does: package 0 has CPUs 0-3 and their
  * siblings 8-11, package 1 has 4-7 and 12-15. A GPU below each package, and one at 0000:01:00.0 of

@@ -11,7 +11,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "orchestrator/bind.h"
+#include "orchestrator/bind/bind.h"
 #include "tests/unit/tree.h"
 
 static void quota_v2_is_the_tightest_on_the_way_up(void **state)

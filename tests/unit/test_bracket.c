@@ -4,7 +4,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 
-#include "orchestrator/bracket.h"
+#include "orchestrator/campaign/bracket.h"
 
 /* Searches among rates of which all up to a limit hold; returns the steps that it took. */
 static unsigned search(struct bracket *bracket, uint64_t limit)

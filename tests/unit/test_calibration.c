@@ -8,7 +8,7 @@
 #include <cmocka.h>
 
 #include "explain/calibration_json.h"
-#include "orchestrator/calibrate_points.h"
+#include "orchestrator/calibrate/points.h"
 
 static struct calibration_record example(void)
 {

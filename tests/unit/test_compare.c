@@ -10,7 +10,7 @@
 
 #include "common/statistics.h"
 #include "common/student.h"
-#include "orchestrator/compare_effect.h"
+#include "orchestrator/results/effect.h"
 
 #define THRESHOLD 0.02
 #define ALPHA 0.025

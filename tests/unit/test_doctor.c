@@ -10,8 +10,8 @@
 
 #include <cmocka.h>
 
-#include "orchestrator/doctor_daemons.h"
-#include "orchestrator/doctor_machine.h"
+#include "orchestrator/doctor/daemons.h"
+#include "orchestrator/doctor/machine.h"
 #include "tests/unit/tree.h"
 
 #define CONTROL "nvidia-cuda-mps-control"

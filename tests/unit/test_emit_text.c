@@ -8,7 +8,7 @@
 
 #include <cmocka.h>
 
-#include "orchestrator/emit_text.h"
+#include "orchestrator/emit/quote.h"
 
 /* Collects what a function writes. */
 struct page {

@@ -6,7 +6,7 @@
 #include <cmocka.h>
 
 #include "common/clock.h"
-#include "orchestrator/fixed.h"
+#include "orchestrator/round/fixed.h"
 
 static int near(double a, double b)
 {

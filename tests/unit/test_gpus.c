@@ -11,8 +11,8 @@
 #include <cmocka.h>
 
 #include "emul/visible.h"
-#include "orchestrator/device_choice.h"
-#include "orchestrator/turns.h"
+#include "orchestrator/plan/device_choice.h"
+#include "orchestrator/plan/turns.h"
 #include "tests/unit/plan_rig.h"
 
 static struct device_list list;

@@ -9,7 +9,7 @@
 #include <unistd.h>
 #include <cmocka.h>
 
-#include "orchestrator/limits.h"
+#include "orchestrator/session/mps_limits.h"
 
 /* As an H200 with driver 580 has them. */
 static const struct limits h200 = {

@@ -11,8 +11,8 @@
 #include <cmocka.h>
 
 #include "common/random.h"
-#include "orchestrator/merge_fleet.h"
-#include "orchestrator/merge_gpus.h"
+#include "orchestrator/merge/fleet.h"
+#include "orchestrator/merge/gpus.h"
 
 #define MOST_GPUS 64
 #define MOST_POINTS 32

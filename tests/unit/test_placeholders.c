@@ -6,7 +6,7 @@
 #include <string.h>
 #include <cmocka.h>
 
-#include "orchestrator/placeholders.h"
+#include "orchestrator/plan/placeholders.h"
 
 static const struct placeholders values = {
     .process = 3, .processes = 8, .threads = 2, .port = 20003, .seed = 42, .gpu = "GPU-1234"};

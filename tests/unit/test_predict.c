@@ -11,7 +11,7 @@
 #include "common/results_read.h"
 #include "explain/calibration_json.h"
 #include "explain/predict.h"
-#include "orchestrator/explain_point.h"
+#include "orchestrator/explain/point.h"
 #include "tests/unit/h200.h"
 
 #define TOLERANCE 0.15

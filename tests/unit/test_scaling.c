@@ -8,9 +8,9 @@
 #include <string.h>
 #include <cmocka.h>
 
-#include "orchestrator/openloop.h"
-#include "orchestrator/point_key.h"
-#include "orchestrator/scaling.h"
+#include "orchestrator/round/openloop.h"
+#include "orchestrator/results/point_key.h"
+#include "orchestrator/results/scaling.h"
 
 /* Only points of closed loops are here. */
 const char *openloop_name(const json_t *rate, char *out, size_t size)

@@ -9,11 +9,11 @@
 #include <string.h>
 #include <cmocka.h>
 
-#include "orchestrator/estimate.h"
-#include "orchestrator/saturation.h"
-#include "orchestrator/shard.h"
-#include "orchestrator/shard_ranges.h"
-#include "orchestrator/turns.h"
+#include "orchestrator/campaign/estimate.h"
+#include "orchestrator/campaign/saturation.h"
+#include "orchestrator/sweep/shard.h"
+#include "orchestrator/results/number_ranges.h"
+#include "orchestrator/plan/turns.h"
 #include "tests/unit/plan_rig.h"
 
 static const struct round_limits limits = {

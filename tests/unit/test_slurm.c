@@ -7,7 +7,7 @@
 #include <string.h>
 #include <cmocka.h>
 
-#include "orchestrator/slurm.h"
+#include "orchestrator/slurm/internal.h"
 
 static void the_number_of_a_job_is_read(void **state)
 {

@@ -8,8 +8,8 @@
 #include <string.h>
 #include <cmocka.h>
 
-#include "orchestrator/sureness.h"
-#include "orchestrator/warnings.h"
+#include "orchestrator/record/precision.h"
+#include "orchestrator/record/warnings.h"
 
 static struct measurement measurement;
 static struct point point;

@@ -16,7 +16,7 @@
 #include <unistd.h>
 
 #include "common/clock.h"
-#include "orchestrator/telemetry.h"
+#include "orchestrator/session/telemetry.h"
 
 #define PATIENCE_NS (60 * NS_PER_S)
 

@@ -10,10 +10,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "orchestrator/cores.h"
-#include "orchestrator/telemetry_record.h"
-#include "orchestrator/telemetry_window.h"
-#include "orchestrator/warnings.h"
+#include "orchestrator/round/placement.h"
+#include "orchestrator/record/telemetry.h"
+#include "orchestrator/session/telemetry_window.h"
+#include "orchestrator/record/warnings.h"
 
 #define MS UINT64_C(1000000)
 #define SAMPLES 12

@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "orchestrator/trace_names.h"
+#include "orchestrator/trace/demangle.h"
 
 static void test_names_of_cpp_are_read(void **state)
 {

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "orchestrator/tune_space.h"
+#include "orchestrator/tune/space.h"
 #include "tests/unit/h200.h"
 #include "tests/unit/plan_rig.h"
 

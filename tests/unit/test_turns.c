@@ -6,7 +6,7 @@
 #include <string.h>
 #include <cmocka.h>
 
-#include "orchestrator/turns.h"
+#include "orchestrator/plan/turns.h"
 #include "tests/unit/plan_rig.h"
 
 static struct turn *turns;

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <cmocka.h>
 
-#include "orchestrator/window.h"
+#include "orchestrator/round/window.h"
 #include "tests/unit/series.h"
 
 #define SEED UINT64_C(88172645463325252)

@@ -5,8 +5,8 @@
 #include <string.h>
 
 #include "common/random.h"
-#include "orchestrator/calibrate.h"
-#include "orchestrator/turns.h"
+#include "orchestrator/calibrate/run.h"
+#include "orchestrator/plan/turns.h"
 
 static double uniform(uint64_t *random)
 {

@@ -10,7 +10,7 @@
 #define MPSWEEP_TESTS_TUNE_MACHINE_H
 
 #include "explain/calibration.h"
-#include "orchestrator/tune_space.h"
+#include "orchestrator/tune/space.h"
 
 struct tune_truth {
     unsigned cpus, sms, queues_budget, clients;

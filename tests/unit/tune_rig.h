@@ -10,7 +10,7 @@
 #include <stdint.h>
 
 #include "common/random.h"
-#include "orchestrator/tune_search.h"
+#include "orchestrator/tune/search.h"
 
 #define RIG_MOST 512
 

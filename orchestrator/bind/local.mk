@@ -1,0 +1,43 @@
+# Where workers run. A library of its own, since the tests need it without the rest.
+
+noinst_LIBRARIES += libbind.a
+libbind_a_SOURCES = \
+    orchestrator/bind/bind.c orchestrator/bind/bind.h orchestrator/bind/internal.h \
+    orchestrator/bind/nodes.c orchestrator/bind/assign.c \
+    orchestrator/bind/quota.c orchestrator/bind/divide.c \
+    orchestrator/bind/text.c
+
+EXTRA_DIST += \
+    tests/data/topology-one-core.xml \
+    tests/data/topology-two-packages.xml \
+    tests/data/topologies/README.md tests/data/topologies/aws-p5.xml \
+    tests/data/topologies/aws-p5en.xml tests/data/topologies/dgx-2.xml \
+    tests/data/topologies/dgx-a100.xml tests/data/topologies/dgx-h100-snc4.xml \
+    tests/data/topologies/dgx-h100.xml tests/data/topologies/epyc-nps4.xml \
+    tests/data/topologies/g4dn-metal.xml tests/data/topologies/grace.xml \
+    tests/data/topologies/make.py tests/data/topologies/one-socket.xml \
+    tests/data/topologies/p100-node.xml tests/data/topologies/power9.xml \
+    tests/data/topologies/reduce.py tests/data/topologies/smt-off.xml \
+    tests/data/topologies/vm.xml
+
+if HAVE_CMOCKA
+check_PROGRAMS += tests/unit/test_bind tests/unit/test_bind_gpus tests/unit/test_bind_table \
+    tests/unit/test_bind_quota
+TESTS += tests/unit/test_bind tests/unit/test_bind_gpus tests/unit/test_bind_table \
+    tests/unit/test_bind_quota
+tests_unit_test_bind_SOURCES = tests/unit/test_bind.c
+tests_unit_test_bind_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
+tests_unit_test_bind_LDADD = libbind.a libcommon.a $(HWLOC_LIBS) $(CMOCKA_LIBS)
+tests_unit_test_bind_gpus_SOURCES = \
+    tests/unit/test_bind_gpus.c tests/unit/bind_rig.c tests/unit/bind_rig.h
+tests_unit_test_bind_gpus_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
+tests_unit_test_bind_gpus_LDADD = libbind.a libcommon.a $(HWLOC_LIBS) $(CMOCKA_LIBS)
+tests_unit_test_bind_table_SOURCES = \
+    tests/unit/test_bind_table.c tests/unit/bind_rig.c tests/unit/bind_rig.h
+tests_unit_test_bind_table_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
+tests_unit_test_bind_table_LDADD = libbind.a libcommon.a $(HWLOC_LIBS) $(CMOCKA_LIBS)
+tests_unit_test_bind_quota_SOURCES = \
+    tests/unit/test_bind_quota.c tests/unit/tree.c tests/unit/tree.h
+tests_unit_test_bind_quota_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
+tests_unit_test_bind_quota_LDADD = libbind.a libcommon.a $(HWLOC_LIBS) $(CMOCKA_LIBS)
+endif

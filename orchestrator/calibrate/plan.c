@@ -1,0 +1,234 @@
+#include "orchestrator/calibrate/plan.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/text.h"
+#include "explain/calibration_json.h"
+#include "orchestrator/console/progress.h"
+
+/* Of a run, starts of processes included, on an H200. */
+#define STEP_S 0.6
+
+/* What is being done. */
+struct making {
+    const struct session *session;
+    struct calibration_record *known; /* owned */
+    size_t known_count;
+    struct point *wanted; /* owned */
+    size_t wanted_count, at;
+    size_t steps_before; /* of those before */
+    struct crew crew;
+    struct progress progress;
+};
+
+static void show(void *data, const char *what, unsigned done)
+{
+    struct making *making = data;
+    char label[64];
+    snprintf(label, sizeof label, "calibration %zu/%zu", making->at + 1, making->wanted_count);
+    making->progress.done = making->steps_before + done;
+    progress_other(&making->progress, label, what);
+}
+
+/* What several GPUs share must have been measured on as many. */
+static bool is_known(const json_t *calibrations, const json_t *work, unsigned gpus)
+{
+    for (size_t i = 0; i < json_array_size(calibrations); i++) {
+        const json_t *record = json_array_get(calibrations, i);
+        json_int_t all =
+            json_integer_value(json_object_get(json_object_get(record, "all_gpus"), "gpus"));
+        if (json_equal(json_object_get(record, "work"), work) && (gpus == 1 || all >= gpus))
+            return true;
+    }
+    return false;
+}
+
+/* The most GPUs that a point of this work has. */
+static unsigned most_gpus(const struct plan *plan, const struct calibration_work *work)
+{
+    unsigned most = 1;
+    for (size_t i = 0; i < plan->count; i++) {
+        const struct calibration of = {.work = *work};
+        struct calibration_work other;
+        if (!point_is_builtin(&plan->points[i]))
+            continue;
+        calibration_work_of(&plan->points[i].work, &other);
+        if (calibration_is_for(&of, &other) && point_gpus(&plan->points[i]) > most)
+            most = point_gpus(&plan->points[i]);
+    }
+    return most;
+}
+
+static void release(struct making *making)
+{
+    free(making->known);
+    free(making->wanted);
+}
+
+/* Whether one for this work is to be made already. */
+static bool is_wanted(const struct making *making, const struct calibration_work *work)
+{
+    const struct calibration of = {.work = *work};
+    for (size_t i = 0; i < making->wanted_count; i++) {
+        struct calibration_work other;
+        calibration_work_of(&making->wanted[i].work, &other);
+        if (calibration_is_for(&of, &other))
+            return true;
+    }
+    return false;
+}
+
+/* The points whose work lacks a calibration, one of each. */
+static enum status find_wanted(const struct plan *plan, const json_t *calibrations,
+                               struct making *making)
+{
+    for (size_t i = 0; i < plan->count; i++) {
+        struct calibration_work work;
+        if (!point_is_builtin(&plan->points[i]))
+            continue;
+        calibration_work_of(&plan->points[i].work, &work);
+        if (is_wanted(making, &work))
+            continue;
+        json_t *text = calibration_work_to_json(&work);
+        if (!text)
+            return status_set(STATUS_MEMORY, "out of memory for a calibration");
+        unsigned gpus = most_gpus(plan, &work);
+        if (!is_known(calibrations, text, gpus)) {
+            making->wanted[making->wanted_count] = plan->points[i];
+            making->wanted[making->wanted_count++].gpus = gpus;
+        }
+        json_decref(text);
+    }
+    return STATUS_OK;
+}
+
+static enum status prepare(const struct session *session, const struct plan *plan,
+                           const json_t *calibrations, struct making *out)
+{
+    size_t there = json_array_size(calibrations);
+    *out = (struct making){.session = session, .crew = CREW_EMPTY};
+    out->wanted = calloc(plan->count + 1, sizeof *out->wanted);
+    enum status status = out->wanted ? find_wanted(plan, calibrations, out)
+                                     : status_set(STATUS_MEMORY, "out of memory");
+    if (status == STATUS_OK) {
+        out->known = calloc(there + out->wanted_count + 1, sizeof *out->known);
+        if (!out->known)
+            status = status_set(STATUS_MEMORY, "out of memory for calibrations");
+    }
+    for (size_t i = 0; i < there && status == STATUS_OK; i++) {
+        const json_t *record = json_array_get(calibrations, i);
+        if (!json_object_get(record, "source") &&
+            calibration_from_json(record, &out->known[out->known_count]) == STATUS_OK)
+            out->known_count++;
+    }
+    if (status != STATUS_OK)
+        release(out);
+    return status;
+}
+
+/* Steps of all that are wanted, as if each came to its end. */
+static size_t count_steps(struct making *making)
+{
+    size_t steps = 0, known = making->known_count;
+    for (size_t i = 0; i < making->wanted_count; i++) {
+        struct calibration_record *record = &making->known[known + i];
+        calibrate_prepare(making->session, &making->wanted[i], making->known, known + i, record);
+        steps += calibrate_steps(record);
+        calibration_pretend(&record->figures);
+    }
+    return steps;
+}
+
+static void tell(const struct point *point, const struct calibration_record *record,
+                 const struct progress *progress)
+{
+    char what[POINT_DESCRIPTION];
+    unsigned shared = 0;
+    for (unsigned part = 0; part < CALIBRATION_PARTS; part++)
+        shared += record->shared >> part & 1;
+    point_describe(point, what, sizeof what);
+    progress_finish(progress);
+    fprintf(stderr, "calibrated for iterations as of %s in %.1f s", what, record->seconds);
+    if (shared > 0)
+        fprintf(stderr, ", %u figure%s taken from one before", shared, shared == 1 ? "" : "s");
+    fputc('\n', stderr);
+    for (unsigned i = 0; i < record->note_count; i++)
+        fprintf(stderr, "  not measured: %s\n", record->notes[i]);
+}
+
+static enum status make_one(struct session *session, struct making *making,
+                            const struct round_limits *limits, struct results_writer *writer,
+                            json_t *calibrations)
+{
+    struct calibration_record *record = &making->known[making->known_count];
+    const struct point *like = &making->wanted[making->at];
+    calibrate_prepare(making->session, like, making->known, making->known_count, record);
+    size_t steps = calibrate_steps(record);
+    enum status status = calibrate_run(session, &making->crew, like, limits, show, making, record);
+    if (status != STATUS_OK)
+        return status;
+    making->known_count++;
+    making->steps_before += steps;
+    if (!making->progress.quiet)
+        tell(like, record, &making->progress);
+    json_t *json = calibration_to_json(record);
+    if (!json || json_array_append_new(calibrations, json) != 0)
+        return status_set(STATUS_MEMORY, "out of memory for a calibration");
+    return results_write(writer, json);
+}
+
+static bool told_before(const struct plan *plan, size_t index)
+{
+    const char *word = point_workload(&plan->points[index]);
+    for (size_t i = 0; i < index; i++)
+        if (strcmp(point_workload(&plan->points[i]), word) == 0)
+            return true;
+    return false;
+}
+
+static void tell_of_others(const struct plan *plan)
+{
+    for (size_t i = 0; i < plan->count; i++)
+        if (!point_is_builtin(&plan->points[i]) && !told_before(plan, i))
+            fprintf(stderr,
+                    "no calibration for workload '%s': there is one for the built-in workloads "
+                    "only\n",
+                    point_workload(&plan->points[i]));
+}
+
+enum status calibrate_plan(struct session *session, const struct plan *plan,
+                           const struct round_limits *limits, bool quiet,
+                           struct results_writer *writer, json_t *calibrations)
+{
+    struct making making;
+    char text[32];
+    enum status status = prepare(session, plan, calibrations, &making);
+    if (status != STATUS_OK)
+        return status;
+    size_t steps = count_steps(&making);
+    progress_init(&making.progress, quiet, steps, STEP_S * (double)steps);
+    if (!quiet)
+        tell_of_others(plan);
+    if (!quiet && making.wanted_count > 1)
+        fprintf(stderr, "calibrating for %zu kinds of iterations: about %s\n", making.wanted_count,
+                text_duration(STEP_S * (double)steps, text, sizeof text));
+    for (; making.at < making.wanted_count && status == STATUS_OK; making.at++)
+        status = make_one(session, &making, limits, writer, calibrations);
+    progress_finish(&making.progress);
+    status = crew_dismiss_after(&making.crew, session, limits->timeout_ns, status);
+    release(&making);
+    return status;
+}
+
+double calibrate_plan_estimate_s(const struct session *session, const struct plan *plan,
+                                 const json_t *calibrations)
+{
+    struct making making;
+    if (prepare(session, plan, calibrations, &making) != STATUS_OK)
+        return 0.0;
+    double seconds = STEP_S * (double)count_steps(&making);
+    release(&making);
+    return seconds;
+}

@@ -1,0 +1,37 @@
+/*
+ * The points of a calibration: each puts its load on one resource and next to none on the others.
+ * Pure functions; the caller sets how many processes and threads there are.
+ */
+#ifndef MPSWEEP_ORCHESTRATOR_CALIBRATE_POINTS_H
+#define MPSWEEP_ORCHESTRATOR_CALIBRATE_POINTS_H
+
+#include "orchestrator/plan/plan.h"
+
+/* Of all points. */
+#define CALIBRATE_WARMUP_NS UINT64_C(50000000)
+
+/* Threads of a point, at most. */
+#define CALIBRATE_MOST_THREADS 64
+
+/* The iteration itself: one worker, no MPS, the driver's way of waiting. With as many connections
+ * as any point without MPS has, so that they can share a worker process. */
+struct point calibrate_single(const struct point *like);
+
+/* Kernels that do next to nothing, and no copies. */
+struct point calibrate_launches(const struct point *like, enum shm_launch launch);
+
+/* No kernels. */
+struct point calibrate_copies(const struct point *like, enum shm_copies copies,
+                              enum shm_memory memory);
+
+/* Kernels of the same work a block, in grids that fill the GPU, and no copies. *share is how many
+ * of the point's own kernels one of these is. The delay workload has no such thing: its kernels
+ * compute nothing. */
+struct point calibrate_arithmetic(const struct point *like, unsigned sms, double *share);
+
+/* Turns a point into one of so many processes over MPS, or of so many threads without it. Many
+ * threads wait asleep: those that spin would keep the others from running. */
+void calibrate_set_processes(struct point *point, unsigned processes);
+void calibrate_set_threads(struct point *point, unsigned threads);
+
+#endif

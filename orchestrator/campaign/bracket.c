@@ -1,0 +1,19 @@
+#include "orchestrator/campaign/bracket.h"
+
+uint64_t bracket_next(const struct bracket *bracket)
+{
+    uint64_t held = bracket->held_units, failed = bracket->failed_units;
+    uint64_t middle = held + (failed - held) / 2;
+    if (held == 0)
+        return middle >= bracket->lowest_units ? middle : 0;
+    bool wide = (double)(failed - held) > BRACKET_WIDTH * (double)failed;
+    return wide && middle > held ? middle : 0;
+}
+
+void bracket_tell(struct bracket *bracket, uint64_t rate_units, bool held)
+{
+    if (held)
+        bracket->held_units = rate_units;
+    else
+        bracket->failed_units = rate_units;
+}

@@ -1,0 +1,214 @@
+#include "orchestrator/campaign/plugin.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "common/child.h"
+#include "common/clock.h"
+#include "common/digest.h"
+#include "include/mpsweep/workload.h"
+#include "mps/control.h"
+
+enum status plugin_of(const struct point *point, struct shm_plugin *out)
+{
+    char directory[PATH_MAX] = "";
+    const char *path = point_workload(point);
+    const char *options = point->workload_options ? point->workload_options : "";
+    *out = (struct shm_plugin){0};
+    if (point->work.workload != SHM_WORKLOAD_PLUGIN)
+        return STATUS_OK;
+    if (*path != '/' && !getcwd(directory, sizeof directory))
+        return status_set(STATUS_SYSTEM, "workload '%s': the current directory has no path", path);
+    /* A name without a directory would be looked for where the system has its libraries. */
+    int length =
+        snprintf(out->path, sizeof out->path, "%s%s%s", directory, *directory ? "/" : "", path);
+    if (length < 0 || (size_t)length >= sizeof out->path)
+        return status_set(STATUS_USAGE, "the path of workload '%.60s...' has more than %zu bytes",
+                          path, sizeof out->path - 1);
+    length = snprintf(out->options, sizeof out->options, "%s", options);
+    if (length < 0 || (size_t)length >= sizeof out->options)
+        return status_set(STATUS_USAGE, "workload-options has more than %zu bytes",
+                          sizeof out->options - 1);
+    return STATUS_OK;
+}
+
+static enum status read_answer(const struct child_result *result, struct plugin_answer *out)
+{
+    char ending[64];
+    if (!WIFEXITED(result->wait_status) || WEXITSTATUS(result->wait_status) != 0)
+        return status_set(STATUS_USAGE, "the process that loaded and described it ended: %s",
+                          child_ending_text(result->wait_status, ending, sizeof ending));
+    if (result->output_bytes == 0)
+        return status_set(STATUS_USAGE, "it ended the process that loaded and described it");
+    enum status status = plugin_answer_check(
+        (const struct plugin_answer *)(const void *)result->output, result->output_bytes);
+    if (status != STATUS_OK)
+        return status;
+    memcpy(out, result->output, sizeof *out);
+    return out->status == STATUS_OK ? STATUS_OK : status_set(STATUS_USAGE, "%s", out->error);
+}
+
+static enum status ask(const struct session *session, const struct shm_plugin *plugin,
+                       uint64_t timeout_ns, struct plugin_answer *out)
+{
+    char pipe_directory[PATH_MAX + 32];
+    const char *inherited[64];
+    const char *const argv[] = {session->worker_program, "--describe-workload", plugin->path,
+                                plugin->options, NULL};
+    snprintf(pipe_directory, sizeof pipe_directory, "CUDA_MPS_PIPE_DIRECTORY=%s",
+             mps_controller_off_directory(session->mps));
+    /* Whatever it does when it is loaded, it is not to do it to a GPU or a stranger's daemon. */
+    const char *const set[] = {pipe_directory, "CUDA_VISIBLE_DEVICES=", NULL};
+    mps_environment_inherited(inherited, sizeof inherited / sizeof inherited[0]);
+    const struct child_options options = {
+        .argv = argv,
+        .env_set = set,
+        .env_unset = inherited,
+        .output_cap = sizeof *out + 1,
+        .deadline_ns = clock_now_ns() + timeout_ns,
+        .interrupt = session->signal_fd >= 0 ? &session->signal_fd : NULL,
+    };
+    struct child_result result;
+    enum status status = child_run(&options, &result);
+    if (status == STATUS_TIMEOUT)
+        return status_set(STATUS_USAGE, "it was not loaded and described within %.3g s",
+                          (double)timeout_ns / 1e9);
+    if (status != STATUS_OK)
+        return status;
+    status = read_answer(&result, out);
+    child_result_release(&result);
+    return status;
+}
+
+enum status plugin_ask(const struct session *session, const struct point *point,
+                       uint64_t timeout_ns, struct plugin_answer *out)
+{
+    static struct shm_plugin plugin;
+    enum status status = plugin_of(point, &plugin);
+    if (status != STATUS_OK)
+        return status;
+    status = ask(session, &plugin, timeout_ns, out);
+    if (status == STATUS_OK || status == STATUS_INTERRUPTED)
+        return status;
+    return status_prefix(status, "workload '%s': ", point_workload(point));
+}
+
+/* A rebuilt one may measure something else under the same name. */
+static enum status find_digest(const struct point *point, char *text, size_t size)
+{
+    static struct shm_plugin plugin;
+    uint64_t digest;
+    enum status status = plugin_of(point, &plugin);
+    if (status == STATUS_OK)
+        status = digest_file(plugin.path, &digest);
+    if (status != STATUS_OK)
+        return status_prefix(status, "workload '%s': ", point_workload(point));
+    snprintf(text, size, "%016" PRIx64, digest);
+    return STATUS_OK;
+}
+
+static json_t *describe(const struct point *point, const struct plugin_answer *answer,
+                        const char *digest)
+{
+    static const struct {
+        unsigned bit;
+        const char *word;
+    } words[] = {
+        {MPSWEEP_WORKLOAD_GRAPH_SAFE, "graph-safe"},
+        {MPSWEEP_WORKLOAD_THREAD_SAFE, "thread-safe"},
+        {MPSWEEP_WORKLOAD_CHECKS, "checks"},
+    };
+    json_t *capabilities = json_array();
+    for (size_t i = 0; i < sizeof words / sizeof words[0]; i++)
+        if (answer->capabilities & words[i].bit)
+            json_array_append_new(capabilities, json_string(words[i].word));
+    json_t *object = json_pack("{s:s, s:s, s:s, s:s, s:i, s:o}", "workload", point_workload(point),
+                               "name", answer->name, "version", answer->plugin_version, "digest",
+                               digest, "abi", (int)answer->abi, "capabilities", capabilities);
+    if (object && point->workload_options)
+        json_object_set_new(object, "workload_options", json_string(point->workload_options));
+    return object;
+}
+
+static bool same_plugin(const struct point *a, const struct point *b)
+{
+    const char *left = a->workload_options, *right = b->workload_options;
+    return b->work.workload == SHM_WORKLOAD_PLUGIN &&
+           strcmp(point_workload(a), point_workload(b)) == 0 &&
+           strcmp(left ? left : "", right ? right : "") == 0;
+}
+
+static void note(struct plan *plan, size_t first, const struct plugin_answer *answer)
+{
+    const struct point *asked = &plan->points[first];
+    for (size_t i = first; i < plan->count; i++) {
+        struct point *point = &plan->points[i];
+        if (!same_plugin(asked, point))
+            continue;
+        point->not_graph_safe = !(answer->capabilities & MPSWEEP_WORKLOAD_GRAPH_SAFE);
+        point->not_thread_safe = !(answer->capabilities & MPSWEEP_WORKLOAD_THREAD_SAFE);
+    }
+}
+
+/* The entry of the same workload, whatever its options: they have the file in common. */
+static const char *digest_of(const json_t *plugins, const char *workload)
+{
+    const json_t *entry;
+    size_t index;
+    json_array_foreach(plugins, index, entry)
+    {
+        const char *name = json_string_value(json_object_get(entry, "workload"));
+        if (name && strcmp(name, workload) == 0)
+            return json_string_value(json_object_get(entry, "digest"));
+    }
+    return NULL;
+}
+
+const char *plugin_rebuilt(const json_t *earlier, const json_t *now)
+{
+    const json_t *entry;
+    size_t index;
+    json_array_foreach(now, index, entry)
+    {
+        const char *workload = json_string_value(json_object_get(entry, "workload"));
+        const char *digest = json_string_value(json_object_get(entry, "digest"));
+        const char *before = workload ? digest_of(earlier, workload) : NULL;
+        if (before && digest && strcmp(before, digest) != 0)
+            return workload;
+    }
+    return NULL;
+}
+
+enum status plugin_ask_all(const struct session *session, struct plan *plan, uint64_t timeout_ns,
+                           json_t **out)
+{
+    json_t *array = json_array();
+    enum status status = array ? STATUS_OK : status_set(STATUS_MEMORY, "out of memory");
+    for (size_t i = 0; i < plan->count && status == STATUS_OK; i++) {
+        struct plugin_answer answer;
+        char digest[17];
+        const struct point *point = &plan->points[i];
+        bool known = point->work.workload != SHM_WORKLOAD_PLUGIN;
+        for (size_t j = 0; j < i && !known; j++)
+            known = same_plugin(point, &plan->points[j]);
+        if (known)
+            continue;
+        status = plugin_ask(session, point, timeout_ns, &answer);
+        if (status == STATUS_OK)
+            status = find_digest(point, digest, sizeof digest);
+        if (status != STATUS_OK)
+            break;
+        note(plan, i, &answer);
+        if (json_array_append_new(array, describe(point, &answer, digest)) != 0)
+            status = status_set(STATUS_MEMORY, "out of memory");
+    }
+    if (status != STATUS_OK) {
+        json_decref(array);
+        return status;
+    }
+    *out = array;
+    return STATUS_OK;
+}

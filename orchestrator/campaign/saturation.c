@@ -1,0 +1,188 @@
+#include "orchestrator/campaign/saturation.h"
+
+#include <math.h>
+
+#include "orchestrator/campaign/bracket.h"
+#include "orchestrator/record/record.h"
+
+/* A closed loop is not offered more than it serves: what is above can only queue. The share covers
+ * that the capacity was measured in a short window. */
+#define CAPACITY_SHARE 1.05
+#define LOWEST_SHARE (1.0 / 64)
+
+/* Iterations that a step offers within --duration, and those for which a low rate may take as long
+ * as
+ * --max-duration. Rates that offer fewer than the least even then are not tried. */
+#define STEP_SAMPLES 300
+#define STEP_SAMPLES_P999 3000
+#define STEP_SAMPLES_LOW 100
+#define STEP_SAMPLES_LEAST 20
+
+/* Times that the full window may show less than the short one. */
+#define CORRECTIONS 4
+
+/* For estimates: the closed loop, the steps of a usual search, and the full window. */
+#define USUAL_ROUNDS 8
+
+unsigned saturation_rounds(const struct point *point)
+{
+    return point->goal.permille ? USUAL_ROUNDS : 1;
+}
+
+/* Every round draws its own arrivals: they are part of what differs between rounds. */
+static uint64_t seed_of(const struct point *point, unsigned round, unsigned step)
+{
+    if (point->work.arrival != SHM_ARRIVAL_POISSON)
+        return 0;
+    return point->work.arrival_seed + ((uint64_t)round << 40) + ((uint64_t)step << 32);
+}
+
+static void note(struct saturation *search, const struct point *point,
+                 const struct round_result *result, uint64_t rate_units, bool held)
+{
+    if (search->count == SATURATION_STEPS)
+        return;
+    search->steps[search->count++] = (struct saturation_step){
+        .rate_units = rate_units,
+        .latency_us = histogram_quantile_ns(&result->latency, point->goal.permille / 1e3) / 1e3,
+        .held = held,
+        .seconds = result->window_s,
+    };
+}
+
+static enum status infeasible(const struct point *point, const struct saturation *search,
+                              struct round_result *out)
+{
+    char latency[32], limit[32], rate[32];
+    const struct saturation_step *last = &search->steps[search->count - 1];
+    round_result_release(out);
+    *out = (struct round_result){.status = STATUS_INFEASIBLE};
+    snprintf(out->error, sizeof out->error, "%s of %s at %s/s already exceeds %s",
+             rate_percentile_name(point->goal.permille),
+             rate_time_text(last->latency_us * 1e3, latency, sizeof latency),
+             rate_text(last->rate_units, rate, sizeof rate),
+             rate_time_text((double)point->goal.latency_ns, limit, sizeof limit));
+    return STATUS_OK;
+}
+
+static void step_limits(const struct point *point, const struct round_limits *limits,
+                        uint64_t rate_units, struct round_limits *out)
+{
+    double offered = (double)rate_units / RATE_UNITS * (double)limits->duration_ns / 1e9;
+    bool low = offered < STEP_SAMPLES_LOW;
+    *out = *limits;
+    out->duration_ns = limits->duration_ns / 2;
+    if (!low)
+        out->max_duration_ns = limits->duration_ns;
+    out->samples = low                           ? STEP_SAMPLES_LOW
+                   : point->goal.permille == 999 ? STEP_SAMPLES_P999
+                                                 : STEP_SAMPLES;
+}
+
+/* Finds the rate. On return out holds a round that went wrong, the word that there is no such rate,
+ * or nothing of interest but reused and ready_s, which are those of the first step: then its status
+ * is OK. */
+static enum status search_rate(struct session *session, const struct point *point,
+                               const struct round_limits *limits, struct crew *crew,
+                               const struct turn *turn, struct progress *progress,
+                               struct saturation *search, struct round_result *out)
+{
+    struct round_limits short_limits = *limits;
+    struct point closed = *point, open = *point;
+    step_limits(point, limits, UINT64_MAX, &short_limits);
+    closed.goal = (struct rate_goal){0};
+    progress_step(progress, point, "capacity");
+    enum status status = round_run_on(session, &closed, &short_limits, crew, turn, out);
+    if (status != STATUS_OK || out->status != STATUS_OK)
+        return status;
+    bool reused = out->reused;
+    double ready_s = out->ready_s;
+    double capacity = out->throughput_ips * RATE_UNITS * CAPACITY_SHARE;
+    double least = STEP_SAMPLES_LEAST * 1e9 / (double)limits->max_duration_ns * RATE_UNITS;
+    struct bracket bracket = {
+        /* One step at least: half of what fails is not below what is tried. */
+        .failed_units = (uint64_t)capacity + 2,
+        .lowest_units = (uint64_t)fmin(fmax(capacity * LOWEST_SHARE, least), capacity / 2),
+    };
+    for (uint64_t next = 0; (next = bracket_next(&bracket)) > 0;) {
+        char rate[32], step[48];
+        snprintf(step, sizeof step, "%s/s", rate_text(next, rate, sizeof rate));
+        progress_step(progress, point, step);
+        open.work.rate_units = next;
+        open.work.arrival_seed = seed_of(point, 0, search->count + 1);
+        step_limits(point, limits, next, &short_limits);
+        round_result_release(out);
+        status = round_run_on(session, &open, &short_limits, crew, turn, out);
+        if (status != STATUS_OK || out->status != STATUS_OK)
+            return status;
+        bool held = openloop_holds(&point->goal, out);
+        note(search, point, out, next, held);
+        bracket_tell(&bracket, next, held);
+    }
+    if (bracket.held_units == 0)
+        return infeasible(point, search, out);
+    search->rate_units = bracket.held_units;
+    out->reused = reused;
+    out->ready_s = ready_s;
+    return STATUS_OK;
+}
+
+/* Searches first if there is a goal and no rate yet. */
+static enum status search_and_measure(struct session *session, const struct point *point,
+                                      const struct round_limits *limits, struct crew *crew,
+                                      const struct turn *turn, struct progress *progress,
+                                      struct measurement *measurement, struct round_result *out)
+{
+    /* The workers of a search stay to its end. */
+    struct turn steps = *turn;
+    steps.keeps = true;
+    struct saturation *search = &measurement->search;
+    struct round_limits full = *limits;
+    struct point copy = *point;
+    bool searched = false, reused = false;
+    double ready_s = 0.0;
+    if (point->goal.permille && search->rate_units == 0) {
+        enum status status =
+            search_rate(session, point, limits, crew, &steps, progress, search, out);
+        if (status != STATUS_OK || out->status != STATUS_OK)
+            return status;
+        reused = out->reused;
+        ready_s = out->ready_s;
+        round_result_release(out);
+        searched = true;
+    }
+    if (point->goal.permille) {
+        copy.work.rate_units = search->rate_units;
+        full.samples = point->goal.permille == 999 ? OPENLOOP_SAMPLES_P999 : OPENLOOP_SAMPLES;
+    }
+    copy.work.arrival_seed = seed_of(point, measurement->rounds, 0);
+    enum status status;
+    for (unsigned correction = 0;; correction++) {
+        progress_step(progress, point, searched ? "full window" : "");
+        status = round_run_on(session, &copy, &full, crew, searched ? &steps : turn, out);
+        /* The steps' own workers are no other point's. */
+        if (searched && out->reused) {
+            out->reused = reused;
+            out->ready_s = ready_s;
+        }
+        if (!searched || status != STATUS_OK || out->status != STATUS_OK ||
+            correction == CORRECTIONS || openloop_holds(&point->goal, out))
+            return status;
+        note(search, point, out, copy.work.rate_units, false);
+        round_result_release(out);
+        copy.work.rate_units -= (uint64_t)((double)copy.work.rate_units * BRACKET_WIDTH);
+        search->rate_units = copy.work.rate_units;
+    }
+}
+
+enum status saturation_run(struct session *session, const struct point *point,
+                           const struct round_limits *limits, struct crew *crew,
+                           const struct turn *turn, struct progress *progress,
+                           struct measurement *measurement, struct round_result *out)
+{
+    enum status status =
+        search_and_measure(session, point, limits, crew, turn, progress, measurement, out);
+    if (status != STATUS_OK || turn->keeps || crew->processes == 0)
+        return status;
+    return crew_dismiss(crew, session, limits->timeout_ns);
+}

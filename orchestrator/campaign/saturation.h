@@ -1,0 +1,49 @@
+/*
+ * The highest rate that a point serves with a percentile of its latency under a limit.
+ *
+ * The closed loop's throughput bounds it from above. From there the rate is halved until it holds,
+ * and then bisected until it is known to BRACKET_WIDTH; each step is a round of its own, on
+ * the same workers, with a window of at most --duration. What is found is measured again with a
+ * full window, which may show that the short one promised too much: then it goes down by the
+ * bracket, a few times.
+ */
+#ifndef MPSWEEP_ORCHESTRATOR_SATURATION_H
+#define MPSWEEP_ORCHESTRATOR_SATURATION_H
+
+#include "orchestrator/plan/plan.h"
+#include "orchestrator/console/progress.h"
+#include "orchestrator/round/round.h"
+
+struct measurement;
+
+#define SATURATION_STEPS 32
+
+struct saturation_step {
+    uint64_t rate_units;
+    double latency_us; /* of the goal's percentile */
+    bool held;
+    double seconds; /* of the window */
+};
+
+/* All zero bytes: nothing searched yet. */
+struct saturation {
+    uint64_t rate_units; /* what was found, 0: nothing yet */
+    unsigned count;
+    struct saturation_step steps[SATURATION_STEPS];
+};
+
+/*
+ * One round of a point with whatever loop it has; the first one of a point with a goal searches
+ * before, and notes its steps in the measurement. Returns and fills out as round_run_on() does, and
+ * leaves the crew as it does. Where not even the lowest rate holds, out->status is
+ * STATUS_INFEASIBLE.
+ */
+enum status saturation_run(struct session *session, const struct point *point,
+                           const struct round_limits *limits, struct crew *crew,
+                           const struct turn *turn, struct progress *progress,
+                           struct measurement *measurement, struct round_result *out);
+
+/* About how many rounds saturation_run() makes, for an estimate. */
+unsigned saturation_rounds(const struct point *point);
+
+#endif

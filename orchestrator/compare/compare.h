@@ -1,0 +1,80 @@
+/*
+ * `mpsweep compare`: two results files, point by point, with a verdict on each (docs/compare.md).
+ */
+#ifndef MPSWEEP_ORCHESTRATOR_COMPARE_H
+#define MPSWEEP_ORCHESTRATOR_COMPARE_H
+
+#include <jansson.h>
+#include <stdbool.h>
+#include <stdio.h>
+
+#include "common/options.h"
+#include "common/results_read.h"
+#include "orchestrator/results/effect.h"
+#include "orchestrator/compare/match.h"
+#include "orchestrator/results/point.h"
+
+struct compare_row {
+    const json_t *base, *change; /* borrowed */
+    bool base_measured, change_measured;
+    enum verdict verdict; /* of the point; meaningless if neither is measured */
+
+    /* Only where both are measured and the figures are positive. The ratio is NEW / BASE. */
+    bool has_throughput, has_p99;
+    struct effect throughput, p99;
+    enum verdict throughput_verdict, p99_verdict; /* a lower p99 is the better one */
+    bool p99_has_interval;
+    bool p99_counts; /* in the point's verdict: at a rate that is fixed, latency is what varies */
+    bool alone;      /* a figure that counts would be worse or better if it were the only one */
+    double energy_ratio; /* joules per iteration; NAN where one has none */
+};
+
+struct comparison {
+    const char *base_path, *change_path;
+    struct results base, change;
+    struct compare_match match;
+    struct compare_row *rows; /* of match.pairs */
+    size_t count;
+    double threshold; /* as a share: 0.02 */
+    bool holm;
+    json_t *differences; /* array of lines about the two headers */
+    /* The settings of the first point, and which of them the others do not share. */
+    char settings[POINT_SETTINGS][POINT_TEXT_BYTES];
+    bool varies[POINT_SETTINGS];
+    size_t counts[VERDICTS];
+    size_t neither; /* rows without a number in either file */
+    size_t single;  /* rows whose intervals are of one round on a side: of one run's inside */
+    size_t alone;   /* unsure rows that would be worse or better if they were the only one */
+};
+
+/*
+ * Loads and compares. comparison_release() frees what out has.
+ *
+ * STATUS_USAGE: a broken file, nothing to compare, or numbers of an emulated GPU against those of a
+ * real one.
+ */
+enum status comparison_make(const char *base_path, const char *change_path, double threshold,
+                            bool holm, struct comparison *out);
+void comparison_release(struct comparison *comparison);
+
+/* "2 worse, 1 better, 30 same, 4 unsure; …". The caller frees it; NULL: no memory. */
+char *comparison_summary(const struct comparison *comparison);
+
+/* "pageable, 8 connections": the settings in which the points of the comparison differ. */
+void comparison_settings(const struct comparison *comparison, const json_t *point, char *out,
+                         size_t size);
+
+/* What stands in the place of a ratio where there is none: "NEW failed: why". */
+void comparison_remark(const struct compare_row *row, char *out, size_t size);
+
+void comparison_print_table(FILE *out, const struct comparison *comparison);
+void comparison_print_csv(FILE *out, const struct comparison *comparison);
+void comparison_print_json(FILE *out, const struct comparison *comparison);
+
+/* The picture of all ratios with their intervals. Statuses as of plot_write(). */
+enum status comparison_plot(const struct comparison *comparison, const char *output);
+
+/* The command. Returns its exit status, having printed its errors. */
+int compare_command(const struct options *options, const char *base_path, const char *change_path);
+
+#endif

@@ -1,0 +1,392 @@
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/text.h"
+#include "orchestrator/compare/compare.h"
+#include "orchestrator/results/point.h"
+#include "orchestrator/results/table.h"
+
+#define CELL 256
+#define LISTED_MAX 8
+
+enum column {
+    C_LAYOUT,
+    C_SIZE,
+    C_SETTINGS,
+    C_BASE,
+    C_NEW,
+    C_RATIO,
+    C_INTERVAL,
+    C_VERDICT,
+    C_P99,
+    C_P99_INTERVAL,
+    C_P99_VERDICT,
+    C_ENERGY,
+    COLUMNS
+};
+
+static const struct {
+    const char *title;
+    bool left;
+} columns[COLUMNS] = {
+    [C_LAYOUT] = {"layout", true},     [C_SIZE] = {"P×T", false},
+    [C_SETTINGS] = {"settings", true}, [C_BASE] = {"BASE/s", false},
+    [C_NEW] = {"NEW/s", false},        [C_RATIO] = {"ratio", false},
+    [C_INTERVAL] = {"95%", true},      [C_VERDICT] = {"verdict", true},
+    [C_P99] = {"p99", false},          [C_P99_INTERVAL] = {"95%", true},
+    [C_P99_VERDICT] = {"", true},      [C_ENERGY] = {"J/iteration", false},
+};
+
+typedef char cells[COLUMNS][CELL];
+
+/* With digits for differences of a hundredth of a percent, where that makes sense. */
+static const char *ratio_text(double ratio, char *text, size_t size)
+{
+    snprintf(text, size, ratio >= 0.1 && ratio < 10 ? "%.4f" : "%.4g", ratio);
+    return text;
+}
+
+static void fill_effect(const struct effect *effect, bool has_interval, char *ratio, char *interval)
+{
+    char low[32], high[32];
+    ratio_text(effect_ratio(effect), ratio, CELL);
+    if (has_interval)
+        snprintf(interval, CELL, "%s to %s", ratio_text(effect_low(effect), low, sizeof low),
+                 ratio_text(effect_high(effect), high, sizeof high));
+    else
+        snprintf(interval, CELL, "?");
+}
+
+static void fill_cells(const struct comparison *comparison, const struct compare_row *row,
+                       cells cell)
+{
+    for (int c = 0; c < COLUMNS; c++)
+        snprintf(cell[c], CELL, "-");
+    snprintf(cell[C_LAYOUT], CELL, "%.60s", point_string(row->base, "layout"));
+    snprintf(cell[C_SIZE], CELL, "%" JSON_INTEGER_FORMAT "×%" JSON_INTEGER_FORMAT,
+             point_integer(row->base, "processes"), point_integer(row->base, "threads"));
+    comparison_settings(comparison, row->base, cell[C_SETTINGS], CELL);
+    if (row->base_measured)
+        text_number(point_number(row->base, "throughput_ips"), cell[C_BASE], CELL);
+    if (row->change_measured)
+        text_number(point_number(row->change, "throughput_ips"), cell[C_NEW], CELL);
+    if (row->has_throughput)
+        fill_effect(&row->throughput,
+                    isfinite(row->throughput.below) && isfinite(row->throughput.above),
+                    cell[C_RATIO], cell[C_INTERVAL]);
+    if (row->base_measured || row->change_measured)
+        snprintf(cell[C_VERDICT], CELL, "%s", verdict_name(row->verdict));
+    if (row->has_p99)
+        fill_effect(&row->p99, row->p99_has_interval, cell[C_P99], cell[C_P99_INTERVAL]);
+    if (row->p99_has_interval)
+        snprintf(cell[C_P99_VERDICT], CELL, "%s", verdict_name(row->p99_verdict));
+    if (isfinite(row->energy_ratio))
+        ratio_text(row->energy_ratio, cell[C_ENERGY], CELL);
+}
+
+/* A row and what is said behind it; without that nothing follows its last word. */
+static void print_cells(FILE *out, cells cell, const bool *shown, const size_t *widths,
+                        const char *remark)
+{
+    size_t owed = 0; /* blanks, for when something follows */
+    for (int c = 0; c < COLUMNS; c++) {
+        if (!shown[c])
+            continue;
+        size_t padding = widths[c] - text_columns(cell[c]);
+        if (!columns[c].left)
+            owed += padding;
+        if (cell[c][0] != '\0') {
+            fprintf(out, "%*s%s", (int)owed, "", cell[c]);
+            owed = 0;
+        }
+        owed += 2 + (columns[c].left ? padding : 0);
+    }
+    if (remark[0] != '\0')
+        fprintf(out, "%*s%s", (int)owed, "", remark);
+    fputc('\n', out);
+}
+
+static void print_rows(FILE *out, const struct comparison *comparison)
+{
+    cells cell;
+    size_t widths[COLUMNS];
+    bool shown[COLUMNS];
+    for (int c = 0; c < COLUMNS; c++) {
+        widths[c] = text_columns(columns[c].title);
+        shown[c] = c < C_P99 && c != C_SETTINGS;
+    }
+    for (size_t i = 0; i < comparison->count; i++) {
+        const struct compare_row *row = &comparison->rows[i];
+        fill_cells(comparison, row, cell);
+        shown[C_SETTINGS] |= cell[C_SETTINGS][0] != '\0';
+        shown[C_P99] |= row->has_p99;
+        shown[C_P99_INTERVAL] |= row->p99_has_interval;
+        shown[C_P99_VERDICT] |= row->p99_has_interval;
+        shown[C_ENERGY] |= isfinite(row->energy_ratio);
+        for (int c = 0; c < COLUMNS; c++)
+            if (text_columns(cell[c]) > widths[c])
+                widths[c] = text_columns(cell[c]);
+    }
+    for (int c = 0; c < COLUMNS; c++)
+        snprintf(cell[c], CELL, "%s", columns[c].title);
+    print_cells(out, cell, shown, widths, "");
+    for (size_t i = 0; i < comparison->count; i++) {
+        char remark[CELL];
+        fill_cells(comparison, &comparison->rows[i], cell);
+        comparison_remark(&comparison->rows[i], remark, sizeof remark);
+        print_cells(out, cell, shown, widths, remark);
+    }
+}
+
+static const char *header_text(const json_t *header, const char *key)
+{
+    return point_string(header, key);
+}
+
+static void print_file(FILE *out, const char *label, const char *path, const struct results *file)
+{
+    fprintf(out, "%-4s  %s: %s, driver CUDA %s, host %s, %s%s\n", label, path,
+            point_string(json_object_get(file->header, "gpu"), "name"),
+            header_text(file->header, "driver"), header_text(file->header, "host"),
+            header_text(file->header, "started"), file->footer == NULL ? ", NOT FINISHED" : "");
+}
+
+static void print_only(FILE *out, const struct comparison *comparison, const char *label,
+                       const json_t *points)
+{
+    size_t index;
+    const json_t *point;
+    if (json_array_size(points) == 0)
+        return;
+    fprintf(out, "only in %s:", label);
+    json_array_foreach(points, index, point)
+    {
+        char name[POINT_TEXT_BYTES], settings[CELL];
+        if (index == LISTED_MAX) {
+            fprintf(out, "; and %zu more", json_array_size(points) - index);
+            break;
+        }
+        point_name(point, name);
+        comparison_settings(comparison, point, settings, sizeof settings);
+        fprintf(out, "%s %s%s%s", index > 0 ? ";" : "", name, settings[0] != '\0' ? ", " : "",
+                settings);
+    }
+    fputc('\n', out);
+}
+
+static void print_differences(FILE *out, const struct comparison *comparison)
+{
+    size_t index;
+    const json_t *line;
+    json_array_foreach(comparison->differences, index, line)
+    {
+        fprintf(out, "%s\n", json_string_value(line));
+    }
+}
+
+static bool is_emulated(const struct comparison *comparison)
+{
+    const json_t *gpu = json_object_get(comparison->base.header, "gpu");
+    return json_is_true(json_object_get(gpu, "emulated"));
+}
+
+void comparison_print_table(FILE *out, const struct comparison *comparison)
+{
+    if (is_emulated(comparison))
+        fputs("EMULATED GPU: these numbers show how mpsweep works, and nothing about hardware\n",
+              out);
+    print_file(out, "BASE", comparison->base_path, &comparison->base);
+    print_file(out, "NEW", comparison->change_path, &comparison->change);
+    print_differences(out, comparison);
+    fputs("ratio: NEW / BASE of iterations/s; p99: of the latency; each with its 95% interval\n\n",
+          out);
+    print_rows(out, comparison);
+    fputc('\n', out);
+    print_only(out, comparison, "BASE", comparison->match.only_base);
+    print_only(out, comparison, "NEW", comparison->match.only_change);
+    if (comparison->match.repeated > 0)
+        fprintf(out,
+                "%zu points have the settings of others of their file: paired by section and "
+                "order\n",
+                comparison->match.repeated);
+    if (comparison->alone > 0)
+        fprintf(out, "%zu unsure beyond ±%g%% by itself, but not among so many (--adjust none)\n",
+                comparison->alone, comparison->threshold * 100);
+    if (comparison->single > 0)
+        fprintf(out,
+                "%zu of one round in a file: their intervals leave out what differs from run to "
+                "run; measure with --rounds 5\n",
+                comparison->single);
+    char *summary = comparison_summary(comparison);
+    fprintf(out, "%s\n", summary != NULL ? summary : "out of memory for the summary");
+    free(summary);
+}
+
+static void print_csv_effect(FILE *out, const struct effect *effect, bool known)
+{
+    if (!known)
+        fputs(",,,", out);
+    else if (isfinite(effect->below) && isfinite(effect->above))
+        fprintf(out, ",%.6g,%.6g,%.6g", effect_ratio(effect), effect_low(effect),
+                effect_high(effect));
+    else
+        fprintf(out, ",%.6g,,", effect_ratio(effect));
+}
+
+static void print_csv_number(FILE *out, double value)
+{
+    fprintf(out, isfinite(value) ? ",%.6g" : ",", value);
+}
+
+void comparison_print_csv(FILE *out, const struct comparison *comparison)
+{
+    fputs("layout,processes,threads", out);
+    for (int s = 0; s < POINT_SETTINGS; s++)
+        fprintf(out, ",%s", point_setting_field((enum point_setting)s));
+    fputs(",base_status,new_status,base_ips,new_ips,ratio,ratio_low,ratio_high,verdict,p99_ratio,"
+          "p99_low,p99_high,p99_verdict,joules_ratio,emulated,remark\n",
+          out);
+    for (size_t i = 0; i < comparison->count; i++) {
+        const struct compare_row *row = &comparison->rows[i];
+        char remark[CELL];
+        bool any = row->base_measured || row->change_measured;
+        comparison_remark(row, remark, sizeof remark);
+        table_print_csv_text(out, point_string(row->base, "layout"));
+        fprintf(out, ",%" JSON_INTEGER_FORMAT ",%" JSON_INTEGER_FORMAT,
+                point_integer(row->base, "processes"), point_integer(row->base, "threads"));
+        for (int s = 0; s < POINT_SETTINGS; s++) {
+            char text[POINT_TEXT_BYTES];
+            point_setting_text(row->base, (enum point_setting)s, text);
+            fputc(',', out);
+            table_print_csv_text(out, text);
+        }
+        fputc(',', out);
+        table_print_csv_text(out, point_string(row->base, "status"));
+        fputc(',', out);
+        table_print_csv_text(out, point_string(row->change, "status"));
+        print_csv_number(out, point_number(row->base, "throughput_ips"));
+        print_csv_number(out, point_number(row->change, "throughput_ips"));
+        print_csv_effect(out, &row->throughput, row->has_throughput);
+        fputc(',', out);
+        table_print_csv_text(out, any ? verdict_name(row->verdict) : "");
+        print_csv_effect(out, &row->p99, row->has_p99);
+        fputc(',', out);
+        table_print_csv_text(out, row->p99_has_interval ? verdict_name(row->p99_verdict) : "");
+        print_csv_number(out, row->energy_ratio);
+        fprintf(out, ",%s", is_emulated(comparison) ? "yes" : "no");
+        fputc(',', out);
+        table_print_csv_text(out, remark);
+        fputc('\n', out);
+    }
+    /* What a table says in its heading must not be lost. */
+    print_differences(stderr, comparison);
+}
+
+/* JSON has no infinity: the end of an interval that is not known is null. */
+static json_t *real_or_null(double value)
+{
+    return isfinite(value) && value > 0 ? json_real(value) : json_null();
+}
+
+/* A path may hold any bytes; JSON only text. */
+static json_t *path_json(const char *path)
+{
+    char text[CELL];
+    json_t *string = json_string(path);
+    return string != NULL ? string
+                          : json_string(text_printable(path, strlen(path), text, sizeof text));
+}
+
+static json_t *effect_json(const struct effect *effect, const char *verdict)
+{
+    json_t *object = json_object();
+    json_object_set_new(object, "ratio", real_or_null(effect_ratio(effect)));
+    json_object_set_new(object, "low", real_or_null(effect_low(effect)));
+    json_object_set_new(object, "high", real_or_null(effect_high(effect)));
+    json_object_set_new(object, "verdict", verdict != NULL ? json_string(verdict) : json_null());
+    return object;
+}
+
+/* Its place, its settings and what came of them. */
+static json_t *settings_json(const json_t *point)
+{
+    static const char *const plain[] = {
+        "id", "section", "layout", "mps", "processes", "threads", "connections_default"};
+    json_t *object = json_object();
+    for (size_t i = 0; i < sizeof plain / sizeof *plain; i++)
+        json_object_set(object, plain[i], json_object_get(point, plain[i]));
+    for (int s = 0; s < POINT_SETTINGS; s++) {
+        const char *field = point_setting_field((enum point_setting)s);
+        json_object_set(object, field, json_object_get(point, field));
+    }
+    return object;
+}
+
+static json_t *measured_json(const json_t *point)
+{
+    json_t *object = json_object();
+    static const char *const fields[] = {"id", "status", "error", "throughput_ips", "ci95_rel"};
+    for (size_t i = 0; i < sizeof fields / sizeof *fields; i++)
+        json_object_set(object, fields[i], json_object_get(point, fields[i]));
+    return object;
+}
+
+static json_t *row_json(const struct compare_row *row)
+{
+    json_t *object = settings_json(row->base);
+    bool any = row->base_measured || row->change_measured;
+    json_object_set_new(object, "verdict",
+                        any ? json_string(verdict_name(row->verdict)) : json_null());
+    json_object_set_new(object, "base", measured_json(row->base));
+    json_object_set_new(object, "new", measured_json(row->change));
+    if (row->has_throughput)
+        json_object_set_new(object, "throughput",
+                            effect_json(&row->throughput, verdict_name(row->throughput_verdict)));
+    if (row->has_p99) {
+        json_t *p99 =
+            effect_json(&row->p99, row->p99_has_interval ? verdict_name(row->p99_verdict) : NULL);
+        json_object_set_new(p99, "counts", json_boolean(row->p99_counts));
+        json_object_set_new(object, "p99", p99);
+    }
+    if (isfinite(row->energy_ratio))
+        json_object_set_new(object, "joules_ratio", json_real(row->energy_ratio));
+    return object;
+}
+
+static json_t *only_json(const json_t *points)
+{
+    json_t *array = json_array();
+    size_t index;
+    const json_t *point;
+    json_array_foreach(points, index, point)
+    {
+        json_array_append_new(array, settings_json(point));
+    }
+    return array;
+}
+
+void comparison_print_json(FILE *out, const struct comparison *comparison)
+{
+    json_t *rows = json_array();
+    for (size_t i = 0; i < comparison->count; i++)
+        json_array_append_new(rows, row_json(&comparison->rows[i]));
+    json_t *summary = json_object();
+    for (int v = 0; v < VERDICTS; v++)
+        json_object_set_new(summary, verdict_name((enum verdict)v),
+                            json_integer((json_int_t)comparison->counts[v]));
+    json_object_set_new(summary, "without_number", json_integer((json_int_t)comparison->neither));
+    json_object_set_new(summary, "beyond_alone", json_integer((json_int_t)comparison->alone));
+    json_t *all =
+        json_pack("{s:o, s:o, s:f, s:s, s:b, s:O, s:o, s:o, s:o, s:o}", "base",
+                  path_json(comparison->base_path), "new", path_json(comparison->change_path),
+                  "threshold", comparison->threshold, "adjust", comparison->holm ? "holm" : "none",
+                  "emulated", (int)is_emulated(comparison), "differences", comparison->differences,
+                  "points", rows, "only_in_base", only_json(comparison->match.only_base),
+                  "only_in_new", only_json(comparison->match.only_change), "summary", summary);
+    if (all == NULL || json_dumpf(all, out, JSON_INDENT(1) | JSON_REAL_PRECISION(10)) != 0)
+        fprintf(stderr, "mpsweep: cannot print the comparison\n");
+    else
+        fputc('\n', out);
+    json_decref(all);
+}

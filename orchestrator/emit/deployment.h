@@ -1,0 +1,123 @@
+/*
+ * What a deployment is made of, whatever its format: read from the records, checked, and with the
+ * environment that each worker process gets.
+ */
+#ifndef MPSWEEP_ORCHESTRATOR_EMIT_DEPLOYMENT_H
+#define MPSWEEP_ORCHESTRATOR_EMIT_DEPLOYMENT_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "orchestrator/bind/bind.h"
+#include "orchestrator/emit/formats.h"
+#include "orchestrator/emit/quote.h"
+
+enum {
+    DEPLOYMENT_CPUS_BYTES = 1024,
+    DEPLOYMENT_NAME_BYTES = 48,
+    DEPLOYMENT_VARIABLES = 20,
+    DEPLOYMENT_GPUS = 64,
+    DEPLOYMENT_GPU_BYTES = 80, /* of a UUID with what ends it */
+    /* Seconds: until all workers are attached; from SIGTERM to SIGKILL. */
+    DEPLOYMENT_START_TIMEOUT = 120,
+    DEPLOYMENT_STOP_TIMEOUT = 30,
+};
+
+/* In place of a command and an image that were not given: all that runs refuses it. */
+#define DEPLOYMENT_EDIT_ME "EDIT-ME"
+
+enum deployment_share {
+    SHARE_PERCENTAGE,
+    SHARE_PRIORITY,
+    SHARE_MEMORY_MIB,
+    DEPLOYMENT_SHARES,
+};
+
+/* A worker process. */
+struct deployment_process {
+    int64_t share[DEPLOYMENT_SHARES];      /* -1: the daemon's default */
+    uint64_t cpus[BIND_WORDS];             /* all zero: not bound */
+    char cpus_text[DEPLOYMENT_CPUS_BYTES]; /* "0-3,8"; "": not bound */
+};
+
+struct deployment {
+    const struct emit_request *request;
+    char name[DEPLOYMENT_NAME_BYTES]; /* mpsweep-..., of a-z, 0-9 and '-' */
+    const char *gpu;                  /* the UUID of the first one; checked, as all are */
+    const char *gpus[DEPLOYMENT_GPUS];
+    unsigned gpu_count;
+    unsigned daemons; /* 0: no MPS; 1; or one for each GPU */
+    bool emulated, mps;
+    unsigned processes, threads; /* of all GPUs; process p is on GPU p % gpu_count */
+    unsigned connections;        /* 0: the driver's default */
+    unsigned port;               /* of the first worker */
+    int64_t seed;
+    int64_t most[DEPLOYMENT_SHARES]; /* of all processes; -1 if any has none */
+    unsigned cpus_each;              /* CPUs' worth of a process; 0 if it is not bound */
+    unsigned cpus_all;               /* of all processes; less than these if they share CPUs */
+    bool cpus_unknown;               /* the record's list was cut: nothing is bound */
+    const char *const *command;      /* ended by NULL; never empty */
+    bool has_command;
+    char *working_directory; /* absolute, where the command's relative paths are from; owned */
+    const char *image;
+    struct deployment_process *process; /* owned */
+};
+
+/* STATUS_USAGE: the records or the request do not describe a deployment. */
+enum status deployment_make(const struct emit_request *request, struct deployment *out);
+
+/* Only its command, and what that needs, of one process; to be released, too. The request may lack
+ * records. */
+enum status deployment_make_command(const struct emit_request *request, struct deployment *out);
+
+void deployment_release(struct deployment *deployment);
+
+struct deployment_variable {
+    const char *name, *value;
+};
+
+/* A process's environment, ended by a NULL name: settings of driver and MPS, and what the worker is
+ * told of itself. It points into itself and must not be copied. */
+struct deployment_environment {
+    struct deployment_variable variable[DEPLOYMENT_VARIABLES + 1];
+    size_t count;
+    char number[DEPLOYMENT_VARIABLES][32];
+};
+
+/* gpu and pipe_directory: NULL leaves those two out, where a script sets them. */
+void deployment_environment(const struct deployment *deployment, unsigned process, const char *gpu,
+                            const char *pipe_directory, struct deployment_environment *out);
+
+/* The GPU of a process. */
+const char *deployment_gpu_of(const struct deployment *deployment, unsigned process);
+
+/* The GPUs that daemon number k sees, joined by ','. */
+#define DEPLOYMENT_GPU_LIST (DEPLOYMENT_GPUS * DEPLOYMENT_GPU_BYTES)
+const char *deployment_gpus_text(const struct deployment *deployment, unsigned daemon,
+                                 char text[DEPLOYMENT_GPU_LIST]);
+
+/* What a daemon, and what belongs to it, is called: "mps", of several "mps-1"; and the same of a
+ * process's, "off" without MPS. Returns text. */
+const char *deployment_daemon_name(const struct deployment *deployment, unsigned daemon,
+                                   char text[32]);
+const char *deployment_pipe_name(const struct deployment *deployment, unsigned process,
+                                 char text[32]);
+
+/* "4×2 over MPS" */
+void deployment_write_layout(const struct deployment *deployment, FILE *file);
+
+/* A word with its placeholders filled in, to be freed; NULL: no memory. */
+char *deployment_expand(const struct deployment *deployment, unsigned process, const char *word);
+
+/* The value of a placeholder. */
+void deployment_write_placeholder(const struct deployment *deployment, unsigned process,
+                                  enum emit_placeholder placeholder, FILE *file);
+
+/* Whether the command has it. */
+bool deployment_uses(const struct deployment *deployment, enum emit_placeholder placeholder);
+
+/* "512M" for the daemon, "" without a limit; "30", "". Returns text. */
+const char *deployment_memory_text(const struct deployment *deployment, char text[32]);
+const char *deployment_percentage_text(const struct deployment *deployment, char text[32]);
+
+#endif

@@ -1,0 +1,255 @@
+#include "orchestrator/emit/directory.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "common/paths.h"
+#include "mps/directory.h"
+
+static enum status cannot(const char *directory, int error)
+{
+    return status_set(STATUS_SYSTEM, "cannot write '%s': %s", directory, strerror(error));
+}
+
+/* The three that ask for an end. */
+static void block_signals(struct emit_output *output)
+{
+    sigset_t set;
+    sigemptyset(&set);
+    sigaddset(&set, SIGINT);
+    sigaddset(&set, SIGTERM);
+    sigaddset(&set, SIGHUP);
+    output->blocked = pthread_sigmask(SIG_BLOCK, &set, &output->unblocked) == 0;
+}
+
+/* One that has come is taken, so that the command can end in its own way; but not one that somebody
+ * above has blocked, and will look for. */
+static void restore_signals(const struct emit_output *output)
+{
+    static const int signals[] = {SIGINT, SIGTERM, SIGHUP};
+    const struct timespec now = {0};
+    sigset_t one;
+    if (!output->blocked)
+        return;
+    for (size_t i = 0; i < sizeof signals / sizeof *signals; i++) {
+        sigemptyset(&one);
+        sigaddset(&one, signals[i]);
+        if (!sigismember(&output->unblocked, signals[i]))
+            sigtimedwait(&one, NULL, &now);
+    }
+    pthread_sigmask(SIG_SETMASK, &output->unblocked, NULL);
+}
+
+static bool is_interrupted(void)
+{
+    sigset_t pending;
+    return sigpending(&pending) == 0 &&
+           (sigismember(&pending, SIGINT) == 1 || sigismember(&pending, SIGTERM) == 1 ||
+            sigismember(&pending, SIGHUP) == 1);
+}
+
+/* STATUS_OK: there is nothing, or an empty directory. */
+static enum status check_place(const char *path, const char *directory)
+{
+    struct stat info;
+    if (lstat(path, &info) != 0)
+        return errno == ENOENT ? STATUS_OK : cannot(directory, errno);
+    DIR *stream = S_ISDIR(info.st_mode) ? opendir(path) : NULL;
+    bool empty = stream != NULL;
+    const struct dirent *entry;
+    while (stream && (entry = readdir(stream)))
+        empty &= strcmp(entry->d_name, ".") == 0 || strcmp(entry->d_name, "..") == 0;
+    if (stream)
+        closedir(stream);
+    if (empty)
+        return STATUS_OK;
+    return status_set(STATUS_USAGE, "'%s' is there already: give a directory that is new or empty",
+                      directory);
+}
+
+static enum status make_temporary(struct emit_output *output)
+{
+    const char *name = path_file_name(output->path);
+    int length = snprintf(output->temporary, sizeof output->temporary, "%.*s.%.100s.XXXXXX",
+                          (int)(name - output->path), output->path, name);
+    if (length >= (int)sizeof output->temporary)
+        return cannot(output->directory, ENAMETOOLONG);
+    if (!mkdtemp(output->temporary))
+        return cannot(output->directory, errno);
+    output->fd = open(output->temporary, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (output->fd >= 0)
+        return STATUS_OK;
+    int error = errno;
+    rmdir(output->temporary);
+    return cannot(output->directory, error);
+}
+
+/* The path without slashes at its end, if it can be a deployment's. */
+static enum status find_place(const char *directory, char path[PATH_MAX])
+{
+    size_t length = strlen(directory);
+    while (length > 1 && directory[length - 1] == '/')
+        length--;
+    if (length >= PATH_MAX)
+        return cannot(directory, ENAMETOOLONG);
+    memcpy(path, directory, length);
+    path[length] = '\0';
+    const char *name = path_file_name(path);
+    if (!*name || strcmp(name, ".") == 0 || strcmp(name, "..") == 0)
+        return status_set(STATUS_USAGE,
+                          "'%s' cannot be a deployment's directory: give it a name of its own",
+                          directory);
+    return check_place(path, directory);
+}
+
+enum status emit_output_check(const char *directory)
+{
+    char path[PATH_MAX], parent[PATH_MAX];
+    enum status status = find_place(directory, path);
+    if (status != STATUS_OK)
+        return status;
+    size_t length = (size_t)(path_file_name(path) - path);
+    snprintf(parent, sizeof parent, "%.*s", length ? (int)length : 1, length ? path : ".");
+    return access(parent, W_OK | X_OK) == 0 ? STATUS_OK : cannot(directory, errno);
+}
+
+enum status emit_output_open(const char *directory, struct emit_output *out)
+{
+    struct emit_output output = {.directory = directory, .fd = -1};
+    enum status status = find_place(directory, output.path);
+    if (status != STATUS_OK)
+        return status;
+    block_signals(&output);
+    status = make_temporary(&output);
+    if (status != STATUS_OK) {
+        restore_signals(&output);
+        return status;
+    }
+    *out = output;
+    return STATUS_OK;
+}
+
+static bool goes_on(struct emit_output *output)
+{
+    if (output->status == STATUS_OK && is_interrupted())
+        output->status =
+            status_set(STATUS_INTERRUPTED, "interrupted: '%s' is not written", output->directory);
+    return output->status == STATUS_OK;
+}
+
+static FILE *open_file(struct emit_output *output, const char *name, bool executable)
+{
+    int fd =
+        openat(output->fd, name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, executable ? 0777 : 0666);
+    FILE *file = fd >= 0 ? fdopen(fd, "w") : NULL;
+    if (!file) {
+        output->status = cannot(output->directory, errno);
+        if (fd >= 0)
+            close(fd);
+    }
+    return file;
+}
+
+static void close_file(struct emit_output *output, FILE *file)
+{
+    errno = 0;
+    bool good = fflush(file) == 0 && !ferror(file) && fsync(fileno(file)) == 0;
+    int error = errno;
+    if (fclose(file) != 0 && good) {
+        good = false;
+        error = errno;
+    }
+    if (!good && output->status == STATUS_OK)
+        output->status = cannot(output->directory, error ? error : EIO);
+}
+
+void emit_output_file(struct emit_output *output, const char *name, bool executable,
+                      emit_writer *writer, const struct deployment *deployment, unsigned process)
+{
+    FILE *file = goes_on(output) ? open_file(output, name, executable) : NULL;
+    if (!file)
+        return;
+    writer(file, deployment, process);
+    close_file(output, file);
+}
+
+void emit_output_text(struct emit_output *output, const char *name, const char *text)
+{
+    if (!goes_on(output))
+        return;
+    if (!text) {
+        output->status = status_set(STATUS_MEMORY, "out of memory for '%s'", output->directory);
+        return;
+    }
+    FILE *file = open_file(output, name, false);
+    if (!file)
+        return;
+    fputs(text, file);
+    fputc('\n', file);
+    close_file(output, file);
+}
+
+void emit_output_folder(struct emit_output *output, const char *name)
+{
+    if (goes_on(output) && mkdirat(output->fd, name, 0777) != 0)
+        output->status = cannot(output->directory, errno);
+}
+
+void emit_output_copy(struct emit_output *output, const char *data, const char *name,
+                      bool executable)
+{
+    char path[PATH_MAX], block[4096];
+    if (!goes_on(output))
+        return;
+    output->status = path_find_data(data, path, sizeof path);
+    FILE *from = output->status == STATUS_OK ? fopen(path, "re") : NULL;
+    if (!from) {
+        if (output->status == STATUS_OK)
+            output->status =
+                status_set(STATUS_SYSTEM, "cannot open '%s': %s", path, strerror(errno));
+        return;
+    }
+    FILE *to = open_file(output, name, executable);
+    if (to) {
+        for (size_t got; (got = fread(block, 1, sizeof block, from)) > 0;)
+            fwrite(block, 1, got, to);
+        if (ferror(from))
+            output->status = status_set(STATUS_SYSTEM, "cannot read '%s'", path);
+        close_file(output, to);
+    }
+    fclose(from);
+}
+
+/* It was made for its owner only; a directory gets the rights that a new one would. */
+static void open_up(const struct emit_output *output)
+{
+    mode_t mask = umask(0);
+    umask(mask);
+    fchmod(output->fd, 0777 & ~mask);
+}
+
+enum status emit_output_close(struct emit_output *output)
+{
+    if (goes_on(output)) {
+        open_up(output);
+        /* Over nothing, or over an empty directory: anything else is refused. */
+        if (fsync(output->fd) != 0 || rename(output->temporary, output->path) != 0)
+            output->status = cannot(output->directory, errno);
+    }
+    close(output->fd);
+    if (output->status != STATUS_OK) {
+        /* What went wrong is known already. */
+        char text[1024];
+        snprintf(text, sizeof text, "%s", status_text());
+        if (mps_directory_remove_path(output->temporary) != STATUS_OK)
+            status_record("%s; and '%s' cannot be removed", text, output->temporary);
+    }
+    restore_signals(output);
+    return output->status;
+}

@@ -1,0 +1,355 @@
+#include "orchestrator/explain/explain.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/results_read.h"
+#include "common/results_write.h"
+#include "emul/machine.h"
+#include "orchestrator/calibrate/plan.h"
+#include "orchestrator/console/exit_status.h"
+#include "orchestrator/explain/set.h"
+#include "orchestrator/explain/point.h"
+#include "orchestrator/explain/verify.h"
+#include "orchestrator/doctor/limits.h"
+#include "orchestrator/round/round.h"
+#include "orchestrator/session/session.h"
+
+#define VERIFY_ROUNDS 3
+#define EXTENSION 4
+
+struct explaining {
+    const struct options *options;
+    const char *path;
+    struct results results;
+    struct explain_set set;
+    struct results_writer writer; /* open only while there is a session */
+    struct session session;
+    struct round_limits limits;
+    json_t *verifications; /* NULL without --verify */
+};
+
+static int report(enum status status)
+{
+    fprintf(stderr, "mpsweep: %s\n", status_text());
+    return status == STATUS_INTERRUPTED ? EXIT_INTERRUPTED : EXIT_BAD_SETUP;
+}
+
+/* The results with the calibrations that they hold. */
+static enum status load(struct explaining *explaining)
+{
+    const char *path = explaining->path;
+    enum status status = results_load(path, &explaining->results);
+    if (status != STATUS_OK)
+        return status;
+    status =
+        explain_set_make(explaining->results.header, explaining->results.points, &explaining->set);
+    if (status != STATUS_OK)
+        return status_prefix(status, "'%s': ", path);
+    if (explaining->set.count == 0)
+        return explain_set_empty(&explaining->set, path);
+    return explain_set_calibrate_all(&explaining->set, &explaining->results, path);
+}
+
+/* The first point without a calibration, or NULL. */
+static const struct explanation *uncalibrated(const struct explain_set *set)
+{
+    for (size_t i = 0; i < set->count; i++)
+        if (!explain_set_calibration(set, &set->points[i]))
+            return &set->points[i];
+    return NULL;
+}
+
+/* Of merged results no one GPU can stand for the others: each must bring its own calibration. */
+static enum status check_merged(const struct explaining *explaining)
+{
+    const struct explain_set *set = &explaining->set;
+    if (options_switch(explaining->options, OPTION_VERIFY))
+        return status_set(STATUS_USAGE,
+                          "'%s' is merged from runs on several GPUs: verify remedies with the file "
+                          "of one of them, on its machine",
+                          explaining->path);
+    for (size_t i = 0; i < set->count; i++)
+        if (explain_set_calibration(set, &set->points[i]))
+            return STATUS_OK;
+    return status_set(
+        STATUS_USAGE,
+        "'%s' is merged from runs on several GPUs, and holds no calibration of any of "
+        "them for its points: 'mpsweep sweep --calibrate' or 'mpsweep explain' of each "
+        "file makes one, then merge again",
+        explaining->path);
+}
+
+/* Emulated GPUs have the same UUIDs everywhere: what they can do stands in the header. */
+static enum status check_machine(const struct explaining *explaining)
+{
+    const char *then =
+        json_string_value(json_object_get(explaining->results.header, "emulated_machine"));
+    const char *now = getenv(EMUL_MACHINE_VARIABLE);
+    if (strcmp(then ? then : "", now ? now : "") == 0)
+        return STATUS_OK;
+    return status_set(STATUS_USAGE,
+                      "'%s' was measured on another emulated machine: set " EMUL_MACHINE_VARIABLE
+                      "='%s'",
+                      explaining->path, then ? then : "");
+}
+
+/* The GPUs that the results are from, as --device takes them; NULL: no memory, or one has no name.
+ * The caller frees it. */
+static char *devices_of(const json_t *header, bool emulated)
+{
+    char *text = NULL;
+    size_t bytes = 0, index;
+    const json_t *gpu, *gpus = json_object_get(header, "gpus");
+    FILE *out = open_memstream(&text, &bytes);
+    if (!out)
+        return NULL;
+    if (emulated)
+        fputs("emulated", out);
+    if (!gpus) {
+        const char *uuid =
+            json_string_value(json_object_get(json_object_get(header, "gpu"), "uuid"));
+        fputs(emulated || !uuid ? "" : uuid, out);
+    }
+    json_array_foreach(gpus, index, gpu)
+    {
+        const char *uuid = json_string_value(json_object_get(gpu, "uuid"));
+        fprintf(out, "%s%s", index > 0 ? "," : emulated ? ":" : "", uuid ? uuid : "");
+    }
+    if (fclose(out) != 0) {
+        free(text);
+        return NULL;
+    }
+    return text;
+}
+
+/* Whether they are the session's, in the same order, and no point has more. */
+static enum status check_devices(const struct explaining *explaining)
+{
+    const struct session *session = &explaining->session;
+    const json_t *gpu, *gpus = json_object_get(explaining->results.header, "gpus");
+    size_t index;
+    json_array_foreach(gpus, index, gpu)
+    {
+        const char *uuid = json_string_value(json_object_get(gpu, "uuid"));
+        if (index >= session->device_count || !uuid ||
+            strcmp(session->devices[index].uuid, uuid) != 0)
+            return status_set(STATUS_USAGE, "'%s' was measured on GPU %s, which is not here",
+                              explaining->path, uuid ? uuid : "?");
+    }
+    for (size_t i = 0; i < explaining->set.count; i++) {
+        const struct explanation *point = &explaining->set.points[i];
+        if (ceiling_gpus(&point->point) > session->device_count)
+            return status_set(STATUS_USAGE, "'%s': point %lld has %u GPUs, and the header names %u",
+                              explaining->path,
+                              (long long)json_integer_value(json_object_get(point->record, "id")),
+                              ceiling_gpus(&point->point), session->device_count);
+    }
+    return STATUS_OK;
+}
+
+/* A session on the GPUs that the results are from. */
+static enum status open_session(struct explaining *explaining)
+{
+    const json_t *gpu = json_object_get(explaining->results.header, "gpu");
+    const char *uuid = json_string_value(json_object_get(gpu, "uuid"));
+    bool emulated = json_is_true(json_object_get(gpu, "emulated"));
+    char *devices = devices_of(explaining->results.header, emulated);
+    const char *need = uncalibrated(&explaining->set)
+                           ? "it has no calibration for its points, and to make one"
+                           : "to verify";
+    const struct session_request request = {
+        .device = devices,
+        .no_other = true,
+    };
+    enum status status = STATUS_OK;
+    if (!uuid)
+        status =
+            status_set(STATUS_USAGE, "'%s' does not say which GPU it is from", explaining->path);
+    else if (!devices)
+        status = status_set(STATUS_MEMORY, "out of memory");
+    else if (emulated)
+        status = check_machine(explaining);
+    if (status != STATUS_OK) {
+        free(devices);
+        return status;
+    }
+    status = session_open(&request, &explaining->session);
+    free(devices);
+    if (status != STATUS_OK)
+        return status_prefix(status, "'%s': %s takes its GPU %s: ", explaining->path, need, uuid);
+    if (strcmp(explaining->session.gpu.uuid, uuid) != 0)
+        status = status_set(STATUS_USAGE, "'%s' was measured on GPU %s; this is %s",
+                            explaining->path, uuid, explaining->session.gpu.uuid);
+    if (status == STATUS_OK)
+        status = check_devices(explaining);
+    if (status == STATUS_OK)
+        status = session_watch_signals(&explaining->session);
+    if (status == STATUS_OK)
+        status = results_append(explaining->path, (long long)explaining->results.whole_bytes,
+                                &explaining->writer);
+    if (status != STATUS_OK) {
+        char text[1024];
+        snprintf(text, sizeof text, "%s", status_text());
+        session_close(&explaining->session);
+        status_record("%s", text);
+    }
+    return status;
+}
+
+static uint64_t warmup_ns(const struct explaining *explaining)
+{
+    return (uint64_t)(options_real(explaining->options, OPTION_WARMUP) * 1e9);
+}
+
+/* What is measured here is kept in the file, so that the next time needs no GPU. */
+static enum status calibrate(struct explaining *explaining)
+{
+    bool quiet = options_switch(explaining->options, OPTION_QUIET);
+    const struct explanation *missing;
+    while ((missing = uncalibrated(&explaining->set))) {
+        struct point like;
+        int64_t shares[EXPLAIN_MOST_PERCENTAGES];
+        explain_point_plan(&missing->point, missing->record, shares, &like);
+        like.work.warmup_ns = warmup_ns(explaining);
+        /* What several share is measured with it. */
+        for (size_t i = 0; i < explaining->set.count; i++)
+            if (ceiling_gpus(&explaining->set.points[i].point) > point_gpus(&like))
+                like.gpus = ceiling_gpus(&explaining->set.points[i].point);
+        const struct plan plan = {.points = &like, .count = 1};
+        enum status status = calibrate_plan(&explaining->session, &plan, &explaining->limits, quiet,
+                                            &explaining->writer, explaining->results.calibrations);
+        if (status == STATUS_OK)
+            status =
+                explain_set_calibrate_all(&explaining->set, &explaining->results, explaining->path);
+        if (status != STATUS_OK)
+            return status;
+        if (!explain_set_calibration(&explaining->set, missing))
+            return status_set(STATUS_UNSUPPORTED, "the points of '%s' cannot be calibrated for",
+                              explaining->path);
+    }
+    return STATUS_OK;
+}
+
+static struct remedy_limits known_limits(const struct session *session)
+{
+    struct limits limits;
+    struct remedy_limits known = {0};
+    bool bounded;
+    if (session && limits_known(session, &limits) == STATUS_OK) {
+        known.clients = limits_client_cap(&limits, &bounded);
+        known.queues = limits_queue_budget(&limits);
+    }
+    return known;
+}
+
+static enum status verify(struct explaining *explaining)
+{
+    const struct options *options = explaining->options;
+    bool chosen = options->values[OPTION_ROUNDS].rank > 0;
+    const struct verify_request request = {
+        .session = &explaining->session,
+        .limits = explaining->limits,
+        .warmup_ns = warmup_ns(explaining),
+        .rounds = chosen ? (unsigned)options_integer(options, OPTION_ROUNDS) : VERIFY_ROUNDS,
+        .writer = &explaining->writer,
+        .quiet = options_switch(options, OPTION_QUIET),
+    };
+    return explain_verify(&explaining->set, &request, &explaining->verifications);
+}
+
+/* With what was verified in the objects of their points. */
+static enum status print_json(const struct explaining *explaining)
+{
+    json_t *array = explain_to_json(&explaining->set);
+    if (!array)
+        return status_set(STATUS_MEMORY, "out of memory");
+    for (size_t i = 0; i < json_array_size(explaining->verifications); i++) {
+        json_t *record = json_array_get(explaining->verifications, i);
+        for (size_t j = 0; j < json_array_size(array); j++) {
+            json_t *point = json_array_get(array, j);
+            if (json_equal(json_object_get(point, "id"), json_object_get(record, "point")))
+                json_object_set(point, "verification", record);
+        }
+    }
+    json_dumpf(array, stdout, JSON_INDENT(1) | JSON_REAL_PRECISION(10));
+    fputc('\n', stdout);
+    json_decref(array);
+    return STATUS_OK;
+}
+
+static void print_text(const struct explaining *explaining)
+{
+    explain_print_text(stdout, explaining->results.header, &explaining->set);
+}
+
+/* Between an open session, where there is one, and its end. */
+static int run(struct explaining *explaining, struct session *session)
+{
+    bool text = strcmp(options_text(explaining->options, OPTION_EXPLAIN_FORMAT), "text") == 0;
+    bool verifies = options_switch(explaining->options, OPTION_VERIFY);
+    enum status status = session ? calibrate(explaining) : STATUS_OK;
+    if (status != STATUS_OK)
+        return report(status);
+    const struct remedy_limits limits = known_limits(session);
+    status = explain_set_compute(&explaining->set, &limits);
+    if (status != STATUS_OK)
+        return report(status);
+    if (text)
+        print_text(explaining);
+    fflush(stdout);
+    int result = EXIT_ALL_MEASURED;
+    if (verifies) {
+        status = verify(explaining);
+        if (status != STATUS_OK)
+            result = report(status);
+        else if (!explain_verify_all_confirmed(explaining->verifications))
+            result = EXIT_SOME_FAILED;
+        if (text)
+            explain_verify_print(stdout, explaining->verifications);
+    }
+    if (!text && print_json(explaining) != STATUS_OK)
+        result = report(STATUS_MEMORY);
+    return result;
+}
+
+int explain_command(const struct options *options, const char *path)
+{
+    double duration_s = options_real(options, OPTION_DURATION);
+    struct explaining explaining = {
+        .options = options,
+        .path = path,
+        .writer.fd = -1,
+        .limits =
+            {
+                .duration_ns = (uint64_t)(duration_s * 1e9),
+                .max_duration_ns = (uint64_t)(EXTENSION * duration_s * 1e9),
+                .precision_rel = options_real(options, OPTION_PRECISION) / 100.0,
+                .timeout_ns = (uint64_t)(options_real(options, OPTION_TIMEOUT) * 1e9),
+            },
+    };
+    bool needs_gpu = false;
+    int result;
+    enum status status = load(&explaining);
+    if (status == STATUS_OK) {
+        bool merged = explain_set_is_of_several(&explaining.set);
+        needs_gpu =
+            !merged && (options_switch(options, OPTION_VERIFY) || uncalibrated(&explaining.set));
+        status = merged      ? check_merged(&explaining)
+                 : needs_gpu ? open_session(&explaining)
+                             : STATUS_OK;
+    }
+    if (status != STATUS_OK) {
+        result = report(status);
+    } else {
+        result = run(&explaining, needs_gpu ? &explaining.session : NULL);
+        if (needs_gpu && session_close(&explaining.session) != STATUS_OK)
+            result = report(STATUS_SYSTEM);
+    }
+    results_close(&explaining.writer);
+    json_decref(explaining.verifications);
+    explain_set_release(&explaining.set);
+    results_release(&explaining.results);
+    return result;
+}

@@ -1,0 +1,33 @@
+/*
+ * A point of a results file as the functions of explain/ want it.
+ */
+#ifndef MPSWEEP_ORCHESTRATOR_EXPLAIN_POINT_H
+#define MPSWEEP_ORCHESTRATOR_EXPLAIN_POINT_H
+
+#include <jansson.h>
+
+#include "common/status.h"
+#include "explain/ceilings.h"
+#include "explain/remedy.h"
+#include "orchestrator/plan/plan.h"
+
+/* Whether the record has a throughput that tells what its layout can do: not that of an open loop,
+ * which is what was offered. */
+bool explain_point_measured(const json_t *record);
+
+/* Whether it is of an open loop, measured or not. */
+bool explain_point_open(const json_t *record);
+
+/* Whether its workload is a built-in one: of others nobody knows what limits them. */
+bool explain_point_known(const json_t *record);
+
+/* STATUS_USAGE names the point and the field that is missing or cannot be. */
+enum status explain_point_read(const json_t *record, struct explain_point *out);
+
+/* The point to measure for it, with everything that explain does not know taken from the record
+ * (binding, warm-up left to the caller). The percentages must live as long as the point: shares
+ * has room for them. */
+void explain_point_plan(const struct explain_point *point, const json_t *record,
+                        int64_t shares[EXPLAIN_MOST_PERCENTAGES], struct point *out);
+
+#endif

@@ -1,0 +1,307 @@
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/options.h"
+#include "common/text.h"
+#include "explain/words.h"
+#include "orchestrator/explain/set.h"
+#include "orchestrator/results/table.h"
+
+#define CELL 96
+#define MOST_SETTINGS 32
+#define WIDTH 100
+
+static const char *layout_of(const struct explanation *point)
+{
+    const char *name = json_string_value(json_object_get(point->record, "layout"));
+    return name ? name : explain_layout_name(&point->point);
+}
+
+/* -- the table --------------------------------------------------------------------------------- */
+
+struct columns {
+    bool origins;                   /* on which GPU each point was measured, where they differ */
+    size_t settings[MOST_SETTINGS]; /* indices of those that vary */
+    size_t setting_count;
+    bool left[MOST_SETTINGS + 9];
+    size_t widths[MOST_SETTINGS + 9];
+    size_t count;
+};
+
+typedef char row[MOST_SETTINGS + 9][CELL];
+
+static void choose_columns(const json_t *records, const struct explain_set *set,
+                           struct columns *columns)
+{
+    const json_t *first = json_array_get(records, 0);
+    memset(columns, 0, sizeof *columns);
+    columns->origins = explain_set_is_of_several(set);
+    if (columns->origins)
+        columns->left[columns->count++] = true;
+    columns->left[columns->count++] = true;
+    columns->left[columns->count++] = false;
+    for (size_t i = 0; table_setting_title(i) && columns->setting_count < MOST_SETTINGS; i++)
+        if (table_setting_varies(records, i)) {
+            columns->settings[columns->setting_count++] = i;
+            columns->left[columns->count++] = table_setting_is_text(first, i);
+        }
+    /* measured, predicted, limited by, ceiling, reached, next */
+    static const bool left[] = {false, false, true, false, false, true};
+    for (size_t i = 0; i < sizeof left; i++)
+        columns->left[columns->count++] = left[i];
+}
+
+static void fill_titles(const struct columns *columns, row cells)
+{
+    static const char *const titles[] = {"iterations/s", "predicted", "limited by",
+                                         "ceiling",      "reached",   "next"};
+    size_t at = 0;
+    if (columns->origins)
+        snprintf(cells[at++], CELL, "GPU");
+    snprintf(cells[at++], CELL, "layout");
+    snprintf(cells[at++], CELL, "P×T");
+    for (size_t i = 0; i < columns->setting_count; i++)
+        snprintf(cells[at++], CELL, "%s", table_setting_title(columns->settings[i]));
+    for (size_t i = 0; i < sizeof titles / sizeof titles[0]; i++)
+        snprintf(cells[at++], CELL, "%s", titles[i]);
+}
+
+static void fill_row(const struct columns *columns, const struct explain_set *set,
+                     const struct explanation *point, row cells)
+{
+    size_t at = 0;
+    char number[32];
+    if (columns->origins)
+        explain_origin_short(&set->origins, point->origin, cells[at++]);
+    snprintf(cells[at++], CELL, "%s", layout_of(point));
+    snprintf(cells[at++], CELL, "%u×%u", point->point.processes, point->point.threads);
+    for (size_t i = 0; i < columns->setting_count; i++)
+        table_setting_text(point->record, columns->settings[i], cells[at++], CELL);
+    text_number(point->measured_ips, cells[at++], CELL);
+    if (point->predicted_ips > 0.0)
+        text_number(point->predicted_ips, cells[at++], CELL);
+    else
+        snprintf(cells[at++], CELL, "-");
+    snprintf(cells[at++], CELL, "%s", ceiling_title(point->binding.kind));
+    if (point->binding.kind == CEILING_KINDS) {
+        for (size_t i = 0; i < 3; i++)
+            snprintf(cells[at++], CELL, "-");
+        return;
+    }
+    double ceiling = point->ceilings.ips[point->binding.kind];
+    text_number(ceiling, cells[at++], CELL);
+    snprintf(cells[at++], CELL, "%.0f%%", 100.0 * point->measured_ips / ceiling);
+    if (point->binding.next == CEILING_KINDS)
+        snprintf(cells[at++], CELL, "-");
+    else
+        snprintf(cells[at++], CELL, "%s %s", ceiling_title(point->binding.next),
+                 text_number(point->ceilings.ips[point->binding.next], number, sizeof number));
+}
+
+static void print_row(FILE *out, const struct columns *columns, row cells)
+{
+    for (size_t i = 0; i < columns->count; i++)
+        table_print_cell(out, cells[i], columns->widths[i], columns->left[i],
+                         i + 1 == columns->count);
+    fputc('\n', out);
+}
+
+static void widen(struct columns *columns, row cells)
+{
+    for (size_t i = 0; i < columns->count; i++) {
+        size_t width = text_columns(cells[i]);
+        if (width > columns->widths[i])
+            columns->widths[i] = width;
+    }
+}
+
+static void print_table(FILE *out, const json_t *records, const struct explain_set *set)
+{
+    struct columns columns;
+    row cells;
+    choose_columns(records, set, &columns);
+    fill_titles(&columns, cells);
+    widen(&columns, cells);
+    for (size_t i = 0; i < set->count; i++) {
+        fill_row(&columns, set, &set->points[i], cells);
+        widen(&columns, cells);
+    }
+    fill_titles(&columns, cells);
+    print_row(out, &columns, cells);
+    for (size_t i = 0; i < set->count; i++) {
+        fill_row(&columns, set, &set->points[i], cells);
+        print_row(out, &columns, cells);
+    }
+}
+
+/* -- the reasons ------------------------------------------------------------------------------- */
+
+/* Fills lines up to WIDTH columns, each further one indented. */
+static void print_wrapped(FILE *out, const char *text)
+{
+    size_t column = 0;
+    while (*text) {
+        size_t length = strcspn(text, " ");
+        char word[512];
+        snprintf(word, sizeof word, "%.*s", (int)length, text);
+        size_t wide = text_columns(word);
+        if (column > 0 && column + 1 + wide > WIDTH) {
+            fputs("\n   ", out);
+            column = 3;
+        }
+        column += (column > 0) + wide;
+        fprintf(out, "%s%s", column > wide ? " " : "", word);
+        text += length;
+        text += strspn(text, " ");
+    }
+    fputc('\n', out);
+}
+
+/* What nobody has set need not be said. */
+static bool is_usual(size_t setting, const char *value)
+{
+    const struct option_row *option = option_find(table_setting_key(setting), OPTION_SWEEP);
+    return strcmp(value, "-") == 0 ||
+           (option && option->initial && strcmp(option->initial, value) == 0);
+}
+
+/* "threads 1×12, 1×16, memory pageable, queues 8": the points of a group, and which they are among
+ * all. Returns whether they are of several sizes. */
+static bool name_group(struct text *out, uint64_t varying, const struct explain_set *set,
+                       size_t first)
+{
+    const struct explanation *point = &set->points[first];
+    const char *separator = " ";
+    char value[CELL], last[CELL] = "";
+    unsigned sizes = 0;
+    text_append(out, "%s", layout_of(point));
+    for (size_t i = first, begun = 0; !begun || i > 0; i = set->points[i].next, begun = 1) {
+        snprintf(value, sizeof value, "%u×%u", set->points[i].point.processes,
+                 set->points[i].point.threads);
+        if (strcmp(value, last) == 0)
+            continue;
+        text_append(out, "%s%s", separator, value);
+        memcpy(last, value, sizeof last);
+        separator = ", ";
+        sizes++;
+    }
+    for (size_t i = 0; table_setting_title(i); i++)
+        if (varying >> i & 1) {
+            table_setting_text(point->record, i, value, sizeof value);
+            if (!is_usual(i, value))
+                text_append(out, ", %s %s", table_setting_title(i), value);
+        }
+    if (explain_set_is_of_several(set)) {
+        char gpu[EXPLAIN_ORIGIN_SHORT];
+        text_append(out, ", on %s", explain_origin_short(&set->origins, point->origin, gpu));
+    }
+    return sizes > 1;
+}
+
+static void print_group(FILE *out, uint64_t varying, const struct explain_set *set, size_t first)
+{
+    const struct explanation *point = explain_set_representative(set, first);
+    const struct remedy *remedy = &point->remedy;
+    char paragraph[4096] = "", reason[512], number[32];
+    struct text text = {.at = paragraph, .size = sizeof paragraph};
+    bool several = name_group(&text, varying, set, first);
+    binding_reason(&point->binding, &point->ceilings, &point->point, point->calibration, reason,
+                   sizeof reason);
+    text_append(&text, " — %s: ", ceiling_title(point->binding.kind));
+    if (several && point->binding.kind != CEILING_KINDS)
+        text_append(&text, "(at %u×%u) ", point->point.processes, point->point.threads);
+    text_append(&text, "%s", reason);
+    if (point->binding.kind == CEILING_KINDS) {
+        print_wrapped(out, paragraph);
+        return;
+    }
+    if (point->passed_ips > 0.0 && point->passed == point->binding.kind)
+        text_append(&text,
+                    "; measured is %.0f%% above it: the calibration found less than there is, and "
+                    "promises are too low",
+                    100.0 * (point->measured_ips / point->passed_ips - 1.0));
+    /* One that is lower is in the reason. */
+    if (point->binding.next != CEILING_KINDS &&
+        point->ceilings.ips[point->binding.next] >= point->ceilings.ips[point->binding.kind])
+        text_append(&text, "; the next ceiling: %s, %s/s", ceiling_title(point->binding.next),
+                    text_number(point->ceilings.ips[point->binding.next], number, sizeof number));
+    print_wrapped(out, paragraph);
+    text = (struct text){.at = paragraph, .size = sizeof paragraph};
+    if (remedy->kind == REMEDY_NONE) {
+        text_append(&text, "   no option of mpsweep lifts it: %s", remedy->advice);
+    } else {
+        char measured[32];
+        text_append(&text,
+                    "   lift it with %s: %s (predicted for %u×%u: %s/s, ×%.2g of the measured %s",
+                    remedy->options, remedy->advice, remedy->point.processes, remedy->point.threads,
+                    text_number(remedy->predicted_ips, number, sizeof number),
+                    remedy->predicted_ips / point->measured_ips,
+                    text_number(point->measured_ips, measured, sizeof measured));
+        if (remedy->then != CEILING_KINDS)
+            text_append(&text, ", then limited by: %s", ceiling_title(remedy->then));
+        text_append(&text, ")");
+    }
+    fputs("   ", out);
+    print_wrapped(out, paragraph + 3);
+}
+
+/* Points of GPUs that the file has no calibration of. */
+static void print_uncalibrated(FILE *out, const struct explain_set *set)
+{
+    const struct explanation *first = NULL;
+    char paragraph[1024] = "", gpu[EXPLAIN_ORIGIN_TEXT];
+    struct text text = {.at = paragraph, .size = sizeof paragraph};
+    size_t count = 0;
+    for (size_t i = 0; i < set->count; i++) {
+        if (set->points[i].calibrated)
+            continue;
+        first = first ? first : &set->points[i];
+        count++;
+    }
+    if (!first)
+        return;
+    text_append(
+        &text,
+        "%zu point%s cannot be explained: there is no calibration of %s GPU, as of %s, and "
+        "those of others say nothing of it; 'mpsweep sweep --calibrate' or 'mpsweep explain' "
+        "of the file that was merged makes one, then merge again",
+        count, count == 1 ? "" : "s", count == 1 ? "its" : "their",
+        explain_origin_name(&set->origins, first->origin, gpu));
+    fputc('\n', out);
+    print_wrapped(out, paragraph);
+}
+
+void explain_print_text(FILE *out, json_t *header, const struct explain_set *set)
+{
+    json_t *records = json_array();
+    for (size_t i = 0; i < set->count; i++)
+        json_array_append(records, set->points[i].record);
+    if (set->count > 0) {
+        table_print_heading(out, header, records);
+        print_table(out, records, set);
+        fputc('\n', out);
+    }
+    uint64_t varying = 0;
+    for (size_t i = 0; set->count > 0 && table_setting_title(i); i++)
+        varying |= (uint64_t)table_setting_varies(records, i) << i;
+    for (size_t i = 0; i < set->count; i++)
+        if (set->points[i].group == i && set->points[i].calibrated)
+            print_group(out, varying, set, i);
+    explain_gpus_print(out, set, print_wrapped);
+    print_uncalibrated(out, set);
+    if (set->unmeasured > 0)
+        fprintf(out, "\n%zu point%s without a measurement left out\n", set->unmeasured,
+                set->unmeasured == 1 ? "" : "s");
+    if (set->open > 0)
+        fprintf(out,
+                "\n%zu point%s of an open loop left out: throughput is what was offered, and not "
+                "what a limit leaves\n",
+                set->open, set->open == 1 ? "" : "s");
+    if (set->foreign > 0)
+        fprintf(out,
+                "\n%zu point%s of workloads without a calibration, such as '%s', left out: what "
+                "limits a point is known of the built-in workloads only\n",
+                set->foreign, set->foreign == 1 ? "" : "s", set->foreign_workload);
+    json_decref(records);
+}

@@ -1,0 +1,219 @@
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/paths.h"
+#include "common/text.h"
+#include "orchestrator/merge/internal.h"
+#include "orchestrator/merge/print.h"
+
+/* Longer lists are in the records. */
+#define NAMES_MOST 4
+#define VALUE_MOST 48
+#define ROWS_MOST 40
+
+static const char *text_of(const json_t *object, const char *key)
+{
+    const char *text = json_string_value(json_object_get(object, key));
+    return text ? text : "";
+}
+
+const char *merge_node_name(const json_t *header)
+{
+    const char *node = text_of(header, "slurm_node");
+    return *node ? node : text_of(header, "host");
+}
+
+const char *merge_host(const struct merge *merge, size_t source, char text[MERGE_HOST_TEXT])
+{
+    return text_shortened(merge_node_name(merge->sources[source].header), text, MERGE_HOST_TEXT);
+}
+
+static const char *file_name(const struct merge *merge, size_t source)
+{
+    return path_file_name(merge->files[merge->sources[source].file].path);
+}
+
+const char *merge_source_name(const struct merge *merge, size_t source, char *text, size_t size)
+{
+    char host[MERGE_HOST_TEXT];
+    snprintf(text, size, "%s on %s", file_name(merge, source), merge_host(merge, source, host));
+    return text;
+}
+
+static void print_value(const json_t *value)
+{
+    char *text = json_dumps(value, JSON_COMPACT | JSON_ENCODE_ANY);
+    char shown[VALUE_MOST + 1];
+    if (!text)
+        return;
+    if (strcmp(text, "null") == 0)
+        printf("none");
+    else if (json_is_string(value))
+        printf("'%s'", text_shortened(json_string_value(value), shown, sizeof shown));
+    else
+        printf("%s", text_shortened(text, shown, sizeof shown));
+    free(text);
+}
+
+static void print_sources(const struct merge *merge, const json_t *sources)
+{
+    size_t count = json_array_size(sources);
+    fputs(" in ", stdout);
+    for (size_t i = 0; i < count && i < NAMES_MOST; i++)
+        printf("%s%s", i ? ", " : "",
+               file_name(merge, (size_t)json_integer_value(json_array_get(sources, i))));
+    if (count > NAMES_MOST)
+        printf(" and %zu more", count - NAMES_MOST);
+}
+
+/* The value that most have needs no list of who they are. */
+static void print_difference(const struct merge *merge, const json_t *difference)
+{
+    const json_t *values = json_object_get(difference, "values");
+    size_t most = 0;
+    char what[160];
+    for (size_t i = 0; i < json_array_size(values); i++) {
+        const json_t *sources = json_object_get(json_array_get(values, i), "sources");
+        if (json_array_size(sources) > most)
+            most = json_array_size(sources);
+    }
+    printf("differs: %s:", text_shortened(text_of(difference, "what"), what, sizeof what));
+    if (json_array_size(values) > 2 * NAMES_MOST) {
+        printf(" %zu values\n", json_array_size(values));
+        return;
+    }
+    for (size_t i = 0; i < json_array_size(values); i++) {
+        const json_t *value = json_array_get(values, i);
+        const json_t *sources = json_object_get(value, "sources");
+        fputs(i ? "; " : " ", stdout);
+        print_value(json_object_get(value, "value"));
+        if (json_array_size(sources) == most && most > NAMES_MOST)
+            printf(" in %zu files", most);
+        else
+            print_sources(merge, sources);
+    }
+    putchar('\n');
+}
+
+static void print_missing(const struct merge *merge)
+{
+    for (size_t i = 0; i < json_array_size(merge->missing); i++) {
+        const json_t *row = json_array_get(merge->missing, i);
+        const char *file = text_of(row, "file"), *shards = text_of(row, "shards");
+        const char *nodes = text_of(row, "nodes");
+        fputs("missing: ", stdout);
+        if (*nodes)
+            printf("nodes %.200s: there is no file of theirs", nodes);
+        else
+            printf("points %.200s: ", text_of(row, "points"));
+        if (*file)
+            printf("'%s': %s", file, text_of(row, "why"));
+        else if (!*nodes)
+            printf("%s%s", *shards ? "there is no file of shard " : "no file was to have them",
+                   shards);
+        putchar('\n');
+    }
+    for (size_t i = 0; i < merge->file_count; i++)
+        if (merge->files[i].torn)
+            printf("cut: '%s' ends within a line: its %zu whole lines are used\n",
+                   merge->files[i].path, merge->files[i].lines);
+}
+
+static void print_points(const struct merge *merge)
+{
+    static const char *const words[MERGE_RANKS] = {
+        [MERGE_INTERRUPTED] = "interrupted",
+        [MERGE_FAILED] = "failed",
+        [MERGE_INFEASIBLE] = "infeasible",
+        [MERGE_UNCONVERGED] = "unconverged",
+        [MERGE_OK] = "ok",
+    };
+    size_t sum = 0;
+    for (int i = 0; i < MERGE_RANKS; i++)
+        sum += merge->counts[i];
+    printf("%zu file%s, %zu GPU%s: %zu of %zu points", merge->file_count,
+           merge->file_count == 1 ? "" : "s", merge->gpu_count, merge->gpu_count == 1 ? "" : "s",
+           sum, merge->plan);
+    const char *separator = " (";
+    for (int i = MERGE_RANKS; i-- > 0;) {
+        if (merge->counts[i] == 0)
+            continue;
+        printf("%s%zu %s", separator, merge->counts[i], words[i]);
+        separator = ", ";
+    }
+    puts(sum ? ")" : "");
+}
+
+static void print_factors(const struct merge *merge)
+{
+    const struct gpus_model *model = &merge->gpus;
+    size_t shown = 0;
+    printf("\n%-42s %-16s %7s  %-16s %s\n", "GPU", "host", "factor", "95%", "measurements");
+    for (size_t i = 0; i < model->count; i++) {
+        const struct gpus_factor *gpu = &model->gpus[i];
+        size_t source = 0;
+        char interval[40] = "not known";
+        if (gpu->observations == 0 || (model->count > ROWS_MOST && !gpu->differs))
+            continue;
+        while (merge->sources[source].gpu != i)
+            source++;
+        if (isfinite(gpu->high))
+            snprintf(interval, sizeof interval, "%.4f to %.4f", gpu->low, gpu->high);
+        char uuid[43], host[MERGE_HOST_TEXT];
+        text_shortened(text_of(json_object_get(merge->sources[source].header, "gpu"), "uuid"), uuid,
+                       sizeof uuid);
+        printf("%-42s %-16.16s %7.4f  %-16s %zu%s\n", uuid, merge_host(merge, source, host),
+               gpu->factor, interval, gpu->observations,
+               !gpu->differs       ? ""
+               : gpu->factor < 1.0 ? "  slower"
+                                   : "  faster");
+        shown++;
+    }
+    if (shown < model->compared)
+        printf("and %zu that do not differ\n", model->compared - shown);
+}
+
+static void print_gpus(const struct merge *merge)
+{
+    const struct gpus_model *model = &merge->gpus;
+    if (merge->gpu_count < 2)
+        return;
+    if (model->compared == 0) {
+        puts("GPUs: no point was measured on more than one, so that nothing is known of how they "
+             "differ: --reference K");
+        return;
+    }
+    printf("GPUs: %s by more than %g%%, by %zu point%s for reference",
+           model->differ ? "they differ" : "none surely differs", MERGE_GPUS_MATTERS * 100,
+           merge->reference_points, merge->reference_points == 1 ? "" : "s");
+    if (isfinite(model->scatter_rel))
+        printf(" (one measurement scatters by %.2g%%)", model->scatter_rel * 100);
+    putchar('\n');
+    if (model->within_runs_only)
+        puts("      the intervals know only how a measurement scatters in itself, and not from run "
+             "to run:\n      --reference 3 or --rounds 3 would tell");
+    if (model->compared < model->count)
+        printf("      %zu of %zu have no such point, and are not compared\n",
+               model->count - model->compared, model->count);
+    if (model->differ)
+        puts("      points are as each GPU measured them; nothing is scaled");
+    print_factors(merge);
+}
+
+void merge_print(const struct merge *merge, const char *output)
+{
+    print_points(merge);
+    print_missing(merge);
+    if (merge->duplicates && *merge->duplicates)
+        printf("twice: points %.200s: the better record is kept, or else the first\n",
+               merge->duplicates);
+    for (size_t i = 0; i < json_array_size(merge->differs); i++)
+        print_difference(merge, json_array_get(merge->differs, i));
+    if (merge->fleet)
+        merge_print_fleet(merge);
+    else
+        print_gpus(merge);
+    printf("\n%s\n", output);
+}

@@ -1,0 +1,196 @@
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "common/replace_file.h"
+#include "orchestrator/merge/internal.h"
+
+/* One input at a time is open, and one line of it in memory. */
+struct copy {
+    const struct merge *merge;
+    struct replace_file *out;
+    int fd;
+    size_t file; /* that fd is of */
+    char *line;
+    size_t capacity;
+};
+
+static enum status write_record(struct replace_file *out, json_t *record)
+{
+    char *text = json_dumps(record, JSON_COMPACT | JSON_REAL_PRECISION(10));
+    json_decref(record);
+    if (!text)
+        return status_set(STATUS_MEMORY, "out of memory for a record");
+    enum status status = replace_file_write(out, text, strlen(text));
+    if (status == STATUS_OK)
+        status = replace_file_write(out, "\n", 1);
+    free(text);
+    return status;
+}
+
+static enum status read_line(struct copy *copy, size_t source, uint64_t offset, size_t bytes)
+{
+    size_t file = copy->merge->sources[source].file;
+    const char *path = copy->merge->files[file].path;
+    if (copy->fd < 0 || copy->file != file) {
+        if (copy->fd >= 0)
+            close(copy->fd);
+        copy->fd = open(path, O_RDONLY | O_CLOEXEC);
+        copy->file = file;
+        if (copy->fd < 0)
+            return status_set(STATUS_SYSTEM, "cannot open '%s' again: %s", path, strerror(errno));
+    }
+    if (bytes > copy->capacity) {
+        char *grown = realloc(copy->line, bytes);
+        if (!grown)
+            return status_set(STATUS_MEMORY, "out of memory for a line of '%s'", path);
+        copy->line = grown;
+        copy->capacity = bytes;
+    }
+    for (size_t done = 0; done < bytes;) {
+        ssize_t got = pread(copy->fd, copy->line + done, bytes - done, (off_t)(offset + done));
+        if (got < 0 && errno == EINTR)
+            continue;
+        if (got <= 0)
+            return status_set(STATUS_SYSTEM, "cannot read '%s' again: %s", path,
+                              got < 0 ? strerror(errno) : "it has become shorter");
+        done += (size_t)got;
+    }
+    return STATUS_OK;
+}
+
+/* A line as it is, with where it is from at its end. The measurement of one node of many is no
+ * point of the file: readers would take the last one for it. */
+static enum status copy_line(struct copy *copy, size_t source, uint64_t offset, size_t bytes,
+                             bool as_node)
+{
+    static const char point[] = "{\"type\":\"point\"", node[] = "{\"type\":\"node\"";
+    enum status status = read_line(copy, source, offset, bytes);
+    if (status != STATUS_OK)
+        return status;
+    const char *line = copy->line;
+    while (bytes > 0 && strchr(" \t\r", line[bytes - 1]))
+        bytes--;
+    bool usual = bytes > sizeof point && line[bytes - 1] == '}' &&
+                 memcmp(line, point, sizeof point - 1) == 0;
+    if (!usual) {
+        /* Written by somebody else, or no point. */
+        json_t *record = json_loadb(line, bytes, 0, NULL);
+        if (!record)
+            return status_set(STATUS_SYSTEM, "'%s' has changed while it was read",
+                              copy->merge->files[copy->file].path);
+        if (as_node)
+            json_object_set_new(record, "type", json_string("node"));
+        json_object_set_new(record, "source", json_integer((json_int_t)source));
+        return write_record(copy->out, record);
+    }
+    char end[40];
+    size_t skipped = as_node ? sizeof point - 1 : 0;
+    int length = snprintf(end, sizeof end, ",\"source\":%zu}\n", source);
+    if (as_node)
+        status = replace_file_write(copy->out, node, sizeof node - 1);
+    if (status == STATUS_OK)
+        status = replace_file_write(copy->out, line + skipped, bytes - 1 - skipped);
+    if (status == STATUS_OK)
+        status = replace_file_write(copy->out, end, (size_t)length);
+    return status;
+}
+
+static int by_place(const void *a, const void *b)
+{
+    const struct merge_entry *x = *(const struct merge_entry *const *)a;
+    const struct merge_entry *y = *(const struct merge_entry *const *)b;
+    if (x->source != y->source)
+        return x->source < y->source ? -1 : 1;
+    return (x->offset > y->offset) - (x->offset < y->offset);
+}
+
+/* Signals that ask for an end are held back by the caller. */
+static bool interrupted(void)
+{
+    sigset_t set;
+    return sigpending(&set) == 0 &&
+           (sigismember(&set, SIGINT) == 1 || sigismember(&set, SIGTERM) == 1 ||
+            sigismember(&set, SIGHUP) == 1);
+}
+
+/* In the order of the inputs, so that each is read once from its begin to its end. */
+static enum status copy_points(struct copy *copy)
+{
+    const struct merge *merge = copy->merge;
+    size_t count = 0;
+    const struct merge_entry **places = calloc(merge->entry_count + 1, sizeof *places);
+    if (!places)
+        return status_set(STATUS_MEMORY, "out of memory");
+    for (size_t i = 0; i < merge->entry_count; i++)
+        if (!merge->entries[i].dropped)
+            places[count++] = &merge->entries[i];
+    qsort(places, count, sizeof *places, by_place);
+    enum status status = STATUS_OK;
+    for (size_t i = 0; i < count && status == STATUS_OK; i++)
+        status = interrupted() ? status_set(STATUS_INTERRUPTED, "interrupted: nothing was written")
+                               : copy_line(copy, places[i]->source, places[i]->offset,
+                                           places[i]->bytes, !places[i]->kept);
+    free(places);
+    return status;
+}
+
+static enum status write_all(struct copy *copy)
+{
+    const struct merge *merge = copy->merge;
+    enum status status = write_record(copy->out, merge_header(merge));
+    for (size_t i = 0; i < merge->other_count && status == STATUS_OK; i++)
+        status = copy_line(copy, merge->others[i].source, merge->others[i].offset,
+                           merge->others[i].bytes, false);
+    if (status == STATUS_OK)
+        status = copy_points(copy);
+    if (status == STATUS_OK)
+        status = write_record(copy->out, merge_merge_record(merge));
+    if (status == STATUS_OK && merge->gpus.compared > 0)
+        status = write_record(copy->out, merge_gpus_record(merge));
+    if (status == STATUS_OK && merge->fleet)
+        status = write_record(copy->out, merge_fleet_record(merge));
+    for (size_t i = 0; merge->fleet && i < merge->plan && status == STATUS_OK; i++)
+        if (merge->nodes.points[i].nodes > 0)
+            status = write_record(copy->out, merge_fleet_point_record(merge, i));
+    if (status == STATUS_OK)
+        status = write_record(copy->out, merge_footer(merge));
+    return status;
+}
+
+/* Even --force does not write over what is read. */
+static enum status check_inputs(const struct merge *merge, const char *output)
+{
+    struct stat info;
+    if (stat(output, &info) != 0)
+        return STATUS_OK;
+    for (size_t i = 0; i < merge->file_count; i++)
+        if (merge->files[i].device == info.st_dev && merge->files[i].inode == info.st_ino)
+            return status_set(STATUS_USAGE, "'%s' is one of the files to merge: give another name",
+                              output);
+    return STATUS_OK;
+}
+
+enum status merge_write(const struct merge *merge, const char *output, bool force)
+{
+    struct replace_file file;
+    struct copy copy = {.merge = merge, .out = &file, .fd = -1};
+    enum status status = check_inputs(merge, output);
+    if (status == STATUS_OK)
+        status = replace_file_begin(output, force, &file);
+    if (status != STATUS_OK)
+        return status;
+    status = write_all(&copy);
+    if (copy.fd >= 0)
+        close(copy.fd);
+    free(copy.line);
+    if (status == STATUS_OK)
+        return replace_file_commit(&file, force);
+    replace_file_abandon(&file);
+    return status;
+}

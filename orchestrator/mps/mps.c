@@ -1,0 +1,219 @@
+#include "orchestrator/mps/mps.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "common/clock.h"
+#include "mps/kept.h"
+#include "orchestrator/console/exit_status.h"
+
+static int report(enum status status)
+{
+    fprintf(stderr, "mpsweep: %s\n", status_text());
+    return status == STATUS_INTERRUPTED ? EXIT_INTERRUPTED : EXIT_BAD_SETUP;
+}
+
+static enum status read_settings(const struct options *options, struct mps_settings *out)
+{
+    mps_settings_init(out);
+    out->active_thread_percentage = options_real(options, OPTION_MPS_PERCENTAGE);
+    if (options_text(options, OPTION_MPS_PRIORITY))
+        out->priority = (int)options_integer(options, OPTION_MPS_PRIORITY);
+    const char *memory = options_text(options, OPTION_MPS_MEMORY);
+    return memory ? mps_settings_add_memory(out, memory) : STATUS_OK;
+}
+
+const char *mps_gpu(const struct options *options, const struct session *session)
+{
+    return options_text(options, OPTION_MPS_GPU) && !session->emulated ? session->gpu.uuid : NULL;
+}
+
+enum status mps_open(const struct options *options, struct session *out)
+{
+    struct mps_settings settings;
+    const struct session_request request = {
+        .device = options_text(options, OPTION_MPS_GPU),
+        .directory = options_text(options, OPTION_MPS_DIR),
+        .single = "--gpu",
+        .no_fallback = true,
+    };
+    enum status status = read_settings(options, &settings);
+    if (status == STATUS_OK)
+        status = session_open(&request, out);
+    if (status != STATUS_OK)
+        return status;
+    status = session_watch_signals(out);
+    if (status == STATUS_OK)
+        status = mps_controller_daemon_start(out->mps, mps_gpu(options, out), &settings);
+    if (status != STATUS_OK) {
+        char text[1024];
+        snprintf(text, sizeof text, "%s", status_text());
+        session_close(out);
+        return status_set(status, "%s", text);
+    }
+    return STATUS_OK;
+}
+
+void mps_client_environment(const char *directory, const char *gpu,
+                            struct mps_client_environment *out)
+{
+    const char *inherited[64];
+    size_t set = 0, unset = 0;
+    *out = (struct mps_client_environment){0};
+    snprintf(out->pipe_directory, sizeof out->pipe_directory, "CUDA_MPS_PIPE_DIRECTORY=%s/mps",
+             directory);
+    snprintf(out->log_directory, sizeof out->log_directory, "CUDA_MPS_LOG_DIRECTORY=%s/log",
+             directory);
+    out->set[set++] = out->pipe_directory;
+    out->set[set++] = out->log_directory;
+    if (gpu && *gpu) {
+        snprintf(out->gpu, sizeof out->gpu, "CUDA_VISIBLE_DEVICES=%s", gpu);
+        out->set[set++] = out->gpu;
+    }
+    mps_environment_inherited(inherited, sizeof inherited / sizeof inherited[0]);
+    for (size_t i = 0; inherited[i]; i++)
+        if (strcmp(inherited[i], "CUDA_MPS_PIPE_DIRECTORY") != 0 &&
+            strcmp(inherited[i], "CUDA_MPS_LOG_DIRECTORY") != 0)
+            out->unset[unset++] = inherited[i];
+}
+
+static void print_settings(const struct options *options)
+{
+    const char *memory = options_text(options, OPTION_MPS_MEMORY);
+    const char *separator = "  settings  ";
+    if (options_text(options, OPTION_MPS_PERCENTAGE)) {
+        printf("%sactive threads %.1f%%", separator, options_real(options, OPTION_MPS_PERCENTAGE));
+        separator = ", ";
+    }
+    if (options_text(options, OPTION_MPS_PRIORITY)) {
+        printf("%spriority %s", separator, options_text(options, OPTION_MPS_PRIORITY));
+        separator = ", ";
+    }
+    if (memory) {
+        printf("%smemory %s", separator, memory);
+        separator = ", ";
+    }
+    if (*separator == ',')
+        puts(" (read back)");
+}
+
+/* One word of a POSIX shell. */
+static void print_quoted(const char *text)
+{
+    putchar('\'');
+    for (; *text; text++)
+        if (*text == '\'')
+            fputs("'\\''", stdout);
+        else
+            putchar(*text);
+    putchar('\'');
+}
+
+/* The same, without quotes where none are needed. */
+static void print_word(const char *text)
+{
+    if (text[strspn(text, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789/._-")])
+        print_quoted(text);
+    else
+        fputs(text, stdout);
+}
+
+static void print_started(const struct options *options, const struct session *session)
+{
+    const struct worker_probe *probe = mps_controller_probe(session->mps);
+    const char *directory = mps_controller_directory(session->mps);
+    const char *gpu = options_text(options, OPTION_MPS_GPU);
+    printf("an MPS daemon (process %d) runs in %s\n", (int)mps_controller_daemon_pid(session->mps),
+           directory);
+    printf("  GPU       %s%s\n", gpu ? session->gpu.name : "all",
+           session->emulated ? " (emulated)" : "");
+    print_settings(options);
+    printf("  ready     a probe was its client: %d of %d multiprocessors, %.1f GiB free\n",
+           (int)probe->sms, (int)session->gpu.sms,
+           (double)probe->memory_free_bytes / (double)(1 << 30));
+    fputs("  use it    eval \"$(mpsweep mps env --dir ", stdout);
+    print_word(directory);
+    fputs(")\"\n  stop it   mpsweep mps stop --dir ", stdout);
+    print_word(directory);
+    putchar('\n');
+}
+
+int mps_start_command(const struct options *options)
+{
+    struct session session;
+    enum status status = mps_open(options, &session);
+    if (status != STATUS_OK)
+        return report(status);
+    status = session_check_signals(&session);
+    if (status == STATUS_OK)
+        status = mps_controller_detach(session.mps, 0);
+    int result = EXIT_ALL_MEASURED;
+    if (status == STATUS_OK)
+        print_started(options, &session);
+    else
+        result = report(status);
+    if (session_close(&session) != STATUS_OK)
+        result = report(STATUS_SYSTEM);
+    return result;
+}
+
+/* Its clients, for the one who must decide. */
+static void list_clients(const struct mps_kept *kept)
+{
+    char pipe_directory[MPS_DIRECTORY_MOST + 8];
+    struct mps_client_row rows[256];
+    size_t count = 0;
+    snprintf(pipe_directory, sizeof pipe_directory, "%s/mps", kept->directory);
+    const struct mps_control control = {.program = kept->state.control_program,
+                                        .pipe_directory = pipe_directory};
+    if (mps_control_clients_table(&control, clock_now_ns() + 5 * NS_PER_S, rows, 256, &count) !=
+        STATUS_OK)
+        return;
+    for (size_t i = 0; i < count; i++)
+        fprintf(stderr, "  %-8d %s\n", (int)rows[i].pid, rows[i].command);
+}
+
+int mps_stop_command(const struct options *options)
+{
+    struct mps_kept kept;
+    enum status status = mps_kept_find(options_text(options, OPTION_MPS_DIR), &kept);
+    if (status == STATUS_OK)
+        status = mps_kept_stop(&kept, options_switch(options, OPTION_MPS_FORCE));
+    if (status == STATUS_BUSY) {
+        fprintf(stderr, "mpsweep: %s; end what uses it, or --force terminates it:\n",
+                status_text());
+        list_clients(&kept);
+        return EXIT_BAD_SETUP;
+    }
+    return status == STATUS_OK ? EXIT_ALL_MEASURED : report(status);
+}
+
+/* For a POSIX shell to eval. */
+static void print_assignment(const char *assignment)
+{
+    size_t name = strcspn(assignment, "=");
+    printf("export %.*s=", (int)name, assignment);
+    print_quoted(assignment + name + 1);
+    putchar('\n');
+}
+
+int mps_env_command(const struct options *options)
+{
+    struct mps_kept kept;
+    struct mps_client_environment environment;
+    enum status status = mps_kept_find(options_text(options, OPTION_MPS_DIR), &kept);
+    if (status == STATUS_OK && !kept.running)
+        status =
+            status_set(STATUS_SYSTEM,
+                       "the MPS daemon in '%s' has ended%s%s: 'mpsweep mps stop --dir %s' clears "
+                       "it away",
+                       kept.directory, *kept.ending ? ": " : "", kept.ending, kept.directory);
+    if (status != STATUS_OK)
+        return report(status);
+    mps_client_environment(kept.directory, kept.state.gpu, &environment);
+    for (size_t i = 0; environment.set[i]; i++)
+        print_assignment(environment.set[i]);
+    for (size_t i = 0; environment.unset[i]; i++)
+        printf("unset %s\n", environment.unset[i]);
+    return EXIT_ALL_MEASURED;
+}

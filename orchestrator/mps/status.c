@@ -1,0 +1,233 @@
+#include <jansson.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "common/clock.h"
+#include "common/paths.h"
+#include "common/process.h"
+#include "mps/kept.h"
+#include "orchestrator/console/exit_status.h"
+#include "orchestrator/mps/mps.h"
+
+#define ASK_NS (5 * NS_PER_S)
+#define CLIENTS_MOST 256
+#define SERVERS_MOST 16
+#define STATE_UNKNOWN ((enum mps_server_state) - 1)
+
+/* All that can be told of one daemon. */
+struct mps_status {
+    bool ours; /* started by mpsweep: kept is filled in */
+    struct mps_kept kept;
+    char pipe_directory[MPS_ENVIRONMENT_TEXT];
+    char program[1024];
+    bool answers, settings_known;
+    char problem[512]; /* why it does not, or what is wrong with it; "" */
+    int version;       /* of the control program; 0: unknown */
+    struct mps_settings settings;
+    size_t servers;
+    pid_t server[SERVERS_MOST];
+    enum mps_server_state state[SERVERS_MOST];
+    size_t clients;
+    struct mps_client_row client[CLIENTS_MOST];
+};
+
+static bool has_socket(const char *directory)
+{
+    char path[256];
+    struct stat info;
+    return snprintf(path, sizeof path, "%s/control", directory) < (int)sizeof path &&
+           lstat(path, &info) == 0 && S_ISSOCK(info.st_mode);
+}
+
+/* The one that the options name: ours, or the pipe directory of somebody else's. */
+static enum status find(const struct options *options, struct mps_status *out)
+{
+    const char *directory = options_text(options, OPTION_MPS_DIR);
+    const char *gpu = options_text(options, OPTION_MPS_GPU);
+    enum status status = mps_kept_find(directory, &out->kept);
+    out->ours = status == STATUS_OK;
+    if (out->ours) {
+        snprintf(out->pipe_directory, sizeof out->pipe_directory, "%s/mps", out->kept.directory);
+        snprintf(out->program, sizeof out->program, "%s", out->kept.state.control_program);
+        return STATUS_OK;
+    }
+    if (!directory || strlen(directory) >= sizeof out->pipe_directory || !has_socket(directory))
+        return status;
+    snprintf(out->pipe_directory, sizeof out->pipe_directory, "%s", directory);
+    if (gpu && strcmp(gpu, "emulated") == 0)
+        return path_find_helper("mpsweep-emulated-mps-control", out->program, sizeof out->program);
+    snprintf(out->program, sizeof out->program, "nvidia-cuda-mps-control");
+    return STATUS_OK;
+}
+
+/* Reads only. */
+static enum status ask(struct mps_status *status)
+{
+    const struct mps_control control = {.program = status->program,
+                                        .pipe_directory = status->pipe_directory};
+    uint64_t deadline_ns = clock_now_ns() + ASK_NS;
+    enum status result =
+        mps_control_servers(&control, deadline_ns, status->server, SERVERS_MOST, &status->servers);
+    if (result != STATUS_OK)
+        return result;
+    status->answers = true;
+    for (size_t i = 0; i < status->servers; i++)
+        status->state[i] = STATE_UNKNOWN;
+    for (size_t i = 0; i < status->servers && result == STATUS_OK; i++) {
+        result =
+            mps_control_server_state(&control, status->server[i], deadline_ns, &status->state[i]);
+        if (result == STATUS_OK && status->state[i] == MPS_SERVER_FAULT)
+            snprintf(status->problem, sizeof status->problem,
+                     "server %d is in its fault state: it takes no clients until all those that it "
+                     "has have ended",
+                     (int)status->server[i]);
+    }
+    if (result == STATUS_OK && status->servers > 0)
+        result = mps_control_clients_table(&control, deadline_ns, status->client, CLIENTS_MOST,
+                                           &status->clients);
+    if (result == STATUS_OK)
+        result =
+            mps_settings_read(&control, MPS_SETTINGS_GPUS, deadline_ns + ASK_NS, &status->settings);
+    status->settings_known = result == STATUS_OK;
+    return result;
+}
+
+static void look(struct mps_status *status)
+{
+    const struct mps_control control = {.program = status->program,
+                                        .pipe_directory = status->pipe_directory};
+    if (mps_control_version(&control, clock_now_ns() + ASK_NS, &status->version) != STATUS_OK)
+        status->version = 0;
+    if (status->ours && !status->kept.running) {
+        snprintf(status->problem, sizeof status->problem, "the daemon has ended%s%s",
+                 *status->kept.ending ? ": " : "", status->kept.ending);
+        return;
+    }
+    if (status->ours && !status->kept.guarded)
+        snprintf(status->problem, sizeof status->problem,
+                 "its guard (process %d) is gone: nobody cleans up after it",
+                 (int)status->kept.state.guard.pid);
+    if (ask(status) != STATUS_OK)
+        snprintf(status->problem, sizeof status->problem, "%s", status_text());
+}
+
+static void print_table(const struct mps_status *status)
+{
+    const struct mps_kept *kept = &status->kept;
+    if (status->ours) {
+        printf("directory  %s\n", kept->directory);
+        printf("daemon     process %d, %s %s, guarded by process %d\n", (int)kept->state.daemon.pid,
+               kept->running ? "running since" : "started at", kept->state.started,
+               (int)kept->state.guard.pid);
+        printf("GPU        %s\n", *kept->state.gpu ? kept->state.gpu : "all");
+    } else {
+        printf("directory  %s (not mpsweep's: only looked at)\n", status->pipe_directory);
+    }
+    if (status->version)
+        printf("version    %d (CUDA %d.%d)\n", status->version, status->version / 1000,
+               status->version % 1000 / 10);
+    if (status->settings_known) {
+        const struct mps_settings *settings = &status->settings;
+        printf("settings   active threads %.1f%%, priority %d (%s)",
+               settings->active_thread_percentage, settings->priority,
+               settings->priority == 1 ? "below normal" : "normal");
+        for (unsigned i = 0; i < settings->memory_limits; i++) {
+            char size[32];
+            printf(", memory of GPU %s %s", settings->memory_limit[i].gpu,
+                   mps_settings_size_text(settings->memory_limit[i].bytes, size, sizeof size));
+        }
+        putchar('\n');
+    }
+    if (status->answers) {
+        for (size_t i = 0; i < status->servers; i++)
+            printf("server     process %d, %s\n", (int)status->server[i],
+                   mps_server_state_name(status->state[i]));
+        if (status->servers == 0)
+            puts("server     none yet: the first client brings it up");
+        printf("clients    %zu\n", status->clients);
+        if (status->clients > 0)
+            printf("\n  %-8s %-4s %-8s %-24s %s\n", "PID", "ID", "SERVER", "DEVICE", "COMMAND");
+        for (size_t i = 0; i < status->clients; i++) {
+            const struct mps_client_row *client = &status->client[i];
+            char command[256];
+            /* The daemon has only the program's name. */
+            process_command(client->pid, command, sizeof command);
+            printf("  %-8d %-4u %-8d %-24s %s\n", (int)client->pid, client->id, (int)client->server,
+                   client->device, *command ? command : client->command);
+        }
+    }
+    if (*status->problem)
+        printf("problem    %s\n", status->problem);
+}
+
+static json_t *settings_object(const struct mps_settings *settings)
+{
+    json_t *memory = json_object();
+    for (unsigned i = 0; i < settings->memory_limits; i++)
+        json_object_set_new(memory, settings->memory_limit[i].gpu,
+                            json_integer((json_int_t)settings->memory_limit[i].bytes));
+    return json_pack("{s:f, s:i, s:o}", "active_thread_percentage",
+                     settings->active_thread_percentage, "priority", settings->priority,
+                     "memory_limit_bytes", memory);
+}
+
+static void print_json(const struct mps_status *status)
+{
+    const struct mps_kept *kept = &status->kept;
+    json_t *servers = json_array(), *clients = json_array();
+    for (size_t i = 0; i < status->servers; i++)
+        json_array_append_new(servers, json_pack("{s:i, s:s}", "pid", (int)status->server[i],
+                                                 "state", mps_server_state_name(status->state[i])));
+    for (size_t i = 0; i < status->clients; i++) {
+        const struct mps_client_row *client = &status->client[i];
+        char command[256];
+        process_command(client->pid, command, sizeof command);
+        json_array_append_new(clients, json_pack("{s:i, s:i, s:i, s:s, s:s}", "pid",
+                                                 (int)client->pid, "id", (int)client->id, "server",
+                                                 (int)client->server, "device", client->device,
+                                                 "command", *command ? command : client->command));
+    }
+    json_t *record =
+        json_pack("{s:s, s:i, s:b, s:s, s:b, s:o, s:o}", "type", "mps-status", "schema", 1,
+                  "started_by_mpsweep", (int)status->ours, "pipe_directory", status->pipe_directory,
+                  "answers", (int)status->answers, "servers", servers, "clients", clients);
+    json_object_set_new(record, "version",
+                        status->version ? json_integer(status->version) : json_null());
+    json_object_set_new(record, "problem",
+                        *status->problem ? json_string(status->problem) : json_null());
+    json_object_set_new(record, "settings",
+                        status->settings_known ? settings_object(&status->settings) : json_null());
+    if (status->ours) {
+        json_object_set_new(record, "directory", json_string(kept->directory));
+        json_object_set_new(record, "started", json_string(kept->state.started));
+        json_object_set_new(record, "gpu",
+                            *kept->state.gpu ? json_string(kept->state.gpu) : json_null());
+        json_object_set_new(record, "daemon",
+                            json_pack("{s:i, s:I, s:b}", "pid", (int)kept->state.daemon.pid,
+                                      "start_time", (json_int_t)kept->state.daemon.start_time,
+                                      "running", (int)kept->running));
+        json_object_set_new(record, "guard",
+                            json_pack("{s:i, s:I, s:b}", "pid", (int)kept->state.guard.pid,
+                                      "start_time", (json_int_t)kept->state.guard.start_time,
+                                      "running", (int)kept->guarded));
+    }
+    json_dumpf(record, stdout, JSON_INDENT(2) | JSON_REAL_PRECISION(10));
+    putchar('\n');
+    json_decref(record);
+}
+
+int mps_status_command(const struct options *options)
+{
+    static struct mps_status status;
+    if (find(options, &status) != STATUS_OK) {
+        fprintf(stderr, "mpsweep: %s\n", status_text());
+        return EXIT_BAD_SETUP;
+    }
+    look(&status);
+    if (strcmp(options_text(options, OPTION_MPS_FORMAT), "json") == 0)
+        print_json(&status);
+    else
+        print_table(&status);
+    return *status.problem ? EXIT_BAD_SETUP : EXIT_ALL_MEASURED;
+}

@@ -1,0 +1,159 @@
+#include "orchestrator/plan/turns.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* A point on its way into a group. */
+struct member {
+    size_t point, group;
+    unsigned processes;
+    size_t rank; /* its place in the random order */
+};
+
+static bool same_shares(const struct point_shares *a, const struct point_shares *b,
+                        unsigned processes)
+{
+    for (unsigned p = 0; p < processes; p++)
+        if (shares_at(a, p) != shares_at(b, p))
+            return false;
+    return true;
+}
+
+/* Whether so many of started ones may be all that work. */
+static bool may_idle(const struct point *started_for, const struct point *point)
+{
+    unsigned processes = point->processes, started = started_for->processes;
+    if (processes == started)
+        return true;
+    return point_over_mps(point) && processes < started &&
+           started - processes <= TURNS_IDLE_MOST * processes;
+}
+
+/* A plug-in may leave anything behind in its process: that is shared with itself alone. */
+static bool may_share(const struct point *a, const struct point *b)
+{
+    if (a->work.workload != SHM_WORKLOAD_PLUGIN && b->work.workload != SHM_WORKLOAD_PLUGIN)
+        return true;
+    return strcmp(point_workload(a), point_workload(b)) == 0 &&
+           strcmp(a->workload_options ? a->workload_options : "",
+                  b->workload_options ? b->workload_options : "") == 0;
+}
+
+bool turns_serves(const struct point *started_for, const struct point *point)
+{
+    const struct point *a = started_for, *b = point;
+    /* A program ends with its point. */
+    if (a->work.workload == SHM_WORKLOAD_PROGRAM || b->work.workload == SHM_WORKLOAD_PROGRAM)
+        return false;
+    return point_over_mps(a) == point_over_mps(b) && point_gpus(a) == point_gpus(b) &&
+           a->mps_daemons == b->mps_daemons && a->connections == b->connections &&
+           a->work.schedule == b->work.schedule && may_idle(a, b) && may_share(a, b) &&
+           same_shares(&a->active_thread_percentage, &b->active_thread_percentage, b->processes) &&
+           same_shares(&a->priority, &b->priority, b->processes) &&
+           same_shares(&a->memory_limit, &b->memory_limit, b->processes);
+}
+
+static int more_processes_first(const void *a, const void *b)
+{
+    const struct member *x = a, *y = b;
+    if (x->processes != y->processes)
+        return x->processes < y->processes ? 1 : -1;
+    return (x->rank > y->rank) - (x->rank < y->rank);
+}
+
+static int by_group(const void *a, const void *b)
+{
+    const struct member *x = a, *y = b;
+    if (x->group != y->group)
+        return x->group < y->group ? -1 : 1;
+    return more_processes_first(a, b);
+}
+
+/* Puts each member into the first group whose leader's crew can serve it. Sorted as they are, the
+ * first of a group has as many processes as any of it. Returns the number of groups. */
+static size_t find_groups(const struct plan *plan, struct member *members, size_t count,
+                          size_t *leaders)
+{
+    size_t groups = 0;
+    for (size_t i = 0; i < count; i++) {
+        const struct point *point = &plan->points[members[i].point];
+        size_t group = 0;
+        while (group < groups && !turns_serves(&plan->points[leaders[group]], point))
+            group++;
+        if (group == groups)
+            leaders[groups++] = members[i].point;
+        members[i].group = group;
+    }
+    return groups;
+}
+
+static enum status bring_together(const struct plan *plan, unsigned seed, unsigned round,
+                                  size_t *order, size_t count)
+{
+    struct member *members = calloc(count + 1, sizeof *members);
+    size_t *leaders = calloc(count + 1, sizeof *leaders);
+    size_t *shuffled = calloc(count + 1, sizeof *shuffled);
+    enum status status = STATUS_OK;
+    if (!members || !leaders || !shuffled) {
+        status = status_set(STATUS_MEMORY, "out of memory");
+        goto out;
+    }
+    for (size_t i = 0; i < count; i++)
+        members[i] = (struct member){
+            .point = order[i], .processes = plan->points[order[i]].processes, .rank = i};
+    qsort(members, count, sizeof *members, more_processes_first);
+    size_t groups = find_groups(plan, members, count, leaders);
+    plan_order(groups, seed, round, shuffled);
+    for (size_t i = 0; i < count; i++)
+        members[i].group = shuffled[members[i].group];
+    qsort(members, count, sizeof *members, by_group);
+    for (size_t i = 0; i < count; i++)
+        order[i] = members[i].point;
+out:
+    free(members);
+    free(leaders);
+    free(shuffled);
+    return status;
+}
+
+/* Which turns share a crew, the order being made. */
+static void share_crews(const struct plan *plan, bool reuse, struct turn *turns, size_t count)
+{
+    const struct point *started_for = NULL;
+    for (size_t i = 0; i < count; i++) {
+        const struct point *point = &plan->points[turns[i].point];
+        turns[i].starts = !reuse || !started_for || !turns_serves(started_for, point);
+        if (turns[i].starts)
+            started_for = point;
+        else
+            turns[i - 1].keeps = true;
+    }
+    for (size_t i = count; i-- > 0;) {
+        unsigned threads = plan->points[turns[i].point].threads;
+        bool more = turns[i].keeps && turns[i + 1].threads_most > threads;
+        turns[i].threads_most = more ? turns[i + 1].threads_most : threads;
+    }
+}
+
+enum status turns_make(const struct plan *plan, const bool *done, unsigned seed, unsigned round,
+                       bool reuse, struct turn *turns, size_t *count)
+{
+    size_t *order = calloc(plan->count + 1, sizeof *order);
+    size_t left = 0;
+    if (!order)
+        return status_set(STATUS_MEMORY, "out of memory");
+    plan_order(plan->count, seed, round, order);
+    for (size_t i = 0; i < plan->count; i++)
+        if (!done || !done[order[i]])
+            order[left++] = order[i];
+    enum status status =
+        reuse && seed != 0 ? bring_together(plan, seed, round, order, left) : STATUS_OK;
+    if (status == STATUS_OK) {
+        for (size_t i = 0; i < left; i++)
+            turns[i] = (struct turn){.point = order[i]};
+        share_crews(plan, reuse, turns, left);
+        *count = left;
+    }
+    free(order);
+    return status;
+}

@@ -1,0 +1,43 @@
+/*
+ * The order in which the points of a round are measured, and which of them share a crew: worker
+ * processes that serve one point after the other. Starting workers is the dearest part of a point,
+ * since contexts are made one after the other.
+ *
+ * A process can serve whatever leaves its environment and its context as they are: any threads,
+ * binding and workload; but points of a plug-in share processes only with those of the same plug-in
+ * with the same options. Pure functions; no process is touched here.
+ */
+#ifndef MPSWEEP_ORCHESTRATOR_TURNS_H
+#define MPSWEEP_ORCHESTRATOR_TURNS_H
+
+#include "orchestrator/plan/plan.h"
+
+/* Processes of a crew over MPS may idle: 8 of 32 at work gave about what 8 alone give (H200, driver
+ * 580). Not more than so many for each that works. Time-sliced processes never idle. */
+#define TURNS_IDLE_MOST 3
+
+struct turn {
+    size_t point; /* index in the plan */
+    bool starts;  /* with workers of its own; else those of the turn before serve it */
+    bool keeps;   /* its workers serve the next turn */
+    /* Threads of a process, at most, that this turn and those ask for that its workers serve next.
+     */
+    unsigned threads_most;
+};
+
+/* Whether a crew that was started for one point can serve another. */
+bool turns_serves(const struct point *started_for, const struct point *point);
+
+/*
+ * Fills turns, which has room for all points of the plan, with those for which done is NULL or
+ * false. Returns how many.
+ *
+ * Without reuse, and with seed 0, the order is that of plan_order(). With reuse, points that can
+ * share a crew are brought together: the groups come in random order, the points within a group
+ * too, but those of more processes first, so that fewer of them can idle. With seed 0 reuse is
+ * between neighbours in the plan only. STATUS_MEMORY is the only error.
+ */
+enum status turns_make(const struct plan *plan, const bool *done, unsigned seed, unsigned round,
+                       bool reuse, struct turn *turns, size_t *count);
+
+#endif

@@ -1,0 +1,248 @@
+/*
+ * Throughput by processes and threads a process, as a map: P×T points and its borders, the points
+ * of one process and of one thread each.
+ */
+#include "orchestrator/plot/internal.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/text.h"
+#include "orchestrator/plot/series.h"
+
+#define SIDE_MAX 64
+
+/* A row for each point of one map; maps are the series of a table. */
+struct map {
+    const struct series_row **cells; /* borrowed; one for each P×T */
+    size_t count;
+    size_t hybrids;
+    size_t repeated; /* points whose cell another has */
+    size_t others;   /* points of other settings */
+};
+
+static const char *const over_mps[] = {"hybrid", "processes+mps", "threads+mps"};
+
+static bool is_over_mps(const json_t *point)
+{
+    for (size_t i = 0; i < sizeof over_mps / sizeof *over_mps; i++)
+        if (strcmp(point_string(point, "layout"), over_mps[i]) == 0)
+            return true;
+    return false;
+}
+
+/* Also what could not be measured has its cell. */
+static bool take(const json_t *point, double *x)
+{
+    *x = 0;
+    return point_layout(point) < point_layout_count && point_integer(point, "processes") >= 1 &&
+           point_integer(point, "processes") <= PLOT_WORKERS_MAX &&
+           point_integer(point, "threads") >= 1 &&
+           point_integer(point, "threads") <= PLOT_WORKERS_MAX;
+}
+
+static bool same_map(const struct series_row *a, const struct series_row *b)
+{
+    bool same = is_over_mps(a->point) == is_over_mps(b->point);
+    for (int s = 0; same && s < POINT_SETTINGS; s++)
+        same = strcmp(a->texts[s], b->texts[s]) == 0;
+    return same;
+}
+
+static bool same_cell(const struct series_row *a, const struct series_row *b)
+{
+    return point_integer(a->point, "processes") == point_integer(b->point, "processes") &&
+           point_integer(a->point, "threads") == point_integer(b->point, "threads");
+}
+
+/* The map of the settings of one row. Of several points in a cell a measured one is kept, and of
+ * those the first in the plan. */
+static void fill_map(const struct series_table *table, const struct series_row *like,
+                     struct map *map)
+{
+    map->count = map->hybrids = map->repeated = map->others = 0;
+    for (size_t i = 0; i < table->count; i++) {
+        const struct series_row *row = &table->rows[i];
+        size_t at = 0;
+        if (!same_map(row, like)) {
+            map->others++;
+            continue;
+        }
+        while (at < map->count && !same_cell(map->cells[at], row))
+            at++;
+        if (at < map->count) {
+            bool better =
+                point_is_measured(row->point) &&
+                (!point_is_measured(map->cells[at]->point) || row->id < map->cells[at]->id);
+            map->repeated++;
+            if (better)
+                map->cells[at] = row;
+            continue;
+        }
+        map->cells[map->count++] = row;
+        map->hybrids += strncmp(point_string(row->point, "layout"), "hybrid", 6) == 0;
+    }
+}
+
+/* The fullest map: the one with the most P×T points, then the most points at all. */
+static const struct series_row *choose_map(const struct series_table *table, struct map *map)
+{
+    const struct series_row *best = NULL;
+    size_t most = 0, most_hybrids = 0;
+    for (size_t i = 0; i < table->count; i++) {
+        const struct series_row *row = &table->rows[i];
+        bool seen = false;
+        for (size_t j = 0; j < i && !seen; j++)
+            seen = same_map(&table->rows[j], row);
+        if (seen || !point_is_measured(row->point))
+            continue;
+        fill_map(table, row, map);
+        if (best == NULL || map->hybrids > most_hybrids ||
+            (map->hybrids == most_hybrids && map->count > most)) {
+            best = row;
+            most = map->count;
+            most_hybrids = map->hybrids;
+        }
+    }
+    if (best != NULL)
+        fill_map(table, best, map);
+    return best;
+}
+
+struct axis {
+    json_int_t values[SIDE_MAX];
+    size_t count;
+};
+
+static int compare_integers(const void *left, const void *right)
+{
+    json_int_t a = *(const json_int_t *)left, b = *(const json_int_t *)right;
+    return (a > b) - (a < b);
+}
+
+static size_t axis_place(const struct axis *axis, json_int_t value)
+{
+    size_t i = 0;
+    while (i < axis->count && axis->values[i] != value)
+        i++;
+    return i;
+}
+
+/* The values of an axis, each once; those that find no room are left out. */
+static void fill_axis(const struct map *map, const char *field, struct axis *axis)
+{
+    axis->count = 0;
+    for (size_t i = 0; i < map->count; i++) {
+        json_int_t value = point_integer(map->cells[i]->point, field);
+        if (axis_place(axis, value) == axis->count && axis->count < SIDE_MAX)
+            axis->values[axis->count++] = value;
+    }
+    qsort(axis->values, axis->count, sizeof *axis->values, compare_integers);
+}
+
+static void write_axis(FILE *file, const char *name, const struct axis *axis)
+{
+    fprintf(file, "n_%s = %zu\narray %s[n_%s]\n", name, axis->count, name, name);
+    for (size_t i = 0; i < axis->count; i++)
+        fprintf(file, "%s[%zu] = %" JSON_INTEGER_FORMAT "\n", name, i + 1, axis->values[i]);
+}
+
+static void write_cells(FILE *file, const struct map *map)
+{
+    struct axis processes, threads;
+    double least = INFINITY, most = 0;
+    fill_axis(map, "processes", &processes);
+    fill_axis(map, "threads", &threads);
+    write_axis(file, "processes", &processes);
+    write_axis(file, "threads", &threads);
+    fprintf(file, "# place on the axis of processes, of threads, iterations/s (-1: none), text\n"
+                  "$cells << EOD\n");
+    for (size_t i = 0; i < map->count; i++) {
+        const json_t *point = map->cells[i]->point;
+        size_t x = axis_place(&processes, point_integer(point, "processes"));
+        size_t y = axis_place(&threads, point_integer(point, "threads"));
+        double ips = point_is_measured(point) ? point_number(point, "throughput_ips") : -1;
+        char text[32];
+        if (x == processes.count || y == threads.count)
+            continue;
+        fprintf(file, "%zu %zu %.6g ", x + 1, y + 1, ips);
+        if (ips >= 0) {
+            least = fmin(least, ips);
+            most = fmax(most, ips);
+            fprintf(file, "%s\n", ips > 0 ? text_number(ips, text, sizeof text) : "0");
+        } else {
+            fprintf(file, "%s\n",
+                    strcmp(point_string(point, "status"), "infeasible") == 0 ? "×" : "!");
+        }
+    }
+    fprintf(file, "EOD\nthroughput_min = %.6g\nthroughput_max = %.6g\n", least, most);
+}
+
+static bool has_unmeasured(const struct map *map)
+{
+    for (size_t i = 0; i < map->count; i++)
+        if (!point_is_measured(map->cells[i]->point))
+            return true;
+    return false;
+}
+
+static char *notes_text(const struct series_row *like, const struct map *map)
+{
+    char *text = NULL;
+    size_t bytes = 0;
+    FILE *out = open_memstream(&text, &bytes);
+    if (out == NULL)
+        return NULL;
+    fputs(is_over_mps(like->point) ? "Over MPS" : "Without MPS", out);
+    for (int s = 0; s < POINT_SETTINGS; s++)
+        if (like->texts[s][0] != '\0')
+            fprintf(out, ", %s", like->texts[s]);
+    fputs(". ", out);
+    if (has_unmeasured(map))
+        fputs("Hatched: × infeasible, ! failed or interrupted. ", out);
+    if (map->others > 0)
+        fprintf(out, "Not drawn: %zu of other settings. ", map->others);
+    if (map->repeated > 0)
+        fprintf(out, "%zu cell%s measured more than once: the first of the plan is drawn. ",
+                map->repeated, map->repeated > 1 ? "s" : "");
+    if (fclose(out) != 0) {
+        free(text);
+        return NULL;
+    }
+    return text;
+}
+
+enum status plot_heatmap_write(const struct results *results, const char *path, FILE *file)
+{
+    struct series_table table = {0};
+    struct map map = {0};
+    char *notes = NULL;
+    const struct series_form form = {.take = take};
+    const struct series_row *like = NULL;
+
+    enum status status = series_table_make(results->points, &form, &table);
+    if (status == STATUS_OK) {
+        map.cells = calloc(table.count + 1, sizeof *map.cells);
+        if (map.cells == NULL)
+            status = status_set(STATUS_MEMORY, "out of memory for %zu points", table.count);
+    }
+    if (status != STATUS_OK)
+        goto out;
+    like = choose_map(&table, &map);
+    if (like == NULL) {
+        status = status_set(STATUS_USAGE, "'%s' has no measured point to plot", path);
+        goto out;
+    }
+    notes = notes_text(like, &map);
+    status =
+        plot_write_heading(file, "heatmap", "Throughput by processes and threads (iterations/s)",
+                           results->header, notes);
+    if (status == STATUS_OK)
+        write_cells(file, &map);
+out:
+    free(notes);
+    free(map.cells);
+    series_table_release(&table);
+    return status;
+}

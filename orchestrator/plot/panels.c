@@ -1,0 +1,125 @@
+#include "orchestrator/plot/panels.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "orchestrator/plot/internal.h"
+
+/* The figure that is being written, for the rows. */
+struct drawing {
+    const struct panels_form *form;
+    bool shown[PANELS_MAX];
+    double least, most;
+    double x_most;
+};
+
+static struct panel_value value_of(const struct panels_form *form, const json_t *point,
+                                   size_t panel)
+{
+    struct panel_value value;
+    if (!form->value(point, panel, &value) || !(value.value > 0))
+        return (struct panel_value){NAN, NAN, NAN};
+    if (!(value.low > 0) || value.low > value.value)
+        value.low = value.value;
+    if (!(value.high >= value.value) || !isfinite(value.high))
+        value.high = value.value;
+    return value;
+}
+
+static void measure(struct drawing *drawing, const struct series_table *table)
+{
+    for (size_t i = 0; i < table->count; i++) {
+        drawing->x_most = fmax(drawing->x_most, table->rows[i].x);
+        for (size_t p = 0; p < drawing->form->count; p++) {
+            struct panel_value value = value_of(drawing->form, table->rows[i].point, p);
+            if (isnan(value.value))
+                continue;
+            drawing->shown[p] = true;
+            drawing->least = fmin(drawing->least, value.low);
+            drawing->most = fmax(drawing->most, value.high);
+        }
+    }
+}
+
+/* The values of all panels, a block each series. */
+static void write_blocks(FILE *file, const struct drawing *drawing,
+                         const struct series_table *table)
+{
+    const char *separator = "# x";
+    for (size_t p = 0; p < drawing->form->count; p++)
+        if (drawing->shown[p]) {
+            fprintf(file, "%s, %s, low, high", separator, drawing->form->titles[p]);
+            separator = "";
+        }
+    fputc('\n', file);
+    for (size_t i = 0; i < table->count; i++) {
+        const struct series_row *row = &table->rows[i];
+        if (i == 0 || row[-1].series != row->series)
+            fprintf(file, "$values_%zu << EOD\n", row->series + 1);
+        fprintf(file, "%.10g", row->x);
+        for (size_t p = 0; p < drawing->form->count; p++) {
+            struct panel_value value = value_of(drawing->form, row->point, p);
+            if (!drawing->shown[p])
+                continue;
+            if (isnan(value.value))
+                fputs(" NaN NaN NaN", file);
+            else
+                fprintf(file, " %.6g %.6g %.6g", value.value, value.low, value.high);
+        }
+        fputc('\n', file);
+        if (i + 1 == table->count || row[1].series != row->series)
+            fputs("EOD\n", file);
+    }
+}
+
+static void write_panels(FILE *file, const struct drawing *drawing)
+{
+    size_t count = 0;
+    for (size_t p = 0; p < drawing->form->count; p++)
+        count += drawing->shown[p];
+    fprintf(file, "n_panels = %zu\narray panel_titles[n_panels]\n", count);
+    count = 0;
+    for (size_t p = 0; p < drawing->form->count; p++) {
+        if (!drawing->shown[p])
+            continue;
+        fprintf(file, "panel_titles[%zu] = ", ++count);
+        plot_write_string(file, drawing->form->titles[p]);
+        fputc('\n', file);
+    }
+    fprintf(file, "x_max = %.6g\nvalue_min = %.6g\nvalue_max = %.6g\n", drawing->x_most,
+            drawing->least, drawing->most);
+}
+
+enum status plot_panels_write(const struct panels_form *form, const struct results *results,
+                              const char *path, FILE *file)
+{
+    struct series_table table = {0};
+    struct drawing drawing = {.form = form, .least = INFINITY};
+    const struct series_heading heading = {.figure = form->figure,
+                                           .title = form->title,
+                                           .notes = form->notes,
+                                           .missing = form->missing};
+
+    enum status status = series_table_make(results->points, &form->series, &table);
+    if (status != STATUS_OK)
+        goto out;
+    measure(&drawing, &table);
+    if (!(drawing.most > 0)) {
+        status = status_set(STATUS_USAGE, "'%s' has no measured point with %s", path, form->needed);
+        goto out;
+    }
+    status = series_write_heading(file, &heading, &form->series, &table, results);
+    if (status != STATUS_OK)
+        goto out;
+    fputs("xlabel = ", file);
+    plot_write_string(file, form->xlabel);
+    fputs("\nylabel = ", file);
+    plot_write_string(file, form->ylabel);
+    fputc('\n', file);
+    write_panels(file, &drawing);
+    series_write(file, &table, NULL, NULL);
+    write_blocks(file, &drawing, &table);
+out:
+    series_table_release(&table);
+    return status;
+}

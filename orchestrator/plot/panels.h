@@ -1,0 +1,36 @@
+/*
+ * Figures of several panels beside each other: one figure of a point in each, over the same x, with
+ * the same series and the same logarithmic axis.
+ */
+#ifndef MPSWEEP_ORCHESTRATOR_PLOT_PANELS_H
+#define MPSWEEP_ORCHESTRATOR_PLOT_PANELS_H
+
+#include "orchestrator/plot/series.h"
+
+#include "common/results_read.h"
+
+#define PANELS_MAX 4
+
+/* A value and the ends of its 95% interval: the value itself where it has none. */
+struct panel_value {
+    double value, low, high;
+};
+
+struct panels_form {
+    const char *figure, *title; /* as in the table of figures; the picture's heading */
+    const char *xlabel, *ylabel;
+    const char *notes;   /* a sentence of the caption, with a blank at its end */
+    const char *missing; /* "without a launch time": of a measured point that is not drawn */
+    const char *needed;  /* what the results lack if nothing can be drawn */
+    struct series_form series;
+    size_t count;
+    const char *titles[PANELS_MAX];
+    /* False where the point has no such positive number. */
+    bool (*value)(const json_t *point, size_t panel, struct panel_value *out);
+};
+
+/* Panels in which no point has a value are left out. STATUS_USAGE: nothing to draw. */
+enum status plot_panels_write(const struct panels_form *form, const struct results *results,
+                              const char *path, FILE *file);
+
+#endif

@@ -1,0 +1,177 @@
+/*
+ * Arms of probes that differ in one number, as the size of a copy: a panel for each probe, a curve
+ * for each series, and the control as a line across.
+ */
+#include "orchestrator/plot/internal.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "orchestrator/plot/series.h"
+#include "orchestrator/results/point.h"
+
+#define PANELS_MOST 4
+#define SERIES_MOST 12
+
+struct curve {
+    const char *name;
+    size_t panel;
+    const json_t *arms; /* of the probe */
+};
+
+struct curves {
+    struct curve at[SERIES_MOST];
+    size_t count;
+    const json_t *panels[PANELS_MOST]; /* probes */
+    size_t panel_count;
+    double least, most, x_least, x_most;
+};
+
+static bool is_drawn(const json_t *arm)
+{
+    return *point_string(arm, "series") && point_number(arm, "x") > 0 &&
+           point_number(arm, "median_us") > 0;
+}
+
+static bool is_known(const struct curves *curves, size_t panel, const char *name)
+{
+    for (size_t i = 0; i < curves->count; i++)
+        if (curves->at[i].panel == panel && strcmp(curves->at[i].name, name) == 0)
+            return true;
+    return false;
+}
+
+static void find_curves(const json_t *probes, struct curves *curves)
+{
+    size_t p, a;
+    const json_t *probe, *arm;
+    json_array_foreach(probes, p, probe)
+    {
+        size_t panel = curves->panel_count;
+        const json_t *arms = json_object_get(probe, "arms");
+        bool any = false;
+        if (panel == PANELS_MOST)
+            break;
+        json_array_foreach(arms, a, arm)
+        {
+            const char *name = point_string(arm, "series");
+            if (!is_drawn(arm) || is_known(curves, panel, name) || curves->count == SERIES_MOST)
+                continue;
+            curves->at[curves->count++] = (struct curve){name, panel, arms};
+            any = true;
+        }
+        if (any)
+            curves->panels[curves->panel_count++] = probe;
+    }
+}
+
+static int by_x(const void *a, const void *b)
+{
+    double x = point_number(*(json_t *const *)a, "x"), y = point_number(*(json_t *const *)b, "x");
+    return (x > y) - (x < y);
+}
+
+static enum status write_curve(FILE *file, size_t number, const struct curve *curve,
+                               struct curves *curves)
+{
+    size_t count = 0, a;
+    const json_t *arm;
+    const json_t **found = calloc(json_array_size(curve->arms), sizeof *found);
+    if (found == NULL)
+        return status_set(STATUS_MEMORY, "out of memory for a figure");
+    json_array_foreach(curve->arms, a, arm)
+    {
+        if (is_drawn(arm) && strcmp(point_string(arm, "series"), curve->name) == 0)
+            found[count++] = arm;
+    }
+    qsort(found, count, sizeof *found, by_x);
+    fprintf(file, "# x, median, low, high, 99th percentile (µs)\n$values_%zu << EOD\n", number);
+    for (size_t i = 0; i < count; i++) {
+        double x = point_number(found[i], "x"), median = point_number(found[i], "median_us");
+        const json_t *ci95 = json_object_get(found[i], "ci95_us");
+        const json_t *ends[] = {json_array_get(ci95, 0), json_array_get(ci95, 1)};
+        double low = json_is_number(ends[0]) ? json_number_value(ends[0]) : median;
+        double high = json_is_number(ends[1]) ? json_number_value(ends[1]) : median;
+        low = low > 0 ? low : median;
+        fprintf(file, "%.10g %.6g %.6g %.6g %.6g\n", x, median, low, high,
+                point_number(found[i], "p99_us"));
+        curves->least = fmin(curves->least, low);
+        curves->most = fmax(curves->most, high);
+        curves->x_least = fmin(curves->x_least, x);
+        curves->x_most = fmax(curves->x_most, x);
+    }
+    fputs("EOD\n", file);
+    free(found);
+    return STATUS_OK;
+}
+
+/* The control of the first arm of the panel that is drawn; 0 if that was not measured. */
+static double control_of(const json_t *probe)
+{
+    const json_t *arms = json_object_get(probe, "arms"), *arm, *other;
+    size_t a, o;
+    json_array_foreach(arms, a, arm)
+    {
+        if (!is_drawn(arm))
+            continue;
+        json_array_foreach(arms, o, other)
+        {
+            double median = point_number(other, "median_us");
+            if (strcmp(point_string(other, "arm"), point_string(arm, "control")) == 0)
+                return median > 0 ? median : 0;
+        }
+    }
+    return 0;
+}
+
+static void write_panels(FILE *file, struct curves *curves)
+{
+    fprintf(file,
+            "n_panels = %zu\narray panel_titles[n_panels]\narray panel_xlabels[n_panels]\n"
+            "array panel_control[n_panels]\n",
+            curves->panel_count);
+    for (size_t p = 0; p < curves->panel_count; p++) {
+        double control = control_of(curves->panels[p]);
+        fprintf(file, "panel_titles[%zu] = ", p + 1);
+        plot_write_string(file, point_string(curves->panels[p], "probe"));
+        fprintf(file, "\npanel_xlabels[%zu] = ", p + 1);
+        plot_write_string(file, point_string(curves->panels[p], "xlabel"));
+        fprintf(file, "\npanel_control[%zu] = %.6g\n", p + 1, control);
+        if (control > 0) {
+            curves->least = fmin(curves->least, control);
+            curves->most = fmax(curves->most, control);
+        }
+    }
+}
+
+enum status plot_probe_series_write(const struct results *results, const char *path, FILE *file)
+{
+    struct curves curves = {.least = INFINITY, .x_least = INFINITY};
+    find_curves(results->probes, &curves);
+    if (curves.count == 0)
+        return status_set(STATUS_USAGE, "no probe in '%s' has arms that are a series", path);
+    enum status status = plot_write_heading(
+        file, "probe-series", "What the delay depends on", results->header,
+        "Median of the fresh processes' medians, with its 95% interval; the dashed line is the "
+        "control.");
+    if (status != STATUS_OK)
+        return status;
+    fprintf(file,
+            "n_series = %zu\narray titles[n_series]\narray panel_of[n_series]\n"
+            "array layout_of[n_series]\narray variant_of[n_series]\n",
+            curves.count);
+    for (size_t i = 0; i < curves.count && status == STATUS_OK; i++) {
+        fprintf(file, "titles[%zu] = ", i + 1);
+        plot_write_string(file, curves.at[i].name);
+        fprintf(file, "\npanel_of[%zu] = %zu\nlayout_of[%zu] = %zu\nvariant_of[%zu] = %zu\n", i + 1,
+                curves.at[i].panel + 1, i + 1, i % 7 + 1, i + 1, i / 7 + 1);
+        status = write_curve(file, i + 1, &curves.at[i], &curves);
+    }
+    if (status != STATUS_OK)
+        return status;
+    write_panels(file, &curves);
+    fprintf(file, "us_min = %.6g\nus_max = %.6g\nx_min = %.10g\nx_max = %.10g\n", curves.least,
+            curves.most, curves.x_least, curves.x_most);
+    return STATUS_OK;
+}

@@ -1,0 +1,174 @@
+/*
+ * Throughput against the number of GPUs, with what so many times one would give, and the share of
+ * that which was reached.
+ */
+#include "orchestrator/plot/internal.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "orchestrator/plot/series.h"
+#include "orchestrator/results/scaling.h"
+
+/* What stands on one place of the axis. */
+struct place {
+    double ips, half_ips;
+    double efficiency, low, high; /* NAN: not known */
+};
+
+static double half_width_ips(const json_t *point)
+{
+    double half = point_number(point, "throughput_ips") * point_number(point, "ci95_rel");
+    return half >= 0 ? half : 0;
+}
+
+static bool is_closed(const json_t *point)
+{
+    return point_is_measured(point) && !json_is_object(json_object_get(point, "rate")) &&
+           point_number(point, "throughput_ips") > 0;
+}
+
+/* A point of one GPU has its place in the series of those of several that it goes with. */
+static bool take(const json_t *point, double *x)
+{
+    *x = point_gpus_of(point);
+    return is_closed(point) && *x > 1;
+}
+
+static bool take_any(const json_t *point, double *x)
+{
+    *x = point_gpus_of(point);
+    return is_closed(point);
+}
+
+static struct place place_of(const struct scaling_index *index, const json_t *point)
+{
+    struct scaling scaling;
+    struct place place = {point_number(point, "throughput_ips"), half_width_ips(point), NAN, NAN,
+                          NAN};
+    if (scaling_find(index, point, &scaling)) {
+        place.efficiency = scaling.efficiency;
+        place.low = isnan(scaling.low) ? scaling.efficiency : scaling.low;
+        place.high = isnan(scaling.high) ? scaling.efficiency : scaling.high;
+    }
+    return place;
+}
+
+static void write_place(FILE *file, double gpus, const struct place *place)
+{
+    fprintf(file, "%.0f %.6g %.6g", gpus, place->ips, place->half_ips);
+    if (isnan(place->efficiency))
+        fputs(" NaN NaN NaN\n", file);
+    else
+        fprintf(file, " %.6g %.6g %.6g\n", 100 * place->efficiency, 100 * place->low,
+                100 * place->high);
+}
+
+/* Of a series without a point of one GPU ideal is what the fewest of its GPUs do each: then no
+ * efficiency is drawn, since that is against one GPU. */
+struct ranges {
+    double gpus_most, ips_most, efficiency_most, efficiency_least;
+    size_t without_base;
+};
+
+static void widen(struct ranges *ranges, double gpus, const struct place *place)
+{
+    ranges->gpus_most = fmax(ranges->gpus_most, gpus);
+    ranges->ips_most = fmax(ranges->ips_most, place->ips + place->half_ips);
+    if (isnan(place->efficiency))
+        return;
+    ranges->efficiency_most = fmax(ranges->efficiency_most, 100 * place->high);
+    ranges->efficiency_least = fmin(ranges->efficiency_least, 100 * place->low);
+}
+
+static void write_blocks(FILE *file, const struct series_table *table,
+                         const struct scaling_index *index, struct ranges *ranges)
+{
+    fprintf(file, "array ideal[n_series]\n# GPUs, iterations/s, half width of the 95%% interval, "
+                  "efficiency in percent, low, high\n");
+    for (size_t i = 0; i < table->count; i++) {
+        const struct series_row *row = &table->rows[i];
+        struct place place = place_of(index, row->point);
+        if (i == 0 || row[-1].series != row->series) {
+            struct scaling scaling;
+            bool based = scaling_find(index, row->point, &scaling);
+            fprintf(file, "ideal[%zu] = %.6g\n$values_%zu << EOD\n", row->series + 1,
+                    based ? scaling.base_ips : place.ips / row->x, row->series + 1);
+            ranges->without_base += !based;
+            if (based) {
+                struct place one = {scaling.base_ips, half_width_ips(scaling.base), 1, 1, 1};
+                write_place(file, 1, &one);
+                widen(ranges, 1, &one);
+            }
+        }
+        write_place(file, row->x, &place);
+        widen(ranges, row->x, &place);
+        if (i + 1 == table->count || row[1].series != row->series)
+            fputs("EOD\n", file);
+    }
+}
+
+static size_t bases_missing(const struct series_table *table, const struct scaling_index *index)
+{
+    size_t missing = 0;
+    struct scaling scaling;
+    for (size_t i = 0; i < table->count; i++)
+        if (i == 0 || table->rows[i - 1].series != table->rows[i].series)
+            missing += !scaling_find(index, table->rows[i].point, &scaling);
+    return missing;
+}
+
+static enum status write_figure(const struct results *results, const struct series_table *table,
+                                const struct scaling_index *index, FILE *file)
+{
+    char notes[512];
+    struct ranges ranges = {.efficiency_least = INFINITY};
+    const struct series_form any = {.take = take_any};
+    const struct series_heading heading = {
+        .figure = "scaling",
+        .title = "Throughput by number of GPUs",
+        .notes = notes,
+        .missing = "of an open loop or without a number",
+    };
+    size_t missing = bases_missing(table, index);
+    int used = snprintf(notes, sizeof notes,
+                        "P×T is the layout of each GPU. Dotted: so many times one GPU, which is "
+                        "100%% of efficiency. Error bars: 95%% confidence intervals. ");
+    if (missing > 0)
+        snprintf(notes + used, sizeof notes - (size_t)used,
+                 "%zu series without a point of one GPU: dotted is what the fewest GPUs did each, "
+                 "and there is no efficiency. ",
+                 missing);
+    enum status status = series_write_heading(file, &heading, &any, table, results);
+    if (status != STATUS_OK)
+        return status;
+    series_write(file, table, NULL, NULL);
+    write_blocks(file, table, index, &ranges);
+    fprintf(file,
+            "gpus_max = %.0f\nthroughput_max = %.6g\nhas_efficiency = %d\n"
+            "efficiency_min = %.6g\nefficiency_max = %.6g\n",
+            ranges.gpus_most, ranges.ips_most, isfinite(ranges.efficiency_least),
+            isfinite(ranges.efficiency_least) ? ranges.efficiency_least : 0,
+            ranges.efficiency_most);
+    return STATUS_OK;
+}
+
+enum status plot_scaling_write(const struct results *results, const char *path, FILE *file)
+{
+    struct series_table table = {0};
+    struct scaling_index *index = NULL;
+    const struct series_form form = {
+        .take = take, .ignored = 1u << POINT_GPUS, .whole_names = true};
+
+    enum status status = scaling_index_new(results->points, &index);
+    if (status == STATUS_OK)
+        status = series_table_need(
+            results, &form, path, "of several GPUs: measure with --device all --gpus-per-point 1,2",
+            &table);
+    if (status == STATUS_OK)
+        status = write_figure(results, &table, index, file);
+    series_table_release(&table);
+    scaling_index_free(index);
+    return status;
+}

@@ -1,0 +1,225 @@
+/*
+ * The search of a tune: what each point did, in the order in which they were first measured, with
+ * the best so far, the winner, and the layouts that one would take without a search.
+ */
+#include "orchestrator/plot/internal.h"
+
+#include <math.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "orchestrator/results/point.h"
+
+#define MARKS_MOST 24
+
+enum objective { THROUGHPUT, P99, PER_JOULE };
+
+struct row {
+    const json_t *point;
+    double x, y;
+    bool is_final;
+};
+
+struct rows {
+    struct row *at;
+    size_t count;
+    enum objective objective;
+};
+
+static enum objective objective_of(const json_t *tune)
+{
+    const char *name = point_string(tune, "objective");
+    return strcmp(name, "p99") == 0            ? P99
+           : strcmp(name, "ips-per-watt") == 0 ? PER_JOULE
+                                               : THROUGHPUT;
+}
+
+static double value_of(const json_t *point, enum objective objective)
+{
+    switch (objective) {
+    case P99:
+        return point_number(json_object_get(point, "latency_us"), "p99") / 1e3;
+    case PER_JOULE:
+        return 1.0 / point_number(json_object_get(point, "telemetry"), "joules_per_iteration");
+    default:
+        return point_number(point, "throughput_ips");
+    }
+}
+
+static int by_x(const void *a, const void *b)
+{
+    const struct row *x = a, *y = b;
+    return (x->x > y->x) - (x->x < y->x);
+}
+
+static enum status take_rows(const struct results *results, struct rows *rows)
+{
+    size_t index;
+    const json_t *point;
+    rows->at = calloc(json_array_size(results->points) + 1, sizeof *rows->at);
+    if (rows->at == NULL)
+        return status_set(STATUS_MEMORY, "out of memory for a figure");
+    json_array_foreach(results->points, index, point)
+    {
+        const json_t *about = json_object_get(point, "tune");
+        double x = point_number(about, "first");
+        double y = value_of(point, rows->objective);
+        if (!point_is_measured(point) || !(x >= 1) || !isfinite(y) || y <= 0)
+            continue;
+        rows->at[rows->count++] =
+            (struct row){point, x, y, strcmp(point_string(about, "stage"), "final") == 0};
+    }
+    qsort(rows->at, rows->count, sizeof *rows->at, by_x);
+    return STATUS_OK;
+}
+
+static void write_points(FILE *file, const struct rows *rows)
+{
+    fputs("# order of measurement, value, layout, 1 for a finalist\n$points << EOD\n", file);
+    for (size_t i = 0; i < rows->count; i++)
+        fprintf(file, "%.0f %.6g %d %d\n", rows->at[i].x, rows->at[i].y,
+                point_layout(rows->at[i].point) + 1, rows->at[i].is_final);
+    fputs("EOD\n", file);
+}
+
+static void write_best(FILE *file, const struct rows *rows)
+{
+    double best = rows->at[0].y, highest = 0, last = 1;
+    fputs("# the best so far\n$best << EOD\n", file);
+    for (size_t i = 0; i < rows->count; i++) {
+        double y = rows->at[i].y;
+        best = rows->objective == P99 ? fmin(best, y) : fmax(best, y);
+        highest = fmax(highest, y);
+        last = rows->at[i].x;
+        fprintf(file, "%.0f %.6g\n", rows->at[i].x, best);
+    }
+    fprintf(file, "EOD\nvalue_max = %.6g\norder_max = %.0f\n", highest, last);
+}
+
+static void write_layouts(FILE *file, const struct rows *rows)
+{
+    int count = 0;
+    for (int pass = 0; pass < 2; pass++) {
+        int at = 0;
+        for (int layout = 0; layout < point_layout_count; layout++) {
+            bool seen = false;
+            for (size_t i = 0; i < rows->count && !seen; i++)
+                seen = point_layout(rows->at[i].point) == layout;
+            if (!seen)
+                continue;
+            at++;
+            if (pass == 0) {
+                count++;
+                continue;
+            }
+            fprintf(file, "layout_number[%d] = %d\nlayout_name[%d] = ", at, layout + 1, at);
+            plot_write_string(file, point_layouts[layout]);
+            fputc('\n', file);
+        }
+        if (pass == 0)
+            fprintf(file, "n_layouts = %d\narray layout_number[%d]\narray layout_name[%d]\n", count,
+                    count, count);
+    }
+}
+
+static const struct row *row_of(const struct rows *rows, json_int_t id)
+{
+    for (size_t i = 0; i < rows->count; i++)
+        if (point_integer(rows->at[i].point, "id") == id)
+            return &rows->at[i];
+    return NULL;
+}
+
+static void write_mark(FILE *file, int at, const struct row *row, const char *text, bool is_winner)
+{
+    fprintf(file,
+            "mark_x[%d] = %.0f\nmark_y[%d] = %.6g\nmark_is_best[%d] = %d\nmark_text[%d] = ", at,
+            row->x, at, row->y, at, is_winner, at);
+    plot_write_string(file, text);
+    fputc('\n', file);
+}
+
+static void write_marks(FILE *file, const struct rows *rows, const json_t *tune)
+{
+    const json_t *winner = json_object_get(tune, "winner");
+    const json_t *naive = json_object_get(tune, "naive");
+    const struct row *best =
+        json_is_object(winner) ? row_of(rows, point_integer(winner, "point")) : NULL;
+    int count = 0;
+    fprintf(file,
+            "array mark_x[%d]\narray mark_y[%d]\narray mark_text[%d]\narray mark_is_best[%d]\n",
+            MARKS_MOST, MARKS_MOST, MARKS_MOST, MARKS_MOST);
+    for (size_t i = 0; i < json_array_size(naive) && count < MARKS_MOST - 1; i++) {
+        const json_t *one = json_array_get(naive, i);
+        const struct row *row = row_of(rows, point_integer(one, "point"));
+        if (row != NULL && row != best)
+            write_mark(file, ++count, row, point_string(one, "layout"), false);
+    }
+    if (best != NULL) {
+        char text[POINT_TEXT_BYTES + 16], name[POINT_TEXT_BYTES];
+        point_name(best->point, name);
+        snprintf(text, sizeof text, "best: %s", name);
+        write_mark(file, ++count, best, text, true);
+    }
+    fprintf(file, "n_marks = %d\n", count);
+}
+
+static char *notes_text(const struct rows *rows, const json_t *tune)
+{
+    char *text = NULL;
+    size_t bytes = 0;
+    FILE *out = open_memstream(&text, &bytes);
+    if (out == NULL)
+        return NULL;
+    if (tune != NULL)
+        fprintf(out,
+                "Measured %" JSON_INTEGER_FORMAT " of %" JSON_INTEGER_FORMAT
+                " layouts in %.0f s; verdict: %s. Best: %s. ",
+                point_integer(tune, "measured"), point_integer(tune, "space"),
+                point_number(tune, "seconds"), point_string(tune, "verdict"),
+                json_is_object(json_object_get(tune, "winner"))
+                    ? point_string(json_object_get(tune, "winner"), "what")
+                    : "none");
+    fprintf(out,
+            "Filled: finalists, with their last value; hollow: a first look, or a longer "
+            "one. Line: the %s so far.",
+            rows->objective == P99 ? "lowest" : "highest");
+    if (fclose(out) != 0) {
+        free(text);
+        return NULL;
+    }
+    return text;
+}
+
+enum status plot_search_write(const struct results *results, const char *path, FILE *file)
+{
+    static const char *const labels[] = {
+        [THROUGHPUT] = "throughput (iterations/s)",
+        [P99] = "99th percentile of the latency (ms)",
+        [PER_JOULE] = "iterations a joule",
+    };
+    struct rows rows = {.objective = objective_of(results->tune)};
+    char *notes = NULL;
+    enum status status = take_rows(results, &rows);
+    if (status != STATUS_OK)
+        goto out;
+    if (rows.count == 0) {
+        status = status_set(STATUS_USAGE, "'%s' holds no search of 'mpsweep tune'", path);
+        goto out;
+    }
+    notes = notes_text(&rows, results->tune);
+    status = plot_write_heading(file, "search", "The search for the best layout", results->header,
+                                notes);
+    if (status != STATUS_OK)
+        goto out;
+    fprintf(file, "ylabel = '%s'\n", labels[rows.objective]);
+    write_layouts(file, &rows);
+    write_marks(file, &rows, results->tune);
+    write_points(file, &rows);
+    write_best(file, &rows);
+out:
+    free(notes);
+    free(rows.at);
+    return status;
+}

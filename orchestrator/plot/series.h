@@ -1,0 +1,80 @@
+/*
+ * Points as series of a figure over some x: a series is what shares every setting but x. Its title
+ * names the settings in which the series differ, and the caption those that they share.
+ */
+#ifndef MPSWEEP_ORCHESTRATOR_PLOT_SERIES_H
+#define MPSWEEP_ORCHESTRATOR_PLOT_SERIES_H
+
+#include <jansson.h>
+#include <stdbool.h>
+#include <stdio.h>
+
+#include "common/results_read.h"
+#include "common/status.h"
+#include "orchestrator/results/point.h"
+
+struct series_row {
+    const json_t *point;
+    json_int_t id;
+    int layout; /* point_layout() */
+    double x;
+    char name[POINT_TEXT_BYTES]; /* layout, and for P×T the factor that the series keeps */
+    char texts[POINT_SETTINGS][POINT_TEXT_BYTES];
+    size_t series; /* from 0 */
+};
+
+struct series_table {
+    struct series_row *rows; /* by series, x, place in the plan */
+    size_t count;
+    size_t series_count;
+    bool varies[POINT_SETTINGS];
+    int unconverged;
+    bool hybrid_by_processes; /* P×T series keep P; otherwise they keep T */
+};
+
+struct series_form {
+    /* True if the figure can draw the point; its place on the axis. */
+    bool (*take)(const json_t *point, double *x);
+    unsigned ignored; /* settings that are no part of a series, as bits 1 << POINT_… */
+    bool whole_names; /* P×T points keep both factors: x is no count of workers */
+};
+
+/* Those of the points that form takes; series_table_release() frees the rows. */
+enum status series_table_make(const json_t *points, const struct series_form *form,
+                              struct series_table *out);
+/* The same of results at path, of which there must be one at least: else STATUS_USAGE, with "'PATH'
+ * has no measured point WHAT" ("of several GPUs: measure with ..."). */
+enum status series_table_need(const struct results *results, const struct series_form *form,
+                              const char *path, const char *what, struct series_table *out);
+void series_table_release(struct series_table *table);
+
+/* "threads, pageable, no sync" */
+void series_title(const struct series_table *table, const struct series_row *row, char *title,
+                  size_t size);
+
+/* The same of one point: "threads 1×16, pageable, no sync", without launches by stream and CUDA's
+ * own choice of waiting. */
+void series_label(const struct series_table *table, const struct series_row *row, char *label,
+                  size_t size);
+
+/* n_series, and titles, layout_of and variant_of of each; behind the last the rows' data blocks
+ * $series_N, each row written by write_row with its line's end. heading names the columns. Without
+ * write_row there are no data blocks. */
+void series_write(FILE *file, const struct series_table *table, const char *heading,
+                  void (*write_row)(FILE *file, const struct series_row *row));
+
+/* What stands above and below a figure of series. */
+struct series_heading {
+    const char *figure, *title; /* as in the table of figures; the picture's heading */
+    const char *notes;          /* sentences of the caption, a blank behind each */
+    const char *missing;        /* "without phases": of a measured point that is not drawn */
+    size_t rows_most;           /* so many points are drawn; 0: all */
+};
+
+/* How the figure's data file begins (plot_write_heading()). The caption tells what all series
+ * share, then the notes, then what is not drawn and why. */
+enum status series_write_heading(FILE *file, const struct series_heading *heading,
+                                 const struct series_form *form, const struct series_table *table,
+                                 const struct results *results);
+
+#endif

@@ -1,0 +1,168 @@
+#include "orchestrator/plot/internal.h"
+
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define LINE_CHARACTERS 122 /* of the caption, at the script's width and font size */
+#define PARAGRAPH_LINES 6
+
+static bool is_control(char byte)
+{
+    return (byte >= 0 && byte < ' ') || byte == 0x7f;
+}
+
+/* Bytes of the UTF-8 character at text, 0 if it is cut short: text that was shortened by bytes. */
+static size_t character_bytes(const char *text, size_t bytes)
+{
+    unsigned char lead = (unsigned char)text[0];
+    size_t length = lead < 0x80 ? 1 : lead >= 0xf0 ? 4 : lead >= 0xe0 ? 3 : 2;
+    if (length > bytes)
+        return 0;
+    for (size_t i = 1; i < length; i++)
+        if (((unsigned char)text[i] & 0xc0) != 0x80)
+            return 0;
+    return length;
+}
+
+/* gnuplot's cairo terminals draw a character that no font has as a box larger than the page: past
+ * the alphabets of two bytes (up to U+07FF), only general punctuation (U+2000 to U+206F) passes. */
+static bool is_in_common_fonts(const char *text, size_t length)
+{
+    return length <= 2 ||
+           (length == 3 && (unsigned char)text[0] == 0xe2 && (unsigned char)text[1] <= 0x81);
+}
+
+static void write_quoted(FILE *file, const char *text, size_t bytes)
+{
+    fputc('\'', file);
+    for (size_t i = 0; i < bytes;) {
+        size_t length = character_bytes(text + i, bytes - i);
+        if (length == 0) {
+            i++;
+            continue;
+        }
+        if (text[i] == '\'')
+            fputc('\'', file);
+        if (is_control(text[i]))
+            fputc(' ', file);
+        else if (is_in_common_fonts(text + i, length))
+            fwrite(text + i, 1, length, file);
+        else
+            fputc('?', file);
+        i += length;
+    }
+    fputc('\'', file);
+}
+
+void plot_write_string(FILE *file, const char *text)
+{
+    write_quoted(file, text, strlen(text));
+}
+
+/* Bytes of the next line: as many words as fit, cut behind a comma or a stop if one is near the
+ * end, or a piece of a word that is too long. */
+static size_t line_bytes(const char *text)
+{
+    size_t characters = 0;
+    size_t last_space = 0;
+    size_t last_pause = 0;
+    size_t i = 0;
+    for (; text[i] != '\0'; i++) {
+        bool starts_character = ((unsigned char)text[i] & 0xc0) != 0x80;
+        if (starts_character && characters++ == LINE_CHARACTERS) {
+            if (last_pause > i / 2)
+                return last_pause;
+            return last_space > 0 ? last_space : i;
+        }
+        if (text[i] != ' ' || i == 0)
+            continue;
+        last_space = i;
+        if (strchr(",;.", text[i - 1]) != NULL)
+            last_pause = i;
+    }
+    return i;
+}
+
+void plot_write_captions(FILE *file, const char *const *paragraphs)
+{
+    /* Twice: gnuplot wants the length of an array first. */
+    for (int pass = 0; pass < 2; pass++) {
+        int count = 0;
+        for (const char *const *next = paragraphs; *next != NULL; next++) {
+            const char *text = *next;
+            for (int line = 0; *text != '\0' && line < PARAGRAPH_LINES; line++) {
+                size_t bytes = line_bytes(text);
+                count++;
+                if (pass == 1) {
+                    fprintf(file, "captions[%d] = ", count);
+                    write_quoted(file, text, bytes);
+                    fputc('\n', file);
+                }
+                text += bytes;
+                text += strspn(text, " ");
+            }
+        }
+        if (pass == 0)
+            fprintf(file, "n_captions = %d\narray captions[%d]\n", count, count > 0 ? count : 1);
+    }
+}
+
+static const char *string_or(const json_t *object, const char *key, const char *otherwise)
+{
+    const char *text = json_string_value(json_object_get(object, key));
+    return text != NULL && text[0] != '\0' ? text : otherwise;
+}
+
+char *plot_machine_text(const json_t *header)
+{
+    const json_t *gpu = json_object_get(header, "gpu");
+    const json_t *cpus = json_object_get(header, "cpus");
+    const char *started = string_or(header, "started", "");
+    const char *driver = string_or(header, "driver", NULL);
+    char *text = NULL;
+    size_t bytes = 0;
+    FILE *file = open_memstream(&text, &bytes);
+    if (file == NULL)
+        return NULL;
+    if (json_is_true(json_object_get(gpu, "emulated")))
+        fputs("EMULATED GPU, not a measurement of hardware. ", file);
+    fprintf(file, "%s", string_or(gpu, "name", "unknown GPU"));
+    if (driver != NULL)
+        fprintf(file, ", driver CUDA %s", driver);
+    if (json_is_integer(cpus))
+        fprintf(file, ", %" JSON_INTEGER_FORMAT " CPUs", json_integer_value(cpus));
+    fprintf(file, ", host %s", string_or(header, "host", "unknown"));
+    /* "2026-01-31T08:00:00Z" as "2026-01-31 08:00 UTC" */
+    if (strlen(started) == 20 && started[10] == 'T' && started[19] == 'Z')
+        fprintf(file, ", %.10s %.5s UTC", started, started + 11);
+    else if (started[0] != '\0')
+        fprintf(file, ", %s", started);
+    fprintf(file, ", mpsweep %s", string_or(header, "mpsweep", "of unknown version"));
+    if (fclose(file) != 0) {
+        free(text);
+        return NULL;
+    }
+    return text;
+}
+
+enum status plot_write_heading(FILE *file, const char *figure, const char *title,
+                               const json_t *header, const char *notes)
+{
+    const json_t *gpu = json_object_get(header, "gpu");
+    char *machine = plot_machine_text(header);
+    if (machine == NULL || notes == NULL) {
+        free(machine);
+        return status_set(STATUS_MEMORY, "out of memory for a caption");
+    }
+    fprintf(file,
+            "# Data of a figure, written by mpsweep. To draw it:\n"
+            "#     gnuplot -c plots/%s.gp THIS_FILE PICTURE.svg\n"
+            "figure = '%s'\ntitle = ",
+            figure, figure);
+    plot_write_string(file, title);
+    fprintf(file, "\nemulated = %d\n", json_is_true(json_object_get(gpu, "emulated")) ? 1 : 0);
+    plot_write_captions(file, (const char *const[]){machine, notes, NULL});
+    free(machine);
+    return STATUS_OK;
+}

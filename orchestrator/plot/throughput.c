@@ -1,0 +1,79 @@
+/*
+ * Throughput against the number of workers.
+ */
+#include "orchestrator/plot/internal.h"
+
+#include <math.h>
+#include <stdbool.h>
+
+#include "orchestrator/plot/series.h"
+
+static double half_width_ips(const json_t *point)
+{
+    double relative = json_number_value(json_object_get(point, "ci95_rel"));
+    return json_number_value(json_object_get(point, "throughput_ips")) * relative;
+}
+
+static bool take(const json_t *point, double *x)
+{
+    double half = half_width_ips(point);
+    json_int_t workers = point_integer(point, "workers");
+    *x = (double)workers;
+    return point_is_measured(point) && workers >= 1 && workers <= PLOT_WORKERS_MAX &&
+           isfinite(half) && half >= 0;
+}
+
+static void write_row(FILE *file, const struct series_row *row)
+{
+    fprintf(file, "%.0f %.6g %.6g\n", row->x, point_number(row->point, "throughput_ips"),
+            half_width_ips(row->point));
+}
+
+static void write_ranges(FILE *file, const struct series_table *table)
+{
+    double highest = 0, most = 0, fewest = INFINITY, best = 0;
+    for (size_t i = 0; i < table->count; i++) {
+        const struct series_row *row = &table->rows[i];
+        double throughput = point_number(row->point, "throughput_ips");
+        highest = fmax(highest, throughput + half_width_ips(row->point));
+        most = fmax(most, row->x);
+        if (row->x < fewest || (row->x == fewest && throughput > best)) {
+            fewest = row->x;
+            best = throughput;
+        }
+    }
+    fprintf(file, "workers_max = %.0f\n", most);
+    fprintf(file, "throughput_max = %.6g\n", highest);
+    fprintf(file, "# the best of the smallest number of workers, per worker\n");
+    fprintf(file, "ideal_slope = %.6g\n\n", best / fewest);
+}
+
+enum status plot_throughput_write(const struct results *results, const char *path, FILE *file)
+{
+    struct series_table table;
+    char notes[128] = "Error bars: 95% confidence intervals. ";
+    const struct series_form form = {.take = take};
+    const struct series_heading heading = {
+        .figure = "throughput",
+        .title = "Throughput by number of workers",
+        .notes = notes,
+        .missing = "without a number",
+    };
+
+    enum status status = series_table_need(results, &form, path, "to plot", &table);
+    if (status != STATUS_OK)
+        return status;
+    if (table.unconverged > 0)
+        snprintf(notes, sizeof notes,
+                 "Error bars: 95%% confidence intervals; wider than asked for at %d point%s. ",
+                 table.unconverged, table.unconverged > 1 ? "s" : "");
+    status = series_write_heading(file, &heading, &form, &table, results);
+    if (status != STATUS_OK)
+        goto out;
+    fputs("xlabel = 'workers (processes × threads)'\nylabel = 'throughput (iterations/s)'\n", file);
+    write_ranges(file, &table);
+    series_write(file, &table, "workers, iterations/s, half width of the 95% interval", write_row);
+out:
+    series_table_release(&table);
+    return status;
+}

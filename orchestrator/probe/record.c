@@ -1,0 +1,404 @@
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "common/clock.h"
+#include "common/results_read.h"
+#include "config.h"
+#include "orchestrator/probe/internal.h"
+
+#define NOTES_MOST 8
+#define NOT_MEASURED "no round of it was measured"
+
+/* The arm that the verdict is about: the probe's own, or, where that was not asked for, the first
+ * that has a control. */
+static const struct probe_arm_data *find_subject(const struct probe_outcome *outcome)
+{
+    const struct probe *probe = outcome->probe;
+    const struct probe_arm_data *first = NULL;
+    for (size_t i = 0; i < probe->arm_count; i++) {
+        const struct probe_arm_data *data = &outcome->arms[i];
+        if (!data->chosen || !data->arm->control)
+            continue;
+        if (strcmp(data->arm->name, probe->subject) == 0)
+            return data;
+        if (!first)
+            first = data;
+    }
+    return first;
+}
+
+static const struct probe_arm_data *find_data(const struct probe_outcome *outcome, const char *name)
+{
+    for (size_t i = 0; i < outcome->probe->arm_count; i++)
+        if (strcmp(outcome->arms[i].arm->name, name) == 0)
+            return &outcome->arms[i];
+    return NULL;
+}
+
+/* What this machine cannot do is no failure. */
+static bool is_lacking(enum status status)
+{
+    return status == STATUS_UNSUPPORTED || status == STATUS_NOT_FOUND;
+}
+
+static bool is_measured(const struct probe_arm_data *data)
+{
+    return data && data->chosen && data->status == STATUS_OK && data->rounds > 0;
+}
+
+/* Of both, what they have in common: an arm cut short by an interrupt has fewer rounds. */
+static enum status compare_arms(const struct probe_arm_data *arm,
+                                const struct probe_arm_data *control, struct probe_effect *out)
+{
+    unsigned rounds = arm->rounds < control->rounds ? arm->rounds : control->rounds;
+    return probe_compare(arm->series[0], control->series[0], rounds, out);
+}
+
+/* A median says nothing of the few that hung, which nobody would call no effect. */
+static enum probe_verdict judge(const struct probe *probe, const struct probe_arm_data *arm,
+                                const struct probe_arm_data *control,
+                                const struct probe_effect *effect, double control_us)
+{
+    enum probe_verdict verdict =
+        probe_judge(effect, control_us, probe->matters_ratio, (double)probe->matters_ns / 1e3);
+    bool hung = arm->blocked[0] > 0 || control->blocked[0] > 0;
+    return verdict == PROBE_NOT_OBSERVED && hung ? PROBE_INCONCLUSIVE : verdict;
+}
+
+static const char *why_inconclusive(const struct probe_result *result)
+{
+    if (isnan(result->effect.low))
+        return "too few samples for an interval: give --rounds 3 or more";
+    if (result->control->blocked[0] > 0)
+        return "samples of the control hung: there is nothing to compare with";
+    if (result->subject->blocked[0] > 0)
+        return "some hung, however long the median is";
+    return "the interval holds effects that matter and effects that do not: more --rounds make it "
+           "narrower";
+}
+
+/* Points of one curve do the same, only more or less of it. */
+static bool is_remedy(const struct probe_outcome *outcome, const struct probe_arm *arm)
+{
+    const char *const *remedies = outcome->probe->remedies;
+    for (size_t i = 0; remedies && remedies[i]; i++) {
+        const struct probe_arm *remedy = find_data(outcome, remedies[i])->arm;
+        if (arm == remedy ||
+            (arm->series && remedy->series && strcmp(arm->series, remedy->series) == 0))
+            return true;
+    }
+    return false;
+}
+
+/* Whether two arms do as much, as far as they say: smaller copies are no remedy. */
+static bool are_of_one_size(const struct probe_arm *one, const struct probe_arm *other)
+{
+    return !one->series || !other->series || one->x == other->x;
+}
+
+/* The fastest of the remedies that are faster for sure. */
+static enum status find_remedy(const struct probe_outcome *outcome, struct probe_result *out)
+{
+    const char *const *remedies = outcome->probe->remedies;
+    for (size_t i = 0; remedies && remedies[i]; i++) {
+        const struct probe_arm_data *data = find_data(outcome, remedies[i]);
+        struct probe_effect gain;
+        if (!is_measured(data) || !are_of_one_size(out->subject->arm, data->arm))
+            continue;
+        enum status status = compare_arms(out->subject, data, &gain);
+        if (status != STATUS_OK)
+            return status;
+        if (gain.low > 1 && (!out->remedy || gain.ratio > out->gain.ratio)) {
+            out->remedy = data;
+            out->gain = gain;
+        }
+    }
+    return STATUS_OK;
+}
+
+enum status probe_conclude(const struct probe_outcome *outcome, struct probe_result *out)
+{
+    const struct probe *probe = outcome->probe;
+    out->verdict = PROBE_INCONCLUSIVE;
+    out->subject = find_subject(outcome);
+    if (!out->subject)
+        return status_set(STATUS_USAGE, "no arm that has a control was asked for");
+    out->control = find_data(outcome, out->subject->arm->control);
+    const struct probe_arm_data *const both[] = {out->subject, out->control};
+    for (size_t i = 0; i < 2; i++) {
+        if (is_measured(both[i]))
+            continue;
+        snprintf(out->error, sizeof out->error, "%s: %s", both[i]->arm->name,
+                 *both[i]->error ? both[i]->error : NOT_MEASURED);
+        if (is_lacking(both[i]->status)) {
+            out->verdict = PROBE_NEEDS;
+            snprintf(out->needs, sizeof out->needs, "%s",
+                     both[i]->status == STATUS_NOT_FOUND ? "MPS" : "another driver or GPU");
+        }
+        return STATUS_OK;
+    }
+    enum status status =
+        probe_summarise(out->subject->series[0], out->subject->rounds, &out->subject_summary);
+    if (status == STATUS_OK)
+        status =
+            probe_summarise(out->control->series[0], out->control->rounds, &out->control_summary);
+    if (status == STATUS_OK)
+        status = compare_arms(out->subject, out->control, &out->effect);
+    /* What is a remedy itself is not helped by being told so. */
+    out->needs_remedy = !is_remedy(outcome, out->subject->arm);
+    if (status == STATUS_OK && out->needs_remedy)
+        status = find_remedy(outcome, out);
+    if (status != STATUS_OK)
+        return status;
+    out->verdict =
+        judge(probe, out->subject, out->control, &out->effect, out->control_summary.median_us);
+    if (out->verdict == PROBE_INCONCLUSIVE)
+        snprintf(out->error, sizeof out->error, "%s", why_inconclusive(out));
+    return STATUS_OK;
+}
+
+/* JSON has no NAN. */
+static json_t *number(double value)
+{
+    return isfinite(value) ? json_real(value) : json_null();
+}
+
+static json_t *interval(double low, double high)
+{
+    return json_pack("[o, o]", number(low), number(high));
+}
+
+static int set_times(json_t *object, const struct probe_summary *summary)
+{
+    return json_object_set_new(object, "median_us", number(summary->median_us)) |
+           json_object_set_new(object, "ci95_us", interval(summary->low_us, summary->high_us)) |
+           json_object_set_new(object, "mean_us", number(summary->mean_us)) |
+           json_object_set_new(object, "p99_us", number(summary->p99_us)) |
+           json_object_set_new(object, "max_us", number(summary->max_us));
+}
+
+static int set_summary(json_t *object, const struct probe_summary *summary)
+{
+    return json_object_set_new(object, "samples", json_integer((json_int_t)summary->samples)) |
+           json_object_set_new(object, "dropped", json_integer((json_int_t)summary->dropped)) |
+           set_times(object, summary);
+}
+
+static void set_blocked(json_t *object, uint64_t blocked)
+{
+    json_object_set_new(object, "blocked", json_integer((json_int_t)blocked));
+}
+
+static json_t *more_metrics(const struct probe *probe, const struct probe_arm_data *data)
+{
+    json_t *metrics = json_array();
+    for (unsigned m = 1; probe->metrics[m]; m++) {
+        struct probe_summary summary;
+        if (probe_summarise(data->series[m], data->rounds, &summary) != STATUS_OK)
+            continue;
+        json_t *metric = json_pack("{s:s}", "metric", probe->metrics[m]);
+        if (m == probe->level_metric)
+            json_object_set_new(metric, "level", json_true());
+        set_summary(metric, &summary);
+        set_blocked(metric, data->blocked[m]);
+        json_array_append_new(metrics, metric);
+    }
+    return metrics;
+}
+
+static int set_against(json_t *object, const struct probe_outcome *outcome,
+                       const struct probe_arm_data *data)
+{
+    const struct probe *probe = outcome->probe;
+    const struct probe_arm_data *control =
+        data->arm->control ? find_data(outcome, data->arm->control) : NULL;
+    struct probe_effect effect;
+    struct probe_summary summary;
+    if (!is_measured(control) || compare_arms(data, control, &effect) != STATUS_OK ||
+        probe_summarise(control->series[0], control->rounds, &summary) != STATUS_OK)
+        return 0;
+    enum probe_verdict verdict = judge(probe, data, control, &effect, summary.median_us);
+    return json_object_set_new(object, "ratio", number(effect.ratio)) |
+           json_object_set_new(object, "ratio_ci95", interval(effect.low, effect.high)) |
+           json_object_set_new(object, "verdict", json_string(probe_verdict_name(verdict)));
+}
+
+static const char *arm_status(const struct probe_arm_data *data)
+{
+    if (data->status != STATUS_OK)
+        return is_lacking(data->status) ? "not here" : "failed";
+    return data->rounds > 0 ? "ok" : "interrupted";
+}
+
+static json_t *arm_object(const struct probe_outcome *outcome, const struct probe_arm_data *data)
+{
+    const struct probe_arm *arm = data->arm;
+    struct probe_summary summary;
+    json_t *object =
+        json_pack("{s:s, s:s, s:s?, s:i, s:b, s:s}", "arm", arm->name, "what", arm->what, "control",
+                  arm->control, "processes", (int)probe_arm_processes(arm), "mps",
+                  (arm->flags & PROBE_ARM_OVER_MPS) != 0, "status", arm_status(data));
+    if (!object)
+        return NULL;
+    if (arm->series) {
+        json_object_set_new(object, "series", json_string(arm->series));
+        json_object_set_new(object, "x", json_real(arm->x));
+    }
+    if (!is_measured(data)) {
+        json_object_set_new(object, "error",
+                            json_string(*data->error ? data->error : NOT_MEASURED));
+        return object;
+    }
+    json_object_set_new(object, "rounds", json_integer(data->rounds));
+    if (probe_summarise(data->series[0], data->rounds, &summary) == STATUS_OK)
+        set_summary(object, &summary);
+    if (outcome->probe->level_metric &&
+        probe_summarise_unscaled(data->series[0], data->rounds, &summary) == STATUS_OK) {
+        json_t *unscaled = json_object();
+        set_times(unscaled, &summary);
+        json_object_set_new(object, "unscaled", unscaled);
+    }
+    set_blocked(object, data->blocked[0]);
+    set_against(object, outcome, data);
+    json_t *more = more_metrics(outcome->probe, data);
+    if (json_array_size(more) > 0)
+        json_object_set(object, "metrics", more);
+    json_decref(more);
+    if (arm->flags & PROBE_ARM_OVER_MPS)
+        json_object_set_new(object, "attached",
+                            json_pack("{s:i, s:i}", "expected", (int)data->attached_expected,
+                                      "seen", (int)data->attached_seen));
+    return object;
+}
+
+static json_t *arms_array(const struct probe_outcome *outcome)
+{
+    json_t *arms = json_array();
+    for (size_t i = 0; i < outcome->probe->arm_count; i++)
+        if (outcome->arms[i].chosen)
+            json_array_append_new(arms, arm_object(outcome, &outcome->arms[i]));
+    return arms;
+}
+
+static json_t *effect_object(const struct probe *probe, const struct probe_result *result)
+{
+    if (!isfinite(result->effect.ratio) || result->effect.ratio <= 0)
+        return json_null();
+    return json_pack(
+        "{s:s, s:s, s:s, s:s, s:o, s:o, s:o, s:o, s:f, s:f}", "arm", result->subject->arm->name,
+        "control", result->control->arm->name, "metric", probe->metrics[0], "unit", "us", "value",
+        number(result->subject_summary.median_us), "control_value",
+        number(result->control_summary.median_us), "ratio", number(result->effect.ratio), "ci95",
+        interval(result->effect.low, result->effect.high), "matters_ratio", probe->matters_ratio,
+        "matters_us", (double)probe->matters_ns / 1e3);
+}
+
+/* Samples come faster than there is room for where a call is very short, and the last of a round
+ * are then missing. */
+static void note_dropped(const struct probe_outcome *outcome, json_t *notes)
+{
+    char text[256];
+    for (size_t a = 0; a < outcome->probe->arm_count; a++) {
+        const struct probe_arm_data *data = &outcome->arms[a];
+        for (unsigned m = 0; is_measured(data) && outcome->probe->metrics[m]; m++) {
+            struct probe_summary summary;
+            if (probe_summarise(data->series[m], data->rounds, &summary) != STATUS_OK ||
+                summary.dropped == 0)
+                continue;
+            uint64_t all = summary.samples + summary.dropped;
+            snprintf(text, sizeof text,
+                     "arm %s, %s: the last %llu of %llu samples are left out, a process has room "
+                     "for %d in a round",
+                     data->arm->name, outcome->probe->metrics[m],
+                     (unsigned long long)summary.dropped, (unsigned long long)all, PROBE_SAMPLES);
+            json_array_append_new(notes, json_string(text));
+        }
+    }
+}
+
+/* Numbers that notes are about go into the object `inferred`, by name. */
+static json_t *notes_array(const struct probe_outcome *outcome, json_t *inferred)
+{
+    struct probe_note notes[NOTES_MOST] = {0};
+    json_t *array = json_array();
+    size_t count = outcome->probe->infer ? outcome->probe->infer(outcome, notes, NOTES_MOST) : 0;
+    for (size_t i = 0; i < count; i++) {
+        json_array_append_new(array, json_string(notes[i].text));
+        if (notes[i].quantity)
+            json_object_set_new(inferred, notes[i].quantity, number(notes[i].value));
+    }
+    note_dropped(outcome, array);
+    return array;
+}
+
+json_t *probe_record(const struct probe_outcome *outcome, const struct probe_result *result,
+                     double seconds)
+{
+    const struct probe *probe = outcome->probe;
+    char verdict[96];
+    bool helps = result->verdict == PROBE_OBSERVED && result->needs_remedy;
+    snprintf(verdict, sizeof verdict, "%s%s%s", probe_verdict_name(result->verdict),
+             *result->needs ? " " : "", result->needs);
+    json_t *inferred = json_object();
+    json_t *record = json_pack("{s:s, s:s, s:s, s:s, s:o, s:o, s:o}", "type", "probe", "probe",
+                               probe->name, "verdict", verdict, "question", probe->question,
+                               "effect", effect_object(probe, result), "arms", arms_array(outcome),
+                               "notes", notes_array(outcome, inferred));
+    if (record && json_object_size(inferred) > 0)
+        json_object_set(record, "inferred", inferred);
+    json_decref(inferred);
+    if (!record)
+        return NULL;
+    json_object_set_new(record, "error", *result->error ? json_string(result->error) : json_null());
+    if (*result->ended_early)
+        json_object_set_new(record, "ended_early", json_string(result->ended_early));
+    json_object_set_new(record, "remedy", helps ? json_string(probe->remedy) : json_null());
+    if (helps && result->remedy) {
+        json_object_set_new(record, "remedy_arm", json_string(result->remedy->arm->name));
+        json_object_set_new(record, "remedy_gain", number(result->gain.ratio));
+        json_object_set_new(record, "remedy_gain_ci95",
+                            interval(result->gain.low, result->gain.high));
+    }
+    if (probe->xlabel)
+        json_object_set_new(record, "xlabel", json_string(probe->xlabel));
+    json_object_set_new(record, "seconds", json_real(seconds));
+    return record;
+}
+
+json_t *probe_header(const struct probing *probing)
+{
+    char started[32];
+    clock_wall_iso8601(started);
+    json_t *record = json_pack("{s:s, s:i, s:s, s:s}", "type", "header", "schema", RESULTS_SCHEMA,
+                               "mpsweep", PACKAGE_VERSION, "started", started);
+    if (!record || session_describe(&probing->session, record) != STATUS_OK) {
+        json_decref(record);
+        return NULL;
+    }
+    json_t *names = json_array();
+    for (size_t i = 0; i < probing->chosen_count; i++)
+        json_array_append_new(names, json_string(probing->chosen[i]->name));
+    json_object_set_new(record, "probes", names);
+    json_object_set_new(record, "seed",
+                        json_integer(options_integer(probing->options, OPTION_PROBE_SEED)));
+    json_object_set_new(record, "timeout_s",
+                        json_real(options_real(probing->options, OPTION_PROBE_TIMEOUT)));
+    const char *arms = options_text(probing->options, OPTION_PROBE_ARMS);
+    if (arms)
+        json_object_set_new(record, "arms", json_string(arms));
+    return record;
+}
+
+json_t *probe_footer(int exit_status, const json_t *records, double seconds)
+{
+    json_t *counts = json_object();
+    for (size_t i = 0; counts && i < json_array_size(records); i++) {
+        const char *verdict =
+            json_string_value(json_object_get(json_array_get(records, i), "verdict"));
+        json_int_t count = json_integer_value(json_object_get(counts, verdict));
+        json_object_set_new(counts, verdict, json_integer(count + 1));
+    }
+    return json_pack("{s:s, s:i, s:o, s:f}", "type", "footer", "status", exit_status, "probes",
+                     counts, "seconds", seconds);
+}

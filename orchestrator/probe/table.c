@@ -1,0 +1,315 @@
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "orchestrator/probe/internal.h"
+#include "orchestrator/results/table.h"
+#include "orchestrator/results/point.h"
+
+enum { ARM, WHAT, MEDIAN, INTERVAL, P99, BLOCKED, RATIO, VERDICT, COLUMNS };
+
+#define CELL 96
+#define TEXT_WIDTH 100
+
+static const char *const titles[COLUMNS] = {
+    [ARM] = "arm", [WHAT] = "",           [MEDIAN] = "median",   [INTERVAL] = "95%",
+    [P99] = "p99", [BLOCKED] = "blocked", [RATIO] = "× control", [VERDICT] = "verdict",
+};
+
+/* A duration with its unit, three digits: "3.02 µs". */
+static const char *duration(double us, char *out, size_t size)
+{
+    double value = us;
+    const char *unit = "µs";
+    if (us >= 999500) {
+        value = us / 1e6;
+        unit = "s";
+    } else if (us >= 999.5) {
+        value = us / 1e3;
+        unit = "ms";
+    }
+    int decimals = value >= 99.95 ? 0 : value >= 9.995 ? 1 : 2;
+    if (isnan(us))
+        snprintf(out, size, "-");
+    else
+        snprintf(out, size, "%.*f %s", decimals, value, unit);
+    return out;
+}
+
+/* A ratio with three digits. */
+static const char *ratio(double value, char *out, size_t size)
+{
+    int decimals = value >= 99.95 ? 0 : value >= 9.995 ? 1 : 2;
+    if (isnan(value))
+        snprintf(out, size, "-");
+    else
+        snprintf(out, size, "%.*f", decimals, value);
+    return out;
+}
+
+static const char *ratios(double low, double high, char *out, size_t size)
+{
+    char a[20], b[20];
+    snprintf(out, size, "%s to %s", ratio(low, a, sizeof a), ratio(high, b, sizeof b));
+    return out;
+}
+
+/* "3 of 9", of an arm or one of its metrics; "" where none was blocked. */
+static const char *blocked_text(const json_t *object, char *out, size_t size)
+{
+    json_int_t blocked = json_integer_value(json_object_get(object, "blocked"));
+    *out = '\0';
+    if (blocked > 0)
+        snprintf(out, size, "%" JSON_INTEGER_FORMAT " of %" JSON_INTEGER_FORMAT, blocked,
+                 json_integer_value(json_object_get(object, "samples")));
+    return out;
+}
+
+static void fill_row(const json_t *arm, char cells[COLUMNS][CELL])
+{
+    char a[32], b[32];
+    memset(cells, 0, COLUMNS * sizeof cells[0]);
+    snprintf(cells[ARM], CELL, "%s", point_string(arm, "arm"));
+    snprintf(cells[WHAT], CELL, "%s", point_string(arm, "what"));
+    if (!json_object_get(arm, "median_us")) {
+        snprintf(cells[MEDIAN], CELL, "-");
+        return;
+    }
+    duration(point_number(arm, "median_us"), cells[MEDIAN], CELL);
+    if (!isnan(point_number_of(arm, "ci95_us", 0)))
+        snprintf(cells[INTERVAL], CELL, "%s to %s",
+                 duration(point_number_of(arm, "ci95_us", 0), a, sizeof a),
+                 duration(point_number_of(arm, "ci95_us", 1), b, sizeof b));
+    else
+        snprintf(cells[INTERVAL], CELL, "-");
+    duration(point_number(arm, "p99_us"), cells[P99], CELL);
+    blocked_text(arm, cells[BLOCKED], CELL);
+    if (json_object_get(arm, "ratio")) {
+        char around[CELL - 40];
+        snprintf(cells[RATIO], CELL, "%s (%s)", ratio(point_number(arm, "ratio"), a, sizeof a),
+                 ratios(point_number_of(arm, "ratio_ci95", 0),
+                        point_number_of(arm, "ratio_ci95", 1), around, sizeof around));
+        snprintf(cells[VERDICT], CELL, "%s", point_string(arm, "verdict"));
+    } else {
+        snprintf(cells[RATIO], CELL, "%s", *point_string(arm, "control") ? "-" : "control");
+    }
+}
+
+static void print_arms(FILE *out, const json_t *arms)
+{
+    size_t count = json_array_size(arms);
+    char(*cells)[COLUMNS][CELL] = calloc(count + 1, sizeof *cells);
+    size_t widths[COLUMNS] = {0};
+    bool shown[COLUMNS] = {0};
+    if (!cells)
+        return;
+    for (size_t c = 0; c < COLUMNS; c++)
+        snprintf(cells[0][c], CELL, "%s", titles[c]);
+    for (size_t r = 1; r <= count; r++)
+        fill_row(json_array_get(arms, r - 1), cells[r]);
+    for (size_t c = 0; c < COLUMNS; c++) {
+        for (size_t r = 1; r <= count; r++)
+            shown[c] |= *cells[r][c] != '\0';
+        for (size_t r = 0; r <= count; r++) {
+            size_t width = text_columns(cells[r][c]);
+            widths[c] = width > widths[c] ? width : widths[c];
+        }
+    }
+    for (size_t r = 0; r <= count; r++) {
+        const json_t *arm = r ? json_array_get(arms, r - 1) : NULL;
+        const char *error = point_string(arm, "error");
+        size_t last = *error ? MEDIAN : VERDICT;
+        while (!*cells[r][last])
+            last--;
+        for (size_t c = 0; c <= last; c++)
+            if (shown[c])
+                table_print_cell(out, cells[r][c], widths[c], c <= WHAT || c >= RATIO,
+                                 c == last && !*error);
+        if (*error)
+            fprintf(out, "%s%s: %s", "  ", point_string(arm, "status"), error);
+        fputc('\n', out);
+    }
+    free(cells);
+}
+
+/* Words in lines of TEXT_WIDTH, those after the first set in. */
+static void print_wrapped(FILE *out, const char *label, const char *text)
+{
+    size_t column = (size_t)fprintf(out, "%s", label), indent = strlen(label);
+    while (*text) {
+        size_t bytes = strcspn(text, " ");
+        if (column > indent && column + bytes + 1 > TEXT_WIDTH) {
+            fprintf(out, "\n%*s", (int)indent, "");
+            column = indent;
+        } else if (column > indent) {
+            fputc(' ', out);
+            column++;
+        }
+        fwrite(text, 1, bytes, out);
+        column += bytes;
+        text += bytes;
+        text += *text == ' ';
+    }
+    fputc('\n', out);
+}
+
+/* What hung took as long as its watchdog let it, which says less than that it hung. */
+static void append_blocked(struct text *text, const json_t *record)
+{
+    char some[64];
+    const json_t *arm;
+    size_t index;
+    json_array_foreach(json_object_get(record, "arms"), index, arm)
+    {
+        if (strcmp(point_string(arm, "arm"),
+                   point_string(json_object_get(record, "effect"), "arm")) == 0 &&
+            *blocked_text(arm, some, sizeof some))
+            text_append(text, "; %s hung until a watchdog released them", some);
+    }
+}
+
+static void print_verdict(FILE *out, const json_t *record)
+{
+    char a[32], b[32], c[32], d[CELL], line[512] = "";
+    const json_t *effect = json_object_get(record, "effect");
+    const char *verdict = point_string(record, "verdict");
+    struct text text = {.at = line, .size = sizeof line};
+    text_append(&text, "%s", verdict);
+    if (json_is_object(effect))
+        text_append(&text, ": with %s the %s takes %s, with %s %s: %s times as long, 95%% %s",
+                    point_string(effect, "arm"), point_string(effect, "metric"),
+                    duration(point_number(effect, "value"), a, sizeof a),
+                    point_string(effect, "control"),
+                    duration(point_number(effect, "control_value"), b, sizeof b),
+                    ratio(point_number(effect, "ratio"), c, sizeof c),
+                    ratios(point_number_of(effect, "ci95", 0), point_number_of(effect, "ci95", 1),
+                           d, sizeof d));
+    append_blocked(&text, record);
+    if (*point_string(record, "error"))
+        text_append(&text, "%s %s", json_is_object(effect) ? ";" : ":",
+                    point_string(record, "error"));
+    if (*point_string(record, "ended_early"))
+        text_append(&text, "; it ended early (%s), so that this is from the rounds until then",
+                    point_string(record, "ended_early"));
+    print_wrapped(out, "verdict: ", line);
+    if (!*point_string(record, "remedy"))
+        return;
+    text = (struct text){.at = line, .size = sizeof line};
+    text_append(&text, "%s", point_string(record, "remedy"));
+    if (json_is_number(json_object_get(record, "remedy_gain")))
+        text_append(&text, " (%s: %s times as fast, 95%% %s)", point_string(record, "remedy_arm"),
+                    ratio(point_number(record, "remedy_gain"), a, sizeof a),
+                    ratios(point_number_of(record, "remedy_gain_ci95", 0),
+                           point_number_of(record, "remedy_gain_ci95", 1), d, sizeof d));
+    print_wrapped(out, "remedy:  ", line);
+}
+
+void probe_print_record(FILE *out, const json_t *record)
+{
+    char label[64], more[32], interval[2][32], some[64];
+    const json_t *arms = json_object_get(record, "arms");
+    const json_t *notes = json_object_get(record, "notes");
+    snprintf(label, sizeof label, "%s: ", point_string(record, "probe"));
+    print_wrapped(out, label, point_string(record, "question"));
+    if (json_array_size(arms) > 0)
+        print_arms(out, arms);
+    for (size_t i = 0; i < json_array_size(arms); i++) {
+        const json_t *arm = json_array_get(arms, i);
+        const json_t *metrics = json_object_get(arm, "metrics");
+        for (size_t m = 0; m < json_array_size(metrics); m++) {
+            const json_t *metric = json_array_get(metrics, m);
+            if (json_is_true(json_object_get(metric, "level")))
+                continue;
+            blocked_text(metric, some, sizeof some);
+            fprintf(
+                out, "%s, %s: %s, 95%% %s to %s%s%s%s\n", point_string(arm, "arm"),
+                point_string(metric, "metric"),
+                duration(point_number(metric, "median_us"), more, sizeof more),
+                duration(point_number_of(metric, "ci95_us", 0), interval[0], sizeof interval[0]),
+                duration(point_number_of(metric, "ci95_us", 1), interval[1], sizeof interval[1]),
+                *some ? ", " : "", some, *some ? " blocked" : "");
+        }
+    }
+    for (size_t i = 0; i < json_array_size(notes); i++)
+        print_wrapped(out, "note:    ", json_string_value(json_array_get(notes, i)));
+    print_verdict(out, record);
+}
+
+static void print_csv_number(FILE *out, double value)
+{
+    if (isnan(value))
+        fputc(',', out);
+    else
+        fprintf(out, ",%.6g", value);
+}
+
+/* A line of an arm, or, with an empty object, of a probe that has none. */
+static void print_csv_line(FILE *out, const json_t *record, const json_t *arm, bool emulated)
+{
+    static const char *const numbers[] = {"samples", "blocked", "median_us"};
+    static const char *const others[] = {"mean_us", "p99_us", "max_us", "ratio"};
+    const char *error = point_string(arm, "error");
+    fprintf(out, "%s,%s,%s,%s", point_string(record, "probe"), point_string(record, "verdict"),
+            point_string(arm, "arm"), point_string(arm, "control"));
+    if (json_object_size(arm) > 0)
+        fprintf(out, ",%d,%s", (int)json_integer_value(json_object_get(arm, "processes")),
+                json_is_true(json_object_get(arm, "mps")) ? "yes" : "no");
+    else
+        fputs(",,", out);
+    fprintf(out, ",%s", point_string(arm, "status"));
+    for (size_t n = 0; n < sizeof numbers / sizeof *numbers; n++)
+        print_csv_number(out, point_number(arm, numbers[n]));
+    print_csv_number(out, point_number_of(arm, "ci95_us", 0));
+    print_csv_number(out, point_number_of(arm, "ci95_us", 1));
+    for (size_t n = 0; n < sizeof others / sizeof *others; n++)
+        print_csv_number(out, point_number(arm, others[n]));
+    print_csv_number(out, point_number_of(arm, "ratio_ci95", 0));
+    print_csv_number(out, point_number_of(arm, "ratio_ci95", 1));
+    fprintf(out, ",%s,%s,", point_string(arm, "verdict"), emulated ? "yes" : "no");
+    table_print_csv_text(out, json_object_size(arm) > 0 ? error : point_string(record, "error"));
+    fputc('\n', out);
+}
+
+void probe_print_csv(FILE *out, const json_t *header, const json_t *records)
+{
+    bool emulated = json_is_true(json_object_get(json_object_get(header, "gpu"), "emulated"));
+    json_t *none = json_object();
+    fputs("probe,probe_verdict,arm,control,processes,mps,status,samples,blocked,median_us,"
+          "median_low_us,median_high_us,mean_us,p99_us,max_us,ratio,ratio_low,ratio_high,verdict,"
+          "emulated,error\n",
+          out);
+    for (size_t p = 0; p < json_array_size(records); p++) {
+        const json_t *record = json_array_get(records, p);
+        const json_t *arms = json_object_get(record, "arms");
+        for (size_t i = 0; i < json_array_size(arms); i++)
+            print_csv_line(out, record, json_array_get(arms, i), emulated);
+        if (json_array_size(arms) == 0)
+            print_csv_line(out, record, none, emulated);
+    }
+    json_decref(none);
+}
+
+void probe_print_list(FILE *out, const struct probe *const *chosen, size_t count)
+{
+    for (size_t p = 0; p < count; p++) {
+        const struct probe *probe = chosen[p];
+        char label[64];
+        size_t width = 0;
+        snprintf(label, sizeof label, "%s: ", probe->name);
+        if (p)
+            fputc('\n', out);
+        print_wrapped(out, label, probe->question);
+        print_wrapped(out, "    ", probe->method);
+        for (size_t a = 0; a < probe->arm_count; a++)
+            width = strlen(probe->arms[a].name) > width ? strlen(probe->arms[a].name) : width;
+        for (size_t a = 0; a < probe->arm_count; a++) {
+            const struct probe_arm *arm = &probe->arms[a];
+            fprintf(out, "    %-*s  %s", (int)width, arm->name, arm->what);
+            if (arm->series)
+                fprintf(out, ", %s %.0f", probe->xlabel, arm->x);
+            fprintf(out, "%s%s%s\n", arm->control ? "" : " (control)",
+                    arm->flags & PROBE_ARM_OVER_MPS ? " (over MPS)" : "",
+                    arm->flags & PROBE_ARM_EXTRA ? " (only with --arms)" : "");
+        }
+    }
+}

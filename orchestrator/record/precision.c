@@ -1,0 +1,169 @@
+#include "orchestrator/record/precision.h"
+
+#include <math.h>
+
+#include "orchestrator/record/warnings.h"
+
+/* A trend below this share is nothing to act on, however sure it is. */
+#define DRIFT_MATTERS 0.02
+
+/* A transient that was left out is worth a word from this share of the window on. */
+#define TRANSIENT_MATTERS 0.1
+
+/* Iterations that take so many times the median, and together so much of the time, are outliers. */
+#define OUTLIER_MEDIANS 5.0
+#define OUTLIER_TIME 0.05
+
+/* A window too short for its iterations or their correlation is to be made so much longer. */
+#define BLIND_FACTOR 4.0
+
+/* On top of the square-root law, since its estimate is one. */
+#define MARGIN 1.1
+
+void sureness_interval(const struct measurement *measurement, struct interval *out)
+{
+    interval_of_rounds(measurement->throughputs, measurement->intervals, measurement->rounds, out);
+}
+
+json_t *sureness_latency(const struct histogram *latency)
+{
+    static const struct {
+        const char *name;
+        double share;
+        bool only_with_bounds;
+    } rows[] = {
+        {"p50", 0.5, false}, {"p90", 0.9, false}, {"p99", 0.99, false}, {"p999", 0.999, true}};
+    json_t *object = json_object(), *all = json_object();
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        double low, high;
+        bool told = histogram_quantile_bounds(latency, rows[i].share, &low, &high);
+        double value = histogram_quantile_ns(latency, rows[i].share) / 1e3;
+        json_object_set_new(object, rows[i].name,
+                            told || !rows[i].only_with_bounds ? json_real(value) : json_null());
+        json_object_set_new(all, rows[i].name,
+                            told ? json_pack("[f, f]", low / 1e3, high / 1e3) : json_null());
+    }
+    json_object_set_new(object, "max", json_real((double)latency->max_ns / 1e3));
+    json_object_set_new(object, "mean", json_real(histogram_mean_ns(latency) / 1e3));
+    json_object_set_new(object, "bounds", all);
+    return object;
+}
+
+static double longest_window_s(const struct measurement *measurement)
+{
+    double longest = 0.0;
+    for (unsigned i = 0; i < measurement->rounds; i++)
+        longest = fmax(longest, measurement->windows[i]);
+    return longest;
+}
+
+/* To two digits, upwards: a number to type. */
+static double round_up(double value)
+{
+    double unit = pow(10.0, floor(log10(value)) - 1.0);
+    return ceil(value / unit) * unit;
+}
+
+/* Adds what would do: more rounds where there are several, else a longer window, by the square-root
+ * law. */
+static void add_needs(json_t *object, const struct measurement *measurement,
+                      const struct interval *interval, double precision_rel)
+{
+    double ratio = interval->half_rel / precision_rel;
+    enum interval_method method = measurement->last.window.interval.method;
+    bool blind = measurement->rounds == 1 && method != INTERVAL_BATCH_MEANS;
+    double factor = blind ? BLIND_FACTOR : MARGIN * ratio * ratio;
+    if (interval_meets(interval->half_rel, precision_rel) || !isfinite(factor))
+        return;
+    if (measurement->rounds > 1)
+        json_object_set_new(object, "needs_rounds",
+                            json_real(interval_rounds_for(interval, precision_rel / sqrt(MARGIN))));
+    else
+        json_object_set_new(object, "needs_s",
+                            json_real(round_up(factor * longest_window_s(measurement))));
+}
+
+static void warn_unsteady(json_t *warnings, const struct point *point, const struct window *window,
+                          double window_s, double steady_from_s)
+{
+    double warmup_s = (double)point->work.warmup_ns / 1e9;
+    const char *slower = window->before_rel < 0.0 ? "slower" : "faster";
+    double by = 100.0 * fabs(window->before_rel);
+    if (!window->settled)
+        warnings_add(warnings, "unsteady",
+                     "the first half of the window was %.1f%% %s than the rest and left out, and "
+                     "it may have settled no earlier: give --warmup %.2g and a longer --duration",
+                     by, slower, round_up(warmup_s + window_s));
+    else if (steady_from_s >= TRANSIENT_MATTERS * window_s)
+        warnings_add(warnings, "unsteady",
+                     "the first %.2g s of the window were %.1f%% %s than the rest and left out: "
+                     "give --warmup %.2g",
+                     steady_from_s, by, slower, round_up(warmup_s + steady_from_s));
+}
+
+static void warn_outliers(json_t *warnings, const struct histogram *latency)
+{
+    double share, time_share, median = histogram_quantile_ns(latency, 0.5);
+    histogram_above(latency, OUTLIER_MEDIANS * median, &share, &time_share);
+    if (time_share >= OUTLIER_TIME)
+        warnings_add(warnings, "outliers",
+                     "%.2g%% of the iterations took over %.0f times the median of %.3g ms, and "
+                     "%.0f%% of the time: look for other work on these CPUs and this GPU",
+                     100.0 * share, OUTLIER_MEDIANS, median / 1e6, 100.0 * time_share);
+}
+
+static void warn_drift(json_t *warnings, const struct window *window, double window_s)
+{
+    if (fabs(window->drift_rel) >= DRIFT_MATTERS)
+        warnings_add(warnings, "drift",
+                     "throughput %s by %.1f%% within a window of %.2g s: give a longer --warmup, "
+                     "and look at the GPU's clocks and temperature",
+                     window->drift_rel < 0.0 ? "fell" : "rose", 100.0 * fabs(window->drift_rel),
+                     window_s);
+}
+
+void sureness_add(json_t *record, const struct point *point, const struct measurement *measurement,
+                  const struct interval *interval, double precision_rel)
+{
+    const struct round_result *last = &measurement->last;
+    const struct window *window = &last->window;
+    bool several = measurement->rounds > 1;
+    enum interval_method method = several ? INTERVAL_BETWEEN_ROUNDS : window->interval.method;
+    json_t *object =
+        json_pack("{s:s, s:I, s:f, s:o, s:f, s:f}", "method", interval_method_name(method),
+                  "batches", (json_int_t)window->interval.batches, "lag1", window->interval.lag1,
+                  "between_rounds_rel", several ? json_real(interval->between_rel) : json_null(),
+                  "steady_from_s", last->steady_from_s, "drift_rel", window->drift_rel);
+    add_needs(object, measurement, interval, precision_rel);
+    json_object_set_new(record, "interval", object);
+    json_t *warnings = warnings_of(record);
+    warn_drift(warnings, window, last->window_s);
+    warn_unsteady(warnings, point, window, last->window_s, last->steady_from_s);
+    warn_outliers(warnings, &last->latency);
+}
+
+void sureness_print_unconverged(FILE *out, const json_t *point)
+{
+    const json_t *rounds = json_object_get(point, "rounds");
+    const json_t *interval = json_object_get(point, "interval");
+    const json_t *reached = json_object_get(point, "ci95_rel");
+    const json_t *needs_s = json_object_get(interval, "needs_s");
+    const json_t *needs_rounds = json_object_get(interval, "needs_rounds");
+    double longest = 0.0;
+    for (size_t i = 0; i < json_array_size(rounds); i++)
+        longest =
+            fmax(longest, json_number_value(json_object_get(json_array_get(rounds, i), "seconds")));
+    fputs("  unconverged", out);
+    if (json_is_number(reached))
+        fprintf(out, ": ±%.2g%%", 100.0 * json_number_value(reached));
+    else
+        fputs(": too few iterations to tell", out);
+    if (json_array_size(rounds) > 1)
+        fprintf(out, " after %zu rounds", json_array_size(rounds));
+    else
+        fprintf(out, " after %.2g s", longest);
+    if (needs_rounds)
+        fprintf(out, ": give --rounds %.0f", json_number_value(needs_rounds));
+    else if (needs_s)
+        fprintf(out, ": give --max-duration %.10g", json_number_value(needs_s));
+}

@@ -1,0 +1,120 @@
+#include "orchestrator/results/origin.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/text.h"
+
+struct named_run {
+    char *text;
+    size_t run;
+};
+
+static int by_text(const void *a, const void *b)
+{
+    const struct named_run *left = a, *right = b;
+    int order = strcmp(left->text, right->text);
+    return order != 0 ? order : (left->run > right->run) - (left->run < right->run);
+}
+
+/* What makes two runs' figures those of the same GPUs; NULL: no memory. */
+static char *identity(const json_t *run)
+{
+    static const char *const fields[] = {"host", "driver", "emulated_machine"};
+    json_t *parts = json_array();
+    for (size_t i = 0; i < sizeof fields / sizeof fields[0]; i++) {
+        json_t *value = json_object_get(run, fields[i]);
+        json_array_append(parts, value ? value : json_null());
+    }
+    json_t *first = json_object_get(json_object_get(run, "gpu"), "uuid");
+    json_array_append(parts, first ? first : json_null());
+    const json_t *gpus = json_object_get(run, "gpus");
+    for (size_t i = 1; i < json_array_size(gpus); i++)
+        json_array_append(parts, json_object_get(json_array_get(gpus, i), "uuid"));
+    char *text = json_dumps(parts, JSON_COMPACT);
+    json_decref(parts);
+    return text;
+}
+
+enum status explain_origins_make(const json_t *header, struct explain_origins *out)
+{
+    struct explain_origins origins = {.merged = json_object_get(header, "merged")};
+    enum status status = STATUS_OK;
+    origins.runs = json_array_size(origins.merged);
+    struct named_run *runs = calloc(origins.runs + 1, sizeof *runs);
+    origins.of_run = calloc(origins.runs + 1, sizeof *origins.of_run);
+    if (!runs || !origins.of_run)
+        status = status_set(STATUS_MEMORY, "out of memory");
+    for (size_t i = 0; i < origins.runs && status == STATUS_OK; i++) {
+        runs[i] = (struct named_run){identity(json_array_get(origins.merged, i)), i};
+        if (!runs[i].text)
+            status = status_set(STATUS_MEMORY, "out of memory");
+    }
+    if (status == STATUS_OK) {
+        qsort(runs, origins.runs, sizeof *runs, by_text);
+        for (size_t i = 0; i < origins.runs; i++) {
+            bool same = i > 0 && strcmp(runs[i].text, runs[i - 1].text) == 0;
+            origins.of_run[runs[i].run] = same ? origins.of_run[runs[i - 1].run] : runs[i].run;
+        }
+    }
+    for (size_t i = 0; runs && i < origins.runs; i++)
+        free(runs[i].text);
+    free(runs);
+    if (status == STATUS_OK)
+        *out = origins;
+    else
+        explain_origins_release(&origins);
+    return status;
+}
+
+void explain_origins_release(struct explain_origins *origins)
+{
+    free(origins->of_run);
+    *origins = (struct explain_origins){0};
+}
+
+enum status explain_origin_of(const struct explain_origins *origins, const json_t *record,
+                              size_t *out)
+{
+    const json_t *source = json_object_get(record, "source");
+    json_int_t run = json_integer_value(source);
+    if (origins->runs == 0 || !source) {
+        *out = 0;
+        return STATUS_OK;
+    }
+    if (!json_is_integer(source) || run < 0 || (size_t)run >= origins->runs)
+        return status_set(STATUS_USAGE, "a %s names a 'source' that the header's 'merged' has not",
+                          json_string_value(json_object_get(record, "type")));
+    *out = origins->of_run[run];
+    return STATUS_OK;
+}
+
+static const char *text_at(const json_t *object, const char *key)
+{
+    const char *text = json_string_value(json_object_get(object, key));
+    return text ? text : "?";
+}
+
+const char *explain_origin_name(const struct explain_origins *origins, size_t origin,
+                                char text[EXPLAIN_ORIGIN_TEXT])
+{
+    const json_t *run = json_array_get(origins->merged, origin);
+    const json_t *gpus = json_object_get(run, "gpus");
+    struct text out = {.at = text, .size = EXPLAIN_ORIGIN_TEXT};
+    *text = '\0';
+    text_append(&out, "%.64s", text_at(json_object_get(run, "gpu"), "uuid"));
+    if (json_array_size(gpus) > 1)
+        text_append(&out, " and %zu more", json_array_size(gpus) - 1);
+    text_append(&out, " of host %.64s", text_at(run, "host"));
+    return text;
+}
+
+const char *explain_origin_short(const struct explain_origins *origins, size_t origin,
+                                 char text[EXPLAIN_ORIGIN_SHORT])
+{
+    const json_t *run = json_array_get(origins->merged, origin);
+    /* As far as the first part of a UUID, "GPU-7834e710". */
+    snprintf(text, EXPLAIN_ORIGIN_SHORT, "%.12s", text_at(json_object_get(run, "gpu"), "uuid"));
+    return text;
+}

@@ -1,0 +1,275 @@
+#include "orchestrator/results/scaling.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/text.h"
+#include "orchestrator/results/point_key.h"
+
+/* Beyond it GPUs are said to differ. */
+#define IMBALANCE_WORTH_A_WORD 0.05
+
+/* One stands out if the others are no farther apart than this share of what it is away from them.
+ */
+#define OTHERS_APART_MOST 0.5
+
+#define WITHOUT_GPUS (1u << POINT_GPUS | 1u << POINT_MPS_DAEMONS)
+
+struct entry {
+    char *key;
+    const json_t *point;
+    size_t place; /* the first of several that are the same is taken */
+};
+
+struct scaling_index {
+    struct entry *at;
+    size_t count;
+};
+
+/* An open loop does what is offered. */
+static bool is_closed(const json_t *point)
+{
+    return point_is_measured(point) && !json_is_object(json_object_get(point, "rate")) &&
+           point_number(point, "throughput_ips") > 0;
+}
+
+static int compare_entries(const void *left, const void *right)
+{
+    const struct entry *a = left, *b = right;
+    int order = strcmp(a->key, b->key);
+    return order != 0 ? order : (a->place > b->place) - (a->place < b->place);
+}
+
+void scaling_index_free(struct scaling_index *index)
+{
+    if (index == NULL)
+        return;
+    for (size_t i = 0; i < index->count; i++)
+        free(index->at[i].key);
+    free(index->at);
+    free(index);
+}
+
+enum status scaling_index_new(const json_t *points, struct scaling_index **out)
+{
+    struct scaling_index *index = calloc(1, sizeof *index);
+    size_t place;
+    const json_t *point;
+    if (index != NULL)
+        index->at = calloc(json_array_size(points) + 1, sizeof *index->at);
+    if (index == NULL || index->at == NULL)
+        goto no_memory;
+    json_array_foreach(points, place, point)
+    {
+        if (point_gpus_of(point) != 1 || !is_closed(point))
+            continue;
+        struct entry *entry = &index->at[index->count];
+        *entry = (struct entry){point_key(point, WITHOUT_GPUS), point, place};
+        if (entry->key == NULL)
+            goto no_memory;
+        index->count++;
+    }
+    qsort(index->at, index->count, sizeof *index->at, compare_entries);
+    *out = index;
+    return STATUS_OK;
+no_memory:
+    scaling_index_free(index);
+    return status_set(STATUS_MEMORY, "out of memory for the points of one GPU");
+}
+
+static const json_t *find_base(const struct scaling_index *index, const json_t *point)
+{
+    char *key = point_key(point, WITHOUT_GPUS);
+    size_t low = 0, high = index->count;
+    if (key == NULL)
+        return NULL;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (strcmp(index->at[middle].key, key) < 0)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    bool found = low < index->count && strcmp(index->at[low].key, key) == 0;
+    free(key);
+    return found ? index->at[low].point : NULL;
+}
+
+bool scaling_find(const struct scaling_index *index, const json_t *point, struct scaling *out)
+{
+    struct scaling scaling = {.gpus = point_gpus_of(point)};
+    if (scaling.gpus < 2 || !is_closed(point))
+        return false;
+    scaling.base = find_base(index, point);
+    if (scaling.base == NULL)
+        return false;
+    scaling.base_ips = point_number(scaling.base, "throughput_ips");
+    scaling.efficiency = point_number(point, "throughput_ips") / (scaling.gpus * scaling.base_ips);
+    /* Of a ratio of independent means, to the first order. NAN stays NAN. */
+    double half = scaling.efficiency *
+                  hypot(point_number(point, "ci95_rel"), point_number(scaling.base, "ci95_rel"));
+    scaling.low = scaling.efficiency - half;
+    scaling.high = scaling.efficiency + half;
+    *out = scaling;
+    return true;
+}
+
+const char *scaling_text(const struct scaling *scaling, char *text, size_t size)
+{
+    if (scaling == NULL)
+        snprintf(text, size, "-");
+    else if (isnan(scaling->high))
+        snprintf(text, size, "%.1f%%", 100.0 * scaling->efficiency);
+    else
+        snprintf(text, size, "%.1f%% ±%.1f%%", 100.0 * scaling->efficiency,
+                 100.0 * (scaling->high - scaling->efficiency));
+    return text;
+}
+
+static int compare_rates(const void *left, const void *right)
+{
+    double a = *(const double *)left, b = *(const double *)right;
+    return (a > b) - (a < b);
+}
+
+/* How far a GPU of that rate is from so many others, in order; 0 where they are nearly as far from
+ * each other. of_them: its rate over their median. */
+static double stands_out(double ips, const double *others, unsigned count, double *of_them)
+{
+    double median = (others[(count - 1) / 2] + others[count / 2]) / 2;
+    if (count < 2 || !(median > 0))
+        return 0;
+    *of_them = ips / median;
+    double away = fabs(*of_them - 1);
+    return (others[count - 1] - others[0]) / median <= away * OTHERS_APART_MOST ? away : 0;
+}
+
+/* Rates in order: the odd one is the first or the last, if there is one. */
+static void find_odd(const double *rates, struct imbalance *out)
+{
+    unsigned others = out->gpus - 1;
+    double below = 1, above = 1;
+    double slow = stands_out(rates[0], rates + 1, others, &below);
+    double fast = stands_out(rates[others], rates, others, &above);
+    out->kind = IMBALANCE_SPREAD;
+    out->of_the_others = 1;
+    if (slow > 0 && slow >= fast) {
+        out->kind = IMBALANCE_SLOW;
+        out->of_the_others = below;
+    } else if (fast > 0) {
+        out->kind = IMBALANCE_FAST;
+        out->of_the_others = above;
+    }
+}
+
+bool imbalance_of(const json_t *point, struct imbalance *out)
+{
+    const json_t *per_gpu = json_object_get(point, "per_gpu");
+    struct imbalance imbalance = {.gpus = (unsigned)json_array_size(per_gpu)};
+    double sum = 0;
+    size_t index;
+    const json_t *gpu;
+    if (imbalance.gpus < 2)
+        return false;
+    double *rates = calloc(imbalance.gpus, sizeof *rates);
+    if (rates == NULL)
+        return false;
+    json_array_foreach(per_gpu, index, gpu)
+    {
+        const struct imbalance_gpu one = {.number = (unsigned)point_integer(gpu, "gpu"),
+                                          .uuid = point_string(gpu, "uuid"),
+                                          .ips = point_number(gpu, "throughput_ips")};
+        if (!(one.ips >= 0))
+            goto none;
+        rates[index] = one.ips;
+        sum += one.ips;
+        if (index == 0 || one.ips < imbalance.slowest.ips)
+            imbalance.slowest = one;
+        if (index == 0 || one.ips > imbalance.fastest.ips)
+            imbalance.fastest = one;
+    }
+    if (!(sum > 0))
+        goto none;
+    imbalance.mean_ips = sum / imbalance.gpus;
+    imbalance.relative = (imbalance.fastest.ips - imbalance.slowest.ips) / imbalance.mean_ips;
+    qsort(rates, imbalance.gpus, sizeof *rates, compare_rates);
+    find_odd(rates, &imbalance);
+    free(rates);
+    *out = imbalance;
+    return true;
+none:
+    free(rates);
+    return false;
+}
+
+bool imbalance_matters(const struct imbalance *imbalance, const json_t *point)
+{
+    /* That of a GPU is wider than that of the mean of all by the root of their number, and that of
+     * a difference of two by the root of two once more. */
+    double interval = point_number(point, "ci95_rel") * sqrt(2.0 * imbalance->gpus);
+    return imbalance->relative > IMBALANCE_WORTH_A_WORD &&
+           !(imbalance->relative <= interval); /* also where there is none */
+}
+
+const struct imbalance_gpu *imbalance_odd(const struct imbalance *imbalance)
+{
+    return imbalance->kind == IMBALANCE_FAST ? &imbalance->fastest : &imbalance->slowest;
+}
+
+static void append_gpu(struct text *text, const struct imbalance_gpu *gpu, bool uuid)
+{
+    text_append(text, "GPU %u", gpu->number);
+    if (uuid && gpu->uuid[0] != '\0')
+        text_append(text, " (%.63s)", gpu->uuid);
+}
+
+const char *imbalance_text(const struct imbalance *imbalance, bool uuids, char out[IMBALANCE_TEXT])
+{
+    struct text text = {.at = out, .size = IMBALANCE_TEXT};
+    if (imbalance->kind == IMBALANCE_SPREAD) {
+        text_append(&text, "the GPUs differ by %.0f%%, from ", 100.0 * imbalance->relative);
+        append_gpu(&text, &imbalance->slowest, uuids);
+        text_append(&text, ", the slowest, to ");
+        append_gpu(&text, &imbalance->fastest, uuids);
+        text_append(&text, ", the fastest");
+        return out;
+    }
+    append_gpu(&text, imbalance_odd(imbalance), uuids);
+    text_append(&text, " is %.0f%% %s than the median of the others",
+                100.0 * fabs(imbalance->of_the_others - 1),
+                imbalance->kind == IMBALANCE_SLOW ? "slower" : "faster");
+    return out;
+}
+
+const json_t *scaling_other_daemons(const json_t *points, const json_t *point)
+{
+    const json_t *other, *found = NULL;
+    size_t index;
+    const char *daemons = point_string(point, "mps_daemons");
+    char *key = point_gpus_of(point) > 1 && daemons[0] != '\0'
+                    ? point_key(point, 1u << POINT_MPS_DAEMONS)
+                    : NULL;
+    if (key == NULL)
+        return NULL;
+    json_array_foreach(points, index, other)
+    {
+        const char *others = point_string(other, "mps_daemons");
+        /* What is quick to see first: keys of all points would be dear. */
+        if (others[0] == '\0' || strcmp(others, daemons) == 0 || !is_closed(other) ||
+            point_gpus_of(other) != point_gpus_of(point) ||
+            point_integer(other, "processes") != point_integer(point, "processes") ||
+            point_integer(other, "threads") != point_integer(point, "threads"))
+            continue;
+        char *other_key = point_key(other, 1u << POINT_MPS_DAEMONS);
+        bool same = other_key != NULL && strcmp(other_key, key) == 0;
+        free(other_key);
+        if (same) {
+            found = other;
+            break;
+        }
+    }
+    free(key);
+    return found;
+}

@@ -1,0 +1,73 @@
+#include "orchestrator/round/internal.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/clock.h"
+#include "orchestrator/round/mix.h"
+#include "orchestrator/campaign/plugin.h"
+
+/* With fixed work the workers lengthen their slices as they need to, so that the first ones are
+ * short enough for any work. */
+#define FIXED_SLICE_NS (20 * NS_PER_US)
+
+/* Which GPU, CPUs and memory are a worker's. */
+static enum status set_places(const struct round *round)
+{
+    const struct point *point = round->point;
+    const struct session *session = round->session;
+    unsigned workers = point_workers(point);
+    uint64_t(*masks)[BIND_WORDS] = calloc(workers, sizeof *masks);
+    unsigned *gpu_of = calloc(workers, sizeof *gpu_of);
+    if (!masks || !gpu_of) {
+        free(masks);
+        free(gpu_of);
+        return status_set(STATUS_MEMORY, "out of memory");
+    }
+    for (unsigned i = 0; i < workers; i++)
+        gpu_of[i] = point_gpu_of(point, i / point->threads);
+    enum status status = bind_plan(session->topology, point->bind, gpu_of, workers, masks);
+    for (unsigned i = 0; i < workers && status == STATUS_OK; i++) {
+        struct shm_slot *slot = shm_slot_at(&round->shm, i / point->threads, i % point->threads);
+        memcpy(slot->cpus, masks[i], sizeof slot->cpus);
+    }
+    for (unsigned p = 0; p < point_processes(point) && status == STATUS_OK; p++) {
+        struct shm_process *process = shm_process_at(&round->shm, p);
+        unsigned gpu = point_gpu_of(point, p);
+        memcpy(process->device_uuid, session->devices[gpu].uuid, sizeof process->device_uuid);
+        bind_process_mask(session->topology, point->bind, gpu, process->cpus);
+        bind_nodes(session->topology, point->bind, gpu, process->nodes);
+    }
+    free(gpu_of);
+    free(masks);
+    return status;
+}
+
+enum status workers_prepare(struct round *round)
+{
+    const struct point *point = round->point;
+    struct crew *crew = round->crew;
+    struct shm_settings settings = point->work;
+    settings.device = 0; /* the one that CUDA_VISIBLE_DEVICES leaves */
+    /* The longest window, with room for the time until it is noticed that it is over. */
+    uint64_t longest = round->limits->max_duration_ns;
+    settings.slice_ns = (longest + longest / 16) / SHM_SLICES + 1;
+    if (settings.iterations)
+        settings.slice_ns = FIXED_SLICE_NS;
+    enum status status = STATUS_OK;
+    if (!round->result->reused)
+        status = crew_make(crew, point, round->turn->threads_most, &settings);
+    round->shm = crew->shm;
+    round->children = crew->children;
+    if (status == STATUS_OK) {
+        shm_reset(&round->shm, &settings, point_processes(point), point->threads);
+        status = plugin_of(point, &round->shm.header->plugin);
+    }
+    if (status == STATUS_OK)
+        status = set_places(round);
+    if (status == STATUS_OK)
+        described_deal(round);
+    if (status == STATUS_OK)
+        shm_assign(&round->shm);
+    return status;
+}

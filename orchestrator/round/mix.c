@@ -1,0 +1,92 @@
+#include "orchestrator/round/mix.h"
+
+#include <stdlib.h>
+
+#include "orchestrator/round/internal.h"
+
+static bool is_described(const struct point *point)
+{
+    return point->work.workload == SHM_WORKLOAD_DESCRIBED;
+}
+
+static void weights_of(const struct shm_settings *work, uint32_t weights[MIX_MOST])
+{
+    for (uint32_t i = 0; i < work->program_count; i++)
+        weights[i] = work->programs[i].weight;
+}
+
+enum status described_check(const struct point *point)
+{
+    const struct shm_settings *work = &point->work;
+    uint32_t weights[MIX_MOST];
+    if (!is_described(point))
+        return STATUS_OK;
+    weights_of(work, weights);
+    unsigned needed = mix_workers_needed(weights, work->program_count);
+    /* Each GPU has the same mix. */
+    unsigned workers = point->processes * point->threads;
+    if (workers < needed)
+        return status_set(
+            STATUS_INFEASIBLE,
+            "too few workers for '%s': %u, and it takes %u until each workload has one",
+            point_workload(point), workers, needed);
+    for (unsigned i = 0; i < WORKLOAD_STEPS; i++)
+        if (work->steps[i].asked_ns && !work->steps[i].amount)
+            return status_set(STATUS_UNSUPPORTED,
+                              "nobody has found out how long the kernels of '%s' are here",
+                              point_workload(point));
+    return STATUS_OK;
+}
+
+void described_deal(const struct round *round)
+{
+    const struct point *point = round->point;
+    uint32_t weights[MIX_MOST];
+    if (!is_described(point))
+        return;
+    weights_of(&point->work, weights);
+    for (unsigned gpu = 0; gpu < point_gpus(point); gpu++) {
+        struct mix_deal deal = {{0}};
+        for (unsigned p = gpu; p < point_processes(point); p += point_gpus(point))
+            for (unsigned t = 0; t < point->threads; t++)
+                shm_slot_at(&round->shm, p, t)->program =
+                    mix_next(&deal, weights, point->work.program_count);
+    }
+}
+
+enum status described_collect(const struct round *round, const double *iterations, double steady_s)
+{
+    const struct point *point = round->point;
+    if (!is_described(point))
+        return STATUS_OK;
+    struct round_program *programs = calloc(point->work.program_count, sizeof *programs);
+    if (!programs)
+        return status_set(STATUS_MEMORY, "out of memory for the results");
+    for (unsigned i = 0; i < point_workers(point); i++) {
+        const struct shm_slot *slot =
+            shm_slot_at(&round->shm, i / point->threads, i % point->threads);
+        struct round_program *program = &programs[slot->program];
+        program->workers++;
+        program->throughput_ips += iterations[i] / steady_s;
+        program->iterations += slot->iterations;
+        histogram_merge(&program->latency, &slot->latency);
+        round->result->workers[i].program = slot->program;
+    }
+    round->result->programs = programs;
+    round->result->program_count = point->work.program_count;
+    return STATUS_OK;
+}
+
+void described_merge(struct round_result *last, const struct round_result *before, unsigned rounds)
+{
+    if (!last->programs || !before->programs)
+        return;
+    for (unsigned i = 0; i < last->program_count; i++) {
+        struct round_program *into = &last->programs[i];
+        const struct round_program *from = &before->programs[i];
+        into->throughput_ips =
+            (from->throughput_ips * rounds + into->throughput_ips) / (rounds + 1.0);
+        into->iterations += from->iterations;
+        histogram_merge(&into->latency, &from->latency);
+    }
+}

@@ -1,0 +1,68 @@
+/* How the errors of a round name workers and their GPUs. With one GPU there is nothing to say of
+ * it. */
+#include <stdio.h>
+
+#include "common/text.h"
+#include "orchestrator/round/internal.h"
+
+static bool has_several(const struct round *round)
+{
+    return point_gpus(round->point) > 1;
+}
+
+const char *round_worker_name(const struct round *round, unsigned worker, char out[ROUND_NAME_TEXT])
+{
+    const struct point *point = round->point;
+    unsigned process = worker / point->threads, thread = worker % point->threads;
+    char gpu[SESSION_GPU_TEXT];
+    struct text text = {.at = out, .size = ROUND_NAME_TEXT};
+    text_append(&text, "worker %u of %u", worker + 1, point_workers(point));
+    if (has_several(round))
+        text_append(&text, " (%s, process %u of %u, thread %u of %u)",
+                    session_gpu_name(round->session, point_gpu_of(point, process), gpu),
+                    process + 1, point_processes(point), thread + 1, point->threads);
+    return out;
+}
+
+const char *round_gpu_of_process(const struct round *round, unsigned process, const char *before,
+                                 const char *after, char out[ROUND_NAME_TEXT])
+{
+    char gpu[SESSION_GPU_TEXT];
+    out[0] = '\0';
+    if (has_several(round))
+        snprintf(out, ROUND_NAME_TEXT, "%s%s%s", before,
+                 session_gpu_name(round->session, point_gpu_of(round->point, process), gpu), after);
+    return out;
+}
+
+const char *round_gpus_text(const struct round *round, uint32_t gpus, char out[ROUND_NAME_TEXT])
+{
+    char gpu[SESSION_GPU_TEXT];
+    struct text text = {.at = out, .size = ROUND_NAME_TEXT};
+    out[0] = '\0';
+    for (unsigned i = 0; has_several(round) && i < point_gpus(round->point); i++)
+        if (gpus & UINT32_C(1) << i)
+            text_append(&text, "%s%s", text.length ? ", " : " (",
+                        session_gpu_name(round->session, i, gpu));
+    if (text.length)
+        text_append(&text, ")");
+    return out;
+}
+
+uint32_t round_failed_gpus(const struct round *round)
+{
+    const struct point *point = round->point;
+    uint32_t gpus = 0;
+    for (unsigned p = 0; round->children && p < round->crew->processes; p++) {
+        const struct gpu_child *child = &round->children[p];
+        if (child->forced || (child->ended && child->wait_status != 0))
+            gpus |= UINT32_C(1) << child->gpu;
+    }
+    for (unsigned i = 0; round->shm.header && i < point_workers(point); i++) {
+        unsigned process = i / point->threads;
+        const struct shm_slot *slot = shm_slot_at(&round->shm, process, i % point->threads);
+        if (atomic_load_explicit(&slot->state, memory_order_acquire) == SHM_STATE_FAILED)
+            gpus |= UINT32_C(1) << point_gpu_of(point, process);
+    }
+    return gpus;
+}

@@ -1,0 +1,178 @@
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "common/clock.h"
+#include "common/layout_text.h"
+#include "common/process_tree.h"
+#include "common/text.h"
+#include "orchestrator/round/internal.h"
+
+#define CLIENTS_NS (5 * NS_PER_S)
+
+/* The last line that a process printed as an error, "" if none. */
+static void last_words(const struct round *round, unsigned process, char *out, size_t size)
+{
+    const struct shm_process *record = shm_process_at(&round->shm, process);
+    uint32_t at = atomic_load_explicit(&record->words_at, memory_order_acquire);
+    const char *words = record->words[at % 2];
+    /* It may be written while we read it: any bytes are fine. */
+    text_printable(words, strnlen(words, sizeof record->words[0]), out, size);
+}
+
+/* "process 2 (python3) WHAT: its last words"; of several GPUs, "process 2 (python3, GPU 1)" */
+__attribute__((format(printf, 4, 5))) static enum status
+blame(const struct round *round, unsigned process, enum status code, const char *format, ...)
+{
+    char what[512], words[256], gpu[ROUND_NAME_TEXT];
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(what, sizeof what, format, arguments);
+    va_end(arguments);
+    last_words(round, process, words, sizeof words);
+    /* The client library has said the same there. */
+    if (strstr(words, what))
+        words[0] = '\0';
+    return status_set(code, "process %u (%s%s) %s%s%s", process + 1, point_workload(round->point),
+                      round_gpu_of_process(round, process, ", ", "", gpu), what,
+                      *words ? "; its last words: " : "", words);
+}
+
+enum status round_program_failed(const struct round *round, unsigned process, enum status code,
+                                 const char *error)
+{
+    return blame(round, process, code, "%.*s", (int)sizeof((struct shm_slot *)0)->error - 1, error);
+}
+
+enum status round_program_unready(const struct round *round, double seconds)
+{
+    const struct point *point = round->point;
+    for (unsigned p = 0; p < point_processes(point); p++) {
+        unsigned ready = 0, opened = 0;
+        for (unsigned t = 0; t < point->threads; t++) {
+            struct shm_slot *slot = shm_slot_at(&round->shm, p, t);
+            ready += atomic_load(&slot->state) == SHM_STATE_READY;
+            opened += atomic_load(&slot->opened) != SHM_OPENED_NOT;
+        }
+        if (ready == point->threads)
+            continue;
+        if (opened > 0 && opened < point->threads)
+            return blame(round, p, STATUS_WORKER,
+                         "opened handles for %u of its %u threads within %.3g s: it must have as "
+                         "many threads as MPSWEEP_THREADS says",
+                         opened, point->threads, seconds);
+        return blame(round, p, STATUS_WORKER,
+                     "did not say that it is ready within %.3g s: it must call mpsweep_ready() "
+                     "(mpsweep.ready() in Python)",
+                     seconds);
+    }
+    return status_set(STATUS_WORKER, "the programs did not get ready within %.3g s", seconds);
+}
+
+/* A thread that has never begun an iteration. */
+static enum status blame_idler(const struct round *round, unsigned worker, double seconds)
+{
+    return blame(round, worker / round->point->threads, STATUS_WORKER,
+                 "began no iteration for %.3g s: it must call mpsweep_begin() and mpsweep_end() "
+                 "around each one ('with mpsweep.iteration():' in Python)",
+                 seconds);
+}
+
+enum status round_program_check(const struct round *round)
+{
+    const struct point *point = round->point;
+    const struct shm_settings *settings = &round->shm.header->settings;
+    double seconds = (double)(round->slices * settings->slice_ns) / 1e9;
+    for (unsigned i = 0; i < point_workers(point); i++) {
+        const struct shm_slot *slot =
+            shm_slot_at(&round->shm, i / point->threads, i % point->threads);
+        if (atomic_load(&slot->opened) != SHM_OPENED_BEGUN)
+            return blame_idler(round, i, seconds);
+        /* In an open loop it may be that none was planned for it. */
+        if (slot->iterations == 0 && !point_is_open(point))
+            return blame(round, i / point->threads, STATUS_WORKER,
+                         "ended no iteration in its thread %u within the window of %.3g s: give a "
+                         "longer --duration and --max-duration",
+                         i % point->threads, seconds);
+    }
+    return STATUS_OK;
+}
+
+enum status round_program_hangs(const struct round *round, unsigned worker)
+{
+    unsigned threads = round->point->threads;
+    const struct shm_slot *slot = shm_slot_at(&round->shm, worker / threads, worker % threads);
+    double seconds = (double)round->limits->timeout_ns / 1e9;
+    if (atomic_load(&slot->opened) != SHM_OPENED_BEGUN)
+        return blame_idler(round, worker, seconds);
+    return blame(round, worker / threads, STATUS_WORKER,
+                 "hangs: no iteration ended for %.3g s in its thread %u", seconds,
+                 worker % threads);
+}
+
+enum status round_program_unended(const struct round *round)
+{
+    char gpus[ROUND_NAME_TEXT];
+    return status_set(
+        STATUS_WORKER,
+        "'%s'%s, or a process that it has started, did not end within %.3g s of the stop, "
+        "not by SIGTERM either, and was killed",
+        point_workload(round->point), round_gpus_text(round, round_failed_gpus(round), gpus),
+        (double)round->limits->timeout_ns / 1e9);
+}
+
+/* Marks the processes of the daemon's GPUs that have a client of it. */
+static enum status look_at_daemon(struct round *round, unsigned daemon, unsigned daemons,
+                                  bool attached[LAYOUT_MOST_WORKERS])
+{
+    const struct point *point = round->point;
+    pid_t clients[LAYOUT_MOST_WORKERS + 64];
+    size_t count = 0;
+    enum status status =
+        mps_controller_clients(session_mps(round->session, daemon), clock_now_ns() + CLIENTS_NS,
+                               clients, sizeof clients / sizeof clients[0], &count);
+    for (size_t i = 0; i < count && status == STATUS_OK; i++) {
+        unsigned p = 0;
+        while (p < point_processes(point) && !process_descends(clients[i], round->children[p].pid))
+            p++;
+        if (p == point_processes(point))
+            round->result->other_clients++;
+        else if (daemons == 1 || point_gpu_of(point, p) == daemon)
+            attached[p] = true;
+    }
+    return status;
+}
+
+enum status round_program_prove(struct round *round)
+{
+    struct round_result *result = round->result;
+    const struct point *point = round->point;
+    bool attached[LAYOUT_MOST_WORKERS] = {false};
+    char name[SESSION_GPU_TEXT];
+    bool over_mps = point_over_mps(point);
+    /* A daemon of our own does not run then. */
+    if (!over_mps && !mps_controller_is_external(round->session->mps))
+        return STATUS_OK;
+    result->attached_expected = over_mps ? point_processes(point) : 0;
+    unsigned daemons = over_mps ? point_daemons(point) : 1;
+    for (unsigned daemon = 0; daemon < daemons; daemon++) {
+        enum status status = look_at_daemon(round, daemon, daemons, attached);
+        if (status != STATUS_OK && daemons > 1)
+            return status_prefix(status, "%s: ", session_gpu_name(round->session, daemon, name));
+        if (status != STATUS_OK)
+            return status;
+    }
+    for (unsigned p = 0; p < point_processes(point); p++) {
+        result->attached_seen += attached[p];
+        if (attached[p] && !over_mps)
+            return blame(round, p, STATUS_WORKER,
+                         "is a client of the MPS daemon where MPS must be off: it must leave "
+                         "CUDA_MPS_PIPE_DIRECTORY as it is");
+        if (!attached[p] && over_mps)
+            return blame(round, p, STATUS_WORKER,
+                         "is no client of the MPS daemon: no measurement; it must use the GPU "
+                         "before it says that it is ready, and leave CUDA_MPS_PIPE_DIRECTORY and "
+                         "CUDA_VISIBLE_DEVICES as they are");
+    }
+    return STATUS_OK;
+}

@@ -1,0 +1,73 @@
+/*
+ * What a GPU and its driver allow over MPS: how many clients with how many connections each. Found
+ * by trying (orchestrator/doctor/limits_search.h) and kept in a file of the user's cache, so that a sweep
+ * knows before it starts anything which points cannot work. docs/limits.md describes the file.
+ */
+#ifndef MPSWEEP_ORCHESTRATOR_LIMITS_H
+#define MPSWEEP_ORCHESTRATOR_LIMITS_H
+
+#include <limits.h>
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "common/status.h"
+#include "orchestrator/plan/plan.h"
+
+#define LIMITS_ROWS 6           /* connections 1, 2, 4, 8, 16, 32 */
+#define LIMITS_MOST_CLIENTS 128 /* where the search stops although nothing was refused */
+
+/* Whose limits: they are the driver's, and a newer one may have others. */
+struct limits_key {
+    char uuid[64];
+    char cuda[32];    /* newest CUDA of the driver, "13.0" */
+    char release[96]; /* of the driver, "580.95.05"; "" where NVML does not say */
+};
+
+struct limits_row {
+    unsigned connections;
+    unsigned clients; /* that had a context at the same time */
+    int refused;      /* CUresult that the next one got; 0: LIMITS_MOST_CLIENTS were given one */
+    char error[256];  /* its text */
+};
+
+struct limits {
+    struct limits_key key;
+    char found[32]; /* ISO 8601, UTC */
+    unsigned count;
+    struct limits_row rows[LIMITS_ROWS]; /* fewest connections first */
+};
+
+/* Most clients at any number of connections; bounded is false where none was refused there. */
+unsigned limits_client_cap(const struct limits *limits, bool *bounded);
+
+/* Most clients × connections that worked. */
+unsigned limits_queue_budget(const struct limits *limits);
+
+/* The row that bounds a point: the nearest of no more connections than the point's, since further
+ * connections only leave room for fewer clients. NULL where the point is within the limits, is not
+ * over MPS, or nothing is known: it has to be tried. Codes by which a driver does not say that
+ * something is too many bound nothing. */
+const struct limits_row *limits_beyond(const struct limits *limits, const struct point *point);
+
+/* Why that row rules the point out, as the error of its record. Returns text. */
+const char *limits_why(const struct limits *limits, const struct limits_row *row,
+                       const struct point *point, char *text, size_t size);
+
+/* "48 clients, 96 queues (found 2026-11-21)". Returns text. */
+const char *limits_summary(const struct limits *limits, char *text, size_t size);
+
+/* -- the file -- */
+
+/* $XDG_CACHE_HOME/mpsweep/limits.json, or below ~/.cache. STATUS_NOT_FOUND: neither variable names
+ * an absolute path. */
+enum status limits_path(char path[PATH_MAX]);
+
+/* The entry of this key. STATUS_NOT_FOUND: no file, or no such entry; STATUS_PROTOCOL: it is not
+ * such a file. *out is set only on success. */
+enum status limits_load(const char *path, const struct limits_key *key, struct limits *out);
+
+/* Puts an entry in, in place of an earlier one of its key, and makes the folders. The file is
+ * replaced as a whole; one that cannot be understood is begun anew. */
+enum status limits_store(const char *path, const struct limits *limits);
+
+#endif

@@ -1,0 +1,135 @@
+/* What the shards of a run have measured, in one file. */
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "orchestrator/console/exit_status.h"
+#include "orchestrator/merge/merge.h"
+#include "orchestrator/slurm/internal.h"
+#include "orchestrator/slurm/slurm.h"
+
+static int report(void)
+{
+    fprintf(stderr, "mpsweep: %s\n", status_text());
+    return EXIT_BAD_SETUP;
+}
+
+/* What Slurm has said of the run's jobs. */
+struct queue {
+    struct slurm_job *jobs;
+    size_t count;
+    bool asked; /* it has answered */
+};
+
+/* One line for each shard that is not whole. Returns the exit status that is due to them. */
+static int tell_missing(const struct slurm_run *run, const struct slurm_shard *shards,
+                        const struct queue *queue)
+{
+    size_t left = 0, at_work = 0, broken = 0, failed = 0, same = 0;
+    char hint[SLURM_HINT_BYTES];
+    for (unsigned i = 0; i < run->shards; i++) {
+        const struct slurm_job *job = slurm_job_of(run, queue->jobs, queue->count, i);
+        enum slurm_shard_state state = slurm_shard_state(&shards[i], job);
+        left += state == SLURM_SHARD_LEFT;
+        at_work += state == SLURM_SHARD_AT_WORK;
+        broken += state == SLURM_SHARD_BROKEN;
+        failed += shards[i].failed;
+        if (shards[i].failed > 0)
+            fprintf(stderr, "mpsweep: shard %u: %zu points failed, see their records\n", i,
+                    shards[i].failed);
+        if (shards[i].same_as != SLURM_NO_SHARD) {
+            slurm_tell_same(stderr, "mpsweep: ", run, shards, i);
+            same++;
+        }
+        if (state == SLURM_SHARD_FINISHED)
+            continue;
+        if (state == SLURM_SHARD_BROKEN)
+            fprintf(stderr, "mpsweep: shard %u is left out: %s\n", i, shards[i].broken);
+        else if (shards[i].points > 0)
+            fprintf(stderr, "mpsweep: shard %u has %zu of %zu points: %s\n", i,
+                    shards[i].done + shards[i].failed, shards[i].points,
+                    job && state == SLURM_SHARD_AT_WORK ? job->state : "not finished");
+        else
+            fprintf(stderr, "mpsweep: shard %u has no results: %s\n", i,
+                    job && state == SLURM_SHARD_AT_WORK ? job->state
+                    : shards[i].error[0]                ? shards[i].error
+                                                        : "its job wrote none");
+    }
+    if (left > 0)
+        fprintf(stderr, "mpsweep: %s: %s\n",
+                queue->asked ? "to go on with what is left"
+                             : "to go on, unless their jobs still run",
+                slurm_hint(run->directory, "submit --again", hint));
+    else if (at_work > 0)
+        fprintf(stderr, "mpsweep: collect again when the jobs have ended\n");
+    return left + broken + failed + same > 0 ? EXIT_SOME_FAILED
+           : at_work > 0                     ? EXIT_AT_WORK
+                                             : EXIT_ALL_MEASURED;
+}
+
+static enum status set_option(struct options *options, const char *name, const char *text)
+{
+    const struct option_row *row = option_find(name, OPTION_MERGE);
+    if (!row)
+        return status_set(STATUS_PROTOCOL, "merge has no --%s", name);
+    return options_set(options, row, text, 1, "");
+}
+
+/* Merges the shards that have a header. */
+static int merge(const struct slurm_run *run, const struct slurm_shard *shards, const char *output)
+{
+    char usual[PATH_MAX], hint[SLURM_HINT_BYTES];
+    struct stat info;
+    struct options options;
+    size_t count = 0;
+    const char **paths = calloc(run->shards, sizeof *paths);
+    enum status status =
+        paths ? options_init(&options) : status_set(STATUS_MEMORY, "out of memory");
+    if (status != STATUS_OK) {
+        free(paths);
+        return report();
+    }
+    for (unsigned i = 0; i < run->shards; i++)
+        if (shards[i].points > 0 && !shards[i].broken[0])
+            paths[count++] = shards[i].path;
+    if (count == 0)
+        status = status_set(STATUS_USAGE, "'%s' has no results yet: %s", run->directory,
+                            slurm_hint(run->directory, "status", hint));
+    if (status == STATUS_OK && output && lstat(output, &info) == 0)
+        status = status_set(STATUS_USAGE, "'%s' exists: give another name", output);
+    if (status == STATUS_OK && !output)
+        status = slurm_run_path(run, usual, "all.jsonl");
+    if (status == STATUS_OK)
+        status = set_option(&options, "output", output ? output : usual);
+    if (status == STATUS_OK && !output)
+        status = set_option(&options, "force", "yes");
+    int result = status == STATUS_OK ? merge_command(&options, paths, count) : report();
+    options_release(&options);
+    free(paths);
+    return result;
+}
+
+int slurm_collect_command(const struct options *options, const char *directory)
+{
+    struct slurm_run run;
+    struct slurm_shard *shards = NULL;
+    if (slurm_run_load(directory, &run) != STATUS_OK)
+        return report();
+    /* Before the files: a job that ends in between has then no reason to pass for lost. And before
+     * the merging, so that nothing is waited for when that is done. */
+    struct queue queue = {0};
+    queue.asked = slurm_queue(&run, &queue.jobs, &queue.count) == STATUS_OK;
+    int result = EXIT_BAD_SETUP;
+    if (slurm_shards_look(&run, &shards) != STATUS_OK) {
+        report();
+    } else {
+        result = merge(&run, shards, options_text(options, OPTION_SLURM_OUTPUT));
+        int missing = tell_missing(&run, shards, &queue);
+        if (result != EXIT_BAD_SETUP && missing != EXIT_ALL_MEASURED)
+            result = missing;
+    }
+    free(queue.jobs);
+    free(shards);
+    slurm_run_release(&run);
+    return result;
+}

@@ -1,0 +1,167 @@
+/*
+ * A plan measured on the nodes of a Slurm cluster: what the commands of 'mpsweep slurm' share.
+ *
+ * A run is a directory which all nodes see:
+ *
+ *   run.json             what was submitted: the manifest
+ *   NAME.job             the job file, copied
+ *   shard.sbatch         one task of the array: measures one shard
+ *   merge.sbatch         collects, when the array has ended
+ *   shard-I.jsonl.part   a shard that is being measured, or was interrupted
+ *   shard-I.jsonl        one that is finished: it got that name by a rename
+ *   log/                 what the jobs print: shard-I.log, merge.log
+ *   all.jsonl            the shards, merged
+ *   run.lock             held by whoever submits
+ *   shard-I.jsonl.node   fleets: the node that measures or has measured it
+ *   shard-I.jsonl.part.NODE  fleets: what a node has begun, while the shard is on another one
+ *   shard-I.jsonl.left   fleets: nodes that a task has left, since they had measured another shard
+ *
+ * Only submit and 'submit --again' write the manifest. Slurm's programs are looked for on PATH and
+ * started without a shell. Functions record errors and print nothing, unless they say so.
+ */
+#ifndef MPSWEEP_ORCHESTRATOR_SLURM_H
+#define MPSWEEP_ORCHESTRATOR_SLURM_H
+
+#include <jansson.h>
+#include <limits.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdio.h>
+
+#include "common/status.h"
+#include "orchestrator/sweep/shard.h"
+
+#define SLURM_SHARDS_MOST SHARD_MOST
+
+/* -- the run (slurm_run.c) -----------------------------------------------------------------------
+ */
+
+struct slurm_run {
+    char directory[PATH_MAX]; /* absolute */
+    json_t *manifest;
+    unsigned shards;
+    bool fleet; /* every shard is the whole plan */
+};
+
+/* Loads a run's manifest. STATUS_USAGE: the directory is none of a run. */
+enum status slurm_run_load(const char *directory, struct slurm_run *out);
+enum status slurm_run_save(const struct slurm_run *run);
+void slurm_run_release(struct slurm_run *run);
+
+/* Keeps others from submitting jobs of the run, until lock is closed; -1, and STATUS_OK, where the
+ * file system has no locks. STATUS_BUSY: somebody submits some. What was loaded before is old. */
+enum status slurm_run_lock(const struct slurm_run *run, int *lock);
+
+/* "mpsweep slurm COMMAND 'DIRECTORY'", as a shell reads it. Returns text. */
+#define SLURM_HINT_BYTES (4 * PATH_MAX + 64)
+const char *slurm_hint(const char *directory, const char *command, char text[SLURM_HINT_BYTES]);
+
+/* A file of the run. STATUS_USAGE: the path would be too long. */
+enum status slurm_run_path(const struct slurm_run *run, char path[PATH_MAX], const char *format,
+                           ...) __attribute__((format(printf, 3, 4)));
+
+/* Its array of submissions: objects of time, array, cluster ("" usually), shards, merge. */
+json_t *slurm_run_submissions(const struct slurm_run *run);
+
+/* -- Slurm's programs (slurm_programs.c) ---------------------------------------------------------
+ */
+
+/* Starts sbatch and reads what --parsable prints: the job's number, and the cluster's name or "".
+ * STATUS_NOT_FOUND: there is no Slurm here. STATUS_UNSUPPORTED: it refuses, in its own words.
+ * STATUS_TIMEOUT, STATUS_PROTOCOL: no answer, or none that can be read; it may have the job. */
+enum status slurm_sbatch(const char *const *argv, char id[32], char cluster[64]);
+
+/* A job, or a task of an array, as Slurm knows it. */
+struct slurm_job {
+    char id[32];      /* of the array, or of the job */
+    long task;        /* in the array; -1: none */
+    char state[32];   /* lower case: "running" */
+    char node[256];   /* "" unless it has one */
+    char since[32];   /* when it began, or will, "" if unknown */
+    char left[32];    /* time left, as Slurm writes it: "1:58" */
+    char reason[128]; /* why it waits, "" for nothing in particular */
+};
+
+/* What of the run's jobs is still in the queue; jobs is to be freed. STATUS_NOT_FOUND,
+ * STATUS_UNSUPPORTED, STATUS_TIMEOUT: it cannot be asked. */
+enum status slurm_queue(const struct slurm_run *run, struct slurm_job **jobs, size_t *count);
+
+/* How those ended that are in the queue no more; none where there is no accounting. */
+void slurm_accounting(const struct slurm_run *run, struct slurm_job **jobs, size_t *count);
+
+/* The job of a shard, from the latest submission on: NULL if there is none. */
+const struct slurm_job *slurm_job_of(const struct slurm_run *run, const struct slurm_job *jobs,
+                                     size_t count, unsigned shard);
+
+/* Whether it waits, runs or is ending: it may still write. */
+bool slurm_job_is_active(const struct slurm_job *job);
+
+/* Ends what is left of the run's jobs. */
+enum status slurm_scancel(const struct slurm_run *run);
+
+/* What these functions make of the programs' answers, for tests too. */
+enum status slurm_parse_sbatch(const char *text, char id[32], char cluster[64]);
+enum status slurm_parse_queue(const char *text, struct slurm_job **jobs, size_t *count);
+enum status slurm_parse_accounting(const char *text, struct slurm_job **jobs, size_t *count);
+/* The program's lines in one, without its name in front of each. Returns line. */
+const char *slurm_one_line(const char *text, char *line, size_t size);
+
+/* -- a shard, as its files show it (slurm_shard.c) -----------------------------------------------
+ */
+
+#define SLURM_NO_SHARD UINT_MAX
+
+struct slurm_shard {
+    char path[PATH_MAX]; /* of its results; "" while there are none */
+    bool published;      /* under its final name */
+    size_t points;       /* that it is to measure; 0: not known before its first record */
+    size_t done, failed; /* of them; failed ones have a record and no number */
+    char node[256]; /* where it was measured last, "" if unknown: Slurm's name, or the host's */
+    unsigned
+        same_as; /* of a fleet: a shard before it that is of the same node; or SLURM_NO_SHARD */
+    char plan_id[32]; /* "" without a header */
+    char error[512];  /* the last line of an error in its log, "" if there is none */
+    char broken[512]; /* what is wrong with its results; "": nothing */
+};
+
+/* STATUS_USAGE: a path would be too long. Broken results are no error here. */
+enum status slurm_shard_look(const struct slurm_run *run, unsigned index, struct slurm_shard *out);
+
+/* What a shard has come to. */
+enum slurm_shard_state {
+    SLURM_SHARD_FINISHED,
+    SLURM_SHARD_AT_WORK, /* its job runs or waits */
+    SLURM_SHARD_LEFT,    /* nobody works at it: begun or not */
+    SLURM_SHARD_BROKEN,
+};
+
+/* job: as of slurm_job_of(), or NULL. */
+enum slurm_shard_state slurm_shard_state(const struct slurm_shard *shard,
+                                         const struct slurm_job *job);
+
+/* Looks at all; the array is to be freed. Results of another plan than the others' are broken;
+ * those of a fleet's node that another shard is of are told by same_as. */
+enum status slurm_shards_look(const struct slurm_run *run, struct slurm_shard **out);
+
+/* One line on file about a shard with same_as, behind begin. */
+void slurm_tell_same(FILE *file, const char *begin, const struct slurm_run *run,
+                     const struct slurm_shard *shards, unsigned index);
+
+/* -- the scripts (slurm_script.c) ----------------------------------------------------------------
+ */
+
+struct slurm_script {
+    const char *directory; /* the run's, absolute */
+    const char *program;   /* mpsweep, absolute */
+    const char *job;       /* the copied job file's name in the directory, NULL: none */
+    unsigned shards;
+    bool fleet;
+    unsigned gpus;        /* of each node; 0: no gres is asked for */
+    char *const *words;   /* options of mpsweep sweep, NULL-ended */
+    char *const *command; /* a program to measure and its words, NULL: none */
+};
+
+void slurm_script_shard(FILE *file, const struct slurm_script *script);
+void slurm_script_merge(FILE *file, const struct slurm_script *script);
+
+#endif

@@ -1,0 +1,436 @@
+/* Slurm's programs, and what they answer. */
+#include <ctype.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+
+#include "common/child.h"
+#include "common/clock.h"
+#include "common/text.h"
+#include "orchestrator/slurm/internal.h"
+
+/* They wait for a controller that is down, some for minutes. */
+#define SUBMIT_NS (60 * NS_PER_S)
+#define ASK_NS (30 * NS_PER_S)
+#define OUTPUT_CAP (64u << 20)
+
+const char *slurm_one_line(const char *text, char *line, size_t size)
+{
+    struct text out = {.at = line, .size = size};
+    line[0] = '\0';
+    while (*text) {
+        size_t length = strcspn(text, "\n");
+        const char *begin = text;
+        text += length + (text[length] == '\n');
+        /* "sbatch: error: " */
+        for (int part = 0; part < 2; part++) {
+            size_t word = strspn(begin, "abcdefghijklmnopqrstuvwxyz");
+            bool name = word > 0 && word + 1 < length && strncmp(begin + word, ": ", 2) == 0;
+            if (!name || (part == 1 && strncmp(begin, "error", word) != 0))
+                break;
+            begin += word + 2;
+            length -= word + 2;
+        }
+        if (length == 0)
+            continue;
+        char plain[512];
+        text_append(&out, "%s%s", line[0] ? "; " : "",
+                    text_printable(begin, length, plain, sizeof plain));
+    }
+    return line;
+}
+
+/* What a user has set for calls by hand: filters would hide the run's jobs, and other formats could
+ * not be read. */
+static const char *const unset_to_submit[] = {
+    "SBATCH_ARRAY_INX", "SBATCH_ERROR",     "SBATCH_OPEN_MODE", "SBATCH_OUTPUT",
+    "SBATCH_SIGNAL",    "SBATCH_TEST_ONLY", "SBATCH_WAIT",      NULL};
+static const char *const unset_to_ask[] = {"SLURM_CLUSTERS",      "SQUEUE_ACCOUNT",
+                                           "SQUEUE_ALL",          "SQUEUE_ARRAY_UNIQUE",
+                                           "SQUEUE_FORMAT",       "SQUEUE_FORMAT2",
+                                           "SQUEUE_NAMES",        "SQUEUE_LICENSES",
+                                           "SQUEUE_PARTITION",    "SQUEUE_QOS",
+                                           "SQUEUE_SORT",         "SQUEUE_STATES",
+                                           "SQUEUE_USERS",        "SACCT_FORMAT",
+                                           "SCANCEL_BATCH",       "SCANCEL_ACCOUNT",
+                                           "SCANCEL_FULL",        "SCANCEL_HURRY",
+                                           "SCANCEL_NAME",        "SCANCEL_PARTITION",
+                                           "SCANCEL_INTERACTIVE", "SCANCEL_QOS",
+                                           "SCANCEL_STATE",       "SCANCEL_USER",
+                                           "SCANCEL_WCKEY",       NULL};
+
+/* Runs one and hands back its output, to be freed. */
+static enum status run_program(const char *const *argv, const char *const *unset, uint64_t time_ns,
+                               char **output)
+{
+    static const char *const set[] = {"SLURM_TIME_FORMAT=standard", NULL};
+    const struct child_options options = {
+        .argv = argv,
+        .env_set = set,
+        .env_unset = unset,
+        .output_cap = OUTPUT_CAP,
+        .deadline_ns = clock_now_ns() + time_ns,
+        .capture_stderr = true,
+    };
+    struct child_result result;
+    enum status status = child_run(&options, &result);
+    if (status == STATUS_NOT_FOUND)
+        return status_set(STATUS_NOT_FOUND,
+                          "there is no %s on PATH: this needs Slurm's programs, as on a cluster's "
+                          "login node (Debian: apt-get install slurm-client)",
+                          argv[0]);
+    if (status == STATUS_TIMEOUT)
+        return status_set(STATUS_TIMEOUT,
+                          "%s did not answer in %d s: is Slurm's controller up? ('scontrol ping')",
+                          argv[0], (int)(time_ns / NS_PER_S));
+    if (status != STATUS_OK)
+        return status;
+    if (!WIFEXITED(result.wait_status) || WEXITSTATUS(result.wait_status) != 0) {
+        char line[600], ending[64];
+        slurm_one_line(result.errors, line, sizeof line);
+        status = status_set(STATUS_UNSUPPORTED, "%s: %s", argv[0],
+                            line[0] ? line
+                                    : child_ending_text(result.wait_status, ending, sizeof ending));
+    } else if (result.output_cut) {
+        status = status_set(STATUS_PROTOCOL, "%s prints more than can be read", argv[0]);
+    } else {
+        *output = result.output;
+        result.output = NULL;
+    }
+    child_result_release(&result);
+    return status;
+}
+
+static bool copy_field(char *out, size_t size, const char *text, size_t length)
+{
+    if (length >= size)
+        return false;
+    memcpy(out, text, length);
+    out[length] = '\0';
+    return true;
+}
+
+enum status slurm_parse_sbatch(const char *text, char id[32], char cluster[64])
+{
+    size_t digits = strspn(text, "0123456789");
+    const char *name = text + digits;
+    size_t length = 0;
+    if (digits > 0 && *name == ';') {
+        name++;
+        length = strcspn(name, "\n");
+    }
+    if (digits > 0 && name[length] == '\n' && !name[length + 1] &&
+        copy_field(id, 32, text, digits) && copy_field(cluster, 64, name, length))
+        return STATUS_OK;
+    char line[200];
+    return status_set(STATUS_PROTOCOL, "sbatch did not print a job's number, but '%s'",
+                      slurm_one_line(text, line, sizeof line));
+}
+
+enum status slurm_sbatch(const char *const *argv, char id[32], char cluster[64])
+{
+    char *output = NULL;
+    enum status status = run_program(argv, unset_to_submit, SUBMIT_NS, &output);
+    if (status == STATUS_UNSUPPORTED &&
+        (strstr(status_text(), "gres") || strstr(status_text(), "node configuration")))
+        return status_set(status,
+                          "%.600s (has a node that many GPUs? 'sinfo -N -o \"%%N %%G\"' shows "
+                          "it; --gpus-per-node G, or '-- --gres=gpu:KIND:G', asks for them)",
+                          status_text());
+    if (status == STATUS_UNSUPPORTED && strstr(status_text(), "Invalid job array"))
+        return status_set(status,
+                          "%.600s (is 'MaxArraySize' of 'scontrol show "
+                          "config' less than --nodes?)",
+                          status_text());
+    if (status == STATUS_UNSUPPORTED && strstr(status_text(), "Socket timed out"))
+        status = STATUS_TIMEOUT;
+    if (status == STATUS_OK)
+        status = slurm_parse_sbatch(output, id, cluster);
+    free(output);
+    if (status == STATUS_TIMEOUT || status == STATUS_PROTOCOL)
+        return status_set(status, "%.600s (it may be submitted all the same: see 'squeue --me')",
+                          status_text());
+    return status;
+}
+
+/* "JobState" in our lower case, without what follows it: "CANCELLED by 0". */
+static void set_state(struct slurm_job *job, const char *text, size_t length)
+{
+    size_t i = 0;
+    for (; i < length && i + 1 < sizeof job->state && text[i] != ' ' && text[i] != '+'; i++)
+        job->state[i] = (char)tolower((unsigned char)text[i]);
+    job->state[i] = '\0';
+}
+
+static void set_text(char *out, size_t size, const char *text, size_t length)
+{
+    /* Slurm's words for nothing. */
+    static const char *const none[] = {"N/A", "None", "None assigned", "Unknown", "(null)"};
+    for (size_t i = 0; i < sizeof none / sizeof *none; i++)
+        if (strlen(none[i]) == length && strncmp(text, none[i], length) == 0)
+            length = 0;
+    text_printable(text, length, out, size);
+}
+
+#define FIELDS_MOST 8
+
+/* The fields of a line, of which the last one may hold '|'. */
+static size_t split(const char *line, size_t length, size_t wanted, const char *at[FIELDS_MOST],
+                    size_t lengths[FIELDS_MOST])
+{
+    size_t count = 0;
+    for (const char *end = line + length; count < wanted; count++) {
+        size_t bytes = 0;
+        while (line + bytes < end && (line[bytes] != '|' || count + 1 == wanted))
+            bytes++;
+        at[count] = line;
+        lengths[count] = bytes;
+        line += bytes;
+        if (line >= end)
+            return count + 1;
+        line++;
+    }
+    return count;
+}
+
+static bool add_job(struct slurm_job **jobs, size_t *count, const struct slurm_job *job)
+{
+    /* Doubled whenever it is full: at 16, 32, ... */
+    if (*count == 0 || (*count >= 16 && (*count & (*count - 1)) == 0)) {
+        size_t room = *count < 16 ? 16 : 2 * *count;
+        void *more = realloc(*jobs, room * sizeof **jobs);
+        if (!more)
+            return false;
+        *jobs = more;
+    }
+    (*jobs)[(*count)++] = *job;
+    return true;
+}
+
+/* One line of a list; false: it is none (a heading), and job is not set. */
+typedef bool line_reader(const char *line, size_t length, struct slurm_job *job);
+
+static enum status parse_lines(const char *text, line_reader *read_line, struct slurm_job **jobs,
+                               size_t *count)
+{
+    *jobs = NULL;
+    *count = 0;
+    while (*text) {
+        size_t length = strcspn(text, "\n");
+        struct slurm_job job = {.task = -1};
+        if (read_line(text, length, &job) && !add_job(jobs, count, &job)) {
+            free(*jobs);
+            *jobs = NULL;
+            *count = 0;
+            return status_set(STATUS_MEMORY, "out of memory for the list of jobs");
+        }
+        text += length + (text[length] == '\n');
+    }
+    return STATUS_OK;
+}
+
+static bool read_task(const char *text, size_t length, struct slurm_job *job)
+{
+    char *end;
+    char digits[16];
+    if (!copy_field(digits, sizeof digits, text, length) || !isdigit((unsigned char)digits[0]))
+        return false;
+    job->task = strtol(digits, &end, 10);
+    return *end == '\0';
+}
+
+/* ARRAY|TASK|STATE|NODES|START|LEFT|REASON */
+static bool read_queue_line(const char *line, size_t length, struct slurm_job *job)
+{
+    const char *at[FIELDS_MOST];
+    size_t bytes[FIELDS_MOST];
+    if (split(line, length, 7, at, bytes) != 7 || !isdigit((unsigned char)*line) ||
+        !copy_field(job->id, sizeof job->id, at[0], bytes[0]))
+        return false;
+    read_task(at[1], bytes[1], job);
+    set_state(job, at[2], bytes[2]);
+    set_text(job->node, sizeof job->node, at[3], bytes[3]);
+    set_text(job->since, sizeof job->since, at[4], bytes[4]);
+    set_text(job->left, sizeof job->left, at[5], bytes[5]);
+    set_text(job->reason, sizeof job->reason, at[6], bytes[6]);
+    return true;
+}
+
+enum status slurm_parse_queue(const char *text, struct slurm_job **jobs, size_t *count)
+{
+    return parse_lines(text, read_queue_line, jobs, count);
+}
+
+/* ID_TASK|STATE|NODES|START */
+static bool read_accounting_line(const char *line, size_t length, struct slurm_job *job)
+{
+    const char *at[FIELDS_MOST];
+    size_t bytes[FIELDS_MOST];
+    if (split(line, length, 4, at, bytes) != 4 || !isdigit((unsigned char)*line))
+        return false;
+    size_t digits = strspn(at[0], "0123456789");
+    if (!copy_field(job->id, sizeof job->id, at[0], digits))
+        return false;
+    /* Without a task: not of an array; "12_[3-5]": those never began. */
+    if (digits < bytes[0] &&
+        (at[0][digits] != '_' || !read_task(at[0] + digits + 1, bytes[0] - digits - 1, job)))
+        return false;
+    set_state(job, at[1], bytes[1]);
+    set_text(job->node, sizeof job->node, at[2], bytes[2]);
+    set_text(job->since, sizeof job->since, at[3], bytes[3]);
+    return true;
+}
+
+enum status slurm_parse_accounting(const char *text, struct slurm_job **jobs, size_t *count)
+{
+    return parse_lines(text, read_accounting_line, jobs, count);
+}
+
+static const char *submission_text(const json_t *submission, const char *key)
+{
+    const char *text = json_string_value(json_object_get(submission, key));
+    return text ? text : "";
+}
+
+/* "PREFIX1,2,3" of the run's jobs, in the cluster that they are all in; to be freed. NULL: none, or
+ * no memory. */
+static char *job_list(const struct slurm_run *run, const char *prefix, const char *separator,
+                      char cluster[80])
+{
+    const json_t *submissions = slurm_run_submissions(run);
+    size_t size = strlen(prefix) + json_array_size(submissions) * 64 + 1;
+    struct text text = {.at = calloc(1, size), .size = size};
+    bool any = false;
+    cluster[0] = '\0';
+    if (!text.at)
+        return NULL;
+    text_append(&text, "%s", prefix);
+    for (size_t i = 0; i < json_array_size(submissions); i++) {
+        const json_t *submission = json_array_get(submissions, i);
+        static const char *const keys[] = {"array", "merge"};
+        for (size_t k = 0; k < 2; k++) {
+            const char *id = submission_text(submission, keys[k]);
+            if (!*id || strspn(id, "0123456789") != strlen(id) || strlen(id) > 20)
+                continue;
+            text_append(&text, "%s%s", any ? separator : "", id);
+            any = true;
+        }
+        if (*submission_text(submission, "cluster"))
+            snprintf(cluster, 80, "--clusters=%.60s", submission_text(submission, "cluster"));
+    }
+    if (any)
+        return text.at;
+    free(text.at);
+    return NULL;
+}
+
+enum status slurm_queue(const struct slurm_run *run, struct slurm_job **jobs, size_t *count)
+{
+    char cluster[80];
+    *jobs = NULL;
+    *count = 0;
+    char *list = job_list(run, "--jobs=", ",", cluster);
+    if (!list)
+        return STATUS_OK;
+    /* A job that ended minutes ago is none that squeue knows. */
+    const char *argv[] = {"squeue",
+                          "--noheader",
+                          "--array",
+                          "--states=all",
+                          "--format=%F|%K|%T|%N|%S|%L|%r",
+                          list,
+                          cluster[0] ? cluster : NULL,
+                          NULL};
+    char *output = NULL;
+    enum status status = run_program(argv, unset_to_ask, ASK_NS, &output);
+    free(list);
+    if (status == STATUS_UNSUPPORTED && strstr(status_text(), "Invalid job id"))
+        return STATUS_OK;
+    if (status == STATUS_OK)
+        status = slurm_parse_queue(output, jobs, count);
+    free(output);
+    return status;
+}
+
+void slurm_accounting(const struct slurm_run *run, struct slurm_job **jobs, size_t *count)
+{
+    char cluster[80];
+    *jobs = NULL;
+    *count = 0;
+    char *list = job_list(run, "--jobs=", ",", cluster);
+    if (!list)
+        return;
+    const char *argv[] = {"sacct",
+                          "--noheader",
+                          "--parsable2",
+                          "--allocations",
+                          "--format=JobID,State,NodeList,Start",
+                          list,
+                          "--array",
+                          cluster[0] ? cluster : NULL,
+                          NULL};
+    const char *old_argv[] = {argv[0], argv[1], argv[2], argv[3], argv[4], list, argv[7], NULL};
+    char *output = NULL;
+    enum status status = run_program(argv, unset_to_ask, ASK_NS, &output);
+    /* Slurm up to 22.05 has no --array, and what never began is then in one line. */
+    if (status == STATUS_UNSUPPORTED)
+        status = run_program(old_argv, unset_to_ask, ASK_NS, &output);
+    size_t read = 0;
+    if (status == STATUS_OK && slurm_parse_accounting(output, jobs, &read) != STATUS_OK)
+        read = 0;
+    /* One that runs would be in the queue: the database was not told of its end. */
+    for (size_t i = 0; i < read; i++)
+        if (!slurm_job_is_active(&(*jobs)[i]))
+            (*jobs)[(*count)++] = (*jobs)[i];
+    free(list);
+    free(output);
+}
+
+bool slurm_job_is_active(const struct slurm_job *job)
+{
+    static const char *const over[] = {"completed",     "cancelled", "failed",    "timeout",
+                                       "node_fail",     "preempted", "boot_fail", "deadline",
+                                       "out_of_memory", "revoked",   ""};
+    for (size_t i = 0; i < sizeof over / sizeof *over; i++)
+        if (strcmp(job->state, over[i]) == 0)
+            return false;
+    return true;
+}
+
+const struct slurm_job *slurm_job_of(const struct slurm_run *run, const struct slurm_job *jobs,
+                                     size_t count, unsigned shard)
+{
+    const json_t *submissions = slurm_run_submissions(run);
+    for (size_t i = json_array_size(submissions); i-- > 0;) {
+        const char *id = submission_text(json_array_get(submissions, i), "array");
+        for (size_t j = 0; j < count; j++)
+            if (jobs[j].task == (long)shard && strcmp(jobs[j].id, id) == 0)
+                return &jobs[j];
+    }
+    return NULL;
+}
+
+enum status slurm_scancel(const struct slurm_run *run)
+{
+    char cluster[80];
+    size_t most = 2 * json_array_size(slurm_run_submissions(run));
+    const char **argv = calloc(most + 4, sizeof *argv);
+    char *list = job_list(run, "", " ", cluster), *output = NULL, *rest = NULL;
+    size_t words = 0;
+    enum status status = STATUS_OK;
+    if (!argv) {
+        status = status_set(STATUS_MEMORY, "out of memory");
+    } else if (list) {
+        argv[words++] = "scancel";
+        if (cluster[0])
+            argv[words++] = cluster;
+        for (char *id = strtok_r(list, " ", &rest); id; id = strtok_r(NULL, " ", &rest))
+            argv[words++] = id;
+        status = run_program(argv, unset_to_ask, ASK_NS, &output);
+    }
+    free(output);
+    free(list);
+    free(argv);
+    return status;
+}

@@ -1,0 +1,224 @@
+/* How a run goes on, and how it is ended. */
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "common/text.h"
+#include "orchestrator/console/exit_status.h"
+#include "orchestrator/slurm/internal.h"
+#include "orchestrator/slurm/slurm.h"
+
+struct view {
+    struct slurm_run run;
+    struct slurm_shard *shards;
+    struct slurm_job *queue, *ended;
+    size_t queue_count, ended_count;
+    bool asked; /* Slurm has answered */
+    size_t states[SLURM_SHARD_BROKEN + 1];
+    size_t same; /* shards of a node that another one is of, too */
+};
+
+static int report(void)
+{
+    fprintf(stderr, "mpsweep: %s\n", status_text());
+    return EXIT_BAD_SETUP;
+}
+
+static const struct slurm_job *job_of(const struct view *view, unsigned shard)
+{
+    const struct slurm_job *job = slurm_job_of(&view->run, view->queue, view->queue_count, shard);
+    return job ? job : slurm_job_of(&view->run, view->ended, view->ended_count, shard);
+}
+
+static void release(struct view *view)
+{
+    free(view->shards);
+    free(view->queue);
+    free(view->ended);
+    slurm_run_release(&view->run);
+}
+
+static enum status look(const char *directory, struct view *out)
+{
+    enum status status = slurm_run_load(directory, &out->run);
+    if (status != STATUS_OK)
+        return status;
+    /* Jobs first: one that ends in between is then seen as at work, and not as lost. */
+    out->asked = slurm_queue(&out->run, &out->queue, &out->queue_count) == STATUS_OK;
+    if (out->asked)
+        slurm_accounting(&out->run, &out->ended, &out->ended_count);
+    else
+        fprintf(stderr, "mpsweep: %s; this is from the files alone\n", status_text());
+    status = slurm_shards_look(&out->run, &out->shards);
+    for (unsigned i = 0; i < out->run.shards && status == STATUS_OK; i++) {
+        out->same += out->shards[i].same_as != SLURM_NO_SHARD;
+        out->states[slurm_shard_state(&out->shards[i], job_of(out, i))]++;
+    }
+    return status;
+}
+
+/* In a word or two. Returns text. */
+static const char *state_text(const struct slurm_shard *shard, const struct slurm_job *job,
+                              char *text, size_t size)
+{
+    switch (slurm_shard_state(shard, job)) {
+    case SLURM_SHARD_FINISHED:
+        snprintf(text, size, "finished");
+        break;
+    case SLURM_SHARD_AT_WORK:
+        snprintf(text, size, "%s", job->state);
+        break;
+    case SLURM_SHARD_BROKEN:
+        snprintf(text, size, "broken");
+        break;
+    default:
+        snprintf(text, size, "%s%s%s%s", shard->path[0] ? "unfinished" : "missing", job ? " (" : "",
+                 job ? job->state : "", job ? ")" : "");
+    }
+    return text;
+}
+
+static const char *points_text(const struct slurm_shard *shard, char *text, size_t size)
+{
+    size_t recorded = shard->done + shard->failed;
+    if (shard->points == 0)
+        snprintf(text, size, "-");
+    else if (shard->failed > 0)
+        snprintf(text, size, "%zu/%zu, %zu failed", recorded, shard->points, shard->failed);
+    else
+        snprintf(text, size, "%zu/%zu", recorded, shard->points);
+    return text;
+}
+
+/* What stands in the way: of a finished shard that is no news. */
+static const char *trouble(const struct view *view, const struct slurm_shard *shard,
+                           const struct slurm_job *job)
+{
+    if (shard->broken[0])
+        return shard->broken;
+    if (shard->published)
+        return "";
+    if (job && strcmp(job->state, "pending") == 0)
+        return view->run.fleet && strcmp(job->reason, "BadConstraints") == 0
+                   ? "BadConstraints: there is no further node, which no other shard has measured"
+                   : job->reason;
+    return shard->error;
+}
+
+static const char *node_of(const struct slurm_shard *shard, const struct slurm_job *job)
+{
+    return job && job->node[0] ? job->node : shard->node;
+}
+
+static void print_table(const struct view *view)
+{
+    const json_t *manifest = view->run.manifest;
+    char hint[SLURM_HINT_BYTES];
+    printf("%s of %lld points on %u nodes, '%s'\n\n", view->run.fleet ? "fleet" : "shards",
+           (long long)json_integer_value(json_object_get(manifest, "plan")), view->run.shards,
+           view->run.directory);
+    printf("%5s  %-22s %-16s %-18s %-19s %-11s %s\n", "shard", "state", "node", "points", "since",
+           "time left", "last error, or why it waits");
+    for (unsigned i = 0; i < view->run.shards; i++) {
+        const struct slurm_shard *shard = &view->shards[i];
+        const struct slurm_job *job = job_of(view, i);
+        bool at_work = slurm_shard_state(shard, job) == SLURM_SHARD_AT_WORK;
+        char state[64], points[64];
+        printf("%5u  %-22s %-16s %-18s %-19s %-11s %s\n", i,
+               state_text(shard, job, state, sizeof state), node_of(shard, job),
+               points_text(shard, points, sizeof points), at_work ? job->since : "",
+               at_work ? job->left : "", trouble(view, shard, job));
+    }
+    printf("\n%zu finished, %zu run or wait, %zu are left", view->states[SLURM_SHARD_FINISHED],
+           view->states[SLURM_SHARD_AT_WORK], view->states[SLURM_SHARD_LEFT]);
+    if (view->states[SLURM_SHARD_BROKEN])
+        printf(", %zu are broken", view->states[SLURM_SHARD_BROKEN]);
+    if (view->states[SLURM_SHARD_LEFT])
+        printf(": %s", slurm_hint(view->run.directory, "submit --again", hint));
+    else if (view->states[SLURM_SHARD_FINISHED] == view->run.shards)
+        printf(": %s", slurm_hint(view->run.directory, "collect", hint));
+    putchar('\n');
+    for (unsigned i = 0; i < view->run.shards; i++)
+        if (view->shards[i].same_as != SLURM_NO_SHARD)
+            slurm_tell_same(stdout, "", &view->run, view->shards, i);
+}
+
+static json_t *text_or_null(const char *text)
+{
+    return *text ? json_string(text) : json_null();
+}
+
+static json_t *shard_object(const struct view *view, unsigned i)
+{
+    static const char *const names[] = {"finished", "at work", "left", "broken"};
+    const struct slurm_shard *shard = &view->shards[i];
+    const struct slurm_job *job = job_of(view, i);
+    return json_pack("{s:i, s:s, s:o, s:o, s:o, s:o, s:I, s:I, s:I, s:o, s:o, s:o}", "shard",
+                     (int)i, "state", names[slurm_shard_state(shard, job)], "job_state",
+                     text_or_null(job ? job->state : ""), "node", text_or_null(node_of(shard, job)),
+                     "since", text_or_null(job ? job->since : ""), "time_left",
+                     text_or_null(job && slurm_job_is_active(job) ? job->left : ""), "points",
+                     (json_int_t)shard->points, "done", (json_int_t)shard->done, "failed",
+                     (json_int_t)shard->failed, "file", text_or_null(shard->path), "error",
+                     text_or_null(trouble(view, shard, job)), "same_node_as",
+                     shard->same_as == SLURM_NO_SHARD ? json_null() : json_integer(shard->same_as));
+}
+
+static void print_json(const struct view *view)
+{
+    json_t *shards = json_array();
+    for (unsigned i = 0; i < view->run.shards; i++)
+        json_array_append_new(shards, shard_object(view, i));
+    json_t *object =
+        json_pack("{s:s, s:s, s:O, s:O, s:b, s:I, s:I, s:I, s:I, s:I, s:o}", "directory",
+                  view->run.directory, "purpose", view->run.fleet ? "fleet" : "shard", "plan",
+                  json_object_get(view->run.manifest, "plan"), "submissions",
+                  slurm_run_submissions(&view->run), "slurm_answered", view->asked, "finished",
+                  (json_int_t)view->states[SLURM_SHARD_FINISHED], "at_work",
+                  (json_int_t)view->states[SLURM_SHARD_AT_WORK], "left",
+                  (json_int_t)view->states[SLURM_SHARD_LEFT], "broken",
+                  (json_int_t)view->states[SLURM_SHARD_BROKEN], "same", (json_int_t)view->same,
+                  "shards", shards);
+    json_dumpf(object, stdout, JSON_INDENT(2));
+    putchar('\n');
+    json_decref(object);
+}
+
+int slurm_status_command(const struct options *options, const char *directory)
+{
+    struct view view = {0};
+    int result;
+    if (look(directory, &view) != STATUS_OK) {
+        result = report();
+    } else {
+        if (options_switch(options, OPTION_SLURM_JSON))
+            print_json(&view);
+        else
+            print_table(&view);
+        bool wrong = view.states[SLURM_SHARD_LEFT] || view.states[SLURM_SHARD_BROKEN] || view.same;
+        result = wrong                              ? EXIT_SOME_FAILED
+                 : view.states[SLURM_SHARD_AT_WORK] ? EXIT_AT_WORK
+                                                    : EXIT_ALL_MEASURED;
+    }
+    release(&view);
+    return result;
+}
+
+int slurm_cancel_command(const char *directory)
+{
+    struct slurm_run run;
+    char hint[SLURM_HINT_BYTES];
+    if (slurm_run_load(directory, &run) != STATUS_OK)
+        return report();
+    int result = EXIT_ALL_MEASURED, lock = -1;
+    /* Of a job that is being submitted nobody knows yet. Who may not write here submits nothing. */
+    if (slurm_run_lock(&run, &lock) == STATUS_BUSY || slurm_scancel(&run) != STATUS_OK)
+        result = report();
+    else
+        printf("the jobs are cancelled; what is measured stays: %s\n",
+               slurm_hint(run.directory, "submit --again", hint));
+    if (lock >= 0)
+        close(lock);
+    slurm_run_release(&run);
+    return result;
+}

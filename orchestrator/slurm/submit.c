@@ -1,0 +1,427 @@
+/* A run is made, and submitted. */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "common/jobfile.h"
+#include "common/paths.h"
+#include "config.h"
+#include "orchestrator/emit/quote.h"
+#include "orchestrator/console/exit_status.h"
+#include "orchestrator/plan/device_choice.h"
+#include "orchestrator/plan/plan.h"
+#include "orchestrator/slurm/internal.h"
+#include "orchestrator/slurm/slurm.h"
+#include "orchestrator/slurm/jobs.h"
+
+static int report(void)
+{
+    fprintf(stderr, "mpsweep: %s\n", status_text());
+    return EXIT_BAD_SETUP;
+}
+
+/* -- what is asked for ----------------------------------------------------------------------------
+ */
+
+struct request {
+    struct options options; /* of the command itself */
+    char **words;           /* options of the sweep; ours */
+    size_t word_count;
+    char *const *sbatch;  /* NULL-ended */
+    char *const *command; /* a program to measure, NULL: none */
+    bool fleet;
+};
+
+/* Options of sweep that are the run's own business. */
+static enum status check_sweep_option(const struct option_row *row)
+{
+    static const struct {
+        const char *name, *instead;
+    } ours[] = {
+        {"output",
+         "the shards' files lie in the run's directory, and 'mpsweep slurm collect DIR -o "
+         "FILE' writes what is merged elsewhere"},
+        {"publish", "the shards' files lie in the run's directory"},
+        {"resume", "what was begun is gone on with by 'mpsweep slurm submit --again DIR'"},
+        {"shard", "each task has its own: --nodes N makes N of them"},
+        {"list", "'mpsweep sweep JOBFILE --list' prints the points"},
+        {"format", "'mpsweep slurm collect DIR' merges the results"},
+    };
+    for (size_t i = 0; i < sizeof ours / sizeof *ours; i++)
+        if (strcmp(row->name, ours[i].name) == 0)
+            return status_set(STATUS_USAGE, "--%s is not for slurm submit: %s", row->name,
+                              ours[i].instead);
+    return STATUS_OK;
+}
+
+static enum status take_sweep_option(struct request *request, const struct slurm_given *given)
+{
+    enum status status = check_sweep_option(given->row);
+    if (status != STATUS_OK)
+        return status;
+    char *word;
+    bool is_switch = given->row->kind == OPTION_KIND_SWITCH;
+    int length = is_switch ? asprintf(&word, "--%s", given->row->name)
+                           : asprintf(&word, "--%s=%s", given->row->name, given->text);
+    if (length < 0)
+        return status_set(STATUS_MEMORY, "out of memory");
+    request->words[request->word_count++] = word;
+    request->fleet |= strcmp(given->row->name, "fleet") == 0;
+    return STATUS_OK;
+}
+
+static enum status read_request(const struct slurm_given *given, size_t count, char **rest,
+                                struct request *out)
+{
+    static char *const none[] = {NULL};
+    const unsigned own = OPTION_SLURM_SUBMIT;
+    out->sbatch = rest ? rest : none;
+    for (char **word = rest; word && *word; word++) {
+        if (strcmp(*word, "--") != 0)
+            continue;
+        *word = NULL;
+        out->command = word + 1;
+        if (!word[1])
+            return status_set(STATUS_USAGE, "there is no program after the second '--'");
+        break;
+    }
+    out->words = calloc(count + 1, sizeof *out->words);
+    if (!out->words)
+        return status_set(STATUS_MEMORY, "out of memory");
+    enum status status = slurm_check_words(out->sbatch);
+    for (size_t i = 0; i < count && status == STATUS_OK; i++)
+        status =
+            given[i].row->commands & own
+                ? options_set(&out->options, given[i].row, given[i].text, JOB_RANK_COMMAND_LINE, "")
+                : take_sweep_option(out, &given[i]);
+    return status;
+}
+
+static void release_request(struct request *request)
+{
+    for (size_t i = 0; i < request->word_count; i++)
+        free(request->words[i]);
+    free(request->words);
+    options_release(&request->options);
+}
+
+/* What the nodes would refuse, each after its wait in the queue, is better known now. */
+static enum status check_plan(struct request *request, const struct slurm_given *given,
+                              size_t count, const char *job_path, size_t *points, char id[17])
+{
+    struct job job;
+    struct plan plan = {0};
+    enum status status = job_load(job_path, &job);
+    if (status != STATUS_OK)
+        return status;
+    job.command = request->command;
+    for (size_t i = 0; i < count && status == STATUS_OK; i++)
+        if (!(given[i].row->commands & OPTION_SLURM_SUBMIT))
+            status = job_set(&job, given[i].row, given[i].text);
+    /* How many GPUs "all" is, only a node's driver knows. */
+    struct device_choice choice;
+    if (status == STATUS_OK)
+        status =
+            device_choice_parse(options_text(&job.sections[0].options, OPTION_DEVICE), &choice);
+    if (status == STATUS_OK) {
+        int64_t of_node = options_integer(&request->options, OPTION_SLURM_GPUS);
+        unsigned all = of_node > 0 ? (unsigned)of_node : 1;
+        status = plan_make_for(&job, choice.all ? all : device_choice_count(&choice), &plan);
+    }
+    if (status == STATUS_OK)
+        request->fleet |= options_switch(&job.sections[0].options, OPTION_FLEET);
+    int64_t nodes = options_integer(&request->options, OPTION_SLURM_NODES);
+    if (status == STATUS_OK && !request->fleet && (size_t)nodes > plan.count)
+        status =
+            status_set(STATUS_USAGE, "--nodes %lld is more than the plan has points, which are %zu",
+                       (long long)nodes, plan.count);
+    if (status == STATUS_OK) {
+        *points = plan.count;
+        memcpy(id, plan.id, sizeof plan.id);
+    }
+    plan_release(&plan);
+    job_release(&job);
+    return status;
+}
+
+/* -- the directory --------------------------------------------------------------------------------
+ */
+
+/* Its name goes through a shell, sbatch's file names and mpsweep's {shard}. */
+static enum status check_directory_name(const char *path)
+{
+    if (!emit_is_utf8(path) || path[strcspn(path, "{}\\%\n\r")])
+        return status_set(STATUS_USAGE,
+                          "a run's directory has no {, }, \\, %% or line end in its path, and is "
+                          "UTF-8: '%s'",
+                          path);
+    return STATUS_OK;
+}
+
+/* Where it will be, absolute; its parent must be there, and it must not. */
+static enum status find_directory(const char *wanted, char out[PATH_MAX])
+{
+    char name[PATH_MAX], parent[PATH_MAX], hint[SLURM_HINT_BYTES];
+    struct stat info;
+    time_t now = time(NULL);
+    struct tm local;
+    if (wanted)
+        snprintf(name, sizeof name, "%s", wanted);
+    else
+        strftime(name, sizeof name, "mpsweep-slurm-%Y%m%d-%H%M%S", localtime_r(&now, &local));
+    for (size_t end = strlen(name); end > 1 && name[end - 1] == '/'; end--)
+        name[end - 1] = '\0';
+    if (lstat(name, &info) == 0)
+        return status_set(
+            STATUS_USAGE,
+            "'%s' exists: give another --dir, or go on with the run that it is of: %s", name,
+            slurm_hint(name, "submit --again", hint));
+    char *slash = strrchr(name, '/');
+    const char *last = slash ? slash + 1 : name;
+    const char *above = !slash ? "." : slash == name ? "/" : name;
+    if (slash && slash != name)
+        *slash = '\0';
+    if (!realpath(above, parent))
+        return status_set(STATUS_USAGE, "cannot make a directory in '%s': %s", above,
+                          strerror(errno));
+    if (snprintf(out, PATH_MAX, "%s/%s", strcmp(parent, "/") == 0 ? "" : parent, last) >= PATH_MAX)
+        return status_set(STATUS_USAGE, "the path '%s' is too long", last);
+    return check_directory_name(out);
+}
+
+/* It lies beside the run's own files. */
+static enum status check_job_name(const char *name)
+{
+    static const char *const ours[] = {"run.json",  "run.json.new", "shard.sbatch", "merge.sbatch",
+                                       "all.jsonl", "log",          "run.lock"};
+    for (size_t i = 0; i < sizeof ours / sizeof *ours; i++)
+        if (strcmp(name, ours[i]) == 0)
+            return status_set(
+                STATUS_USAGE,
+                "the job file is copied into the run's directory, which has a '%s' of "
+                "its own: give it another name",
+                name);
+    return STATUS_OK;
+}
+
+static enum status copy_file(const char *from, const char *to)
+{
+    char bytes[8192];
+    size_t got = 0;
+    FILE *in = fopen(from, "re");
+    FILE *out = in ? fopen(to, "wxe") : NULL;
+    bool done = out != NULL;
+    while (done && (got = fread(bytes, 1, sizeof bytes, in)) > 0)
+        done = fwrite(bytes, 1, got, out) == got;
+    done = done && !ferror(in);
+    int error = errno;
+    if (in)
+        fclose(in);
+    if (out && fclose(out) != 0 && done) {
+        done = false;
+        error = errno;
+    }
+    return done ? STATUS_OK
+                : status_set(STATUS_SYSTEM, "cannot copy '%s' to '%s': %s", from, to,
+                             strerror(error));
+}
+
+typedef void script_writer(FILE *file, const struct slurm_script *script);
+
+static enum status write_script(const struct slurm_run *run, const char *name,
+                                script_writer *writer, const struct slurm_script *script)
+{
+    char path[PATH_MAX];
+    enum status status = slurm_run_path(run, path, "%s", name);
+    if (status != STATUS_OK)
+        return status;
+    FILE *file = fopen(path, "wxe");
+    if (file)
+        writer(file, script);
+    bool done = file && !ferror(file);
+    if ((file && fclose(file) != 0) || !done || chmod(path, 0755) != 0)
+        return status_set(STATUS_SYSTEM, "cannot write '%s': %s", path, strerror(errno));
+    return STATUS_OK;
+}
+
+static void remove_file(const struct slurm_run *run, const char *name)
+{
+    char path[PATH_MAX];
+    if (name && slurm_run_path(run, path, "%s", name) == STATUS_OK && unlink(path) != 0 &&
+        errno == EISDIR)
+        rmdir(path);
+}
+
+/* Of a run that was not submitted: nothing of it is left in the way of the next try. */
+static void remove_run(const struct slurm_run *run, const char *job)
+{
+    static const char *const names[] = {"shard.sbatch", "merge.sbatch", "run.json", "log",
+                                        "run.lock"};
+    char text[1024];
+    snprintf(text, sizeof text, "%s", status_text());
+    remove_file(run, job);
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        remove_file(run, names[i]);
+    rmdir(run->directory);
+    status_record("%s", text);
+}
+
+static enum status make_run(const struct slurm_run *run, const struct slurm_script *script,
+                            const char *job_path, int *lock)
+{
+    char path[PATH_MAX];
+    if (mkdir(run->directory, 0777) != 0)
+        return status_set(STATUS_USAGE, "cannot make '%s': %s", run->directory, strerror(errno));
+    enum status status = slurm_run_lock(run, lock);
+    if (status == STATUS_OK)
+        status = slurm_run_path(run, path, "log");
+    if (status == STATUS_OK && mkdir(path, 0777) != 0)
+        status = status_set(STATUS_SYSTEM, "cannot make '%s': %s", path, strerror(errno));
+    if (status == STATUS_OK && job_path)
+        status = slurm_run_path(run, path, "%s", script->job);
+    if (status == STATUS_OK && job_path)
+        status = copy_file(job_path, path);
+    if (status == STATUS_OK)
+        status = write_script(run, "shard.sbatch", slurm_script_shard, script);
+    if (status == STATUS_OK)
+        status = write_script(run, "merge.sbatch", slurm_script_merge, script);
+    if (status == STATUS_OK)
+        status = slurm_run_save(run);
+    if (status != STATUS_OK)
+        remove_run(run, script->job);
+    return status;
+}
+
+static json_t *word_array(char *const *words)
+{
+    json_t *array = json_array();
+    for (char *const *word = words; word && *word; word++)
+        json_array_append_new(array, json_string(*word));
+    return array;
+}
+
+static json_t *make_manifest(const struct request *request, const struct slurm_script *script,
+                             size_t points, const char *plan_id)
+{
+    char directory[PATH_MAX], created[32];
+    time_t now = time(NULL);
+    struct tm utc;
+    strftime(created, sizeof created, "%Y-%m-%dT%H:%M:%SZ", gmtime_r(&now, &utc));
+    return json_pack("{s:s, s:i, s:s, s:s, s:s, s:i, s:I, s:s, s:s?, s:s?, s:o, s:o, s:o, s:[]}",
+                     "type", "slurm-run", "schema", 1, "mpsweep", PACKAGE_VERSION, "created",
+                     created, "purpose", request->fleet ? "fleet" : "shard", "shards",
+                     (int)script->shards, "plan", (json_int_t)points, "plan_id", plan_id, "job",
+                     script->job, "directory", getcwd(directory, sizeof directory), "sweep",
+                     word_array(request->words), "sbatch", word_array(request->sbatch), "program",
+                     word_array(request->command), "submissions");
+}
+
+static enum status own_program(char out[PATH_MAX])
+{
+    ssize_t length = readlink("/proc/self/exe", out, PATH_MAX - 1);
+    if (length <= 0)
+        return status_set(STATUS_SYSTEM, "cannot tell where mpsweep is: %s", strerror(errno));
+    out[length] = '\0';
+    return STATUS_OK;
+}
+
+static enum status print_dry_run(const struct slurm_run *run, const struct slurm_script *script)
+{
+    printf("#### %s/shard.sbatch\n", run->directory);
+    slurm_script_shard(stdout, script);
+    printf("\n#### %s/merge.sbatch\n", run->directory);
+    slurm_script_merge(stdout, script);
+    printf("\n#### submitted with\n");
+    return slurm_submit_print(run, NULL, NULL);
+}
+
+static enum status submit_new(const struct request *request, const char *job_path, size_t points,
+                              const char *plan_id)
+{
+    char program[PATH_MAX], hint[SLURM_HINT_BYTES];
+    int lock = -1;
+    struct slurm_run run = {.fleet = request->fleet};
+    struct slurm_script script = {
+        .directory = run.directory,
+        .program = program,
+        .job = job_path ? path_file_name(job_path) : NULL,
+        .shards = (unsigned)options_integer(&request->options, OPTION_SLURM_NODES),
+        .fleet = request->fleet,
+        .gpus = (unsigned)options_integer(&request->options, OPTION_SLURM_GPUS),
+        .words = request->words,
+        .command = request->command,
+    };
+    enum status status = own_program(program);
+    if (status == STATUS_OK && script.job)
+        status = check_job_name(script.job);
+    if (status == STATUS_OK)
+        status = find_directory(options_text(&request->options, OPTION_SLURM_DIR), run.directory);
+    if (status != STATUS_OK)
+        return status;
+    run.shards = script.shards;
+    run.manifest = make_manifest(request, &script, points, plan_id);
+    if (!run.manifest)
+        return status_set(STATUS_MEMORY, "out of memory, or a word is not UTF-8");
+    if (options_switch(&request->options, OPTION_SLURM_DRY_RUN)) {
+        status = print_dry_run(&run, &script);
+    } else if ((status = make_run(&run, &script, job_path, &lock)) == STATUS_OK) {
+        status = slurm_submit_shards(&run, NULL, NULL);
+        bool unsure = status == STATUS_TIMEOUT || status == STATUS_PROTOCOL;
+        bool none = json_array_size(slurm_run_submissions(&run)) == 0;
+        /* Nothing was submitted: it can be tried again under the same name. But what may have been
+         * must find its directory. */
+        if (status != STATUS_OK && none && !unsure)
+            remove_run(&run, script.job);
+        else if (none && unsure)
+            status = status_set(status, "%.700s; if not: %s", status_text(),
+                                slurm_hint(run.directory, "submit --again", hint));
+    }
+    if (lock >= 0)
+        close(lock);
+    slurm_run_release(&run);
+    return status;
+}
+
+static enum status check_needs(const struct request *request, const char *job_path)
+{
+    const struct options *options = &request->options;
+    bool again = options_text(options, OPTION_SLURM_AGAIN) != NULL;
+    if (again &&
+        (job_path || request->word_count > 0 || request->command ||
+         options_text(options, OPTION_SLURM_DIR) || options_text(options, OPTION_SLURM_NODES)))
+        return status_set(STATUS_USAGE,
+                          "--again DIR takes what DIR was submitted with: besides, only "
+                          "--dry-run and options of sbatch can be given");
+    if (!again && !options_text(options, OPTION_SLURM_NODES))
+        return status_set(STATUS_USAGE,
+                          "slurm submit needs --nodes N: how many nodes to measure on");
+    return STATUS_OK;
+}
+
+int slurm_submit_command(const struct slurm_given *given, size_t count, const char *job_path,
+                         char **rest)
+{
+    struct request request = {0};
+    char plan_id[17];
+    size_t points = 0;
+    if (options_init(&request.options) != STATUS_OK)
+        return report();
+    enum status status = read_request(given, count, rest, &request);
+    if (status == STATUS_OK)
+        status = check_needs(&request, job_path);
+    const char *again = options_text(&request.options, OPTION_SLURM_AGAIN);
+    if (status == STATUS_OK && again) {
+        status = slurm_submit_again(again, request.sbatch,
+                                    options_switch(&request.options, OPTION_SLURM_DRY_RUN));
+    } else if (status == STATUS_OK) {
+        status = check_plan(&request, given, count, job_path, &points, plan_id);
+        if (status == STATUS_OK)
+            status = submit_new(&request, job_path, points, plan_id);
+    }
+    release_request(&request);
+    return status == STATUS_OK ? EXIT_ALL_MEASURED : report();
+}

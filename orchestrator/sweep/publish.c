@@ -1,0 +1,73 @@
+/* Results that get their name when they are finished, for whoever must not take a part for all. */
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "common/publish.h"
+#include "orchestrator/console/exit_status.h"
+#include "orchestrator/plan/placeholders.h"
+#include "orchestrator/campaign/campaign.h"
+
+/* The name, "{shard}" filled in as in that of the results; to be freed. */
+static enum status final_name(const struct sweep *sweep, char **out)
+{
+    const char *name = options_text(sweep->options, OPTION_PUBLISH);
+    const struct placeholders values = {.shard = sweep->shard.index};
+    if (sweep->shard.count > 0) {
+        enum status status = placeholders_check_file(name);
+        if (status != STATUS_OK)
+            return status;
+    }
+    *out = sweep->shard.count > 0 ? placeholders_fill(name, &values) : strdup(name);
+    return *out ? STATUS_OK : status_set(STATUS_MEMORY, "out of memory");
+}
+
+enum status sweep_check_publish(const struct sweep *sweep)
+{
+    char *name;
+    struct stat taken;
+    if (!options_text(sweep->options, OPTION_PUBLISH))
+        return STATUS_OK;
+    if (!sweep_output(sweep))
+        return status_set(STATUS_USAGE, "--publish needs --output FILE, which it renames");
+    enum status status = final_name(sweep, &name);
+    if (status != STATUS_OK)
+        return status;
+    if (lstat(name, &taken) == 0)
+        status =
+            status_set(STATUS_USAGE, "'%s', the name to publish, exists: give another name", name);
+    free(name);
+    return status;
+}
+
+/* When Slurm takes a node for dead that is not, another one may have put this run's file aside and
+ * begun its own under the name. */
+static enum status check_ours(const struct sweep *sweep)
+{
+    struct stat written, named;
+    const char *path = sweep_output(sweep);
+    if (sweep->writer.fd < 0 || fstat(sweep->writer.fd, &written) != 0 || stat(path, &named) != 0 ||
+        (written.st_dev == named.st_dev && written.st_ino == named.st_ino))
+        return STATUS_OK;
+    return status_set(STATUS_USAGE,
+                      "'%s' is not the file any more that this run has written: somebody has moved "
+                      "that, and it is not published",
+                      path);
+}
+
+enum status sweep_publish(struct sweep *sweep, int result)
+{
+    char *name;
+    if (!options_text(sweep->options, OPTION_PUBLISH) ||
+        (result != EXIT_ALL_MEASURED && result != EXIT_SOME_FAILED))
+        return STATUS_OK;
+    enum status status = check_ours(sweep);
+    if (status == STATUS_OK)
+        status = final_name(sweep, &name);
+    if (status != STATUS_OK)
+        return status;
+    results_close(&sweep->writer);
+    status = publish_file(sweep_output(sweep), name);
+    free(name);
+    return status;
+}

@@ -1,0 +1,199 @@
+#include "orchestrator/trace/internal.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "common/new_file.h"
+#include "orchestrator/plot/internal.h"
+#include "orchestrator/record/record.h"
+#include "orchestrator/record/time.h"
+#include "trace/chrome.h"
+#include "trace/gantt.h"
+#include "trace/listing.h"
+
+static enum status exists(const char *path)
+{
+    return status_set(STATUS_USAGE, "'%s' exists: give another name", path);
+}
+
+static enum status cannot_write(const char *path, int error)
+{
+    return status_set(STATUS_USAGE, "cannot write '%s': %s", path, strerror(error));
+}
+
+/* Whether a file can be made there. */
+static enum status check_folder(const char *path)
+{
+    char folder[PATH_MAX];
+    if (!*path || strlen(path) >= PATH_MAX - 64)
+        return cannot_write(path, *path ? ENAMETOOLONG : ENOENT);
+    new_file_folder(path, folder, sizeof folder);
+    return access(folder, W_OK | X_OK) == 0 ? STATUS_OK : cannot_write(path, errno);
+}
+
+enum status trace_check_outputs(const struct trace *trace)
+{
+    const char *json = options_text(trace->options, OPTION_OUTPUT);
+    const char *figure = options_text(trace->options, OPTION_TRACE_FIGURE);
+    struct stat info;
+    if (figure && (plot_check_output(figure) != STATUS_OK || check_folder(figure) != STATUS_OK))
+        return STATUS_USAGE;
+    if (!json)
+        return STATUS_OK;
+    if (lstat(json, &info) == 0)
+        return exists(json);
+    if (errno != ENOENT)
+        return cannot_write(json, errno);
+    return check_folder(json);
+}
+
+/* Which part of the iterations/s tracing takes. */
+static double slowdown_rel(const struct trace *trace)
+{
+    return trace->plain_ips > 0 && trace->traced_ips > 0
+               ? 1.0 - trace->traced_ips / trace->plain_ips
+               : NAN;
+}
+
+static json_t *pageable_json(const struct summary_pageable *pageable)
+{
+    return json_pack("{s:I, s:I, s:I, s:I, s:s}", "copies", (json_int_t)pageable->copies, "crossed",
+                     (json_int_t)pageable->crossed, "waited", (json_int_t)pageable->waited,
+                     "overtook", (json_int_t)pageable->overtook, "verdict",
+                     summary_pageable_verdict(pageable));
+}
+
+static json_t *admission_json(const struct summary_admission *admission)
+{
+    if (admission->count == 0)
+        return json_null();
+    return json_pack("{s:I, s:I, s:f, s:f, s:f, s:f}", "count", (json_int_t)admission->count,
+                     "early", (json_int_t)admission->early, "p50_us", admission->p50_ns / 1e3,
+                     "p90_us", admission->p90_ns / 1e3, "p99_us", admission->p99_ns / 1e3,
+                     "longest_us", admission->longest_ns / 1e3);
+}
+
+static json_t *summary_json(const struct timeline *timeline, const struct summary *summary)
+{
+    return json_pack("{s:I, s:I, s:I, s:f, s:f, s:f, s:f, s:I, s:I, s:I, s:o, s:o, s:o}", "kernels",
+                     (json_int_t)summary->kernels, "copies", (json_int_t)summary->copies, "sets",
+                     (json_int_t)summary->sets, "span_ms", (double)summary->span_ns / 1e6,
+                     "busy_ms", (double)summary->busy_ns / 1e6, "copying_ms",
+                     (double)summary->copy_ns / 1e6, "overlap_ms", (double)summary->both_ns / 1e6,
+                     "after_full", (json_int_t)timeline->after_full, "dropped",
+                     (json_int_t)timeline->dropped, "orphans", (json_int_t)timeline->orphans,
+                     "pageable", pageable_json(&summary->pageable), "kernel_admission",
+                     admission_json(&summary->kernel_admission), "copy_admission",
+                     admission_json(&summary->copy_admission));
+}
+
+/* What made the trace, as in the header of results but for the window, which has defaults of its
+ * own, and what it says: in the file itself, so that they stay together. */
+static json_t *other_data(const struct trace *trace)
+{
+    char what[POINT_DESCRIPTION];
+    const struct timeline *timeline = &trace->timeline;
+    const struct point *point = &trace->point;
+    point_describe(point, what, sizeof what);
+    json_t *other =
+        record_header(&trace->session, trace->job, trace->job_path, &trace->plan, false);
+    json_t *own = json_pack(
+        "{s:s, s:s?, s:f, s:f, s:i, s:i, s:i, s:o, s:o, s:o, s:o}", "point", what, "section",
+        point->section, "duration_s", (double)trace->limits.duration_ns / 1e9, "warmup_s",
+        (double)point->work.warmup_ns / 1e9, "processes", (int)point->processes, "threads",
+        (int)point->threads, "cupti", (int)timeline->processes[0].cupti_version, "plain_ips",
+        record_real_or_null(trace->plain_ips > 0 ? trace->plain_ips : NAN), "traced_ips",
+        record_real_or_null(trace->traced_ips > 0 ? trace->traced_ips : NAN), "slowdown_rel",
+        record_real_or_null(slowdown_rel(trace)), "summary",
+        summary_json(timeline, &trace->summary));
+    if (!other || !own || json_object_update(other, own) != 0) {
+        json_decref(other);
+        other = NULL;
+    }
+    json_decref(own);
+    /* It is no line of results. */
+    json_object_del(other, "type");
+    json_object_del(other, "schema");
+    return other;
+}
+
+enum status trace_write_json(const struct trace *trace, const char *path)
+{
+    struct new_file file;
+    json_t *other = other_data(trace);
+    if (!other)
+        return status_set(STATUS_MEMORY, "out of memory for a trace");
+    enum status status = new_file_open(path, &file);
+    if (status == STATUS_OK) {
+        status = chrome_write(file.stream, &trace->timeline, trace->session.gpu.name, other);
+        if (status == STATUS_OK)
+            status = new_file_finish(&file);
+        else
+            new_file_discard(&file);
+    }
+    json_decref(other);
+    return status;
+}
+
+enum status trace_write_figure(const struct trace *trace, const char *path)
+{
+    char what[POINT_DESCRIPTION], notes[POINT_DESCRIPTION + 256], *data = NULL, *rows = NULL;
+    size_t bytes = 0, row_bytes = 0;
+    uint32_t left_out = 0;
+    json_t *header =
+        record_header(&trace->session, trace->job, trace->job_path, &trace->plan, false);
+    FILE *body = open_memstream(&rows, &row_bytes);
+    FILE *file = open_memstream(&data, &bytes);
+    enum status status = STATUS_OK;
+    if (!header || !body || !file)
+        status = status_set(STATUS_MEMORY, "out of memory for the data of a figure");
+    point_describe(&trace->point, what, sizeof what);
+    if (status == STATUS_OK)
+        status = gantt_write(body, &trace->timeline, &left_out);
+    if (body && fclose(body) != 0 && status == STATUS_OK)
+        status = status_set(STATUS_MEMORY, "out of memory for the data of a figure");
+    snprintf(notes, sizeof notes, "%s.", what);
+    if (isfinite(slowdown_rel(trace)))
+        snprintf(notes + strlen(notes), sizeof notes - strlen(notes),
+                 " Tracing made it %.1f%% slower.", fmax(0.0, 100.0 * slowdown_rel(trace)));
+    if (left_out)
+        snprintf(notes + strlen(notes), sizeof notes - strlen(notes), " Not drawn: %u more rows.",
+                 left_out);
+    if (status == STATUS_OK)
+        status = plot_write_heading(file, "timeline", "Calls and GPU work", header, notes);
+    if (status == STATUS_OK)
+        fwrite(rows, 1, row_bytes, file);
+    if (file && fclose(file) != 0 && status == STATUS_OK)
+        status = status_set(STATUS_MEMORY, "out of memory for the data of a figure");
+    if (status == STATUS_OK)
+        status = plot_draw("plots/timeline.gp", data, bytes, path);
+    json_decref(header);
+    free(rows);
+    free(data);
+    return status;
+}
+
+void trace_print(const struct trace *trace)
+{
+    char what[POINT_DESCRIPTION];
+    const char *print = options_text(trace->options, OPTION_TRACE_PRINT);
+    if (strcmp(print, "gpu-trace") == 0)
+        listing_print_gpu(stdout, &trace->timeline);
+    if (strcmp(print, "api-trace") == 0)
+        listing_print_calls(stdout, &trace->timeline);
+    if (strcmp(print, "summary") != 0)
+        putchar('\n');
+    point_describe(&trace->point, what, sizeof what);
+    printf("%s on %s%s\n", what, trace->session.gpu.name,
+           trace->session.emulated ? " [emulated: no real numbers]" : "");
+    summary_print(stdout, &trace->timeline, &trace->summary);
+    if (isfinite(slowdown_rel(trace)))
+        printf("tracing: %.4g iterations/s without, %.4g with: %.1f%% %s\n", trace->plain_ips,
+               trace->traced_ips, fabs(100.0 * slowdown_rel(trace)),
+               slowdown_rel(trace) < 0 ? "faster, which is chance" : "slower");
+}

@@ -1,0 +1,239 @@
+#include "orchestrator/trace/trace.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "common/child.h"
+#include "common/clock.h"
+#include "orchestrator/round/mix.h"
+#include "orchestrator/plan/device_choice.h"
+#include "orchestrator/console/exit_status.h"
+#include "orchestrator/round/fixed.h"
+#include "orchestrator/campaign/plugin.h"
+#include "orchestrator/campaign/campaign.h"
+#include "orchestrator/trace/internal.h"
+#include "orchestrator/trace/demangle.h"
+
+/* A moment is enough, and a second of small kernels is a million of records. */
+#define DURATION_S 0.2
+
+#define CHECK_NS (30 * NS_PER_S)
+#define CUPTI_VARIABLE "MPSWEEP_CUPTI"
+
+static int report(enum status status)
+{
+    fprintf(stderr, "mpsweep: %s\n", status_text());
+    return status == STATUS_INTERRUPTED ? EXIT_INTERRUPTED : EXIT_BAD_SETUP;
+}
+
+static bool is_given(const struct options *options, enum option_id id)
+{
+    return options->values[id].rank > 0;
+}
+
+/* What is asked for, before a GPU is looked at. */
+static enum status choose(struct trace *trace)
+{
+    const struct options *options = trace->options;
+    size_t index;
+    enum status single =
+        device_choice_check_single(options_text(options, OPTION_DEVICE), "a trace");
+    if (single != STATUS_OK)
+        return single;
+    if (trace->job->command)
+        return status_set(STATUS_USAGE, "a program of yours cannot be traced by mpsweep: leave out "
+                                        "'--' and what follows, or trace it with 'nsys profile'");
+    enum status status = fixed_check_options(options);
+    if (status == STATUS_OK)
+        status = trace_check_outputs(trace);
+    if (status == STATUS_OK)
+        status = plan_make(trace->job, &trace->plan);
+    if (options_switch(options, OPTION_LIST))
+        return status;
+    if (status == STATUS_OK)
+        status =
+            trace_choose_point(&trace->plan, options_text(options, OPTION_TRACE_POINT), &index);
+    if (status != STATUS_OK)
+        return status;
+    trace->point = trace->plan.points[index];
+    if (trace->point.goal.permille)
+        return status_set(STATUS_USAGE, "a rate that is to be searched cannot be traced: give a "
+                                        "number to --rate");
+    double duration =
+        is_given(options, OPTION_DURATION) ? options_real(options, OPTION_DURATION) : DURATION_S;
+    /* What happens at the begin is part of the picture, unless the user says otherwise. */
+    if (!is_given(options, OPTION_WARMUP))
+        trace->point.work.warmup_ns = 0;
+    trace->limits = (struct round_limits){
+        .duration_ns = (uint64_t)(duration * 1e9),
+        .max_duration_ns = (uint64_t)(duration * 1e9),
+        .precision_rel = INFINITY,
+        .timeout_ns = (uint64_t)(options_real(options, OPTION_TIMEOUT) * 1e9),
+        .needs_no_window = true,
+    };
+    return point_check_stagger(&trace->point, trace->limits.duration_ns);
+}
+
+/* What the user says; or where the emulated GPU is, since its tracing is in it. */
+static const char *find_cupti(const struct session *session)
+{
+    const char *given = getenv(CUPTI_VARIABLE);
+    if (given && *given)
+        return given;
+    return *session->driver_path ? session->driver_path : NULL;
+}
+
+/* In a process of its own, before anything is measured. */
+static enum status check_cupti(const struct trace *trace)
+{
+    const char *const argv[] = {trace->session.worker_program, "--cupti-check",
+                                trace->cupti ? "--cupti" : NULL, trace->cupti, NULL};
+    const struct child_options options = {
+        .argv = argv,
+        .output_cap = 4096,
+        .deadline_ns = clock_now_ns() + CHECK_NS,
+        .capture_stderr = true,
+    };
+    struct child_result result;
+    char ending[64];
+    enum status status = child_run(&options, &result);
+    if (status != STATUS_OK)
+        return status;
+    result.errors[strcspn(result.errors, "\n")] = '\0';
+    if (result.wait_status != 0 && *result.errors)
+        status = status_set(STATUS_UNSUPPORTED, "%s", result.errors);
+    else if (result.wait_status != 0)
+        status = status_set(STATUS_UNSUPPORTED,
+                            "no CUPTI: loading '%s' ended its process: %s; name another one with "
+                            "MPSWEEP_CUPTI",
+                            trace->cupti ? trace->cupti : "libcupti.so",
+                            child_ending_text(result.wait_status, ending, sizeof ending));
+    child_result_release(&result);
+    return status;
+}
+
+/* One round; *ips is 0 where nothing was counted. STATUS_WORKER: the point failed. */
+static enum status run_point(struct trace *trace, double *ips)
+{
+    struct round_result result;
+    enum status status = round_run(&trace->session, &trace->point, &trace->limits, &result);
+    *ips = result.throughput_ips;
+    if (status == STATUS_OK && result.status != STATUS_OK)
+        status = status_set(
+            result.status == STATUS_INTERRUPTED ? STATUS_INTERRUPTED : STATUS_WORKER, "%s%s",
+            result.status == STATUS_INFEASIBLE ? "infeasible: " : "", result.error);
+    round_result_release(&result);
+    return status;
+}
+
+static enum status run_traced(struct trace *trace)
+{
+    const struct point *point = &trace->point;
+    uint64_t records = (uint64_t)options_integer(trace->options, OPTION_TRACE_MAX_RECORDS);
+    uint64_t each = records / point->processes;
+    enum status status =
+        trace_buffer_create(point->processes, point->threads, each ? each : 1, &trace->buffer);
+    if (status != STATUS_OK)
+        return status;
+    const struct session_trace wanted = {.fd = trace->buffer.fd, .cupti = trace->cupti};
+    trace->session.trace = &wanted;
+    status = run_point(trace, &trace->traced_ips);
+    trace->session.trace = NULL;
+    if (status == STATUS_OK)
+        status = timeline_merge(&trace->buffer, &trace->timeline);
+    if (status == STATUS_OK)
+        timeline_rename(&trace->timeline, trace_names_read);
+    if (status == STATUS_OK)
+        status = summary_make(&trace->timeline, &trace->summary);
+    return status;
+}
+
+static enum status prepare(struct trace *trace)
+{
+    struct plan one = {.points = &trace->point, .count = 1};
+    json_t *plugins = NULL, *lengths = json_array();
+    uint64_t timeout_ns = trace->limits.timeout_ns;
+    bool quiet = options_switch(trace->options, OPTION_QUIET);
+    enum status status = plugin_ask_all(&trace->session, &one, timeout_ns, &plugins);
+    if (status == STATUS_OK)
+        status = check_cupti(trace);
+    if (status == STATUS_OK)
+        status =
+            described_find_lengths(&trace->session, &trace->point, 1, timeout_ns, quiet, lengths);
+    if (status == STATUS_OK && point_over_mps(&trace->point))
+        status = session_set_mps(&trace->session, true);
+    json_decref(plugins);
+    json_decref(lengths);
+    return status;
+}
+
+static enum status write_outputs(const struct trace *trace)
+{
+    const char *json = options_text(trace->options, OPTION_OUTPUT);
+    const char *figure = options_text(trace->options, OPTION_TRACE_FIGURE);
+    enum status status = json ? trace_write_json(trace, json) : STATUS_OK;
+    if (status == STATUS_OK && json && !options_switch(trace->options, OPTION_QUIET))
+        fprintf(stderr, "mpsweep: '%s' opens in https://ui.perfetto.dev or chrome://tracing\n",
+                json);
+    if (status == STATUS_OK && figure)
+        status = trace_write_figure(trace, figure);
+    return status;
+}
+
+static int run(struct trace *trace)
+{
+    sweep_print_notice(&trace->session);
+    trace->cupti = find_cupti(&trace->session);
+    enum status status = session_watch_signals(&trace->session);
+    if (status == STATUS_OK)
+        status = prepare(trace);
+    if (status == STATUS_OK)
+        status = run_point(trace, &trace->plain_ips);
+    if (status == STATUS_OK)
+        status = run_traced(trace);
+    if (status == STATUS_WORKER) {
+        report(status);
+        return EXIT_SOME_FAILED;
+    }
+    if (status == STATUS_OK) {
+        trace_print(trace);
+        status = write_outputs(trace);
+    }
+    return status == STATUS_OK ? EXIT_ALL_MEASURED : report(status);
+}
+
+int trace_command(const struct job *job, const char *job_path)
+{
+    struct trace trace = {.options = &job->sections[0].options,
+                          .job = job,
+                          .job_path = job_path,
+                          .buffer = TRACE_BUFFER_EMPTY};
+    const struct session_request request = {
+        .device = options_text(trace.options, OPTION_DEVICE),
+        .external_mps = strcmp(options_text(trace.options, OPTION_MPS), "external") == 0,
+    };
+    int result = EXIT_BAD_SETUP;
+    enum status status = choose(&trace);
+    bool lists = options_switch(trace.options, OPTION_LIST);
+    if (status == STATUS_OK && !lists)
+        status = session_open(&request, &trace.session);
+    if (status != STATUS_OK) {
+        report(status);
+    } else if (lists) {
+        trace_list_points(&trace.plan);
+        result = EXIT_ALL_MEASURED;
+    } else {
+        result = run(&trace);
+        if (session_close(&trace.session) != STATUS_OK)
+            result = report(STATUS_SYSTEM);
+    }
+    summary_release(&trace.summary);
+    timeline_release(&trace.timeline);
+    trace_buffer_release(&trace.buffer);
+    plan_release(&trace.plan);
+    return result;
+}

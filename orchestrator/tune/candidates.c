@@ -1,0 +1,128 @@
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "explain/predict.h"
+#include "orchestrator/tune/space.h"
+
+/* Twice an even share of the GPU, whatever the number of processes; beyond any percentage. */
+#define TWICE_AN_EVEN_SHARE 1000
+
+const char *tune_objective_name(enum tune_objective objective)
+{
+    static const char *const names[] = {"throughput", "p99", "ips-per-watt"};
+    return names[objective];
+}
+
+bool tune_space_can_calibrate(const struct tune_space *space)
+{
+    const struct point *point = &space->plan.points[0];
+    return point_is_builtin(point) && !point_is_open(point);
+}
+
+/* FNV-1a: lists that differ get different numbers, nearly surely. */
+static uint32_t number_of(const struct point_shares *shares)
+{
+    uint32_t hash = UINT32_C(0x811c9dc5);
+    for (unsigned i = 0; i < shares->count; i++)
+        hash = (hash ^ (uint32_t)shares->values[i]) * UINT32_C(0x01000193);
+    return shares->count ? hash : 0;
+}
+
+static uint32_t percentage_class(const struct point *point)
+{
+    const struct point_shares *shares = &point->active_thread_percentage;
+    if (shares->count == 1 && point->processes >= 4 && shares->values[0] == 200 / point->processes)
+        return TWICE_AN_EVEN_SHARE;
+    return shares->count == 1 ? (uint32_t)shares->values[0] : number_of(shares);
+}
+
+/* A queue for each thread is one setting, whatever their number. */
+static uint32_t queues_class(const struct point *point)
+{
+    unsigned connections = point_connections(point);
+    return connections >= point->threads ? 0 : connections;
+}
+
+static void set_axes(const struct point *point, uint32_t axes[TUNE_AXES])
+{
+    const struct shm_settings *work = &point->work;
+    const uint32_t values[] = {
+        [TUNE_AXIS_MPS] = point_over_mps(point),
+        [TUNE_AXIS_LAUNCH] = work->launch,
+        [TUNE_AXIS_SHARE] = percentage_class(point),
+        [TUNE_AXIS_SCHEDULE] = work->schedule,
+        [4] = work->memory,
+        [5] = work->sync,
+        [6] = queues_class(point),
+        [7] = number_of(&point->priority),
+        [8] = number_of(&point->memory_limit),
+        [9] = (uint32_t)point->bind,
+        [TUNE_AXIS_DAEMONS] = (uint32_t)point->mps_daemons,
+    };
+    memcpy(axes, values, sizeof values);
+}
+
+static void explain_point_of(const struct point *point, struct explain_point *out)
+{
+    const struct point_shares *shares = &point->active_thread_percentage;
+    *out = (struct explain_point){
+        .mps = point_over_mps(point),
+        .gpus = point_gpus(point),
+        .processes = point->processes,
+        .threads = point->threads,
+        .connections = point_connections(point),
+        .memory = (enum shm_memory)point->work.memory,
+        .sync = (enum shm_sync)point->work.sync,
+        .launch = (enum shm_launch)point->work.launch,
+        .schedule = (enum shm_schedule)point->work.schedule,
+    };
+    for (unsigned i = 0; i < shares->count && i < EXPLAIN_MOST_PERCENTAGES; i++)
+        out->percentages[out->percentage_count++] =
+            shares->values[i] == OPTION_SHARE_DEFAULT ? 0 : (unsigned)shares->values[i];
+    calibration_work_of(&point->work, &out->work);
+}
+
+/* Of throughput and of what goes with it; latency is the workers' share of it (Little). */
+static void foretell(const struct point *point, enum tune_objective objective,
+                     const struct calibration *calibration, struct tune_candidate *out)
+{
+    struct explain_point explained;
+    struct ceilings ceilings;
+    explain_point_of(point, &explained);
+    double ips = predict_ips(&explained, calibration);
+    if (ips <= 0.0)
+        return;
+    ceilings_compute(&explained, calibration, &ceilings);
+    enum ceiling_kind lowest = ceilings_lowest(&ceilings);
+    out->mean_us = 1e6 * point_workers(point) / ips;
+    out->predicted = objective == TUNE_P99 ? 1e6 / out->mean_us : ips;
+    if (objective == TUNE_THROUGHPUT && lowest != CEILING_KINDS)
+        out->ceiling = ceilings.ips[lowest];
+}
+
+struct tune_candidate *tune_space_candidates(const struct tune_space *space,
+                                             enum tune_objective objective,
+                                             const struct calibration *calibration, bool *predicted)
+{
+    const struct plan *plan = &space->plan;
+    struct tune_candidate *candidates = calloc(plan->count + 1, sizeof *candidates);
+    *predicted = false;
+    for (size_t i = 0; i < plan->count && candidates; i++) {
+        const struct point *point = &plan->points[i];
+        struct tune_candidate *one = &candidates[i];
+        *one = (struct tune_candidate){
+            .processes = point->processes,
+            .threads = point->threads,
+            .connections = point_connections(point),
+            .outside = i >= space->candidates,
+        };
+        set_axes(point, one->axes);
+        if (calibration)
+            foretell(point, objective, calibration, one);
+        *predicted |= one->predicted > 0.0;
+    }
+    for (size_t i = 0; i < space->naive_count && candidates; i++)
+        candidates[space->naive[i].point].naive = true;
+    return candidates;
+}

@@ -1,0 +1,224 @@
+#include <math.h>
+#include <string.h>
+
+#include "common/statistics.h"
+#include "orchestrator/tune/search_internal.h"
+
+/* A loser is named wrongly in at most so many searches: over all looks at the finals, and whoever
+ * of those compared is the best of the sample. */
+#define ALPHA 0.025
+
+const char *tune_stage_name(enum tune_stage stage)
+{
+    static const char *const names[] = {"naive", "look", "near", "halve", "final", "done"};
+    return names[stage];
+}
+
+const char *tune_verdict_name(enum tune_verdict verdict)
+{
+    static const char *const names[] = {"winner", "tie", "none"};
+    return names[verdict];
+}
+
+bool tune_may_win(const struct tune_search *search, size_t point)
+{
+    return search->states[point].knowledge == TUNE_KNOWN && !search->candidates[point].outside &&
+           search->states[point].seen.value > 0.0;
+}
+
+bool tune_meets(const struct tune_search *search, size_t point)
+{
+    const struct tune_observation *seen = &search->states[point].seen;
+    double limit = search->rules.max_p99_us;
+    return limit <= 0.0 || (seen->p99_high_us > 0.0 && seen->p99_high_us <= limit);
+}
+
+bool tune_breaks(const struct tune_search *search, size_t point)
+{
+    const struct tune_observation *seen = &search->states[point].seen;
+    double limit = search->rules.max_p99_us;
+    if (limit <= 0.0)
+        return false;
+    if (seen->p99_low_us > 0.0)
+        return seen->p99_low_us > limit;
+    /* Of few iterations a percentile is no more than the slowest: their mean says more (Little). */
+    const struct tune_candidate *one = &search->candidates[point];
+    return seen->ips > 0.0 && 1e6 * one->processes * one->threads / seen->ips > limit;
+}
+
+bool tune_fits(const struct tune_search *search, size_t point)
+{
+    const struct tune_observation *seen = &search->states[point].seen;
+    double limit = search->rules.max_p99_us;
+    return limit <= 0.0 || seen->p99_us <= limit;
+}
+
+static double value_of(const struct tune_search *search, size_t point)
+{
+    const struct tune_state *state = &search->states[point];
+    return state->rounds >= 2 ? statistics_mean(state->values, state->rounds) : state->seen.value;
+}
+
+bool tune_better(const struct tune_search *search, size_t a, size_t b)
+{
+    bool a_fits = tune_fits(search, a), b_fits = tune_fits(search, b);
+    if (a_fits != b_fits)
+        return a_fits;
+    if (!a_fits)
+        return search->states[a].seen.p99_us < search->states[b].seen.p99_us;
+    return value_of(search, a) > value_of(search, b);
+}
+
+size_t tune_leaders(const struct tune_search *search, size_t *out, size_t most)
+{
+    size_t count = 0;
+    for (size_t i = 0; i < search->count; i++) {
+        if (!tune_may_win(search, i))
+            continue;
+        size_t at = count < most ? count : most;
+        while (at > 0 && tune_better(search, i, out[at - 1]))
+            at--;
+        if (at == most)
+            continue;
+        if (count < most)
+            count++;
+        memmove(out + at + 1, out + at, (count - 1 - at) * sizeof *out);
+        out[at] = i;
+    }
+    return count;
+}
+
+struct estimate tune_estimate(const struct tune_search *search, size_t point)
+{
+    const struct tune_state *state = &search->states[point];
+    if (state->rounds >= 2)
+        return estimate_from_rounds(state->values, state->rounds);
+    return estimate_from_bounds(state->seen.value, state->seen.low, state->seen.high, 0.0);
+}
+
+void tune_mark_worse(const struct tune_search *search, size_t best, const size_t *others,
+                     size_t count, bool *worse)
+{
+    double chances[TUNE_TIED_MOST];
+    const struct tune_rules *rules = &search->rules;
+    /* Bonferroni: finalists are looked at after each of these rounds, with any of them as the base.
+     * One that was alone in the finals was chosen by other windows, and is looked at once. */
+    double looks = 1.0 + (double)rules->rounds_most - (double)rules->rounds_least;
+    double bases = 1.0 + (double)count;
+    bool alone = true;
+    struct estimate base = tune_estimate(search, best);
+    for (size_t i = 0; i < count; i++) {
+        struct estimate other = tune_estimate(search, others[i]);
+        struct effect effect = effect_of(&base, &other);
+        alone &= search->states[others[i]].rounds < 2;
+        chances[i] = effect_chance(&effect, 0.0, -1);
+    }
+    effect_holm(chances, count, alone ? ALPHA : ALPHA / (looks * bases), worse);
+}
+
+/* The best that meet the constraints: of the finals, or of everything. */
+static size_t best_meeting(const struct tune_search *search, unsigned least_rounds, size_t *out)
+{
+    size_t count = 0;
+    for (size_t i = 0; i < search->count; i++) {
+        if (!tune_may_win(search, i) || !tune_meets(search, i) ||
+            search->states[i].rounds < least_rounds)
+            continue;
+        size_t at = count < TUNE_TIED_MOST ? count : TUNE_TIED_MOST;
+        while (at > 0 && value_of(search, i) > value_of(search, out[at - 1]))
+            at--;
+        if (at == TUNE_TIED_MOST)
+            continue;
+        if (count < TUNE_TIED_MOST)
+            count++;
+        memmove(out + at + 1, out + at, (count - 1 - at) * sizeof *out);
+        out[at] = i;
+    }
+    return count;
+}
+
+static size_t find_closest(const struct tune_search *search)
+{
+    size_t closest = TUNE_NO_POINT;
+    for (size_t i = 0; i < search->count; i++)
+        if (tune_may_win(search, i) &&
+            (closest == TUNE_NO_POINT ||
+             search->states[i].seen.p99_us < search->states[closest].seen.p99_us))
+            closest = i;
+    return closest;
+}
+
+static void set_margin(const struct tune_search *search, struct tune_judgement *out)
+{
+    struct estimate winner = tune_estimate(search, out->winner);
+    struct estimate next = tune_estimate(search, out->next);
+    struct effect effect = effect_of(&next, &winner);
+    out->margin = effect_ratio(&effect) - 1.0;
+    out->margin_low = effect_low(&effect) - 1.0;
+    out->margin_high = effect_high(&effect) - 1.0;
+}
+
+/* The best of the others: a finalist, or one that its windows showed to be better than those. A
+ * window that showed more than the winner's finals was luck. */
+static size_t find_next(const struct tune_search *search, const size_t *pool, size_t count)
+{
+    size_t next = count > 1 ? pool[1] : TUNE_NO_POINT;
+    for (size_t i = 0; i < search->known_count; i++) {
+        size_t point = search->known[i];
+        if (point == pool[0] || !tune_may_win(search, point) || !tune_meets(search, point) ||
+            value_of(search, point) > value_of(search, pool[0]))
+            continue;
+        if (next == TUNE_NO_POINT || value_of(search, point) > value_of(search, next))
+            next = point;
+    }
+    return next;
+}
+
+void tune_search_judge(const struct tune_search *search, struct tune_judgement *out)
+{
+    size_t pool[TUNE_TIED_MOST + 1], all[TUNE_TIED_MOST + 1];
+    bool worse[TUNE_TIED_MOST] = {false};
+    *out = (struct tune_judgement){
+        .verdict = TUNE_NONE,
+        .winner = TUNE_NO_POINT,
+        .next = TUNE_NO_POINT,
+        .closest = TUNE_NO_POINT,
+        .margin = NAN,
+        .margin_low = NAN,
+        .margin_high = NAN,
+        .complete = search->stage == TUNE_STAGE_DONE && !search->cut && search->known_count > 0,
+        .cut = search->cut,
+    };
+    for (size_t i = 0; i < search->count; i++)
+        out->measured += search->states[i].knowledge != TUNE_UNTRIED;
+    size_t count = best_meeting(search, 2, pool);
+    bool finals = count > 0;
+    /* One that was alone in the finals is compared with what is known of the others. */
+    if (count < 2) {
+        size_t known = best_meeting(search, 0, all);
+        for (size_t i = 0; i < known && count < TUNE_TIED_MOST; i++)
+            if (!finals || all[i] != pool[0])
+                pool[count++] = all[i];
+    }
+    if (count == 0) {
+        out->closest = find_closest(search);
+        return;
+    }
+    out->winner = pool[0];
+    out->rounds = finals ? search->states[pool[0]].rounds : 0;
+    struct estimate estimate = tune_estimate(search, pool[0]);
+    out->value = estimate.value;
+    out->low = estimate.value * exp(-estimate.below);
+    out->high = estimate.value * exp(estimate.above);
+    tune_mark_worse(search, pool[0], pool + 1, count - 1, worse);
+    out->tied[out->tied_count++] = pool[0];
+    for (size_t i = 1; i < count; i++)
+        if (!worse[i - 1])
+            out->tied[out->tied_count++] = pool[i];
+    out->verdict = out->tied_count > 1 ? TUNE_TIE : TUNE_WINNER;
+    if (out->verdict == TUNE_WINNER)
+        out->tied_count = 0;
+    out->next = find_next(search, pool, count);
+    if (out->next != TUNE_NO_POINT)
+        set_margin(search, out);
+}

@@ -1,0 +1,293 @@
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/clock.h"
+#include "orchestrator/results/point.h"
+#include "orchestrator/tune/internal.h"
+
+/* Between two sets of processes of one layout there is more than a window's interval tells. */
+#define BETWEEN_REL 0.01
+
+#define FEW_REL 2.0
+
+/* A window in which nothing ended is repeated, so many times longer. */
+#define LONGER 8.0
+
+/* How fast what measurements were seen to cost replaces what was thought. */
+#define LEARN 0.3
+
+/* What it takes to drain workers and to write a record, at the end of the budget. */
+#define DRAIN_NS (50 * NS_PER_MS)
+
+double tune_seconds_left(const struct tune *tune)
+{
+    uint64_t now_ns = clock_now_ns();
+    if (!tune->deadline_ns)
+        return INFINITY;
+    return now_ns < tune->deadline_ns ? (double)(tune->deadline_ns - now_ns) / 1e9 : 0.0;
+}
+
+/* -- what a record tells ----------------------------------------------------------------------- */
+
+/* The objective's value; 0 where it is not known. */
+static double value_of(const struct tune *tune, double ips, double p99_us, double joules)
+{
+    switch (tune->objective) {
+    case TUNE_P99:
+        return p99_us > 0.0 ? 1e6 / p99_us : 0.0;
+    case TUNE_IPS_PER_WATT:
+        return joules > 0.0 ? 1.0 / joules : 0.0;
+    default:
+        return ips;
+    }
+}
+
+static double positive(const json_t *object, const char *key)
+{
+    double number = point_number(object, key);
+    return isfinite(number) && number > 0.0 ? number : 0.0;
+}
+
+static bool over_memory(const struct tune *tune, const json_t *record)
+{
+    double bytes = positive(json_object_get(record, "tune"), "gpu_memory_bytes");
+    return tune->max_memory_bytes && bytes > (double)tune->max_memory_bytes;
+}
+
+static void observe(const struct tune *tune, const json_t *record, struct tune_observation *out)
+{
+    const json_t *latency = json_object_get(record, "latency_us");
+    const json_t *bounds = json_object_get(json_object_get(latency, "bounds"), "p99");
+    const json_t *interval = json_object_get(record, "ci95_rel");
+    double joules = positive(json_object_get(record, "telemetry"), "joules_per_iteration");
+    bool refused = strcmp(record_status(record), "infeasible") == 0;
+    *out = (struct tune_observation){.outcome = refused ? TUNE_INFEASIBLE : TUNE_FAILED};
+    if (!point_is_measured(record))
+        return;
+    out->outcome = over_memory(tune, record) ? TUNE_INFEASIBLE : TUNE_MEASURED;
+    out->ips = positive(record, "throughput_ips");
+    out->p99_us = positive(latency, "p99");
+    out->p99_low_us = json_number_value(json_array_get(bounds, 0));
+    out->p99_high_us = json_number_value(json_array_get(bounds, 1));
+    out->value = value_of(tune, out->ips, out->p99_us, joules);
+    out->low = 0.0;
+    out->high = INFINITY;
+    /* Of too few iterations for an interval, about what their number tells. */
+    double half = FEW_REL / sqrt(1.0 + positive(record, "iterations"));
+    if (json_is_number(interval))
+        half = json_number_value(interval);
+    half = hypot(half, BETWEEN_REL);
+    if (tune->objective == TUNE_P99) {
+        out->low = out->p99_high_us > 0.0 ? 1e6 / out->p99_high_us : 0.0;
+        out->high = out->p99_low_us > 0.0 ? 1e6 / out->p99_low_us : INFINITY;
+    } else if (half < 1.0) {
+        out->low = out->value * (1.0 - half);
+        out->high = out->value * (1.0 + half);
+    }
+}
+
+void tune_take_over(struct tune *tune)
+{
+    struct tune_observation observation;
+    for (size_t i = 0; i < tune->space.plan.count; i++) {
+        const json_t *record = tune->sweep.records[i];
+        if (!record || tune->sweep.beyond[i])
+            continue;
+        unsigned order =
+            (unsigned)json_integer_value(json_object_get(json_object_get(record, "tune"), "order"));
+        tune->order = order > tune->order ? order : tune->order;
+        observe(tune, record, &observation);
+        tune_search_note(tune->search, i, &observation);
+    }
+}
+
+/* -- one point --------------------------------------------------------------------------------- */
+
+/* The buffers of a GPU's workers, where it is known what they have: those of the built-in
+ * workloads, one each way. */
+static double buffer_bytes(const struct point *point)
+{
+    bool known =
+        point->work.workload == SHM_WORKLOAD_CHAIN || point->work.workload == SHM_WORKLOAD_DELAY;
+    return known ? 2.0 * (double)point->work.bytes * point->processes * point->threads : 0.0;
+}
+
+/* What all processes of a GPU together were seen to use, of several GPUs on the one where it is
+ * most: by NVML, or what was free less when the last of them had its context, and their buffers. */
+static double memory_used(const struct tune *tune, const struct point *point,
+                          const struct round_result *round)
+{
+    double used = round->telemetry.known_memory ? (double)round->telemetry.memory_used_bytes : 0.0;
+    for (unsigned p = 0; p < point_processes(point) && round->processes; p++) {
+        const struct device_info *gpu = &tune->sweep.session.devices[point_gpu_of(point, p)];
+        double total = (double)gpu->memory_bytes;
+        used = fmax(used, total - (double)round->processes[p].memory_free + buffer_bytes(point));
+    }
+    return used;
+}
+
+/* A measurement adds up the rounds of the finals; before them the newest window counts. */
+static struct measurement *measurement_for(struct tune *tune, size_t index, enum tune_stage stage)
+{
+    struct measurement *measurement = tune->measurements[index];
+    bool goes_on = stage == TUNE_STAGE_FINAL && tune->stages[index] == stage;
+    if (measurement && !goes_on) {
+        double seconds = measurement->seconds;
+        measurement_release(measurement);
+        measurement->seconds = seconds;
+    }
+    if (!measurement)
+        measurement = tune->measurements[index] = calloc(1, sizeof *measurement);
+    tune->stages[index] = stage;
+    return measurement;
+}
+
+static enum status write_record(struct tune *tune, size_t index, enum tune_stage stage,
+                                double memory_bytes)
+{
+    struct sweep *sweep = &tune->sweep;
+    json_t *record =
+        record_point(&tune->space.plan.points[index], tune->measurements[index], INFINITY);
+    int order = (int)++tune->order;
+    json_int_t first = point_integer(json_object_get(sweep->records[index], "tune"), "first");
+    json_t *about = json_pack("{s:s, s:i, s:I}", "stage", tune_stage_name(stage), "order", order,
+                              "first", first > 0 ? first : (json_int_t)order);
+    if (!record || !about) {
+        json_decref(record);
+        json_decref(about);
+        return status_set(STATUS_MEMORY, "out of memory for a record");
+    }
+    if (memory_bytes > 0.0)
+        json_object_set_new(about, "gpu_memory_bytes", json_integer((json_int_t)memory_bytes));
+    json_object_set_new(record, "tune", about);
+    json_decref(sweep->records[index]);
+    sweep->records[index] = record;
+    return results_write(&sweep->writer, record);
+}
+
+static void learn(double *known, double seen)
+{
+    *known += LEARN * (fmax(seen, 0.0) - *known);
+}
+
+static void learn_costs(struct tune *tune, const struct point *point,
+                        const struct round_result *round, double seconds)
+{
+    struct tune_costs *costs = &tune->costs;
+    if (round->status != STATUS_OK)
+        return;
+    if (!round->reused)
+        learn(&costs->process_s, (round->ready_s - costs->start_s) / point->processes);
+    learn(&costs->point_s, seconds - round->window_s - (round->reused ? 0.0 : round->ready_s));
+}
+
+static bool nothing_ended(const struct round_result *round)
+{
+    return round->status == STATUS_WORKER && round->window_s > 0.0 && round->iterations == 0;
+}
+
+/* Runs one window, or a longer one where nothing ended in it. *out is to be released by the caller
+ * unless *in_time is false, which is when the budget does not allow it. */
+static enum status run_window(struct tune *tune, const struct point *point, const struct turn *turn,
+                              double window_s, bool *in_time, struct round_result *out)
+{
+    struct sweep *sweep = &tune->sweep;
+    for (int trial = 0;; trial++) {
+        struct round_limits limits = sweep->limits;
+        limits.duration_ns = limits.max_duration_ns = (uint64_t)(window_s * 1e9);
+        limits.precision_rel = INFINITY;
+        uint64_t needed_ns = limits.duration_ns + point->work.warmup_ns + DRAIN_NS;
+        uint64_t now_ns = clock_now_ns();
+        *in_time = !tune->deadline_ns || now_ns + needed_ns < tune->deadline_ns;
+        if (!*in_time)
+            return STATUS_OK;
+        if (tune->deadline_ns)
+            limits.ready_by_ns = tune->deadline_ns - needed_ns;
+        enum status status = round_run_on(&sweep->session, point, &limits, &sweep->crew, turn, out);
+        /* What did not answer while there was time has failed. */
+        *in_time = out->status != STATUS_TIMEOUT || !limits.ready_by_ns ||
+                   clock_now_ns() < limits.ready_by_ns;
+        bool again = status == STATUS_OK && trial == 0 && nothing_ended(out);
+        if (!*in_time || again)
+            round_result_release(out);
+        if (!again)
+            return status;
+        window_s *= LONGER;
+    }
+}
+
+static enum status measure_point(struct tune *tune, const struct turn *turn, enum tune_stage stage)
+{
+    size_t index = turn->point;
+    struct point point = tune->space.plan.points[index];
+    struct round_result round;
+    struct tune_observation observation;
+    bool in_time;
+    if (stage != TUNE_STAGE_FINAL)
+        point.work.warmup_ns = tune->look_warmup_ns;
+    uint64_t begin_ns = clock_now_ns();
+    enum status swept = run_window(tune, &point, turn, tune->windows[index], &in_time, &round);
+    if (!in_time)
+        return swept;
+    if (swept != STATUS_OK) {
+        round_result_release(&round);
+        return swept;
+    }
+    double seconds = (double)(clock_now_ns() - begin_ns) / 1e9;
+    double memory_bytes = round.status == STATUS_OK ? memory_used(tune, &point, &round) : 0.0;
+    double value =
+        value_of(tune, round.throughput_ips, histogram_quantile_ns(&round.latency, 0.99) / 1e3,
+                 telemetry_joules_per_iteration(&round.telemetry));
+    learn_costs(tune, &point, &round, seconds);
+    struct measurement *measurement = measurement_for(tune, index, stage);
+    if (!measurement) {
+        round_result_release(&round);
+        return status_set(STATUS_MEMORY, "out of memory for the results");
+    }
+    enum status status = measurement_add(measurement, &round, seconds);
+    if (status == STATUS_OK)
+        status = write_record(tune, index, stage, memory_bytes);
+    if (status != STATUS_OK)
+        return status;
+    observe(tune, tune->sweep.records[index], &observation);
+    if (stage == TUNE_STAGE_FINAL)
+        tune_search_note_round(tune->search, index, value, &observation);
+    else
+        tune_search_note(tune->search, index, &observation);
+    tune_tell(tune, index, stage);
+    return STATUS_OK;
+}
+
+enum status tune_measure(struct tune *tune, const struct tune_batch *batch)
+{
+    struct sweep *sweep = &tune->sweep;
+    const struct plan *plan = &tune->space.plan;
+    unsigned seed = (unsigned)options_integer(sweep->options, OPTION_SEED);
+    bool reuse = !options_switch(sweep->options, OPTION_NO_REUSE) && !batch->fresh;
+    bool *done = malloc(plan->count + 1);
+    struct turn *turns = calloc(plan->count + 1, sizeof *turns);
+    size_t count = 0;
+    enum status status = STATUS_OK;
+    if (!done || !turns) {
+        status = status_set(STATUS_MEMORY, "out of memory");
+        goto out;
+    }
+    memset(done, true, plan->count + 1);
+    for (size_t i = 0; i < batch->count; i++) {
+        done[batch->items[i].point] = false;
+        tune->windows[batch->items[i].point] = batch->items[i].window_s;
+    }
+    status = turns_make(plan, done, seed, tune->batches++, reuse, turns, &count);
+    for (size_t i = 0; i < count && status == STATUS_OK; i++) {
+        status = session_check_signals(&sweep->session);
+        if (status == STATUS_OK)
+            status = measure_point(tune, &turns[i], batch->stage);
+    }
+    /* The last of the turns may have been left out, and with it the end of its processes. */
+    status = crew_dismiss_after(&sweep->crew, &sweep->session, sweep->limits.timeout_ns, status);
+out:
+    free(done);
+    free(turns);
+    return status;
+}

@@ -1,0 +1,316 @@
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/clock.h"
+#include "explain/words.h"
+#include "orchestrator/explain/set.h"
+#include "orchestrator/results/point.h"
+#include "orchestrator/record/time.h"
+#include "orchestrator/tune/internal.h"
+
+static json_t *record_of(const struct tune *tune, size_t point)
+{
+    return point == TUNE_NO_POINT ? NULL : tune->sweep.records[point];
+}
+
+/* -- the options that make a point ------------------------------------------------------------- */
+
+static const char *axis_text(const struct point *point, enum option_id axis, char *out, size_t size)
+{
+    char list[OPTION_MOST_SHARES * sizeof "1048576M"];
+    switch (axis) {
+    case OPTION_LAYOUT:
+        if (point->layout == LAYOUT_HYBRID || point->layout == LAYOUT_HYBRID_TIMESLICED)
+            snprintf(out, size, "%s:%ux%u", layout_name(point->layout), point->processes,
+                     point->threads);
+        else
+            snprintf(out, size, "%s:%u", layout_name(point->layout),
+                     point->processes * point->threads);
+        return out;
+    case OPTION_MPS_DAEMONS:
+        return point->mps_daemons == MPS_DAEMONS_PER_GPU ? "per-gpu" : "shared";
+    case OPTION_MEMORY:
+        return point_memory(point);
+    case OPTION_SYNC:
+        return point_sync(point);
+    case OPTION_LAUNCH:
+        return point_launch(point);
+    case OPTION_SCHEDULE:
+        return point_schedule(point);
+    case OPTION_BIND:
+        return point_bind(point);
+    case OPTION_CONNECTIONS:
+        snprintf(out, size, "%u", point->connections);
+        return point->connections ? out : "default";
+    case OPTION_ACTIVE_THREAD_PERCENTAGE:
+    case OPTION_PRIORITY:
+    case OPTION_MEMORY_LIMIT: {
+        const struct point_shares *shares = axis == OPTION_PRIORITY ? &point->priority
+                                            : axis == OPTION_MEMORY_LIMIT
+                                                ? &point->memory_limit
+                                                : &point->active_thread_percentage;
+        if (shares->count == 0)
+            return "default";
+        snprintf(out, size, "%s",
+                 shares_text(shares, axis == OPTION_MEMORY_LIMIT, list, sizeof list));
+        return out;
+    }
+    default:
+        return NULL;
+    }
+}
+
+/* A word that a shell takes as one. */
+static void print_word(FILE *out, const char *text)
+{
+    static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
+                                "%+,-./:=@_";
+    if (*text && text[strspn(text, plain)] == '\0') {
+        fputs(text, out);
+        return;
+    }
+    fputc('\'', out);
+    for (; *text; text++)
+        fputs(*text == '\'' ? "'\\''" : (char[]){*text, '\0'}, out);
+    fputc('\'', out);
+}
+
+static void print_option(FILE *out, const struct option_row *row, const char *text)
+{
+    fprintf(out, " --%s ", row->name);
+    print_word(out, text);
+}
+
+static bool is_said(const struct tune *tune, enum option_id axis)
+{
+    for (size_t i = 0; i < tune->sweep.job->count; i++)
+        if (tune->sweep.job->sections[i].options.values[axis].rank > 0)
+            return true;
+    return false;
+}
+
+/* What the point chose, where it is no default; what the command line said beside; and nothing that
+ * stands in the job file already. */
+char *tune_options_of(const struct tune *tune, const struct point *point)
+{
+    char *words = NULL;
+    size_t size = 0;
+    FILE *out = open_memstream(&words, &size);
+    if (!out)
+        return NULL;
+    fputs("sweep", out);
+    if (tune->sweep.job_path) {
+        fputc(' ', out);
+        print_word(out, tune->sweep.job_path);
+    }
+    for (int i = 0; i < OPTION_COUNT; i++) {
+        char text[OPTION_MOST_SHARES * sizeof "1048576M"];
+        const struct option_row *row = &option_table[i];
+        const struct option_value *value = &tune->sweep.options->values[i];
+        if (!(row->commands & OPTION_SWEEP) || row->flags & OPTION_NOT_IN_JOB)
+            continue;
+        const char *chosen = axis_text(point, row->id, text, sizeof text);
+        if (chosen) {
+            if (is_said(tune, row->id) || !row->initial || strcmp(chosen, row->initial) != 0)
+                print_option(out, row, chosen);
+            continue;
+        }
+        if (value->rank < JOB_RANK_COMMAND_LINE || value->count == 0)
+            continue;
+        if (row->kind == OPTION_KIND_SWITCH)
+            fprintf(out, " --%s", row->name);
+        else
+            print_option(out, row, value->items[0].text);
+    }
+    for (char *const *word = tune->sweep.job->command; word && *word; word++) {
+        fputs(word == tune->sweep.job->command ? " -- " : " ", out);
+        print_word(out, *word);
+    }
+    return fclose(out) == 0 ? words : NULL;
+}
+
+/* -- the record -------------------------------------------------------------------------------- */
+
+static json_t *real(double value)
+{
+    return record_real_or_null(value);
+}
+
+static json_t *constraints_object(const struct tune *tune)
+{
+    const struct options *options = tune->sweep.options;
+    json_t *object = json_object();
+    static const struct {
+        enum option_id id;
+        const char *key;
+    } counts[] = {{OPTION_MAX_PROCESSES, "max_processes"}, {OPTION_MAX_THREADS, "max_threads"}};
+    if (tune->rules.max_p99_us > 0.0)
+        json_object_set_new(object, "max_p99_us", json_real(tune->rules.max_p99_us));
+    for (size_t i = 0; i < sizeof counts / sizeof counts[0]; i++)
+        if (options->values[counts[i].id].count)
+            json_object_set_new(object, counts[i].key,
+                                json_integer(options_integer(options, counts[i].id)));
+    if (tune->max_memory_bytes)
+        json_object_set_new(object, "max_gpu_memory_bytes",
+                            json_integer((json_int_t)tune->max_memory_bytes));
+    return object;
+}
+
+static json_t *summary_of(const struct tune *tune, size_t point)
+{
+    const json_t *record = record_of(tune, point);
+    const json_t *latency = json_object_get(record, "latency_us");
+    char what[POINT_DESCRIPTION];
+    point_describe(&tune->space.plan.points[point], what, sizeof what);
+    json_t *object = json_pack("{s:I, s:s}", "point", (json_int_t)point, "what", what);
+    if (!object || !record)
+        return object;
+    json_object_set(object, "throughput_ips", json_object_get(record, "throughput_ips"));
+    json_t *rates = json_array();
+    const json_t *gpu;
+    size_t index;
+    json_array_foreach(json_object_get(record, "per_gpu"), index, gpu)
+    {
+        json_array_append(rates, json_object_get(gpu, "throughput_ips"));
+    }
+    if (json_array_size(rates) > 0)
+        json_object_set(object, "per_gpu_ips", rates);
+    json_decref(rates);
+    json_object_set(object, "p99_us", json_object_get(latency, "p99"));
+    json_t *bounds = json_object_get(json_object_get(latency, "bounds"), "p99");
+    if (bounds)
+        json_object_set(object, "p99_bounds_us", bounds);
+    return object;
+}
+
+static json_t *winner_object(const struct tune *tune, const struct tune_judgement *judgement)
+{
+    json_t *object = summary_of(tune, judgement->winner);
+    char *options = tune_options_of(tune, &tune->space.plan.points[judgement->winner]);
+    if (!object || !options) {
+        free(options);
+        return object;
+    }
+    json_object_set_new(object, "options", json_string(options));
+    json_object_set_new(object, "value", json_real(judgement->value));
+    json_object_set_new(object, "ci95",
+                        json_pack("[o, o]", real(judgement->low), real(judgement->high)));
+    json_object_set_new(object, "rounds", json_integer(judgement->rounds));
+    free(options);
+    return object;
+}
+
+static json_t *naive_array(const struct tune *tune)
+{
+    json_t *array = json_array();
+    for (size_t i = 0; i < tune->space.naive_count; i++) {
+        size_t point = tune->space.naive[i].point;
+        json_t *object = summary_of(tune, point);
+        const json_t *record = record_of(tune, point);
+        json_object_set_new(object, "layout", json_string(tune->space.naive[i].name));
+        json_object_set_new(object, "status",
+                            json_string(record ? record_status(record) : "not measured"));
+        json_array_append_new(array, object);
+    }
+    return array;
+}
+
+/* What limits the winner, where a calibration tells. */
+static void add_limits(const struct tune *tune, json_t *record, size_t winner)
+{
+    char text[1024];
+    struct explain_set set;
+    json_t *points = json_array();
+    json_array_append(points, record_of(tune, winner));
+    const struct results results = {.calibrations = tune->sweep.calibrations, .points = points};
+    const struct remedy_limits unknown = {0};
+    if (explain_set_make(NULL, points, &set) != STATUS_OK) {
+        json_decref(points);
+        return;
+    }
+    if (set.count == 1 && explain_set_calibrate_all(&set, &results, "") == STATUS_OK &&
+        set.calibration_count == 1 && explain_set_compute(&set, &unknown) == STATUS_OK) {
+        const struct explanation *point = &set.points[0];
+        if (point->binding.kind != CEILING_KINDS) {
+            double ceiling_ips = point->ceilings.ips[point->binding.kind];
+            binding_reason(&point->binding, &point->ceilings, &point->point, point->calibration,
+                           text, sizeof text);
+            json_object_set_new(record, "limited_by",
+                                json_string(ceiling_name(point->binding.kind)));
+            json_object_set_new(record, "limit",
+                                json_pack("{s:s, s:s, s:f, s:f}", "title",
+                                          ceiling_title(point->binding.kind), "reason", text, "ips",
+                                          ceiling_ips, "reached",
+                                          point->measured_ips / ceiling_ips));
+        }
+    }
+    explain_set_release(&set);
+    json_decref(points);
+}
+
+static const char *ending_of(const struct tune *tune, const struct tune_judgement *judgement)
+{
+    if (tune->interrupted)
+        return "interrupted";
+    if (judgement->complete)
+        return "complete";
+    return judgement->cut ? "budget" : "failed";
+}
+
+static void add_winner(const struct tune *tune, json_t *record,
+                       const struct tune_judgement *judgement)
+{
+    json_t *tied = json_array();
+    for (size_t i = 0; i < judgement->tied_count; i++)
+        json_array_append_new(tied, json_integer((json_int_t)judgement->tied[i]));
+    json_object_set_new(record, "winner", winner_object(tune, judgement));
+    json_object_set_new(record, "tied", tied);
+    if (judgement->next != TUNE_NO_POINT)
+        json_object_set_new(record, "margin",
+                            json_pack("{s:I, s:o, s:[o, o]}", "over", (json_int_t)judgement->next,
+                                      "rel", real(judgement->margin), "ci95",
+                                      real(judgement->margin_low), real(judgement->margin_high)));
+    add_limits(tune, record, judgement->winner);
+}
+
+enum status tune_make_record(struct tune *tune)
+{
+    struct tune_judgement judgement;
+    tune_search_judge(tune->search, &judgement);
+    double seconds = (double)(clock_now_ns() - tune->sweep.started_ns) / 1e9;
+    json_t *record = json_pack(
+        "{s:s, s:s, s:o, s:o, s:f, s:I, s:I, s:s, s:b, s:s, s:s}", "type", "tune", "objective",
+        tune_objective_name(tune->objective), "constraints", constraints_object(tune), "budget_s",
+        real(tune->budget_s), "seconds", seconds, "space", (json_int_t)tune->space.candidates,
+        "measured", (json_int_t)judgement.measured, "guide",
+        tune->guided ? "calibration" : "measuring", "exhaustive", tune->rules.exhaustive, "ended",
+        ending_of(tune, &judgement), "verdict", tune_verdict_name(judgement.verdict));
+    if (!record)
+        return status_set(STATUS_MEMORY, "out of memory for a record");
+    if (judgement.winner != TUNE_NO_POINT) {
+        add_winner(tune, record, &judgement);
+    } else {
+        json_object_set_new(record, "winner", json_null());
+        json_object_set_new(record, "tied", json_array());
+        if (judgement.closest != TUNE_NO_POINT)
+            json_object_set_new(record, "closest", summary_of(tune, judgement.closest));
+    }
+    json_object_set_new(record, "naive", naive_array(tune));
+    json_decref(tune->record);
+    tune->record = record;
+    return STATUS_OK;
+}
+
+bool tune_record_answers(const struct tune *tune, const json_t *record)
+{
+    json_t *constraints = constraints_object(tune);
+    /* What all layouts were looked at for answers a search among some of them, too. */
+    bool answers =
+        (!tune->rules.exhaustive || json_is_true(json_object_get(record, "exhaustive"))) &&
+        strcmp(point_string(record, "ended"), "complete") == 0 &&
+        strcmp(point_string(record, "objective"), tune_objective_name(tune->objective)) == 0 &&
+        json_equal(json_object_get(record, "constraints"), constraints);
+    json_decref(constraints);
+    return answers;
+}

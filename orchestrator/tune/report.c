@@ -1,0 +1,381 @@
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "common/clock.h"
+#include "common/text.h"
+#include "orchestrator/results/point.h"
+#include "orchestrator/results/scaling.h"
+#include "orchestrator/results/table.h"
+#include "orchestrator/tune/internal.h"
+
+#define CELL POINT_DESCRIPTION
+#define COLUMNS 6
+/* All of them stand in the record. */
+#define TIED_SHOWN 6
+#define ROWS (TUNE_TIED_MOST + TUNE_NAIVE + 2)
+
+static const char *number(double value, char *out, size_t size)
+{
+    return isfinite(value) && value > 0.0 ? text_number(value, out, size) : "-";
+}
+
+static const char *milliseconds(double us, char *out, size_t size)
+{
+    if (!(us > 0.0))
+        return "-";
+    snprintf(out, size, "%.4g", us / 1e3);
+    return out;
+}
+
+void tune_tell(const struct tune *tune, size_t point, enum tune_stage stage)
+{
+    char what[POINT_DESCRIPTION], value[32], left[64] = "";
+    const json_t *record = tune->sweep.records[point];
+    double seconds = tune_seconds_left(tune);
+    if (options_switch(tune->sweep.options, OPTION_QUIET))
+        return;
+    point_describe(&tune->space.plan.points[point], what, sizeof what);
+    if (isfinite(seconds))
+        snprintf(left, sizeof left, ", %.0f s left", seconds);
+    fprintf(stderr, "[%s %u%s] %s: ", tune_stage_name(stage), tune->order, left, what);
+    if (point_is_measured(record))
+        fprintf(stderr, "%s iterations/s, p99 %s ms\n",
+                text_number(point_number(record, "throughput_ips"), value, sizeof value),
+                milliseconds(point_number(json_object_get(record, "latency_us"), "p99"), left,
+                             sizeof left));
+    else
+        fprintf(stderr, "%s: %s\n", record_status(record), point_string(record, "error"));
+    fflush(stderr);
+}
+
+/* -- the table --------------------------------------------------------------------------------- */
+
+struct rows {
+    size_t count;
+    char cells[ROWS][COLUMNS][CELL];
+};
+
+static const char *const titles[COLUMNS] = {"", "layout", "iterations/s", "95%", "p99 ms", "share"};
+static const bool left_column[COLUMNS] = {true, true, false, false, false, false};
+
+static void add_row(struct rows *rows, const struct tune *tune, const char *role, size_t point,
+                    double best_ips)
+{
+    const json_t *record = tune->sweep.records[point];
+    char text[64];
+    if (rows->count == ROWS)
+        return;
+    char(*cells)[CELL] = rows->cells[rows->count++];
+    snprintf(cells[0], CELL, "%s", role);
+    point_describe(&tune->space.plan.points[point], cells[1], CELL);
+    for (int i = 2; i < COLUMNS; i++)
+        snprintf(cells[i], CELL, "-");
+    if (!record || !point_is_measured(record)) {
+        snprintf(cells[2], CELL, "%s", record ? record_status(record) : "not measured");
+        return;
+    }
+    double ips = point_number(record, "throughput_ips");
+    double half = point_number(record, "ci95_rel");
+    snprintf(cells[2], CELL, "%s", number(ips, text, sizeof text));
+    if (isfinite(half))
+        snprintf(cells[3], CELL, "±%.1f%%", 100.0 * half);
+    snprintf(cells[4], CELL, "%s",
+             milliseconds(point_number(json_object_get(record, "latency_us"), "p99"), text,
+                          sizeof text));
+    if (best_ips > 0.0)
+        snprintf(cells[5], CELL, "%.3g%%", 100.0 * ips / best_ips);
+}
+
+static void print_rows(const struct rows *rows)
+{
+    size_t widths[COLUMNS];
+    for (int c = 0; c < COLUMNS; c++) {
+        widths[c] = text_columns(titles[c]);
+        for (size_t r = 0; r < rows->count; r++) {
+            size_t width = text_columns(rows->cells[r][c]);
+            widths[c] = width > widths[c] ? width : widths[c];
+        }
+    }
+    for (int c = 0; c < COLUMNS; c++)
+        table_print_cell(stdout, titles[c], widths[c], left_column[c], c == COLUMNS - 1);
+    putchar('\n');
+    for (size_t r = 0; r < rows->count; r++) {
+        for (int c = 0; c < COLUMNS; c++)
+            table_print_cell(stdout, rows->cells[r][c], widths[c], left_column[c],
+                             c == COLUMNS - 1);
+        putchar('\n');
+    }
+}
+
+static void print_table(const struct tune *tune)
+{
+    static struct rows rows;
+    const json_t *winner = json_object_get(tune->record, "winner");
+    const json_t *tied = json_object_get(tune->record, "tied");
+    const json_t *margin = json_object_get(tune->record, "margin");
+    const json_t *closest = json_object_get(tune->record, "closest");
+    double best = point_number(json_is_object(winner) ? winner : closest, "throughput_ips");
+    json_int_t first = json_is_object(winner) ? point_integer(winner, "point") : -1;
+    rows.count = 0;
+    if (first >= 0)
+        add_row(&rows, tune, "best", (size_t)first, best);
+    else if (json_is_object(closest))
+        add_row(&rows, tune, "closest", (size_t)point_integer(closest, "point"), best);
+    for (size_t i = 0; i < json_array_size(tied) && i < TIED_SHOWN; i++) {
+        json_int_t point = json_integer_value(json_array_get(tied, i));
+        if (point != first)
+            add_row(&rows, tune, "as good?", (size_t)point, best);
+    }
+    if (margin && json_array_size(tied) == 0)
+        add_row(&rows, tune, "next", (size_t)point_integer(margin, "over"), best);
+    for (size_t i = 0; i < tune->space.naive_count; i++)
+        add_row(&rows, tune, tune->space.naive[i].name, tune->space.naive[i].point, best);
+    print_rows(&rows);
+}
+
+/* -- in words ---------------------------------------------------------------------------------- */
+
+static void print_value(const json_t *winner, const char *objective)
+{
+    char text[32];
+    const json_t *ends = json_object_get(winner, "ci95");
+    double value = point_number(winner, "value");
+    double low = json_number_value(json_array_get(ends, 0));
+    double high = json_number_value(json_array_get(ends, 1));
+    bool known = json_is_number(json_array_get(ends, 0)) && json_is_number(json_array_get(ends, 1));
+    if (strcmp(objective, "p99") == 0) {
+        printf("p99 of %s ms", milliseconds(1e6 / value, text, sizeof text));
+        if (known && low > 0.0) {
+            printf(" (95%%: %s", milliseconds(1e6 / high, text, sizeof text));
+            printf(" to %s)", milliseconds(1e6 / low, text, sizeof text));
+        }
+        return;
+    }
+    printf("%s %s", number(value, text, sizeof text),
+           strcmp(objective, "throughput") == 0 ? "iterations/s" : "iterations/J");
+    if (known) {
+        printf(" (95%%: %s", number(low, text, sizeof text));
+        printf(" to %s)", number(high, text, sizeof text));
+    }
+}
+
+static void print_margin(const json_t *record)
+{
+    const json_t *margin = json_object_get(record, "margin");
+    const json_t *ends = json_object_get(margin, "ci95");
+    if (!margin)
+        return;
+    printf("margin over the next: %+.1f%%", 100.0 * point_number(margin, "rel"));
+    if (json_is_number(json_array_get(ends, 0)) && json_is_number(json_array_get(ends, 1)))
+        printf(" (95%%: %+.1f%% to %+.1f%%)", 100.0 * json_number_value(json_array_get(ends, 0)),
+               100.0 * json_number_value(json_array_get(ends, 1)));
+    putchar('\n');
+}
+
+static void print_p99(const json_t *object, double limit_us)
+{
+    char text[32], limit[32];
+    double high = json_number_value(json_array_get(json_object_get(object, "p99_bounds_us"), 1));
+    printf("p99: %s ms", milliseconds(point_number(object, "p99_us"), text, sizeof text));
+    if (high > 0.0)
+        printf(", at most %s with 95%% confidence", milliseconds(high, text, sizeof text));
+    if (limit_us > 0.0)
+        printf("; to be below %s", rate_time_text(limit_us * 1e3, limit, sizeof limit));
+    putchar('\n');
+}
+
+static void print_gpus(const struct tune *tune, const json_t *winner)
+{
+    const json_t *rates = json_object_get(winner, "per_gpu_ips");
+    struct imbalance imbalance;
+    char text[32], apart[IMBALANCE_TEXT];
+    for (size_t i = 0; i < json_array_size(rates); i++)
+        printf("%s%s", i == 0 ? "each GPU: " : ", ",
+               number(json_number_value(json_array_get(rates, i)), text, sizeof text));
+    if (json_array_size(rates) > 0)
+        fputs(" iterations/s", stdout);
+    const json_t *record = tune->sweep.records[point_integer(winner, "point")];
+    if (imbalance_of(record, &imbalance) && imbalance_matters(&imbalance, record))
+        printf("; %s", imbalance_text(&imbalance, false, apart));
+    if (json_array_size(rates) > 0)
+        putchar('\n');
+}
+
+static void print_winner(const struct tune *tune, double limit_us)
+{
+    const json_t *record = tune->record;
+    const json_t *winner = json_object_get(record, "winner");
+    const json_t *limit = json_object_get(record, "limit");
+    size_t tied = json_array_size(json_object_get(record, "tied"));
+    const char *objective = point_string(record, "objective");
+    printf("best layout for %s: %s\n", objective, point_string(winner, "what"));
+    print_value(winner, objective);
+    if (point_integer(winner, "rounds") >= 2)
+        printf(", %d rounds with fresh processes\n", (int)point_integer(winner, "rounds"));
+    else
+        puts(", from a single window: there was no time for more");
+    print_gpus(tune, winner);
+    if (tied > 1)
+        printf("a tie: %zu other%s may be as good\n", tied - 1, tied > 2 ? "s" : "");
+    print_margin(record);
+    if (limit_us > 0.0)
+        print_p99(winner, limit_us);
+    if (limit)
+        printf("limited by %s, %.0f%% of it reached: %s\n", point_string(limit, "title"),
+               100.0 * point_number(limit, "reached"), point_string(limit, "reason"));
+    printf("\nmeasure it again: mpsweep %s\n", point_string(winner, "options"));
+}
+
+/* The first that failed when it was tried, or NULL. */
+static const json_t *first_failure(const struct tune *tune)
+{
+    for (size_t i = 0; i < tune->space.plan.count; i++) {
+        const json_t *record = tune->sweep.records[i];
+        if (record && !tune->sweep.beyond[i] && !point_is_measured(record))
+            return record;
+    }
+    return NULL;
+}
+
+/* Why no layout has a number that counts. */
+static void print_no_number(const struct tune *tune)
+{
+    char what[POINT_DESCRIPTION];
+    const json_t *failure = first_failure(tune);
+    if (failure) {
+        point_describe(&tune->space.plan.points[point_integer(failure, "id")], what, sizeof what);
+        printf("no layout was found that works; %s: %s: %s\n", what, record_status(failure),
+               point_string(failure, "error"));
+    } else if (strcmp(point_string(tune->record, "ended"), "failed") == 0) {
+        puts("no layout was found that meets the constraints");
+    } else {
+        puts("no layout was measured: give a longer --budget");
+    }
+}
+
+static void print_nothing(const struct tune *tune, double limit_us)
+{
+    const json_t *closest = json_object_get(tune->record, "closest");
+    if (!closest) {
+        print_no_number(tune);
+        return;
+    }
+    puts("no layout was found that surely meets the constraints");
+    printf("closest: %s\n", point_string(closest, "what"));
+    print_p99(closest, limit_us);
+}
+
+static void print_search(const struct tune *tune)
+{
+    const json_t *record = tune->record;
+    const char *ended = point_string(record, "ended");
+    double budget = point_number(record, "budget_s");
+    char seconds[32], text[32];
+    printf("measured %d of %d layouts in %s", (int)point_integer(record, "measured"),
+           (int)point_integer(record, "space"),
+           text_duration(point_number(record, "seconds"), seconds, sizeof seconds));
+    if (isfinite(budget))
+        printf(" of %s", text_duration(budget, text, sizeof text));
+    printf(", guided by %s", strcmp(point_string(record, "guide"), "calibration") == 0
+                                 ? "a calibration"
+                                 : "measuring alone");
+    if (strcmp(ended, "budget") == 0)
+        printf("; more time might find a better one");
+    else if (strcmp(ended, "interrupted") == 0)
+        printf("; interrupted");
+    putchar('\n');
+}
+
+static void print_text(const struct tune *tune)
+{
+    const json_t *header = tune->sweep.header;
+    const json_t *gpu = json_object_get(header, "gpu");
+    unsigned gpus = point_gpus(&tune->space.plan.points[0]);
+    if (gpus > 1)
+        printf("%u × ", gpus);
+    printf("%s%s\n\n", point_string(gpu, "name"),
+           json_is_true(json_object_get(gpu, "emulated")) ? " [EMULATED: no real numbers]" : "");
+    if (json_is_object(json_object_get(tune->record, "winner")))
+        print_winner(tune, tune->rules.max_p99_us);
+    else
+        print_nothing(tune, tune->rules.max_p99_us);
+    putchar('\n');
+    print_table(tune);
+    putchar('\n');
+    print_search(tune);
+}
+
+static void dump(const json_t *record)
+{
+    json_dumpf(record, stdout, JSON_COMPACT | JSON_REAL_PRECISION(10));
+    putchar('\n');
+}
+
+static void print_json(const struct tune *tune, const json_t *points, const json_t *footer)
+{
+    dump(tune->sweep.header);
+    for (size_t i = 0; i < json_array_size(tune->sweep.calibrations); i++)
+        dump(json_array_get(tune->sweep.calibrations, i));
+    for (size_t i = 0; i < json_array_size(points); i++)
+        dump(json_array_get(points, i));
+    dump(tune->record);
+    if (footer)
+        dump(footer);
+}
+
+void tune_print(const struct tune *tune, const json_t *footer)
+{
+    const char *format = options_text(tune->sweep.options, OPTION_FORMAT);
+    json_t *points = sweep_measured_points(&tune->sweep);
+    if (strcmp(format, "csv") == 0)
+        table_print_csv(stdout, tune->sweep.header, points);
+    else if (strcmp(format, "json") == 0)
+        print_json(tune, points, footer);
+    else
+        print_text(tune);
+    json_decref(points);
+}
+
+/* -- before ------------------------------------------------------------------------------------ */
+
+static void print_first(struct tune *tune)
+{
+    struct tune_batch batch;
+    char what[POINT_DESCRIPTION];
+    /* Nothing is measured: the second batch is what comes behind the naive layouts. */
+    for (int i = 0; i < 2; i++) {
+        tune_search_next(tune->search, INFINITY, &tune->costs, &batch);
+        for (size_t j = 0; j < batch.count; j++) {
+            size_t point = batch.items[j].point;
+            point_describe(&tune->space.plan.points[point], what, sizeof what);
+            printf("%zu\t%s\n", point, what);
+        }
+    }
+}
+
+void tune_print_plan(struct tune *tune)
+{
+    char text[256];
+    const struct session *session = &tune->sweep.session;
+    unsigned gpus = point_gpus(&tune->space.plan.points[0]);
+    for (unsigned i = 0; i < gpus; i++) {
+        const struct device_info *gpu = &session->devices[i];
+        printf("%s      %s%s (%s), %d multiprocessors\n", i == 0 ? "GPU:" : "    ", gpu->name,
+               session->emulated ? " [emulated: no real numbers]" : "", gpu->uuid, (int)gpu->sms);
+    }
+    printf("machine:  %s\n", bind_topology_summary(session->topology, text, sizeof text));
+    printf("space:    %zu layouts", tune->space.candidates);
+    if (gpus > 1)
+        printf(" of each of %u GPUs, all of them at work", gpus);
+    putchar('\n');
+    printf("search:   for %s, %s", tune_objective_name(tune->objective),
+           tune->rules.exhaustive ? "all of them"
+           : tune->guided         ? "guided by a calibration, which is made first"
+                                  : "guided by measuring alone");
+    if (isfinite(tune->budget_s))
+        printf(", %s at most", text_duration(tune->budget_s, text, sizeof text));
+    printf("\n\nfirst%s:\n", tune->guided ? ", if there were no calibration" : "");
+    print_first(tune);
+}

@@ -1,0 +1,81 @@
+/*
+ * Shared by the files of the search: what to measure next (tune_search.c), who lies near whom
+ * (tune_near.c), what is better and how surely (tune_judge.c).
+ */
+#ifndef MPSWEEP_ORCHESTRATOR_TUNE_SEARCH_INTERNAL_H
+#define MPSWEEP_ORCHESTRATOR_TUNE_SEARCH_INTERNAL_H
+
+#include "orchestrator/results/effect.h"
+#include "orchestrator/tune/search.h"
+
+#define TUNE_ROUNDS_MOST 64
+
+enum tune_knowledge { TUNE_UNTRIED, TUNE_KNOWN, TUNE_NOT_WORKING };
+
+struct tune_state {
+    enum tune_knowledge knowledge;
+    struct tune_observation seen; /* the last one */
+    unsigned looks;               /* windows of the halving */
+    bool finalist, dropped;
+    unsigned rounds; /* of the finals */
+    double values[TUNE_ROUNDS_MOST];
+};
+
+struct tune_search {
+    struct tune_candidate *candidates;
+    struct tune_state *states;
+    size_t count;
+    size_t *known, *refused; /* points of that knowledge, in the order in which it came */
+    size_t known_count, refused_count;
+    size_t best; /* the first of the leaders, or TUNE_NO_POINT */
+    struct tune_rules rules;
+    enum tune_stage stage;
+    bool looked;        /* the batches of TUNE_STAGE_LOOK are chosen */
+    unsigned rungs;     /* of the halving */
+    unsigned elections; /* of finalists */
+    double budget_s;    /* seconds that were left at the begin */
+    bool cut;           /* time ended the search */
+    bool asked;         /* the last batch was not empty, */
+    size_t noted;       /* and so much came of it */
+};
+
+/* -- tune_judge.c -- */
+
+/* Of what has a number and may win. */
+bool tune_may_win(const struct tune_search *search, size_t point);
+
+/* By what is known: surely within the constraint, surely not, and what is more likely. */
+bool tune_meets(const struct tune_search *search, size_t point);
+bool tune_breaks(const struct tune_search *search, size_t point);
+bool tune_fits(const struct tune_search *search, size_t point);
+
+/* Whether a is to be looked at before b: those that fit by their value, the others by how little
+ * they miss. */
+bool tune_better(const struct tune_search *search, size_t a, size_t b);
+
+/* The best that may win, up to `most` of them, best first; how many. */
+size_t tune_leaders(const struct tune_search *search, size_t *out, size_t most);
+
+/* By rounds of the finals if there are two, else by the last window. */
+struct estimate tune_estimate(const struct tune_search *search, size_t point);
+
+/* Which of the others are worse than the best beyond doubt, all taken together. */
+void tune_mark_worse(const struct tune_search *search, size_t best, const size_t *others,
+                     size_t count, bool *worse);
+
+/* -- tune_near.c -- */
+
+/* Whether it is worth a measurement at all: not tried, not ruled out by what was found of others,
+ * by its ceiling or by the latency that is foretold. */
+bool tune_is_open(const struct tune_search *search, size_t point);
+
+/* Adds up to `room` points near the best to the batch; true if there were any. */
+bool tune_add_near(const struct tune_search *search, size_t room, struct tune_batch *batch);
+
+/* What to look at first. */
+void tune_add_first(const struct tune_search *search, struct tune_batch *batch);
+
+/* Adds a point once. */
+void tune_add(struct tune_batch *batch, size_t point, double window_s);
+
+#endif

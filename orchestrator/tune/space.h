@@ -1,0 +1,66 @@
+/*
+ * The space of a tune: every layout that may be the best, as the points of a plan. What the job or
+ * the command line says of an axis holds; all other axes get what the machine allows.
+ *
+ * Of several GPUs it is the space of what each has, while all of them are at work: limits of
+ * processes and threads are those of a GPU, and the CPUs are shared out.
+ *
+ * It is a plan like any other, made from a job with a section for each layout, so that points are
+ * merged, described and recorded as those of a sweep.
+ */
+#ifndef MPSWEEP_ORCHESTRATOR_TUNE_SPACE_H
+#define MPSWEEP_ORCHESTRATOR_TUNE_SPACE_H
+
+#include "common/jobfile.h"
+#include "orchestrator/plan/plan.h"
+#include "orchestrator/tune/search.h"
+
+struct calibration;
+
+struct tune_machine {
+    unsigned cpus;    /* that workers may use, of all GPUs together */
+    unsigned clients; /* MPS clients of a GPU that are known to fit; 0: not known */
+    unsigned gpus;    /* of the run; 0: one */
+};
+
+/* The layouts that one would take without a search. */
+#define TUNE_NAIVE 4
+struct tune_naive {
+    const char *name; /* "1×1", "N threads", "N processes", "N processes+MPS" */
+    size_t point;     /* index in the plan */
+};
+
+struct tune_space {
+    struct job job; /* points of the plan point into it */
+    struct plan plan;
+    size_t candidates; /* the first so many points may win; others are there for comparison */
+    struct tune_naive naive[TUNE_NAIVE];
+    size_t naive_count;
+};
+
+/*
+ * STATUS_USAGE: the job is about more than one workload or number of GPUs, searches a rate, or has
+ * fixed work; or nothing is left between what it asks for and its limits on processes and threads.
+ * *out is set only on success.
+ */
+enum status tune_space_make(const struct job *job, const struct tune_machine *machine,
+                            struct tune_space *out);
+void tune_space_release(struct tune_space *space);
+
+enum tune_objective { TUNE_THROUGHPUT, TUNE_P99, TUNE_IPS_PER_WATT };
+
+/* "throughput", "p99", "ips-per-watt". */
+const char *tune_objective_name(enum tune_objective objective);
+
+/* Whether calibrations say something about these points: the built-in workloads in a closed loop.
+ */
+bool tune_space_can_calibrate(const struct tune_space *space);
+
+/* The points as the search takes them, with predictions where there is a calibration (NULL: none);
+ * the caller's to free, NULL without memory. *predicted tells whether they have any. */
+struct tune_candidate *tune_space_candidates(const struct tune_space *space,
+                                             enum tune_objective objective,
+                                             const struct calibration *calibration,
+                                             bool *predicted);
+
+#endif
