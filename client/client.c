@@ -9,13 +9,13 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "client/protocol.h"
+#include "wire/program.h"
 #include "common/clock.h"
 #include "common/text.h"
 #include "shm/shm.h"
-#include "worker/pace.h"
-#include "worker/process.h"
-#include "worker/record.h"
+#include "recording/pace.h"
+#include "recording/process.h"
+#include "recording/record.h"
 
 #define EXPORT __attribute__((visibility("default")))
 

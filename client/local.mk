@@ -7,8 +7,8 @@ clientinclude_HEADERS = include/mpsweep/client.h
 # The same recording as in our own workers, in their own objects. Nothing but the interface is
 # visible, in the static library too.
 client_sources = \
-    client/client.c client/protocol.h include/mpsweep/client.h \
-    shm/shm.c worker/bind.c worker/cpu.c worker/pace.c worker/record.c \
+    client/client.c wire/program.h include/mpsweep/client.h \
+    shm/shm.c recording/bind.c recording/cpu.c recording/pace.c recording/record.c \
     common/clock.c common/memory_file.c common/status.c common/text.c
 
 clientlibdir = $(libdir)

@@ -2,36 +2,36 @@
 
 noinst_LIBRARIES += libemul.a
 libemul_a_SOURCES = \
-    emul/emul_state.h emul/state.c \
-    emul/machine.h emul/machine.c \
-    emul/effects.h emul/effects.c \
-    emul/model.h emul/model.c emul/slices.c
+    emul/model/state.h emul/model/state.c \
+    emul/model/machine.h emul/model/machine.c \
+    emul/model/effects.h emul/model/effects.c \
+    emul/model/model.h emul/model/model.c emul/model/slices.c
 
 # A library that is only ever loaded at run time: a program of automake's, linked as shared.
 pkglibexec_PROGRAMS += mpsweep-emulated-cuda.so
 mpsweep_emulated_cuda_so_SOURCES = \
     $(libemul_a_SOURCES) \
-    emul/process.h emul/process.c \
-    emul/activity.h emul/activity.c \
-    emul/device_names.h emul/device.c emul/context.c emul/green.c \
-    emul/allocate.c emul/module.h emul/module.c \
-    emul/deferred.h emul/deferred.c emul/stream.c emul/event.c \
-    emul/copies.h emul/copies.c emul/copy.c emul/peer.c \
-    emul/launch.c emul/hold.c emul/graph.c \
-    emul/kernels.h emul/kernels.c \
-    emul/memory.h emul/memory.c \
-    emul/entry.h emul/fault.h emul/fault.c \
-    emul/visible.h emul/visible.c \
-    emul/mps_link.h emul/mps_link.c \
+    emul/cuda/process.h emul/cuda/process.c \
+    emul/cuda/activity.h emul/cuda/activity.c \
+    emul/model/device_names.h emul/cuda/device.c emul/cuda/context.c emul/cuda/green.c \
+    emul/cuda/allocate.c emul/cuda/module.h emul/cuda/module.c \
+    emul/cuda/deferred.h emul/cuda/deferred.c emul/cuda/stream.c emul/cuda/event.c \
+    emul/cuda/copies.h emul/cuda/copies.c emul/cuda/copy.c emul/cuda/peer.c \
+    emul/cuda/launch.c emul/cuda/hold.c emul/cuda/graph.c \
+    emul/cuda/kernels.h emul/cuda/kernels.c \
+    emul/cuda/memory.h emul/cuda/memory.c \
+    emul/cuda/entry.h emul/cuda/fault.h emul/cuda/fault.c \
+    emul/model/visible.h emul/model/visible.c \
+    emul/model/mps_link.h emul/model/mps_link.c \
     common/clock.c common/process.c common/status.c
 mpsweep_emulated_cuda_so_CFLAGS = $(AM_CFLAGS) -fPIC -fvisibility=hidden
 mpsweep_emulated_cuda_so_LDFLAGS = $(AM_LDFLAGS) -shared
 
 pkglibexec_PROGRAMS += mpsweep-emulated-mps-control
 mpsweep_emulated_mps_control_SOURCES = \
-    emul/control.h emul/control_main.c emul/control_server.c emul/control_clients.c \
-    emul/control_commands.c emul/control_log.c \
-    emul/device_names.h emul/visible.h emul/visible.c emul/mps_link.h emul/mps_link.c
+    emul/mps/control.h emul/mps/main.c emul/mps/server.c emul/mps/clients.c \
+    emul/mps/commands.c emul/mps/log.c \
+    emul/model/device_names.h emul/model/visible.h emul/model/visible.c emul/model/mps_link.h emul/model/mps_link.c
 mpsweep_emulated_mps_control_LDADD = libcommon.a
 
 if HAVE_CMOCKA
@@ -59,7 +59,7 @@ tests_unit_test_emul_machine_SOURCES = tests/unit/test_emul_machine.c
 tests_unit_test_emul_machine_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
 tests_unit_test_emul_machine_LDADD = libemul.a libcommon.a $(CMOCKA_LIBS)
 
-tests_unit_test_emul_fault_SOURCES = tests/unit/test_emul_fault.c emul/fault.c
+tests_unit_test_emul_fault_SOURCES = tests/unit/test_emul_fault.c emul/cuda/fault.c
 tests_unit_test_emul_fault_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
 tests_unit_test_emul_fault_LDADD = libcommon.a $(CMOCKA_LIBS)
 
@@ -95,7 +95,7 @@ tests_unit_test_emul_effects_LDADD = libemul.a libcommon.a $(CMOCKA_LIBS)
 emul_mps_harness = \
     tests/unit/emul_mps.c tests/unit/emul_mps.h \
     tests/unit/emul_driver.c tests/unit/emul_driver.h \
-    emul/mps_link.c
+    emul/model/mps_link.c
 tests_unit_test_emul_mps_SOURCES = tests/unit/test_emul_mps.c $(emul_mps_harness)
 tests_unit_test_emul_mps_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
 tests_unit_test_emul_mps_LDADD = libemul.a libcommon.a $(CMOCKA_LIBS)

@@ -3,7 +3,7 @@
 #include <stddef.h>
 #include <stdio.h>
 
-#include "common/layout_text.h"
+#include "job/layout_text.h"
 #include "common/text.h"
 #include "explain/binding.h"
 #include "explain/predict.h"

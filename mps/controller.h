@@ -26,7 +26,7 @@
 #include "mps/log.h"
 #include "mps/reply.h"
 #include "mps/settings.h"
-#include "worker/probe.h"
+#include "wire/probe.h"
 
 struct mps_controller;
 

@@ -9,7 +9,7 @@
 
 #include "common/status.h"
 #include "mps/settings.h"
-#include "worker/probe.h"
+#include "wire/probe.h"
 
 struct mps_probe_options {
     const char *program;        /* path of mpsweep-worker */

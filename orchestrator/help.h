@@ -6,7 +6,7 @@
 
 #include <stdio.h>
 
-#include "common/options.h"
+#include "job/options.h"
 
 /* Commands are documented on these pages: mpsweep(1), mpsweep-mps(1) for those of 'mps',
  * mpsweep-tune(1), mpsweep-probe(1), mpsweep-trace(1), mpsweep-merge(1), and mpsweep-slurm(1) for

@@ -9,7 +9,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "common/jobfile.h"
+#include "job/jobfile.h"
 #include "config.h"
 #include "orchestrator/compare/compare.h"
 #include "orchestrator/doctor/doctor.h"

@@ -7,14 +7,14 @@ libprobes_a_SOURCES = \
     probes/run.c probes/shm.c probes/shm.h \
     probes/series.c probes/series.h \
     probes/verdict.c probes/verdict.h \
-    probes/watchdog.c probes/watchdog.h \
-    probes/copier.c probes/copier.h \
-    probes/waiting_copy.c probes/waiting_copy.h \
-    probes/copy_block.c probes/launch_delay.c probes/lazy_load.c \
-    probes/holder.c probes/holder.h \
-    probes/staging.c probes/staging.h \
+    probes/experiments/watchdog.c probes/experiments/watchdog.h \
+    probes/experiments/copier.c probes/experiments/copier.h \
+    probes/experiments/waiting_copy.c probes/experiments/waiting_copy.h \
+    probes/experiments/copy_block.c probes/experiments/launch_delay.c probes/experiments/lazy_load.c \
+    probes/experiments/holder.c probes/experiments/holder.h \
+    probes/experiments/staging.c probes/experiments/staging.h \
     probes/told.c probes/told.h \
-    probes/context_admission.c probes/launch_contention.c probes/peer_stall.c \
+    probes/experiments/context_admission.c probes/experiments/launch_contention.c probes/experiments/peer_stall.c \
     worker/context.c worker/context.h
 # What the arms call.
 probes_libraries = libprobes.a libkernels.a libdevice.a

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "common/statistics.h"
+#include "statistics/statistics.h"
 
 static int by_value(const void *a, const void *b)
 {

@@ -3,7 +3,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "common/statistics.h"
+#include "statistics/statistics.h"
 #include "probes/probe.h"
 
 /* Shorter than the clock can tell: keeps logarithms finite. */

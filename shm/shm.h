@@ -37,9 +37,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "common/histogram.h"
+#include "statistics/histogram.h"
 #include "common/status.h"
-#include "common/workload_mix.h"
+#include "job/workload_mix.h"
 
 #define SHM_MAGIC UINT64_C(0x31706565777370bd) /* never valid UTF-8 text */
 #define SHM_VERSION 5

@@ -84,7 +84,7 @@ tests_unit_test_turns_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
 tests_unit_test_turns_LDADD = libmps.a libcommon.a $(INIH_LIBS) $(CMOCKA_LIBS)
 
 tests_unit_test_gpus_SOURCES = tests/unit/test_gpus.c orchestrator/plan/turns.c $(plan_rig) \
-    $(plan_sources) emul/visible.h emul/visible.c
+    $(plan_sources) emul/model/visible.h emul/model/visible.c
 tests_unit_test_gpus_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
 tests_unit_test_gpus_LDADD = libmps.a libcommon.a $(INIH_LIBS) $(CMOCKA_LIBS)
 

@@ -230,7 +230,7 @@ static int by_value(const void *a, const void *b)
     return x < y ? -1 : x > y;
 }
 
-/* The smallest value that so large a share of them does not exceed, as common/histogram.h has it.
+/* The smallest value that so large a share of them does not exceed, as statistics/histogram.h has it.
  */
 static double quantile(const double *sorted, size_t count, double share)
 {

@@ -1,4 +1,4 @@
-#include "worker/lengths.h"
+#include "wire/lengths.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -6,8 +6,8 @@
 #include <unistd.h>
 
 #include "common/clock.h"
-#include "worker/described.h"
-#include "worker/process.h"
+#include "worker/engines/described.h"
+#include "recording/process.h"
 
 /* Kernels of one graph: so many that they take this long, within bounds. */
 #define BATCH_NS 20e6

@@ -1,11 +1,11 @@
 #include <string.h>
 
 #include "common/clock.h"
-#include "worker/process.h"
-#include "worker/engine.h"
+#include "recording/process.h"
+#include "worker/engines/engine.h"
 #include "worker/memory.h"
-#include "worker/pace.h"
-#include "worker/record.h"
+#include "recording/pace.h"
+#include "recording/record.h"
 #include "worker/timeline.h"
 
 /* Iterations before READY: the first loads and allocates lazily, the second shows that the first

@@ -1,13 +1,13 @@
 /*
  * The worker program. Started by the orchestrator only:
  *   mpsweep-worker --describe-workload FILE OPTIONS
- *       loads a plug-in and says what it is (worker/plugin_answer.h)
+ *       loads a plug-in and says what it is (wire/plugin_answer.h)
  *   mpsweep-worker --query [--driver FILE]
  *       writes a struct device_list to standard output
  *   mpsweep-worker --probe [--driver FILE]
- *       makes a context and says what it got (worker/probe.h)
+ *       makes a context and says what it got (wire/probe.h)
  *   mpsweep-worker --lengths UUID,KERNELS [--driver FILE]
- *       finds out what kernels must be given to take as long as asked (worker/lengths.h)
+ *       finds out what kernels must be given to take as long as asked (wire/lengths.h)
  *   mpsweep-worker --cupti-check [--cupti FILE]
  *       says which CUPTI there is (worker/timeline.h)
  *   mpsweep-worker --shm FD --event FD --life FD --process N [--driver FILE]
@@ -30,11 +30,11 @@
 
 #include "common/clock.h"
 #include "device/device.h"
-#include "worker/lengths.h"
+#include "wire/lengths.h"
 #include "worker/memory.h"
-#include "worker/plugin_answer.h"
-#include "worker/probe.h"
-#include "worker/process.h"
+#include "wire/plugin_answer.h"
+#include "wire/probe.h"
+#include "recording/process.h"
 #include "worker/program.h"
 #include "worker/timeline.h"
 

@@ -1,4 +1,4 @@
-#include "worker/plugin_answer.h"
+#include "wire/plugin_answer.h"
 
 #include <errno.h>
 #include <signal.h>
@@ -10,7 +10,7 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
-#include "worker/plugin_load.h"
+#include "worker/engines/plugin_load.h"
 
 /* Standard output as it was, for the answer alone. */
 static int take_output(void)

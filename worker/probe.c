@@ -1,4 +1,4 @@
-#include "worker/probe.h"
+#include "wire/probe.h"
 
 #include <errno.h>
 #include <stdbool.h>

@@ -14,12 +14,12 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "client/protocol.h"
+#include "wire/program.h"
 #include "common/child.h"
 #include "common/clock.h"
 #include "common/process_tree.h"
 #include "worker/memory.h"
-#include "worker/process.h"
+#include "recording/process.h"
 #include "worker/words.h"
 
 /* What a program gets to end by itself once it has published. */

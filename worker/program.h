@@ -3,7 +3,7 @@
  * the orchestrator and the program, one for each process of a layout.
  *
  * The program runs in a session of its own, bound to the CPUs of its workers, without input, and
- * finds the shared memory through client/protocol.h. What it prints goes to the log, or nowhere;
+ * finds the shared memory through wire/program.h. What it prints goes to the log, or nowhere;
  * its last line on standard error is kept for the errors (shm_process.words). Whatever it starts
  * stays a descendant of the supervisor, which ends only when all of them have.
  *

@@ -8,7 +8,7 @@
 #include <jansson.h>
 #include <stdbool.h>
 
-#include "common/results_write.h"
+#include "files/results_write.h"
 #include "orchestrator/calibrate/run.h"
 
 /* Each is of as many GPUs at once as the points have at most. Measures those that the array

@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "common/clock.h"
-#include "common/layout_text.h"
+#include "job/layout_text.h"
 #include "orchestrator/calibrate/points.h"
 #include "orchestrator/doctor/limits.h"
 

@@ -11,8 +11,8 @@
 #include <jansson.h>
 #include <stdbool.h>
 
-#include "common/jobfile.h"
-#include "common/results_write.h"
+#include "job/jobfile.h"
+#include "files/results_write.h"
 #include "orchestrator/crew/crew.h"
 #include "orchestrator/plan/plan.h"
 #include "orchestrator/record/record.h"

@@ -9,7 +9,7 @@
 #include "common/text.h"
 #include "orchestrator/round/mix.h"
 #include "orchestrator/crew/environment.h"
-#include "worker/lengths.h"
+#include "wire/lengths.h"
 
 /* As a share: what is found is within LENGTH_TOLERANCE. */
 #define LENGTHS_DIFFER 0.05

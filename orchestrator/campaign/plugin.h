@@ -1,6 +1,6 @@
 /*
  * Plug-in workloads in the orchestrator, which never loads one: what they are is asked of the
- * worker program (worker/plugin_answer.h).
+ * worker program (wire/plugin_answer.h).
  */
 #ifndef MPSWEEP_ORCHESTRATOR_PLUGIN_H
 #define MPSWEEP_ORCHESTRATOR_PLUGIN_H
@@ -11,7 +11,7 @@
 #include "orchestrator/plan/plan.h"
 #include "orchestrator/round/round.h"
 #include "orchestrator/session/session.h"
-#include "worker/plugin_answer.h"
+#include "wire/plugin_answer.h"
 
 struct round; /* orchestrator/round/internal.h */
 

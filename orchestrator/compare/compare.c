@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "common/histogram.h"
+#include "statistics/histogram.h"
 #include "common/text.h"
 #include "orchestrator/console/exit_status.h"
 #include "orchestrator/results/point.h"

@@ -8,8 +8,8 @@
 #include <stdbool.h>
 #include <stdio.h>
 
-#include "common/options.h"
-#include "common/results_read.h"
+#include "job/options.h"
+#include "files/results_read.h"
 #include "orchestrator/results/effect.h"
 #include "orchestrator/compare/match.h"
 #include "orchestrator/results/point.h"

@@ -4,7 +4,7 @@
 #include <stdarg.h>
 #include <stdio.h>
 
-#include "emul/emul_state.h"
+#include "emul/model/state.h"
 
 __attribute__((format(printf, 2, 3))) static void add(struct gpu_environment *environment,
                                                       const char *format, ...)

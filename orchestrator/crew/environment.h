@@ -8,7 +8,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "common/options.h"
+#include "job/options.h"
 #include "mps/control.h"
 #include "orchestrator/plan/plan.h"
 #include "orchestrator/session/session.h"

@@ -12,7 +12,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "client/protocol.h"
+#include "wire/program.h"
 #include "common/child.h"
 #include "common/clock.h"
 #include "common/paths.h"

@@ -14,7 +14,7 @@
 #include "device/nvml.h"
 #include "orchestrator/crew/children.h"
 #include "orchestrator/crew/environment.h"
-#include "worker/probe.h"
+#include "wire/probe.h"
 
 /* A client waits up to 20 s for a server that starts, and for the contexts made before its own. */
 #define ANSWER_NS (60 * NS_PER_S)

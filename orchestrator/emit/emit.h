@@ -6,7 +6,7 @@
 
 #include <stdio.h>
 
-#include "common/options.h"
+#include "job/options.h"
 #include "orchestrator/emit/formats.h"
 
 /* What was not given and must be, for an error; NULL: nothing. */

@@ -13,7 +13,7 @@
 
 #include <jansson.h>
 
-#include "common/results_read.h"
+#include "files/results_read.h"
 #include "common/status.h"
 
 struct emit_request {

@@ -4,9 +4,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "common/results_read.h"
-#include "common/results_write.h"
-#include "emul/machine.h"
+#include "files/results_read.h"
+#include "files/results_write.h"
+#include "emul/model/machine.h"
 #include "orchestrator/calibrate/plan.h"
 #include "orchestrator/console/exit_status.h"
 #include "orchestrator/explain/set.h"

@@ -4,7 +4,7 @@
 #ifndef MPSWEEP_ORCHESTRATOR_EXPLAIN_COMMAND_H
 #define MPSWEEP_ORCHESTRATOR_EXPLAIN_COMMAND_H
 
-#include "common/options.h"
+#include "job/options.h"
 
 /* Prints errors; gives the exit status: EXIT_SOME_FAILED where a remedy was not confirmed. */
 int explain_command(const struct options *options, const char *path);

@@ -9,7 +9,7 @@
 #include <stdbool.h>
 #include <stdio.h>
 
-#include "common/results_read.h"
+#include "files/results_read.h"
 #include "common/status.h"
 #include "explain/binding.h"
 #include "explain/ceilings.h"

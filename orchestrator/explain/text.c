@@ -2,7 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "common/options.h"
+#include "job/options.h"
 #include "common/text.h"
 #include "explain/words.h"
 #include "orchestrator/explain/set.h"

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "common/clock.h"
-#include "common/statistics.h"
+#include "statistics/statistics.h"
 #include "common/text.h"
 #include "explain/words.h"
 #include "orchestrator/explain/point.h"

@@ -6,7 +6,7 @@
 
 #include <jansson.h>
 
-#include "common/results_write.h"
+#include "files/results_write.h"
 #include "orchestrator/explain/set.h"
 #include "orchestrator/round/round.h"
 #include "orchestrator/session/session.h"

@@ -3,7 +3,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "common/student.h"
+#include "statistics/student.h"
 #include "orchestrator/results/effect.h"
 
 #define Z975 1.959964

@@ -9,7 +9,7 @@
 
 #include <stddef.h>
 
-#include "common/options.h"
+#include "job/options.h"
 
 /* Exit status: EXIT_ALL_MEASURED every point is there; EXIT_SOME_FAILED some are missing, and the
  * others are merged; EXIT_BAD_SETUP. */

@@ -4,8 +4,8 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include "common/results_lines.h"
-#include "common/results_read.h"
+#include "files/results_lines.h"
+#include "files/results_read.h"
 #include "common/text.h"
 #include "orchestrator/merge/internal.h"
 #include "orchestrator/results/point.h"

@@ -7,7 +7,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "common/replace_file.h"
+#include "files/replace_file.h"
 #include "orchestrator/merge/internal.h"
 
 /* One input at a time is open, and one line of it in memory. */

@@ -4,7 +4,7 @@
 #ifndef MPSWEEP_ORCHESTRATOR_MPS_COMMAND_H
 #define MPSWEEP_ORCHESTRATOR_MPS_COMMAND_H
 
-#include "common/options.h"
+#include "job/options.h"
 #include "mps/settings.h"
 #include "orchestrator/session/session.h"
 

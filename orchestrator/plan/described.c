@@ -1,6 +1,6 @@
 #include <string.h>
 
-#include "common/workload_mix.h"
+#include "job/workload_mix.h"
 #include "orchestrator/plan/plan.h"
 
 enum status plan_described(const struct job *job, struct point *point, const char **bad,

@@ -8,7 +8,7 @@
 #include "common/clock.h"
 #include "common/digest.h"
 #include "common/random.h"
-#include "common/layout_text.h"
+#include "job/layout_text.h"
 #include "common/text.h"
 #include "orchestrator/plan/device_choice.h"
 

@@ -6,7 +6,7 @@
 
 #include <stddef.h>
 
-#include "common/jobfile.h"
+#include "job/jobfile.h"
 #include "orchestrator/bind/bind.h"
 #include "orchestrator/plan/shares.h"
 #include "shm/shm.h"

@@ -10,7 +10,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "common/options.h"
+#include "job/options.h"
 
 /* Process p has values[p % count]; OPTION_SHARE_DEFAULT there leaves the setting alone. All zero
  * bytes: it is left alone everywhere. The values belong to whoever made them: a plan's to its job.

@@ -6,7 +6,7 @@
 
 #include <stdio.h>
 
-#include "common/results_read.h"
+#include "files/results_read.h"
 
 /* Writes the data file of a figure. path is for the texts of errors. STATUS_USAGE: nothing to
  * draw. Errors of the file itself are left to ferror(). */

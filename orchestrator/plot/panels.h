@@ -7,7 +7,7 @@
 
 #include "orchestrator/plot/series.h"
 
-#include "common/results_read.h"
+#include "files/results_read.h"
 
 #define PANELS_MAX 4
 

@@ -13,7 +13,7 @@
 #include <stdbool.h>
 #include <stdio.h>
 
-#include "common/options.h"
+#include "job/options.h"
 #include "common/text.h"
 #include "orchestrator/session/session.h"
 #include "probes/probe.h"

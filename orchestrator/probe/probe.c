@@ -6,7 +6,7 @@
 
 #include "common/clock.h"
 #include "common/paths.h"
-#include "common/results_write.h"
+#include "files/results_write.h"
 #include "orchestrator/console/exit_status.h"
 #include "orchestrator/probe/internal.h"
 #include "orchestrator/campaign/campaign.h"

@@ -4,7 +4,7 @@
 #ifndef MPSWEEP_ORCHESTRATOR_PROBE_COMMAND_H
 #define MPSWEEP_ORCHESTRATOR_PROBE_COMMAND_H
 
-#include "common/options.h"
+#include "job/options.h"
 
 /* Runs the probe of that name, or 'all', prints what it found, and returns an exit status. NULL: no
  * name was given. */

@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "common/clock.h"
-#include "common/results_read.h"
+#include "files/results_read.h"
 #include "config.h"
 #include "orchestrator/probe/internal.h"
 

@@ -6,8 +6,8 @@
 
 #include "common/clock.h"
 #include "common/paths.h"
-#include "common/results_read.h"
-#include "common/statistics.h"
+#include "files/results_read.h"
+#include "statistics/statistics.h"
 #include "config.h"
 #include "mps/settings.h"
 #include "orchestrator/round/mix.h"

@@ -2,8 +2,8 @@
 
 #include <math.h>
 
-#include "common/statistics.h"
-#include "common/student.h"
+#include "statistics/statistics.h"
+#include "statistics/student.h"
 
 #define TAIL 0.025 /* on each side of a 95% interval */
 

@@ -1,4 +1,4 @@
-#include "common/layout_text.h"
+#include "job/layout_text.h"
 #include "orchestrator/plan/shares.h"
 
 json_t *shares_json_at(const struct point_shares *shares, unsigned process)

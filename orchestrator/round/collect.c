@@ -3,7 +3,7 @@
 #include <stdlib.h>
 
 #include "common/clock.h"
-#include "common/statistics.h"
+#include "statistics/statistics.h"
 #include "orchestrator/round/mix.h"
 #include "orchestrator/round/fixed.h"
 #include "orchestrator/round/per_gpu.h"

@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "common/statistics.h"
+#include "statistics/statistics.h"
 
 enum status fixed_check_options(const struct options *options)
 {

@@ -8,7 +8,7 @@
 
 #include <jansson.h>
 
-#include "common/options.h"
+#include "job/options.h"
 #include "orchestrator/round/round.h"
 
 /* STATUS_USAGE where an option about the window is given that is as strong as --iterations. */

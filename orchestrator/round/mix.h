@@ -1,5 +1,5 @@
 /*
- * Described workloads (common/workload_text.h) as the orchestrator sees them: which worker runs
+ * Described workloads (job/workload_text.h) as the orchestrator sees them: which worker runs
  * which, how long their kernels are to be, and what is recorded of them.
  *
  * Of points with other workloads all of this leaves everything as it is.
@@ -14,7 +14,7 @@
 
 /*
  * Finds out what the kernels of the points must be given to take as long as they are asked to
- * (worker/lengths.h), and fills it in. To be called after the plan is made, before anything is
+ * (wire/lengths.h), and fills it in. To be called after the plan is made, before anything is
  * measured; nothing else of ours may use the GPU meanwhile, and nothing is started where no kernel
  * has a duration. *lengths, an array as in the header record, holds what is known already and what
  * is found is added to it. The work is that of the first GPU; where points use others, too, how

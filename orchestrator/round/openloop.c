@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "common/clock.h"
-#include "common/statistics.h"
+#include "statistics/statistics.h"
 #include "common/text.h"
 #include "orchestrator/record/record.h"
 #include "orchestrator/record/warnings.h"

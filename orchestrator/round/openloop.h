@@ -9,7 +9,7 @@
 #include <stdint.h>
 #include <stdio.h>
 
-#include "common/histogram.h"
+#include "statistics/histogram.h"
 #include "orchestrator/plan/plan.h"
 
 struct round_limits;

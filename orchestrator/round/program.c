@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "common/clock.h"
-#include "common/layout_text.h"
+#include "job/layout_text.h"
 #include "common/process_tree.h"
 #include "common/text.h"
 #include "orchestrator/round/internal.h"

@@ -1,7 +1,7 @@
 #include <string.h>
 
 #include "common/clock.h"
-#include "common/layout_text.h"
+#include "job/layout_text.h"
 #include "orchestrator/round/internal.h"
 
 #define ATTACH_NS (5 * NS_PER_S)

@@ -2,7 +2,7 @@
 
 #include <math.h>
 
-#include "common/steady.h"
+#include "statistics/steady.h"
 
 #define ITERATIONS_PER_BATCH 2
 

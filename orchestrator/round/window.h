@@ -4,7 +4,7 @@
 #ifndef MPSWEEP_ORCHESTRATOR_WINDOW_H
 #define MPSWEEP_ORCHESTRATOR_WINDOW_H
 
-#include "common/interval.h"
+#include "statistics/interval.h"
 #include "shm/shm.h"
 
 struct window {

@@ -17,8 +17,8 @@
 #include "common/clock.h"
 #include "common/paths.h"
 #include "common/text.h"
-#include "emul/emul_state.h"
-#include "emul/machine.h"
+#include "emul/model/state.h"
+#include "emul/model/machine.h"
 #include "mps/control.h"
 #include "orchestrator/plan/device_choice.h"
 

@@ -2,7 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "common/results_lines.h"
+#include "files/results_lines.h"
 #include "common/text.h"
 #include "orchestrator/results/number_ranges.h"
 #include "orchestrator/slurm/internal.h"

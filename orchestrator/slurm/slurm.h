@@ -5,7 +5,7 @@
 #ifndef MPSWEEP_ORCHESTRATOR_SLURM_COMMAND_H
 #define MPSWEEP_ORCHESTRATOR_SLURM_COMMAND_H
 
-#include "common/options.h"
+#include "job/options.h"
 
 /* An option of the command line. */
 struct slurm_given {

@@ -7,7 +7,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "common/jobfile.h"
+#include "job/jobfile.h"
 #include "common/paths.h"
 #include "config.h"
 #include "orchestrator/emit/quote.h"

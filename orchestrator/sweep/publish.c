@@ -3,7 +3,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include "common/publish.h"
+#include "files/publish.h"
 #include "orchestrator/console/exit_status.h"
 #include "orchestrator/plan/placeholders.h"
 #include "orchestrator/campaign/campaign.h"

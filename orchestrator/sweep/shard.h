@@ -11,7 +11,7 @@
 #include <jansson.h>
 #include <stdbool.h>
 
-#include "common/options.h"
+#include "job/options.h"
 #include "orchestrator/plan/plan.h"
 #include "orchestrator/round/round.h"
 

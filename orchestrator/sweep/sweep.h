@@ -4,7 +4,7 @@
 #ifndef MPSWEEP_ORCHESTRATOR_SWEEP_H
 #define MPSWEEP_ORCHESTRATOR_SWEEP_H
 
-#include "common/jobfile.h"
+#include "job/jobfile.h"
 
 /* Runs the sweep that the job describes; job_path is the job file's name, or NULL. Prints progress
  * on standard error and the results on standard output. Returns the exit status of the program;

@@ -5,7 +5,7 @@
 #ifndef MPSWEEP_ORCHESTRATOR_TRACE_COMMAND_H
 #define MPSWEEP_ORCHESTRATOR_TRACE_COMMAND_H
 
-#include "common/jobfile.h"
+#include "job/jobfile.h"
 
 /* Prints, writes what was asked for, and returns an exit status. */
 int trace_command(const struct job *job, const char *job_path);

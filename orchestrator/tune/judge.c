@@ -1,7 +1,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "common/statistics.h"
+#include "statistics/statistics.h"
 #include "orchestrator/tune/search_internal.h"
 
 /* A loser is named wrongly in at most so many searches: over all looks at the finals, and whoever

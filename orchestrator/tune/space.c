@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "common/layout_text.h"
+#include "job/layout_text.h"
 #include "common/text.h"
 
 /* More than job files and the command line can give. */

@@ -11,7 +11,7 @@
 #ifndef MPSWEEP_ORCHESTRATOR_TUNE_SPACE_H
 #define MPSWEEP_ORCHESTRATOR_TUNE_SPACE_H
 
-#include "common/jobfile.h"
+#include "job/jobfile.h"
 #include "orchestrator/plan/plan.h"
 #include "orchestrator/tune/search.h"
 

@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "common/clock.h"
-#include "common/results_read.h"
+#include "files/results_read.h"
 #include "explain/calibration_json.h"
 #include "orchestrator/calibrate/plan.h"
 #include "orchestrator/emit/emit.h"

@@ -4,7 +4,7 @@
 #ifndef MPSWEEP_ORCHESTRATOR_TUNE_H
 #define MPSWEEP_ORCHESTRATOR_TUNE_H
 
-#include "common/jobfile.h"
+#include "job/jobfile.h"
 
 /* job_path: its file, or NULL. Returns the exit status. */
 int tune_command(const struct job *job, const char *job_path);

@@ -13,8 +13,8 @@
 #include <unistd.h>
 
 #include "common/clock.h"
-#include "worker/record.h"
-#include "worker/sampling.h"
+#include "recording/record.h"
+#include "recording/sampling.h"
 
 #define WORKERS 16
 #define STARTS 200

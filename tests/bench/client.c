@@ -8,7 +8,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "client/protocol.h"
+#include "wire/program.h"
 #include "common/clock.h"
 #include "include/mpsweep/client.h"
 #include "shm/shm.h"

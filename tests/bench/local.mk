@@ -1,6 +1,6 @@
 # `make bench`: what mpsweep itself costs, on this machine. Not part of `make check`.
 EXTRA_PROGRAMS += tests/bench/bench
-tests_bench_bench_SOURCES = tests/bench/bench.c worker/cpu.c worker/record.c worker/sampling.c
+tests_bench_bench_SOURCES = tests/bench/bench.c recording/cpu.c recording/record.c recording/sampling.c
 tests_bench_bench_LDADD = libshm.a libcommon.a
 EXTRA_PROGRAMS += tests/bench/client
 tests_bench_client_SOURCES = tests/bench/client.c

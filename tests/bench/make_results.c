@@ -20,7 +20,7 @@
 #include <jansson.h>
 
 #include "common/random.h"
-#include "common/results_read.h"
+#include "files/results_read.h"
 
 #define SLOWER 0.88
 #define GPU_SCATTER 0.005

@@ -356,7 +356,7 @@ LIST
 
 table_names() {
   sed -nE 's/^ *\{OPTION_[A-Z0-9_]+, "([^"]+)",.*/\1/p' \
-    "$MPSWEEP_SOURCE_DIR/common/options_table.c"
+    "$MPSWEEP_SOURCE_DIR/job/options_table.c"
 }
 
 # The options in a command's help: name, letter, rest of the line, with a character between them

@@ -5,8 +5,8 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "common/jobfile.h"
-#include "common/workload_mix.h"
+#include "job/jobfile.h"
+#include "job/workload_mix.h"
 #include "tests/fuzz/target.h"
 
 const char fuzz_target_name[] = "jobfile";

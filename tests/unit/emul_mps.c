@@ -17,7 +17,7 @@
 
 #include "common/clock.h"
 #include "common/process.h"
-#include "emul/emul_state.h"
+#include "emul/model/state.h"
 
 #define PATIENCE_NS (20 * NS_PER_S)
 

@@ -11,9 +11,9 @@
 #include <unistd.h>
 #include <cmocka.h>
 
-#include "client/protocol.h"
+#include "wire/program.h"
 #include "common/clock.h"
-#include "common/rate.h"
+#include "job/rate.h"
 #include "include/mpsweep/client.h"
 #include "shm/shm.h"
 

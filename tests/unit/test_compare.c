@@ -8,8 +8,8 @@
 
 #include <cmocka.h>
 
-#include "common/statistics.h"
-#include "common/student.h"
+#include "statistics/statistics.h"
+#include "statistics/student.h"
 #include "orchestrator/results/effect.h"
 
 #define THRESHOLD 0.02

@@ -11,7 +11,7 @@
 
 #include "common/clock.h"
 #include "tests/unit/fake_memory.h"
-#include "worker/described.h"
+#include "worker/engines/described.h"
 
 /* A letter for each call: i, o, d copies; c, m, w kernels; s synchronise; ( ) capture; g graph. */
 static struct {

@@ -14,7 +14,7 @@
 #include <sys/wait.h>
 
 #include "common/clock.h"
-#include "emul/emul_state.h"
+#include "emul/model/state.h"
 #include "tests/unit/emul_driver.h"
 
 #define ELEMENTS 5632

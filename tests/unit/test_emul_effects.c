@@ -10,12 +10,12 @@
 #include <pthread.h>
 
 #include "common/clock.h"
-#include "emul/effects.h"
+#include "emul/model/effects.h"
 #include "tests/unit/emul_rig.h"
 
 #define cuda rig_cuda
 
-/* A timed launch takes four times the machine's launch_ns; see emul/launch.c. Long ones, so that
+/* A timed launch takes four times the machine's launch_ns; see emul/cuda/launch.c. Long ones, so that
  * those of a sanitizer's build are not longer by themselves. */
 #define LAUNCH_NS (4 * 30 * NS_PER_US)
 #define BESIDE_PAGEABLE_NS (LAUNCH_NS * 15 / 10)

@@ -6,7 +6,7 @@
 
 #include <string.h>
 
-#include "emul/fault.h"
+#include "emul/cuda/fault.h"
 
 static struct fault_plan plan;
 

@@ -7,7 +7,7 @@
 #include <string.h>
 #include <cmocka.h>
 
-#include "emul/model.h"
+#include "emul/model/model.h"
 
 #define US UINT64_C(1000)
 #define SLICE_NS model_machine_default.slice_ns

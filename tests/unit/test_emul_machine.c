@@ -6,7 +6,7 @@
 #include <string.h>
 #include <cmocka.h>
 
-#include "emul/machine.h"
+#include "emul/model/machine.h"
 
 #define ORIGIN UINT64_C(2000000000)
 

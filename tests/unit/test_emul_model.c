@@ -6,7 +6,7 @@
 #include <string.h>
 #include <cmocka.h>
 
-#include "emul/model.h"
+#include "emul/model/model.h"
 
 #define MS UINT64_C(1000000)
 #define KERNELS 220

@@ -11,7 +11,7 @@
 #include <string.h>
 #include <sys/wait.h>
 
-#include "emul/mps_link.h"
+#include "emul/model/mps_link.h"
 #include "tests/unit/emul_mps.h"
 
 static void test_no_daemon(void **state)

@@ -10,7 +10,7 @@
 #include <string.h>
 #include <cmocka.h>
 
-#include "emul/visible.h"
+#include "emul/model/visible.h"
 #include "orchestrator/plan/device_choice.h"
 #include "orchestrator/plan/turns.h"
 #include "tests/unit/plan_rig.h"

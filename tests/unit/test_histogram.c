@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <cmocka.h>
 
-#include "common/histogram.h"
+#include "statistics/histogram.h"
 #include "tests/unit/series.h"
 
 static struct histogram a, b;

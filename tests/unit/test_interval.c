@@ -7,8 +7,8 @@
 #include <stdlib.h>
 #include <cmocka.h>
 
-#include "common/interval.h"
-#include "common/statistics.h"
+#include "statistics/interval.h"
+#include "statistics/statistics.h"
 #include "tests/unit/series.h"
 
 #define SEED UINT64_C(88172645463325252)

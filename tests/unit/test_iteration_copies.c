@@ -9,7 +9,7 @@
 #include <cmocka.h>
 
 #include "tests/unit/fake_memory.h"
-#include "worker/iteration.h"
+#include "worker/engines/iteration.h"
 
 static struct {
     unsigned in, out, kernels, waits; /* calls since they were zeroed */

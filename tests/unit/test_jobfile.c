@@ -8,7 +8,7 @@
 #include <unistd.h>
 #include <cmocka.h>
 
-#include "common/jobfile.h"
+#include "job/jobfile.h"
 
 static char path[] = "/tmp/mpsweep-test-job-XXXXXX";
 

@@ -6,7 +6,7 @@
 #include <string.h>
 #include <cmocka.h>
 
-#include "common/options.h"
+#include "job/options.h"
 
 static struct options options;
 

@@ -10,8 +10,8 @@
 #include <cmocka.h>
 
 #include "common/clock.h"
-#include "common/rate.h"
-#include "worker/pace.h"
+#include "job/rate.h"
+#include "recording/pace.h"
 
 static struct shm_settings at_rate(double ips, enum shm_arrival arrival, uint64_t seed)
 {

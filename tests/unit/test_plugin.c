@@ -6,9 +6,9 @@
 #include <string.h>
 #include <cmocka.h>
 
-#include "worker/plugin_answer.h"
-#include "worker/plugin_load.h"
-#include "worker/plugin_memory.h"
+#include "wire/plugin_answer.h"
+#include "worker/engines/plugin_load.h"
+#include "worker/engines/plugin_memory.h"
 
 static struct {
     const char *name, *version, *error;

@@ -8,7 +8,7 @@
 #include <string.h>
 #include <cmocka.h>
 
-#include "common/results_read.h"
+#include "files/results_read.h"
 #include "explain/calibration_json.h"
 #include "explain/predict.h"
 #include "orchestrator/explain/point.h"

@@ -15,7 +15,7 @@
 #include "common/child.h"
 #include "common/clock.h"
 #include "device/cuda_abi.h"
-#include "worker/probe.h"
+#include "wire/probe.h"
 
 #define PATIENCE_NS (60 * NS_PER_S)
 

@@ -8,8 +8,8 @@
 #include <cmocka.h>
 
 #include "common/clock.h"
-#include "worker/record.h"
-#include "worker/sampling.h"
+#include "recording/record.h"
+#include "recording/sampling.h"
 
 /* -- which calls are timed -----------------------------------------------------------------------
  */

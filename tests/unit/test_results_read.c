@@ -9,7 +9,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "common/results_read.h"
+#include "files/results_read.h"
 
 #define HEADER "{\"type\":\"header\",\"schema\":1,\"host\":\"a\"}\n"
 

@@ -12,7 +12,7 @@
 #include <unistd.h>
 #include <cmocka.h>
 
-#include "common/results_write.h"
+#include "files/results_write.h"
 
 static char directory[] = "/tmp/mpsweep-test-out-XXXXXX";
 static char path[64];

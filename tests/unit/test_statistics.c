@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <cmocka.h>
 
-#include "common/statistics.h"
+#include "statistics/statistics.h"
 #include "common/text.h"
 
 /* Student's t, 0.975, from printed tables. */

@@ -7,8 +7,8 @@
 #include <stdlib.h>
 #include <cmocka.h>
 
-#include "common/interval.h"
-#include "common/steady.h"
+#include "statistics/interval.h"
+#include "statistics/steady.h"
 #include "tests/unit/series.h"
 
 #define SEED UINT64_C(88172645463325252)

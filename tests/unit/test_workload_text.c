@@ -7,8 +7,8 @@
 #include <string.h>
 #include <cmocka.h>
 
-#include "common/workload_mix.h"
-#include "common/workload_text.h"
+#include "job/workload_mix.h"
+#include "job/workload_text.h"
 
 static struct workload workload;
 

@@ -1,0 +1,75 @@
+/*
+ * Faults by name, for tests of whatever uses the driver.
+ *
+ * The environment variable MPSWEEP_EMULATED_FAULT holds a comma-separated list of
+ *     FUNCTION[#NTH[+]]=ACTION[@PROCESS]
+ * FUNCTION  an entry point's name without its _v2 suffix, or "attach"
+ * NTH       which call in the process, from 1 (the default); with "+", that one and all later
+ * ACTION    crash        die of SIGSEGV
+ *           hang         never return
+ *           exit:N       end the process with status N
+ *           error:N      do nothing and return N, once
+ *           fatal:N      the same, as an error that breaks the context: all later calls return N,
+ *                        and over MPS so do those of the server's other clients. For launches,
+ *                        copies and synchronisations.
+ *           corrupt      alter one byte of what a copy or a graph launch delivers
+ *           slow:MS      take so much longer
+ *           skip         only for "attach": there seems to be no MPS daemon
+ * PROCESS   only in the process whose variable MPSWEEP_PROCESS is this number
+ */
+#ifndef MPSWEEP_EMUL_FAULT_H
+#define MPSWEEP_EMUL_FAULT_H
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "common/status.h"
+#include "emul/cuda/entry.h"
+
+#define FAULT_VARIABLE "MPSWEEP_EMULATED_FAULT"
+#define FAULT_PROCESS_VARIABLE "MPSWEEP_PROCESS"
+#define FAULT_MAX 32
+
+enum fault_action {
+    FAULT_CRASH,
+    FAULT_HANG,
+    FAULT_EXIT,
+    FAULT_ERROR,
+    FAULT_FATAL,
+    FAULT_CORRUPT,
+    FAULT_SLOW,
+    FAULT_SKIP,
+};
+
+struct fault {
+    enum entry entry; /* ENTRY_COUNT: the attach */
+    enum fault_action action;
+    uint32_t nth;
+    bool onwards;
+    int argument;
+};
+
+struct fault_plan {
+    uint32_t count;
+    struct fault faults[FAULT_MAX];
+    _Atomic uint32_t calls[ENTRY_COUNT];
+};
+
+/* Reads the list; process is the text of FAULT_PROCESS_VARIABLE or NULL. Faults meant for another
+ * process are left out. NULL text: no faults. STATUS_USAGE quotes the part that is wrong. */
+enum status fault_plan_parse(const char *text, const char *process, struct fault_plan *plan);
+
+bool fault_plan_skips_attach(const struct fault_plan *plan);
+
+/* What is to become of one call. */
+struct fault_effect {
+    int error;    /* to give back, 0: none */
+    bool fatal;   /* it breaks the context */
+    bool corrupt; /* the call's data is to be altered */
+};
+
+/* Counts a call and does what the plan wants, which may be not to return. */
+struct fault_effect fault_plan_apply(struct fault_plan *plan, enum entry entry);
+
+#endif

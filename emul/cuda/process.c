@@ -1,0 +1,208 @@
+#include "emul/cuda/process.h"
+
+#include <sched.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "common/clock.h"
+
+struct process process = {
+    .mutex = PTHREAD_MUTEX_INITIALIZER,
+    .mps = {.fd = -1},
+    .device_memory = {.mutex = PTHREAD_MUTEX_INITIALIZER},
+    .host_memory = {.mutex = PTHREAD_MUTEX_INITIALIZER},
+};
+
+_Thread_local uint64_t process_host_ns;
+_Thread_local cuda_context process_current;
+_Thread_local bool process_in_host_function;
+
+static pthread_once_t faults_once = PTHREAD_ONCE_INIT;
+static enum status faults_status;
+
+static void read_faults(void)
+{
+    faults_status =
+        fault_plan_parse(getenv(FAULT_VARIABLE), getenv(FAULT_PROCESS_VARIABLE), &process.faults);
+    if (faults_status != STATUS_OK) {
+        fprintf(stderr, "mpsweep emulated GPU: " FAULT_VARIABLE ": %s\n", status_text());
+        process.faults.count = 0;
+    }
+}
+
+bool process_is_breakage(cuda_result error)
+{
+    return error != CUDA_SUCCESS_ && error == atomic_load(&process.broken);
+}
+
+static cuda_result set_broken(cuda_result error)
+{
+    cuda_result before = CUDA_SUCCESS_;
+    if (error == CUDA_SUCCESS_)
+        return atomic_load(&process.broken);
+    return atomic_compare_exchange_strong(&process.broken, &before, error) ? error : before;
+}
+
+cuda_result process_break(cuda_result error)
+{
+    cuda_result before = CUDA_SUCCESS_;
+    if (!atomic_compare_exchange_strong(&process.broken, &before, error))
+        return before;
+    mps_client_report_fatal(&process.mps, error);
+    return error;
+}
+
+cuda_result process_check(void)
+{
+    return set_broken(mps_client_error(&process.mps));
+}
+
+/* What is wrong with the server is looked for so often. */
+#define AWAKE_LOOK_NS NS_PER_MS
+
+static cuda_result wait_awake_until(uint64_t when_ns, bool yield)
+{
+    uint64_t now_ns = clock_now_ns(), look_ns = now_ns + AWAKE_LOOK_NS;
+    for (; now_ns < when_ns; now_ns = clock_now_ns()) {
+        if (yield)
+            sched_yield();
+        if (now_ns < look_ns)
+            continue;
+        cuda_result broken = process_check();
+        if (broken != CUDA_SUCCESS_)
+            return broken;
+        look_ns = now_ns + AWAKE_LOOK_NS;
+    }
+    return process_check();
+}
+
+cuda_result process_sleep_until(uint64_t when_ns)
+{
+    unsigned schedule = process_current != NULL ? atomic_load(&process_current->schedule) : 0;
+    if (schedule == CUDA_SCHEDULE_SPIN || schedule == CUDA_SCHEDULE_YIELD)
+        return wait_awake_until(when_ns, schedule == CUDA_SCHEDULE_YIELD);
+    return set_broken(mps_client_sleep_until(&process.mps, when_ns));
+}
+
+/* Launches and copies only queue work, as far as the real driver tells; what went wrong elsewhere
+ * is seen by whoever waits for them, and the timed path is spared a system call each. */
+static bool only_queues(enum entry entry)
+{
+    switch (entry) {
+    case ENTRY_launch_kernel:
+    case ENTRY_graph_launch:
+    case ENTRY_memcpy_htod_async:
+    case ENTRY_memcpy_dtoh_async:
+    case ENTRY_launch_host_func:
+    case ENTRY_event_record:
+    case ENTRY_event_query:
+    case ENTRY_stream_query:
+    case ENTRY_stream_synchronize: /* looks when it has waited */
+    case ENTRY_ctx_synchronize:
+        return true;
+    default:
+        return false;
+    }
+}
+
+cuda_result(process_enter)(enum entry entry, enum process_need need, bool *corrupt)
+{
+    activity_begin_call(entry);
+    pthread_once(&faults_once, read_faults);
+    if (faults_status != STATUS_OK && entry == ENTRY_init)
+        return CUDA_INVALID_VALUE;
+    struct fault_effect effect = fault_plan_apply(&process.faults, entry);
+    if (corrupt != NULL)
+        *corrupt = effect.corrupt;
+    if (effect.error != CUDA_SUCCESS_ && !effect.fatal)
+        return effect.error;
+    if (need == NEED_NOTHING)
+        return CUDA_SUCCESS_;
+    if (!process.initialised)
+        return CUDA_NOT_INITIALIZED;
+    if (need != NEED_CONTEXT)
+        return CUDA_SUCCESS_;
+    if (process_in_host_function)
+        return CUDA_NOT_PERMITTED;
+    if (process_current == NULL)
+        return CUDA_INVALID_CONTEXT;
+    if (!atomic_load(&process_current->alive))
+        return process_current == process.primary[process_current->device]
+                   ? CUDA_INVALID_CONTEXT
+                   : CUDA_CONTEXT_IS_DESTROYED;
+    if (effect.fatal)
+        return process_break(effect.error);
+    return only_queues(entry) ? atomic_load(&process.broken) : process_check();
+}
+
+uint32_t process_queues(bool as_mps_client)
+{
+    const struct model_machine *machine = process_machine();
+    const char *text = getenv("CUDA_DEVICE_MAX_CONNECTIONS");
+    char *end;
+    if (text != NULL && *text != '\0') {
+        long value = strtol(text, &end, 10);
+        if (*end == '\0' && value >= 1 && (uint64_t)value <= machine->queues_most)
+            return (uint32_t)value;
+    }
+    return (uint32_t)(as_mps_client ? machine->queues_mps : machine->queues);
+}
+
+uint32_t process_multiprocessors(void)
+{
+    uint32_t slots = (uint32_t)process_machine()->slots;
+    double share = slots * process.mps.percentage / 100.0;
+    if (process.mps.fd < 0 || share >= slots)
+        return slots;
+    return share >= 1.0 ? (uint32_t)share : 1;
+}
+
+/* -- initialisation ---------------------------------------------------------------------------- */
+
+static cuda_result attach_state(void)
+{
+    const char *text = getenv(EMUL_STATE_VARIABLE);
+    enum status status;
+    int fd;
+    if (text != NULL) {
+        char *end;
+        long number = strtol(text, &end, 10);
+        status = *text != '\0' && *end == '\0' && number >= 0 && number <= 1 << 20
+                     ? emul_state_attach((int)number, &process.state)
+                     : status_set(STATUS_USAGE, "'%s' is not a descriptor", text);
+    } else {
+        status = emul_state_create(&fd);
+        if (status == STATUS_OK) {
+            status = emul_state_attach(fd, &process.state);
+            close(fd);
+        }
+    }
+    if (status == STATUS_OK) {
+        process.visible = visible_parse(getenv("CUDA_VISIBLE_DEVICES"), process.state->devices);
+        return CUDA_SUCCESS_;
+    }
+    fprintf(stderr, "mpsweep emulated GPU: " EMUL_STATE_VARIABLE ": %s\n", status_text());
+    return CUDA_INVALID_VALUE;
+}
+
+cuda_result cuInit(unsigned int flags)
+{
+    cuda_result result = process_enter(ENTRY_init, NEED_NOTHING, NULL);
+    if (result != CUDA_SUCCESS_)
+        return result;
+    if (flags != 0)
+        return CUDA_INVALID_VALUE;
+
+    pthread_mutex_lock(&process.mutex);
+    if (!process.initialised) {
+        if (process.state == NULL)
+            result = attach_state();
+        if (result == CUDA_SUCCESS_ && !fault_plan_skips_attach(&process.faults))
+            result =
+                mps_client_attach(&process.mps, process_queues(true), process.visible.devices[0]);
+        process.initialised = result == CUDA_SUCCESS_;
+    }
+    pthread_mutex_unlock(&process.mutex);
+    return result;
+}

@@ -1,0 +1,189 @@
+#include "files/results_read.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "files/results_lines.h"
+#include "common/text.h"
+
+/* The parser quotes what it stumbled on; an error is one line of plain text all the same. */
+static enum status not_json(const char *path, unsigned long number, const json_error_t *error)
+{
+    char text[sizeof error->text];
+    text_printable(error->text, strlen(error->text), text, sizeof text);
+    /* It takes the line for a file. */
+    char *file_end = strstr(text, "near end of file");
+    if (file_end != NULL)
+        strcpy(file_end, "near its end");
+    return status_set(STATUS_USAGE, "'%s' line %lu: not JSON: %s", path, number, text);
+}
+
+static enum status check_schema(const char *path, unsigned long number, const json_t *header)
+{
+    const json_t *schema = json_object_get(header, "schema");
+    if (!json_is_integer(schema) && number == 1)
+        return status_set(STATUS_USAGE, "'%s' is not an mpsweep results file", path);
+    if (!json_is_integer(schema))
+        return status_set(STATUS_USAGE, "'%s' line %lu: a header without a schema", path, number);
+    if (json_integer_value(schema) == RESULTS_SCHEMA)
+        return STATUS_OK;
+    if (number > 1)
+        return status_set(STATUS_USAGE,
+                          "'%s' line %lu: has schema %" JSON_INTEGER_FORMAT
+                          "; this program reads %d",
+                          path, number, json_integer_value(schema), RESULTS_SCHEMA);
+    return status_set(STATUS_USAGE,
+                      "'%s' has schema %" JSON_INTEGER_FORMAT "; this program reads %d", path,
+                      json_integer_value(schema), RESULTS_SCHEMA);
+}
+
+/* Puts a point in the array, in the place of an earlier record of its id. place_of maps an id as
+ * text to its index. */
+static enum status add_point(const char *path, unsigned long number, json_t *point,
+                             json_t *place_of, struct results *results)
+{
+    const json_t *id = json_object_get(point, "id");
+    char key[32];
+    if (!json_is_integer(id) || json_integer_value(id) < 0)
+        return status_set(STATUS_USAGE, "'%s' line %lu: a point without an id", path, number);
+    snprintf(key, sizeof key, "%" JSON_INTEGER_FORMAT, json_integer_value(id));
+    const json_t *place = json_object_get(place_of, key);
+    int error;
+    if (place != NULL) {
+        error = json_array_set(results->points, (size_t)json_integer_value(place), point);
+    } else {
+        json_int_t count = (json_int_t)json_array_size(results->points);
+        error = json_object_set_new(place_of, key, json_integer(count));
+        if (error == 0)
+            error = json_array_append(results->points, point);
+    }
+    return error == 0 ? STATUS_OK : status_set(STATUS_MEMORY, "out of memory reading '%s'", path);
+}
+
+static enum status add_record(const char *path, unsigned long number, json_t *record,
+                              json_t *place_of, struct results *results)
+{
+    const char *type = json_string_value(json_object_get(record, "type"));
+    enum status status = STATUS_OK;
+    if (number == 1 && (type == NULL || strcmp(type, "header") != 0))
+        return status_set(STATUS_USAGE, "'%s' is not an mpsweep results file", path);
+    if (type == NULL)
+        return status_set(STATUS_USAGE, "'%s' line %lu: a record without a type", path, number);
+    if (strcmp(type, "header") == 0) {
+        status = check_schema(path, number, record);
+        if (status != STATUS_OK)
+            return status;
+        if (results->header == NULL)
+            results->header = json_incref(record);
+        else if (json_is_true(json_object_get(record, "resumed")))
+            results->resumed = true;
+        /* A footer before this header closed another run. */
+        json_decref(results->footer);
+        results->footer = NULL;
+    } else if (strcmp(type, "point") == 0) {
+        status = add_point(path, number, record, place_of, results);
+    } else if (strcmp(type, "calibration") == 0) {
+        if (json_array_append(results->calibrations, record) != 0)
+            status = status_set(STATUS_MEMORY, "out of memory reading '%s'", path);
+    } else if (strcmp(type, "probe") == 0) {
+        if (json_array_append(results->probes, record) != 0)
+            status = status_set(STATUS_MEMORY, "out of memory reading '%s'", path);
+    } else if (strcmp(type, "tune") == 0) {
+        json_decref(results->tune);
+        results->tune = json_incref(record);
+    } else if (strcmp(type, "fleet") == 0) {
+        json_decref(results->fleet);
+        results->fleet = json_incref(record);
+    } else if (strcmp(type, "footer") == 0) {
+        json_decref(results->footer);
+        results->footer = json_incref(record);
+    }
+    return status;
+}
+
+/* A merged fleet has hundreds of them for each point, which nobody who reads points asks for. */
+static bool is_of_a_node(const struct results_line *line)
+{
+    static const char begin[] = "{\"type\":\"node\"";
+    return line->bytes > sizeof begin && memcmp(line->text, begin, sizeof begin - 1) == 0;
+}
+
+static enum status load_lines(struct results_lines *lines, json_t *place_of,
+                              struct results *results)
+{
+    const char *path = lines->path;
+    for (unsigned long number = 1;; number++) {
+        struct results_line line = {0};
+        enum results_line_kind kind = RESULTS_LINE_NONE;
+        enum status status = results_lines_next(lines, &line, &kind);
+        if (status == STATUS_USAGE)
+            return number == 1 ? status_set(status, "'%s' is not an mpsweep results file", path)
+                               : status_prefix(status, "'%s' line %lu: ", path, number);
+        if (status != STATUS_OK)
+            return status;
+        if (kind == RESULTS_LINE_WHOLE) {
+            results->whole_bytes += line.bytes + 1;
+            if (is_of_a_node(&line))
+                continue;
+            json_error_t error;
+            json_t *record = json_loadb(line.text, line.bytes, 0, &error);
+            if (record == NULL)
+                return number == 1
+                           ? status_set(STATUS_USAGE, "'%s' is not an mpsweep results file", path)
+                           : not_json(path, number, &error);
+            status = add_record(path, number, record, place_of, results);
+            json_decref(record);
+            if (status != STATUS_OK)
+                return status;
+            continue;
+        }
+        results->torn = kind == RESULTS_LINE_UNFINISHED;
+        if (number > 1)
+            return STATUS_OK;
+        return status_set(STATUS_USAGE, results->torn ? "'%s' has no whole line" : "'%s' is empty",
+                          path);
+    }
+}
+
+enum status results_load(const char *path, struct results *out)
+{
+    struct results results = {0};
+    struct results_lines lines = RESULTS_LINES_NONE;
+    json_t *place_of = NULL;
+    enum status status;
+
+    status = results_lines_open(path, &lines);
+    if (status != STATUS_OK)
+        goto out;
+    place_of = json_object();
+    results.points = json_array();
+    results.calibrations = json_array();
+    results.probes = json_array();
+    if (place_of == NULL || results.points == NULL || results.calibrations == NULL ||
+        results.probes == NULL) {
+        status = status_set(STATUS_MEMORY, "out of memory reading '%s'", path);
+        goto out;
+    }
+    status = load_lines(&lines, place_of, &results);
+    if (status != STATUS_OK)
+        goto out;
+    *out = results;
+    results = (struct results){0};
+out:
+    results_release(&results);
+    json_decref(place_of);
+    results_lines_close(&lines);
+    return status;
+}
+
+void results_release(struct results *results)
+{
+    json_decref(results->header);
+    json_decref(results->points);
+    json_decref(results->calibrations);
+    json_decref(results->probes);
+    json_decref(results->tune);
+    json_decref(results->fleet);
+    json_decref(results->footer);
+    *results = (struct results){0};
+}

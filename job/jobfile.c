@@ -1,0 +1,280 @@
+#include "job/jobfile.h"
+
+#include <errno.h>
+#include <ini.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+struct loader {
+    const char *path;
+    FILE *file;
+    int line;      /* of the text handed to inih last */
+    int long_line; /* first line that was too long for inih, 0 if none */
+    struct options global;
+    bool seen[OPTION_COUNT]; /* keys given in the current section */
+    struct job *job;
+    char section[64]; /* the current one, "" before the first */
+    bool in_workload; /* the current section describes the last of the job's workloads */
+    enum status status;
+};
+
+#define WORKLOAD_SECTION "workload"
+
+/* "workload NAME": the name, else NULL. */
+static const char *workload_of(const char *section)
+{
+    size_t length = strlen(WORKLOAD_SECTION);
+    if (strncmp(section, WORKLOAD_SECTION, length) != 0)
+        return NULL;
+    const char *name = section + length + strspn(section + length, " \t");
+    return name > section + length || !*name ? name : NULL;
+}
+
+static enum status begin_workload(struct loader *loader, const char *name)
+{
+    struct job *job = loader->job;
+    struct workload workload;
+    enum status status = workload_begin(name, &workload);
+    for (size_t i = 0; i < job->workload_count && status == STATUS_OK; i++)
+        if (strcmp(job->workloads[i].name, name) == 0)
+            status = status_set(STATUS_USAGE, "section [workload %s] stands there twice", name);
+    if (status != STATUS_OK)
+        return status;
+    struct workload *workloads =
+        realloc(job->workloads, (job->workload_count + 1) * sizeof *workloads);
+    if (!workloads)
+        return status_set(STATUS_MEMORY, "out of memory");
+    job->workloads = workloads;
+    job->workloads[job->workload_count++] = workload;
+    return STATUS_OK;
+}
+
+static enum status end_workload(struct loader *loader)
+{
+    if (!loader->in_workload)
+        return STATUS_OK;
+    loader->in_workload = false;
+    return workload_end(&loader->job->workloads[loader->job->workload_count - 1]);
+}
+
+static enum status set_workload_key(struct loader *loader, const char *key, const char *text)
+{
+    struct workload *workload = &loader->job->workloads[loader->job->workload_count - 1];
+    if (strcmp(key, "step") == 0)
+        return workload_add_step(workload, text);
+    if (strcmp(key, "check") == 0)
+        return workload_set_check(workload, text);
+    return status_set(STATUS_USAGE, "unknown key '%s' of a workload: it takes step and check", key);
+}
+
+static enum status begin_section(struct loader *loader, const char *name)
+{
+    struct job *job = loader->job;
+    enum status ended = end_workload(loader);
+    if (ended != STATUS_OK)
+        return ended;
+    memset(loader->seen, 0, sizeof loader->seen);
+    const char *workload = workload_of(name);
+    if (workload) {
+        ended = begin_workload(loader, workload);
+        loader->in_workload = ended == STATUS_OK;
+        return ended;
+    }
+    if (strcmp(name, "global") == 0)
+        return job->count == 0 ? STATUS_OK : status_set(STATUS_USAGE, "[global] must come first");
+    for (size_t i = 0; i < job->count; i++)
+        if (strcmp(job->sections[i].name, name) == 0)
+            return status_set(STATUS_USAGE, "section [%s] stands there twice", name);
+    struct job_section *sections = realloc(job->sections, (job->count + 1) * sizeof *job->sections);
+    if (!sections)
+        return status_set(STATUS_MEMORY, "out of memory");
+    job->sections = sections;
+    struct job_section *section = &sections[job->count];
+    *section = (struct job_section){.name = strdup(name)};
+    if (!section->name)
+        return status_set(STATUS_MEMORY, "out of memory");
+    enum status status = options_copy(&loader->global, &section->options);
+    if (status != STATUS_OK) {
+        free(section->name);
+        return status;
+    }
+    job->count++;
+    return STATUS_OK;
+}
+
+/* What inih keeps of a section's name. */
+#define INIH_SECTION 49
+
+/* Begins the section that a line opens; inih only tells of sections that have keys, and one without
+ * is [global] as it is. A line that is no section after all is inih's to refuse. */
+static void begin_if_section(struct loader *loader, const char *line)
+{
+    char *name = loader->section;
+    if (loader->line == 1 && strncmp(line, "\xef\xbb\xbf", 3) == 0)
+        line += 3;
+    line += strspn(line, " \t\r\v\f");
+    size_t length = strcspn(line, "]\n");
+    if (*line != '[' || line[length] != ']')
+        return;
+    if (length - 1 >= sizeof loader->section) {
+        loader->status =
+            status_set(STATUS_USAGE, "the name of section '%.*s...' is too long", 32, line + 1);
+    } else {
+        memcpy(name, line + 1, length - 1);
+        name[length - 1] = '\0';
+        loader->status = begin_section(loader, name);
+    }
+    if (loader->status != STATUS_OK)
+        status_record_before("'%s' line %d: ", loader->path, loader->line);
+}
+
+/* inih's reader: counts lines, since its handler is not told them, and notices those that inih
+ * would cut in two without a word. */
+static char *read_line(char *text, int size, void *user)
+{
+    struct loader *loader = user;
+    if (loader->status != STATUS_OK || !fgets(text, size, loader->file))
+        return NULL;
+    loader->line++;
+    if (!strchr(text, '\n') && !feof(loader->file) && !loader->long_line) {
+        int next = fgetc(loader->file);
+        if (next == EOF)
+            return text;
+        loader->long_line = loader->line;
+        return NULL;
+    }
+    begin_if_section(loader, text);
+    return loader->status == STATUS_OK ? text : NULL;
+}
+
+static enum status set_key(struct loader *loader, const char *section, const char *key,
+                           const char *text)
+{
+    if (!*section)
+        return status_set(STATUS_USAGE, "'%s' stands before any section: begin with [global]", key);
+    if (loader->in_workload)
+        return set_workload_key(loader, key, text);
+    const struct option_row *row = option_find(key, OPTION_SWEEP | OPTION_TUNE);
+    if (!row) {
+        const char *nearest = option_nearest(key, OPTION_SWEEP | OPTION_TUNE);
+        return status_set(STATUS_USAGE, "unknown key '%s'%s%s%s", key,
+                          nearest ? "; did you mean '" : "", nearest ? nearest : "",
+                          nearest ? "'?" : "");
+    }
+    if (row->flags & OPTION_NOT_IN_JOB)
+        return status_set(STATUS_USAGE, "'%s' is for the command line only", key);
+    bool in_global = strcmp(section, "global") == 0;
+    if (!in_global && !(row->flags & (OPTION_AXIS | OPTION_IN_SECTION)))
+        return status_set(STATUS_USAGE, "'%s' holds for the whole sweep: write it into [global]",
+                          key);
+    if (loader->seen[row->id] && row->kind != OPTION_KIND_LAYOUT)
+        return status_set(STATUS_USAGE, "'%s' is given twice in [%s]", key, section);
+    loader->seen[row->id] = true;
+    struct options *options =
+        in_global ? &loader->global : &loader->job->sections[loader->job->count - 1].options;
+    return options_set(options, row, text, in_global ? JOB_RANK_GLOBAL : JOB_RANK_SECTION, "");
+}
+
+static int on_key(void *user, const char *section, const char *key, const char *text)
+{
+    struct loader *loader = user;
+    if (loader->status != STATUS_OK)
+        return 1;
+    /* inih may see a section elsewhere, or none: in a line that goes on with the one before. */
+    if (strncmp(section, loader->section, INIH_SECTION) != 0)
+        loader->status = status_set(STATUS_USAGE, "a [section] must not be indented");
+    else
+        loader->status = set_key(loader, section, key, text);
+    if (loader->status != STATUS_OK)
+        status_record_before("'%s' line %d: ", loader->path, loader->line);
+    return 1;
+}
+
+static enum status parse_file(struct loader *loader)
+{
+    int bad_line = ini_parse_stream(read_line, loader, on_key, loader);
+    /* inih goes on behind a line that it does not understand: the first fault is the one to tell.
+     */
+    if (loader->status != STATUS_OK && (!bad_line || loader->line <= bad_line))
+        return loader->status;
+    if (loader->long_line && (!bad_line || loader->long_line <= bad_line))
+        return status_set(STATUS_USAGE,
+                          "'%s' line %d is too long: begin the next line with a space to continue",
+                          loader->path, loader->long_line);
+    if (bad_line)
+        return status_set(STATUS_USAGE, "'%s' line %d is neither [section] nor key = value",
+                          loader->path, bad_line);
+    if (ferror(loader->file))
+        return status_set(STATUS_SYSTEM, "cannot read '%s': %s", loader->path, strerror(errno));
+    enum status status = end_workload(loader);
+    if (status != STATUS_OK)
+        status_record_before("'%s': ", loader->path);
+    return status;
+}
+
+/* A job without sections of its own is one set of points: [global] itself. */
+static enum status add_global_section(struct loader *loader)
+{
+    struct job *job = loader->job;
+    job->sections = calloc(1, sizeof *job->sections);
+    if (!job->sections)
+        return status_set(STATUS_MEMORY, "out of memory");
+    enum status status = options_copy(&loader->global, &job->sections[0].options);
+    if (status == STATUS_OK)
+        job->count = 1;
+    return status;
+}
+
+enum status job_load(const char *path, struct job *out)
+{
+    struct job job = {0};
+    struct loader loader = {.path = path, .job = &job};
+    struct stat info;
+    enum status status = options_init(&loader.global);
+    if (status != STATUS_OK)
+        return status;
+    if (path) {
+        loader.file = fopen(path, "re");
+        if (!loader.file || fstat(fileno(loader.file), &info) != 0)
+            status = status_set(STATUS_USAGE, "cannot open '%s': %s", path, strerror(errno));
+        else if (S_ISDIR(info.st_mode))
+            status = status_set(STATUS_USAGE, "'%s' is a directory, not a job file", path);
+        else
+            status = parse_file(&loader);
+    }
+    if (status == STATUS_OK && job.count == 0)
+        status = add_global_section(&loader);
+    if (loader.file)
+        fclose(loader.file);
+    options_release(&loader.global);
+    if (status != STATUS_OK) {
+        job_release(&job);
+        return status;
+    }
+    *out = job;
+    return STATUS_OK;
+}
+
+enum status job_set(struct job *job, const struct option_row *row, const char *text)
+{
+    for (size_t i = 0; i < job->count; i++) {
+        enum status status =
+            options_set(&job->sections[i].options, row, text, JOB_RANK_COMMAND_LINE, "");
+        if (status != STATUS_OK)
+            return status;
+    }
+    return STATUS_OK;
+}
+
+void job_release(struct job *job)
+{
+    for (size_t i = 0; i < job->count; i++) {
+        free(job->sections[i].name);
+        options_release(&job->sections[i].options);
+    }
+    free(job->sections);
+    free(job->workloads);
+    *job = (struct job){0};
+}

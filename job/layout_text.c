@@ -1,0 +1,136 @@
+#include "job/layout_text.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const struct {
+    const char *name;
+    bool mps;
+    bool two_counts; /* PxT rather than N */
+} layouts[LAYOUT_KINDS] = {
+    [LAYOUT_THREADS] = {"threads", false, false},
+    [LAYOUT_PROCESSES] = {"processes", false, false},
+    [LAYOUT_PROCESSES_MPS] = {"processes+mps", true, false},
+    [LAYOUT_THREADS_MPS] = {"threads+mps", true, false},
+    [LAYOUT_HYBRID] = {"hybrid", true, true},
+    [LAYOUT_HYBRID_TIMESLICED] = {"hybrid-timesliced", false, true},
+};
+
+const char *layout_name(enum layout_kind kind)
+{
+    return kind < LAYOUT_KINDS ? layouts[kind].name : "unknown";
+}
+
+bool layout_over_mps(enum layout_kind kind)
+{
+    return kind < LAYOUT_KINDS && layouts[kind].mps;
+}
+
+static enum status find_layout(const char *name, enum layout_kind *out)
+{
+    for (int i = 0; i < LAYOUT_KINDS; i++) {
+        if (strcmp(layouts[i].name, name) == 0) {
+            *out = (enum layout_kind)i;
+            return STATUS_OK;
+        }
+    }
+    return status_set(STATUS_USAGE,
+                      "unknown layout '%s': it is one of threads, processes, processes+mps, "
+                      "threads+mps, hybrid, hybrid-timesliced",
+                      name);
+}
+
+/* A count of 1 to LAYOUT_MOST_WORKERS; moves *text behind it. */
+static bool take_count(const char **text, unsigned *out)
+{
+    unsigned value = 0;
+    const char *at = *text;
+    for (; *at >= '0' && *at <= '9'; at++) {
+        value = value * 10 + (unsigned)(*at - '0');
+        if (value > LAYOUT_MOST_WORKERS)
+            return false;
+    }
+    if (at == *text || value == 0)
+        return false;
+    *text = at;
+    *out = value;
+    return true;
+}
+
+static enum status add_layout(struct option_value *out, enum layout_kind kind, unsigned processes,
+                              unsigned threads)
+{
+    char text[64];
+    if (layouts[kind].two_counts)
+        snprintf(text, sizeof text, "%s:%ux%u", layouts[kind].name, processes, threads);
+    else
+        snprintf(text, sizeof text, "%s:%u", layouts[kind].name, processes * threads);
+    struct option_item item = {.layout = kind, .processes = processes, .threads = threads};
+    return option_value_add(out, &item, text);
+}
+
+static enum status add_counts(struct option_value *out, enum layout_kind kind, const char *text)
+{
+    const char *at = text;
+    unsigned first, last;
+    if (!take_count(&at, &first))
+        goto bad;
+    last = first;
+    if (layouts[kind].two_counts) {
+        if (*at++ != 'x' || !take_count(&at, &last) || *at)
+            goto bad;
+        if (first * last > LAYOUT_MOST_WORKERS)
+            goto bad;
+        return add_layout(out, kind, first, last);
+    }
+    if (*at == '-') {
+        at++;
+        if (!take_count(&at, &last))
+            goto bad;
+    }
+    if (*at || first > last)
+        goto bad;
+    bool processes = kind == LAYOUT_PROCESSES || kind == LAYOUT_PROCESSES_MPS;
+    for (unsigned n = first; n <= last; n++) {
+        enum status status = add_layout(out, kind, processes ? n : 1, processes ? 1 : n);
+        if (status != STATUS_OK)
+            return status;
+    }
+    return STATUS_OK;
+bad:
+    return status_set(STATUS_USAGE,
+                      "'%s' is not a count of layout '%s': it takes %s, up to %d workers", text,
+                      layouts[kind].name,
+                      layouts[kind].two_counts ? "PxT, as in 8x2" : "N or a range, as in 1-16",
+                      LAYOUT_MOST_WORKERS);
+}
+
+enum status layout_parse(const char *text, enum layout_kind kind, struct option_value *out)
+{
+    char *copy = strdup(text);
+    if (!copy)
+        return status_set(STATUS_MEMORY, "out of memory");
+    enum status status = STATUS_OK;
+    char *rest = copy;
+    while (status == STATUS_OK && rest) {
+        char *item = strsep(&rest, ", \t");
+        if (!*item && (rest || out->count > 0))
+            continue; /* "a, b": a comma and a space; "a,": more on the next line */
+        char *colon = strchr(item, ':');
+        char *counts = item;
+        if (colon || kind == LAYOUT_KINDS) {
+            if (colon)
+                *colon = '\0';
+            counts = colon ? colon + 1 : NULL;
+            status = find_layout(item, &kind);
+            if (status == STATUS_OK && !counts)
+                status = status_set(STATUS_USAGE, "layout '%s' has no worker counts: write %s",
+                                    item, layouts[kind].two_counts ? "hybrid:8x2" : "threads:1-16");
+        }
+        if (status == STATUS_OK)
+            status = add_counts(out, kind, counts);
+    }
+    free(copy);
+    return status;
+}

@@ -1,0 +1,456 @@
+#include "job/options.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "job/layout_text.h"
+#include "common/text.h"
+
+#define MOST_ITEMS 4096
+#define MIB (1 << 20)
+
+static void value_clear(struct option_value *value)
+{
+    for (size_t i = 0; i < value->count; i++) {
+        free(value->items[i].text);
+        free(value->items[i].shares);
+    }
+    free(value->items);
+    value->items = NULL;
+    value->count = 0;
+}
+
+enum status option_value_add(struct option_value *value, const struct option_item *item,
+                             const char *text)
+{
+    if (value->count >= MOST_ITEMS)
+        return status_set(STATUS_USAGE, "more than %d values in one option", MOST_ITEMS);
+    struct option_item *items = realloc(value->items, (value->count + 1) * sizeof *items);
+    char *copy = strdup(text);
+    size_t share_bytes = item->share_count * sizeof *item->shares;
+    int64_t *shares = share_bytes ? malloc(share_bytes) : NULL;
+    if (items)
+        value->items = items;
+    if (!items || !copy || (share_bytes && !shares)) {
+        free(copy);
+        free(shares);
+        return status_set(STATUS_MEMORY, "out of memory");
+    }
+    if (shares)
+        memcpy(shares, item->shares, share_bytes);
+    items[value->count] = *item;
+    items[value->count].text = copy;
+    items[value->count].shares = shares;
+    value->count++;
+    return STATUS_OK;
+}
+
+/* Index of text among "a|b|c", or -1. */
+static int choice_index(const char *choices, const char *text)
+{
+    size_t length = strlen(text);
+    int index = 0;
+    for (const char *word = choices; word; index++) {
+        const char *end = strchr(word, '|');
+        size_t word_length = end ? (size_t)(end - word) : strlen(word);
+        if (word_length == length && strncmp(word, text, length) == 0)
+            return index;
+        word = end ? end + 1 : NULL;
+    }
+    return -1;
+}
+
+static bool parse_integer(const char *text, bool with_suffix, int64_t *out)
+{
+    if (*text < '0' || *text > '9')
+        return false;
+    char *end;
+    errno = 0;
+    long long value = strtoll(text, &end, 10);
+    if (errno)
+        return false;
+    if (with_suffix && *end) {
+        static const char suffixes[] = "KMG";
+        const char *suffix = strchr(suffixes, *end & ~0x20);
+        if (!suffix || end[1])
+            return false;
+        int shift = 10 * (int)(suffix - suffixes + 1);
+        if (value > (LLONG_MAX >> shift))
+            return false;
+        value <<= shift;
+        end++;
+    }
+    if (*end)
+        return false;
+    *out = value;
+    return true;
+}
+
+static char *trimmed(char *text)
+{
+    text += strspn(text, " \t");
+    for (size_t end = strlen(text); end > 0 && strchr(" \t", text[end - 1]); end--)
+        text[end - 1] = '\0';
+    return text;
+}
+
+static enum status bad_value(const struct option_row *row, const char *text)
+{
+    char expected[256], shortest[32];
+    const char *word = row->choices ? row->choices : "";
+    const char *joint = row->choices ? " or " : "";
+    switch (row->kind) {
+    case OPTION_KIND_CHOICE:
+        snprintf(expected, sizeof expected, "one of %s", row->choices);
+        break;
+    case OPTION_KIND_SWITCH:
+        snprintf(expected, sizeof expected, "yes or no");
+        break;
+    case OPTION_KIND_RATE:
+        snprintf(expected, sizeof expected, "%s", RATE_EXPECTED);
+        break;
+    case OPTION_KIND_REAL:
+        snprintf(expected, sizeof expected, "a number from %g to %g", row->min, row->max);
+        break;
+    case OPTION_KIND_TIME:
+        snprintf(expected, sizeof expected,
+                 "a time from %s to %.0f s with its unit: us, ms, s or m, as in 5ms or 120s",
+                 rate_time_text(row->min * 1e9, shortest, sizeof shortest), row->max);
+        break;
+    default:
+        if (row->flags & OPTION_WHOLE_MIB)
+            snprintf(expected, sizeof expected, "%s%sa size from %.0fM to %.0fM, with K, M or G",
+                     word, joint, row->min / MIB, row->max / MIB);
+        else
+            snprintf(expected, sizeof expected, "%s%sa whole number from %.0f to %.0f%s", word,
+                     joint, row->min, row->max,
+                     row->kind == OPTION_KIND_BYTES ? ", with K, M or G for powers of 1024" : "");
+        break;
+    }
+    return status_set(
+        STATUS_USAGE, "'%s' is not a value of %s: it takes %s%s", text, row->name, expected,
+        row->flags & OPTION_PER_PROCESS ? "; '/' stands between the values of several processes"
+                                        : "");
+}
+
+static bool parse_in_bounds(const struct option_row *row, const char *text, int64_t *out)
+{
+    int64_t number;
+    if (!parse_integer(text, row->kind == OPTION_KIND_BYTES, &number) ||
+        (double)number < row->min || (double)number > row->max)
+        return false;
+    *out = number;
+    return true;
+}
+
+static enum status check_multiple(const struct option_row *row, const char *text, int64_t number)
+{
+    bool mib = row->flags & OPTION_WHOLE_MIB;
+    if (row->kind != OPTION_KIND_BYTES || number % (mib ? MIB : 1024) == 0)
+        return STATUS_OK;
+    return status_set(STATUS_USAGE, "'%s' is not a multiple of %s", text,
+                      mib ? "1M" : "1024 bytes");
+}
+
+static enum status add_number(struct option_value *value, const struct option_row *row,
+                              int64_t number, const char *text)
+{
+    struct option_item item = {.integer = number};
+    if (row->flags & OPTION_PER_PROCESS)
+        item = (struct option_item){.shares = &number, .share_count = 1};
+    return option_value_add(value, &item, text);
+}
+
+static enum status parse_share(const struct option_row *row, const char *text, int64_t *out)
+{
+    if (row->choices && choice_index(row->choices, text) == 0) {
+        *out = OPTION_SHARE_DEFAULT;
+        return STATUS_OK;
+    }
+    if (!parse_in_bounds(row, text, out))
+        return bad_value(row, text);
+    return check_multiple(row, text, *out);
+}
+
+/* One entry a process, separated by '/': the comma separates points. */
+static enum status add_shares(struct option_value *value, const struct option_row *row,
+                              const char *text)
+{
+    int64_t shares[OPTION_MOST_SHARES];
+    struct option_item item = {.shares = shares};
+    char *copy = strdup(text);
+    if (!copy)
+        return status_set(STATUS_MEMORY, "out of memory");
+    enum status status = STATUS_OK;
+    char *rest = copy;
+    while (status == STATUS_OK && rest) {
+        const char *entry = trimmed(strsep(&rest, "/"));
+        if (item.share_count == OPTION_MOST_SHARES) {
+            status = status_set(STATUS_USAGE, "%s takes at most %d entries", row->name,
+                                OPTION_MOST_SHARES);
+            break;
+        }
+        status = parse_share(row, entry, &shares[item.share_count]);
+        item.share_count++;
+    }
+    free(copy);
+    if (status != STATUS_OK)
+        return status_prefix(status, "in '%s': ", text);
+    return option_value_add(value, &item, text);
+}
+
+static enum status add_integers(struct option_value *value, const struct option_row *row,
+                                const char *text)
+{
+    int64_t first, last;
+    bool bytes = row->kind == OPTION_KIND_BYTES;
+    bool per_process = row->flags & OPTION_PER_PROCESS;
+    if (per_process && strchr(text, '/'))
+        return add_shares(value, row, text);
+    if (row->choices && choice_index(row->choices, text) == 0)
+        return add_number(value, row, per_process ? OPTION_SHARE_DEFAULT : 0, text);
+    char copy[64];
+    if (snprintf(copy, sizeof copy, "%s", text) >= (int)sizeof copy)
+        return bad_value(row, text);
+    char *dash = row->flags & OPTION_AXIS ? strchr(copy, '-') : NULL;
+    if (dash)
+        *dash = '\0';
+    if (!parse_in_bounds(row, copy, &first))
+        return bad_value(row, text);
+    last = first;
+    if (dash && !parse_in_bounds(row, dash + 1, &last))
+        return bad_value(row, text);
+    if (first > last)
+        return status_set(STATUS_USAGE, "range '%s' of %s runs backwards", text, row->name);
+    if (bytes && first != last)
+        return status_set(STATUS_USAGE, "'%s' of %s: sizes take a list, as in 64K,1M, not a range",
+                          text, row->name);
+    if (last - first >= MOST_ITEMS)
+        return status_set(STATUS_USAGE, "range '%s' of %s has more than %d values", text, row->name,
+                          MOST_ITEMS);
+    enum status status = check_multiple(row, text, first);
+    for (int64_t i = first; i <= last && status == STATUS_OK; i++) {
+        char number[32];
+        snprintf(number, sizeof number, "%lld", (long long)i);
+        /* Sizes as they were given, like those in lists. */
+        status = add_number(value, row, i, per_process && first == last ? text : number);
+    }
+    return status;
+}
+
+/* A time in seconds. Without a unit nobody knows which one was meant. */
+static bool parse_time(const char *text, double *out)
+{
+    static const struct {
+        const char *name;
+        double seconds;
+    } units[] = {{"us", 1e-6}, {"ms", 1e-3}, {"s", 1.0}, {"m", 60.0}};
+    char *end;
+    /* strtod also takes forms that nobody means: 0x1p3, nan. */
+    size_t length = strspn(text, "0123456789.");
+    double value = strtod(text, &end);
+    if (length == 0 || end != text + length)
+        return false;
+    for (size_t i = 0; i < sizeof units / sizeof units[0]; i++) {
+        if (strcmp(end, units[i].name) != 0)
+            continue;
+        *out = value * units[i].seconds;
+        return true;
+    }
+    return false;
+}
+
+static enum status add_item(struct option_value *value, const struct option_row *row,
+                            const char *text)
+{
+    struct option_item item = {0};
+    switch (row->kind) {
+    case OPTION_KIND_CHOICE:
+        item.integer = choice_index(row->choices, text);
+        if (item.integer < 0)
+            return bad_value(row, text);
+        return option_value_add(value, &item, text);
+    case OPTION_KIND_SWITCH:
+        item.integer = choice_index("no|yes", text);
+        if (item.integer < 0)
+            return bad_value(row, text);
+        return option_value_add(value, &item, text);
+    case OPTION_KIND_REAL: {
+        char *end;
+        errno = 0;
+        item.real = strtod(text, &end);
+        if (end == text || *end || errno || !isfinite(item.real) || item.real < row->min ||
+            item.real > row->max)
+            return bad_value(row, text);
+        return option_value_add(value, &item, text);
+    }
+    case OPTION_KIND_INTEGER:
+    case OPTION_KIND_BYTES:
+        return add_integers(value, row, text);
+    case OPTION_KIND_TIME:
+        if (!parse_time(text, &item.real) || item.real < row->min || item.real > row->max)
+            return bad_value(row, text);
+        return option_value_add(value, &item, text);
+    case OPTION_KIND_RATE:
+        if (!rate_parse(text, &item.rate))
+            return bad_value(row, text);
+        return option_value_add(value, &item, text);
+    case OPTION_KIND_TEXT:
+    case OPTION_KIND_LAYOUT:
+        break;
+    }
+    if (!*text)
+        return status_set(STATUS_USAGE, "%s is empty", row->name);
+    return option_value_add(value, &item, text);
+}
+
+/* Comma-separated items for axes; white space around an item is dropped. */
+static enum status parse_value(const struct option_row *row, const char *text,
+                               const struct option_value *before, struct option_value *out)
+{
+    if (row->kind == OPTION_KIND_LAYOUT)
+        return layout_parse(text,
+                            before->rank == out->rank && before->count
+                                ? before->items[before->count - 1].layout
+                                : LAYOUT_KINDS,
+                            out);
+    if (!(row->flags & OPTION_AXIS))
+        return add_item(out, row, text);
+    char *copy = strdup(text);
+    if (!copy)
+        return status_set(STATUS_MEMORY, "out of memory");
+    enum status status = STATUS_OK;
+    char *rest = copy;
+    while (status == STATUS_OK && rest) {
+        const char *item = trimmed(strsep(&rest, ","));
+        status = *item ? add_item(out, row, item)
+                       : status_set(STATUS_USAGE, "'%s' of %s has an empty item", text, row->name);
+    }
+    free(copy);
+    return status;
+}
+
+enum status options_set(struct options *options, const struct option_row *row, const char *text,
+                        int rank, const char *where)
+{
+    struct option_value parsed = {.rank = rank};
+    enum status status = parse_value(row, text, &options->values[row->id], &parsed);
+    if (status != STATUS_OK) {
+        value_clear(&parsed);
+        return status_prefix(status, "%s", where);
+    }
+    struct option_value *value = &options->values[row->id];
+    if (row->kind == OPTION_KIND_LAYOUT && value->rank == rank && rank > 0) {
+        for (size_t i = 0; i < parsed.count && status == STATUS_OK; i++)
+            status = option_value_add(value, &parsed.items[i], parsed.items[i].text);
+        value_clear(&parsed);
+        return status;
+    }
+    value_clear(value);
+    *value = parsed;
+    return STATUS_OK;
+}
+
+enum status options_init(struct options *out)
+{
+    *out = (struct options){0};
+    for (int i = 0; i < OPTION_COUNT; i++) {
+        if (!option_table[i].initial)
+            continue;
+        enum status status = options_set(out, &option_table[i], option_table[i].initial, 0, "");
+        if (status != STATUS_OK) {
+            options_release(out);
+            return status;
+        }
+    }
+    return STATUS_OK;
+}
+
+void options_release(struct options *options)
+{
+    for (int i = 0; i < OPTION_COUNT; i++)
+        value_clear(&options->values[i]);
+}
+
+enum status options_copy(const struct options *from, struct options *out)
+{
+    *out = (struct options){0};
+    for (int i = 0; i < OPTION_COUNT; i++) {
+        const struct option_value *value = &from->values[i];
+        out->values[i].rank = value->rank;
+        for (size_t j = 0; j < value->count; j++) {
+            enum status status =
+                option_value_add(&out->values[i], &value->items[j], value->items[j].text);
+            if (status != STATUS_OK) {
+                options_release(out);
+                return status;
+            }
+        }
+    }
+    return STATUS_OK;
+}
+
+const struct option_row *option_find(const char *name, unsigned command)
+{
+    for (int i = 0; i < OPTION_COUNT; i++)
+        if (option_table[i].commands & command && strcmp(option_table[i].name, name) == 0)
+            return &option_table[i];
+    return NULL;
+}
+
+const struct option_row *option_find_letter(char letter, unsigned command)
+{
+    for (int i = 0; i < OPTION_COUNT; i++)
+        if (option_table[i].commands & command && letter && option_table[i].letter == letter)
+            return &option_table[i];
+    return NULL;
+}
+
+const char *option_nearest(const char *name, unsigned command)
+{
+    const char *nearest = NULL;
+    unsigned best = TEXT_NEAR + 1;
+    for (int i = 0; i < OPTION_COUNT; i++) {
+        if (!(option_table[i].commands & command))
+            continue;
+        unsigned d = text_distance(name, option_table[i].name);
+        if (d < best) {
+            best = d;
+            nearest = option_table[i].name;
+        }
+    }
+    return nearest;
+}
+
+static const struct option_item *first_item(const struct options *options, enum option_id id)
+{
+    const struct option_value *value = &options->values[id];
+    return value->count ? &value->items[0] : NULL;
+}
+
+int64_t options_integer(const struct options *options, enum option_id id)
+{
+    const struct option_item *item = first_item(options, id);
+    return item ? item->integer : 0;
+}
+
+double options_real(const struct options *options, enum option_id id)
+{
+    const struct option_item *item = first_item(options, id);
+    return item ? item->real : 0.0;
+}
+
+const char *options_text(const struct options *options, enum option_id id)
+{
+    const struct option_item *item = first_item(options, id);
+    return item ? item->text : NULL;
+}
+
+bool options_switch(const struct options *options, enum option_id id)
+{
+    return options_integer(options, id) != 0;
+}

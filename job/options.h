@@ -1,0 +1,248 @@
+/*
+ * The option table: one row an option, for the command line, the job file, defaults, validation,
+ * --help and the man page. A value is a list of items; rows marked OPTION_AXIS multiply into
+ * points, all others take one item.
+ *
+ * Order of calls: options_init, then options_set for each source from the weakest (job file) to the
+ * strongest (command line), then the readers. options_release frees everything.
+ */
+#ifndef MPSWEEP_COMMON_OPTIONS_H
+#define MPSWEEP_COMMON_OPTIONS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "job/rate.h"
+#include "common/status.h"
+
+enum option_id {
+    OPTION_DEVICE,
+    OPTION_GPUS_PER_POINT,
+    OPTION_MPS_DAEMONS,
+    OPTION_PROBE_ARMS,
+    OPTION_LAYOUT,
+    OPTION_MEMORY,
+    OPTION_SYNC,
+    OPTION_LAUNCH,
+    OPTION_CONNECTIONS,
+    OPTION_ACTIVE_THREAD_PERCENTAGE,
+    OPTION_PRIORITY,
+    OPTION_MEMORY_LIMIT,
+    OPTION_SCHEDULE,
+    OPTION_BIND,
+    OPTION_MPS,
+    OPTION_WORKLOAD,
+    OPTION_WORKLOAD_OPTIONS,
+    OPTION_KERNELS,
+    OPTION_BLOCKS,
+    OPTION_THREADS_PER_BLOCK,
+    OPTION_SPIN,
+    OPTION_BYTES,
+    OPTION_DELAY_CYCLES,
+    OPTION_RATE,
+    OPTION_ARRIVAL,
+    OPTION_PORT,
+    OPTION_PROGRAM_LOG,
+    OPTION_DURATION,
+    OPTION_WARMUP,
+    OPTION_PRECISION,
+    OPTION_MAX_DURATION,
+    OPTION_ITERATIONS,
+    OPTION_STAGGER,
+    OPTION_ROUNDS,
+    OPTION_SEED,
+    OPTION_TIMEOUT,
+    OPTION_LIMITS,
+    OPTION_NO_REUSE,
+    OPTION_CALIBRATE,
+    OPTION_SHARD,
+    OPTION_FLEET,
+    OPTION_REFERENCE,
+    OPTION_PROBE_ROUNDS,
+    OPTION_PROBE_SEED,
+    OPTION_PROBE_TIMEOUT,
+    OPTION_PROBE_OUTPUT,
+    OPTION_PROBE_LIST,
+    OPTION_PROBE_FORMAT,
+    OPTION_OUTPUT,
+    OPTION_RESUME,
+    OPTION_PUBLISH,
+    OPTION_DRY_RUN,
+    OPTION_LIST,
+    OPTION_FORMAT,
+    OPTION_QUIET,
+    OPTION_FIGURE,
+    OPTION_EXPLAINED,
+    OPTION_THRESHOLD,
+    OPTION_ADJUST,
+    OPTION_MERGE_FORCE,
+    OPTION_STRICT,
+    OPTION_MPS_DIR,
+    OPTION_MPS_GPU,
+    OPTION_MPS_PERCENTAGE,
+    OPTION_MPS_PRIORITY,
+    OPTION_MPS_MEMORY,
+    OPTION_MPS_FORCE,
+    OPTION_MPS_FORMAT,
+    OPTION_OBJECTIVE,
+    OPTION_MAX_P99,
+    OPTION_MAX_PROCESSES,
+    OPTION_MAX_THREADS,
+    OPTION_MAX_GPU_MEMORY,
+    OPTION_BUDGET,
+    OPTION_GUIDE,
+    OPTION_EXHAUSTIVE,
+    OPTION_TUNE_EMIT,
+    OPTION_TUNE_EMIT_DIR,
+    OPTION_EMIT_FORMAT,
+    OPTION_EMIT_OUTPUT,
+    OPTION_EMIT_POINT,
+    OPTION_EMIT_PORT,
+    OPTION_EMIT_IMAGE,
+    OPTION_FIND_LIMITS,
+    OPTION_VERIFY,
+    OPTION_EXPLAIN_FORMAT,
+    OPTION_TRACE_POINT,
+    OPTION_TRACE_PRINT,
+    OPTION_TRACE_FIGURE,
+    OPTION_TRACE_MAX_RECORDS,
+    OPTION_SLURM_NODES,
+    OPTION_SLURM_GPUS,
+    OPTION_SLURM_DIR,
+    OPTION_SLURM_AGAIN,
+    OPTION_SLURM_DRY_RUN,
+    OPTION_SLURM_JSON,
+    OPTION_SLURM_OUTPUT,
+    OPTION_COUNT
+};
+
+enum option_kind {
+    OPTION_KIND_SWITCH,  /* no value on the command line; yes or no in a job file */
+    OPTION_KIND_CHOICE,  /* one of the row's choices; integer is its index */
+    OPTION_KIND_INTEGER, /* min..max, ranges 1-4 where an axis; a choice's word stands for 0 */
+    OPTION_KIND_BYTES,   /* integer with K, M or G for powers of 1024 */
+    OPTION_KIND_REAL,
+    OPTION_KIND_TEXT,
+    OPTION_KIND_LAYOUT, /* NAME:COUNTS; see struct option_item */
+    OPTION_KIND_RATE,   /* see job/rate.h */
+    OPTION_KIND_TIME,   /* with its unit, 5ms; real is in seconds, as are the row's bounds */
+};
+
+enum option_flag {
+    OPTION_AXIS = 1,        /* several items multiply into points */
+    OPTION_NOT_IN_JOB = 2,  /* about one run, not about what is measured */
+    OPTION_PER_PROCESS = 4, /* an item may be a list of one entry a process: 30/70 */
+    OPTION_WHOLE_MIB = 8,   /* of a size: a multiple of 1 MiB; others are of 1 KiB */
+    OPTION_IN_SECTION = 32, /* one item, and each section of a job file may have its own */
+};
+
+/* Commands that take an option, as bits. */
+enum option_command {
+    OPTION_SWEEP = 1,
+    OPTION_PLOT = 2,
+    OPTION_DOCTOR = 4,
+    OPTION_MPS_START = 8,
+    OPTION_MPS_STOP = 16,
+    OPTION_MPS_STATUS = 32,
+    OPTION_MPS_RUN = 64,
+    OPTION_MPS_ENV = 128,
+    OPTION_COMPARE = 256,
+    OPTION_EXPLAIN = 512,
+    OPTION_TUNE = 1024,
+    OPTION_EMIT = 2048,
+    OPTION_PROBE = 4096,
+    OPTION_TRACE = 8192,
+    OPTION_MERGE = 16384,
+    OPTION_SLURM_SUBMIT = 0x10000,
+    OPTION_SLURM_STATUS = 0x20000,
+    OPTION_SLURM_COLLECT = 0x40000,
+    OPTION_SLURM_CANCEL = 0x80000,
+};
+
+enum layout_kind {
+    LAYOUT_THREADS,
+    LAYOUT_PROCESSES,
+    LAYOUT_PROCESSES_MPS,
+    LAYOUT_THREADS_MPS,
+    LAYOUT_HYBRID,
+    LAYOUT_HYBRID_TIMESLICED,
+    LAYOUT_KINDS
+};
+
+/* Entries of a list of one entry a process, and the entry that leaves the setting alone. */
+#define OPTION_MOST_SHARES 64
+#define OPTION_SHARE_DEFAULT (-1)
+
+struct option_item {
+    char *text; /* as shown to people and in results; owned */
+    int64_t integer;
+    int64_t *shares; /* OPTION_PER_PROCESS, in place of integer: 1 to OPTION_MOST_SHARES; owned */
+    unsigned share_count;
+    double real;
+    struct rate rate;        /* OPTION_KIND_RATE */
+    enum layout_kind layout; /* with the two counts: OPTION_KIND_LAYOUT */
+    unsigned processes, threads;
+};
+
+struct option_value {
+    struct option_item *items;
+    size_t count;
+    int rank; /* 0 default, then as given to options_set: a stronger source replaces */
+};
+
+struct options {
+    struct option_value values[OPTION_COUNT];
+};
+
+struct option_row {
+    enum option_id id;
+    const char *name;
+    char letter; /* short form, 0 if none */
+    enum option_kind kind;
+    unsigned flags;
+    unsigned commands;
+    const char *choices; /* words separated by '|'; for integers, a word that stands for 0 */
+    double min, max;
+    const char *initial; /* default as a user would write it; NULL: none */
+    const char *metavar; /* NULL: the choices */
+    const char *group;   /* heading in --help */
+    const char *help;    /* one or two lines */
+};
+
+/* Rows in the order of enum option_id. */
+extern const struct option_row option_table[OPTION_COUNT];
+
+/* A short name ("threads", "processes+mps", ...), and whether it runs over MPS. */
+const char *layout_name(enum layout_kind kind);
+bool layout_over_mps(enum layout_kind kind);
+
+/* Sets every option to its default. */
+enum status options_init(struct options *out);
+void options_release(struct options *options);
+
+/* An independent copy. */
+enum status options_copy(const struct options *from, struct options *out);
+
+/*
+ * Sets one option from text. A source of a higher rank replaces what weaker ones gave; the same
+ * rank adds, for repeatable options (layout), and replaces for others. Errors name the option, the
+ * text, and what would be right; where is put in front of the name ("'x.job' line 3: ") or "".
+ */
+enum status options_set(struct options *options, const struct option_row *row, const char *text,
+                        int rank, const char *where);
+
+/* The row of a name or letter, or NULL. */
+const struct option_row *option_find(const char *name, unsigned command);
+const struct option_row *option_find_letter(char letter, unsigned command);
+
+/* The known name nearest to a mistyped one, or NULL when none is near. */
+const char *option_nearest(const char *name, unsigned command);
+
+/* The first item's value. The row must not be an axis. */
+int64_t options_integer(const struct options *options, enum option_id id);
+double options_real(const struct options *options, enum option_id id);
+const char *options_text(const struct options *options, enum option_id id); /* NULL: not given */
+bool options_switch(const struct options *options, enum option_id id);
+
+#endif

@@ -1,0 +1,365 @@
+#include "job/options.h"
+
+#define WHAT "What is measured"
+#define WORK "The workload"
+#define HOW "How it is measured"
+#define OUT "Output"
+
+#define DAEMON "The daemon"
+#define BEST "What is best"
+#define CLUSTER "The cluster"
+
+/* What sweep takes and tune does, too; and what trace does as well, which is about one point. */
+#define PLAN (OPTION_SWEEP | OPTION_TUNE)
+#define SWEEP (PLAN | OPTION_TRACE)
+#define START (OPTION_MPS_START | OPTION_MPS_RUN)
+#define KEPT (OPTION_MPS_STOP | OPTION_MPS_STATUS | OPTION_MPS_ENV)
+
+/* Kept one row a paragraph: this is documentation as much as code. */
+const struct option_row option_table[OPTION_COUNT] = {
+    {OPTION_DEVICE, "device", 'd', OPTION_KIND_TEXT, 0, SWEEP | OPTION_DOCTOR | OPTION_PROBE, NULL,
+     0, 0, NULL, "N|UUID[,...]|all|emulated[:...]", WHAT,
+     "GPU to measure: its number, its UUID, or 'emulated'. Several, as in 0,1,3, or 'all', or\n"
+     "'emulated:0,1': workers are spread over them. Default: the first GPU; where there is no\n"
+     "driver, the emulated one, with a notice."},
+    {OPTION_GPUS_PER_POINT, "gpus-per-point", 0, OPTION_KIND_INTEGER, OPTION_AXIS, SWEEP, "all", 1,
+     16, "all", "N|all", WHAT,
+     "On how many of those GPUs a point runs, the first ones; its layout is on each of them. "
+     "1,2,4\n"
+     "shows how it scales."},
+    {OPTION_MPS_DAEMONS, "mps-daemons", 0, OPTION_KIND_CHOICE, OPTION_AXIS, SWEEP, "shared|per-gpu",
+     0, 0, "shared", NULL, WHAT,
+     "Layouts over MPS on several GPUs: one daemon for all, or one for each GPU."},
+    {OPTION_PROBE_ARMS, "arms", 'a', OPTION_KIND_TEXT, OPTION_NOT_IN_JOB, OPTION_PROBE, NULL, 0, 0,
+     NULL, "NAME[,NAME...]", WHAT,
+     "Only these arms, and the controls that they are compared with; 'all': also those that are\n"
+     "left out otherwise. --list shows them. The verdict is about the probe's own case, or, where\n"
+     "that is not among them, about the first one."},
+    {OPTION_LAYOUT, "layout", 'l', OPTION_KIND_LAYOUT, OPTION_AXIS, SWEEP, NULL, 0, 0,
+     "threads:1,2,4,8,16,processes:1,2,4,8,16,processes+mps:1,2,4,8,16", "NAME:COUNTS", WHAT,
+     "Layout and worker counts; repeatable. NAME: threads, processes, processes+mps, threads+mps\n"
+     "(COUNTS 1-16 or 1,2,4), hybrid, hybrid-timesliced (COUNTS PxT, as in 8x2,16x2)."},
+    {OPTION_MEMORY, "memory", 'm', OPTION_KIND_CHOICE, OPTION_AXIS, SWEEP, "pinned|pageable", 0, 0,
+     "pinned", NULL, WHAT, "Host memory of the workers' buffers."},
+    {OPTION_SYNC, "sync", 's', OPTION_KIND_CHOICE, OPTION_AXIS, SWEEP, "stream|none", 0, 0,
+     "stream", NULL, WHAT,
+     "Synchronise the stream before a pageable copy out, or not. Pinned memory is always\n"
+     "synchronised after the copy out."},
+    {OPTION_LAUNCH, "launch", 0, OPTION_KIND_CHOICE, OPTION_AXIS, SWEEP, "stream|graph", 0, 0,
+     "stream", NULL, WHAT,
+     "Launch each kernel by itself, or the whole iteration as one CUDA graph."},
+    {OPTION_CONNECTIONS, "connections", 'c', OPTION_KIND_INTEGER, OPTION_AXIS, SWEEP, "default", 1,
+     32, "default", "default|N", WHAT,
+     "Hardware queues of each process (CUDA_DEVICE_MAX_CONNECTIONS). The driver's default is 8,\n"
+     "and 2 for an MPS client."},
+    {OPTION_ACTIVE_THREAD_PERCENTAGE, "active-thread-percentage", 0, OPTION_KIND_INTEGER,
+     OPTION_AXIS | OPTION_PER_PROCESS, SWEEP, "default", 1, 100, "default", "default|N[/N...]",
+     WHAT,
+     "Share of the GPU's multiprocessors that an MPS client may use, in percent. 30/70 gives each\n"
+     "process its own: the first 30, the second 70, the third 30 again, and so on."},
+    {OPTION_PRIORITY, "priority", 0, OPTION_KIND_INTEGER, OPTION_AXIS | OPTION_PER_PROCESS, SWEEP,
+     "default", 0, 1, "default", "default|0|1[/...]", WHAT,
+     "Priority of an MPS client's work: 0 normal, 1 below normal. 0/1 gives each process its own."},
+    {OPTION_MEMORY_LIMIT, "memory-limit", 0, OPTION_KIND_BYTES,
+     OPTION_AXIS | OPTION_PER_PROCESS | OPTION_WHOLE_MIB, SWEEP, "default", 16777216,
+     1099511627776.0, "default", "default|N[K|M|G][/...]", WHAT,
+     "GPU memory that an MPS client may allocate, its context included, in whole megabytes of at\n"
+     "least 16M. 2G/4G gives each process its own."},
+    {OPTION_SCHEDULE, "schedule", 0, OPTION_KIND_CHOICE, OPTION_AXIS, SWEEP,
+     "auto|spin|yield|block", 0, 0, "auto", NULL, WHAT,
+     "How a worker waits for the GPU (CU_CTX_SCHED_*)."},
+    {OPTION_BIND, "bind", 'b', OPTION_KIND_CHOICE, OPTION_AXIS, SWEEP, "near|scatter|none", 0, 0,
+     "near", NULL, WHAT,
+     "CPUs of the workers: near their GPU, one core a worker while there are cores, with host\n"
+     "memory on the NUMA node beside them; scattered over the machine; or left to the operating\n"
+     "system."},
+    {OPTION_MPS, "mps", 0, OPTION_KIND_CHOICE, 0, SWEEP, "private|external", 0, 0, "private", NULL,
+     WHAT,
+     "Daemon of layouts over MPS: one of mpsweep's own, which lives for the sweep only; or the\n"
+     "one of CUDA_MPS_PIPE_DIRECTORY, which is checked, used, and left as it is."},
+    {OPTION_WORKLOAD, "workload", 'w', OPTION_KIND_TEXT, OPTION_AXIS, SWEEP, NULL, 0, 0, "builtin",
+     "builtin|delay|NAME[:N]+...|FILE.so", WORK,
+     "builtin: copy in, a chain of dependent small kernels, copy out, check. delay: the same with\n"
+     "kernels of one thread that wait. NAME: the job file's [workload NAME], or several of them\n"
+     "with weights (mpsweep-workload(5)). FILE.so: a plug-in of your own, by its path\n"
+     "(mpsweep_workload(3)). The numbers below are the built-in ones' alone."},
+    {OPTION_WORKLOAD_OPTIONS, "workload-options", 0, OPTION_KIND_TEXT, OPTION_IN_SECTION, SWEEP,
+     NULL, 0, 0, NULL, "TEXT", WORK, "Handed to the plug-in as it is."},
+    {OPTION_KERNELS, "kernels", 'k', OPTION_KIND_INTEGER, OPTION_AXIS, SWEEP, NULL, 1, 100000,
+     "220", "N", WORK, "Kernels in an iteration, each using the one before."},
+    {OPTION_BLOCKS, "blocks", 0, OPTION_KIND_INTEGER, OPTION_AXIS, SWEEP, NULL, 1, 1000000, "5",
+     "N", WORK, "Thread blocks of a kernel."},
+    {OPTION_THREADS_PER_BLOCK, "threads-per-block", 0, OPTION_KIND_INTEGER, OPTION_AXIS, SWEEP,
+     NULL, 1, 1024, "64", "N", WORK, "GPU threads of a block."},
+    {OPTION_SPIN, "spin", 0, OPTION_KIND_INTEGER, OPTION_AXIS, SWEEP, NULL, 0, 100000000, "3072",
+     "N", WORK, "Steps of the dependent chain that each GPU thread computes in a kernel."},
+    {OPTION_BYTES, "bytes", 0, OPTION_KIND_BYTES, OPTION_AXIS, SWEEP, NULL, 1024, 1099511627776.0,
+     "1408K", "N[K|M|G]", WORK,
+     "Copied to the GPU and back in an iteration, a multiple of 1024; the kernels work on the\n"
+     "first 1/64 of it."},
+    {OPTION_DELAY_CYCLES, "delay-cycles", 0, OPTION_KIND_INTEGER, OPTION_AXIS, SWEEP, NULL, 0, 1e15,
+     "1000000", "N", WORK, "GPU clock cycles that each kernel of the delay workload waits."},
+    {OPTION_RATE, "rate", 0, OPTION_KIND_RATE, OPTION_AXIS, SWEEP, NULL, 0, 0, "closed",
+     "closed|R|max-under-pN=TIME", WORK,
+     "closed: each worker starts its next iteration at once. R: iterations a second are\n"
+     "offered to all workers together, and latency counts from the planned start.\n"
+     "max-under-p99=5ms: search the highest such rate (p50, p90, p99, p999; us, ms, s)."},
+    {OPTION_ARRIVAL, "arrival", 0, OPTION_KIND_CHOICE, OPTION_AXIS, SWEEP, "constant|poisson", 0, 0,
+     "constant", NULL, WORK,
+     "With a rate, the planned starts: evenly spaced, or at random (exponential gaps, by --seed)."},
+    {OPTION_PORT, "port", 0, OPTION_KIND_INTEGER, 0, PLAN, NULL, 1024, 65535, "20000", "N", WORK,
+     "With a program (-- COMMAND), the first port to try for {port}: each process gets one of its\n"
+     "own, consecutive and free when it starts."},
+    {OPTION_PROGRAM_LOG, "program-log", 0, OPTION_KIND_TEXT, 0, PLAN, NULL, 0, 0, NULL, "DIR", WORK,
+     "With a program, a directory for what its processes print, one file each a point. Otherwise\n"
+     "only the last line of an error is kept."},
+    {OPTION_DURATION, "duration", 't', OPTION_KIND_REAL, 0, SWEEP | OPTION_EXPLAIN, NULL, 0.01,
+     86400, "1", "S", HOW,
+     "Length of a point's window in seconds, before it grows for --precision."},
+    {OPTION_WARMUP, "warmup", 0, OPTION_KIND_REAL, 0, SWEEP | OPTION_EXPLAIN, NULL, 0, 3600, "0.3",
+     "S", HOW, "Seconds from the common start that are not counted."},
+    {OPTION_PRECISION, "precision", 'p', OPTION_KIND_REAL, 0, OPTION_SWEEP | OPTION_EXPLAIN, NULL,
+     0.01, 100, "1", "PCT", HOW,
+     "Half width of the 95% confidence interval to reach, in percent; the window grows until\n"
+     "it is reached, up to --max-duration."},
+    {OPTION_MAX_DURATION, "max-duration", 0, OPTION_KIND_REAL, 0, OPTION_SWEEP, NULL, 0.01, 86400,
+     "4", "S", HOW,
+     "Longest window in seconds; a point that is still imprecise is marked 'unconverged'."},
+    {OPTION_ITERATIONS, "iterations", 0, OPTION_KIND_INTEGER, 0, OPTION_SWEEP | OPTION_TRACE, NULL,
+     0, 1000000000, "0", "N", HOW,
+     "Fixed work in place of a window: each worker runs so many iterations after the warm-up,\n"
+     "and the point ends when the slowest has. 0: measure by time."},
+    {OPTION_STAGGER, "stagger", 0, OPTION_KIND_TIME, 0, OPTION_SWEEP | OPTION_TRACE, NULL, 0, 3600,
+     NULL, "TIME", HOW,
+     "Release the workers one after the other, so far apart, and not all together: 10ms. A sweep\n"
+     "by time does not count until all are: that takes a warm-up as long."},
+    {OPTION_ROUNDS, "rounds", 'r', OPTION_KIND_INTEGER, 0, PLAN | OPTION_EXPLAIN, NULL, 1, 1000,
+     "1", "N", HOW,
+     "Independent measurements of each point; no worker process serves two of them."},
+    {OPTION_SEED, "seed", 0, OPTION_KIND_INTEGER, 0, SWEEP, NULL, 0, 2147483647, "1", "N", HOW,
+     "Of the random order in which points are measured; 0 keeps the plan's order."},
+    {OPTION_TIMEOUT, "timeout", 0, OPTION_KIND_REAL, 0, SWEEP | OPTION_EXPLAIN, NULL, 0.1, 86400,
+     "60", "S", HOW,
+     "Longest wait for workers to get ready, to finish an iteration, or to stop. A worker that\n"
+     "takes longer counts as hung."},
+    {OPTION_LIMITS, "limits", 0, OPTION_KIND_CHOICE, 0, PLAN, "known|ignore", 0, 0, "known", NULL,
+     HOW,
+     "known: points over MPS beyond the limits that 'mpsweep doctor --limits' found for this GPU\n"
+     "and driver are infeasible, and not tried. ignore: try all points."},
+    {OPTION_NO_REUSE, "no-reuse", 0, OPTION_KIND_SWITCH, 0, PLAN, NULL, 0, 0, "no", NULL, HOW,
+     "Fresh worker processes for each point. Otherwise those of one point serve the next where\n"
+     "they can (same processes, MPS and environment), and such points are measured one after\n"
+     "the other."},
+    {OPTION_CALIBRATE, "calibrate", 0, OPTION_KIND_SWITCH, 0, OPTION_SWEEP, NULL, 0, 0, "no", NULL,
+     HOW,
+     "Find out first what the GPU, its driver and this machine can do for each kind of\n"
+     "iteration in the plan (about half a minute each), for 'mpsweep explain' to tell what\n"
+     "limits a point."},
+    {OPTION_SHARD, "shard", 0, OPTION_KIND_TEXT, 0, OPTION_SWEEP, NULL, 0, 0, NULL, "I/N|auto", HOW,
+     "Measure only part I (from 0) of N about equally long ones of the plan, for 'mpsweep merge'\n"
+     "to put together. auto: by the place in a Slurm job array, or among the tasks of srun; the\n"
+     "name of the results file needs {shard} then."},
+    {OPTION_FLEET, "fleet", 0, OPTION_KIND_SWITCH, 0, OPTION_SWEEP, NULL, 0, 0, "no", NULL, HOW,
+     "Each of the N nodes of --shard measures the whole plan, so that nodes can be compared."},
+    {OPTION_REFERENCE, "reference", 0, OPTION_KIND_INTEGER, 0, OPTION_SWEEP, NULL, 0, 1000, "1",
+     "K", HOW,
+     "Points that every shard measures, so that differences between their GPUs can be told."},
+    {OPTION_PROBE_ROUNDS, "rounds", 'r', OPTION_KIND_INTEGER, OPTION_NOT_IN_JOB, OPTION_PROBE,
+     "default", 1, 100, "default", "default|N", HOW,
+     "How often each arm is run, in fresh processes and in random order. More of them make the\n"
+     "intervals narrower. Default: as many as the probe needs, 3 or so."},
+    {OPTION_PROBE_SEED, "seed", 0, OPTION_KIND_INTEGER, OPTION_NOT_IN_JOB, OPTION_PROBE, NULL, 0,
+     2147483647, "1", "N", HOW, "Of the random order of the arms in each round."},
+    {OPTION_PROBE_TIMEOUT, "timeout", 0, OPTION_KIND_REAL, OPTION_NOT_IN_JOB, OPTION_PROBE, NULL,
+     0.1, 3600, "30", "S", HOW,
+     "Longest wait for the processes of an arm to get ready, and for them to finish. An arm that\n"
+     "takes longer has failed."},
+    {OPTION_PROBE_OUTPUT, "output", 'o', OPTION_KIND_TEXT, OPTION_NOT_IN_JOB, OPTION_PROBE, NULL, 0,
+     0, NULL, "FILE", OUT, "Results file (.jsonl), which must not exist."},
+    {OPTION_PROBE_LIST, "list", 0, OPTION_KIND_SWITCH, OPTION_NOT_IN_JOB, OPTION_PROBE, NULL, 0, 0,
+     "no", NULL, OUT, "Print the probes, what they do, and their arms; measure nothing."},
+    {OPTION_PROBE_FORMAT, "format", 'f', OPTION_KIND_CHOICE, OPTION_NOT_IN_JOB, OPTION_PROBE,
+     "table|csv|json", 0, 0, "table", NULL, OUT, "What is printed on standard output."},
+    {OPTION_OUTPUT, "output", 'o', OPTION_KIND_TEXT, OPTION_NOT_IN_JOB,
+     SWEEP | OPTION_PLOT | OPTION_COMPARE | OPTION_MERGE, NULL, 0, 0, NULL, "FILE", OUT,
+     "sweep: results file (.jsonl), which must not exist unless --resume is given. plot,\n"
+     "compare: a picture, .svg, .png or .pdf, or .gp for gnuplot's data; that of compare shows\n"
+     "all ratios. trace: a timeline (.json), which must not exist. merge: results of all, which\n"
+     "must not exist unless --force is given."},
+    {OPTION_RESUME, "resume", 0, OPTION_KIND_SWITCH, OPTION_NOT_IN_JOB, PLAN, NULL, 0, 0, "no",
+     NULL, OUT, "Go on with an interrupted results file: measure what it lacks."},
+    {OPTION_PUBLISH, "publish", 0, OPTION_KIND_TEXT, OPTION_NOT_IN_JOB, OPTION_SWEEP, NULL, 0, 0,
+     NULL, "FILE", OUT,
+     "Rename the results file to FILE once every point has its record, and look whether that\n"
+     "worked: on a file system that is shared, who sees FILE sees all of it."},
+    {OPTION_DRY_RUN, "dry-run", 'n', OPTION_KIND_SWITCH, OPTION_NOT_IN_JOB, PLAN, NULL, 0, 0, "no",
+     NULL, OUT,
+     "Print the GPU, the plan, the binding and the time it would take; measure nothing."},
+    {OPTION_LIST, "list", 0, OPTION_KIND_SWITCH, OPTION_NOT_IN_JOB, SWEEP, NULL, 0, 0, "no", NULL,
+     OUT, "Print the plan's points, one a line, and stop."},
+    {OPTION_FORMAT, "format", 'f', OPTION_KIND_CHOICE, OPTION_NOT_IN_JOB, PLAN | OPTION_COMPARE,
+     "table|csv|json", 0, 0, "table", NULL, OUT, "What is printed at the end on standard output."},
+    {OPTION_QUIET, "quiet", 'q', OPTION_KIND_SWITCH, OPTION_NOT_IN_JOB,
+     SWEEP | OPTION_MPS_RUN | OPTION_EXPLAIN | OPTION_PROBE | OPTION_MERGE, NULL, 0, 0, "no", NULL,
+     OUT,
+     "No progress on standard error. mps run: no proof of attachment there. merge: no summary."},
+    {OPTION_FIGURE, "figure", 0, OPTION_KIND_CHOICE, OPTION_NOT_IN_JOB, OPTION_PLOT,
+     "throughput|latency|phases|launch|heatmap|scaling|gpus|ceilings|search|fleet|probe|probe-series|"
+     "all",
+     0, 0, "throughput", NULL, OUT,
+     "throughput: iterations/s by workers. latency: percentiles by workers, or by offered rate.\n"
+     "phases: where the time goes. launch: the time of a launch call. heatmap: P×T.\n"
+     "scaling: by number of GPUs. gpus: each GPU beside the others.\n"
+     "ceilings: measured beside what was possible. search: how a tune found the best layout.\n"
+     "fleet: the nodes of merged results, and which stand out.\n"
+     "probe: every arm of the probes. probe-series: those arms that differ in one number.\n"
+     "all: each of them, --output is a directory."},
+    {OPTION_EXPLAINED, "explained", 0, OPTION_KIND_TEXT, OPTION_NOT_IN_JOB, OPTION_PLOT, NULL, 0, 0,
+     NULL, "FILE", OUT,
+     "What 'mpsweep explain RESULTS --format json' printed: for the ceilings, in\n"
+     "place of what the calibration in RESULTS says."},
+    {OPTION_THRESHOLD, "threshold", 0, OPTION_KIND_REAL, OPTION_NOT_IN_JOB, OPTION_COMPARE, NULL, 0,
+     1000, "2", "PCT", "Verdicts",
+     "Difference that does not matter, in percent: a point is worse or better if the whole 95%\n"
+     "interval of its ratio lies beyond it, and the same if all of it lies within."},
+    {OPTION_ADJUST, "adjust", 0, OPTION_KIND_CHOICE, OPTION_NOT_IN_JOB, OPTION_COMPARE, "holm|none",
+     0, 0, "holm", NULL, "Verdicts",
+     "holm: a false 'worse' anywhere among all points in at most 2.5% of comparisons. none: each\n"
+     "point as if it were the only one."},
+    {OPTION_MERGE_FORCE, "force", 0, OPTION_KIND_SWITCH, OPTION_NOT_IN_JOB, OPTION_MERGE, NULL, 0,
+     0, "no", NULL, OUT, "Replace the output if it exists."},
+    {OPTION_STRICT, "strict", 0, OPTION_KIND_SWITCH, OPTION_NOT_IN_JOB, OPTION_MERGE, NULL, 0, 0,
+     "no", NULL, OUT,
+     "Files that differ in driver, kind of GPU, version of mpsweep, options and the like are an\n"
+     "error, and not only told of."},
+    {OPTION_MPS_DIR, "dir", 0, OPTION_KIND_TEXT, OPTION_NOT_IN_JOB, START | KEPT, NULL, 0, 0, NULL,
+     "DIR", DAEMON,
+     "start, run: where the daemon's private directory is to be; DIR must not exist, or be empty "
+     "and\n"
+     "yours alone, and have at most 71 characters. Default: a fresh one under XDG_RUNTIME_DIR,\n"
+     "TMPDIR or /tmp. stop, env: the daemon's directory; default: that of the only one there is.\n"
+     "status: the same, or a pipe directory of somebody else's daemon, which is only looked at."},
+    {OPTION_MPS_GPU, "gpu", 'g', OPTION_KIND_TEXT, OPTION_NOT_IN_JOB, START | OPTION_MPS_STATUS,
+     NULL, 0, 0, NULL, "UUID|N|emulated", DAEMON,
+     "The only GPU that the daemon and its clients see: its UUID or number, or 'emulated'.\n"
+     "Default: all GPUs."},
+    {OPTION_MPS_PERCENTAGE, "active-thread-percentage", 0, OPTION_KIND_REAL, OPTION_NOT_IN_JOB,
+     START, NULL, 0.1, 100, NULL, "PCT", DAEMON,
+     "Share of the multiprocessors that each client gets at most; one decimal."},
+    {OPTION_MPS_PRIORITY, "priority", 0, OPTION_KIND_INTEGER, OPTION_NOT_IN_JOB, START, NULL, 0, 1,
+     NULL, "0|1", DAEMON, "Of clients that set none themselves: 0 is normal, 1 is below normal."},
+    {OPTION_MPS_MEMORY, "memory-limit", 0, OPTION_KIND_TEXT, OPTION_NOT_IN_JOB, START, NULL, 0, 0,
+     NULL, "GPU=SIZE[,GPU=SIZE]", DAEMON,
+     "Device memory that each client may allocate on a GPU, named by its number among the "
+     "daemon's\n"
+     "GPUs or its UUID: 0=4G, in whole MiB."},
+    {OPTION_MPS_FORCE, "force", 0, OPTION_KIND_SWITCH, OPTION_NOT_IN_JOB, OPTION_MPS_STOP, NULL, 0,
+     0, "no", NULL, DAEMON, "Stop it although it has clients: they are terminated first."},
+    {OPTION_MPS_FORMAT, "format", 'f', OPTION_KIND_CHOICE, OPTION_NOT_IN_JOB, OPTION_MPS_STATUS,
+     "table|json", 0, 0, "table", NULL, OUT, "What is printed."},
+    {OPTION_OBJECTIVE, "objective", 0, OPTION_KIND_CHOICE, 0, OPTION_TUNE,
+     "throughput|p99|ips-per-watt", 0, 0, "throughput", NULL, BEST,
+     "throughput: most iterations a second. p99: lowest 99th percentile of the latency.\n"
+     "ips-per-watt: most iterations for the energy, which takes NVML."},
+    {OPTION_MAX_P99, "max-p99", 0, OPTION_KIND_TIME, 0, OPTION_TUNE, NULL, 1e-6, 3600, NULL, "TIME",
+     BEST,
+     "Layouts are out whose 99th percentile of the latency is not surely below it: the upper end\n"
+     "of its 95% interval counts. 500us, 5ms, 1s."},
+    {OPTION_MAX_PROCESSES, "max-processes", 0, OPTION_KIND_INTEGER, 0, OPTION_TUNE, NULL, 1, 1024,
+     NULL, "N", BEST, "Processes of a layout, at most."},
+    {OPTION_MAX_THREADS, "max-threads", 0, OPTION_KIND_INTEGER, 0, OPTION_TUNE, NULL, 1, 1024, NULL,
+     "N", BEST, "Threads of a process, at most."},
+    {OPTION_MAX_GPU_MEMORY, "max-gpu-memory", 0, OPTION_KIND_BYTES, OPTION_WHOLE_MIB, OPTION_TUNE,
+     NULL, 16777216, 1099511627776.0, NULL, "N[K|M|G]", BEST,
+     "GPU memory that all workers may use together; layouts are out that were seen to use more."},
+    {OPTION_BUDGET, "budget", 0, OPTION_KIND_TIME, 0, OPTION_TUNE, NULL, 1, 86400, "120s", "TIME",
+     BEST,
+     "Time for all measuring, calibration and the start of workers included: 90s, 5m. With\n"
+     "--exhaustive there is no bound unless one is given."},
+    {OPTION_GUIDE, "guide", 0, OPTION_KIND_CHOICE, 0, OPTION_TUNE, "auto|calibration|measuring", 0,
+     0, "auto", NULL, BEST,
+     "What says where to look first. calibration: predictions, from what the GPU and this machine\n"
+     "are measured to be able to do (as 'sweep --calibrate'). measuring: short windows of a few\n"
+     "sizes of each layout. auto: a calibration, where the workload allows it and the budget is\n"
+     "two minutes or more."},
+    {OPTION_EXHAUSTIVE, "exhaustive", 0, OPTION_KIND_SWITCH, 0, OPTION_TUNE, NULL, 0, 0, "no", NULL,
+     BEST, "Measure every layout of the space, and then the best ones again."},
+    {OPTION_TUNE_EMIT, "emit", 0, OPTION_KIND_CHOICE, OPTION_NOT_IN_JOB, OPTION_TUNE,
+     "env|systemd|slurm|kubernetes|compose|json", 0, 0, NULL, NULL, OUT,
+     "Also write a directory that runs the winner, as 'mpsweep emit' does; its workers run the\n"
+     "program behind '--', if that is what was tuned."},
+    {OPTION_TUNE_EMIT_DIR, "emit-dir", 0, OPTION_KIND_TEXT, OPTION_NOT_IN_JOB, OPTION_TUNE, NULL, 0,
+     0, "mpsweep-deployment", "DIR", OUT,
+     "With --emit: that directory, which must be new or empty; its name becomes that of units,\n"
+     "pods and jobs."},
+    {OPTION_EMIT_FORMAT, "format", 'f', OPTION_KIND_CHOICE, OPTION_NOT_IN_JOB, OPTION_EMIT,
+     "env|systemd|slurm|kubernetes|compose|json", 0, 0, NULL, NULL, "The deployment",
+     "What runs it: shell scripts, systemd, Slurm, Kubernetes, Docker Compose; or a description\n"
+     "for a program of your own."},
+    {OPTION_EMIT_OUTPUT, "output", 'o', OPTION_KIND_TEXT, OPTION_NOT_IN_JOB, OPTION_EMIT, NULL, 0,
+     0, NULL, "DIR", "The deployment",
+     "The directory to write, which must be new or empty; its name becomes that of units, pods "
+     "and\n"
+     "jobs."},
+    {OPTION_EMIT_POINT, "point", 0, OPTION_KIND_INTEGER, OPTION_NOT_IN_JOB, OPTION_EMIT, NULL, 0,
+     1e9, NULL, "N", "The deployment",
+     "The point to deploy, by its number in RESULTS. Default: the winner of a tuning; without\n"
+     "one, the ok point of the highest throughput."},
+    {OPTION_EMIT_PORT, "port", 0, OPTION_KIND_INTEGER, OPTION_NOT_IN_JOB, OPTION_EMIT, NULL, 1,
+     65535, "8000", "N", "The deployment",
+     "What {port} is for the first worker; each next one has the next. Workers also find it in\n"
+     "MPSWEEP_PORT."},
+    {OPTION_EMIT_IMAGE, "image", 0, OPTION_KIND_TEXT, OPTION_NOT_IN_JOB, OPTION_EMIT, NULL, 0, 0,
+     NULL, "IMAGE", "The deployment",
+     "kubernetes, compose: the workers' container image; without one there is a placeholder to\n"
+     "replace."},
+    {OPTION_FIND_LIMITS, "limits", 0, OPTION_KIND_SWITCH, OPTION_NOT_IN_JOB, OPTION_DOCTOR, NULL, 0,
+     0, "no", NULL, OUT,
+     "Also find how many MPS clients the GPU and its driver allow with how many connections each,\n"
+     "by starting them (half a minute on an H200), and keep it for sweeps."},
+    {OPTION_VERIFY, "verify", 0, OPTION_KIND_SWITCH, OPTION_NOT_IN_JOB, OPTION_EXPLAIN, NULL, 0, 0,
+     "no", NULL, HOW,
+     "Measure each remedy against the point that it is for, in turns, on the GPU of the results,\n"
+     "and compare with what was predicted; in 3 rounds if --rounds does not say otherwise."},
+    {OPTION_EXPLAIN_FORMAT, "format", 'f', OPTION_KIND_CHOICE, OPTION_NOT_IN_JOB, OPTION_EXPLAIN,
+     "text|json", 0, 0, "text", NULL, OUT, "What is printed on standard output."},
+    {OPTION_TRACE_POINT, "point", 0, OPTION_KIND_TEXT, OPTION_NOT_IN_JOB, OPTION_TRACE, NULL, 0, 0,
+     NULL, "SECTION|N", "The trace",
+     "Which of the plan's points to trace: the section of the job file that has it alone, or its\n"
+     "number, as --list counts them."},
+    {OPTION_TRACE_PRINT, "print", 0, OPTION_KIND_CHOICE, OPTION_NOT_IN_JOB, OPTION_TRACE,
+     "summary|gpu-trace|api-trace", 0, 0, "summary", NULL, "The trace",
+     "gpu-trace: also every kernel and copy, one a line. api-trace: also every call. The summary\n"
+     "follows in any case."},
+    {OPTION_TRACE_FIGURE, "figure", 'f', OPTION_KIND_TEXT, OPTION_NOT_IN_JOB, OPTION_TRACE, NULL, 0,
+     0, NULL, "FILE", "The trace",
+     "Draw calls and GPU work over time: .svg, .png or .pdf, or .gp for gnuplot's data."},
+    {OPTION_TRACE_MAX_RECORDS, "max-records", 0, OPTION_KIND_INTEGER, OPTION_NOT_IN_JOB,
+     OPTION_TRACE, NULL, 1000, 20000000, "200000", "N", "The trace",
+     "Calls, kernels and copies to keep, of all processes together; a trace of more ends early.\n"
+     "Each takes about 100 bytes of memory and 250 of the file."},
+    {OPTION_SLURM_NODES, "nodes", 'N', OPTION_KIND_INTEGER, OPTION_NOT_IN_JOB, OPTION_SLURM_SUBMIT,
+     NULL, 1, 10000, NULL, "N", CLUSTER,
+     "Shards to make of the plan; each is a task of a job array, and has a node to itself."},
+    {OPTION_SLURM_GPUS, "gpus-per-node", 0, OPTION_KIND_INTEGER, OPTION_NOT_IN_JOB,
+     OPTION_SLURM_SUBMIT, NULL, 0, 64, "1", "G", CLUSTER,
+     "GPUs to ask for on each node (--gres=gpu:G); 0: none, as for the emulated one. Of several,\n"
+     "--device says which are measured."},
+    {OPTION_SLURM_DIR, "dir", 0, OPTION_KIND_TEXT, OPTION_NOT_IN_JOB, OPTION_SLURM_SUBMIT, NULL, 0,
+     0, NULL, "DIR", CLUSTER,
+     "The run's directory, which must not exist, on a file system that all nodes see. Default:\n"
+     "mpsweep-slurm-DATE-TIME, here."},
+    {OPTION_SLURM_AGAIN, "again", 0, OPTION_KIND_TEXT, OPTION_NOT_IN_JOB, OPTION_SLURM_SUBMIT, NULL,
+     0, 0, NULL, "DIR", CLUSTER,
+     "Submit those shards of an earlier run that are not finished, and for which no job runs or\n"
+     "waits; what they have measured stays. sbatch options after '--' are added to the first "
+     "ones."},
+    {OPTION_SLURM_DRY_RUN, "dry-run", 'n', OPTION_KIND_SWITCH, OPTION_NOT_IN_JOB,
+     OPTION_SLURM_SUBMIT, NULL, 0, 0, "no", NULL, OUT,
+     "Print the batch scripts and the command lines; make and submit nothing."},
+    {OPTION_SLURM_JSON, "json", 0, OPTION_KIND_SWITCH, OPTION_NOT_IN_JOB, OPTION_SLURM_STATUS, NULL,
+     0, 0, "no", NULL, OUT, "Print JSON in place of a table."},
+    {OPTION_SLURM_OUTPUT, "output", 'o', OPTION_KIND_TEXT, OPTION_NOT_IN_JOB, OPTION_SLURM_COLLECT,
+     NULL, 0, 0, NULL, "FILE", OUT,
+     "Where to write what is merged; it must not exist. Default: DIR/all.jsonl, made anew."},
+};

@@ -1,0 +1,422 @@
+#include "job/workload_text.h"
+
+#include <ctype.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/text.h"
+
+#define GIB (UINT64_C(1) << 30)
+#define SIZE_MOST (1024 * GIB)
+#define SIZE_MULTIPLE 16
+#define COUNT_MOST 100000
+#define BLOCKS_MOST 1000000
+#define THREADS_MOST 1024
+#define CYCLES_MOST UINT64_C(1000000000000)
+#define KERNEL_NS_LEAST UINT64_C(1000)
+#define KERNEL_NS_MOST UINT64_C(1000000000)
+#define HOST_NS_LEAST UINT64_C(1000)
+#define HOST_NS_MOST UINT64_C(10000000000)
+
+/* A warp: what a kernel is without a word about its grid. */
+#define DEFAULT_BLOCKS 1
+#define DEFAULT_THREADS 32
+
+#define WORDS_MOST 16
+#define BLANKS " \t\r\n"
+
+enum operand { OPERAND_NONE, OPERAND_SIZE, OPERAND_TIME };
+
+static const struct word {
+    const char *name;
+    uint32_t kind; /* a kernel's is found out from its keys */
+    enum operand operand;
+    const char *example;
+} words[] = {
+    {"copy-in", STEP_COPY_IN, OPERAND_SIZE, "copy-in 4M"},
+    {"copy-out", STEP_COPY_OUT, OPERAND_SIZE, "copy-out 1M"},
+    {"device-copy", STEP_DEVICE_COPY, OPERAND_SIZE, "device-copy 8M"},
+    {"kernel", STEP_COMPUTE, OPERAND_NONE, "kernel blocks=64 threads=256 duration=15us"},
+    {"synchronize", STEP_SYNCHRONIZE, OPERAND_NONE, "synchronize"},
+    {"think", STEP_THINK, OPERAND_TIME, "think 200us"},
+    {"busy", STEP_BUSY, OPERAND_TIME, "busy 200us"},
+};
+#define WORDS (sizeof words / sizeof words[0])
+#define WORD_NAMES "copy-in, copy-out, device-copy, kernel, synchronize, think, busy"
+
+enum key { KEY_BLOCKS, KEY_THREADS, KEY_COUNT, KEY_DURATION, KEY_CYCLES, KEY_BYTES, KEY_BOUND };
+#define KEYS 7
+#define NO_KEY KEYS
+
+static const struct {
+    const char *name, *takes;
+} keys[KEYS] = {
+    [KEY_BLOCKS] = {"blocks", "a number from 1 to 1000000"},
+    [KEY_THREADS] = {"threads", "a number from 1 to 1024"},
+    [KEY_COUNT] = {"count", "a number from 1 to 100000"},
+    [KEY_DURATION] = {"duration", "a time from 1us to 1s, as in 15us"},
+    [KEY_CYCLES] = {"cycles", "a number from 1 to 1000000000000"},
+    [KEY_BYTES] = {"bytes", "a size from 16 bytes to 1024G, as in 32M"},
+    [KEY_BOUND] = {"bound", "compute or memory"},
+};
+
+/* What the keys of a step say. */
+struct given {
+    bool is[KEYS];
+    uint64_t number[KEYS];
+};
+
+enum status workload_begin(const char *name, struct workload *out)
+{
+    static const char allowed[] =
+        "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
+    size_t length = strlen(name);
+    if (length == 0)
+        return status_set(STATUS_USAGE, "a workload needs a name: [workload NAME]");
+    if (length >= WORKLOAD_NAME_BYTES || name[strspn(name, allowed)])
+        return status_set(STATUS_USAGE,
+                          "'%.64s' is no name for a workload: it takes up to %d letters, digits, "
+                          "'-' and '_'",
+                          name, WORKLOAD_NAME_BYTES - 1);
+    if (strcmp(name, "builtin") == 0 || strcmp(name, "delay") == 0)
+        return status_set(STATUS_USAGE, "workload '%s' is built in: give yours another name", name);
+    *out = (struct workload){0};
+    memcpy(out->name, name, length + 1);
+    return STATUS_OK;
+}
+
+static bool parse_whole(const char *text, size_t length, uint64_t *out)
+{
+    size_t digits = strspn(text, "0123456789");
+    if (digits == 0 || digits != length || digits > 18)
+        return false;
+    *out = strtoull(text, NULL, 10);
+    return true;
+}
+
+static bool parse_number(const char *text, uint64_t most, uint64_t *out)
+{
+    uint64_t number;
+    if (!parse_whole(text, strlen(text), &number) || number == 0 || number > most)
+        return false;
+    *out = number;
+    return true;
+}
+
+/* Its multiple is for the caller to check: that is another mistake. */
+static bool parse_size(const char *text, uint64_t *out)
+{
+    size_t length = strlen(text);
+    unsigned shift = 0;
+    uint64_t number;
+    if (length > 0) {
+        const char *units = "KMG", *unit = strchr(units, toupper((unsigned char)text[length - 1]));
+        if (unit && *unit) {
+            shift = 10 * (unsigned)(unit - units + 1);
+            length--;
+        }
+    }
+    if (!parse_whole(text, length, &number) || number == 0 || number > SIZE_MOST >> shift)
+        return false;
+    *out = number << shift;
+    return true;
+}
+
+static bool parse_time(const char *text, uint64_t least_ns, uint64_t most_ns, uint64_t *out)
+{
+    static const struct {
+        const char *name;
+        double ns;
+    } units[] = {{"ns", 1.0}, {"us", 1e3}, {"ms", 1e6}, {"s", 1e9}};
+    size_t length = strspn(text, "0123456789.");
+    char *end;
+    if (!isdigit((unsigned char)*text) || length > 18)
+        return false;
+    double value = strtod(text, &end);
+    if ((size_t)(end - text) != length)
+        return false;
+    for (size_t i = 0; i < sizeof units / sizeof units[0]; i++) {
+        double ns = value * units[i].ns + 0.5;
+        if (strcmp(end, units[i].name) != 0 || ns < (double)least_ns || ns >= (double)most_ns + 1.0)
+            continue;
+        *out = (uint64_t)ns;
+        return true;
+    }
+    return false;
+}
+
+static enum status check_multiple(const char *text, uint64_t bytes)
+{
+    if (bytes % SIZE_MULTIPLE == 0)
+        return STATUS_OK;
+    return status_set(STATUS_USAGE, "'%s' is not a multiple of %d bytes", text, SIZE_MULTIPLE);
+}
+
+static enum status unknown_step(const char *name)
+{
+    const char *nearest = NULL;
+    unsigned best = TEXT_NEAR + 1;
+    for (size_t i = 0; i < WORDS; i++) {
+        unsigned d = text_distance(name, words[i].name);
+        if (d < best) {
+            best = d;
+            nearest = words[i].name;
+        }
+    }
+    if (nearest)
+        return status_set(STATUS_USAGE, "unknown step '%.64s'; did you mean '%s'?", name, nearest);
+    return status_set(STATUS_USAGE, "unknown step '%.64s'; there are " WORD_NAMES, name);
+}
+
+static enum status unknown_key(const char *name, const struct word *word)
+{
+    const char *nearest = NULL;
+    unsigned best = TEXT_NEAR + 1;
+    for (size_t i = 0; i < KEYS; i++) {
+        unsigned d = text_distance(name, keys[i].name);
+        if (d < best) {
+            best = d;
+            nearest = keys[i].name;
+        }
+    }
+    return status_set(STATUS_USAGE, "unknown key '%.64s' of %s%s%s%s", name, word->name,
+                      nearest ? "; did you mean '" : "", nearest ? nearest : "",
+                      nearest ? "'?" : "");
+}
+
+static bool takes_key(const struct word *word, enum key key)
+{
+    if (word->kind == STEP_COMPUTE)
+        return true;
+    return key == KEY_COUNT && word->operand == OPERAND_SIZE;
+}
+
+static enum status parse_key(const struct word *word, char *text, struct given *given)
+{
+    char *value = strchr(text, '=');
+    if (value)
+        *value++ = '\0';
+    enum key key = 0;
+    while (key < KEYS && strcmp(keys[key].name, text) != 0)
+        key++;
+    if (key == NO_KEY && !value)
+        return status_set(STATUS_USAGE, "'%.64s' after '%s' is no key=value; an example: step = %s",
+                          text, word->name, word->example);
+    if (key == NO_KEY)
+        return unknown_key(text, word);
+    if (!takes_key(word, key))
+        return status_set(STATUS_USAGE, "a step '%s' takes no %s", word->name, text);
+    if (!value || !*value)
+        return status_set(STATUS_USAGE, "'%s' needs a value: %s", text, keys[key].takes);
+    if (given->is[key])
+        return status_set(STATUS_USAGE, "'%s' is given twice in one step", text);
+    given->is[key] = true;
+    uint64_t *number = &given->number[key];
+    static const uint64_t most[KEYS] = {
+        [KEY_BLOCKS] = BLOCKS_MOST,
+        [KEY_THREADS] = THREADS_MOST,
+        [KEY_COUNT] = COUNT_MOST,
+        [KEY_CYCLES] = CYCLES_MOST,
+    };
+    bool valid;
+    if (key == KEY_BOUND) {
+        *number = strcmp(value, "memory") == 0;
+        valid = *number || strcmp(value, "compute") == 0;
+    } else if (key == KEY_DURATION) {
+        valid = parse_time(value, KERNEL_NS_LEAST, KERNEL_NS_MOST, number);
+    } else if (key == KEY_BYTES) {
+        valid = parse_size(value, number);
+        if (valid)
+            return check_multiple(value, *number);
+    } else {
+        valid = parse_number(value, most[key], number);
+    }
+    return valid ? STATUS_OK
+                 : status_set(STATUS_USAGE, "'%.64s' is not a value of %s: it takes %s", value,
+                              text, keys[key].takes);
+}
+
+static enum status make_kernel(const struct given *given, struct workload_step *step)
+{
+    bool memory = given->is[KEY_BOUND] && given->number[KEY_BOUND];
+    unsigned lengths = given->is[KEY_DURATION] + given->is[KEY_CYCLES] + given->is[KEY_BYTES];
+    if (lengths != 1)
+        return status_set(STATUS_USAGE, "a kernel takes %s of duration=, cycles= and bytes=",
+                          lengths ? "only one" : "one");
+    if (given->is[KEY_CYCLES] && given->is[KEY_BOUND])
+        return status_set(STATUS_USAGE, "a kernel of cycles= is bound by the clock: leave bound= "
+                                        "out");
+    if (given->is[KEY_BYTES] && given->is[KEY_BOUND] && !memory)
+        return status_set(STATUS_USAGE, "a kernel of bytes= is bound by memory: give duration= for "
+                                        "one that is bound by computing");
+    step->blocks = given->is[KEY_BLOCKS] ? (uint32_t)given->number[KEY_BLOCKS] : DEFAULT_BLOCKS;
+    step->threads = given->is[KEY_THREADS] ? (uint32_t)given->number[KEY_THREADS] : DEFAULT_THREADS;
+    step->kind = memory || given->is[KEY_BYTES] ? STEP_MEMORY : STEP_COMPUTE;
+    if (given->is[KEY_CYCLES])
+        step->kind = STEP_CYCLES;
+    if (given->is[KEY_DURATION])
+        step->asked_ns = given->number[KEY_DURATION];
+    else
+        step->amount = given->number[given->is[KEY_CYCLES] ? KEY_CYCLES : KEY_BYTES];
+    return STATUS_OK;
+}
+
+static enum status parse_operand(const struct word *word, const char *text,
+                                 struct workload_step *step)
+{
+    bool size = word->operand == OPERAND_SIZE;
+    if (!text || strchr(text, '='))
+        return status_set(STATUS_USAGE, "'%s' needs a %s: step = %s", word->name,
+                          size ? "size" : "time", word->example);
+    if (size ? !parse_size(text, &step->amount)
+             : !parse_time(text, HOST_NS_LEAST, HOST_NS_MOST, &step->amount))
+        return status_set(STATUS_USAGE, "'%.64s' is not a %s, as in: step = %s", text,
+                          size ? "size from 16 bytes to 1024G" : "time from 1us to 10s",
+                          word->example);
+    return size ? check_multiple(text, step->amount) : STATUS_OK;
+}
+
+/* Cuts a text into its words in place; a comment ends it. */
+static enum status split(char *text, char *out[WORDS_MOST], unsigned *count)
+{
+    *count = 0;
+    for (char *rest = text, *word; (word = strtok_r(rest, BLANKS, &rest)) && *word != '#';) {
+        if (*count == WORDS_MOST)
+            return status_set(STATUS_USAGE, "a step has at most %d words", WORDS_MOST);
+        out[(*count)++] = word;
+    }
+    return STATUS_OK;
+}
+
+static enum status parse_step(char *const *text, unsigned count, struct workload_step *out)
+{
+    struct workload_step step = {.count = 1};
+    struct given given = {0};
+    const struct word *word = words;
+    while (word < words + WORDS && strcmp(word->name, text[0]) != 0)
+        word++;
+    if (word == words + WORDS)
+        return unknown_step(text[0]);
+    enum status status = STATUS_OK;
+    unsigned at = 1;
+    step.kind = word->kind;
+    if (word->operand != OPERAND_NONE)
+        status = parse_operand(word, count > at ? text[at] : NULL, &step), at++;
+    for (; at < count && status == STATUS_OK; at++)
+        status = parse_key(word, text[at], &given);
+    if (status == STATUS_OK && word->kind == STEP_COMPUTE)
+        status = make_kernel(&given, &step);
+    if (status != STATUS_OK)
+        return status;
+    if (given.is[KEY_COUNT])
+        step.count = (uint32_t)given.number[KEY_COUNT];
+    *out = step;
+    return STATUS_OK;
+}
+
+enum status workload_add_step(struct workload *workload, const char *text)
+{
+    char *parts[WORDS_MOST];
+    unsigned count;
+    if (workload->count == WORKLOAD_STEPS)
+        return status_set(STATUS_USAGE, "a workload has at most %d steps: count=N repeats one",
+                          WORKLOAD_STEPS);
+    char *copy = strdup(text);
+    if (!copy)
+        return status_set(STATUS_MEMORY, "out of memory");
+    enum status status = split(copy, parts, &count);
+    if (status == STATUS_OK && count == 0)
+        status = status_set(STATUS_USAGE, "a step needs a word: " WORD_NAMES);
+    if (status == STATUS_OK)
+        status = parse_step(parts, count, &workload->steps[workload->count]);
+    free(copy);
+    if (status == STATUS_OK)
+        workload->count++;
+    return status;
+}
+
+enum status workload_set_check(struct workload *workload, const char *text)
+{
+    size_t length = strcspn(text, BLANKS "#");
+    const char *rest = text + length + strspn(text + length, BLANKS);
+    bool yes = length == 3 && strncmp(text, "yes", 3) == 0;
+    bool no = length == 2 && strncmp(text, "no", 2) == 0;
+    if ((!yes && !no) || (*rest && *rest != '#'))
+        return status_set(STATUS_USAGE, "'%.64s' is not a value of check: it takes yes or no",
+                          text);
+    workload->check = yes ? WORKLOAD_CHECK_YES : WORKLOAD_CHECK_NO;
+    return STATUS_OK;
+}
+
+enum status workload_end(const struct workload *workload)
+{
+    bool has_work = false;
+    for (unsigned i = 0; i < workload->count; i++)
+        has_work |= !workload_step_is_host(&workload->steps[i]);
+    if (workload->count == 0)
+        return status_set(STATUS_USAGE, "workload '%s' has no steps: step = %s", workload->name,
+                          words[0].example);
+    if (!has_work)
+        return status_set(STATUS_USAGE,
+                          "workload '%s' leaves the GPU without work: give it a copy or a kernel",
+                          workload->name);
+    if (workload->check == WORKLOAD_CHECK_YES &&
+        !workload_can_check(workload->steps, workload->count))
+        return status_set(STATUS_USAGE,
+                          "workload '%s' has nothing to check: that takes a copy-in and, after it, "
+                          "a copy-out",
+                          workload->name);
+    return STATUS_OK;
+}
+
+static const char *size_text(uint64_t bytes, char out[32])
+{
+    static const char units[] = "GMK";
+    for (unsigned i = 0; i < 3; i++) {
+        unsigned shift = 30 - 10 * i;
+        if (bytes >> shift && bytes % (UINT64_C(1) << shift) == 0) {
+            snprintf(out, 32, "%llu%c", (unsigned long long)(bytes >> shift), units[i]);
+            return out;
+        }
+    }
+    snprintf(out, 32, "%llu", (unsigned long long)bytes);
+    return out;
+}
+
+static const char *time_text(uint64_t ns, char out[32])
+{
+    if (ns >= 1000000)
+        snprintf(out, 32, "%.10gms", (double)ns / 1e6);
+    else
+        snprintf(out, 32, "%.10gus", (double)ns / 1e3);
+    return out;
+}
+
+const char *workload_step_text(const struct workload_step *step, char out[WORKLOAD_STEP_TEXT])
+{
+    struct text text = {.at = out, .size = WORKLOAD_STEP_TEXT};
+    char number[32];
+    const struct word *word = words;
+    if (workload_step_is_kernel(step)) {
+        text_append(&text, "kernel blocks=%u threads=%u", step->blocks, step->threads);
+        if (step->asked_ns)
+            text_append(&text, " duration=%s%s", time_text(step->asked_ns, number),
+                        step->kind == STEP_MEMORY ? " bound=memory" : "");
+        else if (step->kind == STEP_CYCLES)
+            text_append(&text, " cycles=%llu", (unsigned long long)step->amount);
+        else
+            text_append(&text, " bytes=%s", size_text(step->amount, number));
+    } else {
+        while (word < words + WORDS - 1 && word->kind != step->kind)
+            word++;
+        text_append(&text, "%s", word->name);
+        if (word->operand == OPERAND_SIZE)
+            text_append(&text, " %s", size_text(step->amount, number));
+        if (word->operand == OPERAND_TIME)
+            text_append(&text, " %s", time_text(step->amount, number));
+    }
+    if (step->count > 1)
+        text_append(&text, " count=%u", step->count);
+    return out;
+}

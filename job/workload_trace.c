@@ -1,0 +1,67 @@
+#include "job/workload_text.h"
+
+#define VECTOR_BYTES UINT64_C(16)
+
+/* A compute-bound kernel works on this much at most, whatever its grid. */
+#define COMPUTE_BYTES UINT64_C(4096)
+
+/* Larger than the second-level cache of any GPU, and small enough for many workers. */
+#define MEMORY_BYTES (UINT64_C(256) << 20)
+
+static uint64_t least(uint64_t a, uint64_t b)
+{
+    return a < b ? a : b;
+}
+
+bool workload_step_is_host(const struct workload_step *step)
+{
+    return step->kind >= STEP_SYNCHRONIZE;
+}
+
+bool workload_step_is_kernel(const struct workload_step *step)
+{
+    return step->kind == STEP_COMPUTE || step->kind == STEP_MEMORY || step->kind == STEP_CYCLES;
+}
+
+uint64_t workload_worked_bytes(const struct workload_step *step)
+{
+    if (step->kind == STEP_COMPUTE)
+        return least((uint64_t)step->blocks * step->threads * VECTOR_BYTES, COMPUTE_BYTES);
+    /* Where the amount is still to be found it is at least a vector. */
+    if (step->kind == STEP_MEMORY)
+        return step->amount ? least(step->amount, MEMORY_BYTES) : VECTOR_BYTES;
+    return 0;
+}
+
+void workload_trace_step(struct workload_trace *trace, const struct workload_step *step)
+{
+    switch (step->kind) {
+    case STEP_COPY_IN:
+        trace->known_bytes = step->amount;
+        trace->added = 0;
+        break;
+    case STEP_DEVICE_COPY:
+        trace->known_bytes = least(trace->known_bytes, step->amount);
+        trace->side ^= 1;
+        break;
+    case STEP_COMPUTE:
+    case STEP_MEMORY:
+        trace->known_bytes = least(trace->known_bytes, workload_worked_bytes(step));
+        trace->added++;
+        trace->side ^= 1;
+        break;
+    default:
+        break;
+    }
+}
+
+bool workload_can_check(const struct workload_step *steps, unsigned count)
+{
+    struct workload_trace trace = {0};
+    for (unsigned i = 0; i < count; i++) {
+        if (steps[i].kind == STEP_COPY_OUT && trace.known_bytes > 0)
+            return true;
+        workload_trace_step(&trace, &steps[i]);
+    }
+    return false;
+}

@@ -1,0 +1,121 @@
+#include "recording/pace.h"
+
+#include <sched.h>
+#include <sys/prctl.h>
+
+#include "common/clock.h"
+#include "common/random.h"
+#include "job/rate.h"
+
+/* The last part of a wait is spent awake: so late may a sleeper wake. */
+#define AWAKE_NS (200 * NS_PER_US)
+#define STARE_NS (20 * NS_PER_US)
+
+/* Of an exponential distribution with mean 1, by comparisons alone (von Neumann 1951): the first of
+ * a falling run of uniform numbers counts if the run's length is odd, else the whole part grows. */
+static double random_exponential(uint64_t *random)
+{
+    for (uint64_t whole = 0;; whole++) {
+        uint64_t first = random_next(random), last = first, next;
+        unsigned length = 1;
+        for (; (next = random_next(random)) < last; length++)
+            last = next;
+        if (length % 2)
+            return (double)whole + (double)(first >> 11) * 0x1p-53;
+    }
+}
+
+static void add_random_gap(struct pace *pace)
+{
+    pace->planned_ns += (uint64_t)(random_exponential(&pace->random) * pace->mean_gap_ns);
+}
+
+/* What is left over of a division is carried on, so that the pace does not drift. */
+static void add_constant_gap(struct pace *pace)
+{
+    pace->planned_ns += pace->gap_ns;
+    pace->part += pace->gap_part;
+    if (pace->part >= pace->parts) {
+        pace->part -= pace->parts;
+        pace->planned_ns++;
+    }
+}
+
+void pace_init(struct pace *pace, const struct shm_settings *settings, unsigned index,
+               unsigned workers)
+{
+    /* One iteration of all workers takes unit/rate nanoseconds. */
+    const uint64_t unit = NS_PER_S * RATE_UNITS, rate = settings->rate_units;
+    *pace = (struct pace){
+        .arrival = settings->arrival,
+        .schedule = settings->schedule,
+        .gap_ns = unit * workers / rate,
+        .gap_part = unit * workers % rate,
+        .parts = rate,
+        .mean_gap_ns = (double)unit * workers / (double)rate,
+        .random = settings->arrival_seed,
+    };
+    if (pace->arrival == SHM_ARRIVAL_POISSON) {
+        /* Far apart, though seeds and indices are neighbours. */
+        pace->random = random_next(&pace->random) ^ (index * UINT64_C(0xd1342543de82ef95));
+        pace->random = random_next(&pace->random);
+        add_random_gap(pace);
+    } else {
+        pace->planned_ns = unit * index / rate;
+        pace->part = unit * index % rate;
+    }
+}
+
+void pace_next(struct pace *pace)
+{
+    if (pace->arrival == SHM_ARRIVAL_POISSON)
+        add_random_gap(pace);
+    else
+        add_constant_gap(pace);
+}
+
+uint64_t pace_backlog(struct pace *pace, uint64_t until_ns)
+{
+    uint64_t count = 0;
+    for (; pace->planned_ns <= until_ns && count < PACE_MOST_BACKLOG; count++)
+        pace_next(pace);
+    return count;
+}
+
+void pace_begin(struct pace *pace, const struct shm *shm, const struct shm_slot *slot)
+{
+    const struct shm_header *header = shm->header;
+    /* There may be room for more threads than the assignment has. */
+    unsigned place = (unsigned)(slot - shm_slot_at(shm, 0, 0));
+    unsigned index = place / header->threads_most * header->threads + place % header->threads_most;
+    pace_init(pace, &header->settings, index, header->processes * header->threads);
+    pace->start_ns = atomic_load(&header->start_ns);
+    /* The kernel rounds a thread's sleeps up by 50 microseconds unless told otherwise. */
+    prctl(PR_SET_TIMERSLACK, 1UL);
+}
+
+static bool stopped(const struct shm *shm)
+{
+    return atomic_load_explicit(&shm->header->stop, memory_order_relaxed);
+}
+
+bool pace_wait(struct pace *pace, const struct shm *shm, struct shm_slot *slot)
+{
+    uint64_t start_ns = pace->start_ns + pace->planned_ns;
+    bool block = pace->schedule == SHM_SCHEDULE_BLOCK;
+    bool spin = pace->schedule == SHM_SCHEDULE_SPIN;
+    pace->late = clock_now_ns() > start_ns;
+    if (pace->late)
+        return !stopped(shm);
+    atomic_store_explicit(&slot->idle_until_ns, start_ns, memory_order_relaxed);
+    shm_sleep_until(shm, block ? start_ns : start_ns - AWAKE_NS);
+    while (!stopped(shm)) {
+        uint64_t now_ns = clock_now_ns();
+        if (now_ns >= start_ns)
+            break;
+        if (!spin && now_ns + STARE_NS < start_ns)
+            sched_yield();
+    }
+    atomic_store_explicit(&slot->idle_until_ns, 0, memory_order_relaxed);
+    return !stopped(shm);
+}

@@ -1,0 +1,173 @@
+#include "recording/process.h"
+
+#include <string.h>
+#include <unistd.h>
+
+#include "device/device.h"
+#include "kernels/image.h"
+#include "worker/context.h"
+#include "worker/memory.h"
+
+static void tell_orchestrator(const struct worker_process *process)
+{
+    const uint64_t one = 1;
+    /* The counter cannot overflow, and a vanished orchestrator is noticed through its pipe. */
+    if (write(process->event_fd, &one, sizeof one) < 0)
+        return;
+}
+
+void worker_set_state(const struct worker_process *process, struct shm_slot *slot,
+                      enum shm_state state)
+{
+    atomic_store_explicit(&slot->state, (uint32_t)state, memory_order_release);
+    tell_orchestrator(process);
+}
+
+void worker_process_park(const struct worker_process *process, uint32_t finished)
+{
+    atomic_store_explicit(&shm_process_at(&process->shm, process->index)->parked, finished,
+                          memory_order_release);
+    tell_orchestrator(process);
+}
+
+static enum status check_device(const struct worker_process *process,
+                                const struct device_info *info)
+{
+    const struct shm_settings *settings = &process->shm.header->settings;
+    bool wanted = settings->with_mps, mps = info->mps_enabled == 1;
+    const struct shm_process *record = shm_process_at(&process->shm, process->index);
+    if (strncmp(info->uuid, record->device_uuid, sizeof record->device_uuid) != 0)
+        return status_set(STATUS_WORKER, "the driver gave GPU %s instead of %.*s", info->uuid,
+                          (int)sizeof record->device_uuid, record->device_uuid);
+    if (wanted && info->mps_enabled < 0)
+        return status_set(STATUS_UNSUPPORTED, "this driver cannot say whether MPS is on");
+    if (wanted && !mps)
+        return status_set(STATUS_WORKER, "not attached to the MPS daemon: the driver fell back to "
+                                         "time slicing");
+    if (!wanted && mps)
+        return status_set(STATUS_WORKER, "attached to an MPS daemon where MPS must be off");
+    return STATUS_OK;
+}
+
+static unsigned schedule_flags(uint32_t schedule)
+{
+    switch (schedule) {
+    case SHM_SCHEDULE_SPIN:
+        return CUDA_SCHEDULE_SPIN;
+    case SHM_SCHEDULE_YIELD:
+        return CUDA_SCHEDULE_YIELD;
+    case SHM_SCHEDULE_BLOCK:
+        return CUDA_SCHEDULE_BLOCK;
+    default:
+        return CUDA_SCHEDULE_AUTO;
+    }
+}
+
+/* A driver older than the toolkit that built the native image may refuse it as a whole; the PTX
+ * beside it is written for the oldest that we support. */
+static cuda_result load_module(struct worker_process *process)
+{
+    size_t bytes;
+    cuda_result result = process->driver.module_load_data(&process->module, kernels_image(&bytes));
+    if (result == CUDA_INVALID_IMAGE || result == CUDA_NO_BINARY_FOR_GPU ||
+        result == CUDA_UNSUPPORTED_PTX_VERSION)
+        result = process->driver.module_load_data(&process->module, kernels_ptx(&bytes));
+    return result;
+}
+
+/* The right GPU, over MPS or not, as the driver sees it now. */
+static enum status prove_device(const struct worker_process *process)
+{
+    struct device_info info;
+    enum status status =
+        device_query(&process->driver, (int)process->shm.header->settings.device, &info);
+    if (status != STATUS_OK)
+        return status;
+    atomic_store(&shm_process_at(&process->shm, process->index)->mps, info.mps_enabled);
+    return check_device(process, &info);
+}
+
+#define CALL(call, name)                                                                           \
+    do {                                                                                           \
+        status = cuda_check(driver, (call), name);                                                 \
+        if (status != STATUS_OK)                                                                   \
+            return status;                                                                         \
+    } while (0)
+
+/* What the context was given. Asked after it exists: a thread limit applies from then on. */
+static enum status publish_shares(const struct worker_process *process)
+{
+    const struct cuda_driver *driver = &process->driver;
+    struct shm_process *record = shm_process_at(&process->shm, process->index);
+    enum status status;
+    int sms = 0;
+    size_t memory_free, memory_total;
+    CALL(driver->device_get_attribute(&sms, CUDA_ATTRIBUTE_MULTIPROCESSOR_COUNT, process->device),
+         "cuDeviceGetAttribute");
+    atomic_store(&record->sms, sms);
+    CALL(driver->mem_get_info(&memory_free, &memory_total), "cuMemGetInfo");
+    atomic_store(&record->memory_free, memory_free);
+    return STATUS_OK;
+}
+
+enum status worker_process_open(struct worker_process *process, const char *driver_path)
+{
+    struct cuda_driver *driver = &process->driver;
+    const struct shm_settings *settings = &process->shm.header->settings;
+    enum status status = cuda_driver_load(driver_path, driver);
+    if (status != STATUS_OK)
+        return status;
+    status = context_init_driver(driver);
+    if (status != STATUS_OK)
+        return status;
+    CALL(driver->device_get(&process->device, (int)settings->device), "cuDeviceGet");
+    status = prove_device(process);
+    if (status != STATUS_OK)
+        return status;
+    CALL(driver->primary_ctx_set_flags(process->device, schedule_flags(settings->schedule)),
+         "cuDevicePrimaryCtxSetFlags");
+    status = context_retain(driver, process->device, &process->context);
+    if (status != STATUS_OK)
+        return status;
+    CALL(driver->ctx_set_current(process->context), "cuCtxSetCurrent");
+    status = publish_shares(process);
+    if (status != STATUS_OK)
+        return status;
+    CALL(load_module(process), "cuModuleLoadData");
+    const struct {
+        cuda_function *function;
+        const char *name;
+    } entries[] = {
+        {&process->add_constant, KERNELS_ADD_CONSTANT},
+        {&process->delay, KERNELS_DELAY},
+        {&process->compute, KERNELS_COMPUTE},
+        {&process->streaming, KERNELS_STREAM},
+    };
+    for (size_t i = 0; i < sizeof entries / sizeof entries[0]; i++)
+        CALL(driver->module_get_function(entries[i].function, process->module, entries[i].name),
+             "cuModuleGetFunction");
+    return STATUS_OK;
+}
+
+#undef CALL
+
+enum status worker_process_renew(struct worker_process *process)
+{
+    struct shm_process *record = shm_process_at(&process->shm, process->index);
+    worker_bind_all(record->cpus);
+    /* What the driver's own threads have of it, they keep: it cannot be changed from outside. */
+    worker_memory_policy(record);
+    enum status status = prove_device(process);
+    return status == STATUS_OK ? publish_shares(process) : status;
+}
+
+void worker_process_close(struct worker_process *process)
+{
+    struct cuda_driver *driver = &process->driver;
+    /* Results are published already, and the process ends next: errors here change nothing. */
+    if (process->module)
+        driver->module_unload(process->module);
+    if (process->context)
+        driver->primary_ctx_release(process->device);
+    cuda_driver_release(driver);
+}

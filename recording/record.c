@@ -1,0 +1,86 @@
+#include "recording/record.h"
+
+#include "common/clock.h"
+
+void recorder_init(struct recorder *recorder, const struct shm *shm, struct shm_slot *slot)
+{
+    *recorder = (struct recorder){
+        .slot = slot,
+        .header = shm->header,
+        .start_ns = atomic_load(&shm->header->start_ns),
+    };
+}
+
+void recorder_release(struct recorder *recorder, uint64_t when_ns)
+{
+    recorder->last_end_ns = when_ns > recorder->start_ns ? when_ns - recorder->start_ns : 0;
+}
+
+void recorder_begin_window(struct recorder *recorder)
+{
+    recorder->in_window = true;
+    recorder->iterations = 0;
+    cpu_read(&recorder->cpu);
+    recorder->slot->work_begin_ns = clock_now_ns() - recorder->start_ns;
+}
+
+void recorder_end(struct recorder *recorder)
+{
+    struct cpu_reading now;
+    if (!recorder->in_window)
+        return;
+    recorder->slot->work_end_ns = clock_now_ns() - recorder->start_ns;
+    cpu_read(&now);
+    recorder->slot->cpu = cpu_between(&recorder->cpu, &now, recorder->iterations);
+}
+
+static void record_phases(struct shm_slot *slot, const struct shm_settings *settings,
+                          const struct iteration_times *times)
+{
+    histogram_record(&slot->launch, times->launch_ns);
+    histogram_record(&slot->sync, times->sync_ns);
+    if (settings->launch == SHM_LAUNCH_STREAM && settings->workload != SHM_WORKLOAD_PLUGIN) {
+        histogram_record(&slot->h2d, times->h2d_ns);
+        histogram_record(&slot->d2h, times->d2h_ns);
+    }
+    for (unsigned i = 0; i < times->calls; i++)
+        histogram_record(&slot->launch_call, times->call_ns[i]);
+}
+
+void recorder_add(struct recorder *recorder, const struct iteration_times *times)
+{
+    struct shm_slot *slot = recorder->slot;
+    const struct shm_settings *settings = &recorder->header->settings;
+    uint64_t end_ns = times->end_ns - recorder->start_ns;
+    const struct pace *pace = recorder->pace;
+    /* From the end of the one before: the time between iterations belongs to somebody. In an open
+     * loop it may be a wait for the planned start, which belongs to nobody. */
+    uint64_t from_ns = pace ? times->begin_ns - recorder->start_ns : recorder->last_end_ns;
+    if (settings->iterations)
+        shm_slot_make_room(slot, settings->warmup_ns, settings->slice_ns, end_ns);
+    shm_slot_credit(slot, settings->warmup_ns, settings->slice_ns << slot->slice_shift, from_ns,
+                    end_ns);
+    recorder->last_end_ns = end_ns;
+    recorder->iterations++;
+    uint64_t window_end_ns =
+        atomic_load_explicit(&recorder->header->window_end_ns, memory_order_relaxed);
+    bool warm = settings->iterations ? recorder->in_window : end_ns >= settings->warmup_ns;
+    uint64_t counted_ns = pace ? from_ns : end_ns;
+    if (pace)
+        warm = from_ns >= settings->warmup_ns;
+    if (warm && counted_ns <= window_end_ns) {
+        slot->iterations++;
+        if (pace) {
+            histogram_record(&slot->latency, end_ns - pace->planned_ns);
+            histogram_record(&slot->service, times->end_ns - times->begin_ns);
+            slot->late += pace->late;
+        } else {
+            histogram_record(&slot->latency, times->end_ns - times->begin_ns);
+        }
+        if (!recorder->without_phases)
+            record_phases(slot, settings, times);
+    }
+    atomic_store_explicit(&slot->last_end_ns, end_ns, memory_order_relaxed);
+    uint64_t beats = atomic_load_explicit(&slot->heartbeat, memory_order_relaxed);
+    atomic_store_explicit(&slot->heartbeat, beats + 1, memory_order_release);
+}

@@ -1,0 +1,56 @@
+/*
+ * Recording one iteration in a worker's slot: what stands beside the CUDA calls in the timed path.
+ */
+#ifndef MPSWEEP_WORKER_RECORD_H
+#define MPSWEEP_WORKER_RECORD_H
+
+#include "recording/cpu.h"
+#include "worker/engines/engine.h"
+#include "recording/pace.h"
+
+struct recorder {
+    struct shm_slot *slot;
+    const struct shm_header *header;
+    uint64_t start_ns;    /* agreed start */
+    uint64_t last_end_ns; /* end of the iteration before, or the worker's release; from the agreed
+                             start */
+    const struct pace *pace; /* of an open loop, NULL in a closed one */
+    bool without_phases;     /* nothing is known of an iteration but begin and end */
+    bool in_window;          /* the warm-up is over, and cpu was read then */
+    struct cpu_reading cpu;
+    uint64_t iterations; /* since then */
+};
+
+void recorder_init(struct recorder *recorder, const struct shm *shm, struct shm_slot *slot);
+
+/* Before the first iteration, where the worker is released later than at the agreed start: no time
+ * before belongs to it. As clock_now_ns(). */
+void recorder_release(struct recorder *recorder, uint64_t when_ns);
+
+/* For recorder_before(). */
+void recorder_begin_window(struct recorder *recorder);
+
+/* To be called before each iteration: notices the end of the warm-up. */
+static inline void recorder_before(struct recorder *recorder)
+{
+    uint64_t at_ns = recorder->pace ? recorder->pace->planned_ns : recorder->last_end_ns;
+    if (!recorder->in_window && at_ns >= recorder->header->settings.warmup_ns)
+        recorder_begin_window(recorder);
+}
+
+/* Credits the iteration to the time slices, and its latency and phases to the histograms if it
+ * ended inside the window, or is part of the fixed work. In an open loop it must have begun there:
+ * what ends it is not to decide whether a slow iteration counts. */
+void recorder_add(struct recorder *recorder, const struct iteration_times *times);
+
+/* Whether the worker's fixed work is done. */
+static inline bool recorder_has_finished(const struct recorder *recorder)
+{
+    uint64_t wanted = recorder->header->settings.iterations;
+    return wanted && recorder->in_window && recorder->iterations >= wanted;
+}
+
+/* After the last iteration: publishes how long it took and what the thread used of a CPU. */
+void recorder_end(struct recorder *recorder);
+
+#endif

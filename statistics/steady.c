@@ -1,0 +1,102 @@
+#include "statistics/steady.h"
+
+#include <math.h>
+#include <stdint.h>
+#include <stdlib.h>
+
+#include "statistics/interval.h"
+#include "statistics/statistics.h"
+
+/* Values that MSER-5 takes together. */
+#define GROUP 5
+
+/* Fewer groups tell no transient from chance. */
+#define LEAST_GROUPS 16
+
+/* A transient lies so many standard errors from the rest: the cut was chosen among many. */
+#define FAR 4.0
+
+#define DRIFT_MOST_BATCHES 16
+#define DRIFT_LEAST_BATCHES 8
+#define DRIFT_ERRORS 3.0
+
+/* The cut, in groups, whose remainder has the least squared error of its mean. */
+static size_t best_cut(const double *values, size_t groups, double mean)
+{
+    double sum = 0.0, squares = 0.0, least = INFINITY;
+    size_t best = 0;
+    for (size_t left = 1; left <= groups; left++) {
+        size_t group = groups - left;
+        double value = statistics_mean(values + group * GROUP, GROUP) - mean;
+        double n = (double)left;
+        sum += value;
+        squares += value * value;
+        double error = (squares - sum * sum / n) / (n * n);
+        /* As much with less cut is better. */
+        if (group <= groups / 2 && error <= least) {
+            least = error;
+            best = group;
+        }
+    }
+    return best;
+}
+
+void steady_find(const double *values, size_t count, size_t shortest_batch, struct steady *out)
+{
+    *out = (struct steady){.settled = true};
+    size_t groups = count / GROUP;
+    if (groups < LEAST_GROUPS)
+        return;
+    size_t cut = best_cut(values, groups, statistics_mean(values, count));
+    if (cut == 0)
+        return;
+    /* The cut leaves about as much of the transient as chance hides, which an interval does not
+     * forgive: half as much again goes with it. */
+    size_t start = (cut + cut / 2 < groups / 2 ? cut + cut / 2 : groups / 2) * GROUP;
+    struct interval rest;
+    interval_of_series(values + start, count - start, shortest_batch, &rest);
+    if (!isfinite(rest.half_rel))
+        return;
+    size_t before = cut * GROUP;
+    double difference = statistics_mean(values, before) - rest.mean;
+    double error = rest.half_rel * rest.mean / STATISTICS_NORMAL_975;
+    error *= sqrt(1.0 + (double)(count - start) / (double)before);
+    if (fabs(difference) <= FAR * error)
+        return;
+    out->start = start;
+    out->before_rel = (statistics_mean(values, start) - rest.mean) / rest.mean;
+    out->settled = cut < groups / 2;
+}
+
+static int by_size(const void *left, const void *right)
+{
+    double a = *(const double *)left, b = *(const double *)right;
+    return (a > b) - (a < b);
+}
+
+double steady_drift_rel(const double *values, size_t count, size_t shortest_batch)
+{
+    double means[DRIFT_MOST_BATCHES] = {0.0};
+    double slopes[DRIFT_MOST_BATCHES * (DRIFT_MOST_BATCHES - 1) / 2];
+    size_t batches = count / (shortest_batch ? shortest_batch : 1), pairs = 0;
+    if (batches > DRIFT_MOST_BATCHES)
+        batches = DRIFT_MOST_BATCHES;
+    if (batches < DRIFT_LEAST_BATCHES)
+        return 0.0;
+    size_t length = count / batches;
+    for (size_t i = 0; i < batches; i++)
+        means[i] = statistics_mean(values + i * length, length);
+    int sum = 0;
+    for (size_t i = 0; i < batches; i++) {
+        for (size_t j = i + 1; j < batches; j++) {
+            slopes[pairs++] = (means[j] - means[i]) / (double)(j - i);
+            sum += (means[j] > means[i]) - (means[j] < means[i]);
+        }
+    }
+    double n = (double)batches, mean = statistics_mean(means, batches);
+    double deviation = sqrt(n * (n - 1.0) * (2.0 * n + 5.0) / 18.0);
+    if (!(mean > 0.0) || abs(sum) < DRIFT_ERRORS * deviation)
+        return 0.0;
+    qsort(slopes, pairs, sizeof slopes[0], by_size);
+    return slopes[pairs / 2] * (n - 1.0) / mean;
+}

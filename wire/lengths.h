@@ -1,0 +1,39 @@
+/*
+ * What kernels must be given to take as long as they are asked to, on this GPU:
+ *
+ *     mpsweep-worker --lengths UUID,KIND:BLOCKS:THREADS:NANOSECONDS[:AMOUNT],... [--driver FILE]
+ *
+ * takes device 0 of those that the environment shows, which must be UUID and no MPS client,
+ * measures with events, alone, and writes one struct worker_lengths to standard output. KIND is
+ * that of enum step_kind, a kernel's length is its part of a CUDA graph of such kernels one after
+ * the other. With an AMOUNT nothing is searched for: it is how long that takes. What is not CUDA's
+ * (no driver, no reader) is a line on standard error and another exit status than 0.
+ */
+#ifndef MPSWEEP_WORKER_LENGTHS_H
+#define MPSWEEP_WORKER_LENGTHS_H
+
+#include <stddef.h>
+
+#include "job/workload_text.h"
+#include "worker/length.h"
+
+#define WORKER_LENGTHS_MAGIC UINT64_C(0xb16c656e67746873)
+#define WORKER_LENGTHS_VERSION 1
+#define WORKER_LENGTHS_MOST 64
+#define WORKER_LENGTHS_TEXT 4096 /* of all kernels in the argument */
+
+/* Plain data, texts end with NUL. */
+struct worker_lengths {
+    uint64_t magic;
+    uint32_t version;
+    uint32_t count;     /* found, in the order asked for */
+    uint32_t status;    /* enum status of the one after those, or STATUS_OK */
+    int32_t cuda_error; /* CUresult, 0 if none */
+    struct length found[WORKER_LENGTHS_MOST];
+    char error[256];
+};
+
+/* The mode of the worker program; gives its exit status. driver_path NULL: the machine's. */
+int worker_lengths_run(const char *asked, const char *driver_path);
+
+#endif

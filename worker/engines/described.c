@@ -1,0 +1,235 @@
+#include "worker/engines/described.h"
+
+#include <time.h>
+
+#include "common/clock.h"
+
+#define VECTOR_BYTES 16
+
+static enum status check(const struct described *described, cuda_result result, const char *call)
+{
+    return cuda_check(&described->process->driver, result, call);
+}
+
+cuda_result described_launch(const struct worker_process *process, cuda_stream stream,
+                             const struct workload_step *step, cuda_device_pointer from,
+                             cuda_device_pointer to)
+{
+    int added = 1, elements = (int)(workload_worked_bytes(step) / sizeof(int));
+    int length = (int)step->amount;
+    unsigned long long total = step->amount, vectors = workload_worked_bytes(step) / VECTOR_BYTES;
+    void *computes[] = {&from, &to, &added, &elements, &length};
+    void *streams[] = {&from, &to, &added, &vectors, &total};
+    void *waits[] = {&total};
+    cuda_function function = process->compute;
+    void **parameters = computes;
+    if (step->kind == STEP_MEMORY) {
+        total /= VECTOR_BYTES;
+        function = process->streaming;
+        parameters = streams;
+    } else if (step->kind == STEP_CYCLES) {
+        function = process->delay;
+        parameters = waits;
+    }
+    return process->driver.launch_kernel(function, step->blocks, 1, 1, step->threads, 1, 1, 0,
+                                         stream, parameters, NULL);
+}
+
+/* Kernels take one side to the other, but for those that only wait. */
+static uint32_t other_side(const struct workload_step *step, uint32_t side)
+{
+    return step->kind == STEP_CYCLES ? side : side ^ 1;
+}
+
+static enum status launch(struct described *described, const struct described_step *at)
+{
+    const struct workload_step *step = &at->step;
+    uint32_t side = at->side;
+    bool sampled = false;
+    uint64_t last = 0;
+    for (uint32_t n = 0; n < step->count; n++) {
+        unsigned call = described->launched++;
+        bool timed = call >= described->sampled_from && call < described->sampled_to;
+        if (timed && !sampled)
+            last = clock_now_ns();
+        sampled = timed;
+        cuda_result result = described_launch(described->process, described->stream, step,
+                                              described->sides[side], described->sides[side ^ 1]);
+        if (result != CUDA_SUCCESS_)
+            return check(described, result, "cuLaunchKernel");
+        if (timed) {
+            uint64_t moment = clock_now_ns();
+            described->call_ns[call - described->sampled_from] = moment - last;
+            last = moment;
+        }
+        side = other_side(step, side);
+    }
+    return STATUS_OK;
+}
+
+enum status described_issue(struct described *described, const struct described_step *at)
+{
+    const struct cuda_driver *driver = &described->process->driver;
+    const struct workload_step *step = &at->step;
+    const cuda_device_pointer *sides = described->sides;
+    enum status status = STATUS_OK;
+    if (workload_step_is_kernel(step))
+        return launch(described, at);
+    for (uint32_t n = 0; n < step->count && status == STATUS_OK; n++) {
+        uint32_t side = at->side;
+        if (step->kind == STEP_COPY_IN)
+            status = check(described,
+                           driver->memcpy_htod_async(sides[side], described->host_in, step->amount,
+                                                     described->stream),
+                           "cuMemcpyHtoDAsync");
+        else if (step->kind == STEP_COPY_OUT)
+            status = check(
+                described,
+                driver->memcpy_dtoh_async(at->host, sides[side], step->amount, described->stream),
+                "cuMemcpyDtoHAsync");
+        else
+            status =
+                check(described,
+                      driver->memcpy_dtod_async(sides[side ^ 1 ^ (n & 1)], sides[side ^ (n & 1)],
+                                                step->amount, described->stream),
+                      "cuMemcpyDtoDAsync");
+    }
+    return status;
+}
+
+static enum status synchronize(const struct described *described)
+{
+    return check(described, described->process->driver.stream_synchronize(described->stream),
+                 "cuStreamSynchronize");
+}
+
+static void compute_on_cpu(uint64_t ns)
+{
+    struct timespec used;
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &used);
+    uint64_t until_ns = (uint64_t)used.tv_sec * NS_PER_S + (uint64_t)used.tv_nsec + ns;
+    do
+        clock_gettime(CLOCK_THREAD_CPUTIME_ID, &used);
+    while ((uint64_t)used.tv_sec * NS_PER_S + (uint64_t)used.tv_nsec < until_ns);
+}
+
+/* Where the time of a step goes; NULL: nowhere, it is the host's. */
+static uint64_t *phase_of(struct iteration_times *times, uint32_t kind, bool graphs)
+{
+    switch (kind) {
+    case STEP_SYNCHRONIZE:
+        return &times->sync_ns;
+    case STEP_THINK:
+    case STEP_BUSY:
+        return NULL;
+    case STEP_COPY_IN:
+        return graphs ? &times->launch_ns : &times->h2d_ns;
+    case STEP_COPY_OUT:
+        return graphs ? &times->launch_ns : &times->d2h_ns;
+    default:
+        return &times->launch_ns;
+    }
+}
+
+/* The number of the iteration goes in with the data, so that an output left over from an earlier
+ * one cannot pass for a new one. */
+static void stamp(struct described *described)
+{
+    described->serial++;
+    if (described->host_in)
+        described->host_in[0] = (int)described->serial;
+}
+
+static enum status check_outputs(const struct described *described)
+{
+    for (unsigned i = 0; i < described->count; i++) {
+        const struct described_step *at = &described->steps[i];
+        for (size_t e = 0; e < at->checked; e++) {
+            int wanted = (int)((unsigned)described->host_in[e] + at->added);
+            if (at->host[e] != wanted)
+                return status_set(STATUS_WORKER,
+                                  "wrong result of workload '%s', step %u: element %zu is %d "
+                                  "instead of %d",
+                                  described->program->name, i + 1, e, at->host[e], wanted);
+        }
+    }
+    return STATUS_OK;
+}
+
+/* One step, or all that a graph holds from it on. */
+static enum status run_step(struct described *described, const struct described_step *at)
+{
+    switch (at->step.kind) {
+    case STEP_SYNCHRONIZE:
+        return synchronize(described);
+    case STEP_THINK:
+        clock_sleep_until(clock_now_ns() + at->step.amount);
+        return STATUS_OK;
+    case STEP_BUSY:
+        compute_on_cpu(at->step.amount);
+        return STATUS_OK;
+    default:
+        break;
+    }
+    if (described->graphs)
+        return check(described,
+                     described->process->driver.graph_launch(at->graph_exec, described->stream),
+                     "cuGraphLaunch");
+    return described_issue(described, at);
+}
+
+static enum status described_run(void *work, struct iteration_times *times)
+{
+    struct described *described = work;
+    enum status status = STATUS_OK;
+    bool pending = false;
+    stamp(described);
+    described->launched = 0;
+    if (!sampling_next(&described->sampling, &described->sampled_from, &described->sampled_to))
+        described->sampled_from = described->sampled_to = 0;
+    *times = (struct iteration_times){.begin_ns = clock_now_ns()};
+    uint64_t last = times->begin_ns, moment;
+    for (unsigned i = 0; i < described->count && status == STATUS_OK;) {
+        const struct described_step *at = &described->steps[i];
+        uint32_t kind = at->step.kind;
+        if (kind == STEP_COPY_OUT && described->sync_before_out && pending) {
+            status = synchronize(described);
+            if (status != STATUS_OK)
+                break;
+            moment = clock_now_ns();
+            times->sync_ns += moment - last;
+            last = moment;
+        }
+        status = run_step(described, at);
+        moment = clock_now_ns();
+        uint64_t *phase = phase_of(times, kind, described->graphs);
+        if (phase)
+            *phase += moment - last;
+        last = moment;
+        if (!workload_step_is_host(&at->step))
+            /* A pageable copy out has ended, with all before it, when it returns. */
+            pending = described->graphs || described->pinned || kind != STEP_COPY_OUT;
+        else if (kind == STEP_SYNCHRONIZE)
+            pending = false;
+        i = at->end ? at->end : i + 1;
+    }
+    if (status == STATUS_OK && pending) {
+        status = synchronize(described);
+        moment = clock_now_ns();
+        times->sync_ns += moment - last;
+        last = moment;
+    }
+    if (status != STATUS_OK)
+        return status;
+    times->end_ns = last;
+    times->call_ns = described->call_ns;
+    times->calls = described->sampled_to - described->sampled_from;
+    sampling_adapt(&described->sampling, times->end_ns - times->begin_ns);
+    return check_outputs(described);
+}
+
+const struct engine described_engine = {.name = "described",
+                                        .open = described_open,
+                                        .run = described_run,
+                                        .close = described_close,
+                                        .buffers = described_buffers};

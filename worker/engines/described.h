@@ -1,0 +1,65 @@
+/*
+ * The engine of described workloads: the steps of a job file (job/workload_text.h) on one
+ * worker's stream.
+ *
+ * Launched as graphs, the steps of the GPU between two steps of the host are one graph. At the end
+ * of an iteration the host waits for all of it. What comes back is compared with what went in as
+ * far as workload_trace_step() knows it, and up to DESCRIBED_CHECKED_INTS of each copy out: in
+ * front, where the number of the iteration travels with the data.
+ */
+#ifndef MPSWEEP_WORKER_DESCRIBED_H
+#define MPSWEEP_WORKER_DESCRIBED_H
+
+#include "worker/engines/engine.h"
+#include "recording/process.h"
+#include "recording/sampling.h"
+
+#define DESCRIBED_CHECKED_INTS 1024
+
+extern const struct engine described_engine;
+
+struct described_step {
+    struct workload_step step;
+    uint32_t side; /* of the two buffers, before it */
+    /* Of a copy out: where it goes, and how many of its ints are what came in plus added. */
+    int *host;
+    size_t checked;
+    uint32_t added;
+    /* With launch graph: of the first of a run of GPU steps, which ends before step number end. */
+    unsigned end;
+    cuda_graph graph;
+    cuda_graph_exec graph_exec;
+};
+
+struct described {
+    const struct worker_process *process;
+    const struct shm_program *program;
+    bool graphs, pinned, sync_before_out;
+    cuda_stream stream;
+    cuda_device_pointer sides[2];
+    int *host_in;
+    int *host_out; /* of all copies out, one behind the other */
+    uint64_t in_bytes, out_bytes;
+    unsigned serial;
+    unsigned count;
+    struct sampling sampling;
+    unsigned sampled_from, sampled_to, launched; /* calls in this iteration */
+    uint64_t call_ns[SAMPLING_CALLS_MOST];
+    struct described_step steps[WORKLOAD_STEPS];
+};
+
+/* Issues a step of the GPU, so often as it says, to be run or captured. */
+enum status described_issue(struct described *described, const struct described_step *step);
+
+/* One kernel of a step from one side to the other, both of which hold workload_worked_bytes(). */
+cuda_result described_launch(const struct worker_process *process, cuda_stream stream,
+                             const struct workload_step *step, cuda_device_pointer from,
+                             cuda_device_pointer to);
+
+/* described_open.c */
+enum status described_open(const struct worker_process *process, const struct shm_slot *slot,
+                           void **out);
+void described_close(void *work);
+void described_buffers(const void *work, struct engine_buffer out[ENGINE_BUFFERS]);
+
+#endif

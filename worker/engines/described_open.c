@@ -1,0 +1,205 @@
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+
+#include "worker/engines/described.h"
+#include "worker/memory.h"
+
+static enum status check(const struct described *described, cuda_result result, const char *call)
+{
+    return cuda_check(&described->process->driver, result, call);
+}
+
+/* Follows the data through the steps. Returns the bytes of a side, and of all copies in and out. */
+static void lay_out(struct described *described, uint64_t *side, uint64_t *in, uint64_t *out)
+{
+    struct workload_trace trace = {0};
+    unsigned kernels = 0;
+    *side = *in = *out = 0;
+    for (unsigned i = 0; i < described->count; i++) {
+        struct described_step *at = &described->steps[i];
+        const struct workload_step *step = &at->step;
+        bool copies = !workload_step_is_host(step) && !workload_step_is_kernel(step);
+        uint64_t bytes = copies ? step->amount : workload_worked_bytes(step);
+        if (bytes > *side)
+            *side = bytes;
+        if (step->kind == STEP_COPY_IN && bytes > *in)
+            *in = bytes;
+        at->side = trace.side;
+        if (step->kind == STEP_COPY_OUT) {
+            uint64_t known = trace.known_bytes < bytes ? trace.known_bytes : bytes;
+            at->checked = known / sizeof(int);
+            if (at->checked > DESCRIBED_CHECKED_INTS)
+                at->checked = DESCRIBED_CHECKED_INTS;
+            if (described->program->check == WORKLOAD_CHECK_NO)
+                at->checked = 0;
+            at->added = trace.added;
+            *out += bytes;
+        }
+        if (workload_step_is_kernel(step))
+            kernels += step->count;
+        for (uint32_t n = 0; n < step->count; n++)
+            workload_trace_step(&trace, step);
+    }
+    sampling_init(&described->sampling, described->graphs ? 1 : kernels,
+                  sampling_measure_cost_ns());
+}
+
+static enum status alloc_host(const struct described *described, uint64_t bytes, int **out)
+{
+    void *memory = NULL;
+    enum status status = STATUS_OK;
+    if (bytes == 0)
+        return STATUS_OK;
+    if (described->pinned)
+        status =
+            check(described, described->process->driver.mem_host_alloc(&memory, (size_t)bytes, 0),
+                  "cuMemHostAlloc");
+    else if (!(memory = worker_memory_new((size_t)bytes)))
+        status = status_set(STATUS_MEMORY, "out of host memory for a buffer of %llu bytes",
+                            (unsigned long long)bytes);
+    if (status == STATUS_OK) {
+        memset(memory, 0, (size_t)bytes); /* first touch by the bound thread: near memory */
+        *out = memory;
+    }
+    return status;
+}
+
+static enum status alloc_all(struct described *described)
+{
+    uint64_t side, in, out;
+    lay_out(described, &side, &in, &out);
+    described->in_bytes = in;
+    described->out_bytes = out;
+    enum status status = alloc_host(described, in, &described->host_in);
+    if (status == STATUS_OK)
+        status = alloc_host(described, out, &described->host_out);
+    for (int i = 0; i < 2 && status == STATUS_OK && side > 0; i++)
+        status = check(described,
+                       described->process->driver.mem_alloc(&described->sides[i], (size_t)side),
+                       "cuMemAlloc");
+    if (status != STATUS_OK)
+        return status;
+    for (size_t i = 0; i < in / sizeof(int) && i < DESCRIBED_CHECKED_INTS; i++)
+        described->host_in[i] = (int)i;
+    int *host = described->host_out;
+    for (unsigned i = 0; i < described->count; i++) {
+        if (described->steps[i].step.kind != STEP_COPY_OUT)
+            continue;
+        described->steps[i].host = host;
+        host += described->steps[i].step.amount / sizeof(int);
+    }
+    return STATUS_OK;
+}
+
+static enum status capture(struct described *described, struct described_step *first)
+{
+    const struct cuda_driver *driver = &described->process->driver;
+    enum status status = check(
+        described, driver->stream_begin_capture(described->stream, CUDA_CAPTURE_MODE_THREAD_LOCAL),
+        "cuStreamBeginCapture");
+    if (status != STATUS_OK)
+        return status;
+    for (const struct described_step *at = first;
+         at < described->steps + first->end && status == STATUS_OK; at++)
+        status = described_issue(described, at);
+    cuda_result ended = driver->stream_end_capture(described->stream, &first->graph);
+    if (status == STATUS_OK)
+        status = check(described, ended, "cuStreamEndCapture");
+    if (status == STATUS_OK)
+        status = check(described, driver->graph_instantiate(&first->graph_exec, first->graph, 0),
+                       "cuGraphInstantiateWithFlags");
+    if (status == STATUS_OK && driver->graph_upload)
+        status = check(described, driver->graph_upload(first->graph_exec, described->stream),
+                       "cuGraphUpload");
+    return status;
+}
+
+static enum status capture_all(struct described *described)
+{
+    enum status status = STATUS_OK;
+    for (unsigned i = 0; i < described->count && status == STATUS_OK;) {
+        struct described_step *first = &described->steps[i++];
+        if (workload_step_is_host(&first->step))
+            continue;
+        while (i < described->count && !workload_step_is_host(&described->steps[i].step))
+            i++;
+        first->end = i;
+        status = capture(described, first);
+    }
+    return status;
+}
+
+enum status described_open(const struct worker_process *process, const struct shm_slot *slot,
+                           void **out)
+{
+    const struct shm_settings *settings = &process->shm.header->settings;
+    if (slot->program >= settings->program_count || settings->program_count > MIX_MOST)
+        return status_set(STATUS_PROTOCOL, "a worker was given workload %u of %u", slot->program,
+                          settings->program_count);
+    const struct shm_program *program = &settings->programs[slot->program];
+    if (program->first > WORKLOAD_STEPS || program->count > WORKLOAD_STEPS - program->first)
+        return status_set(STATUS_PROTOCOL, "a workload has %u steps", program->count);
+    struct described *described = calloc(1, sizeof *described);
+    if (!described)
+        return status_set(STATUS_MEMORY, "out of host memory");
+    described->process = process;
+    described->program = program;
+    described->graphs = settings->launch == SHM_LAUNCH_GRAPH;
+    described->pinned = settings->memory == SHM_MEMORY_PINNED;
+    described->sync_before_out =
+        !described->pinned && !described->graphs && settings->sync == SHM_SYNC_STREAM;
+    described->count = program->count;
+    for (unsigned i = 0; i < described->count; i++)
+        described->steps[i].step = settings->steps[program->first + i];
+    /* The kernel rounds a thread's sleeps up by 50 microseconds unless told otherwise. */
+    prctl(PR_SET_TIMERSLACK, 1UL);
+    enum status status = check(
+        described, process->driver.stream_create(&described->stream, CUDA_STREAM_NON_BLOCKING),
+        "cuStreamCreate");
+    if (status == STATUS_OK)
+        status = alloc_all(described);
+    if (status == STATUS_OK && described->graphs)
+        status = capture_all(described);
+    if (status != STATUS_OK) {
+        described_close(described);
+        return status;
+    }
+    *out = described;
+    return STATUS_OK;
+}
+
+static void free_host(const struct described *described, int *memory, uint64_t bytes)
+{
+    if (memory && described->pinned)
+        described->process->driver.mem_free_host(memory);
+    else
+        worker_memory_free(memory, (size_t)bytes);
+}
+
+void described_buffers(const void *work, struct engine_buffer out[ENGINE_BUFFERS])
+{
+    const struct described *described = work;
+    out[0] = (struct engine_buffer){described->host_in, (size_t)described->in_bytes};
+    out[1] = (struct engine_buffer){described->host_out, (size_t)described->out_bytes};
+}
+
+void described_close(void *work)
+{
+    struct described *described = work;
+    const struct cuda_driver *driver = &described->process->driver;
+    for (unsigned i = 0; i < described->count; i++) {
+        if (described->steps[i].graph_exec)
+            driver->graph_exec_destroy(described->steps[i].graph_exec);
+        if (described->steps[i].graph)
+            driver->graph_destroy(described->steps[i].graph);
+    }
+    for (int i = 0; i < 2; i++)
+        if (described->sides[i])
+            driver->mem_free(described->sides[i]);
+    free_host(described, described->host_in, described->in_bytes);
+    free_host(described, described->host_out, described->out_bytes);
+    if (described->stream)
+        driver->stream_destroy(described->stream);
+    free(described);
+}

@@ -1,0 +1,370 @@
+#include "worker/engines/iteration.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/clock.h"
+#include "worker/memory.h"
+
+static const struct shm_settings *settings_of(const struct iteration *iteration)
+{
+    return &iteration->process->shm.header->settings;
+}
+
+static enum status check(const struct iteration *iteration, cuda_result result, const char *call)
+{
+    return cuda_check(&iteration->process->driver, result, call);
+}
+
+static enum status alloc_host(struct iteration *iteration, int **out)
+{
+    size_t bytes = settings_of(iteration)->bytes;
+    void *memory = NULL;
+    if (settings_of(iteration)->memory == SHM_MEMORY_PINNED) {
+        enum status status =
+            check(iteration, iteration->process->driver.mem_host_alloc(&memory, bytes, 0),
+                  "cuMemHostAlloc");
+        if (status != STATUS_OK)
+            return status;
+    } else {
+        memory = worker_memory_new(bytes);
+        if (!memory)
+            return status_set(STATUS_MEMORY, "out of host memory for a buffer of %zu bytes", bytes);
+    }
+    memset(memory, 0, bytes); /* first touch by the bound thread: near memory */
+    *out = memory;
+    return STATUS_OK;
+}
+
+static void free_host(const struct iteration *iteration, int *memory)
+{
+    if (!memory)
+        return;
+    if (settings_of(iteration)->memory == SHM_MEMORY_PINNED)
+        iteration->process->driver.mem_free_host(memory);
+    else
+        worker_memory_free(memory, settings_of(iteration)->bytes);
+}
+
+static void make_expected(struct iteration *iteration)
+{
+    const struct shm_settings *settings = settings_of(iteration);
+    unsigned sum = 0;
+    if (settings->workload != SHM_WORKLOAD_DELAY)
+        for (unsigned i = 0; i < settings->kernels; i++)
+            sum += i;
+    for (size_t i = 0; i < iteration->checked; i++)
+        iteration->expected[i] = (int)sum;
+}
+
+static cuda_result launch_one(const struct iteration *iteration, cuda_device_pointer source,
+                              cuda_device_pointer destination, unsigned value)
+{
+    const struct shm_settings *settings = settings_of(iteration);
+    const struct worker_process *process = iteration->process;
+    if (settings->workload == SHM_WORKLOAD_DELAY) {
+        unsigned long long cycles = settings->delay_cycles;
+        void *parameters[] = {&cycles};
+        return process->driver.launch_kernel(process->delay, 1, 1, 1, 1, 1, 1, 0, iteration->stream,
+                                             parameters, NULL);
+    }
+    int added = (int)value;
+    int elements = (int)iteration->elements;
+    int spin = (int)settings->spin;
+    void *parameters[] = {&source, &destination, &added, &elements, &spin};
+    return process->driver.launch_kernel(process->add_constant, settings->blocks, 1, 1,
+                                         settings->threads_per_block, 1, 1, 0, iteration->stream,
+                                         parameters, NULL);
+}
+
+static bool copies_in(const struct shm_settings *settings)
+{
+    return settings->copies == SHM_COPIES_BOTH || settings->copies == SHM_COPIES_IN;
+}
+
+static bool copies_out(const struct shm_settings *settings)
+{
+    return settings->copies == SHM_COPIES_BOTH || settings->copies == SHM_COPIES_OUT;
+}
+
+static enum status copy_in(const struct iteration *iteration)
+{
+    return check(iteration,
+                 iteration->process->driver.memcpy_htod_async(
+                     iteration->device_in, iteration->host_in, settings_of(iteration)->bytes,
+                     iteration->stream),
+                 "cuMemcpyHtoDAsync");
+}
+
+/* The kernels read one buffer and write the other, in turn. */
+static enum status launch_run(const struct iteration *iteration, unsigned from, unsigned to)
+{
+    cuda_device_pointer buffers[] = {iteration->device_in, iteration->device_out};
+    for (unsigned i = from; i < to; i++) {
+        cuda_result result = launch_one(iteration, buffers[i % 2], buffers[1 - i % 2], i);
+        if (result != CUDA_SUCCESS_)
+            return check(iteration, result, "cuLaunchKernel");
+    }
+    return STATUS_OK;
+}
+
+static enum status launch_timed(struct iteration *iteration, unsigned from, unsigned to)
+{
+    enum status status = STATUS_OK;
+    uint64_t last = clock_now_ns();
+    for (unsigned i = from; i < to && status == STATUS_OK; i++) {
+        status = launch_run(iteration, i, i + 1);
+        uint64_t moment = clock_now_ns();
+        iteration->call_ns[i - from] = moment - last;
+        last = moment;
+    }
+    return status;
+}
+
+static enum status launch_all(struct iteration *iteration, struct iteration_times *times)
+{
+    unsigned kernels = settings_of(iteration)->kernels, from, to;
+    if (!sampling_next(&iteration->sampling, &from, &to))
+        return launch_run(iteration, 0, kernels);
+    times->call_ns = iteration->call_ns;
+    times->calls = to - from;
+    enum status status = launch_run(iteration, 0, from);
+    if (status == STATUS_OK)
+        status = launch_timed(iteration, from, to);
+    return status == STATUS_OK ? launch_run(iteration, to, kernels) : status;
+}
+
+/* The last kernel's output: the kernels write the two buffers in turn. */
+static cuda_device_pointer result_buffer(const struct iteration *iteration)
+{
+    const struct shm_settings *settings = settings_of(iteration);
+    bool swapped = settings->workload != SHM_WORKLOAD_DELAY && settings->kernels % 2;
+    return swapped ? iteration->device_out : iteration->device_in;
+}
+
+static enum status copy_out(const struct iteration *iteration)
+{
+    return check(iteration,
+                 iteration->process->driver.memcpy_dtoh_async(
+                     iteration->host_out, result_buffer(iteration), settings_of(iteration)->bytes,
+                     iteration->stream),
+                 "cuMemcpyDtoHAsync");
+}
+
+static enum status synchronize(const struct iteration *iteration)
+{
+    return check(iteration, iteration->process->driver.stream_synchronize(iteration->stream),
+                 "cuStreamSynchronize");
+}
+
+static enum status capture_graph(struct iteration *iteration)
+{
+    const struct cuda_driver *driver = &iteration->process->driver;
+    enum status status = check(
+        iteration, driver->stream_begin_capture(iteration->stream, CUDA_CAPTURE_MODE_THREAD_LOCAL),
+        "cuStreamBeginCapture");
+    if (status != STATUS_OK)
+        return status;
+    const struct shm_settings *settings = settings_of(iteration);
+    if (copies_in(settings))
+        status = copy_in(iteration);
+    if (status == STATUS_OK)
+        status = launch_run(iteration, 0, settings->kernels);
+    if (status == STATUS_OK && copies_out(settings))
+        status = copy_out(iteration);
+    cuda_result ended = driver->stream_end_capture(iteration->stream, &iteration->graph);
+    if (status == STATUS_OK)
+        status = check(iteration, ended, "cuStreamEndCapture");
+    if (status == STATUS_OK)
+        status =
+            check(iteration, driver->graph_instantiate(&iteration->graph_exec, iteration->graph, 0),
+                  "cuGraphInstantiateWithFlags");
+    if (status == STATUS_OK && driver->graph_upload)
+        status = check(iteration, driver->graph_upload(iteration->graph_exec, iteration->stream),
+                       "cuGraphUpload");
+    return status;
+}
+
+/* An output is checked where all of it is known: where it is copied out, and came in with this
+ * iteration or, without kernels, when the buffers were made. What is not copied out cannot be
+ * checked. */
+static enum status size_up(struct iteration *iteration, size_t *device_bytes)
+{
+    const struct shm_settings *settings = settings_of(iteration);
+    uint64_t worked = settings->worked_bytes;
+    if (worked == 0)
+        worked = settings->bytes / SHM_COPIED_PER_WORKED;
+    if (settings->copies == SHM_COPIES_OUT && settings->kernels > 0)
+        return status_set(STATUS_USAGE, "kernels without a copy in have no known output");
+    if (worked / sizeof(int) > INT32_MAX)
+        return status_set(STATUS_USAGE, "a kernel cannot work on %llu bytes",
+                          (unsigned long long)worked);
+    iteration->elements = worked / sizeof(int);
+    if (copies_out(settings))
+        iteration->checked = (worked < settings->bytes ? worked : settings->bytes) / sizeof(int);
+    *device_bytes = worked < settings->bytes ? settings->bytes : worked;
+    return STATUS_OK;
+}
+
+/* Copies that only go out find the same every time. */
+static enum status fill_device(struct iteration *iteration)
+{
+    if (settings_of(iteration)->copies != SHM_COPIES_OUT)
+        return STATUS_OK;
+    enum status status = copy_in(iteration);
+    return status == STATUS_OK ? synchronize(iteration) : status;
+}
+
+enum status iteration_open(const struct worker_process *process, struct iteration *out)
+{
+    const struct cuda_driver *driver = &process->driver;
+    struct iteration iteration = {.process = process};
+    const struct shm_settings *settings = settings_of(&iteration);
+    size_t device_bytes;
+    enum status status = size_up(&iteration, &device_bytes);
+    if (status != STATUS_OK)
+        return status;
+    iteration.expected = calloc(iteration.checked + 1, sizeof(int));
+    if (!iteration.expected)
+        status = status_set(STATUS_MEMORY, "out of host memory");
+    if (status == STATUS_OK)
+        status =
+            check(&iteration, driver->stream_create(&iteration.stream, CUDA_STREAM_NON_BLOCKING),
+                  "cuStreamCreate");
+    if (status == STATUS_OK)
+        status = alloc_host(&iteration, &iteration.host_in);
+    if (status == STATUS_OK)
+        status = alloc_host(&iteration, &iteration.host_out);
+    if (status == STATUS_OK)
+        status =
+            check(&iteration, driver->mem_alloc(&iteration.device_in, device_bytes), "cuMemAlloc");
+    if (status == STATUS_OK)
+        status =
+            check(&iteration, driver->mem_alloc(&iteration.device_out, device_bytes), "cuMemAlloc");
+    if (status == STATUS_OK)
+        status = fill_device(&iteration);
+    if (status == STATUS_OK) {
+        make_expected(&iteration);
+        sampling_init(&iteration.sampling, settings->kernels, sampling_measure_cost_ns());
+        if (settings->launch == SHM_LAUNCH_GRAPH)
+            status = capture_graph(&iteration);
+    }
+    if (status != STATUS_OK) {
+        iteration_close(&iteration);
+        return status;
+    }
+    *out = iteration;
+    return STATUS_OK;
+}
+
+static enum status check_output(const struct iteration *iteration)
+{
+    const int *got = iteration->host_out;
+    const int *want = iteration->expected;
+    if (memcmp(got, want, iteration->checked * sizeof(int)) == 0)
+        return STATUS_OK;
+    size_t at = 0;
+    while (at < iteration->checked - 1 && got[at] == want[at])
+        at++;
+    return status_set(STATUS_WORKER, "wrong result: element %zu is %d instead of %d", at, got[at],
+                      want[at]);
+}
+
+/* The first element carries the iteration's number through the GPU, so that an output left over
+ * from an earlier iteration cannot pass for a new one. Where nothing comes in, the output of before
+ * is spoilt instead. */
+static void stamp(struct iteration *iteration)
+{
+    iteration->serial++;
+    if (!copies_in(settings_of(iteration))) {
+        iteration->host_out[0] = (int)~(unsigned)iteration->expected[0];
+        return;
+    }
+    iteration->expected[0] = (int)((unsigned)iteration->expected[0] + iteration->serial -
+                                   (unsigned)iteration->host_in[0]);
+    iteration->host_in[0] = (int)iteration->serial;
+}
+
+enum status iteration_run(struct iteration *iteration, struct iteration_times *times)
+{
+    const struct shm_settings *settings = settings_of(iteration);
+    bool pageable = settings->memory == SHM_MEMORY_PAGEABLE;
+    bool sync_before_copy = pageable && settings->sync == SHM_SYNC_STREAM;
+    /* A pageable copy out has ended when it returns. */
+    bool sync_at_end = !pageable || (!copies_out(settings) && !sync_before_copy);
+    enum status status;
+    uint64_t moment;
+    stamp(iteration);
+    *times = (struct iteration_times){.begin_ns = clock_now_ns()};
+    uint64_t last = times->begin_ns;
+    if (settings->launch == SHM_LAUNCH_GRAPH) {
+        status =
+            check(iteration,
+                  iteration->process->driver.graph_launch(iteration->graph_exec, iteration->stream),
+                  "cuGraphLaunch");
+        moment = clock_now_ns();
+        times->launch_ns = moment - last;
+        last = moment;
+        if (status == STATUS_OK)
+            status = synchronize(iteration);
+        moment = clock_now_ns();
+        times->sync_ns = moment - last;
+        times->end_ns = moment;
+        return status == STATUS_OK ? check_output(iteration) : status;
+    }
+    status = copies_in(settings) ? copy_in(iteration) : STATUS_OK;
+    if (status != STATUS_OK)
+        return status;
+    moment = clock_now_ns();
+    times->h2d_ns = moment - last;
+    last = moment;
+    status = launch_all(iteration, times);
+    if (status != STATUS_OK)
+        return status;
+    moment = clock_now_ns();
+    times->launch_ns = moment - last;
+    last = moment;
+    if (sync_before_copy) {
+        status = synchronize(iteration);
+        if (status != STATUS_OK)
+            return status;
+        moment = clock_now_ns();
+        times->sync_ns = moment - last;
+        last = moment;
+    }
+    status = copies_out(settings) ? copy_out(iteration) : STATUS_OK;
+    if (status != STATUS_OK)
+        return status;
+    moment = clock_now_ns();
+    times->d2h_ns = moment - last;
+    last = moment;
+    if (sync_at_end) {
+        status = synchronize(iteration);
+        if (status != STATUS_OK)
+            return status;
+        moment = clock_now_ns();
+        times->sync_ns = moment - last;
+    }
+    times->end_ns = moment;
+    sampling_adapt(&iteration->sampling, times->end_ns - times->begin_ns);
+    return check_output(iteration);
+}
+
+void iteration_close(struct iteration *iteration)
+{
+    const struct cuda_driver *driver = &iteration->process->driver;
+    if (iteration->graph_exec)
+        driver->graph_exec_destroy(iteration->graph_exec);
+    if (iteration->graph)
+        driver->graph_destroy(iteration->graph);
+    if (iteration->device_in)
+        driver->mem_free(iteration->device_in);
+    if (iteration->device_out)
+        driver->mem_free(iteration->device_out);
+    free_host(iteration, iteration->host_in);
+    free_host(iteration, iteration->host_out);
+    if (iteration->stream)
+        driver->stream_destroy(iteration->stream);
+    free(iteration->expected);
+    *iteration = (struct iteration){.process = iteration->process};
+}

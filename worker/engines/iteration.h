@@ -1,0 +1,35 @@
+/*
+ * The built-in workloads: one unit of work on one stream.
+ */
+#ifndef MPSWEEP_WORKER_ITERATION_H
+#define MPSWEEP_WORKER_ITERATION_H
+
+#include "worker/engines/engine.h"
+#include "recording/process.h"
+#include "recording/sampling.h"
+
+/* What one worker owns on the GPU and in host memory. */
+struct iteration {
+    const struct worker_process *process;
+    cuda_stream stream;
+    cuda_device_pointer device_in, device_out;
+    int *host_in, *host_out;
+    size_t elements; /* ints that the kernels work on */
+    int *expected;   /* what comes out */
+    size_t checked;  /* so many of its ints are looked at, 0 where nothing is copied out */
+    unsigned serial; /* goes in with each iteration and must come back */
+    struct sampling sampling;
+    uint64_t call_ns[SAMPLING_CALLS_MOST]; /* of the launch calls timed in this iteration */
+    cuda_graph graph;                      /* with launch graph */
+    cuda_graph_exec graph_exec;
+};
+
+/* Makes stream, buffers and, for graphs, the graph. The context must be current. */
+enum status iteration_open(const struct worker_process *process, struct iteration *out);
+
+/* Runs one iteration and checks its output: STATUS_WORKER if it is wrong. */
+enum status iteration_run(struct iteration *iteration, struct iteration_times *times);
+
+void iteration_close(struct iteration *iteration);
+
+#endif
