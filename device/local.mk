@@ -23,32 +23,32 @@ libcuptiabicheck_a_CPPFLAGS = $(AM_CPPFLAGS) -isystem $(CUDA_H) -isystem $(CUPTI
 endif
 
 if HAVE_CMOCKA
-check_PROGRAMS += tests/unit/test_device
-TESTS += tests/unit/test_device
-tests_unit_test_device_SOURCES = tests/unit/test_device.c
-tests_unit_test_device_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
-tests_unit_test_device_LDADD = libdevice.a libkernels.a libcommon.a $(CMOCKA_LIBS)
+check_PROGRAMS += tests/unit/device/test_device
+TESTS += tests/unit/device/test_device
+tests_unit_device_test_device_SOURCES = tests/unit/device/test_device.c
+tests_unit_device_test_device_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
+tests_unit_device_test_device_LDADD = libdevice.a libkernels.a libcommon.a $(CMOCKA_LIBS)
 
 # Stand-ins for the vendor's libraries. Not tests: programs to automake only, so that it links them.
 check_PROGRAMS += \
-    tests/unit/fake_cuda.so \
-    tests/unit/fake_cuda_old.so \
-    tests/unit/fake_nvml.so \
-    tests/unit/fake_nvml_whole.so
-tests_unit_fake_cuda_so_SOURCES = tests/unit/fake_cuda.c tests/unit/fake_cuda_stubs.c
-tests_unit_fake_cuda_so_CFLAGS = $(AM_CFLAGS) -fPIC
-tests_unit_fake_cuda_so_LDFLAGS = $(AM_LDFLAGS) -shared
-tests_unit_fake_cuda_old_so_SOURCES = tests/unit/fake_cuda_stubs.c
-tests_unit_fake_cuda_old_so_CPPFLAGS = $(AM_CPPFLAGS) -DFAKE_CUDA_OLD
-tests_unit_fake_cuda_old_so_CFLAGS = $(AM_CFLAGS) -fPIC
-tests_unit_fake_cuda_old_so_LDFLAGS = $(AM_LDFLAGS) -shared
-tests_unit_fake_nvml_so_SOURCES = tests/unit/fake_nvml.c
-tests_unit_fake_nvml_so_CFLAGS = $(AM_CFLAGS) -fPIC
-tests_unit_fake_nvml_so_LDFLAGS = $(AM_LDFLAGS) -shared
-tests_unit_fake_nvml_whole_so_SOURCES = tests/unit/fake_nvml.c
-tests_unit_fake_nvml_whole_so_CPPFLAGS = $(AM_CPPFLAGS) -DFAKE_NVML_WHOLE
-tests_unit_fake_nvml_whole_so_CFLAGS = $(AM_CFLAGS) -fPIC
-tests_unit_fake_nvml_whole_so_LDFLAGS = $(AM_LDFLAGS) -shared
+    tests/unit/device/fake_cuda.so \
+    tests/unit/device/fake_cuda_old.so \
+    tests/unit/device/fake_nvml.so \
+    tests/unit/device/fake_nvml_whole.so
+tests_unit_device_fake_cuda_so_SOURCES = tests/unit/device/fake_cuda.c tests/unit/device/fake_cuda_stubs.c
+tests_unit_device_fake_cuda_so_CFLAGS = $(AM_CFLAGS) -fPIC
+tests_unit_device_fake_cuda_so_LDFLAGS = $(AM_LDFLAGS) -shared
+tests_unit_device_fake_cuda_old_so_SOURCES = tests/unit/device/fake_cuda_stubs.c
+tests_unit_device_fake_cuda_old_so_CPPFLAGS = $(AM_CPPFLAGS) -DFAKE_CUDA_OLD
+tests_unit_device_fake_cuda_old_so_CFLAGS = $(AM_CFLAGS) -fPIC
+tests_unit_device_fake_cuda_old_so_LDFLAGS = $(AM_LDFLAGS) -shared
+tests_unit_device_fake_nvml_so_SOURCES = tests/unit/device/fake_nvml.c
+tests_unit_device_fake_nvml_so_CFLAGS = $(AM_CFLAGS) -fPIC
+tests_unit_device_fake_nvml_so_LDFLAGS = $(AM_LDFLAGS) -shared
+tests_unit_device_fake_nvml_whole_so_SOURCES = tests/unit/device/fake_nvml.c
+tests_unit_device_fake_nvml_whole_so_CPPFLAGS = $(AM_CPPFLAGS) -DFAKE_NVML_WHOLE
+tests_unit_device_fake_nvml_whole_so_CFLAGS = $(AM_CFLAGS) -fPIC
+tests_unit_device_fake_nvml_whole_so_LDFLAGS = $(AM_LDFLAGS) -shared
 endif
 
 include orchestrator/bind/local.mk

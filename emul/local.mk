@@ -36,75 +36,75 @@ mpsweep_emulated_mps_control_LDADD = libcommon.a
 
 if HAVE_CMOCKA
 emul_tests = \
-    tests/unit/test_emul_machine \
-    tests/unit/test_emul_model \
-    tests/unit/test_emul_fault \
-    tests/unit/test_emul_cuda \
-    tests/unit/test_emul_steps \
-    tests/unit/test_emul_hold \
-    tests/unit/test_emul_order \
-    tests/unit/test_emul_contexts \
-    tests/unit/test_emul_effects \
-    tests/unit/test_emul_mps \
-    tests/unit/test_emul_mps_replies \
-    tests/unit/test_emul_mps_faults
+    tests/unit/emul/test_machine \
+    tests/unit/emul/test_model \
+    tests/unit/emul/test_fault \
+    tests/unit/emul/test_cuda \
+    tests/unit/emul/test_steps \
+    tests/unit/emul/test_hold \
+    tests/unit/emul/test_order \
+    tests/unit/emul/test_contexts \
+    tests/unit/emul/test_effects \
+    tests/unit/emul/test_mps \
+    tests/unit/emul/test_mps_replies \
+    tests/unit/emul/test_mps_faults
 check_PROGRAMS += $(emul_tests)
 TESTS += $(emul_tests)
 
-tests_unit_test_emul_model_SOURCES = tests/unit/test_emul_model.c
-tests_unit_test_emul_model_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
-tests_unit_test_emul_model_LDADD = libemul.a libcommon.a $(CMOCKA_LIBS)
+tests_unit_emul_test_model_SOURCES = tests/unit/emul/test_model.c
+tests_unit_emul_test_model_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
+tests_unit_emul_test_model_LDADD = libemul.a libcommon.a $(CMOCKA_LIBS)
 
-tests_unit_test_emul_machine_SOURCES = tests/unit/test_emul_machine.c
-tests_unit_test_emul_machine_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
-tests_unit_test_emul_machine_LDADD = libemul.a libcommon.a $(CMOCKA_LIBS)
+tests_unit_emul_test_machine_SOURCES = tests/unit/emul/test_machine.c
+tests_unit_emul_test_machine_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
+tests_unit_emul_test_machine_LDADD = libemul.a libcommon.a $(CMOCKA_LIBS)
 
-tests_unit_test_emul_fault_SOURCES = tests/unit/test_emul_fault.c emul/cuda/fault.c
-tests_unit_test_emul_fault_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
-tests_unit_test_emul_fault_LDADD = libcommon.a $(CMOCKA_LIBS)
+tests_unit_emul_test_fault_SOURCES = tests/unit/emul/test_fault.c emul/cuda/fault.c
+tests_unit_emul_test_fault_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
+tests_unit_emul_test_fault_LDADD = libcommon.a $(CMOCKA_LIBS)
 
-tests_unit_test_emul_cuda_SOURCES = \
-    tests/unit/test_emul_cuda.c tests/unit/emul_driver.c tests/unit/emul_driver.h
-tests_unit_test_emul_cuda_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
-tests_unit_test_emul_cuda_LDADD = libemul.a libcommon.a $(CMOCKA_LIBS)
+tests_unit_emul_test_cuda_SOURCES = \
+    tests/unit/emul/test_cuda.c tests/unit/emul/driver.c tests/unit/emul/driver.h
+tests_unit_emul_test_cuda_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
+tests_unit_emul_test_cuda_LDADD = libemul.a libcommon.a $(CMOCKA_LIBS)
 
-tests_unit_test_emul_steps_SOURCES = \
-    tests/unit/test_emul_steps.c tests/unit/emul_driver.c tests/unit/emul_driver.h
-tests_unit_test_emul_steps_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
-tests_unit_test_emul_steps_LDADD = libemul.a libcommon.a $(CMOCKA_LIBS)
+tests_unit_emul_test_steps_SOURCES = \
+    tests/unit/emul/test_steps.c tests/unit/emul/driver.c tests/unit/emul/driver.h
+tests_unit_emul_test_steps_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
+tests_unit_emul_test_steps_LDADD = libemul.a libcommon.a $(CMOCKA_LIBS)
 
-tests_unit_test_emul_hold_SOURCES = tests/unit/test_emul_hold.c
-tests_unit_test_emul_hold_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
-tests_unit_test_emul_hold_LDADD = libemul.a libcommon.a $(CMOCKA_LIBS)
+tests_unit_emul_test_hold_SOURCES = tests/unit/emul/test_hold.c
+tests_unit_emul_test_hold_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
+tests_unit_emul_test_hold_LDADD = libemul.a libcommon.a $(CMOCKA_LIBS)
 
 emul_rig = \
-    tests/unit/emul_rig.c tests/unit/emul_rig.h \
-    tests/unit/emul_driver.c tests/unit/emul_driver.h
-tests_unit_test_emul_order_SOURCES = tests/unit/test_emul_order.c $(emul_rig)
-tests_unit_test_emul_order_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
-tests_unit_test_emul_order_LDADD = libcommon.a $(CMOCKA_LIBS)
+    tests/unit/emul/rig.c tests/unit/emul/rig.h \
+    tests/unit/emul/driver.c tests/unit/emul/driver.h
+tests_unit_emul_test_order_SOURCES = tests/unit/emul/test_order.c $(emul_rig)
+tests_unit_emul_test_order_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
+tests_unit_emul_test_order_LDADD = libcommon.a $(CMOCKA_LIBS)
 
-tests_unit_test_emul_contexts_SOURCES = tests/unit/test_emul_contexts.c $(emul_rig)
-tests_unit_test_emul_contexts_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
-tests_unit_test_emul_contexts_LDADD = libcommon.a $(CMOCKA_LIBS)
+tests_unit_emul_test_contexts_SOURCES = tests/unit/emul/test_contexts.c $(emul_rig)
+tests_unit_emul_test_contexts_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
+tests_unit_emul_test_contexts_LDADD = libcommon.a $(CMOCKA_LIBS)
 
-tests_unit_test_emul_effects_SOURCES = tests/unit/test_emul_effects.c $(emul_rig)
-tests_unit_test_emul_effects_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
-tests_unit_test_emul_effects_LDADD = libemul.a libcommon.a $(CMOCKA_LIBS)
+tests_unit_emul_test_effects_SOURCES = tests/unit/emul/test_effects.c $(emul_rig)
+tests_unit_emul_test_effects_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
+tests_unit_emul_test_effects_LDADD = libemul.a libcommon.a $(CMOCKA_LIBS)
 
 emul_mps_harness = \
-    tests/unit/emul_mps.c tests/unit/emul_mps.h \
-    tests/unit/emul_driver.c tests/unit/emul_driver.h \
+    tests/unit/emul/mps.c tests/unit/emul/mps.h \
+    tests/unit/emul/driver.c tests/unit/emul/driver.h \
     emul/model/mps_link.c
-tests_unit_test_emul_mps_SOURCES = tests/unit/test_emul_mps.c $(emul_mps_harness)
-tests_unit_test_emul_mps_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
-tests_unit_test_emul_mps_LDADD = libemul.a libcommon.a $(CMOCKA_LIBS)
+tests_unit_emul_test_mps_SOURCES = tests/unit/emul/test_mps.c $(emul_mps_harness)
+tests_unit_emul_test_mps_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
+tests_unit_emul_test_mps_LDADD = libemul.a libcommon.a $(CMOCKA_LIBS)
 
-tests_unit_test_emul_mps_replies_SOURCES = tests/unit/test_emul_mps_replies.c $(emul_mps_harness)
-tests_unit_test_emul_mps_replies_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
-tests_unit_test_emul_mps_replies_LDADD = libemul.a libcommon.a $(CMOCKA_LIBS)
+tests_unit_emul_test_mps_replies_SOURCES = tests/unit/emul/test_mps_replies.c $(emul_mps_harness)
+tests_unit_emul_test_mps_replies_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
+tests_unit_emul_test_mps_replies_LDADD = libemul.a libcommon.a $(CMOCKA_LIBS)
 
-tests_unit_test_emul_mps_faults_SOURCES = tests/unit/test_emul_mps_faults.c $(emul_mps_harness)
-tests_unit_test_emul_mps_faults_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
-tests_unit_test_emul_mps_faults_LDADD = libemul.a libcommon.a $(CMOCKA_LIBS)
+tests_unit_emul_test_mps_faults_SOURCES = tests/unit/emul/test_mps_faults.c $(emul_mps_harness)
+tests_unit_emul_test_mps_faults_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
+tests_unit_emul_test_mps_faults_LDADD = libemul.a libcommon.a $(CMOCKA_LIBS)
 endif

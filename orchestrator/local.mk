@@ -145,108 +145,108 @@ mpsweep-slurm.1: mpsweep$(EXEEXT)
 	$(AM_V_GEN)./mpsweep$(EXEEXT) help --manual slurm >$@.new && mv $@.new $@
 
 if HAVE_CMOCKA
-check_PROGRAMS += tests/unit/test_bracket
-TESTS += tests/unit/test_bracket
-tests_unit_test_bracket_SOURCES = tests/unit/test_bracket.c orchestrator/campaign/bracket.c
-tests_unit_test_bracket_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
-tests_unit_test_bracket_LDADD = $(CMOCKA_LIBS)
+check_PROGRAMS += tests/unit/campaign/test_bracket
+TESTS += tests/unit/campaign/test_bracket
+tests_unit_campaign_test_bracket_SOURCES = tests/unit/campaign/test_bracket.c orchestrator/campaign/bracket.c
+tests_unit_campaign_test_bracket_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
+tests_unit_campaign_test_bracket_LDADD = $(CMOCKA_LIBS)
 
-check_PROGRAMS += tests/unit/test_calibration
-TESTS += tests/unit/test_calibration
-tests_unit_test_calibration_SOURCES = tests/unit/test_calibration.c \
+check_PROGRAMS += tests/unit/explain/test_calibration
+TESTS += tests/unit/explain/test_calibration
+tests_unit_explain_test_calibration_SOURCES = tests/unit/explain/test_calibration.c \
     explain/calibration.c explain/calibration_json.c orchestrator/calibrate/points.c \
     $(plan_sources)
-tests_unit_test_calibration_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
-tests_unit_test_calibration_LDADD = libmps.a libcommon.a $(JANSSON_LIBS) $(INIH_LIBS) $(CMOCKA_LIBS)
+tests_unit_explain_test_calibration_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
+tests_unit_explain_test_calibration_LDADD = libmps.a libcommon.a $(JANSSON_LIBS) $(INIH_LIBS) $(CMOCKA_LIBS)
 
-check_PROGRAMS += tests/unit/test_emit_text
-TESTS += tests/unit/test_emit_text
-tests_unit_test_emit_text_SOURCES = tests/unit/test_emit_text.c orchestrator/emit/quote.c
-tests_unit_test_emit_text_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
-tests_unit_test_emit_text_LDADD = $(CMOCKA_LIBS)
+check_PROGRAMS += tests/unit/emit/test_quote
+TESTS += tests/unit/emit/test_quote
+tests_unit_emit_test_quote_SOURCES = tests/unit/emit/test_quote.c orchestrator/emit/quote.c
+tests_unit_emit_test_quote_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
+tests_unit_emit_test_quote_LDADD = $(CMOCKA_LIBS)
 
-check_PROGRAMS += tests/unit/test_scaling
-TESTS += tests/unit/test_scaling
-tests_unit_test_scaling_SOURCES = tests/unit/test_scaling.c orchestrator/results/scaling.c \
+check_PROGRAMS += tests/unit/results/test_scaling
+TESTS += tests/unit/results/test_scaling
+tests_unit_results_test_scaling_SOURCES = tests/unit/results/test_scaling.c orchestrator/results/scaling.c \
     orchestrator/results/point_key.c orchestrator/results/point.c \
     orchestrator/plan/shares.c orchestrator/results/shares.c
-tests_unit_test_scaling_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
-tests_unit_test_scaling_LDADD = libmps.a libcommon.a $(JANSSON_LIBS) $(CMOCKA_LIBS)
+tests_unit_results_test_scaling_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
+tests_unit_results_test_scaling_LDADD = libmps.a libcommon.a $(JANSSON_LIBS) $(CMOCKA_LIBS)
 
-check_PROGRAMS += tests/unit/test_slurm
-TESTS += tests/unit/test_slurm
-tests_unit_test_slurm_SOURCES = tests/unit/test_slurm.c orchestrator/emit/quote.c \
+check_PROGRAMS += tests/unit/slurm/test_slurm
+TESTS += tests/unit/slurm/test_slurm
+tests_unit_slurm_test_slurm_SOURCES = tests/unit/slurm/test_slurm.c orchestrator/emit/quote.c \
     orchestrator/slurm/programs.c orchestrator/slurm/run.c orchestrator/slurm/sbatch_words.c
-tests_unit_test_slurm_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
-tests_unit_test_slurm_LDADD = libcommon.a $(JANSSON_LIBS) $(CMOCKA_LIBS)
+tests_unit_slurm_test_slurm_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
+tests_unit_slurm_test_slurm_LDADD = libcommon.a $(JANSSON_LIBS) $(CMOCKA_LIBS)
 
-check_PROGRAMS += tests/unit/test_fixed
-TESTS += tests/unit/test_fixed
-tests_unit_test_fixed_SOURCES = tests/unit/test_fixed.c orchestrator/round/fixed.c
-tests_unit_test_fixed_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
-tests_unit_test_fixed_LDADD = libshm.a libcommon.a $(JANSSON_LIBS) $(CMOCKA_LIBS)
+check_PROGRAMS += tests/unit/round/test_fixed
+TESTS += tests/unit/round/test_fixed
+tests_unit_round_test_fixed_SOURCES = tests/unit/round/test_fixed.c orchestrator/round/fixed.c
+tests_unit_round_test_fixed_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
+tests_unit_round_test_fixed_LDADD = libshm.a libcommon.a $(JANSSON_LIBS) $(CMOCKA_LIBS)
 
-telemetry_tests = tests/unit/test_telemetry tests/unit/test_telemetry_window
+telemetry_tests = tests/unit/session/test_telemetry tests/unit/session/test_telemetry_window
 check_PROGRAMS += $(telemetry_tests)
 TESTS += $(telemetry_tests)
-tests_unit_test_telemetry_SOURCES = tests/unit/test_telemetry.c \
+tests_unit_session_test_telemetry_SOURCES = tests/unit/session/test_telemetry.c \
     orchestrator/session/telemetry.c orchestrator/session/telemetry_window.c
-tests_unit_test_telemetry_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
-tests_unit_test_telemetry_LDADD = libdevice.a libcommon.a $(CMOCKA_LIBS)
-tests_unit_test_telemetry_window_SOURCES = tests/unit/test_telemetry_window.c \
+tests_unit_session_test_telemetry_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
+tests_unit_session_test_telemetry_LDADD = libdevice.a libcommon.a $(CMOCKA_LIBS)
+tests_unit_session_test_telemetry_window_SOURCES = tests/unit/session/test_telemetry_window.c \
     orchestrator/session/telemetry_window.c orchestrator/record/telemetry.c orchestrator/record/warnings.c \
     orchestrator/round/placement.c $(plan_sources)
-tests_unit_test_telemetry_window_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
-tests_unit_test_telemetry_window_LDADD = libbind.a libmps.a libdevice.a libcommon.a \
+tests_unit_session_test_telemetry_window_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
+tests_unit_session_test_telemetry_window_LDADD = libbind.a libmps.a libdevice.a libcommon.a \
     $(HWLOC_LIBS) $(JANSSON_LIBS) $(INIH_LIBS) $(CMOCKA_LIBS)
 
-check_PROGRAMS += tests/unit/test_limits
-TESTS += tests/unit/test_limits
-tests_unit_test_limits_SOURCES = tests/unit/test_limits.c \
+check_PROGRAMS += tests/unit/session/test_mps_limits
+TESTS += tests/unit/session/test_mps_limits
+tests_unit_session_test_mps_limits_SOURCES = tests/unit/session/test_mps_limits.c \
     orchestrator/session/mps_limits.c orchestrator/session/mps_limits_file.c $(plan_sources)
-tests_unit_test_limits_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
-tests_unit_test_limits_LDADD = libmps.a libcommon.a $(JANSSON_LIBS) $(INIH_LIBS) $(CMOCKA_LIBS)
+tests_unit_session_test_mps_limits_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
+tests_unit_session_test_mps_limits_LDADD = libmps.a libcommon.a $(JANSSON_LIBS) $(INIH_LIBS) $(CMOCKA_LIBS)
 endif
 
 if HAVE_CMOCKA
-check_PROGRAMS += tests/unit/test_window tests/unit/test_sureness
-TESTS += tests/unit/test_window tests/unit/test_sureness
-tests_unit_test_window_SOURCES = tests/unit/test_window.c $(series) orchestrator/round/window.c
-tests_unit_test_window_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
-tests_unit_test_window_LDADD = libshm.a libcommon.a $(CMOCKA_LIBS)
+check_PROGRAMS += tests/unit/round/test_window tests/unit/record/test_precision
+TESTS += tests/unit/round/test_window tests/unit/record/test_precision
+tests_unit_round_test_window_SOURCES = tests/unit/round/test_window.c $(series) orchestrator/round/window.c
+tests_unit_round_test_window_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
+tests_unit_round_test_window_LDADD = libshm.a libcommon.a $(CMOCKA_LIBS)
 
-tests_unit_test_sureness_SOURCES = tests/unit/test_sureness.c \
+tests_unit_record_test_precision_SOURCES = tests/unit/record/test_precision.c \
     orchestrator/record/precision.c orchestrator/record/warnings.c
-tests_unit_test_sureness_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
-tests_unit_test_sureness_LDADD = libcommon.a $(JANSSON_LIBS) $(CMOCKA_LIBS)
+tests_unit_record_test_precision_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
+tests_unit_record_test_precision_LDADD = libcommon.a $(JANSSON_LIBS) $(CMOCKA_LIBS)
 endif
 
 # The search, and what it is tried on: machines that are simulated.
 tune_parts = orchestrator/tune/judge.c orchestrator/tune/near.c orchestrator/tune/candidates.c \
     orchestrator/tune/search.c orchestrator/tune/space.c orchestrator/calibrate/points.c \
     orchestrator/results/effect.c orchestrator/plan/turns.c $(plan_sources)
-tune_simulated = $(tune_parts) tests/unit/tune_machine.c tests/unit/tune_machine.h
+tune_simulated = $(tune_parts) tests/unit/tune/machine.c tests/unit/tune/machine.h
 if HAVE_CMOCKA
-tune_tests = tests/unit/test_tune_machines tests/unit/test_tune_search \
-    tests/unit/test_tune_bounds tests/unit/test_tune_space
+tune_tests = tests/unit/tune/test_machines tests/unit/tune/test_search \
+    tests/unit/tune/test_bounds tests/unit/tune/test_space
 check_PROGRAMS += $(tune_tests)
 TESTS += $(tune_tests)
-tests_unit_test_tune_machines_SOURCES = tests/unit/test_tune_machines.c $(tune_simulated)
-tests_unit_test_tune_machines_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
-tests_unit_test_tune_machines_LDADD = libexplain.a libmps.a libcommon.a $(JANSSON_LIBS) \
+tests_unit_tune_test_machines_SOURCES = tests/unit/tune/test_machines.c $(tune_simulated)
+tests_unit_tune_test_machines_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
+tests_unit_tune_test_machines_LDADD = libexplain.a libmps.a libcommon.a $(JANSSON_LIBS) \
     $(INIH_LIBS) $(CMOCKA_LIBS) -lm
-tune_rig = $(tune_parts) tests/unit/tune_rig.c tests/unit/tune_rig.h
-tests_unit_test_tune_bounds_SOURCES = tests/unit/test_tune_bounds.c $(tune_rig)
-tests_unit_test_tune_bounds_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
-tests_unit_test_tune_bounds_LDADD = libexplain.a libmps.a libcommon.a $(JANSSON_LIBS) \
+tune_rig = $(tune_parts) tests/unit/tune/rig.c tests/unit/tune/rig.h
+tests_unit_tune_test_bounds_SOURCES = tests/unit/tune/test_bounds.c $(tune_rig)
+tests_unit_tune_test_bounds_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
+tests_unit_tune_test_bounds_LDADD = libexplain.a libmps.a libcommon.a $(JANSSON_LIBS) \
     $(INIH_LIBS) $(CMOCKA_LIBS) -lm
-tests_unit_test_tune_search_SOURCES = tests/unit/test_tune_search.c $(tune_rig)
-tests_unit_test_tune_search_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
-tests_unit_test_tune_search_LDADD = libexplain.a libmps.a libcommon.a $(JANSSON_LIBS) \
+tests_unit_tune_test_search_SOURCES = tests/unit/tune/test_search.c $(tune_rig)
+tests_unit_tune_test_search_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
+tests_unit_tune_test_search_LDADD = libexplain.a libmps.a libcommon.a $(JANSSON_LIBS) \
     $(INIH_LIBS) $(CMOCKA_LIBS) -lm
-tests_unit_test_tune_space_SOURCES = tests/unit/test_tune_space.c tests/unit/h200.h $(plan_rig) \
+tests_unit_tune_test_space_SOURCES = tests/unit/tune/test_space.c tests/unit/explain/h200.h $(plan_rig) \
     $(tune_parts)
-tests_unit_test_tune_space_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
-tests_unit_test_tune_space_LDADD = libexplain.a libmps.a libcommon.a $(JANSSON_LIBS) \
+tests_unit_tune_test_space_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
+tests_unit_tune_test_space_LDADD = libexplain.a libmps.a libcommon.a $(JANSSON_LIBS) \
     $(INIH_LIBS) $(CMOCKA_LIBS) -lm
 endif

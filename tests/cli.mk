@@ -89,7 +89,7 @@ one_thread_tests = \
     tests/cli/plot.bats \
     tests/cli/doctor.bats \
     tests/cli/mps_usage.bats \
-    tests/unit/test_bind tests/unit/test_bind_gpus tests/unit/test_bind_table tests/unit/test_compare \
-    tests/unit/test_histogram tests/unit/test_interval tests/unit/test_statistics \
-    tests/unit/test_steady tests/unit/test_tune_machines tests/unit/test_tune_search \
-    tests/unit/test_tune_space tests/unit/test_verdict
+    tests/unit/bind/test_bind tests/unit/bind/test_bind_gpus tests/unit/bind/test_bind_table tests/unit/results/test_effect \
+    tests/unit/statistics/test_histogram tests/unit/statistics/test_interval tests/unit/statistics/test_statistics \
+    tests/unit/statistics/test_steady tests/unit/tune/test_machines tests/unit/tune/test_search \
+    tests/unit/tune/test_space tests/unit/probes/test_verdict

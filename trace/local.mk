@@ -10,25 +10,25 @@ libtrace_a_SOURCES = \
     trace/timeline.c trace/timeline.h
 
 if HAVE_CMOCKA
-check_PROGRAMS += tests/unit/test_timeline tests/unit/test_trace_output
-TESTS += tests/unit/test_timeline tests/unit/test_trace_output
-trace_made = tests/unit/trace_made.c tests/unit/trace_made.h
-tests_unit_test_timeline_SOURCES = tests/unit/test_timeline.c $(trace_made)
-tests_unit_test_timeline_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
-tests_unit_test_timeline_LDADD = libtrace.a libcommon.a $(CMOCKA_LIBS)
-tests_unit_test_trace_output_SOURCES = tests/unit/test_trace_output.c $(trace_made)
-tests_unit_test_trace_output_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
-tests_unit_test_trace_output_LDADD = libtrace.a libcommon.a $(JANSSON_LIBS) $(CMOCKA_LIBS) -lm
+check_PROGRAMS += tests/unit/trace/test_timeline tests/unit/trace/test_output
+TESTS += tests/unit/trace/test_timeline tests/unit/trace/test_output
+trace_made = tests/unit/trace/made.c tests/unit/trace/made.h
+tests_unit_trace_test_timeline_SOURCES = tests/unit/trace/test_timeline.c $(trace_made)
+tests_unit_trace_test_timeline_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
+tests_unit_trace_test_timeline_LDADD = libtrace.a libcommon.a $(CMOCKA_LIBS)
+tests_unit_trace_test_output_SOURCES = tests/unit/trace/test_output.c $(trace_made)
+tests_unit_trace_test_output_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
+tests_unit_trace_test_output_LDADD = libtrace.a libcommon.a $(JANSSON_LIBS) $(CMOCKA_LIBS) -lm
 
-check_PROGRAMS += tests/unit/test_trace_names
-TESTS += tests/unit/test_trace_names
-tests_unit_test_trace_names_SOURCES = tests/unit/test_trace_names.c orchestrator/trace/demangle.c
-tests_unit_test_trace_names_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
-tests_unit_test_trace_names_LDADD = libdevice.a libcommon.a $(CMOCKA_LIBS)
+check_PROGRAMS += tests/unit/trace/test_demangle
+TESTS += tests/unit/trace/test_demangle
+tests_unit_trace_test_demangle_SOURCES = tests/unit/trace/test_demangle.c orchestrator/trace/demangle.c
+tests_unit_trace_test_demangle_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
+tests_unit_trace_test_demangle_LDADD = libdevice.a libcommon.a $(CMOCKA_LIBS)
 
-check_PROGRAMS += tests/unit/test_trace_devices
-TESTS += tests/unit/test_trace_devices
-tests_unit_test_trace_devices_SOURCES = tests/unit/test_trace_devices.c worker/timeline.c $(emul_rig)
-tests_unit_test_trace_devices_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
-tests_unit_test_trace_devices_LDADD = libtrace.a libdevice.a libcommon.a $(JANSSON_LIBS) $(CMOCKA_LIBS) -lm
+check_PROGRAMS += tests/unit/trace/test_devices
+TESTS += tests/unit/trace/test_devices
+tests_unit_trace_test_devices_SOURCES = tests/unit/trace/test_devices.c worker/timeline.c $(emul_rig)
+tests_unit_trace_test_devices_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
+tests_unit_trace_test_devices_LDADD = libtrace.a libdevice.a libcommon.a $(JANSSON_LIBS) $(CMOCKA_LIBS) -lm
 endif

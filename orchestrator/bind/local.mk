@@ -21,23 +21,23 @@ EXTRA_DIST += \
     tests/data/topologies/vm.xml
 
 if HAVE_CMOCKA
-check_PROGRAMS += tests/unit/test_bind tests/unit/test_bind_gpus tests/unit/test_bind_table \
-    tests/unit/test_bind_quota
-TESTS += tests/unit/test_bind tests/unit/test_bind_gpus tests/unit/test_bind_table \
-    tests/unit/test_bind_quota
-tests_unit_test_bind_SOURCES = tests/unit/test_bind.c
-tests_unit_test_bind_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
-tests_unit_test_bind_LDADD = libbind.a libcommon.a $(HWLOC_LIBS) $(CMOCKA_LIBS)
-tests_unit_test_bind_gpus_SOURCES = \
-    tests/unit/test_bind_gpus.c tests/unit/bind_rig.c tests/unit/bind_rig.h
-tests_unit_test_bind_gpus_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
-tests_unit_test_bind_gpus_LDADD = libbind.a libcommon.a $(HWLOC_LIBS) $(CMOCKA_LIBS)
-tests_unit_test_bind_table_SOURCES = \
-    tests/unit/test_bind_table.c tests/unit/bind_rig.c tests/unit/bind_rig.h
-tests_unit_test_bind_table_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
-tests_unit_test_bind_table_LDADD = libbind.a libcommon.a $(HWLOC_LIBS) $(CMOCKA_LIBS)
-tests_unit_test_bind_quota_SOURCES = \
-    tests/unit/test_bind_quota.c tests/unit/tree.c tests/unit/tree.h
-tests_unit_test_bind_quota_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
-tests_unit_test_bind_quota_LDADD = libbind.a libcommon.a $(HWLOC_LIBS) $(CMOCKA_LIBS)
+check_PROGRAMS += tests/unit/bind/test_bind tests/unit/bind/test_bind_gpus tests/unit/bind/test_bind_table \
+    tests/unit/bind/test_bind_quota
+TESTS += tests/unit/bind/test_bind tests/unit/bind/test_bind_gpus tests/unit/bind/test_bind_table \
+    tests/unit/bind/test_bind_quota
+tests_unit_bind_test_bind_SOURCES = tests/unit/bind/test_bind.c
+tests_unit_bind_test_bind_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
+tests_unit_bind_test_bind_LDADD = libbind.a libcommon.a $(HWLOC_LIBS) $(CMOCKA_LIBS)
+tests_unit_bind_test_bind_gpus_SOURCES = \
+    tests/unit/bind/test_bind_gpus.c tests/unit/bind/bind_rig.c tests/unit/bind/bind_rig.h
+tests_unit_bind_test_bind_gpus_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
+tests_unit_bind_test_bind_gpus_LDADD = libbind.a libcommon.a $(HWLOC_LIBS) $(CMOCKA_LIBS)
+tests_unit_bind_test_bind_table_SOURCES = \
+    tests/unit/bind/test_bind_table.c tests/unit/bind/bind_rig.c tests/unit/bind/bind_rig.h
+tests_unit_bind_test_bind_table_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
+tests_unit_bind_test_bind_table_LDADD = libbind.a libcommon.a $(HWLOC_LIBS) $(CMOCKA_LIBS)
+tests_unit_bind_test_bind_quota_SOURCES = \
+    tests/unit/bind/test_bind_quota.c tests/unit/tree.c tests/unit/tree.h
+tests_unit_bind_test_bind_quota_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
+tests_unit_bind_test_bind_quota_LDADD = libbind.a libcommon.a $(HWLOC_LIBS) $(CMOCKA_LIBS)
 endif

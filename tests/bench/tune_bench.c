@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "tests/unit/tune_machine.h"
+#include "tests/unit/tune/machine.h"
 
 #define MACHINES 20
 #define TRIALS (MACHINES * TUNE_WORKLOADS)
@@ -60,7 +60,7 @@ static int run(bool guided, double budget_s)
 
 int main(void)
 {
-    printf("%d random machines x %d workloads, simulated (tests/unit/tune_machine.c):\n", MACHINES,
+    printf("%d random machines x %d workloads, simulated (tests/unit/tune/machine.c):\n", MACHINES,
            TUNE_WORKLOADS);
     return run(true, 300.0) || run(false, 300.0) || run(true, 120.0) || run(false, 120.0) ||
            run(false, 60.0);

@@ -27,10 +27,10 @@ assert_advised() {
 # What the doctor sees of a real GPU: the emulated driver under the real one's name, an NVML with one
 # GPU, and MPS programs that say that they are of VERSION. Commands are run with with_real.
 make_real() {
-  [ -e "$MPSWEEP_BUILD_DIR/tests/unit/fake_nvml_whole.so" ] || skip "built by make check with cmocka"
+  [ -e "$MPSWEEP_BUILD_DIR/tests/unit/device/fake_nvml_whole.so" ] || skip "built by make check with cmocka"
   mkdir -p lib bin
   ln -sf "$MPSWEEP_BUILD_DIR/mpsweep-emulated-cuda.so" lib/libcuda.so.1
-  ln -sf "$MPSWEEP_BUILD_DIR/tests/unit/fake_nvml_whole.so" lib/libnvidia-ml.so.1
+  ln -sf "$MPSWEEP_BUILD_DIR/tests/unit/device/fake_nvml_whole.so" lib/libnvidia-ml.so.1
   cat >bin/nvidia-cuda-mps-control <<END
 #!/bin/sh
 if [ "\$1" = -v ]; then

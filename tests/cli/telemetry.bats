@@ -1,6 +1,6 @@
 #!/usr/bin/env bats
 # Telemetry and its warnings, end to end: the emulated driver under the real one's name, so that
-# mpsweep takes it for a GPU that NVML knows, and a fake NVML (tests/unit/fake_nvml.c).
+# mpsweep takes it for a GPU that NVML knows, and a fake NVML (tests/unit/device/fake_nvml.c).
 
 load helper
 
@@ -9,10 +9,10 @@ OF_TELEMETRY='(.warnings | map(select(.kind == "throttled" or .kind == "neighbou
 
 # with_gpu WORDS COMMAND...: the fake NVML behaves as the words say.
 with_gpu() {
-  [ -e "$MPSWEEP_BUILD_DIR/tests/unit/fake_nvml_whole.so" ] || skip "built by make check with cmocka"
+  [ -e "$MPSWEEP_BUILD_DIR/tests/unit/device/fake_nvml_whole.so" ] || skip "built by make check with cmocka"
   mkdir -p lib bin
   ln -sf "$MPSWEEP_BUILD_DIR/mpsweep-emulated-cuda.so" lib/libcuda.so.1
-  ln -sf "$MPSWEEP_BUILD_DIR/tests/unit/fake_nvml_whole.so" lib/libnvidia-ml.so.1
+  ln -sf "$MPSWEEP_BUILD_DIR/tests/unit/device/fake_nvml_whole.so" lib/libnvidia-ml.so.1
   ln -sf "$MPSWEEP_BUILD_DIR/mpsweep-emulated-mps-control" bin/nvidia-cuda-mps-control
   env LD_LIBRARY_PATH="$WORK/lib" PATH="$WORK/bin:$PATH" FAKE_NVML="$1" "${@:2}"
 }

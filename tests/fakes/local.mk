@@ -62,9 +62,9 @@ tests_fakes_plugins_no_check_so_CFLAGS = $(plugin_flags)
 tests_fakes_plugins_no_check_so_LDFLAGS = -shared
 
 if HAVE_CMOCKA
-check_PROGRAMS += tests/unit/test_fakes
-TESTS += tests/unit/test_fakes
-tests_unit_test_fakes_SOURCES = tests/unit/test_fakes.c
-tests_unit_test_fakes_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
-tests_unit_test_fakes_LDADD = libcommon.a $(CMOCKA_LIBS)
+check_PROGRAMS += tests/unit/fakes/test_fakes
+TESTS += tests/unit/fakes/test_fakes
+tests_unit_fakes_test_fakes_SOURCES = tests/unit/fakes/test_fakes.c
+tests_unit_fakes_test_fakes_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
+tests_unit_fakes_test_fakes_LDADD = libcommon.a $(CMOCKA_LIBS)
 endif

@@ -1,0 +1,290 @@
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <cmocka.h>
+
+#include "orchestrator/plan/turns.h"
+#include "tests/unit/plan/plan_rig.h"
+
+static struct turn *turns;
+static size_t count;
+
+static int end(void **state)
+{
+    free(turns);
+    turns = NULL;
+    return plan_rig_end(state);
+}
+
+static void make_room(void)
+{
+    make_plan();
+    free(turns);
+    turns = calloc(plan.count, sizeof *turns);
+    assert_non_null(turns);
+}
+
+static void make(const bool *done, unsigned seed, unsigned round, bool reuse)
+{
+    assert_int_equal(turns_make(&plan, done, seed, round, reuse, turns, &count), STATUS_OK);
+}
+
+static const struct point *point_of(size_t turn)
+{
+    return &plan.points[turns[turn].point];
+}
+
+static unsigned starts(void)
+{
+    unsigned sum = 0;
+    for (size_t i = 0; i < count; i++)
+        sum += turns[i].starts;
+    return sum;
+}
+
+/* Whatever the plan: each point once, and the fields of neighbours agree. */
+static void check_turns(void)
+{
+    bool *seen = calloc(plan.count, sizeof *seen);
+    size_t started = 0;
+    assert_non_null(seen);
+    for (size_t i = 0; i < count; i++) {
+        assert_false(seen[turns[i].point]);
+        seen[turns[i].point] = true;
+        assert_int_equal(turns[i].keeps, i + 1 < count && !turns[i + 1].starts);
+        assert_true(turns[i].threads_most >= point_of(i)->threads);
+        if (turns[i].starts)
+            started = i;
+        assert_true(turns_serves(point_of(started), point_of(i)));
+        assert_true(point_of(started)->processes >= point_of(i)->processes);
+        /* It need not be the first that could be started: a crew may fail before. */
+        for (size_t j = i; j < count && (j == i || !turns[j].starts); j++)
+            assert_true(turns_serves(point_of(i), point_of(j)) &&
+                        turns[i].threads_most >= point_of(j)->threads);
+    }
+    free(seen);
+}
+
+/* The two points of a plan of two, in their order. */
+static bool serves(void)
+{
+    make_room();
+    assert_int_equal(plan.count, 2);
+    return turns_serves(&plan.points[0], &plan.points[1]);
+}
+
+static void workers_serve_what_their_context_and_environment_fit(void **state)
+{
+    static const struct {
+        enum option_id option;
+        const char *values;
+        bool serves;
+    } rows[] = {
+        {OPTION_MEMORY, "pinned,pageable", true},
+        {OPTION_LAUNCH, "stream,graph", true},
+        {OPTION_BIND, "near,none", true},
+        {OPTION_KERNELS, "5,6", true},
+        {OPTION_BLOCKS, "5,6", true},
+        {OPTION_SPIN, "5,6", true},
+        {OPTION_BYTES, "1K,1M", true},
+        {OPTION_WORKLOAD, "builtin,delay", true},
+        /* Whatever a plug-in does to its process is its own business only. */
+        {OPTION_WORKLOAD, "builtin,./a.so", false},
+        {OPTION_WORKLOAD, "./a.so,delay", false},
+        {OPTION_WORKLOAD, "./a.so,./b.so", false},
+        {OPTION_SCHEDULE, "auto,spin", false},
+        {OPTION_CONNECTIONS, "default,8", false},
+        {OPTION_CONNECTIONS, "2,4", false},
+        {OPTION_ACTIVE_THREAD_PERCENTAGE, "default,50", false},
+        {OPTION_ACTIVE_THREAD_PERCENTAGE, "50,50/40", false},
+        {OPTION_PRIORITY, "0,1", false},
+        {OPTION_MEMORY_LIMIT, "1G,2G", false},
+        {OPTION_LAYOUT, "processes+mps:4,hybrid:4x8", true},
+        {OPTION_LAYOUT, "hybrid:4x8,processes+mps:4", true},
+        {OPTION_LAYOUT, "processes:4,hybrid-timesliced:4x2", true},
+        {OPTION_LAYOUT, "threads:1,threads:64", true},
+        {OPTION_LAYOUT, "threads:4,processes:1", true},
+        {OPTION_LAYOUT, "threads+mps:4,processes+mps:1", true},
+        {OPTION_LAYOUT, "processes:4,processes+mps:4", false},
+        {OPTION_LAYOUT, "threads:4,threads+mps:4", false},
+        /* Who idles: over MPS, up to three for each that works. */
+        {OPTION_LAYOUT, "processes+mps:32,processes+mps:8", true},
+        {OPTION_LAYOUT, "processes+mps:32,processes+mps:7", false},
+        {OPTION_LAYOUT, "processes+mps:4,threads+mps:8", true},
+        {OPTION_LAYOUT, "processes+mps:5,threads+mps:8", false},
+        {OPTION_LAYOUT, "processes+mps:8,processes+mps:9", false},
+        {OPTION_LAYOUT, "processes:4,processes:3", false},
+        {OPTION_LAYOUT, "processes:3,processes:4", false},
+        {OPTION_LAYOUT, "hybrid-timesliced:4x2,hybrid-timesliced:2x2", false},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        end(state);
+        plan_rig_begin(state);
+        if (rows[i].option != OPTION_LAYOUT)
+            set(OPTION_LAYOUT, "processes+mps:4");
+        set(rows[i].option, rows[i].values);
+        if (serves() != rows[i].serves)
+            fail_msg("%s %s", option_table[rows[i].option].name, rows[i].values);
+    }
+}
+
+/* A list of shares is compared as far as the point's processes take from it. */
+static void a_plugin_shares_with_itself(void **state)
+{
+    (void)state;
+    set(OPTION_LAYOUT, "processes+mps:4");
+    set(OPTION_WORKLOAD, "./a.so");
+    set(OPTION_LAUNCH, "stream,graph");
+    assert_true(serves());
+    plan.points[1].workload_options = "n=1";
+    assert_false(turns_serves(&plan.points[0], &plan.points[1]));
+    plan.points[0].workload_options = "n=2";
+    assert_false(turns_serves(&plan.points[0], &plan.points[1]));
+    plan.points[0].workload_options = "n=1";
+    assert_true(turns_serves(&plan.points[0], &plan.points[1]));
+}
+
+static void shares_are_compared_process_by_process(void **state)
+{
+    (void)state;
+    set(OPTION_LAYOUT, "processes+mps:4,2");
+    set(OPTION_ACTIVE_THREAD_PERCENTAGE, "30/70");
+    assert_true(serves());
+    set(OPTION_ACTIVE_THREAD_PERCENTAGE, "30/70/30/70,30/60/30/60");
+    make_room();
+    assert_int_equal(plan.count, 4);
+    assert_true(turns_serves(&plan.points[0], &plan.points[2]));
+    assert_false(turns_serves(&plan.points[0], &plan.points[3]));
+    assert_false(turns_serves(&plan.points[0], &plan.points[1]));
+}
+
+static void those_that_share_a_crew_are_neighbours(void **state)
+{
+    (void)state;
+    set(OPTION_LAYOUT, "threads:1-4,processes:2,4,processes+mps:2,4,hybrid:4x3");
+    set(OPTION_MEMORY, "pinned,pageable");
+    set(OPTION_CONNECTIONS, "default,4");
+    make_room();
+    for (unsigned seed = 1; seed < 50; seed++) {
+        make(NULL, seed, 0, true);
+        assert_int_equal(count, plan.count);
+        check_turns();
+        /* threads, 2 and 4 time-sliced, and all over MPS; with two numbers of connections each. */
+        assert_int_equal(starts(), 8);
+        for (size_t i = 1; i < count; i++)
+            assert_true(turns[i].starts || point_of(i)->processes <= point_of(i - 1)->processes);
+    }
+}
+
+static void reuse_is_of_neighbours_in_a_plan_that_keeps_its_order(void **state)
+{
+    (void)state;
+    set(OPTION_LAYOUT, "threads:1,processes:2,processes+mps:4,2,8,processes:2,threads:3,threads:2");
+    make_room();
+    make(NULL, 0, 0, true);
+    check_turns();
+    assert_int_equal(count, plan.count);
+    static const bool expected[] = {true, true, true, false, true, true, false};
+    assert_int_equal(count, sizeof expected / sizeof expected[0]);
+    for (size_t i = 0; i < count; i++) {
+        assert_int_equal(turns[i].point, i);
+        assert_int_equal(turns[i].starts, expected[i]);
+    }
+    assert_int_equal(turns[5].threads_most, 3);
+    assert_int_equal(turns[6].threads_most, 2);
+}
+
+static void without_reuse_all_start_in_the_order_of_the_plan(void **state)
+{
+    (void)state;
+    size_t order[24];
+    set(OPTION_LAYOUT, "threads:1-8,processes+mps:1-4");
+    set(OPTION_MEMORY, "pinned,pageable");
+    make_room();
+    assert_int_equal(plan.count, 24);
+    for (unsigned seed = 0; seed < 4; seed++) {
+        plan_order(24, seed, 1, order);
+        make(NULL, seed, 1, false);
+        check_turns();
+        assert_int_equal(starts(), 24);
+        for (size_t i = 0; i < 24; i++) {
+            assert_int_equal(turns[i].point, order[i]);
+            assert_int_equal(turns[i].threads_most, point_of(i)->threads);
+        }
+    }
+}
+
+static void what_is_done_has_no_turn(void **state)
+{
+    (void)state;
+    bool done[8] = {true, false, true, true, false, false, true, true};
+    set(OPTION_LAYOUT, "threads:1-8");
+    make_room();
+    make(done, 3, 0, true);
+    check_turns();
+    assert_int_equal(count, 3);
+    for (size_t i = 0; i < count; i++) {
+        assert_false(done[turns[i].point]);
+        /* Room for those that come, and not for those that are done or were. */
+        unsigned most = 0;
+        for (size_t j = i; j < count; j++)
+            most = point_of(j)->threads > most ? point_of(j)->threads : most;
+        assert_int_equal(turns[i].threads_most, most);
+    }
+    memset(done, true, sizeof done);
+    make(done, 3, 0, true);
+    assert_int_equal(count, 0);
+}
+
+/* Which group comes first, and which point within a group, is as random as the order was. */
+static void groups_and_points_are_shuffled_repeatably(void **state)
+{
+    (void)state;
+    unsigned first_group[3] = {0}, first_thread[4] = {0};
+    set(OPTION_LAYOUT, "threads:1-4,processes:2,processes+mps:2");
+    make_room();
+    for (unsigned seed = 1; seed <= 600; seed++) {
+        make(NULL, seed, seed % 3, true);
+        check_turns();
+        first_group[point_of(0)->processes == 1 ? 0 : point_over_mps(point_of(0)) ? 1 : 2]++;
+        for (size_t i = 0; i < count; i++)
+            if (turns[i].starts && point_of(i)->processes == 1)
+                first_thread[point_of(i)->threads - 1]++;
+    }
+    /* Fair ones are within six standard deviations of their mean. */
+    for (int i = 0; i < 3; i++)
+        assert_in_range(first_group[i], 130, 270);
+    for (int i = 0; i < 4; i++)
+        assert_in_range(first_thread[i], 86, 214);
+    struct turn again[6];
+    size_t again_count;
+    assert_int_equal(turns_make(&plan, NULL, 5, 2, true, again, &again_count), STATUS_OK);
+    make(NULL, 5, 2, true);
+    assert_int_equal(count, again_count);
+    for (size_t i = 0; i < count; i++)
+        assert_int_equal(turns[i].point, again[i].point);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(workers_serve_what_their_context_and_environment_fit,
+                                        plan_rig_begin, end),
+        cmocka_unit_test_setup_teardown(a_plugin_shares_with_itself, plan_rig_begin, end),
+        cmocka_unit_test_setup_teardown(shares_are_compared_process_by_process, plan_rig_begin,
+                                        end),
+        cmocka_unit_test_setup_teardown(those_that_share_a_crew_are_neighbours, plan_rig_begin,
+                                        end),
+        cmocka_unit_test_setup_teardown(reuse_is_of_neighbours_in_a_plan_that_keeps_its_order,
+                                        plan_rig_begin, end),
+        cmocka_unit_test_setup_teardown(without_reuse_all_start_in_the_order_of_the_plan,
+                                        plan_rig_begin, end),
+        cmocka_unit_test_setup_teardown(what_is_done_has_no_turn, plan_rig_begin, end),
+        cmocka_unit_test_setup_teardown(groups_and_points_are_shuffled_repeatably, plan_rig_begin,
+                                        end),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

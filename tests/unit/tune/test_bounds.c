@@ -1,0 +1,186 @@
+/* The search within bounds: limits of the latency, budgets of time, what an earlier run measured.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "tests/unit/tune/rig.h"
+
+/* -- constraints ------------------------------------------------------------------------------- */
+
+static void test_the_winner_is_within_the_limit(void **state)
+{
+    (void)state;
+    struct tune_rules limited = rig_rules;
+    rig_make_space();
+    /* 10 workers' worth at most: latency is (1 + 0.02 workers) / 10 seconds. */
+    limited.max_p99_us = 1e6 * (1.0 + 0.02 * 20.0) / 10.0;
+    rig_begin(&limited);
+    rig_run(surface_more_is_better, 0.001, 1000.0);
+    struct tune_judgement judgement = rig_judge();
+    assert_true(judgement.winner != TUNE_NO_POINT);
+    assert_int_equal(rig.space[judgement.winner].processes * rig.space[judgement.winner].threads,
+                     16);
+}
+
+static void test_a_limit_that_nobody_meets(void **state)
+{
+    (void)state;
+    struct tune_rules limited = rig_rules;
+    rig_make_space();
+    limited.max_p99_us = 1.0;
+    rig_begin(&limited);
+    rig_run(surface_more_is_better, 0.001, 1000.0);
+    struct tune_judgement judgement = rig_judge();
+    assert_int_equal(judgement.verdict, TUNE_NONE);
+    assert_true(judgement.winner == TUNE_NO_POINT);
+    assert_true(judgement.closest != TUNE_NO_POINT);
+    assert_int_equal(rig.space[judgement.closest].processes * rig.space[judgement.closest].threads,
+                     1);
+}
+
+static void test_a_percentile_without_upper_bound_meets_nothing(void **state)
+{
+    (void)state;
+    struct tune_rules limited = rig_rules;
+    struct tune_observation seen = {
+        .value = 100.0, .low = 99.0, .high = 101.0, .ips = 100.0, .p99_us = 10.0};
+    rig_make_space();
+    limited.max_p99_us = 1000.0;
+    rig_begin(&limited);
+    tune_search_note(rig.search, 3, &seen);
+    assert_int_equal(rig_judge().verdict, TUNE_NONE);
+    assert_int_equal(rig_judge().closest, 3);
+    seen.p99_high_us = 999.0;
+    tune_search_note(rig.search, 3, &seen);
+    assert_int_equal(rig_judge().winner, 3);
+    seen.p99_high_us = 1001.0;
+    tune_search_note(rig.search, 3, &seen);
+    assert_int_equal(rig_judge().verdict, TUNE_NONE);
+}
+
+/* A percentile of 800 us that may be that much; the first points are the faster ones. */
+static void note_latency(size_t point, double p99_high_us)
+{
+    double value = 1000.0 - 10.0 * (double)point;
+    const struct tune_observation seen = {
+        .value = value,
+        .low = 0.9 * value,
+        .high = 1.1 * value,
+        .ips = 1e6,
+        .p99_us = 800.0,
+        .p99_low_us = 700.0,
+        .p99_high_us = p99_high_us,
+    };
+    tune_search_note(rig.search, point, &seen);
+}
+
+/* Some that seem better and may break it, and one that surely meets it. */
+static void test_short_finals_keep_who_surely_meets_the_limit(void **state)
+{
+    (void)state;
+    struct tune_rules limited = rig_rules;
+    limited.max_p99_us = 1000.0;
+    rig_make_space();
+    rig.count = 4;
+    rig_begin(&limited);
+    for (size_t i = 0; i < rig.count; i++)
+        note_latency(i, i < 3 ? 1100.0 : 900.0);
+    /* Time for three rounds of one, but not of two. */
+    struct tune_batch batch;
+    do {
+        tune_search_next(rig.search, 5.0, &rig_cheap, &batch);
+        for (size_t i = 0; i < batch.count && batch.stage < TUNE_STAGE_FINAL; i++)
+            note_latency(batch.items[i].point, batch.items[i].point < 3 ? 1100.0 : 900.0);
+        assert_true(++rig.steps < 100);
+    } while (batch.stage < TUNE_STAGE_FINAL);
+    assert_int_equal(batch.count, 1);
+    assert_int_equal(batch.items[0].point, 3);
+}
+
+/* -- time -------------------------------------------------------------------------------------- */
+
+static void test_a_budget_is_kept_and_said(void **state)
+{
+    (void)state;
+    for (double budget_s = 0.2; budget_s < 40.0; budget_s *= 1.5) {
+        rig_make_space();
+        rig_begin(&rig_rules);
+        double spent_s = rig_run(surface_hill, 0.01, budget_s);
+        assert_true(spent_s <= budget_s);
+        if (budget_s > 1.0)
+            assert_true(rig_judge().winner != TUNE_NO_POINT);
+        if (budget_s < 5.0)
+            assert_false(rig_judge().complete);
+    }
+}
+
+static void test_no_time_for_anything(void **state)
+{
+    (void)state;
+    rig_make_space();
+    rig_begin(&rig_rules);
+    rig_run(surface_hill, 0.01, 0.01);
+    struct tune_judgement judgement = rig_judge();
+    assert_int_equal(judgement.verdict, TUNE_NONE);
+    assert_int_equal(judgement.measured, 0);
+    assert_false(judgement.complete);
+}
+
+static void test_finals_get_their_time(void **state)
+{
+    (void)state;
+    rig_make_space();
+    rig_begin(&rig_rules);
+    rig_run(surface_hill, 0.01, 15.0);
+    assert_true(rig_judge().rounds >= 3);
+}
+
+static void test_what_an_earlier_run_measured_is_not_asked_for_again(void **state)
+{
+    (void)state;
+    unsigned before[RIG_MOST];
+    rig_make_space();
+    rig_begin(&rig_rules);
+    rig_run(surface_hill, 0.001, 4.0);
+    memcpy(before, rig.asked, sizeof before);
+    rig_begin(&rig_rules);
+    for (size_t i = 0; i < rig.count; i++)
+        if (before[i])
+            rig_look(i, surface_hill(&rig.space[i]), 0.001, 1.0, false);
+    memset(rig.asked, 0, sizeof rig.asked);
+    struct tune_batch batch;
+    for (;;) {
+        tune_search_next(rig.search, 1000.0, &rig_cheap, &batch);
+        if (batch.stage >= TUNE_STAGE_HALVE)
+            break;
+        for (size_t i = 0; i < batch.count; i++) {
+            size_t point = batch.items[i].point;
+            assert_int_equal(before[point], 0);
+            rig_look(point, surface_hill(&rig.space[point]), 0.001, 1.0, batch.fresh);
+        }
+    }
+    assert_true(rig_points_asked() > 0);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_teardown(test_the_winner_is_within_the_limit, rig_end),
+        cmocka_unit_test_teardown(test_a_limit_that_nobody_meets, rig_end),
+        cmocka_unit_test_teardown(test_a_percentile_without_upper_bound_meets_nothing, rig_end),
+        cmocka_unit_test_teardown(test_short_finals_keep_who_surely_meets_the_limit, rig_end),
+        cmocka_unit_test_teardown(test_a_budget_is_kept_and_said, rig_end),
+        cmocka_unit_test_teardown(test_no_time_for_anything, rig_end),
+        cmocka_unit_test_teardown(test_finals_get_their_time, rig_end),
+        cmocka_unit_test_teardown(test_what_an_earlier_run_measured_is_not_asked_for_again,
+                                  rig_end),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

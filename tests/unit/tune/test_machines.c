@@ -1,0 +1,84 @@
+/* What the search finds on machines that are simulated, and with how many points. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include "tests/unit/tune/machine.h"
+
+#define MACHINES 20
+
+static void machines(bool guided)
+{
+    for (unsigned machine = 0; machine < MACHINES; machine++) {
+        struct tune_truth truth;
+        struct tune_space layouts;
+        tune_truth_make(machine, 0, &truth);
+        assert_int_equal(tune_trial_space(&truth, &layouts), STATUS_OK);
+        for (unsigned workload = 0; workload < TUNE_WORKLOADS; workload++) {
+            struct tune_trial trial = {.guided = guided, .budget_s = 300.0};
+            tune_truth_make(machine, workload, &truth);
+            assert_int_equal(tune_trial_run(&truth, &layouts, machine, &trial), STATUS_OK);
+            if (trial.won_ips < 0.95 * trial.best_ips || 10 * trial.measured > trial.space)
+                fail_msg("machine %u, workload %u: %.1f%% of the best with %zu of %zu points",
+                         machine, workload, 100.0 * trial.won_ips / trial.best_ips, trial.measured,
+                         trial.space);
+            assert_true(trial.seconds <= trial.budget_s);
+        }
+        tune_space_release(&layouts);
+    }
+}
+
+static void test_machines_guided(void **state)
+{
+    (void)state;
+    machines(true);
+}
+
+static void test_machines_measured(void **state)
+{
+    (void)state;
+    machines(false);
+}
+
+/* A limit at twice the least latency: most of the space breaks it. */
+static void test_machines_with_a_limit(void **state)
+{
+    (void)state;
+    unsigned near = 0, all = 0;
+    for (unsigned machine = 0; machine < MACHINES / 2; machine++) {
+        struct tune_truth truth;
+        struct tune_space layouts;
+        tune_truth_make(machine, 0, &truth);
+        assert_int_equal(tune_trial_space(&truth, &layouts), STATUS_OK);
+        for (unsigned workload = 0; workload < TUNE_WORKLOADS; workload++) {
+            tune_truth_make(machine, workload, &truth);
+            double alone_us = tune_truth_p99_us(&truth, &layouts.plan.points[0]);
+            struct tune_trial trial = {
+                .guided = machine % 2, .budget_s = 300.0, .max_p99_us = 2.0 * alone_us};
+            assert_int_equal(tune_trial_run(&truth, &layouts, machine, &trial), STATUS_OK);
+            size_t winner = trial.judgement.winner;
+            if (winner == TUNE_NO_POINT)
+                continue;
+            all++;
+            near += trial.won_ips >= 0.9 * trial.best_ips;
+            /* Known to a few percent, from as many rounds as there were. */
+            double p99 = tune_truth_p99_us(&truth, &layouts.plan.points[winner]);
+            assert_true(p99 <= 1.03 * trial.max_p99_us);
+        }
+        tune_space_release(&layouts);
+    }
+    assert_true(all >= MACHINES / 2 * TUNE_WORKLOADS - 2);
+    assert_true(near >= MACHINES / 2 * TUNE_WORKLOADS * 4 / 5);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_machines_guided),
+        cmocka_unit_test(test_machines_measured),
+        cmocka_unit_test(test_machines_with_a_limit),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

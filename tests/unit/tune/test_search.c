@@ -1,0 +1,333 @@
+/* The search: what it finds, and what it does not try. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "tests/unit/tune/rig.h"
+
+/* -- what is found ----------------------------------------------------------------------------- */
+
+static void test_top_of_a_hill_is_found_in_few_points(void **state)
+{
+    (void)state;
+    rig_make_space();
+    rig_begin(&rig_rules);
+    rig_run(surface_hill, 0.001, 1000.0);
+    struct tune_judgement judgement = rig_judge();
+    assert_true(judgement.complete);
+    assert_true(surface_is_top(&rig.space[judgement.winner]));
+    assert_int_equal(judgement.verdict, TUNE_WINNER);
+    assert_int_equal(judgement.tied_count, 0);
+    assert_true(judgement.low <= 1000.0 && 1000.0 <= judgement.high * 1.001);
+    assert_true(rig_points_asked() <= 52);
+    assert_int_equal(judgement.measured, rig_points_asked());
+    /* The margin's interval holds the true one: the next best is a step in P or T away. */
+    double step = 1.0 / exp(-0.1) - 1.0;
+    assert_true(judgement.margin_low <= step && step <= judgement.margin_high);
+    assert_true(judgement.margin > 0.0 && judgement.rounds >= 3);
+}
+
+static void test_predictions_lead_there_sooner(void **state)
+{
+    (void)state;
+    struct tune_rules predicted = rig_rules;
+    predicted.predicted = true;
+    rig_make_space();
+    for (size_t i = 0; i < rig.count; i++)
+        rig.space[i].predicted = surface_hill(&rig.space[i]) * (i % 3 == 0 ? 1.15 : 0.9);
+    rig_begin(&predicted);
+    rig_run(surface_hill, 0.001, 1000.0);
+    assert_true(surface_is_top(&rig.space[rig_judge().winner]));
+    assert_true(rig_points_asked() <= 52);
+}
+
+static void test_wrong_predictions_do_not_win(void **state)
+{
+    (void)state;
+    struct tune_rules predicted = rig_rules;
+    predicted.predicted = true;
+    rig_make_space();
+    for (size_t i = 0; i < rig.count; i++)
+        rig.space[i].predicted = 1000.0 / surface_hill(&rig.space[i]);
+    rig_begin(&predicted);
+    rig_run(surface_hill, 0.001, 1000.0);
+    assert_true(surface_is_top(&rig.space[rig_judge().winner]));
+}
+
+static void test_equals_are_a_tie(void **state)
+{
+    (void)state;
+    rig_make_space();
+    rig_begin(&rig_rules);
+    rig_run(surface_flat, 0.002, 1000.0);
+    struct tune_judgement judgement = rig_judge();
+    assert_int_equal(judgement.verdict, TUNE_TIE);
+    assert_true(judgement.tied_count >= 2);
+    assert_int_equal(judgement.tied[0], judgement.winner);
+    assert_true(judgement.margin_low <= 0.0 && judgement.margin_high >= 0.0);
+}
+
+static void test_noise_seldom_makes_a_winner_of_equals(void **state)
+{
+    (void)state;
+    unsigned winners = 0;
+    for (unsigned seed = 1; seed <= 100; seed++) {
+        rig_make_space();
+        rig.noise = seed * 7919;
+        rig_begin(&rig_rules);
+        rig_run(surface_flat, 0.1, 1000.0);
+        winners += rig_judge().verdict == TUNE_WINNER;
+    }
+    assert_true(winners <= 10);
+}
+
+static double normal(void)
+{
+    double radius = sqrt(-2.0 * log(1.0 - rig_random_share()));
+    return radius * cos(6.283185307179586 * rig_random_share());
+}
+
+/* Finals of so many layouts, of which the last is better by a share; rounds are normal. */
+static struct tune_judgement simulate_finals(uint64_t seed, size_t finalists, double better)
+{
+    struct tune_rules all = rig_rules;
+    struct tune_batch batch;
+    all.exhaustive = true;
+    rig_make_space();
+    rig.count = finalists;
+    rig.noise = seed * 7919;
+    rig_begin(&all);
+    for (;;) {
+        tune_search_next(rig.search, INFINITY, &rig_cheap, &batch);
+        if (batch.count == 0)
+            return rig_judge();
+        for (size_t i = 0; i < batch.count; i++) {
+            size_t point = batch.items[i].point;
+            double truth = 500.0 * (point == finalists - 1 ? 1.0 + better : 1.0);
+            double value = batch.fresh ? truth * (1.0 + 0.05 * normal()) : truth;
+            struct tune_observation seen = {
+                .value = value, .ips = value, .low = 0.5 * value, .high = 1.5 * value};
+            assert_true(++rig.steps < 100);
+            if (batch.fresh)
+                tune_search_note_round(rig.search, point, value, &seen);
+            else
+                tune_search_note(rig.search, point, &seen);
+        }
+    }
+}
+
+/* Finals are looked at after each round, and the base is the best of the sample: both count. */
+static void test_equal_finalists_are_seldom_told_apart(void **state)
+{
+    (void)state;
+    const unsigned trials = 1000;
+    unsigned named[TUNE_FINALISTS + 1] = {0}, winners = 0;
+    for (size_t finalists = 2; finalists <= TUNE_FINALISTS; finalists += 2)
+        for (unsigned seed = 1; seed <= trials; seed++)
+            named[finalists] += simulate_finals(seed, finalists, 0.0).tied_count < finalists;
+    for (unsigned seed = 1; seed <= trials; seed++)
+        winners += simulate_finals(seed, 2, 0.3).verdict == TUNE_WINNER;
+    if (named[2] > 0.025 * trials || named[4] > 0.025 * trials || winners < 0.95 * trials)
+        fail_msg("losers in %u of %u finals of 2 equals, %u of 4; %u winners that are better",
+                 named[2], trials, named[4], winners);
+}
+
+static void test_naive_layouts_come_first_and_once(void **state)
+{
+    (void)state;
+    struct tune_batch batch;
+    rig_make_space();
+    rig_begin(&rig_rules);
+    tune_search_next(rig.search, 1000.0, &rig_cheap, &batch);
+    assert_int_equal(batch.stage, TUNE_STAGE_NAIVE);
+    assert_int_equal(batch.count, 1);
+    assert_int_equal(batch.items[0].point, 0);
+    rig_run(surface_hill, 0.001, 1000.0);
+    assert_int_equal(rig.asked[0], 1);
+}
+
+static void test_exhaustive_asks_for_all(void **state)
+{
+    (void)state;
+    struct tune_rules all = rig_rules;
+    all.exhaustive = true;
+    rig_make_space();
+    rig_begin(&all);
+    rig_run(surface_hill, 0.001, INFINITY);
+    assert_int_equal(rig_points_asked(), rig.count);
+    assert_true(surface_is_top(&rig.space[rig_judge().winner]));
+}
+
+/* -- what is not tried ------------------------------------------------------------------------- */
+
+static void test_more_of_what_is_refused_is_not_tried(void **state)
+{
+    (void)state;
+    rig_make_space();
+    rig_begin(&rig_rules);
+    /* 2x2 over MPS was refused, with single launches: so would be more of it. */
+    for (size_t i = 0; i < rig.count; i++)
+        if (rig.space[i].processes == 2 && rig.space[i].threads == 2 &&
+            rig.space[i].axes[TUNE_AXIS_MPS] && !rig.space[i].axes[TUNE_AXIS_LAUNCH])
+            rig_look(i, 0.0, 0.0, 0.0, false);
+    memset(rig.asked, 0, sizeof rig.asked);
+    rig_run(surface_hill, 0.001, 1000.0);
+    for (size_t i = 0; i < rig.count; i++)
+        if (rig.space[i].processes >= 2 && rig.space[i].threads >= 2 &&
+            rig.space[i].axes[TUNE_AXIS_MPS] && !rig.space[i].axes[TUNE_AXIS_LAUNCH])
+            assert_int_equal(rig.asked[i], 0);
+    assert_true(surface_is_top(&rig.space[rig_judge().winner]));
+
+    rig_make_space();
+    rig_begin(&rig_rules);
+    rig_run(surface_refuses_many, 0.001, 1000.0);
+    assert_true(rig.space[rig_judge().winner].processes < 8);
+}
+
+static void test_a_setting_that_never_works_is_given_up(void **state)
+{
+    (void)state;
+    unsigned graphs = 0;
+    rig_make_space();
+    rig_begin(&rig_rules);
+    rig_run(surface_fails_as_graph, 0.001, 1000.0);
+    for (size_t i = 0; i < rig.count; i++)
+        graphs += rig.space[i].axes[TUNE_AXIS_LAUNCH] && rig.asked[i];
+    /* One batch of the coarse design asks for them. */
+    assert_true(graphs >= 3 && graphs <= 18);
+    assert_int_equal(rig.space[rig_judge().winner].axes[TUNE_AXIS_LAUNCH], 0);
+    assert_int_equal(rig.space[rig_judge().winner].processes, 4);
+
+    rig_make_space();
+    rig_begin(&rig_rules);
+    for (size_t i = 0, failed = 0; i < rig.count && failed < 3; i++)
+        if (rig.space[i].axes[TUNE_AXIS_LAUNCH]) {
+            rig_look(i, -1.0, 0.0, 0.0, false);
+            failed++;
+        }
+    memset(rig.asked, 0, sizeof rig.asked);
+    rig_run(surface_hill, 0.001, 1000.0);
+    for (size_t i = 0; i < rig.count; i++)
+        assert_true(!rig.space[i].axes[TUNE_AXIS_LAUNCH] || !rig.asked[i]);
+}
+
+static void test_nothing_that_works_is_no_winner(void **state)
+{
+    (void)state;
+    rig_make_space();
+    rig_begin(&rig_rules);
+    rig_run(surface_fails_always, 0.001, 1000.0);
+    struct tune_judgement judgement = rig_judge();
+    assert_int_equal(judgement.verdict, TUNE_NONE);
+    assert_true(judgement.winner == TUNE_NO_POINT && judgement.closest == TUNE_NO_POINT);
+    assert_false(judgement.complete || judgement.cut);
+}
+
+/* As long as nothing has worked, what failed does not say which setting it was. */
+static void test_first_failures_do_not_close_the_space(void **state)
+{
+    (void)state;
+    rig_make_space();
+    rig_begin(&rig_rules);
+    for (size_t i = 0; i < 4; i++)
+        rig_look(i, -1.0, 0.0, 0.0, false);
+    rig_run(surface_hill, 0.001, 1000.0);
+    assert_true(rig_judge().winner != TUNE_NO_POINT &&
+                surface_is_top(&rig.space[rig_judge().winner]));
+    assert_true(rig_judge().complete);
+}
+
+static void test_excluded_and_outside(void **state)
+{
+    (void)state;
+    rig_make_space();
+    for (size_t i = 0; i < rig.count; i++) {
+        rig.space[i].excluded = rig.space[i].axes[TUNE_AXIS_MPS] && rig.space[i].processes == 4;
+        rig.space[i].outside = rig.space[i].naive;
+    }
+    rig_begin(&rig_rules);
+    rig_run(surface_hill, 0.001, 1000.0);
+    for (size_t i = 0; i < rig.count; i++)
+        assert_true(!rig.space[i].excluded || !rig.asked[i]);
+    assert_int_equal(rig.asked[0], 1);
+    /* Only what is outside has been measured: it is no answer. */
+    rig_begin(&rig_rules);
+    rig_look(0, 1000.0, 0.001, 1.0, false);
+    assert_int_equal(rig_judge().verdict, TUNE_NONE);
+}
+
+static void test_a_ceiling_below_the_best_is_not_tried(void **state)
+{
+    (void)state;
+    struct tune_rules predicted = rig_rules;
+    predicted.predicted = true;
+    rig_make_space();
+    for (size_t i = 0; i < rig.count; i++) {
+        rig.space[i].predicted = 1000.0;
+        rig.space[i].ceiling = rig.space[i].axes[TUNE_AXIS_MPS] ? 2000.0 : 100.0;
+    }
+    rig_begin(&predicted);
+    /* The best is known before anything else is looked at. */
+    for (size_t i = 0; i < rig.count; i++)
+        if (surface_is_top(&rig.space[i]))
+            rig_look(i, 1000.0, 0.001, 1.0, false);
+    rig_run(surface_hill, 0.001, 1000.0);
+    for (size_t i = 0; i < rig.count; i++)
+        assert_true(rig.space[i].axes[TUNE_AXIS_MPS] || rig.space[i].naive || !rig.asked[i]);
+}
+
+/* -- anything ---------------------------------------------------------------------------------- */
+
+static double arbitrary(const struct tune_candidate *one)
+{
+    uint64_t state = one->processes * 31u + one->threads * 17u + one->axes[0] * 7u + one->axes[1];
+    uint64_t number = random_next(&state);
+    return number % 5 == 0 ? 0.0 : number % 7 == 0 ? -1.0 : 1.0 + (double)(number % 1000);
+}
+
+static void test_any_surface_comes_to_an_end(void **state)
+{
+    (void)state;
+    for (unsigned seed = 0; seed < 40; seed++) {
+        struct tune_rules any = rig_rules;
+        rig_make_space();
+        rig.noise = seed;
+        any.max_p99_us = seed % 3 ? 0.0 : 1e4 * (seed + 1);
+        any.predicted = seed % 2;
+        any.exhaustive = seed % 5 == 0;
+        for (size_t i = 0; i < rig.count; i++) {
+            rig.space[i].predicted = any.predicted ? 1000.0 * rig_random_share() : 0.0;
+            rig.space[i].mean_us = any.predicted ? 1e5 * rig_random_share() : 0.0;
+        }
+        rig_begin(&any);
+        rig_run(arbitrary, 0.2, seed % 4 ? INFINITY : 20.0);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_teardown(test_top_of_a_hill_is_found_in_few_points, rig_end),
+        cmocka_unit_test_teardown(test_predictions_lead_there_sooner, rig_end),
+        cmocka_unit_test_teardown(test_wrong_predictions_do_not_win, rig_end),
+        cmocka_unit_test_teardown(test_equals_are_a_tie, rig_end),
+        cmocka_unit_test_teardown(test_noise_seldom_makes_a_winner_of_equals, rig_end),
+        cmocka_unit_test_teardown(test_equal_finalists_are_seldom_told_apart, rig_end),
+        cmocka_unit_test_teardown(test_naive_layouts_come_first_and_once, rig_end),
+        cmocka_unit_test_teardown(test_exhaustive_asks_for_all, rig_end),
+        cmocka_unit_test_teardown(test_more_of_what_is_refused_is_not_tried, rig_end),
+        cmocka_unit_test_teardown(test_a_setting_that_never_works_is_given_up, rig_end),
+        cmocka_unit_test_teardown(test_nothing_that_works_is_no_winner, rig_end),
+        cmocka_unit_test_teardown(test_first_failures_do_not_close_the_space, rig_end),
+        cmocka_unit_test_teardown(test_excluded_and_outside, rig_end),
+        cmocka_unit_test_teardown(test_a_ceiling_below_the_best_is_not_tried, rig_end),
+        cmocka_unit_test_teardown(test_any_surface_comes_to_an_end, rig_end),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
