@@ -46,7 +46,7 @@ noinst_DATA = libmpsweep-client.so
 CLEANFILES += libmpsweep-client.so
 
 if HAVE_CMOCKA
-client_tests = tests/unit/client/test_client tests/unit/plan/test_placeholders tests/unit/explain/test_words
+client_tests = tests/unit/client/test_client tests/unit/plan/test_placeholders tests/unit/worker/test_words
 check_PROGRAMS += $(client_tests)
 TESTS += $(client_tests)
 tests_unit_client_test_client_SOURCES = tests/unit/client/test_client.c
@@ -55,7 +55,7 @@ tests_unit_client_test_client_LDADD = libmpsweep-client.a libshm.a libcommon.a $
 tests_unit_plan_test_placeholders_SOURCES = tests/unit/plan/test_placeholders.c orchestrator/plan/placeholders.c
 tests_unit_plan_test_placeholders_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
 tests_unit_plan_test_placeholders_LDADD = libcommon.a $(CMOCKA_LIBS)
-tests_unit_explain_test_words_SOURCES = tests/unit/explain/test_words.c worker/words.c
-tests_unit_explain_test_words_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
-tests_unit_explain_test_words_LDADD = libcommon.a $(CMOCKA_LIBS)
+tests_unit_worker_test_words_SOURCES = tests/unit/worker/test_words.c worker/words.c
+tests_unit_worker_test_words_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
+tests_unit_worker_test_words_LDADD = libcommon.a $(CMOCKA_LIBS)
 endif

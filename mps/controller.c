@@ -22,7 +22,7 @@
 /* Longer than anything that the guard does before it answers. */
 #define ANSWER_NS (90 * NS_PER_S)
 #define COMMAND_NS (5 * NS_PER_S)
-/* A server comes up within a second; a refused client tries for ten (worker/context.h). */
+/* A server comes up within a second; a refused client tries for ten (device/context.h). */
 #define PROBE_NS (40 * NS_PER_S)
 /* How long a daemon of somebody else gets to come out of a fault, and how often to look. */
 #define FAULT_NS (10 * NS_PER_S)

@@ -15,7 +15,7 @@ libprobes_a_SOURCES = \
     probes/experiments/staging.c probes/experiments/staging.h \
     probes/told.c probes/told.h \
     probes/experiments/context_admission.c probes/experiments/launch_contention.c probes/experiments/peer_stall.c \
-    worker/context.c worker/context.h
+    device/context.c device/context.h
 # What the arms call.
 probes_libraries = libprobes.a libkernels.a libdevice.a
 

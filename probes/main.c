@@ -15,7 +15,7 @@
 #include "device/device.h"
 #include "probes/probe.h"
 #include "probes/experiments/watchdog.h"
-#include "worker/context.h"
+#include "device/context.h"
 
 /* What an arm gets for its end after everything that waits was released. */
 #define GRACE_NS (2 * NS_PER_S)

@@ -4,7 +4,7 @@
 
 #include "kernels/image.h"
 #include "probes/probe.h"
-#include "worker/context.h"
+#include "device/context.h"
 
 static bool refuses_native(cuda_result result)
 {

@@ -5,7 +5,7 @@
 
 #include "device/device.h"
 #include "kernels/image.h"
-#include "worker/context.h"
+#include "device/context.h"
 #include "worker/memory.h"
 
 static void tell_orchestrator(const struct worker_process *process)

@@ -10,7 +10,7 @@ pkglibexec_PROGRAMS += mpsweep-worker
 mpsweep_worker_SOURCES = \
     worker/main.c \
     recording/bind.c \
-    worker/context.c worker/context.h \
+    device/context.c device/context.h \
     worker/probe.c wire/probe.h \
     recording/process.c recording/process.h \
     worker/life.c \

@@ -8,7 +8,7 @@
 #include <unistd.h>
 
 #include "device/device.h"
-#include "worker/context.h"
+#include "device/context.h"
 
 static enum status look(const struct cuda_driver *driver, struct worker_probe *probe,
                         cuda_context *context)

@@ -1,4 +1,4 @@
-#include "worker/context.h"
+#include "device/context.h"
 
 #include <stdbool.h>
 
