@@ -16,6 +16,7 @@ clientlib_PROGRAMS = libmpsweep-client.so.1
 libmpsweep_client_so_1_SOURCES = $(client_sources)
 libmpsweep_client_so_1_CFLAGS = $(AM_CFLAGS) -fPIC -fvisibility=hidden
 libmpsweep_client_so_1_LDFLAGS = $(AM_LDFLAGS) -shared -Wl,-soname,libmpsweep-client.so.1
+libmpsweep_client_so_1_LDADD =
 
 clientlib_DATA = libmpsweep-client.a
 CLEANFILES += libmpsweep-client.a client/whole.o
@@ -45,17 +46,6 @@ libmpsweep-client.so: libmpsweep-client.so.1
 noinst_DATA = libmpsweep-client.so
 CLEANFILES += libmpsweep-client.so
 
-if HAVE_CMOCKA
-client_tests = tests/unit/client/test_client tests/unit/plan/test_placeholders tests/unit/worker/test_words
-check_PROGRAMS += $(client_tests)
-TESTS += $(client_tests)
-tests_unit_client_test_client_SOURCES = tests/unit/client/test_client.c
-tests_unit_client_test_client_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
-tests_unit_client_test_client_LDADD = libmpsweep-client.a libshm.a libcommon.a $(CMOCKA_LIBS)
-tests_unit_plan_test_placeholders_SOURCES = tests/unit/plan/test_placeholders.c orchestrator/plan/placeholders.c
-tests_unit_plan_test_placeholders_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
-tests_unit_plan_test_placeholders_LDADD = libcommon.a $(CMOCKA_LIBS)
-tests_unit_worker_test_words_SOURCES = tests/unit/worker/test_words.c worker/words.c
-tests_unit_worker_test_words_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
-tests_unit_worker_test_words_LDADD = libcommon.a $(CMOCKA_LIBS)
-endif
+unit_tests += \
+    tests/unit/client/test_client
+tests_unit_client_test_client_LDADD = libmpsweep-client.a $(LDADD)

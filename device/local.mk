@@ -2,6 +2,7 @@
 
 noinst_LIBRARIES += libdevice.a
 libdevice_a_SOURCES = \
+    device/context.c device/context.h \
     device/cuda_abi.h \
     device/cupti_abi.h device/cupti.c device/cupti.h \
     device/device.c device/device.h \
@@ -22,13 +23,10 @@ libcuptiabicheck_a_SOURCES = device/cupti_abi_check.c
 libcuptiabicheck_a_CPPFLAGS = $(AM_CPPFLAGS) -isystem $(CUDA_H) -isystem $(CUPTI_H)
 endif
 
-if HAVE_CMOCKA
-check_PROGRAMS += tests/unit/device/test_device
-TESTS += tests/unit/device/test_device
-tests_unit_device_test_device_SOURCES = tests/unit/device/test_device.c
-tests_unit_device_test_device_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
-tests_unit_device_test_device_LDADD = libdevice.a libkernels.a libcommon.a $(CMOCKA_LIBS)
+unit_tests += \
+    tests/unit/device/test_device
 
+if HAVE_CMOCKA
 # Stand-ins for the vendor's libraries. Not tests: programs to automake only, so that it links them.
 check_PROGRAMS += \
     tests/unit/device/fake_cuda.so \
@@ -38,17 +36,19 @@ check_PROGRAMS += \
 tests_unit_device_fake_cuda_so_SOURCES = tests/unit/device/fake_cuda.c tests/unit/device/fake_cuda_stubs.c
 tests_unit_device_fake_cuda_so_CFLAGS = $(AM_CFLAGS) -fPIC
 tests_unit_device_fake_cuda_so_LDFLAGS = $(AM_LDFLAGS) -shared
+tests_unit_device_fake_cuda_so_LDADD =
 tests_unit_device_fake_cuda_old_so_SOURCES = tests/unit/device/fake_cuda_stubs.c
 tests_unit_device_fake_cuda_old_so_CPPFLAGS = $(AM_CPPFLAGS) -DFAKE_CUDA_OLD
 tests_unit_device_fake_cuda_old_so_CFLAGS = $(AM_CFLAGS) -fPIC
 tests_unit_device_fake_cuda_old_so_LDFLAGS = $(AM_LDFLAGS) -shared
+tests_unit_device_fake_cuda_old_so_LDADD =
 tests_unit_device_fake_nvml_so_SOURCES = tests/unit/device/fake_nvml.c
 tests_unit_device_fake_nvml_so_CFLAGS = $(AM_CFLAGS) -fPIC
 tests_unit_device_fake_nvml_so_LDFLAGS = $(AM_LDFLAGS) -shared
+tests_unit_device_fake_nvml_so_LDADD =
 tests_unit_device_fake_nvml_whole_so_SOURCES = tests/unit/device/fake_nvml.c
 tests_unit_device_fake_nvml_whole_so_CPPFLAGS = $(AM_CPPFLAGS) -DFAKE_NVML_WHOLE
 tests_unit_device_fake_nvml_whole_so_CFLAGS = $(AM_CFLAGS) -fPIC
 tests_unit_device_fake_nvml_whole_so_LDFLAGS = $(AM_LDFLAGS) -shared
+tests_unit_device_fake_nvml_whole_so_LDADD =
 endif
-
-include orchestrator/bind/local.mk

@@ -11,10 +11,12 @@ examples_plugin_null_so_SOURCES = examples/plugin/null.c
 examples_plugin_null_so_CPPFLAGS = -I$(top_srcdir)/include
 examples_plugin_null_so_CFLAGS = $(AM_CFLAGS) -fPIC
 examples_plugin_null_so_LDFLAGS = $(AM_LDFLAGS) -shared
+examples_plugin_null_so_LDADD =
 examples_plugin_skeleton_so_SOURCES = examples/plugin/skeleton.c
 examples_plugin_skeleton_so_CPPFLAGS = -I$(top_srcdir)/include
 examples_plugin_skeleton_so_CFLAGS = $(AM_CFLAGS) -fPIC
 examples_plugin_skeleton_so_LDFLAGS = $(AM_LDFLAGS) -shared
+examples_plugin_skeleton_so_LDADD =
 
 if HAVE_CUFFT
 noinst_PROGRAMS += examples/plugin/fft.so

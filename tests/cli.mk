@@ -35,6 +35,7 @@ LONG_TESTS = $(long_tests)
 cli_tests = \
     tests/cli/sweep.bats \
     tests/cli/files.bats \
+    tests/cli/merge.bats \
     tests/cli/probe.bats \
     tests/cli/slurm.bats \
     tests/cli/slurm_fleet.bats \

@@ -9,9 +9,7 @@ AM_TESTS_ENVIRONMENT = \
     export NVCC='$(NVCC)'; \
     export BATS='$(BATS)';
 
-include tests/unit.mk
 include tests/fakes/local.mk
-include tests/merge.mk
 include tests/bench/local.mk
 include tests/gpu/local.mk
 include tests/fuzz/local.mk

@@ -1,11 +1,16 @@
-# Where workers run. A library of its own, since the tests need it without the rest.
+# CPUs and memory nodes of workers.
+noinst_LIBRARIES += orchestrator/bind/libbind.a
+orchestrator_bind_libbind_a_SOURCES = \
+    orchestrator/bind/assign.c orchestrator/bind/bind.c orchestrator/bind/bind.h \
+    orchestrator/bind/divide.c orchestrator/bind/internal.h orchestrator/bind/nodes.c \
+    orchestrator/bind/quota.c orchestrator/bind/text.c
 
-noinst_LIBRARIES += libbind.a
-libbind_a_SOURCES = \
-    orchestrator/bind/bind.c orchestrator/bind/bind.h orchestrator/bind/internal.h \
-    orchestrator/bind/nodes.c orchestrator/bind/assign.c \
-    orchestrator/bind/quota.c orchestrator/bind/divide.c \
-    orchestrator/bind/text.c
+unit_tests += \
+    tests/unit/bind/test_bind tests/unit/bind/test_bind_gpus tests/unit/bind/test_bind_quota \
+    tests/unit/bind/test_bind_table
+tests_unit_bind_test_bind_gpus_SOURCES = tests/unit/bind/test_bind_gpus.c tests/unit/bind/bind_rig.c tests/unit/bind/bind_rig.h
+tests_unit_bind_test_bind_quota_SOURCES = tests/unit/bind/test_bind_quota.c tests/unit/tree.c tests/unit/tree.h
+tests_unit_bind_test_bind_table_SOURCES = tests/unit/bind/test_bind_table.c tests/unit/bind/bind_rig.c tests/unit/bind/bind_rig.h
 
 EXTRA_DIST += \
     tests/data/topology-one-core.xml \
@@ -19,25 +24,3 @@ EXTRA_DIST += \
     tests/data/topologies/p100-node.xml tests/data/topologies/power9.xml \
     tests/data/topologies/reduce.py tests/data/topologies/smt-off.xml \
     tests/data/topologies/vm.xml
-
-if HAVE_CMOCKA
-check_PROGRAMS += tests/unit/bind/test_bind tests/unit/bind/test_bind_gpus tests/unit/bind/test_bind_table \
-    tests/unit/bind/test_bind_quota
-TESTS += tests/unit/bind/test_bind tests/unit/bind/test_bind_gpus tests/unit/bind/test_bind_table \
-    tests/unit/bind/test_bind_quota
-tests_unit_bind_test_bind_SOURCES = tests/unit/bind/test_bind.c
-tests_unit_bind_test_bind_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
-tests_unit_bind_test_bind_LDADD = libbind.a libcommon.a $(HWLOC_LIBS) $(CMOCKA_LIBS)
-tests_unit_bind_test_bind_gpus_SOURCES = \
-    tests/unit/bind/test_bind_gpus.c tests/unit/bind/bind_rig.c tests/unit/bind/bind_rig.h
-tests_unit_bind_test_bind_gpus_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
-tests_unit_bind_test_bind_gpus_LDADD = libbind.a libcommon.a $(HWLOC_LIBS) $(CMOCKA_LIBS)
-tests_unit_bind_test_bind_table_SOURCES = \
-    tests/unit/bind/test_bind_table.c tests/unit/bind/bind_rig.c tests/unit/bind/bind_rig.h
-tests_unit_bind_test_bind_table_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
-tests_unit_bind_test_bind_table_LDADD = libbind.a libcommon.a $(HWLOC_LIBS) $(CMOCKA_LIBS)
-tests_unit_bind_test_bind_quota_SOURCES = \
-    tests/unit/bind/test_bind_quota.c tests/unit/tree.c tests/unit/tree.h
-tests_unit_bind_test_bind_quota_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
-tests_unit_bind_test_bind_quota_LDADD = libbind.a libcommon.a $(HWLOC_LIBS) $(CMOCKA_LIBS)
-endif

@@ -12,7 +12,7 @@ check_PROGRAMS += \
 tests_fakes_nvidia_cuda_mps_control_SOURCES = tests/fakes/mps_control.c
 tests_fakes_nvidia_cuda_mps_control_LDADD = libcommon.a
 
-tests_fakes_hold_process_SOURCES = tests/fakes/hold_process.c
+tests_fakes_hold_process_LDADD =
 
 tests_fakes_program_SOURCES = tests/fakes/program.c
 tests_fakes_program_LDADD = libmpsweep-client.a
@@ -20,18 +20,22 @@ tests_fakes_program_LDADD = libmpsweep-client.a
 tests_fakes_cupti_other_clock_so_SOURCES = tests/fakes/cupti_other_clock.c
 tests_fakes_cupti_other_clock_so_CFLAGS = $(AM_CFLAGS) -fPIC -fvisibility=hidden
 tests_fakes_cupti_other_clock_so_LDFLAGS = $(AM_LDFLAGS) -shared
+tests_fakes_cupti_other_clock_so_LDADD =
 
 # Without sanitizers: it is loaded before them.
 tests_fakes_slow_exec_so_SOURCES = tests/fakes/slow_exec.c
 tests_fakes_slow_exec_so_CFLAGS = -std=gnu11 $(WARNINGS) -fPIC -fvisibility=hidden
 tests_fakes_slow_exec_so_LDFLAGS = -shared
+tests_fakes_slow_exec_so_LDADD =
 tests_fakes_numa_so_SOURCES = tests/fakes/numa.c
 tests_fakes_numa_so_CFLAGS = -std=gnu11 $(WARNINGS) -fPIC -fvisibility=hidden
 tests_fakes_numa_so_LDFLAGS = -shared
+tests_fakes_numa_so_LDADD =
 
 tests_fakes_lying_rename_so_SOURCES = tests/fakes/lying_rename.c
 tests_fakes_lying_rename_so_CFLAGS = -std=gnu11 $(WARNINGS) -fPIC -fvisibility=hidden
 tests_fakes_lying_rename_so_LDFLAGS = -shared
+tests_fakes_lying_rename_so_LDADD =
 
 # Plug-ins that misbehave: as their options tell, and those that cannot wait for them.
 plugin_lies = tests/fakes/plugins/abi.so tests/fakes/plugins/short.so \
@@ -44,27 +48,26 @@ tests_fakes_plugins_faulty_so_SOURCES = tests/fakes/plugins/faulty.c
 tests_fakes_plugins_faulty_so_CPPFLAGS = -I$(top_srcdir) -D_GNU_SOURCE=
 tests_fakes_plugins_faulty_so_CFLAGS = $(plugin_flags)
 tests_fakes_plugins_faulty_so_LDFLAGS = -shared
+tests_fakes_plugins_faulty_so_LDADD =
 tests_fakes_plugins_abi_so_SOURCES = tests/fakes/plugins/lies.c
 tests_fakes_plugins_abi_so_CPPFLAGS = -I$(top_srcdir) -DLIE_ABI=7
 tests_fakes_plugins_abi_so_CFLAGS = $(plugin_flags)
 tests_fakes_plugins_abi_so_LDFLAGS = -shared
+tests_fakes_plugins_abi_so_LDADD =
 tests_fakes_plugins_short_so_SOURCES = tests/fakes/plugins/lies.c
 tests_fakes_plugins_short_so_CPPFLAGS = -I$(top_srcdir) -DLIE_SIZE=24
 tests_fakes_plugins_short_so_CFLAGS = $(plugin_flags)
 tests_fakes_plugins_short_so_LDFLAGS = -shared
+tests_fakes_plugins_short_so_LDADD =
 tests_fakes_plugins_no_init_so_SOURCES = tests/fakes/plugins/lies.c
 tests_fakes_plugins_no_init_so_CPPFLAGS = -I$(top_srcdir) -DLIE_INIT=NULL
 tests_fakes_plugins_no_init_so_CFLAGS = $(plugin_flags)
 tests_fakes_plugins_no_init_so_LDFLAGS = -shared
+tests_fakes_plugins_no_init_so_LDADD =
 tests_fakes_plugins_no_check_so_SOURCES = tests/fakes/plugins/lies.c
 tests_fakes_plugins_no_check_so_CPPFLAGS = -I$(top_srcdir) -DLIE_CHECK=NULL
 tests_fakes_plugins_no_check_so_CFLAGS = $(plugin_flags)
 tests_fakes_plugins_no_check_so_LDFLAGS = -shared
+tests_fakes_plugins_no_check_so_LDADD =
 
-if HAVE_CMOCKA
-check_PROGRAMS += tests/unit/fakes/test_fakes
-TESTS += tests/unit/fakes/test_fakes
-tests_unit_fakes_test_fakes_SOURCES = tests/unit/fakes/test_fakes.c
-tests_unit_fakes_test_fakes_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
-tests_unit_fakes_test_fakes_LDADD = libcommon.a $(CMOCKA_LIBS)
-endif
+unit_tests += tests/unit/fakes/test_fakes

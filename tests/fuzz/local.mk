@@ -12,33 +12,21 @@ EXTRA_DIST += tests/fuzz/corpus tests/fuzz/run
 
 tests_fuzz_replay_mps_reply_SOURCES = tests/fuzz/fuzz_mps_reply.c tests/fuzz/replay.c \
     tests/fuzz/target.h
-tests_fuzz_replay_mps_reply_LDADD = libmps.a libcommon.a
 tests_fuzz_fuzz_mps_reply_SOURCES = tests/fuzz/fuzz_mps_reply.c tests/fuzz/target.h
-tests_fuzz_fuzz_mps_reply_LDADD = libmps.a libcommon.a
 tests_fuzz_fuzz_mps_reply_LDFLAGS = $(AM_LDFLAGS) $(FUZZER)
 
 tests_fuzz_replay_mps_state_SOURCES = tests/fuzz/fuzz_mps_state.c tests/fuzz/replay.c \
     tests/fuzz/target.h
-tests_fuzz_replay_mps_state_LDADD = libmps.a libcommon.a $(JANSSON_LIBS)
 tests_fuzz_fuzz_mps_state_SOURCES = tests/fuzz/fuzz_mps_state.c tests/fuzz/target.h
-tests_fuzz_fuzz_mps_state_LDADD = libmps.a libcommon.a $(JANSSON_LIBS)
 tests_fuzz_fuzz_mps_state_LDFLAGS = $(AM_LDFLAGS) $(FUZZER)
 
 tests_fuzz_replay_jobfile_SOURCES = tests/fuzz/fuzz_jobfile.c tests/fuzz/replay.c \
     tests/fuzz/target.h
-tests_fuzz_replay_jobfile_LDADD = libcommon.a $(INIH_LIBS)
 tests_fuzz_fuzz_jobfile_SOURCES = tests/fuzz/fuzz_jobfile.c tests/fuzz/target.h
-tests_fuzz_fuzz_jobfile_LDADD = libcommon.a $(INIH_LIBS)
 tests_fuzz_fuzz_jobfile_LDFLAGS = $(AM_LDFLAGS) $(FUZZER)
 
-fuzz_merge_parts = $(merge_sources) orchestrator/results/effect.c orchestrator/results/point.c \
-    orchestrator/results/number_ranges.c orchestrator/results/shares.c orchestrator/round/openloop.c \
-    orchestrator/record/warnings.c $(plan_sources)
-tests_fuzz_replay_merge_SOURCES = tests/fuzz/fuzz_merge.c tests/fuzz/replay.c tests/fuzz/target.h \
-    $(fuzz_merge_parts)
-tests_fuzz_replay_merge_LDADD = libmps.a libshm.a libcommon.a $(JANSSON_LIBS) $(INIH_LIBS) -lm
-tests_fuzz_fuzz_merge_SOURCES = tests/fuzz/fuzz_merge.c tests/fuzz/target.h $(fuzz_merge_parts)
-tests_fuzz_fuzz_merge_LDADD = libmps.a libshm.a libcommon.a $(JANSSON_LIBS) $(INIH_LIBS) -lm
+tests_fuzz_replay_merge_SOURCES = tests/fuzz/fuzz_merge.c tests/fuzz/replay.c tests/fuzz/target.h
+tests_fuzz_fuzz_merge_SOURCES = tests/fuzz/fuzz_merge.c tests/fuzz/target.h
 tests_fuzz_fuzz_merge_LDFLAGS = $(AM_LDFLAGS) $(FUZZER)
 
 # Each target for this long.

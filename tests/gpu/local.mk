@@ -5,9 +5,5 @@ EXTRA_DIST += tests/gpu/helper.bash tests/gpu/binding.bats tests/gpu/emit.bats t
     tests/gpu/trace.bats tests/gpu/tune.bats
 
 noinst_PROGRAMS += tests/gpu/fault_client
-tests_gpu_fault_client_SOURCES = tests/gpu/fault_client.c
-tests_gpu_fault_client_LDADD = libdevice.a libcommon.a
 
 noinst_PROGRAMS += tests/gpu/order_client
-tests_gpu_order_client_SOURCES = tests/gpu/order_client.c
-tests_gpu_order_client_LDADD = libdevice.a libkernels.a libcommon.a

@@ -1,0 +1,10 @@
+# What a worker and a client record, and how they wait for a planned start.
+noinst_LIBRARIES += librecording.a
+librecording_a_SOURCES = \
+    recording/bind.c recording/cpu.c recording/cpu.h recording/pace.c recording/pace.h \
+    recording/process.c recording/process.h recording/record.c recording/record.h \
+    recording/sampling.c recording/sampling.h
+
+unit_tests += \
+    tests/unit/recording/test_bind tests/unit/recording/test_pace \
+    tests/unit/recording/test_record

@@ -1,0 +1,8 @@
+# Messages between programs.
+noinst_LIBRARIES += libwire.a
+libwire_a_SOURCES = \
+    wire/lengths.h wire/plugin_answer.c wire/plugin_answer.h wire/probe.c wire/probe.h \
+    wire/program.h
+
+unit_tests += \
+    tests/unit/wire/test_probe
