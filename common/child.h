@@ -10,8 +10,7 @@
  * program is expected to be close-on-exec; a child gets its three standard ones and those it is
  * told to keep. Safe to call from several threads.
  */
-#ifndef MPSWEEP_COMMON_CHILD_H
-#define MPSWEEP_COMMON_CHILD_H
+#pragma once
 
 #include <limits.h>
 #include <stdbool.h>
@@ -111,5 +110,3 @@ void child_result_release(struct child_result *result);
 
 /* An ending in words: "exit status 3", "killed by signal 9 (Killed)". Returns text. */
 const char *child_ending_text(int wait_status, char *text, size_t size);
-
-#endif

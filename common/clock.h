@@ -1,8 +1,7 @@
 /*
  * The one clock: CLOCK_MONOTONIC in nanoseconds, shared by all processes of a machine.
  */
-#ifndef MPSWEEP_COMMON_CLOCK_H
-#define MPSWEEP_COMMON_CLOCK_H
+#pragma once
 
 #include <stdint.h>
 #include <time.h>
@@ -31,5 +30,3 @@ void clock_wall_iso8601(char text[32]);
 
 /* The same in local time and with milliseconds, as logs have it ("2026-01-31 08:00:00.123"). */
 void clock_wall_local(char text[32]);
-
-#endif

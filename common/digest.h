@@ -2,8 +2,7 @@
  * FNV-1a, 64 bits (http://www.isthe.com/chongo/tech/comp/fnv/): tells things apart that differ by
  * chance or by an edit, and is no protection against anybody.
  */
-#ifndef MPSWEEP_COMMON_DIGEST_H
-#define MPSWEEP_COMMON_DIGEST_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -17,5 +16,3 @@ uint64_t digest_add(uint64_t hash, const void *data, size_t bytes);
 
 /* Of a file's content; *out is set only on success. STATUS_SYSTEM, with the path and why. */
 enum status digest_file(const char *path, uint64_t *out);
-
-#endif

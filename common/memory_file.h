@@ -3,8 +3,7 @@
  * in any file system, and nothing is left when the last process that has it is gone. What stands in
  * it begins with a magic number, a version and a length, which whoever attaches checks.
  */
-#ifndef MPSWEEP_COMMON_MEMORY_FILE_H
-#define MPSWEEP_COMMON_MEMORY_FILE_H
+#pragma once
 
 #include <stddef.h>
 
@@ -20,5 +19,3 @@ enum status memory_file_attach(int fd, size_t least, void **map, size_t *bytes);
 
 /* Unmaps, if map is not NULL, and closes, if fd is not below 0. */
 void memory_file_release(int fd, void *map, size_t bytes);
-
-#endif

@@ -6,8 +6,7 @@
  * tree, the installation that the executable lies in (../share, ../libexec), and the installation
  * that was configured.
  */
-#ifndef MPSWEEP_COMMON_PATHS_H
-#define MPSWEEP_COMMON_PATHS_H
+#pragma once
 
 #include <stddef.h>
 
@@ -26,5 +25,3 @@ enum status path_find_library(const char *library, char *out, size_t size);
 
 /* The last name of a path, without its directory; points into the path. */
 const char *path_file_name(const char *path);
-
-#endif

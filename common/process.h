@@ -2,8 +2,7 @@
  * The identity of a process. A process ID alone is given again to another process one day; with
  * the moment at which it started it is not. Names are never compared.
  */
-#ifndef MPSWEEP_COMMON_PROCESS_H
-#define MPSWEEP_COMMON_PROCESS_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -30,5 +29,3 @@ pid_t process_parent(pid_t pid);
 /* The command line of a process, words separated by blanks, printable ASCII only, cut to fit; ""
  * if it cannot be read. Returns text. */
 const char *process_command(pid_t pid, char *text, size_t size);
-
-#endif

@@ -2,8 +2,7 @@
  * The descendants of a process, as /proc shows them. Those of a subreaper (prctl(2)) stay its
  * descendants when the processes between have ended.
  */
-#ifndef MPSWEEP_COMMON_PROCESS_TREE_H
-#define MPSWEEP_COMMON_PROCESS_TREE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -19,5 +18,3 @@ size_t process_tree_signal(pid_t root, int signal);
 /* The same to those of them only that are in a session, whose number nobody else gets while any
  * process of it is there. */
 size_t process_tree_signal_session(pid_t root, pid_t session, int signal);
-
-#endif

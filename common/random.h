@@ -2,8 +2,7 @@
  * splitmix64 (Steele, Lea, Flood 2014): a small generator whose sequence is the same on every
  * machine, so that --seed repeats.
  */
-#ifndef MPSWEEP_COMMON_RANDOM_H
-#define MPSWEEP_COMMON_RANDOM_H
+#pragma once
 
 #include <stdint.h>
 
@@ -15,5 +14,3 @@ static inline uint64_t random_next(uint64_t *state)
     z = (z ^ (z >> 27)) * UINT64_C(0x94d049bb133111eb);
     return z ^ (z >> 31);
 }
-
-#endif

@@ -5,8 +5,7 @@
  * its text with status_set(); callers hand the code up untouched. Only the command line prints it,
  * once. The text is kept per thread, so worker threads do not overwrite each other's.
  */
-#ifndef MPSWEEP_COMMON_STATUS_H
-#define MPSWEEP_COMMON_STATUS_H
+#pragma once
 
 enum status {
     STATUS_OK = 0,
@@ -41,5 +40,3 @@ void status_record_before(const char *format, ...) __attribute__((format(printf,
 
 /* The text recorded last in this thread, "" if none. Valid until the next status_set() here. */
 const char *status_text(void);
-
-#endif

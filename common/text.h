@@ -1,8 +1,7 @@
 /*
  * Small helpers for text that people read.
  */
-#ifndef MPSWEEP_COMMON_TEXT_H
-#define MPSWEEP_COMMON_TEXT_H
+#pragma once
 
 #include <stddef.h>
 
@@ -38,5 +37,3 @@ const char *text_shortened(const char *text, char *out, size_t size);
  * names of 64 letters and more. What is this near may have been meant. */
 #define TEXT_NEAR 3
 unsigned text_distance(const char *a, const char *b);
-
-#endif

@@ -2,8 +2,7 @@
  * The driver and the device's primary context, with patience: a client that comes while the MPS
  * server starts is told to come again (807), and does so for up to ten seconds a call.
  */
-#ifndef MPSWEEP_WORKER_CONTEXT_H
-#define MPSWEEP_WORKER_CONTEXT_H
+#pragma once
 
 #include "device/driver.h"
 
@@ -12,5 +11,3 @@ enum status context_init_driver(const struct cuda_driver *driver);
 
 /* cuDevicePrimaryCtxRetain; *out is set only on success. */
 enum status context_retain(const struct cuda_driver *driver, cuda_device device, cuda_context *out);
-
-#endif

@@ -3,8 +3,7 @@
  * building nor running needs the toolkit. device/cuda_abi_check.c compares every type, constant and
  * prototype with the toolkit's cuda.h wherever that is installed.
  */
-#ifndef MPSWEEP_DEVICE_CUDA_ABI_H
-#define MPSWEEP_DEVICE_CUDA_ABI_H
+#pragma once
 
 #include <stddef.h>
 
@@ -222,5 +221,3 @@ enum cuda_abi_constant { CUDA_ABI_CONSTANTS(CUDA_ABI_CONSTANT_ENUM) };
       (cuda_context * context, cuda_green_context green))                                          \
     X(green_ctx_stream_create, cuGreenCtxStreamCreate, 12050, OPTIONAL,                            \
       (cuda_stream * stream, cuda_green_context green, unsigned int flags, int priority))
-
-#endif

@@ -1,8 +1,7 @@
 /*
  * CUPTI, loaded at run time, for traces only: what the driver and the GPU did, as records.
  */
-#ifndef MPSWEEP_DEVICE_CUPTI_H
-#define MPSWEEP_DEVICE_CUPTI_H
+#pragma once
 
 #include "common/status.h"
 #include "device/cupti_abi.h"
@@ -23,5 +22,3 @@ enum status cupti_load(const char *path, struct cupti *out);
 
 /* STATUS_OK for success, else STATUS_CUDA with "CALL: NAME (NUMBER)". */
 enum status cupti_check(const struct cupti *cupti, cupti_result result, const char *call);
-
-#endif

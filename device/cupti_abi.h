@@ -8,8 +8,7 @@
  * memset records 2 to 4, records 1 to 4 of copies between GPUs), and are only ever read through
  * pointers into CUPTI's own buffers.
  */
-#ifndef MPSWEEP_DEVICE_CUPTI_ABI_H
-#define MPSWEEP_DEVICE_CUPTI_ABI_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -240,5 +239,3 @@ typedef uint64_t (*cupti_clock)(void);
     X(get_dropped, cuptiActivityGetNumDroppedRecords, 5000, REQUIRED,                              \
       (cuda_context context, uint32_t stream, size_t * dropped))                                   \
     X(flush_all, cuptiActivityFlushAll, 5000, REQUIRED, (uint32_t flags))
-
-#endif

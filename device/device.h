@@ -5,8 +5,7 @@
  * shared memory, so both structs are plain data of fixed size with no pointers. Texts are
  * NUL-terminated; unused bytes are zero.
  */
-#ifndef MPSWEEP_DEVICE_DEVICE_H
-#define MPSWEEP_DEVICE_DEVICE_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -48,5 +47,3 @@ enum status device_list_query(const struct cuda_driver *driver, struct device_li
 
 /* Is what came from another process a whole list of this version? STATUS_PROTOCOL if not. */
 enum status device_list_check(const struct device_list *list, size_t bytes);
-
-#endif

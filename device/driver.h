@@ -6,8 +6,7 @@
  * driver: whoever wants a device calls driver->init(0) first. Only worker and helper processes do;
  * the orchestrator never initialises CUDA.
  */
-#ifndef MPSWEEP_DEVICE_DRIVER_H
-#define MPSWEEP_DEVICE_DRIVER_H
+#pragma once
 
 #include "common/status.h"
 #include "device/cuda_abi.h"
@@ -38,5 +37,3 @@ enum status cuda_check(const struct cuda_driver *driver, cuda_result result, con
 
 /* The CUresult of the last failure that cuda_check() saw in this thread, 0 if none. */
 int cuda_last_error(void);
-
-#endif

@@ -1,8 +1,7 @@
 /*
  * Vendor libraries by table: what device/driver.c and device/nvml.c share.
  */
-#ifndef MPSWEEP_DEVICE_LIBRARY_H
-#define MPSWEEP_DEVICE_LIBRARY_H
+#pragma once
 
 #include <stddef.h>
 
@@ -28,5 +27,3 @@ const struct library_symbol *library_bind(void *library, const struct library_sy
 
 /* Closes the handle; the code stays mapped. NULL is fine. */
 void library_close(void *library);
-
-#endif

@@ -8,8 +8,7 @@
  * Order: nvml_open(), any number of nvml_device_snapshot() from one thread, nvml_close(). NVML
  * makes no CUDA context, so the orchestrator may use it.
  */
-#ifndef MPSWEEP_DEVICE_NVML_H
-#define MPSWEEP_DEVICE_NVML_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -142,5 +141,3 @@ void nvml_close(struct nvml *nvml);
 
 /* The bits in words, comma-separated ("power cap, hw thermal"); "none" for 0. Returns text. */
 const char *nvml_throttle_text(uint64_t reasons, char *text, size_t size);
-
-#endif

@@ -2,8 +2,7 @@
  * What changes from moment to moment on a GPU, read often: a few NVML queries a sample, each of
  * which may be missing, refused, or take milliseconds.
  */
-#ifndef MPSWEEP_DEVICE_NVML_SAMPLE_H
-#define MPSWEEP_DEVICE_NVML_SAMPLE_H
+#pragma once
 
 #include "device/nvml.h"
 
@@ -32,5 +31,3 @@ enum status nvml_device_find(const struct nvml *nvml, const char *uuid, nvml_dev
 
 void nvml_device_sample(const struct nvml *nvml, nvml_device device, struct nvml_sample *out);
 void nvml_device_limits(const struct nvml *nvml, nvml_device device, struct nvml_limits *out);
-
-#endif

@@ -4,8 +4,7 @@
  * and the ceiling of that line is nearer above than what is to be expected is below, the line is
  * the limit: more workers would mostly wait in it. Pure arithmetic.
  */
-#ifndef MPSWEEP_EXPLAIN_BINDING_H
-#define MPSWEEP_EXPLAIN_BINDING_H
+#pragma once
 
 #include "explain/ceilings.h"
 
@@ -21,5 +20,3 @@ struct binding {
 /* ceilings: those of the point. */
 void binding_find(const struct explain_point *point, const struct calibration *calibration,
                   const struct ceilings *ceilings, struct binding *out);
-
-#endif

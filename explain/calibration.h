@@ -5,8 +5,7 @@
  *
  * Rates are per second. A figure of 0 was not measured, and no ceiling is made from it.
  */
-#ifndef MPSWEEP_EXPLAIN_CALIBRATION_H
-#define MPSWEEP_EXPLAIN_CALIBRATION_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -135,5 +134,3 @@ struct calibration_record {
     unsigned note_count;
     char notes[CALIBRATION_NOTES][CALIBRATION_NOTE_BYTES]; /* why a figure is 0, for one */
 };
-
-#endif

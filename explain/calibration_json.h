@@ -2,8 +2,7 @@
  * Calibrations in a results file: {"type": "calibration", "work": {...}, figures by name,
  * "seconds", "notes": [...]}, see docs/results-format.md.
  */
-#ifndef MPSWEEP_EXPLAIN_CALIBRATION_JSON_H
-#define MPSWEEP_EXPLAIN_CALIBRATION_JSON_H
+#pragma once
 
 #include <jansson.h>
 
@@ -19,5 +18,3 @@ json_t *calibration_work_to_json(const struct calibration_work *work);
 /* STATUS_USAGE names the field that is missing or makes no sense; *out is set only on success. A
  * figure that is not there was not measured; what does not fit into the notes is left out. */
 enum status calibration_from_json(const json_t *json, struct calibration_record *out);
-
-#endif

@@ -8,8 +8,7 @@
  * what is to be expected). That of the queues is one of threads that launch long rows: those that
  * launch in turns pass it. docs/explain.md says what each one is and how its figures are measured.
  */
-#ifndef MPSWEEP_EXPLAIN_CEILINGS_H
-#define MPSWEEP_EXPLAIN_CEILINGS_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -108,5 +107,3 @@ unsigned ceiling_active_threads(const struct explain_point *point,
 
 /* Share of the GPU's multiprocessors that all processes together may use, at most 1. */
 double ceiling_thread_share(const struct explain_point *point);
-
-#endif

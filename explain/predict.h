@@ -4,8 +4,7 @@
  * workers get on at once, a delay (one worker alone), and a line at each thing that they share
  * (launches, copy engines, staging, arithmetic, CPUs), solved by mean value analysis.
  */
-#ifndef MPSWEEP_EXPLAIN_PREDICT_H
-#define MPSWEEP_EXPLAIN_PREDICT_H
+#pragma once
 
 #include "explain/ceilings.h"
 
@@ -17,5 +16,3 @@ double predict_ips(const struct explain_point *point, const struct calibration *
  * CEILING_KINDS, or a kind that nobody waits for: as it is. */
 double predict_relieved_ips(const struct explain_point *point,
                             const struct calibration *calibration, enum ceiling_kind kind);
-
-#endif

@@ -2,8 +2,7 @@
  * What lifts the binding ceiling of a point: the changed point, the options that make it, and the
  * throughput that is to be expected. Pure, no input or output.
  */
-#ifndef MPSWEEP_EXPLAIN_REMEDY_H
-#define MPSWEEP_EXPLAIN_REMEDY_H
+#pragma once
 
 #include "explain/ceilings.h"
 
@@ -52,5 +51,3 @@ const char *remedy_name(enum remedy_kind kind);
 
 /* The name of a layout as on the command line, "processes+mps". */
 const char *explain_layout_name(const struct explain_point *point);
-
-#endif

@@ -1,8 +1,7 @@
 /*
  * Ceilings in words for people.
  */
-#ifndef MPSWEEP_EXPLAIN_WORDS_H
-#define MPSWEEP_EXPLAIN_WORDS_H
+#pragma once
 
 #include <stddef.h>
 
@@ -22,5 +21,3 @@ const char *ceiling_reason(enum ceiling_kind kind, const struct explain_point *p
 const char *binding_reason(const struct binding *binding, const struct ceilings *ceilings,
                            const struct explain_point *point, const struct calibration *calibration,
                            char *text, size_t size);
-
-#endif

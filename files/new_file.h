@@ -5,8 +5,7 @@
  * the file system has no files without a name, it has one beside its place that begins with a dot,
  * and only that may stay.
  */
-#ifndef MPSWEEP_COMMON_NEW_FILE_H
-#define MPSWEEP_COMMON_NEW_FILE_H
+#pragma once
 
 #include <stdio.h>
 
@@ -31,5 +30,3 @@ enum status new_file_finish(struct new_file *file);
 
 /* Nothing is left of it. */
 void new_file_discard(struct new_file *file);
-
-#endif

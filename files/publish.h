@@ -5,8 +5,7 @@
  * server that has lost its answer carries the request out twice, and the second time the file is
  * gone. So what it says counts for nothing, and what is there afterwards for all.
  */
-#ifndef MPSWEEP_COMMON_PUBLISH_H
-#define MPSWEEP_COMMON_PUBLISH_H
+#pragma once
 
 #include "common/status.h"
 
@@ -18,5 +17,3 @@
  * STATUS_SYSTEM: it did not work, and the text says where the file is now, as far as it is seen.
  */
 enum status publish_file(const char *from, const char *to);
-
-#endif

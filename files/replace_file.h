@@ -6,8 +6,7 @@
  * Order of calls: replace_file_begin, _write any number of times, then _commit, or _abandon; either
  * releases everything.
  */
-#ifndef MPSWEEP_COMMON_REPLACE_FILE_H
-#define MPSWEEP_COMMON_REPLACE_FILE_H
+#pragma once
 
 #include <limits.h>
 #include <stdbool.h>
@@ -41,5 +40,3 @@ enum status replace_file_commit(struct replace_file *file, bool force);
 
 /* Nothing is left of it. */
 void replace_file_abandon(struct replace_file *file);
-
-#endif

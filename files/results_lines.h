@@ -2,8 +2,7 @@
  * The lines of a results file, one after the other, through a buffer that grows to the longest
  * line: however long the file is, no more of it is in memory.
  */
-#ifndef MPSWEEP_COMMON_RESULTS_LINES_H
-#define MPSWEEP_COMMON_RESULTS_LINES_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -48,5 +47,3 @@ enum status results_lines_next(struct results_lines *lines, struct results_line 
                                enum results_line_kind *kind);
 
 void results_lines_close(struct results_lines *lines);
-
-#endif

@@ -5,8 +5,7 @@
  * The records' own fields are not checked here beyond what puts them in their place (type, schema,
  * a point's id): whoever uses a field checks its type. Any bytes are safe to read.
  */
-#ifndef MPSWEEP_COMMON_RESULTS_READ_H
-#define MPSWEEP_COMMON_RESULTS_READ_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -40,5 +39,3 @@ struct results {
 enum status results_load(const char *path, struct results *out);
 
 void results_release(struct results *results);
-
-#endif

@@ -1,8 +1,7 @@
 /*
  * Writing a results file: one record a line, whole or not at all, on disk before the call returns.
  */
-#ifndef MPSWEEP_COMMON_RESULTS_WRITE_H
-#define MPSWEEP_COMMON_RESULTS_WRITE_H
+#pragma once
 
 #include <jansson.h>
 #include <stdbool.h>
@@ -27,5 +26,3 @@ enum status results_append(const char *path, long long whole_bytes, struct resul
 enum status results_write(struct results_writer *writer, const json_t *record);
 
 void results_close(struct results_writer *writer);
-
-#endif

@@ -7,8 +7,7 @@
  * step, as often as there are steps, and check. Keys of `mpsweep tune` mean nothing to a sweep, so
  * that one file serves both.
  */
-#ifndef MPSWEEP_COMMON_JOBFILE_H
-#define MPSWEEP_COMMON_JOBFILE_H
+#pragma once
 
 #include "job/options.h"
 #include "job/workload_text.h"
@@ -37,5 +36,3 @@ enum status job_load(const char *path, struct job *out);
 enum status job_set(struct job *job, const struct option_row *row, const char *text);
 
 void job_release(struct job *job);
-
-#endif

@@ -2,8 +2,7 @@
  * Layouts as text: "threads:1-16", "processes+mps:1,2,4", "hybrid:8x2,16x2", several in one text
  * ("threads:1-4,processes:1-4").
  */
-#ifndef MPSWEEP_COMMON_LAYOUT_TEXT_H
-#define MPSWEEP_COMMON_LAYOUT_TEXT_H
+#pragma once
 
 #include "job/options.h"
 
@@ -18,5 +17,3 @@ enum status layout_parse(const char *text, enum layout_kind kind, struct option_
 /* Appends a copy of item with its own copy of text. Shared with the option parser. */
 enum status option_value_add(struct option_value *value, const struct option_item *item,
                              const char *text);
-
-#endif

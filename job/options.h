@@ -6,8 +6,7 @@
  * Order of calls: options_init, then options_set for each source from the weakest (job file) to the
  * strongest (command line), then the readers. options_release frees everything.
  */
-#ifndef MPSWEEP_COMMON_OPTIONS_H
-#define MPSWEEP_COMMON_OPTIONS_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -244,5 +243,3 @@ int64_t options_integer(const struct options *options, enum option_id id);
 double options_real(const struct options *options, enum option_id id);
 const char *options_text(const struct options *options, enum option_id id); /* NULL: not given */
 bool options_switch(const struct options *options, enum option_id id);
-
-#endif

@@ -1,8 +1,7 @@
 /*
  * Rates as people write them: "closed", "400" (iterations a second), "max-under-p99=5ms".
  */
-#ifndef MPSWEEP_COMMON_RATE_H
-#define MPSWEEP_COMMON_RATE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -39,5 +38,3 @@ const char *rate_text(uint64_t units, char *out, size_t size);
 /* "p99"; and a time with its unit, "5 ms". */
 const char *rate_percentile_name(uint32_t permille);
 const char *rate_time_text(double ns, char *out, size_t size);
-
-#endif

@@ -2,8 +2,7 @@
  * Which of several workloads each worker runs: "detect:3+embed:1" has three workers of the one for
  * each of the other.
  */
-#ifndef MPSWEEP_COMMON_WORKLOAD_MIX_H
-#define MPSWEEP_COMMON_WORKLOAD_MIX_H
+#pragma once
 
 #include "job/workload_text.h"
 
@@ -37,5 +36,3 @@ unsigned mix_next(struct mix_deal *deal, const uint32_t *weights, unsigned count
 
 /* How many workers it takes until each workload has one. */
 unsigned mix_workers_needed(const uint32_t *weights, unsigned count);
-
-#endif

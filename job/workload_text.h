@@ -12,8 +12,7 @@
  * SIZE has K, M or G for powers of 1024, TIME has ns, us, ms or s; '#' begins a comment. The manual
  * page mpsweep-workload(5) is the reference for users.
  */
-#ifndef MPSWEEP_COMMON_WORKLOAD_TEXT_H
-#define MPSWEEP_COMMON_WORKLOAD_TEXT_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -100,5 +99,3 @@ uint64_t workload_worked_bytes(const struct workload_step *step);
 
 /* Whether any of the steps brings something back that is known: what the checks rely on. */
 bool workload_can_check(const struct workload_step *steps, unsigned count);
-
-#endif

@@ -18,8 +18,7 @@
  *
  * The functions may be called from any thread; the images live as long as the program.
  */
-#ifndef MPSWEEP_KERNELS_IMAGE_H
-#define MPSWEEP_KERNELS_IMAGE_H
+#pragma once
 
 #include <stddef.h>
 
@@ -39,5 +38,3 @@ const char *kernels_image_kind(void);
 
 /* The portable image: NUL-terminated PTX text of compute_75. */
 const void *kernels_ptx(size_t *bytes);
-
-#endif

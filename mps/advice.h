@@ -1,11 +1,8 @@
 /*
  * What an MPS client's CUDA error means and what to do about it, in words.
  */
-#ifndef MPSWEEP_MPS_ADVICE_H
-#define MPSWEEP_MPS_ADVICE_H
+#pragma once
 
 /* Cause and remedy of a CUresult from 805 to 810, one line without a full stop; NULL for any
  * other. Source: the CUDA driver API's error list, and docs/mps.md. */
 const char *mps_advice(int cuda_error);
-
-#endif

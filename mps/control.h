@@ -2,8 +2,7 @@
  * Commands to an MPS control daemon, through the program nvidia-cuda-mps-control: each call runs
  * it once with one command on its standard input.
  */
-#ifndef MPSWEEP_MPS_CONTROL_H
-#define MPSWEEP_MPS_CONTROL_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -62,5 +61,3 @@ enum status mps_control_version(const struct mps_control *control, uint64_t dead
 /* Whether one of its servers is in the fault state. */
 enum status mps_control_is_faulty(const struct mps_control *control, uint64_t deadline_ns,
                                   bool *faulty);
-
-#endif

@@ -14,8 +14,7 @@
  *
  * Every call has a deadline. For one thread. What holds these promises is listed in docs/mps.md.
  */
-#ifndef MPSWEEP_MPS_CONTROLLER_H
-#define MPSWEEP_MPS_CONTROLLER_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -101,5 +100,3 @@ const char *mps_controller_off_directory(const struct mps_controller *controller
 const char *mps_controller_directory(const struct mps_controller *controller);
 pid_t mps_controller_daemon_pid(const struct mps_controller *controller);
 bool mps_controller_is_external(const struct mps_controller *controller);
-
-#endif

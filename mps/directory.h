@@ -11,8 +11,7 @@
  *
  * Links are not followed, neither for DIR itself nor inside.
  */
-#ifndef MPSWEEP_MPS_DIRECTORY_H
-#define MPSWEEP_MPS_DIRECTORY_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -63,5 +62,3 @@ enum status mps_directory_remove(struct mps_directory *directory);
 
 /* Removes the tree at path, following no link; for an owner that died. No error if it is gone. */
 enum status mps_directory_remove_path(const char *path);
-
-#endif

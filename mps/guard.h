@@ -15,8 +15,7 @@
  *
  *   mpsweep-guard --socket FD --control PROGRAM [--directory DIR]
  */
-#ifndef MPSWEEP_MPS_GUARD_H
-#define MPSWEEP_MPS_GUARD_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -81,5 +80,3 @@ bool guard_daemon_has_ended(struct guard_daemon *daemon);
 
 /* How many clients it has; none if it does not run. An error: it cannot be asked. */
 enum status guard_daemon_count_clients(const struct guard_daemon *daemon, size_t *count);
-
-#endif

@@ -2,8 +2,7 @@
  * Daemons that go on by themselves after 'mpsweep mps start': found, asked and stopped through
  * their guards (mps/guard.h), by whoever is the same user.
  */
-#ifndef MPSWEEP_MPS_KEPT_H
-#define MPSWEEP_MPS_KEPT_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -25,5 +24,3 @@ enum status mps_kept_find(const char *directory, struct mps_kept *out);
 /* Ends the daemon and removes the directory. STATUS_BUSY: it has clients, and force was not given.
  * One whose guard is gone is cleared away as well. */
 enum status mps_kept_stop(const struct mps_kept *kept, bool force);
-
-#endif

@@ -9,8 +9,7 @@
  * file has that was truncated under its writer, are passed over. Only lines of servers count:
  * the daemon's own repeat what was asked and answered.
  */
-#ifndef MPSWEEP_MPS_LOG_H
-#define MPSWEEP_MPS_LOG_H
+#pragma once
 
 #include <stddef.h>
 #include <sys/types.h>
@@ -36,5 +35,3 @@ enum status mps_log_fault(const char *text, size_t bytes, struct mps_fault *out)
  * STATUS_PROTOCOL: they are more than capacity. */
 enum status mps_log_clients(const char *text, size_t bytes, pid_t *pids, size_t capacity,
                             size_t *count);
-
-#endif

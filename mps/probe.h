@@ -2,8 +2,7 @@
  * A probe client: a process that becomes a client of a daemon, says what it got, and goes. The last
  * word on whether a daemon is ready.
  */
-#ifndef MPSWEEP_MPS_PROBE_H
-#define MPSWEEP_MPS_PROBE_H
+#pragma once
 
 #include <stdint.h>
 
@@ -26,5 +25,3 @@ enum status mps_probe_run(const struct mps_probe_options *options, uint64_t dead
 
 /* Whether what a probe saw agrees with what the daemon was told to give. STATUS_UNSUPPORTED. */
 enum status mps_probe_check(const struct worker_probe *probe, const struct mps_settings *settings);
-
-#endif

@@ -13,8 +13,7 @@
  *
  * Source: driver 580 (CUDA 13.0).
  */
-#ifndef MPSWEEP_MPS_REPLY_H
-#define MPSWEEP_MPS_REPLY_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -87,5 +86,3 @@ struct mps_device_row {
  */
 enum status mps_reply_devices(const char *reply, size_t bytes, struct mps_device_row *rows,
                               size_t capacity, size_t *count);
-
-#endif

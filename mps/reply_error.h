@@ -2,8 +2,7 @@
  * What the replies' readers share: errors. nvidia-cuda-mps-control ends with status 0 whatever the
  * daemon answered, so that its complaints are known by their text alone.
  */
-#ifndef MPSWEEP_MPS_REPLY_ERROR_H
-#define MPSWEEP_MPS_REPLY_ERROR_H
+#pragma once
 
 #include "common/status.h"
 #include "mps/scan.h"
@@ -18,5 +17,3 @@ enum status mps_reply_odd(struct mps_scan line, const char *wanted);
 
 /* mps_reply_complaint(), and if it is none, mps_reply_odd(). Never STATUS_OK. */
 enum status mps_reply_refused(struct mps_scan line, const char *wanted);
-
-#endif

@@ -3,8 +3,7 @@
  * may hold anything; nothing is read beyond their end. The takers move `at` on only if they
  * succeed.
  */
-#ifndef MPSWEEP_MPS_SCAN_H
-#define MPSWEEP_MPS_SCAN_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -37,5 +36,3 @@ bool mps_scan_number(struct mps_scan *scan, uint64_t most, uint64_t *number);
 
 /* The scan is exactly one such number. */
 bool mps_scan_is_number(struct mps_scan scan, uint64_t most, uint64_t *number);
-
-#endif

@@ -4,8 +4,7 @@
  *
  * Source: nvidia-cuda-mps-control(1), and replies of driver 580 (docs/mps.md).
  */
-#ifndef MPSWEEP_MPS_SETTINGS_H
-#define MPSWEEP_MPS_SETTINGS_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -47,5 +46,3 @@ enum status mps_settings_read(const struct mps_control *control, unsigned gpus,
 
 /* "4G", "512M"; at least 24 bytes. Returns text. */
 const char *mps_settings_size_text(uint64_t bytes, char *text, size_t size);
-
-#endif

@@ -3,8 +3,7 @@
  * by rename. It names the guard and the daemon by number and start time, and the directory by
  * device and inode, so that nothing else can be taken for them.
  */
-#ifndef MPSWEEP_MPS_STATE_H
-#define MPSWEEP_MPS_STATE_H
+#pragma once
 
 #include <stddef.h>
 #include <stdbool.h>
@@ -34,5 +33,3 @@ enum status mps_state_read(const char *path, struct mps_state *out);
 /* Reads the text of a record, which need not end with NUL. STATUS_PROTOCOL: it is none, or one of
  * another schema. What it says is not compared with any directory or process. */
 enum status mps_state_parse(const char *text, size_t bytes, struct mps_state *out);
-
-#endif

@@ -1,8 +1,7 @@
 /*
  * Help, made from the option table.
  */
-#ifndef MPSWEEP_ORCHESTRATOR_HELP_H
-#define MPSWEEP_ORCHESTRATOR_HELP_H
+#pragma once
 
 #include <stdio.h>
 
@@ -34,5 +33,3 @@ void help_print_command(FILE *out, const struct command *command);
 
 /* A manual page in roff (man 7 groff_man). */
 void help_print_manual(FILE *out, enum help_page page);
-
-#endif

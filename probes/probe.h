@@ -19,8 +19,7 @@
  * the sample counts as blocked. Nothing may stand between the clock readings of a sample but the
  * calls that are measured.
  */
-#ifndef MPSWEEP_PROBES_PROBE_H
-#define MPSWEEP_PROBES_PROBE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -159,5 +158,3 @@ void probe_watchdog_arm(struct probe_watchdog *watchdog, uint64_t at_ns);
 /* Whether it has released since it was armed. */
 bool probe_watchdog_disarm(struct probe_watchdog *watchdog);
 void probe_watchdog_free(struct probe_watchdog *watchdog); /* NULL is fine */
-
-#endif

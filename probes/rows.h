@@ -1,8 +1,7 @@
 /*
  * The rows of all probes, each in the file of its name.
  */
-#ifndef MPSWEEP_PROBES_ROWS_H
-#define MPSWEEP_PROBES_ROWS_H
+#pragma once
 
 #include "probes/probe.h"
 
@@ -12,5 +11,3 @@ extern const struct probe probe_lazy_load;
 extern const struct probe probe_context_admission;
 extern const struct probe probe_launch_contention;
 extern const struct probe probe_peer_stall;
-
-#endif

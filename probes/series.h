@@ -5,8 +5,7 @@
  * have room. Medians, their intervals, means and longest ones are those of all samples; only
  * quantiles of rounds together come from what is kept.
  */
-#ifndef MPSWEEP_PROBES_SERIES_H
-#define MPSWEEP_PROBES_SERIES_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -40,5 +39,3 @@ enum status probe_series_take(const struct probe_shm *shm, unsigned metric,
  * median. NAN without a sample. STATUS_MEMORY. */
 enum status probe_series_quantile(const struct probe_series *rounds, unsigned count, double share,
                                   double *out);
-
-#endif

@@ -6,8 +6,7 @@
  * Each process writes to its own part only. The orchestrator reads a part when its process has
  * ended.
  */
-#ifndef MPSWEEP_PROBES_SHM_H
-#define MPSWEEP_PROBES_SHM_H
+#pragma once
 
 #include <stdatomic.h>
 #include <stdbool.h>
@@ -90,5 +89,3 @@ void probe_shm_end(const struct probe_shm *shm);
 /* Waits until *word is at least so high or all are to return; whether it is the former. */
 bool probe_shm_wait(const struct probe_shm *shm, _Atomic uint32_t *word, uint32_t least);
 void probe_shm_wake(_Atomic uint32_t *word);
-
-#endif

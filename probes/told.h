@@ -1,8 +1,7 @@
 /*
  * Numbers for what a probe tells beside its verdict, from the samples of an arm.
  */
-#ifndef MPSWEEP_PROBES_TOLD_H
-#define MPSWEEP_PROBES_TOLD_H
+#pragma once
 
 #include "probes/probe.h"
 
@@ -14,5 +13,3 @@ double told_median_us(const struct probe_outcome *outcome, const char *arm, unsi
 /* A quantile of the samples of all rounds together. */
 double told_quantile_us(const struct probe_outcome *outcome, const char *arm, unsigned metric,
                         double share);
-
-#endif

@@ -6,8 +6,7 @@
  * paired by round with those of the control, which ran shortly before or after. Of a single round
  * there are only the order statistics of its samples, which know nothing of other processes.
  */
-#ifndef MPSWEEP_PROBES_VERDICT_H
-#define MPSWEEP_PROBES_VERDICT_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -93,5 +92,3 @@ enum status probe_level(struct probe_outcome *outcome);
 /* The data of an arm by name, if it was measured; else NULL. */
 const struct probe_arm_data *probe_outcome_arm(const struct probe_outcome *outcome,
                                                const char *name);
-
-#endif

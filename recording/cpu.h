@@ -1,8 +1,7 @@
 /*
  * What the calling thread has used of a CPU, read twice: before a worker's window and after it.
  */
-#ifndef MPSWEEP_WORKER_CPU_H
-#define MPSWEEP_WORKER_CPU_H
+#pragma once
 
 #include "shm/shm.h"
 
@@ -17,5 +16,3 @@ void cpu_read(struct cpu_reading *out);
 /* From begin to end, in which so many iterations were done. */
 struct shm_cpu cpu_between(const struct cpu_reading *begin, const struct cpu_reading *end,
                            uint64_t iterations);
-
-#endif

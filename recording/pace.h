@@ -9,8 +9,7 @@
  *
  * Order of calls: pace_begin, then for each iteration pace_wait and pace_next; pace_backlog last.
  */
-#ifndef MPSWEEP_WORKER_PACE_H
-#define MPSWEEP_WORKER_PACE_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -46,5 +45,3 @@ void pace_begin(struct pace *pace, const struct shm *shm, const struct shm_slot 
 /* Waits for the planned start, asleep and at its end awake unless the schedule is to block; returns
  * at once when it has passed. False: stopped, and the iteration is not to begin. */
 bool pace_wait(struct pace *pace, const struct shm *shm, struct shm_slot *slot);
-
-#endif

@@ -1,8 +1,7 @@
 /*
  * What the threads of one worker process share: the driver, the context and the module.
  */
-#ifndef MPSWEEP_WORKER_PROCESS_H
-#define MPSWEEP_WORKER_PROCESS_H
+#pragma once
 
 #include "device/driver.h"
 #include "shm/shm.h"
@@ -46,5 +45,3 @@ void worker_set_state(const struct worker_process *process, struct shm_slot *slo
 
 /* The whole life of one worker, from bind to done or failed. */
 void worker_live(const struct worker_process *process, struct shm_slot *slot);
-
-#endif

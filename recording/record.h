@@ -1,8 +1,7 @@
 /*
  * Recording one iteration in a worker's slot: what stands beside the CUDA calls in the timed path.
  */
-#ifndef MPSWEEP_WORKER_RECORD_H
-#define MPSWEEP_WORKER_RECORD_H
+#pragma once
 
 #include "recording/cpu.h"
 #include "worker/engines/engine.h"
@@ -52,5 +51,3 @@ static inline bool recorder_has_finished(const struct recorder *recorder)
 
 /* After the last iteration: publishes how long it took and what the thread used of a CPU. */
 void recorder_end(struct recorder *recorder);
-
-#endif

@@ -7,8 +7,7 @@
  * another; where that share does not pay for one call, it is one call in every n-th iteration. The
  * next sample takes the calls that follow. No allocation, lock or system call.
  */
-#ifndef MPSWEEP_WORKER_SAMPLING_H
-#define MPSWEEP_WORKER_SAMPLING_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -48,5 +47,3 @@ static inline void sampling_adapt(struct sampling *sampling, uint64_t took_ns)
 
 /* The calls to be timed in the iteration that begins: from <= call < to; false: none. */
 bool sampling_next(struct sampling *sampling, unsigned *from, unsigned *to);
-
-#endif

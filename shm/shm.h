@@ -29,8 +29,7 @@
  * failed from anywhere. With fixed work, it is finished between running and draining. A process
  * with a failed slot does not park, but ends.
  */
-#ifndef MPSWEEP_SHM_SHM_H
-#define MPSWEEP_SHM_SHM_H
+#pragma once
 
 #include <stdatomic.h>
 #include <stdbool.h>
@@ -328,5 +327,3 @@ void shm_stop_wait(const struct shm *shm);
 void shm_slot_fail(struct shm_slot *slot, enum status status, int cuda_error, const char *text);
 
 const char *shm_state_name(uint32_t state);
-
-#endif

@@ -7,8 +7,7 @@
  *
  * One writer; readers wait until the writer has published that it is done.
  */
-#ifndef MPSWEEP_COMMON_HISTOGRAM_H
-#define MPSWEEP_COMMON_HISTOGRAM_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -71,5 +70,3 @@ void histogram_above(const struct histogram *histogram, double value_ns, double 
 
 /* Mean in nanoseconds, exact; 0 for an empty histogram. */
 double histogram_mean_ns(const struct histogram *histogram);
-
-#endif

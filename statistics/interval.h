@@ -8,8 +8,7 @@
  * order (Steiger, Wilson: ASAP3; Tafazzoli, Wilson: Skart), and Student's t has a degree of freedom
  * less than there are batches. docs/statistics.md has the coverage found by simulation.
  */
-#ifndef MPSWEEP_COMMON_INTERVAL_H
-#define MPSWEEP_COMMON_INTERVAL_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -68,5 +67,3 @@ bool interval_reached(double half_rel, double goal_rel, unsigned *narrow);
 
 /* "batch means", "wide", "between rounds", "unknown". */
 const char *interval_method_name(enum interval_method method);
-
-#endif

@@ -1,8 +1,7 @@
 /*
  * The little statistics that the results need.
  */
-#ifndef MPSWEEP_COMMON_STATISTICS_H
-#define MPSWEEP_COMMON_STATISTICS_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -29,5 +28,3 @@ bool statistics_rank_bounds(uint64_t count, double share, uint64_t *lower, uint6
 
 /* Jain's fairness index, 1/count .. 1 (Jain, Chiu, Hawe 1984); 0 if all values are zero. */
 double statistics_jain(const double *values, size_t count);
-
-#endif

@@ -1,8 +1,7 @@
 /*
  * Whether and from when on a series is steady: an initial transient, and a trend.
  */
-#ifndef MPSWEEP_COMMON_STEADY_H
-#define MPSWEEP_COMMON_STEADY_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -24,5 +23,3 @@ void steady_find(const double *values, size_t count, size_t shortest_batch, stru
  * Kendall's test takes it for chance (less than 3 standard errors), or with fewer than 8 batches.
  */
 double steady_drift_rel(const double *values, size_t count, size_t shortest_batch);
-
-#endif

@@ -10,8 +10,7 @@
  * complete. The orchestrator reads when the processes have ended, and believes nothing: counts and
  * indices are brought within their bounds by trace_buffer_count() and trace_buffer_name().
  */
-#ifndef MPSWEEP_TRACE_BUFFER_H
-#define MPSWEEP_TRACE_BUFFER_H
+#pragma once
 
 #include <stdatomic.h>
 #include <stdbool.h>
@@ -139,5 +138,3 @@ uint32_t trace_buffer_intern(const struct trace_buffer *buffer, unsigned process
 /* Orchestrator: how many records there are, and a name; "?" for a number that has none. */
 uint64_t trace_buffer_count(const struct trace_buffer *buffer, unsigned process);
 const char *trace_buffer_name(const struct trace_buffer *buffer, unsigned process, uint32_t name);
-
-#endif

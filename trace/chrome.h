@@ -6,8 +6,7 @@
  * are the streams. On a thread, slices nest or do not overlap. An arrow goes from each call to each
  * piece of work that it started. Times are microseconds from the begin of the trace.
  */
-#ifndef MPSWEEP_TRACE_CHROME_H
-#define MPSWEEP_TRACE_CHROME_H
+#pragma once
 
 #include <jansson.h>
 #include <stdio.h>
@@ -18,5 +17,3 @@
  * are left to ferror(). */
 enum status chrome_write(FILE *out, const struct timeline *timeline, const char *gpu,
                          const json_t *other);
-
-#endif

@@ -2,8 +2,7 @@
  * The rows of a Gantt picture of a trace, as gnuplot data: what each worker's thread called, and
  * below it what each of its streams did.
  */
-#ifndef MPSWEEP_TRACE_GANTT_H
-#define MPSWEEP_TRACE_GANTT_H
+#pragma once
 
 #include <stdio.h>
 
@@ -19,5 +18,3 @@
  * nothing to draw; STATUS_MEMORY.
  */
 enum status gantt_write(FILE *file, const struct timeline *timeline, uint32_t *left_out);
-
-#endif

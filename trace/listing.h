@@ -1,8 +1,7 @@
 /*
  * The two listings of a trace, one line a record, in the order in which they began.
  */
-#ifndef MPSWEEP_TRACE_LISTING_H
-#define MPSWEEP_TRACE_LISTING_H
+#pragma once
 
 #include <stdio.h>
 
@@ -13,5 +12,3 @@ void listing_print_gpu(FILE *out, const struct timeline *timeline);
 
 /* What was called: when, for how long, by whom, and what it started. */
 void listing_print_calls(FILE *out, const struct timeline *timeline);
-
-#endif

@@ -1,8 +1,7 @@
 /*
  * What a trace says in a few lines. Pure functions of a timeline.
  */
-#ifndef MPSWEEP_TRACE_SUMMARY_H
-#define MPSWEEP_TRACE_SUMMARY_H
+#pragma once
 
 #include <stdio.h>
 
@@ -63,5 +62,3 @@ void summary_print(FILE *out, const struct timeline *timeline, const struct summ
 
 /* A time in its unit, as in "12.3 us". Returns text. */
 const char *summary_time(double ns, char *text, size_t size);
-
-#endif

@@ -2,8 +2,7 @@
  * A trace, put in order: the records of all processes on one clock, with each piece of GPU work
  * tied to the call that started it. Pure functions of what is in a trace's memory.
  */
-#ifndef MPSWEEP_TRACE_TIMELINE_H
-#define MPSWEEP_TRACE_TIMELINE_H
+#pragma once
 
 #include <stddef.h>
 
@@ -65,5 +64,3 @@ uint64_t timeline_duration_ns(const struct timeline_event *event);
 
 /* "pinned", "device", ...; "-" for unknown ones. */
 const char *timeline_memory_name(uint8_t memory);
-
-#endif

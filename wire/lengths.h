@@ -9,8 +9,7 @@
  * the other. With an AMOUNT nothing is searched for: it is how long that takes. What is not CUDA's
  * (no driver, no reader) is a line on standard error and another exit status than 0.
  */
-#ifndef MPSWEEP_WORKER_LENGTHS_H
-#define MPSWEEP_WORKER_LENGTHS_H
+#pragma once
 
 #include <stddef.h>
 
@@ -35,5 +34,3 @@ struct worker_lengths {
 
 /* The mode of the worker program; gives its exit status. driver_path NULL: the machine's. */
 int worker_lengths_run(const char *asked, const char *driver_path);
-
-#endif

@@ -7,8 +7,7 @@
  * standard output, also where it is not usable. What the plug-in itself prints is dropped. A file
  * that crashes, hangs or ends the process gives no answer: whoever asks has a deadline.
  */
-#ifndef MPSWEEP_WORKER_PLUGIN_ANSWER_H
-#define MPSWEEP_WORKER_PLUGIN_ANSWER_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -34,5 +33,3 @@ enum status plugin_answer_check(const struct plugin_answer *answer, size_t bytes
 
 /* The mode of the worker program; gives its exit status. */
 int plugin_answer_run(const char *path, const char *options);
-
-#endif

@@ -10,8 +10,7 @@
  * reader) is a line on standard error and another exit status. It submits no work to the GPU: a
  * probe may be ended by a signal.
  */
-#ifndef MPSWEEP_WORKER_PROBE_H
-#define MPSWEEP_WORKER_PROBE_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -38,5 +37,3 @@ enum status worker_probe_check(const struct worker_probe *probe, size_t bytes);
 
 /* The mode of the worker program; gives its exit status. driver_path NULL: the machine's. */
 int worker_probe_run(const char *driver_path);
-
-#endif

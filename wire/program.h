@@ -5,8 +5,7 @@
  * process, which has the same descriptors in case that somebody between closed them, and the number
  * of the process among those of the layout.
  */
-#ifndef MPSWEEP_CLIENT_PROTOCOL_H
-#define MPSWEEP_CLIENT_PROTOCOL_H
+#pragma once
 
 #define CLIENT_VARIABLE "MPSWEEP_CLIENT"
 #define CLIENT_PROTOCOL 1
@@ -14,5 +13,3 @@
 /* Where mpsweep.py finds the library. */
 #define CLIENT_LIBRARY_VARIABLE "MPSWEEP_CLIENT_LIBRARY"
 #define CLIENT_LIBRARY "libmpsweep-client.so.1"
-
-#endif

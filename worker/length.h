@@ -1,8 +1,7 @@
 /*
  * How much a kernel must be given to take so long: found by trying.
  */
-#ifndef MPSWEEP_WORKER_LENGTH_H
-#define MPSWEEP_WORKER_LENGTH_H
+#pragma once
 
 #include <stdint.h>
 
@@ -31,5 +30,3 @@ struct length {
 /* STATUS_UNSUPPORTED: even the smallest takes longer, or no amount comes near enough. The text has
  * no subject: the caller knows what it is that was asked. Errors of measure are handed on. */
 enum status length_find(const struct length_search *search, struct length *out);
-
-#endif

@@ -5,8 +5,7 @@
  * The policy is a thread's and what it starts inherits it, so the process's first thread asks for
  * it before the driver and the workers' threads exist, and a supervisor before its program does.
  */
-#ifndef MPSWEEP_WORKER_MEMORY_H
-#define MPSWEEP_WORKER_MEMORY_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -26,5 +25,3 @@ void worker_memory_free(void *memory, size_t bytes); /* NULL is fine */
 /* Adds the nodes that the memory lies on, of some of its pages. What the kernel does not tell, as
  * of a driver's own pages, is left out. NULL or no bytes: nothing. */
 void worker_memory_find(const void *memory, size_t bytes, uint64_t nodes[SHM_NODES / 64]);
-
-#endif

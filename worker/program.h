@@ -18,8 +18,7 @@
  *
  * A program that ends before the stop fails its slots. Exit status 0: all of them are done.
  */
-#ifndef MPSWEEP_WORKER_PROGRAM_H
-#define MPSWEEP_WORKER_PROGRAM_H
+#pragma once
 
 struct program_call {
     int shm, event, life, process;
@@ -31,5 +30,3 @@ struct program_call {
 
 /* Returns the exit status. */
 int program_supervise(const struct program_call *call);
-
-#endif

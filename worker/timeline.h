@@ -6,8 +6,7 @@
  * timeline_close() when all workers have ended and the context is still there. There is one
  * timeline in a process, since CUPTI's callbacks carry no data of ours.
  */
-#ifndef MPSWEEP_WORKER_TIMELINE_H
-#define MPSWEEP_WORKER_TIMELINE_H
+#pragma once
 
 #include "common/status.h"
 #include "shm/shm.h"
@@ -29,5 +28,3 @@ void timeline_close(void);
 
 /* mpsweep-worker --cupti-check [--cupti FILE]: prints which CUPTI there is, as an exit status. */
 int timeline_check_run(const char *path);
-
-#endif

@@ -1,8 +1,7 @@
 /*
  * The last line that a program printed, kept while it prints.
  */
-#ifndef MPSWEEP_WORKER_WORDS_H
-#define MPSWEEP_WORKER_WORDS_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -18,5 +17,3 @@ bool words_take(struct words *words, const char *bytes, size_t count);
 
 /* Nothing more comes: an unfinished line counts. True as above. */
 bool words_end(struct words *words);
-
-#endif

@@ -7,8 +7,7 @@
  * model, then one of activity_...() for each piece. While nothing is enabled all of it does
  * nothing.
  */
-#ifndef MPSWEEP_EMUL_ACTIVITY_H
-#define MPSWEEP_EMUL_ACTIVITY_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -52,5 +51,3 @@ void activity_copy(const struct copy_call *copy, bool pageable, cuda_stream stre
                    const struct model_place *place);
 void activity_peer_copy(cuda_context to, cuda_context from, uint64_t bytes, cuda_stream stream,
                         const struct model_place *place);
-
-#endif

@@ -4,8 +4,7 @@
  * A pageable copy is under way while its call lasts. A pinned one is from its issue until its end,
  * and belongs to the thread that issued it.
  */
-#ifndef MPSWEEP_EMUL_COPIES_H
-#define MPSWEEP_EMUL_COPIES_H
+#pragma once
 
 #include "emul/cuda/process.h"
 
@@ -34,5 +33,3 @@ enum copies_beside copies_beside(void);
 
 /* Waits for the end of all copies that other threads have under way now. */
 void copies_wait_others(void);
-
-#endif

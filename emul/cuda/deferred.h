@@ -7,8 +7,7 @@
  * One mutex and one condition serve all queues and moments of the process; the state's lock may be
  * taken while it is held, not the other way about.
  */
-#ifndef MPSWEEP_EMUL_DEFERRED_H
-#define MPSWEEP_EMUL_DEFERRED_H
+#pragma once
 
 #include "emul/cuda/process.h"
 
@@ -90,5 +89,3 @@ void deferred_notify(void); /* locked; something has changed */
 
 /* Adds the stream to its context's list. */
 void deferred_link_stream(cuda_stream stream);
-
-#endif

@@ -17,8 +17,7 @@
  *           skip         only for "attach": there seems to be no MPS daemon
  * PROCESS   only in the process whose variable MPSWEEP_PROCESS is this number
  */
-#ifndef MPSWEEP_EMUL_FAULT_H
-#define MPSWEEP_EMUL_FAULT_H
+#pragma once
 
 #include <stdatomic.h>
 #include <stdbool.h>
@@ -71,5 +70,3 @@ struct fault_effect {
 
 /* Counts a call and does what the plan wants, which may be not to return. */
 struct fault_effect fault_plan_apply(struct fault_plan *plan, enum entry entry);
-
-#endif

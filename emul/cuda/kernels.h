@@ -1,6 +1,5 @@
 /* The kernels that the emulated GPU knows: their arguments, their cost and what they compute. */
-#ifndef MPSWEEP_EMUL_KERNELS_H
-#define MPSWEEP_EMUL_KERNELS_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -73,5 +72,3 @@ struct model_work kernel_cost(const struct model_machine *machine, const struct 
 /* Computes; not for KERNEL_HOLD, which takes its time (emul/cuda/hold.c). False: it would touch memory
  * that is not the device's, and has done nothing. */
 bool kernel_run(const struct kernel_call *call, struct memory_list *device_memory);
-
-#endif

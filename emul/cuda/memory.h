@@ -1,6 +1,5 @@
 /* Allocations of the process: device memory is host memory that only the driver's calls know. */
-#ifndef MPSWEEP_EMUL_MEMORY_H
-#define MPSWEEP_EMUL_MEMORY_H
+#pragma once
 
 #include <pthread.h>
 #include <stdbool.h>
@@ -34,5 +33,3 @@ void *memory_list_owner(struct memory_list *list, const void *start, uint64_t by
 
 /* Frees all blocks of this owner. */
 void memory_list_clear(struct memory_list *list, const void *owner);
-
-#endif

@@ -1,6 +1,5 @@
 /* Modules and their functions, as the emulated driver's calls see them. */
-#ifndef MPSWEEP_EMUL_MODULE_H
-#define MPSWEEP_EMUL_MODULE_H
+#pragma once
 
 #include "emul/cuda/process.h"
 
@@ -13,5 +12,3 @@ struct cuda_function_opaque {
 /* Before a launch: loads the function if that has been put off until now, which waits for the
  * copies of other threads that are under way (the effect lazy-load). */
 void function_load(cuda_function function);
-
-#endif

@@ -5,8 +5,7 @@
  * modelled. Only what comes after a host function, or after a kernel that waits to be told, is kept
  * until then (emul/cuda/deferred.h).
  */
-#ifndef MPSWEEP_EMUL_PROCESS_H
-#define MPSWEEP_EMUL_PROCESS_H
+#pragma once
 
 #include <pthread.h>
 #include <stdatomic.h>
@@ -208,5 +207,3 @@ cuda_result peer_copy(void *to, cuda_context to_context, const void *from,
 /* graph.c: what capture does in place of running. */
 cuda_result graph_add_kernel(struct graph *graph, const struct kernel_call *kernel);
 cuda_result graph_add_copy(struct graph *graph, const struct copy_call *copy);
-
-#endif

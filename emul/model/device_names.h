@@ -2,13 +2,10 @@
  * another bus, whose last digit is DEVICE_PCI_DIGIT of the text, and another end of the UUID. No
  * machine has the PCI domain, so that the emulated GPU is near no CPU but where a described
  * topology says so. */
-#ifndef MPSWEEP_EMUL_DEVICE_NAMES_H
-#define MPSWEEP_EMUL_DEVICE_NAMES_H
+#pragma once
 
 #define DEVICE_NAME "mpsweep emulated GPU"
 #define DEVICE_UUID_LETTERS "mpsweep-emulated" /* its sixteen bytes */
 #define DEVICE_UUID "GPU-6d707377-6565-702d-656d-756c61746564"
 #define DEVICE_PCI_BUS_ID "ffff:00:00.0"
 #define DEVICE_PCI_DIGIT 6
-
-#endif

@@ -4,8 +4,7 @@
  * EMUL_EFFECTS_VARIABLE holds -NAME,+NAME,...; the last word on a name counts. It is read when the
  * machine's state is made (emul/model/state.h). docs/emulated.md says what each effect does.
  */
-#ifndef MPSWEEP_EMUL_EFFECTS_H
-#define MPSWEEP_EMUL_EFFECTS_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -35,5 +34,3 @@ static inline bool effect_is_on(effects_off off, enum effect effect)
 /* NULL or "": all are on. STATUS_USAGE: an unknown name, or one without a sign; *out is set only on
  * success. */
 enum status effects_parse(const char *text, effects_off *out);
-
-#endif

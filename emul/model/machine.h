@@ -25,8 +25,7 @@
  *   cpu_ns           CPU time that a launch, a copy or a wait for a stream really burns in its
  *                    thread
  */
-#ifndef MPSWEEP_EMUL_MACHINE_H
-#define MPSWEEP_EMUL_MACHINE_H
+#pragma once
 
 #include "common/status.h"
 #include "emul/model/model.h"
@@ -36,5 +35,3 @@
 /* The default machine, changed by text; NULL or "": not at all. STATUS_USAGE: an unknown name, or a
  * number that is none or out of range; *out is set only on success. */
 enum status machine_parse(const char *text, struct model_machine *out);
-
-#endif

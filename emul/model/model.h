@@ -31,8 +31,7 @@
  *
  * struct model lies in memory shared between processes: no pointers inside.
  */
-#ifndef MPSWEEP_EMUL_MODEL_H
-#define MPSWEEP_EMUL_MODEL_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -255,5 +254,3 @@ bool model_is_held_by_other(const struct model *model, uint32_t group);
  * to the start of the first and returns the end of the work. Claims them if told to. */
 uint64_t model_slices_walk(struct model *model, uint32_t group, uint64_t now_ns, uint64_t from_ns,
                            uint64_t work_ns, bool claim, uint64_t *begin_ns);
-
-#endif

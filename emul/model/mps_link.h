@@ -13,8 +13,7 @@
  * context is broken for good by somebody else: broken CODE From the control program: `control
  * COMMAND`, answered by text that ends in a NUL byte.
  */
-#ifndef MPSWEEP_EMUL_MPS_LINK_H
-#define MPSWEEP_EMUL_MPS_LINK_H
+#pragma once
 
 #include <stdatomic.h>
 #include <stdbool.h>
@@ -70,5 +69,3 @@ cuda_result mps_client_error(struct mps_client *client);
 
 /* Sleeps until a moment of the clock, or until there is such an error, which it returns. */
 cuda_result mps_client_sleep_until(struct mps_client *client, uint64_t when_ns);
-
-#endif

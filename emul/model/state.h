@@ -5,8 +5,7 @@
  * variable EMUL_STATE_VARIABLE. The memory starts with magic, version and length, which are checked
  * on attach. A robust mutex guards the model: a process may die while it holds it.
  */
-#ifndef MPSWEEP_EMUL_EMUL_STATE_H
-#define MPSWEEP_EMUL_EMUL_STATE_H
+#pragma once
 
 #include <pthread.h>
 #include <stdint.h>
@@ -47,5 +46,3 @@ void emul_state_detach(struct emul_state *state);
  * died. */
 struct model *emul_state_lock(struct emul_state *state);
 void emul_state_unlock(struct emul_state *state);
-
-#endif

@@ -4,8 +4,7 @@
  * driver, what is unknown ends the list. A text that does not begin with such a UUID is about the
  * real GPUs of the machine and says nothing here.
  */
-#ifndef MPSWEEP_EMUL_VISIBLE_H
-#define MPSWEEP_EMUL_VISIBLE_H
+#pragma once
 
 #include <stdint.h>
 
@@ -19,5 +18,3 @@ struct visible {
 
 /* text: the variable, or NULL; devices: how many the machine has, at most EMUL_DEVICES_MAX. */
 struct visible visible_parse(const char *text, uint32_t devices);
-
-#endif

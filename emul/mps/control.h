@@ -12,8 +12,7 @@
  *   control_commands.c  what the control program asks for
  *   control_log.c       the log, in the words and the format of the real one
  */
-#ifndef MPSWEEP_EMUL_CONTROL_H
-#define MPSWEEP_EMUL_CONTROL_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -133,5 +132,3 @@ void control_log_server_start(struct control *control);
 /* A client's connection (context 0), or that of its context (1). */
 void control_log_arrival(struct control *control, const struct connection *client, int context);
 void control_log_departure(struct control *control, const struct connection *client, int context);
-
-#endif

@@ -8,8 +8,7 @@
  * the operating system's numbers, bit n of word n / 64. All functions but the loading ones are
  * read-only and may be called from any thread.
  */
-#ifndef MPSWEEP_ORCHESTRATOR_BIND_H
-#define MPSWEEP_ORCHESTRATOR_BIND_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -113,5 +112,3 @@ unsigned bind_cpu_count(const struct bind_topology *topology);
  * form looks below `root` instead of "/". In orchestrator/bind/quota.c. */
 double bind_cpu_quota(void);
 double bind_cpu_quota_at(const char *root);
-
-#endif

@@ -1,8 +1,7 @@
 /*
  * What bind.c and bind_text.c share. For nobody else.
  */
-#ifndef MPSWEEP_ORCHESTRATOR_BIND_PRIVATE_H
-#define MPSWEEP_ORCHESTRATOR_BIND_PRIVATE_H
+#pragma once
 
 #include <hwloc.h>
 #include <stdbool.h>
@@ -60,5 +59,3 @@ void bind_mask_of(hwloc_const_bitmap_t cpus, uint64_t mask[BIND_WORDS]);
 
 /* Cores that have a CPU of the set. */
 unsigned bind_cores_in(hwloc_topology_t topology, hwloc_const_bitmap_t cpus);
-
-#endif

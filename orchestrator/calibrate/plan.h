@@ -2,8 +2,7 @@
  * The calibrations that a plan's points need: one for each different iteration of the built-in
  * workloads. Other workloads have none.
  */
-#ifndef MPSWEEP_ORCHESTRATOR_CALIBRATE_PLAN_H
-#define MPSWEEP_ORCHESTRATOR_CALIBRATE_PLAN_H
+#pragma once
 
 #include <jansson.h>
 #include <stdbool.h>
@@ -23,5 +22,3 @@ enum status calibrate_plan(struct session *session, const struct plan *plan,
 /* About how many seconds that takes; 0 if none is missing, or without memory. */
 double calibrate_plan_estimate_s(const struct session *session, const struct plan *plan,
                                  const json_t *calibrations);
-
-#endif

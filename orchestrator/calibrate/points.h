@@ -2,8 +2,7 @@
  * The points of a calibration: each puts its load on one resource and next to none on the others.
  * Pure functions; the caller sets how many processes and threads there are.
  */
-#ifndef MPSWEEP_ORCHESTRATOR_CALIBRATE_POINTS_H
-#define MPSWEEP_ORCHESTRATOR_CALIBRATE_POINTS_H
+#pragma once
 
 #include "orchestrator/plan/plan.h"
 
@@ -33,5 +32,3 @@ struct point calibrate_arithmetic(const struct point *like, unsigned sms, double
  * threads wait asleep: those that spin would keep the others from running. */
 void calibrate_set_processes(struct point *point, unsigned processes);
 void calibrate_set_threads(struct point *point, unsigned threads);
-
-#endif

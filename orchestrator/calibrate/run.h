@@ -2,8 +2,7 @@
  * Calibration: what the GPU, its driver and this machine can do for one kind of iteration, from
  * short runs in each of which nothing else can be the limit (explain/calibration.h says which).
  */
-#ifndef MPSWEEP_ORCHESTRATOR_CALIBRATE_H
-#define MPSWEEP_ORCHESTRATOR_CALIBRATE_H
+#pragma once
 
 #include "explain/calibration.h"
 #include "orchestrator/crew/crew.h"
@@ -43,5 +42,3 @@ unsigned calibrate_part_steps(const struct calibration_record *record, enum cali
 enum status calibrate_run(struct session *session, struct crew *crew, const struct point *like,
                           const struct round_limits *limits, calibrate_progress progress,
                           void *data, struct calibration_record *record);
-
-#endif

@@ -4,8 +4,7 @@
  * From a rate that is known not to hold it is halved until one does, and what lies between is
  * bisected.
  */
-#ifndef MPSWEEP_ORCHESTRATOR_BRACKET_H
-#define MPSWEEP_ORCHESTRATOR_BRACKET_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -22,5 +21,3 @@ struct bracket {
 /* 0: the search is over, with held_units as its result, 0 if none holds. */
 uint64_t bracket_next(const struct bracket *bracket);
 void bracket_tell(struct bracket *bracket, uint64_t rate_units, bool held);
-
-#endif

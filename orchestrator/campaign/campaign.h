@@ -5,8 +5,7 @@
  *
  * Where a status is returned, nothing has been printed.
  */
-#ifndef MPSWEEP_ORCHESTRATOR_SWEEP_INTERNAL_H
-#define MPSWEEP_ORCHESTRATOR_SWEEP_INTERNAL_H
+#pragma once
 
 #include <jansson.h>
 #include <stdbool.h>
@@ -128,5 +127,3 @@ void sweep_print_results(const struct sweep *sweep, const json_t *points, const 
 
 /* Of the program, as far as the points decide it. */
 int sweep_exit_status(const struct sweep *sweep);
-
-#endif

@@ -2,8 +2,7 @@
  * How long a point will take to measure, about: for the time that is left, and for dealing points
  * to shards. Pure functions.
  */
-#ifndef MPSWEEP_ORCHESTRATOR_ESTIMATE_H
-#define MPSWEEP_ORCHESTRATOR_ESTIMATE_H
+#pragma once
 
 #include "orchestrator/plan/plan.h"
 #include "orchestrator/round/round.h"
@@ -14,5 +13,3 @@ double estimate_point_s(const struct point *point, const struct round_limits *li
 
 /* Seconds to start workers of its own, and to end them. */
 double estimate_start_s(const struct point *point);
-
-#endif

@@ -2,8 +2,7 @@
  * Known limits applied to a plan: the points that they rule out get their records without being
  * tried.
  */
-#ifndef MPSWEEP_ORCHESTRATOR_LIMITS_PLAN_H
-#define MPSWEEP_ORCHESTRATOR_LIMITS_PLAN_H
+#pragma once
 
 #include <jansson.h>
 
@@ -18,5 +17,3 @@ bool limits_plan_concerns(const struct plan *plan);
  * be used, nothing is marked and the sweep can go on. */
 enum status limits_plan_mark(const struct session *session, const struct plan *plan,
                              json_t **records, bool *beyond);
-
-#endif

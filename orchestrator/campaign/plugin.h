@@ -2,8 +2,7 @@
  * Plug-in workloads in the orchestrator, which never loads one: what they are is asked of the
  * worker program (wire/plugin_answer.h).
  */
-#ifndef MPSWEEP_ORCHESTRATOR_PLUGIN_H
-#define MPSWEEP_ORCHESTRATOR_PLUGIN_H
+#pragma once
 
 #include <jansson.h>
 #include <stdbool.h>
@@ -42,5 +41,3 @@ void plugin_add_place(const struct round *round);
 
 /* Adds to a point's record what its plug-in did wrong without failing. */
 void plugin_warn(json_t *record, const struct point *point, const struct round_result *result);
-
-#endif

@@ -7,8 +7,7 @@
  * full window, which may show that the short one promised too much: then it goes down by the
  * bracket, a few times.
  */
-#ifndef MPSWEEP_ORCHESTRATOR_SATURATION_H
-#define MPSWEEP_ORCHESTRATOR_SATURATION_H
+#pragma once
 
 #include "orchestrator/plan/plan.h"
 #include "orchestrator/console/progress.h"
@@ -45,5 +44,3 @@ enum status saturation_run(struct session *session, const struct point *point,
 
 /* About how many rounds saturation_run() makes, for an estimate. */
 unsigned saturation_rounds(const struct point *point);
-
-#endif

@@ -1,8 +1,7 @@
 /*
  * `mpsweep compare`: two results files, point by point, with a verdict on each (docs/compare.md).
  */
-#ifndef MPSWEEP_ORCHESTRATOR_COMPARE_H
-#define MPSWEEP_ORCHESTRATOR_COMPARE_H
+#pragma once
 
 #include <jansson.h>
 #include <stdbool.h>
@@ -76,5 +75,3 @@ enum status comparison_plot(const struct comparison *comparison, const char *out
 
 /* The command. Returns its exit status, having printed its errors. */
 int compare_command(const struct options *options, const char *base_path, const char *change_path);
-
-#endif

@@ -1,8 +1,7 @@
 /*
  * Which point of one results file is which of another: by all their settings, and never by place.
  */
-#ifndef MPSWEEP_ORCHESTRATOR_COMPARE_MATCH_H
-#define MPSWEEP_ORCHESTRATOR_COMPARE_MATCH_H
+#pragma once
 
 #include <jansson.h>
 
@@ -23,5 +22,3 @@ struct compare_match {
  * compare_match_release() frees what out has. */
 enum status compare_match(const json_t *base, const json_t *change, struct compare_match *out);
 void compare_match_release(struct compare_match *match);
-
-#endif

@@ -1,6 +1,5 @@
 /* Exit statuses of the command line. */
-#ifndef MPSWEEP_ORCHESTRATOR_EXIT_STATUS_H
-#define MPSWEEP_ORCHESTRATOR_EXIT_STATUS_H
+#pragma once
 
 enum exit_status {
     EXIT_ALL_MEASURED = 0,
@@ -11,5 +10,3 @@ enum exit_status {
     EXIT_AT_WORK = 5,      /* slurm status, collect: shards are not finished yet, but will be */
     EXIT_INTERRUPTED = 130,
 };
-
-#endif

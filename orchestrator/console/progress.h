@@ -2,8 +2,7 @@
  * Progress on standard error: on a terminal a line that is rewritten, with the time left, under
  * the results so far; elsewhere one line a point.
  */
-#ifndef MPSWEEP_ORCHESTRATOR_PROGRESS_H
-#define MPSWEEP_ORCHESTRATOR_PROGRESS_H
+#pragma once
 
 #include <jansson.h>
 #include <stdbool.h>
@@ -38,5 +37,3 @@ void progress_end(struct progress *progress, const struct point *point, const js
 
 /* Takes the line away. */
 void progress_finish(const struct progress *progress);
-
-#endif

@@ -2,8 +2,7 @@
  * Processes that use the GPU for us, and the one way to end them: let them drain, then
  * terminate_client where they are MPS clients, then SIGKILL.
  */
-#ifndef MPSWEEP_ORCHESTRATOR_CHILDREN_H
-#define MPSWEEP_ORCHESTRATOR_CHILDREN_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -33,5 +32,3 @@ void children_tell(const struct gpu_child *children, unsigned count, uint64_t gr
  * one had to be ended. STATUS_TIMEOUT names the processes that could not be. */
 enum status children_end(struct session *session, struct gpu_child *children, unsigned count,
                          bool over_mps, uint64_t grace_ns, bool *tainted);
-
-#endif

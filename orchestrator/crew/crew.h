@@ -6,8 +6,7 @@
  * and empty again. A crew any of whose processes failed, hangs or ended unasked serves nothing
  * more; it is ended as a whole.
  */
-#ifndef MPSWEEP_ORCHESTRATOR_CREW_H
-#define MPSWEEP_ORCHESTRATOR_CREW_H
+#pragma once
 
 #include "orchestrator/crew/children.h"
 #include "orchestrator/plan/plan.h"
@@ -63,5 +62,3 @@ bool crew_taint(const struct crew *crew, struct session *session, bool failures)
 
 /* After crew_end(): frees what it owns. It is empty then. */
 void crew_release(struct crew *crew);
-
-#endif

@@ -2,8 +2,7 @@
  * The environment of a process that uses the GPU for us: which GPU, over which MPS daemon or none,
  * and nothing of the user's own settings that would change what is measured.
  */
-#ifndef MPSWEEP_ORCHESTRATOR_ENVIRONMENT_H
-#define MPSWEEP_ORCHESTRATOR_ENVIRONMENT_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -44,5 +43,3 @@ enum status gpu_environment_make(const struct session *session, bool over_mps, u
 /* The same of a process of a point, with its share. */
 enum status gpu_environment_of_point(const struct session *session, const struct point *point,
                                      unsigned process, struct gpu_environment *out);
-
-#endif

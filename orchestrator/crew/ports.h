@@ -1,8 +1,7 @@
 /*
  * Free ports for programs that listen.
  */
-#ifndef MPSWEEP_ORCHESTRATOR_PORTS_H
-#define MPSWEEP_ORCHESTRATOR_PORTS_H
+#pragma once
 
 #include "common/status.h"
 
@@ -10,5 +9,3 @@
  * them at any address of this machine. They may be taken the next moment. STATUS_NOT_FOUND: there
  * are none up to 65535. */
 enum status ports_find(unsigned first, unsigned count, unsigned *out);
-
-#endif

@@ -2,8 +2,7 @@
  * Starting the programs of a point whose workload is one: a supervisor (worker/program.h) for each
  * process, with the program's words and environment.
  */
-#ifndef MPSWEEP_ORCHESTRATOR_PROGRAM_H
-#define MPSWEEP_ORCHESTRATOR_PROGRAM_H
+#pragma once
 
 #include "orchestrator/crew/crew.h"
 
@@ -14,5 +13,3 @@ enum status program_spawn(struct crew *crew, const struct session *session, unsi
  * as it is still in its program's session. It came to us, who are a subreaper since
  * program_spawn(). */
 void program_end_orphans(const struct crew *crew);
-
-#endif

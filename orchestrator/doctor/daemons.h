@@ -2,8 +2,7 @@
  * The part of the doctor that looks for MPS control daemons that already run. It only reads /proc:
  * it asks them nothing, and leaves them as they are.
  */
-#ifndef MPSWEEP_ORCHESTRATOR_DOCTOR_DAEMONS_H
-#define MPSWEEP_ORCHESTRATOR_DOCTOR_DAEMONS_H
+#pragma once
 
 #include <limits.h>
 #include <stdbool.h>
@@ -39,5 +38,3 @@ struct doctor_daemons {
 enum status doctor_daemons_find(const char *root, struct doctor_daemons *out);
 
 void doctor_check_daemons(struct doctor *doctor, const struct doctor_daemons *daemons);
-
-#endif

@@ -1,11 +1,8 @@
 /*
  * The doctor command: is this machine ready, and if not, what to type.
  */
-#ifndef MPSWEEP_ORCHESTRATOR_DOCTOR_H
-#define MPSWEEP_ORCHESTRATOR_DOCTOR_H
+#pragma once
 
 /* Prints a line a check (ok, warning, problem), and what to type under each that is not ok.
  * device: as the option. Returns the exit status: EXIT_BAD_SETUP if there is a problem. */
 int doctor_command(const char *device);
-
-#endif

@@ -1,8 +1,7 @@
 /*
  * The part of the doctor that looks at the GPU and its driver. It makes no CUDA context.
  */
-#ifndef MPSWEEP_ORCHESTRATOR_DOCTOR_GPU_H
-#define MPSWEEP_ORCHESTRATOR_DOCTOR_GPU_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -11,5 +10,3 @@
 
 /* in_container: there are other ways to a GPU. */
 void doctor_check_gpu(struct doctor *doctor, const struct session *session, bool in_container);
-
-#endif

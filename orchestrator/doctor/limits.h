@@ -1,8 +1,7 @@
 /*
  * What the user sees of MPS limits: `mpsweep doctor --limits`, and one line for the doctor.
  */
-#ifndef MPSWEEP_ORCHESTRATOR_LIMITS_COMMAND_H
-#define MPSWEEP_ORCHESTRATOR_LIMITS_COMMAND_H
+#pragma once
 
 #include "orchestrator/session/mps_limits.h"
 #include "orchestrator/session/session.h"
@@ -16,5 +15,3 @@ enum status limits_known(const struct session *session, struct limits *out);
 /* What is known in one line: the limits, or how to find them. The status is that of
  * limits_known(): STATUS_NOT_FOUND is no fault. */
 enum status limits_describe(const struct session *session, char *text, size_t size);
-
-#endif

@@ -2,8 +2,7 @@
  * Finds a GPU's MPS limits by trying: for each number of connections a fresh private daemon, and
  * clients that make a context and keep it, one after the other, until one is refused.
  */
-#ifndef MPSWEEP_ORCHESTRATOR_LIMITS_SEARCH_H
-#define MPSWEEP_ORCHESTRATOR_LIMITS_SEARCH_H
+#pragma once
 
 #include "orchestrator/session/mps_limits.h"
 #include "orchestrator/session/session.h"
@@ -22,5 +21,3 @@ void limits_key_of(const struct session *session, struct limits_key *out);
  */
 enum status limits_search(struct session *session, limits_progress progress, void *data,
                           struct limits *out);
-
-#endif

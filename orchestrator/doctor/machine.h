@@ -3,8 +3,7 @@
  * directory, /dev/shm and limits. Each is read first and judged then, so that what is read can be
  * made up: root is "", or the path of a tree that stands for "/".
  */
-#ifndef MPSWEEP_ORCHESTRATOR_DOCTOR_MACHINE_H
-#define MPSWEEP_ORCHESTRATOR_DOCTOR_MACHINE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -47,5 +46,3 @@ void doctor_check_limits(struct doctor *doctor, const struct machine_limits *lim
 /* path: of a private directory that could be made (mps/directory.h), or NULL: then error is why
  * not. */
 void doctor_check_directory(struct doctor *doctor, const char *path, const char *error);
-
-#endif

@@ -2,8 +2,7 @@
  * The part of the doctor that looks at MPS: its programs, what this environment says to them, and
  * whether a private daemon starts.
  */
-#ifndef MPSWEEP_ORCHESTRATOR_DOCTOR_MPS_H
-#define MPSWEEP_ORCHESTRATOR_DOCTOR_MPS_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -18,5 +17,3 @@ void doctor_check_mps_environment(struct doctor *doctor);
 
 /* Starts a daemon, and ends it again. */
 void doctor_check_mps_start(struct doctor *doctor, struct session *session);
-
-#endif

@@ -2,8 +2,7 @@
  * What the parts of the doctor command share: one line a finding, and what to type under each that
  * is not ok. Lines come in groups, a blank line between them.
  */
-#ifndef MPSWEEP_ORCHESTRATOR_DOCTOR_REPORT_H
-#define MPSWEEP_ORCHESTRATOR_DOCTOR_REPORT_H
+#pragma once
 
 #include <stdio.h>
 
@@ -24,5 +23,3 @@ void doctor_end_group(struct doctor *doctor);
 
 /* The last line: how many problems and warnings there were. */
 void doctor_sum_up(const struct doctor *doctor);
-
-#endif

@@ -2,8 +2,7 @@
  * What Kubernetes and Compose have in common: a container a worker, which share process numbers,
  * IPC and a directory with that of the daemon.
  */
-#ifndef MPSWEEP_ORCHESTRATOR_EMIT_CONTAINER_H
-#define MPSWEEP_ORCHESTRATOR_EMIT_CONTAINER_H
+#pragma once
 
 #include "orchestrator/emit/internal.h"
 
@@ -25,5 +24,3 @@ void container_write_environment(FILE *file, const struct deployment *deployment
 
 /* The scripts that containers run. */
 void container_copy_scripts(struct emit_output *output);
-
-#endif

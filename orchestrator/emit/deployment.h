@@ -2,8 +2,7 @@
  * What a deployment is made of, whatever its format: read from the records, checked, and with the
  * environment that each worker process gets.
  */
-#ifndef MPSWEEP_ORCHESTRATOR_EMIT_DEPLOYMENT_H
-#define MPSWEEP_ORCHESTRATOR_EMIT_DEPLOYMENT_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -119,5 +118,3 @@ bool deployment_uses(const struct deployment *deployment, enum emit_placeholder 
 /* "512M" for the daemon, "" without a limit; "30", "". Returns text. */
 const char *deployment_memory_text(const struct deployment *deployment, char text[32]);
 const char *deployment_percentage_text(const struct deployment *deployment, char text[32]);
-
-#endif

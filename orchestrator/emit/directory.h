@@ -5,8 +5,7 @@
  * The first failure is kept, and what follows it does nothing, so that only close need be looked
  * at.
  */
-#ifndef MPSWEEP_ORCHESTRATOR_EMIT_OUTPUT_H
-#define MPSWEEP_ORCHESTRATOR_EMIT_OUTPUT_H
+#pragma once
 
 #include <limits.h>
 #include <signal.h>
@@ -50,5 +49,3 @@ void emit_output_copy(struct emit_output *output, const char *data, const char *
                       bool executable);
 
 enum status emit_output_close(struct emit_output *output);
-
-#endif

@@ -1,8 +1,7 @@
 /*
  * mpsweep emit RESULTS: picks a point of a results file and writes its deployment.
  */
-#ifndef MPSWEEP_ORCHESTRATOR_EMIT_COMMAND_H
-#define MPSWEEP_ORCHESTRATOR_EMIT_COMMAND_H
+#pragma once
 
 #include <stdio.h>
 
@@ -18,5 +17,3 @@ void emit_tell(FILE *out, const struct emit_request *request);
 /* command: the words behind '--', NULL for none. Prints what it took and wrote; returns an exit
  * status. */
 int emit_command(const struct options *options, const char *path, char *const *command);
-
-#endif

@@ -5,8 +5,7 @@
  * The directory appears whole or not at all. What every format has in common, and what each file is
  * for, is told in docs/deploying.md; a README.md in the directory tells the rest.
  */
-#ifndef MPSWEEP_ORCHESTRATOR_EMIT_H
-#define MPSWEEP_ORCHESTRATOR_EMIT_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -56,5 +55,3 @@ const char *emit_format_name(size_t index);
  */
 enum status emit_pick(const struct results *results, const char *path, int64_t id,
                       const json_t **point, char *chosen, size_t chosen_size);
-
-#endif

@@ -1,8 +1,7 @@
 /*
  * The formats of deployments: each is one file, and a row of the table in emit.c.
  */
-#ifndef MPSWEEP_ORCHESTRATOR_EMIT_FORMAT_H
-#define MPSWEEP_ORCHESTRATOR_EMIT_FORMAT_H
+#pragma once
 
 #include "orchestrator/emit/deployment.h"
 #include "orchestrator/emit/directory.h"
@@ -47,5 +46,3 @@ void emit_setting_number(FILE *file, const char *name, long long value);
 
 /* deployment.env, but for what only one format has. */
 emit_writer emit_common_settings;
-
-#endif

@@ -4,8 +4,7 @@
  * All texts are UTF-8 without NUL bytes (emit_text_check()). What is written reads back as the very
  * same bytes, whatever they are.
  */
-#ifndef MPSWEEP_ORCHESTRATOR_EMIT_TEXT_H
-#define MPSWEEP_ORCHESTRATOR_EMIT_TEXT_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -61,5 +60,3 @@ void emit_yaml_bytes(FILE *file, const char *text, size_t bytes, bool dollars);
 /* One line for people, in a comment or in Markdown text: printable ASCII without backticks, angle
  * brackets and pipes, '?' for all else. */
 void emit_plain(FILE *file, const char *text);
-
-#endif

@@ -1,12 +1,9 @@
 /*
  * mpsweep explain: what limits each point of a results file, and what would lift it.
  */
-#ifndef MPSWEEP_ORCHESTRATOR_EXPLAIN_COMMAND_H
-#define MPSWEEP_ORCHESTRATOR_EXPLAIN_COMMAND_H
+#pragma once
 
 #include "job/options.h"
 
 /* Prints errors; gives the exit status: EXIT_SOME_FAILED where a remedy was not confirmed. */
 int explain_command(const struct options *options, const char *path);
-
-#endif

@@ -1,8 +1,7 @@
 /*
  * A point of a results file as the functions of explain/ want it.
  */
-#ifndef MPSWEEP_ORCHESTRATOR_EXPLAIN_POINT_H
-#define MPSWEEP_ORCHESTRATOR_EXPLAIN_POINT_H
+#pragma once
 
 #include <jansson.h>
 
@@ -29,5 +28,3 @@ enum status explain_point_read(const json_t *record, struct explain_point *out);
  * has room for them. */
 void explain_point_plan(const struct explain_point *point, const json_t *record,
                         int64_t shares[EXPLAIN_MOST_PERCENTAGES], struct point *out);
-
-#endif

@@ -2,8 +2,7 @@
  * Every measured point of a results file with its ceilings, and the groups of points that have the
  * same reason and the same remedy.
  */
-#ifndef MPSWEEP_ORCHESTRATOR_EXPLAIN_H
-#define MPSWEEP_ORCHESTRATOR_EXPLAIN_H
+#pragma once
 
 #include <jansson.h>
 #include <stdbool.h>
@@ -113,5 +112,3 @@ json_t *explain_to_json(const struct explain_set *set);
  * theirs, for errors. STATUS_USAGE: there is none, or a record is not whole. The caller owns out.
  */
 enum status explain_results_json(const struct results *results, const char *path, json_t **out);
-
-#endif

@@ -1,8 +1,7 @@
 /*
  * Remedies put to the test: the point as it is and with the remedy, measured in turns.
  */
-#ifndef MPSWEEP_ORCHESTRATOR_EXPLAIN_VERIFY_H
-#define MPSWEEP_ORCHESTRATOR_EXPLAIN_VERIFY_H
+#pragma once
 
 #include <jansson.h>
 
@@ -33,5 +32,3 @@ enum status explain_verify(const struct explain_set *set, const struct verify_re
 bool explain_verify_all_confirmed(const json_t *records);
 
 void explain_verify_print(FILE *out, const json_t *records);
-
-#endif

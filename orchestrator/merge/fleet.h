@@ -5,8 +5,7 @@
  * Medians, and median absolute deviations from them, on the logarithmic scale: a few broken nodes
  * must not move what all are compared with.
  */
-#ifndef MPSWEEP_ORCHESTRATOR_MERGE_FLEET_H
-#define MPSWEEP_ORCHESTRATOR_MERGE_FLEET_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -61,5 +60,3 @@ struct fleet {
 /* log_ips[node * points + point], NAN where there is no number. STATUS_MEMORY is the only error. */
 enum status fleet_make(const double *log_ips, size_t nodes, size_t points, struct fleet *out);
 void fleet_release(struct fleet *fleet);
-
-#endif

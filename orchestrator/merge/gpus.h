@@ -4,8 +4,7 @@
  * The logarithm of a throughput is taken for the sum of what the point gives, what the GPU gives,
  * and chance. Least squares; a GPU's factor is relative to the geometric mean of all.
  */
-#ifndef MPSWEEP_ORCHESTRATOR_MERGE_GPUS_H
-#define MPSWEEP_ORCHESTRATOR_MERGE_GPUS_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -44,5 +43,3 @@ struct gpus_model {
 enum status gpus_model_make(const struct gpus_observation *observations, size_t count,
                             size_t points, size_t gpus, struct gpus_model *out);
 void gpus_model_release(struct gpus_model *model);
-
-#endif

@@ -5,8 +5,7 @@
  *
  * Where a status is returned, nothing has been printed.
  */
-#ifndef MPSWEEP_ORCHESTRATOR_MERGE_INTERNAL_H
-#define MPSWEEP_ORCHESTRATOR_MERGE_INTERNAL_H
+#pragma once
 
 #include <jansson.h>
 #include <stdbool.h>
@@ -161,5 +160,3 @@ const char *merge_node_name(const json_t *header);
 
 /* Whether points, and the nodes of a fleet, are all there. */
 bool merge_is_whole(const struct merge *merge);
-
-#endif

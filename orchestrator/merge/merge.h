@@ -4,8 +4,7 @@
  * Files are read twice: first for a few numbers of each line, then to copy lines as they are. What
  * is in memory grows with the number of lines, by some 60 bytes each, and not with their length.
  */
-#ifndef MPSWEEP_ORCHESTRATOR_MERGE_H
-#define MPSWEEP_ORCHESTRATOR_MERGE_H
+#pragma once
 
 #include <stddef.h>
 
@@ -14,5 +13,3 @@
 /* Exit status: EXIT_ALL_MEASURED every point is there; EXIT_SOME_FAILED some are missing, and the
  * others are merged; EXIT_BAD_SETUP. */
 int merge_command(const struct options *options, const char *const *paths, size_t count);
-
-#endif

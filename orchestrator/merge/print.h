@@ -1,12 +1,9 @@
 /*
  * What `mpsweep merge` prints of a fleet.
  */
-#ifndef MPSWEEP_ORCHESTRATOR_MERGE_PRINT_H
-#define MPSWEEP_ORCHESTRATOR_MERGE_PRINT_H
+#pragma once
 
 #include "orchestrator/merge/internal.h"
 
 /* Nodes and points, as far as they fit on a page, and all that stands out. */
 void merge_print_fleet(const struct merge *merge);
-
-#endif

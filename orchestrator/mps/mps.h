@@ -1,8 +1,7 @@
 /*
  * mpsweep mps: an MPS daemon of one's own, as a command.
  */
-#ifndef MPSWEEP_ORCHESTRATOR_MPS_COMMAND_H
-#define MPSWEEP_ORCHESTRATOR_MPS_COMMAND_H
+#pragma once
 
 #include "job/options.h"
 #include "mps/settings.h"
@@ -42,5 +41,3 @@ struct mps_client_environment {
 
 void mps_client_environment(const char *directory, const char *gpu,
                             struct mps_client_environment *out);
-
-#endif

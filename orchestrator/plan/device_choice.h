@@ -2,8 +2,7 @@
  * The GPUs of a run, as --device names them: numbers, UUIDs or their beginnings, "all", or the same
  * of the emulated machine. Pure functions; no driver is asked here.
  */
-#ifndef MPSWEEP_ORCHESTRATOR_DEVICE_CHOICE_H
-#define MPSWEEP_ORCHESTRATOR_DEVICE_CHOICE_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -32,5 +31,3 @@ enum status device_choice_find(const struct device_choice *choice, const struct 
 /* For what is about one GPU: STATUS_USAGE if the text names several, with what is about one at the
  * beginning of the error ("a trace"). */
 enum status device_choice_check_single(const char *text, const char *what);
-
-#endif

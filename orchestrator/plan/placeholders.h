@@ -2,8 +2,7 @@
  * Placeholders in the words of a command, {process}, {port} and so on, and in the name of a shard's
  * file, {shard}; '{{' is a brace.
  */
-#ifndef MPSWEEP_ORCHESTRATOR_PLACEHOLDERS_H
-#define MPSWEEP_ORCHESTRATOR_PLACEHOLDERS_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -31,5 +30,3 @@ bool placeholders_use(const char *word, const char *name);
 
 /* A checked word with its placeholders filled in; to be freed. NULL: no memory. */
 char *placeholders_fill(const char *word, const struct placeholders *values);
-
-#endif

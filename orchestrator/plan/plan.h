@@ -1,8 +1,7 @@
 /*
  * The plan: every point that a sweep will measure, made from the sections of a job.
  */
-#ifndef MPSWEEP_ORCHESTRATOR_PLAN_H
-#define MPSWEEP_ORCHESTRATOR_PLAN_H
+#pragma once
 
 #include <stddef.h>
 
@@ -141,5 +140,3 @@ const char *point_mps_daemons(const struct point *point);
 
 /* Fills order with 0..count-1, shuffled by seed and round; seed 0 leaves the plan's order. */
 void plan_order(size_t count, unsigned seed, unsigned round, size_t *order);
-
-#endif

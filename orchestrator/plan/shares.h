@@ -2,8 +2,7 @@
  * Settings of MPS clients that each process of a point may have its own of: the active thread
  * percentage, the priority, the memory limit.
  */
-#ifndef MPSWEEP_ORCHESTRATOR_SHARES_H
-#define MPSWEEP_ORCHESTRATOR_SHARES_H
+#pragma once
 
 #include <jansson.h>
 #include <stdbool.h>
@@ -49,5 +48,3 @@ const char *shares_json_text(const json_t *field, bool sizes, char *out, size_t 
  * 132 of them gave 8 at 1 to 5 percent, 38 at 30 and 130 at 99 (H200, driver 580).
  */
 bool shares_fit_multiprocessors(int64_t percentage, int found, int all);
-
-#endif

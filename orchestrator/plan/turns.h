@@ -7,8 +7,7 @@
  * binding and workload; but points of a plug-in share processes only with those of the same plug-in
  * with the same options. Pure functions; no process is touched here.
  */
-#ifndef MPSWEEP_ORCHESTRATOR_TURNS_H
-#define MPSWEEP_ORCHESTRATOR_TURNS_H
+#pragma once
 
 #include "orchestrator/plan/plan.h"
 
@@ -39,5 +38,3 @@ bool turns_serves(const struct point *started_for, const struct point *point);
  */
 enum status turns_make(const struct plan *plan, const bool *done, unsigned seed, unsigned round,
                        bool reuse, struct turn *turns, size_t *count);
-
-#endif

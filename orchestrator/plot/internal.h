@@ -1,8 +1,7 @@
 /*
  * Between the figures and what draws them: each figure writes its own gnuplot data file.
  */
-#ifndef MPSWEEP_ORCHESTRATOR_PLOT_FIGURE_H
-#define MPSWEEP_ORCHESTRATOR_PLOT_FIGURE_H
+#pragma once
 
 #include <stdio.h>
 
@@ -57,5 +56,3 @@ void plot_write_captions(FILE *file, const char *const *paragraphs);
 
 /* The machine and the program in one line, from a header. The caller frees it; NULL: no memory. */
 char *plot_machine_text(const json_t *header);
-
-#endif

@@ -2,8 +2,7 @@
  * Figures of several panels beside each other: one figure of a point in each, over the same x, with
  * the same series and the same logarithmic axis.
  */
-#ifndef MPSWEEP_ORCHESTRATOR_PLOT_PANELS_H
-#define MPSWEEP_ORCHESTRATOR_PLOT_PANELS_H
+#pragma once
 
 #include "orchestrator/plot/series.h"
 
@@ -32,5 +31,3 @@ struct panels_form {
 /* Panels in which no point has a value are left out. STATUS_USAGE: nothing to draw. */
 enum status plot_panels_write(const struct panels_form *form, const struct results *results,
                               const char *path, FILE *file);
-
-#endif

@@ -7,8 +7,7 @@
  *     mpsweep plot results.jsonl -o data.gp
  *     gnuplot -c plots/throughput.gp data.gp picture.svg
  */
-#ifndef MPSWEEP_ORCHESTRATOR_PLOT_H
-#define MPSWEEP_ORCHESTRATOR_PLOT_H
+#pragma once
 
 #include <stddef.h>
 #include <stdio.h>
@@ -36,5 +35,3 @@ enum status plot_write(const struct plot_request *request, FILE *report);
 
 /* The table's names, for help and validation: NULL past the last. */
 const char *plot_figure_name(size_t index);
-
-#endif

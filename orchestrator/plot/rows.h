@@ -1,8 +1,7 @@
 /*
  * Figures of a row a point, from the top: their labels.
  */
-#ifndef MPSWEEP_ORCHESTRATOR_PLOT_ROWS_H
-#define MPSWEEP_ORCHESTRATOR_PLOT_ROWS_H
+#pragma once
 
 #include "orchestrator/plot/series.h"
 
@@ -17,5 +16,3 @@ size_t plot_rows_count(const struct series_table *table);
 enum status plot_rows_begin(FILE *file, const struct series_heading *heading,
                             const struct series_form *form, const struct results *results,
                             const char *path, const char *what, struct series_table *out);
-
-#endif

@@ -2,8 +2,7 @@
  * Points as series of a figure over some x: a series is what shares every setting but x. Its title
  * names the settings in which the series differ, and the caption those that they share.
  */
-#ifndef MPSWEEP_ORCHESTRATOR_PLOT_SERIES_H
-#define MPSWEEP_ORCHESTRATOR_PLOT_SERIES_H
+#pragma once
 
 #include <jansson.h>
 #include <stdbool.h>
@@ -76,5 +75,3 @@ struct series_heading {
 enum status series_write_heading(FILE *file, const struct series_heading *heading,
                                  const struct series_form *form, const struct series_table *table,
                                  const struct results *results);
-
-#endif

@@ -5,8 +5,7 @@
  *
  * Where a status is returned, nothing has been printed.
  */
-#ifndef MPSWEEP_ORCHESTRATOR_PROBE_INTERNAL_H
-#define MPSWEEP_ORCHESTRATOR_PROBE_INTERNAL_H
+#pragma once
 
 #include <jansson.h>
 #include <limits.h>
@@ -97,5 +96,3 @@ void probe_progress_init(struct probe_progress *progress, bool quiet, size_t tot
 void probe_progress_begin(const struct probe_progress *progress, const struct probe *probe,
                           const struct probe_arm *arm, unsigned round, unsigned rounds);
 void probe_progress_end(const struct probe_progress *progress);
-
-#endif

@@ -2,8 +2,7 @@
  * What a point's record says of how sure its numbers are: intervals, bounds of percentiles, what it
  * would take to be as precise as asked for, and warnings.
  */
-#ifndef MPSWEEP_ORCHESTRATOR_SURENESS_H
-#define MPSWEEP_ORCHESTRATOR_SURENESS_H
+#pragma once
 
 #include "orchestrator/record/record.h"
 
@@ -21,5 +20,3 @@ void sureness_add(json_t *record, const struct point *point, const struct measur
 /* What stands behind an unconverged point of a closed loop in the table: what was reached, and what
  * to give. */
 void sureness_print_unconverged(FILE *out, const json_t *point);
-
-#endif

@@ -1,8 +1,7 @@
 /*
  * The records of the results file (docs/results-format.md), made from what was measured.
  */
-#ifndef MPSWEEP_ORCHESTRATOR_RECORD_H
-#define MPSWEEP_ORCHESTRATOR_RECORD_H
+#pragma once
 
 #include <jansson.h>
 #include <stdio.h>
@@ -45,5 +44,3 @@ const char *record_status(const json_t *record);
 
 /* Why a point has no number: "infeasible: too many clients", and "interrupted" just once. */
 void record_print_failure(FILE *out, const json_t *record);
-
-#endif

@@ -1,8 +1,7 @@
 /*
  * A point's telemetry in the results file (docs/results-format.md), and what it warns of.
  */
-#ifndef MPSWEEP_ORCHESTRATOR_TELEMETRY_RECORD_H
-#define MPSWEEP_ORCHESTRATOR_TELEMETRY_RECORD_H
+#pragma once
 
 #include <jansson.h>
 
@@ -13,5 +12,3 @@ json_t *telemetry_object(const struct telemetry_window *window);
 
 /* Adds throttled and neighbour to a point's warnings. */
 void telemetry_warn(json_t *warnings, const struct telemetry_window *window);
-
-#endif

@@ -1,8 +1,7 @@
 /*
  * Where a point's time goes, as parts of its record: phases, single launch calls, CPU.
  */
-#ifndef MPSWEEP_ORCHESTRATOR_RECORD_TIME_H
-#define MPSWEEP_ORCHESTRATOR_RECORD_TIME_H
+#pragma once
 
 #include <jansson.h>
 
@@ -19,5 +18,3 @@ void record_time_add_worker(json_t *entry, const struct round_worker *worker);
 
 /* Sums up, for all workers of all rounds. */
 void record_time_merge_cpu(struct shm_cpu *into, const struct shm_cpu *from);
-
-#endif

@@ -2,8 +2,7 @@
  * Warnings of a point: what makes its numbers doubtful or stands in the way of using them, each of
  * a kind and with a text that says what to do.
  */
-#ifndef MPSWEEP_ORCHESTRATOR_WARNINGS_H
-#define MPSWEEP_ORCHESTRATOR_WARNINGS_H
+#pragma once
 
 #include <jansson.h>
 #include <stdio.h>
@@ -18,5 +17,3 @@ json_t *warnings_of(json_t *record);
 /* A line for each different text, with the point that it is about, or how many points, after an
  * empty line; nothing where there is none. */
 void warnings_print(FILE *out, const json_t *points);
-
-#endif

@@ -5,8 +5,7 @@
  * Everything is on the logarithmic scale, on which a ratio is a difference: swapping the two turns
  * every verdict round. A threshold of 0.02 means the ratios from 1/1.02 to 1.02.
  */
-#ifndef MPSWEEP_ORCHESTRATOR_COMPARE_EFFECT_H
-#define MPSWEEP_ORCHESTRATOR_COMPARE_EFFECT_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -68,5 +67,3 @@ double effect_chance(const struct effect *effect, double threshold, int sign);
  * at most a share alpha of all cases (Holm 1979). Sets named[i].
  */
 void effect_holm(const double *chances, size_t count, double alpha, bool *named);
-
-#endif

@@ -1,8 +1,7 @@
 /*
  * Sets of numbers as text: "0-4,9,12-20".
  */
-#ifndef MPSWEEP_ORCHESTRATOR_SHARD_RANGES_H
-#define MPSWEEP_ORCHESTRATOR_SHARD_RANGES_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -15,5 +14,3 @@ char *shard_ranges_text(bool (*has)(const void *set, size_t number), const void 
  * is not below count; take may have been called then. NULL is an empty text. */
 bool shard_ranges_read(const char *text, size_t count, void (*take)(void *set, size_t number),
                        void *set);
-
-#endif

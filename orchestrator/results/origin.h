@@ -3,8 +3,7 @@
  * one origin. In a merged one each record names its run (docs/results-format.md), and runs on the
  * same GPUs of the same host with the same driver have the same origin.
  */
-#ifndef MPSWEEP_ORCHESTRATOR_EXPLAIN_ORIGIN_H
-#define MPSWEEP_ORCHESTRATOR_EXPLAIN_ORIGIN_H
+#pragma once
 
 #include <jansson.h>
 #include <stdbool.h>
@@ -36,5 +35,3 @@ const char *explain_origin_name(const struct explain_origins *origins, size_t or
                                 char text[EXPLAIN_ORIGIN_TEXT]);
 const char *explain_origin_short(const struct explain_origins *origins, size_t origin,
                                  char text[EXPLAIN_ORIGIN_SHORT]);
-
-#endif

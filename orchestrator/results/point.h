@@ -2,8 +2,7 @@
  * A point's record in words, for figures and comparisons: its layout, and each setting by itself.
  * Any record is safe to read.
  */
-#ifndef MPSWEEP_ORCHESTRATOR_POINT_TEXT_H
-#define MPSWEEP_ORCHESTRATOR_POINT_TEXT_H
+#pragma once
 
 #include <jansson.h>
 #include <stdbool.h>
@@ -76,5 +75,3 @@ double point_number(const json_t *object, const char *key);
 
 /* The same of an array's element, as of an interval. */
 double point_number_of(const json_t *object, const char *key, size_t index);
-
-#endif

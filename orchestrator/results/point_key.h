@@ -1,8 +1,7 @@
 /*
  * All settings of a point's record as one text: points with the same one are the same point.
  */
-#ifndef MPSWEEP_ORCHESTRATOR_POINT_KEY_H
-#define MPSWEEP_ORCHESTRATOR_POINT_KEY_H
+#pragma once
 
 #include <jansson.h>
 
@@ -11,5 +10,3 @@
 /* ignored: settings that make no difference, as bits 1 << POINT_…. The caller frees it; NULL: no
  * memory. */
 char *point_key(const json_t *point, unsigned ignored);
-
-#endif

@@ -2,8 +2,7 @@
  * What several GPUs give against one: scaling efficiency, and GPUs that are slower than others.
  * Pure functions of the points of a results file (docs/results-format.md).
  */
-#ifndef MPSWEEP_ORCHESTRATOR_SCALING_H
-#define MPSWEEP_ORCHESTRATOR_SCALING_H
+#pragma once
 
 #include <jansson.h>
 #include <stdbool.h>
@@ -75,5 +74,3 @@ const char *imbalance_text(const struct imbalance *imbalance, bool uuids,
 /* The measured point that differs from this one, of several GPUs over MPS, by the other choice of
  * daemons alone; NULL: none. Borrowed from points. */
 const json_t *scaling_other_daemons(const json_t *points, const json_t *point);
-
-#endif

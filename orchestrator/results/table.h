@@ -1,8 +1,7 @@
 /*
  * Results for people: the final table, and CSV.
  */
-#ifndef MPSWEEP_ORCHESTRATOR_TABLE_H
-#define MPSWEEP_ORCHESTRATOR_TABLE_H
+#pragma once
 
 #include <jansson.h>
 #include <stdbool.h>
@@ -35,5 +34,3 @@ void table_print_cell(FILE *out, const char *text, size_t width, bool left, bool
 
 /* Text as a field of CSV, in quotes where it needs them. */
 void table_print_csv_text(FILE *out, const char *text);
-
-#endif

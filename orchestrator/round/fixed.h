@@ -3,8 +3,7 @@
  * when the slowest has finished. The figures are those of the forum's experiment, to stand beside
  * the ones of the common window.
  */
-#ifndef MPSWEEP_ORCHESTRATOR_FIXED_H
-#define MPSWEEP_ORCHESTRATOR_FIXED_H
+#pragma once
 
 #include <jansson.h>
 
@@ -23,5 +22,3 @@ enum status fixed_collect(const struct shm *shm, struct round_result *result);
 /* The field fixed: of the best of so many rounds, as the experiment gives it. NULL without memory.
  */
 json_t *fixed_object(const struct point *point, const struct round_fixed *rounds, unsigned count);
-
-#endif

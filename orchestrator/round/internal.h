@@ -3,8 +3,7 @@
  * the workers are what they should be (round_proofs.c), measure (round_window.c), collect
  * (collect.c).
  */
-#ifndef MPSWEEP_ORCHESTRATOR_ROUND_INTERNAL_H
-#define MPSWEEP_ORCHESTRATOR_ROUND_INTERNAL_H
+#pragma once
 
 #include "orchestrator/crew/crew.h"
 #include "orchestrator/round/round.h"
@@ -102,5 +101,3 @@ uint64_t collect_slices_done(const struct shm *shm);
 
 /* Fills the result from the drained workers' slots. */
 enum status collect_result(const struct round *round);
-
-#endif

@@ -4,8 +4,7 @@
  *
  * Of points with other workloads all of this leaves everything as it is.
  */
-#ifndef MPSWEEP_ORCHESTRATOR_DESCRIBED_H
-#define MPSWEEP_ORCHESTRATOR_DESCRIBED_H
+#pragma once
 
 #include <jansson.h>
 #include <stdio.h>
@@ -49,5 +48,3 @@ void described_header(json_t *record, const struct job *job);
 
 /* Below a table: of each measured mix, a line with what each of its workloads did. */
 void described_print(FILE *out, const json_t *points);
-
-#endif

@@ -2,8 +2,7 @@
  * Whether the workers' host buffers lie on the NUMA nodes that they were meant for. Of concern only
  * where a machine has more than one node.
  */
-#ifndef MPSWEEP_ORCHESTRATOR_NUMA_H
-#define MPSWEEP_ORCHESTRATOR_NUMA_H
+#pragma once
 
 #include <jansson.h>
 #include <stddef.h>
@@ -33,5 +32,3 @@ void numa_text(const struct session *session, const struct shm_slot *slot, char 
  * warnings, which is about the workers of one GPU. */
 void numa_record(json_t *record, const struct numa *numa);
 void numa_warn(json_t *warnings, const struct numa *numa);
-
-#endif

@@ -1,8 +1,7 @@
 /*
  * The open loop of a point: how long to look, what was offered and what became of it.
  */
-#ifndef MPSWEEP_ORCHESTRATOR_OPENLOOP_H
-#define MPSWEEP_ORCHESTRATOR_OPENLOOP_H
+#pragma once
 
 #include <jansson.h>
 #include <stdbool.h>
@@ -70,5 +69,3 @@ const char *openloop_name(const json_t *rate, char *out, size_t size);
 /* Five fields, each with a comma before it: offered_ips, arrival, late_share, service_p99_us and
  * saturated; empty where they are not known. */
 void openloop_print_csv(FILE *out, const json_t *point);
-
-#endif

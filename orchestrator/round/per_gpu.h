@@ -2,8 +2,7 @@
  * What a point did on each of its GPUs, where it has several: collected with a round's results, put
  * into its record, printed below the table. A point of one GPU has none of it.
  */
-#ifndef MPSWEEP_ORCHESTRATOR_PER_GPU_H
-#define MPSWEEP_ORCHESTRATOR_PER_GPU_H
+#pragma once
 
 #include <jansson.h>
 #include <stdio.h>
@@ -28,5 +27,3 @@ void per_gpu_record_failure(json_t *record, const struct point *point,
 /* In per_gpu_table.c: a table of the points of several GPUs with a column for each of them, after
  * an empty line; nothing where there is no such point. */
 void per_gpu_print(FILE *out, const json_t *points);
-
-#endif

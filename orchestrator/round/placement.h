@@ -1,8 +1,7 @@
 /*
  * Whether a point's workers have the CPUs that their way of waiting needs.
  */
-#ifndef MPSWEEP_ORCHESTRATOR_CORES_H
-#define MPSWEEP_ORCHESTRATOR_CORES_H
+#pragma once
 
 #include <jansson.h>
 
@@ -19,5 +18,3 @@ struct cores cores_of(const struct session *session, const struct point *point);
 
 /* Adds few-cores to the point's warnings. */
 void cores_warn(json_t *warnings, const struct point *point, const struct cores *cores);
-
-#endif

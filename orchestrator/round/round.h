@@ -6,8 +6,7 @@
  * exception (a process that even SIGKILL does not end) is an error that names it. If all goes well,
  * workers that are to serve the next point are parked.
  */
-#ifndef MPSWEEP_ORCHESTRATOR_ROUND_H
-#define MPSWEEP_ORCHESTRATOR_ROUND_H
+#pragma once
 
 #include "orchestrator/round/placement.h"
 #include "orchestrator/crew/crew.h"
@@ -130,5 +129,3 @@ enum status round_run_on(struct session *session, const struct point *point,
                          const struct turn *turn, struct round_result *out);
 
 void round_result_release(struct round_result *result);
-
-#endif

@@ -1,8 +1,7 @@
 /*
  * What the time slices of a window say: from when on it was steady, how fast, and how sure that is.
  */
-#ifndef MPSWEEP_ORCHESTRATOR_WINDOW_H
-#define MPSWEEP_ORCHESTRATOR_WINDOW_H
+#pragma once
 
 #include "statistics/interval.h"
 #include "shm/shm.h"
@@ -23,5 +22,3 @@ void window_judge(const struct shm *shm, uint64_t slices, struct window *out);
 /* Over rounds, the one to warn of stays: the longest transient, the largest drift. The interval is
  * that of the newest. */
 void window_merge(struct window *newest, const struct window *before);
-
-#endif

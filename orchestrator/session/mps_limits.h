@@ -3,8 +3,7 @@
  * by trying (orchestrator/doctor/limits_search.h) and kept in a file of the user's cache, so that a sweep
  * knows before it starts anything which points cannot work. docs/limits.md describes the file.
  */
-#ifndef MPSWEEP_ORCHESTRATOR_LIMITS_H
-#define MPSWEEP_ORCHESTRATOR_LIMITS_H
+#pragma once
 
 #include <limits.h>
 #include <stdbool.h>
@@ -69,5 +68,3 @@ enum status limits_load(const char *path, const struct limits_key *key, struct l
 /* Puts an entry in, in place of an earlier one of its key, and makes the folders. The file is
  * replaced as a whole; one that cannot be understood is begun anew. */
 enum status limits_store(const char *path, const struct limits *limits);
-
-#endif

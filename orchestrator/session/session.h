@@ -4,8 +4,7 @@
  * The orchestrator never initialises CUDA: what there is to know about the GPU comes from the
  * worker program in its query mode.
  */
-#ifndef MPSWEEP_ORCHESTRATOR_SESSION_H
-#define MPSWEEP_ORCHESTRATOR_SESSION_H
+#pragma once
 
 #include <jansson.h>
 #include <limits.h>
@@ -135,5 +134,3 @@ bool session_gpus_differ(const struct session *session, char *text, size_t size)
 
 /* The header record's fields about machine, GPU and driver, put into an object. */
 enum status session_describe(const struct session *session, json_t *record);
-
-#endif

@@ -9,8 +9,7 @@
  * Order: telemetry_open(), then for each window telemetry_begin(), telemetry_end(),
  * telemetry_collect(); telemetry_close(). All from one thread, and all fine with NULL.
  */
-#ifndef MPSWEEP_ORCHESTRATOR_TELEMETRY_H
-#define MPSWEEP_ORCHESTRATOR_TELEMETRY_H
+#pragma once
 
 #include "orchestrator/session/telemetry_window.h"
 
@@ -55,5 +54,3 @@ void telemetry_collect(struct telemetry *telemetry, unsigned gpu, double iterati
 
 /* Stops NVML, or leaves a thread behind that hangs in it. */
 void telemetry_close(struct telemetry *telemetry);
-
-#endif

@@ -1,8 +1,7 @@
 /*
  * What the samples of a GPU say about one window, and about several. No NVML and no threads here.
  */
-#ifndef MPSWEEP_ORCHESTRATOR_TELEMETRY_WINDOW_H
-#define MPSWEEP_ORCHESTRATOR_TELEMETRY_WINDOW_H
+#pragma once
 
 #include "device/nvml_sample.h"
 
@@ -86,5 +85,3 @@ double telemetry_mean(const struct telemetry_range *range);
 
 /* Of every iteration in joules; 0 where it is not known. */
 double telemetry_joules_per_iteration(const struct telemetry_window *window);
-
-#endif

@@ -19,8 +19,7 @@
  * Only submit and 'submit --again' write the manifest. Slurm's programs are looked for on PATH and
  * started without a shell. Functions record errors and print nothing, unless they say so.
  */
-#ifndef MPSWEEP_ORCHESTRATOR_SLURM_H
-#define MPSWEEP_ORCHESTRATOR_SLURM_H
+#pragma once
 
 #include <jansson.h>
 #include <limits.h>
@@ -163,5 +162,3 @@ struct slurm_script {
 
 void slurm_script_shard(FILE *file, const struct slurm_script *script);
 void slurm_script_merge(FILE *file, const struct slurm_script *script);
-
-#endif

@@ -2,8 +2,7 @@
  * Handing the shards of a run to Slurm: an array of those that are wanted, and a job after it that
  * merges. What was submitted stands in the manifest as soon as it is known.
  */
-#ifndef MPSWEEP_ORCHESTRATOR_SLURM_SUBMIT_H
-#define MPSWEEP_ORCHESTRATOR_SLURM_SUBMIT_H
+#pragma once
 
 #include "orchestrator/slurm/internal.h"
 
@@ -24,5 +23,3 @@ enum status slurm_check_words(char *const *words);
 /* The shards of the run in directory that are not finished and for which no job runs or waits.
  * more, NULL-ended: options of sbatch, behind those of the manifest and kept there. */
 enum status slurm_submit_again(const char *directory, char *const *more, bool dry_run);
-
-#endif

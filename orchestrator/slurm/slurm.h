@@ -2,8 +2,7 @@
  * The commands of 'mpsweep slurm'. They print what they find and their errors, and return the exit
  * status of the program.
  */
-#ifndef MPSWEEP_ORCHESTRATOR_SLURM_COMMAND_H
-#define MPSWEEP_ORCHESTRATOR_SLURM_COMMAND_H
+#pragma once
 
 #include "job/options.h"
 
@@ -23,5 +22,3 @@ int slurm_submit_command(const struct slurm_given *given, size_t count, const ch
 int slurm_status_command(const struct options *options, const char *directory);
 int slurm_collect_command(const struct options *options, const char *directory);
 int slurm_cancel_command(const char *directory);
-
-#endif

@@ -5,8 +5,7 @@
  * Every run deals the points by itself, and all come to the same result: it follows from the plan,
  * the seed, and the number of shards and of reference points alone. No process is touched here.
  */
-#ifndef MPSWEEP_ORCHESTRATOR_SHARD_H
-#define MPSWEEP_ORCHESTRATOR_SHARD_H
+#pragma once
 
 #include <jansson.h>
 #include <stdbool.h>
@@ -52,5 +51,3 @@ json_t *shard_json(const struct shard *shard, const uint32_t *owner, size_t poin
 
 /* "shard 2 of 8", "node 2 of 8", for messages; "a whole plan" for none. Returns text. */
 const char *shard_name(const struct shard *shard, char *text, size_t size);
-
-#endif

@@ -1,8 +1,7 @@
 /*
  * The sweep command: every point of a plan, measured.
  */
-#ifndef MPSWEEP_ORCHESTRATOR_SWEEP_H
-#define MPSWEEP_ORCHESTRATOR_SWEEP_H
+#pragma once
 
 #include "job/jobfile.h"
 
@@ -10,5 +9,3 @@
  * on standard error and the results on standard output. Returns the exit status of the program;
  * errors are printed. */
 int sweep_command(const struct job *job, const char *job_path);
-
-#endif

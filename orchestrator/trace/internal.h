@@ -2,8 +2,7 @@
  * Shared by the files that make up the trace command: which point (trace_point.c), running it
  * (trace_command.c), what is written of it (trace_output.c).
  */
-#ifndef MPSWEEP_ORCHESTRATOR_TRACE_INTERNAL_H
-#define MPSWEEP_ORCHESTRATOR_TRACE_INTERNAL_H
+#pragma once
 
 #include <jansson.h>
 
@@ -43,5 +42,3 @@ enum status trace_write_figure(const struct trace *trace, const char *path);
 
 /* On standard output: the listing that is asked for, and the summary. */
 void trace_print(const struct trace *trace);
-
-#endif

@@ -5,8 +5,7 @@
  *
  * Where a status is returned, nothing has been printed.
  */
-#ifndef MPSWEEP_ORCHESTRATOR_TUNE_INTERNAL_H
-#define MPSWEEP_ORCHESTRATOR_TUNE_INTERNAL_H
+#pragma once
 
 #include "orchestrator/campaign/campaign.h"
 #include "orchestrator/tune/search.h"
@@ -68,5 +67,3 @@ void tune_print_plan(struct tune *tune);
 
 /* A line of progress, unless quiet. */
 void tune_tell(const struct tune *tune, size_t point, enum tune_stage stage);
-
-#endif

@@ -8,8 +8,7 @@
  * tune_search_judge(). A point of a batch need not be measured: one for which no time was left is
  * not noted. docs/tuning.md describes the method.
  */
-#ifndef MPSWEEP_ORCHESTRATOR_TUNE_SEARCH_H
-#define MPSWEEP_ORCHESTRATOR_TUNE_SEARCH_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -144,5 +143,3 @@ struct tune_judgement {
 };
 
 void tune_search_judge(const struct tune_search *search, struct tune_judgement *out);
-
-#endif

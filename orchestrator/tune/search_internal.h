@@ -2,8 +2,7 @@
  * Shared by the files of the search: what to measure next (tune_search.c), who lies near whom
  * (tune_near.c), what is better and how surely (tune_judge.c).
  */
-#ifndef MPSWEEP_ORCHESTRATOR_TUNE_SEARCH_INTERNAL_H
-#define MPSWEEP_ORCHESTRATOR_TUNE_SEARCH_INTERNAL_H
+#pragma once
 
 #include "orchestrator/results/effect.h"
 #include "orchestrator/tune/search.h"
@@ -77,5 +76,3 @@ void tune_add_first(const struct tune_search *search, struct tune_batch *batch);
 
 /* Adds a point once. */
 void tune_add(struct tune_batch *batch, size_t point, double window_s);
-
-#endif

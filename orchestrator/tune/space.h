@@ -8,8 +8,7 @@
  * It is a plan like any other, made from a job with a section for each layout, so that points are
  * merged, described and recorded as those of a sweep.
  */
-#ifndef MPSWEEP_ORCHESTRATOR_TUNE_SPACE_H
-#define MPSWEEP_ORCHESTRATOR_TUNE_SPACE_H
+#pragma once
 
 #include "job/jobfile.h"
 #include "orchestrator/plan/plan.h"
@@ -62,5 +61,3 @@ struct tune_candidate *tune_space_candidates(const struct tune_space *space,
                                              enum tune_objective objective,
                                              const struct calibration *calibration,
                                              bool *predicted);
-
-#endif

@@ -2,8 +2,7 @@
  * The other party of many arms: a thread, or a whole process, that copies from the GPU to the host
  * again and again on a stream of its own.
  */
-#ifndef MPSWEEP_PROBES_COPIER_H
-#define MPSWEEP_PROBES_COPIER_H
+#pragma once
 
 #include <pthread.h>
 #include <stdatomic.h>
@@ -62,5 +61,3 @@ bool copier_has_ended(const struct copier *copier);
 enum status copier_stop(struct copier *copier);
 
 void copier_close(struct copier *copier);
-
-#endif

@@ -4,8 +4,7 @@
  * Nothing waits for it for ever: it ends by itself when its bound is over. All memory is allocated
  * by probe_holder_open(), since an allocation beside such a kernel may wait for it.
  */
-#ifndef MPSWEEP_PROBES_HOLDER_H
-#define MPSWEEP_PROBES_HOLDER_H
+#pragma once
 
 #include "probes/probe.h"
 
@@ -41,5 +40,3 @@ enum status probe_holder_end(struct probe_holder *holder);
 
 /* Makes its context current to do so, and leaves it. */
 void probe_holder_close(struct probe_holder *holder);
-
-#endif

@@ -3,8 +3,7 @@
  * way in, the next is on its way out. Everything is enqueued at once and tied together by events,
  * so that no host thread waits for anything, whatever is in the stream before it.
  */
-#ifndef MPSWEEP_PROBES_STAGING_H
-#define MPSWEEP_PROBES_STAGING_H
+#pragma once
 
 #include "probes/probe.h"
 
@@ -33,5 +32,3 @@ enum status staging_copy(struct staging *staging, cuda_device_pointer to, cuda_d
                          size_t bytes, cuda_stream stream);
 
 void staging_close(struct staging *staging);
-
-#endif

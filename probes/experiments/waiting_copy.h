@@ -4,8 +4,7 @@
  *
  * Order of calls: open; then begin, release and end as often as wanted; close.
  */
-#ifndef MPSWEEP_PROBES_WAITING_COPY_H
-#define MPSWEEP_PROBES_WAITING_COPY_H
+#pragma once
 
 #include <pthread.h>
 #include <stdatomic.h>
@@ -48,5 +47,3 @@ void waiting_copy_release(void *copy);
 enum status waiting_copy_end(struct waiting_copy *copy);
 
 void waiting_copy_close(struct waiting_copy *copy);
-
-#endif

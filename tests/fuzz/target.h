@@ -2,8 +2,7 @@
  * A fuzz target: one file fuzz_NAME.c that defines both of these. It is linked with replay.c for
  * `make check`, and with libFuzzer for `make fuzz`; inputs to begin with are in corpus/NAME.
  */
-#ifndef MPSWEEP_TESTS_FUZZ_TARGET_H
-#define MPSWEEP_TESTS_FUZZ_TARGET_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -14,5 +13,3 @@ extern const char fuzz_target_name[];
 /* Feeds one input to what is tested, and aborts where a promise is broken. Returns 0. The name is
  * libFuzzer's. */
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes);
-
-#endif

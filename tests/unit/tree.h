@@ -2,8 +2,7 @@
  * A scratch tree that stands for "/", removed by its own list. Each function ends the test that
  * calls it where it cannot do its work.
  */
-#ifndef MPSWEEP_TESTS_UNIT_TREE_H
-#define MPSWEEP_TESTS_UNIT_TREE_H
+#pragma once
 
 #include <stddef.h>
 
@@ -21,5 +20,3 @@ void tree_write(struct tree *tree, const char *name, const char *text);
 void tree_write_bytes(struct tree *tree, const char *name, const char *bytes, size_t size);
 void tree_link(struct tree *tree, const char *name, const char *target);
 void tree_directory(struct tree *tree, const char *name);
-
-#endif

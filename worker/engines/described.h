@@ -7,8 +7,7 @@
  * far as workload_trace_step() knows it, and up to DESCRIBED_CHECKED_INTS of each copy out: in
  * front, where the number of the iteration travels with the data.
  */
-#ifndef MPSWEEP_WORKER_DESCRIBED_H
-#define MPSWEEP_WORKER_DESCRIBED_H
+#pragma once
 
 #include "worker/engines/engine.h"
 #include "recording/process.h"
@@ -61,5 +60,3 @@ enum status described_open(const struct worker_process *process, const struct sh
                            void **out);
 void described_close(void *work);
 void described_buffers(const void *work, struct engine_buffer out[ENGINE_BUFFERS]);
-
-#endif

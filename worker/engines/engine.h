@@ -5,8 +5,7 @@
  * iteration (rehearsals first), close, which follows a failed run, too. What open returns belongs
  * to the engine.
  */
-#ifndef MPSWEEP_WORKER_ENGINE_H
-#define MPSWEEP_WORKER_ENGINE_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -49,5 +48,3 @@ struct engine {
 
 /* NULL for a workload that this program does not know. */
 const struct engine *engine_for(const struct shm_settings *settings);
-
-#endif

@@ -1,8 +1,7 @@
 /*
  * The built-in workloads: one unit of work on one stream.
  */
-#ifndef MPSWEEP_WORKER_ITERATION_H
-#define MPSWEEP_WORKER_ITERATION_H
+#pragma once
 
 #include "worker/engines/engine.h"
 #include "recording/process.h"
@@ -31,5 +30,3 @@ enum status iteration_open(const struct worker_process *process, struct iteratio
 enum status iteration_run(struct iteration *iteration, struct iteration_times *times);
 
 void iteration_close(struct iteration *iteration);
-
-#endif

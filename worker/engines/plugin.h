@@ -7,11 +7,8 @@
  * been ended, memory that it kept is looked for (worker/engines/plugin_memory.h), which may take another
  * instance, made and ended for that.
  */
-#ifndef MPSWEEP_WORKER_PLUGIN_H
-#define MPSWEEP_WORKER_PLUGIN_H
+#pragma once
 
 #include "worker/engines/engine.h"
 
 extern const struct engine plugin_engine;
-
-#endif

@@ -6,8 +6,7 @@
  * Errors name what is wrong and what would be right, but not the file, which callers know by the
  * name that the user gave it.
  */
-#ifndef MPSWEEP_WORKER_PLUGIN_LOAD_H
-#define MPSWEEP_WORKER_PLUGIN_LOAD_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -30,5 +29,3 @@ enum status plugin_load(const char *path, const char *options, struct plugin *ou
 /* What of that is not about files: number, size, callbacks and description. */
 enum status plugin_validate(const struct mpsweep_workload *calls, const char *options,
                             struct plugin *out);
-
-#endif

@@ -9,8 +9,7 @@
  * The driver counts free memory for the whole GPU: device memory is looked at only where this is
  * the only process with workers. Host memory is what this process has to itself in RAM.
  */
-#ifndef MPSWEEP_WORKER_PLUGIN_MEMORY_H
-#define MPSWEEP_WORKER_PLUGIN_MEMORY_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -39,5 +38,3 @@ bool plugin_memory_any(const struct plugin_kept *kept);
 
 /* Bytes of RAM that only this process has, 0 if that cannot be read. */
 uint64_t plugin_memory_host_used(void);
-
-#endif

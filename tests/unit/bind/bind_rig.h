@@ -1,8 +1,7 @@
 /*
  * The machines of tests/data/topologies, and a plan of workers on them in words.
  */
-#ifndef MPSWEEP_TESTS_UNIT_BIND_RIG_H
-#define MPSWEEP_TESTS_UNIT_BIND_RIG_H
+#pragma once
 
 #include "orchestrator/bind/internal.h"
 
@@ -45,5 +44,3 @@ void rig_add(char *text, size_t size, const char *more);
  * memory on node 1; "*0-7@1" where all have CPUs 0-7; "-" for no nodes. */
 void rig_add_gpu(const struct bind_topology *t, enum bind_policy policy, unsigned gpu,
                  unsigned workers, char *text, size_t size);
-
-#endif

@@ -2,8 +2,7 @@
  * For tests of the emulated driver: each body runs in a child process that loads the library
  * afresh, since the library reads its environment once and faults may end the process.
  */
-#ifndef MPSWEEP_TESTS_EMUL_DRIVER_H
-#define MPSWEEP_TESTS_EMUL_DRIVER_H
+#pragma once
 
 #include <stdio.h>
 #include <sys/types.h>
@@ -53,5 +52,3 @@ int run_child(void (*body)(void), const char *variable, const char *value);
 
 /* The same, but returns at once with the child's process ID. */
 pid_t start_child(void (*body)(void), const char *variable, const char *value);
-
-#endif

@@ -4,8 +4,7 @@
  *
  * test_daemon_start and test_daemon_end are cmocka's set-up and tear-down of a test.
  */
-#ifndef MPSWEEP_TESTS_EMUL_MPS_H
-#define MPSWEEP_TESTS_EMUL_MPS_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -67,5 +66,3 @@ int32_t hear_client(const struct client *client);
 int32_t end_client(struct client *client);
 /* The same by SIGKILL. */
 void kill_client(struct client *client);
-
-#endif

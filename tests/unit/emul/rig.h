@@ -3,8 +3,7 @@
  * context, and things that keep a stream waiting until they are told. Only in children
  * (emul_driver.h).
  */
-#ifndef MPSWEEP_TESTS_EMUL_RIG_H
-#define MPSWEEP_TESTS_EMUL_RIG_H
+#pragma once
 
 #include <semaphore.h>
 #include <stdbool.h>
@@ -55,5 +54,3 @@ bool rig_wait_post(sem_t *post, uint64_t at_most_ns);
 /* Runs the body in a child with variables set, "NAME=VALUE NAME=VALUE", or "". Returns its exit
  * status, -1 if it was killed. */
 int rig_run(void (*body)(void), const char *variables);
-
-#endif

@@ -1,7 +1,6 @@
 /* An NVIDIA H200 with 16 CPUs, driver 580, and the iteration of the forum's experiment, as
  * `mpsweep sweep --calibrate` measured it there in 52 s. */
-#ifndef MPSWEEP_TESTS_H200_H
-#define MPSWEEP_TESTS_H200_H
+#pragma once
 
 #include "explain/calibration.h"
 
@@ -34,5 +33,3 @@ static const struct calibration h200 = {
     .cpus = 16,
     .sms = 132,
 };
-
-#endif

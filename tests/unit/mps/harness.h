@@ -5,8 +5,7 @@
  * mps_begin and mps_end are cmocka's set-up and tear-down of a test. Each function ends the test
  * that calls it where it cannot do its work.
  */
-#ifndef MPSWEEP_TESTS_UNIT_MPS_HARNESS_H
-#define MPSWEEP_TESTS_UNIT_MPS_HARNESS_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -93,5 +92,3 @@ struct mps_controller *mps_start_controller(const char *control, const char *dir
         if (!strstr(status_text(), part))                                                          \
             fail_msg("%s: '%s' does not say '%s'", #call, status_text(), part);                    \
     } while (0)
-
-#endif

@@ -2,8 +2,7 @@
  * A job and the plan that is made of it, for tests of what comes before anything is started.
  * Include after cmocka.h.
  */
-#ifndef MPSWEEP_TESTS_UNIT_PLAN_RIG_H
-#define MPSWEEP_TESTS_UNIT_PLAN_RIG_H
+#pragma once
 
 #include "orchestrator/plan/plan.h"
 
@@ -21,5 +20,3 @@ void set(enum option_id id, const char *text);
  * machine of so many. */
 void make_plan(void);
 void make_plan_for(unsigned gpus);
-
-#endif

@@ -1,8 +1,7 @@
 /*
  * Random series whose mean is known, the same for the same seed on every machine.
  */
-#ifndef MPSWEEP_TESTS_UNIT_SERIES_H
-#define MPSWEEP_TESTS_UNIT_SERIES_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -22,5 +21,3 @@ enum series_kind {
 /* Returns the true mean. phi is the correlation of neighbours of SERIES_AR. */
 double series_make(enum series_kind kind, double phi, uint64_t *state, double *values,
                    size_t count);
-
-#endif

@@ -1,6 +1,5 @@
 /* Traces made by hand: times in microseconds from a begin that is no round number. */
-#ifndef MPSWEEP_TESTS_UNIT_TRACE_MADE_H
-#define MPSWEEP_TESTS_UNIT_TRACE_MADE_H
+#pragma once
 
 #include "trace/timeline.h"
 
@@ -28,5 +27,3 @@ void made_copying(const struct trace_buffer *buffer, unsigned process, unsigned 
                   const double work_us[2]);
 
 struct timeline made_merge(const struct trace_buffer *buffer);
-
-#endif

@@ -6,8 +6,7 @@
  * (locks, cold caches, interference, processes that differ from one start to the next), and
  * the lines are soft minima and no queueing network.
  */
-#ifndef MPSWEEP_TESTS_TUNE_MACHINE_H
-#define MPSWEEP_TESTS_TUNE_MACHINE_H
+#pragma once
 
 #include "explain/calibration.h"
 #include "orchestrator/tune/space.h"
@@ -60,5 +59,3 @@ enum status tune_trial_run(const struct tune_truth *truth, const struct tune_spa
 
 /* The space of its machine for the default job. */
 enum status tune_trial_space(const struct tune_truth *truth, struct tune_space *out);
-
-#endif

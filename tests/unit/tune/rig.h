@@ -2,8 +2,7 @@
  * What tests of the tuner's search share: a space, surfaces that say what its points do, and a run
  * of the search over one, in time that is only counted.
  */
-#ifndef MPSWEEP_TESTS_UNIT_TUNE_RIG_H
-#define MPSWEEP_TESTS_UNIT_TUNE_RIG_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -59,5 +58,3 @@ double surface_more_is_better(const struct tune_candidate *one);
 double surface_refuses_many(const struct tune_candidate *one);
 double surface_fails_as_graph(const struct tune_candidate *one);
 double surface_fails_always(const struct tune_candidate *one);
-
-#endif

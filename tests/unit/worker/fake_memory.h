@@ -1,8 +1,7 @@
 /*
  * Functions of a driver whose device memory is host memory: for tests of what a worker asks of it.
  */
-#ifndef MPSWEEP_TESTS_UNIT_FAKE_MEMORY_H
-#define MPSWEEP_TESTS_UNIT_FAKE_MEMORY_H
+#pragma once
 
 #include "device/driver.h"
 
@@ -14,5 +13,3 @@ cuda_result fake_mem_free(cuda_device_pointer pointer);
 
 cuda_result fake_mem_host_alloc(void **pointer, size_t bytes, unsigned int flags);
 cuda_result fake_mem_free_host(void *pointer);
-
-#endif
