@@ -103,7 +103,7 @@ static bool is_alike(const struct calibration_work *a, const struct calibration_
     case ON_BYTES:
         return a->bytes == b->bytes;
     case ON_BLOCK:
-        return a->workload == SHM_WORKLOAD_CHAIN && b->workload == SHM_WORKLOAD_CHAIN &&
+        return a->workload == WORKLOAD_CHAIN && b->workload == WORKLOAD_CHAIN &&
                a->threads_per_block == b->threads_per_block && a->spin == b->spin;
     }
     return false;
@@ -111,7 +111,7 @@ static bool is_alike(const struct calibration_work *a, const struct calibration_
 
 unsigned long long calibration_busy_blocks(const struct calibration_work *work)
 {
-    unsigned long long vectors = work->bytes / SHM_COPIED_PER_WORKED / VECTOR_BYTES;
+    unsigned long long vectors = work->bytes / WORK_COPIED_PER_WORKED / VECTOR_BYTES;
     unsigned threads = work->threads_per_block ? work->threads_per_block : 1;
     unsigned long long busy = (vectors + threads - 1) / threads;
     if (busy > work->blocks)

@@ -13,7 +13,7 @@
 
 /* The iteration that a calibration is for: points with the same numbers share one. */
 struct calibration_work {
-    unsigned workload; /* enum shm_workload */
+    unsigned workload; /* enum work_workload */
     unsigned kernels, blocks, threads_per_block, spin;
     unsigned long long bytes, delay_cycles;
 };

@@ -6,11 +6,11 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "shm/shm.h"
+#include "job/work.h"
 
 static const char *const workloads[] = {
-    [SHM_WORKLOAD_CHAIN] = "builtin",
-    [SHM_WORKLOAD_DELAY] = "delay",
+    [WORKLOAD_CHAIN] = "builtin",
+    [WORKLOAD_DELAY] = "delay",
 };
 
 #define AT(name) offsetof(struct calibration, name)

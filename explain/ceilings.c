@@ -22,9 +22,9 @@ static double smaller(double a, double b)
 
 double ceiling_single_ips(const struct explain_point *point, const struct calibration *calibration)
 {
-    if (point->launch == SHM_LAUNCH_GRAPH)
+    if (point->launch == LAUNCH_GRAPH)
         return calibration->single_graph_ips;
-    if (point->memory == SHM_MEMORY_PAGEABLE && calibration->single_pageable_ips > 0.0)
+    if (point->memory == MEMORY_PAGEABLE && calibration->single_pageable_ips > 0.0)
         return calibration->single_pageable_ips;
     return calibration->single_stream_ips;
 }
@@ -32,7 +32,7 @@ double ceiling_single_ips(const struct explain_point *point, const struct calibr
 /* A graph's kernels do not hold a queue (docs/explain.md). */
 static bool shares_queues(const struct explain_point *point)
 {
-    return point->launch != SHM_LAUNCH_GRAPH && point->threads > point->connections;
+    return point->launch != LAUNCH_GRAPH && point->threads > point->connections;
 }
 
 /* At the most launches/s that a process takes, so many of its kernels run at the same time. One
@@ -103,7 +103,7 @@ double ceiling_host_copies_s(const struct explain_point *point,
     seconds = longer(seconds, in, bytes);
     seconds = longer(seconds, out, bytes);
     seconds = longer(seconds, both, bytes);
-    if (point->memory == SHM_MEMORY_PAGEABLE)
+    if (point->memory == MEMORY_PAGEABLE)
         seconds = longer(seconds,
                          calibration_shared(calibration->pageable_bytes_per_s,
                                             all->pageable_bytes_per_s, all->gpus),
@@ -116,7 +116,7 @@ double ceiling_host_launch_s(const struct explain_point *point,
                              const struct calibration *calibration)
 {
     const struct calibration_all *all = &calibration->all;
-    if (point->launch == SHM_LAUNCH_GRAPH || !knows_all(point, calibration))
+    if (point->launch == LAUNCH_GRAPH || !knows_all(point, calibration))
         return 0.0;
     double of_processes = calibration_shared(calibration->process_launches_per_s,
                                              all->process_launches_per_s, all->gpus);
@@ -168,11 +168,11 @@ static double thread_cap(const struct explain_point *point, const struct calibra
 static double cpu_ceiling(const struct explain_point *point, const struct calibration *calibration,
                           double single)
 {
-    double cpu_us = point->launch == SHM_LAUNCH_GRAPH ? calibration->single_graph_cpu_us
-                                                      : calibration->single_stream_cpu_us;
+    double cpu_us = point->launch == LAUNCH_GRAPH ? calibration->single_graph_cpu_us
+                                                  : calibration->single_stream_cpu_us;
     double ips = cpu_us > 0.0 ? calibration->cpus * US_PER_S / cpu_us : 0.0;
     /* CUDA's choice is to spin as long as a process has fewer contexts than there are CPUs. */
-    bool spins = point->schedule == SHM_SCHEDULE_SPIN || point->schedule == SHM_SCHEDULE_AUTO;
+    bool spins = point->schedule == SCHEDULE_SPIN || point->schedule == SCHEDULE_AUTO;
     double on_cpu = calibration->single_spin_cpu_us * calibration->single_stream_ips / US_PER_S;
     if (!spins || on_cpu <= 0.0 || ceiling_workers(point) <= calibration->cpus)
         return ips;
@@ -210,14 +210,14 @@ static void copy_ceilings(const struct explain_point *point, const struct calibr
         if (alone <= 0.0 || calibration->both_bytes_per_s < ENGINES_APART * alone)
             ips[CEILING_COPY_BOTH] = calibration->both_bytes_per_s / bytes;
     }
-    if (point->memory != SHM_MEMORY_PAGEABLE)
+    if (point->memory != MEMORY_PAGEABLE)
         return;
     if (bytes > 0.0)
         ips[CEILING_STAGING] =
             point->processes * ceiling_pageable_bytes(point, calibration) / bytes;
-    if (point->launch == SHM_LAUNCH_GRAPH)
+    if (point->launch == LAUNCH_GRAPH)
         ips[CEILING_BLOCKED_COPIES] = point->processes * calibration->process_pageable_graph_ips;
-    else if (point->sync == SHM_SYNC_NONE)
+    else if (point->sync == SYNC_NONE)
         ips[CEILING_BLOCKED_COPIES] = point->processes * calibration->process_unsynced_ips;
 }
 
@@ -233,7 +233,7 @@ void ceilings_compute(const struct explain_point *point, const struct calibratio
     double *ips = ceilings.ips;
     double host_copies_s = ceiling_host_copies_s(point, calibration);
     double host_launch_s = ceiling_host_launch_s(point, calibration);
-    bool graph = point->launch == SHM_LAUNCH_GRAPH;
+    bool graph = point->launch == LAUNCH_GRAPH;
     double single = ceiling_single_ips(point, calibration);
     double kernels = point->work.kernels;
 

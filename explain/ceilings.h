@@ -13,7 +13,7 @@
 #include <stdbool.h>
 
 #include "explain/calibration.h"
-#include "shm/shm.h"
+#include "job/work.h"
 
 #define EXPLAIN_MOST_PERCENTAGES 64
 
@@ -23,10 +23,10 @@ struct explain_point {
     unsigned gpus;               /* 0: one */
     unsigned processes, threads; /* of a GPU */
     unsigned connections;        /* hardware queues of a process, the default filled in */
-    enum shm_memory memory;
-    enum shm_sync sync;
-    enum shm_launch launch;
-    enum shm_schedule schedule;
+    enum work_memory memory;
+    enum work_sync sync;
+    enum work_launch launch;
+    enum work_schedule schedule;
     /* Active thread percentages: process i has the one at i % count; count 0: none is set. One of 0
      * is the default, all of the GPU. */
     unsigned percentage_count;

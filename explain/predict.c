@@ -47,7 +47,7 @@ static double rate_s(double per_s, double amount)
 static double launch_demand(const struct explain_point *point,
                             const struct calibration *calibration)
 {
-    bool graph = point->launch == SHM_LAUNCH_GRAPH;
+    bool graph = point->launch == LAUNCH_GRAPH;
     double kernels = point->work.kernels;
     double front = rate_s(
         graph ? calibration->graph_kernels_per_s : ceiling_gpu_launches(calibration), kernels);
@@ -76,7 +76,7 @@ static void make_network(const struct explain_point *point, const struct calibra
     double *demand = network.demand;
     double bytes = (double)point->work.bytes;
     double both = calibration->both_bytes_per_s;
-    bool graph = point->launch == SHM_LAUNCH_GRAPH;
+    bool graph = point->launch == LAUNCH_GRAPH;
     demand[LAUNCH] = launch_demand(point, calibration);
     demand[COPY_IN] = rate_s(both > 0.0 ? both : calibration->h2d_bytes_per_s, bytes);
     demand[COPY_OUT] = rate_s(both > 0.0 ? both : calibration->d2h_bytes_per_s, bytes);
@@ -85,11 +85,11 @@ static void make_network(const struct explain_point *point, const struct calibra
         demand[CPUS] =
             (graph ? calibration->single_graph_cpu_us : calibration->single_stream_cpu_us) / 1e6 /
             calibration->cpus;
-    if (point->memory == SHM_MEMORY_PAGEABLE) {
+    if (point->memory == MEMORY_PAGEABLE) {
         demand[STAGING] = rate_s(ceiling_pageable_bytes(point, calibration), bytes);
         if (graph)
             demand[BLOCKED] = rate_s(calibration->process_pageable_graph_ips, 1.0);
-        else if (point->sync == SHM_SYNC_NONE)
+        else if (point->sync == SYNC_NONE)
             demand[BLOCKED] = rate_s(calibration->process_unsynced_ips, 1.0);
     }
     demand[HOST_COPIES] = ceiling_host_copies_s(point, calibration);
@@ -223,7 +223,7 @@ static double network_ips(const struct explain_point *point, const struct calibr
     /* Those that take turns do what one of them does. */
     if (!point->mps)
         one.processes = 1;
-    if (point->launch == SHM_LAUNCH_STREAM)
+    if (point->launch == LAUNCH_STREAM)
         crowd = fit_crowd(calibration);
     make_network(&one, calibration, &network);
     relieve(relieved, &network, &crowd);

@@ -77,7 +77,7 @@ static bool fits(const struct explain_point *point, const struct budget *budget)
 /* Queues enough for all threads, or as many as are allowed. */
 static void widen(struct explain_point *point, const struct budget *budget)
 {
-    while (point->launch == SHM_LAUNCH_STREAM && point->connections < point->threads &&
+    while (point->launch == LAUNCH_STREAM && point->connections < point->threads &&
            point->connections < QUEUES_MOST) {
         struct explain_point wider = *point;
         wider.connections = point->connections < QUEUES_MPS ? QUEUES_MPS : 2 * point->connections;
@@ -161,19 +161,19 @@ static bool apply(enum remedy_kind kind, struct explain_point *point,
     case REMEDY_HYBRID:
         return point->threads > QUEUES_MPS && spread(point, QUEUES_MPS, budget);
     case REMEDY_GRAPH:
-        point->launch = SHM_LAUNCH_GRAPH;
-        point->sync = SHM_SYNC_STREAM;
-        return before.launch != SHM_LAUNCH_GRAPH;
+        point->launch = LAUNCH_GRAPH;
+        point->sync = SYNC_STREAM;
+        return before.launch != LAUNCH_GRAPH;
     case REMEDY_PINNED:
-        point->memory = SHM_MEMORY_PINNED;
-        point->sync = SHM_SYNC_STREAM;
-        return before.memory != SHM_MEMORY_PINNED;
+        point->memory = MEMORY_PINNED;
+        point->sync = SYNC_STREAM;
+        return before.memory != MEMORY_PINNED;
     case REMEDY_SYNC:
-        point->sync = SHM_SYNC_STREAM;
-        return before.sync != SHM_SYNC_STREAM;
+        point->sync = SYNC_STREAM;
+        return before.sync != SYNC_STREAM;
     case REMEDY_BLOCK:
-        point->schedule = SHM_SCHEDULE_BLOCK;
-        return before.schedule != SHM_SCHEDULE_BLOCK;
+        point->schedule = SCHEDULE_BLOCK;
+        return before.schedule != SCHEDULE_BLOCK;
     case REMEDY_PERCENTAGE:
         point->percentage_count = 0;
         return before.percentage_count != 0;
@@ -185,9 +185,9 @@ static bool apply(enum remedy_kind kind, struct explain_point *point,
 /* Whatever else is changed: more workers than CPUs must not spin while they wait. */
 static void wait_asleep(struct explain_point *point, const struct calibration *calibration)
 {
-    bool spins = point->schedule == SHM_SCHEDULE_AUTO || point->schedule == SHM_SCHEDULE_SPIN;
+    bool spins = point->schedule == SCHEDULE_AUTO || point->schedule == SCHEDULE_SPIN;
     if (spins && calibration->cpus > 0 && ceiling_workers(point) > calibration->cpus)
-        point->schedule = SHM_SCHEDULE_BLOCK;
+        point->schedule = SCHEDULE_BLOCK;
 }
 
 const char *explain_layout_name(const struct explain_point *point)
@@ -217,8 +217,8 @@ static void write_options(const struct explain_point *before, struct remedy *rem
         text_append(&text, "--launch graph ");
     if (after->memory != before->memory)
         text_append(&text, "--memory pinned ");
-    else if (after->sync != before->sync && after->memory == SHM_MEMORY_PAGEABLE &&
-             after->launch == SHM_LAUNCH_STREAM)
+    else if (after->sync != before->sync && after->memory == MEMORY_PAGEABLE &&
+             after->launch == LAUNCH_STREAM)
         text_append(&text, "--sync stream ");
     if (after->schedule != before->schedule)
         text_append(&text, "--schedule block ");
@@ -237,7 +237,7 @@ static void write_advice(const struct explain_point *before, struct remedy *reme
     case REMEDY_WORKERS:
         text_append(&text, "run more workers at once, %u %s", after->processes * after->threads,
                     ceiling_gpus(after) > 1 ? "on each GPU" : "in all");
-        if (after->launch == SHM_LAUNCH_STREAM && after->threads > 1)
+        if (after->launch == LAUNCH_STREAM && after->threads > 1)
             text_append(&text, ", each process with %u hardware queues", after->connections);
         break;
     case REMEDY_CONNECTIONS:

@@ -83,7 +83,7 @@ static void append_shared_copies(struct text *out, const struct explain_point *p
     for (size_t i = 0; i < sizeof ways / sizeof ways[0]; i++) {
         double shared = calibration_shared(ways[i].one, ways[i].total, all->gpus);
         if (shared <= 0.0 || (least > 0.0 && shared > least) ||
-            (!ways[i].pinned && point->memory != SHM_MEMORY_PAGEABLE))
+            (!ways[i].pinned && point->memory != MEMORY_PAGEABLE))
             continue;
         least = shared;
         found = i;
@@ -106,7 +106,7 @@ const char *ceiling_reason(enum ceiling_kind kind, const struct explain_point *p
                            const struct calibration *calibration, char *text, size_t size)
 {
     struct text out = {.at = text, .size = size};
-    bool graph = point->launch == SHM_LAUNCH_GRAPH;
+    bool graph = point->launch == LAUNCH_GRAPH;
     unsigned workers = ceiling_workers(point);
     char number[32];
     *text = '\0';

@@ -55,7 +55,7 @@ void pace_init(struct pace *pace, const struct shm_settings *settings, unsigned 
         .mean_gap_ns = (double)unit * workers / (double)rate,
         .random = settings->arrival_seed,
     };
-    if (pace->arrival == SHM_ARRIVAL_POISSON) {
+    if (pace->arrival == ARRIVAL_POISSON) {
         /* Far apart, though seeds and indices are neighbours. */
         pace->random = random_next(&pace->random) ^ (index * UINT64_C(0xd1342543de82ef95));
         pace->random = random_next(&pace->random);
@@ -68,7 +68,7 @@ void pace_init(struct pace *pace, const struct shm_settings *settings, unsigned 
 
 void pace_next(struct pace *pace)
 {
-    if (pace->arrival == SHM_ARRIVAL_POISSON)
+    if (pace->arrival == ARRIVAL_POISSON)
         add_random_gap(pace);
     else
         add_constant_gap(pace);
@@ -102,8 +102,8 @@ static bool stopped(const struct shm *shm)
 bool pace_wait(struct pace *pace, const struct shm *shm, struct shm_slot *slot)
 {
     uint64_t start_ns = pace->start_ns + pace->planned_ns;
-    bool block = pace->schedule == SHM_SCHEDULE_BLOCK;
-    bool spin = pace->schedule == SHM_SCHEDULE_SPIN;
+    bool block = pace->schedule == SCHEDULE_BLOCK;
+    bool spin = pace->schedule == SCHEDULE_SPIN;
     pace->late = clock_now_ns() > start_ns;
     if (pace->late)
         return !stopped(shm);

@@ -52,11 +52,11 @@ static enum status check_device(const struct worker_process *process,
 static unsigned schedule_flags(uint32_t schedule)
 {
     switch (schedule) {
-    case SHM_SCHEDULE_SPIN:
+    case SCHEDULE_SPIN:
         return CUDA_SCHEDULE_SPIN;
-    case SHM_SCHEDULE_YIELD:
+    case SCHEDULE_YIELD:
         return CUDA_SCHEDULE_YIELD;
-    case SHM_SCHEDULE_BLOCK:
+    case SCHEDULE_BLOCK:
         return CUDA_SCHEDULE_BLOCK;
     default:
         return CUDA_SCHEDULE_AUTO;

@@ -39,7 +39,7 @@ static void record_phases(struct shm_slot *slot, const struct shm_settings *sett
 {
     histogram_record(&slot->launch, times->launch_ns);
     histogram_record(&slot->sync, times->sync_ns);
-    if (settings->launch == SHM_LAUNCH_STREAM && settings->workload != SHM_WORKLOAD_PLUGIN) {
+    if (settings->launch == LAUNCH_STREAM && settings->workload != WORKLOAD_PLUGIN) {
         histogram_record(&slot->h2d, times->h2d_ns);
         histogram_record(&slot->d2h, times->d2h_ns);
     }

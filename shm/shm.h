@@ -38,6 +38,7 @@
 
 #include "statistics/histogram.h"
 #include "common/status.h"
+#include "job/work.h"
 #include "job/workload_mix.h"
 
 #define SHM_MAGIC UINT64_C(0x31706565777370bd) /* never valid UTF-8 text */
@@ -57,24 +58,8 @@
 /* NUMA nodes that a memory policy can name. */
 #define SHM_NODES 1024
 
-/* The kernels work on this share of what is copied, as in the experiment that it reproduces. */
-#define SHM_COPIED_PER_WORKED 64
-
 /* The number of the assignment that never comes. */
 #define SHM_DISMISSED UINT32_MAX
-
-enum shm_memory { SHM_MEMORY_PINNED, SHM_MEMORY_PAGEABLE };
-enum shm_sync { SHM_SYNC_STREAM, SHM_SYNC_NONE };
-enum shm_launch { SHM_LAUNCH_STREAM, SHM_LAUNCH_GRAPH };
-enum shm_schedule { SHM_SCHEDULE_AUTO, SHM_SCHEDULE_SPIN, SHM_SCHEDULE_YIELD, SHM_SCHEDULE_BLOCK };
-enum shm_workload {
-    SHM_WORKLOAD_CHAIN,     /* built in: dependent small kernels between two copies */
-    SHM_WORKLOAD_DELAY,     /* built in: the same with kernels that wait */
-    SHM_WORKLOAD_DESCRIBED, /* steps of a job file */
-    SHM_WORKLOAD_PLUGIN,    /* a shared object of the user's */
-    SHM_WORKLOAD_PROGRAM,   /* a program of the user's, in place of the worker program */
-};
-enum shm_arrival { SHM_ARRIVAL_CONSTANT, SHM_ARRIVAL_POISSON };
 
 /* What became of the wish that a process's host memory lie on certain NUMA nodes. */
 enum shm_policy {
@@ -83,9 +68,6 @@ enum shm_policy {
     SHM_POLICY_INHERITED, /* there was a policy already, which stays */
     SHM_POLICY_REFUSED,   /* the kernel refused */
 };
-
-/* Which copies an iteration makes. All but both are for calibration. */
-enum shm_copies { SHM_COPIES_BOTH, SHM_COPIES_IN, SHM_COPIES_OUT, SHM_COPIES_NONE };
 
 enum shm_state {
     SHM_STATE_STARTING,
@@ -125,7 +107,7 @@ struct shm_settings {
     uint64_t iterations; /* fixed work: so many of each worker from then on; 0: until the stop */
     uint32_t with_mps;   /* 1: the workers must be MPS clients; 0: they must not be */
     uint32_t arrival;    /* the enum above; of an open loop */
-    uint32_t copies;     /* enum shm_copies; out alone only without kernels */
+    uint32_t copies;     /* enum work_copies; out alone only without kernels */
     uint32_t stagger_us; /* each worker is released so much later than the one before */
     /* Iterations planned for all workers together, RATE_UNITS of a second; 0: a closed loop. */
     uint64_t rate_units;

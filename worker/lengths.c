@@ -184,7 +184,7 @@ static bool next_step(const char **text, struct workload_step *out)
 static enum status open_rig(struct rig *rig, const char *uuid, size_t uuid_length,
                             const char *driver_path)
 {
-    struct shm_settings settings = {.schedule = SHM_SCHEDULE_AUTO};
+    struct shm_settings settings = {.schedule = SCHEDULE_AUTO};
     enum status status = shm_create(&settings, 1, 1, &rig->process.shm);
     if (status != STATUS_OK)
         return status;

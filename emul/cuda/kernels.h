@@ -69,6 +69,6 @@ void kernel_read_arguments(struct kernel_call *call, void *const *parameters);
 struct model_work kernel_cost(const struct model_machine *machine, const struct kernel_call *call,
                               bool in_graph);
 
-/* Computes; not for KERNEL_HOLD, which takes its time (emul/cuda/hold.c). False: it would touch memory
- * that is not the device's, and has done nothing. */
+/* Computes; not for KERNEL_HOLD, which takes its time (emul/cuda/hold.c). False: it would touch
+ * memory that is not the device's, and has done nothing. */
 bool kernel_run(const struct kernel_call *call, struct memory_list *device_memory);

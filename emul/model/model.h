@@ -41,8 +41,8 @@
 #define MODEL_SLOTS_MAX 64
 #define MODEL_QUEUES_MAX 32
 
-/* What a machine can do; see emul/model/machine.h, where users name the fields. All of one type, so that
- * a table can set them. */
+/* What a machine can do; see emul/model/machine.h, where users name the fields. All of one type, so
+ * that a table can set them. */
 struct model_machine {
     uint64_t slots;           /* 1 to MODEL_SLOTS_MAX */
     uint64_t launch_ns;       /* host side of a kernel launch */

@@ -53,8 +53,7 @@ unsigned calibrate_part_steps(const struct calibration_record *record, enum cali
     const struct calibration_work *work = &record->figures.work;
     if (record->shared & 1U << part)
         return 0;
-    if (part == CALIBRATION_ARITHMETIC &&
-        (work->workload == SHM_WORKLOAD_DELAY || work->kernels == 0))
+    if (part == CALIBRATION_ARITHMETIC && (work->workload == WORKLOAD_DELAY || work->kernels == 0))
         return 0;
     return parts[part].steps + (parts[part].on_all && record->figures.all.gpus > 1);
 }

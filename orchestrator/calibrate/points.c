@@ -30,10 +30,10 @@ struct point calibrate_single(const struct point *like)
         .connections = MOST_CONNECTIONS,
         .bind = like->bind,
         /* The iteration, and nothing of how the point runs it. */
-        .work = {.memory = SHM_MEMORY_PINNED,
-                 .sync = SHM_SYNC_STREAM,
-                 .launch = SHM_LAUNCH_STREAM,
-                 .schedule = SHM_SCHEDULE_AUTO,
+        .work = {.memory = MEMORY_PINNED,
+                 .sync = SYNC_STREAM,
+                 .launch = LAUNCH_STREAM,
+                 .schedule = SCHEDULE_AUTO,
                  .warmup_ns = CALIBRATE_WARMUP_NS},
     };
     calibration_work_of(&like->work, &work);
@@ -41,26 +41,26 @@ struct point calibrate_single(const struct point *like)
     return point;
 }
 
-struct point calibrate_launches(const struct point *like, enum shm_launch launch)
+struct point calibrate_launches(const struct point *like, enum work_launch launch)
 {
     struct point point = calibrate_single(like);
     point.work.launch = launch;
-    point.work.workload = SHM_WORKLOAD_CHAIN;
-    point.work.kernels = launch == SHM_LAUNCH_GRAPH ? GRAPH_KERNELS : STREAM_KERNELS;
+    point.work.workload = WORKLOAD_CHAIN;
+    point.work.kernels = launch == LAUNCH_GRAPH ? GRAPH_KERNELS : STREAM_KERNELS;
     point.work.blocks = 1;
     point.work.threads_per_block = 1;
     point.work.spin = 0;
     point.work.bytes = 1024;
     point.work.worked_bytes = EMPTY_BYTES;
-    point.work.copies = SHM_COPIES_NONE;
+    point.work.copies = COPIES_NONE;
     return point;
 }
 
-struct point calibrate_copies(const struct point *like, enum shm_copies copies,
-                              enum shm_memory memory)
+struct point calibrate_copies(const struct point *like, enum work_copies copies,
+                              enum work_memory memory)
 {
     struct point point = calibrate_single(like);
-    point.work.workload = SHM_WORKLOAD_CHAIN;
+    point.work.workload = WORKLOAD_CHAIN;
     point.work.kernels = 0;
     point.work.copies = copies;
     point.work.memory = memory;
@@ -85,7 +85,7 @@ struct point calibrate_arithmetic(const struct point *like, unsigned sms, double
     work->blocks = (uint32_t)fill;
     work->bytes = 1024;
     work->worked_bytes = fill * threads * VECTOR_BYTES;
-    work->copies = SHM_COPIES_NONE;
+    work->copies = COPIES_NONE;
     return point;
 }
 
@@ -96,7 +96,7 @@ void calibrate_set_processes(struct point *point, unsigned processes)
     point->threads = 1;
     point->connections = 0;
     point->work.with_mps = 1;
-    point->work.schedule = SHM_SCHEDULE_BLOCK;
+    point->work.schedule = SCHEDULE_BLOCK;
 }
 
 void calibrate_set_threads(struct point *point, unsigned threads)
@@ -106,5 +106,5 @@ void calibrate_set_threads(struct point *point, unsigned threads)
     point->threads = threads;
     point->connections = MOST_CONNECTIONS;
     point->work.with_mps = 0;
-    point->work.schedule = SHM_SCHEDULE_BLOCK;
+    point->work.schedule = SCHEDULE_BLOCK;
 }

@@ -17,11 +17,11 @@
 struct point calibrate_single(const struct point *like);
 
 /* Kernels that do next to nothing, and no copies. */
-struct point calibrate_launches(const struct point *like, enum shm_launch launch);
+struct point calibrate_launches(const struct point *like, enum work_launch launch);
 
 /* No kernels. */
-struct point calibrate_copies(const struct point *like, enum shm_copies copies,
-                              enum shm_memory memory);
+struct point calibrate_copies(const struct point *like, enum work_copies copies,
+                              enum work_memory memory);
 
 /* Kernels of the same work a block, in grids that fill the GPU, and no copies. *share is how many
  * of the point's own kernels one of these is. The delay workload has no such thing: its kernels

@@ -207,12 +207,12 @@ static double measure(struct calibrator *calibrator, const struct point *point, 
 
 /* The most that any number of threads gives, with the numbers growing until they give no more.
  * Threads that wait awake need a CPU each. */
-static double grow(struct calibrator *calibrator, struct point *point, enum shm_schedule schedule,
+static double grow(struct calibrator *calibrator, struct point *point, enum work_schedule schedule,
                    const unsigned *counts, size_t count, const char *figure)
 {
     double best = 0.0;
     calibrator->best = counts[0];
-    unsigned most = schedule == SHM_SCHEDULE_BLOCK ? UINT_MAX : calibrator->record.figures.cpus;
+    unsigned most = schedule == SCHEDULE_BLOCK ? UINT_MAX : calibrator->record.figures.cpus;
     for (size_t i = 0; i < count && (i == 0 || counts[i] <= most); i++) {
         /* A warm-up that the next run would be found to need. */
         double expected_ns = i > 0 ? calibrator->p50_ns * counts[i] / counts[i - 1] : 0.0;
@@ -293,27 +293,27 @@ static void measure_launches(struct calibrator *calibrator, struct calibration *
 {
     static const unsigned threads[] = {4, 8, 16, 24, 32};
     static const unsigned graphs[] = {8, 16, 32, CALIBRATE_MOST_THREADS};
-    struct point point = calibrate_launches(calibrator->like, SHM_LAUNCH_STREAM);
+    struct point point = calibrate_launches(calibrator->like, LAUNCH_STREAM);
     double kernels = point.work.kernels;
     if (lacks(calibrator, CALIBRATION_PROCESS_LAUNCHES)) {
-        out->process_launches_per_s = kernels * GROW(calibrator, &point, SHM_SCHEDULE_BLOCK,
-                                                     threads, "launches of a process");
+        out->process_launches_per_s =
+            kernels * GROW(calibrator, &point, SCHEDULE_BLOCK, threads, "launches of a process");
         calibrator->again[AGAIN_LAUNCHES] =
             (struct again){point, out->process_launches_per_s > 0.0 ? calibrator->best : 0};
     }
-    point = calibrate_launches(calibrator->like, SHM_LAUNCH_GRAPH);
+    point = calibrate_launches(calibrator->like, LAUNCH_GRAPH);
     if (lacks(calibrator, CALIBRATION_GRAPH_KERNELS))
-        out->graph_kernels_per_s = point.work.kernels * GROW(calibrator, &point, SHM_SCHEDULE_BLOCK,
+        out->graph_kernels_per_s = point.work.kernels * GROW(calibrator, &point, SCHEDULE_BLOCK,
                                                              graphs, "kernels of graphs");
     point.work.kernels = 1;
     if (lacks(calibrator, CALIBRATION_PROCESS_GRAPHS))
         out->process_graphs_per_s =
-            GROW(calibrator, &point, SHM_SCHEDULE_BLOCK, threads, "graphs of a process");
+            GROW(calibrator, &point, SCHEDULE_BLOCK, threads, "graphs of a process");
 }
 
 static void measure_mps(struct calibrator *calibrator, struct calibration *out)
 {
-    struct point point = calibrate_launches(calibrator->like, SHM_LAUNCH_STREAM);
+    struct point point = calibrate_launches(calibrator->like, LAUNCH_STREAM);
     if (!lacks(calibrator, CALIBRATION_GPU_LAUNCHES))
         return;
     out->gpu_launches_per_s =
@@ -327,7 +327,7 @@ static void measure_arithmetic(struct calibrator *calibrator, struct calibration
 {
     const struct shm_settings *work = &calibrator->like->work;
     double share;
-    if (work->workload == SHM_WORKLOAD_DELAY) {
+    if (work->workload == WORKLOAD_DELAY) {
         note(calibrator, "arithmetic: the delay workload has none");
         return;
     }
@@ -341,14 +341,14 @@ static void measure_arithmetic(struct calibrator *calibrator, struct calibration
 
 /* Small copies take less time than a sleeping worker needs to wake up: it takes many of them to
  * keep an engine busy. */
-static void copies(struct calibrator *calibrator, enum calibration_part part, enum shm_copies which,
-                   struct again *again, const char *figure, double *out)
+static void copies(struct calibrator *calibrator, enum calibration_part part,
+                   enum work_copies which, struct again *again, const char *figure, double *out)
 {
     static const unsigned threads[] = {4, 16, 32};
-    struct point point = calibrate_copies(calibrator->like, which, SHM_MEMORY_PINNED);
+    struct point point = calibrate_copies(calibrator->like, which, MEMORY_PINNED);
     if (!lacks(calibrator, part))
         return;
-    double ips = GROW(calibrator, &point, SHM_SCHEDULE_BLOCK, threads, figure);
+    double ips = GROW(calibrator, &point, SCHEDULE_BLOCK, threads, figure);
     *again = (struct again){point, ips > 0.0 ? calibrator->best : 0};
     *out = ips * (double)point.work.bytes;
 }
@@ -356,11 +356,11 @@ static void copies(struct calibrator *calibrator, enum calibration_part part, en
 static void measure_copies(struct calibrator *calibrator, struct calibration *out)
 {
     struct again *again = calibrator->again;
-    copies(calibrator, CALIBRATION_IN, SHM_COPIES_IN, &again[AGAIN_IN], "copies in",
+    copies(calibrator, CALIBRATION_IN, COPIES_IN, &again[AGAIN_IN], "copies in",
            &out->h2d_bytes_per_s);
-    copies(calibrator, CALIBRATION_OUT, SHM_COPIES_OUT, &again[AGAIN_OUT], "copies out",
+    copies(calibrator, CALIBRATION_OUT, COPIES_OUT, &again[AGAIN_OUT], "copies out",
            &out->d2h_bytes_per_s);
-    copies(calibrator, CALIBRATION_BOTH, SHM_COPIES_BOTH, &again[AGAIN_BOTH], "copies both ways",
+    copies(calibrator, CALIBRATION_BOTH, COPIES_BOTH, &again[AGAIN_BOTH], "copies both ways",
            &out->both_bytes_per_s);
 }
 
@@ -371,13 +371,13 @@ static void measure_staging(struct calibrator *calibrator, struct calibration *o
     static const unsigned threads[] = {2, 4, 8};
     if (!lacks(calibrator, CALIBRATION_PAGEABLE))
         return;
-    struct point point = calibrate_copies(calibrator->like, SHM_COPIES_BOTH, SHM_MEMORY_PAGEABLE);
+    struct point point = calibrate_copies(calibrator->like, COPIES_BOTH, MEMORY_PAGEABLE);
     double bytes = (double)point.work.bytes, last = 0.0;
     unsigned last_threads = 0;
     for (size_t i = 0; i < sizeof threads / sizeof threads[0]; i++) {
         if (i > 0 && threads[i] > out->cpus)
             break;
-        double ips = grow(calibrator, &point, SHM_SCHEDULE_AUTO, &threads[i], 1, "pageable copies");
+        double ips = grow(calibrator, &point, SCHEDULE_AUTO, &threads[i], 1, "pageable copies");
         if (ips > 0.0) {
             last = bytes * ips;
             last_threads = threads[i];
@@ -422,7 +422,7 @@ static void measure_shared(struct calibrator *calibrator, struct calibration_all
 static void measure_awake(struct calibrator *calibrator, struct calibration *out)
 {
     struct point point = calibrate_single(calibrator->like);
-    point.work.schedule = SHM_SCHEDULE_SPIN;
+    point.work.schedule = SCHEDULE_SPIN;
     expect_steps(calibrator, 1);
     measure(calibrator, &point, "alone, spinning", &out->single_spin_cpu_us);
 }
@@ -430,10 +430,10 @@ static void measure_awake(struct calibrator *calibrator, struct calibration *out
 static void measure_asleep(struct calibrator *calibrator, struct calibration *out)
 {
     struct point point = calibrate_single(calibrator->like);
-    point.work.schedule = SHM_SCHEDULE_BLOCK;
+    point.work.schedule = SCHEDULE_BLOCK;
     expect_steps(calibrator, 2);
     measure(calibrator, &point, "alone, asleep", &out->single_stream_cpu_us);
-    point.work.launch = SHM_LAUNCH_GRAPH;
+    point.work.launch = LAUNCH_GRAPH;
     measure(calibrator, &point, "alone, graph, asleep", &out->single_graph_cpu_us);
 }
 
@@ -442,10 +442,10 @@ static void measure_singles(struct calibrator *calibrator, struct calibration *o
     struct point point = calibrate_single(calibrator->like);
     expect_steps(calibrator, 3);
     out->single_stream_ips = measure(calibrator, &point, "alone", NULL);
-    point.work.launch = SHM_LAUNCH_GRAPH;
+    point.work.launch = LAUNCH_GRAPH;
     out->single_graph_ips = measure(calibrator, &point, "alone, graph", NULL);
-    point.work.launch = SHM_LAUNCH_STREAM;
-    point.work.memory = SHM_MEMORY_PAGEABLE;
+    point.work.launch = LAUNCH_STREAM;
+    point.work.memory = MEMORY_PAGEABLE;
     out->single_pageable_ips = measure(calibrator, &point, "alone, pageable", NULL);
 }
 
@@ -455,16 +455,16 @@ static void measure_pageable(struct calibrator *calibrator, struct calibration *
 {
     static const unsigned threads[] = {2, 4, 8, 16};
     struct point point = calibrate_single(calibrator->like);
-    point.work.memory = SHM_MEMORY_PAGEABLE;
-    point.work.sync = SHM_SYNC_NONE;
+    point.work.memory = MEMORY_PAGEABLE;
+    point.work.sync = SYNC_NONE;
     expect_steps(calibrator, 4);
     out->process_unsynced_ips =
-        GROW(calibrator, &point, SHM_SCHEDULE_AUTO, threads, "pageable without sync");
-    point.work.sync = SHM_SYNC_STREAM;
-    point.work.launch = SHM_LAUNCH_GRAPH;
+        GROW(calibrator, &point, SCHEDULE_AUTO, threads, "pageable without sync");
+    point.work.sync = SYNC_STREAM;
+    point.work.launch = LAUNCH_GRAPH;
     expect_steps(calibrator, 4);
     out->process_pageable_graph_ips =
-        GROW(calibrator, &point, SHM_SCHEDULE_AUTO, threads, "pageable graphs");
+        GROW(calibrator, &point, SCHEDULE_AUTO, threads, "pageable graphs");
 }
 
 static void lower(double *ceiling, double by)
@@ -494,7 +494,7 @@ static void measure_crowd(struct calibrator *calibrator, struct calibration *out
     }
     struct point point = calibrate_single(calibrator->like);
     calibrate_set_threads(&point, workers);
-    point.work.schedule = SHM_SCHEDULE_AUTO;
+    point.work.schedule = SCHEDULE_AUTO;
     out->crowd_stream_ips = measure(calibrator, &point, "beside each other", NULL);
     out->crowd_workers = out->crowd_stream_ips > 0.0 ? workers : 0;
 }
@@ -505,7 +505,7 @@ static bool goes_backwards(const struct calibrator *calibrator)
 {
     return calibrate_steps(&calibrator->record) == CALIBRATE_OWN_STEPS &&
            calibrator->crew->processes > 0 &&
-           calibrator->crew->started_for.work.schedule == SHM_SCHEDULE_AUTO;
+           calibrator->crew->started_for.work.schedule == SCHEDULE_AUTO;
 }
 
 enum status calibrate_run(struct session *session, struct crew *crew, const struct point *like,

@@ -18,7 +18,7 @@ enum status plugin_of(const struct point *point, struct shm_plugin *out)
     const char *path = point_workload(point);
     const char *options = point->workload_options ? point->workload_options : "";
     *out = (struct shm_plugin){0};
-    if (point->work.workload != SHM_WORKLOAD_PLUGIN)
+    if (point->work.workload != WORKLOAD_PLUGIN)
         return STATUS_OK;
     if (*path != '/' && !getcwd(directory, sizeof directory))
         return status_set(STATUS_SYSTEM, "workload '%s': the current directory has no path", path);
@@ -136,7 +136,7 @@ static json_t *describe(const struct point *point, const struct plugin_answer *a
 static bool same_plugin(const struct point *a, const struct point *b)
 {
     const char *left = a->workload_options, *right = b->workload_options;
-    return b->work.workload == SHM_WORKLOAD_PLUGIN &&
+    return b->work.workload == WORKLOAD_PLUGIN &&
            strcmp(point_workload(a), point_workload(b)) == 0 &&
            strcmp(left ? left : "", right ? right : "") == 0;
 }
@@ -191,7 +191,7 @@ enum status plugin_ask_all(const struct session *session, struct plan *plan, uin
         struct plugin_answer answer;
         char digest[17];
         const struct point *point = &plan->points[i];
-        bool known = point->work.workload != SHM_WORKLOAD_PLUGIN;
+        bool known = point->work.workload != WORKLOAD_PLUGIN;
         for (size_t j = 0; j < i && !known; j++)
             known = same_plugin(point, &plan->points[j]);
         if (known)

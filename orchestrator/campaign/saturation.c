@@ -32,7 +32,7 @@ unsigned saturation_rounds(const struct point *point)
 /* Every round draws its own arrivals: they are part of what differs between rounds. */
 static uint64_t seed_of(const struct point *point, unsigned round, unsigned step)
 {
-    if (point->work.arrival != SHM_ARRIVAL_POISSON)
+    if (point->work.arrival != ARRIVAL_POISSON)
         return 0;
     return point->work.arrival_seed + ((uint64_t)round << 40) + ((uint64_t)step << 32);
 }

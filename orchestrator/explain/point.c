@@ -96,7 +96,7 @@ static enum status read_work(const json_t *record, struct calibration_work *out)
     if (status != STATUS_OK)
         return status;
     *out = (struct calibration_work){
-        .workload = delay ? SHM_WORKLOAD_DELAY : SHM_WORKLOAD_CHAIN,
+        .workload = delay ? WORKLOAD_DELAY : WORKLOAD_CHAIN,
         .kernels = (unsigned)kernels,
         .blocks = (unsigned)blocks,
         .threads_per_block = (unsigned)threads,
@@ -137,10 +137,10 @@ enum status explain_point_read(const json_t *record, struct explain_point *out)
     point.processes = (unsigned)processes;
     point.threads = (unsigned)threads;
     point.connections = (unsigned)connections;
-    point.memory = (enum shm_memory)memory;
-    point.sync = (enum shm_sync)sync;
-    point.launch = (enum shm_launch)launch;
-    point.schedule = (enum shm_schedule)schedule;
+    point.memory = (enum work_memory)memory;
+    point.sync = (enum work_sync)sync;
+    point.launch = (enum work_launch)launch;
+    point.schedule = (enum work_schedule)schedule;
     *out = point;
     return STATUS_OK;
 }

@@ -13,7 +13,7 @@ enum status plan_described(const struct job *job, struct point *point, const cha
     if (status != STATUS_OK)
         return status;
     uint32_t steps = 0;
-    work->workload = SHM_WORKLOAD_DESCRIBED;
+    work->workload = WORKLOAD_DESCRIBED;
     work->program_count = mix.count;
     for (uint32_t i = 0; i < mix.count; i++) {
         const struct workload *workload = &job->workloads[mix.workloads[i]];

@@ -107,8 +107,8 @@ static void set_axis(struct point *point, enum option_id axis, const struct opti
 /* Drops what makes no difference, so that equal points look equal. */
 static void make_canonical(struct point *point)
 {
-    if (point->work.memory == SHM_MEMORY_PINNED || point->work.launch == SHM_LAUNCH_GRAPH)
-        point->work.sync = SHM_SYNC_STREAM;
+    if (point->work.memory == MEMORY_PINNED || point->work.launch == LAUNCH_GRAPH)
+        point->work.sync = SYNC_STREAM;
     if (point->gpus == 1 || !point_over_mps(point))
         point->mps_daemons = MPS_DAEMONS_SHARED;
     struct point_shares *shares[] = {&point->active_thread_percentage, &point->priority,
@@ -123,7 +123,7 @@ static void make_canonical(struct point *point)
         point->work.spin = 0;
         point->work.bytes = 0;
         point->work.delay_cycles = 0;
-    } else if (point->work.workload == SHM_WORKLOAD_DELAY) {
+    } else if (point->work.workload == WORKLOAD_DELAY) {
         point->work.blocks = 1;
         point->work.threads_per_block = 1;
         point->work.spin = 0;
@@ -131,8 +131,8 @@ static void make_canonical(struct point *point)
         point->work.delay_cycles = 0;
     }
     if (!point_is_open(point))
-        point->work.arrival = SHM_ARRIVAL_CONSTANT;
-    if (point->work.arrival == SHM_ARRIVAL_CONSTANT)
+        point->work.arrival = ARRIVAL_CONSTANT;
+    if (point->work.arrival == ARRIVAL_CONSTANT)
         point->work.arrival_seed = 0;
 }
 
@@ -141,7 +141,7 @@ static bool same_point(const struct point *a, const struct point *b)
     return a->layout == b->layout && a->processes == b->processes && a->threads == b->threads &&
            point_gpus(a) == point_gpus(b) && a->mps_daemons == b->mps_daemons &&
            a->connections == b->connections && a->bind == b->bind &&
-           (a->work.workload == SHM_WORKLOAD_DESCRIBED || strcmp(a->workload, b->workload) == 0) &&
+           (a->work.workload == WORKLOAD_DESCRIBED || strcmp(a->workload, b->workload) == 0) &&
            strcmp(a->workload_options ? a->workload_options : "",
                   b->workload_options ? b->workload_options : "") == 0 &&
            shares_equal(&a->active_thread_percentage, &b->active_thread_percentage) &&
@@ -496,10 +496,10 @@ static void add_work(struct text *out, const struct point *point)
             text_append(out, " '%.60s'", point->workload_options);
         return;
     }
-    if (work->workload == SHM_WORKLOAD_DELAY)
+    if (work->workload == WORKLOAD_DELAY)
         text_append(out, ", %llu cycles", (unsigned long long)work->delay_cycles);
     add_if_not_initial(out, OPTION_KERNELS, work->kernels, "kernels");
-    if (work->workload != SHM_WORKLOAD_DELAY) {
+    if (work->workload != WORKLOAD_DELAY) {
         add_if_not_initial(out, OPTION_BLOCKS, work->blocks, "blocks");
         add_if_not_initial(out, OPTION_THREADS_PER_BLOCK, work->threads_per_block,
                            "threads a block");
@@ -518,7 +518,7 @@ static void add_rate(struct text *out, const struct point *point)
         text_append(out, ", highest rate with %s under %s",
                     rate_percentile_name(point->goal.permille),
                     rate_time_text((double)point->goal.latency_ns, text, sizeof text));
-    if (point->work.arrival == SHM_ARRIVAL_POISSON)
+    if (point->work.arrival == ARRIVAL_POISSON)
         text_append(out, ", poisson");
 }
 
@@ -530,16 +530,16 @@ void point_describe(const struct point *point, char *text, size_t size)
         text_append(&out, " on each of %u GPUs", point_gpus(point));
     if (point->mps_daemons == MPS_DAEMONS_PER_GPU)
         text_append(&out, ", a daemon each");
-    if (point->work.workload != SHM_WORKLOAD_PLUGIN && !point_is_program(point))
+    if (point->work.workload != WORKLOAD_PLUGIN && !point_is_program(point))
         text_append(&out, ", %s", point_memory(point));
-    if (point->work.sync == SHM_SYNC_NONE)
+    if (point->work.sync == SYNC_NONE)
         text_append(&out, ", no sync");
-    if (point->work.launch == SHM_LAUNCH_GRAPH)
+    if (point->work.launch == LAUNCH_GRAPH)
         text_append(&out, ", graph");
     if (point->connections)
         text_append(&out, ", %u connections", point->connections);
     add_shares(&out, point);
-    if (point->work.schedule != SHM_SCHEDULE_AUTO)
+    if (point->work.schedule != SCHEDULE_AUTO)
         text_append(&out, ", %s", point_schedule(point));
     if (point->bind != BIND_NEAR)
         text_append(&out, ", bind %s", point_bind(point));

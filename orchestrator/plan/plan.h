@@ -38,7 +38,8 @@ struct point {
     struct shm_settings work; /* device and slice_ns are filled in when the point runs */
     const char *workload_options; /* of a plug-in; owned by the job; NULL: none */
     struct point_program program;
-    /* What a plug-in said that it is not: false until it is asked (orchestrator/campaign/plugin.h). */
+    /* What a plug-in said that it is not: false until it is asked (orchestrator/campaign/plugin.h).
+     */
     bool not_graph_safe, not_thread_safe;
 };
 

@@ -9,7 +9,7 @@
 
 bool point_is_program(const struct point *point)
 {
-    return point->work.workload == SHM_WORKLOAD_PROGRAM;
+    return point->work.workload == WORKLOAD_PROGRAM;
 }
 
 struct point_program plan_program_options(const struct job *job, const struct options *options)
@@ -30,10 +30,10 @@ static enum status check_settings(const struct point *point)
         enum option_id id;
         bool changed;
     } settings[] = {
-        {OPTION_MEMORY, work->memory != SHM_MEMORY_PINNED},
-        {OPTION_SYNC, work->sync != SHM_SYNC_STREAM},
-        {OPTION_LAUNCH, work->launch != SHM_LAUNCH_STREAM},
-        {OPTION_SCHEDULE, work->schedule != SHM_SCHEDULE_AUTO},
+        {OPTION_MEMORY, work->memory != MEMORY_PINNED},
+        {OPTION_SYNC, work->sync != SYNC_STREAM},
+        {OPTION_LAUNCH, work->launch != LAUNCH_STREAM},
+        {OPTION_SCHEDULE, work->schedule != SCHEDULE_AUTO},
         {OPTION_STAGGER, work->stagger_us != 0},
     };
     for (size_t i = 0; i < sizeof settings / sizeof settings[0]; i++)
@@ -66,7 +66,7 @@ enum status plan_program(const struct job *job, struct point *point)
         status = check_settings(point);
     if (status != STATUS_OK)
         return status;
-    point->work.workload = SHM_WORKLOAD_PROGRAM;
+    point->work.workload = WORKLOAD_PROGRAM;
     point->workload = path_file_name(job->command[0]);
     return STATUS_OK;
 }

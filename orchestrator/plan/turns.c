@@ -32,7 +32,7 @@ static bool may_idle(const struct point *started_for, const struct point *point)
 /* A plug-in may leave anything behind in its process: that is shared with itself alone. */
 static bool may_share(const struct point *a, const struct point *b)
 {
-    if (a->work.workload != SHM_WORKLOAD_PLUGIN && b->work.workload != SHM_WORKLOAD_PLUGIN)
+    if (a->work.workload != WORKLOAD_PLUGIN && b->work.workload != WORKLOAD_PLUGIN)
         return true;
     return strcmp(point_workload(a), point_workload(b)) == 0 &&
            strcmp(a->workload_options ? a->workload_options : "",
@@ -43,7 +43,7 @@ bool turns_serves(const struct point *started_for, const struct point *point)
 {
     const struct point *a = started_for, *b = point;
     /* A program ends with its point. */
-    if (a->work.workload == SHM_WORKLOAD_PROGRAM || b->work.workload == SHM_WORKLOAD_PROGRAM)
+    if (a->work.workload == WORKLOAD_PROGRAM || b->work.workload == WORKLOAD_PROGRAM)
         return false;
     return point_over_mps(a) == point_over_mps(b) && point_gpus(a) == point_gpus(b) &&
            a->mps_daemons == b->mps_daemons && a->connections == b->connections &&

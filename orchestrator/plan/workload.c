@@ -6,14 +6,14 @@
 
 bool point_is_builtin(const struct point *point)
 {
-    return point->work.workload == SHM_WORKLOAD_CHAIN || point->work.workload == SHM_WORKLOAD_DELAY;
+    return point->work.workload == WORKLOAD_CHAIN || point->work.workload == WORKLOAD_DELAY;
 }
 
 const char *point_workload(const struct point *point)
 {
     if (point->workload)
         return point->workload;
-    return point->work.workload == SHM_WORKLOAD_DELAY ? "delay" : "builtin";
+    return point->work.workload == WORKLOAD_DELAY ? "delay" : "builtin";
 }
 
 bool plan_word_is_path(const char *word)
@@ -25,9 +25,9 @@ bool plan_word_is_path(const char *word)
 /* What its memory is, and when it waits, is the plug-in's own business. */
 static void set_plugin(struct point *point)
 {
-    point->work.workload = SHM_WORKLOAD_PLUGIN;
-    point->work.memory = SHM_MEMORY_PINNED;
-    point->work.sync = SHM_SYNC_STREAM;
+    point->work.workload = WORKLOAD_PLUGIN;
+    point->work.memory = MEMORY_PINNED;
+    point->work.sync = SYNC_STREAM;
 }
 
 static enum status not_found(const struct job *job, const struct point *point, const char *bad,
@@ -58,9 +58,9 @@ enum status plan_workload(const struct job *job, struct point *point)
     if (job->command)
         return plan_program(job, point);
     if (strcmp(point->workload, "builtin") == 0)
-        point->work.workload = SHM_WORKLOAD_CHAIN;
+        point->work.workload = WORKLOAD_CHAIN;
     else if (strcmp(point->workload, "delay") == 0)
-        point->work.workload = SHM_WORKLOAD_DELAY;
+        point->work.workload = WORKLOAD_DELAY;
     else if (plan_word_is_path(point->workload))
         set_plugin(point);
     else {
@@ -68,7 +68,7 @@ enum status plan_workload(const struct job *job, struct point *point)
         if (status != STATUS_OK)
             return status == STATUS_NOT_FOUND ? not_found(job, point, bad, length) : status;
     }
-    if (point->work.workload != SHM_WORKLOAD_PLUGIN)
+    if (point->work.workload != WORKLOAD_PLUGIN)
         point->workload_options = NULL;
     return STATUS_OK;
 }

@@ -335,7 +335,7 @@ static void drop_settings(json_t *record, const struct point *point)
         drop(record, work, sizeof work / sizeof work[0]);
     if (point_is_program(point))
         drop(record, own, sizeof own / sizeof own[0]);
-    else if (point->work.workload == SHM_WORKLOAD_PLUGIN)
+    else if (point->work.workload == WORKLOAD_PLUGIN)
         drop(record, own, 2);
 }
 
@@ -382,7 +382,7 @@ json_t *record_point(const struct point *point, const struct measurement *measur
     add_shares(record, "active_thread_percentage", &point->active_thread_percentage, point);
     add_shares(record, "priority", &point->priority, point);
     add_shares(record, "memory_limit", &point->memory_limit, point);
-    if (work->workload == SHM_WORKLOAD_DELAY)
+    if (work->workload == WORKLOAD_DELAY)
         json_object_set_new(record, "delay_cycles", json_integer((json_int_t)work->delay_cycles));
     json_object_set_new(record, "status", json_string(status));
     openloop_record(record, point, measurement);

@@ -20,7 +20,7 @@ static json_t *phase_object(const struct histogram *histogram)
 static json_t *phases_object(const struct point *point, const struct round_result *result)
 {
     /* One call is the whole phase: nothing is sampled then. */
-    bool graph = point->work.launch == SHM_LAUNCH_GRAPH && point_is_builtin(point);
+    bool graph = point->work.launch == LAUNCH_GRAPH && point_is_builtin(point);
     bool single = graph || point->work.kernels == 1;
     return json_pack("{s:o, s:o, s:o, s:o, s:o}", "h2d", phase_object(&result->h2d), "launch",
                      phase_object(&result->launch), "launch_call",

@@ -48,7 +48,7 @@ static void collect_worker(const struct round *round, unsigned process, unsigned
     struct shm_slot *slot = shm_slot_at(&round->shm, process, thread);
     struct round_worker *worker = &result->workers[process * round->point->threads + thread];
     /* What a plug-in copies, it copies within its own iterate. */
-    bool copies = round->point->work.workload != SHM_WORKLOAD_PLUGIN;
+    bool copies = round->point->work.workload != WORKLOAD_PLUGIN;
     *iterations = slot_units(slot, result->window.steady_slice, round->slices);
     *worker = (struct round_worker){
         .process = process,

@@ -6,7 +6,7 @@
 
 static bool is_described(const struct point *point)
 {
-    return point->work.workload == SHM_WORKLOAD_DESCRIBED;
+    return point->work.workload == WORKLOAD_DESCRIBED;
 }
 
 static void weights_of(const struct shm_settings *work, uint32_t weights[MIX_MOST])

@@ -25,8 +25,8 @@ struct cores cores_of(const struct session *session, const struct point *point)
 void cores_warn(json_t *warnings, const struct point *point, const struct cores *cores)
 {
     unsigned workers = point_workers(point);
-    enum shm_schedule schedule = (enum shm_schedule)point->work.schedule;
-    if (cores->cpus == 0 || schedule == SHM_SCHEDULE_BLOCK)
+    enum work_schedule schedule = (enum work_schedule)point->work.schedule;
+    if (cores->cpus == 0 || schedule == SCHEDULE_BLOCK)
         return;
     if (cores->quota > 0.0 && cores->quota < cores->cpus && workers > cores->quota)
         warnings_add(
@@ -34,7 +34,7 @@ void cores_warn(json_t *warnings, const struct point *point, const struct cores 
             "more workers than the CPU quota of %.3g, and waiting with schedule %s takes a "
             "CPU each; give '--schedule block', fewer workers or a larger quota",
             cores->quota, point_schedule(point));
-    else if (schedule != SHM_SCHEDULE_YIELD && workers > cores->cpus)
+    else if (schedule != SCHEDULE_YIELD && workers > cores->cpus)
         warnings_add(
             warnings, "few-cores",
             "more workers than the %u CPU%s that they may use, and waiting with schedule %s "

@@ -12,7 +12,7 @@
 bool plugin_rules_out(const struct point *point, char *why, size_t size)
 {
     const char *word = point_workload(point);
-    if (point->work.launch == SHM_LAUNCH_GRAPH && point->not_graph_safe) {
+    if (point->work.launch == LAUNCH_GRAPH && point->not_graph_safe) {
         snprintf(why, size, "workload '%s' is not graph-safe: it can only be launched by stream",
                  word);
         return true;
@@ -67,7 +67,7 @@ void plugin_add_place(const struct round *round)
     const struct point *point = round->point;
     const struct shm_slot *stuck = NULL;
     char gpu[ROUND_NAME_TEXT];
-    if (point->work.workload != SHM_WORKLOAD_PLUGIN || !round->shm.header || !round->children ||
+    if (point->work.workload != WORKLOAD_PLUGIN || !round->shm.header || !round->children ||
         result->status != STATUS_WORKER)
         return;
     unsigned workers = point_workers(point), at = 0;
@@ -98,7 +98,7 @@ void plugin_add_place(const struct round *round)
 void plugin_warn(json_t *record, const struct point *point, const struct round_result *result)
 {
     uint64_t device = 0, host = 0;
-    if (point->work.workload != SHM_WORKLOAD_PLUGIN)
+    if (point->work.workload != WORKLOAD_PLUGIN)
         return;
     for (unsigned p = 0; p < point_processes(point); p++) {
         const struct round_process *process = &result->processes[p];

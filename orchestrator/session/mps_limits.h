@@ -1,7 +1,8 @@
 /*
  * What a GPU and its driver allow over MPS: how many clients with how many connections each. Found
- * by trying (orchestrator/doctor/limits_search.h) and kept in a file of the user's cache, so that a sweep
- * knows before it starts anything which points cannot work. docs/limits.md describes the file.
+ * by trying (orchestrator/doctor/limits_search.h) and kept in a file of the user's cache, so that a
+ * sweep knows before it starts anything which points cannot work. docs/limits.md describes the
+ * file.
  */
 #pragma once
 

@@ -88,8 +88,8 @@ enum status session_watch_gpu(struct session *session);
 /* Ends what the session started. The error names what could not be ended or removed. */
 enum status session_close(struct session *session);
 
-/* In orchestrator/session/daemons.c: brings the private daemon into the state that is needed: running for
- * the first GPU and healthy, or gone. */
+/* In orchestrator/session/daemons.c: brings the private daemon into the state that is needed:
+ * running for the first GPU and healthy, or gone. */
 enum status session_set_mps(struct session *session, bool on);
 
 /* The same for the first so many GPUs (0: gone): one daemon that sees them all, or one for each. A

@@ -72,10 +72,10 @@ static void explain_point_of(const struct point *point, struct explain_point *ou
         .processes = point->processes,
         .threads = point->threads,
         .connections = point_connections(point),
-        .memory = (enum shm_memory)point->work.memory,
-        .sync = (enum shm_sync)point->work.sync,
-        .launch = (enum shm_launch)point->work.launch,
-        .schedule = (enum shm_schedule)point->work.schedule,
+        .memory = (enum work_memory)point->work.memory,
+        .sync = (enum work_sync)point->work.sync,
+        .launch = (enum work_launch)point->work.launch,
+        .schedule = (enum work_schedule)point->work.schedule,
     };
     for (unsigned i = 0; i < shares->count && i < EXPLAIN_MOST_PERCENTAGES; i++)
         out->percentages[out->percentage_count++] =

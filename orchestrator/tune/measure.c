@@ -108,8 +108,7 @@ void tune_take_over(struct tune *tune)
  * workloads, one each way. */
 static double buffer_bytes(const struct point *point)
 {
-    bool known =
-        point->work.workload == SHM_WORKLOAD_CHAIN || point->work.workload == SHM_WORKLOAD_DELAY;
+    bool known = point->work.workload == WORKLOAD_CHAIN || point->work.workload == WORKLOAD_DELAY;
     return known ? 2.0 * (double)point->work.bytes * point->processes * point->threads : 0.0;
 }
 

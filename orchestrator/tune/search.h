@@ -19,9 +19,9 @@
 /* Settings beside P and T, as numbers that are the same or are not. */
 #define TUNE_AXES 12
 #define TUNE_AXIS_MPS 0      /* 0 or 1 */
-#define TUNE_AXIS_LAUNCH 1   /* enum shm_launch */
+#define TUNE_AXIS_LAUNCH 1   /* enum work_launch */
 #define TUNE_AXIS_SHARE 2    /* of the GPU that clients get */
-#define TUNE_AXIS_SCHEDULE 3 /* enum shm_schedule */
+#define TUNE_AXIS_SCHEDULE 3 /* enum work_schedule */
 #define TUNE_AXIS_DAEMONS 10 /* enum mps_daemons */
 
 /* A point that can be measured. */

@@ -112,7 +112,7 @@ static int bench_record(void)
 {
     struct shm shm;
     /* Slices as short as a sweep's, so that iterations cross them as often. */
-    const struct shm_settings settings = {.slice_ns = 2 * NS_PER_MS, .launch = SHM_LAUNCH_STREAM};
+    const struct shm_settings settings = {.slice_ns = 2 * NS_PER_MS, .launch = LAUNCH_STREAM};
     double costs_ns[BATCHES];
     if (shm_create(&settings, 1, 1, &shm) != STATUS_OK)
         return -1;
@@ -184,7 +184,7 @@ static void record_one(struct recorder *recorder, struct sampling *sampling, enu
 static int bench_share(void)
 {
     struct shm shm;
-    const struct shm_settings settings = {.slice_ns = 2 * NS_PER_MS, .launch = SHM_LAUNCH_STREAM};
+    const struct shm_settings settings = {.slice_ns = 2 * NS_PER_MS, .launch = LAUNCH_STREAM};
     static const char *const what[] = {"no single calls", "sampled calls", "all calls"};
     double costs_ns[TIMED_KINDS][FORUM_BATCHES], ratios[FORUM_BATCHES];
     struct sampling sampling;

@@ -47,8 +47,7 @@ int main(int argc, char **argv)
 {
     struct shm shm;
     char line[80];
-    const struct shm_settings settings = {.slice_ns = 2 * NS_PER_MS,
-                                          .workload = SHM_WORKLOAD_PROGRAM};
+    const struct shm_settings settings = {.slice_ns = 2 * NS_PER_MS, .workload = WORKLOAD_PROGRAM};
     int event_fd = eventfd(0, EFD_NONBLOCK);
     if (event_fd < 0 || shm_create(&settings, 1, 1, &shm) != STATUS_OK)
         return EXIT_FAILURE;

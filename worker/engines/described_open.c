@@ -145,10 +145,10 @@ enum status described_open(const struct worker_process *process, const struct sh
         return status_set(STATUS_MEMORY, "out of host memory");
     described->process = process;
     described->program = program;
-    described->graphs = settings->launch == SHM_LAUNCH_GRAPH;
-    described->pinned = settings->memory == SHM_MEMORY_PINNED;
+    described->graphs = settings->launch == LAUNCH_GRAPH;
+    described->pinned = settings->memory == MEMORY_PINNED;
     described->sync_before_out =
-        !described->pinned && !described->graphs && settings->sync == SHM_SYNC_STREAM;
+        !described->pinned && !described->graphs && settings->sync == SYNC_STREAM;
     described->count = program->count;
     for (unsigned i = 0; i < described->count; i++)
         described->steps[i].step = settings->steps[program->first + i];

@@ -50,12 +50,12 @@ static const struct engine builtin = {.name = "builtin",
 const struct engine *engine_for(const struct shm_settings *settings)
 {
     switch (settings->workload) {
-    case SHM_WORKLOAD_CHAIN:
-    case SHM_WORKLOAD_DELAY:
+    case WORKLOAD_CHAIN:
+    case WORKLOAD_DELAY:
         return &builtin;
-    case SHM_WORKLOAD_PLUGIN:
+    case WORKLOAD_PLUGIN:
         return &plugin_engine;
-    case SHM_WORKLOAD_DESCRIBED:
+    case WORKLOAD_DESCRIBED:
         return &described_engine;
     default:
         return NULL;

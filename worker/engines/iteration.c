@@ -20,7 +20,7 @@ static enum status alloc_host(struct iteration *iteration, int **out)
 {
     size_t bytes = settings_of(iteration)->bytes;
     void *memory = NULL;
-    if (settings_of(iteration)->memory == SHM_MEMORY_PINNED) {
+    if (settings_of(iteration)->memory == MEMORY_PINNED) {
         enum status status =
             check(iteration, iteration->process->driver.mem_host_alloc(&memory, bytes, 0),
                   "cuMemHostAlloc");
@@ -40,7 +40,7 @@ static void free_host(const struct iteration *iteration, int *memory)
 {
     if (!memory)
         return;
-    if (settings_of(iteration)->memory == SHM_MEMORY_PINNED)
+    if (settings_of(iteration)->memory == MEMORY_PINNED)
         iteration->process->driver.mem_free_host(memory);
     else
         worker_memory_free(memory, settings_of(iteration)->bytes);
@@ -50,7 +50,7 @@ static void make_expected(struct iteration *iteration)
 {
     const struct shm_settings *settings = settings_of(iteration);
     unsigned sum = 0;
-    if (settings->workload != SHM_WORKLOAD_DELAY)
+    if (settings->workload != WORKLOAD_DELAY)
         for (unsigned i = 0; i < settings->kernels; i++)
             sum += i;
     for (size_t i = 0; i < iteration->checked; i++)
@@ -62,7 +62,7 @@ static cuda_result launch_one(const struct iteration *iteration, cuda_device_poi
 {
     const struct shm_settings *settings = settings_of(iteration);
     const struct worker_process *process = iteration->process;
-    if (settings->workload == SHM_WORKLOAD_DELAY) {
+    if (settings->workload == WORKLOAD_DELAY) {
         unsigned long long cycles = settings->delay_cycles;
         void *parameters[] = {&cycles};
         return process->driver.launch_kernel(process->delay, 1, 1, 1, 1, 1, 1, 0, iteration->stream,
@@ -79,12 +79,12 @@ static cuda_result launch_one(const struct iteration *iteration, cuda_device_poi
 
 static bool copies_in(const struct shm_settings *settings)
 {
-    return settings->copies == SHM_COPIES_BOTH || settings->copies == SHM_COPIES_IN;
+    return settings->copies == COPIES_BOTH || settings->copies == COPIES_IN;
 }
 
 static bool copies_out(const struct shm_settings *settings)
 {
-    return settings->copies == SHM_COPIES_BOTH || settings->copies == SHM_COPIES_OUT;
+    return settings->copies == COPIES_BOTH || settings->copies == COPIES_OUT;
 }
 
 static enum status copy_in(const struct iteration *iteration)
@@ -138,7 +138,7 @@ static enum status launch_all(struct iteration *iteration, struct iteration_time
 static cuda_device_pointer result_buffer(const struct iteration *iteration)
 {
     const struct shm_settings *settings = settings_of(iteration);
-    bool swapped = settings->workload != SHM_WORKLOAD_DELAY && settings->kernels % 2;
+    bool swapped = settings->workload != WORKLOAD_DELAY && settings->kernels % 2;
     return swapped ? iteration->device_out : iteration->device_in;
 }
 
@@ -193,8 +193,8 @@ static enum status size_up(struct iteration *iteration, size_t *device_bytes)
     const struct shm_settings *settings = settings_of(iteration);
     uint64_t worked = settings->worked_bytes;
     if (worked == 0)
-        worked = settings->bytes / SHM_COPIED_PER_WORKED;
-    if (settings->copies == SHM_COPIES_OUT && settings->kernels > 0)
+        worked = settings->bytes / WORK_COPIED_PER_WORKED;
+    if (settings->copies == COPIES_OUT && settings->kernels > 0)
         return status_set(STATUS_USAGE, "kernels without a copy in have no known output");
     if (worked / sizeof(int) > INT32_MAX)
         return status_set(STATUS_USAGE, "a kernel cannot work on %llu bytes",
@@ -209,7 +209,7 @@ static enum status size_up(struct iteration *iteration, size_t *device_bytes)
 /* Copies that only go out find the same every time. */
 static enum status fill_device(struct iteration *iteration)
 {
-    if (settings_of(iteration)->copies != SHM_COPIES_OUT)
+    if (settings_of(iteration)->copies != COPIES_OUT)
         return STATUS_OK;
     enum status status = copy_in(iteration);
     return status == STATUS_OK ? synchronize(iteration) : status;
@@ -246,7 +246,7 @@ enum status iteration_open(const struct worker_process *process, struct iteratio
     if (status == STATUS_OK) {
         make_expected(&iteration);
         sampling_init(&iteration.sampling, settings->kernels, sampling_measure_cost_ns());
-        if (settings->launch == SHM_LAUNCH_GRAPH)
+        if (settings->launch == LAUNCH_GRAPH)
             status = capture_graph(&iteration);
     }
     if (status != STATUS_OK) {
@@ -288,8 +288,8 @@ static void stamp(struct iteration *iteration)
 enum status iteration_run(struct iteration *iteration, struct iteration_times *times)
 {
     const struct shm_settings *settings = settings_of(iteration);
-    bool pageable = settings->memory == SHM_MEMORY_PAGEABLE;
-    bool sync_before_copy = pageable && settings->sync == SHM_SYNC_STREAM;
+    bool pageable = settings->memory == MEMORY_PAGEABLE;
+    bool sync_before_copy = pageable && settings->sync == SYNC_STREAM;
     /* A pageable copy out has ended when it returns. */
     bool sync_at_end = !pageable || (!copies_out(settings) && !sync_before_copy);
     enum status status;
@@ -297,7 +297,7 @@ enum status iteration_run(struct iteration *iteration, struct iteration_times *t
     stamp(iteration);
     *times = (struct iteration_times){.begin_ns = clock_now_ns()};
     uint64_t last = times->begin_ns;
-    if (settings->launch == SHM_LAUNCH_GRAPH) {
+    if (settings->launch == LAUNCH_GRAPH) {
         status =
             check(iteration,
                   iteration->process->driver.graph_launch(iteration->graph_exec, iteration->stream),

@@ -374,7 +374,7 @@ static void cycle_leave(struct loaded *loaded, struct plugin_work *work)
 
 static enum status check_capabilities(const struct plugin *plugin, const struct shm_header *header)
 {
-    if (header->settings.launch == SHM_LAUNCH_GRAPH &&
+    if (header->settings.launch == LAUNCH_GRAPH &&
         !(plugin->capabilities & MPSWEEP_WORKLOAD_GRAPH_SAFE))
         return status_set(STATUS_INFEASIBLE, "workload '%s': it is not graph-safe", plugin->name);
     if (header->threads > 1 && !(plugin->capabilities & MPSWEEP_WORKLOAD_THREAD_SAFE))
@@ -395,7 +395,7 @@ static struct plugin_work *work_new(const struct worker_process *process, unsign
         .processes = header->processes,
         .thread = thread,
         .threads = header->threads,
-        .graph = header->settings.launch == SHM_LAUNCH_GRAPH,
+        .graph = header->settings.launch == LAUNCH_GRAPH,
         .host = &host,
         .options = loaded->key.options,
         .context = process->context,

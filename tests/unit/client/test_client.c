@@ -23,7 +23,7 @@ static struct shm shm;
 static int event_fd = -1;
 
 static const struct shm_settings closed_loop = {.slice_ns = 3600 * NS_PER_S,
-                                                .workload = SHM_WORKLOAD_PROGRAM};
+                                                .workload = WORKLOAD_PROGRAM};
 
 static int make_memory(void **state)
 {

@@ -11,10 +11,10 @@
 #include "explain/words.h"
 #include "tests/unit/explain/h200.h"
 
-#define GRAPH .launch = SHM_LAUNCH_GRAPH
-#define BLOCK .schedule = SHM_SCHEDULE_BLOCK
+#define GRAPH .launch = LAUNCH_GRAPH
+#define BLOCK .schedule = SCHEDULE_BLOCK
 #define OVER_MPS .mps = true
-#define PAGEABLE .memory = SHM_MEMORY_PAGEABLE
+#define PAGEABLE .memory = MEMORY_PAGEABLE
 
 static void find(struct explain_point *point, const struct calibration *calibration,
                  struct ceilings *ceilings, struct binding *out)
@@ -144,7 +144,7 @@ static void workers_wait_for_what_is_slow(void **state)
          CEILING_BLOCKED_COPIES},
         {FIGURE(process_unsynced_ips),
          1e3,
-         {THREADS, PAGEABLE, .sync = SHM_SYNC_NONE},
+         {THREADS, PAGEABLE, .sync = SYNC_NONE},
          CEILING_BLOCKED_COPIES},
         {FIGURE(arithmetic_ips), 1e3, {THREADS}, CEILING_ARITHMETIC},
         {FIGURE(single_stream_cpu_us), 4e3, {THREADS}, CEILING_CPUS},

@@ -15,7 +15,7 @@ static struct calibration_record example(void)
     struct calibration_record record = {
         .figures =
             {
-                .work = {.workload = SHM_WORKLOAD_DELAY,
+                .work = {.workload = WORKLOAD_DELAY,
                          .kernels = 1,
                          .blocks = 2,
                          .threads_per_block = 3,
@@ -182,7 +182,7 @@ static void test_too_many_notes(void **state)
 static struct calibration whole(void)
 {
     struct calibration figures = {
-        .work = {.workload = SHM_WORKLOAD_CHAIN,
+        .work = {.workload = WORKLOAD_CHAIN,
                  .kernels = 10,
                  .blocks = 5,
                  .threads_per_block = 64,
@@ -233,12 +233,7 @@ static void test_what_a_part_depends_on(void **state)
         {{0, 10, 5, 32, 3072, 1 << 20, 0}, EVERY_PART & ~ARITHMETIC, 16, 132, 2, 0},
         {{0, 10, 5, 64, 1, 1 << 20, 0}, EVERY_PART & ~ARITHMETIC, 16, 132, 2, 0},
         {{0, 0, 5, 64, 3072, 1 << 20, 0}, EVERY_PART & ~ARITHMETIC, 16, 132, 2, 0},
-        {{SHM_WORKLOAD_DELAY, 10, 5, 64, 3072, 1 << 20, 9},
-         EVERY_PART & ~ARITHMETIC,
-         16,
-         132,
-         2,
-         0},
+        {{WORKLOAD_DELAY, 10, 5, 64, 3072, 1 << 20, 9}, EVERY_PART & ~ARITHMETIC, 16, 132, 2, 0},
         {{0, 10, 5, 64, 3072, 1 << 20, 0}, 0, 8, 132, 2, 0},
         {{0, 10, 5, 64, 3072, 1 << 20, 0}, 0, 16, 66, 2, 0},
         {{0, 10, 5, 64, 3072, 1 << 20, 0}, EVERY_PART & ~WITH_ALL, 16, 132, 4, 1000},
@@ -283,10 +278,10 @@ static struct point like(unsigned blocks, unsigned threads_per_block, uint64_t b
         .threads = 4,
         .connections = 5,
         .bind = BIND_SCATTER,
-        .work = {.memory = SHM_MEMORY_PAGEABLE,
-                 .sync = SHM_SYNC_NONE,
-                 .launch = SHM_LAUNCH_GRAPH,
-                 .schedule = SHM_SCHEDULE_YIELD,
+        .work = {.memory = MEMORY_PAGEABLE,
+                 .sync = SYNC_NONE,
+                 .launch = LAUNCH_GRAPH,
+                 .schedule = SCHEDULE_YIELD,
                  .kernels = 220,
                  .blocks = blocks,
                  .threads_per_block = threads_per_block,
@@ -306,9 +301,9 @@ static void test_one_worker_alone(void **state)
     assert_int_equal(point.work.with_mps, 0);
     assert_int_equal(point.connections, 32);
     assert_int_equal(point.bind, BIND_SCATTER);
-    assert_int_equal(point.work.memory, SHM_MEMORY_PINNED);
-    assert_int_equal(point.work.launch, SHM_LAUNCH_STREAM);
-    assert_int_equal(point.work.copies, SHM_COPIES_BOTH);
+    assert_int_equal(point.work.memory, MEMORY_PINNED);
+    assert_int_equal(point.work.launch, LAUNCH_STREAM);
+    assert_int_equal(point.work.copies, COPIES_BOTH);
     assert_int_equal(point.work.iterations, 0);
     assert_int_equal(point.work.kernels, 220);
     assert_int_equal(point.work.spin, 3072);
@@ -340,7 +335,7 @@ static void test_filling_grids(void **state)
         /* Each GPU thread has a vector. */
         assert_int_equal(point.work.worked_bytes, (uint64_t)cases[i].fill * cases[i].threads * 16);
         assert_int_equal(point.work.spin, 3072);
-        assert_int_equal(point.work.copies, SHM_COPIES_NONE);
+        assert_int_equal(point.work.copies, COPIES_NONE);
     }
 }
 
@@ -348,9 +343,9 @@ static void test_other_loads(void **state)
 {
     (void)state;
     struct point from = like(5, 64, 1408 << 10);
-    struct point point = calibrate_launches(&from, SHM_LAUNCH_GRAPH);
-    assert_int_equal(point.work.launch, SHM_LAUNCH_GRAPH);
-    assert_int_equal(point.work.copies, SHM_COPIES_NONE);
+    struct point point = calibrate_launches(&from, LAUNCH_GRAPH);
+    assert_int_equal(point.work.launch, LAUNCH_GRAPH);
+    assert_int_equal(point.work.copies, COPIES_NONE);
     assert_int_equal(point.work.spin, 0);
     calibrate_set_processes(&point, 9);
     assert_int_equal(point.processes, 9);
@@ -363,10 +358,10 @@ static void test_other_loads(void **state)
     assert_int_equal(point.connections, 32);
     assert_int_equal(point.work.with_mps, 0);
 
-    point = calibrate_copies(&from, SHM_COPIES_OUT, SHM_MEMORY_PAGEABLE);
+    point = calibrate_copies(&from, COPIES_OUT, MEMORY_PAGEABLE);
     assert_int_equal(point.work.kernels, 0);
-    assert_int_equal(point.work.copies, SHM_COPIES_OUT);
-    assert_int_equal(point.work.memory, SHM_MEMORY_PAGEABLE);
+    assert_int_equal(point.work.copies, COPIES_OUT);
+    assert_int_equal(point.work.memory, MEMORY_PAGEABLE);
     assert_int_equal(point.work.bytes, 1408 << 10);
 }
 

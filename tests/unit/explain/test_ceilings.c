@@ -11,10 +11,10 @@
 #include "explain/words.h"
 #include "tests/unit/explain/h200.h"
 
-#define GRAPH .launch = SHM_LAUNCH_GRAPH
-#define BLOCK .schedule = SHM_SCHEDULE_BLOCK
-#define PAGEABLE .memory = SHM_MEMORY_PAGEABLE
-#define NO_SYNC .sync = SHM_SYNC_NONE
+#define GRAPH .launch = LAUNCH_GRAPH
+#define BLOCK .schedule = SCHEDULE_BLOCK
+#define PAGEABLE .memory = MEMORY_PAGEABLE
+#define NO_SYNC .sync = SYNC_NONE
 
 static void check(const struct explain_point *given, const struct calibration *calibration,
                   enum ceiling_kind binding, double ips, enum ceiling_kind next, size_t row)

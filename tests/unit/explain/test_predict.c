@@ -22,12 +22,12 @@
 static bool is_known_miss(const struct explain_point *point)
 {
     unsigned queues = ceiling_active_threads(point, &h200);
-    bool by_stream = point->launch == SHM_LAUNCH_STREAM;
-    bool pageable = point->memory == SHM_MEMORY_PAGEABLE;
+    bool by_stream = point->launch == LAUNCH_STREAM;
+    bool pageable = point->memory == MEMORY_PAGEABLE;
     /* More than twice as many threads as queues, and more than CPUs, all awake. */
     if (by_stream && point->processes == 1 && point->threads > 2 * queues && point->threads > 16)
         return true;
-    if (by_stream && pageable && point->sync == SHM_SYNC_NONE && point->processes == 1 &&
+    if (by_stream && pageable && point->sync == SYNC_NONE && point->processes == 1 &&
         point->threads > 1)
         return true;
     /* A pageable copy within a graph: the more threads, the less they hold each other up. */
@@ -233,9 +233,9 @@ static void turns_take_a_cpu_each_and_a_known_launch_path(void **state)
     calibration.process_launches_per_s = 0.0;
     assert_false(ceiling_takes_turns(&point, &calibration));
     calibration.process_launches_per_s = 883729;
-    point.launch = SHM_LAUNCH_GRAPH;
+    point.launch = LAUNCH_GRAPH;
     assert_false(ceiling_takes_turns(&point, &calibration));
-    point.launch = SHM_LAUNCH_STREAM;
+    point.launch = LAUNCH_STREAM;
     point.threads = 8;
     assert_false(ceiling_takes_turns(&point, &calibration));
 }
@@ -267,7 +267,7 @@ static void many_pageable_copies_get_in_each_others_way(void **state)
         .cpus = 32,
     };
     struct explain_point point = {
-        .processes = 1, .connections = 32, .memory = SHM_MEMORY_PAGEABLE, .work = calibration.work};
+        .processes = 1, .connections = 32, .memory = MEMORY_PAGEABLE, .work = calibration.work};
     for (size_t i = 0; i < sizeof table / sizeof table[0]; i++) {
         point.threads = table[i].threads;
         double off = predict_ips(&point, &calibration) / table[i].measured - 1.0;
@@ -307,34 +307,34 @@ static void known_figures_are_near(void **state)
           .processes = 32,
           .threads = 1,
           .connections = 2,
-          .launch = SHM_LAUNCH_GRAPH,
-          .schedule = SHM_SCHEDULE_BLOCK},
+          .launch = LAUNCH_GRAPH,
+          .schedule = SCHEDULE_BLOCK},
          8848},
         {{.mps = true,
           .processes = 48,
           .threads = 1,
           .connections = 2,
-          .launch = SHM_LAUNCH_GRAPH,
-          .schedule = SHM_SCHEDULE_BLOCK},
+          .launch = LAUNCH_GRAPH,
+          .schedule = SCHEDULE_BLOCK},
          13097},
         {{.processes = 1,
           .threads = 64,
           .connections = 32,
-          .launch = SHM_LAUNCH_GRAPH,
-          .schedule = SHM_SCHEDULE_BLOCK},
+          .launch = LAUNCH_GRAPH,
+          .schedule = SCHEDULE_BLOCK},
          16221},
         {{.processes = 1,
           .threads = 128,
           .connections = 32,
-          .launch = SHM_LAUNCH_GRAPH,
-          .schedule = SHM_SCHEDULE_BLOCK},
+          .launch = LAUNCH_GRAPH,
+          .schedule = SCHEDULE_BLOCK},
          18965},
         /* Without a queue each, graphs are as fast. */
         {{.processes = 1,
           .threads = 128,
           .connections = 8,
-          .launch = SHM_LAUNCH_GRAPH,
-          .schedule = SHM_SCHEDULE_YIELD},
+          .launch = LAUNCH_GRAPH,
+          .schedule = SCHEDULE_YIELD},
          19016},
     };
     for (size_t i = 0; i < sizeof table / sizeof table[0]; i++) {
@@ -356,7 +356,7 @@ static void spinning_is_nearly_foretold(void **state)
     const struct explain_point point = {.processes = 1,
                                         .threads = 128,
                                         .connections = 32,
-                                        .launch = SHM_LAUNCH_GRAPH,
+                                        .launch = LAUNCH_GRAPH,
                                         .work = H200_WORK};
     double off = predict_ips(&point, &h200) / 8208 - 1.0;
     assert_true(off > 0.0 && off < 0.17);
@@ -429,7 +429,7 @@ static void without_the_figure_of_one_worker_there_is_none(void **state)
     point.work = h200.work;
     calibration.single_stream_ips = 0;
     assert_true(predict_ips(&point, &calibration) == 0.0);
-    point.launch = SHM_LAUNCH_GRAPH;
+    point.launch = LAUNCH_GRAPH;
     assert_true(predict_ips(&point, &calibration) > 0.0);
 }
 

@@ -10,10 +10,10 @@
 #include "explain/remedy.h"
 #include "tests/unit/explain/h200.h"
 
-#define GRAPH .launch = SHM_LAUNCH_GRAPH
-#define BLOCK .schedule = SHM_SCHEDULE_BLOCK
-#define PAGEABLE .memory = SHM_MEMORY_PAGEABLE
-#define NO_SYNC .sync = SHM_SYNC_NONE
+#define GRAPH .launch = LAUNCH_GRAPH
+#define BLOCK .schedule = SCHEDULE_BLOCK
+#define PAGEABLE .memory = MEMORY_PAGEABLE
+#define NO_SYNC .sync = SYNC_NONE
 
 static void remedies_on_the_h200(void **state)
 {
@@ -67,7 +67,7 @@ static void remedies_on_the_h200(void **state)
          8498,
          CEILING_WORKERS},
         /* What yields gives way as it is. */
-        {{.processes = 1, .threads = 32, .connections = 32, .schedule = SHM_SCHEDULE_YIELD},
+        {{.processes = 1, .threads = 32, .connections = 32, .schedule = SCHEDULE_YIELD},
          REMEDY_GRAPH,
          "--launch graph",
          0,
@@ -141,7 +141,7 @@ static void remedies_keep_to_the_limits(void **state)
     assert_string_equal(remedy.options, "--connections 8");
     remedy_find(&point, &h200, &(struct remedy_limits){.clients = 1, .queues = 2}, &remedy);
     assert_string_equal(remedy.options, "--launch graph");
-    point.launch = SHM_LAUNCH_STREAM;
+    point.launch = LAUNCH_STREAM;
     point.processes = 4;
     point.threads = 1;
     remedy_find(&point, &h200, &(struct remedy_limits){.clients = 4, .queues = 96}, &remedy);

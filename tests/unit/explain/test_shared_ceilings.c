@@ -59,10 +59,10 @@ static void gpus_that_share_nothing_do_so_many_times_one(void **state)
         {.processes = 1,
          .threads = 16,
          .connections = 8,
-         .memory = SHM_MEMORY_PAGEABLE,
-         .sync = SHM_SYNC_NONE,
+         .memory = MEMORY_PAGEABLE,
+         .sync = SYNC_NONE,
          .work = h200.work},
-        {.processes = 1, .threads = 64, .launch = SHM_LAUNCH_GRAPH, .work = h200.work},
+        {.processes = 1, .threads = 64, .launch = LAUNCH_GRAPH, .work = h200.work},
     };
     for (size_t i = 0; i < sizeof layouts / sizeof *layouts; i++) {
         struct explain_point one = layouts[i], four = layouts[i];
@@ -109,7 +109,7 @@ static void copies_that_gpus_share_are_the_limit(void **state)
     const struct calibration calibration = behind_a_switch();
     struct explain_point point = point_of(2, 1, 64);
     double ips;
-    point.launch = SHM_LAUNCH_GRAPH;
+    point.launch = LAUNCH_GRAPH;
     point.work = calibration.work;
     double together = 1.3 * h200.both_bytes_per_s / (double)point.work.bytes;
     assert_int_equal(CEILING_HOST_COPIES, limit_of(&point, &calibration, &ips));
@@ -180,7 +180,7 @@ static void the_cpus_are_there_once(void **state)
     /* A core for each of one GPU's workers, but not of four GPUs'. */
     struct explain_point one = point_of(1, 16, 1), four = point_of(4, 16, 1);
     struct ceilings of_one, of_four;
-    one.schedule = four.schedule = SHM_SCHEDULE_SPIN;
+    one.schedule = four.schedule = SCHEDULE_SPIN;
     ceilings_compute(&one, &calibration, &of_one);
     ceilings_compute(&four, &calibration, &of_four);
     assert_true(of_four.ips[CEILING_CPUS] < of_one.ips[CEILING_CPUS]);
@@ -194,7 +194,7 @@ static void the_cpus_are_there_once(void **state)
     assert_int_equal(CEILING_CPUS, limit_of(&four, &calibration, &ips));
     remedy_find(&four, &calibration, NULL, &remedy);
     assert_int_equal(REMEDY_BLOCK, remedy.kind);
-    four.schedule = SHM_SCHEDULE_BLOCK;
+    four.schedule = SCHEDULE_BLOCK;
     calibration.single_stream_cpu_us = 3000;
     assert_int_equal(CEILING_CPUS, limit_of(&four, &calibration, &ips));
     assert_float_equal(16 * 1e6 / 3000, ips, 1e-6);
@@ -210,8 +210,8 @@ static void no_more_workers_are_advised_than_can_be_had(void **state)
     calibration.cpus = 4096;
     struct explain_point point = point_of(16, 1, 64);
     struct remedy remedy;
-    point.launch = SHM_LAUNCH_GRAPH;
-    point.schedule = SHM_SCHEDULE_BLOCK;
+    point.launch = LAUNCH_GRAPH;
+    point.schedule = SCHEDULE_BLOCK;
     point.work.kernels = 1;
     calibration.work = point.work;
     remedy_find(&point, &calibration, NULL, &remedy);

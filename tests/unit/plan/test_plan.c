@@ -270,7 +270,7 @@ static void a_path_is_a_plugin(void **state)
     for (size_t i = 0; i < sizeof words / sizeof words[0]; i++) {
         set(OPTION_WORKLOAD, words[i]);
         make_plan();
-        assert_int_equal(plan.points[0].work.workload, SHM_WORKLOAD_PLUGIN);
+        assert_int_equal(plan.points[0].work.workload, WORKLOAD_PLUGIN);
         assert_false(point_is_builtin(&plan.points[0]));
         assert_string_equal(point_workload(&plan.points[0]), words[i]);
         assert_string_equal(plan.points[0].workload_options, "n=1, m=2");
@@ -348,7 +348,7 @@ static void workloads_can_be_described(void **state)
     make_plan();
     assert_int_equal(plan.count, 3);
     const struct shm_settings *work = &plan.points[0].work;
-    assert_int_equal(work->workload, SHM_WORKLOAD_DESCRIBED);
+    assert_int_equal(work->workload, WORKLOAD_DESCRIBED);
     assert_int_equal(work->program_count, 1);
     assert_string_equal(work->programs[0].name, "detect");
     assert_int_equal(work->programs[0].count, 2);
@@ -362,7 +362,7 @@ static void workloads_can_be_described(void **state)
     assert_memory_equal(&work->steps[1], described[0].steps, 2 * sizeof work->steps[0]);
     point_describe(&plan.points[1], text, sizeof text);
     assert_string_equal(text, "threads 1×4, pinned, embed:3+detect");
-    assert_int_equal(plan.points[2].work.workload, SHM_WORKLOAD_CHAIN);
+    assert_int_equal(plan.points[2].work.workload, WORKLOAD_CHAIN);
 }
 
 static void described_points_that_are_equal_are_one(void **state)

@@ -13,7 +13,7 @@
 #include "job/rate.h"
 #include "recording/pace.h"
 
-static struct shm_settings at_rate(double ips, enum shm_arrival arrival, uint64_t seed)
+static struct shm_settings at_rate(double ips, enum work_arrival arrival, uint64_t seed)
 {
     return (struct shm_settings){
         .rate_units = (uint64_t)(ips * RATE_UNITS), .arrival = arrival, .arrival_seed = seed};
@@ -23,7 +23,7 @@ static void constant_starts_are_where_they_belong(void **state)
 {
     (void)state;
     /* 3 workers at 7/s together: neither the gap nor the phase is a whole number of nanoseconds. */
-    const struct shm_settings settings = at_rate(7, SHM_ARRIVAL_CONSTANT, 0);
+    const struct shm_settings settings = at_rate(7, ARRIVAL_CONSTANT, 0);
     for (unsigned w = 0; w < 3; w++) {
         struct pace pace;
         pace_init(&pace, &settings, w, 3);
@@ -40,7 +40,7 @@ static void all_workers_together_are_evenly_spaced(void **state)
     enum { WORKERS = 8, EACH = 50 };
     static const double rates[] = {0.01, 1, 400, 333.333, 1e7};
     for (size_t r = 0; r < sizeof rates / sizeof rates[0]; r++) {
-        const struct shm_settings settings = at_rate(rates[r], SHM_ARRIVAL_CONSTANT, 0);
+        const struct shm_settings settings = at_rate(rates[r], ARRIVAL_CONSTANT, 0);
         struct pace paces[WORKERS];
         double gap_ns = 1e12 / (double)settings.rate_units;
         for (unsigned w = 0; w < WORKERS; w++)
@@ -56,7 +56,7 @@ static void all_workers_together_are_evenly_spaced(void **state)
 static void long_runs_do_not_drift(void **state)
 {
     (void)state;
-    const struct shm_settings settings = at_rate(9999.999, SHM_ARRIVAL_CONSTANT, 0);
+    const struct shm_settings settings = at_rate(9999.999, ARRIVAL_CONSTANT, 0);
     struct pace pace;
     pace_init(&pace, &settings, 0, 1);
     for (unsigned i = 0; i < 9999999; i++)
@@ -68,8 +68,8 @@ static void a_seed_repeats_and_workers_differ(void **state)
 {
     (void)state;
     enum { PACES = 5, STEPS = 1000 };
-    const struct shm_settings first = at_rate(100, SHM_ARRIVAL_POISSON, 1);
-    const struct shm_settings other = at_rate(100, SHM_ARRIVAL_POISSON, 2);
+    const struct shm_settings first = at_rate(100, ARRIVAL_POISSON, 1);
+    const struct shm_settings other = at_rate(100, ARRIVAL_POISSON, 2);
     struct pace paces[PACES];
     unsigned equal[PACES] = {0};
     pace_init(&paces[0], &first, 0, 4);
@@ -95,7 +95,7 @@ static void poisson_gaps_are_exponential(void **state)
 {
     (void)state;
     enum { COUNT = 400000, BINS = 6 };
-    const struct shm_settings settings = at_rate(1000, SHM_ARRIVAL_POISSON, 7);
+    const struct shm_settings settings = at_rate(1000, ARRIVAL_POISSON, 7);
     struct pace pace;
     double sum = 0.0, squares = 0.0;
     unsigned beyond[BINS] = {0};
@@ -125,7 +125,7 @@ static void poisson_counts_vary_as_they_should(void **state)
 {
     (void)state;
     enum { WORKERS = 6, SECONDS = 4000 };
-    const struct shm_settings settings = at_rate(30, SHM_ARRIVAL_POISSON, 12);
+    const struct shm_settings settings = at_rate(30, ARRIVAL_POISSON, 12);
     unsigned *counts = calloc(SECONDS, sizeof *counts);
     assert_non_null(counts);
     for (unsigned w = 0; w < WORKERS; w++) {
@@ -147,7 +147,7 @@ static void poisson_counts_vary_as_they_should(void **state)
 static void the_backlog_is_what_is_planned_and_not_begun(void **state)
 {
     (void)state;
-    const struct shm_settings settings = at_rate(10, SHM_ARRIVAL_CONSTANT, 0);
+    const struct shm_settings settings = at_rate(10, ARRIVAL_CONSTANT, 0);
     struct pace pace;
     pace_init(&pace, &settings, 1, 2); /* 0.1, 0.3, 0.5, ... */
     assert_int_equal(pace_backlog(&pace, NS_PER_S), 5);
@@ -165,7 +165,7 @@ static struct shm shm;
 static int begin(void **state)
 {
     (void)state;
-    const struct shm_settings settings = at_rate(0.01, SHM_ARRIVAL_CONSTANT, 0);
+    const struct shm_settings settings = at_rate(0.01, ARRIVAL_CONSTANT, 0);
     alarm(60); /* one that is not heard would wait for half a day */
     return shm_create(&settings, 2, 2, &shm) == STATUS_OK ? 0 : -1;
 }
@@ -210,8 +210,7 @@ static void a_late_one_starts_at_once(void **state)
 static void nobody_starts_early(void **state)
 {
     (void)state;
-    static const enum shm_schedule schedules[] = {SHM_SCHEDULE_AUTO, SHM_SCHEDULE_SPIN,
-                                                  SHM_SCHEDULE_BLOCK};
+    static const enum work_schedule schedules[] = {SCHEDULE_AUTO, SCHEDULE_SPIN, SCHEDULE_BLOCK};
     struct shm_slot *slot = shm_slot_at(&shm, 0, 0);
     for (size_t i = 0; i < sizeof schedules / sizeof schedules[0]; i++) {
         struct pace pace;
@@ -234,7 +233,7 @@ static void *wait_for_start(void *argument)
 static void the_stop_is_heard_in_a_wait(void **state)
 {
     (void)state;
-    static const enum shm_schedule schedules[] = {SHM_SCHEDULE_AUTO, SHM_SCHEDULE_BLOCK};
+    static const enum work_schedule schedules[] = {SCHEDULE_AUTO, SCHEDULE_BLOCK};
     const struct shm_slot *slot = shm_slot_at(&shm, 0, 1);
     for (size_t i = 0; i < sizeof schedules / sizeof schedules[0]; i++) {
         struct pace pace;

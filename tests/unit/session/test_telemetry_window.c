@@ -331,7 +331,7 @@ static void work_before_the_sweep_is_warned_of(void **state)
     assert_says(warning(&window, "neighbour"), "at least 2 processes");
 }
 
-static bool few_cores(unsigned workers, enum shm_schedule schedule, unsigned cpus, double quota)
+static bool few_cores(unsigned workers, enum work_schedule schedule, unsigned cpus, double quota)
 {
     struct point point = {.processes = 1, .threads = workers, .work = {.schedule = schedule}};
     const struct cores cores = {.cpus = cpus, .quota = quota};
@@ -345,19 +345,19 @@ static bool few_cores(unsigned workers, enum shm_schedule schedule, unsigned cpu
 static void workers_that_spin_need_a_cpu_each(void **state)
 {
     (void)state;
-    assert_false(few_cores(16, SHM_SCHEDULE_AUTO, 16, 0));
-    assert_true(few_cores(17, SHM_SCHEDULE_AUTO, 16, 0));
-    assert_true(few_cores(17, SHM_SCHEDULE_SPIN, 16, 0));
-    assert_false(few_cores(17, SHM_SCHEDULE_YIELD, 16, 0));
-    assert_false(few_cores(17, SHM_SCHEDULE_BLOCK, 16, 0));
-    assert_true(few_cores(3, SHM_SCHEDULE_YIELD, 16, 2.5));
-    assert_true(few_cores(3, SHM_SCHEDULE_AUTO, 16, 2.5));
-    assert_false(few_cores(2, SHM_SCHEDULE_SPIN, 16, 2.5));
-    assert_false(few_cores(3, SHM_SCHEDULE_BLOCK, 16, 2.5));
+    assert_false(few_cores(16, SCHEDULE_AUTO, 16, 0));
+    assert_true(few_cores(17, SCHEDULE_AUTO, 16, 0));
+    assert_true(few_cores(17, SCHEDULE_SPIN, 16, 0));
+    assert_false(few_cores(17, SCHEDULE_YIELD, 16, 0));
+    assert_false(few_cores(17, SCHEDULE_BLOCK, 16, 0));
+    assert_true(few_cores(3, SCHEDULE_YIELD, 16, 2.5));
+    assert_true(few_cores(3, SCHEDULE_AUTO, 16, 2.5));
+    assert_false(few_cores(2, SCHEDULE_SPIN, 16, 2.5));
+    assert_false(few_cores(3, SCHEDULE_BLOCK, 16, 2.5));
     /* A quota above the CPUs binds nobody; no CPUs known is no concern. */
-    assert_false(few_cores(16, SHM_SCHEDULE_SPIN, 16, 32));
-    assert_false(few_cores(40, SHM_SCHEDULE_YIELD, 16, 32));
-    assert_false(few_cores(99, SHM_SCHEDULE_SPIN, 0, 0));
+    assert_false(few_cores(16, SCHEDULE_SPIN, 16, 32));
+    assert_false(few_cores(40, SCHEDULE_YIELD, 16, 32));
+    assert_false(few_cores(99, SCHEDULE_SPIN, 0, 0));
 }
 
 int main(void)

@@ -89,9 +89,9 @@ static double soft_minimum(const double *rates, size_t count, double softness)
 
 double tune_truth_ips(const struct tune_truth *truth, const struct point *point)
 {
-    bool mps = point_over_mps(point), graph = point->work.launch == SHM_LAUNCH_GRAPH;
-    bool pageable = point->work.memory == SHM_MEMORY_PAGEABLE;
-    bool asleep = point->work.schedule == SHM_SCHEDULE_BLOCK;
+    bool mps = point_over_mps(point), graph = point->work.launch == LAUNCH_GRAPH;
+    bool pageable = point->work.memory == MEMORY_PAGEABLE;
+    bool asleep = point->work.schedule == SCHEDULE_BLOCK;
     double P = point->processes, T = point->threads;
     double queues = point_connections(point), workers = P * T;
     if (mps && (P > truth->clients || P * queues > truth->queues_budget))
@@ -102,7 +102,7 @@ double tune_truth_ips(const struct tune_truth *truth, const struct point *point)
     if (asleep)
         alone += truth->block_wake_s;
     if (pageable)
-        alone += 2.0 * truth->staging_s + (point->work.sync == SHM_SYNC_NONE ? 0.0 : 10e-6);
+        alone += 2.0 * truth->staging_s + (point->work.sync == SYNC_NONE ? 0.0 : 10e-6);
     /* Threads of a process meet at its lock, and more so when launches queue up. */
     alone *= 1.0 + truth->lock * (at_work - 1.0) * (graph ? 0.1 : 1.0);
     if (!graph && T > queues)

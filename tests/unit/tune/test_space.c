@@ -47,15 +47,15 @@ static size_t with(bool (*has)(const struct point *point))
 
 static bool as_graph(const struct point *p)
 {
-    return p->work.launch == SHM_LAUNCH_GRAPH;
+    return p->work.launch == LAUNCH_GRAPH;
 }
 static bool pageable(const struct point *p)
 {
-    return p->work.memory == SHM_MEMORY_PAGEABLE;
+    return p->work.memory == MEMORY_PAGEABLE;
 }
 static bool asleep(const struct point *p)
 {
-    return p->work.schedule == SHM_SCHEDULE_BLOCK;
+    return p->work.schedule == SCHEDULE_BLOCK;
 }
 static bool unbound(const struct point *p)
 {
@@ -254,9 +254,9 @@ static void test_naive_layouts(void **state)
         const struct point *p = &space.plan.points[space.naive[i].point];
         assert_int_equal(p->layout, kinds[i]);
         assert_int_equal(point_workers(p), workers[i]);
-        assert_int_equal(p->work.launch, SHM_LAUNCH_STREAM);
+        assert_int_equal(p->work.launch, LAUNCH_STREAM);
         assert_int_equal(p->connections, 0);
-        assert_int_equal(p->work.schedule, SHM_SCHEDULE_AUTO);
+        assert_int_equal(p->work.schedule, SCHEDULE_AUTO);
     }
 }
 
@@ -308,7 +308,7 @@ static void test_predictions_and_axes(void **state)
     assert_true(many->predicted > 15000.0 && many->predicted <= many->ceiling);
     assert_true(many->mean_us > 1e6 * 128 / 20000.0 && many->mean_us < 1e6 * 128 / 15000.0);
     assert_int_equal(one->axes[TUNE_AXIS_MPS], 0);
-    assert_int_equal(many->axes[TUNE_AXIS_LAUNCH], SHM_LAUNCH_GRAPH);
+    assert_int_equal(many->axes[TUNE_AXIS_LAUNCH], LAUNCH_GRAPH);
     free(made);
 
     made = tune_space_candidates(&space, TUNE_P99, &h200, &predicted);

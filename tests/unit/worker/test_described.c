@@ -177,7 +177,7 @@ static void rig_new(const char *const *steps, uint32_t memory, uint32_t launch, 
     for (; *steps; steps++)
         assert_int_equal(workload_add_step(&workload, *steps), STATUS_OK);
     struct shm_settings *settings = &rig->header.settings;
-    settings->workload = SHM_WORKLOAD_DESCRIBED;
+    settings->workload = WORKLOAD_DESCRIBED;
     settings->memory = memory;
     settings->launch = launch;
     settings->program_count = 2;
@@ -227,7 +227,7 @@ static void steps_become_calls(void **state)
     rig_new(STEPS("copy-in 64K", "kernel blocks=64 threads=256 cycles=100 count=2",
                   "kernel blocks=3 threads=32 bytes=64K", "device-copy 32K count=3", "synchronize",
                   "kernel bytes=16", "copy-out 32K", "copy-out 16 count=2"),
-            SHM_MEMORY_PINNED, SHM_LAUNCH_STREAM, WORKLOAD_CHECK_POSSIBLE);
+            MEMORY_PINNED, LAUNCH_STREAM, WORKLOAD_CHECK_POSSIBLE);
     for (int i = 0; i < 3; i++) {
         assert_int_equal(run(&times), STATUS_OK);
         assert_string_equal(saw.calls, "iwwmdddsmooos");
@@ -236,7 +236,7 @@ static void steps_become_calls(void **state)
     assert_int_equal(saw.total, 1);
     /* What the host has waited for last needs no further wait. */
     rig_new(STEPS("copy-in 64K", "copy-out 64K", "synchronize", "think 1us", "busy 1us"),
-            SHM_MEMORY_PINNED, SHM_LAUNCH_STREAM, WORKLOAD_CHECK_POSSIBLE);
+            MEMORY_PINNED, LAUNCH_STREAM, WORKLOAD_CHECK_POSSIBLE);
     assert_int_equal(run(&times), STATUS_OK);
     assert_string_equal(saw.calls, "ios");
 }
@@ -246,7 +246,7 @@ static void kernels_get_their_grid_and_length(void **state)
     (void)state;
     struct iteration_times times;
     rig_new(STEPS("copy-in 4K", "kernel blocks=64 threads=256 duration=15us", "copy-out 4K"),
-            SHM_MEMORY_PINNED, SHM_LAUNCH_STREAM, WORKLOAD_CHECK_YES);
+            MEMORY_PINNED, LAUNCH_STREAM, WORKLOAD_CHECK_YES);
     described_engine.close(rig->work);
     rig->work = NULL;
     rig->header.settings.steps[2].amount = 2900; /* as it was found out */
@@ -256,14 +256,13 @@ static void kernels_get_their_grid_and_length(void **state)
     assert_int_equal(saw.blocks, 64);
     assert_int_equal(saw.threads, 256);
     assert_int_equal(saw.total, 2900);
-    rig_new(STEPS("kernel blocks=7 threads=96 bytes=1M"), SHM_MEMORY_PINNED, SHM_LAUNCH_STREAM,
+    rig_new(STEPS("kernel blocks=7 threads=96 bytes=1M"), MEMORY_PINNED, LAUNCH_STREAM,
             WORKLOAD_CHECK_POSSIBLE);
     assert_int_equal(run(&times), STATUS_OK);
     assert_int_equal(saw.blocks, 7);
     assert_int_equal(saw.threads, 96);
     assert_int_equal(saw.total, 65536);
-    rig_new(STEPS("kernel cycles=12345"), SHM_MEMORY_PINNED, SHM_LAUNCH_STREAM,
-            WORKLOAD_CHECK_POSSIBLE);
+    rig_new(STEPS("kernel cycles=12345"), MEMORY_PINNED, LAUNCH_STREAM, WORKLOAD_CHECK_POSSIBLE);
     assert_int_equal(run(&times), STATUS_OK);
     assert_int_equal(saw.total, 12345);
 }
@@ -273,16 +272,16 @@ static void pageable_copies_wait_before(void **state)
     (void)state;
     struct iteration_times times;
     const char *const *steps = STEPS("copy-in 64K", "kernel bytes=64K", "copy-out 64K");
-    rig_new(steps, SHM_MEMORY_PAGEABLE, SHM_LAUNCH_STREAM, WORKLOAD_CHECK_POSSIBLE);
+    rig_new(steps, MEMORY_PAGEABLE, LAUNCH_STREAM, WORKLOAD_CHECK_POSSIBLE);
     assert_int_equal(run(&times), STATUS_OK);
     assert_string_equal(saw.calls, "imso");
-    rig->header.settings.sync = SHM_SYNC_NONE;
+    rig->header.settings.sync = SYNC_NONE;
     described_engine.close(rig->work);
     rig->work = NULL;
     assert_int_equal(described_engine.open(&rig->process, &rig->slot, &rig->work), STATUS_OK);
     assert_int_equal(run(&times), STATUS_OK);
     assert_string_equal(saw.calls, "imo");
-    rig_new(steps, SHM_MEMORY_PINNED, SHM_LAUNCH_STREAM, WORKLOAD_CHECK_POSSIBLE);
+    rig_new(steps, MEMORY_PINNED, LAUNCH_STREAM, WORKLOAD_CHECK_POSSIBLE);
     assert_int_equal(run(&times), STATUS_OK);
     assert_string_equal(saw.calls, "imos");
 }
@@ -293,7 +292,7 @@ static void graphs_are_cut_at_the_host(void **state)
     struct iteration_times times;
     rig_new(STEPS("think 1us", "copy-in 64K", "kernel bytes=64K count=2", "synchronize", "busy 1us",
                   "kernel bytes=64K", "copy-out 64K"),
-            SHM_MEMORY_PINNED, SHM_LAUNCH_GRAPH, WORKLOAD_CHECK_NO);
+            MEMORY_PINNED, LAUNCH_GRAPH, WORKLOAD_CHECK_NO);
     assert_int_equal(saw.graphs, 2);
     assert_string_equal(saw.recorded[0], "imm");
     assert_string_equal(saw.recorded[1], "mo");
@@ -311,7 +310,7 @@ static void what_is_lost_is_seen(void **state)
     for (const char *lost = "imdo"; *lost; lost++) {
         rig_new(STEPS("copy-in 64K", "kernel bytes=64K", "device-copy 64K", "kernel bytes=64K",
                       "copy-out 64K"),
-                SHM_MEMORY_PINNED, SHM_LAUNCH_STREAM, WORKLOAD_CHECK_POSSIBLE);
+                MEMORY_PINNED, LAUNCH_STREAM, WORKLOAD_CHECK_POSSIBLE);
         assert_int_equal(run(&times), STATUS_OK);
         assert_int_equal(run(&times), STATUS_OK);
         saw.lost = *lost;
@@ -320,8 +319,7 @@ static void what_is_lost_is_seen(void **state)
             strstr(status_text(), "wrong result of workload 'detect', step 5: element "));
     }
     saw.lost = 'o';
-    rig_new(STEPS("copy-in 64K", "copy-out 64K"), SHM_MEMORY_PINNED, SHM_LAUNCH_STREAM,
-            WORKLOAD_CHECK_NO);
+    rig_new(STEPS("copy-in 64K", "copy-out 64K"), MEMORY_PINNED, LAUNCH_STREAM, WORKLOAD_CHECK_NO);
     saw.lost = 'o';
     assert_int_equal(run(&times), STATUS_OK); /* as it was told */
 }
@@ -331,17 +329,16 @@ static void what_is_not_known_is_not_checked(void **state)
     (void)state;
     struct iteration_times times;
     /* Only the first 48 bytes of what comes back came in; and nothing at all. */
-    rig_new(STEPS("copy-in 64K", "device-copy 48", "copy-out 64K"), SHM_MEMORY_PINNED,
-            SHM_LAUNCH_STREAM, WORKLOAD_CHECK_POSSIBLE);
+    rig_new(STEPS("copy-in 64K", "device-copy 48", "copy-out 64K"), MEMORY_PINNED, LAUNCH_STREAM,
+            WORKLOAD_CHECK_POSSIBLE);
     assert_int_equal(run(&times), STATUS_OK);
     const struct described *described = rig->work;
     assert_int_equal(described->steps[2].checked, 12);
-    rig_new(STEPS("kernel bytes=64K", "copy-out 64K"), SHM_MEMORY_PINNED, SHM_LAUNCH_STREAM,
+    rig_new(STEPS("kernel bytes=64K", "copy-out 64K"), MEMORY_PINNED, LAUNCH_STREAM,
             WORKLOAD_CHECK_POSSIBLE);
     assert_int_equal(run(&times), STATUS_OK);
     /* Whatever their size, so much of each. */
-    rig_new(STEPS("copy-in 1M", "copy-out 1M"), SHM_MEMORY_PINNED, SHM_LAUNCH_STREAM,
-            WORKLOAD_CHECK_YES);
+    rig_new(STEPS("copy-in 1M", "copy-out 1M"), MEMORY_PINNED, LAUNCH_STREAM, WORKLOAD_CHECK_YES);
     described = rig->work;
     assert_int_equal(described->steps[1].checked, DESCRIBED_CHECKED_INTS);
 }
@@ -350,7 +347,7 @@ static void the_host_takes_its_time(void **state)
 {
     (void)state;
     struct iteration_times times;
-    rig_new(STEPS("copy-in 64K", "think 3ms", "busy 2ms"), SHM_MEMORY_PINNED, SHM_LAUNCH_STREAM,
+    rig_new(STEPS("copy-in 64K", "think 3ms", "busy 2ms"), MEMORY_PINNED, LAUNCH_STREAM,
             WORKLOAD_CHECK_POSSIBLE);
     assert_int_equal(run(&times), STATUS_OK);
     assert_true(times.end_ns - times.begin_ns >= 5 * NS_PER_MS);
@@ -362,7 +359,7 @@ static void the_host_takes_its_time(void **state)
 static void a_wrong_program_is_refused(void **state)
 {
     (void)state;
-    rig_new(STEPS("copy-in 64K"), SHM_MEMORY_PINNED, SHM_LAUNCH_STREAM, WORKLOAD_CHECK_POSSIBLE);
+    rig_new(STEPS("copy-in 64K"), MEMORY_PINNED, LAUNCH_STREAM, WORKLOAD_CHECK_POSSIBLE);
     void *work = NULL;
     rig->slot.program = 2;
     assert_int_equal(described_engine.open(&rig->process, &rig->slot, &work), STATUS_PROTOCOL);

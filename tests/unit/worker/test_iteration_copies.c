@@ -119,17 +119,17 @@ static void test_what_an_iteration_does(void **state)
         uint64_t worked_bytes;
         int elements;
     } cases[] = {
-        {SHM_COPIES_BOTH, 1, SHM_MEMORY_PINNED, 1, 1, 0, 32},
-        {SHM_COPIES_BOTH, 4, SHM_MEMORY_PAGEABLE, 1, 1, 0, 32},
-        {SHM_COPIES_BOTH, 5, SHM_MEMORY_PINNED, 1, 1, 16, 4},
-        {SHM_COPIES_BOTH, 2, SHM_MEMORY_PINNED, 1, 1, 8192, 2048},
-        {SHM_COPIES_BOTH, 3, SHM_MEMORY_PINNED, 1, 1, 65536, 16384}, /* more than is copied */
-        {SHM_COPIES_BOTH, 0, SHM_MEMORY_PINNED, 1, 1, 0, 0},
-        {SHM_COPIES_IN, 0, SHM_MEMORY_PINNED, 1, 0, 0, 0},
-        {SHM_COPIES_IN, 2, SHM_MEMORY_PAGEABLE, 1, 0, 0, 32},
-        {SHM_COPIES_OUT, 0, SHM_MEMORY_PINNED, 0, 1, 0, 0},
-        {SHM_COPIES_OUT, 0, SHM_MEMORY_PAGEABLE, 0, 1, 0, 0},
-        {SHM_COPIES_NONE, 7, SHM_MEMORY_PINNED, 0, 0, 65536, 16384},
+        {COPIES_BOTH, 1, MEMORY_PINNED, 1, 1, 0, 32},
+        {COPIES_BOTH, 4, MEMORY_PAGEABLE, 1, 1, 0, 32},
+        {COPIES_BOTH, 5, MEMORY_PINNED, 1, 1, 16, 4},
+        {COPIES_BOTH, 2, MEMORY_PINNED, 1, 1, 8192, 2048},
+        {COPIES_BOTH, 3, MEMORY_PINNED, 1, 1, 65536, 16384}, /* more than is copied */
+        {COPIES_BOTH, 0, MEMORY_PINNED, 1, 1, 0, 0},
+        {COPIES_IN, 0, MEMORY_PINNED, 1, 0, 0, 0},
+        {COPIES_IN, 2, MEMORY_PAGEABLE, 1, 0, 0, 32},
+        {COPIES_OUT, 0, MEMORY_PINNED, 0, 1, 0, 0},
+        {COPIES_OUT, 0, MEMORY_PAGEABLE, 0, 1, 0, 0},
+        {COPIES_NONE, 7, MEMORY_PINNED, 0, 0, 65536, 16384},
     };
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         struct rig *rig =
@@ -151,9 +151,9 @@ static void test_what_an_iteration_does(void **state)
 static void test_without_a_copy_out_a_pageable_iteration_waits(void **state)
 {
     (void)state;
-    struct rig *rig = rig_new(SHM_COPIES_IN, 1, 0, SHM_MEMORY_PAGEABLE);
+    struct rig *rig = rig_new(COPIES_IN, 1, 0, MEMORY_PAGEABLE);
     struct iteration_times times;
-    rig->header.settings.sync = SHM_SYNC_NONE;
+    rig->header.settings.sync = SYNC_NONE;
     assert_int_equal(iteration_open(&rig->process, &rig->iteration), STATUS_OK);
     memset(&driver_saw, 0, sizeof driver_saw);
     assert_int_equal(iteration_run(&rig->iteration, &times), STATUS_OK);
@@ -168,12 +168,11 @@ static void test_lost_copies_are_seen(void **state)
         unsigned copies, kernels;
         bool lose_in, lose_out;
     } cases[] = {
-        {SHM_COPIES_BOTH, 4, true, false}, {SHM_COPIES_BOTH, 4, false, true},
-        {SHM_COPIES_BOTH, 0, true, false}, {SHM_COPIES_BOTH, 0, false, true},
-        {SHM_COPIES_OUT, 0, false, true},
+        {COPIES_BOTH, 4, true, false}, {COPIES_BOTH, 4, false, true}, {COPIES_BOTH, 0, true, false},
+        {COPIES_BOTH, 0, false, true}, {COPIES_OUT, 0, false, true},
     };
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
-        struct rig *rig = opened(cases[i].copies, cases[i].kernels, 0, SHM_MEMORY_PINNED);
+        struct rig *rig = opened(cases[i].copies, cases[i].kernels, 0, MEMORY_PINNED);
         struct iteration_times times;
         /* The first goes well, so that there is an output to be left over. */
         assert_int_equal(iteration_run(&rig->iteration, &times), STATUS_OK);
@@ -190,7 +189,7 @@ static void test_without_a_copy_out_what_is_expected_is_known(void **state)
 {
     (void)state;
     mallopt(M_PERTURB, 0x5a);
-    struct rig *rig = opened(SHM_COPIES_IN, 4, 0, SHM_MEMORY_PINNED);
+    struct rig *rig = opened(COPIES_IN, 4, 0, MEMORY_PINNED);
     struct iteration_times times;
     mallopt(M_PERTURB, 0);
     for (int i = 1; i <= 3; i++) {
@@ -203,10 +202,10 @@ static void test_without_a_copy_out_what_is_expected_is_known(void **state)
 static void test_what_has_no_known_output_is_refused(void **state)
 {
     (void)state;
-    struct rig *rig = rig_new(SHM_COPIES_OUT, 1, 0, SHM_MEMORY_PINNED);
+    struct rig *rig = rig_new(COPIES_OUT, 1, 0, MEMORY_PINNED);
     assert_int_equal(iteration_open(&rig->process, &rig->iteration), STATUS_USAGE);
     free(rig);
-    rig = rig_new(SHM_COPIES_NONE, 1, UINT64_C(1) << 40, SHM_MEMORY_PINNED);
+    rig = rig_new(COPIES_NONE, 1, UINT64_C(1) << 40, MEMORY_PINNED);
     assert_int_equal(iteration_open(&rig->process, &rig->iteration), STATUS_USAGE);
     free(rig);
 }
