@@ -9,4 +9,4 @@ libcommon_a_SOURCES = \
 
 unit_tests += \
     tests/unit/common/test_child tests/unit/common/test_child_spawn \
-    tests/unit/common/test_process
+    tests/unit/common/test_process tests/unit/common/test_status

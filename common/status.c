@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
-static _Thread_local char last_text[1024];
+static _Thread_local char last_text[STATUS_TEXT_BYTES];
 
 const char *status_name(enum status code)
 {
@@ -65,4 +65,16 @@ void status_record_before(const char *format, ...)
 const char *status_text(void)
 {
     return last_text;
+}
+
+void status_save(enum status code, struct status_saved *out)
+{
+    out->code = code;
+    memcpy(out->text, last_text, sizeof out->text);
+}
+
+enum status status_restore(const struct status_saved *saved)
+{
+    memcpy(last_text, saved->text, sizeof last_text);
+    return saved->code;
 }

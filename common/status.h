@@ -7,6 +7,8 @@
  */
 #pragma once
 
+#define STATUS_TEXT_BYTES 1024 /* the longest text with its end */
+
 enum status {
     STATUS_OK = 0,
     STATUS_USAGE,       /* bad input: option, job file, results file */
@@ -20,7 +22,7 @@ enum status {
     STATUS_CUDA,        /* a CUDA call failed */
     STATUS_WORKER,      /* a worker crashed, hung or computed a wrong result */
     STATUS_INTERRUPTED, /* SIGINT, SIGTERM or SIGHUP */
-    STATUS_BUSY,        /* somebody else holds it */
+    STATUS_BUSY,        /* another process holds it */
 };
 
 /* The code as a short lower-case name ("timeout"); "unknown" for anything else. Never NULL. */
@@ -28,7 +30,8 @@ const char *status_name(enum status code);
 
 /* Records the text of an error for this thread and gives code, so that a caller can write
  * `return status_set(STATUS_USAGE, "unknown layout '%s'", name)`. Text: lower case, subject quoted,
- * no full stop, no newline; cut at 1023 bytes. A macro, so that static analysis sees the code. */
+ * no full stop, no newline; cut to fit STATUS_TEXT_BYTES. A macro, so that static analysis sees the
+ * code. */
 #define status_set(code, ...) (status_record(__VA_ARGS__), (code))
 
 /* Puts text in front of the recorded one: context that only a caller knows. Gives code. */
@@ -40,3 +43,15 @@ void status_record_before(const char *format, ...) __attribute__((format(printf,
 
 /* The text recorded last in this thread, "" if none. Valid until the next status_set() here. */
 const char *status_text(void);
+
+/* Keeps code and the recorded text while clean-up may record errors of its own:
+ * `status_save(status, &saved); close_all(); return status_restore(&saved);` */
+struct status_saved {
+    enum status code;
+    char text[STATUS_TEXT_BYTES];
+};
+
+void status_save(enum status code, struct status_saved *out);
+
+/* Records the kept text again, and gives the kept code. */
+enum status status_restore(const struct status_saved *saved);

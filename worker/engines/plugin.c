@@ -439,10 +439,10 @@ static enum status open_work(const struct worker_process *process, const struct 
     cycle_enter(loaded, process);
     status = make_instance(work);
     if (status != STATUS_OK) {
-        char text[512];
-        snprintf(text, sizeof text, "%s", status_text());
+        struct status_saved saved;
+        status_save(status, &saved);
         close_work(work);
-        return status_set(status, "%s", text);
+        return status_restore(&saved);
     }
     *out = work;
     return STATUS_OK;
