@@ -14,7 +14,7 @@
 #include "orchestrator/compare/compare.h"
 #include "orchestrator/doctor/doctor.h"
 #include "orchestrator/emit/emit.h"
-#include "orchestrator/console/exit_status.h"
+#include "orchestrator/console/report.h"
 #include "orchestrator/explain/explain.h"
 #include "orchestrator/help.h"
 #include "orchestrator/mps/mps.h"

@@ -2,7 +2,7 @@
 #include <string.h>
 
 #include "files/results_read.h"
-#include "orchestrator/console/exit_status.h"
+#include "orchestrator/console/report.h"
 #include "orchestrator/campaign/plugin.h"
 #include "orchestrator/campaign/campaign.h"
 #include "orchestrator/results/table.h"

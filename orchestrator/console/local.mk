@@ -1,5 +1,9 @@
 # What every command prints with.
 noinst_LIBRARIES += orchestrator/console/libconsole.a
 orchestrator_console_libconsole_a_SOURCES = \
-    orchestrator/console/exit_status.h orchestrator/console/progress.c \
-    orchestrator/console/progress.h
+    orchestrator/console/columns.c orchestrator/console/columns.h \
+    orchestrator/console/progress.c orchestrator/console/progress.h \
+    orchestrator/console/report.c orchestrator/console/report.h
+
+unit_tests += \
+    tests/unit/console/test_columns

@@ -12,7 +12,7 @@
 #include "orchestrator/doctor/machine.h"
 #include "orchestrator/doctor/mps.h"
 #include "orchestrator/doctor/report.h"
-#include "orchestrator/console/exit_status.h"
+#include "orchestrator/console/report.h"
 #include "orchestrator/doctor/limits.h"
 #include "orchestrator/session/session.h"
 

@@ -5,7 +5,7 @@
 #include <unistd.h>
 
 #include "common/clock.h"
-#include "orchestrator/console/exit_status.h"
+#include "orchestrator/console/report.h"
 #include "orchestrator/doctor/limits_search.h"
 
 #define FIND_THEM "'mpsweep doctor --limits' finds them"
@@ -34,12 +34,6 @@ enum status limits_describe(const struct session *session, char *text, size_t si
     else
         snprintf(text, size, "%s", status_text());
     return status;
-}
-
-static int report(enum status status)
-{
-    fprintf(stderr, "mpsweep: %s\n", status_text());
-    return status == STATUS_INTERRUPTED ? EXIT_INTERRUPTED : EXIT_BAD_SETUP;
 }
 
 /* A line that is rewritten, where somebody watches. */

@@ -5,7 +5,7 @@
 
 #include "common/text.h"
 #include "orchestrator/emit/formats.h"
-#include "orchestrator/console/exit_status.h"
+#include "orchestrator/console/report.h"
 #include "orchestrator/results/point.h"
 
 const char *emit_command_lacks(const struct options *options, const char *results)
@@ -60,10 +60,7 @@ int emit_command(const struct options *options, const char *path, char *const *c
     }
     if (status == STATUS_OK)
         emit_tell(stdout, &request);
-    else
-        fprintf(stderr, "mpsweep: %s\n", status_text());
+    int result = report(status);
     results_release(&results);
-    if (status == STATUS_OK)
-        return EXIT_ALL_MEASURED;
-    return status == STATUS_INTERRUPTED ? EXIT_INTERRUPTED : EXIT_BAD_SETUP;
+    return result;
 }

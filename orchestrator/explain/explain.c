@@ -8,7 +8,7 @@
 #include "files/results_write.h"
 #include "emul/model/machine.h"
 #include "orchestrator/calibrate/plan.h"
-#include "orchestrator/console/exit_status.h"
+#include "orchestrator/console/report.h"
 #include "orchestrator/explain/set.h"
 #include "orchestrator/explain/point.h"
 #include "orchestrator/explain/verify.h"
@@ -29,12 +29,6 @@ struct explaining {
     struct round_limits limits;
     json_t *verifications; /* NULL without --verify */
 };
-
-static int report(enum status status)
-{
-    fprintf(stderr, "mpsweep: %s\n", status_text());
-    return status == STATUS_INTERRUPTED ? EXIT_INTERRUPTED : EXIT_BAD_SETUP;
-}
 
 /* The results with the calibrations that they hold. */
 static enum status load(struct explaining *explaining)

@@ -4,14 +4,8 @@
 #include <stdio.h>
 #include <sys/stat.h>
 
-#include "orchestrator/console/exit_status.h"
+#include "orchestrator/console/report.h"
 #include "orchestrator/merge/internal.h"
-
-static int report(enum status status)
-{
-    fprintf(stderr, "mpsweep: %s\n", status_text());
-    return status == STATUS_INTERRUPTED ? EXIT_INTERRUPTED : EXIT_BAD_SETUP;
-}
 
 /* Better known before files of an hour's reading than after. */
 static enum status check_output(const char *output, bool force)

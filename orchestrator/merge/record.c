@@ -2,7 +2,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "orchestrator/console/exit_status.h"
+#include "orchestrator/console/report.h"
 #include "orchestrator/merge/internal.h"
 
 #define MOST_ODD 1000

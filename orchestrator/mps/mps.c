@@ -5,13 +5,7 @@
 
 #include "common/clock.h"
 #include "mps/kept.h"
-#include "orchestrator/console/exit_status.h"
-
-static int report(enum status status)
-{
-    fprintf(stderr, "mpsweep: %s\n", status_text());
-    return status == STATUS_INTERRUPTED ? EXIT_INTERRUPTED : EXIT_BAD_SETUP;
-}
+#include "orchestrator/console/report.h"
 
 static enum status read_settings(const struct options *options, struct mps_settings *out)
 {
@@ -185,7 +179,7 @@ int mps_stop_command(const struct options *options)
         list_clients(&kept);
         return EXIT_BAD_SETUP;
     }
-    return status == STATUS_OK ? EXIT_ALL_MEASURED : report(status);
+    return report(status);
 }
 
 /* For a POSIX shell to eval. */

@@ -11,13 +11,14 @@
 
 #include "common/child.h"
 #include "common/clock.h"
+#include "orchestrator/console/report.h"
 #include "orchestrator/mps/mps.h"
 
 #define CLIENTS_MOST 4096
 
 static int failed(void)
 {
-    fprintf(stderr, "mpsweep: %s\n", status_text());
+    report(STATUS_SYSTEM);
     return MPS_RUN_FAILED;
 }
 

@@ -7,7 +7,7 @@
 #include "common/paths.h"
 #include "common/process.h"
 #include "mps/kept.h"
-#include "orchestrator/console/exit_status.h"
+#include "orchestrator/console/report.h"
 #include "orchestrator/mps/mps.h"
 
 #define ASK_NS (5 * NS_PER_S)
@@ -220,10 +220,8 @@ static void print_json(const struct mps_status *status)
 int mps_status_command(const struct options *options)
 {
     static struct mps_status status;
-    if (find(options, &status) != STATUS_OK) {
-        fprintf(stderr, "mpsweep: %s\n", status_text());
-        return EXIT_BAD_SETUP;
-    }
+    if (find(options, &status) != STATUS_OK)
+        return report(STATUS_SYSTEM);
     look(&status);
     if (strcmp(options_text(options, OPTION_MPS_FORMAT), "json") == 0)
         print_json(&status);

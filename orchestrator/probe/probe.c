@@ -7,16 +7,10 @@
 #include "common/clock.h"
 #include "common/paths.h"
 #include "files/results_write.h"
-#include "orchestrator/console/exit_status.h"
+#include "orchestrator/console/report.h"
 #include "orchestrator/probe/internal.h"
 #include "orchestrator/campaign/campaign.h"
 #include "orchestrator/results/table.h"
-
-static int report(enum status status)
-{
-    fprintf(stderr, "mpsweep: %s\n", status_text());
-    return status == STATUS_INTERRUPTED ? EXIT_INTERRUPTED : EXIT_BAD_SETUP;
-}
 
 static size_t count_probes(void)
 {

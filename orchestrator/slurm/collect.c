@@ -3,16 +3,10 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include "orchestrator/console/exit_status.h"
+#include "orchestrator/console/report.h"
 #include "orchestrator/merge/merge.h"
 #include "orchestrator/slurm/internal.h"
 #include "orchestrator/slurm/slurm.h"
-
-static int report(void)
-{
-    fprintf(stderr, "mpsweep: %s\n", status_text());
-    return EXIT_BAD_SETUP;
-}
 
 /* What Slurm has said of the run's jobs. */
 struct queue {
@@ -87,7 +81,7 @@ static int merge(const struct slurm_run *run, const struct slurm_shard *shards, 
         paths ? options_init(&options) : status_set(STATUS_MEMORY, "out of memory");
     if (status != STATUS_OK) {
         free(paths);
-        return report();
+        return report(status);
     }
     for (unsigned i = 0; i < run->shards; i++)
         if (shards[i].points > 0 && !shards[i].broken[0])
@@ -103,7 +97,7 @@ static int merge(const struct slurm_run *run, const struct slurm_shard *shards, 
         status = set_option(&options, "output", output ? output : usual);
     if (status == STATUS_OK && !output)
         status = set_option(&options, "force", "yes");
-    int result = status == STATUS_OK ? merge_command(&options, paths, count) : report();
+    int result = status == STATUS_OK ? merge_command(&options, paths, count) : report(status);
     options_release(&options);
     free(paths);
     return result;
@@ -113,15 +107,17 @@ int slurm_collect_command(const struct options *options, const char *directory)
 {
     struct slurm_run run;
     struct slurm_shard *shards = NULL;
-    if (slurm_run_load(directory, &run) != STATUS_OK)
-        return report();
+    enum status status = slurm_run_load(directory, &run);
+    if (status != STATUS_OK)
+        return report(status);
     /* Before the files: a job that ends in between has then no reason to pass for lost. And before
      * the merging, so that nothing is waited for when that is done. */
     struct queue queue = {0};
     queue.asked = slurm_queue(&run, &queue.jobs, &queue.count) == STATUS_OK;
     int result = EXIT_BAD_SETUP;
-    if (slurm_shards_look(&run, &shards) != STATUS_OK) {
-        report();
+    status = slurm_shards_look(&run, &shards);
+    if (status != STATUS_OK) {
+        report(status);
     } else {
         result = merge(&run, shards, options_text(options, OPTION_SLURM_OUTPUT));
         int missing = tell_missing(&run, shards, &queue);

@@ -4,7 +4,7 @@
 #include <unistd.h>
 
 #include "common/text.h"
-#include "orchestrator/console/exit_status.h"
+#include "orchestrator/console/report.h"
 #include "orchestrator/slurm/internal.h"
 #include "orchestrator/slurm/slurm.h"
 
@@ -17,12 +17,6 @@ struct view {
     size_t states[SLURM_SHARD_BROKEN + 1];
     size_t same; /* shards of a node that another one is of, too */
 };
-
-static int report(void)
-{
-    fprintf(stderr, "mpsweep: %s\n", status_text());
-    return EXIT_BAD_SETUP;
-}
 
 static const struct slurm_job *job_of(const struct view *view, unsigned shard)
 {
@@ -188,8 +182,9 @@ int slurm_status_command(const struct options *options, const char *directory)
 {
     struct view view = {0};
     int result;
-    if (look(directory, &view) != STATUS_OK) {
-        result = report();
+    enum status status = look(directory, &view);
+    if (status != STATUS_OK) {
+        result = report(status);
     } else {
         if (options_switch(options, OPTION_SLURM_JSON))
             print_json(&view);
@@ -208,17 +203,19 @@ int slurm_cancel_command(const char *directory)
 {
     struct slurm_run run;
     char hint[SLURM_HINT_BYTES];
-    if (slurm_run_load(directory, &run) != STATUS_OK)
-        return report();
-    int result = EXIT_ALL_MEASURED, lock = -1;
+    enum status status = slurm_run_load(directory, &run);
+    if (status != STATUS_OK)
+        return report(status);
+    int lock = -1;
     /* Of a job that is being submitted nobody knows yet. Who may not write here submits nothing. */
-    if (slurm_run_lock(&run, &lock) == STATUS_BUSY || slurm_scancel(&run) != STATUS_OK)
-        result = report();
-    else
+    status = slurm_run_lock(&run, &lock);
+    if (status != STATUS_BUSY)
+        status = slurm_scancel(&run);
+    if (status == STATUS_OK)
         printf("the jobs are cancelled; what is measured stays: %s\n",
                slurm_hint(run.directory, "submit --again", hint));
     if (lock >= 0)
         close(lock);
     slurm_run_release(&run);
-    return result;
+    return report(status);
 }

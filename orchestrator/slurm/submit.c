@@ -11,18 +11,12 @@
 #include "common/paths.h"
 #include "config.h"
 #include "orchestrator/emit/quote.h"
-#include "orchestrator/console/exit_status.h"
+#include "orchestrator/console/report.h"
 #include "orchestrator/plan/device_choice.h"
 #include "orchestrator/plan/plan.h"
 #include "orchestrator/slurm/internal.h"
 #include "orchestrator/slurm/slurm.h"
 #include "orchestrator/slurm/jobs.h"
-
-static int report(void)
-{
-    fprintf(stderr, "mpsweep: %s\n", status_text());
-    return EXIT_BAD_SETUP;
-}
 
 /* -- what is asked for ----------------------------------------------------------------------------
  */
@@ -408,9 +402,10 @@ int slurm_submit_command(const struct slurm_given *given, size_t count, const ch
     struct request request = {0};
     char plan_id[17];
     size_t points = 0;
-    if (options_init(&request.options) != STATUS_OK)
-        return report();
-    enum status status = read_request(given, count, rest, &request);
+    enum status status = options_init(&request.options);
+    if (status != STATUS_OK)
+        return report(status);
+    status = read_request(given, count, rest, &request);
     if (status == STATUS_OK)
         status = check_needs(&request, job_path);
     const char *again = options_text(&request.options, OPTION_SLURM_AGAIN);
@@ -423,5 +418,5 @@ int slurm_submit_command(const struct slurm_given *given, size_t count, const ch
             status = submit_new(&request, job_path, points, plan_id);
     }
     release_request(&request);
-    return status == STATUS_OK ? EXIT_ALL_MEASURED : report();
+    return report(status);
 }

@@ -4,7 +4,7 @@
 #include <sys/stat.h>
 
 #include "files/publish.h"
-#include "orchestrator/console/exit_status.h"
+#include "orchestrator/console/report.h"
 #include "orchestrator/plan/placeholders.h"
 #include "orchestrator/campaign/campaign.h"
 

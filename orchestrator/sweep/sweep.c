@@ -8,7 +8,7 @@
 #include "common/clock.h"
 #include "orchestrator/calibrate/plan.h"
 #include "orchestrator/plan/device_choice.h"
-#include "orchestrator/console/exit_status.h"
+#include "orchestrator/console/report.h"
 #include "orchestrator/round/fixed.h"
 #include "orchestrator/console/progress.h"
 #include "orchestrator/record/record.h"
@@ -16,12 +16,6 @@
 #include "orchestrator/campaign/campaign.h"
 
 #define MOST_EXTENSION 30
-
-static int report(enum status status)
-{
-    fprintf(stderr, "mpsweep: %s\n", status_text());
-    return status == STATUS_INTERRUPTED ? EXIT_INTERRUPTED : EXIT_BAD_SETUP;
-}
 
 static enum status open_session(struct sweep *sweep)
 {

@@ -11,7 +11,7 @@
 #include "common/clock.h"
 #include "orchestrator/round/mix.h"
 #include "orchestrator/plan/device_choice.h"
-#include "orchestrator/console/exit_status.h"
+#include "orchestrator/console/report.h"
 #include "orchestrator/round/fixed.h"
 #include "orchestrator/campaign/plugin.h"
 #include "orchestrator/campaign/campaign.h"
@@ -23,12 +23,6 @@
 
 #define CHECK_NS (30 * NS_PER_S)
 #define CUPTI_VARIABLE "MPSWEEP_CUPTI"
-
-static int report(enum status status)
-{
-    fprintf(stderr, "mpsweep: %s\n", status_text());
-    return status == STATUS_INTERRUPTED ? EXIT_INTERRUPTED : EXIT_BAD_SETUP;
-}
 
 static bool is_given(const struct options *options, enum option_id id)
 {
@@ -203,7 +197,7 @@ static int run(struct trace *trace)
         trace_print(trace);
         status = write_outputs(trace);
     }
-    return status == STATUS_OK ? EXIT_ALL_MEASURED : report(status);
+    return report(status);
 }
 
 int trace_command(const struct job *job, const char *job_path)

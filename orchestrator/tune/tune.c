@@ -10,7 +10,7 @@
 #include "explain/calibration_json.h"
 #include "orchestrator/calibrate/plan.h"
 #include "orchestrator/emit/emit.h"
-#include "orchestrator/console/exit_status.h"
+#include "orchestrator/console/report.h"
 #include "orchestrator/doctor/limits.h"
 #include "orchestrator/campaign/plugin.h"
 #include "orchestrator/results/point.h"
@@ -41,12 +41,6 @@
 /* Of the budget, to end workers and daemon and to write what was found. */
 #define END_SHARE 0.01
 #define END_MOST_S 0.5
-
-static int report(enum status status)
-{
-    fprintf(stderr, "mpsweep: %s\n", status_text());
-    return status == STATUS_INTERRUPTED ? EXIT_INTERRUPTED : EXIT_BAD_SETUP;
-}
 
 static double chosen_or(const struct options *options, enum option_id id, double otherwise)
 {

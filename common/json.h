@@ -1,0 +1,41 @@
+/*
+ * Fields of JSON objects that may lack them: records of other versions, or edited by hand.
+ */
+#pragma once
+
+#include <jansson.h>
+#include <math.h>
+#include <stddef.h>
+
+/* The text of object's field key; "" if it has no text there. It belongs to object. */
+static inline const char *text_at(const json_t *object, const char *key)
+{
+    const char *text = json_string_value(json_object_get(object, key));
+    return text ? text : "";
+}
+
+/* The integer of object's field key; 0 if it has none there. */
+static inline json_int_t integer_at(const json_t *object, const char *key)
+{
+    return json_integer_value(json_object_get(object, key));
+}
+
+/* The value as a finite number; NAN if it is not one, or is NULL. */
+static inline double number_of(const json_t *value)
+{
+    double number = json_is_number(value) ? json_number_value(value) : NAN;
+    return isfinite(number) ? number : NAN;
+}
+
+/* The number of object's field key; NAN if it has none there. */
+static inline double number_at(const json_t *object, const char *key)
+{
+    return number_of(json_object_get(object, key));
+}
+
+/* The number at index of the array at object's field key, an end of an interval for example; NAN
+ * if there is none. */
+static inline double number_in(const json_t *object, const char *key, size_t index)
+{
+    return number_of(json_array_get(json_object_get(object, key), index));
+}
