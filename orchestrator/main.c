@@ -11,7 +11,7 @@
 
 #include "job/jobfile.h"
 #include "config.h"
-#include "orchestrator/compare/compare.h"
+#include "orchestrator/compare/comparison.h"
 #include "orchestrator/doctor/doctor.h"
 #include "orchestrator/emit/emit.h"
 #include "orchestrator/console/report.h"

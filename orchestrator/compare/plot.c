@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "orchestrator/compare/compare.h"
+#include "orchestrator/compare/comparison.h"
 #include "orchestrator/plot/internal.h"
 #include "orchestrator/results/point.h"
 

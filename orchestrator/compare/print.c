@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "common/text.h"
-#include "orchestrator/compare/compare.h"
+#include "orchestrator/compare/comparison.h"
 #include "orchestrator/results/point.h"
 #include "orchestrator/results/table.h"
 

@@ -1,4 +1,4 @@
-#include "orchestrator/compare/compare.h"
+#include "orchestrator/compare/comparison.h"
 
 #include <math.h>
 #include <stdlib.h>
