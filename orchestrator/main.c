@@ -18,7 +18,6 @@
 #include "orchestrator/explain/explain.h"
 #include "orchestrator/help.h"
 #include "orchestrator/mps/mps.h"
-#include "orchestrator/doctor/limits.h"
 #include "orchestrator/merge/merge.h"
 #include "orchestrator/plot/plot.h"
 #include "orchestrator/probe/probe.h"
@@ -328,7 +327,7 @@ static int run_doctor(const struct call *call)
     const char *device = options_text(&options, OPTION_DEVICE);
     int result = doctor_command(device);
     if (result == EXIT_ALL_MEASURED && options_switch(&options, OPTION_FIND_LIMITS))
-        result = limits_command(device);
+        result = doctor_limits_command(device);
     options_release(&options);
     return result;
 }

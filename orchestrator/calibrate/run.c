@@ -9,7 +9,7 @@
 #include "common/clock.h"
 #include "job/layout_text.h"
 #include "orchestrator/calibrate/points.h"
-#include "orchestrator/doctor/limits.h"
+#include "orchestrator/session/mps_limits.h"
 
 /* A window begins short, and grows until it tells a few percent: how slow iterations are, and how
  * regular, is not known before. */
@@ -57,7 +57,7 @@ struct calibrator {
     struct again again[AGAIN];
     const struct point *like;
     struct round_limits limits;
-    struct limits known;
+    struct mps_limits known;
     bool limits_are_known;
     calibrate_progress progress;
     void *data;
@@ -179,12 +179,12 @@ static double measure(struct calibrator *calibrator, const struct point *point, 
         note(calibrator, "%s: no time was left", what);
         return 0.0;
     }
-    const struct limits_row *row =
-        calibrator->limits_are_known ? limits_beyond(&calibrator->known, point) : NULL;
+    const struct mps_limits_row *row =
+        calibrator->limits_are_known ? mps_limits_beyond(&calibrator->known, point) : NULL;
     if (row) {
         char why[CALIBRATION_NOTE_BYTES];
         note(calibrator, "%s: %s", what,
-             limits_why(&calibrator->known, row, point, why, sizeof why));
+             mps_limits_why(&calibrator->known, row, point, why, sizeof why));
         calibrator->too_many = true;
         return 0.0;
     }
@@ -533,7 +533,7 @@ enum status calibrate_run(struct session *session, struct crew *crew, const stru
         calibrator.deadline_ns = limits->ready_by_ns;
     calibrator.limits.ready_by_ns = limits->ready_by_ns;
     struct calibration *figures = &calibrator.record.figures;
-    calibrator.limits_are_known = limits_known(session, &calibrator.known) == STATUS_OK;
+    calibrator.limits_are_known = mps_limits_known(session, &calibrator.known) == STATUS_OK;
     /* In the order in which runs can share worker processes: by how they wait, MPS last. */
     bool backwards = goes_backwards(&calibrator);
     if (!backwards) {

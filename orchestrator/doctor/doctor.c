@@ -13,7 +13,7 @@
 #include "orchestrator/doctor/mps.h"
 #include "orchestrator/doctor/report.h"
 #include "orchestrator/console/report.h"
-#include "orchestrator/doctor/limits.h"
+#include "orchestrator/session/mps_limits.h"
 #include "orchestrator/session/session.h"
 
 static void check_cpus(struct doctor *doctor, const struct session *session)
@@ -94,7 +94,7 @@ static void check_unopened(struct doctor *doctor, const char *device, enum statu
 static void check_mps_limits(struct doctor *doctor, const struct session *session)
 {
     char text[512];
-    enum status status = limits_describe(session, text, sizeof text);
+    enum status status = mps_limits_describe(session, text, sizeof text);
     doctor_say(doctor,
                status == STATUS_OK || status == STATUS_NOT_FOUND ? VERDICT_OK : VERDICT_WARNING,
                "find them again: mpsweep doctor --limits", "MPS limits: %s", text);

@@ -11,7 +11,6 @@
 
 #include "common/child.h"
 #include "common/clock.h"
-#include "device/nvml.h"
 #include "orchestrator/crew/children.h"
 #include "orchestrator/crew/environment.h"
 #include "wire/probe.h"
@@ -20,30 +19,15 @@
 #define ANSWER_NS (60 * NS_PER_S)
 #define END_NS (20 * NS_PER_S)
 
-static const unsigned connection_counts[LIMITS_ROWS] = {1, 2, 4, 8, 16, 32};
+static const unsigned connection_counts[MPS_LIMITS_ROWS] = {1, 2, 4, 8, 16, 32};
 
 /* The clients of one number of connections: those that have a context, and the refused one. */
 struct crowd {
     struct session *session;
     unsigned connections, count;
-    struct gpu_child children[LIMITS_MOST_CLIENTS];
-    int inputs[LIMITS_MOST_CLIENTS]; /* a client ends when its input does */
+    struct gpu_child children[MPS_LIMITS_MOST_CLIENTS];
+    int inputs[MPS_LIMITS_MOST_CLIENTS]; /* a client ends when its input does */
 };
-
-void limits_key_of(const struct session *session, struct limits_key *out)
-{
-    struct nvml nvml;
-    struct nvml_snapshot now;
-    *out = (struct limits_key){0};
-    memcpy(out->uuid, session->gpu.uuid, sizeof out->uuid);
-    snprintf(out->cuda, sizeof out->cuda, "%d.%d", session->driver_version / 1000,
-             session->driver_version % 1000 / 10);
-    if (session->emulated || nvml_open(NULL, &nvml) != STATUS_OK)
-        return;
-    if (nvml_device_snapshot(&nvml, session->gpu.uuid, &now) == STATUS_OK && now.known_driver)
-        memcpy(out->release, now.driver_version, sizeof out->release);
-    nvml_close(&nvml);
-}
 
 static void close_fd(int *fd)
 {
@@ -143,7 +127,7 @@ static enum status read_answer(struct crowd *crowd, int fd, struct worker_probe 
 }
 
 /* One more client. *refused tells that it got no context; row->clients counts those that did. */
-static enum status add_client(struct crowd *crowd, struct limits_row *row, bool *refused)
+static enum status add_client(struct crowd *crowd, struct mps_limits_row *row, bool *refused)
 {
     struct worker_probe probe = {0};
     int answer_fd = -1;
@@ -186,13 +170,13 @@ static enum status end_clients(struct crowd *crowd)
 
 /* Clients of one number of connections, over a daemon that has had no others. */
 static enum status fill_row(struct session *session, limits_progress progress, void *data,
-                            struct limits_row *row)
+                            struct mps_limits_row *row)
 {
     struct crowd crowd = {.session = session, .connections = row->connections};
     bool refused = false;
     session_taint(session, 0);
     enum status status = session_set_mps(session, true);
-    while (status == STATUS_OK && !refused && row->clients < LIMITS_MOST_CLIENTS) {
+    while (status == STATUS_OK && !refused && row->clients < MPS_LIMITS_MOST_CLIENTS) {
         progress(data, row->connections, row->clients);
         status = session_check_signals(session);
         if (status == STATUS_OK)
@@ -209,13 +193,13 @@ static enum status fill_row(struct session *session, limits_progress progress, v
 }
 
 enum status limits_search(struct session *session, limits_progress progress, void *data,
-                          struct limits *out)
+                          struct mps_limits *out)
 {
-    struct limits limits = {.count = LIMITS_ROWS};
+    struct mps_limits limits = {.count = MPS_LIMITS_ROWS};
     enum status status = STATUS_OK;
-    limits_key_of(session, &limits.key);
+    mps_limits_key_of(session, &limits.key);
     clock_wall_iso8601(limits.found);
-    for (unsigned i = 0; i < LIMITS_ROWS && status == STATUS_OK; i++) {
+    for (unsigned i = 0; i < MPS_LIMITS_ROWS && status == STATUS_OK; i++) {
         limits.rows[i].connections = connection_counts[i];
         status = fill_row(session, progress, data, &limits.rows[i]);
         if (status == STATUS_OK && i == 0 && limits.rows[0].clients == 0)

@@ -10,9 +10,6 @@
 /* Told before each client is started: how many there are, of how many connections each. */
 typedef void (*limits_progress)(void *data, unsigned connections, unsigned clients);
 
-/* Whose limits this session's GPU has. */
-void limits_key_of(const struct session *session, struct limits_key *out);
-
 /*
  * The search; some 150 clients on an H200. The session must watch signals. Whatever happens, all
  * clients have ended on return; the error names one that could not be ended. STATUS_INTERRUPTED
@@ -20,4 +17,4 @@ void limits_key_of(const struct session *session, struct limits_key *out);
  * not even one client gets a context. *out is set only on success.
  */
 enum status limits_search(struct session *session, limits_progress progress, void *data,
-                          struct limits *out);
+                          struct mps_limits *out);

@@ -3,7 +3,7 @@ noinst_LIBRARIES += orchestrator/doctor/libdoctor.a
 orchestrator_doctor_libdoctor_a_SOURCES = \
     orchestrator/doctor/daemons.c orchestrator/doctor/daemons.h orchestrator/doctor/doctor.c \
     orchestrator/doctor/doctor.h orchestrator/doctor/gpu.c orchestrator/doctor/gpu.h \
-    orchestrator/doctor/limits.c orchestrator/doctor/limits.h \
+    orchestrator/doctor/limits.c \
     orchestrator/doctor/limits_search.c orchestrator/doctor/limits_search.h \
     orchestrator/doctor/machine.c orchestrator/doctor/machine.h orchestrator/doctor/mps.c \
     orchestrator/doctor/mps.h orchestrator/doctor/report.c orchestrator/doctor/report.h

@@ -12,7 +12,7 @@
 #include "orchestrator/explain/set.h"
 #include "orchestrator/explain/point.h"
 #include "orchestrator/explain/verify.h"
-#include "orchestrator/doctor/limits.h"
+#include "orchestrator/session/mps_limits.h"
 #include "orchestrator/round/round.h"
 #include "orchestrator/session/session.h"
 
@@ -228,12 +228,12 @@ static enum status calibrate(struct explaining *explaining)
 
 static struct remedy_limits known_limits(const struct session *session)
 {
-    struct limits limits;
+    struct mps_limits limits;
     struct remedy_limits known = {0};
     bool bounded;
-    if (session && limits_known(session, &limits) == STATUS_OK) {
-        known.clients = limits_client_cap(&limits, &bounded);
-        known.queues = limits_queue_budget(&limits);
+    if (session && mps_limits_known(session, &limits) == STATUS_OK) {
+        known.clients = mps_limits_client_cap(&limits, &bounded);
+        known.queues = mps_limits_queue_budget(&limits);
     }
     return known;
 }

@@ -397,12 +397,12 @@ json_t *record_point(const struct point *point, const struct measurement *measur
     return record;
 }
 
-json_t *record_beyond(const struct point *point, const struct limits *limits,
-                      const struct limits_row *row)
+json_t *record_beyond(const struct point *point, const struct mps_limits *limits,
+                      const struct mps_limits_row *row)
 {
     struct measurement untried = {.status = STATUS_INFEASIBLE};
     untried.last.cuda_error = row->refused;
-    limits_why(limits, row, point, untried.last.error, sizeof untried.last.error);
+    mps_limits_why(limits, row, point, untried.last.error, sizeof untried.last.error);
     json_t *record = record_point(point, &untried, 0.0);
     if (record)
         json_object_set_new(record, "limits_found", json_string(limits->found));

@@ -35,8 +35,8 @@ json_t *record_point(const struct point *point, const struct measurement *measur
 
 /* Of a point that was not tried, since limits say that it cannot work; its field limits_found tells
  * it from one that the driver refused. */
-json_t *record_beyond(const struct point *point, const struct limits *limits,
-                      const struct limits_row *row);
+json_t *record_beyond(const struct point *point, const struct mps_limits *limits,
+                      const struct mps_limits_row *row);
 json_t *record_footer(int exit_status, const json_t *points, double seconds);
 
 /* "ok", "unconverged", "infeasible", "failed" or "interrupted". */

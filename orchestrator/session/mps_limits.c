@@ -1,12 +1,15 @@
 #include "orchestrator/session/mps_limits.h"
 
 #include <stdio.h>
+#include <string.h>
+#include <unistd.h>
 
 #include "device/cuda_abi.h"
+#include "device/nvml.h"
 
 #define DATE_LENGTH 10 /* of an ISO 8601 time */
 
-unsigned limits_client_cap(const struct limits *limits, bool *bounded)
+unsigned mps_limits_client_cap(const struct mps_limits *limits, bool *bounded)
 {
     unsigned most = 0;
     *bounded = false;
@@ -19,7 +22,7 @@ unsigned limits_client_cap(const struct limits *limits, bool *bounded)
     return most;
 }
 
-unsigned limits_queue_budget(const struct limits *limits)
+unsigned mps_limits_queue_budget(const struct mps_limits *limits)
 {
     unsigned most = 0;
     for (unsigned i = 0; i < limits->count; i++) {
@@ -36,9 +39,10 @@ static bool is_limit(int refused)
            refused == CUDA_MPS_MAX_CLIENTS_REACHED || refused == CUDA_MPS_MAX_CONNECTIONS_REACHED;
 }
 
-const struct limits_row *limits_beyond(const struct limits *limits, const struct point *point)
+const struct mps_limits_row *mps_limits_beyond(const struct mps_limits *limits,
+                                               const struct point *point)
 {
-    const struct limits_row *nearest = NULL;
+    const struct mps_limits_row *nearest = NULL;
     unsigned connections = point_connections(point);
     if (!point_over_mps(point))
         return NULL;
@@ -48,8 +52,8 @@ const struct limits_row *limits_beyond(const struct limits *limits, const struct
     return nearest && point->processes > nearest->clients ? nearest : NULL;
 }
 
-const char *limits_why(const struct limits *limits, const struct limits_row *row,
-                       const struct point *point, char *text, size_t size)
+const char *mps_limits_why(const struct mps_limits *limits, const struct mps_limits_row *row,
+                           const struct point *point, char *text, size_t size)
 {
     char more[64] = "";
     if (point_connections(point) > row->connections)
@@ -62,11 +66,54 @@ const char *limits_why(const struct limits *limits, const struct limits_row *row
     return text;
 }
 
-const char *limits_summary(const struct limits *limits, char *text, size_t size)
+const char *mps_limits_summary(const struct mps_limits *limits, char *text, size_t size)
 {
     bool bounded;
-    unsigned clients = limits_client_cap(limits, &bounded);
+    unsigned clients = mps_limits_client_cap(limits, &bounded);
     snprintf(text, size, "%s%u clients, %u queues (found %.*s)", bounded ? "" : "at least ",
-             clients, limits_queue_budget(limits), DATE_LENGTH, limits->found);
+             clients, mps_limits_queue_budget(limits), DATE_LENGTH, limits->found);
     return text;
+}
+
+void mps_limits_key_of(const struct session *session, struct mps_limits_key *out)
+{
+    struct nvml nvml;
+    struct nvml_snapshot now;
+    *out = (struct mps_limits_key){0};
+    memcpy(out->uuid, session->gpu.uuid, sizeof out->uuid);
+    snprintf(out->cuda, sizeof out->cuda, "%d.%d", session->driver_version / 1000,
+             session->driver_version % 1000 / 10);
+    if (session->emulated || nvml_open(NULL, &nvml) != STATUS_OK)
+        return;
+    if (nvml_device_snapshot(&nvml, session->gpu.uuid, &now) == STATUS_OK && now.known_driver)
+        memcpy(out->release, now.driver_version, sizeof out->release);
+    nvml_close(&nvml);
+}
+
+enum status mps_limits_known(const struct session *session, struct mps_limits *out)
+{
+    char path[PATH_MAX];
+    struct mps_limits_key key;
+    enum status status = mps_limits_path(path);
+    if (status == STATUS_OK && access(path, F_OK) != 0)
+        status = status_set(STATUS_NOT_FOUND, "there is no '%s'", path);
+    if (status != STATUS_OK)
+        return status;
+    mps_limits_key_of(session, &key);
+    return mps_limits_load(path, &key, out);
+}
+
+enum status mps_limits_describe(const struct session *session, char *text, size_t size)
+{
+    struct mps_limits limits;
+    enum status status = mps_limits_known(session, &limits);
+    if (status == STATUS_OK)
+        mps_limits_summary(&limits, text, size);
+    else if (status == STATUS_NOT_FOUND)
+        snprintf(text, size,
+                 "not known for this GPU and driver; "
+                 "'mpsweep doctor --limits' finds them");
+    else
+        snprintf(text, size, "%s", status_text());
+    return status;
 }

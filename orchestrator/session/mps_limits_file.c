@@ -19,7 +19,7 @@ static bool is_absolute(const char *path)
 }
 
 /* As the XDG base directory specification has it: a path that is not absolute does not count. */
-enum status limits_path(char path[PATH_MAX])
+enum status mps_limits_path(char path[PATH_MAX])
 {
     const char *cache = getenv("XDG_CACHE_HOME");
     const char *home = getenv("HOME");
@@ -96,39 +96,40 @@ static bool take_number(const json_t *object, const char *key, json_int_t most, 
     return json_is_integer(value) && number >= 0 && number <= most;
 }
 
-static bool take_row(const json_t *object, struct limits_row *row)
+static bool take_row(const json_t *object, struct mps_limits_row *row)
 {
     unsigned refused;
     bool good = take_number(object, "connections", 32, &row->connections) &&
-                take_number(object, "clients", LIMITS_MOST_CLIENTS, &row->clients) &&
+                take_number(object, "clients", MPS_LIMITS_MOST_CLIENTS, &row->clients) &&
                 take_number(object, "refused", INT_MAX, &refused) &&
                 take_text(object, "error", row->error, sizeof row->error);
     row->refused = good ? (int)refused : 0;
     return good && row->connections > 0;
 }
 
-static bool take_entry(const json_t *object, struct limits *out)
+static bool take_entry(const json_t *object, struct mps_limits *out)
 {
     const json_t *rows = json_object_get(object, "rows");
-    *out = (struct limits){.count = (unsigned)json_array_size(rows)};
+    *out = (struct mps_limits){.count = (unsigned)json_array_size(rows)};
     bool good = take_text(object, "uuid", out->key.uuid, sizeof out->key.uuid) &&
                 take_text(object, "cuda", out->key.cuda, sizeof out->key.cuda) &&
                 take_text(object, "release", out->key.release, sizeof out->key.release) &&
                 take_text(object, "found", out->found, sizeof out->found) && out->count > 0 &&
-                out->count <= LIMITS_ROWS;
+                out->count <= MPS_LIMITS_ROWS;
     for (unsigned i = 0; i < out->count && good; i++)
         good = take_row(json_array_get(rows, i), &out->rows[i]) &&
                (i == 0 || out->rows[i].connections > out->rows[i - 1].connections);
     return good;
 }
 
-static bool same_key(const struct limits_key *a, const struct limits_key *b)
+static bool same_key(const struct mps_limits_key *a, const struct mps_limits_key *b)
 {
     return strcmp(a->uuid, b->uuid) == 0 && strcmp(a->cuda, b->cuda) == 0 &&
            strcmp(a->release, b->release) == 0;
 }
 
-enum status limits_load(const char *path, const struct limits_key *key, struct limits *out)
+enum status mps_limits_load(const char *path, const struct mps_limits_key *key,
+                            struct mps_limits *out)
 {
     json_t *entries = NULL;
     enum status status = read_entries(path, &entries);
@@ -136,7 +137,7 @@ enum status limits_load(const char *path, const struct limits_key *key, struct l
         return status;
     status = status_set(STATUS_NOT_FOUND, "'%s' knows nothing of this GPU and driver", path);
     for (size_t i = 0; i < json_array_size(entries); i++) {
-        struct limits limits;
+        struct mps_limits limits;
         if (!take_entry(json_array_get(entries, i), &limits)) {
             status = broken(path, "an entry of it is incomplete");
             break;
@@ -153,11 +154,11 @@ enum status limits_load(const char *path, const struct limits_key *key, struct l
 
 /* -- writing ----------------------------------------------------------------------------------- */
 
-static json_t *entry_of(const struct limits *limits)
+static json_t *entry_of(const struct mps_limits *limits)
 {
     json_t *rows = json_array();
     for (unsigned i = 0; i < limits->count; i++) {
-        const struct limits_row *row = &limits->rows[i];
+        const struct mps_limits_row *row = &limits->rows[i];
         json_array_append_new(rows, json_pack("{s:i, s:i, s:i, s:s}", "connections",
                                               (int)row->connections, "clients", (int)row->clients,
                                               "refused", row->refused, "error", row->error));
@@ -168,10 +169,10 @@ static json_t *entry_of(const struct limits *limits)
 }
 
 /* Takes out what the new entry replaces, and what is too old or cannot be understood. */
-static void make_room(json_t *entries, const struct limits_key *key)
+static void make_room(json_t *entries, const struct mps_limits_key *key)
 {
     for (size_t i = json_array_size(entries); i > 0; i--) {
-        struct limits limits;
+        struct mps_limits limits;
         if (!take_entry(json_array_get(entries, i - 1), &limits) || same_key(&limits.key, key))
             json_array_remove(entries, i - 1);
     }
@@ -216,7 +217,7 @@ static enum status replace(const char *path, const json_t *root)
     return status_set(STATUS_SYSTEM, "cannot write '%s': %s", path, strerror(error));
 }
 
-enum status limits_store(const char *path, const struct limits *limits)
+enum status mps_limits_store(const char *path, const struct mps_limits *limits)
 {
     json_t *entries = NULL;
     enum status status = read_entries(path, &entries);

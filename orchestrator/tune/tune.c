@@ -11,7 +11,7 @@
 #include "orchestrator/calibrate/plan.h"
 #include "orchestrator/emit/emit.h"
 #include "orchestrator/console/report.h"
-#include "orchestrator/doctor/limits.h"
+#include "orchestrator/session/mps_limits.h"
 #include "orchestrator/campaign/plugin.h"
 #include "orchestrator/results/point.h"
 #include "orchestrator/tune/internal.h"
@@ -94,7 +94,7 @@ static enum status open_session(struct sweep *sweep)
 /* What bounds the space: CPUs, and MPS clients where they were counted. */
 static struct tune_machine machine_of(const struct sweep *sweep)
 {
-    struct limits limits;
+    struct mps_limits limits;
     bool bounded;
     double quota = bind_cpu_quota();
     struct tune_machine machine = {.cpus = bind_cpu_count(sweep->session.topology),
@@ -102,8 +102,8 @@ static struct tune_machine machine_of(const struct sweep *sweep)
     if (quota > 0.0 && quota < machine.cpus)
         machine.cpus = quota < 1.0 ? 1 : (unsigned)quota;
     if (strcmp(options_text(sweep->options, OPTION_LIMITS), "known") == 0 &&
-        limits_known(&sweep->session, &limits) == STATUS_OK)
-        machine.clients = limits_client_cap(&limits, &bounded);
+        mps_limits_known(&sweep->session, &limits) == STATUS_OK)
+        machine.clients = mps_limits_client_cap(&limits, &bounded);
     return machine;
 }
 

@@ -12,7 +12,7 @@
 #include "orchestrator/session/mps_limits.h"
 
 /* As an H200 with driver 580 has them. */
-static const struct limits h200 = {
+static const struct mps_limits h200 = {
     .key = {"GPU-04ada952-318a-b7b7-5f46-339c81377b4e", "13.0", "580.95.05"},
     .found = "2026-11-21T06:14:28Z",
     .count = 4,
@@ -65,40 +65,40 @@ static void write_file(const char *text)
 static void what_is_stored_is_loaded(void **state)
 {
     (void)state;
-    struct limits got;
-    assert_int_equal(limits_store(path, &h200), STATUS_OK);
-    assert_int_equal(limits_load(path, &h200.key, &got), STATUS_OK);
+    struct mps_limits got;
+    assert_int_equal(mps_limits_store(path, &h200), STATUS_OK);
+    assert_int_equal(mps_limits_load(path, &h200.key, &got), STATUS_OK);
     assert_memory_equal(&got, &h200, sizeof got);
 }
 
 static void entries_are_told_apart_by_gpu_and_driver(void **state)
 {
     (void)state;
-    struct limits other = h200, newer = h200, again = h200, got;
+    struct mps_limits other = h200, newer = h200, again = h200, got;
     strcpy(other.key.uuid, "GPU-other");
     other.rows[0].clients = 11;
     strcpy(newer.key.release, "615.1");
-    assert_int_equal(limits_store(path, &h200), STATUS_OK);
-    assert_int_equal(limits_load(path, &other.key, &got), STATUS_NOT_FOUND);
-    assert_int_equal(limits_load(path, &newer.key, &got), STATUS_NOT_FOUND);
+    assert_int_equal(mps_limits_store(path, &h200), STATUS_OK);
+    assert_int_equal(mps_limits_load(path, &other.key, &got), STATUS_NOT_FOUND);
+    assert_int_equal(mps_limits_load(path, &newer.key, &got), STATUS_NOT_FOUND);
     newer = h200;
     strcpy(newer.key.cuda, "13.1");
-    assert_int_equal(limits_load(path, &newer.key, &got), STATUS_NOT_FOUND);
-    assert_int_equal(limits_store(path, &other), STATUS_OK);
+    assert_int_equal(mps_limits_load(path, &newer.key, &got), STATUS_NOT_FOUND);
+    assert_int_equal(mps_limits_store(path, &other), STATUS_OK);
     /* Found again: in place of the earlier one, beside the other. */
     again.rows[0].clients = 60;
-    assert_int_equal(limits_store(path, &again), STATUS_OK);
-    assert_int_equal(limits_load(path, &h200.key, &got), STATUS_OK);
+    assert_int_equal(mps_limits_store(path, &again), STATUS_OK);
+    assert_int_equal(mps_limits_load(path, &h200.key, &got), STATUS_OK);
     assert_int_equal(got.rows[0].clients, 60);
-    assert_int_equal(limits_load(path, &other.key, &got), STATUS_OK);
+    assert_int_equal(mps_limits_load(path, &other.key, &got), STATUS_OK);
     assert_int_equal(got.rows[0].clients, 11);
 }
 
 static void no_file_is_not_found(void **state)
 {
     (void)state;
-    struct limits got;
-    assert_int_equal(limits_load(path, &h200.key, &got), STATUS_NOT_FOUND);
+    struct mps_limits got;
+    assert_int_equal(mps_limits_load(path, &h200.key, &got), STATUS_NOT_FOUND);
 }
 
 #define ENTRY                                                                                      \
@@ -131,23 +131,23 @@ static void broken_files_are_named_and_replaced(void **state)
         "{\"schema\":1,\"limits\":[{" ENTRY ",\"rows\":[{\"connections\":1,\"clients\":\"48\","
         "\"refused\":808,\"error\":\"\"}]}]}",
     };
-    struct limits got;
+    struct mps_limits got;
     write_file("{\"schema\":1,\"limits\":[{" ENTRY ",\"rows\":[{" ROW "}]}]}");
-    assert_int_equal(limits_load(path, &h200.key, &got), STATUS_OK);
+    assert_int_equal(mps_limits_load(path, &h200.key, &got), STATUS_OK);
     for (size_t i = 0; i < sizeof table / sizeof table[0]; i++) {
         write_file(table[i]);
-        assert_int_equal(limits_load(path, &h200.key, &got), STATUS_PROTOCOL);
+        assert_int_equal(mps_limits_load(path, &h200.key, &got), STATUS_PROTOCOL);
         assert_non_null(strstr(status_text(), path));
         assert_null(strchr(status_text(), '\n'));
     }
-    assert_int_equal(limits_store(path, &h200), STATUS_OK);
-    assert_int_equal(limits_load(path, &h200.key, &got), STATUS_OK);
+    assert_int_equal(mps_limits_store(path, &h200), STATUS_OK);
+    assert_int_equal(mps_limits_load(path, &h200.key, &got), STATUS_OK);
 }
 
 static void a_file_that_cannot_be_written_is_an_error(void **state)
 {
     (void)state;
-    assert_int_equal(limits_store("/proc/mpsweep/limits.json", &h200), STATUS_SYSTEM);
+    assert_int_equal(mps_limits_store("/proc/mpsweep/limits.json", &h200), STATUS_SYSTEM);
     assert_non_null(strstr(status_text(), "/proc/mpsweep"));
 }
 
@@ -157,17 +157,17 @@ static void the_path_is_in_the_user_s_cache(void **state)
     char got[PATH_MAX];
     setenv("HOME", "/home/somebody", 1);
     setenv("XDG_CACHE_HOME", "/cache", 1);
-    assert_int_equal(limits_path(got), STATUS_OK);
+    assert_int_equal(mps_limits_path(got), STATUS_OK);
     assert_string_equal(got, "/cache/mpsweep/limits.json");
     /* A relative path does not count. */
     setenv("XDG_CACHE_HOME", "cache", 1);
-    assert_int_equal(limits_path(got), STATUS_OK);
+    assert_int_equal(mps_limits_path(got), STATUS_OK);
     assert_string_equal(got, "/home/somebody/.cache/mpsweep/limits.json");
     unsetenv("XDG_CACHE_HOME");
-    assert_int_equal(limits_path(got), STATUS_OK);
+    assert_int_equal(mps_limits_path(got), STATUS_OK);
     assert_string_equal(got, "/home/somebody/.cache/mpsweep/limits.json");
     unsetenv("HOME");
-    assert_int_equal(limits_path(got), STATUS_NOT_FOUND);
+    assert_int_equal(mps_limits_path(got), STATUS_NOT_FOUND);
 }
 
 static void cap_and_budget(void **state)
@@ -175,16 +175,16 @@ static void cap_and_budget(void **state)
     (void)state;
     bool bounded;
     char text[128];
-    struct limits wide = h200;
-    assert_int_equal(limits_client_cap(&h200, &bounded), 48);
+    struct mps_limits wide = h200;
+    assert_int_equal(mps_limits_client_cap(&h200, &bounded), 48);
     assert_true(bounded);
-    assert_int_equal(limits_queue_budget(&h200), 96);
-    assert_string_equal(limits_summary(&h200, text, sizeof text),
+    assert_int_equal(mps_limits_queue_budget(&h200), 96);
+    assert_string_equal(mps_limits_summary(&h200, text, sizeof text),
                         "48 clients, 96 queues (found 2026-11-21)");
-    wide.rows[0] = (struct limits_row){1, LIMITS_MOST_CLIENTS, 0, ""};
-    assert_int_equal(limits_client_cap(&wide, &bounded), LIMITS_MOST_CLIENTS);
+    wide.rows[0] = (struct mps_limits_row){1, MPS_LIMITS_MOST_CLIENTS, 0, ""};
+    assert_int_equal(mps_limits_client_cap(&wide, &bounded), MPS_LIMITS_MOST_CLIENTS);
     assert_false(bounded);
-    assert_string_equal(limits_summary(&wide, text, sizeof text),
+    assert_string_equal(mps_limits_summary(&wide, text, sizeof text),
                         "at least 128 clients, 128 queues (found 2026-11-21)");
 }
 
@@ -223,7 +223,7 @@ static void points_beyond_are_marked_and_no_others(void **state)
     for (size_t i = 0; i < sizeof table / sizeof table[0]; i++) {
         const struct point point =
             a_point(table[i].layout, table[i].processes, table[i].connections);
-        const struct limits_row *row = limits_beyond(&h200, &point);
+        const struct mps_limits_row *row = mps_limits_beyond(&h200, &point);
         assert_int_equal(row ? row->connections : 0, table[i].bound);
     }
 }
@@ -231,15 +231,15 @@ static void points_beyond_are_marked_and_no_others(void **state)
 static void only_refusals_bound(void **state)
 {
     (void)state;
-    struct limits limits = h200;
+    struct mps_limits limits = h200;
     const struct point many = a_point(LAYOUT_PROCESSES_MPS, 100, 8);
     limits.rows[2].refused = 999; /* something broke there: the next row still holds */
-    assert_int_equal(limits_beyond(&limits, &many)->connections, 2);
+    assert_int_equal(mps_limits_beyond(&limits, &many)->connections, 2);
     limits.rows[1].refused = 0; /* nothing was refused there */
     limits.rows[0].refused = 805;
-    assert_null(limits_beyond(&limits, &many));
+    assert_null(mps_limits_beyond(&limits, &many));
     limits.count = 0;
-    assert_null(limits_beyond(&limits, &many));
+    assert_null(mps_limits_beyond(&limits, &many));
 }
 
 static void the_reason_names_the_bound(void **state)
@@ -247,13 +247,15 @@ static void the_reason_names_the_bound(void **state)
     (void)state;
     char text[256];
     struct point point = a_point(LAYOUT_PROCESSES_MPS, 16, 8);
-    assert_string_equal(limits_why(&h200, limits_beyond(&h200, &point), &point, text, sizeof text),
-                        "this GPU and driver allow 12 MPS clients with 8 connections each (found "
-                        "by 'mpsweep doctor --limits' on 2026-11-21)");
+    assert_string_equal(
+        mps_limits_why(&h200, mps_limits_beyond(&h200, &point), &point, text, sizeof text),
+        "this GPU and driver allow 12 MPS clients with 8 connections each (found "
+        "by 'mpsweep doctor --limits' on 2026-11-21)");
     point.connections = 12;
-    assert_string_equal(limits_why(&h200, limits_beyond(&h200, &point), &point, text, sizeof text),
-                        "this GPU and driver allow 12 MPS clients with 8 connections each, and no "
-                        "more with 12 (found by 'mpsweep doctor --limits' on 2026-11-21)");
+    assert_string_equal(
+        mps_limits_why(&h200, mps_limits_beyond(&h200, &point), &point, text, sizeof text),
+        "this GPU and driver allow 12 MPS clients with 8 connections each, and no "
+        "more with 12 (found by 'mpsweep doctor --limits' on 2026-11-21)");
 }
 
 int main(void)
