@@ -8,7 +8,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "files/new_file.h"
+#include "files/atomic_file.h"
 #include "orchestrator/plot/internal.h"
 #include "orchestrator/record/record.h"
 #include "orchestrator/record/time.h"

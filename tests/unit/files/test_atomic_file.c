@@ -17,7 +17,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "files/new_file.h"
+#include "files/atomic_file.h"
 
 static bool nameless_refused;
 

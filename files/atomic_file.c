@@ -1,4 +1,4 @@
-#include "files/new_file.h"
+#include "files/atomic_file.h"
 
 #include <errno.h>
 #include <fcntl.h>
