@@ -4,9 +4,10 @@ libcommon_a_SOURCES = \
     common/child.c common/child.h common/child_run.c common/clock.c common/clock.h \
     common/digest.c common/digest.h common/json.h common/memory_file.c common/memory_file.h \
     common/paths.c common/paths.h common/process.c common/process.h common/process_tree.c \
-    common/process_tree.h common/random.h common/status.c common/status.h common/text.c \
-    common/text.h
+    common/process_tree.h common/random.h common/shell_word.c common/shell_word.h \
+    common/status.c common/status.h common/text.c common/text.h
 
 unit_tests += \
     tests/unit/common/test_child tests/unit/common/test_child_spawn \
-    tests/unit/common/test_process tests/unit/common/test_status
+    tests/unit/common/test_process tests/unit/common/test_shell_word \
+    tests/unit/common/test_status

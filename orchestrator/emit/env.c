@@ -1,6 +1,7 @@
 /* Scripts for one machine without a service manager: start, check, stop. */
 #include <stdlib.h>
 
+#include "common/shell_word.h"
 #include "orchestrator/emit/internal.h"
 
 void emit_setting(FILE *file, const char *name, const char *value)
@@ -72,7 +73,7 @@ static void write_worker(FILE *file, const struct deployment *deployment, unsign
             deployment_pipe_name(deployment, process, text));
     for (size_t i = 0; i < environment.count; i++) {
         fprintf(file, "export %s=", environment.variable[i].name);
-        emit_shell(file, environment.variable[i].value);
+        shell_word_quote(file, environment.variable[i].value);
         fputc('\n', file);
     }
 }
@@ -101,7 +102,7 @@ void emit_command_write(FILE *file, const struct deployment *deployment, unsigne
             fputs("''", file);
         while (emit_next_piece(&at, &piece))
             if (piece.placeholder == EMIT_LITERAL)
-                emit_shell_bytes(file, piece.text, piece.bytes);
+                shell_word_quote_bytes(file, piece.text, piece.bytes);
             else
                 fprintf(file, "\"$%s\"", variable[piece.placeholder]);
     }

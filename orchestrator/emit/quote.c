@@ -59,34 +59,6 @@ bool emit_is_utf8(const char *text)
     return true;
 }
 
-void emit_shell_bytes(FILE *file, const char *text, size_t bytes)
-{
-    fputc('\'', file);
-    for (size_t i = 0; i < bytes; i++)
-        if (text[i] == '\'')
-            fputs("'\\''", file);
-        else
-            fputc(text[i], file);
-    fputc('\'', file);
-}
-
-void emit_shell(FILE *file, const char *text)
-{
-    emit_shell_bytes(file, text, strlen(text));
-}
-
-const char *emit_shell_word(const char *text, char *word, size_t size)
-{
-    FILE *file = fmemopen(word, size, "w");
-    word[0] = '\0';
-    if (file) {
-        emit_shell(file, text);
-        fclose(file);
-    }
-    word[size - 1] = '\0';
-    return word;
-}
-
 void emit_environment_value(FILE *file, const char *text)
 {
     fputc('"', file);

@@ -34,13 +34,6 @@ bool emit_next_piece(const char **at, struct emit_piece *piece);
 /* False: not UTF-8. */
 bool emit_is_utf8(const char *text);
 
-/* A POSIX shell's word: 'it'\''s'. Of bytes; of a whole text. */
-void emit_shell_bytes(FILE *file, const char *text, size_t bytes);
-void emit_shell(FILE *file, const char *text);
-
-/* The same in a buffer, for lines that are told: cut if it has no room. Returns word. */
-const char *emit_shell_word(const char *text, char *word, size_t size);
-
 /* A value behind NAME= in systemd's EnvironmentFile; a shell reads it the same way. */
 void emit_environment_value(FILE *file, const char *text);
 

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "common/clock.h"
+#include "common/shell_word.h"
 #include "mps/kept.h"
 #include "orchestrator/console/report.h"
 
@@ -91,27 +92,6 @@ static void print_settings(const struct options *options)
         puts(" (read back)");
 }
 
-/* One word of a POSIX shell. */
-static void print_quoted(const char *text)
-{
-    putchar('\'');
-    for (; *text; text++)
-        if (*text == '\'')
-            fputs("'\\''", stdout);
-        else
-            putchar(*text);
-    putchar('\'');
-}
-
-/* The same, without quotes where none are needed. */
-static void print_word(const char *text)
-{
-    if (text[strspn(text, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789/._-")])
-        print_quoted(text);
-    else
-        fputs(text, stdout);
-}
-
 static void print_started(const struct options *options, const struct session *session)
 {
     const struct worker_probe *probe = mps_controller_probe(session->mps);
@@ -126,9 +106,9 @@ static void print_started(const struct options *options, const struct session *s
            (int)probe->sms, (int)session->gpu.sms,
            (double)probe->memory_free_bytes / (double)(1 << 30));
     fputs("  use it    eval \"$(mpsweep mps env --dir ", stdout);
-    print_word(directory);
+    shell_word_write(stdout, directory);
     fputs(")\"\n  stop it   mpsweep mps stop --dir ", stdout);
-    print_word(directory);
+    shell_word_write(stdout, directory);
     putchar('\n');
 }
 
@@ -187,7 +167,7 @@ static void print_assignment(const char *assignment)
 {
     size_t name = strcspn(assignment, "=");
     printf("export %.*s=", (int)name, assignment);
-    print_quoted(assignment + name + 1);
+    shell_word_quote(stdout, assignment + name + 1);
     putchar('\n');
 }
 

@@ -4,8 +4,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "common/shell_word.h"
 #include "common/text.h"
-#include "orchestrator/emit/quote.h"
 #include "orchestrator/slurm/internal.h"
 #include "orchestrator/slurm/jobs.h"
 
@@ -117,7 +117,7 @@ static void print_line(const struct line *line)
         if (line->words[i][strspn(line->words[i],
                                   "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
                                   "0123456789/._,:=@%+-")])
-            emit_shell(stdout, line->words[i]);
+            shell_word_quote(stdout, line->words[i]);
         else
             fputs(line->words[i], stdout);
     }

@@ -6,7 +6,7 @@
 #include <sys/file.h>
 #include <unistd.h>
 
-#include "orchestrator/emit/quote.h"
+#include "common/shell_word.h"
 #include "orchestrator/slurm/internal.h"
 
 #define SCHEMA 1
@@ -126,7 +126,7 @@ enum status slurm_run_lock(const struct slurm_run *run, int *lock)
 const char *slurm_hint(const char *directory, const char *command, char text[SLURM_HINT_BYTES])
 {
     int begin = snprintf(text, SLURM_HINT_BYTES, "mpsweep slurm %s ", command);
-    emit_shell_word(directory, text + begin, (size_t)(SLURM_HINT_BYTES - begin));
+    shell_word(directory, text + begin, (size_t)(SLURM_HINT_BYTES - begin));
     return text;
 }
 

@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "config.h"
+#include "common/shell_word.h"
 #include "orchestrator/emit/quote.h"
 #include "orchestrator/slurm/internal.h"
 
@@ -29,7 +30,7 @@ static void write_environment(FILE *file)
         if (strspn(*variable, "ABCDEFGHIJKLMNOPQRSTUVWXYZ_0123456789") != name)
             continue;
         fprintf(file, "export %.*s=", (int)name, *variable);
-        emit_shell(file, *variable + name + 1);
+        shell_word_quote(file, *variable + name + 1);
         fputc('\n', file);
     }
 }
@@ -111,7 +112,7 @@ void slurm_script_shard(FILE *file, const struct slurm_script *script)
           "set -eu\n"
           "run=",
           file);
-    emit_shell(file, script->directory);
+    shell_word_quote(file, script->directory);
     fputs("\nshard=${SLURM_ARRAY_TASK_ID:?is set by sbatch --array}\n"
           "results=$run/shard-$shard.jsonl\n",
           file);
@@ -139,15 +140,15 @@ void slurm_script_shard(FILE *file, const struct slurm_script *script)
         "# --publish renames the file when all is measured, and looks whether that worked.\n"
         "exec ",
         file);
-    emit_shell(file, script->program);
+    shell_word_quote(file, script->program);
     fputs(" sweep", file);
     if (script->job) {
         fputs(" \"$run\"/", file);
-        emit_shell(file, script->job);
+        shell_word_quote(file, script->job);
     }
     for (char *const *word = script->words; *word; word++) {
         fputs(" \\\n  ", file);
-        emit_shell(file, *word);
+        shell_word_quote(file, *word);
     }
     fprintf(file,
             " \\\n  --shard \"$shard/%u\" ${resume:+\"$resume\"} --output \"$results.part\" "
@@ -157,7 +158,7 @@ void slurm_script_shard(FILE *file, const struct slurm_script *script)
         fputs(" \\\n  --", file);
         for (char *const *word = script->command; *word; word++) {
             fputc(' ', file);
-            emit_shell(file, *word);
+            shell_word_quote(file, *word);
         }
     }
     fputc('\n', file);
@@ -170,8 +171,8 @@ void slurm_script_merge(FILE *file, const struct slurm_script *script)
     fputs("#SBATCH --job-name=mpsweep-merge\nset -eu\n", file);
     write_environment(file);
     fputs("\nexec ", file);
-    emit_shell(file, script->program);
+    shell_word_quote(file, script->program);
     fputs(" slurm collect ", file);
-    emit_shell(file, script->directory);
+    shell_word_quote(file, script->directory);
     fputc('\n', file);
 }

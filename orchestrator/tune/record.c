@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "common/clock.h"
+#include "common/shell_word.h"
 #include "explain/words.h"
 #include "orchestrator/explain/set.h"
 #include "orchestrator/results/point.h"
@@ -61,25 +62,10 @@ static const char *axis_text(const struct point *point, enum option_id axis, cha
     }
 }
 
-/* A word that a shell takes as one. */
-static void print_word(FILE *out, const char *text)
-{
-    static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
-                                "%+,-./:=@_";
-    if (*text && text[strspn(text, plain)] == '\0') {
-        fputs(text, out);
-        return;
-    }
-    fputc('\'', out);
-    for (; *text; text++)
-        fputs(*text == '\'' ? "'\\''" : (char[]){*text, '\0'}, out);
-    fputc('\'', out);
-}
-
 static void print_option(FILE *out, const struct option_row *row, const char *text)
 {
     fprintf(out, " --%s ", row->name);
-    print_word(out, text);
+    shell_word_write(out, text);
 }
 
 static bool is_said(const struct tune *tune, enum option_id axis)
@@ -102,7 +88,7 @@ char *tune_options_of(const struct tune *tune, const struct point *point)
     fputs("sweep", out);
     if (tune->sweep.job_path) {
         fputc(' ', out);
-        print_word(out, tune->sweep.job_path);
+        shell_word_write(out, tune->sweep.job_path);
     }
     for (int i = 0; i < OPTION_COUNT; i++) {
         char text[OPTION_MOST_SHARES * sizeof "1048576M"];
@@ -125,7 +111,7 @@ char *tune_options_of(const struct tune *tune, const struct point *point)
     }
     for (char *const *word = tune->sweep.job->command; word && *word; word++) {
         fputs(word == tune->sweep.job->command ? " -- " : " ", out);
-        print_word(out, *word);
+        shell_word_write(out, *word);
     }
     return fclose(out) == 0 ? words : NULL;
 }

@@ -71,16 +71,6 @@ static void utf8(void **state)
         assert_false(emit_is_utf8(bad[i]));
 }
 
-static void shell(void **state)
-{
-    struct page page;
-    (void)state;
-    emit_shell(begin(&page), "");
-    end(&page, "''");
-    emit_shell(begin(&page), "it's $x `y` \\ \"z\"\n-");
-    end(&page, "'it'\\''s $x `y` \\ \"z\"\n-'");
-}
-
 static void environment(void **state)
 {
     struct page page;
@@ -125,9 +115,8 @@ static void plain(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(pieces),      cmocka_unit_test(utf8), cmocka_unit_test(shell),
-        cmocka_unit_test(environment), cmocka_unit_test(unit), cmocka_unit_test(yaml),
-        cmocka_unit_test(plain),
+        cmocka_unit_test(pieces), cmocka_unit_test(utf8), cmocka_unit_test(environment),
+        cmocka_unit_test(unit),   cmocka_unit_test(yaml), cmocka_unit_test(plain),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
