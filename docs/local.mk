@@ -5,6 +5,8 @@ dist_doc_DATA += docs/ARCHITECTURE.md docs/binding.md docs/compare.md docs/deplo
 dist_man3_MANS = docs/mpsweep_workload.3
 dist_man5_MANS = docs/mpsweep-workload.5
 
+EXTRA_DIST += docs/rooms.txt
+
 resultsdir = $(docdir)/results
 dist_results_DATA = \
     docs/results/README.md \

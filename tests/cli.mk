@@ -55,6 +55,7 @@ cli_tests = \
     tests/cli/mps_run.bats \
     tests/cli/container.bats \
     tests/cli/doctor.bats \
+    tests/cli/layers.bats \
     tests/cli/mps_usage.bats
 # The lists themselves, since who leaves tests out with SLOW_TESTS= still distributes them.
 EXTRA_DIST += $(cli_tests) $(long_tests) $(slow_tests) \
@@ -89,6 +90,7 @@ one_thread_tests = \
     tests/cli/compare.bats \
     tests/cli/plot.bats \
     tests/cli/doctor.bats \
+    tests/cli/layers.bats \
     tests/cli/mps_usage.bats \
     tests/unit/bind/test_bind tests/unit/bind/test_bind_gpus tests/unit/bind/test_bind_table tests/unit/results/test_effect \
     tests/unit/statistics/test_histogram tests/unit/statistics/test_interval tests/unit/statistics/test_statistics \

@@ -30,7 +30,7 @@ check-threads:
 lint:
 	$(AM_TESTS_ENVIRONMENT) $(top_srcdir)/tests/lint.sh
 .PHONY: lint
-EXTRA_DIST += tests/lint.sh tests/cppcheck-suppressions .clang-tidy
+EXTRA_DIST += tests/lint.sh tests/check-layers tests/check-words tests/cppcheck-suppressions .clang-tidy
 
 # On a machine with a GPU: the tests that need one. A missing GPU is a failure here, not a skip.
 check-gpu: all
