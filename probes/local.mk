@@ -3,7 +3,7 @@
 noinst_LIBRARIES += libprobes.a
 libprobes_a_SOURCES = \
     probes/probe.h probes/registry.c probes/rows.h probes/run.c probes/series.c probes/series.h \
-    probes/shm.c probes/shm.h probes/told.c probes/told.h probes/verdict.c probes/verdict.h \
+    probes/shm.c probes/shm.h probes/outcome.c probes/outcome.h probes/verdict.c probes/verdict.h \
     probes/experiments/context_admission.c probes/experiments/copier.c \
     probes/experiments/copier.h probes/experiments/copy_block.c probes/experiments/holder.c \
     probes/experiments/holder.h probes/experiments/launch_contention.c \
@@ -17,5 +17,5 @@ mpsweep_probe_SOURCES = probes/main.c
 mpsweep_probe_LDADD = libprobes.a libkernels.a libdevice.a libstatistics.a libcommon.a -lm
 
 unit_tests += \
-    tests/unit/probes/test_probes tests/unit/probes/test_series tests/unit/probes/test_told \
+    tests/unit/probes/test_probes tests/unit/probes/test_series tests/unit/probes/test_outcome \
     tests/unit/probes/test_verdict

@@ -8,7 +8,7 @@
 #include <stdint.h>
 
 #include "orchestrator/bind/bind.h"
-#include "orchestrator/emit/formats.h"
+#include "orchestrator/emit/request.h"
 #include "orchestrator/emit/quote.h"
 
 enum {

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "common/text.h"
-#include "orchestrator/emit/formats.h"
+#include "orchestrator/emit/request.h"
 #include "orchestrator/console/report.h"
 #include "orchestrator/results/point.h"
 

@@ -6,7 +6,7 @@
 #include <stdio.h>
 
 #include "job/options.h"
-#include "orchestrator/emit/formats.h"
+#include "orchestrator/emit/request.h"
 
 /* What was not given and must be, for an error; NULL: nothing. */
 const char *emit_command_lacks(const struct options *options, const char *results);

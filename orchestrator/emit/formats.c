@@ -1,4 +1,4 @@
-#include "orchestrator/emit/formats.h"
+#include "orchestrator/emit/request.h"
 
 #include <string.h>
 

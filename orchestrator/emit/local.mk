@@ -4,7 +4,7 @@ orchestrator_emit_libemit_a_SOURCES = \
     orchestrator/emit/compose.c orchestrator/emit/container.c orchestrator/emit/container.h \
     orchestrator/emit/deployment.c orchestrator/emit/deployment.h orchestrator/emit/directory.c \
     orchestrator/emit/directory.h orchestrator/emit/emit.c orchestrator/emit/emit.h \
-    orchestrator/emit/env.c orchestrator/emit/formats.c orchestrator/emit/formats.h \
+    orchestrator/emit/env.c orchestrator/emit/formats.c orchestrator/emit/request.h \
     orchestrator/emit/internal.h orchestrator/emit/json.c orchestrator/emit/kubernetes.c \
     orchestrator/emit/quote.c orchestrator/emit/quote.h orchestrator/emit/readme.c \
     orchestrator/emit/slurm.c orchestrator/emit/systemd.c

@@ -16,7 +16,7 @@
 #include "common/random.h"
 #include "probes/experiments/holder.h"
 #include "probes/rows.h"
-#include "probes/told.h"
+#include "probes/outcome.h"
 
 #define COPY_BYTES ((size_t)1 << 20)
 

@@ -13,7 +13,7 @@
 #include "common/clock.h"
 #include "kernels/image.h"
 #include "probes/rows.h"
-#include "probes/told.h"
+#include "probes/outcome.h"
 
 /* Launches of a run: two streams that share a queue of the driver's stay below its 1024 entries. */
 #define RUN_LAUNCHES 256

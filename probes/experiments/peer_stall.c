@@ -13,7 +13,7 @@
 #include "probes/experiments/holder.h"
 #include "probes/rows.h"
 #include "probes/experiments/staging.h"
-#include "probes/told.h"
+#include "probes/outcome.h"
 
 #define COPY_BYTES ((size_t)8 << 20)
 #define LARGE_BYTES ((size_t)64 << 20)

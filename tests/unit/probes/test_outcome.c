@@ -9,7 +9,7 @@
 #include <string.h>
 
 #include "probes/probe.h"
-#include "probes/told.h"
+#include "probes/outcome.h"
 
 #define NOTES 4
 

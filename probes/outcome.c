@@ -1,4 +1,4 @@
-#include "probes/told.h"
+#include "probes/outcome.h"
 
 #include <math.h>
 
