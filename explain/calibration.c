@@ -36,7 +36,7 @@ static const struct part {
                               AT(all.pageable_bytes_per_s), ON_BYTES},
 };
 
-void calibration_work_of(const struct shm_settings *settings, struct calibration_work *out)
+void calibration_work_of(const struct work *settings, struct calibration_work *out)
 {
     *out = (struct calibration_work){
         .workload = settings->workload,
@@ -49,7 +49,7 @@ void calibration_work_of(const struct shm_settings *settings, struct calibration
     };
 }
 
-void calibration_work_set(const struct calibration_work *work, struct shm_settings *settings)
+void calibration_work_set(const struct calibration_work *work, struct work *settings)
 {
     settings->workload = work->workload;
     settings->kernels = work->kernels;

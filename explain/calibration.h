@@ -9,7 +9,7 @@
 
 #include <stdbool.h>
 
-#include "shm/shm.h"
+#include "job/work.h"
 
 /* The iteration that a calibration is for: points with the same numbers share one. */
 struct calibration_work {
@@ -82,8 +82,8 @@ struct calibration {
 double calibration_shared(double one, double total, unsigned gpus);
 
 /* The iteration of these settings, and settings of that iteration: all others stay as they are. */
-void calibration_work_of(const struct shm_settings *settings, struct calibration_work *out);
-void calibration_work_set(const struct calibration_work *work, struct shm_settings *settings);
+void calibration_work_of(const struct work *settings, struct calibration_work *out);
+void calibration_work_set(const struct calibration_work *work, struct work *settings);
 
 /* Whether a calibration is for this work. */
 bool calibration_is_for(const struct calibration *calibration, const struct calibration_work *work);

@@ -2,7 +2,7 @@
 noinst_LIBRARIES += libjob.a
 libjob_a_SOURCES = \
     job/jobfile.c job/jobfile.h job/layout_text.c job/layout_text.h job/options.c job/options.h \
-    job/options_table.c job/rate.c job/rate.h job/work.h job/workload_mix.c job/workload_mix.h \
+    job/options_table.c job/point.h job/rate.c job/rate.h job/work.h job/workload_mix.c job/workload_mix.h \
     job/workload_text.c job/workload_text.h job/workload_trace.c
 
 unit_tests += \

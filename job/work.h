@@ -3,6 +3,8 @@
  */
 #pragma once
 
+#include <stdint.h>
+
 /* The kernels work on this share of what is copied, as in the experiment that it reproduces. */
 #define WORK_COPIED_PER_WORKED 64
 
@@ -21,3 +23,25 @@ enum work_arrival { ARRIVAL_CONSTANT, ARRIVAL_POISSON };
 
 /* Which copies an iteration makes. All but both are for calibration. */
 enum work_copies { COPIES_BOTH, COPIES_IN, COPIES_OUT, COPIES_NONE };
+
+/* The numbers that a worker heeds; see the option table for the meaning. */
+struct work {
+    uint32_t memory, sync, launch, schedule, workload; /* the enums above */
+    uint32_t kernels;                                  /* an iteration; 0 in calibration only */
+    uint32_t blocks;                                   /* grid size */
+    uint32_t threads_per_block;                        /* block size */
+    uint32_t spin;         /* length of each GPU thread's dependent chain, in steps */
+    uint32_t arrival;      /* of an open loop; the enum above */
+    uint32_t copies;       /* enum work_copies; out alone only without kernels */
+    uint32_t stagger_us;   /* each worker is released so much later than the one before */
+    uint64_t bytes;        /* copied each way, a multiple of 1024 */
+    uint64_t delay_cycles; /* delay workload: GPU clock cycles that a kernel waits */
+    /* For calibration, 0 otherwise. What the kernels work on, a multiple of 16: 0 is 1/64 of what
+     * is copied, and it may be more than that. */
+    uint64_t worked_bytes;
+    uint64_t warmup_ns;  /* from the start; nothing before counts */
+    uint64_t iterations; /* fixed work of each worker from then on; 0: until the stop */
+    /* Iterations planned for all workers together, RATE_UNITS of a second; 0: a closed loop. */
+    uint64_t rate_units;
+    uint64_t arrival_seed; /* of random arrivals */
+};

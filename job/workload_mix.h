@@ -15,6 +15,21 @@ struct mix {
     uint32_t workloads[MIX_MOST]; /* indices, in the order in which they were named */
 };
 
+/* One workload of a mix: which of the steps it has, and its part of the workers. */
+struct mix_program {
+    char name[WORKLOAD_NAME_BYTES];
+    uint32_t first, count; /* steps */
+    uint32_t weight;
+    uint32_t check; /* enum workload_check */
+};
+
+/* What the workers of a mix do: its workloads, and the steps of them all. */
+struct mix_work {
+    uint32_t count, padding; /* of programs */
+    struct mix_program programs[MIX_MOST];
+    struct workload_step steps[WORKLOAD_STEPS];
+};
+
 /*
  * NAME, or NAME:WEIGHT+NAME:WEIGHT..., where a weight that is not given is 1. STATUS_USAGE with
  * what would be right; STATUS_NOT_FOUND, without a text, where a name is none of these workloads:

@@ -79,44 +79,21 @@ enum shm_state {
     SHM_STATE_FAILED,   /* error published */
 };
 
-/* A described workload of the point: which of the steps it has, and its part of the workers. */
-struct shm_program {
-    char name[WORKLOAD_NAME_BYTES];
-    uint32_t first, count; /* steps */
-    uint32_t weight;
-    uint32_t check; /* enum workload_check */
-};
 /* How far a program's thread has come with its handle. */
 enum shm_opened { SHM_OPENED_NOT, SHM_OPENED_TAKEN, SHM_OPENED_BEGUN };
 
-/* Everything that the worker program needs to know; see the option table for the meaning. */
+/* Everything that the worker program needs to know; struct work has the meaning of most. */
 struct shm_settings {
-    uint32_t memory, sync, launch, schedule, workload; /* the enums above */
-    uint32_t kernels;                                  /* an iteration; 0 in calibration only */
-    uint32_t blocks;                                   /* grid size */
-    uint32_t threads_per_block;                        /* block size */
-    uint32_t spin;         /* length of each GPU thread's dependent chain, in steps */
-    uint32_t device;       /* ordinal among the devices that the worker sees */
-    uint64_t bytes;        /* copied each way, a multiple of 1024 */
-    uint64_t delay_cycles; /* delay workload: GPU clock cycles a kernel waits */
-    /* For calibration, 0 otherwise. What the kernels work on, a multiple of 16: 0 is 1/64 of what
-     * is copied, and it may be more than that. */
-    uint64_t worked_bytes;
+    uint32_t memory, sync, launch, schedule, workload;
+    uint32_t kernels, blocks, threads_per_block, spin;
+    uint32_t device; /* ordinal among the devices that the worker sees */
+    uint64_t bytes, delay_cycles, worked_bytes;
     uint64_t slice_ns;
-    uint64_t warmup_ns;  /* from the start; nothing before counts */
-    uint64_t iterations; /* fixed work: so many of each worker from then on; 0: until the stop */
-    uint32_t with_mps;   /* 1: the workers must be MPS clients; 0: they must not be */
-    uint32_t arrival;    /* the enum above; of an open loop */
-    uint32_t copies;     /* enum work_copies; out alone only without kernels */
-    uint32_t stagger_us; /* each worker is released so much later than the one before */
-    /* Iterations planned for all workers together, RATE_UNITS of a second; 0: a closed loop. */
-    uint64_t rate_units;
-    uint64_t arrival_seed; /* of random arrivals */
-    /* Described workloads: the programs that the workers are dealt to, and the steps of them all.
-     */
-    uint32_t program_count, program_padding;
-    struct shm_program programs[MIX_MOST];
-    struct workload_step steps[WORKLOAD_STEPS];
+    uint64_t warmup_ns, iterations;
+    uint32_t with_mps; /* 1: the workers must be MPS clients; 0: they must not be */
+    uint32_t arrival, copies, stagger_us;
+    uint64_t rate_units, arrival_seed;
+    struct mix_work mix; /* of described workloads, which the workers are dealt to */
 };
 
 /* What a plug-in workload is; all zero without one. */

@@ -14,6 +14,7 @@
 #include <stdint.h>
 
 #include "common/status.h"
+#include "job/point.h"
 #include "shm/shm.h"
 
 #define BIND_WORDS (SHM_CPUS / 64)
@@ -21,12 +22,6 @@
 
 /* GPUs that a topology can be loaded for. */
 #define BIND_GPUS 64
-
-enum bind_policy {
-    BIND_NEAR,    /* its GPU's own package or NUMA node, one core a worker */
-    BIND_SCATTER, /* all packages in turn, one core a worker */
-    BIND_NONE,    /* wherever the scheduler likes */
-};
 
 struct bind_topology; /* opaque */
 

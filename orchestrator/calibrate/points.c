@@ -70,7 +70,7 @@ struct point calibrate_copies(const struct point *like, enum work_copies copies,
 struct point calibrate_arithmetic(const struct point *like, unsigned sms, double *share)
 {
     struct point point = calibrate_single(like);
-    struct shm_settings *work = &point.work;
+    struct work *work = &point.work;
     uint64_t threads = work->threads_per_block;
     uint64_t fill = (uint64_t)sms * FILLED * SM_THREADS / threads;
     uint64_t fill_blocks = (uint64_t)sms * 2 * FILLED * SM_BLOCKS;
@@ -95,7 +95,6 @@ void calibrate_set_processes(struct point *point, unsigned processes)
     point->processes = processes;
     point->threads = 1;
     point->connections = 0;
-    point->work.with_mps = 1;
     point->work.schedule = SCHEDULE_BLOCK;
 }
 
@@ -105,6 +104,5 @@ void calibrate_set_threads(struct point *point, unsigned threads)
     point->processes = 1;
     point->threads = threads;
     point->connections = MOST_CONNECTIONS;
-    point->work.with_mps = 0;
     point->work.schedule = SCHEDULE_BLOCK;
 }

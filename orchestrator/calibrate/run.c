@@ -325,7 +325,7 @@ static void measure_mps(struct calibrator *calibrator, struct calibration *out)
 
 static void measure_arithmetic(struct calibrator *calibrator, struct calibration *out)
 {
-    const struct shm_settings *work = &calibrator->like->work;
+    const struct work *work = &calibrator->like->work;
     double share;
     if (work->workload == WORKLOAD_DELAY) {
         note(calibrator, "arithmetic: the delay workload has none");
@@ -475,7 +475,7 @@ static void lower(double *ceiling, double by)
 
 static void measure_crowd(struct calibrator *calibrator, struct calibration *out)
 {
-    const struct shm_settings *work = &calibrator->like->work;
+    const struct work *work = &calibrator->like->work;
     double bytes = (double)work->bytes, kernels = work->kernels;
     double ceiling = INFINITY;
     lower(&ceiling, out->arithmetic_ips);

@@ -61,8 +61,8 @@ static enum status take_known(struct point *points, size_t count, const json_t *
 {
     asked->count = 0;
     for (size_t p = 0; p < count; p++) {
-        for (unsigned s = 0; s < WORKLOAD_STEPS; s++) {
-            struct workload_step *step = &points[p].work.steps[s];
+        for (unsigned s = 0; points[p].mix && s < WORKLOAD_STEPS; s++) {
+            struct workload_step *step = &points[p].mix->steps[s];
             if (!step->asked_ns || is_known(lengths, step, &step->amount))
                 continue;
             unsigned i = 0;
@@ -220,8 +220,9 @@ static void gather_unmeasured(const struct point *points, size_t count, json_t *
 {
     asked->count = 0;
     for (size_t p = 0; p < count; p++) {
-        for (unsigned s = 0; s < WORKLOAD_STEPS && point_gpus(&points[p]) > gpu; s++) {
-            const struct workload_step *step = &points[p].work.steps[s];
+        bool uses = points[p].mix && point_gpus(&points[p]) > gpu;
+        for (unsigned s = 0; uses && s < WORKLOAD_STEPS; s++) {
+            const struct workload_step *step = &points[p].mix->steps[s];
             if (!step->asked_ns || of_gpu(entry_of(lengths, step), gpu))
                 continue;
             unsigned i = 0;

@@ -173,7 +173,6 @@ void explain_point_plan(const struct explain_point *point, const json_t *record,
                 .sync = point->sync,
                 .launch = point->launch,
                 .schedule = point->schedule,
-                .with_mps = point->mps,
             },
     };
     calibration_work_set(&point->work, &out->work);

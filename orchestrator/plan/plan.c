@@ -36,7 +36,6 @@ static void set_axis(struct point *point, enum option_id axis, const struct opti
         point->layout = item->layout;
         point->processes = item->processes;
         point->threads = item->threads;
-        point->work.with_mps = layout_over_mps(item->layout);
         break;
     case OPTION_GPUS_PER_POINT:
         point->gpus = number;
@@ -148,7 +147,9 @@ static bool same_point(const struct point *a, const struct point *b)
            shares_equal(&a->priority, &b->priority) &&
            shares_equal(&a->memory_limit, &b->memory_limit) &&
            memcmp(&a->goal, &b->goal, sizeof a->goal) == 0 &&
-           memcmp(&a->work, &b->work, sizeof a->work) == 0;
+           memcmp(&a->work, &b->work, sizeof a->work) == 0 &&
+           (a->mix == NULL) == (b->mix == NULL) &&
+           (!a->mix || memcmp(a->mix, b->mix, sizeof *a->mix) == 0);
 }
 
 static enum status add_point(struct plan *plan, size_t *capacity, const struct point *point)
@@ -215,7 +216,7 @@ static enum status add_section(struct plan *plan, size_t *capacity, const struct
             set_axis(&point, axes[i], &options->values[axes[i]].items[at[i]]);
         enum status status = set_gpus(&point, gpus);
         if (status == STATUS_OK)
-            status = plan_workload(job, &point);
+            status = plan_workload(job, plan, &point);
         if (status != STATUS_OK)
             return status;
         make_canonical(&point);
@@ -240,17 +241,6 @@ static uint64_t digest_shares(uint64_t hash, const struct point_shares *shares)
 {
     hash = digest_add(hash, &shares->count, sizeof shares->count);
     return digest_add(hash, shares->values, shares->count * sizeof *shares->values);
-}
-
-/* Settings once had the UUID of the GPU among them, empty in a plan: files that were begun then are
- * to go on. */
-static uint64_t digest_work(uint64_t hash, const struct shm_settings *work)
-{
-    static const char no_uuid[64];
-    const size_t before = offsetof(struct shm_settings, program_count);
-    hash = digest_add(hash, work, before);
-    hash = digest_add(hash, no_uuid, sizeof no_uuid);
-    return digest_add(hash, (const char *)work + before, sizeof *work - before);
 }
 
 /* A plan of one GPU is what it was before there could be several. */
@@ -286,7 +276,9 @@ static void make_id(const struct job *job, struct plan *plan)
         if (p->workload_options)
             hash = digest_add(hash, p->workload_options, strlen(p->workload_options) + 1);
         hash = digest_add(hash, &p->goal, sizeof p->goal);
-        hash = digest_work(hash, &p->work);
+        hash = digest_add(hash, &p->work, sizeof p->work);
+        if (p->mix)
+            hash = digest_add(hash, p->mix, sizeof *p->mix);
     }
     snprintf(plan->id, sizeof plan->id, "%016llx", (unsigned long long)hash);
 }
@@ -321,6 +313,9 @@ enum status plan_make_for(const struct job *job, unsigned gpus, struct plan *out
 
 void plan_release(struct plan *plan)
 {
+    for (size_t i = 0; i < plan->mix_count; i++)
+        free(plan->mixes[i]);
+    free(plan->mixes);
     free(plan->points);
     *plan = (struct plan){0};
 }
@@ -364,7 +359,7 @@ unsigned point_daemons(const struct point *point)
 
 enum status point_check_stagger(const struct point *point, uint64_t window_ns)
 {
-    const struct shm_settings *work = &point->work;
+    const struct work *work = &point->work;
     uint64_t last_ns = (point_workers(point) - 1) * (uint64_t)work->stagger_us * NS_PER_US;
     if (last_ns > 0 && point_is_open(point))
         return status_set(STATUS_USAGE, "stagger is for a closed loop, since a rate has starts of "
@@ -487,7 +482,7 @@ static void add_shares(struct text *out, const struct point *point)
 
 static void add_work(struct text *out, const struct point *point)
 {
-    const struct shm_settings *work = &point->work;
+    const struct work *work = &point->work;
     if (!point_is_builtin(point)) {
         /* Of a plug-in its name is enough: where it lies is the same for a whole plan. */
         const char *slash = strrchr(point_workload(point), '/');

@@ -6,46 +6,14 @@
 #include <stddef.h>
 
 #include "job/jobfile.h"
-#include "orchestrator/bind/bind.h"
+#include "job/point.h"
 #include "orchestrator/plan/shares.h"
-#include "shm/shm.h"
-
-/* A program of the user's in the place of our workers; command NULL: none. What it points to
- * belongs to the job. */
-struct point_program {
-    char *const *command; /* with placeholders, NULL-ended */
-    int64_t seed;
-    unsigned port;   /* the lowest to give to a process */
-    const char *log; /* directory for what they print, NULL: none */
-};
-
-/* Over MPS on several GPUs. */
-enum mps_daemons { MPS_DAEMONS_SHARED, MPS_DAEMONS_PER_GPU };
-
-/* One layout with every other setting fixed. */
-struct point {
-    unsigned id;         /* place in the plan */
-    const char *section; /* the job's, or NULL; owned by the job */
-    enum layout_kind layout;
-    unsigned processes, threads; /* of each GPU */
-    unsigned gpus;               /* the first ones of the session; 0 counts as 1 */
-    enum mps_daemons mps_daemons;
-    unsigned connections; /* hardware queues a process; 0: the driver's default */
-    struct point_shares active_thread_percentage, priority, memory_limit; /* bytes */
-    enum bind_policy bind;
-    const char *workload;     /* as it was named; owned by the job; NULL: see point_workload() */
-    struct rate_goal goal;    /* or a rate in work, or neither: a closed loop */
-    struct shm_settings work; /* device and slice_ns are filled in when the point runs */
-    const char *workload_options; /* of a plug-in; owned by the job; NULL: none */
-    struct point_program program;
-    /* What a plug-in said that it is not: false until it is asked (orchestrator/campaign/plugin.h).
-     */
-    bool not_graph_safe, not_thread_safe;
-};
 
 struct plan {
     struct point *points;
     size_t count;
+    struct mix_work **mixes; /* of its points; owned */
+    size_t mix_count;
     char id[17]; /* digest of all points and of how they are measured, hexadecimal */
 };
 
@@ -66,15 +34,15 @@ void plan_release(struct plan *plan);
 
 /* Finds out what a point's word for the workload stands for, and sets point->work.workload. An
  * error lists what there is. */
-enum status plan_workload(const struct job *job, struct point *point);
+enum status plan_workload(const struct job *job, struct plan *plan, struct point *point);
 
 /* Whether a word for a workload is the path of a plug-in: it has a '/' or ends in ".so". */
 bool plan_word_is_path(const char *word);
 
 /* The same for workloads of the job file and mixes of them, with all that workers need to know.
  * STATUS_NOT_FOUND: it is none; *bad is the part of the word that is no workload then. */
-enum status plan_described(const struct job *job, struct point *point, const char **bad,
-                           size_t *bad_length);
+enum status plan_described(const struct job *job, struct plan *plan, struct point *point,
+                           const char **bad, size_t *bad_length);
 
 /* plan_workload() of a job with a program: checks its words, and that no setting of the point is
  * one that it would not heed. STATUS_USAGE, STATUS_NOT_FOUND, STATUS_SYSTEM: it cannot be run. */

@@ -25,7 +25,7 @@ struct point_program plan_program_options(const struct job *job, const struct op
 /* What the options of our own workloads are by default, and the program decides by itself. */
 static enum status check_settings(const struct point *point)
 {
-    const struct shm_settings *work = &point->work;
+    const struct work *work = &point->work;
     const struct {
         enum option_id id;
         bool changed;

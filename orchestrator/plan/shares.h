@@ -9,15 +9,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "job/options.h"
-
-/* Process p has values[p % count]; OPTION_SHARE_DEFAULT there leaves the setting alone. All zero
- * bytes: it is left alone everywhere. The values belong to whoever made them: a plan's to its job.
- */
-struct point_shares {
-    const int64_t *values;
-    unsigned count;
-};
+#include "job/point.h"
 
 /* What process has, or OPTION_SHARE_DEFAULT. */
 int64_t shares_at(const struct point_shares *shares, unsigned process);

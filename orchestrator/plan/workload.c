@@ -51,7 +51,7 @@ static enum status not_found(const struct job *job, const struct point *point, c
                       names + (*names == '|'));
 }
 
-enum status plan_workload(const struct job *job, struct point *point)
+enum status plan_workload(const struct job *job, struct plan *plan, struct point *point)
 {
     const char *bad = NULL;
     size_t length = 0;
@@ -64,7 +64,7 @@ enum status plan_workload(const struct job *job, struct point *point)
     else if (plan_word_is_path(point->workload))
         set_plugin(point);
     else {
-        enum status status = plan_described(job, point, &bad, &length);
+        enum status status = plan_described(job, plan, point, &bad, &length);
         if (status != STATUS_OK)
             return status == STATUS_NOT_FOUND ? not_found(job, point, bad, length) : status;
     }

@@ -12,14 +12,14 @@ void described_record(json_t *record, const struct point *point, const struct ro
         return;
     json_t *workloads = json_array();
     for (unsigned i = 0; i < result->program_count; i++) {
-        const struct shm_program *program = &point->work.programs[i];
+        const struct mix_program *program = &point->mix->programs[i];
         const struct round_program *done = &result->programs[i];
         json_array_append_new(
             workloads,
             json_pack("{s:s, s:i, s:i, s:b, s:f, s:I, s:o}", "name", program->name, "weight",
                       (int)program->weight, "workers", (int)done->workers, "checked",
                       (int)(program->check != WORKLOAD_CHECK_NO &&
-                            workload_can_check(&point->work.steps[program->first], program->count)),
+                            workload_can_check(&point->mix->steps[program->first], program->count)),
                       "throughput_ips", done->throughput_ips, "iterations",
                       (json_int_t)done->iterations, "latency_us",
                       sureness_latency(&done->latency)));
@@ -29,7 +29,7 @@ void described_record(json_t *record, const struct point *point, const struct ro
     json_t *workers = json_object_get(record, "per_worker");
     for (size_t i = 0; i < json_array_size(workers); i++)
         json_object_set_new(json_array_get(workers, i), "workload",
-                            json_string(point->work.programs[result->workers[i].program].name));
+                            json_string(point->mix->programs[result->workers[i].program].name));
 }
 
 void described_header(json_t *record, const struct job *job)

@@ -350,7 +350,7 @@ static void add_shares(json_t *record, const char *key, const struct point_share
 json_t *record_point(const struct point *point, const struct measurement *measurement,
                      double precision_rel)
 {
-    const struct shm_settings *work = &point->work;
+    const struct work *work = &point->work;
     struct interval interval;
     sureness_interval(measurement, &interval);
     const char *status = status_word(

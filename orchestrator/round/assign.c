@@ -43,17 +43,46 @@ static enum status set_places(const struct round *round)
     return status;
 }
 
+/* longest_ns: of a window. */
+static void make_settings(const struct point *point, uint64_t longest_ns, struct shm_settings *out)
+{
+    const struct work *work = &point->work;
+    *out = (struct shm_settings){
+        .memory = work->memory,
+        .sync = work->sync,
+        .launch = work->launch,
+        .schedule = work->schedule,
+        .workload = work->workload,
+        .kernels = work->kernels,
+        .blocks = work->blocks,
+        .threads_per_block = work->threads_per_block,
+        .spin = work->spin,
+        .device = 0, /* the one that CUDA_VISIBLE_DEVICES leaves */
+        .bytes = work->bytes,
+        .delay_cycles = work->delay_cycles,
+        .worked_bytes = work->worked_bytes,
+        /* With room for the time until the end of the window is noticed. */
+        .slice_ns =
+            work->iterations ? FIXED_SLICE_NS : (longest_ns + longest_ns / 16) / SHM_SLICES + 1,
+        .warmup_ns = work->warmup_ns,
+        .iterations = work->iterations,
+        .with_mps = point_over_mps(point),
+        .arrival = work->arrival,
+        .copies = work->copies,
+        .stagger_us = work->stagger_us,
+        .rate_units = work->rate_units,
+        .arrival_seed = work->arrival_seed,
+    };
+    if (point->mix)
+        out->mix = *point->mix;
+}
+
 enum status workers_prepare(struct round *round)
 {
     const struct point *point = round->point;
     struct crew *crew = round->crew;
-    struct shm_settings settings = point->work;
-    settings.device = 0; /* the one that CUDA_VISIBLE_DEVICES leaves */
-    /* The longest window, with room for the time until it is noticed that it is over. */
-    uint64_t longest = round->limits->max_duration_ns;
-    settings.slice_ns = (longest + longest / 16) / SHM_SLICES + 1;
-    if (settings.iterations)
-        settings.slice_ns = FIXED_SLICE_NS;
+    struct shm_settings settings;
+    make_settings(point, round->limits->max_duration_ns, &settings);
     enum status status = STATUS_OK;
     if (!round->result->reused)
         status = crew_make(crew, point, round->turn->threads_most, &settings);

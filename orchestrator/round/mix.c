@@ -9,20 +9,20 @@ static bool is_described(const struct point *point)
     return point->work.workload == WORKLOAD_DESCRIBED;
 }
 
-static void weights_of(const struct shm_settings *work, uint32_t weights[MIX_MOST])
+static void weights_of(const struct mix_work *mix, uint32_t weights[MIX_MOST])
 {
-    for (uint32_t i = 0; i < work->program_count; i++)
-        weights[i] = work->programs[i].weight;
+    for (uint32_t i = 0; i < mix->count; i++)
+        weights[i] = mix->programs[i].weight;
 }
 
 enum status described_check(const struct point *point)
 {
-    const struct shm_settings *work = &point->work;
+    const struct mix_work *mix = point->mix;
     uint32_t weights[MIX_MOST];
     if (!is_described(point))
         return STATUS_OK;
-    weights_of(work, weights);
-    unsigned needed = mix_workers_needed(weights, work->program_count);
+    weights_of(mix, weights);
+    unsigned needed = mix_workers_needed(weights, mix->count);
     /* Each GPU has the same mix. */
     unsigned workers = point->processes * point->threads;
     if (workers < needed)
@@ -31,7 +31,7 @@ enum status described_check(const struct point *point)
             "too few workers for '%s': %u, and it takes %u until each workload has one",
             point_workload(point), workers, needed);
     for (unsigned i = 0; i < WORKLOAD_STEPS; i++)
-        if (work->steps[i].asked_ns && !work->steps[i].amount)
+        if (mix->steps[i].asked_ns && !mix->steps[i].amount)
             return status_set(STATUS_UNSUPPORTED,
                               "nobody has found out how long the kernels of '%s' are here",
                               point_workload(point));
@@ -44,13 +44,13 @@ void described_deal(const struct round *round)
     uint32_t weights[MIX_MOST];
     if (!is_described(point))
         return;
-    weights_of(&point->work, weights);
+    weights_of(point->mix, weights);
     for (unsigned gpu = 0; gpu < point_gpus(point); gpu++) {
         struct mix_deal deal = {{0}};
         for (unsigned p = gpu; p < point_processes(point); p += point_gpus(point))
             for (unsigned t = 0; t < point->threads; t++)
                 shm_slot_at(&round->shm, p, t)->program =
-                    mix_next(&deal, weights, point->work.program_count);
+                    mix_next(&deal, weights, point->mix->count);
     }
 }
 
@@ -59,7 +59,7 @@ enum status described_collect(const struct round *round, const double *iteration
     const struct point *point = round->point;
     if (!is_described(point))
         return STATUS_OK;
-    struct round_program *programs = calloc(point->work.program_count, sizeof *programs);
+    struct round_program *programs = calloc(point->mix->count, sizeof *programs);
     if (!programs)
         return status_set(STATUS_MEMORY, "out of memory for the results");
     for (unsigned i = 0; i < point_workers(point); i++) {
@@ -73,7 +73,7 @@ enum status described_collect(const struct round *round, const double *iteration
         round->result->workers[i].program = slot->program;
     }
     round->result->programs = programs;
-    round->result->program_count = point->work.program_count;
+    round->result->program_count = point->mix->count;
     return STATUS_OK;
 }
 

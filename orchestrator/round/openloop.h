@@ -10,6 +10,7 @@
 
 #include "statistics/histogram.h"
 #include "orchestrator/plan/plan.h"
+#include "shm/shm.h"
 
 struct round_limits;
 struct round_result;

@@ -46,7 +46,7 @@ static uint32_t queues_class(const struct point *point)
 
 static void set_axes(const struct point *point, uint32_t axes[TUNE_AXES])
 {
-    const struct shm_settings *work = &point->work;
+    const struct work *work = &point->work;
     const uint32_t values[] = {
         [TUNE_AXIS_MPS] = point_over_mps(point),
         [TUNE_AXIS_LAUNCH] = work->launch,

