@@ -17,6 +17,10 @@ void text_append(struct text *text, const char *format, ...) __attribute__((form
 /* Columns that UTF-8 text takes on a terminal, for the letters that we print. */
 size_t text_columns(const char *text);
 
+/* Cuts text behind the last whole character that ends within so many columns, and takes away bytes
+ * of a character that an earlier cut has left incomplete. */
+void text_cut(char *text, size_t columns);
+
 /* "45 s", "3 min 20 s", "2 h 5 min". Returns out. */
 const char *text_duration(double seconds, char *out, size_t size);
 

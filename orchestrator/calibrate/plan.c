@@ -29,7 +29,7 @@ static void show(void *data, const char *what, unsigned done)
     char label[64];
     snprintf(label, sizeof label, "calibration %zu/%zu", making->at + 1, making->wanted_count);
     making->progress.done = making->steps_before + done;
-    progress_other(&making->progress, label, what);
+    progress_show(&making->progress, label, what);
 }
 
 /* What several GPUs share must have been measured on as many. */
@@ -149,7 +149,7 @@ static void tell(const struct point *point, const struct calibration_record *rec
     for (unsigned part = 0; part < CALIBRATION_PARTS; part++)
         shared += record->shared >> part & 1;
     point_describe(point, what, sizeof what);
-    progress_finish(progress);
+    progress_clear(progress);
     fprintf(stderr, "calibrated for iterations as of %s in %.1f s", what, record->seconds);
     if (shared > 0)
         fprintf(stderr, ", %u figure%s taken from one before", shared, shared == 1 ? "" : "s");
@@ -216,7 +216,7 @@ enum status calibrate_plan(struct session *session, const struct plan *plan,
                 text_duration(STEP_S * (double)steps, text, sizeof text));
     for (; making.at < making.wanted_count && status == STATUS_OK; making.at++)
         status = make_one(session, &making, limits, writer, calibrations);
-    progress_finish(&making.progress);
+    progress_clear(&making.progress);
     status = crew_dismiss_after(&making.crew, session, limits->timeout_ns, status);
     release(&making);
     return status;

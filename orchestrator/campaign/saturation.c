@@ -91,7 +91,7 @@ static enum status search_rate(struct session *session, const struct point *poin
     struct point closed = *point, open = *point;
     step_limits(point, limits, UINT64_MAX, &short_limits);
     closed.goal = (struct rate_goal){0};
-    progress_step(progress, point, "capacity");
+    progress_step(progress, "capacity");
     enum status status = round_run_on(session, &closed, &short_limits, crew, turn, out);
     if (status != STATUS_OK || out->status != STATUS_OK)
         return status;
@@ -107,7 +107,7 @@ static enum status search_rate(struct session *session, const struct point *poin
     for (uint64_t next = 0; (next = bracket_next(&bracket)) > 0;) {
         char rate[32], step[48];
         snprintf(step, sizeof step, "%s/s", rate_text(next, rate, sizeof rate));
-        progress_step(progress, point, step);
+        progress_step(progress, step);
         open.work.rate_units = next;
         open.work.arrival_seed = seed_of(point, 0, search->count + 1);
         step_limits(point, limits, next, &short_limits);
@@ -158,7 +158,7 @@ static enum status search_and_measure(struct session *session, const struct poin
     copy.work.arrival_seed = seed_of(point, measurement->rounds, 0);
     enum status status;
     for (unsigned correction = 0;; correction++) {
-        progress_step(progress, point, searched ? "full window" : "");
+        progress_step(progress, searched ? "full window" : "");
         status = round_run_on(session, &copy, &full, crew, searched ? &steps : turn, out);
         /* The steps' own workers are no other point's. */
         if (searched && out->reused) {

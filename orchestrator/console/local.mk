@@ -6,4 +6,4 @@ orchestrator_console_libconsole_a_SOURCES = \
     orchestrator/console/report.c orchestrator/console/report.h
 
 unit_tests += \
-    tests/unit/console/test_columns
+    tests/unit/console/test_columns tests/unit/console/test_progress

@@ -1,13 +1,11 @@
 #include "orchestrator/console/progress.h"
 
 #include <stdio.h>
-#include <string.h>
 #include <sys/ioctl.h>
 #include <unistd.h>
 
 #include "common/clock.h"
 #include "common/text.h"
-#include "orchestrator/record/record.h"
 
 void progress_init(struct progress *progress, bool quiet, size_t total, double estimated_s)
 {
@@ -20,7 +18,7 @@ void progress_init(struct progress *progress, bool quiet, size_t total, double e
     };
 }
 
-/* From the pace so far; the plan's own estimate counts for the first few points. */
+/* From the pace so far; the estimate counts for the first few steps. */
 static double seconds_left(const struct progress *progress)
 {
     double elapsed = (double)(clock_now_ns() - progress->started_ns) / 1e9;
@@ -30,77 +28,51 @@ static double seconds_left(const struct progress *progress)
     return pace * left;
 }
 
-static void clear_line(const struct progress *progress)
+void progress_clear(const struct progress *progress)
 {
-    if (progress->terminal)
+    if (!progress->quiet && progress->terminal)
         fputs("\r\033[K", stderr);
 }
 
-static void show(const struct progress *progress, char *line)
+void progress_show(const struct progress *progress, const char *label, const char *step)
 {
+    char left[32], line[1024];
+    struct text text = {.at = line, .size = sizeof line};
     struct winsize size = {0};
-    unsigned width = ioctl(STDERR_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col ? size.ws_col : 80;
-    /* A line that wraps could not be taken back. A byte is at least a column. */
-    if (strlen(line) >= width)
-        line[width - 1] = '\0';
-    clear_line(progress);
+    if (progress->quiet || !progress->terminal)
+        return;
+    text_duration(seconds_left(progress), left, sizeof left);
+    text_append(&text, "[%s] %s left: %s", label, left, step);
+    /* A line that wraps could not be taken back. */
+    bool known = ioctl(STDERR_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col;
+    text_cut(line, known ? size.ws_col - 1U : 79U);
+    progress_clear(progress);
     fputs(line, stderr);
     fflush(stderr);
 }
 
-void progress_other(const struct progress *progress, const char *label, const char *step)
+void progress_begin(struct progress *progress, const char *subject)
 {
-    char left[32], line[256] = "";
-    if (progress->quiet || !progress->terminal)
-        return;
-    text_duration(seconds_left(progress), left, sizeof left);
+    snprintf(progress->subject, sizeof progress->subject, "%s", subject);
+    progress_step(progress, "");
+}
+
+void progress_step(const struct progress *progress, const char *step)
+{
+    char label[48], line[PROGRESS_SUBJECT + 64];
     struct text text = {.at = line, .size = sizeof line};
-    text_append(&text, "[%s] %s left: %s", label, left, step);
-    show(progress, line);
+    snprintf(label, sizeof label, "%zu/%zu", progress->done + 1, progress->total);
+    text_append(&text, "%s%s%s", progress->subject, *step ? ": " : "", step);
+    progress_show(progress, label, line);
 }
 
-void progress_begin(struct progress *progress, const struct point *point)
-{
-    progress_step(progress, point, "");
-}
-
-void progress_step(struct progress *progress, const struct point *point, const char *step)
-{
-    char what[POINT_DESCRIPTION], left[32], line[256] = "";
-    if (progress->quiet || !progress->terminal)
-        return;
-    point_describe(point, what, sizeof what);
-    text_duration(seconds_left(progress), left, sizeof left);
-    struct text text = {.at = line, .size = sizeof line};
-    text_append(&text, "[%zu/%zu] %s left: %s%s%s", progress->done + 1, progress->total, left, what,
-                *step ? ": " : "", step);
-    show(progress, line);
-}
-
-void progress_end(struct progress *progress, const struct point *point, const json_t *record)
+void progress_end(struct progress *progress, const char *result)
 {
     progress->done++;
-    if (progress->quiet || !record)
+    if (progress->quiet || !result)
         return;
-    char what[POINT_DESCRIPTION], number[32];
-    const json_t *throughput = json_object_get(record, "throughput_ips");
-    const char *status = record_status(record);
-    point_describe(point, what, sizeof what);
-    clear_line(progress);
-    fprintf(stderr, "[%zu/%zu] %s: ", progress->done, progress->total, what);
-    if (throughput) {
-        fprintf(stderr, "%s iterations/s%s%s\n",
-                text_number(json_number_value(throughput), number, sizeof number),
-                strcmp(status, "ok") == 0 ? "" : ", ", strcmp(status, "ok") == 0 ? "" : status);
-    } else {
-        record_print_failure(stderr, record);
-        fputc('\n', stderr);
-    }
+    progress_clear(progress);
+    fprintf(stderr, "[%zu/%zu] %s: %s\n", progress->done, progress->total, progress->subject,
+            result);
     fflush(stderr);
-}
-
-void progress_finish(const struct progress *progress)
-{
-    if (!progress->quiet)
-        clear_line(progress);
 }

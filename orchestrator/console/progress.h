@@ -1,39 +1,37 @@
 /*
  * Progress on standard error: on a terminal a line that is rewritten, with the time left, under
- * the results so far; elsewhere one line a point.
+ * the results so far; elsewhere one line for each result.
  */
 #pragma once
 
-#include <jansson.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
-#include "orchestrator/plan/plan.h"
+#define PROGRESS_SUBJECT 2048
 
 struct progress {
     bool quiet;
     bool terminal;
-    size_t total; /* rounds of points to measure, or steps */
-    size_t done;
+    size_t total, done; /* steps */
     uint64_t started_ns;
-    double estimated_s; /* before anything is measured */
+    double estimated_s; /* of all steps, before any is done */
+    char subject[PROGRESS_SUBJECT];
 };
 
 void progress_init(struct progress *progress, bool quiet, size_t total, double estimated_s);
 
-/* Work that is no point and has steps of its own, `total` in number: the line is "[LABEL] 20 s
- * left: STEP". The caller sets done. */
-void progress_other(const struct progress *progress, const char *label, const char *step);
+/* Begins a step on subject. On a terminal the line is "[3/9] 20 s left: SUBJECT". */
+void progress_begin(struct progress *progress, const char *subject);
 
-/* A round of a point begins. */
-void progress_begin(struct progress *progress, const struct point *point);
+/* Shows what is being done for the subject: "[3/9] 20 s left: SUBJECT: STEP". */
+void progress_step(const struct progress *progress, const char *step);
 
-/* What is being done for it, while it is: shown on a terminal only. */
-void progress_step(struct progress *progress, const struct point *point, const char *step);
+/* Shows a step under a label of its own: "[LABEL] 20 s left: STEP". The caller counts done. */
+void progress_show(const struct progress *progress, const char *label, const char *step);
 
-/* It has ended; record is the point's, or NULL while more rounds are to come. */
-void progress_end(struct progress *progress, const struct point *point, const json_t *record);
+/* Ends a step, and prints its result: "[3/9] SUBJECT: RESULT"; nothing if result is NULL. */
+void progress_end(struct progress *progress, const char *result);
 
 /* Takes the line away. */
-void progress_finish(const struct progress *progress);
+void progress_clear(const struct progress *progress);

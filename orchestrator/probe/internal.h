@@ -1,7 +1,7 @@
 /*
  * Shared by the files that make up `mpsweep probe`: what is to be run (probe_command.c), an arm in
  * one round (probe_arm.c), all rounds of a probe (probe_measure.c), its record (probe_record.c),
- * and what people see (probe_table.c, probe_progress.c).
+ * and what people see (probe_table.c).
  *
  * Where a status is returned, nothing has been printed.
  */
@@ -14,14 +14,9 @@
 
 #include "job/options.h"
 #include "common/text.h"
+#include "orchestrator/console/progress.h"
 #include "orchestrator/session/session.h"
 #include "probes/probe.h"
-
-struct probe_progress {
-    bool quiet, terminal;
-    size_t total, done; /* arms, each as often as there are rounds */
-    uint64_t started_ns;
-};
 
 struct probing {
     const struct options *options;
@@ -29,8 +24,8 @@ struct probing {
     char program[PATH_MAX]; /* mpsweep-probe */
     const struct probe *const *chosen;
     size_t chosen_count;
-    struct probe_progress progress;
-    bool no_mps; /* the daemon cannot be had, and why: */
+    struct progress progress; /* an arm in a round is a step */
+    bool no_mps;              /* the daemon cannot be had, and why: */
     char no_mps_text[400];
 };
 
@@ -91,8 +86,3 @@ void probe_print_csv(FILE *out, const json_t *header, const json_t *records);
 
 /* The probes and their arms. */
 void probe_print_list(FILE *out, const struct probe *const *chosen, size_t count);
-
-void probe_progress_init(struct probe_progress *progress, bool quiet, size_t total);
-void probe_progress_begin(const struct probe_progress *progress, const struct probe *probe,
-                          const struct probe_arm *arm, unsigned round, unsigned rounds);
-void probe_progress_end(const struct probe_progress *progress);

@@ -2,5 +2,5 @@
 noinst_LIBRARIES += orchestrator/probe/libprobe.a
 orchestrator_probe_libprobe_a_SOURCES = \
     orchestrator/probe/arm.c orchestrator/probe/internal.h orchestrator/probe/measure.c \
-    orchestrator/probe/probe.c orchestrator/probe/probe.h orchestrator/probe/progress.c \
+    orchestrator/probe/probe.c orchestrator/probe/probe.h \
     orchestrator/probe/record.c orchestrator/probe/table.c

@@ -104,6 +104,7 @@ enum status probe_measure(struct probing *probing, struct probe_outcome *outcome
     const struct probe *probe = outcome->probe;
     unsigned rounds = probe_rounds(probing, probe);
     enum status status = STATUS_OK;
+    char what[PROGRESS_SUBJECT];
     size_t *order = calloc(probe->arm_count, sizeof *order);
     if (!order)
         return status_set(STATUS_MEMORY, "out of memory");
@@ -111,8 +112,10 @@ enum status probe_measure(struct probing *probing, struct probe_outcome *outcome
         size_t count = order_arms(outcome, seed_of(probing, probe, round), order);
         for (size_t i = 0; i < count && status == STATUS_OK; i++) {
             struct probe_arm_data *data = &outcome->arms[order[i]];
-            probe_progress_begin(&probing->progress, probe, data->arm, round, rounds);
-            probing->progress.done++;
+            snprintf(what, sizeof what, "%s %s, round %u of %u", probe->name, data->arm->name,
+                     round + 1, rounds);
+            progress_begin(&probing->progress, what);
+            progress_end(&probing->progress, NULL);
             /* What has failed once gives no number, and need not be tried again. */
             if (data->status == STATUS_OK)
                 status = probe_arm_measure(probing, probe, data, round);

@@ -12,6 +12,9 @@
 #include "orchestrator/campaign/campaign.h"
 #include "orchestrator/results/table.h"
 
+/* Of one arm in one round, before any has been seen. */
+#define USUAL_S 0.8
+
 static size_t count_probes(void)
 {
     size_t count = 0;
@@ -95,7 +98,7 @@ static enum status measure(struct probing *probing, struct probe_outcome *outcom
 {
     probe_choose_arms(options_text(probing->options, OPTION_PROBE_ARMS), outcome);
     *early = probe_measure(probing, outcome);
-    probe_progress_end(&probing->progress);
+    progress_clear(&probing->progress);
     if (*early != STATUS_OK) {
         snprintf(result->ended_early, sizeof result->ended_early, "%s", status_text());
         if (!has_rounds(outcome))
@@ -278,7 +281,8 @@ static int run(struct probing *probing, uint64_t begin_ns)
     }
     if (prints_table(probing))
         table_print_heading(stdout, header, records);
-    probe_progress_init(&probing->progress, options_switch(probing->options, OPTION_QUIET), runs);
+    progress_init(&probing->progress, options_switch(probing->options, OPTION_QUIET), runs,
+                  USUAL_S * (double)runs);
     bool written;
     status = run_all(probing, &writer, records, &written);
     int result = status == STATUS_OK ? exit_status(records) : report(status);

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "common/clock.h"
+#include "common/text.h"
 #include "orchestrator/calibrate/plan.h"
 #include "orchestrator/plan/device_choice.h"
 #include "orchestrator/console/report.h"
@@ -128,6 +129,26 @@ static enum status finish_point(struct sweep *sweep, size_t index)
     return results_write(&sweep->writer, record);
 }
 
+/* What a point came to, to be freed; NULL if it has no record yet, or without memory. */
+static char *result_text(const json_t *record)
+{
+    char number[32], *text = NULL;
+    size_t size;
+    const char *status = record ? record_status(record) : "";
+    const json_t *throughput = json_object_get(record, "throughput_ips");
+    FILE *out = record ? open_memstream(&text, &size) : NULL;
+    if (!out)
+        return NULL;
+    if (throughput)
+        fprintf(out, "%s iterations/s%s%s",
+                text_number(json_number_value(throughput), number, sizeof number),
+                strcmp(status, "ok") == 0 ? "" : ", ", strcmp(status, "ok") == 0 ? "" : status);
+    else
+        record_print_failure(out, record);
+    fclose(out);
+    return text;
+}
+
 /* One round of one point; last_round when nothing more comes for it. */
 static enum status measure(struct sweep *sweep, const struct turn *turn, bool last_round,
                            struct progress *progress)
@@ -139,7 +160,9 @@ static enum status measure(struct sweep *sweep, const struct turn *turn, bool la
     uint64_t begin_ns = clock_now_ns();
     /* What each of several rounds leaves open is divided by the root of their number. */
     limits.precision_rel *= sqrt((double)options_integer(sweep->options, OPTION_ROUNDS));
-    progress_begin(progress, point);
+    char what[POINT_DESCRIPTION];
+    point_describe(point, what, sizeof what);
+    progress_begin(progress, what);
     enum status swept = saturation_run(&sweep->session, point, &limits, &sweep->crew, turn,
                                        progress, &sweep->measurements[index], &round);
     char swept_text[512];
@@ -149,7 +172,9 @@ static enum status measure(struct sweep *sweep, const struct turn *turn, bool la
     bool ended = last_round || sweep->measurements[index].status != STATUS_OK;
     if (status == STATUS_OK && ended)
         status = finish_point(sweep, index);
-    progress_end(progress, point, sweep->records[index]);
+    char *text = result_text(sweep->records[index]);
+    progress_end(progress, text);
+    free(text);
     if (status == STATUS_OK && swept != STATUS_OK)
         status = status_set(swept, "%s", swept_text);
     return status;
@@ -196,7 +221,7 @@ static enum status measure_all(struct sweep *sweep)
     enum status status = STATUS_OK;
     for (unsigned round = 0; round < rounds && status == STATUS_OK; round++)
         status = measure_round(sweep, round, round + 1 == rounds, &progress);
-    progress_finish(&progress);
+    progress_clear(&progress);
     /* Something came between two points. */
     status = crew_dismiss_after(&sweep->crew, &sweep->session, sweep->limits.timeout_ns, status);
     /* One that came while the last point ended. */

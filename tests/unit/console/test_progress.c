@@ -1,0 +1,116 @@
+/* The line of progress on a terminal. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#include "common/text.h"
+#include "orchestrator/console/progress.h"
+
+#define CLEAR "\r\033[K"
+
+/* A terminal of so many columns in place of standard error; its other end, and the old one. */
+static int terminal, saved;
+
+static void open_terminal(unsigned short columns)
+{
+    const struct winsize size = {.ws_row = 24, .ws_col = columns};
+    terminal = posix_openpt(O_RDWR | O_NOCTTY | O_CLOEXEC);
+    assert_true(terminal >= 0);
+    assert_int_equal(grantpt(terminal), 0);
+    assert_int_equal(unlockpt(terminal), 0);
+    int end = open(ptsname(terminal), O_RDWR | O_NOCTTY | O_CLOEXEC);
+    assert_true(end >= 0);
+    assert_int_equal(ioctl(end, TIOCSWINSZ, &size), 0);
+    fflush(stderr);
+    saved = dup(STDERR_FILENO);
+    assert_true(dup2(end, STDERR_FILENO) >= 0);
+    close(end);
+}
+
+/* What was printed on it, behind what clears the line. */
+static const char *close_terminal(void)
+{
+    static char text[512];
+    ssize_t bytes = read(terminal, text, sizeof text - 1);
+    dup2(saved, STDERR_FILENO);
+    close(saved);
+    close(terminal);
+    assert_true(bytes > 0);
+    text[bytes] = '\0';
+    assert_memory_equal(text, CLEAR, strlen(CLEAR));
+    return text + strlen(CLEAR);
+}
+
+static struct progress of_three_steps(void)
+{
+    struct progress progress;
+    progress_init(&progress, false, 3, 0.0);
+    return progress;
+}
+
+static void the_line_names_subject_and_step(void **state)
+{
+    (void)state;
+    open_terminal(80);
+    struct progress progress = of_three_steps();
+    progress_begin(&progress, "threads 1×16");
+    progress_end(&progress, NULL);
+    close_terminal();
+    open_terminal(80);
+    progress_step(&progress, "capacity");
+    assert_string_equal(close_terminal(), "[2/3] 0 s left: threads 1×16: capacity");
+}
+
+static void a_cut_line_ends_with_a_whole_character(void **state)
+{
+    (void)state;
+    /* "[1/3] 0 s left: " takes 16 columns; a byte more of the last letter would be half of it. */
+    for (unsigned short columns = 18; columns <= 24; columns++) {
+        char expected[64] = "[1/3] 0 s left: ";
+        for (int i = 16; i < columns - 1; i++)
+            strcat(expected, "×");
+        open_terminal(columns);
+        struct progress progress = of_three_steps();
+        progress_begin(&progress, "××××××××××××××××");
+        assert_string_equal(close_terminal(), expected);
+    }
+}
+
+static void a_subject_cut_by_bytes_ends_with_a_whole_character(void **state)
+{
+    (void)state;
+    char text[] = "a×";
+    text[2] = '\0';
+    text_cut(text, 80);
+    assert_string_equal(text, "a");
+}
+
+static void a_result_stays_above_the_line(void **state)
+{
+    (void)state;
+    open_terminal(80);
+    struct progress progress = of_three_steps();
+    snprintf(progress.subject, sizeof progress.subject, "threads 1×16");
+    progress_end(&progress, "12 iterations/s");
+    assert_string_equal(close_terminal(), "[1/3] threads 1×16: 12 iterations/s\r\n");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(the_line_names_subject_and_step),
+        cmocka_unit_test(a_cut_line_ends_with_a_whole_character),
+        cmocka_unit_test(a_subject_cut_by_bytes_ends_with_a_whole_character),
+        cmocka_unit_test(a_result_stays_above_the_line),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
