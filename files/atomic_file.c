@@ -2,26 +2,51 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "common/paths.h"
+
 #define MODE 0666
+#define TRIES 100
 
 static enum status cannot_write(const char *path, int error)
 {
-    return status_set(STATUS_USAGE, "cannot write '%s': %s", path, strerror(error));
+    return status_set(STATUS_SYSTEM, "cannot write '%s': %s", path, strerror(error));
 }
 
-void new_file_folder(const char *path, char *folder, size_t size)
+static enum status exists(const char *path)
+{
+    return status_set(STATUS_USAGE, "'%s' exists: give another name", path);
+}
+
+void atomic_file_folder(const char *path, char *folder, size_t size)
 {
     const char *slash = strrchr(path, '/');
     if (!slash)
         snprintf(folder, size, ".");
     else
         snprintf(folder, size, "%.*s", slash == path ? 1 : (int)(slash - path), path);
+}
+
+static enum status check_place(const char *path, unsigned flags)
+{
+    struct stat info;
+    if (strlen(path) >= PATH_MAX)
+        return cannot_write(path, ENAMETOOLONG);
+    if (!(flags & ATOMIC_FILE_REPLACE))
+        return lstat(path, &info) == 0 ? exists(path) : STATUS_OK;
+    if (stat(path, &info) != 0)
+        return STATUS_OK;
+    if (S_ISDIR(info.st_mode))
+        return cannot_write(path, EISDIR);
+    if (!S_ISREG(info.st_mode))
+        return status_set(STATUS_USAGE, "cannot write '%s': not a regular file", path);
+    return access(path, W_OK) == 0 ? STATUS_OK : cannot_write(path, errno);
 }
 
 /* Without a name; -1 where the file system, or the kernel, has no such files. */
@@ -39,85 +64,208 @@ static int open_nameless(const char *folder)
     return -1;
 }
 
-static int open_named(const char *folder, char **name)
+/* Some programs take the format from the extension, and "|name" for a command. */
+static int open_named(const char *path, const char *folder, char **name)
 {
-    if (asprintf(name, "%s/.mpsweep-unfinished.%ld", folder, (long)getpid()) < 0) {
-        *name = NULL;
-        errno = ENOMEM;
-        return -1;
+    const char *base = path_file_name(path);
+    const char *dot = strrchr(base, '.');
+    int fd = -1;
+    errno = EEXIST;
+    for (int i = 0; i < TRIES && fd < 0 && errno == EEXIST; i++) {
+        free(*name);
+        if (asprintf(name, "%s%s/.%.128s.%ld-%d%s", *path == '/' || *folder == '.' ? "" : "./",
+                     folder, base, (long)getpid(), i, dot && dot != base ? dot : "") < 0) {
+            *name = NULL;
+            errno = ENOMEM;
+            return -1;
+        }
+        fd = open(*name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, MODE);
     }
-    return open(*name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, MODE);
+    return fd;
 }
 
-enum status new_file_open(const char *path, struct new_file *out)
+enum status atomic_file_open(const char *path, unsigned flags, struct atomic_file *out)
 {
-    struct new_file file = {.path = strdup(path)};
-    char *folder = malloc(strlen(path) + 2);
+    struct atomic_file file = {.flags = flags};
+    char folder[PATH_MAX];
     int fd = -1;
-    errno = ENOMEM;
-    if (folder && file.path) {
-        new_file_folder(path, folder, strlen(path) + 2);
+    enum status status = check_place(path, flags);
+    if (status != STATUS_OK)
+        return status;
+    atomic_file_folder(path, folder, sizeof folder);
+    if (flags == 0)
         fd = open_nameless(folder);
-        if (fd < 0)
-            fd = open_named(folder, &file.unfinished);
+    if (fd < 0)
+        fd = open_named(path, folder, &file.temporary);
+    if (fd >= 0) {
+        file.path = strdup(path);
+        file.stream = file.path ? fdopen(fd, "w") : NULL;
     }
-    file.stream = fd >= 0 ? fdopen(fd, "w") : NULL;
-    int error = errno;
-    free(folder);
     if (file.stream) {
         *out = file;
         return STATUS_OK;
     }
+    status = cannot_write(path, errno);
     if (fd >= 0) {
         close(fd);
-        if (file.unfinished)
-            unlink(file.unfinished);
+        if (file.temporary)
+            unlink(file.temporary);
     }
-    free(file.unfinished);
+    free(file.temporary);
     free(file.path);
-    return cannot_write(path, error);
-}
-
-/* 0, or an error number. Some file systems have no links. What exists must stay in any case. */
-static int give_name(const struct new_file *file)
-{
-    char own[64];
-    if (!file->unfinished) {
-        snprintf(own, sizeof own, "/proc/self/fd/%d", fileno(file->stream));
-        return linkat(AT_FDCWD, own, AT_FDCWD, file->path, AT_SYMLINK_FOLLOW) == 0 ? 0 : errno;
-    }
-    if (link(file->unfinished, file->path) == 0)
-        return 0;
-    int error = errno;
-    if (error == EEXIST ||
-        renameat2(AT_FDCWD, file->unfinished, AT_FDCWD, file->path, RENAME_NOREPLACE) == 0)
-        return error == EEXIST ? error : 0;
-    return errno == EEXIST ? EEXIST : error;
-}
-
-enum status new_file_finish(struct new_file *file)
-{
-    enum status status = STATUS_OK;
-    errno = 0;
-    bool bad =
-        fflush(file->stream) != 0 || ferror(file->stream) || fsync(fileno(file->stream)) != 0;
-    if (bad)
-        status = cannot_write(file->path, errno ? errno : EIO);
-    int error = bad ? 0 : give_name(file);
-    if (error == EEXIST)
-        status = status_set(STATUS_USAGE, "'%s' exists: give another name", file->path);
-    else if (error)
-        status = cannot_write(file->path, error);
-    new_file_discard(file);
     return status;
 }
 
-void new_file_discard(struct new_file *file)
+int atomic_rename_new(const char *from, const char *to)
+{
+    struct stat info;
+    if (renameat2(AT_FDCWD, from, AT_FDCWD, to, RENAME_NOREPLACE) == 0)
+        return 0;
+    if (errno != EINVAL && errno != ENOSYS)
+        return -1;
+    /* Some file systems cannot refuse a rename; most of them can refuse a link. */
+    if (link(from, to) == 0)
+        return unlink(from);
+    if (errno == EEXIST)
+        return -1;
+    if (lstat(to, &info) == 0 && !S_ISDIR(info.st_mode)) {
+        errno = EEXIST;
+        return -1;
+    }
+    return rename(from, to);
+}
+
+/* The new name survives a power failure where this works; elsewhere, the file is there all the
+ * same. */
+static void flush_folder(const char *path)
+{
+    char folder[PATH_MAX];
+    atomic_file_folder(path, folder, sizeof folder);
+    int fd = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (fd < 0)
+        return;
+    (void)!fsync(fd);
+    close(fd);
+}
+
+/* Opens the file, since only that makes a shared file system ask its server. */
+static bool look_at(const char *path, struct stat *out)
+{
+    int fd = open(path, O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
+    if (fd < 0)
+        return false;
+    bool seen = fstat(fd, out) == 0;
+    close(fd);
+    return seen;
+}
+
+static bool is_same(const struct stat *a, const struct stat *b)
+{
+    return a->st_dev == b->st_dev && a->st_ino == b->st_ino;
+}
+
+/* Whether the rename did what it should, whatever it answered. */
+static enum status verify(const char *from, const char *to, const struct stat *before, int error)
+{
+    struct stat now;
+    bool old_is_there = look_at(from, &now) && is_same(&now, before);
+    bool new_is_there = look_at(to, &now);
+    if (!new_is_there || (error && !is_same(&now, before)))
+        return status_set(
+            STATUS_SYSTEM, "'%s' cannot be renamed to '%s': %s; the file is under %s name", from,
+            to, error ? strerror(error) : "the file system reported success, but did nothing",
+            old_is_there ? "its old" : "neither");
+    if (!is_same(&now, before) || now.st_size != before->st_size)
+        return status_set(STATUS_SYSTEM,
+                          "'%s' is not what '%s' was renamed to be (%lld bytes of %lld): write to "
+                          "another file system",
+                          to, from, (long long)now.st_size, (long long)before->st_size);
+    if (old_is_there)
+        return status_set(STATUS_SYSTEM, "'%s' is still there after it was renamed to '%s'", from,
+                          to);
+    return STATUS_OK;
+}
+
+/* 0, or an error number. */
+static int give_name(const struct atomic_file *file)
+{
+    char own[64];
+    int result;
+    if (!file->temporary) {
+        snprintf(own, sizeof own, "/proc/self/fd/%d", fileno(file->stream));
+        result = linkat(AT_FDCWD, own, AT_FDCWD, file->path, AT_SYMLINK_FOLLOW);
+    } else if (file->flags & ATOMIC_FILE_REPLACE)
+        result = rename(file->temporary, file->path);
+    else
+        result = atomic_rename_new(file->temporary, file->path);
+    return result == 0 ? 0 : errno;
+}
+
+static enum status put_in_place(struct atomic_file *file)
+{
+    struct stat before;
+    errno = 0;
+    if (fflush(file->stream) != 0 || ferror(file->stream) || fsync(fileno(file->stream)) != 0 ||
+        fstat(fileno(file->stream), &before) != 0)
+        return cannot_write(file->path, errno ? errno : EIO);
+    int error = give_name(file);
+    if (error == EEXIST)
+        return exists(file->path);
+    flush_folder(file->path);
+    if (!(file->flags & ATOMIC_FILE_VERIFY))
+        return error ? cannot_write(file->path, error) : STATUS_OK;
+    enum status status = verify(file->temporary, file->path, &before, error);
+    /* What a lying file system has kept is the user's to save. */
+    if (!error) {
+        free(file->temporary);
+        file->temporary = NULL;
+    }
+    return status;
+}
+
+enum status atomic_file_commit(struct atomic_file *file)
+{
+    enum status status = put_in_place(file);
+    atomic_file_discard(file);
+    return status;
+}
+
+enum status atomic_file_commit_json(struct atomic_file *file, const json_t *value)
+{
+    if (json_dumpf(value, file->stream, JSON_INDENT(2)) == 0 && fputc('\n', file->stream) == '\n')
+        return atomic_file_commit(file);
+    enum status status = cannot_write(file->path, errno ? errno : EIO);
+    atomic_file_discard(file);
+    return status;
+}
+
+void atomic_file_discard(struct atomic_file *file)
 {
     fclose(file->stream);
-    if (file->unfinished)
-        unlink(file->unfinished);
-    free(file->unfinished);
+    if (file->temporary)
+        unlink(file->temporary);
+    free(file->temporary);
     free(file->path);
-    *file = (struct new_file){0};
+    *file = (struct atomic_file){0};
+}
+
+enum status atomic_file_publish(const char *from, const char *to)
+{
+    struct stat before, taken;
+    int fd = open(from, O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
+    if (fd < 0)
+        return status_set(errno == ENOENT ? STATUS_NOT_FOUND : STATUS_SYSTEM,
+                          "cannot open '%s': %s", from, strerror(errno));
+    enum status status = STATUS_OK;
+    if (fsync(fd) != 0 || fstat(fd, &before) != 0)
+        status = status_set(STATUS_SYSTEM, "cannot flush '%s': %s", from, strerror(errno));
+    else if (lstat(to, &taken) == 0)
+        status = status_set(STATUS_USAGE, "'%s' exists: the results stay in '%s'", to, from);
+    if (status == STATUS_OK) {
+        int error = atomic_rename_new(from, to) != 0 ? errno : 0;
+        flush_folder(to);
+        status = verify(from, to, &before, error);
+    }
+    close(fd);
+    return status;
 }

@@ -1,32 +1,63 @@
 /*
- * A file that appears whole or not at all, and never in the place of another one.
+ * Files that appear whole or not at all.
  *
- * Until it is finished it has no name, so that nothing of it stays behind even after SIGKILL. Where
- * the file system has no files without a name, it has one beside its place that begins with a dot,
- * and only that may stay.
+ * Order of calls: atomic_file_open(), any output to the stream, then atomic_file_commit() or
+ * atomic_file_discard(); either releases everything. Until the commit, the place keeps what it
+ * held. A process that is killed in between leaves at most a file beside the place, named
+ * ".FILE.PID-N" and the extension of FILE; without flags it leaves nothing, where the file system
+ * can make files without a name.
  */
 #pragma once
 
+#include <jansson.h>
 #include <stdio.h>
 
 #include "common/status.h"
 
-struct new_file {
-    FILE *stream;     /* to write to; errors may be left to it */
-    char *path;       /* its place */
-    char *unfinished; /* the name that it has meanwhile; NULL: none */
+enum atomic_file_flags {
+    ATOMIC_FILE_REPLACE = 1, /* replaces a regular file; without this, what exists stays */
+    ATOMIC_FILE_NAMED = 2,   /* temporary is set, for another program to write to */
+    ATOMIC_FILE_VERIFY = 4,  /* for file systems that machines share: see atomic_file_publish() */
 };
 
-/* Path's folder as text: "." without one. Shorter than the path, or "." or "/". */
-void new_file_folder(const char *path, char *folder, size_t size);
+struct atomic_file {
+    FILE *stream;    /* to write to; commit reports its errors */
+    char *path;      /* its place */
+    char *temporary; /* its name until then, from '/' or './'; NULL: it has none */
+    unsigned flags;
+};
 
-/* STATUS_USAGE: it cannot be written there, and why. *out is set only on success, and then one of
- * the next two follows. */
-enum status new_file_open(const char *path, struct new_file *out);
+/* STATUS_USAGE: something exists at path that may not be replaced. STATUS_SYSTEM: no file can be
+ * made there. Sets *out only on success. */
+enum status atomic_file_open(const char *path, unsigned flags, struct atomic_file *out);
 
-/* Gives it its name when all of it is on disk. STATUS_USAGE: it could not be written, or something
- * of that name exists; then nothing is left of it. */
-enum status new_file_finish(struct new_file *file);
+/* Flushes the file to disk and gives it its name. STATUS_USAGE: something of that name exists by
+ * now. STATUS_SYSTEM: it could not be written. After an error nothing is left of it, unless
+ * ATOMIC_FILE_VERIFY finds it under a name that the error then contains. */
+enum status atomic_file_commit(struct atomic_file *file);
 
-/* Nothing is left of it. */
-void new_file_discard(struct new_file *file);
+/* Writes value, indented, and a line end; then as atomic_file_commit(). */
+enum status atomic_file_commit_json(struct atomic_file *file, const json_t *value);
+
+/* Removes what was written. */
+void atomic_file_discard(struct atomic_file *file);
+
+/*
+ * Renames a finished file to a new name, on file systems that several machines share. No process
+ * may write to the file any more; it is flushed to disk first.
+ *
+ * There a rename may claim success when it failed, or failure when it succeeded: a server whose
+ * answer was lost carries the request out twice, and finds no file the second time. So its answer
+ * does not count: the new name must be that very file, as long as it was, and the old name gone.
+ *
+ * STATUS_USAGE: something exists under the new name. STATUS_NOT_FOUND: the file is missing.
+ * STATUS_SYSTEM: the rename failed; the text contains where the file is now.
+ */
+enum status atomic_file_publish(const char *from, const char *to);
+
+/* Renames a file or directory, if nothing but an empty directory is in its place. Gives 0, or -1
+ * and errno: EEXIST where something is. Safe against races on file systems that can refuse. */
+int atomic_rename_new(const char *from, const char *to);
+
+/* Writes path's folder to folder: "." without one. It is shorter than path, or "." or "/". */
+void atomic_file_folder(const char *path, char *folder, size_t size);

@@ -1,9 +1,8 @@
 # Files that appear whole or not at all, and the lines of results files.
 noinst_LIBRARIES += libfiles.a
 libfiles_a_SOURCES = \
-    files/atomic_file.c files/atomic_file.h files/publish.c files/publish.h files/replace_file.c \
-    files/replace_file.h files/results_lines.c files/results_lines.h files/results_read.c \
-    files/results_read.h files/results_write.c files/results_write.h
+    files/atomic_file.c files/atomic_file.h files/results_lines.c files/results_lines.h \
+    files/results_read.c files/results_read.h files/results_write.c files/results_write.h
 
 unit_tests += \
     tests/unit/files/test_atomic_file tests/unit/files/test_results_read \

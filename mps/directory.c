@@ -10,8 +10,9 @@
 #include <string.h>
 #include <sys/file.h>
 #include <sys/stat.h>
-#include <sys/syscall.h>
 #include <unistd.h>
+
+#include "files/atomic_file.h"
 
 /* Of making a directory where others clear up. */
 #define TRIES 8
@@ -245,12 +246,7 @@ static int finish(struct mps_directory *made, const char *base)
 {
     char path[sizeof made->path];
     snprintf(path, sizeof path, "%s/%s", base, strrchr(made->path, '/') + 2);
-    int result =
-        (int)syscall(SYS_renameat2, AT_FDCWD, made->path, AT_FDCWD, path, RENAME_NOREPLACE);
-    /* Not every file system can; none renames over what is not empty. */
-    if (result != 0 && (errno == EINVAL || errno == ENOSYS))
-        result = rename(made->path, path);
-    if (result != 0)
+    if (atomic_rename_new(made->path, path) != 0)
         return -1;
     memcpy(made->path, path, sizeof path);
     return 0;

@@ -116,7 +116,7 @@ enum status sweep_begin_file(struct sweep *sweep, bool resumed, enum status so_f
 enum status sweep_check_publish(const struct sweep *sweep);
 
 /* Gives the results their final name, if that was asked for and result says that every point has a
- * record. Nothing can be written to them afterwards. Errors as of publish_file(). */
+ * record. Nothing can be written to them afterwards. Errors as of atomic_file_publish(). */
 enum status sweep_publish(struct sweep *sweep, int result);
 
 /* An array of the records that there are, in the order of the plan; the caller's to release. */

@@ -7,28 +7,35 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "files/replace_file.h"
+#include "files/atomic_file.h"
 #include "orchestrator/merge/internal.h"
 
 /* One input at a time is open, and one line of it in memory. */
 struct copy {
     const struct merge *merge;
-    struct replace_file *out;
+    struct atomic_file *out;
     int fd;
     size_t file; /* that fd is of */
     char *line;
     size_t capacity;
 };
 
-static enum status write_record(struct replace_file *out, json_t *record)
+static enum status write_bytes(struct atomic_file *out, const char *bytes, size_t count)
+{
+    if (fwrite(bytes, 1, count, out->stream) == count)
+        return STATUS_OK;
+    return status_set(STATUS_SYSTEM, "cannot write '%s': %s", out->path, strerror(errno));
+}
+
+static enum status write_record(struct atomic_file *out, json_t *record)
 {
     char *text = json_dumps(record, JSON_COMPACT | JSON_REAL_PRECISION(10));
     json_decref(record);
     if (!text)
         return status_set(STATUS_MEMORY, "out of memory for a record");
-    enum status status = replace_file_write(out, text, strlen(text));
+    enum status status = write_bytes(out, text, strlen(text));
     if (status == STATUS_OK)
-        status = replace_file_write(out, "\n", 1);
+        status = write_bytes(out, "\n", 1);
     free(text);
     return status;
 }
@@ -93,11 +100,11 @@ static enum status copy_line(struct copy *copy, size_t source, uint64_t offset, 
     size_t skipped = as_node ? sizeof point - 1 : 0;
     int length = snprintf(end, sizeof end, ",\"source\":%zu}\n", source);
     if (as_node)
-        status = replace_file_write(copy->out, node, sizeof node - 1);
+        status = write_bytes(copy->out, node, sizeof node - 1);
     if (status == STATUS_OK)
-        status = replace_file_write(copy->out, line + skipped, bytes - 1 - skipped);
+        status = write_bytes(copy->out, line + skipped, bytes - 1 - skipped);
     if (status == STATUS_OK)
-        status = replace_file_write(copy->out, end, (size_t)length);
+        status = write_bytes(copy->out, end, (size_t)length);
     return status;
 }
 
@@ -178,11 +185,12 @@ static enum status check_inputs(const struct merge *merge, const char *output)
 
 enum status merge_write(const struct merge *merge, const char *output, bool force)
 {
-    struct replace_file file;
+    struct atomic_file file;
     struct copy copy = {.merge = merge, .out = &file, .fd = -1};
     enum status status = check_inputs(merge, output);
     if (status == STATUS_OK)
-        status = replace_file_begin(output, force, &file);
+        status =
+            atomic_file_open(output, ATOMIC_FILE_VERIFY | (force ? ATOMIC_FILE_REPLACE : 0), &file);
     if (status != STATUS_OK)
         return status;
     status = write_all(&copy);
@@ -190,7 +198,7 @@ enum status merge_write(const struct merge *merge, const char *output, bool forc
         close(copy.fd);
     free(copy.line);
     if (status == STATUS_OK)
-        return replace_file_commit(&file, force);
-    replace_file_abandon(&file);
+        return atomic_file_commit(&file);
+    atomic_file_discard(&file);
     return status;
 }

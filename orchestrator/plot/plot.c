@@ -12,12 +12,12 @@
 #include "common/clock.h"
 #include "common/paths.h"
 #include "common/text.h"
+#include "files/atomic_file.h"
 #include "orchestrator/explain/set.h"
 #include "orchestrator/plot/internal.h"
 
 #define GNUPLOT_LIMIT_NS (60 * NS_PER_S)
 #define GNUPLOT_OUTPUT_BYTES 8192
-#define TEMPORARY_TRIES 100
 
 struct figure {
     const char *name;
@@ -68,59 +68,6 @@ static const char *extension_of(const char *path)
 static enum status output_error(const char *output, int error)
 {
     return status_set(STATUS_SYSTEM, "cannot write '%s': %s", output, strerror(error));
-}
-
-/*
- * Makes an empty file beside the output, to be renamed over it: on the same file system, with the
- * same extension (which names the format), and with the rights that a new file gets. Its path
- * starts with a slash or a dot, since gnuplot takes '|name' for a command.
- */
-static enum status make_temporary(const char *output, char path[PATH_MAX])
-{
-    const char *slash = strrchr(output, '/');
-    const char *base = slash != NULL ? slash + 1 : output;
-    const char *directory = slash == output ? "" : slash != NULL ? output : ".";
-    int directory_bytes = slash != NULL && slash != output ? (int)(slash - output) : 1;
-    const char *relative = output[0] == '/' ? "" : "./";
-    struct stat info;
-
-    if (stat(output, &info) == 0) {
-        if (S_ISDIR(info.st_mode))
-            return output_error(output, EISDIR);
-        if (!S_ISREG(info.st_mode))
-            return status_set(STATUS_USAGE, "cannot write '%s': not a regular file", output);
-        if (access(output, W_OK) != 0)
-            return output_error(output, errno);
-    }
-    for (int number = 0; number < TEMPORARY_TRIES; number++) {
-        int length = snprintf(path, PATH_MAX, "%s%.*s/.%s.%ld-%d%s", relative, directory_bytes,
-                              directory, base, (long)getpid(), number, extension_of(base));
-        if (length >= PATH_MAX)
-            return output_error(output, ENAMETOOLONG);
-        int fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
-        if (fd >= 0) {
-            close(fd);
-            return STATUS_OK;
-        }
-        if (errno != EEXIST)
-            return output_error(output, errno);
-    }
-    return output_error(output, EEXIST);
-}
-
-static enum status write_file(const char *path, const char *text, size_t bytes, const char *output)
-{
-    FILE *file = fopen(path, "we");
-    if (file == NULL)
-        return output_error(output, errno);
-    errno = 0;
-    bool written = fwrite(text, 1, bytes, file) == bytes;
-    int error = errno;
-    if (fclose(file) != 0 && written) {
-        written = false;
-        error = errno;
-    }
-    return written ? STATUS_OK : output_error(output, error);
 }
 
 /* What matters of gnuplot's several lines of complaint: the one that names a line of a script,
@@ -250,23 +197,23 @@ enum status plot_check_output(const char *output)
 
 enum status plot_draw(const char *script, const char *data, size_t bytes, const char *output)
 {
-    char temporary[PATH_MAX] = "";
+    struct atomic_file file;
     char path[PATH_MAX];
     bool data_only = strcmp(extension_of(output), ".gp") == 0;
     enum status status = plot_check_output(output);
     if (status == STATUS_OK && !data_only)
         status = path_find_data(script, path, sizeof path);
+    if (status == STATUS_OK)
+        status = atomic_file_open(output, ATOMIC_FILE_REPLACE | ATOMIC_FILE_NAMED, &file);
     if (status != STATUS_OK)
         return status;
-    status = make_temporary(output, temporary);
-    if (status != STATUS_OK)
-        return status;
-    status =
-        data_only ? write_file(temporary, data, bytes, output) : run_gnuplot(path, data, temporary);
-    if (status == STATUS_OK && rename(temporary, output) != 0)
-        status = output_error(output, errno);
-    if (status != STATUS_OK)
-        unlink(temporary);
+    if (data_only)
+        fwrite(data, 1, bytes, file.stream);
+    else
+        status = run_gnuplot(path, data, file.temporary);
+    if (status == STATUS_OK)
+        return atomic_file_commit(&file);
+    atomic_file_discard(&file);
     return status;
 }
 

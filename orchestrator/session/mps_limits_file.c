@@ -9,6 +9,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "files/atomic_file.h"
+
 #define SCHEMA 1
 #define MOST_BYTES (1 << 20)
 #define MOST_ENTRIES 256 /* the oldest go: a key is made with each driver */
@@ -195,28 +197,6 @@ static enum status make_folders(const char *path)
     return STATUS_OK;
 }
 
-/* Under another name first: the file is the old or the new one, whatever happens. */
-static enum status replace(const char *path, const json_t *root)
-{
-    char aside[PATH_MAX];
-    if (snprintf(aside, sizeof aside, "%s.XXXXXX", path) >= (int)sizeof aside)
-        return status_set(STATUS_SYSTEM, "'%s' is too long a name", path);
-    int fd = mkostemp(aside, O_CLOEXEC);
-    if (fd < 0)
-        return status_set(STATUS_SYSTEM, "cannot write '%s': %s", path, strerror(errno));
-    bool good = json_dumpfd(root, fd, JSON_INDENT(2)) == 0 && fsync(fd) == 0;
-    int error = errno;
-    good = close(fd) == 0 && good;
-    if (good && rename(aside, path) != 0) {
-        error = errno;
-        good = false;
-    }
-    if (good)
-        return STATUS_OK;
-    unlink(aside);
-    return status_set(STATUS_SYSTEM, "cannot write '%s': %s", path, strerror(error));
-}
-
 enum status mps_limits_store(const char *path, const struct mps_limits *limits)
 {
     json_t *entries = NULL;
@@ -230,7 +210,11 @@ enum status mps_limits_store(const char *path, const struct mps_limits *limits)
         make_room(entries, &limits->key);
         json_array_append_new(entries, entry_of(limits));
         json_t *root = json_pack("{s:i, s:O}", "schema", SCHEMA, "limits", entries);
-        status = root ? replace(path, root) : status_set(STATUS_MEMORY, "out of memory");
+        struct atomic_file file;
+        status = root ? atomic_file_open(path, ATOMIC_FILE_REPLACE, &file)
+                      : status_set(STATUS_MEMORY, "out of memory");
+        if (status == STATUS_OK)
+            status = atomic_file_commit_json(&file, root);
         json_decref(root);
     }
     json_decref(entries);

@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "common/shell_word.h"
+#include "files/atomic_file.h"
 #include "orchestrator/slurm/internal.h"
 
 #define SCHEMA 1
@@ -73,29 +74,12 @@ enum status slurm_run_load(const char *directory, struct slurm_run *out)
 
 enum status slurm_run_save(const struct slurm_run *run)
 {
-    char path[PATH_MAX], written[PATH_MAX];
+    char path[PATH_MAX];
+    struct atomic_file file;
     enum status status = slurm_run_path(run, path, "run.json");
     if (status == STATUS_OK)
-        status = slurm_run_path(run, written, "run.json.new");
-    if (status != STATUS_OK)
-        return status;
-    FILE *file = fopen(written, "we");
-    bool done = file && json_dumpf(run->manifest, file, JSON_INDENT(2)) == 0 &&
-                fputc('\n', file) == '\n' && fflush(file) == 0 && fsync(fileno(file)) == 0;
-    int error = errno;
-    if (file && fclose(file) != 0 && done) {
-        done = false;
-        error = errno;
-    }
-    if (done && rename(written, path) != 0) {
-        done = false;
-        error = errno;
-    }
-    if (done)
-        return STATUS_OK;
-    if (file)
-        unlink(written);
-    return status_set(STATUS_SYSTEM, "cannot write '%s': %s", path, strerror(error));
+        status = atomic_file_open(path, ATOMIC_FILE_REPLACE, &file);
+    return status == STATUS_OK ? atomic_file_commit_json(&file, run->manifest) : status;
 }
 
 enum status slurm_run_lock(const struct slurm_run *run, int *lock)

@@ -190,7 +190,7 @@ static enum status find_directory(const char *wanted, char out[PATH_MAX])
 /* It lies beside the run's own files. */
 static enum status check_job_name(const char *name)
 {
-    static const char *const ours[] = {"run.json",  "run.json.new", "shard.sbatch", "merge.sbatch",
+    static const char *const ours[] = {"run.json",  "shard.sbatch", "merge.sbatch",
                                        "all.jsonl", "log",          "run.lock"};
     for (size_t i = 0; i < sizeof ours / sizeof *ours; i++)
         if (strcmp(name, ours[i]) == 0)

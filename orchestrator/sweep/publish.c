@@ -3,7 +3,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include "files/publish.h"
+#include "files/atomic_file.h"
 #include "orchestrator/console/report.h"
 #include "orchestrator/plan/placeholders.h"
 #include "orchestrator/campaign/campaign.h"
@@ -67,7 +67,7 @@ enum status sweep_publish(struct sweep *sweep, int result)
     if (status != STATUS_OK)
         return status;
     results_close(&sweep->writer);
-    status = publish_file(sweep_output(sweep), name);
+    status = atomic_file_publish(sweep_output(sweep), name);
     free(name);
     return status;
 }

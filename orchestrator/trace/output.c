@@ -32,7 +32,7 @@ static enum status check_folder(const char *path)
     char folder[PATH_MAX];
     if (!*path || strlen(path) >= PATH_MAX - 64)
         return cannot_write(path, *path ? ENAMETOOLONG : ENOENT);
-    new_file_folder(path, folder, sizeof folder);
+    atomic_file_folder(path, folder, sizeof folder);
     return access(folder, W_OK | X_OK) == 0 ? STATUS_OK : cannot_write(path, errno);
 }
 
@@ -124,17 +124,17 @@ static json_t *other_data(const struct trace *trace)
 
 enum status trace_write_json(const struct trace *trace, const char *path)
 {
-    struct new_file file;
+    struct atomic_file file;
     json_t *other = other_data(trace);
     if (!other)
         return status_set(STATUS_MEMORY, "out of memory for a trace");
-    enum status status = new_file_open(path, &file);
+    enum status status = atomic_file_open(path, 0, &file);
     if (status == STATUS_OK) {
         status = chrome_write(file.stream, &trace->timeline, trace->session.gpu.name, other);
         if (status == STATUS_OK)
-            status = new_file_finish(&file);
+            status = atomic_file_commit(&file);
         else
-            new_file_discard(&file);
+            atomic_file_discard(&file);
     }
     json_decref(other);
     return status;

@@ -233,11 +233,11 @@ own_point() {
   [ -e "$preload" ] || skip "the fakes are not built"
   export ASAN_OPTIONS=${ASAN_OPTIONS:+$ASAN_OPTIONS:}verify_asan_link_order=0
   env LD_PRELOAD="$preload" true || skip "nothing can be preloaded here"
-  refused "'all.jsonl' is not there, though its file system said that the rename worked; what was written is in '\./\.all\.jsonl\.[0-9-]*'" \
+  refused "'\./\.all\.jsonl\.[0-9-]*\.jsonl' cannot be renamed to 'all.jsonl': the file system reported success, but did nothing; the file is under its old name" \
     env LD_PRELOAD="$preload" MPSWEEP_LIE=nothing "$MPSWEEP" merge part-*.jsonl -o all.jsonl
   [ ! -e all.jsonl ]
   rm .all.jsonl.*
-  refused "'all.jsonl' is not what was written, though its file system said" \
+  refused "'all.jsonl' is not what .* was renamed to be" \
     env LD_PRELOAD="$preload" MPSWEEP_LIE=cut "$MPSWEEP" merge part-*.jsonl -o all.jsonl
   expect 0 env LD_PRELOAD="$preload" "$MPSWEEP" merge part-*.jsonl -o all.jsonl --force
 }

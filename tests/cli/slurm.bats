@@ -486,10 +486,10 @@ lies() {
 
 @test "a file system that lies about a rename is found out, and what it did is what counts" {
   lies nothing 1
-  says "'x.part' cannot be renamed to 'x.jsonl': .*said that it was done, but it is not; the results are still in the first"
+  says "'x.part' cannot be renamed to 'x.jsonl': the file system reported success, but did nothing; the file is under its old name"
   assert_complete x.part 2 0
   lies lost 1
-  says "cannot be renamed to 'x.jsonl': .*the results are under neither name"
+  says "cannot be renamed to 'x.jsonl': .*the file is under neither name"
   lies cut 1
   says "'x.jsonl' is not what 'x.part' was renamed to be \([0-9]+ bytes of [0-9]+\)"
   lies both 1

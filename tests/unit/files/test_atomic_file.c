@@ -72,6 +72,14 @@ static bool has_nameless(void)
     return fd >= 0;
 }
 
+static void put(const char *path, const char *text)
+{
+    FILE *file = fopen(path, "w");
+    assert_non_null(file);
+    fputs(text, file);
+    fclose(file);
+}
+
 static void assert_content(const char *expected)
 {
     char text[64] = "";
@@ -84,14 +92,14 @@ static void assert_content(const char *expected)
 
 static void write_one(int files_meanwhile)
 {
-    struct new_file file;
+    struct atomic_file file;
     struct stat info;
     mode_t mask = umask(027);
-    assert_int_equal(new_file_open(place, &file), STATUS_OK);
+    assert_int_equal(atomic_file_open(place, 0, &file), STATUS_OK);
     fputs("all of it", file.stream);
     fflush(file.stream);
     assert_int_equal(files(), files_meanwhile);
-    assert_int_equal(new_file_finish(&file), STATUS_OK);
+    assert_int_equal(atomic_file_commit(&file), STATUS_OK);
     umask(mask);
     assert_int_equal(files(), 1);
     assert_content("all of it");
@@ -117,14 +125,11 @@ static void test_without_such_files_it_has_one_beside_its_place(void **state)
 
 static void exists_meanwhile(void)
 {
-    struct new_file file;
-    assert_int_equal(new_file_open(place, &file), STATUS_OK);
+    struct atomic_file file;
+    assert_int_equal(atomic_file_open(place, 0, &file), STATUS_OK);
     fputs("new", file.stream);
-    FILE *other = fopen(place, "w");
-    assert_non_null(other);
-    fputs("other", other);
-    fclose(other);
-    assert_int_equal(new_file_finish(&file), STATUS_USAGE);
+    put(place, "other");
+    assert_int_equal(atomic_file_commit(&file), STATUS_USAGE);
     assert_non_null(strstr(status_text(), "file' exists: give another name"));
     assert_int_equal(files(), 1);
     assert_content("other");
@@ -141,56 +146,115 @@ static void test_what_exists_stays(void **state)
 
 static void test_what_is_discarded_leaves_nothing(void **state)
 {
-    struct new_file file;
+    struct atomic_file file;
     (void)state;
     for (int i = 0; i < 2; i++) {
         nameless_refused = i == 1;
-        assert_int_equal(new_file_open(place, &file), STATUS_OK);
+        assert_int_equal(atomic_file_open(place, 0, &file), STATUS_OK);
         fputs("half", file.stream);
-        new_file_discard(&file);
+        atomic_file_discard(&file);
         assert_int_equal(files(), 0);
     }
 }
 
 static void test_where_nothing_can_be_written_it_says_why(void **state)
 {
-    struct new_file file;
+    struct atomic_file file;
     char within[128];
     (void)state;
     snprintf(within, sizeof within, "%s/none/file", folder);
-    assert_int_equal(new_file_open(within, &file), STATUS_USAGE);
+    assert_int_equal(atomic_file_open(within, 0, &file), STATUS_SYSTEM);
     assert_non_null(strstr(status_text(), "none/file': No such file or directory"));
     assert_int_equal(files(), 0);
 }
 
 static void test_a_full_disk_leaves_nothing(void **state)
 {
-    struct new_file file;
+    struct atomic_file file;
     (void)state;
     for (int i = 0; i < 2; i++) {
         nameless_refused = i == 1;
-        assert_int_equal(new_file_open(place, &file), STATUS_OK);
+        assert_int_equal(atomic_file_open(place, 0, &file), STATUS_OK);
         int full = open("/dev/full", O_WRONLY | O_CLOEXEC);
         if (full < 0)
             skip();
         assert_true(dup2(full, fileno(file.stream)) >= 0);
         close(full);
         fputs("more than there is room for", file.stream);
-        assert_int_equal(new_file_finish(&file), STATUS_USAGE);
+        assert_int_equal(atomic_file_commit(&file), STATUS_SYSTEM);
         assert_non_null(strstr(status_text(), "No space left on device"));
         assert_int_equal(files(), 0);
     }
+}
+
+static void test_replacing_is_asked_for(void **state)
+{
+    struct atomic_file file;
+    (void)state;
+    put(place, "old");
+    assert_int_equal(atomic_file_open(place, 0, &file), STATUS_USAGE);
+    assert_non_null(strstr(status_text(), "exists: give another name"));
+    assert_int_equal(atomic_file_open(place, ATOMIC_FILE_REPLACE | ATOMIC_FILE_VERIFY, &file),
+                     STATUS_OK);
+    fputs("new", file.stream);
+    assert_content("old");
+    assert_int_equal(files(), 2);
+    assert_int_equal(atomic_file_commit(&file), STATUS_OK);
+    assert_int_equal(files(), 1);
+    assert_content("new");
+    assert_int_equal(atomic_file_open(folder, ATOMIC_FILE_REPLACE, &file), STATUS_SYSTEM);
+    assert_non_null(strstr(status_text(), "Is a directory"));
+}
+
+static void test_another_program_may_write_it(void **state)
+{
+    struct atomic_file file;
+    (void)state;
+    snprintf(place, sizeof place, "%s/figure.svg", folder);
+    assert_int_equal(atomic_file_open(place, ATOMIC_FILE_NAMED, &file), STATUS_OK);
+    assert_string_equal(strrchr(file.temporary, '.'), ".svg");
+    put(file.temporary, "drawn");
+    assert_int_equal(atomic_file_commit(&file), STATUS_OK);
+    assert_int_equal(files(), 1);
+    assert_content("drawn");
+}
+
+static void test_json_ends_its_line(void **state)
+{
+    struct atomic_file file;
+    json_t *value = json_pack("[i]", 7);
+    (void)state;
+    assert_int_equal(atomic_file_open(place, 0, &file), STATUS_OK);
+    assert_int_equal(atomic_file_commit_json(&file, value), STATUS_OK);
+    assert_content("[\n  7\n]\n");
+    json_decref(value);
+}
+
+static void test_publishing_stops_at_what_exists(void **state)
+{
+    char from[96];
+    (void)state;
+    snprintf(from, sizeof from, "%s/part", folder);
+    assert_int_equal(atomic_file_publish(from, place), STATUS_NOT_FOUND);
+    put(from, "results");
+    put(place, "other");
+    assert_int_equal(atomic_file_publish(from, place), STATUS_USAGE);
+    assert_content("other");
+    unlink(place);
+    assert_int_equal(atomic_file_publish(from, place), STATUS_OK);
+    assert_int_equal(files(), 1);
+    assert_content("results");
 }
 
 static void test_folders_of_paths(void **state)
 {
     char text[64];
     (void)state;
-    new_file_folder("file", text, sizeof text);
+    atomic_file_folder("file", text, sizeof text);
     assert_string_equal(text, ".");
-    new_file_folder("/file", text, sizeof text);
+    atomic_file_folder("/file", text, sizeof text);
     assert_string_equal(text, "/");
-    new_file_folder("a/b/file", text, sizeof text);
+    atomic_file_folder("a/b/file", text, sizeof text);
     assert_string_equal(text, "a/b");
 }
 
@@ -205,6 +269,10 @@ int main(void)
         IN_A_FOLDER(test_what_is_discarded_leaves_nothing),
         IN_A_FOLDER(test_where_nothing_can_be_written_it_says_why),
         IN_A_FOLDER(test_a_full_disk_leaves_nothing),
+        IN_A_FOLDER(test_replacing_is_asked_for),
+        IN_A_FOLDER(test_another_program_may_write_it),
+        IN_A_FOLDER(test_json_ends_its_line),
+        IN_A_FOLDER(test_publishing_stops_at_what_exists),
         cmocka_unit_test(test_folders_of_paths),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
