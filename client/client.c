@@ -14,7 +14,7 @@
 #include "common/text.h"
 #include "shm/shm.h"
 #include "recording/pace.h"
-#include "recording/process.h"
+#include "worker/engines/process.h"
 #include "recording/record.h"
 
 #define EXPORT __attribute__((visibility("default")))

@@ -3,7 +3,7 @@
 #include <sched.h>
 #include <stdlib.h>
 
-#include "recording/process.h"
+#include "worker/engines/process.h"
 
 /* thread 0: the calling one. */
 static int bind_thread(pid_t thread, const uint64_t cpus[SHM_CPUS / 64])

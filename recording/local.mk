@@ -2,8 +2,7 @@
 noinst_LIBRARIES += librecording.a
 librecording_a_SOURCES = \
     recording/bind.c recording/cpu.c recording/cpu.h recording/pace.c recording/pace.h \
-    recording/process.c recording/process.h recording/record.c recording/record.h \
-    recording/sampling.c recording/sampling.h
+    recording/record.c recording/record.h
 
 unit_tests += \
     tests/unit/recording/test_bind tests/unit/recording/test_pace \

@@ -7,7 +7,7 @@
 
 #include "common/clock.h"
 #include "worker/engines/described.h"
-#include "recording/process.h"
+#include "worker/engines/process.h"
 
 /* Kernels of one graph: so many that they take this long, within bounds. */
 #define BATCH_NS 20e6

@@ -1,9 +1,9 @@
 #include <string.h>
 
 #include "common/clock.h"
-#include "recording/process.h"
+#include "worker/engines/process.h"
 #include "worker/engines/engine.h"
-#include "worker/memory.h"
+#include "worker/engines/memory.h"
 #include "recording/pace.h"
 #include "recording/record.h"
 #include "worker/timeline.h"

@@ -5,14 +5,15 @@ pkginclude_HEADERS += include/mpsweep/workload.h
 
 noinst_LIBRARIES += libworker.a
 libworker_a_SOURCES = \
-    worker/length.c worker/length.h worker/lengths.c worker/life.c worker/memory.c \
-    worker/memory.h worker/plugin_answer.c worker/probe.c worker/program.c worker/program.h \
-    worker/timeline.c worker/timeline.h worker/words.c worker/words.h \
-    worker/engines/described.c worker/engines/described.h worker/engines/described_open.c \
-    worker/engines/engine.c worker/engines/engine.h worker/engines/iteration.c \
-    worker/engines/iteration.h worker/engines/plugin.c worker/engines/plugin.h \
+    worker/length.c worker/length.h worker/lengths.c worker/life.c worker/plugin_answer.c \
+    worker/probe.c worker/program.c worker/program.h worker/timeline.c worker/timeline.h \
+    worker/words.c worker/words.h worker/engines/described.c worker/engines/described.h \
+    worker/engines/described_open.c worker/engines/engine.h worker/engines/engines.c \
+    worker/engines/iteration.c worker/engines/iteration.h worker/engines/memory.c \
+    worker/engines/memory.h worker/engines/plugin.c worker/engines/plugin.h \
     worker/engines/plugin_load.c worker/engines/plugin_load.h worker/engines/plugin_memory.c \
-    worker/engines/plugin_memory.h
+    worker/engines/plugin_memory.h worker/engines/process.c worker/engines/process.h \
+    worker/engines/sampling.c worker/engines/sampling.h
 
 pkglibexec_PROGRAMS += mpsweep-worker
 mpsweep_worker_SOURCES = worker/main.c

@@ -31,10 +31,10 @@
 #include "common/clock.h"
 #include "device/device.h"
 #include "wire/lengths.h"
-#include "worker/memory.h"
+#include "worker/engines/memory.h"
 #include "wire/plugin_answer.h"
 #include "wire/probe.h"
-#include "recording/process.h"
+#include "worker/engines/process.h"
 #include "worker/program.h"
 #include "worker/timeline.h"
 

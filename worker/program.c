@@ -18,8 +18,8 @@
 #include "common/child.h"
 #include "common/clock.h"
 #include "common/process_tree.h"
-#include "worker/memory.h"
-#include "recording/process.h"
+#include "worker/engines/memory.h"
+#include "worker/engines/process.h"
 #include "worker/words.h"
 
 /* What a program gets to end by itself once it has published. */

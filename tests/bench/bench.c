@@ -14,7 +14,7 @@
 
 #include "common/clock.h"
 #include "recording/record.h"
-#include "recording/sampling.h"
+#include "worker/engines/sampling.h"
 
 #define WORKERS 16
 #define STARTS 200

@@ -10,8 +10,8 @@
 #pragma once
 
 #include "worker/engines/engine.h"
-#include "recording/process.h"
-#include "recording/sampling.h"
+#include "worker/engines/process.h"
+#include "worker/engines/sampling.h"
 
 #define DESCRIBED_CHECKED_INTS 1024
 

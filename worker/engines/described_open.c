@@ -3,7 +3,7 @@
 #include <sys/prctl.h>
 
 #include "worker/engines/described.h"
-#include "worker/memory.h"
+#include "worker/engines/memory.h"
 
 static enum status check(const struct described *described, cuda_result result, const char *call)
 {

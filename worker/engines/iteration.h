@@ -4,8 +4,8 @@
 #pragma once
 
 #include "worker/engines/engine.h"
-#include "recording/process.h"
-#include "recording/sampling.h"
+#include "worker/engines/process.h"
+#include "worker/engines/sampling.h"
 
 /* What one worker owns on the GPU and in host memory. */
 struct iteration {

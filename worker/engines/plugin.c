@@ -13,7 +13,7 @@
 #include "common/text.h"
 #include "worker/engines/plugin_load.h"
 #include "worker/engines/plugin_memory.h"
-#include "recording/process.h"
+#include "worker/engines/process.h"
 
 #define REASON 160
 

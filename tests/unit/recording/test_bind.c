@@ -6,7 +6,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 
-#include "recording/process.h"
+#include "worker/engines/process.h"
 
 static cpu_set_t allowed;
 static int first_cpu;

@@ -9,7 +9,7 @@
 
 #include "common/clock.h"
 #include "recording/record.h"
-#include "recording/sampling.h"
+#include "worker/engines/sampling.h"
 
 /* -- which calls are timed -----------------------------------------------------------------------
  */

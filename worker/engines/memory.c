@@ -1,4 +1,4 @@
-#include "worker/memory.h"
+#include "worker/engines/memory.h"
 
 #include <errno.h>
 #include <stdbool.h>

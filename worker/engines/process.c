@@ -1,4 +1,4 @@
-#include "recording/process.h"
+#include "worker/engines/process.h"
 
 #include <string.h>
 #include <unistd.h>
@@ -6,7 +6,7 @@
 #include "device/device.h"
 #include "kernels/image.h"
 #include "device/context.h"
-#include "worker/memory.h"
+#include "worker/engines/memory.h"
 
 static void tell_orchestrator(const struct worker_process *process)
 {

@@ -1,4 +1,4 @@
-#include "recording/sampling.h"
+#include "worker/engines/sampling.h"
 
 #include <math.h>
 
