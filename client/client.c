@@ -9,12 +9,12 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "wire/program.h"
 #include "common/clock.h"
 #include "common/text.h"
 #include "shm/shm.h"
+#include "wire/program.h"
 #include "recording/pace.h"
-#include "worker/engines/process.h"
+#include "recording/cpu.h"
 #include "recording/record.h"
 
 #define EXPORT __attribute__((visibility("default")))
@@ -412,7 +412,7 @@ EXPORT int mpsweep_check(struct mpsweep *handle, int good, const char *text)
 
 EXPORT int mpsweep_bind(struct mpsweep *handle)
 {
-    return handle ? worker_bind(handle->slot->cpus) : 0;
+    return handle ? cpu_bind_thread(handle->slot->cpus) : 0;
 }
 
 EXPORT void mpsweep_close(struct mpsweep *handle)

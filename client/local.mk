@@ -8,7 +8,7 @@ clientinclude_HEADERS = include/mpsweep/client.h
 # visible, in the static library too.
 client_sources = \
     client/client.c wire/program.h include/mpsweep/client.h \
-    shm/shm.c recording/bind.c recording/cpu.c recording/pace.c recording/record.c \
+    shm/shm.c recording/cpu.c recording/pace.c recording/record.c \
     common/clock.c common/memory_file.c common/status.c common/text.c
 
 clientlibdir = $(libdir)

@@ -6,8 +6,6 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "files/results_read.h"
-
 #define READ_BYTES ((size_t)64 * 1024)
 
 static enum status make_room(struct results_lines *lines)

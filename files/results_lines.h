@@ -9,6 +9,8 @@
 
 #include "common/status.h"
 
+#define RESULTS_LINE_BYTES_MAX (16u << 20)
+
 struct results_lines {
     int fd; /* -1: closed */
     const char *path;

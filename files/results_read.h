@@ -15,7 +15,6 @@
 #include "common/status.h"
 
 #define RESULTS_SCHEMA 1
-#define RESULTS_LINE_BYTES_MAX (16u << 20)
 
 struct results {
     json_t *header; /* an object: the first one */

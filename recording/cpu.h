@@ -1,5 +1,6 @@
 /*
- * What the calling thread has used of a CPU, read twice: before a worker's window and after it.
+ * The CPUs that a worker may use, and what its thread has used of one: read twice, before a
+ * worker's window and after it.
  */
 #pragma once
 
@@ -13,6 +14,12 @@ struct cpu_reading {
 /* Three system calls: not in the timed path. */
 void cpu_read(struct cpu_reading *out);
 
-/* From begin to end, in which so many iterations were done. */
+/* The difference of two readings, between which the thread did `iterations`. */
 struct shm_cpu cpu_between(const struct cpu_reading *begin, const struct cpu_reading *end,
                            uint64_t iterations);
+
+/* Pins the calling thread to cpus; an all-zero mask leaves it alone. Returns 0 or an errno. */
+int cpu_bind_thread(const uint64_t cpus[SHM_CPUS / 64]);
+
+/* Pins all threads that the process has now, the driver's own too. */
+void cpu_bind_process(const uint64_t cpus[SHM_CPUS / 64]);

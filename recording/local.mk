@@ -1,7 +1,7 @@
 # What a worker and a client record, and how they wait for a planned start.
 noinst_LIBRARIES += librecording.a
 librecording_a_SOURCES = \
-    recording/bind.c recording/cpu.c recording/cpu.h recording/pace.c recording/pace.h \
+    recording/cpu.c recording/cpu.h recording/pace.c recording/pace.h \
     recording/record.c recording/record.h
 
 unit_tests += \

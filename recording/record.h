@@ -4,8 +4,16 @@
 #pragma once
 
 #include "recording/cpu.h"
-#include "worker/engines/engine.h"
 #include "recording/pace.h"
+
+/* Moments of one iteration; a phase that the launch style hides takes no time. */
+struct iteration_times {
+    uint64_t begin_ns;
+    uint64_t h2d_ns, launch_ns, sync_ns, d2h_ns; /* durations */
+    uint64_t end_ns;
+    const uint64_t *call_ns; /* of single launch calls: the workload's, until it runs again */
+    unsigned calls;
+};
 
 struct recorder {
     struct shm_slot *slot;

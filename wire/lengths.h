@@ -11,15 +11,19 @@
  */
 #pragma once
 
-#include <stddef.h>
+#include <stdint.h>
 
 #include "job/workload_text.h"
-#include "worker/length.h"
 
 #define WORKER_LENGTHS_MAGIC UINT64_C(0xb16c656e67746873)
 #define WORKER_LENGTHS_VERSION 1
 #define WORKER_LENGTHS_MOST 64
 #define WORKER_LENGTHS_TEXT 4096 /* of all kernels in the argument */
+
+struct length {
+    uint64_t amount;
+    double got_ns;
+};
 
 /* Plain data, texts end with NUL. */
 struct worker_lengths {
@@ -31,6 +35,3 @@ struct worker_lengths {
     struct length found[WORKER_LENGTHS_MOST];
     char error[256];
 };
-
-/* The mode of the worker program; gives its exit status. driver_path NULL: the machine's. */
-int worker_lengths_run(const char *asked, const char *driver_path);

@@ -30,6 +30,3 @@ struct plugin_answer {
 
 /* Is what was written a whole struct of this version? STATUS_PROTOCOL if not. */
 enum status plugin_answer_check(const struct plugin_answer *answer, size_t bytes);
-
-/* The mode of the worker program; gives its exit status. */
-int plugin_answer_run(const char *path, const char *options);

@@ -34,6 +34,3 @@ struct worker_probe {
 
 /* Is what a probe wrote a whole struct of this version? STATUS_PROTOCOL if not. */
 enum status worker_probe_check(const struct worker_probe *probe, size_t bytes);
-
-/* The mode of the worker program; gives its exit status. driver_path NULL: the machine's. */
-int worker_probe_run(const char *driver_path);

@@ -6,6 +6,7 @@
 #include <stdint.h>
 
 #include "common/status.h"
+#include "wire/lengths.h"
 
 /* A length is looked for until it is this near, and is good enough within the second. */
 #define LENGTH_AIM 0.005
@@ -20,11 +21,6 @@ struct length_search {
     uint64_t least, first, most; /* the smallest, one that takes a moment, and the greatest */
     length_measure measure;
     void *data;
-};
-
-struct length {
-    uint64_t amount;
-    double got_ns;
 };
 
 /* STATUS_UNSUPPORTED: even the smallest takes longer, or no amount comes near enough. The text has

@@ -1,4 +1,4 @@
-#include "wire/lengths.h"
+#include "worker/internal.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -6,8 +6,9 @@
 #include <unistd.h>
 
 #include "common/clock.h"
+#include "wire/message.h"
 #include "worker/engines/described.h"
-#include "worker/engines/process.h"
+#include "worker/length.h"
 
 /* Kernels of one graph: so many that they take this long, within bounds. */
 #define BATCH_NS 20e6
@@ -221,18 +222,6 @@ static void close_rig(struct rig *rig)
     shm_release(&rig->process.shm);
 }
 
-static bool write_all(const void *data, size_t bytes)
-{
-    for (const char *at = data; bytes > 0;) {
-        ssize_t written = write(STDOUT_FILENO, at, bytes);
-        if (written < 0)
-            return false;
-        at += written;
-        bytes -= (size_t)written;
-    }
-    return true;
-}
-
 int worker_lengths_run(const char *asked, const char *driver_path)
 {
     static struct worker_lengths answer = {.magic = WORKER_LENGTHS_MAGIC,
@@ -256,5 +245,5 @@ int worker_lengths_run(const char *asked, const char *driver_path)
         snprintf(answer.error, sizeof answer.error, "%s", status_text());
     }
     close_rig(&rig);
-    return write_all(&answer, sizeof answer) ? EXIT_SUCCESS : EXIT_FAILURE;
+    return message_write(STDOUT_FILENO, &answer, sizeof answer) == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
 }

@@ -1,11 +1,7 @@
-#include <string.h>
-
 #include "common/clock.h"
-#include "worker/engines/process.h"
 #include "worker/engines/engine.h"
 #include "worker/engines/memory.h"
-#include "recording/pace.h"
-#include "recording/record.h"
+#include "worker/internal.h"
 #include "worker/timeline.h"
 
 /* Iterations before READY: the first loads and allocates lazily, the second shows that the first
@@ -87,7 +83,7 @@ void worker_live(const struct worker_process *process, struct shm_slot *slot)
 {
     const struct engine *engine = engine_for(&process->shm.header->settings);
     void *work = NULL;
-    slot->bind_errno = worker_bind(slot->cpus);
+    slot->bind_errno = cpu_bind_thread(slot->cpus);
     enum status status = cuda_check(
         &process->driver, process->driver.ctx_set_current(process->context), "cuCtxSetCurrent");
     if (status == STATUS_OK && !engine)

@@ -30,11 +30,10 @@
 
 #include "common/clock.h"
 #include "device/device.h"
-#include "wire/lengths.h"
+#include "recording/cpu.h"
+#include "wire/message.h"
 #include "worker/engines/memory.h"
-#include "wire/plugin_answer.h"
-#include "wire/probe.h"
-#include "worker/engines/process.h"
+#include "worker/internal.h"
 #include "worker/program.h"
 #include "worker/timeline.h"
 
@@ -187,7 +186,7 @@ static int run(const struct arguments *arguments)
     }
     pthread_detach(watcher);
     /* The driver's own threads inherit this mask. */
-    worker_bind(record->cpus);
+    cpu_bind_thread(record->cpus);
     worker_memory_policy(record);
     enum status status = STATUS_OK;
     if (arguments->trace >= 0)
@@ -217,16 +216,7 @@ static int query(const char *driver_path)
         fprintf(stderr, "%s\n", status_text());
         return (int)status;
     }
-    const char *at = (const char *)&list;
-    size_t left = sizeof list;
-    while (left > 0) {
-        ssize_t written = write(STDOUT_FILENO, at, left);
-        if (written < 0)
-            return EXIT_BAD_CALL;
-        at += written;
-        left -= (size_t)written;
-    }
-    return EXIT_SUCCESS;
+    return message_write(STDOUT_FILENO, &list, sizeof list) == 0 ? EXIT_SUCCESS : EXIT_BAD_CALL;
 }
 
 static int parse_fd(const char *text)

@@ -1,4 +1,4 @@
-#include "wire/plugin_answer.h"
+#include "worker/internal.h"
 
 #include <errno.h>
 #include <signal.h>
@@ -10,6 +10,8 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
+#include "wire/message.h"
+#include "wire/plugin_answer.h"
 #include "worker/engines/plugin_load.h"
 
 /* Standard output as it was, for the answer alone. */
@@ -21,21 +23,6 @@ static int take_output(void)
         return -1;
     close(nowhere);
     return out;
-}
-
-static int write_whole(int fd, const void *data, size_t bytes)
-{
-    const char *at = data;
-    while (bytes > 0) {
-        ssize_t written = write(fd, at, bytes);
-        if (written < 0 && errno == EINTR)
-            continue;
-        if (written < 0)
-            return -1;
-        at += written;
-        bytes -= (size_t)written;
-    }
-    return 0;
 }
 
 int plugin_answer_run(const char *path, const char *options)
@@ -64,7 +51,7 @@ int plugin_answer_run(const char *path, const char *options)
     } else {
         snprintf(answer.error, sizeof answer.error, "%s", status_text());
     }
-    if (write_whole(out, &answer, sizeof answer) != 0) {
+    if (message_write(out, &answer, sizeof answer) != 0) {
         fprintf(stderr, "cannot write what was found out: %s\n", strerror(errno));
         return STATUS_SYSTEM;
     }

@@ -1,14 +1,15 @@
-#include "wire/probe.h"
+#include "worker/internal.h"
 
 #include <errno.h>
-#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-#include "device/device.h"
 #include "device/context.h"
+#include "device/device.h"
+#include "wire/message.h"
+#include "wire/probe.h"
 
 static enum status look(const struct cuda_driver *driver, struct worker_probe *probe,
                         cuda_context *context)
@@ -42,21 +43,6 @@ static enum status look(const struct cuda_driver *driver, struct worker_probe *p
     return status;
 }
 
-static bool write_whole(const void *data, size_t bytes)
-{
-    const char *at = data;
-    while (bytes > 0) {
-        ssize_t written = write(STDOUT_FILENO, at, bytes);
-        if (written < 0 && errno == EINTR)
-            continue;
-        if (written < 0)
-            return false;
-        at += written;
-        bytes -= (size_t)written;
-    }
-    return true;
-}
-
 static void await_input_end(void)
 {
     char dropped[64];
@@ -86,7 +72,7 @@ int worker_probe_run(const char *driver_path)
         probe.cuda_error = cuda_last_error();
         snprintf(probe.error, sizeof probe.error, "%s", status_text());
     }
-    if (!write_whole(&probe, sizeof probe)) {
+    if (message_write(STDOUT_FILENO, &probe, sizeof probe) != 0) {
         fprintf(stderr, "cannot write what was probed: %s\n", strerror(errno));
         return STATUS_SYSTEM;
     }

@@ -14,10 +14,11 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "wire/program.h"
 #include "common/child.h"
 #include "common/clock.h"
 #include "common/process_tree.h"
+#include "recording/cpu.h"
+#include "wire/program.h"
 #include "worker/engines/memory.h"
 #include "worker/engines/process.h"
 #include "worker/words.h"
@@ -344,7 +345,7 @@ static int bind_program(const struct supervisor *supervisor)
     for (unsigned t = 0; t < threads_of(supervisor); t++)
         for (unsigned i = 0; i < SHM_CPUS / 64; i++)
             cpus[i] |= slot_of(supervisor, t)->cpus[i];
-    return worker_bind(cpus);
+    return cpu_bind_thread(cpus);
 }
 
 static enum status start(struct supervisor *supervisor, const struct program_call *call)

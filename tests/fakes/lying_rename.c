@@ -45,7 +45,8 @@ EXPORT int renameat2(int from_fd, const char *from, int to_fd, const char *to, u
 {
     const char *lie = getenv("MPSWEEP_LIE");
     struct stat info;
-    if (!lie)
+    /* The private directory is never on a shared file system. */
+    if (!lie || !strstr(to, ".jsonl"))
         lie = "";
     if (strcmp(lie, "nothing") == 0)
         return 0;

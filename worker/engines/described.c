@@ -228,8 +228,7 @@ static enum status described_run(void *work, struct iteration_times *times)
     return check_outputs(described);
 }
 
-const struct engine described_engine = {.name = "described",
-                                        .open = described_open,
+const struct engine described_engine = {.open = described_open,
                                         .run = described_run,
                                         .close = described_close,
                                         .buffers = described_buffers};

@@ -8,22 +8,9 @@
 #pragma once
 
 #include <stddef.h>
-#include <stdint.h>
 
-#include "common/status.h"
-#include "shm/shm.h"
-
-struct worker_process;
-
-/* Moments of one iteration; a phase that the launch style hides takes no time. */
-struct iteration_times {
-    uint64_t begin_ns;
-    uint64_t h2d_ns, launch_ns, sync_ns, d2h_ns; /* durations */
-    uint64_t end_ns;
-    const uint64_t
-        *call_ns; /* of so many single launch calls: the workload's, until it runs again */
-    unsigned calls;
-};
+#include "recording/record.h"
+#include "worker/engines/process.h"
 
 /* Host memory that is copied from or to. */
 struct engine_buffer {
@@ -33,7 +20,6 @@ struct engine_buffer {
 #define ENGINE_BUFFERS 2
 
 struct engine {
-    const char *name;
     /* Makes stream and buffers, and the graph if there is to be one. */
     enum status (*open)(const struct worker_process *process, const struct shm_slot *slot,
                         void **out);
@@ -46,5 +32,5 @@ struct engine {
     void (*buffers)(const void *work, struct engine_buffer out[ENGINE_BUFFERS]);
 };
 
-/* NULL for a workload that this program does not know. */
+/* The engine of a workload; NULL for one that this program does not know. */
 const struct engine *engine_for(const struct shm_settings *settings);

@@ -368,3 +368,42 @@ void iteration_close(struct iteration *iteration)
     free(iteration->expected);
     *iteration = (struct iteration){.process = iteration->process};
 }
+
+/* -- as an engine ------------------------------------------------------------------------------ */
+
+static enum status open_work(const struct worker_process *process, const struct shm_slot *slot,
+                             void **out)
+{
+    (void)slot;
+    struct iteration *iteration = malloc(sizeof *iteration);
+    if (!iteration)
+        return status_set(STATUS_MEMORY, "out of host memory");
+    enum status status = iteration_open(process, iteration);
+    if (status == STATUS_OK)
+        *out = iteration;
+    else
+        free(iteration);
+    return status;
+}
+
+static enum status run_work(void *work, struct iteration_times *times)
+{
+    return iteration_run(work, times);
+}
+
+static void close_work(void *work)
+{
+    iteration_close(work);
+    free(work);
+}
+
+static void list_buffers(const void *work, struct engine_buffer out[ENGINE_BUFFERS])
+{
+    const struct iteration *iteration = work;
+    size_t bytes = settings_of(iteration)->bytes;
+    out[0] = (struct engine_buffer){iteration->host_in, bytes};
+    out[1] = (struct engine_buffer){iteration->host_out, bytes};
+}
+
+const struct engine builtin_engine = {
+    .open = open_work, .run = run_work, .close = close_work, .buffers = list_buffers};

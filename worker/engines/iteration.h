@@ -4,8 +4,9 @@
 #pragma once
 
 #include "worker/engines/engine.h"
-#include "worker/engines/process.h"
 #include "worker/engines/sampling.h"
+
+extern const struct engine builtin_engine;
 
 /* What one worker owns on the GPU and in host memory. */
 struct iteration {

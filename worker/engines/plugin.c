@@ -448,5 +448,4 @@ static enum status open_work(const struct worker_process *process, const struct 
     return STATUS_OK;
 }
 
-const struct engine plugin_engine = {
-    .name = "plugin", .open = open_work, .run = run, .close = close_work};
+const struct engine plugin_engine = {.open = open_work, .run = run, .close = close_work};

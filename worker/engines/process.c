@@ -3,9 +3,10 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "device/context.h"
 #include "device/device.h"
 #include "kernels/image.h"
-#include "device/context.h"
+#include "recording/cpu.h"
 #include "worker/engines/memory.h"
 
 static void tell_orchestrator(const struct worker_process *process)
@@ -154,7 +155,7 @@ enum status worker_process_open(struct worker_process *process, const char *driv
 enum status worker_process_renew(struct worker_process *process)
 {
     struct shm_process *record = shm_process_at(&process->shm, process->index);
-    worker_bind_all(record->cpus);
+    cpu_bind_process(record->cpus);
     /* What the driver's own threads have of it, they keep: it cannot be changed from outside. */
     worker_memory_policy(record);
     enum status status = prove_device(process);

@@ -33,15 +33,6 @@ void worker_process_park(const struct worker_process *process, uint32_t finished
 /* After every thread has ended. */
 void worker_process_close(struct worker_process *process);
 
-/* Pins the calling thread; an all-zero mask leaves it alone. Returns 0 or an errno. */
-int worker_bind(const uint64_t cpus[SHM_CPUS / 64]);
-
-/* The same for all threads that the process has now, the driver's own too. */
-void worker_bind_all(const uint64_t cpus[SHM_CPUS / 64]);
-
 /* Publishes a state of a slot and wakes the orchestrator. */
 void worker_set_state(const struct worker_process *process, struct shm_slot *slot,
                       enum shm_state state);
-
-/* The whole life of one worker, from bind to done or failed. */
-void worker_live(const struct worker_process *process, struct shm_slot *slot);

@@ -9,6 +9,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "files/results_lines.h"
 #include "files/results_read.h"
 
 #define HEADER "{\"type\":\"header\",\"schema\":1,\"host\":\"a\"}\n"

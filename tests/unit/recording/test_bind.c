@@ -6,7 +6,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 
-#include "worker/engines/process.h"
+#include "recording/cpu.h"
 
 static cpu_set_t allowed;
 static int first_cpu;
@@ -65,7 +65,7 @@ static void counts(void (*bind)(const uint64_t *), const uint64_t *cpus, int *ow
 
 static void bind_one(const uint64_t *cpus)
 {
-    assert_int_equal(worker_bind(cpus), 0);
+    assert_int_equal(cpu_bind_thread(cpus), 0);
 }
 
 static void one_thread_or_all_of_them(void **state)
@@ -80,7 +80,7 @@ static void one_thread_or_all_of_them(void **state)
     assert_int_equal(own, 1);
     assert_int_equal(others, all);
     assert_int_equal(end(state), 0);
-    counts(worker_bind_all, cpus, &own, &others);
+    counts(cpu_bind_process, cpus, &own, &others);
     assert_int_equal(own, 1);
     assert_int_equal(others, 1);
 }
@@ -92,7 +92,7 @@ static void an_empty_mask_changes_nothing(void **state)
     int own, others;
     counts(bind_one, none, &own, &others);
     assert_int_equal(own, CPU_COUNT(&allowed));
-    counts(worker_bind_all, none, &own, &others);
+    counts(cpu_bind_process, none, &own, &others);
     assert_int_equal(own, CPU_COUNT(&allowed));
     assert_int_equal(others, own);
 }

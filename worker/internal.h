@@ -1,0 +1,15 @@
+/*
+ * What the worker program does, one function for each of its modes. Each prints its answer or its
+ * error, and gives the exit status.
+ */
+#pragma once
+
+#include "worker/engines/process.h"
+
+/* The whole life of one worker in its thread, from binding to done or failed. */
+void worker_live(const struct worker_process *process, struct shm_slot *slot);
+
+/* wire/probe.h, wire/lengths.h and wire/plugin_answer.h. driver_path NULL: the machine's. */
+int worker_probe_run(const char *driver_path);
+int worker_lengths_run(const char *asked, const char *driver_path);
+int plugin_answer_run(const char *path, const char *options);
