@@ -5,6 +5,7 @@
 
 #include <jansson.h>
 #include <math.h>
+#include <stdbool.h>
 #include <stddef.h>
 
 /* The text of object's field key; "" if it has no text there. It belongs to object. */
@@ -38,4 +39,12 @@ static inline double number_at(const json_t *object, const char *key)
 static inline double number_in(const json_t *object, const char *key, size_t index)
 {
     return number_of(json_array_get(json_object_get(object, key), index));
+}
+
+/* Whether text can be a JSON string: is UTF-8. */
+static inline bool is_utf8(const char *text)
+{
+    json_t *string = json_string(text);
+    json_decref(string);
+    return string != NULL;
 }

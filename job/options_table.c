@@ -285,7 +285,7 @@ const struct option_row option_table[OPTION_COUNT] = {
     {OPTION_EXHAUSTIVE, "exhaustive", 0, OPTION_KIND_SWITCH, 0, OPTION_TUNE, NULL, 0, 0, "no", NULL,
      BEST, "Measure every layout of the space, and then the best ones again."},
     {OPTION_TUNE_EMIT, "emit", 0, OPTION_KIND_CHOICE, OPTION_NOT_IN_JOB, OPTION_TUNE,
-     "env|systemd|slurm|kubernetes|compose|json", 0, 0, NULL, NULL, OUT,
+     "env|systemd|slurm|kubernetes|compose", 0, 0, NULL, NULL, OUT,
      "Also write a directory that runs the winner, as 'mpsweep emit' does; its workers run the\n"
      "program behind '--', if that is what was tuned."},
     {OPTION_TUNE_EMIT_DIR, "emit-dir", 0, OPTION_KIND_TEXT, OPTION_NOT_IN_JOB, OPTION_TUNE, NULL, 0,
@@ -293,9 +293,8 @@ const struct option_row option_table[OPTION_COUNT] = {
      "With --emit: that directory, which must be new or empty; its name becomes that of units,\n"
      "pods and jobs."},
     {OPTION_EMIT_FORMAT, "format", 'f', OPTION_KIND_CHOICE, OPTION_NOT_IN_JOB, OPTION_EMIT,
-     "env|systemd|slurm|kubernetes|compose|json", 0, 0, NULL, NULL, "The deployment",
-     "What runs it: shell scripts, systemd, Slurm, Kubernetes, Docker Compose; or a description\n"
-     "for a program of your own."},
+     "env|systemd|slurm|kubernetes|compose", 0, 0, NULL, NULL, "The deployment",
+     "What runs it: shell scripts, systemd, Slurm, Kubernetes or Docker Compose."},
     {OPTION_EMIT_OUTPUT, "output", 'o', OPTION_KIND_TEXT, OPTION_NOT_IN_JOB, OPTION_EMIT, NULL, 0,
      0, NULL, "DIR", "The deployment",
      "The directory to write, which must be new or empty; its name becomes that of units, pods "

@@ -73,7 +73,7 @@ __attribute__((format(printf, 2, 3))) static void list_add(struct list *list, co
 static bool uses_port(char *const *command)
 {
     for (; *command; command++)
-        if (placeholders_use(*command, "port"))
+        if (placeholders_use(*command, PLACEHOLDER_PORT))
             return true;
     return false;
 }

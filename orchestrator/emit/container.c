@@ -7,13 +7,14 @@ void container_write_command(FILE *file, const struct deployment *deployment, un
     fprintf(file, "[\"sh\", \"" CONTAINER_SCRIPTS "/worker\", \"%u\"", process);
     for (size_t i = 0; deployment->command[i]; i++) {
         const char *at = deployment->command[i];
-        struct emit_piece piece;
+        const struct placeholders values = deployment_placeholders(deployment, process);
+        struct placeholder_piece piece;
         fputs(", \"", file);
-        while (emit_next_piece(&at, &piece))
-            if (piece.placeholder == EMIT_LITERAL)
+        while (placeholders_next(&at, &piece))
+            if (piece.placeholder == PLACEHOLDER_LETTERS)
                 emit_yaml_bytes(file, piece.text, piece.bytes, true);
             else
-                deployment_write_placeholder(deployment, process, piece.placeholder, file);
+                placeholders_write(file, &piece, &values);
         fputc('"', file);
     }
     fputc(']', file);

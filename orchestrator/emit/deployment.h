@@ -7,12 +7,15 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "orchestrator/bind/bind.h"
+#include <hwloc.h>
+
+#include "common/status.h"
 #include "orchestrator/emit/request.h"
-#include "orchestrator/emit/quote.h"
+#include "orchestrator/plan/placeholders.h"
 
 enum {
-    DEPLOYMENT_CPUS_BYTES = 1024,
+    DEPLOYMENT_CPUS = 4096,      /* their numbers are less */
+    DEPLOYMENT_PROCESSES = 1024, /* at most, as threads of each */
     DEPLOYMENT_NAME_BYTES = 48,
     DEPLOYMENT_VARIABLES = 20,
     DEPLOYMENT_GPUS = 64,
@@ -34,9 +37,9 @@ enum deployment_share {
 
 /* A worker process. */
 struct deployment_process {
-    int64_t share[DEPLOYMENT_SHARES];      /* -1: the daemon's default */
-    uint64_t cpus[BIND_WORDS];             /* all zero: not bound */
-    char cpus_text[DEPLOYMENT_CPUS_BYTES]; /* "0-3,8"; "": not bound */
+    int64_t share[DEPLOYMENT_SHARES]; /* -1: the daemon's default */
+    hwloc_bitmap_t cpus;              /* empty: not bound; owned, as is the next */
+    char *cpus_text;                  /* "0-3,8"; "": not bound */
 };
 
 struct deployment {
@@ -68,6 +71,10 @@ enum status deployment_make(const struct emit_request *request, struct deploymen
 /* Only its command, and what that needs, of one process; to be released, too. The request may lack
  * records. */
 enum status deployment_make_command(const struct emit_request *request, struct deployment *out);
+
+/* Reads all but the name, the command and what that needs, of a deployment that has its request;
+ * deployment_make() calls it. STATUS_USAGE, STATUS_MEMORY. */
+enum status deployment_read(struct deployment *deployment);
 
 void deployment_release(struct deployment *deployment);
 
@@ -105,15 +112,11 @@ const char *deployment_pipe_name(const struct deployment *deployment, unsigned p
 /* "4×2 over MPS" */
 void deployment_write_layout(const struct deployment *deployment, FILE *file);
 
-/* A word with its placeholders filled in, to be freed; NULL: no memory. */
-char *deployment_expand(const struct deployment *deployment, unsigned process, const char *word);
-
-/* The value of a placeholder. */
-void deployment_write_placeholder(const struct deployment *deployment, unsigned process,
-                                  enum emit_placeholder placeholder, FILE *file);
+/* What the command's placeholders stand for in a process. */
+struct placeholders deployment_placeholders(const struct deployment *deployment, unsigned process);
 
 /* Whether the command has it. */
-bool deployment_uses(const struct deployment *deployment, enum emit_placeholder placeholder);
+bool deployment_uses(const struct deployment *deployment, enum placeholder placeholder);
 
 /* "512M" for the daemon, "" without a limit; "30", "". Returns text. */
 const char *deployment_memory_text(const struct deployment *deployment, char text[32]);

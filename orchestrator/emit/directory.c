@@ -179,22 +179,6 @@ void emit_output_file(struct emit_output *output, const char *name, bool executa
     close_file(output, file);
 }
 
-void emit_output_text(struct emit_output *output, const char *name, const char *text)
-{
-    if (!goes_on(output))
-        return;
-    if (!text) {
-        output->status = status_set(STATUS_MEMORY, "out of memory for '%s'", output->directory);
-        return;
-    }
-    FILE *file = open_file(output, name, false);
-    if (!file)
-        return;
-    fputs(text, file);
-    fputc('\n', file);
-    close_file(output, file);
-}
-
 void emit_output_folder(struct emit_output *output, const char *name)
 {
     if (goes_on(output) && mkdirat(output->fd, name, 0777) != 0)

@@ -41,9 +41,6 @@ void emit_output_file(struct emit_output *output, const char *name, bool executa
                       emit_writer *writer, const struct deployment *deployment, unsigned process);
 void emit_output_folder(struct emit_output *output, const char *name);
 
-/* A text and a newline; NULL: there was no memory for it. */
-void emit_output_text(struct emit_output *output, const char *name, const char *text);
-
 /* Copies a script of ours, "emit/mps", as it is. */
 void emit_output_copy(struct emit_output *output, const char *data, const char *name,
                       bool executable);

@@ -3,8 +3,9 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "common/json.h"
 #include "common/text.h"
-#include "orchestrator/emit/request.h"
+#include "files/results_read.h"
 #include "orchestrator/console/report.h"
 #include "orchestrator/results/point.h"
 
@@ -13,25 +14,98 @@ const char *emit_command_lacks(const struct options *options, const char *result
     if (!results)
         return "a results file";
     if (!options_text(options, OPTION_EMIT_FORMAT))
-        return "--format, one of env, systemd, slurm, kubernetes, compose, json";
+        return "--format, one of env, systemd, slurm, kubernetes, compose";
     return options_text(options, OPTION_EMIT_OUTPUT) ? NULL : "--output DIR";
 }
 
-void emit_tell(FILE *out, const struct emit_request *request)
+void emit_report(FILE *out, const struct emit_request *request)
 {
     char name[POINT_TEXT_BYTES], number[32], gpus[32] = "";
     point_name(request->point, name);
     if (point_gpus_of(request->point) > 1)
         snprintf(gpus, sizeof gpus, " on each of %u GPUs", point_gpus_of(request->point));
     fprintf(out, "point %lld (%s): %s%s, %s iterations/s\n",
-            (long long)point_integer(request->point, "id"), request->chosen, name, gpus,
-            text_number(point_number(request->point, "throughput_ips"), number, sizeof number));
+            (long long)integer_at(request->point, "id"), request->chosen, name, gpus,
+            text_number(number_at(request->point, "throughput_ips"), number, sizeof number));
     if (json_is_true(json_object_get(json_object_get(request->header, "gpu"), "emulated")))
-        fputs("EMULATED GPU: it was measured on no hardware, and its UUID is none of a GPU\n", out);
+        fputs("EMULATED GPU: it was not measured on hardware, and the UUID does not belong to a "
+              "real GPU\n",
+              out);
     if (!request->command)
-        fputs("no command was given: it is to be put where the files say EDIT-ME\n", out);
-    fprintf(out, "'%s' is written: its README.md says how to start, check and stop it\n",
+        fputs("no command was given: put it where the files have EDIT-ME\n", out);
+    fprintf(out, "'%s' is written: its README.md describes how to start, check and stop it\n",
             request->directory);
+}
+
+static const json_t *find_point(const json_t *points, json_int_t id)
+{
+    const json_t *point;
+    size_t index;
+    json_array_foreach(points, index, point)
+    {
+        if (integer_at(point, "id") == id)
+            return point;
+    }
+    return NULL;
+}
+
+static bool is_ok(const json_t *point)
+{
+    return point_is_measured(point) && strcmp(text_at(point, "status"), "ok") == 0;
+}
+
+static enum status pick_by_id(const json_t *points, const char *path, int64_t id,
+                              const json_t **out)
+{
+    const json_t *point = find_point(points, id);
+    if (!point)
+        return status_set(STATUS_USAGE,
+                          "'%s' has no point %lld: its %zu points are numbered from 0", path,
+                          (long long)id, json_array_size(points));
+    if (!point_is_measured(point))
+        return status_set(STATUS_USAGE, "point %lld of '%s' is %s and has no measurement",
+                          (long long)id, path, text_at(point, "status"));
+    *out = point;
+    return STATUS_OK;
+}
+
+/* Picks the point of a results file to deploy: the one of an id, or with id -1 the winner of its
+ * tune record, else the best ok point by throughput. chosen: which, in words. *point belongs to
+ * results. STATUS_USAGE: there is none, or it has no measurement. */
+static enum status pick(const struct results *results, const char *path, int64_t id,
+                        const json_t **point, char *chosen, size_t chosen_size)
+{
+    const json_t *winner = json_object_get(results->tune, "winner");
+    const json_t *best = NULL, *candidate;
+    size_t index;
+    enum status status;
+    if (id >= 0) {
+        status = pick_by_id(results->points, path, id, point);
+        if (status == STATUS_OK)
+            snprintf(chosen, chosen_size, "asked for by its number");
+        return status;
+    }
+    if (json_is_integer(json_object_get(winner, "point"))) {
+        status = pick_by_id(results->points, path, integer_at(winner, "point"), point);
+        if (status == STATUS_OK)
+            snprintf(chosen, chosen_size, "the winner of the tuning");
+        return status;
+    }
+    json_array_foreach(results->points, index, candidate)
+    {
+        if (is_ok(candidate) &&
+            (!best || number_at(candidate, "throughput_ips") > number_at(best, "throughput_ips")))
+            best = candidate;
+    }
+    if (!best)
+        return status_set(STATUS_USAGE,
+                          "'%s' has no point that is ok: measure one, or name another with --point",
+                          path);
+    snprintf(chosen, chosen_size,
+             results->tune ? "the highest throughput: the tuning has no winner"
+                           : "the highest throughput of the file");
+    *point = best;
+    return STATUS_OK;
 }
 
 int emit_command(const struct options *options, const char *path, char *const *command)
@@ -52,14 +126,14 @@ int emit_command(const struct options *options, const char *path, char *const *c
     if (status == STATUS_OK)
         status = results_load(path, &results);
     if (status == STATUS_OK)
-        status = emit_pick(&results, path, asked ? options_integer(options, OPTION_EMIT_POINT) : -1,
-                           &request.point, chosen, sizeof chosen);
+        status = pick(&results, path, asked ? options_integer(options, OPTION_EMIT_POINT) : -1,
+                      &request.point, chosen, sizeof chosen);
     if (status == STATUS_OK) {
         request.header = results.header;
         status = emit_write(&request);
     }
     if (status == STATUS_OK)
-        emit_tell(stdout, &request);
+        emit_report(stdout, &request);
     int result = report(status);
     results_release(&results);
     return result;

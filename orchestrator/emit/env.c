@@ -81,9 +81,9 @@ static void write_worker(FILE *file, const struct deployment *deployment, unsign
 void emit_command_write(FILE *file, const struct deployment *deployment, unsigned process)
 {
     static const char *const variable[] = {
-        [EMIT_PROCESS] = "MPSWEEP_PROCESS", [EMIT_PROCESSES] = "MPSWEEP_PROCESSES",
-        [EMIT_THREADS] = "MPSWEEP_THREADS", [EMIT_PORT] = "MPSWEEP_PORT",
-        [EMIT_SEED] = "MPSWEEP_SEED",       [EMIT_GPU] = "MPSWEEP_GPU",
+        [PLACEHOLDER_PROCESS] = "MPSWEEP_PROCESS", [PLACEHOLDER_PROCESSES] = "MPSWEEP_PROCESSES",
+        [PLACEHOLDER_THREADS] = "MPSWEEP_THREADS", [PLACEHOLDER_PORT] = "MPSWEEP_PORT",
+        [PLACEHOLDER_SEED] = "MPSWEEP_SEED",       [PLACEHOLDER_GPU] = "MPSWEEP_GPU",
     };
     (void)process;
     fputs("# shellcheck shell=sh\n# What each worker becomes, with its own environment.\n", file);
@@ -96,12 +96,12 @@ void emit_command_write(FILE *file, const struct deployment *deployment, unsigne
     fputs("exec", file);
     for (size_t i = 0; deployment->command[i]; i++) {
         const char *at = deployment->command[i];
-        struct emit_piece piece;
+        struct placeholder_piece piece;
         fputs(i == 0 ? " " : " \\\n  ", file);
         if (!*at)
             fputs("''", file);
-        while (emit_next_piece(&at, &piece))
-            if (piece.placeholder == EMIT_LITERAL)
+        while (placeholders_next(&at, &piece))
+            if (piece.placeholder == PLACEHOLDER_LETTERS)
                 shell_word_quote_bytes(file, piece.text, piece.bytes);
             else
                 fprintf(file, "\"$%s\"", variable[piece.placeholder]);

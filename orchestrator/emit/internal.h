@@ -1,10 +1,11 @@
 /*
- * The formats of deployments: each is one file, and a row of the table in emit.c.
+ * The formats of deployments: each is one file, and a row of the table in formats.c.
  */
 #pragma once
 
 #include "orchestrator/emit/deployment.h"
 #include "orchestrator/emit/directory.h"
+#include "orchestrator/emit/quote.h"
 
 /* Whether a format can run the command, of which alone the deployment is known here. */
 typedef enum status emit_format_check(const struct deployment *deployment);
@@ -20,7 +21,6 @@ emit_format_write emit_systemd_write;
 emit_format_write emit_slurm_write;
 emit_format_write emit_kubernetes_write;
 emit_format_write emit_compose_write;
-emit_format_write emit_json_write;
 
 /* README.md's part on how to start, check and stop it, and how to go to another machine. */
 emit_writer emit_env_usage;
@@ -28,7 +28,6 @@ emit_writer emit_systemd_usage;
 emit_writer emit_slurm_usage;
 emit_writer emit_kubernetes_usage;
 emit_writer emit_compose_usage;
-emit_writer emit_json_usage;
 
 /* README.md, with a format's part. */
 void emit_readme_write(FILE *file, const struct deployment *deployment, emit_writer *usage);

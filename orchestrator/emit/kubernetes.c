@@ -1,6 +1,4 @@
 /* Kubernetes: a Deployment of one pod, with the daemon as a sidecar and a container a worker. */
-#include <stdlib.h>
-
 #include "orchestrator/emit/container.h"
 
 static void write_variable(FILE *file, const char *name, const char *value)
@@ -152,7 +150,7 @@ static void write_kustomization(FILE *file, const struct deployment *deployment,
 
 enum status emit_kubernetes_check(const struct deployment *deployment)
 {
-    if (deployment_uses(deployment, EMIT_GPU))
+    if (deployment_uses(deployment, PLACEHOLDER_GPU))
         return status_set(STATUS_USAGE,
                           "{gpu} is not known before Kubernetes has allotted one: the worker finds "
                           "it in its environment as MPSWEEP_GPU");
@@ -161,21 +159,18 @@ enum status emit_kubernetes_check(const struct deployment *deployment)
 
 void emit_kubernetes_write(const struct deployment *deployment, struct emit_output *output)
 {
-    /* Kubernetes allots GPUs to pods, and there is no binding: each GPU's pod is like the first's,
-     * whose processes are every so manieth. */
+    /* Kubernetes allots GPUs to pods and binds nothing: each GPU's pod is like that of the first,
+     * which has every gpu_count-th process. */
+    struct deployment_process processes[DEPLOYMENT_PROCESSES];
     struct deployment pod = *deployment;
     pod.processes = deployment->processes / deployment->gpu_count;
     pod.gpu_count = 1;
     pod.daemons = deployment->mps;
-    pod.process = calloc(pod.processes, sizeof *pod.process);
-    for (unsigned p = 0; pod.process && p < pod.processes; p++)
-        pod.process[p] = deployment->process[p * deployment->gpu_count];
-    if (pod.process)
-        emit_output_file(output, "deployment.yaml", false, write_deployment, &pod,
-                         deployment->gpu_count);
-    else
-        emit_output_text(output, "deployment.yaml", NULL);
-    free(pod.process);
+    pod.process = processes;
+    for (unsigned p = 0; p < pod.processes; p++)
+        processes[p] = deployment->process[p * deployment->gpu_count];
+    emit_output_file(output, "deployment.yaml", false, write_deployment, &pod,
+                     deployment->gpu_count);
     emit_output_file(output, "kustomization.yaml", false, write_kustomization, deployment, 0);
     container_copy_scripts(output);
 }

@@ -1,7 +1,4 @@
 /* Slurm: a batch script of one node, with the daemon in a directory of that node. */
-#include <inttypes.h>
-#include <string.h>
-
 #include "orchestrator/emit/internal.h"
 
 /* Whether processes outnumber the CPUs, or may: Slurm counts a task for a CPU at least, and would
@@ -46,16 +43,6 @@ static void write_job(FILE *file, const struct deployment *deployment, unsigned 
           file);
 }
 
-static void write_mask(FILE *file, const uint64_t mask[BIND_WORDS])
-{
-    size_t top = BIND_WORDS - 1;
-    while (top > 0 && !mask[top])
-        top--;
-    fprintf(file, "0x%" PRIx64, mask[top]);
-    while (top > 0)
-        fprintf(file, "%016" PRIx64, mask[--top]);
-}
-
 static void write_settings(FILE *file, const struct deployment *deployment, unsigned process)
 {
     emit_common_settings(file, deployment, process);
@@ -72,8 +59,9 @@ static void write_settings(FILE *file, const struct deployment *deployment, unsi
     }
     fputs("--cpu-bind=mask_cpu:", file);
     for (unsigned p = 0; p < deployment->processes; p++) {
-        fputs(p ? "," : "", file);
-        write_mask(file, deployment->process[p].cpus);
+        char mask[DEPLOYMENT_CPUS / 4 + 8];
+        hwloc_bitmap_taskset_snprintf(mask, sizeof mask, deployment->process[p].cpus);
+        fprintf(file, "%s%s", p ? "," : "", mask);
     }
     fputc('\n', file);
 }

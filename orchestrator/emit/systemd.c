@@ -123,9 +123,10 @@ static void write_daemon(FILE *file, const struct deployment *deployment, unsign
 /* A name without a slash is looked for by env, as in a shell; a relative path is made absolute. */
 static void write_exec(FILE *file, const struct deployment *deployment)
 {
+    const struct placeholders values = deployment_placeholders(deployment, 0);
     for (size_t i = 0; deployment->command[i]; i++) {
         const char *at = deployment->command[i];
-        struct emit_piece piece;
+        struct placeholder_piece piece;
         if (i == 0 && !strchr(at, '/'))
             fputs("/usr/bin/env --", file);
         fputs(i == 0 && strchr(at, '/') ? "\"" : " \"", file);
@@ -134,17 +135,17 @@ static void write_exec(FILE *file, const struct deployment *deployment)
                             strlen(deployment->working_directory));
             fputc('/', file);
         }
-        while (emit_next_piece(&at, &piece))
-            if (piece.placeholder == EMIT_LITERAL)
+        while (placeholders_next(&at, &piece))
+            if (piece.placeholder == PLACEHOLDER_LETTERS)
                 emit_unit_bytes(file, piece.text, piece.bytes);
-            else if (piece.placeholder == EMIT_PROCESS)
+            else if (piece.placeholder == PLACEHOLDER_PROCESS)
                 fputs("%i", file);
-            else if (piece.placeholder == EMIT_PORT)
+            else if (piece.placeholder == PLACEHOLDER_PORT)
                 fputs("${MPSWEEP_PORT}", file);
-            else if (piece.placeholder == EMIT_GPU)
+            else if (piece.placeholder == PLACEHOLDER_GPU)
                 fputs("${MPSWEEP_GPU}", file);
             else
-                deployment_write_placeholder(deployment, 0, piece.placeholder, file);
+                placeholders_write(file, &piece, &values);
         fputc('"', file);
     }
 }
@@ -232,11 +233,11 @@ static void write_names(FILE *file, const struct deployment *deployment, unsigne
 /* Of the program itself systemd expands nothing but specifiers. */
 static enum status check_path(const struct deployment *deployment, const char *program)
 {
-    struct emit_piece piece;
+    struct placeholder_piece piece;
     bool expands =
         strchr(program, '$') || (program[0] != '/' && strchr(deployment->working_directory, '$'));
-    for (const char *at = program; emit_next_piece(&at, &piece);)
-        expands |= piece.placeholder == EMIT_PORT || piece.placeholder == EMIT_GPU;
+    for (const char *at = program; placeholders_next(&at, &piece);)
+        expands |= piece.placeholder == PLACEHOLDER_PORT || piece.placeholder == PLACEHOLDER_GPU;
     if (!expands)
         return STATUS_OK;
     return status_set(STATUS_USAGE,

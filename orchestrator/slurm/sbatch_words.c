@@ -1,7 +1,7 @@
 /* What a user may hand to sbatch, and what would make another thing of the run. */
 #include <string.h>
 
-#include "orchestrator/emit/quote.h"
+#include "common/json.h"
 #include "orchestrator/slurm/jobs.h"
 
 /* Options that mpsweep gives sbatch itself, or whose output it reads. */
@@ -85,7 +85,7 @@ enum status slurm_check_words(char *const *words)
     bool value_may_follow = false;
     for (char *const *word = words; *word; word++) {
         enum status status = STATUS_OK;
-        if (!emit_is_utf8(*word))
+        if (!is_utf8(*word))
             return status_set(STATUS_USAGE, "an option of sbatch is not UTF-8");
         if (**word != '-') {
             if (!value_may_follow)

@@ -10,7 +10,7 @@
 #include "job/jobfile.h"
 #include "common/paths.h"
 #include "config.h"
-#include "orchestrator/emit/quote.h"
+#include "common/json.h"
 #include "orchestrator/console/report.h"
 #include "orchestrator/plan/device_choice.h"
 #include "orchestrator/plan/plan.h"
@@ -148,7 +148,7 @@ static enum status check_plan(struct request *request, const struct slurm_given 
 /* Its name goes through a shell, sbatch's file names and mpsweep's {shard}. */
 static enum status check_directory_name(const char *path)
 {
-    if (!emit_is_utf8(path) || path[strcspn(path, "{}\\%\n\r")])
+    if (!is_utf8(path) || path[strcspn(path, "{}\\%\n\r")])
         return status_set(STATUS_USAGE,
                           "a run's directory has no {, }, \\, %% or line end in its path, and is "
                           "UTF-8: '%s'",

@@ -16,7 +16,7 @@ static enum status name_output(struct sweep *sweep)
     enum status status = placeholders_check_file(name);
     if (status != STATUS_OK)
         return status;
-    if (sweep->shard.automatic && sweep->shard.count > 1 && !placeholders_use(name, "shard"))
+    if (sweep->shard.automatic && sweep->shard.count > 1 && !placeholders_use(name, PLACEHOLDER_SHARD))
         return status_set(STATUS_USAGE,
                           "--shard auto: %u tasks would all write '%s': put {shard} into the name, "
                           "as in part-{shard}.jsonl",

@@ -292,7 +292,7 @@ static enum status emit_winner(const struct tune *tune)
     };
     enum status status = emit_write(&request);
     if (status == STATUS_OK)
-        emit_tell(strcmp(options_text(sweep->options, OPTION_FORMAT), "table") == 0 ? stdout
+        emit_report(strcmp(options_text(sweep->options, OPTION_FORMAT), "table") == 0 ? stdout
                                                                                     : stderr,
                   &request);
     return status;

@@ -78,7 +78,7 @@ load emit
   cp "$MPSWEEP_SOURCE_DIR"/emit/* data/emit
   rm data/emit/mps
   local format
-  for format in env systemd slurm kubernetes compose json; do
+  for format in env systemd slurm kubernetes compose; do
     MPSWEEP_DATA_DIR=$PWD/data refused "cannot find data file 'emit/mps'" \
       "$MPSWEEP" emit results.jsonl --format $format -o d
     MPSWEEP_DATA_DIR=$PWD/data refused "cannot find data file 'emit/mps'" \
@@ -132,7 +132,7 @@ PY
 @test "README.md: what it was made from, loudly if that was emulated" {
   write_results
   local format
-  for format in env systemd slurm kubernetes compose json; do
+  for format in env systemd slurm kubernetes compose; do
     emit $format $format -- serve 'a b'
     grep -q '^> \*\*EMULATED\.\*\*' $format/README.md
     grep -q '^| throughput | 3000 iterations/s ±1.2% (95%), 2 round(s), ok, EMULATED |$' $format/README.md
@@ -148,27 +148,48 @@ PY
   absent 'EMULATED' real/deployment.env
 }
 
-@test "json: each worker with its shares, CPUs, environment and words" {
+# of VARIABLE: what each worker's environment has for it, "-" for nothing.
+of() {
+  local file
+  for file in d/worker-*.env; do
+    sed -n "s/^$1=\"\(.*\)\"$/\1/p;s/^$1=\([^\"].*\)$/\1/p" "$file" | grep . || echo -
+  done | paste -sd' '
+}
+
+@test "each worker with its shares, CPUs and environment" {
   write_results
-  emit json d --point 0 -- serve "${HARD[@]}" "${PLACED[@]}"
-  jq -e --args '.workers[1].command == $ARGS.positional' d/deployment.json -- \
-    serve "${HARD[@]}" '{other} ${HOME} {' 1 p1of3 --port=9001 '1$x1'
-  jq -e '
-    .type == "deployment" and .version == 1 and .emulated and .mps and .processes == 3
-    and (.daemon | .default_active_thread_percentage == null and .default_memory_limit_mib == 2048)
-    and ([.workers[].cpus] == [[0, 2, 3], [64], [4]])
-    and ([.workers[].port] == [9000, 9001, 9002])
-    and (.workers[0].environment | .CUDA_MPS_ACTIVE_THREAD_PERCENTAGE == "30"
-         and .CUDA_MPS_PINNED_DEVICE_MEM_LIMIT == "0=512M" and .CUDA_MPS_CLIENT_PRIORITY == "0"
-         and .CUDA_DEVICE_MAX_CONNECTIONS == "8" and .MPSWEEP_THREADS == "1" and .MPSWEEP_PROCESS == "0"
-         and .CUDA_VISIBLE_DEVICES == "GPU-6d707377-6565-702d-656d-756c61746564")
-    and (.workers[1].environment | has("CUDA_MPS_ACTIVE_THREAD_PERCENTAGE") | not)
-    and (.workers[1].environment | .MPSWEEP_SEED == "7" and .MPSWEEP_MPS == "1"
-         and .MPSWEEP_GPU == "GPU-6d707377-6565-702d-656d-756c61746564")
-    and .origin.point.id == 0 and .origin.driver == "13.0"' d/deployment.json
-  emit json plain --point 4
-  jq -e '.daemon == null and .workers[0].command == null and .workers[0].cpus == null
-         and (.workers[0].environment | has("CUDA_DEVICE_MAX_CONNECTIONS") | not)' plain/deployment.json
+  emit systemd d --point 0 -- serve '{port}'
+  [ "$(of CUDA_MPS_ACTIVE_THREAD_PERCENTAGE)" = '30 - 70' ]
+  [ "$(of CUDA_MPS_PINNED_DEVICE_MEM_LIMIT)" = '0=512M 0=1024M 0=2048M' ]
+  [ "$(of CUDA_MPS_CLIENT_PRIORITY)" = '0 1 1' ]
+  [ "$(of CUDA_DEVICE_MAX_CONNECTIONS)" = '8 8 8' ]
+  [ "$(of MPSWEEP_PROCESS) $(of MPSWEEP_PORT)" = '0 1 2 9000 9001 9002' ]
+  [ "$(of MPSWEEP_THREADS) $(of MPSWEEP_SEED) $(of MPSWEEP_MPS)" = '1 1 1 7 7 7 1 1 1' ]
+  local gpu=GPU-6d707377-6565-702d-656d-756c61746564
+  [ "$(of CUDA_VISIBLE_DEVICES)" = "$gpu $gpu $gpu" ]
+  [ "$(of MPSWEEP_GPU)" = "$gpu $gpu $gpu" ]
+  [ "$(of MPSWEEP_CPUS)" = '0,2-3 64 4' ]
+  grep -qx 'MPSWEEP_MPS_PERCENTAGE=""' d/mps.env
+  grep -qx 'MPSWEEP_MPS_MEMORY="2048M"' d/mps.env
+  grep -qx 'CPUAffinity=0,2-3' d/mpsweep-d-worker@0.service.d/cpus.conf
+  rm -r d
+  emit systemd d --point 4
+  [ "$(of CUDA_DEVICE_MAX_CONNECTIONS)" = '- -' ]
+  [ "$(of MPSWEEP_CPUS)" = '- -' ]
+  [ ! -e d/mps.env ]
+}
+
+@test "CPUs of a list that was cut, or is none, are not known" {
+  write_results
+  local list
+  for list in '0-3,5...' '0-5000' '3-' ',' '0x3' '-1'; do
+    jq -c --arg list "$list" 'if .id == 0 then .per_worker[1].cpus = $list else . end' \
+      results.jsonl >cut.jsonl
+    expect 0 "$MPSWEEP" emit cut.jsonl --format systemd -o d --point 0
+    [ "$(of MPSWEEP_CPUS)" = '- - -' ]
+    grep -q 'are \*\*not bound\*\* to CPUs' d/README.md
+    rm -r d
+  done
 }
 
 @test "what the daemon of a measurement gave, the deployment's gives, too" {
@@ -176,15 +197,16 @@ PY
   jq -c '(select(.type == "header").external_mps) =
     {pipe_directory: "/run/theirs", active_thread_percentage: 40, priority: 1, memory_limit: 4294967296}
     ' results.jsonl >external.jsonl
-  expect 0 "$MPSWEEP" emit external.jsonl --format json -o d --point 0
-  jq -e '.daemon.default_active_thread_percentage == 70
-    and (.workers[1].environment | .CUDA_MPS_ACTIVE_THREAD_PERCENTAGE == "40"
-         and .CUDA_MPS_PINNED_DEVICE_MEM_LIMIT == "0=1024M" and .CUDA_MPS_CLIENT_PRIORITY == "1")
-    ' d/deployment.json
-  # Its own directory is none of ours.
-  absent theirs d/deployment.json
-  expect 0 "$MPSWEEP" emit external.jsonl --format json -o none --point 4
-  absent CUDA_MPS_ACTIVE none/deployment.json
+  expect 0 "$MPSWEEP" emit external.jsonl --format systemd -o d --point 0
+  grep -qx 'MPSWEEP_MPS_PERCENTAGE="70"' d/mps.env
+  [ "$(of CUDA_MPS_ACTIVE_THREAD_PERCENTAGE)" = '30 40 70' ]
+  [ "$(of CUDA_MPS_PINNED_DEVICE_MEM_LIMIT)" = '0=512M 0=1024M 0=2048M' ]
+  [ "$(of CUDA_MPS_CLIENT_PRIORITY)" = '0 1 1' ]
+  # The directory of that daemon is not ours.
+  absent theirs d/worker-*.env
+  rm -r d
+  expect 0 "$MPSWEEP" emit external.jsonl --format systemd -o d --point 4
+  [ "$(of CUDA_MPS_ACTIVE_THREAD_PERCENTAGE)" = '- -' ]
 }
 
 @test "scripts of all formats: sh and shellcheck" {
@@ -195,12 +217,12 @@ PY
     emit env env-$point --point $point -- serve "${HARD[@]}" "${PLACED[@]}"
     emit slurm slurm-$point --point $point -- serve "${HARD[@]}" "${PLACED[@]}"
     emit env none-$point --point $point
-    for format in systemd kubernetes compose json; do
+    for format in systemd kubernetes compose; do
       emit $format $format-$point --point $point -- serve "${HARD[@]}"
     done
     for file in {env,slurm,none}-$point/{command,mps,check} {env,none}-$point/{start,stop,common.sh} \
       slurm-$point/{job.sbatch,job.sh,worker} systemd-$point/{install,check,mps,names.sh} \
-      {kubernetes,compose}-$point/{mps,worker,check} json-$point/mps; do
+      {kubernetes,compose}-$point/{mps,worker,check}; do
       sh -n $file
       # Words that look like variables are meant to stay as they are.
       shellcheck -e SC2016 $file

@@ -175,7 +175,7 @@ tuned() {
   rm -rf t.jsonl d
   expect 0 "$MPSWEEP" tune --device emulated:all --guide measuring --budget 60s --kernels 5 --duration 0.1 \
     --warmup 0.02 --memory pinned --launch stream --schedule block --bind near --connections default \
-    --active-thread-percentage default -q -o t.jsonl --emit json --emit-dir d "$@"
+    --active-thread-percentage default -q -o t.jsonl --emit systemd --emit-dir d "$@"
 }
 
 @test "tune: the layout of each GPU, with all at work, and its deployment on all" {
@@ -185,8 +185,7 @@ tuned() {
   grep -q '^each GPU: [0-9.]*, [0-9.]* iterations/s' out
   jq -se '.[] | select(.type == "tune") | .winner.per_gpu_ips | length == 2' t.jsonl
   jq -se '[.[] | select(.type == "point")] | all(.gpus == 2)' t.jsonl
-  jq -e '(.gpus | length) == 2 and ([.workers[].environment.CUDA_VISIBLE_DEVICES] | unique | length) == 2' \
-    d/deployment.json
+  [ "$(grep -h '^CUDA_VISIBLE_DEVICES=' d/worker-*.env | sort -u | wc -l)" = 2 ]
   # The answer's options make the same point again: a layout of a GPU, and not the sum of all.
   local again
   read -ra again <<<"$(jq -r 'select(.type == "tune") | .winner.options' t.jsonl)"
@@ -218,22 +217,28 @@ emit() {
   expect 0 "$MPSWEEP" emit results.jsonl --point "$1" --format "$2" -o "$2" -- serve '{process}' "${@:3}"
 }
 
+# of VARIABLE: what each worker's environment has for it.
+of() {
+  sed -n "s/^$1=\"\(.*\)\"$/\1/p;s/^$1=\([^\"].*\)$/\1/p" systemd/worker-*.env | paste -sd' '
+}
+
 @test "emit: each worker has its GPU, its daemon, its shares and its CPUs" {
   deployable
-  emit 0 json '{gpu}'
-  jq -e '.processes == 4 and .gpus == ["GPU-a0", "GPU-a1"] and (.daemons | length) == 1
-    and .daemons[0].environment.CUDA_VISIBLE_DEVICES == "GPU-a0,GPU-a1"
-    and [.workers[].command[2]] == ["GPU-a0", "GPU-a1", "GPU-a0", "GPU-a1"]
-    and [.workers[].environment.CUDA_VISIBLE_DEVICES] == ["GPU-a0", "GPU-a1", "GPU-a0", "GPU-a1"]
-    and [.workers[].environment.CUDA_MPS_ACTIVE_THREAD_PERCENTAGE] == ["30", "30", "70", "70"]
-    and [.workers[].cpus[0]] == [0, 1, 0, 1]
-    and ([.workers[].environment.CUDA_MPS_PIPE_DIRECTORY] | unique) == ["{run}/mps"]' json/deployment.json
-  emit 1 json
-  jq -e '[.daemons[].environment.CUDA_VISIBLE_DEVICES] == ["GPU-a0", "GPU-a1"]
-    and [.workers[].environment.CUDA_MPS_PIPE_DIRECTORY]
-      == ["{run}/mps-0", "{run}/mps-1", "{run}/mps-0", "{run}/mps-1"]' json/deployment.json
-  emit 2 json
-  jq -e '.daemons == [] and .daemon == null and (.workers | length) == 4' json/deployment.json
+  emit 0 systemd '{gpu}'
+  [ "$(of CUDA_VISIBLE_DEVICES)" = 'GPU-a0 GPU-a1 GPU-a0 GPU-a1' ]
+  [ "$(of CUDA_MPS_ACTIVE_THREAD_PERCENTAGE)" = '30 30 70 70' ]
+  [ "$(of MPSWEEP_CPUS)" = '0 1 0 1' ]
+  [ "$(of CUDA_MPS_PIPE_DIRECTORY)" = \
+    '/run/mpsweep-systemd/mps /run/mpsweep-systemd/mps /run/mpsweep-systemd/mps /run/mpsweep-systemd/mps' ]
+  grep -qx 'CUDA_VISIBLE_DEVICES="GPU-a0,GPU-a1"' systemd/mps.env
+  emit 1 systemd
+  [ "$(of CUDA_MPS_PIPE_DIRECTORY)" = \
+    '/run/mpsweep-systemd/mps-0 /run/mpsweep-systemd/mps-1 /run/mpsweep-systemd/mps-0 /run/mpsweep-systemd/mps-1' ]
+  grep -qx 'CUDA_VISIBLE_DEVICES="GPU-a0"' systemd/mps-0.env
+  grep -qx 'CUDA_VISIBLE_DEVICES="GPU-a1"' systemd/mps-1.env
+  emit 2 systemd
+  [ ! -e systemd/mps.env ]
+  [ "$(of CUDA_VISIBLE_DEVICES)" = 'GPU-a0 GPU-a1 GPU-a0 GPU-a1' ]
   emit 1 env
   grep -q '^point 1 (asked for by its number): processes+mps 2×1 on each of 2 GPUs, ' out
   grep -qx 'MPSWEEP_GPU_1="GPU-a1"' env/deployment.env

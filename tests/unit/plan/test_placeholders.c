@@ -65,15 +65,49 @@ static void unknown_ones_are_named(void **state)
 static void whether_one_is_used(void **state)
 {
     (void)state;
-    assert_true(placeholders_use("a{port}", "port"));
-    assert_false(placeholders_use("a{{port}", "port"));
-    assert_false(placeholders_use("a{process}", "port"));
-    assert_false(placeholders_use("{processes}", "process"));
+    assert_true(placeholders_use("a{port}", PLACEHOLDER_PORT));
+    assert_false(placeholders_use("a{{port}", PLACEHOLDER_PORT));
+    assert_false(placeholders_use("a{process}", PLACEHOLDER_PORT));
+    assert_false(placeholders_use("{processes}", PLACEHOLDER_PROCESS));
+}
+
+static void pieces_follow_each_other(void **state)
+{
+    static const struct {
+        enum placeholder placeholder;
+        const char *text;
+    } expected[] = {
+        {PLACEHOLDER_LETTERS, "a"},
+        {PLACEHOLDER_PROCESS, "{process}"},
+        {PLACEHOLDER_PROCESSES, "{processes}"},
+        {PLACEHOLDER_UNKNOWN, "{processe}"},
+        {PLACEHOLDER_UNKNOWN, "{}"},
+        {PLACEHOLDER_LETTERS, "{"},
+        {PLACEHOLDER_LETTERS, "port}"},
+        {PLACEHOLDER_PORT, "{port}"},
+        {PLACEHOLDER_THREADS, "{threads}"},
+        {PLACEHOLDER_LETTERS, "}"},
+        {PLACEHOLDER_SEED, "{seed}"},
+        {PLACEHOLDER_GPU, "{gpu}"},
+        {PLACEHOLDER_UNKNOWN, "{ "},
+        {PLACEHOLDER_UNKNOWN, "{port"},
+    };
+    const char *at = "a{process}{processes}{processe}{}{{port}{port}{threads}}{seed}{gpu}{ {port";
+    struct placeholder_piece piece;
+    (void)state;
+    for (size_t i = 0; i < sizeof expected / sizeof *expected; i++) {
+        assert_true(placeholders_next(&at, &piece));
+        assert_int_equal(piece.placeholder, expected[i].placeholder);
+        assert_int_equal(piece.bytes, strlen(expected[i].text));
+        assert_memory_equal(piece.text, expected[i].text, piece.bytes);
+    }
+    assert_false(placeholders_next(&at, &piece));
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(pieces_follow_each_other),
         cmocka_unit_test(words_are_filled_in),
         cmocka_unit_test(unknown_ones_are_named),
         cmocka_unit_test(whether_one_is_used),
