@@ -17,7 +17,7 @@
 #include "orchestrator/record/record.h"
 #include "orchestrator/round/round.h"
 #include "orchestrator/session/session.h"
-#include "orchestrator/sweep/shard.h"
+#include "orchestrator/campaign/shard.h"
 #include "orchestrator/plan/turns.h"
 
 struct sweep {

@@ -28,7 +28,7 @@
 #include <stdio.h>
 
 #include "common/status.h"
-#include "orchestrator/sweep/shard.h"
+#include "orchestrator/campaign/shard.h"
 
 #define SLURM_SHARDS_MOST SHARD_MOST
 

@@ -1,4 +1,4 @@
-#include "orchestrator/sweep/shard.h"
+#include "orchestrator/campaign/shard.h"
 
 #include <errno.h>
 #include <stdio.h>

@@ -2,7 +2,7 @@
 #include <stdlib.h>
 
 #include "orchestrator/campaign/estimate.h"
-#include "orchestrator/sweep/shard.h"
+#include "orchestrator/campaign/shard.h"
 #include "orchestrator/plan/turns.h"
 
 #define REFERENCE_WORKERS 8

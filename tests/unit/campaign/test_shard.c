@@ -11,7 +11,7 @@
 
 #include "orchestrator/campaign/estimate.h"
 #include "orchestrator/campaign/saturation.h"
-#include "orchestrator/sweep/shard.h"
+#include "orchestrator/campaign/shard.h"
 #include "orchestrator/results/number_ranges.h"
 #include "orchestrator/plan/turns.h"
 #include "tests/unit/plan/plan_rig.h"
