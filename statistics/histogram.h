@@ -58,6 +58,9 @@ void histogram_merge(struct histogram *into, const struct histogram *from);
  * minimum and maximum bound it. 0 for an empty histogram. */
 double histogram_quantile_ns(const struct histogram *histogram, double share);
 
+/* The fewest samples of which the 95% interval of the 99th percentile has an upper end. */
+#define HISTOGRAM_LEAST_P99 368
+
 /* Between which values, in nanoseconds, that quantile of what was sampled lies with 95% confidence,
  * for independent samples of any distribution (statistics_rank_bounds()), widened to the edges of
  * their buckets. False where there are too few samples for it: 0.999 takes 3688 of them. */

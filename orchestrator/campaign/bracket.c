@@ -10,7 +10,7 @@ uint64_t bracket_next(const struct bracket *bracket)
     return wide && middle > held ? middle : 0;
 }
 
-void bracket_tell(struct bracket *bracket, uint64_t rate_units, bool held)
+void bracket_note(struct bracket *bracket, uint64_t rate_units, bool held)
 {
     if (held)
         bracket->held_units = rate_units;

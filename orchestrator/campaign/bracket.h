@@ -1,5 +1,5 @@
 /*
- * The search for the highest rate that holds, without measuring: which one is to be tried next.
+ * The search for the highest rate that holds, without measuring: which one to try next.
  *
  * From a rate that is known not to hold it is halved until one does, and what lies between is
  * bisected.
@@ -9,7 +9,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* Narrow enough: so much of its upper end. */
+/* Narrow enough, as a share of its upper end. */
 #define BRACKET_WIDTH 0.05
 
 struct bracket {
@@ -20,4 +20,4 @@ struct bracket {
 
 /* 0: the search is over, with held_units as its result, 0 if none holds. */
 uint64_t bracket_next(const struct bracket *bracket);
-void bracket_tell(struct bracket *bracket, uint64_t rate_units, bool held);
+void bracket_note(struct bracket *bracket, uint64_t rate_units, bool held);

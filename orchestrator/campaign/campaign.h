@@ -35,8 +35,8 @@ struct sweep {
     struct crew crew; /* the workers of the last point, parked, or empty */
     bool *beyond;     /* a point each: known limits rule it out, and its record is not written */
     uint64_t started_ns;
-    json_t *calibrations;  /* an array of their records */
-    json_t *lengths;       /* of kernels, see orchestrator/round/mix.h; NULL: none are known */
+    json_t *calibrations; /* an array of their records */
+    json_t *lengths; /* of kernels, see orchestrator/campaign/lengths.h; NULL: none are known */
     bool takes_any_rounds; /* a point of an earlier run is finished however few rounds it had */
     struct shard shard;
     uint32_t *owner; /* of each point the shard that measures it; NULL: all are this run's */
@@ -96,8 +96,11 @@ enum status sweep_write_beyond(struct sweep *sweep);
  * hour of measuring than after. Needs an open session. Errors as of plugin_ask_all(). */
 enum status sweep_ask_plugins(struct sweep *sweep);
 
+/* STATUS_USAGE where an option about the window is given that is as strong as --iterations. */
+enum status sweep_check_fixed(const struct options *options);
+
 /* Finds out how long the kernels of described workloads are to be, as far as the opened results do
- * not hold it. Errors as of described_find_lengths(). */
+ * not hold it. Errors as of lengths_find(). */
 enum status sweep_find_lengths(struct sweep *sweep);
 
 /* The header record, with what the workloads are; STATUS_MEMORY is the only error. */

@@ -1,6 +1,7 @@
 #include "orchestrator/campaign/estimate.h"
 
 #include "orchestrator/campaign/saturation.h"
+#include "orchestrator/round/openloop.h"
 
 /* What a point costs beside its window: getting ready, and, unless it has the workers of another
  * one, starting and ending them, making one context after the other (measured on an H200: 16 MPS

@@ -1,3 +1,5 @@
+#include "orchestrator/campaign/lengths.h"
+
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -7,7 +9,6 @@
 #include "common/child.h"
 #include "common/clock.h"
 #include "common/text.h"
-#include "orchestrator/round/mix.h"
 #include "orchestrator/crew/environment.h"
 #include "wire/lengths.h"
 
@@ -281,8 +282,8 @@ static enum status measure_others(struct session *session, const struct point *p
     return status;
 }
 
-enum status described_find_lengths(struct session *session, struct point *points, size_t count,
-                                   uint64_t timeout_ns, bool quiet, json_t *lengths)
+enum status lengths_find(struct session *session, struct point *points, size_t count,
+                         uint64_t timeout_ns, bool quiet, json_t *lengths)
 {
     enum status status = find(session, points, count, timeout_ns, quiet, lengths);
     if (status == STATUS_OK)

@@ -5,6 +5,7 @@ orchestrator_campaign_libcampaign_a_SOURCES = \
     orchestrator/campaign/campaign.c orchestrator/campaign/campaign.h \
     orchestrator/campaign/deal.c orchestrator/campaign/estimate.c \
     orchestrator/campaign/estimate.h orchestrator/campaign/lengths.c \
+    orchestrator/campaign/lengths.h \
     orchestrator/campaign/limits.c orchestrator/campaign/limits.h orchestrator/campaign/part.c \
     orchestrator/campaign/plugin.c orchestrator/campaign/plugin.h \
     orchestrator/campaign/results_file.c orchestrator/campaign/saturation.c \
@@ -12,5 +13,6 @@ orchestrator_campaign_libcampaign_a_SOURCES = \
     orchestrator/campaign/shard.h
 
 unit_tests += \
-    tests/unit/campaign/test_bracket tests/unit/campaign/test_shard
+    tests/unit/campaign/test_bracket tests/unit/campaign/test_options \
+    tests/unit/campaign/test_shard
 tests_unit_campaign_test_shard_SOURCES = tests/unit/campaign/test_shard.c $(plan_rig)

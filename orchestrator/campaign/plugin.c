@@ -4,36 +4,13 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/wait.h>
-#include <unistd.h>
 
 #include "common/child.h"
 #include "common/clock.h"
 #include "common/digest.h"
 #include "include/mpsweep/workload.h"
 #include "mps/control.h"
-
-enum status plugin_of(const struct point *point, struct shm_plugin *out)
-{
-    char directory[PATH_MAX] = "";
-    const char *path = point_workload(point);
-    const char *options = point->workload_options ? point->workload_options : "";
-    *out = (struct shm_plugin){0};
-    if (point->work.workload != WORKLOAD_PLUGIN)
-        return STATUS_OK;
-    if (*path != '/' && !getcwd(directory, sizeof directory))
-        return status_set(STATUS_SYSTEM, "workload '%s': the current directory has no path", path);
-    /* A name without a directory would be looked for where the system has its libraries. */
-    int length =
-        snprintf(out->path, sizeof out->path, "%s%s%s", directory, *directory ? "/" : "", path);
-    if (length < 0 || (size_t)length >= sizeof out->path)
-        return status_set(STATUS_USAGE, "the path of workload '%.60s...' has more than %zu bytes",
-                          path, sizeof out->path - 1);
-    length = snprintf(out->options, sizeof out->options, "%s", options);
-    if (length < 0 || (size_t)length >= sizeof out->options)
-        return status_set(STATUS_USAGE, "workload-options has more than %zu bytes",
-                          sizeof out->options - 1);
-    return STATUS_OK;
-}
+#include "orchestrator/plan/plugin.h"
 
 static enum status read_answer(const struct child_result *result, struct plugin_answer *out)
 {
@@ -60,7 +37,7 @@ static enum status ask(const struct session *session, const struct shm_plugin *p
                                 plugin->options, NULL};
     snprintf(pipe_directory, sizeof pipe_directory, "CUDA_MPS_PIPE_DIRECTORY=%s",
              mps_controller_off_directory(session->mps));
-    /* Whatever it does when it is loaded, it is not to do it to a GPU or a stranger's daemon. */
+    /* Whatever it does when it is loaded, it must not do to a GPU or to a foreign daemon. */
     const char *const set[] = {pipe_directory, "CUDA_VISIBLE_DEVICES=", NULL};
     mps_environment_inherited(inherited, sizeof inherited / sizeof inherited[0]);
     const struct child_options options = {

@@ -5,6 +5,7 @@
 #include "orchestrator/console/report.h"
 #include "orchestrator/campaign/plugin.h"
 #include "orchestrator/campaign/campaign.h"
+#include "orchestrator/results/point.h"
 #include "orchestrator/results/table.h"
 
 #define HEADER_MOST (1 << 20)
@@ -108,7 +109,7 @@ static enum status load_earlier(struct sweep *sweep, const char *path, struct re
         sweep->takes_any_rounds ? 1 : (size_t)options_integer(sweep->options, OPTION_ROUNDS);
     for (size_t i = 0; i < json_array_size(results->points); i++) {
         json_t *record = json_array_get(results->points, i);
-        const char *word = record_status(record);
+        const char *word = point_string(record, "status");
         json_int_t id = json_integer_value(json_object_get(record, "id"));
         bool measured = strcmp(word, "ok") == 0 || strcmp(word, "unconverged") == 0;
         size_t rounds = json_array_size(json_object_get(record, "rounds"));
@@ -195,7 +196,8 @@ void sweep_print_results(const struct sweep *sweep, const json_t *points, const 
 int sweep_exit_status(const struct sweep *sweep)
 {
     for (size_t i = 0; i < sweep->plan.count; i++) {
-        const char *word = sweep->records[i] ? record_status(sweep->records[i]) : "interrupted";
+        const char *word =
+            sweep->records[i] ? point_string(sweep->records[i], "status") : "interrupted";
         if (strcmp(word, "failed") == 0)
             return EXIT_SOME_FAILED;
     }

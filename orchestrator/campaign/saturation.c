@@ -1,17 +1,17 @@
 #include "orchestrator/campaign/saturation.h"
 
 #include <math.h>
+#include <stdio.h>
 
 #include "orchestrator/campaign/bracket.h"
-#include "orchestrator/record/record.h"
+#include "orchestrator/round/openloop.h"
 
-/* A closed loop is not offered more than it serves: what is above can only queue. The share covers
- * that the capacity was measured in a short window. */
+/* What is offered above the capacity of the closed loop can only queue. The share covers that the
+ * capacity was measured in a short window. */
 #define CAPACITY_SHARE 1.05
 #define LOWEST_SHARE (1.0 / 64)
 
-/* Iterations that a step offers within --duration, and those for which a low rate may take as long
- * as
+/* Iterations that a step offers within --duration, and those for which a low rate may take up to
  * --max-duration. Rates that offer fewer than the least even then are not tried. */
 #define STEP_SAMPLES 300
 #define STEP_SAMPLES_P999 3000
@@ -79,26 +79,46 @@ static void step_limits(const struct point *point, const struct round_limits *li
                                                  : STEP_SAMPLES;
 }
 
-/* Finds the rate. On return out holds a round that went wrong, the word that there is no such rate,
- * or nothing of interest but reused and ready_s, which are those of the first step: then its status
- * is OK. */
-static enum status search_rate(struct session *session, const struct point *point,
-                               const struct round_limits *limits, struct crew *crew,
-                               const struct turn *turn, struct progress *progress,
-                               struct saturation *search, struct round_result *out)
+/* What the rounds of one point have in common. */
+struct searching {
+    struct session *session;
+    const struct point *point;
+    const struct round_limits *limits;
+    struct crew *crew;
+    saturation_progress progress;
+    void *data;
+    struct saturation *search;
+};
+
+/* One round of the search: at a rate, or of the closed loop. */
+static enum status run_step(const struct searching *searching, const struct point *point,
+                            const struct turn *turn, const char *what, struct round_result *out)
 {
-    struct round_limits short_limits = *limits;
+    struct round_limits limits;
+    step_limits(searching->point, searching->limits,
+                point->goal.permille ? point->work.rate_units : UINT64_MAX, &limits);
+    searching->progress(searching->data, what);
+    return round_run_on(searching->session, point, &limits, searching->crew, turn, out);
+}
+
+/* Finds the rate. On return out holds a round that went wrong, that there is no such rate, or
+ * nothing of interest but reused and ready_s, which are those of the first step: then its status is
+ * OK. */
+static enum status search_rate(const struct searching *searching, const struct turn *turn,
+                               struct round_result *out)
+{
+    const struct point *point = searching->point;
+    struct saturation *search = searching->search;
     struct point closed = *point, open = *point;
-    step_limits(point, limits, UINT64_MAX, &short_limits);
     closed.goal = (struct rate_goal){0};
-    progress_step(progress, "capacity");
-    enum status status = round_run_on(session, &closed, &short_limits, crew, turn, out);
+    enum status status = run_step(searching, &closed, turn, "capacity", out);
     if (status != STATUS_OK || out->status != STATUS_OK)
         return status;
     bool reused = out->reused;
     double ready_s = out->ready_s;
     double capacity = out->throughput_ips * RATE_UNITS * CAPACITY_SHARE;
-    double least = STEP_SAMPLES_LEAST * 1e9 / (double)limits->max_duration_ns * RATE_UNITS;
+    double least =
+        STEP_SAMPLES_LEAST * 1e9 / (double)searching->limits->max_duration_ns * RATE_UNITS;
     struct bracket bracket = {
         /* One step at least: half of what fails is not below what is tried. */
         .failed_units = (uint64_t)capacity + 2,
@@ -107,17 +127,15 @@ static enum status search_rate(struct session *session, const struct point *poin
     for (uint64_t next = 0; (next = bracket_next(&bracket)) > 0;) {
         char rate[32], step[48];
         snprintf(step, sizeof step, "%s/s", rate_text(next, rate, sizeof rate));
-        progress_step(progress, step);
         open.work.rate_units = next;
         open.work.arrival_seed = seed_of(point, 0, search->count + 1);
-        step_limits(point, limits, next, &short_limits);
         round_result_release(out);
-        status = round_run_on(session, &open, &short_limits, crew, turn, out);
+        status = run_step(searching, &open, turn, step, out);
         if (status != STATUS_OK || out->status != STATUS_OK)
             return status;
         bool held = openloop_holds(&point->goal, out);
         note(search, point, out, next, held);
-        bracket_tell(&bracket, next, held);
+        bracket_note(&bracket, next, held);
     }
     if (bracket.held_units == 0)
         return infeasible(point, search, out);
@@ -128,39 +146,36 @@ static enum status search_rate(struct session *session, const struct point *poin
 }
 
 /* Searches first if there is a goal and no rate yet. */
-static enum status search_and_measure(struct session *session, const struct point *point,
-                                      const struct round_limits *limits, struct crew *crew,
-                                      const struct turn *turn, struct progress *progress,
-                                      struct measurement *measurement, struct round_result *out)
+static enum status search_and_measure(const struct searching *searching, const struct turn *turn,
+                                      unsigned round, struct round_result *out)
 {
     /* The workers of a search stay to its end. */
     struct turn steps = *turn;
     steps.keeps = true;
-    struct saturation *search = &measurement->search;
-    struct round_limits full = *limits;
+    const struct point *point = searching->point;
+    struct saturation *search = searching->search;
+    struct round_limits full = *searching->limits;
     struct point copy = *point;
-    bool searched = false, reused = false;
+    bool searched = point->goal.permille && search->rate_units == 0, reused = false;
     double ready_s = 0.0;
-    if (point->goal.permille && search->rate_units == 0) {
-        enum status status =
-            search_rate(session, point, limits, crew, &steps, progress, search, out);
+    if (searched) {
+        enum status status = search_rate(searching, &steps, out);
         if (status != STATUS_OK || out->status != STATUS_OK)
             return status;
         reused = out->reused;
         ready_s = out->ready_s;
         round_result_release(out);
-        searched = true;
     }
     if (point->goal.permille) {
         copy.work.rate_units = search->rate_units;
         full.samples = point->goal.permille == 999 ? OPENLOOP_SAMPLES_P999 : OPENLOOP_SAMPLES;
     }
-    copy.work.arrival_seed = seed_of(point, measurement->rounds, 0);
-    enum status status;
+    copy.work.arrival_seed = seed_of(point, round, 0);
     for (unsigned correction = 0;; correction++) {
-        progress_step(progress, searched ? "full window" : "");
-        status = round_run_on(session, &copy, &full, crew, searched ? &steps : turn, out);
-        /* The steps' own workers are no other point's. */
+        searching->progress(searching->data, searched ? "full window" : "");
+        enum status status = round_run_on(searching->session, &copy, &full, searching->crew,
+                                          searched ? &steps : turn, out);
+        /* The steps' own workers had served no other point. */
         if (searched && out->reused) {
             out->reused = reused;
             out->ready_s = ready_s;
@@ -177,11 +192,12 @@ static enum status search_and_measure(struct session *session, const struct poin
 
 enum status saturation_run(struct session *session, const struct point *point,
                            const struct round_limits *limits, struct crew *crew,
-                           const struct turn *turn, struct progress *progress,
+                           const struct turn *turn, saturation_progress progress, void *data,
                            struct measurement *measurement, struct round_result *out)
 {
-    enum status status =
-        search_and_measure(session, point, limits, crew, turn, progress, measurement, out);
+    const struct searching searching = {
+        session, point, limits, crew, progress, data, &measurement->search};
+    enum status status = search_and_measure(&searching, turn, measurement->rounds, out);
     if (status != STATUS_OK || turn->keeps || crew->processes == 0)
         return status;
     return crew_dismiss(crew, session, limits->timeout_ns);

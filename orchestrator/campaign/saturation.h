@@ -9,27 +9,11 @@
  */
 #pragma once
 
-#include "orchestrator/plan/plan.h"
-#include "orchestrator/console/progress.h"
+#include "orchestrator/round/measurement.h"
 #include "orchestrator/round/round.h"
 
-struct measurement;
-
-#define SATURATION_STEPS 32
-
-struct saturation_step {
-    uint64_t rate_units;
-    double latency_us; /* of the goal's percentile */
-    bool held;
-    double seconds; /* of the window */
-};
-
-/* All zero bytes: nothing searched yet. */
-struct saturation {
-    uint64_t rate_units; /* what was found, 0: nothing yet */
-    unsigned count;
-    struct saturation_step steps[SATURATION_STEPS];
-};
+/* Called before each step with what it is, in a few words. */
+typedef void (*saturation_progress)(void *data, const char *step);
 
 /*
  * One round of a point with whatever loop it has; the first one of a point with a goal searches
@@ -39,7 +23,7 @@ struct saturation {
  */
 enum status saturation_run(struct session *session, const struct point *point,
                            const struct round_limits *limits, struct crew *crew,
-                           const struct turn *turn, struct progress *progress,
+                           const struct turn *turn, saturation_progress progress, void *data,
                            struct measurement *measurement, struct round_result *out);
 
 /* About how many rounds saturation_run() makes, for an estimate. */

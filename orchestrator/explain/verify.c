@@ -9,7 +9,7 @@
 #include "common/text.h"
 #include "explain/words.h"
 #include "orchestrator/explain/point.h"
-#include "orchestrator/record/time.h"
+#include "orchestrator/record/record.h"
 
 /* The two sides of a test. */
 enum { AS_IT_IS, REMEDIED, SIDES };

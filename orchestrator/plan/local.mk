@@ -4,7 +4,7 @@ orchestrator_plan_libplan_a_SOURCES = \
     orchestrator/plan/described.c orchestrator/plan/device_choice.c \
     orchestrator/plan/device_choice.h orchestrator/plan/placeholders.c \
     orchestrator/plan/placeholders.h orchestrator/plan/plan.c orchestrator/plan/plan.h \
-    orchestrator/plan/program.c orchestrator/plan/shares.c orchestrator/plan/shares.h \
+    orchestrator/plan/plugin.c orchestrator/plan/plugin.h orchestrator/plan/program.c orchestrator/plan/shares.c orchestrator/plan/shares.h \
     orchestrator/plan/turns.c orchestrator/plan/turns.h orchestrator/plan/workload.c
 
 unit_tests += \

@@ -1,12 +1,6 @@
-#include "orchestrator/round/mix.h"
+#include "orchestrator/record/internal.h"
 
-#include <string.h>
-
-#include "common/text.h"
-#include "orchestrator/results/point.h"
-#include "orchestrator/record/precision.h"
-
-void described_record(json_t *record, const struct point *point, const struct round_result *result)
+void record_add_mix(json_t *record, const struct point *point, const struct round_result *result)
 {
     if (!result->programs)
         return;
@@ -21,8 +15,7 @@ void described_record(json_t *record, const struct point *point, const struct ro
                       (int)(program->check != WORKLOAD_CHECK_NO &&
                             workload_can_check(&point->mix->steps[program->first], program->count)),
                       "throughput_ips", done->throughput_ips, "iterations",
-                      (json_int_t)done->iterations, "latency_us",
-                      sureness_latency(&done->latency)));
+                      (json_int_t)done->iterations, "latency_us", record_latency(&done->latency)));
     }
     json_object_set_new(record, "workloads", workloads);
     /* Which of them each worker ran. */
@@ -32,7 +25,7 @@ void described_record(json_t *record, const struct point *point, const struct ro
                             json_string(point->mix->programs[result->workers[i].program].name));
 }
 
-void described_header(json_t *record, const struct job *job)
+void record_add_workloads(json_t *record, const struct job *job)
 {
     static const char *const checks[] = {
         [WORKLOAD_CHECK_POSSIBLE] = "possible",
@@ -55,39 +48,4 @@ void described_header(json_t *record, const struct job *job)
             json_pack("{s:o, s:s}", "steps", steps, "check", checks[workload->check]));
     }
     json_object_set_new(record, "workloads", workloads);
-}
-
-static void print_mix(FILE *out, const json_t *point, const json_t *workloads)
-{
-    char name[POINT_TEXT_BYTES], ips[32], p50[32], p99[32];
-    const char *launch = point_string(point, "launch");
-    point_name(point, name);
-    fprintf(out, "mix      %s%s:", name, strcmp(launch, "graph") == 0 ? ", graph" : "");
-    for (size_t i = 0; i < json_array_size(workloads); i++) {
-        const json_t *workload = json_array_get(workloads, i);
-        const json_t *latency = json_object_get(workload, "latency_us");
-        json_int_t workers = point_integer(workload, "workers");
-        fprintf(out, "%s %s %s/s of %lld worker%s, p50 %s ms, p99 %s ms", i ? ";" : "",
-                point_string(workload, "name"),
-                text_number(point_number(workload, "throughput_ips"), ips, sizeof ips),
-                (long long)workers, workers == 1 ? "" : "s",
-                text_number(point_number(latency, "p50") / 1e3, p50, sizeof p50),
-                text_number(point_number(latency, "p99") / 1e3, p99, sizeof p99));
-    }
-    fputc('\n', out);
-}
-
-void described_print(FILE *out, const json_t *points)
-{
-    bool first = true;
-    for (size_t i = 0; i < json_array_size(points); i++) {
-        const json_t *point = json_array_get(points, i);
-        const json_t *workloads = json_object_get(point, "workloads");
-        if (json_array_size(workloads) < 2)
-            continue;
-        if (first)
-            fputc('\n', out);
-        first = false;
-        print_mix(out, point, workloads);
-    }
 }

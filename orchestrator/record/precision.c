@@ -1,8 +1,7 @@
-#include "orchestrator/record/precision.h"
+
+#include "orchestrator/record/internal.h"
 
 #include <math.h>
-
-#include "orchestrator/record/warnings.h"
 
 /* A trend below this share is nothing to act on, however sure it is. */
 #define DRIFT_MATTERS 0.02
@@ -20,12 +19,7 @@
 /* On top of the square-root law, since its estimate is one. */
 #define MARGIN 1.1
 
-void sureness_interval(const struct measurement *measurement, struct interval *out)
-{
-    interval_of_rounds(measurement->throughputs, measurement->intervals, measurement->rounds, out);
-}
-
-json_t *sureness_latency(const struct histogram *latency)
+json_t *record_latency(const struct histogram *latency)
 {
     static const struct {
         const char *name;
@@ -122,8 +116,9 @@ static void warn_drift(json_t *warnings, const struct window *window, double win
                      window_s);
 }
 
-void sureness_add(json_t *record, const struct point *point, const struct measurement *measurement,
-                  const struct interval *interval, double precision_rel)
+void record_add_precision(json_t *record, const struct point *point,
+                          const struct measurement *measurement, const struct interval *interval,
+                          double precision_rel)
 {
     const struct round_result *last = &measurement->last;
     const struct window *window = &last->window;
@@ -140,30 +135,4 @@ void sureness_add(json_t *record, const struct point *point, const struct measur
     warn_drift(warnings, window, last->window_s);
     warn_unsteady(warnings, point, window, last->window_s, last->steady_from_s);
     warn_outliers(warnings, &last->latency);
-}
-
-void sureness_print_unconverged(FILE *out, const json_t *point)
-{
-    const json_t *rounds = json_object_get(point, "rounds");
-    const json_t *interval = json_object_get(point, "interval");
-    const json_t *reached = json_object_get(point, "ci95_rel");
-    const json_t *needs_s = json_object_get(interval, "needs_s");
-    const json_t *needs_rounds = json_object_get(interval, "needs_rounds");
-    double longest = 0.0;
-    for (size_t i = 0; i < json_array_size(rounds); i++)
-        longest =
-            fmax(longest, json_number_value(json_object_get(json_array_get(rounds, i), "seconds")));
-    fputs("  unconverged", out);
-    if (json_is_number(reached))
-        fprintf(out, ": ±%.2g%%", 100.0 * json_number_value(reached));
-    else
-        fputs(": too few iterations to tell", out);
-    if (json_array_size(rounds) > 1)
-        fprintf(out, " after %zu rounds", json_array_size(rounds));
-    else
-        fprintf(out, " after %.2g s", longest);
-    if (needs_rounds)
-        fprintf(out, ": give --rounds %.0f", json_number_value(needs_rounds));
-    else if (needs_s)
-        fprintf(out, ": give --max-duration %.10g", json_number_value(needs_s));
 }

@@ -1,6 +1,4 @@
-#include "orchestrator/record/telemetry.h"
-
-#include "orchestrator/record/warnings.h"
+#include "orchestrator/record/internal.h"
 
 /* What share of the samples held down is more than a moment. */
 #define HELD_SHARE 0.05
@@ -31,7 +29,7 @@ static json_t *reasons_array(uint64_t reasons)
     return array;
 }
 
-json_t *telemetry_object(const struct telemetry_window *window)
+json_t *record_telemetry(const struct telemetry_window *window)
 {
     static const char *const sources[] = {
         [TELEMETRY_ENERGY_COUNTER] = "counter", [TELEMETRY_ENERGY_POWER] = "power"};
@@ -136,7 +134,7 @@ static void warn_neighbour(json_t *warnings, const struct telemetry_window *wind
                      (double)before->memory_used_bytes / (1 << 30));
 }
 
-void telemetry_warn(json_t *warnings, const struct telemetry_window *window)
+void warn_telemetry(json_t *warnings, const struct telemetry_window *window)
 {
     if (!window->present)
         return;

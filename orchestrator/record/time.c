@@ -1,4 +1,5 @@
-#include "orchestrator/record/time.h"
+
+#include "orchestrator/record/internal.h"
 
 #include <math.h>
 
@@ -17,15 +18,26 @@ static json_t *phase_object(const struct histogram *histogram)
                      (json_int_t)histogram->count);
 }
 
-static json_t *phases_object(const struct point *point, const struct round_result *result)
+static json_t *mean_us(const struct histogram *histogram)
+{
+    return histogram->count ? json_real(histogram_mean_ns(histogram) / 1e3) : json_null();
+}
+
+static void add_phases(json_t *record, const struct point *point, const struct round_phases *phases)
 {
     /* One call is the whole phase: nothing is sampled then. */
     bool graph = point->work.launch == LAUNCH_GRAPH && point_is_builtin(point);
     bool single = graph || point->work.kernels == 1;
-    return json_pack("{s:o, s:o, s:o, s:o, s:o}", "h2d", phase_object(&result->h2d), "launch",
-                     phase_object(&result->launch), "launch_call",
-                     phase_object(single ? &result->launch : &result->launch_call), "sync",
-                     phase_object(&result->sync), "d2h", phase_object(&result->d2h));
+    json_object_set_new(record, "phase_us",
+                        json_pack("{s:o, s:o, s:o, s:o}", "h2d", mean_us(&phases->h2d), "launch",
+                                  mean_us(&phases->launch), "sync", mean_us(&phases->sync), "d2h",
+                                  mean_us(&phases->d2h)));
+    json_object_set_new(record, "phases",
+                        json_pack("{s:o, s:o, s:o, s:o, s:o}", "h2d", phase_object(&phases->h2d),
+                                  "launch", phase_object(&phases->launch), "launch_call",
+                                  phase_object(single ? &phases->launch : &phases->launch_call),
+                                  "sync", phase_object(&phases->sync), "d2h",
+                                  phase_object(&phases->d2h)));
 }
 
 /* NAN, and so null, without an iteration. */
@@ -59,29 +71,20 @@ static int slowest(const struct point *point, const struct round_result *result)
     return (int)least;
 }
 
-void record_time_add(json_t *record, const struct point *point, const struct round_result *result)
+void record_add_time(json_t *record, const struct point *point, const struct round_result *result)
 {
     json_t *cpu = json_object();
     add_cpu(cpu, "us_per_iteration", &result->cpu);
-    json_object_set_new(record, "phases", phases_object(point, result));
+    add_phases(record, point, &result->phases);
     json_object_set_new(record, "cpu", cpu);
     json_object_set_new(record, "slowest_worker", json_integer(slowest(point, result)));
 }
 
-void record_time_add_worker(json_t *entry, const struct round_worker *worker)
+void record_add_worker_time(json_t *entry, const struct round_worker *worker)
 {
     add_cpu(entry, "cpu_us_per_iteration", &worker->cpu);
     json_object_set_new(entry, "h2d_us", record_real_or_null(worker->h2d_us));
     json_object_set_new(entry, "launch_us", record_real_or_null(worker->launch_us));
     json_object_set_new(entry, "sync_us", record_real_or_null(worker->sync_us));
     json_object_set_new(entry, "d2h_us", record_real_or_null(worker->d2h_us));
-}
-
-void record_time_merge_cpu(struct shm_cpu *into, const struct shm_cpu *from)
-{
-    into->wall_ns += from->wall_ns;
-    into->cpu_ns += from->cpu_ns;
-    into->voluntary += from->voluntary;
-    into->involuntary += from->involuntary;
-    into->iterations += from->iterations;
 }

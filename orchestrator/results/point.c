@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "orchestrator/round/openloop.h"
+#include "orchestrator/results/rate.h"
 #include "orchestrator/plan/shares.h"
 
 /* More than that is no number of GPUs of a machine. */
@@ -140,7 +140,7 @@ void point_setting_text(const json_t *point, enum point_setting setting,
     text[0] = '\0';
     if (setting == POINT_RATE) {
         if (json_is_object(value))
-            openloop_name(value, text, POINT_TEXT_BYTES);
+            rate_asked(value, text, POINT_TEXT_BYTES);
         return;
     }
     plain_text(value, setting == POINT_MEMORY_LIMIT, plain, sizeof plain);
@@ -173,4 +173,12 @@ bool point_is_measured(const json_t *point)
     const char *status = point_string(point, "status");
     return (strcmp(status, "ok") == 0 || strcmp(status, "unconverged") == 0) &&
            point_number(point, "throughput_ips") >= 0;
+}
+
+const char *point_failure(const json_t *point, char text[POINT_FAILURE_TEXT])
+{
+    const char *status = point_string(point, "status"), *error = point_string(point, "error");
+    bool more = *error && strcmp(error, status) != 0;
+    snprintf(text, POINT_FAILURE_TEXT, "%s%s%s", status, more ? ": " : "", more ? error : "");
+    return text;
 }

@@ -75,3 +75,8 @@ double point_number(const json_t *object, const char *key);
 
 /* The same of an array's element, as of an interval. */
 double point_number_of(const json_t *object, const char *key, size_t index);
+
+/* Why a point has no number: "infeasible: too many clients", and "interrupted" just once. Returns
+ * text. */
+#define POINT_FAILURE_TEXT 1100
+const char *point_failure(const json_t *point, char text[POINT_FAILURE_TEXT]);

@@ -5,14 +5,11 @@
 #include <string.h>
 
 #include "common/text.h"
-#include "orchestrator/round/mix.h"
-#include "orchestrator/round/openloop.h"
-#include "orchestrator/round/per_gpu.h"
-#include "orchestrator/record/record.h"
+#include "orchestrator/results/internal.h"
+#include "orchestrator/results/point.h"
+#include "orchestrator/results/rate.h"
 #include "orchestrator/results/scaling.h"
 #include "orchestrator/plan/shares.h"
-#include "orchestrator/record/precision.h"
-#include "orchestrator/record/warnings.h"
 
 #define CELL 320      /* the longest list of shares */
 #define CSV_CELL 1024 /* the longest list of sizes in bytes */
@@ -127,29 +124,6 @@ static const char *text_at(const json_t *object, const char *key)
     return text ? text : "";
 }
 
-/* What is said behind a row's numbers: nothing where all is well. */
-static void print_remark(FILE *out, const json_t *point)
-{
-    const char *status = record_status(point);
-    if (!json_object_get(point, "latency_us")) {
-        fputs("  ", out);
-        record_print_failure(out, point);
-    } else if (strcmp(status, "unconverged") == 0) {
-        if (json_is_object(json_object_get(point, "rate")))
-            openloop_print_unconverged(out, point);
-        else
-            sureness_print_unconverged(out, point);
-    } else if (strcmp(status, "ok") != 0) {
-        fprintf(out, "  %s", status);
-    }
-    if (json_is_true(json_object_get(json_object_get(point, "rate"), "saturated")))
-        fputs("  overloaded", out);
-    const json_t *others = json_object_get(point, "other_clients");
-    if (others)
-        fprintf(out, "  beside %lld other MPS client%s", (long long)json_integer_value(others),
-                json_integer_value(others) == 1 ? "" : "s");
-}
-
 /* NULL where the energy is not known. */
 static const json_t *joules_of(const json_t *point)
 {
@@ -219,7 +193,7 @@ static void fill_row(struct table *table, size_t row, const json_t *point, const
             setting_text(point, settings[i].key, settings[i].sizes, cell(table, row, column++),
                          CELL);
     if (shown[SETTINGS])
-        openloop_text(point, cell(table, row, column++), CELL);
+        rate_cell(point, cell(table, row, column++), CELL);
     fill_numbers(table, row, column, point);
     if (joules)
         fill_joules(cell(table, row, table->columns - 1 - (table->singles != NULL)), point);
@@ -257,7 +231,7 @@ static void print_cells(FILE *out, struct table *table)
     for (size_t r = 0; r < table->rows; r++) {
         for (size_t c = 0; c <= last; c++)
             print_padded(out, cell(table, r, c), widths[c], table->left[c], c == last);
-        print_remark(out, json_array_get(table->points, r));
+        table_print_remark(out, json_array_get(table->points, r));
         fputc('\n', out);
     }
 }
@@ -337,9 +311,9 @@ void table_print(FILE *out, json_t *header, const json_t *points)
         fill_row(&table, r, json_array_get(points, r), shown, joules);
     print_heading(out, header, points, shown);
     print_cells(out, &table);
-    per_gpu_print(out, points);
-    described_print(out, points);
-    warnings_print(out, points);
+    table_print_gpus(out, points);
+    table_print_mixes(out, points);
+    table_print_warnings(out, points);
     scaling_index_free(table.singles);
     free(table.cells);
 }
@@ -399,8 +373,8 @@ void table_print_csv(FILE *out, const json_t *header, const json_t *points)
             fputc(',', out);
             table_print_csv_text(out, value);
         }
-        openloop_print_csv(out, point);
-        fprintf(out, ",%s", record_status(point));
+        rate_print_csv(out, point);
+        fprintf(out, ",%s", text_at(point, "status"));
         const json_t *interval = json_object_get(point, "ci95_rel");
         char interval_text[32] = "";
         if (json_is_number(interval))

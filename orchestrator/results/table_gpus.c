@@ -2,7 +2,7 @@
 #include <stdlib.h>
 
 #include "common/text.h"
-#include "orchestrator/round/per_gpu.h"
+#include "orchestrator/results/internal.h"
 #include "orchestrator/results/point.h"
 #include "orchestrator/results/table.h"
 
@@ -101,7 +101,7 @@ static void choose_columns(const json_t *points, struct columns *columns)
     columns->count = first_gpu(columns) + columns->gpus + 1;
 }
 
-void per_gpu_print(FILE *out, const json_t *points)
+void table_print_gpus(FILE *out, const json_t *points)
 {
     struct columns columns;
     json_t *several = json_array();

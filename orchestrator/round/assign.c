@@ -4,8 +4,7 @@
 #include <string.h>
 
 #include "common/clock.h"
-#include "orchestrator/round/mix.h"
-#include "orchestrator/campaign/plugin.h"
+#include "orchestrator/plan/plugin.h"
 
 /* With fixed work the workers lengthen their slices as they need to, so that the first ones are
  * short enough for any work. */
@@ -25,10 +24,10 @@ static enum status set_places(const struct round *round)
         return status_set(STATUS_MEMORY, "out of memory");
     }
     for (unsigned i = 0; i < workers; i++)
-        gpu_of[i] = point_gpu_of(point, i / point->threads);
+        gpu_of[i] = point_gpu_of(point, round_process_of(round, i));
     enum status status = bind_plan(session->topology, point->bind, gpu_of, workers, masks);
     for (unsigned i = 0; i < workers && status == STATUS_OK; i++) {
-        struct shm_slot *slot = shm_slot_at(&round->shm, i / point->threads, i % point->threads);
+        struct shm_slot *slot = round_slot(round, i);
         memcpy(slot->cpus, masks[i], sizeof slot->cpus);
     }
     for (unsigned p = 0; p < point_processes(point) && status == STATUS_OK; p++) {
@@ -43,7 +42,7 @@ static enum status set_places(const struct round *round)
     return status;
 }
 
-/* longest_ns: of a window. */
+/* Fills in what all workers of the point read; longest_ns is the longest window. */
 static void make_settings(const struct point *point, uint64_t longest_ns, struct shm_settings *out)
 {
     const struct work *work = &point->work;
@@ -77,7 +76,7 @@ static void make_settings(const struct point *point, uint64_t longest_ns, struct
         out->mix = *point->mix;
 }
 
-enum status workers_prepare(struct round *round)
+enum status round_assign(struct round *round)
 {
     const struct point *point = round->point;
     struct crew *crew = round->crew;
@@ -95,7 +94,7 @@ enum status workers_prepare(struct round *round)
     if (status == STATUS_OK)
         status = set_places(round);
     if (status == STATUS_OK)
-        described_deal(round);
+        round_deal_mix(round);
     if (status == STATUS_OK)
         shm_assign(&round->shm);
     return status;

@@ -4,11 +4,8 @@
 
 #include "common/clock.h"
 #include "statistics/statistics.h"
-#include "orchestrator/round/mix.h"
-#include "orchestrator/round/fixed.h"
-#include "orchestrator/round/per_gpu.h"
-#include "orchestrator/record/time.h"
 #include "orchestrator/round/internal.h"
+#include "orchestrator/round/openloop.h"
 
 static double slot_units(const struct shm_slot *slot, uint64_t first, uint64_t last)
 {
@@ -18,7 +15,7 @@ static double slot_units(const struct shm_slot *slot, uint64_t first, uint64_t l
     return (double)units / (double)SHM_ITERATION_UNITS;
 }
 
-uint64_t collect_slices_done(const struct shm *shm)
+uint64_t round_slices_done(const struct shm *shm)
 {
     uint64_t least = UINT64_MAX;
     for (unsigned p = 0; p < shm->header->processes; p++) {
@@ -41,18 +38,27 @@ static double mean_us(const struct histogram *histogram)
     return histogram->count ? histogram_mean_ns(histogram) / 1e3 : NAN;
 }
 
-static void collect_worker(const struct round *round, unsigned process, unsigned thread,
-                           double steady_s, double *iterations)
+void round_add_cpu(struct shm_cpu *into, const struct shm_cpu *from)
+{
+    into->wall_ns += from->wall_ns;
+    into->cpu_ns += from->cpu_ns;
+    into->voluntary += from->voluntary;
+    into->involuntary += from->involuntary;
+    into->iterations += from->iterations;
+}
+
+static void collect_worker(const struct round *round, unsigned number, double steady_s,
+                           double *iterations)
 {
     struct round_result *result = round->result;
-    struct shm_slot *slot = shm_slot_at(&round->shm, process, thread);
-    struct round_worker *worker = &result->workers[process * round->point->threads + thread];
+    struct shm_slot *slot = round_slot(round, number);
+    struct round_worker *worker = &result->workers[number];
     /* What a plug-in copies, it copies within its own iterate. */
     bool copies = round->point->work.workload != WORKLOAD_PLUGIN;
     *iterations = slot_units(slot, result->window.steady_slice, round->slices);
     *worker = (struct round_worker){
-        .process = process,
-        .thread = thread,
+        .process = round_process_of(round, number),
+        .thread = number % round->point->threads,
         .ips = *iterations / steady_s,
         .p50_us = histogram_quantile_ns(&slot->latency, 0.5) / 1e3,
         .p99_us = histogram_quantile_ns(&slot->latency, 0.99) / 1e3,
@@ -63,7 +69,7 @@ static void collect_worker(const struct round *round, unsigned process, unsigned
         .cpu = slot->cpu,
     };
     bind_cpus_text(slot->cpus, worker->cpus, sizeof worker->cpus);
-    numa_text(round->session, slot, worker->numa, sizeof worker->numa);
+    round_numa_text(round->session, slot, worker->numa, sizeof worker->numa);
     double skew_us = (double)slot->skew_ns / 1e3;
     if (skew_us > result->skew_us)
         result->skew_us = skew_us;
@@ -71,88 +77,95 @@ static void collect_worker(const struct round *round, unsigned process, unsigned
     openloop_collect(&result->open, slot);
     histogram_merge(&result->latency, &slot->latency);
     if (copies)
-        histogram_merge(&result->h2d, &slot->h2d);
-    histogram_merge(&result->launch, &slot->launch);
-    histogram_merge(&result->sync, &slot->sync);
+        histogram_merge(&result->phases.h2d, &slot->h2d);
+    histogram_merge(&result->phases.launch, &slot->launch);
+    histogram_merge(&result->phases.sync, &slot->sync);
     if (copies)
-        histogram_merge(&result->d2h, &slot->d2h);
-    histogram_merge(&result->launch_call, &slot->launch_call);
-    record_time_merge_cpu(&result->cpu, &slot->cpu);
+        histogram_merge(&result->phases.d2h, &slot->d2h);
+    histogram_merge(&result->phases.launch_call, &slot->launch_call);
+    round_add_cpu(&result->cpu, &slot->cpu);
 }
 
-enum status collect_result(const struct round *round)
+static void collect_processes(const struct round *round)
+{
+    for (unsigned p = 0; p < point_processes(round->point); p++) {
+        struct shm_process *process = shm_process_at(&round->shm, p);
+        round->result->processes[p] = (struct round_process){
+            .sms = atomic_load(&process->sms),
+            .memory_free = atomic_load(&process->memory_free),
+            .kept_device = atomic_load(&process->kept_device),
+            .kept_host = atomic_load(&process->kept_host),
+        };
+    }
+    round->result->sms = round->result->processes[0].sms;
+}
+
+/* Whether there is anything in the window to report. */
+static enum status check_iterations(const struct round *round)
+{
+    const struct round_result *result = round->result;
+    if (result->iterations > 0 || round->limits->needs_no_window)
+        return STATUS_OK;
+    if (point_is_open(round->point))
+        return status_set(STATUS_WORKER,
+                          "no iteration began within the window of %.3g s: give a longer "
+                          "--duration and --max-duration, or a higher --rate",
+                          result->window_s);
+    return status_set(STATUS_WORKER,
+                      "no iteration ended within the window of %.3g s: give a longer --duration",
+                      result->window_s);
+}
+
+enum status round_collect(const struct round *round)
 {
     struct round_result *result = round->result;
-    unsigned workers = point_workers(round->point);
+    const struct point *point = round->point;
+    unsigned workers = point_workers(point);
     if (round->slices == 0 && round->limits->needs_no_window)
         return STATUS_OK;
-    if (round->slices == 0 && round->point->work.iterations)
+    if (round->slices == 0 && point->work.iterations)
         return status_set(STATUS_WORKER, "the workers were never at work at the same time: give "
                                          "more --iterations");
     if (round->slices == 0)
         return status_set(STATUS_WORKER, "the window was empty: give a longer --duration");
     double slice_s = (double)round->shm.header->settings.slice_ns / (double)NS_PER_S;
-    double window_s = (double)round->slices * slice_s;
     window_judge(&round->shm, round->slices, &result->window);
     /* In an open loop throughput is as even as what is offered. */
-    if (point_is_open(round->point))
+    if (point_is_open(point))
         result->window = (struct window){.settled = true, .interval = result->window.interval};
     double steady_s = (double)(round->slices - result->window.steady_slice) * slice_s;
-    double *iterations = calloc(workers, sizeof *iterations);
+    double sum = 0.0, *iterations = calloc(workers, sizeof *iterations);
+    result->window_s = (double)round->slices * slice_s;
+    result->steady_from_s = result->window_s - steady_s;
     result->workers = calloc(workers, sizeof *result->workers);
-    result->processes = calloc(point_processes(round->point), sizeof *result->processes);
+    result->processes = calloc(point_processes(point), sizeof *result->processes);
+    enum status status = STATUS_OK;
     if (!iterations || !result->workers || !result->processes) {
-        free(iterations);
-        return status_set(STATUS_MEMORY, "out of memory for the results");
+        status = status_set(STATUS_MEMORY, "out of memory for the results");
+        goto out;
     }
-    double sum = 0.0;
     for (unsigned i = 0; i < workers; i++) {
-        unsigned threads = round->point->threads;
-        collect_worker(round, i / threads, i % threads, steady_s, &iterations[i]);
+        collect_worker(round, i, steady_s, &iterations[i]);
         sum += iterations[i];
     }
-    enum status status = described_collect(round, iterations, steady_s);
-    if (status != STATUS_OK) {
-        free(iterations);
-        return status;
-    }
-    result->window_s = window_s;
-    status = per_gpu_collect(round, iterations, steady_s);
-    if (status != STATUS_OK) {
-        free(iterations);
-        return status;
-    }
-    result->steady_from_s = window_s - steady_s;
     result->throughput_ips = sum / steady_s;
     result->ci95_rel = result->window.interval.half_rel;
     result->fairness = statistics_jain(iterations, workers);
-    for (unsigned p = 0; p < point_processes(round->point); p++) {
-        struct shm_process *process = shm_process_at(&round->shm, p);
-        result->processes[p].sms = atomic_load(&process->sms);
-        result->processes[p].memory_free = atomic_load(&process->memory_free);
-        result->processes[p].kept_device = atomic_load(&process->kept_device);
-        result->processes[p].kept_host = atomic_load(&process->kept_host);
-    }
-    result->sms = result->processes[0].sms;
-    if (point_gpus(round->point) == 1)
-        telemetry_collect(round->session->telemetry, 0, result->throughput_ips * window_s,
+    status = round_collect_mix(round, iterations, steady_s);
+    if (status == STATUS_OK)
+        status = round_collect_gpus(round, iterations, steady_s);
+    if (status != STATUS_OK)
+        goto out;
+    collect_processes(round);
+    if (point_gpus(point) == 1)
+        telemetry_collect(round->session->telemetry, 0, result->throughput_ips * result->window_s,
                           &result->telemetry);
-    result->cores = cores_of(round->session, round->point);
-    result->numa = numa_of(round->session, &round->shm, 0, 1);
+    result->cores = round_cores(round->session, point);
+    result->numa = round_numa(round->session, &round->shm, 0, 1);
+    openloop_judge(&result->open, point, result->window_s);
+    status =
+        point->work.iterations ? round_collect_fixed(&round->shm, result) : check_iterations(round);
+out:
     free(iterations);
-    openloop_judge(&result->open, round->point, window_s);
-    if (round->point->work.iterations)
-        return fixed_collect(&round->shm, result);
-    if (result->iterations == 0 && round->limits->needs_no_window)
-        return STATUS_OK;
-    if (result->iterations == 0 && point_is_open(round->point))
-        return status_set(STATUS_WORKER,
-                          "no iteration began within the window of %.3g s: give a longer "
-                          "--duration and --max-duration, or a higher --rate",
-                          window_s);
-    if (result->iterations == 0)
-        return status_set(
-            STATUS_WORKER,
-            "no iteration ended within the window of %.3g s: give a longer --duration", window_s);
-    return STATUS_OK;
+    return status;
 }

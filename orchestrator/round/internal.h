@@ -1,6 +1,6 @@
 /*
- * Shared by the files that make up a round: assign (workers.c), supervise (round.c), prove that
- * the workers are what they should be (round_proofs.c), measure (round_window.c), collect
+ * Shared by the files that make up a round: hand the point out (assign.c), supervise (round.c,
+ * wait.c), prove that the workers are what they should be (proofs.c), measure (measure.c), collect
  * (collect.c).
  */
 #pragma once
@@ -18,16 +18,28 @@ struct round {
     struct gpu_child *children; /* these; those of the point come first */
     uint64_t spawn_ns;          /* when the first was started */
     bool gate_open;
-    uint64_t slices; /* the window: so many from the end of the warm-up */
+    uint64_t slices; /* of the window, from the end of the warm-up */
     struct round_result *result;
 };
 
+/* The slot of a worker of the point, numbered process by process. */
+static inline struct shm_slot *round_slot(const struct round *round, unsigned worker)
+{
+    unsigned threads = round->point->threads;
+    return shm_slot_at(&round->shm, worker / threads, worker % threads);
+}
+
+static inline unsigned round_process_of(const struct round *round, unsigned worker)
+{
+    return worker / round->point->threads;
+}
+
 /* Makes the crew, unless one is reused, and hands the point out to it; its processes may still have
  * to be started. */
-enum status workers_prepare(struct round *round);
+enum status round_assign(struct round *round);
 
 /*
- * round_names.c: how errors name workers. With one GPU nothing is said of it.
+ * names.c: how errors name workers. With one GPU they leave it out.
  *
  * round_worker_name(): "worker 3 of 4", with several GPUs "worker 3 of 4 (GPU 0, process 3 of 4,
  * thread 1 of 1)". round_gpu_of_process(): its GPU between two texts, or nothing.
@@ -43,61 +55,107 @@ const char *round_gpus_text(const struct round *round, uint32_t gpus, char out[R
 /* The GPUs of the processes that failed or had to be ended so far, by bit. */
 uint32_t round_failed_gpus(const struct round *round);
 
-/* Something that the workers come to. */
+/* A state that the workers reach. */
 typedef bool (*round_condition)(const struct round *round);
 
 /* Whether all workers of the point are in that state, and all processes beyond them parked. */
 bool round_all_are(const struct round *round, enum shm_state state);
 
+/* wait.c: the first failed slot, as an error of the round; and how a process ended that should not
+ * have. */
+enum status round_failed_slot(const struct round *round);
+enum status round_ended_process(const struct round *round, unsigned index);
+
 /*
- * Waits for a condition or a moment, whichever is first; STATUS_TIMEOUT tells that it was the
- * moment. Ends early with STATUS_INTERRUPTED, or with the error of a worker that failed or ended.
- * With beats and since_ns, of the caller's, zero at first and as many as workers each, a worker
- * that makes no progress is an error, too.
+ * Waits for a condition or a moment, whichever is first; STATUS_TIMEOUT if it was the moment. Ends
+ * early with STATUS_INTERRUPTED, or with the error of a worker that failed or ended. With beats and
+ * since_ns, of the caller's, zero at first and one a worker each, a worker that makes no progress
+ * is an error, too.
  */
 enum status round_wait_until(struct round *round, round_condition condition, uint64_t until_ns,
                              uint64_t *beats, uint64_t *since_ns);
 
-/* A binding that the kernel refuses would be measured as another one: STATUS_WORKER. To be called
- * once the workers are ready, as are the proofs. */
+/* A binding that the kernel refuses would be measured as another one: STATUS_WORKER. Call it, and
+ * the proofs, once the workers are ready. */
 enum status round_check_binding(const struct round *round);
 
-/* No number over MPS without proof: the driver's word came from each worker; this is the daemon's.
- * STATUS_WORKER where it knows less than all worker processes as its clients. */
+/* Proves with the daemon's list of clients that the workers are over MPS: each worker gave the
+ * driver's word already. STATUS_WORKER where the daemon lacks a worker process. */
 enum status round_prove_attachment(struct round *round);
 
-/* Nor with shares that did not come about: STATUS_WORKER. */
+/* Proves that shares came about; else STATUS_WORKER. */
 enum status round_prove_shares(const struct round *round);
 
-/* Opens the gate of ready workers and sees them through to the end of the window; they are told to
- * stop then. Errors as of round_wait_until(). */
+/* Opens the gate of ready workers, sees them through to the end of the window and stops them.
+ * Errors as of round_wait_until(). */
 enum status round_run_window(struct round *round);
 
-/* round_program.c, of a point that is a program: what stands in failed_slot(), get_ready(), drain()
- * and check_progress() for workers of our own, and the proofs. They name the process and its last
- * words. */
+/* program.c, of a point that is a program: the errors that stand for those of our own workers, and
+ * the proofs. They name the process and its last words. */
 enum status round_program_failed(const struct round *round, unsigned process, enum status code,
                                  const char *error);
 enum status round_program_unready(const struct round *round, double seconds);
 enum status round_program_hangs(const struct round *round, unsigned worker);
 enum status round_program_unended(const struct round *round);
-/* After the window: each thread has something to show for it. */
+/* After the window: each thread ended an iteration. */
 enum status round_program_check(const struct round *round);
-/* Of each process, it or a process that it has started must be a client of the daemon; without MPS
- * none may be. */
+/* Each process, or one that it has started, must be a client of the daemon; without MPS none may
+ * be. */
 enum status round_program_prove(struct round *round);
 
 /* cause.c: adds to the error of a failed round over MPS what the daemon knows of it: that it ended,
- * that a client's fault reached all of them, and what to do about an error of MPS's own. To be
- * called while the workers are not reaped. */
+ * that a client's fault reached all of them, and what to do about an error of MPS's own. Call it
+ * before the workers are reaped. */
 void round_add_cause(const struct round *round);
 
-/* Whether the log of the GPU's own daemon tells of a fault, which its clients may have kept to
- * themselves. */
+/* plugin.c: adds to the error of a failed round in which part of a plug-in its workers were. Call
+ * it while their shared memory is mapped. */
+void round_add_plugin_place(const struct round *round);
+
+/* Whether the log of the GPU's own daemon reports a fault, which its clients may not have seen. */
 bool round_saw_fault(const struct round *round, unsigned gpu);
 
-/* How many slices every worker has passed: what is counted in them does not change any more. */
-uint64_t collect_slices_done(const struct shm *shm);
+/* How many slices every worker has passed: their counts do not change any more. */
+uint64_t round_slices_done(const struct shm *shm);
 
 /* Fills the result from the drained workers' slots. */
-enum status collect_result(const struct round *round);
+enum status round_collect(const struct round *round);
+
+/*
+ * Parts of round_collect(), each for the points that it concerns; iterations are each worker's in
+ * the steady part of the window, which lasted steady_s seconds. STATUS_MEMORY is the only error.
+ */
+/* per_gpu.c: the result's gpus, and its telemetry from theirs. */
+enum status round_collect_gpus(const struct round *round, const double *iterations,
+                               double steady_s);
+/* mix.c: the result's programs. */
+enum status round_collect_mix(const struct round *round, const double *iterations, double steady_s);
+/* fixed.c: the result's fixed, from the workers' times; the result has its workers. */
+enum status round_collect_fixed(const struct shm *shm, struct round_result *result);
+
+/* iterations x workers / mean time of a worker: its n iterations x threads² / sum of all times. */
+double round_fixed_ips(double iterations_each, const double *elapsed_s, unsigned workers);
+
+/* mix.c: whether a point can be: STATUS_INFEASIBLE where a workload of a mix would be without
+ * workers; STATUS_UNSUPPORTED where the lengths of its kernels are not known. */
+enum status round_check_mix(const struct point *point);
+
+/* Gives each worker of a mix its workload: in the order of their numbers, as mix_next() deals. */
+void round_deal_mix(const struct round *round);
+
+/* placement.c: the CPUs of the point's binding; of no concern on the emulated GPU, whose workers
+ * sleep. */
+struct cores round_cores(const struct session *session, const struct point *point);
+
+/* Where the host buffers of workers that have been ready lie: of the processes gpu, gpu + gpus and
+ * so on, which are those of one of several GPUs; 0 and 1: of all. */
+struct numa round_numa(const struct session *session, const struct shm *shm, unsigned gpu,
+                       unsigned gpus);
+
+/* The nodes of one worker's buffers, "0" or "0-1"; empty where they are not known, and on a machine
+ * of one node. */
+void round_numa_text(const struct session *session, const struct shm_slot *slot, char *text,
+                     size_t size);
+
+/* Sums up the use of CPUs. */
+void round_add_cpu(struct shm_cpu *into, const struct shm_cpu *from);

@@ -2,14 +2,13 @@
 noinst_LIBRARIES += orchestrator/round/libround.a
 orchestrator_round_libround_a_SOURCES = \
     orchestrator/round/assign.c orchestrator/round/cause.c orchestrator/round/collect.c \
-    orchestrator/round/fixed.c orchestrator/round/fixed.h orchestrator/round/internal.h \
-    orchestrator/round/measure.c orchestrator/round/mix.c orchestrator/round/mix.h \
-    orchestrator/round/names.c orchestrator/round/numa.c orchestrator/round/numa.h \
-    orchestrator/round/openloop.c orchestrator/round/openloop.h orchestrator/round/per_gpu.c \
-    orchestrator/round/per_gpu.h orchestrator/round/placement.c orchestrator/round/placement.h \
-    orchestrator/round/plugin.c orchestrator/round/program.c orchestrator/round/proofs.c \
-    orchestrator/round/round.c orchestrator/round/round.h orchestrator/round/window.c \
-    orchestrator/round/window.h
+    orchestrator/round/fixed.c orchestrator/round/internal.h orchestrator/round/measure.c \
+    orchestrator/round/measurement.c orchestrator/round/measurement.h orchestrator/round/mix.c \
+    orchestrator/round/names.c orchestrator/round/openloop.c orchestrator/round/openloop.h \
+    orchestrator/round/per_gpu.c orchestrator/round/placement.c orchestrator/round/plugin.c \
+    orchestrator/round/program.c orchestrator/round/proofs.c orchestrator/round/result.h \
+    orchestrator/round/round.c orchestrator/round/round.h orchestrator/round/wait.c \
+    orchestrator/round/window.c orchestrator/round/window.h
 
 unit_tests += \
     tests/unit/round/test_fixed tests/unit/round/test_window

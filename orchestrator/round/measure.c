@@ -3,6 +3,7 @@
 
 #include "common/clock.h"
 #include "orchestrator/round/internal.h"
+#include "orchestrator/round/openloop.h"
 
 /* From opening the gate to the agreed start: long enough for every worker to wake and spin. */
 #define LEAD_NS (2 * NS_PER_MS)
@@ -33,7 +34,7 @@ static enum status run_fixed_work(struct round *round, uint64_t *beats)
     if (status != STATUS_OK)
         return status;
     shm_align_slices(&round->shm);
-    round->slices = collect_slices_done(&round->shm);
+    round->slices = round_slices_done(&round->shm);
     shm_stop(&round->shm, settings->warmup_ns + round->slices * settings->slice_ns);
     return STATUS_OK;
 }
@@ -61,7 +62,7 @@ static enum status grow_window(struct round *round, uint64_t start_ns, uint64_t 
         if (status != STATUS_TIMEOUT)
             return status;
         /* What made the decision is what will be reported. */
-        round->slices = collect_slices_done(&round->shm);
+        round->slices = round_slices_done(&round->shm);
         if (!point_is_open(round->point) && precise(round, &narrow))
             break;
         if (point_is_open(round->point) || window_ns >= limits->max_duration_ns) {

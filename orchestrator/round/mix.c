@@ -1,5 +1,3 @@
-#include "orchestrator/round/mix.h"
-
 #include <stdlib.h>
 
 #include "orchestrator/round/internal.h"
@@ -15,7 +13,7 @@ static void weights_of(const struct mix_work *mix, uint32_t weights[MIX_MOST])
         weights[i] = mix->programs[i].weight;
 }
 
-enum status described_check(const struct point *point)
+enum status round_check_mix(const struct point *point)
 {
     const struct mix_work *mix = point->mix;
     uint32_t weights[MIX_MOST];
@@ -33,12 +31,12 @@ enum status described_check(const struct point *point)
     for (unsigned i = 0; i < WORKLOAD_STEPS; i++)
         if (mix->steps[i].asked_ns && !mix->steps[i].amount)
             return status_set(STATUS_UNSUPPORTED,
-                              "nobody has found out how long the kernels of '%s' are here",
+                              "kernel lengths of '%s' are not measured on this GPU",
                               point_workload(point));
     return STATUS_OK;
 }
 
-void described_deal(const struct round *round)
+void round_deal_mix(const struct round *round)
 {
     const struct point *point = round->point;
     uint32_t weights[MIX_MOST];
@@ -54,7 +52,7 @@ void described_deal(const struct round *round)
     }
 }
 
-enum status described_collect(const struct round *round, const double *iterations, double steady_s)
+enum status round_collect_mix(const struct round *round, const double *iterations, double steady_s)
 {
     const struct point *point = round->point;
     if (!is_described(point))
@@ -63,8 +61,7 @@ enum status described_collect(const struct round *round, const double *iteration
     if (!programs)
         return status_set(STATUS_MEMORY, "out of memory for the results");
     for (unsigned i = 0; i < point_workers(point); i++) {
-        const struct shm_slot *slot =
-            shm_slot_at(&round->shm, i / point->threads, i % point->threads);
+        const struct shm_slot *slot = round_slot(round, i);
         struct round_program *program = &programs[slot->program];
         program->workers++;
         program->throughput_ips += iterations[i] / steady_s;
@@ -75,18 +72,4 @@ enum status described_collect(const struct round *round, const double *iteration
     round->result->programs = programs;
     round->result->program_count = point->mix->count;
     return STATUS_OK;
-}
-
-void described_merge(struct round_result *last, const struct round_result *before, unsigned rounds)
-{
-    if (!last->programs || !before->programs)
-        return;
-    for (unsigned i = 0; i < last->program_count; i++) {
-        struct round_program *into = &last->programs[i];
-        const struct round_program *from = &before->programs[i];
-        into->throughput_ips =
-            (from->throughput_ips * rounds + into->throughput_ips) / (rounds + 1.0);
-        into->iterations += from->iterations;
-        histogram_merge(&into->latency, &from->latency);
-    }
 }

@@ -13,7 +13,7 @@ static bool has_several(const struct round *round)
 const char *round_worker_name(const struct round *round, unsigned worker, char out[ROUND_NAME_TEXT])
 {
     const struct point *point = round->point;
-    unsigned process = worker / point->threads, thread = worker % point->threads;
+    unsigned process = round_process_of(round, worker), thread = worker % point->threads;
     char gpu[SESSION_GPU_TEXT];
     struct text text = {.at = out, .size = ROUND_NAME_TEXT};
     text_append(&text, "worker %u of %u", worker + 1, point_workers(point));
@@ -59,8 +59,8 @@ uint32_t round_failed_gpus(const struct round *round)
             gpus |= UINT32_C(1) << child->gpu;
     }
     for (unsigned i = 0; round->shm.header && i < point_workers(point); i++) {
-        unsigned process = i / point->threads;
-        const struct shm_slot *slot = shm_slot_at(&round->shm, process, i % point->threads);
+        unsigned process = round_process_of(round, i);
+        const struct shm_slot *slot = round_slot(round, i);
         if (atomic_load_explicit(&slot->state, memory_order_acquire) == SHM_STATE_FAILED)
             gpus |= UINT32_C(1) << point_gpu_of(point, process);
     }

@@ -1,8 +1,7 @@
-#include "orchestrator/round/placement.h"
+/* Had the workers the CPUs and the memory that they were meant for? */
+#include "orchestrator/round/internal.h"
 
-#include "orchestrator/record/warnings.h"
-
-struct cores cores_of(const struct session *session, const struct point *point)
+struct cores round_cores(const struct session *session, const struct point *point)
 {
     struct cores cores = {0};
     uint64_t mask[BIND_WORDS];
@@ -20,24 +19,56 @@ struct cores cores_of(const struct session *session, const struct point *point)
     return cores;
 }
 
-/* "auto" spins unless one process has more contexts than the machine has CPUs, and ours have one. A
- * yielding wait gives its CPU away when somebody wants it, but uses up time all the same. */
-void cores_warn(json_t *warnings, const struct point *point, const struct cores *cores)
+static bool any(const uint64_t nodes[BIND_NODE_WORDS])
 {
-    unsigned workers = point_workers(point);
-    enum work_schedule schedule = (enum work_schedule)point->work.schedule;
-    if (cores->cpus == 0 || schedule == SCHEDULE_BLOCK)
-        return;
-    if (cores->quota > 0.0 && cores->quota < cores->cpus && workers > cores->quota)
-        warnings_add(
-            warnings, "few-cores",
-            "more workers than the CPU quota of %.3g, and waiting with schedule %s takes a "
-            "CPU each; give '--schedule block', fewer workers or a larger quota",
-            cores->quota, point_schedule(point));
-    else if (schedule != SCHEDULE_YIELD && workers > cores->cpus)
-        warnings_add(
-            warnings, "few-cores",
-            "more workers than the %u CPU%s that they may use, and waiting with schedule %s "
-            "takes a CPU each; give '--schedule block' or fewer workers",
-            cores->cpus, cores->cpus == 1 ? "" : "s", point_schedule(point));
+    for (size_t i = 0; i < BIND_NODE_WORDS; i++)
+        if (nodes[i])
+            return true;
+    return false;
+}
+
+static bool within(const uint64_t nodes[BIND_NODE_WORDS], const uint64_t wanted[BIND_NODE_WORDS])
+{
+    for (size_t i = 0; i < BIND_NODE_WORDS; i++)
+        if (nodes[i] & ~wanted[i])
+            return false;
+    return true;
+}
+
+void round_numa_text(const struct session *session, const struct shm_slot *slot, char *text,
+                     size_t size)
+{
+    if (bind_node_count(session->topology) > 1 && any(slot->nodes))
+        bind_nodes_text(slot->nodes, text, size);
+    else if (size)
+        text[0] = '\0';
+}
+
+struct numa round_numa(const struct session *session, const struct shm *shm, unsigned gpu,
+                       unsigned gpus)
+{
+    struct numa numa = {0};
+    uint64_t found[BIND_NODE_WORDS] = {0};
+    if (bind_node_count(session->topology) < 2)
+        return numa;
+    for (unsigned p = gpu; p < shm->header->processes; p += gpus) {
+        struct shm_process *process = shm_process_at(shm, p);
+        uint32_t policy = atomic_load(&process->policy);
+        if (policy > numa.policy) {
+            numa.policy = policy;
+            numa.policy_errno = atomic_load(&process->policy_errno);
+        }
+        for (unsigned t = 0; t < shm->header->threads; t++) {
+            const struct shm_slot *slot = shm_slot_at(shm, p, t);
+            numa.workers++;
+            if (!any(process->nodes) || within(slot->nodes, process->nodes))
+                continue;
+            if (numa.far++ == 0)
+                bind_nodes_text(process->nodes, numa.wanted, sizeof numa.wanted);
+            for (size_t i = 0; i < BIND_NODE_WORDS; i++)
+                found[i] |= slot->nodes[i];
+        }
+    }
+    bind_nodes_text(found, numa.found, sizeof numa.found);
+    return numa;
 }

@@ -72,7 +72,7 @@ enum status round_program_unready(const struct round *round, double seconds)
 /* A thread that has never begun an iteration. */
 static enum status blame_idler(const struct round *round, unsigned worker, double seconds)
 {
-    return blame(round, worker / round->point->threads, STATUS_WORKER,
+    return blame(round, round_process_of(round, worker), STATUS_WORKER,
                  "began no iteration for %.3g s: it must call mpsweep_begin() and mpsweep_end() "
                  "around each one ('with mpsweep.iteration():' in Python)",
                  seconds);
@@ -84,13 +84,12 @@ enum status round_program_check(const struct round *round)
     const struct shm_settings *settings = &round->shm.header->settings;
     double seconds = (double)(round->slices * settings->slice_ns) / 1e9;
     for (unsigned i = 0; i < point_workers(point); i++) {
-        const struct shm_slot *slot =
-            shm_slot_at(&round->shm, i / point->threads, i % point->threads);
+        const struct shm_slot *slot = round_slot(round, i);
         if (atomic_load(&slot->opened) != SHM_OPENED_BEGUN)
             return blame_idler(round, i, seconds);
         /* In an open loop it may be that none was planned for it. */
         if (slot->iterations == 0 && !point_is_open(point))
-            return blame(round, i / point->threads, STATUS_WORKER,
+            return blame(round, round_process_of(round, i), STATUS_WORKER,
                          "ended no iteration in its thread %u within the window of %.3g s: give a "
                          "longer --duration and --max-duration",
                          i % point->threads, seconds);
@@ -100,14 +99,13 @@ enum status round_program_check(const struct round *round)
 
 enum status round_program_hangs(const struct round *round, unsigned worker)
 {
-    unsigned threads = round->point->threads;
-    const struct shm_slot *slot = shm_slot_at(&round->shm, worker / threads, worker % threads);
+    const struct shm_slot *slot = round_slot(round, worker);
     double seconds = (double)round->limits->timeout_ns / 1e9;
     if (atomic_load(&slot->opened) != SHM_OPENED_BEGUN)
         return blame_idler(round, worker, seconds);
-    return blame(round, worker / threads, STATUS_WORKER,
+    return blame(round, round_process_of(round, worker), STATUS_WORKER,
                  "hangs: no iteration ended for %.3g s in its thread %u", seconds,
-                 worker % threads);
+                 worker % round->point->threads);
 }
 
 enum status round_program_unended(const struct round *round)

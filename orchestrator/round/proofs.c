@@ -116,8 +116,7 @@ enum status round_check_binding(const struct round *round)
 {
     const struct point *point = round->point;
     for (unsigned i = 0; i < point_workers(point); i++) {
-        const struct shm_slot *slot =
-            shm_slot_at(&round->shm, i / point->threads, i % point->threads);
+        const struct shm_slot *slot = round_slot(round, i);
         char cpus[64], name[ROUND_NAME_TEXT];
         if (slot->bind_errno)
             return status_set(

@@ -10,11 +10,12 @@
 #include "orchestrator/calibrate/plan.h"
 #include "orchestrator/plan/device_choice.h"
 #include "orchestrator/console/report.h"
-#include "orchestrator/round/fixed.h"
 #include "orchestrator/console/progress.h"
 #include "orchestrator/record/record.h"
 #include "orchestrator/campaign/saturation.h"
 #include "orchestrator/campaign/campaign.h"
+#include "orchestrator/results/point.h"
+#include "orchestrator/round/openloop.h"
 
 #define MOST_EXTENSION 30
 
@@ -70,7 +71,7 @@ static enum status check_limits(struct sweep *sweep)
     const struct options *options = sweep->options;
     if (options_switch(options, OPTION_RESUME) && !options_text(options, OPTION_OUTPUT))
         return status_set(STATUS_USAGE, "--resume needs --output FILE");
-    enum status status = fixed_check_options(options);
+    enum status status = sweep_check_fixed(options);
     if (status != STATUS_OK)
         return status;
     double duration = options_real(options, OPTION_DURATION);
@@ -129,24 +130,23 @@ static enum status finish_point(struct sweep *sweep, size_t index)
     return results_write(&sweep->writer, record);
 }
 
-/* What a point came to, to be freed; NULL if it has no record yet, or without memory. */
-static char *result_text(const json_t *record)
+static void show_step(void *data, const char *step)
 {
-    char number[32], *text = NULL;
-    size_t size;
-    const char *status = record ? record_status(record) : "";
-    const json_t *throughput = json_object_get(record, "throughput_ips");
-    FILE *out = record ? open_memstream(&text, &size) : NULL;
-    if (!out)
-        return NULL;
-    if (throughput)
-        fprintf(out, "%s iterations/s%s%s",
-                text_number(json_number_value(throughput), number, sizeof number),
-                strcmp(status, "ok") == 0 ? "" : ", ", strcmp(status, "ok") == 0 ? "" : status);
-    else
-        record_print_failure(out, record);
-    fclose(out);
-    return text;
+    progress_step(data, step);
+}
+
+/* What a point came to. */
+static const char *result_text(const json_t *record, char out[POINT_FAILURE_TEXT])
+{
+    char number[32];
+    const char *status = point_string(record, "status");
+    bool ok = strcmp(status, "ok") == 0;
+    if (!json_object_get(record, "throughput_ips"))
+        return point_failure(record, out);
+    snprintf(out, POINT_FAILURE_TEXT, "%s iterations/s%s%s",
+             text_number(point_number(record, "throughput_ips"), number, sizeof number),
+             ok ? "" : ", ", ok ? "" : status);
+    return out;
 }
 
 /* One round of one point; last_round when nothing more comes for it. */
@@ -160,11 +160,11 @@ static enum status measure(struct sweep *sweep, const struct turn *turn, bool la
     uint64_t begin_ns = clock_now_ns();
     /* What each of several rounds leaves open is divided by the root of their number. */
     limits.precision_rel *= sqrt((double)options_integer(sweep->options, OPTION_ROUNDS));
-    char what[POINT_DESCRIPTION];
+    char what[POINT_DESCRIPTION], result[POINT_FAILURE_TEXT];
     point_describe(point, what, sizeof what);
     progress_begin(progress, what);
     enum status swept = saturation_run(&sweep->session, point, &limits, &sweep->crew, turn,
-                                       progress, &sweep->measurements[index], &round);
+                                       show_step, progress, &sweep->measurements[index], &round);
     char swept_text[512];
     snprintf(swept_text, sizeof swept_text, "%s", status_text());
     enum status status = measurement_add(&sweep->measurements[index], &round,
@@ -172,9 +172,8 @@ static enum status measure(struct sweep *sweep, const struct turn *turn, bool la
     bool ended = last_round || sweep->measurements[index].status != STATUS_OK;
     if (status == STATUS_OK && ended)
         status = finish_point(sweep, index);
-    char *text = result_text(sweep->records[index]);
-    progress_end(progress, text);
-    free(text);
+    const json_t *record = sweep->records[index];
+    progress_end(progress, record ? result_text(record, result) : NULL);
     if (status == STATUS_OK && swept != STATUS_OK)
         status = status_set(swept, "%s", swept_text);
     return status;

@@ -11,7 +11,6 @@
 #include "files/atomic_file.h"
 #include "orchestrator/plot/internal.h"
 #include "orchestrator/record/record.h"
-#include "orchestrator/record/time.h"
 #include "trace/chrome.h"
 #include "trace/gantt.h"
 #include "trace/listing.h"

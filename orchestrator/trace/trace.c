@@ -9,10 +9,9 @@
 
 #include "common/child.h"
 #include "common/clock.h"
-#include "orchestrator/round/mix.h"
 #include "orchestrator/plan/device_choice.h"
 #include "orchestrator/console/report.h"
-#include "orchestrator/round/fixed.h"
+#include "orchestrator/campaign/lengths.h"
 #include "orchestrator/campaign/plugin.h"
 #include "orchestrator/campaign/campaign.h"
 #include "orchestrator/trace/internal.h"
@@ -41,7 +40,7 @@ static enum status choose(struct trace *trace)
     if (trace->job->command)
         return status_set(STATUS_USAGE, "a program of yours cannot be traced by mpsweep: leave out "
                                         "'--' and what follows, or trace it with 'nsys profile'");
-    enum status status = fixed_check_options(options);
+    enum status status = sweep_check_fixed(options);
     if (status == STATUS_OK)
         status = trace_check_outputs(trace);
     if (status == STATUS_OK)
@@ -157,7 +156,7 @@ static enum status prepare(struct trace *trace)
         status = check_cupti(trace);
     if (status == STATUS_OK)
         status =
-            described_find_lengths(&trace->session, &trace->point, 1, timeout_ns, quiet, lengths);
+            lengths_find(&trace->session, &trace->point, 1, timeout_ns, quiet, lengths);
     if (status == STATUS_OK && point_over_mps(&trace->point))
         status = session_set_mps(&trace->session, true);
     json_decref(plugins);

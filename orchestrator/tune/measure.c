@@ -61,7 +61,7 @@ static void observe(const struct tune *tune, const json_t *record, struct tune_o
     const json_t *bounds = json_object_get(json_object_get(latency, "bounds"), "p99");
     const json_t *interval = json_object_get(record, "ci95_rel");
     double joules = positive(json_object_get(record, "telemetry"), "joules_per_iteration");
-    bool refused = strcmp(record_status(record), "infeasible") == 0;
+    bool refused = strcmp(point_string(record, "status"), "infeasible") == 0;
     *out = (struct tune_observation){.outcome = refused ? TUNE_INFEASIBLE : TUNE_FAILED};
     if (!point_is_measured(record))
         return;

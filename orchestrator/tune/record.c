@@ -7,7 +7,7 @@
 #include "explain/words.h"
 #include "orchestrator/explain/set.h"
 #include "orchestrator/results/point.h"
-#include "orchestrator/record/time.h"
+#include "orchestrator/record/record.h"
 #include "orchestrator/tune/internal.h"
 
 static json_t *record_of(const struct tune *tune, size_t point)
@@ -196,7 +196,7 @@ static json_t *naive_array(const struct tune *tune)
         const json_t *record = record_of(tune, point);
         json_object_set_new(object, "layout", json_string(tune->space.naive[i].name));
         json_object_set_new(object, "status",
-                            json_string(record ? record_status(record) : "not measured"));
+                            json_string(record ? point_string(record, "status") : "not measured"));
         json_array_append_new(array, object);
     }
     return array;

@@ -46,7 +46,7 @@ void tune_tell(const struct tune *tune, size_t point, enum tune_stage stage)
                 milliseconds(point_number(json_object_get(record, "latency_us"), "p99"), left,
                              sizeof left));
     else
-        fprintf(stderr, "%s: %s\n", record_status(record), point_string(record, "error"));
+        fprintf(stderr, "%s: %s\n", point_string(record, "status"), point_string(record, "error"));
     fflush(stderr);
 }
 
@@ -73,7 +73,7 @@ static void add_row(struct rows *rows, const struct tune *tune, const char *role
     for (int i = 2; i < COLUMNS; i++)
         snprintf(cells[i], CELL, "-");
     if (!record || !point_is_measured(record)) {
-        snprintf(cells[2], CELL, "%s", record ? record_status(record) : "not measured");
+        snprintf(cells[2], CELL, "%s", record ? point_string(record, "status") : "not measured");
         return;
     }
     double ips = point_number(record, "throughput_ips");
@@ -246,7 +246,7 @@ static void print_no_number(const struct tune *tune)
     const json_t *failure = first_failure(tune);
     if (failure) {
         point_describe(&tune->space.plan.points[point_integer(failure, "id")], what, sizeof what);
-        printf("no layout was found that works; %s: %s: %s\n", what, record_status(failure),
+        printf("no layout was found that works; %s: %s: %s\n", what, point_string(failure, "status"),
                point_string(failure, "error"));
     } else if (strcmp(point_string(tune->record, "ended"), "failed") == 0) {
         puts("no layout was found that meets the constraints");

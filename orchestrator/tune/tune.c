@@ -12,7 +12,8 @@
 #include "orchestrator/emit/emit.h"
 #include "orchestrator/console/report.h"
 #include "orchestrator/session/mps_limits.h"
-#include "orchestrator/campaign/plugin.h"
+#include "orchestrator/plan/plugin.h"
+#include "orchestrator/round/openloop.h"
 #include "orchestrator/results/point.h"
 #include "orchestrator/tune/internal.h"
 

@@ -13,7 +13,7 @@ static unsigned search(struct bracket *bracket, uint64_t limit)
     for (uint64_t next; (next = bracket_next(bracket)) > 0; steps++) {
         assert_true(next > bracket->held_units && next < bracket->failed_units);
         assert_true(steps < 32);
-        bracket_tell(bracket, next, next <= limit);
+        bracket_note(bracket, next, next <= limit);
     }
     return steps;
 }

@@ -17,20 +17,8 @@
 #include "tests/unit/plan/plan_rig.h"
 
 static const struct round_limits limits = {
-    .duration_ns = 1000000000, .max_duration_ns = 4000000000, .samples = OPENLOOP_SAMPLES};
+    .duration_ns = 1000000000, .max_duration_ns = 4000000000, .samples = 1};
 static uint32_t *owner;
-
-/* Of tests that link no search. */
-unsigned saturation_rounds(const struct point *point)
-{
-    return point->goal.permille ? 12 : 1;
-}
-
-uint64_t openloop_window_ns(const struct point *point, const struct round_limits *given)
-{
-    (void)point;
-    return given->duration_ns;
-}
 
 static int end(void **state)
 {

@@ -8,8 +8,8 @@
 #include <string.h>
 #include <cmocka.h>
 
-#include "orchestrator/record/precision.h"
-#include "orchestrator/record/warnings.h"
+#include "orchestrator/record/internal.h"
+#include "orchestrator/results/internal.h"
 
 static struct measurement measurement;
 static struct point point;
@@ -38,8 +38,8 @@ static json_t *recorded(double precision_rel)
 {
     struct interval interval;
     json_t *record = json_object();
-    sureness_interval(&measurement, &interval);
-    sureness_add(record, &point, &measurement, &interval, precision_rel);
+    measurement_interval(&measurement, &interval);
+    record_add_precision(record, &point, &measurement, &interval, precision_rel);
     return record;
 }
 
@@ -139,7 +139,7 @@ static void says_what_it_would_take(void **state)
     throughputs[0] = 1100.0;
     record = recorded(0.01);
     struct interval interval;
-    sureness_interval(&measurement, &interval);
+    measurement_interval(&measurement, &interval);
     assert_true(interval.half_rel > 0.05);
     assert_true(number(record, "needs_rounds") == interval_rounds_for(&interval, 0.01 / sqrt(1.1)));
     assert_true(fabs(number(record, "between_rounds_rel") - 0.048) < 0.002);
@@ -151,7 +151,7 @@ static void no_99_9th_without_the_samples(void **state)
 {
     (void)state;
     measured(1, 0.005);
-    json_t *latency = sureness_latency(&measurement.last.latency);
+    json_t *latency = record_latency(&measurement.last.latency);
     assert_true(json_is_null(json_object_get(latency, "p999")));
     assert_true(json_is_number(json_object_get(latency, "p99")));
     assert_true(json_is_null(json_object_get(json_object_get(latency, "bounds"), "p999")));
@@ -160,7 +160,7 @@ static void no_99_9th_without_the_samples(void **state)
     json_decref(latency);
     for (int i = 0; i < 3000; i++)
         histogram_record(&measurement.last.latency, 1000000);
-    latency = sureness_latency(&measurement.last.latency);
+    latency = record_latency(&measurement.last.latency);
     assert_true(json_number_value(json_object_get(latency, "p999")) == 1000.0);
     json_decref(latency);
 }
@@ -180,7 +180,7 @@ static void warnings_are_printed_once_and_aligned(void **state)
             warnings_add(warnings_of(record), "drift", "fell by %d%%", i);
         json_array_append_new(points, record);
     }
-    warnings_print(out, points);
+    table_print_warnings(out, points);
     fclose(out);
     assert_string_equal(text, "\n"
                               "warning  3 points:           2 cores\n"
@@ -190,12 +190,29 @@ static void warnings_are_printed_once_and_aligned(void **state)
     json_array_clear(points);
     out = open_memstream(&text, &size);
     json_array_append_new(points, json_object());
-    warnings_print(out, points);
+    table_print_warnings(out, points);
     fclose(out);
     assert_string_equal(text, "");
     free(text);
     json_decref(points);
     warnings_add(NULL, "none", "nowhere");
+}
+
+static void of_several_rounds_the_best_counts(void **state)
+{
+    (void)state;
+    const struct point of = {.work.iterations = 100};
+    const struct round_fixed rounds[] = {{.seconds = 5, .elapsed_s = 4, .throughput_ips = 50},
+                                         {.seconds = 3, .elapsed_s = 2, .throughput_ips = 100},
+                                         {.seconds = 4, .elapsed_s = 3, .throughput_ips = 75}};
+    json_t *object = record_fixed(&of, rounds, 3);
+    assert_int_equal(json_integer_value(json_object_get(object, "iterations_per_worker")), 100);
+    assert_true(json_real_value(json_object_get(object, "throughput_ips")) == 100);
+    assert_true(json_real_value(json_object_get(object, "seconds")) == 3);
+    assert_true(json_real_value(json_object_get(object, "elapsed_mean_s")) == 2);
+    assert_true(fabs(json_real_value(json_object_get(object, "latency_mean_us")) - 20000) < 1e-6);
+    assert_int_equal(json_array_size(json_object_get(object, "rounds_ips")), 3);
+    json_decref(object);
 }
 
 int main(void)
@@ -208,6 +225,7 @@ int main(void)
         cmocka_unit_test(says_what_it_would_take),
         cmocka_unit_test(no_99_9th_without_the_samples),
         cmocka_unit_test(warnings_are_printed_once_and_aligned),
+        cmocka_unit_test(of_several_rounds_the_best_counts),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -8,17 +8,8 @@
 #include <string.h>
 #include <cmocka.h>
 
-#include "orchestrator/round/openloop.h"
 #include "orchestrator/results/point_key.h"
 #include "orchestrator/results/scaling.h"
-
-/* Only points of closed loops are here. */
-const char *openloop_name(const json_t *rate, char *out, size_t size)
-{
-    (void)rate;
-    snprintf(out, size, "at a rate");
-    return out;
-}
 
 static json_t *point_of(int id, unsigned gpus, const char *more)
 {

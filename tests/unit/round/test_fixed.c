@@ -6,7 +6,7 @@
 #include <cmocka.h>
 
 #include "common/clock.h"
-#include "orchestrator/round/fixed.h"
+#include "orchestrator/round/internal.h"
 
 static int near(double a, double b)
 {
@@ -30,10 +30,10 @@ static void the_formula_is_the_forums(void **state)
     for (size_t i = 0; i < 5; i++)
         elapsed_s[i] = (double)elapsed_us[i] / 1e6;
     for (unsigned workers = 1; workers <= 5; workers++)
-        assert_true(near(fixed_throughput_ips(1000, elapsed_s, workers),
-                         forum_ips(elapsed_us, workers, 1000)));
+        assert_true(
+            near(round_fixed_ips(1000, elapsed_s, workers), forum_ips(elapsed_us, workers, 1000)));
     elapsed_s[0] = 0.0;
-    assert_true(fixed_throughput_ips(1000, elapsed_s, 1) == 0.0);
+    assert_true(round_fixed_ips(1000, elapsed_s, 1) == 0.0);
 }
 
 static void times_come_from_the_slots(void **state)
@@ -50,7 +50,7 @@ static void times_come_from_the_slots(void **state)
         slot->work_begin_ns = (3 - i) * NS_PER_S;
         slot->work_end_ns = slot->work_begin_ns + (i + 1) * NS_PER_S;
     }
-    assert_int_equal(fixed_collect(&shm, &result), STATUS_OK);
+    assert_int_equal(round_collect_fixed(&shm, &result), STATUS_OK);
     for (unsigned i = 0; i < 4; i++)
         assert_true(near(workers[i].elapsed_s, i + 1));
     assert_true(near(result.fixed.elapsed_s, 2.5));
@@ -59,58 +59,11 @@ static void times_come_from_the_slots(void **state)
     shm_release(&shm);
 }
 
-static void of_several_rounds_the_best_counts(void **state)
-{
-    (void)state;
-    const struct point point = {.work.iterations = 100};
-    const struct round_fixed rounds[] = {{.seconds = 5, .elapsed_s = 4, .throughput_ips = 50},
-                                         {.seconds = 3, .elapsed_s = 2, .throughput_ips = 100},
-                                         {.seconds = 4, .elapsed_s = 3, .throughput_ips = 75}};
-    json_t *object = fixed_object(&point, rounds, 3);
-    assert_int_equal(json_integer_value(json_object_get(object, "iterations_per_worker")), 100);
-    assert_true(json_real_value(json_object_get(object, "throughput_ips")) == 100);
-    assert_true(json_real_value(json_object_get(object, "seconds")) == 3);
-    assert_true(json_real_value(json_object_get(object, "elapsed_mean_s")) == 2);
-    assert_true(near(json_real_value(json_object_get(object, "latency_mean_us")), 20000));
-    assert_int_equal(json_array_size(json_object_get(object, "rounds_ips")), 3);
-    json_decref(object);
-}
-
-static void set(struct options *options, enum option_id id, const char *text, int rank)
-{
-    assert_int_equal(options_set(options, &option_table[id], text, rank, ""), STATUS_OK);
-}
-
-static void a_stronger_source_overrides_the_window(void **state)
-{
-    (void)state;
-    static const enum option_id windows[] = {OPTION_DURATION, OPTION_PRECISION,
-                                             OPTION_MAX_DURATION};
-    for (size_t i = 0; i < 3; i++) {
-        struct options options;
-        assert_int_equal(options_init(&options), STATUS_OK);
-        set(&options, windows[i], "1", 1);
-        assert_int_equal(fixed_check_options(&options), STATUS_OK); /* by time */
-        set(&options, OPTION_ITERATIONS, "100", 1);
-        assert_int_equal(fixed_check_options(&options), STATUS_USAGE);
-        assert_non_null(strstr(status_text(), option_table[windows[i]].name));
-        set(&options, OPTION_ITERATIONS, "100", 2);
-        assert_int_equal(fixed_check_options(&options), STATUS_OK);
-        set(&options, windows[i], "1", 2);
-        assert_int_equal(fixed_check_options(&options), STATUS_USAGE);
-        set(&options, OPTION_ITERATIONS, "0", 2);
-        assert_int_equal(fixed_check_options(&options), STATUS_OK);
-        options_release(&options);
-    }
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_formula_is_the_forums),
         cmocka_unit_test(times_come_from_the_slots),
-        cmocka_unit_test(of_several_rounds_the_best_counts),
-        cmocka_unit_test(a_stronger_source_overrides_the_window),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -10,10 +10,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "orchestrator/round/placement.h"
-#include "orchestrator/record/telemetry.h"
 #include "orchestrator/session/telemetry_window.h"
-#include "orchestrator/record/warnings.h"
+#include "orchestrator/record/internal.h"
 
 #define MS UINT64_C(1000000)
 #define SAMPLES 12
@@ -140,7 +138,7 @@ static void nothing_known_is_nothing_said(void **state)
         samples[i].time_ns = (50 + 100 * i) * MS;
     struct telemetry_window window = sum(samples, SAMPLES, 100, 1100);
     assert_int_equal(window.samples, 10);
-    json_t *object = telemetry_object(&window);
+    json_t *object = record_telemetry(&window);
     static const char *const keys[] = {"sm_clock_mhz",  "memory_clock_mhz",     "power_w",
                                        "temperature_c", "gpu_utilisation",      "memory_used_bytes",
                                        "throttle",      "throttled_share",      "energy_from",
@@ -151,12 +149,12 @@ static void nothing_known_is_nothing_said(void **state)
     assert_null(json_object_get(object, "silent"));
     json_decref(object);
     json_t *warnings = json_array();
-    telemetry_warn(warnings, &window);
+    warn_telemetry(warnings, &window);
     assert_int_equal(json_array_size(warnings), 0);
     json_decref(warnings);
 
     struct telemetry_window absent = {0};
-    assert_null(telemetry_object(&absent));
+    assert_null(record_telemetry(&absent));
     window = sum(NULL, 0, 100, 1100);
     assert_int_equal(window.samples, 0);
     assert_int_equal(window.energy_from, TELEMETRY_ENERGY_NONE);
@@ -202,7 +200,7 @@ static const char *warning(const struct telemetry_window *window, const char *ki
     static char text[1024];
     json_t *warnings = json_array();
     *text = '\0';
-    telemetry_warn(warnings, window);
+    warn_telemetry(warnings, window);
     for (size_t i = 0; i < json_array_size(warnings); i++) {
         const json_t *one = json_array_get(warnings, i);
         if (strcmp(json_string_value(json_object_get(one, "kind")), kind) == 0)
@@ -232,7 +230,7 @@ static void throttling_amid_the_window_is_warned_of(void **state)
     assert_says(warning(&window, "throttled"),
                 "held down some of the time: power cap (limit 700 W); ");
     assert_says(warning(&window, "throttled"), "nvidia-smi -lgc");
-    json_t *object = telemetry_object(&window);
+    json_t *object = record_telemetry(&window);
     json_t *names = json_object_get(object, "throttle");
     assert_int_equal(json_array_size(names), 2);
     assert_string_equal(json_string_value(json_array_get(names, 0)), "clocks setting");
@@ -336,7 +334,7 @@ static bool few_cores(unsigned workers, enum work_schedule schedule, unsigned cp
     struct point point = {.processes = 1, .threads = workers, .work = {.schedule = schedule}};
     const struct cores cores = {.cpus = cpus, .quota = quota};
     json_t *warnings = json_array();
-    cores_warn(warnings, &point, &cores);
+    warn_cores(warnings, &point, &cores);
     size_t count = json_array_size(warnings);
     json_decref(warnings);
     return count == 1;

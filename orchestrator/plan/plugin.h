@@ -1,0 +1,17 @@
+/*
+ * A point's plug-in: where it is, and what it cannot do.
+ */
+#pragma once
+
+#include <stddef.h>
+
+#include "orchestrator/plan/plan.h"
+#include "shm/shm.h"
+
+/* What a worker needs to load a point's plug-in: its absolute path, and its options. STATUS_USAGE:
+ * too long. All zero for a point of another workload. */
+enum status plugin_of(const struct point *point, struct shm_plugin *out);
+
+/* Whether the point's plug-in, as far as its capabilities are known, rules the point out; why then
+ * gives the reason. */
+bool plugin_rules_out(const struct point *point, char *why, size_t size);

@@ -1,0 +1,112 @@
+/* The records that begin and end a results file. */
+#include "common/clock.h"
+#include "common/paths.h"
+#include "config.h"
+#include "files/results_read.h"
+#include "mps/settings.h"
+#include "orchestrator/record/internal.h"
+#include "orchestrator/results/point.h"
+
+#define SETTINGS_NS (10 * NS_PER_S)
+
+static json_t *options_object(const struct options *options)
+{
+    json_t *object = json_object();
+    for (int i = 0; object && i < OPTION_COUNT; i++) {
+        const struct option_row *row = &option_table[i];
+        const struct option_value *value = &options->values[i];
+        if (!(row->commands & OPTION_SWEEP) || row->flags & OPTION_NOT_IN_JOB || value->count == 0)
+            continue;
+        json_t *items = json_array();
+        for (size_t j = 0; j < value->count; j++)
+            json_array_append_new(items, json_string(value->items[j].text));
+        if (row->flags & OPTION_AXIS) {
+            json_object_set_new(object, row->name, items);
+        } else {
+            json_object_set(object, row->name, json_array_get(items, 0));
+            json_decref(items);
+        }
+    }
+    return object;
+}
+
+/* What the daemon of somebody else gives its clients by default. */
+static json_t *external_object(const struct session *session)
+{
+    struct mps_settings settings;
+    const struct mps_control control = {.program = session->control_program,
+                                        .pipe_directory = session->external_mps};
+    json_t *object = json_pack("{s:s}", "pipe_directory", session->external_mps);
+    if (mps_settings_read(&control, 1, clock_now_ns() + SETTINGS_NS, &settings) != STATUS_OK)
+        return object;
+    json_object_set_new(object, "active_thread_percentage",
+                        json_real(settings.active_thread_percentage));
+    json_object_set_new(object, "priority", json_integer(settings.priority));
+    json_object_set_new(object, "memory_limit",
+                        settings.memory_limits
+                            ? json_integer((json_int_t)settings.memory_limit[0].bytes)
+                            : json_null());
+    return object;
+}
+
+static json_t *workload_object(const struct job *job)
+{
+    const struct options *options = &job->sections[0].options;
+    if (!job->command)
+        return json_pack("{s:s}", "name", options_text(options, OPTION_WORKLOAD));
+    json_t *words = json_array();
+    for (char *const *word = job->command; *word; word++)
+        json_array_append_new(words, record_text(*word));
+    return json_pack("{s:o, s:o}", "name", record_text(path_file_name(job->command[0])), "argv",
+                     words);
+}
+
+json_t *record_header(const struct session *session, const struct job *job, const char *job_path,
+                      const struct plan *plan, bool resumed)
+{
+    char started[32];
+    const struct options *options = &job->sections[0].options;
+    clock_wall_iso8601(started);
+    json_t *record = json_pack("{s:s, s:i, s:s, s:s}", "type", "header", "schema", RESULTS_SCHEMA,
+                               "mpsweep", PACKAGE_VERSION, "started", started);
+    if (!record || session_describe(session, record) != STATUS_OK) {
+        json_decref(record);
+        return NULL;
+    }
+    if (resumed)
+        json_object_set_new(record, "resumed", json_true());
+    if (job_path)
+        json_object_set_new(record, "job", json_string(path_file_name(job_path)));
+    json_t *sections = json_object();
+    for (size_t i = 0; i < job->count; i++)
+        json_object_set_new(sections, job->sections[i].name ? job->sections[i].name : "sweep",
+                            options_object(&job->sections[i].options));
+    json_object_set_new(record, "options", sections);
+    json_object_set_new(record, "workload", workload_object(job));
+    json_t *binding = json_object();
+    for (size_t i = 0; binding && i < plan->count; i++) {
+        char text[2048];
+        bind_describe(session->topology, plan->points[i].bind, text, sizeof text);
+        json_object_set_new(binding, point_bind(&plan->points[i]), json_string(text));
+    }
+    json_object_set_new(record, "binding", binding);
+    record_add_workloads(record, job);
+    if (*session->external_mps)
+        json_object_set_new(record, "external_mps", external_object(session));
+    json_object_set_new(record, "plan", json_integer((json_int_t)plan->count));
+    json_object_set_new(record, "plan_id", json_string(plan->id));
+    json_object_set_new(record, "seed", json_integer(options_integer(options, OPTION_SEED)));
+    return record;
+}
+
+json_t *record_footer(int exit_status, const json_t *points, double seconds)
+{
+    json_t *counts = json_object();
+    for (size_t i = 0; counts && i < json_array_size(points); i++) {
+        const char *status = point_string(json_array_get(points, i), "status");
+        json_int_t count = json_integer_value(json_object_get(counts, status));
+        json_object_set_new(counts, status, json_integer(count + 1));
+    }
+    return json_pack("{s:s, s:i, s:o, s:f}", "type", "footer", "status", exit_status, "points",
+                     counts, "seconds", seconds);
+}

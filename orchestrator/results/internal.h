@@ -1,0 +1,21 @@
+/*
+ * Parts of the table (table.h) that have files of their own.
+ */
+#pragma once
+
+#include <jansson.h>
+#include <stdio.h>
+
+/* table_gpus.c: a table of the points of several GPUs with a column for each of them, after an
+ * empty line; nothing where there is no such point. */
+void table_print_gpus(FILE *out, const json_t *points);
+
+/* remarks.c: what stands behind a row's numbers; nothing where all is well. */
+void table_print_remark(FILE *out, const json_t *point);
+
+/* Of each measured mix, a line with what each of its workloads did. */
+void table_print_mixes(FILE *out, const json_t *points);
+
+/* A line for each different warning, with the point that it is about, or how many points, after an
+ * empty line; nothing where there is none. */
+void table_print_warnings(FILE *out, const json_t *points);

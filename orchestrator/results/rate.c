@@ -1,0 +1,72 @@
+#include "orchestrator/results/rate.h"
+
+#include <string.h>
+
+#include "common/text.h"
+#include "job/rate.h"
+
+/* The arrival that goes without saying. */
+#define USUAL_ARRIVAL "constant"
+
+static void append_arrival(struct text *text, const json_t *rate)
+{
+    const char *arrival = json_string_value(json_object_get(rate, "arrival"));
+    if (arrival && strcmp(arrival, USUAL_ARRIVAL) != 0)
+        text_append(text, " %s", arrival);
+}
+
+const char *rate_asked(const json_t *rate, char *out, size_t size)
+{
+    const json_t *goal = json_object_get(rate, "goal");
+    const char *percentile = json_string_value(json_object_get(goal, "percentile"));
+    char limit[32];
+    struct text text = {.at = out, .size = size};
+    double us = json_number_value(json_object_get(goal, "us"));
+    if (percentile)
+        text_append(&text, "%.8s under %s", percentile,
+                    rate_time_text(us * 1e3, limit, sizeof limit));
+    else
+        text_append(&text, "%.10g/s", json_number_value(json_object_get(rate, "offered_ips")));
+    append_arrival(&text, rate);
+    return out;
+}
+
+const char *rate_cell(const json_t *point, char *out, size_t size)
+{
+    const json_t *rate = json_object_get(point, "rate");
+    const json_t *offered = json_object_get(rate, "offered_ips");
+    const json_t *goal = json_object_get(rate, "goal");
+    struct text text = {.at = out, .size = size};
+    *out = '\0';
+    if (json_is_number(offered))
+        text_append(&text, "%.5g", json_number_value(offered));
+    else
+        text_append(&text, "-");
+    append_arrival(&text, rate);
+    if (goal) {
+        char limit[32];
+        double us = json_number_value(json_object_get(goal, "us"));
+        text_append(&text, " %s<%s", json_string_value(json_object_get(goal, "percentile")),
+                    rate_time_text(us * 1e3, limit, sizeof limit));
+    }
+    return out;
+}
+
+void rate_print_csv(FILE *out, const json_t *point)
+{
+    const json_t *rate = json_object_get(point, "rate");
+    const json_t *offered = json_object_get(rate, "offered_ips");
+    const json_t *late = json_object_get(rate, "late_share");
+    const char *arrival = json_string_value(json_object_get(rate, "arrival"));
+    fputc(',', out);
+    if (json_is_number(offered))
+        fprintf(out, "%.10g", json_number_value(offered));
+    fprintf(out, ",%s", arrival ? arrival : "");
+    if (!late) {
+        fputs(",,,", out);
+        return;
+    }
+    fprintf(out, ",%.4g,%.6g,%s", json_number_value(late),
+            json_number_value(json_object_get(json_object_get(rate, "service_us"), "p99")),
+            json_is_true(json_object_get(rate, "saturated")) ? "yes" : "no");
+}

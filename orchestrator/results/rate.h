@@ -1,0 +1,19 @@
+/*
+ * The "rate" of a record with an open loop, in words.
+ */
+#pragma once
+
+#include <jansson.h>
+#include <stdio.h>
+
+/* A point's, for a cell: "400", "400 poisson", "312 p99<5 ms" or, in a closed loop, "-". Returns
+ * out. */
+const char *rate_cell(const json_t *point, char *out, size_t size);
+
+/* What was asked for, of a record's "rate": "400/s", "400/s poisson", "p99 under 5 ms". Returns
+ * out. */
+const char *rate_asked(const json_t *rate, char *out, size_t size);
+
+/* Five fields of CSV, each with a comma before it: offered_ips, arrival, late_share, service_p99_us
+ * and saturated; empty where they are not known. */
+void rate_print_csv(FILE *out, const json_t *point);

@@ -1,0 +1,156 @@
+#include "orchestrator/round/measurement.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+#include "orchestrator/round/internal.h"
+#include "orchestrator/round/openloop.h"
+
+static bool append(double **array, unsigned count, double value)
+{
+    double *larger = realloc(*array, (count + 1) * sizeof *larger);
+    if (!larger)
+        return false;
+    larger[count] = value;
+    *array = larger;
+    return true;
+}
+
+static bool append_fixed(struct round_fixed **array, unsigned count,
+                         const struct round_fixed *fixed)
+{
+    struct round_fixed *larger = realloc(*array, (count + 1) * sizeof *larger);
+    if (!larger)
+        return false;
+    larger[count] = *fixed;
+    *array = larger;
+    return true;
+}
+
+/* Adds the rate of one more round to the mean of those before. */
+static void add_rate(double *rate, double before, unsigned rounds)
+{
+    *rate = (before * rounds + *rate) / (rounds + 1.0);
+}
+
+static void add_gpus(struct round_result *last, const struct round_result *before, unsigned rounds)
+{
+    for (unsigned i = 0; last->gpus && before->gpus && i < last->gpu_count; i++) {
+        struct round_gpu *into = &last->gpus[i];
+        const struct round_gpu *from = &before->gpus[i];
+        add_rate(&into->throughput_ips, from->throughput_ips, rounds);
+        histogram_merge(&into->latency, &from->latency);
+        telemetry_window_merge(&into->telemetry, &from->telemetry);
+    }
+}
+
+static void add_programs(struct round_result *last, const struct round_result *before,
+                         unsigned rounds)
+{
+    for (unsigned i = 0; last->programs && before->programs && i < last->program_count; i++) {
+        struct round_program *into = &last->programs[i];
+        const struct round_program *from = &before->programs[i];
+        add_rate(&into->throughput_ips, from->throughput_ips, rounds);
+        into->iterations += from->iterations;
+        histogram_merge(&into->latency, &from->latency);
+    }
+}
+
+static void add_open(struct openloop_counts *into, const struct openloop_counts *from)
+{
+    into->late += from->late;
+    into->backlog += from->backlog;
+    into->saturated |= from->saturated;
+    histogram_merge(&into->service, &from->service);
+}
+
+static void add_phases(struct round_phases *into, const struct round_phases *from)
+{
+    histogram_merge(&into->h2d, &from->h2d);
+    histogram_merge(&into->launch, &from->launch);
+    histogram_merge(&into->sync, &from->sync);
+    histogram_merge(&into->d2h, &from->d2h);
+    histogram_merge(&into->launch_call, &from->launch_call);
+}
+
+/* Adds what `rounds` rounds before gave to the last one. */
+static void add_before(struct round_result *last, const struct round_result *before,
+                       unsigned rounds)
+{
+    histogram_merge(&last->latency, &before->latency);
+    add_phases(&last->phases, &before->phases);
+    add_open(&last->open, &before->open);
+    round_add_cpu(&last->cpu, &before->cpu);
+    window_merge(&last->window, &before->window);
+    add_programs(last, before, rounds);
+    add_gpus(last, before, rounds);
+    telemetry_window_merge(&last->telemetry, &before->telemetry);
+    last->steady_from_s = fmax(last->steady_from_s, before->steady_from_s);
+    last->skew_us = fmax(last->skew_us, before->skew_us);
+    last->iterations += before->iterations;
+    last->reused |= before->reused;
+    if (before->idle_processes > last->idle_processes)
+        last->idle_processes = before->idle_processes;
+}
+
+enum status measurement_add(struct measurement *measurement, struct round_result *round,
+                            double seconds)
+{
+    unsigned n = measurement->rounds;
+    measurement->seconds += seconds;
+    measurement->status = round->status;
+    if (round->status == STATUS_OK) {
+        if (!append(&measurement->throughputs, n, round->throughput_ips) ||
+            !append(&measurement->intervals, n, round->ci95_rel) ||
+            !append(&measurement->windows, n, round->window_s) ||
+            !append_fixed(&measurement->fixed, n, &round->fixed)) {
+            round_result_release(round);
+            return status_set(STATUS_MEMORY, "out of memory for the results");
+        }
+        measurement->rounds++;
+        if (n > 0)
+            add_before(round, &measurement->last, n);
+    }
+    round_result_release(&measurement->last);
+    measurement->last = *round;
+    return STATUS_OK;
+}
+
+void measurement_release(struct measurement *measurement)
+{
+    free(measurement->throughputs);
+    free(measurement->intervals);
+    free(measurement->windows);
+    free(measurement->fixed);
+    round_result_release(&measurement->last);
+    *measurement = (struct measurement){0};
+}
+
+void measurement_interval(const struct measurement *measurement, struct interval *out)
+{
+    interval_of_rounds(measurement->throughputs, measurement->intervals, measurement->rounds, out);
+}
+
+bool measurement_converged(const struct point *point, const struct measurement *measurement,
+                           double precision_rel)
+{
+    struct interval interval;
+    const struct round_result *last = &measurement->last;
+    if (point_is_open(point))
+        return last->iterations >= HISTOGRAM_LEAST_P99 &&
+               (!point->goal.permille || openloop_holds(&point->goal, last));
+    measurement_interval(measurement, &interval);
+    return interval_meets(interval.half_rel, precision_rel);
+}
+
+void round_result_release(struct round_result *result)
+{
+    free(result->workers);
+    free(result->processes);
+    free(result->programs);
+    free(result->gpus);
+    result->workers = NULL;
+    result->processes = NULL;
+    result->programs = NULL;
+    result->gpus = NULL;
+}

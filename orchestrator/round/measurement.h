@@ -1,0 +1,49 @@
+/*
+ * The rounds of one point, added up: what its record is made from.
+ */
+#pragma once
+
+#include "orchestrator/plan/plan.h"
+#include "orchestrator/round/result.h"
+
+#define SATURATION_STEPS 32
+
+struct saturation_step {
+    uint64_t rate_units;
+    double latency_us; /* of the goal's percentile */
+    bool held;
+    double seconds; /* of the window */
+};
+
+/* The search for the highest rate (orchestrator/campaign/saturation.h). All zero bytes: not begun.
+ */
+struct saturation {
+    uint64_t rate_units; /* what was found, 0: nothing yet */
+    unsigned count;
+    struct saturation_step steps[SATURATION_STEPS];
+};
+
+/* All zero bytes are an empty one. */
+struct measurement {
+    unsigned rounds; /* that gave a number */
+    double *throughputs, *intervals, *windows;
+    struct round_fixed *fixed;
+    struct round_result last; /* counts and histograms of all rounds, workers of the last */
+    struct saturation search;
+    enum status status; /* of the round that ended it; OK while all went well */
+    double seconds;     /* wall time of all rounds */
+};
+
+/* Adds a round, taking what it owns. STATUS_MEMORY is the only error. */
+enum status measurement_add(struct measurement *measurement, struct round_result *round,
+                            double seconds);
+void measurement_release(struct measurement *measurement);
+
+/* The interval over all rounds; unknown without one. */
+void measurement_interval(const struct measurement *measurement, struct interval *out);
+
+/* Whether the numbers are as sure as asked for: a closed loop's interval reaches precision_rel; an
+ * open loop has the iterations for an upper end of p99's interval and keeps the goal of a search.
+ */
+bool measurement_converged(const struct point *point, const struct measurement *measurement,
+                           double precision_rel);

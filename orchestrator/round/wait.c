@@ -1,0 +1,151 @@
+/* Supervises the workers of a round until they reach a state. */
+#include <errno.h>
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "common/child.h"
+#include "common/clock.h"
+#include "orchestrator/round/internal.h"
+
+/* After the first of its processes the orchestrator may take this long to see a signal to all. */
+#define SIGNAL_MS 2000
+
+enum status round_failed_slot(const struct round *round)
+{
+    const struct point *point = round->point;
+    char name[ROUND_NAME_TEXT];
+    for (unsigned i = 0; i < point_workers(point); i++) {
+        struct shm_slot *slot = round_slot(round, i);
+        if (atomic_load_explicit(&slot->state, memory_order_acquire) != SHM_STATE_FAILED)
+            continue;
+        enum status code = (enum status)slot->status;
+        /* A refusal before the start says that the layout does not fit; later, it is a fault. */
+        if (code == STATUS_INFEASIBLE && round->gate_open)
+            code = STATUS_WORKER;
+        round->result->cuda_error = slot->cuda_error;
+        if (point_is_program(point))
+            return round_program_failed(round, round_process_of(round, i), code, slot->error);
+        return status_set(code, "%s: %.*s", round_worker_name(round, i, name),
+                          (int)sizeof slot->error - 1, slot->error);
+    }
+    return STATUS_OK;
+}
+
+/* A signal to a whole job, as Slurm sends it, may end one process before the orchestrator sees it:
+ * that process did not fail. */
+static bool ended_with_us(const struct round *round, const struct gpu_child *child)
+{
+    if (!WIFSIGNALED(child->wait_status) ||
+        (WTERMSIG(child->wait_status) != SIGTERM && WTERMSIG(child->wait_status) != SIGINT &&
+         WTERMSIG(child->wait_status) != SIGHUP))
+        return false;
+    struct pollfd signalled = {.fd = round->session->signal_fd, .events = POLLIN};
+    return poll(&signalled, 1, SIGNAL_MS) > 0 && session_check_signals(round->session) != STATUS_OK;
+}
+
+enum status round_ended_process(const struct round *round, unsigned index)
+{
+    char ending[64], gpu[ROUND_NAME_TEXT];
+    const struct gpu_child *child = &round->children[index];
+    if (ended_with_us(round, child))
+        return STATUS_INTERRUPTED;
+    enum status status = round_failed_slot(round);
+    if (status != STATUS_OK)
+        return status;
+    if (point_is_program(round->point)) {
+        char text[128];
+        snprintf(text, sizeof text, "lost its supervisor: %s",
+                 child_ending_text(child->wait_status, ending, sizeof ending));
+        return round_program_failed(round, index, STATUS_WORKER, text);
+    }
+    return status_set(STATUS_WORKER, "worker process %u of %u%s ended unasked: %s", index + 1,
+                      round->crew->processes, round_gpu_of_process(round, index, " (", ")", gpu),
+                      child_ending_text(child->wait_status, ending, sizeof ending));
+}
+
+bool round_all_are(const struct round *round, enum shm_state state)
+{
+    const struct point *point = round->point;
+    for (unsigned i = 0; i < point_workers(point); i++)
+        if (atomic_load_explicit(&round_slot(round, i)->state, memory_order_acquire) != state)
+            return false;
+    /* Idle processes must be quiet before the others begin. */
+    return shm_parked(&round->shm, point_processes(point));
+}
+
+/* Names the workers that have made no progress since their beats were noted. */
+static enum status check_progress(const struct round *round, uint64_t *beats, uint64_t *since_ns)
+{
+    const struct point *point = round->point;
+    uint64_t now = clock_now_ns();
+    char name[ROUND_NAME_TEXT];
+    for (unsigned i = 0; i < point_workers(point); i++) {
+        const struct shm_slot *slot = round_slot(round, i);
+        if (atomic_load_explicit(&slot->state, memory_order_relaxed) == SHM_STATE_FINISHED)
+            continue;
+        uint64_t beat = atomic_load_explicit(&slot->heartbeat, memory_order_relaxed);
+        uint64_t idle_until_ns = atomic_load_explicit(&slot->idle_until_ns, memory_order_relaxed);
+        if (beat != beats[i] || since_ns[i] == 0 || now < idle_until_ns) {
+            beats[i] = beat;
+            since_ns[i] = now;
+        } else if (now - since_ns[i] > round->limits->timeout_ns) {
+            if (point_is_program(point))
+                return round_program_hangs(round, i);
+            return status_set(STATUS_WORKER, "%s hangs: no iteration ended for %.3g s",
+                              round_worker_name(round, i, name),
+                              (double)round->limits->timeout_ns / 1e9);
+        }
+    }
+    return STATUS_OK;
+}
+
+enum status round_wait_until(struct round *round, round_condition condition, uint64_t until_ns,
+                             uint64_t *beats, uint64_t *since_ns)
+{
+    unsigned processes = round->crew->processes;
+    struct pollfd *fds = calloc(processes + 2, sizeof *fds);
+    enum status status = STATUS_OK;
+    if (!fds)
+        return status_set(STATUS_MEMORY, "out of memory");
+    for (;;) {
+        uint64_t events;
+        if (read(round->crew->event_fd, &events, sizeof events) < 0 && errno != EAGAIN)
+            status = status_set(STATUS_SYSTEM, "cannot read events: %s", strerror(errno));
+        if (status == STATUS_OK)
+            status = session_check_signals(round->session);
+        if (status == STATUS_OK)
+            status = round_failed_slot(round);
+        int ended = status == STATUS_OK ? crew_reap(round->crew) : -1;
+        if (ended >= 0)
+            status = round_ended_process(round, (unsigned)ended);
+        if (status == STATUS_OK && beats)
+            status = check_progress(round, beats, since_ns);
+        if (status != STATUS_OK || condition(round))
+            break;
+        uint64_t now = clock_now_ns();
+        if (now >= until_ns) {
+            status = STATUS_TIMEOUT;
+            break;
+        }
+        fds[0] = (struct pollfd){.fd = round->crew->event_fd, .events = POLLIN};
+        fds[1] = (struct pollfd){.fd = round->session->signal_fd, .events = POLLIN};
+        for (unsigned p = 0; p < processes; p++)
+            fds[p + 2] = (struct pollfd){
+                .fd = round->children[p].ended ? -1 : round->children[p].pidfd, .events = POLLIN};
+        /* Hung workers make no event, nor do programs without the descriptor: look at them a few
+         * times a second. */
+        bool looks = beats || point_is_program(round->point);
+        uint64_t look_ns = now + NS_PER_S / 4;
+        uint64_t wake_ns = looks && look_ns < until_ns ? look_ns : until_ns;
+        if (poll(fds, processes + 2, clock_remaining_ms(wake_ns)) < 0 && errno != EINTR) {
+            status = status_set(STATUS_SYSTEM, "cannot wait for workers: %s", strerror(errno));
+            break;
+        }
+    }
+    free(fds);
+    return status;
+}
