@@ -154,7 +154,7 @@ slow_ended() {
   nothing_private
 }
 
-@test "daemons that do not end as they are told are ended" {
+@test "daemons that do not end as ordered are ended" {
   local mode begin directory number=0
   local -a stops
   local -x MPSWEEP_LIBEXEC_DIR=$WORK/programs
