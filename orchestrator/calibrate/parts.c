@@ -38,7 +38,7 @@ void calibrate_prepare(const struct session *session, const struct point *like,
     snprintf(out->bind, sizeof out->bind, "%s", point_bind(like));
     calibration_work_of(&like->work, &figures->work);
     figures->cpus = usable_cpus(session);
-    figures->sms = (unsigned)session->gpu.sms;
+    figures->sms = (unsigned)gpu_at(session->gpus, 0)->sms;
     if (point_gpus(like) > 1)
         figures->all.gpus = point_gpus(like);
     for (unsigned part = 0; part < CALIBRATION_PARTS; part++)

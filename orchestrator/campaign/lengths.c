@@ -128,7 +128,7 @@ static enum status ask(struct session *session, unsigned gpu, const struct asked
     struct text text = {.at = kernels, .size = sizeof kernels};
     struct gpu_environment variables;
     struct child_result result;
-    text_append(&text, "%s", session->devices[gpu].uuid);
+    text_append(&text, "%s", gpu_at(session->gpus, gpu)->uuid);
     for (unsigned i = 0; i < asked->count; i++) {
         const struct workload_step *step = &asked->steps[i];
         text_append(&text, ",%u:%u:%u:%llu", step->kind, step->blocks, step->threads,
@@ -146,8 +146,8 @@ static enum status ask(struct session *session, unsigned gpu, const struct asked
         .argv = argv,
         .env_set = variables.set,
         .env_unset = variables.unset,
-        .keep = &session->emulated_fd,
-        .keep_count = session->emulated_fd >= 0,
+        .keep = &session->machine_fd,
+        .keep_count = session->machine_fd >= 0,
         .output_cap = sizeof *answer,
         .deadline_ns = clock_now_ns() + timeout_ns,
         .interrupt = session->signal_fd >= 0 ? &session->signal_fd : NULL,
@@ -176,7 +176,7 @@ static enum status find(struct session *session, struct point *points, size_t co
     enum status status = take_known(points, count, lengths, &asked);
     if (status != STATUS_OK || asked.count == 0)
         return status;
-    status = session_set_mps(session, false);
+    status = daemons_set(session->daemons, 0, false);
     if (status == STATUS_OK)
         status = ask(session, 0, &asked, timeout_ns, &answer);
     if (status == STATUS_OK)
@@ -269,11 +269,11 @@ static enum status measure_others(struct session *session, const struct point *p
     struct asked asked;
     struct worker_lengths answer = {0};
     enum status status = STATUS_OK;
-    for (unsigned gpu = 1; gpu < session->device_count && status == STATUS_OK; gpu++) {
+    for (unsigned gpu = 1; gpu < session->gpus->count && status == STATUS_OK; gpu++) {
         gather_unmeasured(points, count, lengths, gpu, &asked);
         if (asked.count == 0)
             continue;
-        status = session_set_mps(session, false);
+        status = daemons_set(session->daemons, 0, false);
         if (status == STATUS_OK)
             status = ask(session, gpu, &asked, timeout_ns, &answer);
         if (status == STATUS_OK)

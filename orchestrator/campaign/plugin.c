@@ -36,7 +36,7 @@ static enum status ask(const struct session *session, const struct shm_plugin *p
     const char *const argv[] = {session->worker_program, "--describe-workload", plugin->path,
                                 plugin->options, NULL};
     snprintf(pipe_directory, sizeof pipe_directory, "CUDA_MPS_PIPE_DIRECTORY=%s",
-             mps_controller_off_directory(session->mps));
+             mps_controller_off_directory(daemons_at(session->daemons, 0)));
     /* Whatever it does when it is loaded, it must not do to a GPU or to a foreign daemon. */
     const char *const set[] = {pipe_directory, "CUDA_VISIBLE_DEVICES=", NULL};
     mps_environment_inherited(inherited, sizeof inherited / sizeof inherited[0]);

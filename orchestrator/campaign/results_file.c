@@ -43,11 +43,11 @@ static bool same_gpus(const struct sweep *sweep, const json_t *gpus)
 {
     const struct session *session = &sweep->session;
     size_t count = json_array_size(gpus);
-    if ((count ? count : 1) != session->device_count)
+    if ((count ? count : 1) != session->gpus->count)
         return false;
     for (size_t i = 0; i < count; i++) {
         const char *uuid = json_string_value(json_object_get(json_array_get(gpus, i), "uuid"));
-        if (!uuid || strcmp(uuid, session->devices[i].uuid) != 0)
+        if (!uuid || strcmp(uuid, gpu_at(session->gpus, i)->uuid) != 0)
             return false;
     }
     return true;
@@ -86,10 +86,10 @@ static enum status load_earlier(struct sweep *sweep, const char *path, struct re
                           path, shard_name(&sweep->shard, name, sizeof name));
     }
     bool other_gpus = !same_gpus(sweep, json_object_get(results->header, "gpus"));
-    bool moved = !uuid || strcmp(uuid, sweep->session.gpu.uuid) != 0;
+    bool moved = !uuid || strcmp(uuid, gpu_at(sweep->session.gpus, 0)->uuid) != 0;
     if (moved && !may_move(sweep))
         return status_set(STATUS_USAGE, "'%s' was measured on GPU %s; this is %s", path,
-                          uuid ? uuid : "unknown", sweep->session.gpu.uuid);
+                          uuid ? uuid : "unknown", gpu_at(sweep->session.gpus, 0)->uuid);
     if (other_gpus && !may_move(sweep))
         return status_set(STATUS_USAGE,
                           "'%s' was measured on other GPUs, or in another order: give the --device "

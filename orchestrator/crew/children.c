@@ -87,7 +87,7 @@ static void terminate_client(struct session *session, const struct gpu_child *ch
 {
     pid_t clients[CLIENTS_MOST];
     size_t count = 0;
-    struct mps_controller *mps = session_mps(session, child->gpu);
+    struct mps_controller *mps = daemons_at(session->daemons, child->gpu);
     if (!child->supervises) {
         mps_controller_terminate_client(mps, child->pid);
         return;
@@ -111,7 +111,7 @@ static enum status name_unended(struct session *session, const struct gpu_child 
         if (!runs(&children[i]))
             continue;
         if (over_mps)
-            session_note_unended(session, children[i].gpu, children[i].pid);
+            daemons_note_unended(session->daemons, children[i].gpu, children[i].pid);
         if (named < NAMES_MOST)
             text_append(&text, "%s%d", named ? ", " : "", (int)children[i].pid);
         named++;

@@ -16,7 +16,7 @@ struct gpu_child {
     bool ended;
     bool forced; /* it did not end by itself when asked to, and was ended */
     int wait_status;
-    unsigned gpu;    /* that it uses, as session_mps() takes it */
+    unsigned gpu;    /* that it uses, as daemons_at() takes it */
     bool supervises; /* a program (worker/program.h), whose processes are the ones that use the GPU
                       */
 };

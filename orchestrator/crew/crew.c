@@ -75,8 +75,8 @@ enum status crew_spawn(struct crew *crew, const struct session *session, unsigne
     add_option(argv, &words, "--cupti", trace ? trace->cupti : NULL);
     int keep[5] = {crew->shm.fd, crew->event_fd, crew->life_read_fd};
     size_t kept = 3;
-    if (session->emulated_fd >= 0)
-        keep[kept++] = session->emulated_fd;
+    if (session->machine_fd >= 0)
+        keep[kept++] = session->machine_fd;
     if (trace)
         keep[kept++] = trace->fd;
     enum status status = gpu_environment_of_point(session, point, index, &variables);
@@ -110,7 +110,7 @@ bool crew_is_fit(struct crew *crew, struct session *session, const struct point 
     if (crew_reap(crew) >= 0 || !shm_parked(&crew->shm, 0))
         return false;
     return !point_over_mps(point) ||
-           (!session_is_tainted(session) && session_check_daemons(session) == STATUS_OK);
+           (!daemons_tainted(session->daemons) && daemons_check(session->daemons) == STATUS_OK);
 }
 
 int crew_reap(struct crew *crew)
@@ -141,7 +141,7 @@ bool crew_taint(const struct crew *crew, struct session *session, bool failures)
         const struct gpu_child *child = &crew->children[p];
         if (!child->forced && (!failures || child->wait_status == 0))
             continue;
-        session_taint(session, child->gpu);
+        daemons_taint(session->daemons, child->gpu);
         any = true;
     }
     return any;

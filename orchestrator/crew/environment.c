@@ -4,7 +4,7 @@
 #include <stdarg.h>
 #include <stdio.h>
 
-#include "emul/model/state.h"
+#include "orchestrator/session/emulation.h"
 
 __attribute__((format(printf, 2, 3))) static void add(struct gpu_environment *environment,
                                                       const char *format, ...)
@@ -43,6 +43,7 @@ enum status gpu_environment_make(const struct session *session, bool over_mps, u
 {
     *out = (struct gpu_environment){0};
     mps_environment_inherited(out->unset, GPU_ENVIRONMENT_INHERITED);
+    char emulation[EMULATION_TEXT];
     size_t unset = 0;
     while (out->unset[unset])
         unset++;
@@ -50,13 +51,13 @@ enum status gpu_environment_make(const struct session *session, bool over_mps, u
     out->unset[unset++] = "CUDA_LAUNCH_BLOCKING";
     out->unset[unset++] = "CUDA_VISIBLE_DEVICES";
     add(out, "CUDA_MPS_PIPE_DIRECTORY=%s",
-        over_mps ? mps_controller_pipe_directory(session_mps(session, gpu))
-                 : mps_controller_off_directory(session->mps));
+        over_mps ? mps_controller_pipe_directory(daemons_at(session->daemons, gpu))
+                 : mps_controller_off_directory(daemons_at(session->daemons, 0)));
     add(out, "CUDA_MODULE_LOADING=EAGER");
     add(out, "MPSWEEP_PROCESS=%u", process);
     if (session->emulated)
-        add(out, EMUL_STATE_VARIABLE "=%d", session->emulated_fd);
-    add(out, "CUDA_VISIBLE_DEVICES=%s", session->devices[gpu].uuid);
+        add(out, "%s", emulation_variable(session->machine_fd, emulation));
+    add(out, "CUDA_VISIBLE_DEVICES=%s", gpu_at(session->gpus, gpu)->uuid);
     if (connections)
         add(out, "CUDA_DEVICE_MAX_CONNECTIONS=%u", connections);
     if (share)

@@ -33,7 +33,7 @@ struct gpu_environment {
     const char *unset[GPU_ENVIRONMENT_UNSET + 1];
 };
 
-/* gpu is a number in session->devices; process is its number among those started together, which
+/* gpu is the number of a GPU of the run; process is its number among those started together, which
  * injected faults go by; connections 0 leaves the driver's default, and share NULL the daemon's.
  * STATUS_SYSTEM: a path is too long. */
 enum status gpu_environment_make(const struct session *session, bool over_mps, unsigned gpu,

@@ -117,9 +117,9 @@ static enum status make_words(const struct crew *crew, const struct session *ses
     list_add(words, "%u", index);
     list_add(words, "--files");
     list_add(words, "%" PRIu64, session->files);
-    if (session->emulated_fd >= 0) {
+    if (session->machine_fd >= 0) {
         list_add(words, "--keep");
-        list_add(words, "%d", session->emulated_fd);
+        list_add(words, "%d", session->machine_fd);
     }
     if (point->program.log) {
         enum status status = find_log(point, index, log);
@@ -135,7 +135,7 @@ static enum status make_words(const struct crew *crew, const struct session *ses
         .threads = point->threads,
         .port = crew->port + index,
         .seed = point->program.seed,
-        .gpu = session->devices[point_gpu_of(point, index)].uuid,
+        .gpu = gpu_at(session->gpus, point_gpu_of(point, index))->uuid,
     };
     for (char *const *word = point->program.command; *word; word++)
         list_take(words, placeholders_fill(*word, &values));
@@ -168,7 +168,7 @@ static void make_settings(const struct crew *crew, const struct session *session
     list_add(set, "MPSWEEP_PROCESSES=%u", point_processes(point));
     list_add(set, "MPSWEEP_THREADS=%u", point->threads);
     list_add(set, "MPSWEEP_SEED=%" PRId64, point->program.seed);
-    list_add(set, "MPSWEEP_GPU=%s", session->devices[point_gpu_of(point, index)].uuid);
+    list_add(set, "MPSWEEP_GPU=%s", gpu_at(session->gpus, point_gpu_of(point, index))->uuid);
     list_add(set, "MPSWEEP_MPS=%d", point_over_mps(point));
     list_add(set, "MPSWEEP_DRIVER=%s",
              *session->driver_path ? session->driver_path : "libcuda.so.1");
@@ -181,7 +181,7 @@ static enum status spawn(struct crew *crew, const struct session *session, unsig
                          const struct list *words, const struct list *set,
                          const struct gpu_environment *gpu)
 {
-    const int keep[] = {crew->shm.fd, crew->event_fd, crew->life_read_fd, session->emulated_fd};
+    const int keep[] = {crew->shm.fd, crew->event_fd, crew->life_read_fd, session->machine_fd};
     struct gpu_child *child = &crew->children[index];
     char **environment = child_environment_new((const char *const *)set->texts, gpu->unset);
     if (!environment)
@@ -190,7 +190,7 @@ static enum status spawn(struct crew *crew, const struct session *session, unsig
         .argv = (const char *const *)words->texts,
         .environment = environment,
         .keep = keep,
-        .keep_count = session->emulated_fd >= 0 ? 4 : 3,
+        .keep_count = session->machine_fd >= 0 ? 4 : 3,
         .stdin_fd = -1,
         .stdout_fd = -1,
         .stderr_fd = STDERR_FILENO,

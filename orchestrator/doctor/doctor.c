@@ -106,7 +106,7 @@ static void check_mps(struct doctor *doctor, struct session *session)
     doctor_check_mps_environment(doctor);
     /* Before one of our own runs. */
     check_daemons(doctor);
-    doctor_check_directory(doctor, mps_controller_directory(session->mps), NULL);
+    doctor_check_directory(doctor, mps_controller_directory(daemons_at(session->daemons, 0)), NULL);
     if (programs)
         doctor_check_mps_start(doctor, session);
     check_mps_limits(doctor, session);

@@ -8,9 +8,10 @@
 
 static void check_driver(struct doctor *doctor, const struct session *session, const char *release)
 {
-    doctor_say(doctor, VERDICT_OK, NULL, "driver: %s%s%sCUDA %d.%d",
+    char cuda[SESSION_CUDA_TEXT];
+    doctor_say(doctor, VERDICT_OK, NULL, "driver: %s%s%sCUDA %s",
                session->emulated ? "emulated, " : "", release, *release ? ", " : "",
-               session->driver_version / 1000, session->driver_version % 1000 / 10);
+               session_cuda(session, cuda));
 }
 
 static void check_compute_mode(struct doctor *doctor, const struct session *session)
@@ -19,8 +20,8 @@ static void check_compute_mode(struct doctor *doctor, const struct session *sess
     snprintf(advice, sizeof advice,
              "layouts of several processes without MPS cannot run so; an administrator: nvidia-smi "
              "-i %s -c DEFAULT",
-             session->gpu.uuid);
-    if (session->gpu.compute_mode == CUDA_COMPUTE_MODE_EXCLUSIVE_PROCESS)
+             gpu_at(session->gpus, 0)->uuid);
+    if (gpu_at(session->gpus, 0)->compute_mode == CUDA_COMPUTE_MODE_EXCLUSIVE_PROCESS)
         doctor_say(doctor, VERDICT_WARNING, advice, "compute mode: EXCLUSIVE_PROCESS");
     else
         doctor_say(doctor, VERDICT_OK, NULL, "compute mode: default");
@@ -34,7 +35,7 @@ static void check_modes(struct doctor *doctor, const struct session *session,
         snprintf(advice, sizeof advice,
                  "the first CUDA call pays the driver's start; an administrator: nvidia-smi -i %s "
                  "-pm 1",
-                 session->gpu.uuid);
+                 gpu_at(session->gpus, 0)->uuid);
         doctor_say(doctor, now->persistence_enabled ? VERDICT_OK : VERDICT_WARNING, advice,
                    "persistence mode: %s", now->persistence_enabled ? "on" : "off");
     }
@@ -42,7 +43,7 @@ static void check_modes(struct doctor *doctor, const struct session *session,
         snprintf(advice, sizeof advice,
                  "measure a GPU without MIG, or expect one instance's numbers; an administrator: "
                  "nvidia-smi -i %s -mig 0",
-                 session->gpu.uuid);
+                 gpu_at(session->gpus, 0)->uuid);
         doctor_say(doctor, now->mig_enabled ? VERDICT_WARNING : VERDICT_OK, advice, "MIG: %s",
                    now->mig_enabled ? "on" : "off");
     }
@@ -70,7 +71,7 @@ static void check_real(struct doctor *doctor, const struct session *session)
     enum status opened = nvml_open(NULL, &nvml);
     enum status status = opened;
     if (opened == STATUS_OK) {
-        status = nvml_device_snapshot(&nvml, session->gpu.uuid, &now);
+        status = nvml_device_snapshot(&nvml, gpu_at(session->gpus, 0)->uuid, &now);
         nvml_close(&nvml);
     }
     char release[sizeof now.driver_version + 16] = "";
@@ -91,7 +92,7 @@ static void check_real(struct doctor *doctor, const struct session *session)
 
 void doctor_check_gpu(struct doctor *doctor, const struct session *session, bool in_container)
 {
-    const struct device_info *gpu = &session->gpu;
+    const struct device_info *gpu = gpu_at(session->gpus, 0);
     if (session->emulated) {
         doctor_say(doctor, session->emulated_by_default ? VERDICT_WARNING : VERDICT_OK,
                    in_container ? "for real numbers, run where 'nvidia-smi' shows a GPU, e.g. "

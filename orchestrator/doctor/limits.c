@@ -22,8 +22,9 @@ static void print_limits(const struct session *session, const struct mps_limits 
     char summary[128];
     printf("\nMPS limits of %s, driver CUDA %s%s%s%s\n\nconnections  clients  queues  refused "
            "with\n",
-           session->gpu.name, limits->key.cuda, *limits->key.release ? ", release " : "",
-           limits->key.release, session->emulated ? " (emulated: of no real GPU)" : "");
+           gpu_at(session->gpus, 0)->name, limits->key.cuda,
+           *limits->key.release ? ", release " : "", limits->key.release,
+           session->emulated ? " (emulated: of no real GPU)" : "");
     for (unsigned i = 0; i < limits->count; i++) {
         const struct mps_limits_row *row = &limits->rows[i];
         printf("%11u  %7u  %6u  ", row->connections, row->clients, row->clients * row->connections);

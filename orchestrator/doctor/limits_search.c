@@ -64,8 +64,8 @@ static enum status start_client(struct crowd *crowd, int *answer_fd)
     const struct child_spawn_options options = {
         .argv = argv,
         .environment = environment,
-        .keep = &session->emulated_fd,
-        .keep_count = session->emulated_fd >= 0 ? 1 : 0,
+        .keep = &session->machine_fd,
+        .keep_count = session->machine_fd >= 0 ? 1 : 0,
         .stdin_fd = input[0],
         .stdout_fd = answer[1],
         .stderr_fd = STDERR_FILENO, /* a sanitizer's report, or the driver's last words */
@@ -143,9 +143,9 @@ static enum status add_client(struct crowd *crowd, struct mps_limits_row *row, b
         snprintf(row->error, sizeof row->error, "%s", probe.error);
         return STATUS_OK;
     }
-    if (strcmp(probe.uuid, crowd->session->gpu.uuid) != 0)
+    if (strcmp(probe.uuid, gpu_at(crowd->session->gpus, 0)->uuid) != 0)
         return status_set(STATUS_WORKER, "the driver gave GPU %s instead of %s", probe.uuid,
-                          crowd->session->gpu.uuid);
+                          gpu_at(crowd->session->gpus, 0)->uuid);
     if (probe.mps != 1)
         return status_set(STATUS_WORKER,
                           "MPS client %u is not attached to the MPS daemon: the "
@@ -174,8 +174,8 @@ static enum status fill_row(struct session *session, limits_progress progress, v
 {
     struct crowd crowd = {.session = session, .connections = row->connections};
     bool refused = false;
-    session_taint(session, 0);
-    enum status status = session_set_mps(session, true);
+    daemons_taint(session->daemons, 0);
+    enum status status = daemons_set(session->daemons, 1, false);
     while (status == STATUS_OK && !refused && row->clients < MPS_LIMITS_MOST_CLIENTS) {
         progress(data, row->connections, row->clients);
         status = session_check_signals(session);
@@ -207,7 +207,7 @@ enum status limits_search(struct session *session, limits_progress progress, voi
                                 limits.rows[0].error);
     }
     /* The next use begins with a daemon of its own. */
-    session_taint(session, 0);
+    daemons_taint(session->daemons, 0);
     if (status == STATUS_OK)
         *out = limits;
     return status;

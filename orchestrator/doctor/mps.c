@@ -35,7 +35,8 @@ static bool find_server(const char *control, char server[PATH_MAX])
 static int ask_version(const char *program, const struct session *session)
 {
     const struct mps_control control = {
-        .program = program, .pipe_directory = mps_controller_off_directory(session->mps)};
+        .program = program,
+        .pipe_directory = mps_controller_off_directory(daemons_at(session->daemons, 0))};
     int version = 0;
     return mps_control_version(&control, clock_now_ns() + VERSION_NS, &version) == STATUS_OK
                ? version
@@ -57,7 +58,7 @@ static void check_version(struct doctor *doctor, const struct session *session, 
         return;
     }
     /* Both are major * 1000 + minor * 10. */
-    bool same = version / 10 == session->driver_version / 10;
+    bool same = version / 10 == session->gpus->list.driver_version / 10;
     doctor_say(doctor, same ? VERDICT_OK : VERDICT_WARNING,
                "install the MPS programs of the driver's own release; in a container: docker run "
                "-e NVIDIA_DRIVER_CAPABILITIES=compute,utility",
@@ -117,7 +118,7 @@ void doctor_check_mps_environment(struct doctor *doctor)
 
 void doctor_check_mps_start(struct doctor *doctor, struct session *session)
 {
-    if (session_set_mps(session, true) != STATUS_OK) {
+    if (daemons_set(session->daemons, 1, false) != STATUS_OK) {
         doctor_say(doctor, VERDICT_PROBLEM,
                    "until then measure without MPS: mpsweep sweep --layout threads:1-16 --layout "
                    "processes:1-16",
@@ -125,7 +126,7 @@ void doctor_check_mps_start(struct doctor *doctor, struct session *session)
         return;
     }
     doctor_say(doctor, VERDICT_OK, NULL, "MPS: a private daemon starts and answers");
-    if (session_set_mps(session, false) != STATUS_OK)
+    if (daemons_set(session->daemons, 0, false) != STATUS_OK)
         doctor_say(doctor, VERDICT_PROBLEM, "end what it names, and run mpsweep doctor again",
                    "MPS: %s", status_text());
 }

@@ -6,12 +6,12 @@
 
 #include "files/results_read.h"
 #include "files/results_write.h"
-#include "emul/model/machine.h"
 #include "orchestrator/calibrate/plan.h"
 #include "orchestrator/console/report.h"
 #include "orchestrator/explain/set.h"
 #include "orchestrator/explain/point.h"
 #include "orchestrator/explain/verify.h"
+#include "orchestrator/session/emulation.h"
 #include "orchestrator/session/mps_limits.h"
 #include "orchestrator/round/round.h"
 #include "orchestrator/session/session.h"
@@ -75,20 +75,6 @@ static enum status check_merged(const struct explaining *explaining)
         explaining->path);
 }
 
-/* Emulated GPUs have the same UUIDs everywhere: what they can do stands in the header. */
-static enum status check_machine(const struct explaining *explaining)
-{
-    const char *then =
-        json_string_value(json_object_get(explaining->results.header, "emulated_machine"));
-    const char *now = getenv(EMUL_MACHINE_VARIABLE);
-    if (strcmp(then ? then : "", now ? now : "") == 0)
-        return STATUS_OK;
-    return status_set(STATUS_USAGE,
-                      "'%s' was measured on another emulated machine: set " EMUL_MACHINE_VARIABLE
-                      "='%s'",
-                      explaining->path, then ? then : "");
-}
-
 /* The GPUs that the results are from, as --device takes them; NULL: no memory, or one has no name.
  * The caller frees it. */
 static char *devices_of(const json_t *header, bool emulated)
@@ -127,18 +113,18 @@ static enum status check_devices(const struct explaining *explaining)
     json_array_foreach(gpus, index, gpu)
     {
         const char *uuid = json_string_value(json_object_get(gpu, "uuid"));
-        if (index >= session->device_count || !uuid ||
-            strcmp(session->devices[index].uuid, uuid) != 0)
+        if (index >= session->gpus->count || !uuid ||
+            strcmp(gpu_at(session->gpus, index)->uuid, uuid) != 0)
             return status_set(STATUS_USAGE, "'%s' was measured on GPU %s, which is not here",
                               explaining->path, uuid ? uuid : "?");
     }
     for (size_t i = 0; i < explaining->set.count; i++) {
         const struct explanation *point = &explaining->set.points[i];
-        if (ceiling_gpus(&point->point) > session->device_count)
+        if (ceiling_gpus(&point->point) > session->gpus->count)
             return status_set(STATUS_USAGE, "'%s': point %lld has %u GPUs, and the header names %u",
                               explaining->path,
                               (long long)json_integer_value(json_object_get(point->record, "id")),
-                              ceiling_gpus(&point->point), session->device_count);
+                              ceiling_gpus(&point->point), session->gpus->count);
     }
     return STATUS_OK;
 }
@@ -164,7 +150,9 @@ static enum status open_session(struct explaining *explaining)
     else if (!devices)
         status = status_set(STATUS_MEMORY, "out of memory");
     else if (emulated)
-        status = check_machine(explaining);
+        status = emulation_check(
+            explaining->path,
+            json_string_value(json_object_get(explaining->results.header, "emulated_machine")));
     if (status != STATUS_OK) {
         free(devices);
         return status;
@@ -173,9 +161,9 @@ static enum status open_session(struct explaining *explaining)
     free(devices);
     if (status != STATUS_OK)
         return status_prefix(status, "'%s': %s takes its GPU %s: ", explaining->path, need, uuid);
-    if (strcmp(explaining->session.gpu.uuid, uuid) != 0)
+    if (strcmp(gpu_at(explaining->session.gpus, 0)->uuid, uuid) != 0)
         status = status_set(STATUS_USAGE, "'%s' was measured on GPU %s; this is %s",
-                            explaining->path, uuid, explaining->session.gpu.uuid);
+                            explaining->path, uuid, gpu_at(explaining->session.gpus, 0)->uuid);
     if (status == STATUS_OK)
         status = check_devices(explaining);
     if (status == STATUS_OK)

@@ -20,7 +20,9 @@ static enum status read_settings(const struct options *options, struct mps_setti
 
 const char *mps_gpu(const struct options *options, const struct session *session)
 {
-    return options_text(options, OPTION_MPS_GPU) && !session->emulated ? session->gpu.uuid : NULL;
+    return options_text(options, OPTION_MPS_GPU) && !session->emulated
+               ? gpu_at(session->gpus, 0)->uuid
+               : NULL;
 }
 
 enum status mps_open(const struct options *options, struct session *out)
@@ -39,7 +41,8 @@ enum status mps_open(const struct options *options, struct session *out)
         return status;
     status = session_watch_signals(out);
     if (status == STATUS_OK)
-        status = mps_controller_daemon_start(out->mps, mps_gpu(options, out), &settings);
+        status = mps_controller_daemon_start(daemons_at(out->daemons, 0), mps_gpu(options, out),
+                                             &settings);
     if (status != STATUS_OK) {
         char text[1024];
         snprintf(text, sizeof text, "%s", status_text());
@@ -94,16 +97,16 @@ static void print_settings(const struct options *options)
 
 static void print_started(const struct options *options, const struct session *session)
 {
-    const struct worker_probe *probe = mps_controller_probe(session->mps);
-    const char *directory = mps_controller_directory(session->mps);
+    const struct worker_probe *probe = mps_controller_probe(daemons_at(session->daemons, 0));
+    const char *directory = mps_controller_directory(daemons_at(session->daemons, 0));
     const char *gpu = options_text(options, OPTION_MPS_GPU);
-    printf("an MPS daemon (process %d) runs in %s\n", (int)mps_controller_daemon_pid(session->mps),
-           directory);
-    printf("  GPU       %s%s\n", gpu ? session->gpu.name : "all",
+    printf("an MPS daemon (process %d) runs in %s\n",
+           (int)mps_controller_daemon_pid(daemons_at(session->daemons, 0)), directory);
+    printf("  GPU       %s%s\n", gpu ? gpu_at(session->gpus, 0)->name : "all",
            session->emulated ? " (emulated)" : "");
     print_settings(options);
     printf("  ready     a probe was its client: %d of %d multiprocessors, %.1f GiB free\n",
-           (int)probe->sms, (int)session->gpu.sms,
+           (int)probe->sms, (int)gpu_at(session->gpus, 0)->sms,
            (double)probe->memory_free_bytes / (double)(1 << 30));
     fputs("  use it    eval \"$(mpsweep mps env --dir ", stdout);
     shell_word_write(stdout, directory);
@@ -120,7 +123,7 @@ int mps_start_command(const struct options *options)
         return report(status);
     status = session_check_signals(&session);
     if (status == STATUS_OK)
-        status = mps_controller_detach(session.mps, 0);
+        status = mps_controller_detach(daemons_at(session.daemons, 0), 0);
     int result = EXIT_ALL_MEASURED;
     if (status == STATUS_OK)
         print_started(options, &session);

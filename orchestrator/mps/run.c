@@ -47,8 +47,8 @@ static enum status run_child(const struct session *session, const struct options
 {
     struct mps_client_environment variables;
     int pidfd = -1;
-    mps_client_environment(mps_controller_directory(session->mps), mps_gpu(options, session),
-                           &variables);
+    mps_client_environment(mps_controller_directory(daemons_at(session->daemons, 0)),
+                           mps_gpu(options, session), &variables);
     char **environment = child_environment_new(variables.set, variables.unset);
     if (!environment)
         return status_set(STATUS_MEMORY, "out of memory");
@@ -97,7 +97,8 @@ static void print_proof(const struct session *session, pid_t child, const pid_t 
 {
     static pid_t now[CLIENTS_MOST];
     size_t count = 0, seen = 0;
-    if (mps_controller_past_clients(session->mps, now, CLIENTS_MOST, &count) != STATUS_OK) {
+    if (mps_controller_past_clients(daemons_at(session->daemons, 0), now, CLIENTS_MOST, &count) !=
+        STATUS_OK) {
         fprintf(stderr, "mpsweep: cannot tell who was an MPS client: %s\n", status_text());
         return;
     }
@@ -122,8 +123,8 @@ static void warn_of_rest(const struct session *session)
 {
     pid_t clients[256];
     size_t count = 0;
-    if (mps_controller_clients(session->mps, clock_now_ns() + 5 * NS_PER_S, clients, 256, &count) !=
-            STATUS_OK ||
+    if (mps_controller_clients(daemons_at(session->daemons, 0), clock_now_ns() + 5 * NS_PER_S,
+                               clients, 256, &count) != STATUS_OK ||
         count == 0)
         return;
     fprintf(stderr,
@@ -149,7 +150,8 @@ int mps_run_command(const struct options *options, char *const *argv)
         fprintf(stderr, "mpsweep: interrupted before the command began\n");
     if (status != STATUS_OK)
         return status == STATUS_INTERRUPTED ? MPS_RUN_FAILED : failed();
-    if (mps_controller_past_clients(session.mps, before, CLIENTS_MOST, &before_count) != STATUS_OK)
+    if (mps_controller_past_clients(daemons_at(session.daemons, 0), before, CLIENTS_MOST,
+                                    &before_count) != STATUS_OK)
         before_count = 0;
     status = run_child(&session, options, &files, argv, &wait_status, &child);
     int result;
@@ -163,14 +165,14 @@ int mps_run_command(const struct options *options, char *const *argv)
     if (status != STATUS_OK) {
         failed();
     } else {
-        mps_controller_set_interrupt(session.mps, -1);
+        mps_controller_set_interrupt(daemons_at(session.daemons, 0), -1);
         warn_of_rest(&session);
         if (!options_switch(options, OPTION_QUIET))
             print_proof(&session, child, before, before_count);
-        if (mps_controller_check(session.mps) != STATUS_OK)
+        if (mps_controller_check(daemons_at(session.daemons, 0)) != STATUS_OK)
             fprintf(stderr, "mpsweep: warning: %s, while the command ran\n", status_text());
         /* Whether something is left of it is told below. */
-        if (mps_controller_daemon_stop(session.mps) != STATUS_OK)
+        if (mps_controller_daemon_stop(daemons_at(session.daemons, 0)) != STATUS_OK)
             fprintf(stderr, "mpsweep: warning: %s\n", status_text());
     }
     if (session_close(&session) != STATUS_OK)

@@ -77,14 +77,13 @@ unsigned device_choice_count(const struct device_choice *choice)
 }
 
 /* A number, a UUID, or a UUID's beginning as nvidia-smi takes it. */
-static enum status find_word(const struct device_list *list, const char *wanted,
-                             struct device_info *out)
+static enum status find_word(const struct device_list *list, const char *wanted, unsigned *out)
 {
     char *end;
     unsigned long ordinal = strtoul(wanted, &end, 10);
     if (end != wanted && !*end) {
         if (ordinal < list->count) {
-            *out = list->devices[ordinal];
+            *out = (unsigned)ordinal;
             return STATUS_OK;
         }
         if (ordinal < list->visible)
@@ -96,19 +95,20 @@ static enum status find_word(const struct device_list *list, const char *wanted,
                           list->count == 1 ? "is" : "are",
                           list->visible > list->count ? list->visible : list->count);
     }
-    const struct device_info *found = NULL;
+    const unsigned none = list->count;
+    unsigned found = none;
     for (unsigned i = 0; i < list->count; i++) {
         if (strlen(wanted) < LEAST_OF_UUID ||
             strncasecmp(list->devices[i].uuid, wanted, strlen(wanted)) != 0)
             continue;
-        if (found)
+        if (found != none)
             return status_set(STATUS_USAGE,
                               "device '%s' may be GPU %s or %s: give more of the UUID", wanted,
-                              found->uuid, list->devices[i].uuid);
-        found = &list->devices[i];
+                              list->devices[found].uuid, list->devices[i].uuid);
+        found = i;
     }
-    if (found) {
-        *out = *found;
+    if (found != none) {
+        *out = found;
         return STATUS_OK;
     }
     return status_set(STATUS_USAGE,
@@ -118,7 +118,7 @@ static enum status find_word(const struct device_list *list, const char *wanted,
 }
 
 enum status device_choice_find(const struct device_choice *choice, const struct device_list *list,
-                               struct device_info *out, unsigned *count)
+                               unsigned *out, unsigned *count)
 {
     if (choice->all && list->visible > list->count)
         return status_set(
@@ -127,7 +127,8 @@ enum status device_choice_find(const struct device_choice *choice, const struct 
             list->visible, list->count);
     if (choice->all || choice->count == 0) {
         *count = choice->all ? list->count : 1;
-        memcpy(out, list->devices, *count * sizeof *out);
+        for (unsigned i = 0; i < *count; i++)
+            out[i] = i;
         return STATUS_OK;
     }
     for (unsigned i = 0; i < choice->count; i++) {
@@ -135,9 +136,9 @@ enum status device_choice_find(const struct device_choice *choice, const struct 
         if (status != STATUS_OK)
             return status;
         for (unsigned j = 0; j < i; j++)
-            if (strcmp(out[j].uuid, out[i].uuid) == 0)
+            if (out[j] == out[i])
                 return status_set(STATUS_USAGE, "device '%s' and device '%s' are the same GPU, %s",
-                                  choice->words[j], choice->words[i], out[i].uuid);
+                                  choice->words[j], choice->words[i], list->devices[out[i]].uuid);
     }
     *count = choice->count;
     return STATUS_OK;

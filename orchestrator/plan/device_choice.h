@@ -22,11 +22,11 @@ enum status device_choice_parse(const char *text, struct device_choice *out);
 /* How many GPUs that will be, without asking a driver; 0 where only it knows. */
 unsigned device_choice_count(const struct device_choice *choice);
 
-/* The GPUs of the list that are meant, in the order in which they are named; out has room for
- * DEVICE_LIST_MAX. STATUS_USAGE: there is none of that name, or more than one, or one is
- * named twice. */
+/* Finds the GPUs of the list that are meant: their places in it, in the order in which they are
+ * named; out has room for DEVICE_LIST_MAX. STATUS_USAGE: there is none of that name, or more than
+ * one, or one is named twice. */
 enum status device_choice_find(const struct device_choice *choice, const struct device_list *list,
-                               struct device_info *out, unsigned *count);
+                               unsigned *out, unsigned *count);
 
 /* For what is about one GPU: STATUS_USAGE if the text names several, with what is about one at the
  * beginning of the error ("a trace"). */

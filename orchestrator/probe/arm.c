@@ -53,7 +53,8 @@ static enum status make(struct crowd *crowd, uint64_t seed)
     header->measure_ns = crowd->probe->measure_ns;
     header->seed = seed;
     for (unsigned i = 0; i < header->gpus; i++)
-        snprintf(header->uuids[i], sizeof header->uuids[i], "%s", session_gpu_uuid(session, i));
+        snprintf(header->uuids[i], sizeof header->uuids[i], "%s",
+                 (i == 0 ? gpu_at(session->gpus, 0) : gpu_beside(session->gpus))->uuid);
     crowd->event_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
     if (crowd->event_fd < 0 || pipe2(life, O_CLOEXEC) != 0)
         return status_set(STATUS_SYSTEM, "cannot make descriptors for an arm: %s", strerror(errno));
@@ -118,8 +119,8 @@ static enum status spawn(struct crowd *crowd, unsigned index)
     argv[words++] = crowd->arm->name;
     argv[words] = NULL;
     if (crowd->probe->gpus == 2)
-        snprintf(gpus, sizeof gpus, "CUDA_VISIBLE_DEVICES=%s,%s", session_gpu_uuid(session, 0),
-                 session_gpu_uuid(session, 1));
+        snprintf(gpus, sizeof gpus, "CUDA_VISIBLE_DEVICES=%s,%s", gpu_at(session->gpus, 0)->uuid,
+                 gpu_beside(session->gpus)->uuid);
     enum status status = gpu_environment_make(session, over_mps(crowd), 0, index,
                                               crowd->arm->connections, NULL, &variables);
     if (status != STATUS_OK)
@@ -128,12 +129,12 @@ static enum status spawn(struct crowd *crowd, unsigned index)
     char **environment = child_environment_new(set, variables.unset);
     if (!environment)
         return status_set(STATUS_MEMORY, "out of memory");
-    const int keep[] = {crowd->shm.fd, crowd->event_fd, crowd->life_read_fd, session->emulated_fd};
+    const int keep[] = {crowd->shm.fd, crowd->event_fd, crowd->life_read_fd, session->machine_fd};
     const struct child_spawn_options spawn_options = {
         .argv = argv,
         .environment = environment,
         .keep = keep,
-        .keep_count = session->emulated_fd >= 0 ? 4 : 3,
+        .keep_count = session->machine_fd >= 0 ? 4 : 3,
         .stdin_fd = -1,
         .stdout_fd = -1,
         .stderr_fd = STDERR_FILENO, /* a sanitizer's report, or the driver's last words */
@@ -216,8 +217,9 @@ static enum status prove(struct crowd *crowd)
     data->attached_expected = data->attached_seen = 0;
     if (!over_mps(crowd))
         return STATUS_OK;
-    enum status status = mps_controller_clients(
-        crowd->probing->session.mps, clock_now_ns() + ATTACH_NS, clients, CLIENTS_MOST, &count);
+    enum status status =
+        mps_controller_clients(daemons_at(crowd->probing->session.daemons, 0),
+                               clock_now_ns() + ATTACH_NS, clients, CLIENTS_MOST, &count);
     if (status != STATUS_OK)
         return status;
     data->attached_expected = crowd->count;
@@ -337,7 +339,7 @@ static enum status set_mps(struct probing *probing, bool on)
     struct session *session = &probing->session;
     if (on && probing->no_mps)
         return status_set(STATUS_NOT_FOUND, "needs MPS: %s", probing->no_mps_text);
-    enum status status = session_set_mps(session, on);
+    enum status status = daemons_set(session->daemons, on, false);
     if (!on || status == STATUS_OK || status == STATUS_INTERRUPTED)
         return status;
     probing->no_mps = true;
@@ -392,7 +394,7 @@ enum status probe_arm_measure(struct probing *probing, const struct probe *probe
         status = take_samples(&crowd);
     /* A client that crashed or was killed may leave the server in a fault state. */
     if (over_mps(&crowd) && (tainted || status != STATUS_OK))
-        session_taint(session, 0);
+        daemons_taint(session->daemons, 0);
     /* Of an arm that means that there is no MPS. A program or a GPU that is gone is a failure. */
     if (status == STATUS_NOT_FOUND)
         status = STATUS_WORKER;

@@ -62,7 +62,7 @@ static void free_arms(const struct probe *probe, struct probe_arm_data *arms)
 
 static bool has_gpus(const struct probing *probing, const struct probe *probe)
 {
-    return probe->gpus <= probing->session.gpus;
+    return probe->gpus <= probing->session.gpus->list.count;
 }
 
 /* How many arms there are to run in all rounds of all probes. */
@@ -123,7 +123,8 @@ static enum status run_probe(struct probing *probing, const struct probe *probe,
         status = measure(probing, &outcome, &result, &early);
     } else {
         snprintf(result.needs, sizeof result.needs, "%u GPUs", probe->gpus);
-        snprintf(result.error, sizeof result.error, "the driver shows %u", probing->session.gpus);
+        snprintf(result.error, sizeof result.error, "the driver shows %u",
+                 probing->session.gpus->list.count);
     }
     if (status == STATUS_OK) {
         *record = probe_record(&outcome, &result, (double)(clock_now_ns() - begin_ns) / 1e9);

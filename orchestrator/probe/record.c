@@ -6,6 +6,7 @@
 #include "files/results_read.h"
 #include "config.h"
 #include "orchestrator/probe/internal.h"
+#include "orchestrator/record/record.h"
 
 #define NOTES_MOST 8
 #define NOT_MEASURED "no round of it was measured"
@@ -372,7 +373,7 @@ json_t *probe_header(const struct probing *probing)
     clock_wall_iso8601(started);
     json_t *record = json_pack("{s:s, s:i, s:s, s:s}", "type", "header", "schema", RESULTS_SCHEMA,
                                "mpsweep", PACKAGE_VERSION, "started", started);
-    if (!record || session_describe(&probing->session, record) != STATUS_OK) {
+    if (!record || record_add_machine(&probing->session, record) != STATUS_OK) {
         json_decref(record);
         return NULL;
     }

@@ -69,7 +69,7 @@ json_t *record_header(const struct session *session, const struct job *job, cons
     clock_wall_iso8601(started);
     json_t *record = json_pack("{s:s, s:i, s:s, s:s}", "type", "header", "schema", RESULTS_SCHEMA,
                                "mpsweep", PACKAGE_VERSION, "started", started);
-    if (!record || session_describe(session, record) != STATUS_OK) {
+    if (!record || record_add_machine(session, record) != STATUS_OK) {
         json_decref(record);
         return NULL;
     }

@@ -13,6 +13,10 @@
 /* New references, or NULL without memory. */
 json_t *record_header(const struct session *session, const struct job *job, const char *job_path,
                       const struct plan *plan, bool resumed);
+
+/* Adds the fields about machine, GPUs and driver to the header of a results file of any kind. */
+enum status record_add_machine(const struct session *session, json_t *header);
+
 json_t *record_point(const struct point *point, const struct measurement *measurement,
                      double precision_rel);
 

@@ -33,7 +33,7 @@ static enum status set_places(const struct round *round)
     for (unsigned p = 0; p < point_processes(point) && status == STATUS_OK; p++) {
         struct shm_process *process = shm_process_at(&round->shm, p);
         unsigned gpu = point_gpu_of(point, p);
-        memcpy(process->device_uuid, session->devices[gpu].uuid, sizeof process->device_uuid);
+        memcpy(process->device_uuid, gpu_at(session->gpus, gpu)->uuid, sizeof process->device_uuid);
         bind_process_mask(session->topology, point->bind, gpu, process->cpus);
         bind_nodes(session->topology, point->bind, gpu, process->nodes);
     }

@@ -35,8 +35,8 @@ static enum status last_fault(const struct round *round, struct mps_fault *out)
 {
     enum status status = STATUS_NOT_FOUND;
     for (unsigned i = 0; i < point_daemons(round->point) && status == STATUS_NOT_FOUND; i++)
-        if (session_mps(round->session, i))
-            status = mps_controller_last_fault(session_mps(round->session, i), out);
+        if (daemons_at(round->session->daemons, i))
+            status = mps_controller_last_fault(daemons_at(round->session->daemons, i), out);
     return status;
 }
 
@@ -80,7 +80,7 @@ void round_add_cause(const struct round *round)
     struct text text = {.at = error, .size = sizeof result->error, .length = strlen(error)};
     if (!point_over_mps(round->point) || result->status == STATUS_INTERRUPTED)
         return;
-    if (session_check_daemons(round->session) != STATUS_OK)
+    if (daemons_check(round->session->daemons) != STATUS_OK)
         text_append(&text, "; %s", status_text());
     add_fault(&text, round);
     if (advice)
@@ -90,6 +90,6 @@ void round_add_cause(const struct round *round)
 bool round_saw_fault(const struct round *round, unsigned gpu)
 {
     struct mps_fault fault;
-    return point_daemons(round->point) > 1 && session_mps(round->session, gpu) &&
-           mps_controller_last_fault(session_mps(round->session, gpu), &fault) == STATUS_OK;
+    return point_daemons(round->point) > 1 && daemons_at(round->session->daemons, gpu) &&
+           mps_controller_last_fault(daemons_at(round->session->daemons, gpu), &fault) == STATUS_OK;
 }

@@ -14,36 +14,36 @@ const char *round_worker_name(const struct round *round, unsigned worker, char o
 {
     const struct point *point = round->point;
     unsigned process = round_process_of(round, worker), thread = worker % point->threads;
-    char gpu[SESSION_GPU_TEXT];
+    char gpu[GPU_NAME_TEXT];
     struct text text = {.at = out, .size = ROUND_NAME_TEXT};
     text_append(&text, "worker %u of %u", worker + 1, point_workers(point));
     if (has_several(round))
         text_append(&text, " (%s, process %u of %u, thread %u of %u)",
-                    session_gpu_name(round->session, point_gpu_of(point, process), gpu),
-                    process + 1, point_processes(point), thread + 1, point->threads);
+                    gpu_name(round->session->gpus, point_gpu_of(point, process), gpu), process + 1,
+                    point_processes(point), thread + 1, point->threads);
     return out;
 }
 
 const char *round_gpu_of_process(const struct round *round, unsigned process, const char *before,
                                  const char *after, char out[ROUND_NAME_TEXT])
 {
-    char gpu[SESSION_GPU_TEXT];
+    char gpu[GPU_NAME_TEXT];
     out[0] = '\0';
     if (has_several(round))
         snprintf(out, ROUND_NAME_TEXT, "%s%s%s", before,
-                 session_gpu_name(round->session, point_gpu_of(round->point, process), gpu), after);
+                 gpu_name(round->session->gpus, point_gpu_of(round->point, process), gpu), after);
     return out;
 }
 
 const char *round_gpus_text(const struct round *round, uint32_t gpus, char out[ROUND_NAME_TEXT])
 {
-    char gpu[SESSION_GPU_TEXT];
+    char gpu[GPU_NAME_TEXT];
     struct text text = {.at = out, .size = ROUND_NAME_TEXT};
     out[0] = '\0';
     for (unsigned i = 0; has_several(round) && i < point_gpus(round->point); i++)
         if (gpus & UINT32_C(1) << i)
             text_append(&text, "%s%s", text.length ? ", " : " (",
-                        session_gpu_name(round->session, i, gpu));
+                        gpu_name(round->session->gpus, i, gpu));
     if (text.length)
         text_append(&text, ")");
     return out;

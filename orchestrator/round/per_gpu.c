@@ -23,7 +23,7 @@ enum status round_collect_gpus(const struct round *round, const double *iteratio
     }
     result->telemetry = (struct telemetry_window){0};
     for (unsigned i = 0; i < count; i++) {
-        memcpy(gpus[i].uuid, round->session->devices[i].uuid, sizeof gpus[i].uuid);
+        memcpy(gpus[i].uuid, gpu_at(round->session->gpus, i)->uuid, sizeof gpus[i].uuid);
         telemetry_collect(round->session->telemetry, i, gpus[i].throughput_ips * result->window_s,
                           &gpus[i].telemetry);
         gpus[i].numa = round_numa(round->session, &round->shm, i, count);

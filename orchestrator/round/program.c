@@ -126,9 +126,9 @@ static enum status look_at_daemon(struct round *round, unsigned daemon, unsigned
     const struct point *point = round->point;
     pid_t clients[LAYOUT_MOST_WORKERS + 64];
     size_t count = 0;
-    enum status status =
-        mps_controller_clients(session_mps(round->session, daemon), clock_now_ns() + CLIENTS_NS,
-                               clients, sizeof clients / sizeof clients[0], &count);
+    enum status status = mps_controller_clients(daemons_at(round->session->daemons, daemon),
+                                                clock_now_ns() + CLIENTS_NS, clients,
+                                                sizeof clients / sizeof clients[0], &count);
     for (size_t i = 0; i < count && status == STATUS_OK; i++) {
         unsigned p = 0;
         while (p < point_processes(point) && !process_descends(clients[i], round->children[p].pid))
@@ -146,17 +146,17 @@ enum status round_program_prove(struct round *round)
     struct round_result *result = round->result;
     const struct point *point = round->point;
     bool attached[LAYOUT_MOST_WORKERS] = {false};
-    char name[SESSION_GPU_TEXT];
+    char name[GPU_NAME_TEXT];
     bool over_mps = point_over_mps(point);
     /* A daemon of our own does not run then. */
-    if (!over_mps && !mps_controller_is_external(round->session->mps))
+    if (!over_mps && !mps_controller_is_external(daemons_at(round->session->daemons, 0)))
         return STATUS_OK;
     result->attached_expected = over_mps ? point_processes(point) : 0;
     unsigned daemons = over_mps ? point_daemons(point) : 1;
     for (unsigned daemon = 0; daemon < daemons; daemon++) {
         enum status status = look_at_daemon(round, daemon, daemons, attached);
         if (status != STATUS_OK && daemons > 1)
-            return status_prefix(status, "%s: ", session_gpu_name(round->session, daemon, name));
+            return status_prefix(status, "%s: ", gpu_name(round->session->gpus, daemon, name));
         if (status != STATUS_OK)
             return status;
     }

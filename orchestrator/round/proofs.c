@@ -43,11 +43,11 @@ enum status round_prove_attachment(struct round *round)
     for (unsigned daemon = 0; daemon < point_daemons(point); daemon++) {
         pid_t clients[LAYOUT_MOST_WORKERS + 64];
         size_t count = 0;
-        enum status status =
-            mps_controller_clients(session_mps(round->session, daemon), clock_now_ns() + ATTACH_NS,
-                                   clients, sizeof clients / sizeof clients[0], &count);
+        enum status status = mps_controller_clients(daemons_at(round->session->daemons, daemon),
+                                                    clock_now_ns() + ATTACH_NS, clients,
+                                                    sizeof clients / sizeof clients[0], &count);
         if (status != STATUS_OK && point_daemons(point) > 1)
-            return status_prefix(status, "%s: ", session_gpu_name(round->session, daemon, gpus));
+            return status_prefix(status, "%s: ", gpu_name(round->session->gpus, daemon, gpus));
         if (status != STATUS_OK)
             return status;
         for (unsigned p = 0; p < processes; p++) {
@@ -80,7 +80,7 @@ static enum status prove_share(const struct round *round, unsigned p)
     int64_t percentage = shares_at(&point->active_thread_percentage, number);
     int64_t limit = shares_at(&point->memory_limit, number);
     int found = atomic_load(&process->sms);
-    int all = round->session->devices[point_gpu_of(point, p)].sms;
+    int all = gpu_at(round->session->gpus, point_gpu_of(point, p))->sms;
     uint64_t memory_free = atomic_load(&process->memory_free);
     char gpu[ROUND_NAME_TEXT];
     if (percentage != OPTION_SHARE_DEFAULT && !shares_fit_multiprocessors(percentage, found, all))

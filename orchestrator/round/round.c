@@ -122,7 +122,7 @@ static enum status drain(struct round *round)
             status = round_ended_process(round, p);
     for (unsigned p = 0; p < round->crew->processes; p++)
         if (atomic_load(&shm_process_at(&round->shm, p)->cut_off) && point_over_mps(round->point))
-            session_taint(round->session, round->children[p].gpu);
+            daemons_taint(round->session->daemons, round->children[p].gpu);
     return status == STATUS_OK ? check_done(round) : status;
 }
 
@@ -161,7 +161,7 @@ static void settle(const struct round *round)
     for (unsigned i = 0; i < point_gpus(round->point); i++) {
         /* Without a failed process it may be any of them. */
         if (failed && (gpus == 0 || gpus & UINT32_C(1) << i || round_saw_fault(round, i)))
-            session_taint(round->session, i);
+            daemons_taint(round->session->daemons, i);
     }
     crew_taint(round->crew, round->session, failed);
 }
@@ -238,8 +238,8 @@ enum status round_run_on(struct session *session, const struct point *point,
 
 enum status round_set_daemons(struct session *session, const struct point *point)
 {
-    return session_set_daemons(session, point_over_mps(point) ? point_gpus(point) : 0,
-                               point_daemons(point) > 1);
+    return daemons_set(session->daemons, point_over_mps(point) ? point_gpus(point) : 0,
+                       point_daemons(point) > 1);
 }
 
 enum status round_run(struct session *session, const struct point *point,

@@ -1,7 +1,10 @@
 # GPUs, daemons, telemetry and known MPS limits of one run.
 noinst_LIBRARIES += orchestrator/session/libsession.a
 orchestrator_session_libsession_a_SOURCES = \
-    orchestrator/session/daemons.c orchestrator/session/mps_limits.c \
+    orchestrator/session/daemons.c orchestrator/session/daemons.h \
+    orchestrator/session/emulation.c orchestrator/session/emulation.h \
+    orchestrator/session/gpus.c orchestrator/session/gpus.h \
+    orchestrator/session/mps_limits.c \
     orchestrator/session/mps_limits.h orchestrator/session/mps_limits_file.c \
     orchestrator/session/session.c orchestrator/session/session.h \
     orchestrator/session/telemetry.c orchestrator/session/telemetry.h \

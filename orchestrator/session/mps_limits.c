@@ -80,12 +80,11 @@ void mps_limits_key_of(const struct session *session, struct mps_limits_key *out
     struct nvml nvml;
     struct nvml_snapshot now;
     *out = (struct mps_limits_key){0};
-    memcpy(out->uuid, session->gpu.uuid, sizeof out->uuid);
-    snprintf(out->cuda, sizeof out->cuda, "%d.%d", session->driver_version / 1000,
-             session->driver_version % 1000 / 10);
+    memcpy(out->uuid, gpu_at(session->gpus, 0)->uuid, sizeof out->uuid);
+    session_cuda(session, out->cuda);
     if (session->emulated || nvml_open(NULL, &nvml) != STATUS_OK)
         return;
-    if (nvml_device_snapshot(&nvml, session->gpu.uuid, &now) == STATUS_OK && now.known_driver)
+    if (nvml_device_snapshot(&nvml, out->uuid, &now) == STATUS_OK && now.known_driver)
         memcpy(out->release, now.driver_version, sizeof out->release);
     nvml_close(&nvml);
 }

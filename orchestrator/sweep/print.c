@@ -142,14 +142,14 @@ void sweep_print_plan(const struct sweep *sweep)
 {
     char text[2048], duration[32];
     const struct session *session = &sweep->session;
-    for (unsigned i = 0; i < session->device_count; i++) {
-        char name[SESSION_GPU_TEXT], number[SESSION_GPU_TEXT + 1] = "GPU:";
-        if (session->device_count > 1)
-            snprintf(number, sizeof number, "%s:", session_gpu_name(session, i, name));
-        printf("%-9s %s%s (%s), %d multiprocessors, driver CUDA %d.%d\n", number,
-               session->devices[i].name, session->emulated ? " [emulated: no real numbers]" : "",
-               session->devices[i].uuid, (int)session->devices[i].sms,
-               session->driver_version / 1000, session->driver_version % 1000 / 10);
+    for (unsigned i = 0; i < session->gpus->count; i++) {
+        char name[GPU_NAME_TEXT], number[GPU_NAME_TEXT + 1] = "GPU:", cuda[SESSION_CUDA_TEXT];
+        const struct device_info *gpu = gpu_at(session->gpus, i);
+        if (session->gpus->count > 1)
+            snprintf(number, sizeof number, "%s:", gpu_name(session->gpus, i, name));
+        printf("%-9s %s%s (%s), %d multiprocessors, driver CUDA %s\n", number, gpu->name,
+               session->emulated ? " [emulated: no real numbers]" : "", gpu->uuid, (int)gpu->sms,
+               session_cuda(session, cuda));
     }
     print_spread(sweep);
     printf("machine:  %s\n", bind_topology_summary(session->topology, text, sizeof text));

@@ -25,14 +25,14 @@ static enum status open_session(struct sweep *sweep)
         .device = options_text(sweep->options, OPTION_DEVICE),
         .external_mps = strcmp(options_text(sweep->options, OPTION_MPS), "external") == 0,
     };
-    if (sweep->session.mps)
+    if (sweep->session.daemons)
         return STATUS_OK;
     return session_open(&request, &sweep->session);
 }
 
 static enum status close_session(struct sweep *sweep)
 {
-    return sweep->session.mps ? session_close(&sweep->session) : STATUS_OK;
+    return sweep->session.daemons ? session_close(&sweep->session) : STATUS_OK;
 }
 
 /* How many GPUs there are, only the driver knows. */
@@ -44,7 +44,7 @@ static enum status make_plan(struct sweep *sweep)
         status = open_session(sweep);
     if (status != STATUS_OK)
         return status;
-    unsigned gpus = choice.all ? sweep->session.device_count : device_choice_count(&choice);
+    unsigned gpus = choice.all ? sweep->session.gpus->count : device_choice_count(&choice);
     return plan_make_for(sweep->job, gpus, &sweep->plan);
 }
 
@@ -288,7 +288,7 @@ void sweep_print_notice(const struct session *session)
             "mpsweep: works and say nothing about hardware. ('--device emulated' asks for it.)\n",
             stderr);
     char differ[1024];
-    if (session_gpus_differ(session, differ, sizeof differ))
+    if (gpu_models_differ(session->gpus, differ, sizeof differ))
         fprintf(stderr,
                 "mpsweep: the GPUs differ: %s; the sums of points on several of them hide that, so "
                 "look at each\n",

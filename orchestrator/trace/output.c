@@ -129,7 +129,8 @@ enum status trace_write_json(const struct trace *trace, const char *path)
         return status_set(STATUS_MEMORY, "out of memory for a trace");
     enum status status = atomic_file_open(path, 0, &file);
     if (status == STATUS_OK) {
-        status = chrome_write(file.stream, &trace->timeline, trace->session.gpu.name, other);
+        status = chrome_write(file.stream, &trace->timeline, gpu_at(trace->session.gpus, 0)->name,
+                              other);
         if (status == STATUS_OK)
             status = atomic_file_commit(&file);
         else
@@ -188,7 +189,7 @@ void trace_print(const struct trace *trace)
     if (strcmp(print, "summary") != 0)
         putchar('\n');
     point_describe(&trace->point, what, sizeof what);
-    printf("%s on %s%s\n", what, trace->session.gpu.name,
+    printf("%s on %s%s\n", what, gpu_at(trace->session.gpus, 0)->name,
            trace->session.emulated ? " [emulated: no real numbers]" : "");
     summary_print(stdout, &trace->timeline, &trace->summary);
     if (isfinite(slowdown_rel(trace)))

@@ -158,7 +158,7 @@ static enum status prepare(struct trace *trace)
         status =
             lengths_find(&trace->session, &trace->point, 1, timeout_ns, quiet, lengths);
     if (status == STATUS_OK && point_over_mps(&trace->point))
-        status = session_set_mps(&trace->session, true);
+        status = daemons_set(trace->session.daemons, 1, false);
     json_decref(plugins);
     json_decref(lengths);
     return status;

@@ -119,7 +119,7 @@ static double memory_used(const struct tune *tune, const struct point *point,
 {
     double used = round->telemetry.known_memory ? (double)round->telemetry.memory_used_bytes : 0.0;
     for (unsigned p = 0; p < point_processes(point) && round->processes; p++) {
-        const struct device_info *gpu = &tune->sweep.session.devices[point_gpu_of(point, p)];
+        const struct device_info *gpu = gpu_at(tune->sweep.session.gpus, point_gpu_of(point, p));
         double total = (double)gpu->memory_bytes;
         used = fmax(used, total - (double)round->processes[p].memory_free + buffer_bytes(point));
     }

@@ -361,7 +361,7 @@ void tune_print_plan(struct tune *tune)
     const struct session *session = &tune->sweep.session;
     unsigned gpus = point_gpus(&tune->space.plan.points[0]);
     for (unsigned i = 0; i < gpus; i++) {
-        const struct device_info *gpu = &session->devices[i];
+        const struct device_info *gpu = gpu_at(session->gpus, i);
         printf("%s      %s%s (%s), %d multiprocessors\n", i == 0 ? "GPU:" : "    ", gpu->name,
                session->emulated ? " [emulated: no real numbers]" : "", gpu->uuid, (int)gpu->sms);
     }

@@ -99,7 +99,7 @@ static struct tune_machine machine_of(const struct sweep *sweep)
     bool bounded;
     double quota = bind_cpu_quota();
     struct tune_machine machine = {.cpus = bind_cpu_count(sweep->session.topology),
-                                   .gpus = sweep->session.device_count};
+                                   .gpus = sweep->session.gpus->count};
     if (quota > 0.0 && quota < machine.cpus)
         machine.cpus = quota < 1.0 ? 1 : (unsigned)quota;
     if (strcmp(options_text(sweep->options, OPTION_LIMITS), "known") == 0 &&

@@ -1,0 +1,56 @@
+#include "orchestrator/record/record.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/utsname.h>
+
+#include "orchestrator/session/emulation.h"
+
+static json_t *describe_gpu(const struct session *session, unsigned number)
+{
+    const struct device_info *gpu = gpu_at(session->gpus, number);
+    const struct nvml_limits limits = telemetry_limits(session->telemetry, number);
+    char capability[16];
+    snprintf(capability, sizeof capability, "%d.%d", gpu->major, gpu->minor);
+    json_t *known = json_pack("{s:s, s:s, s:i, s:I, s:s, s:s, s:b}", "name", gpu->name, "uuid",
+                              gpu->uuid, "sms", (int)gpu->sms, "memory",
+                              (json_int_t)gpu->memory_bytes, "compute_capability", capability,
+                              "pci", gpu->pci, "emulated", (int)session->emulated);
+    if (limits.max_sm_clock_mhz)
+        json_object_set_new(known, "max_sm_clock_mhz", json_integer(limits.max_sm_clock_mhz));
+    if (limits.power_limit_milliwatts)
+        json_object_set_new(known, "power_limit_w", json_real(limits.power_limit_milliwatts / 1e3));
+    return known;
+}
+
+enum status record_add_machine(const struct session *session, json_t *header)
+{
+    struct utsname system;
+    char topology[256], driver[SESSION_CUDA_TEXT], kernel[256];
+    uname(&system);
+    bind_topology_summary(session->topology, topology, sizeof topology);
+    snprintf(kernel, sizeof kernel, "%s %s", system.sysname, system.release);
+    json_t *values = json_pack("{s:s, s:s, s:i, s:f, s:s, s:o, s:s}", "host", system.nodename,
+                               "kernel", kernel, "cpus", (int)bind_cpu_count(session->topology),
+                               "cpu_quota", bind_cpu_quota(), "topology", topology, "gpu",
+                               describe_gpu(session, 0), "driver", session_cuda(session, driver));
+    if (session->gpus->count > 1) {
+        json_t *all = json_array();
+        for (unsigned i = 0; i < session->gpus->count; i++)
+            json_array_append_new(all, describe_gpu(session, i));
+        json_object_set_new(values, "gpus", all);
+    }
+    /* Nodes of one machine have one host name. jansson takes no name that is not UTF-8. */
+    const char *node = getenv("SLURMD_NODENAME");
+    if (values && node && *node)
+        json_object_set_new(values, "slurm_node", json_string(node));
+    const char *machine = session->emulated ? emulation_machine() : NULL;
+    if (values && machine)
+        json_object_set_new(values, "emulated_machine", json_string(machine));
+    const char *effects = session->emulated ? emulation_effects() : NULL;
+    if (values && effects)
+        json_object_set_new(values, "emulated_effects", json_string(effects));
+    int result = values ? json_object_update(header, values) : -1;
+    json_decref(values);
+    return result == 0 ? STATUS_OK : status_set(STATUS_MEMORY, "out of memory for the header");
+}
