@@ -324,7 +324,7 @@ SCRIPT
   mkdir -m 700 empty
   refused 'CUDA_MPS_PIPE_DIRECTORY; it is not set' "${sweep[@]}"
   CUDA_MPS_PIPE_DIRECTORY=empty refused 'it is not an absolute path' "${sweep[@]}"
-  CUDA_MPS_PIPE_DIRECTORY=$WORK/none refused "'.*/none' is no directory" "${sweep[@]}"
+  CUDA_MPS_PIPE_DIRECTORY=$WORK/none refused "'.*/none' is not a directory" "${sweep[@]}"
   CUDA_MPS_PIPE_DIRECTORY=$WORK/empty refused "the MPS daemon of '.*/empty': no MPS control daemon answers" \
     "${sweep[@]}"
   [ -z "$(ls -A empty)" ]
