@@ -13,12 +13,13 @@ pkglibexec_PROGRAMS += mpsweep-emulated-cuda.so
 mpsweep_emulated_cuda_so_SOURCES = \
     $(libemul_a_SOURCES) emul/cuda/activity.c emul/cuda/activity.h emul/cuda/allocate.c \
     emul/cuda/context.c emul/cuda/copies.c emul/cuda/copies.h emul/cuda/copy.c \
-    emul/cuda/deferred.c emul/cuda/deferred.h emul/cuda/device.c emul/cuda/entry.h \
-    emul/cuda/event.c emul/cuda/fault.c emul/cuda/fault.h emul/cuda/graph.c emul/cuda/green.c \
-    emul/cuda/hold.c emul/cuda/kernels.c emul/cuda/kernels.h emul/cuda/launch.c \
-    emul/cuda/memory.c emul/cuda/memory.h emul/cuda/module.c emul/cuda/module.h \
-    emul/cuda/peer.c emul/cuda/process.c emul/cuda/process.h emul/cuda/stream.c common/clock.c \
-    common/process.c common/status.c
+    emul/cuda/deferred.c emul/cuda/deferred.h emul/cuda/device.c emul/cuda/event.c \
+    emul/cuda/fault.c emul/cuda/fault.h emul/cuda/graph.c emul/cuda/graph.h \
+    emul/cuda/handles.h emul/cuda/issue.c emul/cuda/issue.h emul/cuda/kernels.c \
+    emul/cuda/kernels.h emul/cuda/launch.c emul/cuda/launch.h emul/cuda/memory.c \
+    emul/cuda/memory.h emul/cuda/module.c emul/cuda/module.h emul/cuda/process.c \
+    emul/cuda/process.h emul/cuda/stream.c emul/cuda/stream.h common/clock.c common/process.c \
+    common/status.c
 mpsweep_emulated_cuda_so_CFLAGS = $(AM_CFLAGS) -fPIC -fvisibility=hidden
 mpsweep_emulated_cuda_so_LDFLAGS = $(AM_LDFLAGS) -shared
 mpsweep_emulated_cuda_so_LDADD =

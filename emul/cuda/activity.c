@@ -7,7 +7,6 @@
 #include <unistd.h>
 
 #include "common/clock.h"
-#include "emul/cuda/process.h"
 
 #define VERSION 130000
 /* The numbers that the driver's own libraries begin with. */

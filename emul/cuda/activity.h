@@ -2,8 +2,8 @@
  * What CUPTI's activity API tells of the emulated GPU: calls of the driver, kernels, copies. The
  * library exports CUPTI's entry points beside the driver's, so that a tracer finds both in it.
  *
- * Calls: process_enter() opens one, and the macro of that name in process.h closes it where the
- * entry point returns, whatever way that is. Work: activity_watch() before it is given to the
+ * Calls: process_enter() opens one, and ENTER() in process.h closes it where the entry point
+ * returns, whatever way that is. Work: activity_watch() before it is given to the
  * model, then one of activity_...() for each piece. While nothing is enabled all of it does
  * nothing.
  */
@@ -13,7 +13,9 @@
 #include <stdint.h>
 
 #include "device/cupti_abi.h"
-#include "emul/cuda/entry.h"
+#include "emul/cuda/fault.h"
+#include "emul/cuda/handles.h"
+#include "emul/cuda/kernels.h"
 #include "emul/model/model.h"
 
 /* Declares the entry points with their exported names. */
@@ -40,9 +42,6 @@ bool activity_wants_work(void);
 
 /* Has the model note where it places what is issued next; NULL: no more. Under the state's lock. */
 void activity_watch(struct model_process *model, struct model_place *places, uint32_t room);
-
-struct kernel_call;
-struct copy_call;
 
 /* A piece of work of the current call. A place without an end was not noted, and is not told. */
 void activity_kernel(const struct kernel_call *kernel, cuda_stream stream,

@@ -1,11 +1,9 @@
 /* Entry points for memory. */
-#include "emul/cuda/process.h"
+#include "emul/cuda/launch.h"
 
 cuda_result cuMemAlloc_v2(cuda_device_pointer *pointer, size_t bytes)
 {
-    cuda_result result = process_enter(ENTRY_mem_alloc, NEED_CONTEXT, NULL);
-    if (result != CUDA_SUCCESS_)
-        return result;
+    ENTER_OR_RETURN(mem_alloc, NEED_CONTEXT);
     if (pointer == NULL || bytes == 0)
         return CUDA_INVALID_VALUE;
 
@@ -31,9 +29,9 @@ cuda_result cuMemFree_v2(cuda_device_pointer pointer)
 {
     uint64_t bytes;
     void *block = (void *)(uintptr_t)pointer, *owner;
-    cuda_result result = process_enter(ENTRY_mem_free, NEED_CONTEXT, NULL);
-    if (result != CUDA_SUCCESS_ || pointer == 0)
-        return result;
+    ENTER_OR_RETURN(mem_free, NEED_CONTEXT);
+    if (pointer == 0)
+        return CUDA_SUCCESS_;
     owner = memory_list_owner(&process.device_memory, block, 0);
     if (owner == NULL)
         return CUDA_INVALID_VALUE;
@@ -48,9 +46,7 @@ cuda_result cuMemFree_v2(cuda_device_pointer pointer)
 
 cuda_result cuMemGetInfo_v2(size_t *free_bytes, size_t *total_bytes)
 {
-    cuda_result result = process_enter(ENTRY_mem_get_info, NEED_CONTEXT, NULL);
-    if (result != CUDA_SUCCESS_)
-        return result;
+    ENTER_OR_RETURN(mem_get_info, NEED_CONTEXT);
     if (free_bytes == NULL || total_bytes == NULL)
         return CUDA_INVALID_VALUE;
     const struct model *model = process_lock_model(process_current);
@@ -64,9 +60,7 @@ cuda_result cuMemGetInfo_v2(size_t *free_bytes, size_t *total_bytes)
 cuda_result cuMemHostAlloc(void **pointer, size_t bytes, unsigned int flags)
 {
     (void)flags;
-    cuda_result result = process_enter(ENTRY_mem_host_alloc, NEED_CONTEXT, NULL);
-    if (result != CUDA_SUCCESS_)
-        return result;
+    ENTER_OR_RETURN(mem_host_alloc, NEED_CONTEXT);
     if (pointer == NULL || bytes == 0)
         return CUDA_INVALID_VALUE;
     void *block = memory_list_new(&process.host_memory, bytes, NULL);
@@ -80,9 +74,9 @@ cuda_result cuMemFreeHost(void *pointer)
 {
     uint64_t bytes;
     void *owner;
-    cuda_result result = process_enter(ENTRY_mem_free_host, NEED_CONTEXT, NULL);
-    if (result != CUDA_SUCCESS_ || pointer == NULL)
-        return result;
+    ENTER_OR_RETURN(mem_free_host, NEED_CONTEXT);
+    if (pointer == NULL)
+        return CUDA_SUCCESS_;
     return memory_list_free(&process.host_memory, pointer, &bytes, &owner) ? CUDA_SUCCESS_
                                                                            : CUDA_INVALID_VALUE;
 }
@@ -90,9 +84,7 @@ cuda_result cuMemFreeHost(void *pointer)
 cuda_result cuMemHostGetDevicePointer_v2(cuda_device_pointer *pointer, void *host,
                                          unsigned int flags)
 {
-    cuda_result result = process_enter(ENTRY_mem_host_get_device_pointer, NEED_CONTEXT, NULL);
-    if (result != CUDA_SUCCESS_)
-        return result;
+    ENTER_OR_RETURN(mem_host_get_device_pointer, NEED_CONTEXT);
     if (pointer == NULL || flags != 0 || !memory_list_holds(&process.host_memory, host, 1))
         return CUDA_INVALID_VALUE;
     *pointer = (uintptr_t)host;

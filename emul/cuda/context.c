@@ -19,11 +19,6 @@ static bool is_alive(int32_t pid, uint64_t start_time)
     return process_start_time(pid) == start_time;
 }
 
-static bool is_device(cuda_device device)
-{
-    return device >= 0 && (uint32_t)device < process.visible.count;
-}
-
 /* -- making and ending ------------------------------------------------------------------------- */
 
 /* The first context of a process makes it a client of MPS in earnest. */
@@ -46,8 +41,10 @@ static void leave_mps(void)
     atomic_store(&process.broken, CUDA_SUCCESS_);
 }
 
-cuda_result context_open(cuda_context context, cuda_device device, cuda_context base,
-                         uint32_t slot_limit)
+/* Brings a context to life. A base gives its memory and its place on the GPU, and the context has
+ * slot_limit slots of it. Process mutex held. */
+static cuda_result context_open(cuda_context context, cuda_device device, cuda_context base,
+                                uint32_t slot_limit)
 {
     cuda_result result = join_mps();
     if (result != CUDA_SUCCESS_)
@@ -85,7 +82,8 @@ cuda_result context_open(cuda_context context, cuda_device device, cuda_context 
     return CUDA_SUCCESS_;
 }
 
-void context_close(cuda_context context)
+/* Waits for all work of a context, then gives everything back. Process mutex held. */
+static void context_close(cuda_context context)
 {
     deferred_wait_context(context);
     atomic_store(&context->alive, false);
@@ -99,7 +97,9 @@ void context_close(cuda_context context)
     leave_mps();
 }
 
-cuda_context context_new(void)
+/* Adds a context that is not alive yet to the process's list; NULL: no memory. Process mutex held.
+ */
+static cuda_context context_new(void)
 {
     cuda_context made = calloc(1, sizeof *made);
     if (made != NULL) {
@@ -111,7 +111,8 @@ cuda_context context_new(void)
 
 /* -- primary contexts -------------------------------------------------------------------------- */
 
-cuda_result context_retain_primary(cuda_device device, cuda_context *out)
+/* Takes a reference to the device's primary context, which is made if there is none. */
+static cuda_result context_retain_primary(cuda_device device, cuda_context *out)
 {
     cuda_result result = CUDA_SUCCESS_;
     pthread_mutex_lock(&process.mutex);
@@ -130,7 +131,7 @@ cuda_result context_retain_primary(cuda_device device, cuda_context *out)
     return result;
 }
 
-cuda_result context_release_primary(cuda_device device)
+static cuda_result context_release_primary(cuda_device device)
 {
     cuda_result result = CUDA_SUCCESS_;
     pthread_mutex_lock(&process.mutex);
@@ -145,10 +146,8 @@ cuda_result context_release_primary(cuda_device device)
 
 cuda_result cuDevicePrimaryCtxSetFlags_v2(cuda_device device, unsigned int flags)
 {
-    cuda_result result = process_enter(ENTRY_primary_ctx_set_flags, NEED_INIT, NULL);
-    if (result != CUDA_SUCCESS_)
-        return result;
-    if (!is_device(device))
+    ENTER_OR_RETURN(primary_ctx_set_flags, NEED_INIT);
+    if (!process_is_device(device))
         return CUDA_INVALID_DEVICE;
     if (flags > CONTEXT_FLAGS)
         return CUDA_INVALID_VALUE;
@@ -168,32 +167,27 @@ cuda_result cuDevicePrimaryCtxSetFlags_v2(cuda_device device, unsigned int flags
 
 cuda_result cuDevicePrimaryCtxRetain(cuda_context *context, cuda_device device)
 {
-    cuda_result result = process_enter(ENTRY_primary_ctx_retain, NEED_INIT, NULL);
-    if (result != CUDA_SUCCESS_)
-        return result;
+    ENTER_OR_RETURN(primary_ctx_retain, NEED_INIT);
     if (context == NULL)
         return CUDA_INVALID_VALUE;
-    return is_device(device) ? context_retain_primary(device, context) : CUDA_INVALID_DEVICE;
+    return process_is_device(device) ? context_retain_primary(device, context)
+                                     : CUDA_INVALID_DEVICE;
 }
 
 cuda_result cuDevicePrimaryCtxRelease_v2(cuda_device device)
 {
-    cuda_result result = process_enter(ENTRY_primary_ctx_release, NEED_INIT, NULL);
-    if (result != CUDA_SUCCESS_)
-        return result;
-    return is_device(device) ? context_release_primary(device) : CUDA_INVALID_DEVICE;
+    ENTER_OR_RETURN(primary_ctx_release, NEED_INIT);
+    return process_is_device(device) ? context_release_primary(device) : CUDA_INVALID_DEVICE;
 }
 
 /* -- contexts of the program's own ------------------------------------------------------------- */
 
 cuda_result cuCtxCreate_v2(cuda_context *out, unsigned int flags, cuda_device device)
 {
-    cuda_result result = process_enter(ENTRY_ctx_create, NEED_INIT, NULL);
-    if (result != CUDA_SUCCESS_)
-        return result;
+    ENTER_OR_RETURN(ctx_create, NEED_INIT);
     if (out == NULL || flags > CONTEXT_FLAGS)
         return CUDA_INVALID_VALUE;
-    if (!is_device(device))
+    if (!process_is_device(device))
         return CUDA_INVALID_DEVICE;
     pthread_mutex_lock(&process.mutex);
     cuda_context context = context_new();
@@ -208,15 +202,20 @@ cuda_result cuCtxCreate_v2(cuda_context *out, unsigned int flags, cuda_device de
     return CUDA_SUCCESS_;
 }
 
-cuda_result cuCtxDestroy_v2(cuda_context context)
+/* One of the process's, alive or not; NULL: it is not. Process mutex held. */
+static cuda_context find(cuda_context context)
 {
-    cuda_result result = process_enter(ENTRY_ctx_destroy, NEED_INIT, NULL);
-    if (result != CUDA_SUCCESS_)
-        return result;
-    pthread_mutex_lock(&process.mutex);
     cuda_context known = process.contexts;
     while (known != NULL && known != context)
         known = known->next;
+    return known;
+}
+
+cuda_result cuCtxDestroy_v2(cuda_context context)
+{
+    ENTER_OR_RETURN(ctx_destroy, NEED_INIT);
+    pthread_mutex_lock(&process.mutex);
+    cuda_context known = find(context);
     if (known == NULL || !atomic_load(&known->alive) || known->is_green ||
         known == process.primary[known->device])
         result = CUDA_INVALID_CONTEXT;
@@ -228,22 +227,18 @@ cuda_result cuCtxDestroy_v2(cuda_context context)
     return result;
 }
 
-static bool is_known(cuda_context context)
+static bool is_alive_here(cuda_context context)
 {
     pthread_mutex_lock(&process.mutex);
-    cuda_context known = process.contexts;
-    while (known != NULL && known != context)
-        known = known->next;
+    cuda_context known = find(context);
     pthread_mutex_unlock(&process.mutex);
-    return known != NULL;
+    return known != NULL && atomic_load(&known->alive);
 }
 
 cuda_result cuCtxSetCurrent(cuda_context context)
 {
-    cuda_result result = process_enter(ENTRY_ctx_set_current, NEED_INIT, NULL);
-    if (result != CUDA_SUCCESS_)
-        return result;
-    if (context != NULL && (!is_known(context) || !atomic_load(&context->alive)))
+    ENTER_OR_RETURN(ctx_set_current, NEED_INIT);
+    if (context != NULL && !is_alive_here(context))
         return CUDA_INVALID_CONTEXT;
     process_current = context;
     return CUDA_SUCCESS_;
@@ -251,9 +246,7 @@ cuda_result cuCtxSetCurrent(cuda_context context)
 
 cuda_result cuCtxGetCurrent(cuda_context *context)
 {
-    cuda_result result = process_enter(ENTRY_ctx_get_current, NEED_INIT, NULL);
-    if (result != CUDA_SUCCESS_)
-        return result;
+    ENTER_OR_RETURN(ctx_get_current, NEED_INIT);
     if (context == NULL)
         return CUDA_INVALID_VALUE;
     *context = process_current;
@@ -262,9 +255,7 @@ cuda_result cuCtxGetCurrent(cuda_context *context)
 
 cuda_result cuCtxGetStreamPriorityRange(int *least, int *greatest)
 {
-    cuda_result result = process_enter(ENTRY_ctx_get_stream_priority_range, NEED_CONTEXT, NULL);
-    if (result != CUDA_SUCCESS_)
-        return result;
+    ENTER_OR_RETURN(ctx_get_stream_priority_range, NEED_CONTEXT);
     if (least != NULL)
         *least = PRIORITY_LEAST;
     if (greatest != NULL)
@@ -274,26 +265,22 @@ cuda_result cuCtxGetStreamPriorityRange(int *least, int *greatest)
 
 cuda_result cuCtxSynchronize(void)
 {
-    cuda_result result = process_enter(ENTRY_ctx_synchronize, NEED_CONTEXT, NULL);
-    if (result != CUDA_SUCCESS_)
-        return result;
+    ENTER_OR_RETURN(ctx_synchronize, NEED_CONTEXT);
     deferred_wait_context(process_current);
     emul_state_lock(process.state);
     uint64_t end = process_current->model.end_ns;
     emul_state_unlock(process.state);
-    return process_sleep_until(end > process_host_ns ? end : process_host_ns);
+    return process_sleep_own(end);
 }
 
 /* -- peers ------------------------------------------------------------------------------------- */
 
 cuda_result cuDeviceCanAccessPeer(int *can, cuda_device device, cuda_device peer)
 {
-    cuda_result result = process_enter(ENTRY_device_can_access_peer, NEED_INIT, NULL);
-    if (result != CUDA_SUCCESS_)
-        return result;
+    ENTER_OR_RETURN(device_can_access_peer, NEED_INIT);
     if (can == NULL)
         return CUDA_INVALID_VALUE;
-    if (!is_device(device) || !is_device(peer))
+    if (!process_is_device(device) || !process_is_device(peer))
         return CUDA_INVALID_DEVICE;
     *can = device != peer;
     return CUDA_SUCCESS_;
@@ -302,7 +289,7 @@ cuda_result cuDeviceCanAccessPeer(int *can, cuda_device device, cuda_device peer
 /* Checks what both calls have in common; *bit is the peer's device. */
 static cuda_result check_peer(cuda_context peer, uint32_t *bit)
 {
-    if (peer == NULL || !is_known(peer) || !atomic_load(&peer->alive) || peer == process_current)
+    if (peer == NULL || !is_alive_here(peer) || peer == process_current)
         return CUDA_INVALID_CONTEXT;
     if (peer->device == process_current->device)
         return CUDA_PEER_ACCESS_UNSUPPORTED;
@@ -313,9 +300,7 @@ static cuda_result check_peer(cuda_context peer, uint32_t *bit)
 cuda_result cuCtxEnablePeerAccess(cuda_context peer, unsigned int flags)
 {
     uint32_t bit;
-    cuda_result result = process_enter(ENTRY_ctx_enable_peer_access, NEED_CONTEXT, NULL);
-    if (result != CUDA_SUCCESS_)
-        return result;
+    ENTER_OR_RETURN(ctx_enable_peer_access, NEED_CONTEXT);
     if (flags != 0)
         return CUDA_INVALID_VALUE;
     result = check_peer(peer, &bit);
@@ -328,12 +313,147 @@ cuda_result cuCtxEnablePeerAccess(cuda_context peer, unsigned int flags)
 cuda_result cuCtxDisablePeerAccess(cuda_context peer)
 {
     uint32_t bit;
-    cuda_result result = process_enter(ENTRY_ctx_disable_peer_access, NEED_CONTEXT, NULL);
-    if (result != CUDA_SUCCESS_)
-        return result;
+    ENTER_OR_RETURN(ctx_disable_peer_access, NEED_CONTEXT);
     result = check_peer(peer, &bit);
     if (result != CUDA_SUCCESS_)
         return result;
     return atomic_fetch_and(&process_current->peers, ~bit) & bit ? CUDA_SUCCESS_
                                                                  : CUDA_PEER_ACCESS_NOT_ENABLED;
+}
+
+/* -- green contexts: a part of the multiprocessors, at the primary context's side -------------- */
+
+/* Parts come in so many multiprocessors, as on GPUs of compute capability 9. */
+#define PART 8
+
+struct cuda_resource_descriptor_opaque {
+    unsigned multiprocessors;
+};
+
+static cuda_resource resource_of(unsigned multiprocessors)
+{
+    cuda_resource resource = {0};
+    if (multiprocessors > 0) {
+        resource.type = CUDA_RESOURCE_SM;
+        resource.sm.smCount = multiprocessors;
+    }
+    return resource;
+}
+
+cuda_result cuDeviceGetDevResource(cuda_device device, cuda_resource *resource,
+                                   cuda_resource_type type)
+{
+    ENTER_OR_RETURN(device_get_resource, NEED_INIT);
+    if (!process_is_device(device))
+        return CUDA_INVALID_DEVICE;
+    if (resource == NULL || type != CUDA_RESOURCE_SM)
+        return CUDA_INVALID_VALUE;
+    *resource = resource_of(process_multiprocessors());
+    return CUDA_SUCCESS_;
+}
+
+cuda_result cuDevSmResourceSplitByCount(cuda_resource *parts, unsigned int *groups,
+                                        const cuda_resource *input, cuda_resource *remaining,
+                                        unsigned int flags, unsigned int least)
+{
+    (void)flags;
+    ENTER_OR_RETURN(resource_split, NEED_INIT);
+    if (groups == NULL || input == NULL || input->type != CUDA_RESOURCE_SM)
+        return CUDA_INVALID_VALUE;
+    unsigned all = input->sm.smCount;
+    unsigned part = least > PART ? (least + PART - 1) / PART * PART : PART;
+    unsigned most = all / part;
+    if (parts == NULL) {
+        *groups = most;
+        return CUDA_SUCCESS_;
+    }
+    if (most == 0)
+        return CUDA_INVALID_VALUE; /* not so many are left */
+    if (*groups > most)
+        *groups = most;
+    for (unsigned i = 0; i < *groups; i++)
+        parts[i] = resource_of(part);
+    if (remaining != NULL)
+        *remaining = resource_of(all - *groups * part);
+    return CUDA_SUCCESS_;
+}
+
+cuda_result cuDevResourceGenerateDesc(cuda_resource_descriptor *descriptor,
+                                      cuda_resource *resources, unsigned int count)
+{
+    ENTER_OR_RETURN(resource_describe, NEED_INIT);
+    if (descriptor == NULL || resources == NULL || count == 0)
+        return CUDA_INVALID_VALUE;
+    unsigned sum = 0;
+    for (unsigned i = 0; i < count; i++) {
+        if (resources[i].type != CUDA_RESOURCE_SM)
+            return CUDA_INVALID_VALUE;
+        sum += resources[i].sm.smCount;
+    }
+    if (sum > process_multiprocessors())
+        return CUDA_INVALID_VALUE;
+    /* There is no call that frees one, so there is one of each size. */
+    static struct cuda_resource_descriptor_opaque descriptors[MODEL_SLOTS_MAX + 1];
+    descriptors[sum].multiprocessors = sum;
+    *descriptor = &descriptors[sum];
+    return CUDA_SUCCESS_;
+}
+
+cuda_result cuGreenCtxCreate(cuda_green_context *green, cuda_resource_descriptor descriptor,
+                             cuda_device device, unsigned int flags)
+{
+    cuda_context primary;
+    ENTER_OR_RETURN(green_ctx_create, NEED_INIT);
+    if (green == NULL || descriptor == NULL || flags != CUDA_GREEN_CONTEXT_DEFAULT_STREAM)
+        return CUDA_INVALID_VALUE;
+    if (!process_is_device(device))
+        return CUDA_INVALID_DEVICE;
+    result = context_retain_primary(device, &primary);
+    if (result != CUDA_SUCCESS_)
+        return result;
+
+    pthread_mutex_lock(&process.mutex);
+    cuda_context made = context_new();
+    result = made != NULL ? context_open(made, device, primary, descriptor->multiprocessors)
+                          : CUDA_OUT_OF_MEMORY;
+    if (result == CUDA_SUCCESS_)
+        made->is_green = true;
+    pthread_mutex_unlock(&process.mutex);
+    if (result != CUDA_SUCCESS_) {
+        context_release_primary(device);
+        return result;
+    }
+    *green = (cuda_green_context)(void *)made;
+    return CUDA_SUCCESS_;
+}
+
+/* The handle is the context. */
+static cuda_context context_of(cuda_green_context green)
+{
+    cuda_context context = (cuda_context)(void *)green;
+    return context != NULL && context->is_green && atomic_load(&context->alive) ? context : NULL;
+}
+
+cuda_result cuGreenCtxDestroy(cuda_green_context green)
+{
+    ENTER_OR_RETURN(green_ctx_destroy, NEED_INIT);
+    cuda_context context = context_of(green);
+    if (context == NULL)
+        return CUDA_INVALID_CONTEXT;
+    pthread_mutex_lock(&process.mutex);
+    context_close(context);
+    pthread_mutex_unlock(&process.mutex);
+    if (process_current == context)
+        process_current = NULL;
+    return context_release_primary(context->device);
+}
+
+cuda_result cuCtxFromGreenCtx(cuda_context *out, cuda_green_context green)
+{
+    ENTER_OR_RETURN(ctx_from_green_ctx, NEED_INIT);
+    cuda_context context = context_of(green);
+    if (out == NULL || context == NULL)
+        return context == NULL ? CUDA_INVALID_CONTEXT : CUDA_INVALID_VALUE;
+    *out = context;
+    return CUDA_SUCCESS_;
 }

@@ -1,5 +1,7 @@
 #include "emul/cuda/copies.h"
 
+#include <string.h>
+
 #include "common/clock.h"
 #include "emul/cuda/deferred.h"
 
@@ -121,4 +123,15 @@ void copies_wait_others(void)
         deferred_sleep();
     deferred_unlock();
     process_sleep_until(pinned_ns);
+}
+
+cuda_result copy_run(const struct copy_call *copy, bool corrupt)
+{
+    const void *on_device = copy->direction == MODEL_TO_DEVICE ? copy->to : copy->from;
+    if (!memory_list_holds(&process.device_memory, on_device, copy->bytes))
+        return CUDA_INVALID_VALUE;
+    memcpy(copy->to, copy->from, copy->bytes);
+    if (corrupt && copy->bytes > 0)
+        *(unsigned char *)copy->to ^= 0x55;
+    return CUDA_SUCCESS_;
 }

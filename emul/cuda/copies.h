@@ -1,5 +1,6 @@
 /*
- * Which copies are under way in this process: what other threads' calls find in their way.
+ * Moving the bytes of copies, and which copies are under way in this process: what other threads'
+ * calls find in their way.
  *
  * A pageable copy is under way while its call lasts. A pinned one is from its issue until its end,
  * and belongs to the thread that issued it.
@@ -7,6 +8,9 @@
 #pragma once
 
 #include "emul/cuda/process.h"
+
+/* Moves the bytes now, after checking the device's side. */
+cuda_result copy_run(const struct copy_call *copy, bool corrupt);
 
 /* A pageable copy in its call; its memory is the caller's until it has ended. */
 struct copy_under_way {

@@ -1,22 +1,14 @@
-/* Entry points for copies between host and device. */
-#include "emul/cuda/process.h"
+/* Entry points for copies. */
 
 #include <string.h>
 
 #include "common/clock.h"
 #include "emul/cuda/copies.h"
 #include "emul/cuda/deferred.h"
-
-cuda_result copy_run(const struct copy_call *copy, bool corrupt)
-{
-    const void *on_device = copy->direction == MODEL_TO_DEVICE ? copy->to : copy->from;
-    if (!memory_list_holds(&process.device_memory, on_device, copy->bytes))
-        return CUDA_INVALID_VALUE;
-    memcpy(copy->to, copy->from, copy->bytes);
-    if (corrupt && copy->bytes > 0)
-        *(unsigned char *)copy->to ^= 0x55;
-    return CUDA_SUCCESS_;
-}
+#include "emul/cuda/graph.h"
+#include "emul/cuda/issue.h"
+#include "emul/cuda/launch.h"
+#include "emul/cuda/stream.h"
 
 static struct model_work cost_of(const struct copy_call *copy, bool pageable)
 {
@@ -30,22 +22,14 @@ struct reserved {
 /* A copy's time, and what is told of it. */
 static struct reserved reserve(const struct copy_call *copy, bool pageable, cuda_stream stream)
 {
-    cuda_context context = stream->context;
     struct model_work work = cost_of(copy, pageable);
     struct model_place place = {0};
-    struct model *model = process_lock_model(context);
-    stream_begin_work(stream);
-    uint64_t now = clock_now_ns();
-    activity_watch(&context->model, &place, 1);
-    uint64_t end = pageable ? model_issue_pageable(model, &context->model, &stream->model, now,
-                                                   &process_host_ns, &work)
-                            : model_issue_copy(model, &context->model, &stream->model, now,
-                                               &process_host_ns, &work);
-    activity_watch(&context->model, NULL, 0);
-    stream_end_work(stream);
-    emul_state_unlock(process.state);
+    struct issue at = issue_begin(stream, stream->context, &place, 1);
+    uint64_t end = (pageable ? model_issue_pageable : model_issue_copy)(
+        at.model, at.process, at.stream, at.now_ns, &process_host_ns, &work);
+    issue_end(stream, &at);
     activity_copy(copy, pageable, stream, &place);
-    return (struct reserved){now, end, work.duration_ns};
+    return (struct reserved){at.now_ns, end, work.duration_ns};
 }
 
 /* Until the stream has come to the copy, and it can go: then a copy to pageable memory on the
@@ -71,7 +55,7 @@ static cuda_result run_pageable(const struct copy_call *copy, cuda_stream stream
         process_sleep_until(time.end_ns - time.duration_ns);
     }
     copies_free_launches(under_way);
-    return process_sleep_until(time.end_ns > process_host_ns ? time.end_ns : process_host_ns);
+    return process_sleep_own(time.end_ns);
 }
 
 static cuda_result issue_pageable(const struct copy_call *copy, cuda_stream stream, bool corrupt)
@@ -90,15 +74,10 @@ static void perform(cuda_stream stream, const struct operation *operation)
     cuda_result result = copy_run(copy, operation->call.copy.corrupt);
     if (result != CUDA_SUCCESS_)
         process_break(result);
-    struct model *model = process_lock_model(stream->context);
-    stream_begin_work(stream);
-    uint64_t now = clock_now_ns();
     struct model_place place = {0};
-    activity_watch(&stream->context->model, &place, 1);
-    model_place_copy(model, &stream->context->model, &stream->model, now, now, &work);
-    activity_watch(&stream->context->model, NULL, 0);
-    stream_end_work(stream);
-    emul_state_unlock(process.state);
+    struct issue at = issue_begin(stream, stream->context, &place, 1);
+    model_place_copy(at.model, at.process, at.stream, at.now_ns, at.now_ns, &work);
+    issue_end(stream, &at);
     activity_copy(copy, false, stream, &place);
 }
 
@@ -118,8 +97,9 @@ static cuda_result issue_pinned(const struct copy_call *copy, cuda_stream stream
     return CUDA_SUCCESS_;
 }
 
-static cuda_result issue_copy(const struct copy_call *copy, cuda_stream stream, bool corrupt)
+static cuda_result issue_copy(const struct copy_call *copy, cuda_stream stream)
 {
+    bool corrupt = process_corrupts;
     if (copy->to == NULL || copy->from == NULL)
         return CUDA_INVALID_VALUE;
     cuda_result result = stream_take(&stream);
@@ -137,21 +117,133 @@ static cuda_result issue_copy(const struct copy_call *copy, cuda_stream stream, 
 cuda_result cuMemcpyHtoDAsync_v2(cuda_device_pointer to, const void *from, size_t bytes,
                                  cuda_stream stream)
 {
-    bool corrupt;
-    cuda_result result = process_enter(ENTRY_memcpy_htod_async, NEED_CONTEXT, &corrupt);
-    if (result != CUDA_SUCCESS_)
-        return result;
-    const struct copy_call copy = {MODEL_TO_DEVICE, (void *)(uintptr_t)to, from, bytes};
-    return issue_copy(&copy, stream, corrupt);
+    ENTER_OR_RETURN(memcpy_htod_async, NEED_CONTEXT);
+    return issue_copy(&(struct copy_call){MODEL_TO_DEVICE, (void *)(uintptr_t)to, from, bytes},
+                      stream);
 }
 
 cuda_result cuMemcpyDtoHAsync_v2(void *to, cuda_device_pointer from, size_t bytes,
                                  cuda_stream stream)
 {
-    bool corrupt;
-    cuda_result result = process_enter(ENTRY_memcpy_dtoh_async, NEED_CONTEXT, &corrupt);
+    ENTER_OR_RETURN(memcpy_dtoh_async, NEED_CONTEXT);
+    return issue_copy(&(struct copy_call){MODEL_TO_HOST, to, (const void *)(uintptr_t)from, bytes},
+                      stream);
+}
+
+/* -- within and between devices -----------------------------------------------------------------
+ */
+
+/* So many times as fast as a copy to the host, where the devices reach each other's memory. */
+#define DIRECT_FACTOR 4
+
+/*
+ * The driver stages a copy between devices that cannot reach each other's memory, and does so one
+ * after the other, also while the first still waits for its stream (the effect peer-stall). This is
+ * the end of the last one; under the deferred mutex.
+ */
+static struct moment *last_staged;
+
+static bool is_direct(const cuda_context to, const cuda_context from)
+{
+    return (atomic_load(&to->peers) >> from->device & 1) != 0 ||
+           (atomic_load(&from->peers) >> to->device & 1) != 0;
+}
+
+/* A staged copy goes out of one device and into the other at the same time, piece by piece. Time is
+ * reserved where it comes out. */
+static void perform_peer(cuda_stream stream, const struct operation *operation)
+{
+    cuda_context to = operation->call.peer.to_context, from = operation->call.peer.from_context;
+    uint64_t bytes = operation->call.peer.bytes;
+    memmove(operation->call.peer.to, operation->call.peer.from, bytes);
+    struct model_work work =
+        model_copy(process_machine(), MODEL_TO_HOST, bytes, !is_direct(to, from));
+    struct model_place place = {0};
+    struct issue at = issue_begin(stream, from, &place, 1);
+    if (is_direct(to, from))
+        model_place_direct(at.model, at.process, at.stream, at.now_ns,
+                           work.duration_ns / DIRECT_FACTOR);
+    else
+        model_place_copy(at.model, at.process, at.stream, at.now_ns, at.now_ns, &work);
+    issue_end(stream, &at);
+    activity_peer_copy(to, from, bytes, stream, &place);
+}
+
+static cuda_result issue_peer(const struct operation *operation, cuda_stream stream)
+{
+    if (deferred_is_needed(stream))
+        return deferred_put(stream, operation);
+    operation->perform(stream, operation);
+    return CUDA_SUCCESS_;
+}
+
+static cuda_result issue_staged(const struct operation *operation, cuda_stream stream)
+{
+    if (!process_has(EFFECT_PEER_STALL))
+        return issue_peer(operation, stream);
+    deferred_lock();
+    struct moment *before = last_staged;
+    if (before != NULL)
+        moment_hold(before);
+    deferred_unlock();
+    cuda_result result = before != NULL ? moment_await(stream, before) : CUDA_SUCCESS_;
+    moment_drop(before);
+    if (result == CUDA_SUCCESS_)
+        result = issue_peer(operation, stream);
     if (result != CUDA_SUCCESS_)
         return result;
-    const struct copy_call copy = {MODEL_TO_HOST, to, (const void *)(uintptr_t)from, bytes};
-    return issue_copy(&copy, stream, corrupt);
+    struct moment *end = moment_record(stream);
+    deferred_lock();
+    struct moment *other = last_staged;
+    last_staged = end;
+    deferred_unlock();
+    moment_drop(other);
+    return end != NULL ? CUDA_SUCCESS_ : CUDA_OUT_OF_MEMORY;
+}
+
+static cuda_result peer_copy(void *to, cuda_context to_context, const void *from,
+                             cuda_context from_context, uint64_t bytes, cuda_stream stream)
+{
+    if (to_context == NULL || from_context == NULL)
+        return CUDA_INVALID_VALUE;
+    cuda_result result = stream_take(&stream);
+    if (result != CUDA_SUCCESS_)
+        return result;
+    if (to_context->device == from_context->device) {
+        const struct kernel_call copy = {
+            .kernel = KERNEL_COPY, .threads = 1, .blocks = 1, .arguments.copy = {from, to, bytes}};
+        return launch_issue(&copy, stream);
+    }
+    if (stream->capture != NULL)
+        return CUDA_STREAM_CAPTURE_UNSUPPORTED;
+    const struct operation copy = {.perform = perform_peer,
+                                   .call.peer = {to, from, bytes, to_context, from_context}};
+    process_burn();
+    return is_direct(to_context, from_context) ? issue_peer(&copy, stream)
+                                               : issue_staged(&copy, stream);
+}
+
+cuda_result cuMemcpyPeerAsync(cuda_device_pointer to, cuda_context to_context,
+                              cuda_device_pointer from, cuda_context from_context, size_t bytes,
+                              cuda_stream stream)
+{
+    ENTER_OR_RETURN(memcpy_peer_async, NEED_CONTEXT);
+    void *there = (void *)(uintptr_t)to;
+    const void *here = (const void *)(uintptr_t)from;
+    if (to_context == NULL || from_context == NULL ||
+        memory_list_owner(&process.device_memory, there, bytes) != to_context->base ||
+        memory_list_owner(&process.device_memory, here, bytes) != from_context->base)
+        return CUDA_INVALID_VALUE;
+    return peer_copy(there, to_context->base, here, from_context->base, bytes, stream);
+}
+
+/* Within the device, what moves the bytes is a kernel of the driver's. */
+cuda_result cuMemcpyDtoDAsync_v2(cuda_device_pointer to, cuda_device_pointer from, size_t bytes,
+                                 cuda_stream stream)
+{
+    ENTER_OR_RETURN(memcpy_dtod_async, NEED_CONTEXT);
+    void *there = (void *)(uintptr_t)to;
+    const void *here = (const void *)(uintptr_t)from;
+    return peer_copy(there, memory_list_owner(&process.device_memory, there, bytes), here,
+                     memory_list_owner(&process.device_memory, here, bytes), bytes, stream);
 }

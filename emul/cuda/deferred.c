@@ -3,6 +3,7 @@
 #include <stdlib.h>
 
 #include "common/clock.h"
+#include "emul/cuda/issue.h"
 
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
 static pthread_cond_t changed = PTHREAD_COND_INITIALIZER;
@@ -25,11 +26,6 @@ void deferred_sleep(void)
 void deferred_notify(void)
 {
     pthread_cond_broadcast(&changed);
-}
-
-static bool is_legacy(cuda_stream stream)
-{
-    return stream == &stream->context->legacy;
 }
 
 /* -- the stream's thread ----------------------------------------------------------------------- */
@@ -78,7 +74,7 @@ static void *run_stream(void *argument)
         pthread_cond_broadcast(&changed);
     }
     queue->has_runner = queue->dying = false;
-    if (!is_legacy(stream))
+    if (!stream_is_legacy(stream))
         unlink_and_free(stream);
     pthread_cond_broadcast(&changed);
     pthread_mutex_unlock(&mutex);
@@ -219,26 +215,14 @@ static void drop_of(const struct operation *operation)
 /* Now, or when the stream's work is done. */
 static void set_moment(cuda_stream stream, struct moment *moment)
 {
-    emul_state_lock(process.state);
-    stream_begin_work(stream);
-    uint64_t now = clock_now_ns();
-    moment->when_ns = stream->model.end_ns > now ? stream->model.end_ns : now;
-    emul_state_unlock(process.state);
+    uint64_t end = issue_ordered_end(stream), now = clock_now_ns();
+    moment->when_ns = end > now ? end : now;
     atomic_store(&moment->known, true);
 }
 
 static void perform_record(cuda_stream stream, const struct operation *operation)
 {
     set_moment(stream, operation->call.moment);
-}
-
-static void raise_end(cuda_stream stream, uint64_t when_ns)
-{
-    emul_state_lock(process.state);
-    if (stream->model.end_ns < when_ns)
-        stream->model.end_ns = when_ns;
-    stream_end_work(stream);
-    emul_state_unlock(process.state);
 }
 
 void moment_wait_known(struct moment *moment)
@@ -254,7 +238,7 @@ void moment_wait_known(struct moment *moment)
 static void perform_await(cuda_stream stream, const struct operation *operation)
 {
     moment_wait_known(operation->call.moment);
-    raise_end(stream, operation->call.moment->when_ns);
+    issue_raise_end(stream, operation->call.moment->when_ns);
 }
 
 static struct moment *moment_new(void)
@@ -288,14 +272,14 @@ static void follow(cuda_stream stream, cuda_stream other)
 bool deferred_is_needed(cuda_stream stream)
 {
     cuda_context context = stream->context;
-    bool behind = is_legacy(stream)
+    bool behind = stream_is_legacy(stream)
                       ? atomic_load(&context->blocking_pending) > 0
                       : stream->blocking && atomic_load(&context->legacy.deferred.pending) > 0;
     if (behind) {
         pthread_mutex_lock(&mutex);
-        if (!is_legacy(stream) && atomic_load(&context->legacy.deferred.pending) > 0)
+        if (!stream_is_legacy(stream) && atomic_load(&context->legacy.deferred.pending) > 0)
             follow(stream, &context->legacy);
-        for (cuda_stream other = context->streams; is_legacy(stream) && other != NULL;
+        for (cuda_stream other = context->streams; stream_is_legacy(stream) && other != NULL;
              other = other->next)
             if (other->blocking && atomic_load(&other->deferred.pending) > 0)
                 follow(stream, other);
@@ -325,7 +309,7 @@ struct moment *moment_record(cuda_stream stream)
 cuda_result moment_await(cuda_stream stream, struct moment *moment)
 {
     if (!deferred_is_needed(stream) && atomic_load(&moment->known)) {
-        raise_end(stream, moment->when_ns);
+        issue_raise_end(stream, moment->when_ns);
         return CUDA_SUCCESS_;
     }
     pthread_mutex_lock(&mutex);

@@ -1,10 +1,9 @@
 /* Entry points for events: moments of a stream, known at once unless deferred work comes first. */
-#include "emul/cuda/process.h"
-
 #include <stdlib.h>
 
 #include "common/clock.h"
 #include "emul/cuda/deferred.h"
+#include "emul/cuda/stream.h"
 
 #define EVENT_FLAGS ((unsigned)CUDA_EVENT_BLOCKING_SYNC | CUDA_EVENT_DISABLE_TIMING)
 
@@ -16,9 +15,7 @@ struct cuda_event_opaque {
 
 cuda_result cuEventCreate(cuda_event *event, unsigned int flags)
 {
-    cuda_result result = process_enter(ENTRY_event_create, NEED_CONTEXT, NULL);
-    if (result != CUDA_SUCCESS_)
-        return result;
+    ENTER_OR_RETURN(event_create, NEED_CONTEXT);
     if (event == NULL || (flags & ~EVENT_FLAGS) != 0)
         return CUDA_INVALID_VALUE;
     cuda_event made = calloc(1, sizeof *made);
@@ -43,16 +40,12 @@ static struct moment *latest(cuda_event event)
 
 cuda_result cuEventRecord(cuda_event event, cuda_stream stream)
 {
-    cuda_result result = process_enter(ENTRY_event_record, NEED_CONTEXT, NULL);
-    if (result != CUDA_SUCCESS_)
-        return result;
+    ENTER_OR_RETURN(event_record, NEED_CONTEXT);
     if (event == NULL)
         return CUDA_INVALID_HANDLE;
-    result = stream_take(&stream);
+    result = stream_take_idle(&stream);
     if (result != CUDA_SUCCESS_)
         return result;
-    if (stream->capture != NULL)
-        return CUDA_STREAM_CAPTURE_UNSUPPORTED;
     struct moment *moment = moment_record(stream);
     if (moment == NULL)
         return CUDA_OUT_OF_MEMORY;
@@ -66,18 +59,14 @@ cuda_result cuEventRecord(cuda_event event, cuda_stream stream)
 
 cuda_result cuStreamWaitEvent(cuda_stream stream, cuda_event event, unsigned int flags)
 {
-    cuda_result result = process_enter(ENTRY_stream_wait_event, NEED_CONTEXT, NULL);
-    if (result != CUDA_SUCCESS_)
-        return result;
+    ENTER_OR_RETURN(stream_wait_event, NEED_CONTEXT);
     if (event == NULL)
         return CUDA_INVALID_HANDLE;
     if (flags != 0)
         return CUDA_INVALID_VALUE;
-    stream = process_stream(stream);
-    if (stream == NULL)
-        return CUDA_OUT_OF_MEMORY;
-    if (stream->capture != NULL)
-        return CUDA_STREAM_CAPTURE_UNSUPPORTED;
+    result = stream_find_idle(&stream);
+    if (result != CUDA_SUCCESS_)
+        return result;
     struct moment *moment = latest(event);
     if (moment == NULL)
         return CUDA_SUCCESS_;
@@ -88,9 +77,7 @@ cuda_result cuStreamWaitEvent(cuda_stream stream, cuda_event event, unsigned int
 
 cuda_result cuEventQuery(cuda_event event)
 {
-    cuda_result result = process_enter(ENTRY_event_query, NEED_CONTEXT, NULL);
-    if (result != CUDA_SUCCESS_)
-        return result;
+    ENTER_OR_RETURN(event_query, NEED_CONTEXT);
     if (event == NULL)
         return CUDA_INVALID_HANDLE;
     struct moment *moment = latest(event);
@@ -102,26 +89,21 @@ cuda_result cuEventQuery(cuda_event event)
 
 cuda_result cuEventSynchronize(cuda_event event)
 {
-    cuda_result result = process_enter(ENTRY_event_synchronize, NEED_CONTEXT, NULL);
-    if (result != CUDA_SUCCESS_)
-        return result;
+    ENTER_OR_RETURN(event_synchronize, NEED_CONTEXT);
     if (event == NULL)
         return CUDA_INVALID_HANDLE;
     struct moment *moment = latest(event);
     if (moment == NULL)
         return CUDA_SUCCESS_;
     moment_wait_known(moment);
-    result =
-        process_sleep_until(moment->when_ns > process_host_ns ? moment->when_ns : process_host_ns);
+    result = process_sleep_own(moment->when_ns);
     moment_drop(moment);
     return result;
 }
 
 cuda_result cuEventElapsedTime(float *milliseconds, cuda_event begin, cuda_event end)
 {
-    cuda_result result = process_enter(ENTRY_event_elapsed_time, NEED_CONTEXT, NULL);
-    if (result != CUDA_SUCCESS_)
-        return result;
+    ENTER_OR_RETURN(event_elapsed_time, NEED_CONTEXT);
     if (milliseconds == NULL)
         return CUDA_INVALID_VALUE;
     if (begin == NULL || end == NULL || !begin->has_timing || !end->has_timing)
@@ -142,9 +124,7 @@ cuda_result cuEventElapsedTime(float *milliseconds, cuda_event begin, cuda_event
 
 cuda_result cuEventDestroy_v2(cuda_event event)
 {
-    cuda_result result = process_enter(ENTRY_event_destroy, NEED_CONTEXT, NULL);
-    if (result != CUDA_SUCCESS_ && !process_is_breakage(result))
-        return result;
+    ENTER_TO_DESTROY(event_destroy);
     if (event == NULL)
         return CUDA_INVALID_HANDLE;
     moment_drop(event->moment);

@@ -24,7 +24,11 @@
 #include <stdint.h>
 
 #include "common/status.h"
-#include "emul/cuda/entry.h"
+#include "device/cuda_abi.h"
+
+/* A number for each entry point of the driver, from the table of device/cuda_abi.h. */
+#define ENTRY_NUMBER(field, symbol, version, need, parameters) ENTRY_##field,
+enum entry { CUDA_DRIVER_SYMBOLS(ENTRY_NUMBER) ENTRY_COUNT };
 
 #define FAULT_VARIABLE "MPSWEEP_EMULATED_FAULT"
 #define FAULT_PROCESS_VARIABLE "MPSWEEP_PROCESS"

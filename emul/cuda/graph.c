@@ -1,5 +1,5 @@
 /* Entry points for stream capture and graphs: a recorded list of works, replayed in one go. */
-#include "emul/cuda/process.h"
+#include "emul/cuda/graph.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -7,6 +7,8 @@
 #include "common/clock.h"
 #include "emul/cuda/copies.h"
 #include "emul/cuda/deferred.h"
+#include "emul/cuda/issue.h"
+#include "emul/cuda/stream.h"
 
 struct graph_node {
     enum model_work_kind kind;
@@ -60,14 +62,12 @@ cuda_result graph_add_copy(struct graph *graph, const struct copy_call *copy)
 
 cuda_result cuStreamBeginCapture_v2(cuda_stream stream, cuda_capture_mode mode)
 {
-    cuda_result result = process_enter(ENTRY_stream_begin_capture, NEED_CONTEXT, NULL);
-    if (result != CUDA_SUCCESS_)
-        return result;
+    ENTER_OR_RETURN(stream_begin_capture, NEED_CONTEXT);
     if (stream == NULL || stream == CUDA_STREAM_LEGACY)
         return CUDA_STREAM_CAPTURE_UNSUPPORTED;
-    stream = process_stream(stream);
-    if (stream == NULL)
-        return CUDA_OUT_OF_MEMORY;
+    result = stream_find(&stream);
+    if (result != CUDA_SUCCESS_)
+        return result;
     if (mode < 0 || mode > 2 || stream->capture != NULL)
         return CUDA_INVALID_VALUE;
     cuda_graph made = calloc(1, sizeof *made);
@@ -79,12 +79,9 @@ cuda_result cuStreamBeginCapture_v2(cuda_stream stream, cuda_capture_mode mode)
 
 cuda_result cuStreamEndCapture(cuda_stream stream, cuda_graph *graph)
 {
-    cuda_result result = process_enter(ENTRY_stream_end_capture, NEED_CONTEXT, NULL);
-    if (result != CUDA_SUCCESS_)
-        return result;
-    if (stream != NULL)
-        stream = process_stream(stream);
-    if (stream == NULL || graph == NULL || stream->capture == NULL)
+    ENTER_OR_RETURN(stream_end_capture, NEED_CONTEXT);
+    if (stream == NULL || graph == NULL || stream_find(&stream) != CUDA_SUCCESS_ ||
+        stream->capture == NULL)
         return CUDA_INVALID_VALUE;
     *graph = (cuda_graph)(void *)stream->capture;
     stream->capture = NULL;
@@ -93,9 +90,7 @@ cuda_result cuStreamEndCapture(cuda_stream stream, cuda_graph *graph)
 
 cuda_result cuGraphDestroy(cuda_graph graph)
 {
-    cuda_result result = process_enter(ENTRY_graph_destroy, NEED_CONTEXT, NULL);
-    if (result != CUDA_SUCCESS_ && !process_is_breakage(result))
-        return result;
+    ENTER_TO_DESTROY(graph_destroy);
     if (graph == NULL)
         return CUDA_INVALID_VALUE;
     free(graph->graph.nodes);
@@ -117,9 +112,7 @@ cuda_result cuGraphInstantiateWithFlags(cuda_graph_exec *out, cuda_graph graph,
                                         unsigned long long flags)
 {
     (void)flags;
-    cuda_result result = process_enter(ENTRY_graph_instantiate, NEED_CONTEXT, NULL);
-    if (result != CUDA_SUCCESS_)
-        return result;
+    ENTER_OR_RETURN(graph_instantiate, NEED_CONTEXT);
     if (out == NULL || graph == NULL)
         return CUDA_INVALID_VALUE;
 
@@ -153,9 +146,7 @@ cuda_result cuGraphInstantiateWithFlags(cuda_graph_exec *out, cuda_graph graph,
 cuda_result cuGraphUpload(cuda_graph_exec exec, cuda_stream stream)
 {
     (void)stream;
-    cuda_result result = process_enter(ENTRY_graph_upload, NEED_CONTEXT, NULL);
-    if (result != CUDA_SUCCESS_)
-        return result;
+    ENTER_OR_RETURN(graph_upload, NEED_CONTEXT);
     return exec != NULL ? CUDA_SUCCESS_ : CUDA_INVALID_VALUE;
 }
 
@@ -197,15 +188,10 @@ static void perform(cuda_stream stream, const struct operation *operation)
     cuda_result result = run(exec, operation->call.graph.corrupt);
     if (result != CUDA_SUCCESS_)
         process_break(result);
-    struct model *model = process_lock_model(stream->context);
-    stream_begin_work(stream);
-    uint64_t now = clock_now_ns();
-    activity_watch(&stream->context->model, exec->places, exec->count);
-    model_place_graph(model, &stream->context->model, &stream->model, now, now, exec->works,
+    struct issue at = issue_begin(stream, stream->context, exec->places, exec->count);
+    model_place_graph(at.model, at.process, at.stream, at.now_ns, at.now_ns, exec->works,
                       exec->count);
-    activity_watch(&stream->context->model, NULL, 0);
-    stream_end_work(stream);
-    emul_state_unlock(process.state);
+    issue_end(stream, &at);
     tell_of_nodes(exec, stream);
 }
 
@@ -216,11 +202,7 @@ static void drop(const struct operation *operation)
 
 static cuda_result defer(cuda_graph_exec exec, cuda_stream stream, bool corrupt)
 {
-    struct model *model = process_lock_model(stream->context);
-    uint64_t now = clock_now_ns();
-    model_pay_launch(model, &stream->context->model, now, &process_host_ns,
-                     model->machine.graph_launch_ns);
-    emul_state_unlock(process.state);
+    uint64_t now = issue_pay_launch(stream, process_machine()->graph_launch_ns);
     atomic_fetch_add(&exec->references, 1);
     cuda_result result = deferred_put(
         stream,
@@ -231,18 +213,13 @@ static cuda_result defer(cuda_graph_exec exec, cuda_stream stream, bool corrupt)
 
 cuda_result cuGraphLaunch(cuda_graph_exec exec, cuda_stream stream)
 {
-    bool corrupt;
-    cuda_result result = process_enter(ENTRY_graph_launch, NEED_CONTEXT, &corrupt);
-    if (result != CUDA_SUCCESS_)
-        return result;
+    ENTER_OR_RETURN(graph_launch, NEED_CONTEXT);
     if (exec == NULL)
         return CUDA_INVALID_VALUE;
-    result = stream_take(&stream);
+    bool corrupt = process_corrupts;
+    result = stream_take_idle(&stream);
     if (result != CUDA_SUCCESS_)
         return result;
-    if (stream->capture != NULL)
-        return CUDA_STREAM_CAPTURE_UNSUPPORTED;
-
     copies_wait_launch();
     process_burn();
     if (deferred_is_needed(stream))
@@ -250,25 +227,18 @@ cuda_result cuGraphLaunch(cuda_graph_exec exec, cuda_stream stream)
     result = run(exec, corrupt);
     if (result != CUDA_SUCCESS_)
         return result;
-    struct model *model = process_lock_model(stream->context);
-    stream_begin_work(stream);
-    uint64_t now = clock_now_ns();
-    activity_watch(&stream->context->model, exec->places, exec->count);
-    model_issue_graph(model, &stream->context->model, &stream->model, now, &process_host_ns,
-                      exec->works, exec->count);
-    activity_watch(&stream->context->model, NULL, 0);
-    stream_end_work(stream);
-    emul_state_unlock(process.state);
+    struct issue at = issue_begin(stream, stream->context, exec->places, exec->count);
+    model_issue_graph(at.model, at.process, at.stream, at.now_ns, &process_host_ns, exec->works,
+                      exec->count);
+    issue_end(stream, &at);
     tell_of_nodes(exec, stream);
-    process_end_launch(now);
+    process_end_launch(at.now_ns);
     return CUDA_SUCCESS_;
 }
 
 cuda_result cuGraphExecDestroy(cuda_graph_exec exec)
 {
-    cuda_result result = process_enter(ENTRY_graph_exec_destroy, NEED_CONTEXT, NULL);
-    if (result != CUDA_SUCCESS_ && !process_is_breakage(result))
-        return result;
+    ENTER_TO_DESTROY(graph_exec_destroy);
     if (exec == NULL)
         return CUDA_INVALID_VALUE;
     exec_drop(exec);

@@ -1,40 +1,17 @@
-/* Entry points for launches of kernels and host functions, and copies within the device. */
-#include "emul/cuda/process.h"
+/* Entry points for launches of kernels and host functions. */
+#include "emul/cuda/launch.h"
 
 #include <semaphore.h>
-#include <time.h>
 
 #include "common/clock.h"
 #include "emul/cuda/copies.h"
 #include "emul/cuda/deferred.h"
+#include "emul/cuda/graph.h"
+#include "emul/cuda/issue.h"
 #include "emul/cuda/module.h"
+#include "emul/cuda/stream.h"
 
 #define THREADS_PER_BLOCK_MAX 1024
-
-void process_burn(void)
-{
-    uint64_t cpu_ns = process_machine()->cpu_ns;
-    struct timespec used;
-    if (cpu_ns == 0)
-        return;
-    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &used);
-    uint64_t until_ns = (uint64_t)used.tv_sec * NS_PER_S + (uint64_t)used.tv_nsec + cpu_ns;
-    do
-        clock_gettime(CLOCK_THREAD_CPUTIME_ID, &used);
-    while ((uint64_t)used.tv_sec * NS_PER_S + (uint64_t)used.tv_nsec < until_ns);
-}
-
-void process_end_launch(uint64_t now_ns)
-{
-    if (process_host_ns > now_ns + MODEL_AHEAD_NS)
-        clock_sleep_until(process_host_ns);
-}
-
-void process_run_kernel(const struct kernel_call *kernel)
-{
-    if (!kernel_run(kernel, &process.device_memory))
-        process_break(CUDA_ILLEGAL_ADDRESS);
-}
 
 /* -- launches that are timed one by one -------------------------------------------------------- */
 
@@ -112,26 +89,16 @@ static void perform(cuda_stream stream, const struct operation *operation)
     const struct kernel_call *kernel = &operation->call.kernel;
     struct model_work work = kernel_cost(process_machine(), kernel, false);
     process_run_kernel(kernel);
-    struct model *model = process_lock_model(stream->context);
-    stream_begin_work(stream);
-    uint64_t now = clock_now_ns();
     struct model_place place = {0};
-    activity_watch(&stream->context->model, &place, 1);
-    model_place_launch(model, &stream->context->model, &stream->model, now, now, &work);
-    activity_watch(&stream->context->model, NULL, 0);
-    stream_end_work(stream);
-    emul_state_unlock(process.state);
+    struct issue at = issue_begin(stream, stream->context, &place, 1);
+    model_place_launch(at.model, at.process, at.stream, at.now_ns, at.now_ns, &work);
+    issue_end(stream, &at);
     activity_kernel(kernel, stream, &place);
 }
 
-/* The host's side of a launch whose time on the GPU is found later. */
-static cuda_result defer(const struct operation *operation, cuda_stream stream)
+static cuda_result defer(cuda_stream stream, const struct operation *operation)
 {
-    struct model *model = process_lock_model(stream->context);
-    uint64_t now = clock_now_ns();
-    model_pay_launch(model, &stream->context->model, now, &process_host_ns,
-                     model->machine.launch_ns);
-    emul_state_unlock(process.state);
+    uint64_t now = issue_pay_launch(stream, process_machine()->launch_ns);
     cuda_result result = deferred_put(stream, operation);
     process_end_launch(now);
     return result;
@@ -141,22 +108,16 @@ static cuda_result issue(const struct kernel_call *kernel, cuda_stream stream)
 {
     process_burn();
     if (deferred_is_needed(stream))
-        return defer(&(struct operation){.perform = perform, .call.kernel = *kernel}, stream);
+        return defer(stream, &(struct operation){.perform = perform, .call.kernel = *kernel});
 
     process_run_kernel(kernel);
     struct model_work work = kernel_cost(process_machine(), kernel, false);
-    struct model *model = process_lock_model(stream->context);
-    stream_begin_work(stream);
-    uint64_t now = clock_now_ns();
     struct model_place place = {0};
-    activity_watch(&stream->context->model, &place, 1);
-    model_issue_launch(model, &stream->context->model, &stream->model, now, &process_host_ns,
-                       &work);
-    activity_watch(&stream->context->model, NULL, 0);
-    stream_end_work(stream);
-    emul_state_unlock(process.state);
+    struct issue at = issue_begin(stream, stream->context, &place, 1);
+    model_issue_launch(at.model, at.process, at.stream, at.now_ns, &process_host_ns, &work);
+    issue_end(stream, &at);
     activity_kernel(kernel, stream, &place);
-    process_end_launch(now);
+    process_end_launch(at.now_ns);
     return CUDA_SUCCESS_;
 }
 
@@ -171,18 +132,100 @@ cuda_result launch_issue(const struct kernel_call *kernel, cuda_stream stream)
     return result;
 }
 
-/* Within the device, what moves the bytes is a kernel of the driver's. */
-cuda_result cuMemcpyDtoDAsync_v2(cuda_device_pointer to, cuda_device_pointer from, size_t bytes,
-                                 cuda_stream stream)
+/* -- a kernel that stays on the GPU until a flag is set, or a time has passed -------------------
+ */
+
+/* How often the flag is looked at. */
+#define LOOK_NS (20 * NS_PER_US)
+
+static unsigned running[EMUL_DEVICES_MAX]; /* under the deferred mutex */
+
+void hold_wait_idle(cuda_device device)
 {
-    cuda_result result = process_enter(ENTRY_memcpy_dtod_async, NEED_CONTEXT, NULL);
-    if (result != CUDA_SUCCESS_)
-        return result;
-    void *there = (void *)(uintptr_t)to;
-    const void *here = (const void *)(uintptr_t)from;
-    return peer_copy(there, memory_list_owner(&process.device_memory, there, bytes), here,
-                     memory_list_owner(&process.device_memory, here, bytes), bytes, stream);
+    deferred_lock();
+    while (running[device] > 0)
+        deferred_sleep();
+    deferred_unlock();
 }
+
+static void count(cuda_device device, bool begins)
+{
+    deferred_lock();
+    if (begins)
+        running[device]++;
+    else
+        running[device]--;
+    deferred_notify();
+    deferred_unlock();
+}
+
+/* Either kind of memory will do, as on a GPU. */
+static bool holds(const volatile void *start, uint64_t bytes)
+{
+    const void *plain = (const void *)(uintptr_t)start;
+    return memory_list_holds(&process.host_memory, plain, bytes) ||
+           memory_list_holds(&process.device_memory, plain, bytes);
+}
+
+static bool is_set(const volatile unsigned *flag)
+{
+    return __atomic_load_n(flag, __ATOMIC_ACQUIRE) != 0;
+}
+
+/* What a program may look at while the kernel runs. */
+static void tell(unsigned long long *out, unsigned long long what)
+{
+    if (out != NULL)
+        __atomic_store_n(&out[1], what, __ATOMIC_RELEASE);
+}
+
+static void perform_hold(cuda_stream stream, const struct operation *operation)
+{
+    const struct kernel_call *kernel = &operation->call.kernel;
+    const volatile unsigned *flag = kernel->arguments.hold.flag;
+    uint64_t bound_ns = kernel->arguments.hold.bound_ns;
+    unsigned long long *out = kernel->arguments.hold.out;
+    cuda_context context = stream->context;
+
+    if (!holds(flag, sizeof *flag) || (out != NULL && !holds(out, 2 * sizeof *out))) {
+        process_break(CUDA_ILLEGAL_ADDRESS);
+        return;
+    }
+    struct issue at = issue_begin(stream, context, NULL, 0);
+    uint64_t begin = model_hold_begin(at.model, at.process, at.stream, at.now_ns);
+    issue_end(stream, &at);
+    cuda_result broken = process_sleep_until(begin);
+    count(context->device, true);
+    tell(out, 2);
+
+    bool seen = is_set(flag);
+    uint64_t now = clock_now_ns();
+    while (!seen && broken == CUDA_SUCCESS_ && now - begin < bound_ns) {
+        broken = process_sleep_until(now + LOOK_NS);
+        seen = is_set(flag);
+        now = clock_now_ns();
+    }
+    if (out != NULL) {
+        out[0] = now - begin;
+        tell(out, seen);
+    }
+    at = issue_begin(stream, context, NULL, 0);
+    model_hold_end(at.model, at.process, at.stream, now);
+    issue_end(stream, &at);
+    count(context->device, false);
+}
+
+static cuda_result hold_issue(const struct kernel_call *kernel, cuda_stream stream)
+{
+    if (stream->capture != NULL)
+        return CUDA_STREAM_CAPTURE_UNSUPPORTED;
+    copies_wait_launch();
+    process_burn();
+    deferred_is_needed(stream);
+    return defer(stream, &(struct operation){.perform = perform_hold, .call.kernel = *kernel});
+}
+
+/* -- entry points ------------------------------------------------------------------------------ */
 
 cuda_result cuLaunchKernel(cuda_function function, unsigned int grid_x, unsigned int grid_y,
                            unsigned int grid_z, unsigned int block_x, unsigned int block_y,
@@ -190,9 +233,7 @@ cuda_result cuLaunchKernel(cuda_function function, unsigned int grid_x, unsigned
                            void **parameters, void **extra)
 {
     (void)shared_bytes;
-    cuda_result result = process_enter(ENTRY_launch_kernel, NEED_CONTEXT, NULL);
-    if (result != CUDA_SUCCESS_)
-        return result;
+    ENTER_OR_RETURN(launch_kernel, NEED_CONTEXT);
     if (function == NULL || function->context->base != process_current->base)
         return CUDA_INVALID_HANDLE;
     if (extra != NULL)
@@ -220,10 +261,7 @@ static pthread_mutex_t host_functions = PTHREAD_MUTEX_INITIALIZER;
 
 static void perform_host(cuda_stream stream, const struct operation *operation)
 {
-    emul_state_lock(process.state);
-    stream_begin_work(stream);
-    uint64_t end = stream->model.end_ns;
-    emul_state_unlock(process.state);
+    uint64_t end = issue_ordered_end(stream);
     /* After an error the driver does not call them any more. */
     if (process_sleep_until(end) != CUDA_SUCCESS_)
         return;
@@ -233,24 +271,19 @@ static void perform_host(cuda_stream stream, const struct operation *operation)
     process_in_host_function = false;
     pthread_mutex_unlock(&host_functions);
 
-    struct model *model = process_lock_model(stream->context);
-    model_place_direct(model, &stream->context->model, &stream->model, clock_now_ns(), 0);
-    stream_end_work(stream);
-    emul_state_unlock(process.state);
+    struct issue at = issue_begin(stream, stream->context, NULL, 0);
+    model_place_direct(at.model, at.process, at.stream, at.now_ns, 0);
+    issue_end(stream, &at);
 }
 
 cuda_result cuLaunchHostFunc(cuda_stream stream, cuda_host_function function, void *argument)
 {
-    cuda_result result = process_enter(ENTRY_launch_host_func, NEED_CONTEXT, NULL);
-    if (result != CUDA_SUCCESS_)
-        return result;
+    ENTER_OR_RETURN(launch_host_func, NEED_CONTEXT);
     if (function == NULL)
         return CUDA_INVALID_VALUE;
-    result = stream_take(&stream);
+    result = stream_take_idle(&stream);
     if (result != CUDA_SUCCESS_)
         return result;
-    if (stream->capture != NULL)
-        return CUDA_STREAM_CAPTURE_UNSUPPORTED;
     copies_wait_launch();
     deferred_is_needed(stream);
     return deferred_put(

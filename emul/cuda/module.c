@@ -18,9 +18,7 @@ static bool is_lazy(void)
 
 cuda_result cuModuleGetLoadingMode(cuda_loading_mode *mode)
 {
-    cuda_result result = process_enter(ENTRY_module_get_loading_mode, NEED_INIT, NULL);
-    if (result != CUDA_SUCCESS_)
-        return result;
+    ENTER_OR_RETURN(module_get_loading_mode, NEED_INIT);
     if (mode == NULL)
         return CUDA_INVALID_VALUE;
     *mode = is_lazy() ? CUDA_LOADING_LAZY : CUDA_LOADING_EAGER;
@@ -29,9 +27,7 @@ cuda_result cuModuleGetLoadingMode(cuda_loading_mode *mode)
 
 cuda_result cuModuleLoadData(cuda_module *module, const void *image)
 {
-    cuda_result result = process_enter(ENTRY_module_load_data, NEED_CONTEXT, NULL);
-    if (result != CUDA_SUCCESS_)
-        return result;
+    ENTER_OR_RETURN(module_load_data, NEED_CONTEXT);
     if (module == NULL || image == NULL)
         return CUDA_INVALID_VALUE;
     cuda_module made = calloc(1, sizeof *made);
@@ -49,9 +45,7 @@ cuda_result cuModuleLoadData(cuda_module *module, const void *image)
 cuda_result cuModuleGetFunction(cuda_function *function, cuda_module module, const char *name)
 {
     enum kernel kernel;
-    cuda_result result = process_enter(ENTRY_module_get_function, NEED_CONTEXT, NULL);
-    if (result != CUDA_SUCCESS_)
-        return result;
+    ENTER_OR_RETURN(module_get_function, NEED_CONTEXT);
     if (module == NULL)
         return CUDA_INVALID_HANDLE;
     if (function == NULL || name == NULL)
@@ -64,9 +58,7 @@ cuda_result cuModuleGetFunction(cuda_function *function, cuda_module module, con
 
 cuda_result cuModuleUnload(cuda_module module)
 {
-    cuda_result result = process_enter(ENTRY_module_unload, NEED_CONTEXT, NULL);
-    if (result != CUDA_SUCCESS_)
-        return result;
+    ENTER_OR_RETURN(module_unload, NEED_CONTEXT);
     if (module == NULL)
         return CUDA_INVALID_HANDLE;
     free(module);

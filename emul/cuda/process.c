@@ -3,6 +3,7 @@
 #include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "common/clock.h"
@@ -17,6 +18,7 @@ struct process process = {
 _Thread_local uint64_t process_host_ns;
 _Thread_local cuda_context process_current;
 _Thread_local bool process_in_host_function;
+_Thread_local bool process_corrupts;
 
 static pthread_once_t faults_once = PTHREAD_ONCE_INIT;
 static enum status faults_status;
@@ -106,15 +108,14 @@ static bool only_queues(enum entry entry)
     }
 }
 
-cuda_result(process_enter)(enum entry entry, enum process_need need, bool *corrupt)
+cuda_result process_enter(enum entry entry, enum process_need need)
 {
     activity_begin_call(entry);
     pthread_once(&faults_once, read_faults);
     if (faults_status != STATUS_OK && entry == ENTRY_init)
         return CUDA_INVALID_VALUE;
     struct fault_effect effect = fault_plan_apply(&process.faults, entry);
-    if (corrupt != NULL)
-        *corrupt = effect.corrupt;
+    process_corrupts = effect.corrupt;
     if (effect.error != CUDA_SUCCESS_ && !effect.fatal)
         return effect.error;
     if (need == NEED_NOTHING)
@@ -158,6 +159,33 @@ uint32_t process_multiprocessors(void)
     return share >= 1.0 ? (uint32_t)share : 1;
 }
 
+/* -- what launches share ----------------------------------------------------------------------- */
+
+void process_burn(void)
+{
+    uint64_t cpu_ns = process_machine()->cpu_ns;
+    struct timespec used;
+    if (cpu_ns == 0)
+        return;
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &used);
+    uint64_t until_ns = (uint64_t)used.tv_sec * NS_PER_S + (uint64_t)used.tv_nsec + cpu_ns;
+    do
+        clock_gettime(CLOCK_THREAD_CPUTIME_ID, &used);
+    while ((uint64_t)used.tv_sec * NS_PER_S + (uint64_t)used.tv_nsec < until_ns);
+}
+
+void process_end_launch(uint64_t now_ns)
+{
+    if (process_host_ns > now_ns + MODEL_AHEAD_NS)
+        clock_sleep_until(process_host_ns);
+}
+
+void process_run_kernel(const struct kernel_call *kernel)
+{
+    if (!kernel_run(kernel, &process.device_memory))
+        process_break(CUDA_ILLEGAL_ADDRESS);
+}
+
 /* -- initialisation ---------------------------------------------------------------------------- */
 
 static cuda_result attach_state(void)
@@ -188,9 +216,7 @@ static cuda_result attach_state(void)
 
 cuda_result cuInit(unsigned int flags)
 {
-    cuda_result result = process_enter(ENTRY_init, NEED_NOTHING, NULL);
-    if (result != CUDA_SUCCESS_)
-        return result;
+    ENTER_OR_RETURN(init, NEED_NOTHING);
     if (flags != 0)
         return CUDA_INVALID_VALUE;
 

@@ -11,56 +11,13 @@
 #include <stdatomic.h>
 
 #include "emul/cuda/activity.h"
-#include "emul/model/state.h"
 #include "emul/cuda/fault.h"
+#include "emul/cuda/handles.h"
 #include "emul/cuda/kernels.h"
 #include "emul/cuda/memory.h"
 #include "emul/model/mps_link.h"
+#include "emul/model/state.h"
 #include "emul/model/visible.h"
-
-/* Declares the entry points with their exported names: the only visible ones of the library. */
-#define PROCESS_DECLARE_ENTRY(field, symbol, version, need, parameters)                            \
-    __attribute__((visibility("default"))) cuda_result symbol parameters;
-CUDA_DRIVER_SYMBOLS(PROCESS_DECLARE_ENTRY)
-
-struct graph;
-struct operation;
-
-/* Work that waits for something whose end nobody knows yet; see emul/cuda/deferred.h. */
-struct deferred_queue {
-    struct operation *first, *last;
-    _Atomic uint32_t pending; /* operations in it or under way */
-    bool has_runner, dying;
-};
-
-struct cuda_stream_opaque {
-    struct model_stream model; /* under the state's lock */
-    struct graph *capture;     /* what is being captured, or NULL; the capturing thread's */
-    cuda_context context;
-    bool blocking; /* goes in turns with the context's legacy default stream */
-    struct deferred_queue deferred;
-    cuda_stream next;        /* of the context; as the queue, under the deferred mutex */
-    _Atomic uint32_t number; /* in what is told of activity; 0: none yet */
-};
-
-/* Contexts stay when they are destroyed, so that whoever still has one is told. */
-struct cuda_context_opaque {
-    cuda_device device;
-    _Atomic bool alive;
-    cuda_context base; /* whose memory and place on the GPU it shares; itself but for green ones */
-    bool is_green;
-    unsigned retained;          /* references to a primary context; process mutex */
-    uint64_t opening;           /* how often it has been made; the same */
-    _Atomic unsigned schedule;  /* how to wait: CUDA_SCHEDULE_SPIN, _YIELD, or 0 for asleep */
-    struct model_process model; /* under the state's lock */
-    uint64_t blocking_end_ns;   /* of all blocking streams; the same */
-    _Atomic uint32_t blocking_pending; /* operations of blocking streams that are deferred */
-    _Atomic uint32_t peers;            /* devices whose memory may be reached, a bit each */
-    struct cuda_stream_opaque legacy;
-    cuda_stream streams;     /* but the legacy one */
-    cuda_context next;       /* of the process; process mutex */
-    _Atomic uint32_t number; /* in what is told of activity; 0: none yet */
-};
 
 struct process {
     pthread_mutex_t mutex;    /* held while initialising, and while a context is made or ended */
@@ -84,21 +41,36 @@ extern _Thread_local cuda_context process_current;
 /* Whether the calling thread runs a host function, which may make no CUDA call. */
 extern _Thread_local bool process_in_host_function;
 
+/* Whether the calling thread's call must alter a byte of what it delivers: an injected fault. */
+extern _Thread_local bool process_corrupts;
+
 /* The calling thread's own clock, see model.h. */
 extern _Thread_local uint64_t process_host_ns;
 
 /* What must have been done before a call. */
 enum process_need { NEED_NOTHING, NEED_INIT, NEED_CONTEXT };
 
-/* Begins every entry point: injected faults, then the checks. *corrupt may be NULL. */
-cuda_result process_enter(enum entry entry, enum process_need need, bool *corrupt);
+/* Begins an entry point: injected faults, then the checks. Sets process_corrupts. */
+cuda_result process_enter(enum entry entry, enum process_need need);
 
-/* Beside its value, what ends the call where the entry point returns: it is to be the initialiser
- * of a variable. */
-#define process_enter(...)                                                                         \
-    (process_enter)(__VA_ARGS__);                                                                  \
+/* Begins every entry point with a variable `result`. Whatever way the entry point returns, what
+ * this declares ends the call for the tracer there. */
+#define ENTER(entry, need)                                                                         \
+    cuda_result result = process_enter(entry, need);                                               \
     __attribute__((cleanup(activity_end_call), unused))                                            \
     const struct activity_call activity_call_ = activity_current_call()
+
+/* The same; returns from the entry point unless the result is CUDA_SUCCESS_. */
+#define ENTER_OR_RETURN(field, need)                                                               \
+    ENTER(ENTRY_##field, need);                                                                    \
+    if (result != CUDA_SUCCESS_)                                                                   \
+    return result
+
+/* The same for what destroys: it works in a broken context, too, and then gives the error. */
+#define ENTER_TO_DESTROY(field)                                                                    \
+    ENTER(ENTRY_##field, NEED_CONTEXT);                                                            \
+    if (result != CUDA_SUCCESS_ && !process_is_breakage(result))                                   \
+    return result
 
 /* Breaks the context by an error of its own, which over MPS is everybody's. Returns the error that
  * the context is broken with, which may be an earlier one. */
@@ -114,6 +86,12 @@ bool process_is_breakage(cuda_result error);
  */
 cuda_result process_sleep_until(uint64_t when_ns);
 
+/* The same, and until the thread's own time has come. */
+static inline cuda_result process_sleep_own(uint64_t when_ns)
+{
+    return process_sleep_until(when_ns > process_host_ns ? when_ns : process_host_ns);
+}
+
 /* The queues that CUDA_DEVICE_MAX_CONNECTIONS asks for, or the default. */
 uint32_t process_queues(bool as_mps_client);
 
@@ -124,6 +102,11 @@ uint32_t process_multiprocessors(void);
 static inline bool process_has(enum effect effect)
 {
     return effect_is_on(process.state->effects_off, effect);
+}
+
+static inline bool process_is_device(cuda_device device)
+{
+    return device >= 0 && (uint32_t)device < process.visible.count;
 }
 
 /* Holds the model of the context's device; emul_state_unlock() gives it back. */
@@ -137,61 +120,8 @@ static inline const struct model_machine *process_machine(void)
     return &process.state->models[0].machine;
 }
 
-/* context.c: a context that is not alive yet, in the process's list. NULL: no memory. Process mutex
- * held, as for the next two. */
-cuda_context context_new(void);
-
-/* Brings it to life. A base gives its memory and its place on the GPU, and the context has so many
- * slots of it. */
-cuda_result context_open(cuda_context context, cuda_device device, cuda_context base,
-                         uint32_t slot_limit);
-
-/* Waits for all its work, then gives everything back. */
-void context_close(cuda_context context);
-
-/* A reference to the device's primary context, which is made if there is none. */
-cuda_result context_retain_primary(cuda_device device, cuda_context *context);
-cuda_result context_release_primary(cuda_device device);
-
-/* stream.c: a stream of the context. */
-cuda_stream stream_new(cuda_context context, bool blocking);
-
-/* stream.c: the stream that a handle stands for in the current context. NULL: no memory. */
-cuda_stream process_stream(cuda_stream stream);
-
-/* The same for a call that puts work into it, which work of the current context must be allowed to.
- */
-cuda_result stream_take(cuda_stream *stream);
-
-/* State's lock held: before and after work is placed on a stream, so that it keeps its order with
- * the legacy default stream. */
-void stream_begin_work(cuda_stream stream);
-void stream_end_work(cuda_stream stream);
-
-/* Sleeps until the stream's deferred work has been issued and its work is done. */
-cuda_result stream_wait(cuda_stream stream);
-
-struct copy_call {
-    enum model_direction direction;
-    void *to;
-    const void *from;
-    uint64_t bytes;
-};
-
-/* Moves the bytes now, after checking the device's side. */
-cuda_result copy_run(const struct copy_call *copy, bool corrupt);
-
 /* Runs a kernel now; what goes wrong in it breaks the context, as on a GPU. */
 void process_run_kernel(const struct kernel_call *kernel);
-
-/* launch.c: a kernel, or a copy within the device, into the stream. */
-cuda_result launch_issue(const struct kernel_call *kernel, cuda_stream stream);
-
-/* hold.c: a kernel that waits to be told. */
-cuda_result hold_issue(const struct kernel_call *kernel, cuda_stream stream);
-
-/* hold.c: waits until no such kernel runs on the device for this process, as allocations do. */
-void hold_wait_idle(cuda_device device);
 
 /* Burns the CPU time that a call costs on this machine. In the thread and not under any lock: what
  * it makes scarce is cores, and not a process's launch path. */
@@ -199,11 +129,3 @@ void process_burn(void);
 
 /* Ends a launch: sleeps if the thread has run too far ahead of the time. */
 void process_end_launch(uint64_t now_ns);
-
-/* peer.c: a copy between two devices; where the contexts are not on two, within one. */
-cuda_result peer_copy(void *to, cuda_context to_context, const void *from,
-                      cuda_context from_context, uint64_t bytes, cuda_stream stream);
-
-/* graph.c: what capture does in place of running. */
-cuda_result graph_add_kernel(struct graph *graph, const struct kernel_call *kernel);
-cuda_result graph_add_copy(struct graph *graph, const struct copy_call *copy);

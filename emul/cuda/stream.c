@@ -1,44 +1,13 @@
-/* Entry points for streams, and how they keep their order with the legacy default stream. */
-#include "emul/cuda/process.h"
+/* Entry points for streams. */
+#include "emul/cuda/stream.h"
 
 #include <stdlib.h>
 
 #include "common/clock.h"
 #include "emul/cuda/deferred.h"
+#include "emul/cuda/issue.h"
 
-/* -- order ------------------------------------------------------------------------------------- */
-
-void stream_begin_work(cuda_stream stream)
-{
-    cuda_context context = stream->context;
-    uint64_t after_ns = 0;
-    if (stream == &context->legacy)
-        after_ns = context->blocking_end_ns;
-    else if (stream->blocking)
-        after_ns = context->legacy.model.end_ns;
-    if (stream->model.end_ns < after_ns)
-        stream->model.end_ns = after_ns;
-}
-
-void stream_end_work(cuda_stream stream)
-{
-    cuda_context context = stream->context;
-    if (stream->blocking && context->blocking_end_ns < stream->model.end_ns)
-        context->blocking_end_ns = stream->model.end_ns;
-}
-
-cuda_result stream_take(cuda_stream *stream)
-{
-    cuda_stream found = process_stream(*stream);
-    if (found == NULL)
-        return CUDA_OUT_OF_MEMORY;
-    if (found->context->base != process_current->base)
-        return CUDA_INVALID_HANDLE;
-    *stream = found;
-    return CUDA_SUCCESS_;
-}
-
-cuda_stream stream_new(cuda_context context, bool blocking)
+static cuda_stream stream_new(cuda_context context, bool blocking)
 {
     cuda_stream made = calloc(1, sizeof *made);
     if (made == NULL)
@@ -80,11 +49,37 @@ static cuda_stream per_thread_stream(cuda_context context)
     return NULL;
 }
 
-cuda_stream process_stream(cuda_stream stream)
+cuda_result stream_find(cuda_stream *stream)
 {
-    if (stream == NULL || stream == CUDA_STREAM_LEGACY)
-        return &process_current->legacy;
-    return stream == CUDA_STREAM_PER_THREAD ? per_thread_stream(process_current) : stream;
+    if (*stream == NULL || *stream == CUDA_STREAM_LEGACY)
+        *stream = &process_current->legacy;
+    else if (*stream == CUDA_STREAM_PER_THREAD)
+        *stream = per_thread_stream(process_current);
+    return *stream != NULL ? CUDA_SUCCESS_ : CUDA_OUT_OF_MEMORY;
+}
+
+cuda_result stream_find_idle(cuda_stream *stream)
+{
+    cuda_result result = stream_find(stream);
+    if (result == CUDA_SUCCESS_ && (*stream)->capture != NULL)
+        result = CUDA_STREAM_CAPTURE_UNSUPPORTED;
+    return result;
+}
+
+cuda_result stream_take(cuda_stream *stream)
+{
+    cuda_result result = stream_find(stream);
+    if (result == CUDA_SUCCESS_ && (*stream)->context->base != process_current->base)
+        result = CUDA_INVALID_HANDLE;
+    return result;
+}
+
+cuda_result stream_take_idle(cuda_stream *stream)
+{
+    cuda_result result = stream_take(stream);
+    if (result == CUDA_SUCCESS_ && (*stream)->capture != NULL)
+        result = CUDA_STREAM_CAPTURE_UNSUPPORTED;
+    return result;
 }
 
 /* -- entry points ------------------------------------------------------------------------------ */
@@ -102,85 +97,60 @@ static cuda_result create(cuda_stream *stream, cuda_context context, unsigned in
 
 cuda_result cuStreamCreate(cuda_stream *stream, unsigned int flags)
 {
-    cuda_result result = process_enter(ENTRY_stream_create, NEED_CONTEXT, NULL);
-    return result == CUDA_SUCCESS_ ? create(stream, process_current, flags) : result;
+    ENTER_OR_RETURN(stream_create, NEED_CONTEXT);
+    return create(stream, process_current, flags);
 }
 
 /* A priority out of range is brought into it, as the driver does, and none changes anything. */
 cuda_result cuStreamCreateWithPriority(cuda_stream *stream, unsigned int flags, int priority)
 {
     (void)priority;
-    cuda_result result = process_enter(ENTRY_stream_create_with_priority, NEED_CONTEXT, NULL);
-    return result == CUDA_SUCCESS_ ? create(stream, process_current, flags) : result;
+    ENTER_OR_RETURN(stream_create_with_priority, NEED_CONTEXT);
+    return create(stream, process_current, flags);
 }
 
 cuda_result cuStreamDestroy_v2(cuda_stream stream)
 {
-    cuda_result result = process_enter(ENTRY_stream_destroy, NEED_CONTEXT, NULL);
-    if (result != CUDA_SUCCESS_ && !process_is_breakage(result))
-        return result;
+    ENTER_TO_DESTROY(stream_destroy);
     if (stream == NULL || stream == CUDA_STREAM_LEGACY || stream == CUDA_STREAM_PER_THREAD)
         return CUDA_INVALID_HANDLE;
     deferred_free_stream(stream);
     return result;
 }
 
-/* Sleeps until the work is done and the thread's own time has come. */
-static cuda_result wait_until(uint64_t end_ns)
-{
-    return process_sleep_until(end_ns > process_host_ns ? end_ns : process_host_ns);
-}
-
-static bool is_legacy(cuda_stream stream)
-{
-    return stream == &stream->context->legacy;
-}
-
-/* When all work of the stream is done, of which none is deferred. Whoever waits for the legacy one
- * waits for the blocking ones, but not the other way about. */
+/* When all work of the stream is done, of which none is deferred. The legacy one waits for the
+ * blocking ones, but not the other way about. */
 static uint64_t end_of(cuda_stream stream)
 {
+    if (stream_is_legacy(stream))
+        return issue_ordered_end(stream);
     emul_state_lock(process.state);
-    if (is_legacy(stream))
-        stream_begin_work(stream);
     uint64_t end = stream->model.end_ns;
     emul_state_unlock(process.state);
     return end;
 }
 
-cuda_result stream_wait(cuda_stream stream)
-{
-    if (!is_legacy(stream) || deferred_is_needed(stream))
-        deferred_wait(stream);
-    return wait_until(end_of(stream));
-}
-
 cuda_result cuStreamSynchronize(cuda_stream stream)
 {
-    cuda_result result = process_enter(ENTRY_stream_synchronize, NEED_CONTEXT, NULL);
+    ENTER_OR_RETURN(stream_synchronize, NEED_CONTEXT);
+    result = stream_find_idle(&stream);
     if (result != CUDA_SUCCESS_)
         return result;
-    stream = process_stream(stream);
-    if (stream == NULL)
-        return CUDA_OUT_OF_MEMORY;
-    if (stream->capture != NULL)
-        return CUDA_STREAM_CAPTURE_UNSUPPORTED;
     process_burn();
-    return stream_wait(stream);
+    if (!stream_is_legacy(stream) || deferred_is_needed(stream))
+        deferred_wait(stream);
+    return process_sleep_own(end_of(stream));
 }
 
 cuda_result cuStreamQuery(cuda_stream stream)
 {
-    cuda_result result = process_enter(ENTRY_stream_query, NEED_CONTEXT, NULL);
+    ENTER_OR_RETURN(stream_query, NEED_CONTEXT);
+    result = stream_find_idle(&stream);
     if (result != CUDA_SUCCESS_)
         return result;
-    stream = process_stream(stream);
-    if (stream == NULL)
-        return CUDA_OUT_OF_MEMORY;
-    if (stream->capture != NULL)
-        return CUDA_STREAM_CAPTURE_UNSUPPORTED;
-    bool deferred = atomic_load(&stream->deferred.pending) > 0 ||
-                    (is_legacy(stream) && atomic_load(&stream->context->blocking_pending) > 0);
+    bool deferred =
+        atomic_load(&stream->deferred.pending) > 0 ||
+        (stream_is_legacy(stream) && atomic_load(&stream->context->blocking_pending) > 0);
     return deferred || end_of(stream) > clock_now_ns() ? CUDA_NOT_READY : CUDA_SUCCESS_;
 }
 
@@ -188,9 +158,7 @@ cuda_result cuGreenCtxStreamCreate(cuda_stream *stream, cuda_green_context green
                                    unsigned int flags, int priority)
 {
     (void)priority;
-    cuda_result result = process_enter(ENTRY_green_ctx_stream_create, NEED_CONTEXT, NULL);
-    if (result != CUDA_SUCCESS_)
-        return result;
+    ENTER_OR_RETURN(green_ctx_stream_create, NEED_CONTEXT);
     cuda_context context = (cuda_context)(void *)green;
     if (context == NULL || !context->is_green || !atomic_load(&context->alive))
         return CUDA_INVALID_CONTEXT;

@@ -20,7 +20,7 @@
 #include <stdint.h>
 #include <sys/un.h>
 
-#include "emul/cuda/entry.h"
+#include "device/cuda_abi.h"
 
 #define MPS_LINK_CLIENTS 48
 #define MPS_LINK_QUEUE_BUDGET 96 /* of a device: hardware queues of all its clients */
