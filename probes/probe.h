@@ -4,7 +4,7 @@
  *
  * A probe is a row, struct probe, in a file of its own, and has a line in probes/registry.c. It has
  * arms: ways of doing the same thing, each of which is measured in fresh processes and compared
- * with its control. The orchestrator (orchestrator/probe_*.c) reads rows and runs arms; the program
+ * with its control. The orchestrator (orchestrator/probe/) reads rows and runs arms; the program
  * mpsweep-probe calls the function of one arm (probes/main.c), which gets a struct probe_run. The
  * verdict comes from the samples alone (probes/verdict.h).
  *
@@ -28,7 +28,7 @@
 #include "common/status.h"
 #include "device/driver.h"
 #include "probes/shm.h"
-#include "probes/verdict.h"
+#include "probes/outcome.h"
 
 enum probe_arm_flag {
     PROBE_ARM_OVER_MPS = 1, /* its processes are clients of the private daemon */
@@ -64,7 +64,7 @@ struct probe {
      * the last. */
     const char *metrics[PROBE_METRICS + 1];
     /* A metric that is the same for all arms but for how fast their processes happen to be, which
-     * is taken out of the first metric (probe_level() in probes/verdict.h); 0: none. */
+     * is taken out of the first metric (probe_level() in probes/outcome.h); 0: none. */
     unsigned level_metric;
     const char *xlabel;  /* of the figure, where arms have a series */
     unsigned gpus;       /* how many it needs, at most PROBE_GPUS */

@@ -1,13 +1,8 @@
 #include "probes/verdict.h"
 
 #include <math.h>
-#include <string.h>
 
 #include "statistics/statistics.h"
-#include "probes/probe.h"
-
-/* Shorter than the clock can tell: keeps logarithms finite. */
-#define LEAST_US 1e-3
 
 const char *probe_verdict_name(enum probe_verdict verdict)
 {
@@ -22,7 +17,7 @@ const char *probe_verdict_name(enum probe_verdict verdict)
 
 static double log_us(double us)
 {
-    return log(fmax(us, LEAST_US));
+    return log(fmax(us, PROBE_LEAST_US));
 }
 
 /* Logarithms of a round's median, and of the ends of its interval; those are NAN where there are
@@ -133,59 +128,11 @@ enum status probe_compare(const struct probe_series *arm, const struct probe_ser
 enum probe_verdict probe_judge(const struct probe_effect *effect, double control_us,
                                double matters_ratio, double matters_us)
 {
-    double matters = fmax(matters_ratio, 1 + matters_us / fmax(control_us, LEAST_US));
+    double matters = fmax(matters_ratio, 1 + matters_us / fmax(control_us, PROBE_LEAST_US));
     /* Comparisons with NAN are false. */
     if (effect->low > matters)
         return PROBE_OBSERVED;
     if (effect->high < matters)
         return PROBE_NOT_OBSERVED;
     return PROBE_INCONCLUSIVE;
-}
-
-/* Arms that are compared with each other: a control and all whose control it is. */
-static bool is_of(const struct probe_arm *arm, const struct probe_arm *control)
-{
-    return arm == control || (arm->control && strcmp(arm->control, control->name) == 0);
-}
-
-/* Sum and number of the logarithms of the rounds' levels; with mean not NULL, which is theirs, each
- * round is brought to it. */
-static enum status sum_levels(const struct probe_outcome *outcome, const struct probe_arm *control,
-                              const double *mean, double *sum, size_t *count)
-{
-    unsigned level = outcome->probe->level_metric;
-    for (size_t a = 0; a < outcome->probe->arm_count; a++) {
-        struct probe_arm_data *data = &outcome->arms[a];
-        for (unsigned r = 0; is_of(data->arm, control) && r < data->rounds; r++) {
-            struct centre centre;
-            if (data->series[level][r].count == 0)
-                continue;
-            enum status status = find_centre(&data->series[level][r], &centre);
-            if (status != STATUS_OK)
-                return status;
-            *sum += centre.at;
-            ++*count;
-            if (mean)
-                data->series[0][r].scale *= exp(*mean - centre.at);
-        }
-    }
-    return STATUS_OK;
-}
-
-enum status probe_level(struct probe_outcome *outcome)
-{
-    const struct probe *probe = outcome->probe;
-    enum status status = STATUS_OK;
-    for (size_t a = 0; probe->level_metric && a < probe->arm_count && status == STATUS_OK; a++) {
-        const struct probe_arm *control = &probe->arms[a];
-        double sum = 0, unused = 0;
-        size_t count = 0;
-        if (control->control)
-            continue;
-        status = sum_levels(outcome, control, NULL, &sum, &count);
-        double mean = count ? sum / (double)count : 0;
-        if (status == STATUS_OK && count)
-            status = sum_levels(outcome, control, &mean, &unused, &count);
-    }
-    return status;
 }

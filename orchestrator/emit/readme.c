@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/json.h"
 #include "config.h"
 #include "common/paths.h"
 #include "common/text.h"
@@ -13,7 +14,7 @@
 void emit_origin_write(FILE *file, const struct deployment *deployment)
 {
     fprintf(file, "# Written by " PACKAGE_STRING " emit from point %lld of '",
-            (long long)point_integer(deployment->request->point, "id"));
+            (long long)integer_at(deployment->request->point, "id"));
     emit_plain(file, path_file_name(deployment->request->results));
     fputs("': ", file);
     deployment_write_layout(deployment, file);
@@ -43,14 +44,14 @@ static void write_figures(FILE *file, const struct deployment *deployment)
     const json_t *latency = json_object_get(point, "latency_us");
     char text[32];
     fprintf(file, "| throughput | %s iterations/s",
-            text_number(point_number(point, "throughput_ips"), text, sizeof text));
-    write_percent(file, point_number(point, "ci95_rel"));
+            text_number(number_at(point, "throughput_ips"), text, sizeof text));
+    write_percent(file, number_at(point, "ci95_rel"));
     fprintf(file, ", %zu round(s), %s%s |\n", json_array_size(json_object_get(point, "rounds")),
-            point_string(point, "status"), deployment->emulated ? ", EMULATED" : "");
+            text_at(point, "status"), deployment->emulated ? ", EMULATED" : "");
     if (json_is_number(json_object_get(latency, "p50")) &&
         json_is_number(json_object_get(latency, "p99")))
-        fprintf(file, "| latency | p50 %.3f ms, p99 %.3f ms |\n",
-                point_number(latency, "p50") / 1e3, point_number(latency, "p99") / 1e3);
+        fprintf(file, "| latency | p50 %.3f ms, p99 %.3f ms |\n", number_at(latency, "p50") / 1e3,
+                number_at(latency, "p99") / 1e3);
 }
 
 /* What only the program itself can do. */
@@ -75,7 +76,7 @@ static void write_own_part(FILE *file, const struct deployment *deployment)
             deployment->threads);
     for (size_t i = 0; i < sizeof settings / sizeof *settings; i++) {
         const char *field = point_setting_field(settings[i]);
-        const char *value = point_string(point, field);
+        const char *value = text_at(point, field);
         if (!*value)
             continue;
         fprintf(file, "| %s | ", field);
@@ -128,20 +129,20 @@ void emit_readme_write(FILE *file, const struct deployment *deployment, emit_wri
     write_command(file, deployment);
     fputs("\n## Made from\n\n| | |\n|---|---|\n", file);
     write_row(file, "results", path_file_name(request->results));
-    snprintf(text, sizeof text, "%lld%s%s", (long long)point_integer(request->point, "id"),
+    snprintf(text, sizeof text, "%lld%s%s", (long long)integer_at(request->point, "id"),
              request->chosen ? ", " : "", request->chosen ? request->chosen : "");
     write_row(file, "point", text);
-    write_row(file, "layout", point_string(request->point, "layout"));
-    if (*point_string(request->point, "workload"))
-        write_row(file, "workload", point_string(request->point, "workload"));
+    write_row(file, "layout", text_at(request->point, "layout"));
+    if (*text_at(request->point, "workload"))
+        write_row(file, "workload", text_at(request->point, "workload"));
     write_figures(file, deployment);
-    write_row(file, "GPU", point_string(gpu, "name"));
+    write_row(file, "GPU", text_at(gpu, "name"));
     for (unsigned g = 0; g < deployment->gpu_count; g++)
         write_row(file, deployment->gpu_count == 1 ? "its UUID" : "a UUID", deployment->gpus[g]);
-    write_row(file, "driver", point_string(request->header, "driver"));
-    write_row(file, "machine", point_string(request->header, "host"));
-    write_row(file, "processors", point_string(request->header, "topology"));
-    write_row(file, "measured", point_string(request->header, "started"));
+    write_row(file, "driver", text_at(request->header, "driver"));
+    write_row(file, "machine", text_at(request->header, "host"));
+    write_row(file, "processors", text_at(request->header, "topology"));
+    write_row(file, "measured", text_at(request->header, "started"));
     fputs("\n## Start, check, stop\n\n", file);
     usage(file, deployment, 0);
     if (deployment->cpus_unknown)

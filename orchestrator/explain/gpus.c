@@ -2,6 +2,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "common/json.h"
 #include "common/text.h"
 #include "orchestrator/explain/set.h"
 #include "orchestrator/results/point.h"
@@ -23,8 +24,8 @@ static double better_daemons(const struct explanation *point)
     const json_t *other = point->other_daemons;
     if (other == NULL)
         return 0.0;
-    double gain = point_number(other, "throughput_ips") / point->measured_ips - 1.0;
-    double unsure = hypot(point_number(other, "ci95_rel"), point_number(point->record, "ci95_rel"));
+    double gain = number_at(other, "throughput_ips") / point->measured_ips - 1.0;
+    double unsure = hypot(number_at(other, "ci95_rel"), number_at(point->record, "ci95_rel"));
     return gain > unsure ? gain : 0.0;
 }
 
@@ -58,7 +59,7 @@ static void describe(const struct explanation *point, struct text *out)
 {
     char name[EXPLAIN_NAME_TEXT], text[64], apart[IMBALANCE_TEXT];
     text_append(out, "%s (point %" JSON_INTEGER_FORMAT "): ", explain_gpus_name(point, name),
-                point_integer(point->record, "id"));
+                integer_at(point->record, "id"));
     if (point->scales)
         text_append(out, "%s of %u times its one GPU",
                     scaling_text(&point->scaling, text, sizeof text), point->scaling.gpus);
@@ -69,7 +70,7 @@ static void describe(const struct explanation *point, struct text *out)
     double gain = better_daemons(point);
     if (gain > 0.0)
         text_append(out, "; --mps-daemons %s was measured %.1f%% faster",
-                    point_string(point->other_daemons, "mps_daemons"), 100.0 * gain);
+                    text_at(point->other_daemons, "mps_daemons"), 100.0 * gain);
 }
 
 void explain_gpus_print(FILE *out, const struct explain_set *set,
@@ -122,8 +123,8 @@ void explain_gpus_json(const struct explanation *point, json_t *object)
     json_t *scaling = json_null();
     if (point->scales)
         scaling = json_pack(
-            "{s:I, s:f, s:f, s:o, s:o}", "base", point_integer(point->scaling.base, "id"),
-            "base_ips", point->scaling.base_ips, "efficiency", point->scaling.efficiency, "low",
+            "{s:I, s:f, s:f, s:o, s:o}", "base", integer_at(point->scaling.base, "id"), "base_ips",
+            point->scaling.base_ips, "efficiency", point->scaling.efficiency, "low",
             isnan(point->scaling.low) ? json_null() : json_real(point->scaling.low), "high",
             isnan(point->scaling.high) ? json_null() : json_real(point->scaling.high));
     json_object_set_new(object, "scaling", scaling);
@@ -131,7 +132,7 @@ void explain_gpus_json(const struct explanation *point, json_t *object)
     json_object_set_new(object, "imbalance", imbalance_json(point));
     json_object_set_new(object, "better_mps_daemons",
                         gain > 0.0 ? json_pack("{s:s, s:f}", "mps_daemons",
-                                               point_string(point->other_daemons, "mps_daemons"),
-                                               "gain", 1.0 + gain)
+                                               text_at(point->other_daemons, "mps_daemons"), "gain",
+                                               1.0 + gain)
                                    : json_null());
 }

@@ -104,8 +104,8 @@ static enum status measure(struct probing *probing, struct probe_outcome *outcom
         if (!has_rounds(outcome))
             return *early;
     }
-    enum status status = probe_level(outcome);
-    return status == STATUS_OK ? probe_conclude(outcome, result) : status;
+    probe_level(outcome);
+    return probe_conclude(outcome, result);
 }
 
 /* *record is what was found; after an interrupt what the rounds until then say, NULL if there was

@@ -2,6 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/json.h"
 #include "orchestrator/probe/internal.h"
 #include "orchestrator/results/table.h"
 #include "orchestrator/results/point.h"
@@ -69,29 +70,29 @@ static void fill_row(const json_t *arm, char cells[COLUMNS][CELL])
 {
     char a[32], b[32];
     memset(cells, 0, COLUMNS * sizeof cells[0]);
-    snprintf(cells[ARM], CELL, "%s", point_string(arm, "arm"));
-    snprintf(cells[WHAT], CELL, "%s", point_string(arm, "what"));
+    snprintf(cells[ARM], CELL, "%s", text_at(arm, "arm"));
+    snprintf(cells[WHAT], CELL, "%s", text_at(arm, "what"));
     if (!json_object_get(arm, "median_us")) {
         snprintf(cells[MEDIAN], CELL, "-");
         return;
     }
-    duration(point_number(arm, "median_us"), cells[MEDIAN], CELL);
-    if (!isnan(point_number_of(arm, "ci95_us", 0)))
+    duration(number_at(arm, "median_us"), cells[MEDIAN], CELL);
+    if (!isnan(number_in(arm, "ci95_us", 0)))
         snprintf(cells[INTERVAL], CELL, "%s to %s",
-                 duration(point_number_of(arm, "ci95_us", 0), a, sizeof a),
-                 duration(point_number_of(arm, "ci95_us", 1), b, sizeof b));
+                 duration(number_in(arm, "ci95_us", 0), a, sizeof a),
+                 duration(number_in(arm, "ci95_us", 1), b, sizeof b));
     else
         snprintf(cells[INTERVAL], CELL, "-");
-    duration(point_number(arm, "p99_us"), cells[P99], CELL);
+    duration(number_at(arm, "p99_us"), cells[P99], CELL);
     blocked_text(arm, cells[BLOCKED], CELL);
     if (json_object_get(arm, "ratio")) {
         char around[CELL - 40];
-        snprintf(cells[RATIO], CELL, "%s (%s)", ratio(point_number(arm, "ratio"), a, sizeof a),
-                 ratios(point_number_of(arm, "ratio_ci95", 0),
-                        point_number_of(arm, "ratio_ci95", 1), around, sizeof around));
-        snprintf(cells[VERDICT], CELL, "%s", point_string(arm, "verdict"));
+        snprintf(cells[RATIO], CELL, "%s (%s)", ratio(number_at(arm, "ratio"), a, sizeof a),
+                 ratios(number_in(arm, "ratio_ci95", 0), number_in(arm, "ratio_ci95", 1), around,
+                        sizeof around));
+        snprintf(cells[VERDICT], CELL, "%s", text_at(arm, "verdict"));
     } else {
-        snprintf(cells[RATIO], CELL, "%s", *point_string(arm, "control") ? "-" : "control");
+        snprintf(cells[RATIO], CELL, "%s", *text_at(arm, "control") ? "-" : "control");
     }
 }
 
@@ -117,7 +118,7 @@ static void print_arms(FILE *out, const json_t *arms)
     }
     for (size_t r = 0; r <= count; r++) {
         const json_t *arm = r ? json_array_get(arms, r - 1) : NULL;
-        const char *error = point_string(arm, "error");
+        const char *error = text_at(arm, "error");
         size_t last = *error ? MEDIAN : VERDICT;
         while (!*cells[r][last])
             last--;
@@ -126,7 +127,7 @@ static void print_arms(FILE *out, const json_t *arms)
                 table_print_cell(out, cells[r][c], widths[c], c <= WHAT || c >= RATIO,
                                  c == last && !*error);
         if (*error)
-            fprintf(out, "%s%s: %s", "  ", point_string(arm, "status"), error);
+            fprintf(out, "%s%s: %s", "  ", text_at(arm, "status"), error);
         fputc('\n', out);
     }
     free(cells);
@@ -161,8 +162,7 @@ static void append_blocked(struct text *text, const json_t *record)
     size_t index;
     json_array_foreach(json_object_get(record, "arms"), index, arm)
     {
-        if (strcmp(point_string(arm, "arm"),
-                   point_string(json_object_get(record, "effect"), "arm")) == 0 &&
+        if (strcmp(text_at(arm, "arm"), text_at(json_object_get(record, "effect"), "arm")) == 0 &&
             *blocked_text(arm, some, sizeof some))
             text_append(text, "; %s hung until a watchdog released them", some);
     }
@@ -172,35 +172,33 @@ static void print_verdict(FILE *out, const json_t *record)
 {
     char a[32], b[32], c[32], d[CELL], line[512] = "";
     const json_t *effect = json_object_get(record, "effect");
-    const char *verdict = point_string(record, "verdict");
+    const char *verdict = text_at(record, "verdict");
     struct text text = {.at = line, .size = sizeof line};
     text_append(&text, "%s", verdict);
     if (json_is_object(effect))
-        text_append(&text, ": with %s the %s takes %s, with %s %s: %s times as long, 95%% %s",
-                    point_string(effect, "arm"), point_string(effect, "metric"),
-                    duration(point_number(effect, "value"), a, sizeof a),
-                    point_string(effect, "control"),
-                    duration(point_number(effect, "control_value"), b, sizeof b),
-                    ratio(point_number(effect, "ratio"), c, sizeof c),
-                    ratios(point_number_of(effect, "ci95", 0), point_number_of(effect, "ci95", 1),
-                           d, sizeof d));
+        text_append(
+            &text, ": with %s the %s takes %s, with %s %s: %s times as long, 95%% %s",
+            text_at(effect, "arm"), text_at(effect, "metric"),
+            duration(number_at(effect, "value"), a, sizeof a), text_at(effect, "control"),
+            duration(number_at(effect, "control_value"), b, sizeof b),
+            ratio(number_at(effect, "ratio"), c, sizeof c),
+            ratios(number_in(effect, "ci95", 0), number_in(effect, "ci95", 1), d, sizeof d));
     append_blocked(&text, record);
-    if (*point_string(record, "error"))
-        text_append(&text, "%s %s", json_is_object(effect) ? ";" : ":",
-                    point_string(record, "error"));
-    if (*point_string(record, "ended_early"))
+    if (*text_at(record, "error"))
+        text_append(&text, "%s %s", json_is_object(effect) ? ";" : ":", text_at(record, "error"));
+    if (*text_at(record, "ended_early"))
         text_append(&text, "; it ended early (%s), so that this is from the rounds until then",
-                    point_string(record, "ended_early"));
+                    text_at(record, "ended_early"));
     print_wrapped(out, "verdict: ", line);
-    if (!*point_string(record, "remedy"))
+    if (!*text_at(record, "remedy"))
         return;
     text = (struct text){.at = line, .size = sizeof line};
-    text_append(&text, "%s", point_string(record, "remedy"));
+    text_append(&text, "%s", text_at(record, "remedy"));
     if (json_is_number(json_object_get(record, "remedy_gain")))
-        text_append(&text, " (%s: %s times as fast, 95%% %s)", point_string(record, "remedy_arm"),
-                    ratio(point_number(record, "remedy_gain"), a, sizeof a),
-                    ratios(point_number_of(record, "remedy_gain_ci95", 0),
-                           point_number_of(record, "remedy_gain_ci95", 1), d, sizeof d));
+        text_append(&text, " (%s: %s times as fast, 95%% %s)", text_at(record, "remedy_arm"),
+                    ratio(number_at(record, "remedy_gain"), a, sizeof a),
+                    ratios(number_in(record, "remedy_gain_ci95", 0),
+                           number_in(record, "remedy_gain_ci95", 1), d, sizeof d));
     print_wrapped(out, "remedy:  ", line);
 }
 
@@ -209,8 +207,8 @@ void probe_print_record(FILE *out, const json_t *record)
     char label[64], more[32], interval[2][32], some[64];
     const json_t *arms = json_object_get(record, "arms");
     const json_t *notes = json_object_get(record, "notes");
-    snprintf(label, sizeof label, "%s: ", point_string(record, "probe"));
-    print_wrapped(out, label, point_string(record, "question"));
+    snprintf(label, sizeof label, "%s: ", text_at(record, "probe"));
+    print_wrapped(out, label, text_at(record, "question"));
     if (json_array_size(arms) > 0)
         print_arms(out, arms);
     for (size_t i = 0; i < json_array_size(arms); i++) {
@@ -221,13 +219,12 @@ void probe_print_record(FILE *out, const json_t *record)
             if (json_is_true(json_object_get(metric, "level")))
                 continue;
             blocked_text(metric, some, sizeof some);
-            fprintf(
-                out, "%s, %s: %s, 95%% %s to %s%s%s%s\n", point_string(arm, "arm"),
-                point_string(metric, "metric"),
-                duration(point_number(metric, "median_us"), more, sizeof more),
-                duration(point_number_of(metric, "ci95_us", 0), interval[0], sizeof interval[0]),
-                duration(point_number_of(metric, "ci95_us", 1), interval[1], sizeof interval[1]),
-                *some ? ", " : "", some, *some ? " blocked" : "");
+            fprintf(out, "%s, %s: %s, 95%% %s to %s%s%s%s\n", text_at(arm, "arm"),
+                    text_at(metric, "metric"),
+                    duration(number_at(metric, "median_us"), more, sizeof more),
+                    duration(number_in(metric, "ci95_us", 0), interval[0], sizeof interval[0]),
+                    duration(number_in(metric, "ci95_us", 1), interval[1], sizeof interval[1]),
+                    *some ? ", " : "", some, *some ? " blocked" : "");
         }
     }
     for (size_t i = 0; i < json_array_size(notes); i++)
@@ -248,25 +245,25 @@ static void print_csv_line(FILE *out, const json_t *record, const json_t *arm, b
 {
     static const char *const numbers[] = {"samples", "blocked", "median_us"};
     static const char *const others[] = {"mean_us", "p99_us", "max_us", "ratio"};
-    const char *error = point_string(arm, "error");
-    fprintf(out, "%s,%s,%s,%s", point_string(record, "probe"), point_string(record, "verdict"),
-            point_string(arm, "arm"), point_string(arm, "control"));
+    const char *error = text_at(arm, "error");
+    fprintf(out, "%s,%s,%s,%s", text_at(record, "probe"), text_at(record, "verdict"),
+            text_at(arm, "arm"), text_at(arm, "control"));
     if (json_object_size(arm) > 0)
         fprintf(out, ",%d,%s", (int)json_integer_value(json_object_get(arm, "processes")),
                 json_is_true(json_object_get(arm, "mps")) ? "yes" : "no");
     else
         fputs(",,", out);
-    fprintf(out, ",%s", point_string(arm, "status"));
+    fprintf(out, ",%s", text_at(arm, "status"));
     for (size_t n = 0; n < sizeof numbers / sizeof *numbers; n++)
-        print_csv_number(out, point_number(arm, numbers[n]));
-    print_csv_number(out, point_number_of(arm, "ci95_us", 0));
-    print_csv_number(out, point_number_of(arm, "ci95_us", 1));
+        print_csv_number(out, number_at(arm, numbers[n]));
+    print_csv_number(out, number_in(arm, "ci95_us", 0));
+    print_csv_number(out, number_in(arm, "ci95_us", 1));
     for (size_t n = 0; n < sizeof others / sizeof *others; n++)
-        print_csv_number(out, point_number(arm, others[n]));
-    print_csv_number(out, point_number_of(arm, "ratio_ci95", 0));
-    print_csv_number(out, point_number_of(arm, "ratio_ci95", 1));
-    fprintf(out, ",%s,%s,", point_string(arm, "verdict"), emulated ? "yes" : "no");
-    table_print_csv_text(out, json_object_size(arm) > 0 ? error : point_string(record, "error"));
+        print_csv_number(out, number_at(arm, others[n]));
+    print_csv_number(out, number_in(arm, "ratio_ci95", 0));
+    print_csv_number(out, number_in(arm, "ratio_ci95", 1));
+    fprintf(out, ",%s,%s,", text_at(arm, "verdict"), emulated ? "yes" : "no");
+    table_print_csv_text(out, json_object_size(arm) > 0 ? error : text_at(record, "error"));
     fputc('\n', out);
 }
 

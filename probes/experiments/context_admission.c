@@ -16,7 +16,6 @@
 #include "common/random.h"
 #include "probes/experiments/holder.h"
 #include "probes/rows.h"
-#include "probes/outcome.h"
 
 #define COPY_BYTES ((size_t)1 << 20)
 
@@ -371,11 +370,11 @@ static size_t note_slice(const struct probe_outcome *outcome, struct probe_note 
 {
     static const char *const names[] = {"second-before", "second-after", "process"};
     for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
-        double alone = told_quantile_us(outcome, names[i], METRIC_ALONE, 0.5);
-        double half = told_quantile_us(outcome, names[i], METRIC_SMALL, 0.5) - alone;
-        double most = told_quantile_us(outcome, names[i], METRIC_SMALL, 0.95) - alone;
+        double alone = probe_outcome_quantile_us(outcome, names[i], METRIC_ALONE, 0.5);
+        double half = probe_outcome_quantile_us(outcome, names[i], METRIC_SMALL, 0.5) - alone;
+        double most = probe_outcome_quantile_us(outcome, names[i], METRIC_SMALL, 0.95) - alone;
         /* What copies take longer for beside no kernel is no slice. */
-        double others = told_quantile_us(outcome, names[i], METRIC_ALONE, 0.95) - alone;
+        double others = probe_outcome_quantile_us(outcome, names[i], METRIC_ALONE, 0.95) - alone;
         if (!(most > SLICE_LEAST_US + others))
             continue;
         snprintf(note->text, sizeof note->text,
@@ -392,8 +391,8 @@ static size_t note_slice(const struct probe_outcome *outcome, struct probe_note 
 /* What keeps out even work of the same context is another effect than time slices. */
 static size_t note_full(const struct probe_outcome *outcome, struct probe_note *note)
 {
-    double small = told_quantile_us(outcome, "same", METRIC_SMALL, 0.5);
-    double full = told_quantile_us(outcome, "same", METRIC_FULL, 0.5);
+    double small = probe_outcome_quantile_us(outcome, "same", METRIC_SMALL, 0.5);
+    double full = probe_outcome_quantile_us(outcome, "same", METRIC_FULL, 0.5);
     if (!(full > small + SLICE_LEAST_US))
         return 0;
     snprintf(note->text, sizeof note->text,

@@ -13,7 +13,6 @@
 #include "common/clock.h"
 #include "kernels/image.h"
 #include "probes/rows.h"
-#include "probes/outcome.h"
 
 /* Launches of a run: two streams that share a queue of the driver's stay below its 1024 entries. */
 #define RUN_LAUNCHES 256
@@ -265,10 +264,10 @@ static enum status run_arm(struct probe_run *run)
 
 static size_t note_growth(const struct probe_outcome *outcome, struct probe_note *note)
 {
-    double thread = told_median_us(outcome, "threads-1", METRIC_CALL);
-    double threads = told_median_us(outcome, "threads-8", METRIC_CALL);
-    double client = told_median_us(outcome, "mps-1", METRIC_CALL);
-    double clients = told_median_us(outcome, "mps-8", METRIC_CALL);
+    double thread = probe_outcome_median_us(outcome, "threads-1", METRIC_CALL);
+    double threads = probe_outcome_median_us(outcome, "threads-8", METRIC_CALL);
+    double client = probe_outcome_median_us(outcome, "mps-1", METRIC_CALL);
+    double clients = probe_outcome_median_us(outcome, "mps-8", METRIC_CALL);
     if (!(thread > 0 && threads > 0 && client > 0 && clients > 0))
         return 0;
     snprintf(note->text, sizeof note->text,
@@ -289,7 +288,7 @@ static size_t note_rates(const struct probe_outcome *outcome, struct probe_note 
                 {"mps-16", "16 over MPS", 16},    {"graphs-8", "8 threads by graphs", 8}};
     size_t length = 0;
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
-        double us = told_median_us(outcome, rows[i].arm, METRIC_KERNEL);
+        double us = probe_outcome_median_us(outcome, rows[i].arm, METRIC_KERNEL);
         if (!(us > 0) || length >= sizeof note->text)
             continue;
         length += (size_t)snprintf(note->text + length, sizeof note->text - length, "%s %s %.2f",

@@ -13,7 +13,6 @@
 #include "probes/experiments/holder.h"
 #include "probes/rows.h"
 #include "probes/experiments/staging.h"
-#include "probes/outcome.h"
 
 #define COPY_BYTES ((size_t)8 << 20)
 #define LARGE_BYTES ((size_t)64 << 20)
@@ -278,7 +277,7 @@ static size_t infer(const struct probe_outcome *outcome, struct probe_note *note
         char *text = notes[count].text;
         const size_t room = sizeof notes[count].text;
         for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
-            double us = told_median_us(outcome, names[i][0], METRIC_LARGE);
+            double us = probe_outcome_median_us(outcome, names[i][0], METRIC_LARGE);
             if (!(us > 0) || length >= room)
                 continue;
             length += (size_t)snprintf(text + length, room - length, "%s %s %.3g GB/s",
@@ -287,7 +286,7 @@ static size_t infer(const struct probe_outcome *outcome, struct probe_note *note
         }
         count += length > 0;
     }
-    double off = told_median_us(outcome, "peer-off", METRIC_SUBMIT_FIRST);
+    double off = probe_outcome_median_us(outcome, "peer-off", METRIC_SUBMIT_FIRST);
     if (count < most && off > 1e3)
         snprintf(
             notes[count++].text, sizeof notes->text,

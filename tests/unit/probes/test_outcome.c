@@ -68,20 +68,20 @@ static void medians_and_quantiles(void **unused)
     (void)unused;
     struct made made;
     begin(&made, "context-admission");
-    assert_true(isnan(told_median_us(&made.outcome, "same", 0)));
-    assert_true(isnan(told_quantile_us(&made.outcome, "same", 0, 0.5)));
+    assert_true(isnan(probe_outcome_median_us(&made.outcome, "same", 0)));
+    assert_true(isnan(probe_outcome_quantile_us(&made.outcome, "same", 0, 0.5)));
     set_round(&made, "same", 0, 0, 101, 0, 100);
     set_round(&made, "same", 0, 1, 11, 190, 210);
     set_round(&made, "same", 0, 2, 11, 900, 1100);
     /* 50, 200 and 1000, which the table has as well. */
-    assert_true(fabs(told_median_us(&made.outcome, "same", 0) - cbrt(50.0 * 200 * 1000)) < 1e-9);
-    assert_true(fabs(told_quantile_us(&made.outcome, "same", 0, 0.5) - 61) < 1e-9);
-    assert_true(fabs(told_quantile_us(&made.outcome, "same", 0, 1) - 1100) < 1e-9);
+    assert_true(fabs(probe_outcome_median_us(&made.outcome, "same", 0) - cbrt(50.0 * 200 * 1000)) < 1e-9);
+    assert_true(fabs(probe_outcome_quantile_us(&made.outcome, "same", 0, 0.5) - 61) < 1e-9);
+    assert_true(fabs(probe_outcome_quantile_us(&made.outcome, "same", 0, 1) - 1100) < 1e-9);
     /* What there is no sample of is not known. */
-    assert_true(isnan(told_median_us(&made.outcome, "same", 1)));
-    assert_true(isnan(told_median_us(&made.outcome, "no-such-arm", 0)));
+    assert_true(isnan(probe_outcome_median_us(&made.outcome, "same", 1)));
+    assert_true(isnan(probe_outcome_median_us(&made.outcome, "no-such-arm", 0)));
     made.outcome.arms[0].status = STATUS_WORKER;
-    assert_true(isnan(told_median_us(&made.outcome, "same", 0)));
+    assert_true(isnan(probe_outcome_median_us(&made.outcome, "same", 0)));
     end(&made);
 }
 
