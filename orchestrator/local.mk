@@ -35,17 +35,23 @@ orchestrator_libraries = \
     orchestrator/plan/libplan.a orchestrator/bind/libbind.a orchestrator/console/libconsole.a
 
 bin_PROGRAMS += mpsweep
-mpsweep_SOURCES = orchestrator/main.c orchestrator/help.c orchestrator/help.h
+mpsweep_SOURCES = orchestrator/commands.c orchestrator/commands.h orchestrator/help.c \
+    orchestrator/help.h orchestrator/main.c
 mpsweep_LDADD = $(orchestrator_libraries) $(orchestrator_libraries) $(spine_libraries) \
     $(HWLOC_LIBS) $(JANSSON_LIBS) $(INIH_LIBS)
 
-# The manual pages are printed by the program, from the table that drives its command line.
-manual_pages = mpsweep-mps.1 mpsweep-tune.1 mpsweep-probe.1 mpsweep-trace.1 mpsweep-merge.1 \
-    mpsweep-slurm.1
-man1_MANS = mpsweep.1 $(manual_pages)
+# The manual pages are printed by the program, from the tables of commands and options and the texts
+# in docs/man, which are part of it.
+manual_texts = docs/man/mpsweep.txt docs/man/sweep.txt docs/man/tune.txt docs/man/trace.txt \
+    docs/man/plot.txt docs/man/explain.txt docs/man/compare.txt docs/man/merge.txt \
+    docs/man/emit.txt docs/man/probe.txt docs/man/doctor.txt docs/man/mps.txt docs/man/slurm.txt
+manual_pages = mpsweep.1 mpsweep-sweep.1 mpsweep-tune.1 mpsweep-trace.1 mpsweep-plot.1 \
+    mpsweep-explain.1 mpsweep-compare.1 mpsweep-merge.1 mpsweep-emit.1 mpsweep-probe.1 \
+    mpsweep-doctor.1 mpsweep-mps.1 mpsweep-slurm.1
+EXTRA_DIST += $(manual_texts)
+orchestrator/help.$(OBJEXT): $(manual_texts)
+man1_MANS = $(manual_pages)
 CLEANFILES += $(man1_MANS)
-mpsweep.1: mpsweep$(EXEEXT)
-	$(AM_V_GEN)./mpsweep$(EXEEXT) help --manual >$@.new && mv $@.new $@
 $(manual_pages): mpsweep$(EXEEXT)
 	$(AM_V_GEN)page=$@ && page=$${page#mpsweep-} && \
 	    ./mpsweep$(EXEEXT) help --manual $${page%.1} >$@.new && mv $@.new $@

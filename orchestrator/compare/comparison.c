@@ -6,7 +6,6 @@
 
 #include "statistics/histogram.h"
 #include "common/text.h"
-#include "orchestrator/console/report.h"
 #include "orchestrator/results/point.h"
 
 #define ALPHA 0.025 /* on each side, as of a 95% interval */
@@ -372,26 +371,4 @@ char *comparison_summary(const struct comparison *comparison)
         return NULL;
     }
     return text;
-}
-
-int compare_command(const struct options *options, const char *base_path, const char *change_path)
-{
-    struct comparison comparison;
-    const char *picture = options_text(options, OPTION_OUTPUT);
-    const char *format = options_text(options, OPTION_FORMAT);
-    bool holm = strcmp(options_text(options, OPTION_ADJUST), "holm") == 0;
-    double threshold = options_real(options, OPTION_THRESHOLD) / 100;
-    if (comparison_make(base_path, change_path, threshold, holm, &comparison) != STATUS_OK)
-        return report(STATUS_SYSTEM);
-    int result = comparison.counts[VERDICT_WORSE] > 0 ? EXIT_REGRESSION : EXIT_ALL_MEASURED;
-    if (picture != NULL && comparison_plot(&comparison, picture) != STATUS_OK)
-        result = report(STATUS_SYSTEM);
-    else if (strcmp(format, "csv") == 0)
-        comparison_print_csv(stdout, &comparison);
-    else if (strcmp(format, "json") == 0)
-        comparison_print_json(stdout, &comparison);
-    else
-        comparison_print_table(stdout, &comparison);
-    comparison_release(&comparison);
-    return result;
 }

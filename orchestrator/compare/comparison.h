@@ -1,5 +1,5 @@
 /*
- * `mpsweep compare`: two results files, point by point, with a verdict on each (docs/compare.md).
+ * Two results files side by side: their points in pairs, the effects, and a verdict on each.
  */
 #pragma once
 
@@ -7,7 +7,6 @@
 #include <stdbool.h>
 #include <stdio.h>
 
-#include "job/options.h"
 #include "files/results_read.h"
 #include "orchestrator/results/effect.h"
 #include "orchestrator/compare/match.h"
@@ -72,6 +71,3 @@ void comparison_print_json(FILE *out, const struct comparison *comparison);
 
 /* The picture of all ratios with their intervals. Statuses as of plot_write(). */
 enum status comparison_plot(const struct comparison *comparison, const char *output);
-
-/* The command. Returns its exit status, having printed its errors. */
-int compare_command(const struct options *options, const char *base_path, const char *change_path);

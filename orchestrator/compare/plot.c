@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "orchestrator/compare/comparison.h"
-#include "orchestrator/plot/internal.h"
+#include "orchestrator/plot/gnuplot.h"
 #include "orchestrator/results/point.h"
 
 #define ROWS_MAX 250
@@ -128,38 +128,25 @@ static void write_rows(FILE *file, const struct comparison *comparison, const bo
 
 enum status comparison_plot(const struct comparison *comparison, const char *output)
 {
-    char *notes = NULL, *data = NULL;
-    bool *drawn = NULL;
-    FILE *file = NULL;
-    size_t bytes = 0, chosen = 0;
-
+    struct plot_data data;
+    size_t chosen = 0;
     enum status status = plot_check_output(output);
     if (status != STATUS_OK)
         return status;
-    drawn = choose_rows(comparison, &chosen);
-    notes = drawn != NULL ? notes_text(comparison, chosen) : NULL;
-    file = open_memstream(&data, &bytes);
-    if (notes == NULL || file == NULL) {
+    bool *drawn = choose_rows(comparison, &chosen);
+    char *notes = drawn != NULL ? notes_text(comparison, chosen) : NULL;
+    if (notes == NULL)
         status = status_set(STATUS_MEMORY, "out of memory for the data of a figure");
-        goto out;
-    }
-    if (chosen == 0) {
+    else if (chosen == 0)
         status = status_set(STATUS_USAGE, "no point has a number in either file: nothing to draw");
-        goto out;
+    else
+        status = plot_begin(&data);
+    if (status == STATUS_OK) {
+        status = plot_write_heading(data.file, "compare", "Throughput, NEW / BASE",
+                                    comparison->change.header, notes);
+        write_rows(data.file, comparison, drawn, chosen);
+        status = plot_end(&data, status, "plots/compare.gp", output);
     }
-    status = plot_write_heading(file, "compare", "Throughput, NEW / BASE",
-                                comparison->change.header, notes);
-    if (status != STATUS_OK)
-        goto out;
-    write_rows(file, comparison, drawn, chosen);
-    int error = fclose(file);
-    file = NULL;
-    status = error == 0 ? plot_draw("plots/compare.gp", data, bytes, output)
-                        : status_set(STATUS_MEMORY, "out of memory for the data of a figure");
-out:
-    if (file != NULL)
-        fclose(file);
-    free(data);
     free(notes);
     free(drawn);
     return status;

@@ -2,6 +2,7 @@
 noinst_LIBRARIES += orchestrator/console/libconsole.a
 orchestrator_console_libconsole_a_SOURCES = \
     orchestrator/console/columns.c orchestrator/console/columns.h \
+    orchestrator/console/invocation.h \
     orchestrator/console/progress.c orchestrator/console/progress.h \
     orchestrator/console/report.c orchestrator/console/report.h
 

@@ -123,7 +123,7 @@ static void check_machine(struct doctor *doctor, const struct machine_container 
     doctor_check_limits(doctor, &limits);
 }
 
-int doctor_command(const char *device)
+static int check_all(const char *device)
 {
     struct doctor doctor = {.out = stdout};
     const struct machine_container container = machine_container_read("");
@@ -152,4 +152,13 @@ int doctor_command(const char *device)
     doctor_end_group(&doctor);
     doctor_sum_up(&doctor);
     return doctor.problems ? EXIT_BAD_SETUP : EXIT_ALL_MEASURED;
+}
+
+int doctor_command(const struct invocation *invocation)
+{
+    const char *device = options_text(invocation->options, OPTION_DEVICE);
+    int result = check_all(device);
+    if (result == EXIT_ALL_MEASURED && options_switch(invocation->options, OPTION_FIND_LIMITS))
+        result = doctor_find_limits(device);
+    return result;
 }

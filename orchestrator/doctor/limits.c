@@ -52,7 +52,7 @@ static int keep(const struct mps_limits *limits)
     return report(status_set(status, "the limits are not kept: %s", why));
 }
 
-int doctor_limits_command(const char *device)
+int doctor_find_limits(const char *device)
 {
     struct session session;
     struct mps_limits limits;

@@ -9,15 +9,6 @@
 #include "orchestrator/console/report.h"
 #include "orchestrator/results/point.h"
 
-const char *emit_command_lacks(const struct options *options, const char *results)
-{
-    if (!results)
-        return "a results file";
-    if (!options_text(options, OPTION_EMIT_FORMAT))
-        return "--format, one of env, systemd, slurm, kubernetes, compose";
-    return options_text(options, OPTION_EMIT_OUTPUT) ? NULL : "--output DIR";
-}
-
 void emit_report(FILE *out, const struct emit_request *request)
 {
     char name[POINT_TEXT_BYTES], number[32], gpus[32] = "";
@@ -108,8 +99,10 @@ static enum status pick(const struct results *results, const char *path, int64_t
     return STATUS_OK;
 }
 
-int emit_command(const struct options *options, const char *path, char *const *command)
+int emit_command(const struct invocation *invocation)
 {
+    const struct options *options = invocation->options;
+    const char *path = invocation->operands[0];
     struct results results = {0};
     char chosen[128];
     bool asked = options_text(options, OPTION_EMIT_POINT) != NULL;
@@ -118,11 +111,11 @@ int emit_command(const struct options *options, const char *path, char *const *c
         .chosen = chosen,
         .format = options_text(options, OPTION_EMIT_FORMAT),
         .directory = options_text(options, OPTION_EMIT_OUTPUT),
-        .command = command,
+        .command = invocation->rest,
         .port = options_integer(options, OPTION_EMIT_PORT),
         .image = options_text(options, OPTION_EMIT_IMAGE),
     };
-    enum status status = emit_check(request.format, request.directory, command);
+    enum status status = emit_check(request.format, request.directory, request.command);
     if (status == STATUS_OK)
         status = results_load(path, &results);
     if (status == STATUS_OK)

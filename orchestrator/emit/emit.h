@@ -11,7 +11,7 @@
 #include <stdio.h>
 
 #include "common/status.h"
-#include "job/options.h"
+#include "orchestrator/console/invocation.h"
 #include "orchestrator/emit/request.h"
 
 /*
@@ -30,12 +30,8 @@ enum status emit_write(const struct emit_request *request);
  * STATUS_USAGE, STATUS_SYSTEM otherwise. */
 enum status emit_check(const char *format_name, const char *directory, char *const *command);
 
-/* Names what the command line lacks, for an error; NULL: nothing. */
-const char *emit_command_lacks(const struct options *options, const char *results);
-
 /* Prints what was written, of which point, and what must still be edited. */
 void emit_report(FILE *out, const struct emit_request *request);
 
-/* command: the words behind '--', NULL for none. Prints what it took and wrote; returns an exit
- * status. */
-int emit_command(const struct options *options, const char *path, char *const *command);
+/* Prints what it took and wrote, and returns an exit status. */
+int emit_command(const struct invocation *invocation);

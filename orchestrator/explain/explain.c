@@ -296,12 +296,13 @@ static int run(struct explaining *explaining, struct session *session)
     return result;
 }
 
-int explain_command(const struct options *options, const char *path)
+int explain_command(const struct invocation *invocation)
 {
+    const struct options *options = invocation->options;
     double duration_s = options_real(options, OPTION_DURATION);
     struct explaining explaining = {
         .options = options,
-        .path = path,
+        .path = invocation->operands[0],
         .writer.fd = -1,
         .limits =
             {

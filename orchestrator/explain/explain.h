@@ -3,7 +3,7 @@
  */
 #pragma once
 
-#include "job/options.h"
+#include "orchestrator/console/invocation.h"
 
 /* Prints errors; gives the exit status: EXIT_SOME_FAILED where a remedy was not confirmed. */
-int explain_command(const struct options *options, const char *path);
+int explain_command(const struct invocation *invocation);

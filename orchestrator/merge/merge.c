@@ -28,15 +28,16 @@ static void hold_signals(sigset_t *before)
     sigprocmask(SIG_BLOCK, &set, before);
 }
 
-int merge_command(const struct options *options, const char *const *paths, size_t count)
+int merge_command(const struct invocation *invocation)
 {
+    const struct options *options = invocation->options;
     const char *output = options_text(options, OPTION_OUTPUT);
     bool force = options_switch(options, OPTION_MERGE_FORCE);
     struct merge merge = {0};
     sigset_t before;
     enum status status = check_output(output, force);
     if (status == STATUS_OK)
-        status = merge_read(&merge, paths, count);
+        status = merge_read(&merge, invocation->operands, invocation->operand_count);
     if (status == STATUS_OK)
         status = merge_check(&merge, options_switch(options, OPTION_STRICT));
     if (status == STATUS_OK)

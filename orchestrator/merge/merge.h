@@ -6,10 +6,8 @@
  */
 #pragma once
 
-#include <stddef.h>
-
-#include "job/options.h"
+#include "orchestrator/console/invocation.h"
 
 /* Exit status: EXIT_ALL_MEASURED every point is there; EXIT_SOME_FAILED some are missing, and the
  * others are merged; EXIT_BAD_SETUP. */
-int merge_command(const struct options *options, const char *const *paths, size_t count);
+int merge_command(const struct invocation *invocation);

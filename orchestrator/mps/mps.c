@@ -115,8 +115,9 @@ static void print_started(const struct options *options, const struct session *s
     putchar('\n');
 }
 
-int mps_start_command(const struct options *options)
+int mps_start_command(const struct invocation *invocation)
 {
+    const struct options *options = invocation->options;
     struct session session;
     enum status status = mps_open(options, &session);
     if (status != STATUS_OK)
@@ -150,8 +151,9 @@ static void list_clients(const struct mps_kept *kept)
         fprintf(stderr, "  %-8d %s\n", (int)rows[i].pid, rows[i].command);
 }
 
-int mps_stop_command(const struct options *options)
+int mps_stop_command(const struct invocation *invocation)
 {
+    const struct options *options = invocation->options;
     struct mps_kept kept;
     enum status status = mps_kept_find(options_text(options, OPTION_MPS_DIR), &kept);
     if (status == STATUS_OK)
@@ -174,8 +176,9 @@ static void print_assignment(const char *assignment)
     putchar('\n');
 }
 
-int mps_env_command(const struct options *options)
+int mps_env_command(const struct invocation *invocation)
 {
+    const struct options *options = invocation->options;
     struct mps_kept kept;
     struct mps_client_environment environment;
     enum status status = mps_kept_find(options_text(options, OPTION_MPS_DIR), &kept);

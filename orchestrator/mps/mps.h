@@ -3,7 +3,7 @@
  */
 #pragma once
 
-#include "job/options.h"
+#include "orchestrator/console/invocation.h"
 #include "mps/settings.h"
 #include "orchestrator/session/session.h"
 
@@ -15,14 +15,12 @@ enum mps_run_exit {
     MPS_RUN_SIGNALLED = 128, /* and the number of the signal that ended the command */
 };
 
-/* Each prints what it has to say and gives the exit status. */
-int mps_start_command(const struct options *options);
-int mps_stop_command(const struct options *options);
-int mps_status_command(const struct options *options);
-int mps_env_command(const struct options *options);
-
-/* argv: the command and its words, ended by NULL. */
-int mps_run_command(const struct options *options, char *const *argv);
+/* Each prints what it finds and its errors, and returns an exit status. */
+int mps_start_command(const struct invocation *invocation);
+int mps_stop_command(const struct invocation *invocation);
+int mps_status_command(const struct invocation *invocation);
+int mps_env_command(const struct invocation *invocation);
+int mps_run_command(const struct invocation *invocation);
 
 /* Opens a session whose private daemon runs with the settings that the options name, and is ready;
  * signals are watched. On failure nothing is left. */

@@ -136,8 +136,10 @@ static void warn_of_rest(const struct session *session)
     fputc('\n', stderr);
 }
 
-int mps_run_command(const struct options *options, char *const *argv)
+int mps_run_command(const struct invocation *invocation)
 {
+    const struct options *options = invocation->options;
+    char *const *argv = invocation->rest;
     static pid_t before[CLIENTS_MOST];
     struct session session;
     size_t before_count = 0;

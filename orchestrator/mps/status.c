@@ -217,8 +217,9 @@ static void print_json(const struct mps_status *status)
     json_decref(record);
 }
 
-int mps_status_command(const struct options *options)
+int mps_status_command(const struct invocation *invocation)
 {
+    const struct options *options = invocation->options;
     static struct mps_status status;
     if (find(options, &status) != STATUS_OK)
         return report(STATUS_SYSTEM);

@@ -7,7 +7,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "orchestrator/plot/rows.h"
+#include "orchestrator/plot/series.h"
 
 /* Of a row: further ones than this from the one that binds say nothing about it. */
 #define FAR_AWAY 10.0

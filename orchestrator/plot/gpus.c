@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "common/text.h"
-#include "orchestrator/plot/rows.h"
+#include "orchestrator/plot/series.h"
 #include "orchestrator/results/scaling.h"
 
 /* What the script has marks for. */

@@ -6,6 +6,7 @@
 #include <stdio.h>
 
 #include "files/results_read.h"
+#include "orchestrator/plot/gnuplot.h"
 
 /* Writes the data file of a figure. path is for the texts of errors. STATUS_USAGE: nothing to
  * draw. Errors of the file itself are left to ferror(). */
@@ -34,25 +35,5 @@ enum status plot_fleet_write(const struct results *results, const char *path, FI
 enum status plot_ceilings_write(const struct results *results, const json_t *explained,
                                 const char *path, FILE *file);
 
-/* STATUS_USAGE: the output's extension names no format. */
-enum status plot_check_output(const char *output);
-
-/* Draws data with a script of plots/, as plot_write() does. */
-enum status plot_draw(const char *script, const char *data, size_t bytes, const char *output);
-
-/* A string as gnuplot takes it literally: in single quotes, without control characters. */
-void plot_write_string(FILE *file, const char *text);
-
 /* Beyond it a number of workers is none. */
 #define PLOT_WORKERS_MAX 1000000
-
-/* How every data file begins: the figure's name and title, whether the GPU is emulated, and the
- * caption: the machine, and notes (NULL: no memory for them). */
-enum status plot_write_heading(FILE *file, const char *figure, const char *title,
-                               const json_t *header, const char *notes);
-
-/* captions[1..n_captions]: paragraphs, ended by NULL, broken into lines that fit the figure. */
-void plot_write_captions(FILE *file, const char *const *paragraphs);
-
-/* The machine and the program in one line, from a header. The caller frees it; NULL: no memory. */
-char *plot_machine_text(const json_t *header);

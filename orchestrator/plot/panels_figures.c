@@ -1,12 +1,138 @@
 /*
- * Where the time of an iteration goes: the share of each phase, a row a point.
+ * Figures of the latency of an iteration, of a launch call, and of the phases of an iteration.
  */
 #include "orchestrator/plot/internal.h"
 
 #include <math.h>
+#include <string.h>
 
+#include "common/json.h"
 #include "common/text.h"
-#include "orchestrator/plot/rows.h"
+#include "orchestrator/plot/panels.h"
+
+/* -- percentiles of the latency, against the offered rate where there are points with one, else
+ * against the number of workers ---------------------------------------------------------------- */
+
+static const char *const percentiles[] = {"p50", "p90", "p99", "p999"};
+
+static bool has_latency(const json_t *point)
+{
+    const json_t *latency = json_object_get(point, "latency_us");
+    for (size_t i = 0; i < sizeof percentiles / sizeof *percentiles; i++)
+        if (point_is_measured(point) && point_number(latency, percentiles[i]) > 0)
+            return true;
+    return false;
+}
+
+static bool take_by_workers(const json_t *point, double *x)
+{
+    *x = (double)point_integer(point, "workers");
+    return has_latency(point) && *x >= 1 && *x <= PLOT_WORKERS_MAX;
+}
+
+static bool take_by_rate(const json_t *point, double *x)
+{
+    *x = point_number(json_object_get(point, "rate"), "offered_ips");
+    return has_latency(point) && *x > 0;
+}
+
+static bool latency_value(const json_t *point, size_t panel, struct panel_value *out)
+{
+    const json_t *latency = json_object_get(point, "latency_us");
+    const json_t *bounds = json_object_get(json_object_get(latency, "bounds"), percentiles[panel]);
+    *out = (struct panel_value){
+        point_number(latency, percentiles[panel]) / 1e3,
+        json_number_value(json_array_get(bounds, 0)) / 1e3,
+        json_number_value(json_array_get(bounds, 1)) / 1e3,
+    };
+    return out->value > 0;
+}
+
+enum status plot_latency_write(const struct results *results, const char *path, FILE *file)
+{
+    struct panels_form form = {
+        .figure = "latency",
+        .title = "Latency of an iteration by number of workers",
+        .xlabel = "workers (processes × threads)",
+        .ylabel = "latency (ms)",
+        .notes = "Error bars: 95% confidence intervals of the percentiles, where the results have "
+                 "them. ",
+        .missing = "without a latency",
+        .needed = "latency percentiles",
+        .series = {.take = take_by_workers},
+        .count = 4,
+        .titles = {"median", "90th percentile", "99th percentile", "99.9th percentile"},
+        .value = latency_value,
+    };
+    size_t index;
+    const json_t *point;
+    double rate;
+    json_array_foreach(results->points, index, point)
+    {
+        if (!take_by_rate(point, &rate))
+            continue;
+        form.title = "Latency from the planned start, by offered rate";
+        form.xlabel = "offered rate (iterations/s)";
+        form.missing = "without a rate or a latency";
+        form.series = (struct series_form){
+            .take = take_by_rate, .ignored = 1u << POINT_RATE, .whole_names = true};
+        break;
+    }
+    return plot_panels_write(&form, results, path, file);
+}
+
+/* -- how long one launch call takes, against the number of workers: where it grows, they wait for
+ * each other ------------------------------------------------------------------------------------
+ */
+
+/* Results without a time for each call have the time of all of an iteration's: a call a kernel, or
+ * one for the graph. */
+static double mean_of_phase(const json_t *point)
+{
+    double all = point_number(json_object_get(point, "phase_us"), "launch");
+    double calls =
+        strcmp(point_string(point, "launch"), "graph") == 0 ? 1 : point_number(point, "kernels");
+    return all > 0 && calls >= 1 ? all / calls : NAN;
+}
+
+static bool launch_value(const json_t *point, size_t panel, struct panel_value *out)
+{
+    const json_t *call = json_object_get(json_object_get(point, "phases"), "launch_call");
+    double number = point_number(call, panel == 0 ? "mean" : "p99");
+    if (panel == 0 && !(number > 0))
+        number = mean_of_phase(point);
+    *out = (struct panel_value){number, number, number};
+    return number > 0;
+}
+
+static bool take_launch(const json_t *point, double *x)
+{
+    struct panel_value unused;
+    *x = (double)point_integer(point, "workers");
+    return point_is_measured(point) && *x >= 1 && *x <= PLOT_WORKERS_MAX &&
+           (launch_value(point, 0, &unused) || launch_value(point, 1, &unused));
+}
+
+enum status plot_launch_write(const struct results *results, const char *path, FILE *file)
+{
+    const struct panels_form form = {
+        .figure = "launch",
+        .title = "Time of one launch call by number of workers",
+        .xlabel = "workers (processes × threads)",
+        .ylabel = "launch call (µs)",
+        .notes = "A call launches one kernel, or with graph launch the graph of an iteration. ",
+        .missing = "without a launch time",
+        .needed = "launch times (phases.launch_call or phase_us.launch)",
+        .series = {.take = take_launch},
+        .count = 2,
+        .titles = {"mean", "99th percentile"},
+        .value = launch_value,
+    };
+    return plot_panels_write(&form, results, path, file);
+}
+
+/* -- where the time of an iteration goes: the share of each phase, a row for each point ----------
+ */
 
 enum { H2D, LAUNCH, SYNC, D2H, PHASES };
 
@@ -32,7 +158,7 @@ static double total_us(const json_t *point)
     return mean > sum ? mean : sum;
 }
 
-static bool take(const json_t *point, double *x)
+static bool take_phases(const json_t *point, double *x)
 {
     double sum = 0;
     *x = (double)point_integer(point, "workers");
@@ -41,7 +167,7 @@ static bool take(const json_t *point, double *x)
     return point_is_measured(point) && sum > 0 && isfinite(total_us(point));
 }
 
-static void write_rows(FILE *file, const struct series_table *table)
+static void write_phases(FILE *file, const struct series_table *table)
 {
     fputs("# row, then from left to right the end of each phase as a share of the iteration\n"
           "$rows << EOD\n",
@@ -67,7 +193,7 @@ static void write_rows(FILE *file, const struct series_table *table)
 enum status plot_phases_write(const struct results *results, const char *path, FILE *file)
 {
     struct series_table table;
-    const struct series_form form = {.take = take};
+    const struct series_form form = {.take = take_phases};
     const struct series_heading heading = {
         .figure = "phases",
         .title = "Where the time of an iteration goes",
@@ -81,7 +207,7 @@ enum status plot_phases_write(const struct results *results, const char *path, F
                         "with the time of its phases (phases or phase_us)", &table);
     if (status != STATUS_OK)
         return status;
-    write_rows(file, &table);
+    write_phases(file, &table);
     series_table_release(&table);
     return STATUS_OK;
 }

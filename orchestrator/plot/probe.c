@@ -6,7 +6,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "orchestrator/plot/rows.h"
+#include "orchestrator/plot/series.h"
 #include "orchestrator/plot/series.h"
 #include "orchestrator/results/point.h"
 

@@ -301,11 +301,12 @@ static int run(struct probing *probing, uint64_t begin_ns)
     return result;
 }
 
-int probe_command(const struct options *options, const char *name)
+int probe_command(const struct invocation *invocation)
 {
+    const struct options *options = invocation->options;
     struct probing probing = {.options = options};
     uint64_t begin_ns = clock_now_ns();
-    enum status status = choose(&probing, name);
+    enum status status = choose(&probing, invocation->operands[0]);
     if (status == STATUS_OK)
         status = check_arms(&probing);
     if (status != STATUS_OK)

@@ -3,8 +3,8 @@
  */
 #pragma once
 
-#include "job/options.h"
+#include "orchestrator/console/invocation.h"
 
-/* Runs the probe of that name, or 'all', prints what it found, and returns an exit status. NULL: no
- * name was given. */
-int probe_command(const struct options *options, const char *name);
+/* Runs the probe that the operand names, or 'all', prints what it found, and returns an exit
+ * status. */
+int probe_command(const struct invocation *invocation);

@@ -97,17 +97,19 @@ static int merge(const struct slurm_run *run, const struct slurm_shard *shards, 
         status = set_option(&options, "output", output ? output : usual);
     if (status == STATUS_OK && !output)
         status = set_option(&options, "force", "yes");
-    int result = status == STATUS_OK ? merge_command(&options, paths, count) : report(status);
+    const struct invocation merge = {
+        .options = &options, .operands = paths, .operand_count = count};
+    int result = status == STATUS_OK ? merge_command(&merge) : report(status);
     options_release(&options);
     free(paths);
     return result;
 }
 
-int slurm_collect_command(const struct options *options, const char *directory)
+int slurm_collect_command(const struct invocation *invocation)
 {
     struct slurm_run run;
     struct slurm_shard *shards = NULL;
-    enum status status = slurm_run_load(directory, &run);
+    enum status status = slurm_run_load(invocation->operands[0], &run);
     if (status != STATUS_OK)
         return report(status);
     /* Before the files: a job that ends in between has then no reason to pass for lost. And before
@@ -119,7 +121,7 @@ int slurm_collect_command(const struct options *options, const char *directory)
     if (status != STATUS_OK) {
         report(status);
     } else {
-        result = merge(&run, shards, options_text(options, OPTION_SLURM_OUTPUT));
+        result = merge(&run, shards, options_text(invocation->options, OPTION_SLURM_OUTPUT));
         int missing = tell_missing(&run, shards, &queue);
         if (result != EXIT_BAD_SETUP && missing != EXIT_ALL_MEASURED)
             result = missing;

@@ -178,15 +178,15 @@ static void print_json(const struct view *view)
     json_decref(object);
 }
 
-int slurm_status_command(const struct options *options, const char *directory)
+int slurm_status_command(const struct invocation *invocation)
 {
     struct view view = {0};
     int result;
-    enum status status = look(directory, &view);
+    enum status status = look(invocation->operands[0], &view);
     if (status != STATUS_OK) {
         result = report(status);
     } else {
-        if (options_switch(options, OPTION_SLURM_JSON))
+        if (options_switch(invocation->options, OPTION_SLURM_JSON))
             print_json(&view);
         else
             print_table(&view);
@@ -199,11 +199,11 @@ int slurm_status_command(const struct options *options, const char *directory)
     return result;
 }
 
-int slurm_cancel_command(const char *directory)
+int slurm_cancel_command(const struct invocation *invocation)
 {
     struct slurm_run run;
     char hint[SLURM_HINT_BYTES];
-    enum status status = slurm_run_load(directory, &run);
+    enum status status = slurm_run_load(invocation->operands[0], &run);
     if (status != STATUS_OK)
         return report(status);
     int lock = -1;

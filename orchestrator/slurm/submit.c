@@ -52,7 +52,7 @@ static enum status check_sweep_option(const struct option_row *row)
     return STATUS_OK;
 }
 
-static enum status take_sweep_option(struct request *request, const struct slurm_given *given)
+static enum status take_sweep_option(struct request *request, const struct given_option *given)
 {
     enum status status = check_sweep_option(given->row);
     if (status != STATUS_OK)
@@ -68,7 +68,7 @@ static enum status take_sweep_option(struct request *request, const struct slurm
     return STATUS_OK;
 }
 
-static enum status read_request(const struct slurm_given *given, size_t count, char **rest,
+static enum status read_request(const struct given_option *given, size_t count, char **rest,
                                 struct request *out)
 {
     static char *const none[] = {NULL};
@@ -104,7 +104,7 @@ static void release_request(struct request *request)
 }
 
 /* What the nodes would refuse, each after its wait in the queue, is better known now. */
-static enum status check_plan(struct request *request, const struct slurm_given *given,
+static enum status check_plan(struct request *request, const struct given_option *given,
                               size_t count, const char *job_path, size_t *points, char id[17])
 {
     struct job job;
@@ -396,16 +396,18 @@ static enum status check_needs(const struct request *request, const char *job_pa
     return STATUS_OK;
 }
 
-int slurm_submit_command(const struct slurm_given *given, size_t count, const char *job_path,
-                         char **rest)
+int slurm_submit_command(const struct invocation *invocation)
 {
+    const struct given_option *given = invocation->given;
+    const char *job_path = invocation->operands[0];
+    size_t count = invocation->given_count;
     struct request request = {0};
     char plan_id[17];
     size_t points = 0;
     enum status status = options_init(&request.options);
     if (status != STATUS_OK)
         return report(status);
-    status = read_request(given, count, rest, &request);
+    status = read_request(given, count, invocation->rest, &request);
     if (status == STATUS_OK)
         status = check_needs(&request, job_path);
     const char *again = options_text(&request.options, OPTION_SLURM_AGAIN);

@@ -295,12 +295,12 @@ void sweep_print_notice(const struct session *session)
                 differ);
 }
 
-int sweep_command(const struct job *job, const char *job_path)
+int sweep_command(const struct invocation *invocation)
 {
     struct sweep sweep = {
-        .options = &job->sections[0].options,
-        .job = job,
-        .job_path = job_path,
+        .options = invocation->options,
+        .job = invocation->job,
+        .job_path = invocation->operands[0],
         .writer.fd = -1,
         .crew = CREW_EMPTY,
         .started_ns = clock_now_ns(),

@@ -3,9 +3,8 @@
  */
 #pragma once
 
-#include "job/jobfile.h"
+#include "orchestrator/console/invocation.h"
 
-/* Runs the sweep that the job describes; job_path is the job file's name, or NULL. Prints progress
- * on standard error and the results on standard output. Returns the exit status of the program;
- * errors are printed. */
-int sweep_command(const struct job *job, const char *job_path);
+/* Runs the sweep that the job describes. Prints progress and errors on standard error and the
+ * results on standard output. Returns an exit status. */
+int sweep_command(const struct invocation *invocation);

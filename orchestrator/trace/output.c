@@ -8,8 +8,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "common/text.h"
 #include "files/atomic_file.h"
-#include "orchestrator/plot/internal.h"
+#include "orchestrator/plot/gnuplot.h"
 #include "orchestrator/record/record.h"
 #include "trace/chrome.h"
 #include "trace/gantt.h"
@@ -142,39 +143,35 @@ enum status trace_write_json(const struct trace *trace, const char *path)
 
 enum status trace_write_figure(const struct trace *trace, const char *path)
 {
-    char what[POINT_DESCRIPTION], notes[POINT_DESCRIPTION + 256], *data = NULL, *rows = NULL;
-    size_t bytes = 0, row_bytes = 0;
+    char what[POINT_DESCRIPTION], notes[POINT_DESCRIPTION + 256], *rows = NULL;
+    struct text text = {.at = notes, .size = sizeof notes};
+    size_t row_bytes = 0;
     uint32_t left_out = 0;
+    struct plot_data data;
     json_t *header =
         record_header(&trace->session, trace->job, trace->job_path, &trace->plan, false);
     FILE *body = open_memstream(&rows, &row_bytes);
-    FILE *file = open_memstream(&data, &bytes);
-    enum status status = STATUS_OK;
-    if (!header || !body || !file)
-        status = status_set(STATUS_MEMORY, "out of memory for the data of a figure");
-    point_describe(&trace->point, what, sizeof what);
-    if (status == STATUS_OK)
-        status = gantt_write(body, &trace->timeline, &left_out);
+    enum status status = header && body
+                             ? gantt_write(body, &trace->timeline, &left_out)
+                             : status_set(STATUS_MEMORY, "out of memory for the data of a figure");
     if (body && fclose(body) != 0 && status == STATUS_OK)
         status = status_set(STATUS_MEMORY, "out of memory for the data of a figure");
-    snprintf(notes, sizeof notes, "%s.", what);
+    point_describe(&trace->point, what, sizeof what);
+    text_append(&text, "%s.", what);
     if (isfinite(slowdown_rel(trace)))
-        snprintf(notes + strlen(notes), sizeof notes - strlen(notes),
-                 " Tracing made it %.1f%% slower.", fmax(0.0, 100.0 * slowdown_rel(trace)));
+        text_append(&text, " Tracing made it %.1f%% slower.",
+                    fmax(0.0, 100.0 * slowdown_rel(trace)));
     if (left_out)
-        snprintf(notes + strlen(notes), sizeof notes - strlen(notes), " Not drawn: %u more rows.",
-                 left_out);
+        text_append(&text, " Not drawn: %u more rows.", left_out);
     if (status == STATUS_OK)
-        status = plot_write_heading(file, "timeline", "Calls and GPU work", header, notes);
-    if (status == STATUS_OK)
-        fwrite(rows, 1, row_bytes, file);
-    if (file && fclose(file) != 0 && status == STATUS_OK)
-        status = status_set(STATUS_MEMORY, "out of memory for the data of a figure");
-    if (status == STATUS_OK)
-        status = plot_draw("plots/timeline.gp", data, bytes, path);
+        status = plot_begin(&data);
+    if (status == STATUS_OK) {
+        status = plot_write_heading(data.file, "timeline", "Calls and GPU work", header, notes);
+        fwrite(rows, 1, row_bytes, data.file);
+        status = plot_end(&data, status, "plots/timeline.gp", path);
+    }
     json_decref(header);
     free(rows);
-    free(data);
     return status;
 }
 

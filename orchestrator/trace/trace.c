@@ -199,11 +199,11 @@ static int run(struct trace *trace)
     return report(status);
 }
 
-int trace_command(const struct job *job, const char *job_path)
+int trace_command(const struct invocation *invocation)
 {
-    struct trace trace = {.options = &job->sections[0].options,
-                          .job = job,
-                          .job_path = job_path,
+    struct trace trace = {.options = invocation->options,
+                          .job = invocation->job,
+                          .job_path = invocation->operands[0],
                           .buffer = TRACE_BUFFER_EMPTY};
     const struct session_request request = {
         .device = options_text(trace.options, OPTION_DEVICE),

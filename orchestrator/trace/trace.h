@@ -4,7 +4,7 @@
  */
 #pragma once
 
-#include "job/jobfile.h"
+#include "orchestrator/console/invocation.h"
 
 /* Prints, writes what was asked for, and returns an exit status. */
-int trace_command(const struct job *job, const char *job_path);
+int trace_command(const struct invocation *invocation);

@@ -294,8 +294,8 @@ static enum status emit_winner(const struct tune *tune)
     enum status status = emit_write(&request);
     if (status == STATUS_OK)
         emit_report(strcmp(options_text(sweep->options, OPTION_FORMAT), "table") == 0 ? stdout
-                                                                                    : stderr,
-                  &request);
+                                                                                      : stderr,
+                    &request);
     return status;
 }
 
@@ -416,15 +416,15 @@ static void release(struct tune *tune)
     tune_space_release(&tune->space);
 }
 
-int tune_command(const struct job *job, const char *job_path)
+int tune_command(const struct invocation *invocation)
 {
     static struct tune tune;
     tune = (struct tune){
         .sweep =
             {
-                .options = &job->sections[0].options,
-                .job = job,
-                .job_path = job_path,
+                .options = invocation->options,
+                .job = invocation->job,
+                .job_path = invocation->operands[0],
                 .writer.fd = -1,
                 .crew = CREW_EMPTY,
                 .started_ns = clock_now_ns(),

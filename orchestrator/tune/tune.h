@@ -3,7 +3,7 @@
  */
 #pragma once
 
-#include "job/jobfile.h"
+#include "orchestrator/console/invocation.h"
 
-/* job_path: its file, or NULL. Returns the exit status. */
-int tune_command(const struct job *job, const char *job_path);
+/* Searches, prints what it found and its errors, and returns an exit status. */
+int tune_command(const struct invocation *invocation);

@@ -272,7 +272,7 @@ P
   refused "'-1' is not a value of threshold" "$MPSWEEP" compare base.jsonl base.jsonl --threshold -1
   refused "'bh' is not a value of adjust: it takes one of holm\|none" \
     "$MPSWEEP" compare base.jsonl base.jsonl --adjust bh
-  refused "cannot tell the format of 'a.txt'" "$MPSWEEP" compare base.jsonl base.jsonl -o a.txt
+  refused "unknown format of 'a.txt'" "$MPSWEEP" compare base.jsonl base.jsonl -o a.txt
   refused "unknown option '--layout'" "$MPSWEEP" compare base.jsonl base.jsonl --layout threads:1
 }
 

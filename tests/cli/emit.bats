@@ -14,7 +14,7 @@ load emit
     [ ! -e d ] || fail "there is a directory after: emit $*"
   }
   emit_refused 'emit needs a results file'
-  emit_refused 'emit needs --format, one of env, systemd' results.jsonl -o d
+  emit_refused 'emit needs --format env\|systemd' results.jsonl -o d
   emit_refused 'emit needs --output DIR' results.jsonl --format env
   emit_refused "'ansible' is not a value of format: it takes one of env\|systemd" results.jsonl --format ansible -o d
   emit_refused "cannot open 'none.jsonl'" none.jsonl --format env -o d

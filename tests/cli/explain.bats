@@ -296,6 +296,6 @@ merged() {
 @test "help and the manual page name it" {
   expect 0 "$MPSWEEP" explain --help
   grep -q -- '--verify' out
-  expect 0 "$MPSWEEP" help --manual
+  expect 0 "$MPSWEEP" help --manual explain
   grep -q '^\.SH explain' out
 }

@@ -14,7 +14,7 @@ load mps
     pattern=${pattern%"${pattern##*[! ]}"}
     refused "$pattern" "$MPSWEEP" mps "${words[@]}" || failed=1
   done <<'TABLE'
-unknown command 'mps bogus': it is one of mps start, stop, status, run, env | bogus
+unknown command 'mps bogus': it is one of mps start, mps stop, mps status, mps run, mps env | bogus
 unknown command 'mps Start'                            | Start
 unknown command 'mps --force'                          | --force
 unknown option '--force'                               | start --force

@@ -138,7 +138,7 @@ refuses_to_plot() {
   measure
   local name
   for name in a.jpg a a. .svg a.SVG a.svg.txt svg; do
-    refuses_to_plot "cannot tell the format of '$name': name it .svg, .png, .pdf or .gp" \
+    refuses_to_plot "unknown format of '$name': name it .svg, .png, .pdf or .gp" \
       "$MPSWEEP" plot r.jsonl -o $name
   done
   refuses_to_plot "'pie' is not a value of figure: it takes one of throughput\|latency" \

@@ -170,7 +170,7 @@ TABLE
   done < <(bad_submits)
   [ ! -e sbatch.words ]
   [ "$(ls)" = "$(printf '%s\n' a.job bin err out run.json sbatch.out taken)" ]
-  refused "unknown command 'slurm watch': it is one of slurm submit, status" "$MPSWEEP" slurm watch
+  refused "unknown command 'slurm watch': it is one of slurm submit, slurm status" "$MPSWEEP" slurm watch
   refused "slurm status needs DIR" "$MPSWEEP" slurm status
   refused "'taken' is no run" "$MPSWEEP" slurm collect taken
   mkdir odd

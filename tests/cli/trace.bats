@@ -231,7 +231,7 @@ says_of_point() {
     -o nowhere/t.json
   refused "cannot write 'nowhere/t.svg': No such file" "$MPSWEEP" trace "${BRIEF[@]}" -l threads:1 \
     -f nowhere/t.svg
-  refused "cannot tell the format of 'a.bmp'" "$MPSWEEP" trace "${BRIEF[@]}" -l threads:1 -f a.bmp
+  refused "unknown format of 'a.bmp'" "$MPSWEEP" trace "${BRIEF[@]}" -l threads:1 -f a.bmp
   refused "'everything' is not a value of print: it takes one of summary" \
     "$MPSWEEP" trace --print everything
   refused "'10' is not a value of stagger: it takes a time" "$MPSWEEP" trace --stagger 10

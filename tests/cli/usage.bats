@@ -21,7 +21,15 @@ load helper
 }
 
 @test "unknown command" {
-  refused "unknown command 'swep': it is one of sweep" "$MPSWEEP" swep
+  refused "unknown command 'swep'; did you mean 'sweep'\?" "$MPSWEEP" swep
+  refused "unknown command 'doktor'; did you mean 'doctor'\?" "$MPSWEEP" doktor
+  refused "unknown command 'mps strat'; did you mean 'mps start'\?" "$MPSWEEP" mps strat
+  refused "unknown command 'collect'; did you mean 'slurm collect'\?" "$MPSWEEP" collect
+  refused "unknown command 'mps sweep'; did you mean 'sweep'\?" "$MPSWEEP" mps sweep
+  refused "unknown command 'frobnicate': it is one of sweep, tune, .*, doctor, mps, slurm$" \
+    "$MPSWEEP" frobnicate
+  refused "unknown command 'mps frobnicate': it is one of mps start, .*, mps env$" \
+    "$MPSWEEP" mps frobnicate
 }
 
 # Words of the command line, then a pattern of what is said.
@@ -31,7 +39,7 @@ bad_words() {
 --kernel 5                   | unknown option '--kernel'; did you mean '--kernels'\?
 --nothing-like-it            | unknown option '--nothing-like-it' 
 -x                           | unknown option '-x'
---figure throughput          | unknown option '--figure'
+--figure throughput          | unknown option '--figure'; it belongs to trace, plot
 a.job b.job                  | unexpected argument 'b.job'
 --memory                     | --memory needs a value: pinned\|pageable
 -l                           | -l needs a value: NAME:COUNTS
@@ -368,17 +376,14 @@ help_options() {
     sed -nE "s/^  (-(.), |    )--([a-z0-9-]+)(.*)\$/\\3$SEPARATOR\\2$SEPARATOR\\4/p"
 }
 
-# The options that the manual says a command takes.
+# The options that the manual lists for a command. A family's page names its commands behind each.
 manual_options() {
-  local page=()
-  [[ $1 != mps* ]] || page=(mps)
-  [[ $1 != tune ]] || page=(tune)
-  [[ $1 != probe ]] || page=(probe)
-  [[ $1 != trace ]] || page=(trace)
-  [[ $1 != merge ]] || page=(merge)
-  [[ $1 != slurm* ]] || page=(slurm)
-  "$MPSWEEP" help --manual "${page[@]}" | sed 's/\\-/-/g' | awk -v command="$1" '
-    /^\.B / { name = $0; sub(/^.*--/, "", name); sub(/ .*/, "", name) }
+  "$MPSWEEP" help --manual "${1%% *}" | sed 's/\\-/-/g' | awk -v command="$1" '
+    /^\.SH / { options = $2 == "OPTIONS" }
+    options && /^\.B / {
+      name = $0; sub(/^.*--/, "", name); sub(/ .*/, "", name)
+      if (command !~ / /) print name
+    }
     /^\(.*\)$/ && index(", " substr($0, 2, length($0) - 2) ", ", ", " command ", ") { print name }'
 }
 
@@ -482,28 +487,39 @@ takes_all() {
 
 @test "the manuals are without warnings" {
   command -v groff >/dev/null || skip "no groff here"
-  "$MPSWEEP" help --manual >mpsweep.1
-  "$MPSWEEP" help --manual mps >mpsweep-mps.1
-  groff -man -ww -z -Tutf8 -K utf8 mpsweep.1 2>warnings
-  groff -man -ww -z -Tutf8 -K utf8 mpsweep-mps.1 2>>warnings
-  "$MPSWEEP" help --manual tune >mpsweep-tune.1
-  groff -man -ww -z -Tutf8 -K utf8 mpsweep-tune.1 2>>warnings
-  "$MPSWEEP" help --manual probe >mpsweep-probe.1
-  groff -man -ww -z -Tutf8 -K utf8 mpsweep-probe.1 2>>warnings
-  "$MPSWEEP" help --manual trace >mpsweep-trace.1
-  groff -man -ww -z -Tutf8 -K utf8 mpsweep-trace.1 2>>warnings
-  "$MPSWEEP" help --manual merge >mpsweep-merge.1
-  groff -man -ww -z -Tutf8 -K utf8 mpsweep-merge.1 2>>warnings
-  groff -man -Tutf8 -K utf8 mpsweep-merge.1 2>/dev/null | grep -q 'mpsweep merge FILE'
-  "$MPSWEEP" help --manual slurm >mpsweep-slurm.1
-  groff -man -ww -z -Tutf8 -K utf8 mpsweep-slurm.1 2>>warnings
+  local page count=0
+  : >warnings
+  for page in mpsweep $("$MPSWEEP" help | sed -n 's/^  mpsweep \([a-z][a-z]*\) .*/\1/p'); do
+    count=$((count + 1))
+    "$MPSWEEP" help --manual "$page" >"$page.1"
+    groff -man -ww -z -Tutf8 -K utf8 "$page.1" 2>>warnings
+    groff -man -Tutf8 -K utf8 "$page.1" 2>/dev/null | sed "s/.$(printf '\b')//g" >"$page.txt"
+    grep -q 'EXIT STATUS' "$page.txt"
+    grep -q "mpsweep $page\|mpsweep COMMAND" "$page.txt"
+  done
   diff /dev/null warnings
-  groff -man -Tutf8 -K utf8 mpsweep-slurm.1 2>/dev/null | grep -q 'mpsweep slurm collect DIR'
-  groff -man -Tutf8 -K utf8 mpsweep-trace.1 2>/dev/null | grep -q 'MPSWEEP_CUPTI names'
-  groff -man -Tutf8 -K utf8 mpsweep-probe.1 2>/dev/null | grep -q 'mpsweep probe NAME|all'
-  groff -man -Tutf8 -K utf8 mpsweep-mps.1 2>/dev/null | grep -q 'mpsweep mps run'
-  groff -man -Tutf8 -K utf8 mpsweep.1 2>/dev/null | grep -q 'P×T over MPS'
-  groff -man -Tutf8 -K utf8 mpsweep-tune.1 2>/dev/null | grep -q -e '--max-p99'
+  [ $count -eq 13 ]
+  "$MPSWEEP" help --manual | diff - mpsweep.1
+  grep -q 'mpsweep merge FILE' merge.txt
+  grep -q 'mpsweep slurm collect DIR' slurm.txt
+  grep -q 'MPSWEEP_CUPTI names' trace.txt
+  grep -q 'mpsweep probe NAME|all' probe.txt
+  grep -q 'mpsweep mps run' mps.txt
+  grep -q 'P×T over MPS' sweep.txt
+  grep -q -e '--max-p99' tune.txt
+}
+
+@test "help lists every exit status and every command's page has its own" {
+  expect 0 "$MPSWEEP" --help
+  for status in 0 1 2 3 4 5 130; do
+    grep -q "^  $status  " out
+  done
+  for command in sweep compare 'mps run' 'slurm status'; do
+    # shellcheck disable=SC2086 # a command of two words
+    expect 0 "$MPSWEEP" $command --help
+    grep -q '^Exit status$' out
+    grep -A 3 '^Examples$' out | grep -q '^  '
+  done
 }
 
 @test "the tests that docs/mps.md names beside its promises are there" {

@@ -1,11 +1,21 @@
-#include "orchestrator/plot/internal.h"
+#include "orchestrator/plot/gnuplot.h"
 
+#include <limits.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+
+#include "common/child.h"
+#include "common/clock.h"
+#include "common/json.h"
+#include "common/paths.h"
+#include "files/atomic_file.h"
 
 #define LINE_CHARACTERS 122 /* of the caption, at the script's width and font size */
 #define PARAGRAPH_LINES 6
+#define GNUPLOT_LIMIT_NS (60 * NS_PER_S)
+#define GNUPLOT_OUTPUT_BYTES 8192
 
 static bool is_control(char byte)
 {
@@ -84,7 +94,8 @@ static size_t line_bytes(const char *text)
     return i;
 }
 
-void plot_write_captions(FILE *file, const char *const *paragraphs)
+/* captions[1..n_captions]: paragraphs, ended by NULL, broken into lines that fit the figure. */
+static void write_captions(FILE *file, const char *const *paragraphs)
 {
     /* Twice: gnuplot wants the length of an array first. */
     for (int pass = 0; pass < 2; pass++) {
@@ -114,7 +125,8 @@ static const char *string_or(const json_t *object, const char *key, const char *
     return text != NULL && text[0] != '\0' ? text : otherwise;
 }
 
-char *plot_machine_text(const json_t *header)
+/* The machine and the program in one line, from a header. The caller frees it; NULL: no memory. */
+static char *machine_text(const json_t *header)
 {
     const json_t *gpu = json_object_get(header, "gpu");
     const json_t *cpus = json_object_get(header, "cpus");
@@ -150,7 +162,7 @@ enum status plot_write_heading(FILE *file, const char *figure, const char *title
                                const json_t *header, const char *notes)
 {
     const json_t *gpu = json_object_get(header, "gpu");
-    char *machine = plot_machine_text(header);
+    char *machine = machine_text(header);
     if (machine == NULL || notes == NULL) {
         free(machine);
         return status_set(STATUS_MEMORY, "out of memory for a caption");
@@ -162,7 +174,121 @@ enum status plot_write_heading(FILE *file, const char *figure, const char *title
             figure, figure);
     plot_write_string(file, title);
     fprintf(file, "\nemulated = %d\n", json_is_true(json_object_get(gpu, "emulated")) ? 1 : 0);
-    plot_write_captions(file, (const char *const[]){machine, notes, NULL});
+    write_captions(file, (const char *const[]){machine, notes, NULL});
     free(machine);
     return STATUS_OK;
+}
+
+/* The extension with its dot, of the file's own name; "" if it has none. */
+static const char *extension_of(const char *path)
+{
+    const char *base = path_file_name(path);
+    const char *dot = strrchr(base, '.');
+    return dot != NULL && dot != base ? dot : "";
+}
+
+/* What matters of gnuplot's several lines of complaint: the one that names a line of a script,
+ * else the last. Returns a part of errors, cut in place. */
+static const char *complaint(char *errors)
+{
+    const char *best = NULL;
+    bool best_named = false;
+    char *rest = errors;
+    for (char *line; (line = strsep(&rest, "\r\n")) != NULL;) {
+        line += strspn(line, " \t");
+        if (line[strspn(line, "^ \t")] == '\0')
+            continue;
+        bool named = strstr(line, " line ") != NULL;
+        if (!best_named || named) {
+            best = line;
+            best_named = named;
+        }
+    }
+    return best;
+}
+
+/* The data goes in by standard input: no file of it is left behind whatever happens. */
+static enum status run_gnuplot(const char *script, const char *data, const char *picture)
+{
+    struct child_result result;
+    char ending[64];
+    const char *const argv[] = {
+        "gnuplot", "--default-settings", "-c", script, "/dev/stdin", picture, NULL};
+    const char *const set[] = {"LC_ALL=C.UTF-8", NULL};
+    const char *const unset[] = {"GNUTERM", "GNUPLOT_LIB", NULL};
+    struct child_options options = {
+        .argv = argv,
+        .env_set = set,
+        .env_unset = unset,
+        .input = data,
+        .output_cap = GNUPLOT_OUTPUT_BYTES,
+        .deadline_ns = clock_now_ns() + GNUPLOT_LIMIT_NS,
+        .merge_stderr = true,
+    };
+    enum status status = child_run(&options, &result);
+    if (status == STATUS_NOT_FOUND)
+        return status_set(status, "%s (apt-get install gnuplot-nox)", status_text());
+    if (status != STATUS_OK)
+        return status;
+    struct stat info;
+    const char *why = complaint(result.output);
+    if (result.wait_status != 0)
+        status = status_set(
+            STATUS_SYSTEM, "gnuplot: %s",
+            why != NULL ? why : child_ending_text(result.wait_status, ending, sizeof ending));
+    else if (stat(picture, &info) != 0 || info.st_size == 0)
+        status = status_set(STATUS_SYSTEM, "gnuplot: %s", why != NULL ? why : "drew nothing");
+    child_result_release(&result);
+    return status;
+}
+
+enum status plot_check_output(const char *output)
+{
+    static const char *const known[] = {".svg", ".png", ".pdf", ".gp"};
+    for (size_t i = 0; i < sizeof known / sizeof *known; i++)
+        if (strcmp(extension_of(output), known[i]) == 0)
+            return STATUS_OK;
+    return status_set(STATUS_USAGE, "unknown format of '%s': name it .svg, .png, .pdf or .gp",
+                      output);
+}
+
+static enum status draw(const char *script, const struct plot_data *data, const char *output)
+{
+    struct atomic_file file;
+    char path[PATH_MAX];
+    bool data_only = strcmp(extension_of(output), ".gp") == 0;
+    enum status status = plot_check_output(output);
+    if (status == STATUS_OK && !data_only)
+        status = path_find_data(script, path, sizeof path);
+    if (status == STATUS_OK)
+        status = atomic_file_open(output, ATOMIC_FILE_REPLACE | ATOMIC_FILE_NAMED, &file);
+    if (status != STATUS_OK)
+        return status;
+    if (data_only)
+        fwrite(data->text, 1, data->bytes, file.stream);
+    else
+        status = run_gnuplot(path, data->text, file.temporary);
+    if (status == STATUS_OK)
+        return atomic_file_commit(&file);
+    atomic_file_discard(&file);
+    return status;
+}
+
+enum status plot_begin(struct plot_data *out)
+{
+    *out = (struct plot_data){0};
+    out->file = open_memstream(&out->text, &out->bytes);
+    return out->file ? STATUS_OK
+                     : status_set(STATUS_MEMORY, "out of memory for the data of a figure");
+}
+
+enum status plot_end(struct plot_data *data, enum status status, const char *script,
+                     const char *output)
+{
+    if (fclose(data->file) != 0 && status == STATUS_OK)
+        status = status_set(STATUS_MEMORY, "out of memory for the data of a figure");
+    if (status == STATUS_OK)
+        status = draw(script, data, output);
+    free(data->text);
+    return status;
 }

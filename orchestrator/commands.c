@@ -1,0 +1,241 @@
+#include "orchestrator/commands.h"
+
+#include <string.h>
+
+#include "common/text.h"
+#include "orchestrator/compare/compare.h"
+#include "orchestrator/doctor/doctor.h"
+#include "orchestrator/emit/emit.h"
+#include "orchestrator/explain/explain.h"
+#include "orchestrator/merge/merge.h"
+#include "orchestrator/mps/mps.h"
+#include "orchestrator/plot/plot.h"
+#include "orchestrator/probe/probe.h"
+#include "orchestrator/slurm/slurm.h"
+#include "orchestrator/sweep/sweep.h"
+#include "orchestrator/trace/trace.h"
+#include "orchestrator/tune/tune.h"
+
+/* In the order of --help. */
+const struct command commands[] = {
+    {.name = "sweep",
+     .run = sweep_command,
+     .bit = OPTION_SWEEP,
+     .flags = COMMAND_JOB | COMMAND_PROGRAM,
+     .most = 1,
+     .synopsis = "mpsweep sweep [JOBFILE] [options] [-- PROGRAM [ARGUMENT...]]",
+     .summary = "measure every point of a plan, print a table, write results"},
+    {.name = "tune",
+     .run = tune_command,
+     .bit = OPTION_TUNE,
+     .flags = COMMAND_JOB | COMMAND_PROGRAM,
+     .most = 1,
+     .synopsis = "mpsweep tune [JOBFILE] [options]",
+     .summary = "find the best layout under constraints"},
+    {.name = "trace",
+     .run = trace_command,
+     .bit = OPTION_TRACE,
+     .flags = COMMAND_JOB | COMMAND_PROGRAM,
+     .most = 1,
+     .synopsis = "mpsweep trace [JOBFILE] [options]",
+     .summary = "API and GPU timeline of one layout"},
+    {.name = "plot",
+     .run = plot_command,
+     .bit = OPTION_PLOT,
+     .least = 1,
+     .most = 1,
+     .needed = "a results file",
+     .needs = {OPTION_OUTPUT},
+     .synopsis = "mpsweep plot RESULTS [--figure F] -o FILE",
+     .summary = "draw a figure from a results file"},
+    {.name = "explain",
+     .run = explain_command,
+     .bit = OPTION_EXPLAIN,
+     .least = 1,
+     .most = 1,
+     .needed = "a results file",
+     .synopsis = "mpsweep explain RESULTS [--verify]",
+     .summary = "what limits each point, and what would lift it"},
+    {.name = "compare",
+     .run = compare_command,
+     .bit = OPTION_COMPARE,
+     .least = 2,
+     .most = 2,
+     .needed = "two results files: BASE and NEW",
+     .synopsis = "mpsweep compare BASE NEW [options]",
+     .summary = "is NEW worse than BASE? a verdict on each point, exit status 3 for yes"},
+    {.name = "merge",
+     .run = merge_command,
+     .bit = OPTION_MERGE,
+     .least = 1,
+     .most = COMMAND_ANY_NUMBER,
+     .needed = "results files of shards or nodes",
+     .needs = {OPTION_OUTPUT},
+     .synopsis = "mpsweep merge FILE... -o ALL.jsonl",
+     .summary = "put the results of shards or of a fleet together"},
+    {.name = "emit",
+     .run = emit_command,
+     .bit = OPTION_EMIT,
+     .flags = COMMAND_PROGRAM,
+     .least = 1,
+     .most = 1,
+     .needed = "a results file",
+     .needs = {OPTION_EMIT_FORMAT, OPTION_EMIT_OUTPUT},
+     .synopsis = "mpsweep emit RESULTS -f F -o DIR [-- CMD]",
+     .summary = "write a directory that runs a measured layout"},
+    {.name = "probe",
+     .run = probe_command,
+     .bit = OPTION_PROBE,
+     .most = 1,
+     .synopsis = "mpsweep probe NAME|all [options]",
+     .summary = "does one GPU operation delay another here, and what stops it?"},
+    {.name = "doctor",
+     .run = doctor_command,
+     .bit = OPTION_DOCTOR,
+     .synopsis = "mpsweep doctor [options]",
+     .summary = "is this machine ready, and if not, what to type"},
+    {.name = "mps start",
+     .run = mps_start_command,
+     .bit = OPTION_MPS_START,
+     .synopsis = "mpsweep mps start [options]",
+     .summary = "start an MPS daemon of your own, which runs until it is stopped"},
+    {.name = "mps stop",
+     .run = mps_stop_command,
+     .bit = OPTION_MPS_STOP,
+     .synopsis = "mpsweep mps stop [--dir DIR] [--force]",
+     .summary = "end it, and remove all that it had"},
+    {.name = "mps status",
+     .run = mps_status_command,
+     .bit = OPTION_MPS_STATUS,
+     .synopsis = "mpsweep mps status [--dir DIR] [--format json]",
+     .summary = "daemon, servers, settings read back, clients with their commands"},
+    {.name = "mps run",
+     .run = mps_run_command,
+     .bit = OPTION_MPS_RUN,
+     .flags = COMMAND_WRAPS,
+     .least = 1,
+     .needed = "a command: mpsweep mps run -- COMMAND",
+     .usage_exit = MPS_RUN_FAILED, /* never a status that could be the command's */
+     .synopsis = "mpsweep mps run [options] [--] COMMAND [ARGUMENT...]",
+     .summary = "run a command over an MPS daemon that lives as long as it does"},
+    {.name = "mps env",
+     .run = mps_env_command,
+     .bit = OPTION_MPS_ENV,
+     .synopsis = "mpsweep mps env [--dir DIR]",
+     .summary = "print what a shell must set for its commands to be clients"},
+    {.name = "slurm submit",
+     .run = slurm_submit_command,
+     .bit = OPTION_SLURM_SUBMIT,
+     .also = OPTION_SWEEP,
+     .flags = COMMAND_PROGRAM | COMMAND_AS_GIVEN,
+     .most = 1,
+     .synopsis = "mpsweep slurm submit [JOBFILE] -N N [options] [-- ...]",
+     .summary = "measure a plan on N nodes of a cluster, as a job array"},
+    {.name = "slurm status",
+     .run = slurm_status_command,
+     .bit = OPTION_SLURM_STATUS,
+     .least = 1,
+     .most = 1,
+     .needed = "DIR, the directory of a run",
+     .synopsis = "mpsweep slurm status DIR [--json]",
+     .summary = "each shard: its state, node, points, time left, last error"},
+    {.name = "slurm collect",
+     .run = slurm_collect_command,
+     .bit = OPTION_SLURM_COLLECT,
+     .least = 1,
+     .most = 1,
+     .needed = "DIR, the directory of a run",
+     .synopsis = "mpsweep slurm collect DIR [-o FILE]",
+     .summary = "merge what is there, and list what is missing"},
+    {.name = "slurm cancel",
+     .run = slurm_cancel_command,
+     .bit = OPTION_SLURM_CANCEL,
+     .least = 1,
+     .most = 1,
+     .needed = "DIR, the directory of a run",
+     .synopsis = "mpsweep slurm cancel DIR",
+     .summary = "end the run's jobs; what is measured stays"},
+};
+
+const size_t command_count = sizeof commands / sizeof commands[0];
+
+const struct command *command_find(const char *name)
+{
+    for (size_t i = 0; i < command_count; i++)
+        if (strcmp(commands[i].name, name) == 0)
+            return &commands[i];
+    return NULL;
+}
+
+bool command_is_of(const struct command *command, const char *family)
+{
+    size_t length = strlen(family);
+    return strncmp(command->name, family, length) == 0 && command->name[length] == ' ';
+}
+
+bool command_is_family(const char *word)
+{
+    for (size_t i = 0; i < command_count; i++)
+        if (command_is_of(&commands[i], word))
+            return true;
+    return false;
+}
+
+static const char *last_word(const char *name)
+{
+    const char *space = strrchr(name, ' ');
+    return space ? space + 1 : name;
+}
+
+/* The command that a mistyped name means, by the whole name or the last word; NULL: none. */
+static const char *nearest_command(const char *name)
+{
+    const char *nearest = NULL, *word = last_word(name);
+    unsigned best = TEXT_NEAR + 1;
+    for (size_t i = 0; i < command_count; i++) {
+        unsigned distance = text_distance(name, commands[i].name);
+        unsigned of_words = text_distance(word, last_word(commands[i].name));
+        distance = of_words < distance ? of_words : distance;
+        /* A short name is not meant by one of other letters. */
+        if (distance < best && distance < strlen(word)) {
+            best = distance;
+            nearest = commands[i].name;
+        }
+    }
+    return nearest;
+}
+
+enum status command_unknown(const char *name)
+{
+    char names[512] = "";
+    struct text text = {.at = names, .size = sizeof names};
+    const char *space = strchr(name, ' '), *nearest = nearest_command(name);
+    if (nearest)
+        return status_set(STATUS_USAGE, "unknown command '%s'; did you mean '%s'?", name, nearest);
+    /* The commands of a family, or all with one word for each family. */
+    size_t family = space ? (size_t)(space - name) + 1 : 0;
+    for (size_t i = 0; i < command_count; i++) {
+        const char *other = commands[i].name;
+        size_t shown = family ? strlen(other) : strcspn(other, " ");
+        if (strncmp(other, name, family) != 0 ||
+            (i > 0 && !family && strncmp(other, commands[i - 1].name, shown + 1) == 0))
+            continue;
+        text_append(&text, "%s%.*s", text.length > 0 ? ", " : "", (int)shown, other);
+    }
+    return status_set(STATUS_USAGE, "unknown command '%s': it is one of %s", name, names);
+}
+
+enum status command_unknown_option(const struct command *command, const char *name)
+{
+    char others[256] = "";
+    struct text text = {.at = others, .size = sizeof others};
+    const char *nearest = option_nearest(name, (unsigned)command->bit | command->also);
+    if (nearest)
+        return status_set(STATUS_USAGE, "unknown option '--%s'; did you mean '--%s'?", name,
+                          nearest);
+    for (size_t i = 0; i < command_count; i++)
+        if (option_find(name, (unsigned)commands[i].bit))
+            text_append(&text, "%s%s", text.length > 0 ? ", " : "; it belongs to ",
+                        commands[i].name);
+    return status_set(STATUS_USAGE, "unknown option '--%s'%s", name, others);
+}

@@ -1,0 +1,31 @@
+#include "orchestrator/compare/compare.h"
+
+#include <string.h>
+
+#include "orchestrator/compare/comparison.h"
+#include "orchestrator/console/report.h"
+
+int compare_command(const struct invocation *invocation)
+{
+    const struct options *options = invocation->options;
+    struct comparison comparison;
+    const char *picture = options_text(options, OPTION_OUTPUT);
+    const char *format = options_text(options, OPTION_FORMAT);
+    bool holm = strcmp(options_text(options, OPTION_ADJUST), "holm") == 0;
+    double threshold = options_real(options, OPTION_THRESHOLD) / 100;
+    enum status status = comparison_make(invocation->operands[0], invocation->operands[1],
+                                         threshold, holm, &comparison);
+    if (status != STATUS_OK)
+        return report(status);
+    bool worse = comparison.counts[VERDICT_WORSE] > 0;
+    if (picture)
+        status = comparison_plot(&comparison, picture);
+    else if (strcmp(format, "csv") == 0)
+        comparison_print_csv(stdout, &comparison);
+    else if (strcmp(format, "json") == 0)
+        comparison_print_json(stdout, &comparison);
+    else
+        comparison_print_table(stdout, &comparison);
+    comparison_release(&comparison);
+    return status == STATUS_OK && worse ? EXIT_REGRESSION : report(status);
+}

@@ -1,0 +1,38 @@
+/*
+ * Between results and gnuplot: the data of a figure, its texts, and the picture that a script of
+ * plots/ draws from it.
+ */
+#pragma once
+
+#include <jansson.h>
+#include <stdio.h>
+
+#include "common/status.h"
+
+/* STATUS_USAGE: the output's extension names no format. */
+enum status plot_check_output(const char *output);
+
+/* The data of a figure, in memory. */
+struct plot_data {
+    FILE *file; /* to write to */
+    char *text;
+    size_t bytes;
+};
+
+/* Begins the data of a figure. plot_end() draws it with a script ("plots/NAME.gp"), unless status
+ * is an error, releases it, and returns the status. The output appears whole or not at all: .svg,
+ * .png or .pdf, or with .gp the data alone.
+ *
+ * STATUS_NOT_FOUND: no script, no gnuplot. STATUS_SYSTEM: gnuplot failed or the output cannot be
+ * written. */
+enum status plot_begin(struct plot_data *out);
+enum status plot_end(struct plot_data *data, enum status status, const char *script,
+                     const char *output);
+
+/* How every figure's data begins: its name and title, whether the GPU is emulated, and the caption:
+ * the machine, and notes (NULL: no memory for them). */
+enum status plot_write_heading(FILE *file, const char *figure, const char *title,
+                               const json_t *header, const char *notes);
+
+/* A string as gnuplot takes it literally: in single quotes, without control characters. */
+void plot_write_string(FILE *file, const char *text);
