@@ -1,132 +1,149 @@
 /*
- * Shared by the files that make up the sweep command: what it is about to do, and what is left out
- * (sweep_plan.c), doing it (sweep.c), what earlier runs and this one found (sweep_results.c), being
- * one shard of several (sweep_shard.c).
+ * A campaign: the rounds of many points with one session and one results file. What the commands
+ * that measure share: open the session, make the plan's records, deal the points to shards, resume,
+ * write. The commands measure and print.
  *
- * Where a status is returned, nothing has been printed.
+ * Nothing here prints: an error is a status, and a notice goes to the command's callback.
  */
 #pragma once
 
 #include <jansson.h>
 #include <stdbool.h>
 
-#include "job/jobfile.h"
 #include "files/results_write.h"
+#include "job/jobfile.h"
+#include "orchestrator/campaign/shard.h"
 #include "orchestrator/crew/crew.h"
 #include "orchestrator/plan/plan.h"
-#include "orchestrator/record/record.h"
+#include "orchestrator/plan/turns.h"
 #include "orchestrator/round/round.h"
 #include "orchestrator/session/session.h"
-#include "orchestrator/campaign/shard.h"
-#include "orchestrator/plan/turns.h"
 
-struct sweep {
-    const struct options *options; /* of the first section: those that hold for the whole sweep */
+/* Prints a notice, which is one line without its end. */
+typedef void (*campaign_notify)(const char *text);
+
+struct campaign {
+    const struct options *options; /* of the first section: those that hold for all of it */
     const char *job_path;
     const struct job *job;
-    struct plan plan;
+    campaign_notify notify;
+    struct plan plan; /* the command makes and releases it */
     struct session session;
     struct results_writer writer;
     struct round_limits limits;
-    struct measurement *measurements; /* a point each */
     json_t *header;
-    json_t *plugins;  /* an array of what they said, for the header */
+    json_t *plugins;  /* an array of what they are, for the header */
     json_t **records; /* a point each, NULL until it is finished */
     struct crew crew; /* the workers of the last point, parked, or empty */
     bool *beyond;     /* a point each: known limits rule it out, and its record is not written */
     uint64_t started_ns;
-    json_t *calibrations; /* an array of their records */
-    json_t *lengths; /* of kernels, see orchestrator/campaign/lengths.h; NULL: none are known */
+    json_t *calibrations;  /* an array of their records */
+    json_t *lengths;       /* of kernels, see lengths_find(); NULL: none are known */
     bool takes_any_rounds; /* a point of an earlier run is finished however few rounds it had */
     struct shard shard;
     uint32_t *owner; /* of each point the shard that measures it; NULL: all are this run's */
     char *output;    /* name of the file, "{shard}" filled in; NULL: as --output has it */
 };
 
-/* Finds out which points are this run's, and the name of its file. STATUS_USAGE, STATUS_MEMORY. */
-enum status sweep_deal(struct sweep *sweep);
-void sweep_release_shard(struct sweep *sweep);
+/* Begins with the options of the job's first section; job_path may be NULL. */
+void campaign_init(struct campaign *campaign, const struct job *job, const char *job_path,
+                   campaign_notify notify);
 
-/* Whether this run is to measure a point, and how many those are. */
-bool sweep_owns(const struct sweep *sweep, size_t index);
-size_t sweep_own_count(const struct sweep *sweep);
+/* Ends all but the session and the plan. */
+void campaign_release(struct campaign *campaign);
 
-/* Forgets the records of points that other runs measure. */
-void sweep_drop_others(struct sweep *sweep);
+/* Opens the session that the options ask for, unless it is open. Close it, also one that was never
+ * open, before campaign_release(). */
+enum status campaign_open_session(struct campaign *campaign);
+enum status campaign_close_session(struct campaign *campaign);
 
-/* A plan of this run's points alone, which goes with the other one; to be released. STATUS_MEMORY.
- */
-enum status sweep_own_plan(const struct sweep *sweep, struct plan *out);
+/* Notices for the begin: that the emulated GPU stands in for a real one unasked, and how the GPUs
+ * of the session differ. */
+void campaign_notify_session(const struct session *session, campaign_notify notify);
 
-/* The header's "shard"; NULL without memory, or without a shard. */
-json_t *sweep_shard_json(const struct sweep *sweep);
-
-/* The file to write, or NULL. */
-const char *sweep_output(const struct sweep *sweep);
-
-/* Whether it is for a number of iterations, not for a time. */
-bool sweep_is_fixed(const struct sweep *sweep);
-
-/* The points of a round that have no record yet, as many as there are in the plan at most; the
- * caller's to free. */
-enum status sweep_make_turns(const struct sweep *sweep, unsigned round, struct turn **turns,
-                             size_t *count);
-
-/* Seconds that what is left will take, about; 0 without memory to tell. */
-double sweep_estimate_s(const struct sweep *sweep);
-
-/* Says on standard error that the emulated GPU stands in for one, if it does unasked. */
-void sweep_print_notice(const struct session *session);
-
-/* On standard output: the points, one a line, and what --dry-run has to say of them. The latter
- * needs an open session. */
-void sweep_print_list(const struct sweep *sweep);
-void sweep_print_plan(const struct sweep *sweep);
-
-/* Whether known limits are to be kept to, and there are points that they could be about. */
-bool sweep_limits_matter(const struct sweep *sweep);
-
-/* Points beyond what is known to be allowed are not tried: gives them their records, which are
- * written once the results are open. Limits that cannot be read are told of and count as none.
- * Needs an open session. */
-enum status sweep_mark_beyond(struct sweep *sweep);
-enum status sweep_write_beyond(struct sweep *sweep);
-
-/* Asks the plug-ins of the plan what they are: one that cannot be used is better known before an
- * hour of measuring than after. Needs an open session. Errors as of plugin_ask_all(). */
-enum status sweep_ask_plugins(struct sweep *sweep);
+/* Makes records, beyond and calibrations for the points of the plan; STATUS_MEMORY. */
+enum status campaign_make_records(struct campaign *campaign);
 
 /* STATUS_USAGE where an option about the window is given that is as strong as --iterations. */
-enum status sweep_check_fixed(const struct options *options);
+enum status campaign_check_fixed(const struct options *options);
 
-/* Finds out how long the kernels of described workloads are to be, as far as the opened results do
- * not hold it. Errors as of lengths_find(). */
-enum status sweep_find_lengths(struct sweep *sweep);
+/* Whether work is fixed: a number of iterations, not a time. */
+bool campaign_is_fixed(const struct campaign *campaign);
 
-/* The header record, with what the workloads are; STATUS_MEMORY is the only error. */
-enum status sweep_make_header(struct sweep *sweep, bool resumed);
+/* -- part.c: the points that are this run's -- */
+
+/* Finds out which points are this run's, and the name of its file. STATUS_USAGE, STATUS_MEMORY. */
+enum status campaign_deal(struct campaign *campaign);
+
+/* Whether this run measures a point, and how many those are. */
+bool campaign_owns(const struct campaign *campaign, size_t index);
+size_t campaign_own_count(const struct campaign *campaign);
+
+/* A plan of this run's points alone, which goes with the other one; the caller releases it.
+ * STATUS_MEMORY. */
+enum status campaign_own_plan(const struct campaign *campaign, struct plan *out);
+
+/* The header's "shard"; NULL without memory, or without a shard. */
+json_t *campaign_shard_json(const struct campaign *campaign);
+
+/* The file to write, or NULL. */
+const char *campaign_output(const struct campaign *campaign);
+
+/* The points of a round that have no record yet, at most one a point of the plan; the caller frees
+ * turns. STATUS_MEMORY. */
+enum status campaign_make_turns(const struct campaign *campaign, unsigned round,
+                                struct turn **turns, size_t *count);
+
+/* -- before measuring, with an open session -- */
+
+/* Whether known limits apply, and there are points that they could be about. */
+bool campaign_limits_matter(const struct campaign *campaign);
+
+/* Points beyond what is known to be allowed are not tried: gives them their records, which
+ * campaign_begin_file() writes. Limits that cannot be read make a notice and count as none. */
+enum status campaign_mark_beyond(struct campaign *campaign);
+size_t campaign_count_beyond(const struct campaign *campaign);
+
+/* A point in one line, for lists: its number, what it is, and why it is not tried. Returns line. */
+#define CAMPAIGN_LINE (POINT_DESCRIPTION + 1200)
+const char *campaign_point_line(const struct campaign *campaign, size_t index,
+                                char line[CAMPAIGN_LINE]);
+
+/* Asks the plug-ins of the plan what they are: one that cannot be used is better known before an
+ * hour of measuring than after. Errors as of plugin_ask_all(). */
+enum status campaign_ask_plugins(struct campaign *campaign);
+
+/* Finds out how long the kernels of described workloads take, as far as the opened results do not
+ * hold it. Errors as of lengths_find(). */
+enum status campaign_find_lengths(struct campaign *campaign);
+
+/*
+ * Finds the amounts of work with which the kernels of the points take the time that they ask for
+ * (wire/lengths.h), and fills them in. Call it after the plan is made, before anything is measured;
+ * nothing else of ours may use the GPU meanwhile, and nothing is started where no kernel has a
+ * duration. *lengths, an array as in the header record, holds what is known already; what is found
+ * is added. The work is that of the first GPU; where points use others, too, how long it takes
+ * there is measured and noted, and a notice reports what differs.
+ *
+ * STATUS_UNSUPPORTED: a kernel cannot take that long here. STATUS_TIMEOUT, STATUS_INTERRUPTED and
+ * the errors of the driver: no amount was found.
+ */
+enum status lengths_find(struct session *session, struct point *points, size_t count,
+                         uint64_t timeout_ns, bool quiet, campaign_notify notify, json_t *lengths);
+
+/* -- results_file.c -- */
 
 /* Opens the file of --output, if any, and with --resume takes over the finished points and the
  * calibrations that it holds; STATUS_USAGE if they are of another plan or GPU. After
- * sweep_mark_beyond(). */
-enum status sweep_open_results(struct sweep *sweep);
+ * campaign_mark_beyond(). */
+enum status campaign_open_results(struct campaign *campaign);
+
+/* The header record, with what the workloads are; STATUS_MEMORY is the only error. */
+enum status campaign_make_header(struct campaign *campaign, bool resumed);
 
 /* Writes the header and the records of what is not tried, if all went well until now (so_far). If
  * not, or if that fails, nothing was measured, and no file that was made for it stays. */
-enum status sweep_begin_file(struct sweep *sweep, bool resumed, enum status so_far);
+enum status campaign_begin_file(struct campaign *campaign, bool resumed, enum status so_far);
 
-/* Whether --publish, if given, can be done, before anything is measured. After sweep_deal(). */
-enum status sweep_check_publish(const struct sweep *sweep);
-
-/* Gives the results their final name, if that was asked for and result says that every point has a
- * record. Nothing can be written to them afterwards. Errors as of atomic_file_publish(). */
-enum status sweep_publish(struct sweep *sweep, int result);
-
-/* An array of the records that there are, in the order of the plan; the caller's to release. */
-json_t *sweep_measured_points(const struct sweep *sweep);
-
-/* On standard output, in the format asked for. */
-void sweep_print_results(const struct sweep *sweep, const json_t *points, const json_t *footer);
-
-/* Of the program, as far as the points decide it. */
-int sweep_exit_status(const struct sweep *sweep);
+/* An array of the records that there are, in the order of the plan; the caller releases it. */
+json_t *campaign_measured_points(const struct campaign *campaign);

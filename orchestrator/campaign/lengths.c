@@ -1,5 +1,3 @@
-#include "orchestrator/campaign/lengths.h"
-
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -9,6 +7,7 @@
 #include "common/child.h"
 #include "common/clock.h"
 #include "common/text.h"
+#include "orchestrator/campaign/internal.h"
 #include "orchestrator/crew/environment.h"
 #include "wire/lengths.h"
 
@@ -168,7 +167,7 @@ static enum status ask(struct session *session, unsigned gpu, const struct asked
 }
 
 static enum status find(struct session *session, struct point *points, size_t count,
-                        uint64_t timeout_ns, bool quiet, json_t *lengths)
+                        uint64_t timeout_ns, bool quiet, campaign_notify notify, json_t *lengths)
 {
     struct asked asked;
     struct worker_lengths answer = {0};
@@ -184,9 +183,9 @@ static enum status find(struct session *session, struct point *points, size_t co
     if (status == STATUS_OK)
         status = take_known(points, count, lengths, &asked);
     if (status == STATUS_OK && !quiet)
-        fprintf(stderr, "mpsweep: found the length%s of %u kernel%s in %.1f s\n",
-                answer.count == 1 ? "" : "s", answer.count, answer.count == 1 ? "" : "s",
-                (double)(clock_now_ns() - begin_ns) / 1e9);
+        campaign_notify_text(
+            notify, "found the length%s of %u kernel%s in %.1f s", answer.count == 1 ? "" : "s",
+            answer.count, answer.count == 1 ? "" : "s", (double)(clock_now_ns() - begin_ns) / 1e9);
     return status;
 }
 
@@ -237,7 +236,7 @@ static void gather_unmeasured(const struct point *points, size_t count, json_t *
 
 /* Notes how long kernels take on another GPU, and tells of those that are not alike there. */
 static enum status add_other(const struct asked *asked, const struct worker_lengths *answer,
-                             unsigned gpu, json_t *lengths)
+                             unsigned gpu, campaign_notify notify, json_t *lengths)
 {
     for (unsigned i = 0; i < answer->count; i++) {
         json_t *entry = entry_of(lengths, &asked->steps[i]);
@@ -253,10 +252,10 @@ static enum status add_other(const struct asked *asked, const struct worker_leng
             return status_set(STATUS_MEMORY, "out of memory for the lengths of kernels");
         char text[WORKLOAD_STEP_TEXT];
         if (fabs(got_us / first_us - 1.0) > LENGTHS_DIFFER)
-            fprintf(
-                stderr,
-                "mpsweep: '%s' takes %.4g us on GPU %u and %.4g us on GPU 0, for which its work "
-                "was found: GPUs get the same work, and not the same time\n",
+            campaign_notify_text(
+                notify,
+                "'%s' takes %.4g us on GPU %u and %.4g us on GPU 0, for which its work "
+                "was found: GPUs get the same work, and not the same time",
                 workload_step_text(&asked->steps[i], text), got_us, gpu, first_us);
     }
     return STATUS_OK;
@@ -264,7 +263,7 @@ static enum status add_other(const struct asked *asked, const struct worker_leng
 
 /* The work was found on the first GPU; whether it takes as long on the others is only looked at. */
 static enum status measure_others(struct session *session, const struct point *points, size_t count,
-                                  uint64_t timeout_ns, json_t *lengths)
+                                  uint64_t timeout_ns, campaign_notify notify, json_t *lengths)
 {
     struct asked asked;
     struct worker_lengths answer = {0};
@@ -277,16 +276,16 @@ static enum status measure_others(struct session *session, const struct point *p
         if (status == STATUS_OK)
             status = ask(session, gpu, &asked, timeout_ns, &answer);
         if (status == STATUS_OK)
-            status = add_other(&asked, &answer, gpu, lengths);
+            status = add_other(&asked, &answer, gpu, notify, lengths);
     }
     return status;
 }
 
 enum status lengths_find(struct session *session, struct point *points, size_t count,
-                         uint64_t timeout_ns, bool quiet, json_t *lengths)
+                         uint64_t timeout_ns, bool quiet, campaign_notify notify, json_t *lengths)
 {
-    enum status status = find(session, points, count, timeout_ns, quiet, lengths);
+    enum status status = find(session, points, count, timeout_ns, quiet, notify, lengths);
     if (status == STATUS_OK)
-        status = measure_others(session, points, count, timeout_ns, lengths);
+        status = measure_others(session, points, count, timeout_ns, notify, lengths);
     return status;
 }

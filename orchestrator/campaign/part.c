@@ -4,11 +4,11 @@
 #include "orchestrator/plan/placeholders.h"
 #include "orchestrator/campaign/campaign.h"
 
-/* Tasks of one job are given the same words, and must not write the same file. */
-static enum status name_output(struct sweep *sweep)
+/* Tasks of one job have the same command line, and must not write the same file. */
+static enum status name_output(struct campaign *campaign)
 {
-    const char *name = options_text(sweep->options, OPTION_OUTPUT);
-    if (!name || sweep->shard.count == 0) {
+    const char *name = options_text(campaign->options, OPTION_OUTPUT);
+    if (!name || campaign->shard.count == 0) {
         if (name && strstr(name, "{shard}"))
             return status_set(STATUS_USAGE, "'%s': {shard} needs --shard I/N or auto", name);
         return STATUS_OK;
@@ -16,84 +16,68 @@ static enum status name_output(struct sweep *sweep)
     enum status status = placeholders_check_file(name);
     if (status != STATUS_OK)
         return status;
-    if (sweep->shard.automatic && sweep->shard.count > 1 && !placeholders_use(name, PLACEHOLDER_SHARD))
+    if (campaign->shard.automatic && campaign->shard.count > 1 &&
+        !placeholders_use(name, PLACEHOLDER_SHARD))
         return status_set(STATUS_USAGE,
                           "--shard auto: %u tasks would all write '%s': put {shard} into the name, "
                           "as in part-{shard}.jsonl",
-                          sweep->shard.count, name);
-    const struct placeholders values = {.shard = sweep->shard.index};
-    sweep->output = placeholders_fill(name, &values);
-    return sweep->output ? STATUS_OK : status_set(STATUS_MEMORY, "out of memory");
+                          campaign->shard.count, name);
+    const struct placeholders values = {.shard = campaign->shard.index};
+    campaign->output = placeholders_fill(name, &values);
+    return campaign->output ? STATUS_OK : status_set(STATUS_MEMORY, "out of memory");
 }
 
-enum status sweep_deal(struct sweep *sweep)
+enum status campaign_deal(struct campaign *campaign)
 {
-    enum status status = shard_from_options(sweep->options, &sweep->shard);
+    enum status status = shard_from_options(campaign->options, &campaign->shard);
     if (status == STATUS_OK)
-        status = name_output(sweep);
-    if (status != STATUS_OK || sweep->shard.count == 0)
+        status = name_output(campaign);
+    if (status != STATUS_OK || campaign->shard.count == 0)
         return status;
-    sweep->owner = calloc(sweep->plan.count + 1, sizeof *sweep->owner);
-    if (!sweep->owner)
+    campaign->owner = calloc(campaign->plan.count + 1, sizeof *campaign->owner);
+    if (!campaign->owner)
         return status_set(STATUS_MEMORY, "out of memory");
-    return shard_deal(&sweep->plan, &sweep->limits,
-                      (unsigned)options_integer(sweep->options, OPTION_SEED), &sweep->shard,
-                      sweep->owner);
+    return shard_deal(&campaign->plan, &campaign->limits,
+                      (unsigned)options_integer(campaign->options, OPTION_SEED), &campaign->shard,
+                      campaign->owner);
 }
 
-void sweep_release_shard(struct sweep *sweep)
+bool campaign_owns(const struct campaign *campaign, size_t index)
 {
-    free(sweep->owner);
-    free(sweep->output);
+    return !campaign->owner || campaign->owner[index] == SHARD_ALL ||
+           campaign->owner[index] == campaign->shard.index;
 }
 
-bool sweep_owns(const struct sweep *sweep, size_t index)
-{
-    return !sweep->owner || sweep->owner[index] == SHARD_ALL ||
-           sweep->owner[index] == sweep->shard.index;
-}
-
-size_t sweep_own_count(const struct sweep *sweep)
+size_t campaign_own_count(const struct campaign *campaign)
 {
     size_t count = 0;
-    for (size_t i = 0; i < sweep->plan.count; i++)
-        count += sweep_owns(sweep, i);
+    for (size_t i = 0; i < campaign->plan.count; i++)
+        count += campaign_owns(campaign, i);
     return count;
 }
 
-void sweep_drop_others(struct sweep *sweep)
+enum status campaign_own_plan(const struct campaign *campaign, struct plan *out)
 {
-    for (size_t i = 0; i < sweep->plan.count; i++) {
-        if (sweep_owns(sweep, i))
-            continue;
-        json_decref(sweep->records[i]);
-        sweep->records[i] = NULL;
-        sweep->beyond[i] = false;
-    }
-}
-
-enum status sweep_own_plan(const struct sweep *sweep, struct plan *out)
-{
-    struct plan plan = sweep->plan;
-    plan.points = calloc(sweep->plan.count + 1, sizeof *plan.points);
+    struct plan plan = campaign->plan;
+    plan.points = calloc(campaign->plan.count + 1, sizeof *plan.points);
     if (!plan.points)
         return status_set(STATUS_MEMORY, "out of memory");
     plan.count = 0;
-    for (size_t i = 0; i < sweep->plan.count; i++)
-        if (sweep_owns(sweep, i))
-            plan.points[plan.count++] = sweep->plan.points[i];
+    for (size_t i = 0; i < campaign->plan.count; i++)
+        if (campaign_owns(campaign, i))
+            plan.points[plan.count++] = campaign->plan.points[i];
     *out = plan;
     return STATUS_OK;
 }
 
-json_t *sweep_shard_json(const struct sweep *sweep)
+json_t *campaign_shard_json(const struct campaign *campaign)
 {
-    if (sweep->shard.count == 0)
+    if (campaign->shard.count == 0)
         return NULL;
-    return shard_json(&sweep->shard, sweep->owner, sweep->plan.count);
+    return shard_json(&campaign->shard, campaign->owner, campaign->plan.count);
 }
 
-const char *sweep_output(const struct sweep *sweep)
+const char *campaign_output(const struct campaign *campaign)
 {
-    return sweep->output ? sweep->output : options_text(sweep->options, OPTION_OUTPUT);
+    return campaign->output ? campaign->output : options_text(campaign->options, OPTION_OUTPUT);
 }

@@ -2,46 +2,59 @@
 #include <string.h>
 
 #include "files/results_read.h"
-#include "orchestrator/console/report.h"
 #include "orchestrator/campaign/plugin.h"
-#include "orchestrator/campaign/campaign.h"
+#include "orchestrator/campaign/internal.h"
 #include "orchestrator/results/point.h"
-#include "orchestrator/results/table.h"
 
 #define HEADER_MOST (1 << 20)
 
-enum status sweep_begin_file(struct sweep *sweep, bool resumed, enum status so_far)
+static enum status write_beyond(struct campaign *campaign)
 {
-    enum status status = so_far;
-    if (status == STATUS_OK)
-        status = results_write(&sweep->writer, sweep->header);
-    if (status == STATUS_OK)
-        status = sweep_write_beyond(sweep);
-    if (status != STATUS_OK && sweep->writer.regular && !resumed)
-        remove(sweep->writer.path);
+    size_t count = campaign_count_beyond(campaign);
+    enum status status = STATUS_OK;
+    if (count > 0 && !options_switch(campaign->options, OPTION_QUIET))
+        campaign_notify_text(campaign->notify,
+                             "%zu of %zu points left out: beyond the MPS limits found for this GPU "
+                             "and driver ('--limits ignore' tries them)",
+                             count, campaign_own_count(campaign));
+    for (size_t i = 0; i < campaign->plan.count && status == STATUS_OK; i++)
+        if (campaign->beyond[i])
+            status = results_write(&campaign->writer, campaign->records[i]);
     return status;
 }
 
-json_t *sweep_measured_points(const struct sweep *sweep)
+enum status campaign_begin_file(struct campaign *campaign, bool resumed, enum status so_far)
+{
+    enum status status = so_far;
+    if (status == STATUS_OK)
+        status = results_write(&campaign->writer, campaign->header);
+    if (status == STATUS_OK)
+        status = write_beyond(campaign);
+    if (status != STATUS_OK && campaign->writer.regular && !resumed)
+        remove(campaign->writer.path);
+    return status;
+}
+
+json_t *campaign_measured_points(const struct campaign *campaign)
 {
     json_t *points = json_array();
-    for (size_t i = 0; i < sweep->plan.count; i++)
-        if (sweep->records[i])
-            json_array_append(points, sweep->records[i]);
+    for (size_t i = 0; i < campaign->plan.count; i++)
+        if (campaign->records[i])
+            json_array_append(points, campaign->records[i]);
     return points;
 }
 
 /* A shard that is queued again may come to another node. Its points for reference tell how that
  * one's GPU differs; without any, what is in one file must be of one GPU. */
-static bool may_move(const struct sweep *sweep)
+static bool may_move(const struct campaign *campaign)
 {
-    return sweep->shard.count > 0 && !sweep->shard.fleet && sweep->shard.reference > 0;
+    return campaign->shard.count > 0 && !campaign->shard.fleet && campaign->shard.reference > 0;
 }
 
 /* gpus: the header's, absent with one. */
-static bool same_gpus(const struct sweep *sweep, const json_t *gpus)
+static bool same_gpus(const struct campaign *campaign, const json_t *gpus)
 {
-    const struct session *session = &sweep->session;
+    const struct session *session = &campaign->session;
     size_t count = json_array_size(gpus);
     if ((count ? count : 1) != session->gpus->count)
         return false;
@@ -55,7 +68,8 @@ static bool same_gpus(const struct sweep *sweep, const json_t *gpus)
 
 /* Takes over the finished points of an earlier run, if it is the same part of the same plan on the
  * same GPUs. */
-static enum status load_earlier(struct sweep *sweep, const char *path, struct results *results)
+static enum status load_earlier(struct campaign *campaign, const char *path,
+                                struct results *results)
 {
     enum status status = results_load(path, results);
     if (status != STATUS_OK)
@@ -63,50 +77,51 @@ static enum status load_earlier(struct sweep *sweep, const char *path, struct re
     const char *plan_id = json_string_value(json_object_get(results->header, "plan_id"));
     const char *uuid =
         json_string_value(json_object_get(json_object_get(results->header, "gpu"), "uuid"));
-    if (!plan_id || strcmp(plan_id, sweep->plan.id) != 0)
+    if (!plan_id || strcmp(plan_id, campaign->plan.id) != 0)
         return status_set(STATUS_USAGE,
                           "'%s' holds another plan: give the job and options that it was begun "
                           "with, or another name",
                           path);
-    const char *rebuilt = plugin_rebuilt(
-        json_object_get(json_object_get(results->header, "workload"), "plugins"), sweep->plugins);
+    const char *rebuilt =
+        plugin_rebuilt(json_object_get(json_object_get(results->header, "workload"), "plugins"),
+                       campaign->plugins);
     if (rebuilt)
         return status_set(STATUS_USAGE,
                           "'%s' was measured with another build of '%s': give another name, or the "
                           "plug-in that it was begun with",
                           path, rebuilt);
-    json_t *shard = sweep_shard_json(sweep);
+    json_t *shard = campaign_shard_json(campaign);
     bool same = shard && json_equal(shard, json_object_get(results->header, "shard"));
     json_decref(shard);
-    if (!same && (sweep->shard.count > 0 || json_object_get(results->header, "shard"))) {
+    if (!same && (campaign->shard.count > 0 || json_object_get(results->header, "shard"))) {
         char name[64];
         return status_set(STATUS_USAGE,
                           "'%s' is of another part of the plan, and this is %s: give the --shard, "
                           "--fleet, --reference and --seed that it was begun with, or another name",
-                          path, shard_name(&sweep->shard, name, sizeof name));
+                          path, shard_name(&campaign->shard, name, sizeof name));
     }
-    bool other_gpus = !same_gpus(sweep, json_object_get(results->header, "gpus"));
-    bool moved = !uuid || strcmp(uuid, gpu_at(sweep->session.gpus, 0)->uuid) != 0;
-    if (moved && !may_move(sweep))
+    bool other_gpus = !same_gpus(campaign, json_object_get(results->header, "gpus"));
+    bool moved = !uuid || strcmp(uuid, gpu_at(campaign->session.gpus, 0)->uuid) != 0;
+    if (moved && !may_move(campaign))
         return status_set(STATUS_USAGE, "'%s' was measured on GPU %s; this is %s", path,
-                          uuid ? uuid : "unknown", gpu_at(sweep->session.gpus, 0)->uuid);
-    if (other_gpus && !may_move(sweep))
+                          uuid ? uuid : "unknown", gpu_at(campaign->session.gpus, 0)->uuid);
+    if (other_gpus && !may_move(campaign))
         return status_set(STATUS_USAGE,
                           "'%s' was measured on other GPUs, or in another order: give the --device "
                           "that it was begun with",
                           path);
     moved |= other_gpus;
     if (moved)
-        fprintf(stderr,
-                "mpsweep: '%s' was begun on GPU %s: points for reference are measured again\n",
-                path, uuid ? uuid : "unknown");
+        campaign_notify_text(campaign->notify,
+                             "'%s' was begun on GPU %s: points for reference are measured again",
+                             path, uuid ? uuid : "unknown");
     json_t *lengths = json_object_get(results->header, "steps");
     if (!moved)
-        json_array_extend(sweep->calibrations, results->calibrations);
+        json_array_extend(campaign->calibrations, results->calibrations);
     if (!moved && json_is_array(lengths))
-        sweep->lengths = json_deep_copy(lengths);
+        campaign->lengths = json_deep_copy(lengths);
     size_t wanted =
-        sweep->takes_any_rounds ? 1 : (size_t)options_integer(sweep->options, OPTION_ROUNDS);
+        campaign->takes_any_rounds ? 1 : (size_t)options_integer(campaign->options, OPTION_ROUNDS);
     for (size_t i = 0; i < json_array_size(results->points); i++) {
         json_t *record = json_array_get(results->points, i);
         const char *word = point_string(record, "status");
@@ -114,16 +129,16 @@ static enum status load_earlier(struct sweep *sweep, const char *path, struct re
         bool measured = strcmp(word, "ok") == 0 || strcmp(word, "unconverged") == 0;
         size_t rounds = json_array_size(json_object_get(record, "rounds"));
         bool finished = (measured && rounds >= wanted) || strcmp(word, "infeasible") == 0;
-        if (!finished || id < 0 || (size_t)id >= sweep->plan.count)
+        if (!finished || id < 0 || (size_t)id >= campaign->plan.count)
             continue;
-        if (moved && sweep->owner[id] == SHARD_ALL)
+        if (moved && campaign->owner[id] == SHARD_ALL)
             continue;
         /* Left out earlier: that holds as long as the limits do. */
-        if (json_object_get(record, "limits_found") && !sweep->beyond[id])
+        if (json_object_get(record, "limits_found") && !campaign->beyond[id])
             continue;
-        json_decref(sweep->records[id]);
-        sweep->records[id] = json_incref(record);
-        sweep->beyond[id] = false;
+        json_decref(campaign->records[id]);
+        campaign->records[id] = json_incref(record);
+        campaign->beyond[id] = false;
     }
     return STATUS_OK;
 }
@@ -148,58 +163,23 @@ static bool is_cut_in_header(const char *path)
     return byte == EOF && !failed;
 }
 
-enum status sweep_open_results(struct sweep *sweep)
+enum status campaign_open_results(struct campaign *campaign)
 {
-    const char *path = sweep_output(sweep);
-    bool resume = options_switch(sweep->options, OPTION_RESUME);
+    const char *path = campaign_output(campaign);
+    bool resume = options_switch(campaign->options, OPTION_RESUME);
     struct results results = {0};
     enum status status = STATUS_OK;
     if (!path)
         return STATUS_OK;
     if (resume && is_cut_in_header(path)) {
-        status = results_append(path, 0, &sweep->writer);
+        status = results_append(path, 0, &campaign->writer);
     } else if (resume) {
-        status = load_earlier(sweep, path, &results);
+        status = load_earlier(campaign, path, &results);
         if (status == STATUS_OK)
-            status = results_append(path, (long long)results.whole_bytes, &sweep->writer);
+            status = results_append(path, (long long)results.whole_bytes, &campaign->writer);
         results_release(&results);
     } else {
-        status = results_create(path, &sweep->writer);
+        status = results_create(path, &campaign->writer);
     }
     return status;
-}
-
-void sweep_print_results(const struct sweep *sweep, const json_t *points, const json_t *footer)
-{
-    const char *format = options_text(sweep->options, OPTION_FORMAT);
-    if (strcmp(format, "csv") == 0) {
-        table_print_csv(stdout, sweep->header, points);
-    } else if (strcmp(format, "json") == 0) {
-        const size_t flags = JSON_COMPACT | JSON_REAL_PRECISION(10);
-        json_dumpf(sweep->header, stdout, flags);
-        fputc('\n', stdout);
-        for (size_t i = 0; i < json_array_size(sweep->calibrations); i++) {
-            json_dumpf(json_array_get(sweep->calibrations, i), stdout, flags);
-            fputc('\n', stdout);
-        }
-        for (size_t i = 0; i < json_array_size(points); i++) {
-            json_dumpf(json_array_get(points, i), stdout, flags);
-            fputc('\n', stdout);
-        }
-        json_dumpf(footer, stdout, flags);
-        fputc('\n', stdout);
-    } else {
-        table_print(stdout, sweep->header, points);
-    }
-}
-
-int sweep_exit_status(const struct sweep *sweep)
-{
-    for (size_t i = 0; i < sweep->plan.count; i++) {
-        const char *word =
-            sweep->records[i] ? point_string(sweep->records[i], "status") : "interrupted";
-        if (strcmp(word, "failed") == 0)
-            return EXIT_SOME_FAILED;
-    }
-    return EXIT_ALL_MEASURED;
 }

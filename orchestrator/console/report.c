@@ -2,10 +2,15 @@
 
 #include <stdio.h>
 
+void report_notice(const char *text)
+{
+    fprintf(stderr, "mpsweep: %s\n", text);
+}
+
 int report(enum status status)
 {
     if (status == STATUS_OK)
         return EXIT_ALL_MEASURED;
-    fprintf(stderr, "mpsweep: %s\n", status_text());
+    report_notice(status_text());
     return status == STATUS_INTERRUPTED ? EXIT_INTERRUPTED : EXIT_BAD_SETUP;
 }

@@ -20,3 +20,6 @@ enum exit_status {
  * command that ended with this status: EXIT_ALL_MEASURED for STATUS_OK, which prints nothing,
  * EXIT_INTERRUPTED for STATUS_INTERRUPTED, EXIT_BAD_SETUP for all others. */
 int report(enum status status);
+
+/* Prints a notice on standard error as "mpsweep: TEXT". */
+void report_notice(const char *text);

@@ -322,7 +322,7 @@ int probe_command(const struct invocation *invocation)
         status = session_open(&request, &probing.session);
     if (status != STATUS_OK)
         return report(status);
-    sweep_print_notice(&probing.session);
+    campaign_notify_session(&probing.session, report_notice);
     status = session_watch_signals(&probing.session);
     int result = status == STATUS_OK ? run(&probing, begin_ns) : report(status);
     if (session_close(&probing.session) != STATUS_OK)

@@ -98,6 +98,10 @@ enum status measurement_add(struct measurement *measurement, struct round_result
 {
     unsigned n = measurement->rounds;
     measurement->seconds += seconds;
+    if (round->status == STATUS_INTERRUPTED && n > 0) {
+        round_result_release(round);
+        return STATUS_OK;
+    }
     measurement->status = round->status;
     if (round->status == STATUS_OK) {
         if (!append(&measurement->throughputs, n, round->throughput_ips) ||

@@ -34,7 +34,8 @@ struct measurement {
     double seconds;     /* wall time of all rounds */
 };
 
-/* Adds a round, taking what it owns. STATUS_MEMORY is the only error. */
+/* Adds a round, taking what it owns; one that was interrupted counts only if it is the first.
+ * STATUS_MEMORY is the only error. */
 enum status measurement_add(struct measurement *measurement, struct round_result *round,
                             double seconds);
 void measurement_release(struct measurement *measurement);

@@ -5,131 +5,49 @@
 #include "common/text.h"
 #include "orchestrator/calibrate/plan.h"
 #include "orchestrator/campaign/estimate.h"
-#include "orchestrator/campaign/limits.h"
-#include "orchestrator/campaign/campaign.h"
+#include "orchestrator/results/table.h"
+#include "orchestrator/sweep/internal.h"
 
-bool sweep_is_fixed(const struct sweep *sweep)
-{
-    return options_integer(sweep->options, OPTION_ITERATIONS) > 0;
-}
-
-enum status sweep_make_turns(const struct sweep *sweep, unsigned round, struct turn **turns,
-                             size_t *count)
-{
-    unsigned seed = (unsigned)options_integer(sweep->options, OPTION_SEED);
-    bool reuse = !options_switch(sweep->options, OPTION_NO_REUSE);
-    bool *done = calloc(sweep->plan.count + 1, sizeof *done);
-    *turns = calloc(sweep->plan.count + 1, sizeof **turns);
-    enum status status = STATUS_OK;
-    if (!done || !*turns) {
-        status = status_set(STATUS_MEMORY, "out of memory");
-    } else {
-        for (size_t i = 0; i < sweep->plan.count; i++)
-            done[i] = sweep->records[i] != NULL || !sweep_owns(sweep, i);
-        status = turns_make(&sweep->plan, done, seed, round, reuse, *turns, count);
-    }
-    free(done);
-    if (status != STATUS_OK) {
-        free(*turns);
-        *turns = NULL;
-    }
-    return status;
-}
-
-double sweep_estimate_s(const struct sweep *sweep)
+double sweep_estimate_s(const struct campaign *campaign)
 {
     double sum = 0.0;
     struct turn *turns;
     size_t count;
     /* Without memory for the estimate the sweep fails soon enough. */
-    if (sweep_make_turns(sweep, 0, &turns, &count) != STATUS_OK)
+    if (campaign_make_turns(campaign, 0, &turns, &count) != STATUS_OK)
         return 0.0;
     for (size_t i = 0; i < count; i++) {
-        const struct point *point = &sweep->plan.points[turns[i].point];
-        sum += estimate_point_s(point, &sweep->limits);
+        const struct point *point = &campaign->plan.points[turns[i].point];
+        sum += estimate_point_s(point, &campaign->limits);
         if (turns[i].starts)
             sum += estimate_start_s(point);
     }
     free(turns);
-    sum *= (double)options_integer(sweep->options, OPTION_ROUNDS);
+    sum *= (double)options_integer(campaign->options, OPTION_ROUNDS);
     struct plan own;
-    if (options_switch(sweep->options, OPTION_CALIBRATE) &&
-        sweep_own_plan(sweep, &own) == STATUS_OK) {
-        sum += calibrate_plan_estimate_s(&sweep->session, &own, sweep->calibrations);
+    if (options_switch(campaign->options, OPTION_CALIBRATE) &&
+        campaign_own_plan(campaign, &own) == STATUS_OK) {
+        sum += calibrate_plan_estimate_s(&campaign->session, &own, campaign->calibrations);
         plan_release(&own);
     }
     return sum;
 }
 
-static const char *error_of(const json_t *record)
+void sweep_print_list(const struct campaign *campaign)
 {
-    const char *text = json_string_value(json_object_get(record, "error"));
-    return text ? text : "";
-}
-
-void sweep_print_list(const struct sweep *sweep)
-{
-    for (size_t i = 0; i < sweep->plan.count; i++) {
-        char what[POINT_DESCRIPTION];
-        if (!sweep_owns(sweep, i))
-            continue;
-        point_describe(&sweep->plan.points[i], what, sizeof what);
-        printf("%zu\t%s", i, what);
-        if (sweep->beyond[i])
-            printf("\tinfeasible: %s", error_of(sweep->records[i]));
-        putchar('\n');
-    }
-}
-
-static size_t count_beyond(const struct sweep *sweep)
-{
-    size_t count = 0;
-    for (size_t i = 0; i < sweep->plan.count; i++)
-        count += sweep->beyond[i];
-    return count;
-}
-
-bool sweep_limits_matter(const struct sweep *sweep)
-{
-    return strcmp(options_text(sweep->options, OPTION_LIMITS), "known") == 0 &&
-           limits_plan_concerns(&sweep->plan);
-}
-
-enum status sweep_mark_beyond(struct sweep *sweep)
-{
-    if (!sweep_limits_matter(sweep))
-        return STATUS_OK;
-    enum status status =
-        limits_plan_mark(&sweep->session, &sweep->plan, sweep->records, sweep->beyond);
-    sweep_drop_others(sweep);
-    if (status != STATUS_PROTOCOL && status != STATUS_SYSTEM)
-        return status;
-    fprintf(stderr, "mpsweep: %s; going on as if there were no limits\n", status_text());
-    return STATUS_OK;
-}
-
-enum status sweep_write_beyond(struct sweep *sweep)
-{
-    size_t count = count_beyond(sweep);
-    enum status status = STATUS_OK;
-    if (count > 0 && !options_switch(sweep->options, OPTION_QUIET))
-        fprintf(stderr,
-                "mpsweep: %zu of %zu points left out: beyond the MPS limits found for this GPU and "
-                "driver ('--limits ignore' tries them)\n",
-                count, sweep_own_count(sweep));
-    for (size_t i = 0; i < sweep->plan.count && status == STATUS_OK; i++)
-        if (sweep->beyond[i])
-            status = results_write(&sweep->writer, sweep->records[i]);
-    return status;
+    char line[CAMPAIGN_LINE];
+    for (size_t i = 0; i < campaign->plan.count; i++)
+        if (campaign_owns(campaign, i))
+            puts(campaign_point_line(campaign, i, line));
 }
 
 /* Which GPU each process gets, for the point of most GPUs. */
-static void print_spread(const struct sweep *sweep)
+static void print_spread(const struct campaign *campaign)
 {
     const struct point *most = NULL;
-    for (size_t i = 0; i < sweep->plan.count; i++)
-        if (!most || point_gpus(&sweep->plan.points[i]) > point_gpus(most))
-            most = &sweep->plan.points[i];
+    for (size_t i = 0; i < campaign->plan.count; i++)
+        if (!most || point_gpus(&campaign->plan.points[i]) > point_gpus(most))
+            most = &campaign->plan.points[i];
     if (!most || point_gpus(most) == 1)
         return;
     printf("spread:   ");
@@ -138,10 +56,10 @@ static void print_spread(const struct sweep *sweep)
     puts("and so on; P×T is of one GPU");
 }
 
-void sweep_print_plan(const struct sweep *sweep)
+void sweep_print_plan(const struct campaign *campaign)
 {
     char text[2048], duration[32];
-    const struct session *session = &sweep->session;
+    const struct session *session = &campaign->session;
     for (unsigned i = 0; i < session->gpus->count; i++) {
         char name[GPU_NAME_TEXT], number[GPU_NAME_TEXT + 1] = "GPU:", cuda[SESSION_CUDA_TEXT];
         const struct device_info *gpu = gpu_at(session->gpus, i);
@@ -151,28 +69,53 @@ void sweep_print_plan(const struct sweep *sweep)
                session->emulated ? " [emulated: no real numbers]" : "", gpu->uuid, (int)gpu->sms,
                session_cuda(session, cuda));
     }
-    print_spread(sweep);
+    print_spread(campaign);
     printf("machine:  %s\n", bind_topology_summary(session->topology, text, sizeof text));
     bool seen[3] = {false};
-    for (size_t i = 0; i < sweep->plan.count; i++) {
-        enum bind_policy policy = sweep->plan.points[i].bind;
+    for (size_t i = 0; i < campaign->plan.count; i++) {
+        enum bind_policy policy = campaign->plan.points[i].bind;
         if (seen[policy])
             continue;
         seen[policy] = true;
         printf("binding:  %s\n", bind_describe(session->topology, policy, text, sizeof text));
     }
-    text_duration(sweep_estimate_s(sweep), duration, sizeof duration);
-    size_t beyond = count_beyond(sweep);
-    if (sweep->shard.count > 0)
+    text_duration(sweep_estimate_s(campaign), duration, sizeof duration);
+    size_t beyond = campaign_count_beyond(campaign);
+    if (campaign->shard.count > 0)
         printf("shard:    %s, %zu points of %zu, %u of them for reference\n",
-               shard_name(&sweep->shard, text, sizeof text), sweep_own_count(sweep),
-               sweep->plan.count, sweep->shard.reference);
-    printf("plan:     %zu points, ", sweep_own_count(sweep));
+               shard_name(&campaign->shard, text, sizeof text), campaign_own_count(campaign),
+               campaign->plan.count, campaign->shard.reference);
+    printf("plan:     %zu points, ", campaign_own_count(campaign));
     if (beyond > 0)
         printf("%zu of them infeasible, ", beyond);
-    if (sweep_is_fixed(sweep))
+    if (campaign_is_fixed(campaign))
         printf("%s and the time that the iterations take, which is not known before\n\n", duration);
     else
         printf("about %s\n\n", duration);
-    sweep_print_list(sweep);
+    sweep_print_list(campaign);
+}
+
+void sweep_print_results(const struct campaign *campaign, const json_t *points,
+                         const json_t *footer)
+{
+    const char *format = options_text(campaign->options, OPTION_FORMAT);
+    if (strcmp(format, "csv") == 0) {
+        table_print_csv(stdout, campaign->header, points);
+    } else if (strcmp(format, "json") == 0) {
+        const size_t flags = JSON_COMPACT | JSON_REAL_PRECISION(10);
+        json_dumpf(campaign->header, stdout, flags);
+        fputc('\n', stdout);
+        for (size_t i = 0; i < json_array_size(campaign->calibrations); i++) {
+            json_dumpf(json_array_get(campaign->calibrations, i), stdout, flags);
+            fputc('\n', stdout);
+        }
+        for (size_t i = 0; i < json_array_size(points); i++) {
+            json_dumpf(json_array_get(points, i), stdout, flags);
+            fputc('\n', stdout);
+        }
+        json_dumpf(footer, stdout, flags);
+        fputc('\n', stdout);
+    } else {
+        table_print(stdout, campaign->header, points);
+    }
 }

@@ -6,31 +6,31 @@
 #include "files/atomic_file.h"
 #include "orchestrator/console/report.h"
 #include "orchestrator/plan/placeholders.h"
-#include "orchestrator/campaign/campaign.h"
+#include "orchestrator/sweep/internal.h"
 
 /* The name, "{shard}" filled in as in that of the results; to be freed. */
-static enum status final_name(const struct sweep *sweep, char **out)
+static enum status final_name(const struct campaign *campaign, char **out)
 {
-    const char *name = options_text(sweep->options, OPTION_PUBLISH);
-    const struct placeholders values = {.shard = sweep->shard.index};
-    if (sweep->shard.count > 0) {
+    const char *name = options_text(campaign->options, OPTION_PUBLISH);
+    const struct placeholders values = {.shard = campaign->shard.index};
+    if (campaign->shard.count > 0) {
         enum status status = placeholders_check_file(name);
         if (status != STATUS_OK)
             return status;
     }
-    *out = sweep->shard.count > 0 ? placeholders_fill(name, &values) : strdup(name);
+    *out = campaign->shard.count > 0 ? placeholders_fill(name, &values) : strdup(name);
     return *out ? STATUS_OK : status_set(STATUS_MEMORY, "out of memory");
 }
 
-enum status sweep_check_publish(const struct sweep *sweep)
+enum status sweep_check_publish(const struct campaign *campaign)
 {
     char *name;
     struct stat taken;
-    if (!options_text(sweep->options, OPTION_PUBLISH))
+    if (!options_text(campaign->options, OPTION_PUBLISH))
         return STATUS_OK;
-    if (!sweep_output(sweep))
+    if (!campaign_output(campaign))
         return status_set(STATUS_USAGE, "--publish needs --output FILE, which it renames");
-    enum status status = final_name(sweep, &name);
+    enum status status = final_name(campaign, &name);
     if (status != STATUS_OK)
         return status;
     if (lstat(name, &taken) == 0)
@@ -42,11 +42,12 @@ enum status sweep_check_publish(const struct sweep *sweep)
 
 /* When Slurm takes a node for dead that is not, another one may have put this run's file aside and
  * begun its own under the name. */
-static enum status check_ours(const struct sweep *sweep)
+static enum status check_ours(const struct campaign *campaign)
 {
     struct stat written, named;
-    const char *path = sweep_output(sweep);
-    if (sweep->writer.fd < 0 || fstat(sweep->writer.fd, &written) != 0 || stat(path, &named) != 0 ||
+    const char *path = campaign_output(campaign);
+    if (campaign->writer.fd < 0 || fstat(campaign->writer.fd, &written) != 0 ||
+        stat(path, &named) != 0 ||
         (written.st_dev == named.st_dev && written.st_ino == named.st_ino))
         return STATUS_OK;
     return status_set(STATUS_USAGE,
@@ -55,19 +56,19 @@ static enum status check_ours(const struct sweep *sweep)
                       path);
 }
 
-enum status sweep_publish(struct sweep *sweep, int result)
+enum status sweep_publish(struct campaign *campaign, int result)
 {
     char *name;
-    if (!options_text(sweep->options, OPTION_PUBLISH) ||
+    if (!options_text(campaign->options, OPTION_PUBLISH) ||
         (result != EXIT_ALL_MEASURED && result != EXIT_SOME_FAILED))
         return STATUS_OK;
-    enum status status = check_ours(sweep);
+    enum status status = check_ours(campaign);
     if (status == STATUS_OK)
-        status = final_name(sweep, &name);
+        status = final_name(campaign, &name);
     if (status != STATUS_OK)
         return status;
-    results_close(&sweep->writer);
-    status = atomic_file_publish(sweep_output(sweep), name);
+    results_close(&campaign->writer);
+    status = atomic_file_publish(campaign_output(campaign), name);
     free(name);
     return status;
 }

@@ -8,70 +8,52 @@
 #include "common/clock.h"
 #include "common/text.h"
 #include "orchestrator/calibrate/plan.h"
-#include "orchestrator/plan/device_choice.h"
-#include "orchestrator/console/report.h"
-#include "orchestrator/console/progress.h"
-#include "orchestrator/record/record.h"
 #include "orchestrator/campaign/saturation.h"
-#include "orchestrator/campaign/campaign.h"
+#include "orchestrator/console/progress.h"
+#include "orchestrator/console/report.h"
+#include "orchestrator/plan/device_choice.h"
+#include "orchestrator/record/record.h"
 #include "orchestrator/results/point.h"
 #include "orchestrator/round/openloop.h"
+#include "orchestrator/sweep/internal.h"
 
 #define MOST_EXTENSION 30
 
-static enum status open_session(struct sweep *sweep)
-{
-    const struct session_request request = {
-        .device = options_text(sweep->options, OPTION_DEVICE),
-        .external_mps = strcmp(options_text(sweep->options, OPTION_MPS), "external") == 0,
-    };
-    if (sweep->session.daemons)
-        return STATUS_OK;
-    return session_open(&request, &sweep->session);
-}
+struct sweep {
+    struct campaign campaign;
+    struct measurement *measurements; /* a point each */
+    struct progress progress;
+};
 
-static enum status close_session(struct sweep *sweep)
-{
-    return sweep->session.daemons ? session_close(&sweep->session) : STATUS_OK;
-}
-
-/* How many GPUs there are, only the driver knows. */
-static enum status make_plan(struct sweep *sweep)
+/* Only the driver knows how many GPUs there are. */
+static enum status make_plan(struct campaign *campaign)
 {
     struct device_choice choice;
-    enum status status = device_choice_parse(options_text(sweep->options, OPTION_DEVICE), &choice);
+    enum status status =
+        device_choice_parse(options_text(campaign->options, OPTION_DEVICE), &choice);
     if (status == STATUS_OK && choice.all)
-        status = open_session(sweep);
+        status = campaign_open_session(campaign);
     if (status != STATUS_OK)
         return status;
-    unsigned gpus = choice.all ? sweep->session.gpus->count : device_choice_count(&choice);
-    return plan_make_for(sweep->job, gpus, &sweep->plan);
+    unsigned gpus = choice.all ? campaign->session.gpus->count : device_choice_count(&choice);
+    return plan_make_for(campaign->job, gpus, &campaign->plan);
 }
 
-/* What was wrong, after the session has been closed. */
-static int report_closed(struct sweep *sweep, enum status status)
+/* A list needs no GPU; but where limits are known, it takes one to know whether they apply. */
+static void list(struct campaign *campaign)
 {
-    char text[512];
-    snprintf(text, sizeof text, "%s", status_text());
-    close_session(sweep);
-    return report(status_set(status, "%s", text));
-}
-
-/* A list needs no GPU; but where limits are kept, it takes one to know whether they apply. */
-static void list(struct sweep *sweep)
-{
-    if (sweep_limits_matter(sweep) && open_session(sweep) == STATUS_OK &&
-        sweep_mark_beyond(sweep) != STATUS_OK)
+    if (campaign_limits_matter(campaign) && campaign_open_session(campaign) == STATUS_OK &&
+        campaign_mark_beyond(campaign) != STATUS_OK)
         report(STATUS_MEMORY);
-    sweep_print_list(sweep);
+    sweep_print_list(campaign);
 }
 
-static enum status check_limits(struct sweep *sweep)
+static enum status check_limits(struct campaign *campaign)
 {
-    const struct options *options = sweep->options;
+    const struct options *options = campaign->options;
     if (options_switch(options, OPTION_RESUME) && !options_text(options, OPTION_OUTPUT))
         return status_set(STATUS_USAGE, "--resume needs --output FILE");
-    enum status status = sweep_check_fixed(options);
+    enum status status = campaign_check_fixed(options);
     if (status != STATUS_OK)
         return status;
     double duration = options_real(options, OPTION_DURATION);
@@ -92,7 +74,7 @@ static enum status check_limits(struct sweep *sweep)
         return status_set(STATUS_USAGE,
                           "max-duration of %g s is more than %d times duration of %g s", longest,
                           MOST_EXTENSION, duration);
-    sweep->limits = (struct round_limits){
+    campaign->limits = (struct round_limits){
         .duration_ns = (uint64_t)(duration * 1e9),
         .max_duration_ns = (uint64_t)(longest * 1e9),
         .precision_rel = options_real(options, OPTION_PRECISION) / 100.0,
@@ -100,18 +82,19 @@ static enum status check_limits(struct sweep *sweep)
         .samples = OPENLOOP_SAMPLES,
     };
     /* Fixed work is done, or it is not. */
-    if (sweep_is_fixed(sweep))
-        sweep->limits.precision_rel = INFINITY;
+    if (campaign_is_fixed(campaign))
+        campaign->limits.precision_rel = INFINITY;
     return STATUS_OK;
 }
 
 /* The daemon is missing or does not start: better known before an hour of measuring than after. */
-static enum status check_mps(struct sweep *sweep)
+static enum status check_mps(struct campaign *campaign)
 {
-    for (size_t i = 0; i < sweep->plan.count; i++) {
-        if (sweep->records[i] || !sweep_owns(sweep, i) || !point_over_mps(&sweep->plan.points[i]))
+    for (size_t i = 0; i < campaign->plan.count; i++) {
+        if (campaign->records[i] || !campaign_owns(campaign, i) ||
+            !point_over_mps(&campaign->plan.points[i]))
             continue;
-        enum status status = round_set_daemons(&sweep->session, &sweep->plan.points[i]);
+        enum status status = round_set_daemons(&campaign->session, &campaign->plan.points[i]);
         return status == STATUS_OK ? status
                                    : status_prefix(status, "the plan has layouts over MPS, but: ");
     }
@@ -120,14 +103,15 @@ static enum status check_mps(struct sweep *sweep)
 
 static enum status finish_point(struct sweep *sweep, size_t index)
 {
+    struct campaign *campaign = &sweep->campaign;
     struct measurement *measurement = &sweep->measurements[index];
     json_t *record =
-        record_point(&sweep->plan.points[index], measurement, sweep->limits.precision_rel);
+        record_point(&campaign->plan.points[index], measurement, campaign->limits.precision_rel);
     measurement_release(measurement);
     if (!record)
         return status_set(STATUS_MEMORY, "out of memory for a record");
-    sweep->records[index] = record;
-    return results_write(&sweep->writer, record);
+    campaign->records[index] = record;
+    return results_write(&campaign->writer, record);
 }
 
 static void show_step(void *data, const char *step)
@@ -150,40 +134,38 @@ static const char *result_text(const json_t *record, char out[POINT_FAILURE_TEXT
 }
 
 /* One round of one point; last_round when nothing more comes for it. */
-static enum status measure(struct sweep *sweep, const struct turn *turn, bool last_round,
-                           struct progress *progress)
+static enum status measure(struct sweep *sweep, const struct turn *turn, bool last_round)
 {
+    struct campaign *campaign = &sweep->campaign;
     size_t index = turn->point;
-    const struct point *point = &sweep->plan.points[index];
-    struct round_limits limits = sweep->limits;
+    const struct point *point = &campaign->plan.points[index];
+    struct round_limits limits = campaign->limits;
     struct round_result round;
+    struct status_saved swept;
+    char what[POINT_DESCRIPTION], result[POINT_FAILURE_TEXT];
     uint64_t begin_ns = clock_now_ns();
     /* What each of several rounds leaves open is divided by the root of their number. */
-    limits.precision_rel *= sqrt((double)options_integer(sweep->options, OPTION_ROUNDS));
-    char what[POINT_DESCRIPTION], result[POINT_FAILURE_TEXT];
+    limits.precision_rel *= sqrt((double)options_integer(campaign->options, OPTION_ROUNDS));
     point_describe(point, what, sizeof what);
-    progress_begin(progress, what);
-    enum status swept = saturation_run(&sweep->session, point, &limits, &sweep->crew, turn,
-                                       show_step, progress, &sweep->measurements[index], &round);
-    char swept_text[512];
-    snprintf(swept_text, sizeof swept_text, "%s", status_text());
+    progress_begin(&sweep->progress, what);
+    status_save(saturation_run(&campaign->session, point, &limits, &campaign->crew, turn, show_step,
+                               &sweep->progress, &sweep->measurements[index], &round),
+                &swept);
     enum status status = measurement_add(&sweep->measurements[index], &round,
                                          (double)(clock_now_ns() - begin_ns) / 1e9);
     bool ended = last_round || sweep->measurements[index].status != STATUS_OK;
     if (status == STATUS_OK && ended)
         status = finish_point(sweep, index);
-    const json_t *record = sweep->records[index];
-    progress_end(progress, record ? result_text(record, result) : NULL);
-    if (status == STATUS_OK && swept != STATUS_OK)
-        status = status_set(swept, "%s", swept_text);
-    return status;
+    const json_t *record = campaign->records[index];
+    progress_end(&sweep->progress, record ? result_text(record, result) : NULL);
+    return status == STATUS_OK ? status_restore(&swept) : status;
 }
 
 /* After an interrupt: the points of which some rounds are done keep those. */
 static void keep_rounds(struct sweep *sweep)
 {
-    for (size_t i = 0; i < sweep->plan.count; i++)
-        if (!sweep->records[i] && sweep->measurements[i].rounds > 0 &&
+    for (size_t i = 0; i < sweep->campaign.plan.count; i++)
+        if (!sweep->campaign.records[i] && sweep->measurements[i].rounds > 0 &&
             finish_point(sweep, i) != STATUS_OK)
             return;
     status_record("interrupted");
@@ -191,18 +173,17 @@ static void keep_rounds(struct sweep *sweep)
 
 /* Every point that is left, once. No worker outlives a round: what it measures is independent of
  * the others. */
-static enum status measure_round(struct sweep *sweep, unsigned round, bool last_round,
-                                 struct progress *progress)
+static enum status measure_round(struct sweep *sweep, unsigned round, bool last_round)
 {
     struct turn *turns;
     size_t count;
-    enum status status = sweep_make_turns(sweep, round, &turns, &count);
+    enum status status = campaign_make_turns(&sweep->campaign, round, &turns, &count);
     if (status != STATUS_OK)
         return status;
     for (size_t i = 0; i < count && status == STATUS_OK; i++) {
-        status = session_check_signals(&sweep->session);
+        status = session_check_signals(&sweep->campaign.session);
         if (status == STATUS_OK)
-            status = measure(sweep, &turns[i], last_round, progress);
+            status = measure(sweep, &turns[i], last_round);
     }
     free(turns);
     return status;
@@ -210,176 +191,165 @@ static enum status measure_round(struct sweep *sweep, unsigned round, bool last_
 
 static enum status measure_all(struct sweep *sweep)
 {
-    unsigned rounds = (unsigned)options_integer(sweep->options, OPTION_ROUNDS);
-    size_t count = sweep->plan.count, left = 0;
-    struct progress progress;
-    for (size_t i = 0; i < count; i++)
-        left += sweep->records[i] == NULL && sweep_owns(sweep, i);
-    progress_init(&progress, options_switch(sweep->options, OPTION_QUIET), left * rounds,
-                  sweep_estimate_s(sweep));
+    struct campaign *campaign = &sweep->campaign;
+    unsigned rounds = (unsigned)options_integer(campaign->options, OPTION_ROUNDS);
+    size_t left = 0;
+    for (size_t i = 0; i < campaign->plan.count; i++)
+        left += campaign->records[i] == NULL && campaign_owns(campaign, i);
+    progress_init(&sweep->progress, options_switch(campaign->options, OPTION_QUIET), left * rounds,
+                  sweep_estimate_s(campaign));
     enum status status = STATUS_OK;
     for (unsigned round = 0; round < rounds && status == STATUS_OK; round++)
-        status = measure_round(sweep, round, round + 1 == rounds, &progress);
-    progress_clear(&progress);
+        status = measure_round(sweep, round, round + 1 == rounds);
+    progress_clear(&sweep->progress);
     /* Something came between two points. */
-    status = crew_dismiss_after(&sweep->crew, &sweep->session, sweep->limits.timeout_ns, status);
+    status = crew_dismiss_after(&campaign->crew, &campaign->session, campaign->limits.timeout_ns,
+                                status);
     /* One that came while the last point ended. */
     if (status == STATUS_OK)
-        status = session_check_signals(&sweep->session);
+        status = session_check_signals(&campaign->session);
     if (status == STATUS_INTERRUPTED)
         keep_rounds(sweep);
     return status;
 }
 
 /* For what this run measures. */
-static enum status calibrate(struct sweep *sweep)
+static enum status calibrate(struct campaign *campaign)
 {
     struct plan own;
-    enum status status = sweep_own_plan(sweep, &own);
+    enum status status = campaign_own_plan(campaign, &own);
     if (status != STATUS_OK)
         return status;
-    status = calibrate_plan(&sweep->session, &own, &sweep->limits,
-                            options_switch(sweep->options, OPTION_QUIET), &sweep->writer,
-                            sweep->calibrations);
+    status = calibrate_plan(&campaign->session, &own, &campaign->limits,
+                            options_switch(campaign->options, OPTION_QUIET), &campaign->writer,
+                            campaign->calibrations);
     plan_release(&own);
     return status;
+}
+
+static int exit_status_of(const struct campaign *campaign)
+{
+    for (size_t i = 0; i < campaign->plan.count; i++)
+        if (strcmp(point_string(campaign->records[i], "status"), "failed") == 0)
+            return EXIT_SOME_FAILED;
+    return EXIT_ALL_MEASURED;
 }
 
 /* Everything between an open session and its end. */
 static int run(struct sweep *sweep)
 {
-    enum status status = sweep_open_results(sweep);
+    struct campaign *campaign = &sweep->campaign;
+    enum status status = campaign_open_results(campaign);
     if (status != STATUS_OK)
         return report(status);
-    bool resumed = options_switch(sweep->options, OPTION_RESUME);
-    status = sweep_find_lengths(sweep);
+    bool resumed = options_switch(campaign->options, OPTION_RESUME);
+    status = campaign_find_lengths(campaign);
     if (status == STATUS_OK)
-        status = check_mps(sweep);
+        status = check_mps(campaign);
     if (status == STATUS_OK)
-        status = sweep_make_header(sweep, resumed);
-    status = sweep_begin_file(sweep, resumed, status);
+        status = campaign_make_header(campaign, resumed);
+    status = campaign_begin_file(campaign, resumed, status);
     if (status != STATUS_OK)
         return report(status);
-    if (options_switch(sweep->options, OPTION_CALIBRATE))
-        status = calibrate(sweep);
+    if (options_switch(campaign->options, OPTION_CALIBRATE))
+        status = calibrate(campaign);
     if (status == STATUS_OK)
         status = measure_all(sweep);
-    int result = sweep_exit_status(sweep);
+    int result = exit_status_of(campaign);
     if (status != STATUS_OK)
         result = report(status);
-    json_t *points = sweep_measured_points(sweep);
+    json_t *points = campaign_measured_points(campaign);
     json_t *footer =
-        record_footer(result, points, (double)(clock_now_ns() - sweep->started_ns) / 1e9);
-    if (status == STATUS_OK || status == STATUS_INTERRUPTED) {
-        if (results_write(&sweep->writer, footer) != STATUS_OK)
-            result = report(STATUS_SYSTEM);
-    }
-    sweep_print_results(sweep, points, footer);
+        record_footer(result, points, (double)(clock_now_ns() - campaign->started_ns) / 1e9);
+    if ((status == STATUS_OK || status == STATUS_INTERRUPTED) &&
+        results_write(&campaign->writer, footer) != STATUS_OK)
+        result = report(STATUS_SYSTEM);
+    sweep_print_results(campaign, points, footer);
     json_decref(footer);
     json_decref(points);
     return result;
 }
 
-void sweep_print_notice(const struct session *session)
+/* What can be wrong before a GPU is needed. */
+static enum status prepare(struct sweep *sweep)
 {
-    if (session->emulated_by_default)
-        fputs(
-            "mpsweep: no NVIDIA driver here: using the EMULATED GPU. Its numbers show how mpsweep\n"
-            "mpsweep: works and say nothing about hardware. ('--device emulated' asks for it.)\n",
-            stderr);
-    char differ[1024];
-    if (gpu_models_differ(session->gpus, differ, sizeof differ))
-        fprintf(stderr,
-                "mpsweep: the GPUs differ: %s; the sums of points on several of them hide that, so "
-                "look at each\n",
-                differ);
+    struct campaign *campaign = &sweep->campaign;
+    enum status status = check_limits(campaign);
+    if (status == STATUS_OK)
+        status = make_plan(campaign);
+    if (status == STATUS_OK)
+        status = plan_check_stagger(&campaign->plan, 0);
+    if (status == STATUS_OK)
+        status = campaign_deal(campaign);
+    if (status == STATUS_OK)
+        status = sweep_check_publish(campaign);
+    if (status == STATUS_OK)
+        status = campaign_make_records(campaign);
+    sweep->measurements = calloc(campaign->plan.count + 1, sizeof *sweep->measurements);
+    if (status == STATUS_OK && !sweep->measurements)
+        status = status_set(STATUS_MEMORY, "out of memory");
+    return status;
+}
+
+static enum status open_campaign(struct campaign *campaign, bool only_looks)
+{
+    enum status status = campaign_open_session(campaign);
+    if (status != STATUS_OK)
+        return status;
+    campaign_notify_session(&campaign->session, campaign->notify);
+    status = session_watch_signals(&campaign->session);
+    if (status == STATUS_OK)
+        status = campaign_ask_plugins(campaign);
+    if (status == STATUS_OK)
+        status = campaign_mark_beyond(campaign);
+    if (status == STATUS_OK && !only_looks && session_watch_gpu(&campaign->session) != STATUS_OK)
+        report(STATUS_TIMEOUT);
+    return status;
+}
+
+/* Does what the options ask for. *result is the exit status where that is STATUS_OK. */
+static enum status list_or_measure(struct sweep *sweep, int *result)
+{
+    struct campaign *campaign = &sweep->campaign;
+    bool only_looks = options_switch(campaign->options, OPTION_DRY_RUN);
+    *result = EXIT_ALL_MEASURED;
+    if (options_switch(campaign->options, OPTION_LIST)) {
+        list(campaign);
+        return STATUS_OK;
+    }
+    enum status status = open_campaign(campaign, only_looks);
+    if (status != STATUS_OK)
+        return status;
+    if (only_looks) {
+        sweep_print_plan(campaign);
+        return STATUS_OK;
+    }
+    *result = run(sweep);
+    if (campaign_close_session(campaign) != STATUS_OK)
+        *result = report(STATUS_SYSTEM);
+    return sweep_publish(campaign, *result);
 }
 
 int sweep_command(const struct invocation *invocation)
 {
-    struct sweep sweep = {
-        .options = invocation->options,
-        .job = invocation->job,
-        .job_path = invocation->operands[0],
-        .writer.fd = -1,
-        .crew = CREW_EMPTY,
-        .started_ns = clock_now_ns(),
-    };
+    struct sweep sweep = {.measurements = NULL};
+    struct campaign *campaign = &sweep.campaign;
+    struct status_saved saved;
     int result = EXIT_ALL_MEASURED;
-    enum status status = check_limits(&sweep);
+    campaign_init(campaign, invocation->job, invocation->operands[0], report_notice);
+    enum status status = prepare(&sweep);
     if (status == STATUS_OK)
-        status = make_plan(&sweep);
-    if (status == STATUS_OK)
-        status = plan_check_stagger(&sweep.plan, 0);
-    if (status == STATUS_OK)
-        status = sweep_deal(&sweep);
-    if (status == STATUS_OK)
-        status = sweep_check_publish(&sweep);
-    if (status != STATUS_OK) {
-        sweep_release_shard(&sweep);
-        plan_release(&sweep.plan);
-        return report_closed(&sweep, status);
-    }
-    sweep.records = calloc(sweep.plan.count, sizeof *sweep.records);
-    sweep.beyond = calloc(sweep.plan.count, sizeof *sweep.beyond);
-    sweep.measurements = calloc(sweep.plan.count, sizeof *sweep.measurements);
-    sweep.calibrations = json_array();
-    if (!sweep.records || !sweep.measurements || !sweep.beyond || !sweep.calibrations) {
-        result = report(status_set(STATUS_MEMORY, "out of memory"));
-        goto out;
-    }
-    if (options_switch(sweep.options, OPTION_LIST)) {
-        list(&sweep);
-        goto out;
-    }
-    status = open_session(&sweep);
-    if (status != STATUS_OK) {
-        result = report(status);
-        goto out;
-    }
-    sweep_print_notice(&sweep.session);
-    status = session_watch_signals(&sweep.session);
-    /* One that cannot be used is better known before an hour of measuring, too. */
-    if (status == STATUS_OK)
-        status = sweep_ask_plugins(&sweep);
-    if (status == STATUS_OK)
-        status = sweep_mark_beyond(&sweep);
-    if (status == STATUS_OK && !options_switch(sweep.options, OPTION_DRY_RUN) &&
-        session_watch_gpu(&sweep.session) != STATUS_OK)
-        report(STATUS_TIMEOUT);
-    if (status != STATUS_OK) {
-        result = report(status);
-        goto out;
-    }
-    if (options_switch(sweep.options, OPTION_DRY_RUN))
-        sweep_print_plan(&sweep);
-    else
-        result = run(&sweep);
-    if (close_session(&sweep) != STATUS_OK)
+        status = list_or_measure(&sweep, &result);
+    status_save(status, &saved);
+    bool closed = campaign_close_session(campaign) == STATUS_OK;
+    if (status != STATUS_OK)
+        result = report(status_restore(&saved));
+    else if (!closed)
         result = report(STATUS_SYSTEM);
-    if (!options_switch(sweep.options, OPTION_DRY_RUN)) {
-        status = sweep_publish(&sweep, result);
-        if (status != STATUS_OK)
-            result = report(status);
-    }
-out:
-    if (close_session(&sweep) != STATUS_OK)
-        result = report(STATUS_SYSTEM);
-    results_close(&sweep.writer);
-    for (size_t i = 0; i < sweep.plan.count; i++) {
-        if (sweep.records)
-            json_decref(sweep.records[i]);
-        if (sweep.measurements)
-            measurement_release(&sweep.measurements[i]);
-    }
-    free(sweep.records);
-    free(sweep.beyond);
+    for (size_t i = 0; sweep.measurements && i < campaign->plan.count; i++)
+        measurement_release(&sweep.measurements[i]);
     free(sweep.measurements);
-    json_decref(sweep.plugins);
-    json_decref(sweep.header);
-    json_decref(sweep.calibrations);
-    json_decref(sweep.lengths);
-    sweep_release_shard(&sweep);
-    plan_release(&sweep.plan);
+    campaign_release(campaign);
+    plan_release(&campaign->plan);
     return result;
 }

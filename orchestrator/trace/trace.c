@@ -11,7 +11,6 @@
 #include "common/clock.h"
 #include "orchestrator/plan/device_choice.h"
 #include "orchestrator/console/report.h"
-#include "orchestrator/campaign/lengths.h"
 #include "orchestrator/campaign/plugin.h"
 #include "orchestrator/campaign/campaign.h"
 #include "orchestrator/trace/internal.h"
@@ -40,7 +39,7 @@ static enum status choose(struct trace *trace)
     if (trace->job->command)
         return status_set(STATUS_USAGE, "a program of yours cannot be traced by mpsweep: leave out "
                                         "'--' and what follows, or trace it with 'nsys profile'");
-    enum status status = sweep_check_fixed(options);
+    enum status status = campaign_check_fixed(options);
     if (status == STATUS_OK)
         status = trace_check_outputs(trace);
     if (status == STATUS_OK)
@@ -155,8 +154,8 @@ static enum status prepare(struct trace *trace)
     if (status == STATUS_OK)
         status = check_cupti(trace);
     if (status == STATUS_OK)
-        status =
-            lengths_find(&trace->session, &trace->point, 1, timeout_ns, quiet, lengths);
+        status = lengths_find(&trace->session, &trace->point, 1, timeout_ns, quiet, report_notice,
+                              lengths);
     if (status == STATUS_OK && point_over_mps(&trace->point))
         status = daemons_set(trace->session.daemons, 1, false);
     json_decref(plugins);
@@ -179,7 +178,7 @@ static enum status write_outputs(const struct trace *trace)
 
 static int run(struct trace *trace)
 {
-    sweep_print_notice(&trace->session);
+    campaign_notify_session(&trace->session, report_notice);
     trace->cupti = find_cupti(&trace->session);
     enum status status = session_watch_signals(&trace->session);
     if (status == STATUS_OK)

@@ -13,7 +13,7 @@
 
 struct tune {
     /* Job, session, results and records as a sweep has them; the plan is the space's. */
-    struct sweep sweep;
+    struct campaign campaign;
     struct tune_space space;
     struct tune_search *search;
     enum tune_objective objective;

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "common/clock.h"
+#include "orchestrator/record/record.h"
 #include "orchestrator/results/point.h"
 #include "orchestrator/tune/internal.h"
 
@@ -91,8 +92,8 @@ void tune_take_over(struct tune *tune)
 {
     struct tune_observation observation;
     for (size_t i = 0; i < tune->space.plan.count; i++) {
-        const json_t *record = tune->sweep.records[i];
-        if (!record || tune->sweep.beyond[i])
+        const json_t *record = tune->campaign.records[i];
+        if (!record || tune->campaign.beyond[i])
             continue;
         unsigned order =
             (unsigned)json_integer_value(json_object_get(json_object_get(record, "tune"), "order"));
@@ -119,7 +120,7 @@ static double memory_used(const struct tune *tune, const struct point *point,
 {
     double used = round->telemetry.known_memory ? (double)round->telemetry.memory_used_bytes : 0.0;
     for (unsigned p = 0; p < point_processes(point) && round->processes; p++) {
-        const struct device_info *gpu = gpu_at(tune->sweep.session.gpus, point_gpu_of(point, p));
+        const struct device_info *gpu = gpu_at(tune->campaign.session.gpus, point_gpu_of(point, p));
         double total = (double)gpu->memory_bytes;
         used = fmax(used, total - (double)round->processes[p].memory_free + buffer_bytes(point));
     }
@@ -145,11 +146,11 @@ static struct measurement *measurement_for(struct tune *tune, size_t index, enum
 static enum status write_record(struct tune *tune, size_t index, enum tune_stage stage,
                                 double memory_bytes)
 {
-    struct sweep *sweep = &tune->sweep;
+    struct campaign *campaign = &tune->campaign;
     json_t *record =
         record_point(&tune->space.plan.points[index], tune->measurements[index], INFINITY);
     int order = (int)++tune->order;
-    json_int_t first = point_integer(json_object_get(sweep->records[index], "tune"), "first");
+    json_int_t first = point_integer(json_object_get(campaign->records[index], "tune"), "first");
     json_t *about = json_pack("{s:s, s:i, s:I}", "stage", tune_stage_name(stage), "order", order,
                               "first", first > 0 ? first : (json_int_t)order);
     if (!record || !about) {
@@ -160,9 +161,9 @@ static enum status write_record(struct tune *tune, size_t index, enum tune_stage
     if (memory_bytes > 0.0)
         json_object_set_new(about, "gpu_memory_bytes", json_integer((json_int_t)memory_bytes));
     json_object_set_new(record, "tune", about);
-    json_decref(sweep->records[index]);
-    sweep->records[index] = record;
-    return results_write(&sweep->writer, record);
+    json_decref(campaign->records[index]);
+    campaign->records[index] = record;
+    return results_write(&campaign->writer, record);
 }
 
 static void learn(double *known, double seen)
@@ -191,9 +192,9 @@ static bool nothing_ended(const struct round_result *round)
 static enum status run_window(struct tune *tune, const struct point *point, const struct turn *turn,
                               double window_s, bool *in_time, struct round_result *out)
 {
-    struct sweep *sweep = &tune->sweep;
+    struct campaign *campaign = &tune->campaign;
     for (int trial = 0;; trial++) {
-        struct round_limits limits = sweep->limits;
+        struct round_limits limits = campaign->limits;
         limits.duration_ns = limits.max_duration_ns = (uint64_t)(window_s * 1e9);
         limits.precision_rel = INFINITY;
         uint64_t needed_ns = limits.duration_ns + point->work.warmup_ns + DRAIN_NS;
@@ -203,7 +204,8 @@ static enum status run_window(struct tune *tune, const struct point *point, cons
             return STATUS_OK;
         if (tune->deadline_ns)
             limits.ready_by_ns = tune->deadline_ns - needed_ns;
-        enum status status = round_run_on(&sweep->session, point, &limits, &sweep->crew, turn, out);
+        enum status status =
+            round_run_on(&campaign->session, point, &limits, &campaign->crew, turn, out);
         /* What did not answer while there was time has failed. */
         *in_time = out->status != STATUS_TIMEOUT || !limits.ready_by_ns ||
                    clock_now_ns() < limits.ready_by_ns;
@@ -249,7 +251,7 @@ static enum status measure_point(struct tune *tune, const struct turn *turn, enu
         status = write_record(tune, index, stage, memory_bytes);
     if (status != STATUS_OK)
         return status;
-    observe(tune, tune->sweep.records[index], &observation);
+    observe(tune, tune->campaign.records[index], &observation);
     if (stage == TUNE_STAGE_FINAL)
         tune_search_note_round(tune->search, index, value, &observation);
     else
@@ -260,10 +262,10 @@ static enum status measure_point(struct tune *tune, const struct turn *turn, enu
 
 enum status tune_measure(struct tune *tune, const struct tune_batch *batch)
 {
-    struct sweep *sweep = &tune->sweep;
+    struct campaign *campaign = &tune->campaign;
     const struct plan *plan = &tune->space.plan;
-    unsigned seed = (unsigned)options_integer(sweep->options, OPTION_SEED);
-    bool reuse = !options_switch(sweep->options, OPTION_NO_REUSE) && !batch->fresh;
+    unsigned seed = (unsigned)options_integer(campaign->options, OPTION_SEED);
+    bool reuse = !options_switch(campaign->options, OPTION_NO_REUSE) && !batch->fresh;
     bool *done = malloc(plan->count + 1);
     struct turn *turns = calloc(plan->count + 1, sizeof *turns);
     size_t count = 0;
@@ -279,12 +281,13 @@ enum status tune_measure(struct tune *tune, const struct tune_batch *batch)
     }
     status = turns_make(plan, done, seed, tune->batches++, reuse, turns, &count);
     for (size_t i = 0; i < count && status == STATUS_OK; i++) {
-        status = session_check_signals(&sweep->session);
+        status = session_check_signals(&campaign->session);
         if (status == STATUS_OK)
             status = measure_point(tune, &turns[i], batch->stage);
     }
     /* The last of the turns may have been left out, and with it the end of its processes. */
-    status = crew_dismiss_after(&sweep->crew, &sweep->session, sweep->limits.timeout_ns, status);
+    status = crew_dismiss_after(&campaign->crew, &campaign->session, campaign->limits.timeout_ns,
+                                status);
 out:
     free(done);
     free(turns);

@@ -12,7 +12,7 @@
 
 static json_t *record_of(const struct tune *tune, size_t point)
 {
-    return point == TUNE_NO_POINT ? NULL : tune->sweep.records[point];
+    return point == TUNE_NO_POINT ? NULL : tune->campaign.records[point];
 }
 
 /* -- the options that make a point ------------------------------------------------------------- */
@@ -70,8 +70,8 @@ static void print_option(FILE *out, const struct option_row *row, const char *te
 
 static bool is_said(const struct tune *tune, enum option_id axis)
 {
-    for (size_t i = 0; i < tune->sweep.job->count; i++)
-        if (tune->sweep.job->sections[i].options.values[axis].rank > 0)
+    for (size_t i = 0; i < tune->campaign.job->count; i++)
+        if (tune->campaign.job->sections[i].options.values[axis].rank > 0)
             return true;
     return false;
 }
@@ -86,14 +86,14 @@ char *tune_options_of(const struct tune *tune, const struct point *point)
     if (!out)
         return NULL;
     fputs("sweep", out);
-    if (tune->sweep.job_path) {
+    if (tune->campaign.job_path) {
         fputc(' ', out);
-        shell_word_write(out, tune->sweep.job_path);
+        shell_word_write(out, tune->campaign.job_path);
     }
     for (int i = 0; i < OPTION_COUNT; i++) {
         char text[OPTION_MOST_SHARES * sizeof "1048576M"];
         const struct option_row *row = &option_table[i];
-        const struct option_value *value = &tune->sweep.options->values[i];
+        const struct option_value *value = &tune->campaign.options->values[i];
         if (!(row->commands & OPTION_SWEEP) || row->flags & OPTION_NOT_IN_JOB)
             continue;
         const char *chosen = axis_text(point, row->id, text, sizeof text);
@@ -109,8 +109,8 @@ char *tune_options_of(const struct tune *tune, const struct point *point)
         else
             print_option(out, row, value->items[0].text);
     }
-    for (char *const *word = tune->sweep.job->command; word && *word; word++) {
-        fputs(word == tune->sweep.job->command ? " -- " : " ", out);
+    for (char *const *word = tune->campaign.job->command; word && *word; word++) {
+        fputs(word == tune->campaign.job->command ? " -- " : " ", out);
         shell_word_write(out, *word);
     }
     return fclose(out) == 0 ? words : NULL;
@@ -125,7 +125,7 @@ static json_t *real(double value)
 
 static json_t *constraints_object(const struct tune *tune)
 {
-    const struct options *options = tune->sweep.options;
+    const struct options *options = tune->campaign.options;
     json_t *object = json_object();
     static const struct {
         enum option_id id;
@@ -209,7 +209,7 @@ static void add_limits(const struct tune *tune, json_t *record, size_t winner)
     struct explain_set set;
     json_t *points = json_array();
     json_array_append(points, record_of(tune, winner));
-    const struct results results = {.calibrations = tune->sweep.calibrations, .points = points};
+    const struct results results = {.calibrations = tune->campaign.calibrations, .points = points};
     const struct remedy_limits unknown = {0};
     if (explain_set_make(NULL, points, &set) != STATUS_OK) {
         json_decref(points);
@@ -264,7 +264,7 @@ enum status tune_make_record(struct tune *tune)
 {
     struct tune_judgement judgement;
     tune_search_judge(tune->search, &judgement);
-    double seconds = (double)(clock_now_ns() - tune->sweep.started_ns) / 1e9;
+    double seconds = (double)(clock_now_ns() - tune->campaign.started_ns) / 1e9;
     json_t *record = json_pack(
         "{s:s, s:s, s:o, s:o, s:f, s:I, s:I, s:s, s:b, s:s, s:s}", "type", "tune", "objective",
         tune_objective_name(tune->objective), "constraints", constraints_object(tune), "budget_s",

@@ -32,9 +32,9 @@ static const char *milliseconds(double us, char *out, size_t size)
 void tune_tell(const struct tune *tune, size_t point, enum tune_stage stage)
 {
     char what[POINT_DESCRIPTION], value[32], left[64] = "";
-    const json_t *record = tune->sweep.records[point];
+    const json_t *record = tune->campaign.records[point];
     double seconds = tune_seconds_left(tune);
-    if (options_switch(tune->sweep.options, OPTION_QUIET))
+    if (options_switch(tune->campaign.options, OPTION_QUIET))
         return;
     point_describe(&tune->space.plan.points[point], what, sizeof what);
     if (isfinite(seconds))
@@ -63,7 +63,7 @@ static const bool left_column[COLUMNS] = {true, true, false, false, false, false
 static void add_row(struct rows *rows, const struct tune *tune, const char *role, size_t point,
                     double best_ips)
 {
-    const json_t *record = tune->sweep.records[point];
+    const json_t *record = tune->campaign.records[point];
     char text[64];
     if (rows->count == ROWS)
         return;
@@ -196,7 +196,7 @@ static void print_gpus(const struct tune *tune, const json_t *winner)
                number(json_number_value(json_array_get(rates, i)), text, sizeof text));
     if (json_array_size(rates) > 0)
         fputs(" iterations/s", stdout);
-    const json_t *record = tune->sweep.records[point_integer(winner, "point")];
+    const json_t *record = tune->campaign.records[point_integer(winner, "point")];
     if (imbalance_of(record, &imbalance) && imbalance_matters(&imbalance, record))
         printf("; %s", imbalance_text(&imbalance, false, apart));
     if (json_array_size(rates) > 0)
@@ -232,8 +232,8 @@ static void print_winner(const struct tune *tune, double limit_us)
 static const json_t *first_failure(const struct tune *tune)
 {
     for (size_t i = 0; i < tune->space.plan.count; i++) {
-        const json_t *record = tune->sweep.records[i];
-        if (record && !tune->sweep.beyond[i] && !point_is_measured(record))
+        const json_t *record = tune->campaign.records[i];
+        if (record && !tune->campaign.beyond[i] && !point_is_measured(record))
             return record;
     }
     return NULL;
@@ -246,8 +246,8 @@ static void print_no_number(const struct tune *tune)
     const json_t *failure = first_failure(tune);
     if (failure) {
         point_describe(&tune->space.plan.points[point_integer(failure, "id")], what, sizeof what);
-        printf("no layout was found that works; %s: %s: %s\n", what, point_string(failure, "status"),
-               point_string(failure, "error"));
+        printf("no layout was found that works; %s: %s: %s\n", what,
+               point_string(failure, "status"), point_string(failure, "error"));
     } else if (strcmp(point_string(tune->record, "ended"), "failed") == 0) {
         puts("no layout was found that meets the constraints");
     } else {
@@ -290,7 +290,7 @@ static void print_search(const struct tune *tune)
 
 static void print_text(const struct tune *tune)
 {
-    const json_t *header = tune->sweep.header;
+    const json_t *header = tune->campaign.header;
     const json_t *gpu = json_object_get(header, "gpu");
     unsigned gpus = point_gpus(&tune->space.plan.points[0]);
     if (gpus > 1)
@@ -315,9 +315,9 @@ static void dump(const json_t *record)
 
 static void print_json(const struct tune *tune, const json_t *points, const json_t *footer)
 {
-    dump(tune->sweep.header);
-    for (size_t i = 0; i < json_array_size(tune->sweep.calibrations); i++)
-        dump(json_array_get(tune->sweep.calibrations, i));
+    dump(tune->campaign.header);
+    for (size_t i = 0; i < json_array_size(tune->campaign.calibrations); i++)
+        dump(json_array_get(tune->campaign.calibrations, i));
     for (size_t i = 0; i < json_array_size(points); i++)
         dump(json_array_get(points, i));
     dump(tune->record);
@@ -327,10 +327,10 @@ static void print_json(const struct tune *tune, const json_t *points, const json
 
 void tune_print(const struct tune *tune, const json_t *footer)
 {
-    const char *format = options_text(tune->sweep.options, OPTION_FORMAT);
-    json_t *points = sweep_measured_points(&tune->sweep);
+    const char *format = options_text(tune->campaign.options, OPTION_FORMAT);
+    json_t *points = campaign_measured_points(&tune->campaign);
     if (strcmp(format, "csv") == 0)
-        table_print_csv(stdout, tune->sweep.header, points);
+        table_print_csv(stdout, tune->campaign.header, points);
     else if (strcmp(format, "json") == 0)
         print_json(tune, points, footer);
     else
@@ -358,7 +358,7 @@ static void print_first(struct tune *tune)
 void tune_print_plan(struct tune *tune)
 {
     char text[256];
-    const struct session *session = &tune->sweep.session;
+    const struct session *session = &tune->campaign.session;
     unsigned gpus = point_gpus(&tune->space.plan.points[0]);
     for (unsigned i = 0; i < gpus; i++) {
         const struct device_info *gpu = gpu_at(session->gpus, i);

@@ -6,7 +6,7 @@
  * processes and threads are those of a GPU, and the CPUs are shared out.
  *
  * It is a plan like any other, made from a job with a section for each layout, so that points are
- * merged, described and recorded as those of a sweep.
+ * merged, described and recorded as those of a campaign.
  */
 #pragma once
 

@@ -9,11 +9,13 @@
 #include "files/results_read.h"
 #include "explain/calibration_json.h"
 #include "orchestrator/calibrate/plan.h"
+#include "orchestrator/campaign/estimate.h"
 #include "orchestrator/emit/emit.h"
 #include "orchestrator/console/report.h"
 #include "orchestrator/session/mps_limits.h"
 #include "orchestrator/plan/plugin.h"
 #include "orchestrator/round/openloop.h"
+#include "orchestrator/record/record.h"
 #include "orchestrator/results/point.h"
 #include "orchestrator/tune/internal.h"
 
@@ -34,11 +36,6 @@
 #define CALIBRATION_LEAST_S 120.0
 #define CALIBRATION_SHARE 0.5
 
-/* What workers cost on an H200, until this machine shows what they cost here. */
-#define POINT_S 0.15
-#define START_S 0.3
-#define START_PROCESS_S 0.1
-
 /* Of the budget, to end workers and daemon and to write what was found. */
 #define END_SHARE 0.01
 #define END_MOST_S 0.5
@@ -50,7 +47,7 @@ static double chosen_or(const struct options *options, enum option_id id, double
 
 static enum status check_options(struct tune *tune)
 {
-    const struct options *options = tune->sweep.options;
+    const struct options *options = tune->campaign.options;
     double duration_s = options_real(options, OPTION_DURATION);
     double warmup_s = options_real(options, OPTION_WARMUP);
     unsigned rounds = (unsigned)options_integer(options, OPTION_ROUNDS);
@@ -72,8 +69,8 @@ static enum status check_options(struct tune *tune)
     };
     tune->look_warmup_ns =
         (uint64_t)(1e9 * chosen_or(options, OPTION_WARMUP, fmin(warmup_s, LOOK_WARMUP_S)));
-    tune->costs = (struct tune_costs){POINT_S, START_S, START_PROCESS_S};
-    tune->sweep.limits = (struct round_limits){
+    tune->costs = (struct tune_costs){ESTIMATE_POINT_S, ESTIMATE_START_S, ESTIMATE_START_PROCESS_S};
+    tune->campaign.limits = (struct round_limits){
         .duration_ns = (uint64_t)(duration_s * 1e9),
         .max_duration_ns = (uint64_t)(duration_s * 1e9),
         .precision_rel = INFINITY,
@@ -83,60 +80,49 @@ static enum status check_options(struct tune *tune)
     return STATUS_OK;
 }
 
-static enum status open_session(struct sweep *sweep)
-{
-    const struct session_request request = {
-        .device = options_text(sweep->options, OPTION_DEVICE),
-        .external_mps = strcmp(options_text(sweep->options, OPTION_MPS), "external") == 0,
-    };
-    return session_open(&request, &sweep->session);
-}
-
 /* What bounds the space: CPUs, and MPS clients where they were counted. */
-static struct tune_machine machine_of(const struct sweep *sweep)
+static struct tune_machine machine_of(const struct campaign *campaign)
 {
     struct mps_limits limits;
     bool bounded;
     double quota = bind_cpu_quota();
-    struct tune_machine machine = {.cpus = bind_cpu_count(sweep->session.topology),
-                                   .gpus = sweep->session.gpus->count};
+    struct tune_machine machine = {.cpus = bind_cpu_count(campaign->session.topology),
+                                   .gpus = campaign->session.gpus->count};
     if (quota > 0.0 && quota < machine.cpus)
         machine.cpus = quota < 1.0 ? 1 : (unsigned)quota;
-    if (strcmp(options_text(sweep->options, OPTION_LIMITS), "known") == 0 &&
-        mps_limits_known(&sweep->session, &limits) == STATUS_OK)
+    if (strcmp(options_text(campaign->options, OPTION_LIMITS), "known") == 0 &&
+        mps_limits_known(&campaign->session, &limits) == STATUS_OK)
         machine.clients = mps_limits_client_cap(&limits, &bounded);
     return machine;
 }
 
 static enum status make_space(struct tune *tune)
 {
-    struct sweep *sweep = &tune->sweep;
-    const struct tune_machine machine = machine_of(sweep);
-    enum status status = tune_space_make(sweep->job, &machine, &tune->space);
+    struct campaign *campaign = &tune->campaign;
+    const struct tune_machine machine = machine_of(campaign);
+    enum status status = tune_space_make(campaign->job, &machine, &tune->space);
     if (status != STATUS_OK)
         return status;
     /* The search counts the processes of a GPU. */
     tune->costs.process_s *= point_gpus(&tune->space.plan.points[0]);
     size_t count = tune->space.plan.count;
-    sweep->plan = tune->space.plan;
-    sweep->records = calloc(count + 1, sizeof *sweep->records);
-    sweep->beyond = calloc(count + 1, sizeof *sweep->beyond);
-    sweep->calibrations = json_array();
+    campaign->plan = tune->space.plan;
     tune->measurements = calloc(count + 1, sizeof(struct measurement *));
     tune->stages = calloc(count + 1, sizeof *tune->stages);
     tune->windows = calloc(count + 1, sizeof *tune->windows);
-    if (!sweep->records || !sweep->beyond || !sweep->calibrations || !tune->measurements ||
-        !tune->stages || !tune->windows)
+    if (!tune->measurements || !tune->stages || !tune->windows)
         return status_set(STATUS_MEMORY, "out of memory");
-    status = sweep_ask_plugins(sweep);
-    return status == STATUS_OK ? sweep_mark_beyond(sweep) : status;
+    status = campaign_make_records(campaign);
+    if (status == STATUS_OK)
+        status = campaign_ask_plugins(campaign);
+    return status == STATUS_OK ? campaign_mark_beyond(campaign) : status;
 }
 
 /* -- before the search ------------------------------------------------------------------------- */
 
 static enum status choose_guide(struct tune *tune)
 {
-    const char *guide = options_text(tune->sweep.options, OPTION_GUIDE);
+    const char *guide = options_text(tune->campaign.options, OPTION_GUIDE);
     bool can = tune_space_can_calibrate(&tune->space);
     if (strcmp(guide, "calibration") == 0 && !can)
         return status_set(STATUS_USAGE,
@@ -152,7 +138,7 @@ static enum status choose_guide(struct tune *tune)
 /* Without a watt nothing can be found that saves them: better known before than after. */
 static enum status check_objective(const struct tune *tune)
 {
-    const struct session *session = &tune->sweep.session;
+    const struct session *session = &tune->campaign.session;
     if (tune->objective == TUNE_IPS_PER_WATT && !session->telemetry)
         return status_set(STATUS_UNSUPPORTED,
                           "objective 'ips-per-watt' needs the GPU's power, which NVML tells; %s",
@@ -167,7 +153,7 @@ static enum status check_power(const struct tune *tune)
     size_t measured = 0;
     bool told = tune->objective != TUNE_IPS_PER_WATT;
     for (size_t i = 0; i < tune->space.naive_count && !told; i++) {
-        const json_t *record = tune->sweep.records[tune->space.naive[i].point];
+        const json_t *record = tune->campaign.records[tune->space.naive[i].point];
         const json_t *telemetry = json_object_get(record, "telemetry");
         if (!record || !point_is_measured(record))
             continue;
@@ -184,7 +170,7 @@ static enum status make_search(struct tune *tune)
 {
     struct calibration_record record;
     const struct calibration *calibration = NULL;
-    json_t *known = tune->sweep.calibrations;
+    json_t *known = tune->campaign.calibrations;
     if (tune->guided && json_array_size(known) > 0 &&
         calibration_from_json(json_array_get(known, json_array_size(known) - 1), &record) ==
             STATUS_OK)
@@ -196,8 +182,8 @@ static enum status make_search(struct tune *tune)
         return status_set(STATUS_MEMORY, "out of memory");
     for (size_t i = 0; i < tune->space.plan.count; i++) {
         char why[256];
-        candidates[i].excluded =
-            tune->sweep.beyond[i] || plugin_rules_out(&tune->space.plan.points[i], why, sizeof why);
+        candidates[i].excluded = tune->campaign.beyond[i] ||
+                                 plugin_rules_out(&tune->space.plan.points[i], why, sizeof why);
     }
     tune->rules.predicted = predicted;
     tune->rules.exhaustive |= tune->space.candidates <= WHOLE_SPACE;
@@ -209,17 +195,17 @@ static enum status make_search(struct tune *tune)
 
 static enum status calibrate(struct tune *tune)
 {
-    struct sweep *sweep = &tune->sweep;
-    struct round_limits limits = sweep->limits;
+    struct campaign *campaign = &tune->campaign;
+    struct round_limits limits = campaign->limits;
     const struct plan one = {.points = tune->space.plan.points, .count = 1};
     if (!tune->guided)
         return STATUS_OK;
     if (tune->deadline_ns)
         limits.ready_by_ns =
-            sweep->started_ns + (uint64_t)(CALIBRATION_SHARE * tune->budget_s * 1e9);
-    return calibrate_plan(&sweep->session, &one, &limits,
-                          options_switch(sweep->options, OPTION_QUIET), &sweep->writer,
-                          sweep->calibrations);
+            campaign->started_ns + (uint64_t)(CALIBRATION_SHARE * tune->budget_s * 1e9);
+    return calibrate_plan(&campaign->session, &one, &limits,
+                          options_switch(campaign->options, OPTION_QUIET), &campaign->writer,
+                          campaign->calibrations);
 }
 
 /* The record of a finished tune in the file of --resume, if it answers the same question. */
@@ -227,8 +213,8 @@ static json_t *earlier_answer(const struct tune *tune)
 {
     struct results results;
     json_t *answer = NULL;
-    const char *path = options_text(tune->sweep.options, OPTION_OUTPUT);
-    if (!path || !options_switch(tune->sweep.options, OPTION_RESUME) ||
+    const char *path = options_text(tune->campaign.options, OPTION_OUTPUT);
+    if (!path || !options_switch(tune->campaign.options, OPTION_RESUME) ||
         results_load(path, &results) != STATUS_OK)
         return NULL;
     if (results.tune && results.footer && tune_record_answers(tune, results.tune))
@@ -251,7 +237,7 @@ static enum status search(struct tune *tune)
     for (;;) {
         tune_search_next(tune->search, tune_seconds_left(tune), &tune->costs, &batch);
         if (batch.count == 0)
-            return session_check_signals(&tune->sweep.session);
+            return session_check_signals(&tune->campaign.session);
         status = tune_measure(tune, &batch);
         if (status == STATUS_OK && batch.stage == TUNE_STAGE_NAIVE)
             status = check_power(tune);
@@ -260,41 +246,41 @@ static enum status search(struct tune *tune)
     }
 }
 
-static enum status check_emit(const struct sweep *sweep)
+static enum status check_emit(const struct campaign *campaign)
 {
-    const struct options *options = sweep->options;
+    const struct options *options = campaign->options;
     const char *format = options_text(options, OPTION_TUNE_EMIT);
     if (!format && options->values[OPTION_TUNE_EMIT_DIR].rank > 0)
         return status_set(STATUS_USAGE, "--emit-dir needs --emit FORMAT");
     /* Better known before the search than after. */
     return format ? emit_check(format, options_text(options, OPTION_TUNE_EMIT_DIR),
-                               sweep->job->command)
+                               campaign->job->command)
                   : STATUS_OK;
 }
 
 /* The deployment of the winner, if one is wanted and there is a winner. */
 static enum status emit_winner(const struct tune *tune)
 {
-    const struct sweep *sweep = &tune->sweep;
-    const char *results = options_text(sweep->options, OPTION_OUTPUT);
+    const struct campaign *campaign = &tune->campaign;
+    const char *results = options_text(campaign->options, OPTION_OUTPUT);
     const json_t *winner = json_object_get(tune->record, "winner");
-    const char *format = options_text(sweep->options, OPTION_TUNE_EMIT);
+    const char *format = options_text(campaign->options, OPTION_TUNE_EMIT);
     if (!format || !json_is_object(winner))
         return STATUS_OK;
     const struct emit_request request = {
-        .header = sweep->header,
-        .point = sweep->records[point_integer(winner, "point")],
+        .header = campaign->header,
+        .point = campaign->records[point_integer(winner, "point")],
         .results = results ? results : "a tuning whose results were not kept",
         .chosen = "the winner",
         .format = format,
-        .directory = options_text(sweep->options, OPTION_TUNE_EMIT_DIR),
-        .command = sweep->job->command,
-        .port = options_integer(sweep->options, OPTION_PORT),
+        .directory = options_text(campaign->options, OPTION_TUNE_EMIT_DIR),
+        .command = campaign->job->command,
+        .port = options_integer(campaign->options, OPTION_PORT),
     };
     enum status status = emit_write(&request);
     if (status == STATUS_OK)
-        emit_report(strcmp(options_text(sweep->options, OPTION_FORMAT), "table") == 0 ? stdout
-                                                                                      : stderr,
+        emit_report(strcmp(options_text(campaign->options, OPTION_FORMAT), "table") == 0 ? stdout
+                                                                                         : stderr,
                     &request);
     return status;
 }
@@ -308,7 +294,7 @@ static int exit_status_of(const struct tune *tune)
 /* Says and writes what was found, also of a search that was interrupted. */
 static int conclude(struct tune *tune, enum status status)
 {
-    struct sweep *sweep = &tune->sweep;
+    struct campaign *campaign = &tune->campaign;
     int result = EXIT_ALL_MEASURED;
     if (status != STATUS_OK)
         result = report(status);
@@ -319,12 +305,12 @@ static int conclude(struct tune *tune, enum status status)
         return report(STATUS_MEMORY);
     if (!tune->interrupted)
         result = exit_status_of(tune);
-    json_t *points = sweep_measured_points(sweep);
+    json_t *points = campaign_measured_points(campaign);
     json_t *footer =
-        record_footer(result, points, (double)(clock_now_ns() - sweep->started_ns) / 1e9);
+        record_footer(result, points, (double)(clock_now_ns() - campaign->started_ns) / 1e9);
     json_decref(points);
-    if (results_write(&sweep->writer, tune->record) != STATUS_OK ||
-        results_write(&sweep->writer, footer) != STATUS_OK)
+    if (results_write(&campaign->writer, tune->record) != STATUS_OK ||
+        results_write(&campaign->writer, footer) != STATUS_OK)
         result = report(STATUS_SYSTEM);
     tune_print(tune, footer);
     json_decref(footer);
@@ -335,39 +321,46 @@ static int conclude(struct tune *tune, enum status status)
 
 static int run(struct tune *tune)
 {
-    struct sweep *sweep = &tune->sweep;
-    bool resumed = options_switch(sweep->options, OPTION_RESUME);
+    struct campaign *campaign = &tune->campaign;
+    bool resumed = options_switch(campaign->options, OPTION_RESUME);
     json_t *answer = earlier_answer(tune);
-    sweep->takes_any_rounds = true;
-    enum status status = sweep_open_results(sweep);
+    campaign->takes_any_rounds = true;
+    enum status status = campaign_open_results(campaign);
     if (status == STATUS_OK)
-        status = sweep_find_lengths(sweep);
+        status = campaign_find_lengths(campaign);
     if (status == STATUS_OK)
-        status = sweep_make_header(sweep, resumed);
+        status = campaign_make_header(campaign, resumed);
     if (status == STATUS_OK && answer) {
         tune->record = answer;
         tune_print(tune, NULL);
         return emit_winner(tune) == STATUS_OK ? exit_status_of(tune) : report(STATUS_SYSTEM);
     }
     json_decref(answer);
-    status = sweep_begin_file(sweep, resumed, status);
+    status = campaign_begin_file(campaign, resumed, status);
     if (status != STATUS_OK)
         return report(status);
     if (isfinite(tune->budget_s)) {
         double end_s = fmin(END_SHARE * tune->budget_s, END_MOST_S);
-        tune->deadline_ns = sweep->started_ns + (uint64_t)(1e9 * (tune->budget_s - end_s));
+        tune->deadline_ns = campaign->started_ns + (uint64_t)(1e9 * (tune->budget_s - end_s));
     }
     return conclude(tune, search(tune));
+}
+
+static void print_list(const struct campaign *campaign)
+{
+    char line[CAMPAIGN_LINE];
+    for (size_t i = 0; i < campaign->plan.count; i++)
+        puts(campaign_point_line(campaign, i, line));
 }
 
 /* With an open session. */
 static int plan_and_run(struct tune *tune)
 {
-    struct sweep *sweep = &tune->sweep;
-    bool only_looks = options_switch(sweep->options, OPTION_DRY_RUN) ||
-                      options_switch(sweep->options, OPTION_LIST);
-    enum status status = session_watch_signals(&sweep->session);
-    if (status == STATUS_OK && !only_looks && session_watch_gpu(&sweep->session) != STATUS_OK)
+    struct campaign *campaign = &tune->campaign;
+    bool only_looks = options_switch(campaign->options, OPTION_DRY_RUN) ||
+                      options_switch(campaign->options, OPTION_LIST);
+    enum status status = session_watch_signals(&campaign->session);
+    if (status == STATUS_OK && !only_looks && session_watch_gpu(&campaign->session) != STATUS_OK)
         report(STATUS_TIMEOUT);
     if (status == STATUS_OK)
         status = make_space(tune);
@@ -377,8 +370,8 @@ static int plan_and_run(struct tune *tune)
         status = check_objective(tune);
     if (status != STATUS_OK)
         return report(status);
-    if (options_switch(sweep->options, OPTION_LIST)) {
-        sweep_print_list(sweep);
+    if (options_switch(campaign->options, OPTION_LIST)) {
+        print_list(campaign);
         return EXIT_ALL_MEASURED;
     }
     if (!only_looks)
@@ -392,26 +385,16 @@ static int plan_and_run(struct tune *tune)
 
 static void release(struct tune *tune)
 {
-    struct sweep *sweep = &tune->sweep;
-    results_close(&sweep->writer);
-    for (size_t i = 0; i < tune->space.plan.count; i++) {
-        if (sweep->records)
-            json_decref(sweep->records[i]);
-        if (tune->measurements && tune->measurements[i]) {
+    for (size_t i = 0; tune->measurements && i < tune->space.plan.count; i++)
+        if (tune->measurements[i]) {
             measurement_release(tune->measurements[i]);
             free(tune->measurements[i]);
         }
-    }
-    free(sweep->records);
-    free(sweep->beyond);
     free(tune->measurements);
     free(tune->stages);
     free(tune->windows);
-    json_decref(sweep->header);
-    json_decref(sweep->calibrations);
-    json_decref(sweep->plugins);
-    json_decref(sweep->lengths);
     json_decref(tune->record);
+    campaign_release(&tune->campaign);
     tune_search_free(tune->search);
     tune_space_release(&tune->space);
 }
@@ -419,27 +402,18 @@ static void release(struct tune *tune)
 int tune_command(const struct invocation *invocation)
 {
     static struct tune tune;
-    tune = (struct tune){
-        .sweep =
-            {
-                .options = invocation->options,
-                .job = invocation->job,
-                .job_path = invocation->operands[0],
-                .writer.fd = -1,
-                .crew = CREW_EMPTY,
-                .started_ns = clock_now_ns(),
-            },
-    };
+    tune = (struct tune){0};
+    campaign_init(&tune.campaign, invocation->job, invocation->operands[0], report_notice);
     enum status status = check_options(&tune);
     if (status == STATUS_OK)
-        status = check_emit(&tune.sweep);
+        status = check_emit(&tune.campaign);
     if (status == STATUS_OK)
-        status = open_session(&tune.sweep);
+        status = campaign_open_session(&tune.campaign);
     if (status != STATUS_OK)
         return report(status);
-    sweep_print_notice(&tune.sweep.session);
+    campaign_notify_session(&tune.campaign.session, report_notice);
     int result = plan_and_run(&tune);
-    if (session_close(&tune.sweep.session) != STATUS_OK)
+    if (campaign_close_session(&tune.campaign) != STATUS_OK)
         result = report(STATUS_SYSTEM);
     release(&tune);
     return result;

@@ -21,16 +21,16 @@ static void a_stronger_source_overrides_the_window(void **state)
         struct options options;
         assert_int_equal(options_init(&options), STATUS_OK);
         set(&options, windows[i], "1", 1);
-        assert_int_equal(sweep_check_fixed(&options), STATUS_OK); /* by time */
+        assert_int_equal(campaign_check_fixed(&options), STATUS_OK); /* by time */
         set(&options, OPTION_ITERATIONS, "100", 1);
-        assert_int_equal(sweep_check_fixed(&options), STATUS_USAGE);
+        assert_int_equal(campaign_check_fixed(&options), STATUS_USAGE);
         assert_non_null(strstr(status_text(), option_table[windows[i]].name));
         set(&options, OPTION_ITERATIONS, "100", 2);
-        assert_int_equal(sweep_check_fixed(&options), STATUS_OK);
+        assert_int_equal(campaign_check_fixed(&options), STATUS_OK);
         set(&options, windows[i], "1", 2);
-        assert_int_equal(sweep_check_fixed(&options), STATUS_USAGE);
+        assert_int_equal(campaign_check_fixed(&options), STATUS_USAGE);
         set(&options, OPTION_ITERATIONS, "0", 2);
-        assert_int_equal(sweep_check_fixed(&options), STATUS_OK);
+        assert_int_equal(campaign_check_fixed(&options), STATUS_OK);
         options_release(&options);
     }
 }

@@ -1,0 +1,25 @@
+/*
+ * Shared by the files of the sweep command: doing it (sweep.c), printing (print.c), publishing
+ * (publish.c).
+ */
+#pragma once
+
+#include "orchestrator/campaign/campaign.h"
+
+/* Seconds that what is left will take, about; 0 without memory. */
+double sweep_estimate_s(const struct campaign *campaign);
+
+/* On standard output: the points, one a line; and all of --dry-run, which needs an open session. */
+void sweep_print_list(const struct campaign *campaign);
+void sweep_print_plan(const struct campaign *campaign);
+
+/* On standard output, in the format asked for. */
+void sweep_print_results(const struct campaign *campaign, const json_t *points,
+                         const json_t *footer);
+
+/* Whether --publish, if given, can be done, before anything is measured. After campaign_deal(). */
+enum status sweep_check_publish(const struct campaign *campaign);
+
+/* Gives the results their final name, if that was asked for and, by result, every point has a
+ * record. Nothing can be written to them afterwards. Errors as of atomic_file_publish(). */
+enum status sweep_publish(struct campaign *campaign, int result);
