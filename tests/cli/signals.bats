@@ -127,6 +127,27 @@ killed() {
   points 'map(.status) == ["ok", "ok", "ok", "ok"]' r.jsonl
 }
 
+@test "a point that is interrupted in a later round keeps the finished ones" {
+  # Each round has processes of its own: another number belongs to the second round.
+  is_in_second_round() {
+    local now
+    now=$(workers_of "$PID")
+    [ -n "$now" ] && [ "$now" != "$first" ] && is_iterating
+  }
+  start "$MPSWEEP" sweep "${PARTS[@]}" --duration 4 --rounds 3 --no-reuse -l processes:1
+  await $PATIENCE has_workers 1
+  local first
+  first=$(workers_of "$PID")
+  await $PATIENCE is_in_second_round
+  kill -INT "$PID"
+  finish
+  [ "$STATUS" -eq 130 ]
+  says 'mpsweep: interrupted'
+  assert_whole r.jsonl
+  points 'length == 1 and .[0].error == null and .[0].throughput_ips > 0' r.jsonl
+  points '.[0] | (.status == "ok" or .status == "unconverged") and (.rounds | length == 1)' r.jsonl
+}
+
 @test "Ctrl-C: the terminal signals everybody, and one interruption is seen" {
   command -v setsid >/dev/null || skip "no setsid here"
   local pid
