@@ -1,4 +1,4 @@
-/* What the shards of a run have measured, in one file. */
+/* Merges what the shards of a run have measured. */
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -8,16 +8,16 @@
 #include "orchestrator/slurm/internal.h"
 #include "orchestrator/slurm/slurm.h"
 
-/* What Slurm has said of the run's jobs. */
+/* Slurm's answer about the run's jobs. */
 struct queue {
     struct slurm_job *jobs;
     size_t count;
     bool asked; /* it has answered */
 };
 
-/* One line for each shard that is not whole. Returns the exit status that is due to them. */
-static int tell_missing(const struct slurm_run *run, const struct slurm_shard *shards,
-                        const struct queue *queue)
+/* Prints a line for each shard that is not whole. Returns the exit status for them. */
+static int print_missing(const struct slurm_run *run, const struct slurm_shard *shards,
+                         const struct queue *queue)
 {
     size_t left = 0, at_work = 0, broken = 0, failed = 0, same = 0;
     char hint[SLURM_HINT_BYTES];
@@ -32,7 +32,7 @@ static int tell_missing(const struct slurm_run *run, const struct slurm_shard *s
             fprintf(stderr, "mpsweep: shard %u: %zu points failed, see their records\n", i,
                     shards[i].failed);
         if (shards[i].same_as != SLURM_NO_SHARD) {
-            slurm_tell_same(stderr, "mpsweep: ", run, shards, i);
+            slurm_print_same(stderr, "mpsweep: ", run, shards, i);
             same++;
         }
         if (state == SLURM_SHARD_FINISHED)
@@ -51,8 +51,8 @@ static int tell_missing(const struct slurm_run *run, const struct slurm_shard *s
     }
     if (left > 0)
         fprintf(stderr, "mpsweep: %s: %s\n",
-                queue->asked ? "to go on with what is left"
-                             : "to go on, unless their jobs still run",
+                queue->asked ? "to continue what is left"
+                             : "to continue, unless their jobs still run",
                 slurm_hint(run->directory, "submit --again", hint));
     else if (at_work > 0)
         fprintf(stderr, "mpsweep: collect again when the jobs have ended\n");
@@ -112,8 +112,8 @@ int slurm_collect_command(const struct invocation *invocation)
     enum status status = slurm_run_load(invocation->operands[0], &run);
     if (status != STATUS_OK)
         return report(status);
-    /* Before the files: a job that ends in between has then no reason to pass for lost. And before
-     * the merging, so that nothing is waited for when that is done. */
+    /* Before the files: a job that ends in between must not count as lost. And before the merging,
+     * so that the command ends when that is done. */
     struct queue queue = {0};
     queue.asked = slurm_queue(&run, &queue.jobs, &queue.count) == STATUS_OK;
     int result = EXIT_BAD_SETUP;
@@ -122,7 +122,7 @@ int slurm_collect_command(const struct invocation *invocation)
         report(status);
     } else {
         result = merge(&run, shards, options_text(invocation->options, OPTION_SLURM_OUTPUT));
-        int missing = tell_missing(&run, shards, &queue);
+        int missing = print_missing(&run, shards, &queue);
         if (result != EXIT_BAD_SETUP && missing != EXIT_ALL_MEASURED)
             result = missing;
     }

@@ -1,5 +1,5 @@
 /*
- * A plan measured on the nodes of a Slurm cluster: what the commands of 'mpsweep slurm' share.
+ * Measures a plan on the nodes of a Slurm cluster: what the commands of 'mpsweep slurm' share.
  *
  * A run is a directory which all nodes see:
  *
@@ -11,13 +11,13 @@
  *   shard-I.jsonl        one that is finished: it got that name by a rename
  *   log/                 what the jobs print: shard-I.log, merge.log
  *   all.jsonl            the shards, merged
- *   run.lock             held by whoever submits
+ *   run.lock             held by the mpsweep that submits
  *   shard-I.jsonl.node   fleets: the node that measures or has measured it
  *   shard-I.jsonl.part.NODE  fleets: what a node has begun, while the shard is on another one
  *   shard-I.jsonl.left   fleets: nodes that a task has left, since they had measured another shard
  *
- * Only submit and 'submit --again' write the manifest. Slurm's programs are looked for on PATH and
- * started without a shell. Functions record errors and print nothing, unless they say so.
+ * Only submit and 'submit --again' write the manifest. Slurm's programs are on PATH and start
+ * without a shell. Functions record errors and print nothing, unless their comment has it.
  */
 #pragma once
 
@@ -32,7 +32,7 @@
 
 #define SLURM_SHARDS_MOST SHARD_MOST
 
-/* -- the run (slurm_run.c) -----------------------------------------------------------------------
+/* -- the run (run.c) ----------------------------------------------------------------------------
  */
 
 struct slurm_run {
@@ -42,32 +42,33 @@ struct slurm_run {
     bool fleet; /* every shard is the whole plan */
 };
 
-/* Loads a run's manifest. STATUS_USAGE: the directory is none of a run. */
+/* Loads a run's manifest. STATUS_USAGE: the directory is not one of a run. */
 enum status slurm_run_load(const char *directory, struct slurm_run *out);
 enum status slurm_run_save(const struct slurm_run *run);
 void slurm_run_release(struct slurm_run *run);
 
 /* Keeps others from submitting jobs of the run, until lock is closed; -1, and STATUS_OK, where the
- * file system has no locks. STATUS_BUSY: somebody submits some. What was loaded before is old. */
+ * file system has no locks. STATUS_BUSY: another mpsweep
+ * submits some. What was loaded before is old. */
 enum status slurm_run_lock(const struct slurm_run *run, int *lock);
 
 /* "mpsweep slurm COMMAND 'DIRECTORY'", as a shell reads it. Returns text. */
 #define SLURM_HINT_BYTES (4 * PATH_MAX + 64)
 const char *slurm_hint(const char *directory, const char *command, char text[SLURM_HINT_BYTES]);
 
-/* A file of the run. STATUS_USAGE: the path would be too long. */
+/* Writes the path of a file of the run. STATUS_USAGE: it would be too long. */
 enum status slurm_run_path(const struct slurm_run *run, char path[PATH_MAX], const char *format,
                            ...) __attribute__((format(printf, 3, 4)));
 
 /* Its array of submissions: objects of time, array, cluster ("" usually), shards, merge. */
 json_t *slurm_run_submissions(const struct slurm_run *run);
 
-/* -- Slurm's programs (slurm_programs.c) ---------------------------------------------------------
+/* -- Slurm's programs (programs.c) --------------------------------------------------------------
  */
 
 /* Starts sbatch and reads what --parsable prints: the job's number, and the cluster's name or "".
  * STATUS_NOT_FOUND: there is no Slurm here. STATUS_UNSUPPORTED: it refuses, in its own words.
- * STATUS_TIMEOUT, STATUS_PROTOCOL: no answer, or none that can be read; it may have the job. */
+ * STATUS_TIMEOUT, STATUS_PROTOCOL: no answer, or an unreadable one; it may have the job. */
 enum status slurm_sbatch(const char *const *argv, char id[32], char cluster[64]);
 
 /* A job, or a task of an array, as Slurm knows it. */
@@ -81,14 +82,14 @@ struct slurm_job {
     char reason[128]; /* why it waits, "" for nothing in particular */
 };
 
-/* What of the run's jobs is still in the queue; jobs is to be freed. STATUS_NOT_FOUND,
+/* Asks which of the run's jobs are still in the queue; jobs is to be freed. STATUS_NOT_FOUND,
  * STATUS_UNSUPPORTED, STATUS_TIMEOUT: it cannot be asked. */
 enum status slurm_queue(const struct slurm_run *run, struct slurm_job **jobs, size_t *count);
 
-/* How those ended that are in the queue no more; none where there is no accounting. */
+/* Asks how those ended that have left the queue; none where there is no accounting. */
 void slurm_accounting(const struct slurm_run *run, struct slurm_job **jobs, size_t *count);
 
-/* The job of a shard, from the latest submission on: NULL if there is none. */
+/* Finds the job of a shard, from the latest submission on: NULL if there is none. */
 const struct slurm_job *slurm_job_of(const struct slurm_run *run, const struct slurm_job *jobs,
                                      size_t count, unsigned shard);
 
@@ -105,7 +106,7 @@ enum status slurm_parse_accounting(const char *text, struct slurm_job **jobs, si
 /* The program's lines in one, without its name in front of each. Returns line. */
 const char *slurm_one_line(const char *text, char *line, size_t size);
 
-/* -- a shard, as its files show it (slurm_shard.c) -----------------------------------------------
+/* -- a shard, as its files show it (shard.c) ----------------------------------------------------
  */
 
 #define SLURM_NO_SHARD UINT_MAX
@@ -113,7 +114,7 @@ const char *slurm_one_line(const char *text, char *line, size_t size);
 struct slurm_shard {
     char path[PATH_MAX]; /* of its results; "" while there are none */
     bool published;      /* under its final name */
-    size_t points;       /* that it is to measure; 0: not known before its first record */
+    size_t points;       /* that it must measure; 0: not known before its first record */
     size_t done, failed; /* of them; failed ones have a record and no number */
     char node[256]; /* where it was measured last, "" if unknown: Slurm's name, or the host's */
     unsigned
@@ -130,7 +131,7 @@ enum status slurm_shard_look(const struct slurm_run *run, unsigned index, struct
 enum slurm_shard_state {
     SLURM_SHARD_FINISHED,
     SLURM_SHARD_AT_WORK, /* its job runs or waits */
-    SLURM_SHARD_LEFT,    /* nobody works at it: begun or not */
+    SLURM_SHARD_LEFT,    /* no job works at it: begun or not */
     SLURM_SHARD_BROKEN,
 };
 
@@ -139,14 +140,37 @@ enum slurm_shard_state slurm_shard_state(const struct slurm_shard *shard,
                                          const struct slurm_job *job);
 
 /* Looks at all; the array is to be freed. Results of another plan than the others' are broken;
- * those of a fleet's node that another shard is of are told by same_as. */
+ * same_as marks
+ * those of a fleet's node that another shard is of. */
 enum status slurm_shards_look(const struct slurm_run *run, struct slurm_shard **out);
 
-/* One line on file about a shard with same_as, behind begin. */
-void slurm_tell_same(FILE *file, const char *begin, const struct slurm_run *run,
-                     const struct slurm_shard *shards, unsigned index);
+/* Prints a line about a shard with same_as, behind begin. */
+void slurm_print_same(FILE *file, const char *begin, const struct slurm_run *run,
+                      const struct slurm_shard *shards, unsigned index);
 
-/* -- the scripts (slurm_script.c) ----------------------------------------------------------------
+/* -- the jobs (jobs.c, sbatch_words.c) ----------------------------------------------------------
+ */
+
+/* Which shards, one flag each; NULL: all. */
+typedef const bool *slurm_wanted;
+
+/* Submits an array of the wanted shards, and a job after it that merges; saves the manifest as soon
+ * as Slurm has answered, and prints what to do next. after: arrays of the run that are still at
+ * work, as ":ID:ID", NULL for none: the merging waits for them, too. */
+enum status slurm_submit_shards(struct slurm_run *run, slurm_wanted wanted, const char *after);
+
+/* Prints the command lines; after as above. */
+enum status slurm_submit_print(const struct slurm_run *run, slurm_wanted wanted, const char *after);
+
+/* Submits the shards of the run in directory that are not finished and for which no job runs or
+ * waits. more, NULL-ended: options of sbatch, behind those of the manifest and kept there. */
+enum status slurm_submit_again(const char *directory, char *const *more, bool dry_run);
+
+/* Checks words, NULL-ended, that a user gives to sbatch: STATUS_USAGE if one is an option that
+ * mpsweep gives it itself, by its letter or whole name, or is not an option. */
+enum status slurm_check_words(char *const *words);
+
+/* -- the scripts (script.c) ---------------------------------------------------------------------
  */
 
 struct slurm_script {

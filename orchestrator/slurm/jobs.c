@@ -1,13 +1,12 @@
-/* The jobs of a run: see slurm_submit.h. */
+/* The jobs of a run. */
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
+#include "common/clock.h"
 #include "common/shell_word.h"
 #include "common/text.h"
 #include "orchestrator/slurm/internal.h"
-#include "orchestrator/slurm/jobs.h"
 
 #define WORDS_MOST 256
 /* Of them mpsweep's own, at most. */
@@ -34,20 +33,20 @@ static void add_users(struct line *line, const struct slurm_run *run)
         add_word(line, json_string_value(json_array_get(words, i)));
 }
 
-/* 'submit --again' puts further ones behind those that there are. */
+/* 'submit --again' adds words to those of the manifest. */
 static enum status check_word_count(const struct slurm_run *run)
 {
     size_t count = json_array_size(json_object_get(run->manifest, "sbatch"));
     if (count <= WORDS_MOST - WORDS_OWN)
         return STATUS_OK;
     return status_set(STATUS_USAGE,
-                      "%zu words of options for sbatch, of which there may be %d: put them into "
+                      "%zu words of options for sbatch are more than %d: put them into "
                       "variables that sbatch reads (SBATCH_...), or leave some out of "
                       "'%.500s/run.json'",
                       count, WORDS_MOST - WORDS_OWN, run->directory);
 }
 
-/* "0-3,7": those that are wanted. */
+/* Writes "0-3,7": the wanted shards. */
 static void print_shards(const struct slurm_run *run, slurm_wanted wanted, char *out, size_t size)
 {
     struct text text = {.at = out, .size = size};
@@ -89,7 +88,7 @@ static enum status make_array_line(struct line *line, const struct slurm_run *ru
     return slurm_run_path(run, line->script, "shard.sbatch");
 }
 
-/* The same options, for partition and account; but it needs no GPU. */
+/* Has the same options, for partition and account, but needs no GPU. */
 static enum status make_merge_line(struct line *line, const struct slurm_run *run,
                                    const char *array, const char *after)
 {
@@ -114,12 +113,7 @@ static void print_line(const struct line *line)
     for (size_t i = 0; i < line->count; i++) {
         if (i > 0)
             putchar(' ');
-        if (line->words[i][strspn(line->words[i],
-                                  "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
-                                  "0123456789/._,:=@%+-")])
-            shell_word_quote(stdout, line->words[i]);
-        else
-            fputs(line->words[i], stdout);
+        shell_word_write(stdout, line->words[i]);
     }
     putchar('\n');
 }
@@ -140,9 +134,7 @@ enum status slurm_submit_print(const struct slurm_run *run, slurm_wanted wanted,
 static json_t *submission_new(const struct line *array, const char *id, const char *cluster)
 {
     char when[32];
-    time_t now = time(NULL);
-    struct tm utc;
-    strftime(when, sizeof when, "%Y-%m-%dT%H:%M:%SZ", gmtime_r(&now, &utc));
+    clock_wall_iso8601(when);
     return json_pack("{s:s, s:s, s:s, s:s, s:s}", "time", when, "array", id, "cluster", cluster,
                      "shards", array->array + strlen("--array="), "merge", "");
 }
@@ -168,21 +160,21 @@ enum status slurm_submit_shards(struct slurm_run *run, slurm_wanted wanted, cons
         status = slurm_sbatch(line.words, merge, other);
     if (status != STATUS_OK)
         return status_prefix(status,
-                             "job %s is submitted, and is to be merged by hand ('mpsweep slurm "
-                             "collect'), since: ",
+                             "job %s is submitted; merge it by hand with 'mpsweep slurm "
+                             "collect', since: ",
                              id);
     json_object_set_new(submission, "merge", json_string(merge));
     status = slurm_run_save(run);
     if (status != STATUS_OK)
         return status_prefix(status, "jobs %s and %s are submitted, but: ", id, merge);
     printf("job %s measures shards %s of %u, job %s merges them after that\n"
-           "how it goes: %s\n",
+           "see how far it is: %s\n",
            id, json_string_value(json_object_get(submission, "shards")), run->shards, merge,
            slurm_hint(run->directory, "status", hint));
     return STATUS_OK;
 }
 
-/* ":ID:ID" of arrays that are not over. */
+/* Writes ":ID:ID" of the arrays that have not ended. */
 static void arrays_at_work(const struct slurm_run *run, const struct slurm_job *jobs, size_t count,
                            char *out, size_t size)
 {
@@ -216,7 +208,7 @@ static enum status submit_wanted(struct slurm_run *run, bool *wanted, bool dry_r
     struct slurm_shard *shards = NULL;
     size_t count = 0, left = 0, at_work = 0, finished = 0;
     char after[900];
-    /* Without knowing, two tasks might come to measure the same. */
+    /* Without an answer two tasks might measure the same. */
     enum status status = slurm_queue(run, &jobs, &count);
     if (status == STATUS_OK)
         status = slurm_shards_look(run, &shards);
@@ -254,7 +246,7 @@ enum status slurm_submit_again(const char *directory, char *const *more, bool dr
     if (!dry_run) {
         status = slurm_run_lock(&run, &lock);
         slurm_run_release(&run);
-        /* Once more: somebody may have submitted in between. */
+        /* Once more: another mpsweep may have submitted in between. */
         if (status == STATUS_OK && (status = slurm_run_load(directory, &run)) != STATUS_OK &&
             lock >= 0)
             close(lock);

@@ -1,4 +1,4 @@
-/* Slurm's programs, and what they answer. */
+/* Runs Slurm's programs and reads their answers. */
 #include <ctype.h>
 #include <errno.h>
 #include <stdlib.h>
@@ -41,8 +41,8 @@ const char *slurm_one_line(const char *text, char *line, size_t size)
     return line;
 }
 
-/* What a user has set for calls by hand: filters would hide the run's jobs, and other formats could
- * not be read. */
+/* Variables that users set for calls by hand: filters would hide the run's jobs, and we cannot read
+ * other formats. */
 static const char *const unset_to_submit[] = {
     "SBATCH_ARRAY_INX", "SBATCH_ERROR",     "SBATCH_OPEN_MODE", "SBATCH_OUTPUT",
     "SBATCH_SIGNAL",    "SBATCH_TEST_ONLY", "SBATCH_WAIT",      NULL};
@@ -60,7 +60,7 @@ static const char *const unset_to_ask[] = {"SLURM_CLUSTERS",      "SQUEUE_ACCOUN
                                            "SCANCEL_STATE",       "SCANCEL_USER",
                                            "SCANCEL_WCKEY",       NULL};
 
-/* Runs one and hands back its output, to be freed. */
+/* Runs a program and gives its output, which the caller frees. */
 static enum status run_program(const char *const *argv, const char *const *unset, uint64_t time_ns,
                                char **output)
 {
@@ -149,7 +149,7 @@ enum status slurm_sbatch(const char *const *argv, char id[32], char cluster[64])
         status = slurm_parse_sbatch(output, id, cluster);
     free(output);
     if (status == STATUS_TIMEOUT || status == STATUS_PROTOCOL)
-        return status_set(status, "%.600s (it may be submitted all the same: see 'squeue --me')",
+        return status_set(status, "%.600s (it may be submitted anyway: see 'squeue --me')",
                           status_text());
     return status;
 }
@@ -165,7 +165,7 @@ static void set_state(struct slurm_job *job, const char *text, size_t length)
 
 static void set_text(char *out, size_t size, const char *text, size_t length)
 {
-    /* Slurm's words for nothing. */
+    /* Slurm's words for an empty field. */
     static const char *const none[] = {"N/A", "None", "None assigned", "Unknown", "(null)"};
     for (size_t i = 0; i < sizeof none / sizeof *none; i++)
         if (strlen(none[i]) == length && strncmp(text, none[i], length) == 0)
@@ -208,7 +208,7 @@ static bool add_job(struct slurm_job **jobs, size_t *count, const struct slurm_j
     return true;
 }
 
-/* One line of a list; false: it is none (a heading), and job is not set. */
+/* Reads one line of a list; false: it has no job (a heading), and job is not set. */
 typedef bool line_reader(const char *line, size_t length, struct slurm_job *job);
 
 static enum status parse_lines(const char *text, line_reader *read_line, struct slurm_job **jobs,
@@ -293,8 +293,8 @@ static const char *submission_text(const json_t *submission, const char *key)
     return text ? text : "";
 }
 
-/* "PREFIX1,2,3" of the run's jobs, in the cluster that they are all in; to be freed. NULL: none, or
- * no memory. */
+/* Makes "PREFIX1,2,3" of the run's jobs, and names their cluster; the caller frees it. NULL: none,
+ * or no memory. */
 static char *job_list(const struct slurm_run *run, const char *prefix, const char *separator,
                       char cluster[80])
 {
@@ -333,7 +333,7 @@ enum status slurm_queue(const struct slurm_run *run, struct slurm_job **jobs, si
     char *list = job_list(run, "--jobs=", ",", cluster);
     if (!list)
         return STATUS_OK;
-    /* A job that ended minutes ago is none that squeue knows. */
+    /* squeue forgets a job minutes after its end. */
     const char *argv[] = {"squeue",
                           "--noheader",
                           "--array",
@@ -379,7 +379,7 @@ void slurm_accounting(const struct slurm_run *run, struct slurm_job **jobs, size
     size_t read = 0;
     if (status == STATUS_OK && slurm_parse_accounting(output, jobs, &read) != STATUS_OK)
         read = 0;
-    /* One that runs would be in the queue: the database was not told of its end. */
+    /* A job that runs would be in the queue: the database has missed its end. */
     for (size_t i = 0; i < read; i++)
         if (!slurm_job_is_active(&(*jobs)[i]))
             (*jobs)[(*count)++] = (*jobs)[i];

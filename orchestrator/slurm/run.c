@@ -35,7 +35,7 @@ static enum status check(struct slurm_run *run)
     json_int_t shards = json_integer_value(json_object_get(manifest, "shards"));
     if (!type || strcmp(type, "slurm-run") != 0 || !purpose || shards < 1 ||
         shards > SLURM_SHARDS_MOST || !json_is_array(json_object_get(manifest, "submissions")))
-        return status_set(STATUS_USAGE, "'%s/run.json' is not of a run of 'mpsweep slurm'",
+        return status_set(STATUS_USAGE, "'%s/run.json' does not describe a run of 'mpsweep slurm'",
                           run->directory);
     if (json_integer_value(json_object_get(manifest, "schema")) != SCHEMA)
         return status_set(STATUS_USAGE, "'%s/run.json' is of another version of mpsweep",
@@ -57,7 +57,7 @@ enum status slurm_run_load(const char *directory, struct slurm_run *out)
     if (access(path, R_OK) != 0)
         return status_set(
             STATUS_USAGE,
-            "'%s' is no run of 'mpsweep slurm submit': it has no run.json that can be "
+            "'%s' is not a run of 'mpsweep slurm submit': it has no run.json that can be "
             "read",
             directory);
     json_error_t error;

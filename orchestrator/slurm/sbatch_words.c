@@ -1,8 +1,8 @@
-/* What a user may hand to sbatch, and what would make another thing of the run. */
+/* Refuses the options of sbatch that would change what the run is. */
 #include <string.h>
 
 #include "common/json.h"
-#include "orchestrator/slurm/jobs.h"
+#include "orchestrator/slurm/internal.h"
 
 /* Options that mpsweep gives sbatch itself, or whose output it reads. */
 static const struct {
@@ -36,7 +36,7 @@ static enum status check_letters(const char *word)
     return STATUS_OK;
 }
 
-/* mpsweep keeps what it has at SIGTERM and SIGINT, if they come to the batch script. */
+/* mpsweep keeps what it has measured at SIGTERM and SIGINT, if the batch script gets them. */
 static bool is_good_signal(const char *value)
 {
     static const char *const names[] = {"TERM", "SIGTERM", "15", "INT", "SIGINT", "2"};
@@ -49,54 +49,41 @@ static bool is_good_signal(const char *value)
     return false;
 }
 
-/* Which beginnings of a name are understood depends on what else the user's sbatch knows. */
-static enum status check_long(const char *word, const char *value)
+static bool is_named(const char *word, const char *name)
 {
-    const char *name = word + 2;
-    size_t length = strcspn(name, "=");
-    for (size_t i = 0; i < sizeof ours / sizeof *ours; i++) {
-        if (strncmp(ours[i].name, name, length) != 0)
-            continue;
-        if (!ours[i].name[length])
+    size_t length = strcspn(word + 2, "=");
+    return strlen(name) == length && strncmp(word + 2, name, length) == 0;
+}
+
+static enum status check_long(const char *word, const char *next)
+{
+    const char *value = strchr(word, '=');
+    for (size_t i = 0; i < sizeof ours / sizeof *ours; i++)
+        if (is_named(word, ours[i].name))
             return refuse(word, ours[i].name);
-        return status_set(
-            STATUS_USAGE,
-            "'%s' may be short for --%s, which mpsweep gives sbatch itself: write the "
-            "option's whole name",
-            word, ours[i].name);
-    }
-    if (strncmp("signal", name, length) != 0)
-        return STATUS_OK;
-    if (length < strlen("signal"))
+    if (is_named(word, "signal") && !is_good_signal(value ? value + 1 : next))
         return status_set(STATUS_USAGE,
-                          "'%s' may be short for --signal: write the option's whole name", word);
-    if (!is_good_signal(name[length] == '=' ? name + length + 1 : value))
-        return status_set(
-            STATUS_USAGE,
-            "'%s': mpsweep keeps what it has measured at --signal=B:TERM@SECONDS, and "
-            "no other one",
-            word);
+                          "'%s' is not for sbatch here: mpsweep keeps what it has measured only at "
+                          "--signal=B:TERM@SECONDS",
+                          word);
     return STATUS_OK;
 }
 
-/* A word that is no option and follows none would be taken for the script. */
+/* sbatch would take a word that is not an option and does not follow one for the script. */
 enum status slurm_check_words(char *const *words)
 {
     bool value_may_follow = false;
     for (char *const *word = words; *word; word++) {
-        enum status status = STATUS_OK;
+        enum status status;
         if (!is_utf8(*word))
             return status_set(STATUS_USAGE, "an option of sbatch is not UTF-8");
         if (**word != '-') {
             if (!value_may_follow)
-                return status_set(STATUS_USAGE, "'%s' is no option of sbatch", *word);
+                return status_set(STATUS_USAGE, "'%s' is not an option of sbatch", *word);
             value_may_follow = false;
             continue;
         }
-        if ((*word)[1] == '-')
-            status = check_long(*word, word[1]);
-        else
-            status = check_letters(*word);
+        status = (*word)[1] == '-' ? check_long(*word, word[1]) : check_letters(*word);
         if (status != STATUS_OK)
             return status;
         value_may_follow = !strchr(*word, '=');

@@ -1,4 +1,4 @@
-/* The batch scripts of a run: short, so that who wonders what the nodes do can read it there. */
+/* Writes the batch scripts of a run: short, so that a user can read there what the nodes do. */
 #include <string.h>
 
 #include "config.h"
@@ -8,8 +8,8 @@
 
 extern char **environ;
 
-/* What a task needs of the environment in which the run was submitted. Its value there, since that
- * of the node may be another, or none: sbatch --export=NONE. */
+/* Whether a task needs the variable as it was where the run was submitted: a node may have another
+ * value, or none (sbatch --export=NONE). */
 static bool is_needed(const char *variable)
 {
     static const char *const names[] = {"PATH=", "LD_LIBRARY_PATH=", "MPSWEEP_"};
@@ -35,22 +35,20 @@ static void write_environment(FILE *file)
     }
 }
 
-static void write_begin(FILE *file, const struct slurm_script *script, const char *what)
+static void write_begin(FILE *file, const char *what)
 {
     fprintf(file, "#!/bin/sh\n# %s\n# Written by 'mpsweep slurm submit' of %s.\n", what,
             PACKAGE_STRING);
     fputs("#SBATCH --nodes=1\n#SBATCH --ntasks=1\n#SBATCH --open-mode=append\n", file);
-    (void)script;
 }
 
-/* Slurm gives the tasks of an array any nodes, also the same one after another. And what a task has
- * begun is of the node that it was on. */
+/* Slurm may give the same node to several tasks of an array. And what a task has begun belongs to
+ * the node that it was on. */
 static void write_fleet(FILE *file)
 {
     fputs(
-        "\n# The nodes of a fleet are different ones: one that has measured a shard is left "
-        "again,\n"
-        "# and this task, and those that wait, are not started there any more.\n"
+        "\n# The nodes of a fleet differ: this task leaves a node that has measured a shard,\n"
+        "# and excludes it for itself and for the tasks that wait.\n"
         "node=${SLURMD_NODENAME:-$(uname -n)}\n"
         "task=${SLURM_ARRAY_JOB_ID:-}_$shard\n"
         "measured='' where=''\n"
@@ -82,7 +80,7 @@ static void write_fleet(FILE *file)
         " submit --again with '-- --exclude=${measured#,}'\" >&2\n"
         "  exit 1\n"
         "fi\n"
-        "\n# What a node has begun, it alone goes on with; from others it is put aside.\n"
+        "\n# Only the node that began a shard continues it; another node puts it aside.\n"
         "if ! [ -e \"$results\" ]; then\n"
         "  was=$(cat \"$results.node\" 2>/dev/null) || was=unknown\n"
         "  if [ -e \"$results.part\" ] && [ \"$was\" != \"$node\" ]; then\n"
@@ -101,17 +99,17 @@ static void write_fleet(FILE *file)
 
 void slurm_script_shard(FILE *file, const struct slurm_script *script)
 {
-    write_begin(file, script,
-                "Measures one shard of a plan: a task of a job array, on a node of its own.");
+    write_begin(file, "Measures one shard of a plan: a task of a job array, on a node of its own.");
     fputs("#SBATCH --job-name=mpsweep\n#SBATCH --exclusive\n#SBATCH --mem=0\n", file);
     if (script->gpus > 0)
         fprintf(file, "#SBATCH --gres=gpu:%u\n", script->gpus);
-    fputs("# A minute before its time is over mpsweep is told, and keeps what it has measured.\n"
-          "#SBATCH --signal=B:TERM@60\n"
-          "#SBATCH --requeue\n"
-          "set -eu\n"
-          "run=",
-          file);
+    fputs(
+        "# mpsweep gets SIGTERM a minute before its time is over, and keeps what it has measured.\n"
+        "#SBATCH --signal=B:TERM@60\n"
+        "#SBATCH --requeue\n"
+        "set -eu\n"
+        "run=",
+        file);
     shell_word_quote(file, script->directory);
     fputs("\nshard=${SLURM_ARRAY_TASK_ID:?is set by sbatch --array}\n"
           "results=$run/shard-$shard.jsonl\n",
@@ -127,7 +125,7 @@ void slurm_script_shard(FILE *file, const struct slurm_script *script)
         "done\n"
         "export TMPDIR\n"
         "unset XDG_RUNTIME_DIR\n"
-        "\n# Queued again: what is finished stays as it is, what was begun is gone on with.\n"
+        "\n# Queued again: finished results stay, partial results are resumed.\n"
         "if [ -e \"$results\" ]; then\n"
         "  echo \"shard $shard is finished already\"\n"
         "  exit 0\n"
@@ -135,9 +133,9 @@ void slurm_script_shard(FILE *file, const struct slurm_script *script)
         "resume=\n"
         "if [ -e \"$results.part\" ]; then resume=--resume; fi\n"
         "echo \"shard $shard on ${SLURMD_NODENAME:-?}, $(date '+%Y-%m-%dT%H:%M:%S')${resume:+, "
-        "going on}\"\n"
+        "resuming}\"\n"
         "\n# exec: a shell in between would keep Slurm's signals to itself.\n"
-        "# --publish renames the file when all is measured, and looks whether that worked.\n"
+        "# --publish renames the file when all is measured, and checks that this worked.\n"
         "exec ",
         file);
     shell_word_quote(file, script->program);
@@ -166,8 +164,7 @@ void slurm_script_shard(FILE *file, const struct slurm_script *script)
 
 void slurm_script_merge(FILE *file, const struct slurm_script *script)
 {
-    write_begin(file, script,
-                "Collects what the array of shard.sbatch has measured, once it has ended.");
+    write_begin(file, "Collects what the array of shard.sbatch has measured, once it has ended.");
     fputs("#SBATCH --job-name=mpsweep-merge\nset -eu\n", file);
     write_environment(file);
     fputs("\nexec ", file);

@@ -1,4 +1,4 @@
-/* What the files of a run say of its shards. */
+/* Reads the state of a run's shards from its files. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -71,7 +71,7 @@ static enum status take_line(struct reading *reading, const struct results_line 
     const char *type = json_string_value(json_object_get(record, "type"));
     enum status status = STATUS_OK;
     if (!type || (first && strcmp(type, "header") != 0))
-        status = status_set(STATUS_USAGE, "the line at byte %llu is no record of results",
+        status = status_set(STATUS_USAGE, "the line at byte %llu is not a record of results",
                             (unsigned long long)line->offset);
     else if (strcmp(type, "header") == 0)
         status = take_header(reading, record);
@@ -120,8 +120,8 @@ static enum status look_into_results(struct slurm_shard *shard)
     return STATUS_OK;
 }
 
-/* What a line says of an error, NULL: nothing. The batch script's first line begins a new start, of
- * which there are several in a log. */
+/* Finds the error in a line, NULL: none. The batch script's first line begins a new start, of which
+ * a log may have several. */
 static const char *error_in(const char *line, bool *begins)
 {
     *begins = strncmp(line, "shard ", 6) == 0;
@@ -130,8 +130,8 @@ static const char *error_in(const char *line, bool *begins)
     return strstr(line, "error: ") || strstr(line, "slurm_script: ") ? line : NULL;
 }
 
-/* The last line that mpsweep, the batch script or Slurm wrote of an error; why it was interrupted
- * says more than that it was. */
+/* Finds the last error that mpsweep, the batch script or Slurm wrote; the reason of an interrupt
+ * counts more than the interrupt. */
 static void look_into_log(const struct slurm_run *run, unsigned index, struct slurm_shard *shard)
 {
     char path[PATH_MAX], *line = NULL;
@@ -187,7 +187,7 @@ enum slurm_shard_state slurm_shard_state(const struct slurm_shard *shard,
     return job && slurm_job_is_active(job) ? SLURM_SHARD_AT_WORK : SLURM_SHARD_LEFT;
 }
 
-/* Of results that do not agree, those are at fault that fewer have. */
+/* Marks results of another plan than most shards have. */
 static void compare_plans(const struct slurm_run *run, struct slurm_shard *shards)
 {
     const char *plan_id = "";
@@ -204,14 +204,14 @@ static void compare_plans(const struct slurm_run *run, struct slurm_shard *shard
         }
     }
     const char *submitted = json_string_value(json_object_get(run->manifest, "plan_id"));
-    /* One each: then it is what was submitted that counts. */
+    /* One each: then the submitted plan counts. */
     for (unsigned i = 0; submitted && most == 1 && i < run->shards; i++)
         if (strcmp(shards[i].plan_id, submitted) == 0)
             plan_id = submitted;
     for (unsigned i = 0; i < run->shards; i++)
         if (shards[i].plan_id[0] && strcmp(shards[i].plan_id, plan_id) != 0 && !shards[i].broken[0])
             snprintf(shards[i].broken, sizeof shards[i].broken,
-                     "'%.300s' is of another plan (%s) than the other shards (%s): move it away",
+                     "'%.300s' has another plan (%s) than the other shards (%s): move it away",
                      shards[i].path, shards[i].plan_id, plan_id);
 }
 
@@ -227,15 +227,16 @@ static void compare_nodes(const struct slurm_run *run, struct slurm_shard *shard
     }
 }
 
-void slurm_tell_same(FILE *file, const char *begin, const struct slurm_run *run,
-                     const struct slurm_shard *shards, unsigned index)
+void slurm_print_same(FILE *file, const char *begin, const struct slurm_run *run,
+                      const struct slurm_shard *shards, unsigned index)
 {
     char hint[SLURM_HINT_BYTES];
-    fprintf(file,
-            "%sshards %u and %u are both of node %s, and another node was not measured: move '%s' "
-            "away, then %s\n",
-            begin, shards[index].same_as, index, shards[index].node, shards[index].path,
-            slurm_hint(run->directory, "submit --again", hint));
+    fprintf(
+        file,
+        "%sshards %u and %u are both from node %s, and another node was not measured: move '%s' "
+        "away, then %s\n",
+        begin, shards[index].same_as, index, shards[index].node, shards[index].path,
+        slurm_hint(run->directory, "submit --again", hint));
 }
 
 enum status slurm_shards_look(const struct slurm_run *run, struct slurm_shard **out)

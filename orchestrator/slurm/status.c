@@ -1,4 +1,4 @@
-/* How a run goes on, and how it is ended. */
+/* Prints how far a run is, and cancels it. */
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -15,7 +15,7 @@ struct view {
     size_t queue_count, ended_count;
     bool asked; /* Slurm has answered */
     size_t states[SLURM_SHARD_BROKEN + 1];
-    size_t same; /* shards of a node that another one is of, too */
+    size_t same; /* shards of a node that has another one, too */
 };
 
 static const struct slurm_job *job_of(const struct view *view, unsigned shard)
@@ -94,7 +94,7 @@ static const char *trouble(const struct view *view, const struct slurm_shard *sh
         return "";
     if (job && strcmp(job->state, "pending") == 0)
         return view->run.fleet && strcmp(job->reason, "BadConstraints") == 0
-                   ? "BadConstraints: there is no further node, which no other shard has measured"
+                   ? "BadConstraints: every node has measured another shard"
                    : job->reason;
     return shard->error;
 }
@@ -134,7 +134,7 @@ static void print_table(const struct view *view)
     putchar('\n');
     for (unsigned i = 0; i < view->run.shards; i++)
         if (view->shards[i].same_as != SLURM_NO_SHARD)
-            slurm_tell_same(stdout, "", &view->run, view->shards, i);
+            slurm_print_same(stdout, "", &view->run, view->shards, i);
 }
 
 static json_t *text_or_null(const char *text)
@@ -207,7 +207,8 @@ int slurm_cancel_command(const struct invocation *invocation)
     if (status != STATUS_OK)
         return report(status);
     int lock = -1;
-    /* Of a job that is being submitted nobody knows yet. Who may not write here submits nothing. */
+    /* A job that another mpsweep submits right now is not in the manifest yet. A user who may not
+     * write here submits nothing. */
     status = slurm_run_lock(&run, &lock);
     if (status != STATUS_BUSY)
         status = slurm_scancel(&run);

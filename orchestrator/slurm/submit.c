@@ -1,4 +1,4 @@
-/* A run is made, and submitted. */
+/* Makes a run and submits it. */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
@@ -10,15 +10,15 @@
 #include "job/jobfile.h"
 #include "common/paths.h"
 #include "config.h"
+#include "common/clock.h"
 #include "common/json.h"
 #include "orchestrator/console/report.h"
 #include "orchestrator/plan/device_choice.h"
 #include "orchestrator/plan/plan.h"
 #include "orchestrator/slurm/internal.h"
 #include "orchestrator/slurm/slurm.h"
-#include "orchestrator/slurm/jobs.h"
 
-/* -- what is asked for ----------------------------------------------------------------------------
+/* -- what the user asks for ---------------------------------------------------------------------
  */
 
 struct request {
@@ -38,9 +38,9 @@ static enum status check_sweep_option(const struct option_row *row)
     } ours[] = {
         {"output",
          "the shards' files lie in the run's directory, and 'mpsweep slurm collect DIR -o "
-         "FILE' writes what is merged elsewhere"},
+         "FILE' writes the merged results elsewhere"},
         {"publish", "the shards' files lie in the run's directory"},
-        {"resume", "what was begun is gone on with by 'mpsweep slurm submit --again DIR'"},
+        {"resume", "use 'mpsweep slurm submit --again DIR' to continue it"},
         {"shard", "each task has its own: --nodes N makes N of them"},
         {"list", "'mpsweep sweep JOBFILE --list' prints the points"},
         {"format", "'mpsweep slurm collect DIR' merges the results"},
@@ -103,7 +103,7 @@ static void release_request(struct request *request)
     options_release(&request->options);
 }
 
-/* What the nodes would refuse, each after its wait in the queue, is better known now. */
+/* Finds now what the nodes would refuse, each after its wait in the queue. */
 static enum status check_plan(struct request *request, const struct given_option *given,
                               size_t count, const char *job_path, size_t *points, char id[17])
 {
@@ -116,7 +116,7 @@ static enum status check_plan(struct request *request, const struct given_option
     for (size_t i = 0; i < count && status == STATUS_OK; i++)
         if (!(given[i].row->commands & OPTION_SLURM_SUBMIT))
             status = job_set(&job, given[i].row, given[i].text);
-    /* How many GPUs "all" is, only a node's driver knows. */
+    /* Only a node's driver knows how many GPUs "all" is. */
     struct device_choice choice;
     if (status == STATUS_OK)
         status =
@@ -130,9 +130,8 @@ static enum status check_plan(struct request *request, const struct given_option
         request->fleet |= options_switch(&job.sections[0].options, OPTION_FLEET);
     int64_t nodes = options_integer(&request->options, OPTION_SLURM_NODES);
     if (status == STATUS_OK && !request->fleet && (size_t)nodes > plan.count)
-        status =
-            status_set(STATUS_USAGE, "--nodes %lld is more than the plan has points, which are %zu",
-                       (long long)nodes, plan.count);
+        status = status_set(STATUS_USAGE, "--nodes %lld is more than the %zu points of the plan",
+                            (long long)nodes, plan.count);
     if (status == STATUS_OK) {
         *points = plan.count;
         memcpy(id, plan.id, sizeof plan.id);
@@ -142,7 +141,7 @@ static enum status check_plan(struct request *request, const struct given_option
     return status;
 }
 
-/* -- the directory --------------------------------------------------------------------------------
+/* -- the directory ------------------------------------------------------------------------------
  */
 
 /* Its name goes through a shell, sbatch's file names and mpsweep's {shard}. */
@@ -150,13 +149,13 @@ static enum status check_directory_name(const char *path)
 {
     if (!is_utf8(path) || path[strcspn(path, "{}\\%\n\r")])
         return status_set(STATUS_USAGE,
-                          "a run's directory has no {, }, \\, %% or line end in its path, and is "
-                          "UTF-8: '%s'",
+                          "the path of a run's directory must be UTF-8 without {, }, \\, %% and "
+                          "line ends: '%s'",
                           path);
     return STATUS_OK;
 }
 
-/* Where it will be, absolute; its parent must be there, and it must not. */
+/* Finds its absolute path; its parent must exist, and it must not. */
 static enum status find_directory(const char *wanted, char out[PATH_MAX])
 {
     char name[PATH_MAX], parent[PATH_MAX], hint[SLURM_HINT_BYTES];
@@ -170,10 +169,8 @@ static enum status find_directory(const char *wanted, char out[PATH_MAX])
     for (size_t end = strlen(name); end > 1 && name[end - 1] == '/'; end--)
         name[end - 1] = '\0';
     if (lstat(name, &info) == 0)
-        return status_set(
-            STATUS_USAGE,
-            "'%s' exists: give another --dir, or go on with the run that it is of: %s", name,
-            slurm_hint(name, "submit --again", hint));
+        return status_set(STATUS_USAGE, "'%s' exists: give another --dir, or continue its run: %s",
+                          name, slurm_hint(name, "submit --again", hint));
     char *slash = strrchr(name, '/');
     const char *last = slash ? slash + 1 : name;
     const char *above = !slash ? "." : slash == name ? "/" : name;
@@ -250,7 +247,7 @@ static void remove_file(const struct slurm_run *run, const char *name)
         rmdir(path);
 }
 
-/* Of a run that was not submitted: nothing of it is left in the way of the next try. */
+/* Removes a run that was not submitted, so that the next try finds nothing in its way. */
 static void remove_run(const struct slurm_run *run, const char *job)
 {
     static const char *const names[] = {"shard.sbatch", "merge.sbatch", "run.json", "log",
@@ -298,27 +295,28 @@ static json_t *word_array(char *const *words)
     return array;
 }
 
-static json_t *make_manifest(const struct request *request, const struct slurm_script *script,
-                             size_t points, const char *plan_id)
+static enum status make_manifest(const struct request *request, const struct slurm_script *script,
+                                 size_t points, const char *plan_id, json_t **out)
 {
     char directory[PATH_MAX], created[32];
-    time_t now = time(NULL);
-    struct tm utc;
-    strftime(created, sizeof created, "%Y-%m-%dT%H:%M:%SZ", gmtime_r(&now, &utc));
-    return json_pack("{s:s, s:i, s:s, s:s, s:s, s:i, s:I, s:s, s:s?, s:s?, s:o, s:o, s:o, s:[]}",
+    if (!getcwd(directory, sizeof directory))
+        return status_set(STATUS_SYSTEM, "cannot find the working directory: %s", strerror(errno));
+    clock_wall_iso8601(created);
+    *out = json_pack("{s:s, s:i, s:s, s:s, s:s, s:i, s:I, s:s, s:s?, s:s, s:o, s:o, s:o, s:[]}",
                      "type", "slurm-run", "schema", 1, "mpsweep", PACKAGE_VERSION, "created",
                      created, "purpose", request->fleet ? "fleet" : "shard", "shards",
                      (int)script->shards, "plan", (json_int_t)points, "plan_id", plan_id, "job",
-                     script->job, "directory", getcwd(directory, sizeof directory), "sweep",
-                     word_array(request->words), "sbatch", word_array(request->sbatch), "program",
-                     word_array(request->command), "submissions");
+                     script->job, "directory", directory, "sweep", word_array(request->words),
+                     "sbatch", word_array(request->sbatch), "program", word_array(request->command),
+                     "submissions");
+    return *out ? STATUS_OK : status_set(STATUS_MEMORY, "out of memory, or a word is not UTF-8");
 }
 
 static enum status own_program(char out[PATH_MAX])
 {
     ssize_t length = readlink("/proc/self/exe", out, PATH_MAX - 1);
     if (length <= 0)
-        return status_set(STATUS_SYSTEM, "cannot tell where mpsweep is: %s", strerror(errno));
+        return status_set(STATUS_SYSTEM, "cannot find the program mpsweep: %s", strerror(errno));
     out[length] = '\0';
     return STATUS_OK;
 }
@@ -357,17 +355,17 @@ static enum status submit_new(const struct request *request, const char *job_pat
     if (status != STATUS_OK)
         return status;
     run.shards = script.shards;
-    run.manifest = make_manifest(request, &script, points, plan_id);
-    if (!run.manifest)
-        return status_set(STATUS_MEMORY, "out of memory, or a word is not UTF-8");
+    status = make_manifest(request, &script, points, plan_id, &run.manifest);
+    if (status != STATUS_OK)
+        return status;
     if (options_switch(&request->options, OPTION_SLURM_DRY_RUN)) {
         status = print_dry_run(&run, &script);
     } else if ((status = make_run(&run, &script, job_path, &lock)) == STATUS_OK) {
         status = slurm_submit_shards(&run, NULL, NULL);
         bool unsure = status == STATUS_TIMEOUT || status == STATUS_PROTOCOL;
         bool none = json_array_size(slurm_run_submissions(&run)) == 0;
-        /* Nothing was submitted: it can be tried again under the same name. But what may have been
-         * must find its directory. */
+        /* Nothing was submitted: the user can try again under the same name. But a job that may
+         * have been submitted must find its directory. */
         if (status != STATUS_OK && none && !unsure)
             remove_run(&run, script.job);
         else if (none && unsure)
@@ -387,9 +385,8 @@ static enum status check_needs(const struct request *request, const char *job_pa
     if (again &&
         (job_path || request->word_count > 0 || request->command ||
          options_text(options, OPTION_SLURM_DIR) || options_text(options, OPTION_SLURM_NODES)))
-        return status_set(STATUS_USAGE,
-                          "--again DIR takes what DIR was submitted with: besides, only "
-                          "--dry-run and options of sbatch can be given");
+        return status_set(STATUS_USAGE, "--again DIR repeats what DIR was submitted with: add only "
+                                        "--dry-run and options of sbatch");
     if (!again && !options_text(options, OPTION_SLURM_NODES))
         return status_set(STATUS_USAGE,
                           "slurm submit needs --nodes N: how many nodes to measure on");

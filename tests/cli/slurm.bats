@@ -11,7 +11,7 @@ load slurm
   a_job
   submit --rounds 2 -q -- --partition=gpu -A account --comment="it's \$HOME"
   grep -q '^job 42 measures shards 0-1 of 2, job 42 merges' out
-  grep -qxF "how it goes: mpsweep slurm status '$WORK/run'" out
+  grep -qxF "see how far it is: mpsweep slurm status '$WORK/run'" out
   cmp a.job run/a.job
   [ -d run/log ]
   sh -n run/shard.sbatch
@@ -95,7 +95,7 @@ load slurm
   assert_whole run/shard-0.jsonl.part
   cp run/shard-0.jsonl.part part
   expect 0 task 0
-  grep -q 'going on' out
+  grep -q resuming out
   [ ! -e run/shard-0.jsonl.part ]
   cmp -n "$(stat -c %s part)" part run/shard-0.jsonl
   points 'map(.throughput_ips > 0) | all' run/shard-0.jsonl
@@ -126,7 +126,7 @@ bad_submits() {
 a.job                              | slurm submit needs --nodes N
 a.job -N 0                         | '0' is not a value of nodes
 a.job -N 10001 --fleet             | 10001
-a.job -N 9                         | --nodes 9 is more than the plan has points, which are 8
+a.job -N 9                         | --nodes 9 is more than the 8 points of the plan
 none.job -N 2                      | cannot .*'none.job'
 run.json -N 2                      | has a 'run.json' of its own: give it another name
 a.job -N 2 --layout nonsense:1     | nonsense
@@ -138,22 +138,18 @@ a.job -N 2 -- --array=0-7          | '--array=0-7' is not for sbatch here
 a.job -N 2 -- -N 3                 | '-N' is not for sbatch here
 a.job -N 2 -- -Q                   | '-Q' is not for sbatch here
 a.job -N 2 -- -HN2                 | '-HN2' is not for sbatch here: mpsweep gives it its own --nodes
-a.job -N 2 -- --arr=0-3            | '--arr=0-3' may be short for --array, .* write the option's whole name
-a.job -N 2 -- --o=x                | '--o=x' may be short for --output,
-a.job -N 2 -- --qu                 | '--qu' may be short for --quiet,
-a.job -N 2 -- --sig=USR1           | '--sig=USR1' may be short for --signal: write
-a.job -N 2 -- --signal=USR1@60     | '--signal=USR1@60': mpsweep keeps what it has measured at --signal=B:TERM@SECONDS
-a.job -N 2 -- --signal B:USR1      | '--signal': mpsweep keeps
-a.job -N 2 -- --signal             | '--signal': mpsweep keeps
-a.job -N 2 -- gpu                  | 'gpu' is no option of sbatch
-a.job -N 2 -- --time=1 gpu         | 'gpu' is no option of sbatch
+a.job -N 2 -- --signal=USR1@60     | '--signal=USR1@60' is not for sbatch here: mpsweep keeps what it has measured only at --signal=B:TERM@SECONDS
+a.job -N 2 -- --signal B:USR1      | '--signal' is not for sbatch here: mpsweep keeps
+a.job -N 2 -- --signal             | '--signal' is not for sbatch here: mpsweep keeps
+a.job -N 2 -- gpu                  | 'gpu' is not an option of sbatch
+a.job -N 2 -- --time=1 gpu         | 'gpu' is not an option of sbatch
 a.job -N 2 -- -p gpu --            | there is no program after the second '--'
 a.job -N 2 --dir no/such/place     | cannot make a directory in 'no/such': No such file
-a.job -N 2 --dir run{shard}        | has no \{, \}
+a.job -N 2 --dir run{shard}        | must be UTF-8 without \{, \}
 a.job -N 2 --dir taken             | 'taken' exists: give another --dir
-a.job -N 2 --again taken           | --again DIR takes what DIR was submitted with
+a.job -N 2 --again taken           | --again DIR repeats what DIR was submitted with
 --again none                       | cannot look into 'none': No such file
---again taken                      | 'taken' is no run of 'mpsweep slurm submit'
+--again taken                      | 'taken' is not a run of 'mpsweep slurm submit'
 TABLE
 }
 
@@ -172,7 +168,7 @@ TABLE
   [ "$(ls)" = "$(printf '%s\n' a.job bin err out run.json sbatch.out taken)" ]
   refused "unknown command 'slurm watch': it is one of slurm submit, slurm status" "$MPSWEEP" slurm watch
   refused "slurm status needs DIR" "$MPSWEEP" slurm status
-  refused "'taken' is no run" "$MPSWEEP" slurm collect taken
+  refused "'taken' is not a run" "$MPSWEEP" slurm collect taken
   mkdir odd
   echo '{"type": "slurm-run", "schema": 7, "purpose": "shard", "shards": 2, "submissions": []}' >odd/run.json
   refused "is of another version of mpsweep" "$MPSWEEP" slurm status odd
@@ -208,7 +204,7 @@ TABLE
   "$MPSWEEP" slurm status run >out || [ $? -eq 2 ]
   rm -r run
   printf '#!/bin/sh\necho "sbatch: error: Batch job submission failed: Socket timed out on send/recv operation" >&2\nexit 1\n' >bin/sbatch
-  refused "Socket timed out on send/recv operation .it may be submitted all the same" \
+  refused "Socket timed out on send/recv operation .it may be submitted anyway" \
     "$MPSWEEP" slurm submit a.job -N 2 --dir run
   rm -r run
   # The array is in, and the merge is not: that is known, and nothing is lost.
@@ -217,7 +213,7 @@ TABLE
 case "$*" in *merge.sbatch) echo 'sbatch: error: no more' >&2; exit 1 ;; esac
 echo '43;far'
 FAKE
-  refused "job 43 is submitted, and is to be merged by hand .*sbatch: no more" \
+  refused "job 43 is submitted; merge it by hand .*sbatch: no more" \
     "$MPSWEEP" slurm submit a.job -N 2 --dir run
   jq -e '.submissions[0] | .array == "43" and .cluster == "far" and .merge == ""' run/run.json
 }
@@ -341,7 +337,7 @@ expect_beside() {
   local dir="it's a  dir" hint
   expect 0 "$MPSWEEP" slurm submit a.job -N 1 --dir "$dir" -q
   mpsweep() { "$MPSWEEP" "$@"; }
-  hint=$(sed -n 's/^how it goes: //p' out)
+  hint=$(sed -n 's/^see how far it is: //p' out)
   [ -n "$hint" ]
   expect 2 eval "$hint"
   hint=$(sed -n 's/.* are left: //p' out)
@@ -362,7 +358,7 @@ expect_beside() {
   a_job
   local words=()
   for ((i = 0; i < 245; i++)); do words+=("--comment=$i"); done
-  refused '^mpsweep: 245 words of options for sbatch, of which there may be 244'     "$MPSWEEP" slurm submit a.job -N 2 --dir run -- "${words[@]}"
+  refused '^mpsweep: 245 words of options for sbatch are more than 244'     "$MPSWEEP" slurm submit a.job -N 2 --dir run -- "${words[@]}"
   [ ! -e run ]
   submit -q -- "${words[@]:1}"
   [ "$(grep -c -e '--comment=' sbatch.words)" -eq 488 ]
@@ -402,6 +398,17 @@ expect_beside() {
   printf '%s\n' 42 42 99 99 -- | diff - scancel.words
 }
 
+@test "submit: a working directory that is gone is reported as such" {
+  a_job
+  mkdir gone
+  cd gone
+  rmdir ../gone
+  refused "cannot find the working directory: No such file" \
+    "$MPSWEEP" slurm submit "$WORK/a.job" -N 2 --dir "$WORK/run"
+  cd ..
+  [ ! -e run ]
+}
+
 @test "collect: what is there is merged, with what is missing and how to go on" {
   slurm_is_faked
   a_job
@@ -419,7 +426,7 @@ expect_beside() {
   printf 'shard 0 on n, now\nmpsweep: there is no GPU\n' >run/log/shard-0.log
   expect 2 "$MPSWEEP" slurm collect run -o some.jsonl
   grep -q 'shard 0 has no results: there is no GPU$' err
-  grep -q "to go on with what is left: mpsweep slurm submit --again '$WORK/run'" err
+  grep -q "to continue what is left: mpsweep slurm submit --again '$WORK/run'" err
   expect 1 "$MPSWEEP" slurm collect run -o some.jsonl
   grep -q "'some.jsonl' exists: give another name$" err
   expect 0 task 0
@@ -462,16 +469,16 @@ FAKE
   expect 0 "$MPSWEEP" sweep a.job --shard 1/3 --kernels 6 --quiet -o other.jsonl
   mv other.jsonl run/shard-1.jsonl
   expect 2 "$MPSWEEP" slurm status run
-  grep -qE '^ +1  broken .*shard-1.jsonl. is of another plan \([0-9a-f]+\) than the other shards' out
+  grep -qE '^ +1  broken .*shard-1.jsonl. has another plan \([0-9a-f]+\) than the other shards' out
   echo nonsense >run/shard-2.jsonl
   expect 2 "$MPSWEEP" slurm status run
-  grep -qE "^ +2  broken .*shard-2.jsonl': the line at byte 0 is no record" out
+  grep -qE "^ +2  broken .*shard-2.jsonl': the line at byte 0 is not a record" out
   expect 2 "$MPSWEEP" slurm collect run
-  grep -q 'shard 1 is left out: .* is of another plan' err
+  grep -q 'shard 1 is left out: .* has another plan' err
   grep -q 'shard 2 is left out: ' err
   expect 0 "$MPSWEEP" slurm submit --again run
   grep -q 'there is nothing to submit: 1 shards are finished, 0 run or wait' out
-  grep -q 'shard 1 is not submitted: .* is of another plan .*: move it away$' err
+  grep -q 'shard 1 is not submitted: .* has another plan .*: move it away$' err
   grep -q 'shard 2 is not submitted: ' err
   jq -s -e '[.[] | select(.type == "point")] | length > 0' run/all.jsonl
 }

@@ -105,7 +105,7 @@ identities() {
   await $PATIENCE no_job
   expect 2 "$MPSWEEP" slurm collect run -o some.jsonl
   grep -q "shard 0 has [0-9]* of 64 points: not finished" err
-  grep -q "to go on with what is left: mpsweep slurm submit --again '$WORK/run'" err
+  grep -q "to continue what is left: mpsweep slurm submit --again '$WORK/run'" err
   cp run/shard-0.jsonl.part before
   local had
   had=$(jq -s '[.[] | select(.type == "point" and .status != "interrupted") | .id] | length' before)

@@ -40,12 +40,12 @@ cut_to() {
   cp run/shard-0.jsonl.part of_a
   expect 0 at_node B 0
   cmp of_a run/shard-0.jsonl.part.A
-  absent 'going on' out
+  absent resuming out
   [ "$(head -1 run/shard-0.jsonl | jq -r .slurm_node)" = B ]
   cut_to 6
   cp run/shard-0.jsonl.part of_b
   expect 0 at_node A 0
-  grep -q 'going on' out
+  grep -q resuming out
   cmp of_b run/shard-0.jsonl.part.B
   [ ! -e run/shard-0.jsonl.part.A ]
   cmp -n "$(stat -c %s of_a)" of_a run/shard-0.jsonl
@@ -103,12 +103,12 @@ FAKE
   rm run/shard-0.jsonl.node
   expect 0 at_node A 1
   expect 2 "$MPSWEEP" slurm status run
-  grep -qxF "shards 0 and 1 are both of node A, and another node was not measured: move '$WORK/run/shard-1.jsonl' away, then mpsweep slurm submit --again '$WORK/run'" out
+  grep -qxF "shards 0 and 1 are both from node A, and another node was not measured: move '$WORK/run/shard-1.jsonl' away, then mpsweep slurm submit --again '$WORK/run'" out
   expect 2 "$MPSWEEP" slurm status run --json
   jq -e '.same == 1 and .shards[1].same_node_as == 0 and .shards[0].same_node_as == null' out
   expect 2 "$MPSWEEP" slurm collect run
   grep -q '^twice: A stands for nodes 0, 1: ' out
-  grep -q '^mpsweep: shards 0 and 1 are both of node A' err
+  grep -q '^mpsweep: shards 0 and 1 are both from node A' err
   jq -s -e '(.[] | select(.type == "merge") | .same_node | length == 1 and
     (.[0] | .nodes == [0, 1] and .slurm_node == "A")), (.[-1] | .status == 2)' run/all.jsonl
   # Two virtual nodes of one host are two.
@@ -127,7 +127,7 @@ FAKE
   # Without it, more nodes than points.
   expect 0 "$MPSWEEP" slurm submit a.job --nodes 9 --dir run -q
   jq -e '.purpose == "fleet"' run/run.json
-  grep -q 'put aside' run/shard.sbatch
+  grep -q 'puts it aside' run/shard.sbatch
   expect 2 "$MPSWEEP" slurm status run
   grep -q '^fleet of 8 points on 9 nodes' out
 }
