@@ -124,7 +124,7 @@ static enum status load_earlier(struct campaign *campaign, const char *path,
         campaign->takes_any_rounds ? 1 : (size_t)options_integer(campaign->options, OPTION_ROUNDS);
     for (size_t i = 0; i < json_array_size(results->points); i++) {
         json_t *record = json_array_get(results->points, i);
-        const char *word = point_string(record, "status");
+        const char *word = text_at(record, "status");
         json_int_t id = json_integer_value(json_object_get(record, "id"));
         bool measured = strcmp(word, "ok") == 0 || strcmp(word, "unconverged") == 0;
         size_t rounds = json_array_size(json_object_get(record, "rounds"));

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/json.h"
 #include "statistics/histogram.h"
 #include "common/text.h"
 #include "orchestrator/results/point.h"
@@ -26,18 +27,18 @@ static struct estimate throughput_of(const json_t *point)
     const json_t *round;
     json_array_foreach(json_object_get(point, "rounds"), index, round)
     {
-        double value = point_number(round, "throughput_ips");
+        double value = number_at(round, "throughput_ips");
         if (value > 0 && count < MOST_ROUNDS)
             values[count++] = value;
     }
     if (count > 1 && count == json_array_size(json_object_get(point, "rounds")))
         return estimate_from_rounds(values, count);
     const json_t *interval = json_object_get(point, "interval");
-    double batches = point_number(interval, "batches");
-    if (strcmp(point_string(interval, "method"), "wide") == 0)
+    double batches = number_at(interval, "batches");
+    if (strcmp(text_at(interval, "method"), "wide") == 0)
         batches = 3; /* as wide as three values make it */
-    double half = point_number(point, "ci95_rel");
-    return estimate_from_half_width(point_number(point, "throughput_ips"),
+    double half = number_at(point, "ci95_rel");
+    return estimate_from_half_width(number_at(point, "throughput_ips"),
                                     isnan(half) ? INFINITY : half,
                                     (batches >= 2 ? batches : BATCHES) - 1);
 }
@@ -46,7 +47,7 @@ static struct estimate p99_of(const json_t *point)
 {
     const json_t *latency = json_object_get(point, "latency_us");
     const json_t *bounds = json_object_get(json_object_get(latency, "bounds"), "p99");
-    double value = point_number(latency, "p99");
+    double value = number_at(latency, "p99");
     double low = json_number_value(json_array_get(bounds, 0));
     double high = json_number_value(json_array_get(bounds, 1));
     /* The value is the middle of a bucket, the bounds may be its edges. */
@@ -88,8 +89,8 @@ static void fill_row(struct compare_row *row, const struct compare_pair *pair)
     row->p99_has_interval = row->has_p99 && isfinite(row->p99.below) && isfinite(row->p99.above);
     row->p99_counts =
         row->p99_has_interval && json_is_object(rate) && json_object_get(rate, "search") == NULL;
-    double joules = point_number(json_object_get(row->base, "telemetry"), "joules_per_iteration");
-    double after = point_number(json_object_get(row->change, "telemetry"), "joules_per_iteration");
+    double joules = number_at(json_object_get(row->base, "telemetry"), "joules_per_iteration");
+    double after = number_at(json_object_get(row->change, "telemetry"), "joules_per_iteration");
     if (joules > 0 && after > 0)
         row->energy_ratio = after / joules;
 }
@@ -164,7 +165,7 @@ static bool is_single(const json_t *point)
 /* One that was interrupted may have been well. */
 static bool is_interrupted(const json_t *point)
 {
-    return strcmp(point_string(point, "status"), "interrupted") == 0;
+    return strcmp(text_at(point, "status"), "interrupted") == 0;
 }
 
 static enum verdict row_verdict(const struct compare_row *row)
@@ -332,14 +333,14 @@ void comparison_remark(const struct compare_row *row, char *out, size_t size)
 {
     const json_t *point = row->base_measured ? row->change : row->base;
     const char *which = row->base_measured ? "NEW" : "BASE";
-    const char *error = point_string(point, "error");
+    const char *error = text_at(point, "error");
     if (row->base_measured && row->change_measured)
         snprintf(out, size, "%s", row->has_throughput ? "" : "no throughput to compare");
     else if (!row->base_measured && !row->change_measured)
-        snprintf(out, size, "BASE %.20s, NEW %.20s", point_string(row->base, "status"),
-                 point_string(row->change, "status"));
+        snprintf(out, size, "BASE %.20s, NEW %.20s", text_at(row->base, "status"),
+                 text_at(row->change, "status"));
     else
-        snprintf(out, size, "%s %.20s%s%s", which, point_string(point, "status"),
+        snprintf(out, size, "%s %.20s%s%s", which, text_at(point, "status"),
                  error[0] != '\0' ? ": " : "", error);
 }
 

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/json.h"
 #include "orchestrator/results/point_key.h"
 #include "orchestrator/results/point.h"
 
@@ -23,7 +24,7 @@ struct entries {
 static int compare_plan(const void *left, const void *right)
 {
     const struct entry *a = left, *b = right;
-    json_int_t first = point_integer(a->point, "id"), second = point_integer(b->point, "id");
+    json_int_t first = integer_at(a->point, "id"), second = integer_at(b->point, "id");
     return (first > second) - (first < second);
 }
 
@@ -95,8 +96,8 @@ static void pair_runs(struct entry **base, size_t bases, struct entry **change, 
     for (int by_section = 1; by_section >= 0; by_section--)
         for (size_t b = 0; b < bases; b++)
             for (size_t c = 0; c < changes && !base[b]->taken; c++) {
-                bool alike = strcmp(point_string(base[b]->point, "section"),
-                                    point_string(change[c]->point, "section")) == 0;
+                bool alike = strcmp(text_at(base[b]->point, "section"),
+                                    text_at(change[c]->point, "section")) == 0;
                 if (change[c]->taken || (by_section && !alike))
                     continue;
                 base[b]->taken = change[c]->taken = true;

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "orchestrator/compare/comparison.h"
+#include "common/json.h"
 #include "orchestrator/plot/gnuplot.h"
 #include "orchestrator/results/point.h"
 
@@ -77,8 +78,8 @@ static void write_label(FILE *file, const struct comparison *comparison,
                         const struct compare_row *row, size_t number)
 {
     char name[POINT_TEXT_BYTES], settings[LABEL_BYTES / 2], label[LABEL_BYTES];
-    const char *bad = row->base_measured ? point_string(row->change, "status")
-                                         : point_string(row->base, "status");
+    const char *bad =
+        row->base_measured ? text_at(row->change, "status") : text_at(row->base, "status");
     point_name(row->base, name);
     comparison_settings(comparison, row->base, settings, sizeof settings);
     snprintf(label, sizeof label, "%s%s%s", name, settings[0] != '\0' ? ", " : "", settings);

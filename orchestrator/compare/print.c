@@ -2,6 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/json.h"
 #include "common/text.h"
 #include "orchestrator/compare/comparison.h"
 #include "orchestrator/results/point.h"
@@ -63,14 +64,14 @@ static void fill_cells(const struct comparison *comparison, const struct compare
 {
     for (int c = 0; c < COLUMNS; c++)
         snprintf(cell[c], CELL, "-");
-    snprintf(cell[C_LAYOUT], CELL, "%.60s", point_string(row->base, "layout"));
+    snprintf(cell[C_LAYOUT], CELL, "%.60s", text_at(row->base, "layout"));
     snprintf(cell[C_SIZE], CELL, "%" JSON_INTEGER_FORMAT "×%" JSON_INTEGER_FORMAT,
-             point_integer(row->base, "processes"), point_integer(row->base, "threads"));
+             integer_at(row->base, "processes"), integer_at(row->base, "threads"));
     comparison_settings(comparison, row->base, cell[C_SETTINGS], CELL);
     if (row->base_measured)
-        text_number(point_number(row->base, "throughput_ips"), cell[C_BASE], CELL);
+        text_number(number_at(row->base, "throughput_ips"), cell[C_BASE], CELL);
     if (row->change_measured)
-        text_number(point_number(row->change, "throughput_ips"), cell[C_NEW], CELL);
+        text_number(number_at(row->change, "throughput_ips"), cell[C_NEW], CELL);
     if (row->has_throughput)
         fill_effect(&row->throughput,
                     isfinite(row->throughput.below) && isfinite(row->throughput.above),
@@ -141,13 +142,13 @@ static void print_rows(FILE *out, const struct comparison *comparison)
 
 static const char *header_text(const json_t *header, const char *key)
 {
-    return point_string(header, key);
+    return text_at(header, key);
 }
 
 static void print_file(FILE *out, const char *label, const char *path, const struct results *file)
 {
     fprintf(out, "%-4s  %s: %s, driver CUDA %s, host %s, %s%s\n", label, path,
-            point_string(json_object_get(file->header, "gpu"), "name"),
+            text_at(json_object_get(file->header, "gpu"), "name"),
             header_text(file->header, "driver"), header_text(file->header, "host"),
             header_text(file->header, "started"), file->footer == NULL ? ", NOT FINISHED" : "");
 }
@@ -252,9 +253,9 @@ void comparison_print_csv(FILE *out, const struct comparison *comparison)
         char remark[CELL];
         bool any = row->base_measured || row->change_measured;
         comparison_remark(row, remark, sizeof remark);
-        table_print_csv_text(out, point_string(row->base, "layout"));
+        table_print_csv_text(out, text_at(row->base, "layout"));
         fprintf(out, ",%" JSON_INTEGER_FORMAT ",%" JSON_INTEGER_FORMAT,
-                point_integer(row->base, "processes"), point_integer(row->base, "threads"));
+                integer_at(row->base, "processes"), integer_at(row->base, "threads"));
         for (int s = 0; s < POINT_SETTINGS; s++) {
             char text[POINT_TEXT_BYTES];
             point_setting_text(row->base, (enum point_setting)s, text);
@@ -262,11 +263,11 @@ void comparison_print_csv(FILE *out, const struct comparison *comparison)
             table_print_csv_text(out, text);
         }
         fputc(',', out);
-        table_print_csv_text(out, point_string(row->base, "status"));
+        table_print_csv_text(out, text_at(row->base, "status"));
         fputc(',', out);
-        table_print_csv_text(out, point_string(row->change, "status"));
-        print_csv_number(out, point_number(row->base, "throughput_ips"));
-        print_csv_number(out, point_number(row->change, "throughput_ips"));
+        table_print_csv_text(out, text_at(row->change, "status"));
+        print_csv_number(out, number_at(row->base, "throughput_ips"));
+        print_csv_number(out, number_at(row->change, "throughput_ips"));
         print_csv_effect(out, &row->throughput, row->has_throughput);
         fputc(',', out);
         table_print_csv_text(out, any ? verdict_name(row->verdict) : "");

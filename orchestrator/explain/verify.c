@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/json.h"
 #include "common/clock.h"
 #include "statistics/statistics.h"
 #include "common/text.h"
@@ -200,17 +201,6 @@ bool explain_verify_all_confirmed(const json_t *records)
         if (!is_confirmed(json_array_get(records, i)))
             return false;
     return true;
-}
-
-static double number_at(const json_t *record, const char *key)
-{
-    return json_number_value(json_object_get(record, key));
-}
-
-static const char *text_at(const json_t *record, const char *key)
-{
-    const char *text = json_string_value(json_object_get(record, key));
-    return text ? text : "";
 }
 
 void explain_verify_print(FILE *out, const json_t *records)

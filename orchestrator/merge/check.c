@@ -3,12 +3,7 @@
 #include <string.h>
 
 #include "orchestrator/merge/internal.h"
-
-static const char *text_of(const json_t *object, const char *key)
-{
-    const char *text = json_string_value(json_object_get(object, key));
-    return text ? text : "";
-}
+#include "common/json.h"
 
 static const char *file_of(const struct merge *merge, size_t source)
 {
@@ -17,7 +12,7 @@ static const char *file_of(const struct merge *merge, size_t source)
 
 static bool is_fleet(const json_t *header)
 {
-    return strcmp(text_of(json_object_get(header, "shard"), "purpose"), "fleet") == 0;
+    return strcmp(text_at(json_object_get(header, "shard"), "purpose"), "fleet") == 0;
 }
 
 static bool is_emulated(const json_t *header)
@@ -29,12 +24,12 @@ static bool is_emulated(const json_t *header)
 static enum status check_same(const struct merge *merge, size_t source)
 {
     const json_t *first = merge->sources[0].header, *header = merge->sources[source].header;
-    if (strcmp(text_of(first, "plan_id"), text_of(header, "plan_id")) != 0)
+    if (strcmp(text_at(first, "plan_id"), text_at(header, "plan_id")) != 0)
         return status_set(STATUS_USAGE,
                           "'%s' and '%s' are of different plans (%s and %s): merge takes the "
                           "shards of one sweep",
-                          file_of(merge, 0), file_of(merge, source), text_of(first, "plan_id"),
-                          text_of(header, "plan_id"));
+                          file_of(merge, 0), file_of(merge, source), text_at(first, "plan_id"),
+                          text_at(header, "plan_id"));
     if (is_fleet(first) != is_fleet(header))
         return status_set(STATUS_USAGE, "'%s' is %s and '%s' is %s: merge takes one kind at a time",
                           file_of(merge, 0), is_fleet(first) ? "of a fleet" : "a shard",
@@ -177,7 +172,7 @@ static enum status refuse_differences(const struct merge *merge)
     size_t length = 0;
     for (size_t i = 0; i < json_array_size(merge->differs) && length < sizeof text; i++)
         length += (size_t)snprintf(text + length, sizeof text - length, "%s%s", i ? ", " : "",
-                                   text_of(json_array_get(merge->differs, i), "what"));
+                                   text_at(json_array_get(merge->differs, i), "what"));
     if (!*text)
         return STATUS_OK;
     return status_set(STATUS_USAGE, "--strict: the files differ in %s", text);
@@ -193,8 +188,8 @@ static enum status find_gpus(struct merge *merge)
         char gpus[MERGE_GPUS_TEXT], key[MERGE_GPUS_TEXT + 512];
         merge_gpus_text(header, gpus);
         snprintf(key, sizeof key, "%s %.250s %.250s", gpus,
-                 is_emulated(header) ? text_of(header, "host") : "",
-                 is_emulated(header) ? text_of(header, "slurm_node") : "");
+                 is_emulated(header) ? text_at(header, "host") : "",
+                 is_emulated(header) ? text_at(header, "slurm_node") : "");
         const json_t *place = json_object_get(seen, key);
         if (!place) {
             error = json_object_set_new(seen, key, json_integer((json_int_t)merge->gpu_count));
@@ -210,7 +205,7 @@ static enum status find_gpus(struct merge *merge)
 static json_t *same_node_new(const struct merge *merge, size_t source)
 {
     const json_t *header = merge->sources[source].header;
-    json_t *row = json_pack("{s:s, s:[I]}", "host", text_of(header, "host"), "nodes",
+    json_t *row = json_pack("{s:s, s:[I]}", "host", text_at(header, "host"), "nodes",
                             merge_shard_index(header));
     char gpus[MERGE_GPUS_TEXT];
     merge_gpus_text(header, gpus);

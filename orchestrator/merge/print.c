@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/json.h"
 #include "common/paths.h"
 #include "common/text.h"
 #include "orchestrator/merge/internal.h"
@@ -13,16 +14,10 @@
 #define VALUE_MOST 48
 #define ROWS_MOST 40
 
-static const char *text_of(const json_t *object, const char *key)
-{
-    const char *text = json_string_value(json_object_get(object, key));
-    return text ? text : "";
-}
-
 const char *merge_node_name(const json_t *header)
 {
-    const char *node = text_of(header, "slurm_node");
-    return *node ? node : text_of(header, "host");
+    const char *node = text_at(header, "slurm_node");
+    return *node ? node : text_at(header, "host");
 }
 
 const char *merge_host(const struct merge *merge, size_t source, char text[MERGE_HOST_TEXT])
@@ -79,7 +74,7 @@ static void print_difference(const struct merge *merge, const json_t *difference
         if (json_array_size(sources) > most)
             most = json_array_size(sources);
     }
-    printf("differs: %s:", text_shortened(text_of(difference, "what"), what, sizeof what));
+    printf("differs: %s:", text_shortened(text_at(difference, "what"), what, sizeof what));
     if (json_array_size(values) > 2 * NAMES_MOST) {
         printf(" %zu values\n", json_array_size(values));
         return;
@@ -101,15 +96,15 @@ static void print_missing(const struct merge *merge)
 {
     for (size_t i = 0; i < json_array_size(merge->missing); i++) {
         const json_t *row = json_array_get(merge->missing, i);
-        const char *file = text_of(row, "file"), *shards = text_of(row, "shards");
-        const char *nodes = text_of(row, "nodes");
+        const char *file = text_at(row, "file"), *shards = text_at(row, "shards");
+        const char *nodes = text_at(row, "nodes");
         fputs("missing: ", stdout);
         if (*nodes)
             printf("nodes %.200s: there is no file of theirs", nodes);
         else
-            printf("points %.200s: ", text_of(row, "points"));
+            printf("points %.200s: ", text_at(row, "points"));
         if (*file)
-            printf("'%s': %s", file, text_of(row, "why"));
+            printf("'%s': %s", file, text_at(row, "why"));
         else if (!*nodes)
             printf("%s%s", *shards ? "there is no file of shard " : "no file was to have them",
                    shards);
@@ -162,7 +157,7 @@ static void print_factors(const struct merge *merge)
         if (isfinite(gpu->high))
             snprintf(interval, sizeof interval, "%.4f to %.4f", gpu->low, gpu->high);
         char uuid[43], host[MERGE_HOST_TEXT];
-        text_shortened(text_of(json_object_get(merge->sources[source].header, "gpu"), "uuid"), uuid,
+        text_shortened(text_at(json_object_get(merge->sources[source].header, "gpu"), "uuid"), uuid,
                        sizeof uuid);
         printf("%-42s %-16.16s %7.4f  %-16s %zu%s\n", uuid, merge_host(merge, source, host),
                gpu->factor, interval, gpu->observations,

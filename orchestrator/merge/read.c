@@ -4,6 +4,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "common/json.h"
 #include "files/results_lines.h"
 #include "files/results_read.h"
 #include "common/text.h"
@@ -26,24 +27,18 @@ static enum status grow(void **array, size_t *capacity, size_t count, size_t siz
 
 #define GROW(array, capacity, count) grow((void **)&(array), &(capacity), count, sizeof *(array))
 
-static const char *text_of(const json_t *object, const char *key)
-{
-    const char *text = json_string_value(json_object_get(object, key));
-    return text ? text : "";
-}
-
 static bool same_text(const json_t *a, const json_t *b, const char *key)
 {
-    return strcmp(text_of(a, key), text_of(b, key)) == 0;
+    return strcmp(text_at(a, key), text_at(b, key)) == 0;
 }
 
 void merge_gpus_text(const json_t *header, char text[MERGE_GPUS_TEXT])
 {
     struct text out = {.at = text, .size = MERGE_GPUS_TEXT};
     const json_t *gpus = json_object_get(header, "gpus");
-    text_append(&out, "%.100s", text_of(json_object_get(header, "gpu"), "uuid"));
+    text_append(&out, "%.100s", text_at(json_object_get(header, "gpu"), "uuid"));
     for (size_t i = 1; i < json_array_size(gpus); i++)
-        text_append(&out, " %.100s", text_of(json_array_get(gpus, i), "uuid"));
+        text_append(&out, " %.100s", text_at(json_array_get(gpus, i), "uuid"));
 }
 
 /* A resumed run is the same source, unless it came to another machine. */
@@ -84,7 +79,7 @@ static enum merge_rank rank_of(const json_t *record)
         [MERGE_UNCONVERGED] = "unconverged",
         [MERGE_OK] = "ok",
     };
-    const char *status = text_of(record, "status");
+    const char *status = text_at(record, "status");
     for (int i = 0; i < MERGE_RANKS; i++)
         if (strcmp(words[i], status) == 0)
             return (enum merge_rank)i;
@@ -94,8 +89,7 @@ static enum merge_rank rank_of(const json_t *record)
 static void add_mean(const json_t *telemetry, const char *key, double *sum, size_t *count)
 {
     const json_t *value = json_object_get(telemetry, key);
-    double number =
-        json_is_object(value) ? point_number(value, "mean") : point_number(telemetry, key);
+    double number = json_is_object(value) ? number_at(value, "mean") : number_at(telemetry, key);
     if (!isfinite(number))
         return;
     *sum += number;
@@ -146,14 +140,14 @@ static enum status take_point(struct merge *merge, const json_t *record, uint64_
     /* A rate that is given is served by any GPU that can. */
     const json_t *rate = json_object_get(record, "rate");
     bool given = json_is_object(rate) && !json_is_object(json_object_get(rate, "goal"));
-    double ips = point_number(record, "throughput_ips");
+    double ips = number_at(record, "throughput_ips");
     *entry = (struct merge_entry){
         .offset = offset,
         .bytes = (uint32_t)bytes,
         .source = (uint32_t)merge->current,
         .id = (uint32_t)json_integer_value(id),
         .rank = (uint8_t)rank_of(record),
-        .half_rel = (float)point_number(record, "ci95_rel"),
+        .half_rel = (float)number_at(record, "ci95_rel"),
         .one_round = json_array_size(json_object_get(record, "rounds")) < 2,
         .log_ips = point_is_measured(record) && ips > 0 && !given ? log(ips) : NAN,
     };
@@ -170,7 +164,7 @@ static enum status take_header(struct merge *merge, size_t file, json_t *record)
         return status_set(STATUS_USAGE, "a header of another schema than %d", RESULTS_SCHEMA);
     if (json_object_get(record, "merged"))
         return status_set(STATUS_USAGE, "merged already: give the files that it was made of");
-    if (!*text_of(record, "plan_id") || !json_is_integer(plan) || json_integer_value(plan) < 1)
+    if (!*text_at(record, "plan_id") || !json_is_integer(plan) || json_integer_value(plan) < 1)
         return status_set(STATUS_USAGE, "a header without a plan: merge is for results of sweeps");
     if (json_integer_value(plan) > MERGE_MOST_POINTS)
         return status_set(STATUS_USAGE, "a plan of more than %d points", MERGE_MOST_POINTS);
@@ -184,7 +178,7 @@ static enum status take_header(struct merge *merge, size_t file, json_t *record)
 enum status merge_take_record(struct merge *merge, size_t file, json_t *record, uint64_t offset,
                               size_t bytes)
 {
-    const char *type = text_of(record, "type");
+    const char *type = text_at(record, "type");
     bool began = merge->source_count > 0 && merge->sources[merge->current].file == file;
     if (strcmp(type, "header") == 0)
         return take_header(merge, file, record);
@@ -193,7 +187,7 @@ enum status merge_take_record(struct merge *merge, size_t file, json_t *record, 
     if (strcmp(type, "point") == 0)
         return take_point(merge, record, offset, bytes);
     if (strcmp(type, "footer") == 0) {
-        double seconds = point_number(record, "seconds");
+        double seconds = number_at(record, "seconds");
         merge->files[file].seconds += isfinite(seconds) ? seconds : 0.0;
         merge->files[file].finished = true;
         return STATUS_OK;
@@ -248,7 +242,7 @@ static enum status read_first_line(struct merge_file *file)
         if (memcmp(lines.buffer + lines.begin, begin, got < most ? got : most) != 0)
             status = STATUS_USAGE;
     }
-    if (status == STATUS_OK && record && strcmp(text_of(record, "type"), "header") != 0)
+    if (status == STATUS_OK && record && strcmp(text_at(record, "type"), "header") != 0)
         status = STATUS_USAGE;
     if (status == STATUS_OK)
         file->header = json_incref(record);

@@ -7,6 +7,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "common/json.h"
 #include "orchestrator/plot/series.h"
 
 /* Of a row: further ones than this from the one that binds say nothing about it. */
@@ -30,7 +31,7 @@ static const json_t *explained_of(const json_t *point)
     json_array_foreach(explained_points, index, explained)
     {
         if (json_is_integer(json_object_get(explained, "id")) &&
-            point_integer(explained, "id") == point_integer(point, "id"))
+            integer_at(explained, "id") == integer_at(point, "id"))
             return explained;
     }
     return NULL;
@@ -38,13 +39,13 @@ static const json_t *explained_of(const json_t *point)
 
 static const char *ceiling_name(const json_t *ceiling)
 {
-    const char *title = point_string(ceiling, "title");
-    return title[0] != '\0' ? title : point_string(ceiling, "name");
+    const char *title = text_at(ceiling, "title");
+    return title[0] != '\0' ? title : text_at(ceiling, "name");
 }
 
 static bool is_ceiling(const json_t *ceiling)
 {
-    return point_number(ceiling, "ips") > 0 && ceiling_name(ceiling)[0] != '\0';
+    return number_at(ceiling, "ips") > 0 && ceiling_name(ceiling)[0] != '\0';
 }
 
 static double binding_ips(const json_t *point)
@@ -54,14 +55,14 @@ static double binding_ips(const json_t *point)
     json_array_foreach(json_object_get(explained_of(point), "ceilings"), index, ceiling)
     {
         if (is_ceiling(ceiling) && json_is_true(json_object_get(ceiling, "binding")))
-            return point_number(ceiling, "ips");
+            return number_at(ceiling, "ips");
     }
     return 0;
 }
 
 static bool is_near(const json_t *ceiling, double binds)
 {
-    return is_ceiling(ceiling) && (binds <= 0 || point_number(ceiling, "ips") <= FAR_AWAY * binds);
+    return is_ceiling(ceiling) && (binds <= 0 || number_at(ceiling, "ips") <= FAR_AWAY * binds);
 }
 
 static bool has_ceiling(const json_t *point)
@@ -78,9 +79,8 @@ static bool has_ceiling(const json_t *point)
 
 static bool take(const json_t *point, double *x)
 {
-    *x = (double)point_integer(point, "workers");
-    return point_is_measured(point) && point_number(point, "throughput_ips") > 0 &&
-           has_ceiling(point);
+    *x = (double)integer_at(point, "workers");
+    return point_is_measured(point) && number_at(point, "throughput_ips") > 0 && has_ceiling(point);
 }
 
 static size_t name_place(const struct names *names, const char *name)
@@ -119,7 +119,7 @@ static void write_ceilings(FILE *file, const struct series_table *table, const s
                            ceiling)
         {
             size_t place = name_place(names, ceiling_name(ceiling));
-            double ips = point_number(ceiling, "ips");
+            double ips = number_at(ceiling, "ips");
             if (!is_near(ceiling, binding_ips(table->rows[i].point)) || place == names->count)
                 continue;
             bool binds = json_is_true(json_object_get(ceiling, "binding"));
@@ -137,8 +137,8 @@ static void write_measured(FILE *file, const struct series_table *table, double 
     fputs("# row, measured iterations/s, ends of its 95% interval\n$measured << EOD\n", file);
     for (size_t i = 0; i < plot_rows_count(table); i++) {
         const json_t *point = table->rows[i].point;
-        double ips = point_number(point, "throughput_ips");
-        double relative = point_number(point, "ci95_rel");
+        double ips = number_at(point, "throughput_ips");
+        double relative = number_at(point, "ci95_rel");
         double half = relative >= 0 && relative < 1 ? relative : 0;
         fprintf(file, "%zu %.6g %.6g %.6g\n", i + 1, ips, ips * (1 - half), ips * (1 + half));
         *least = fmin(*least, ips);
@@ -155,7 +155,7 @@ static void write_binding(FILE *file, const struct series_table *table, const st
           file);
     for (size_t i = 0; i < plot_rows_count(table); i++) {
         const json_t *explained = explained_of(table->rows[i].point);
-        const char *name = point_string(explained, "limited_by");
+        const char *name = text_at(explained, "limited_by");
         size_t index;
         const json_t *ceiling;
         json_array_foreach(json_object_get(explained, "ceilings"), index, ceiling)
@@ -166,7 +166,7 @@ static void write_binding(FILE *file, const struct series_table *table, const st
         fprintf(file, "binding[%zu] = ", i + 1);
         plot_write_string(file, name);
         double binds = binding_ips(table->rows[i].point);
-        double measured = point_number(table->rows[i].point, "throughput_ips");
+        double measured = number_at(table->rows[i].point, "throughput_ips");
         size_t place = name_place(names, name);
         bool drawn = binds > 0 && place < names->count;
         fprintf(file, "\nreached[%zu] = %.4g\n", i + 1, binds > 0 ? measured / binds : 0.0);
@@ -189,7 +189,7 @@ static enum status check_match(const struct results *results, const char *path)
                 return status_set(STATUS_USAGE,
                                   "the explanations are not of '%s': point %" JSON_INTEGER_FORMAT
                                   " is another one there",
-                                  path, point_integer(point, "id"));
+                                  path, integer_at(point, "id"));
         }
     }
     return STATUS_OK;

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 
 #include "orchestrator/plot/internal.h"
+#include "common/json.h"
 #include "orchestrator/results/point.h"
 
 /* Names beside those that stand out; more would hide the nodes. */
@@ -13,9 +14,8 @@
 
 static bool is_drawn(const json_t *node)
 {
-    return isfinite(point_number(node, "ratio")) &&
-           isfinite(point_number_of(node, "quartiles", 0)) &&
-           isfinite(point_number_of(node, "quartiles", 1));
+    return isfinite(number_at(node, "ratio")) && isfinite(number_in(node, "quartiles", 0)) &&
+           isfinite(number_in(node, "quartiles", 1));
 }
 
 static bool stands_out(const json_t *node)
@@ -26,10 +26,10 @@ static bool stands_out(const json_t *node)
 static void write_name(FILE *file, const json_t *node)
 {
     char name[48];
-    const char *slurm = point_string(node, "slurm_node");
-    snprintf(name, sizeof name, "%.40s", *slurm ? slurm : point_string(node, "host"));
+    const char *slurm = text_at(node, "slurm_node");
+    snprintf(name, sizeof name, "%.40s", *slurm ? slurm : text_at(node, "host"));
     if (*name == '\0')
-        snprintf(name, sizeof name, "%" JSON_INTEGER_FORMAT, point_integer(node, "node"));
+        snprintf(name, sizeof name, "%" JSON_INTEGER_FORMAT, integer_at(node, "node"));
     plot_write_string(file, name);
 }
 
@@ -51,10 +51,9 @@ static void write_marks(FILE *file, const json_t *nodes)
         const json_t *node = json_array_get(nodes, i);
         if (!stands_out(node) || !is_drawn(node))
             continue;
-        double far = fabs(log(point_number(node, "ratio")));
+        double far = fabs(log(number_at(node, "ratio")));
         size_t at = count;
-        while (at > 0 &&
-               far > fabs(log(point_number(json_array_get(nodes, named[at - 1]), "ratio"))))
+        while (at > 0 && far > fabs(log(number_at(json_array_get(nodes, named[at - 1]), "ratio"))))
             at--;
         if (at == MARKS_MOST)
             continue;
@@ -69,7 +68,7 @@ static void write_marks(FILE *file, const json_t *nodes)
     for (size_t i = 0; i < count; i++) {
         const json_t *node = json_array_get(nodes, named[i]);
         fprintf(file, "mark_x[%zu] = %zu\nmark_y[%zu] = %.6g\nmark_text[%zu] = ", i + 1, named[i],
-                i + 1, point_number(node, "ratio"), i + 1);
+                i + 1, number_at(node, "ratio"), i + 1);
         write_name(file, node);
         fputc('\n', file);
     }
@@ -78,13 +77,13 @@ static void write_marks(FILE *file, const json_t *nodes)
 static void write_nodes(FILE *file, const json_t *fleet, const json_t *nodes)
 {
     double lowest = 1.0, highest = 1.0;
-    double limit = point_number(fleet, "limit_rel");
+    double limit = number_at(fleet, "limit_rel");
     for (size_t i = 0; i < json_array_size(nodes); i++) {
         const json_t *node = json_array_get(nodes, i);
         if (!is_drawn(node))
             continue;
-        lowest = fmin(lowest, point_number_of(node, "quartiles", 0));
-        highest = fmax(highest, point_number_of(node, "quartiles", 1));
+        lowest = fmin(lowest, number_in(node, "quartiles", 0));
+        highest = fmax(highest, number_in(node, "quartiles", 1));
     }
     if (!(limit >= 0))
         limit = 0;
@@ -96,8 +95,8 @@ static void write_nodes(FILE *file, const json_t *fleet, const json_t *nodes)
     for (size_t i = 0; i < json_array_size(nodes); i++) {
         const json_t *node = json_array_get(nodes, i);
         if (is_drawn(node))
-            fprintf(file, "%zu %.6g %.6g %.6g %d\n", i, point_number(node, "ratio"),
-                    point_number_of(node, "quartiles", 0), point_number_of(node, "quartiles", 1),
+            fprintf(file, "%zu %.6g %.6g %.6g %d\n", i, number_at(node, "ratio"),
+                    number_in(node, "quartiles", 0), number_in(node, "quartiles", 1),
                     stands_out(node));
     }
     fputs("EOD\n", file);
@@ -120,8 +119,8 @@ enum status plot_fleet_write(const struct results *results, const char *path, FI
     snprintf(notes, sizeof notes,
              "Median of the ratios of %zu nodes at each point to the median node, and quartiles. "
              "%" JSON_INTEGER_FORMAT " stand out; grey: within %.1f%%.",
-             drawn, point_integer(results->fleet, "standing_out"),
-             point_number(results->fleet, "limit_rel") * 100);
+             drawn, integer_at(results->fleet, "standing_out"),
+             number_at(results->fleet, "limit_rel") * 100);
     enum status status =
         plot_write_heading(file, "fleet", "Throughput of each node", results->header, notes);
     if (status != STATUS_OK)

@@ -6,6 +6,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "common/json.h"
 #include "common/text.h"
 #include "orchestrator/plot/series.h"
 #include "orchestrator/results/scaling.h"
@@ -20,9 +21,9 @@ static bool take(const json_t *point, double *x)
     return point_is_measured(point) && imbalance_of(point, &imbalance);
 }
 
-static json_int_t number_of(const json_t *point, size_t index)
+static json_int_t gpu_number(const json_t *point, size_t index)
 {
-    return point_integer(json_array_get(json_object_get(point, "per_gpu"), index), "gpu");
+    return integer_at(json_array_get(json_object_get(point, "per_gpu"), index), "gpu");
 }
 
 static void write_rates(FILE *file, const struct series_table *table)
@@ -35,13 +36,14 @@ static void write_rates(FILE *file, const struct series_table *table)
         const json_t *point = table->rows[i].point;
         imbalance_of(point, &imbalance);
         for (unsigned g = 0; g < imbalance.gpus; g++) {
-            double ips = point_number(json_array_get(json_object_get(point, "per_gpu"), g),
-                                      "throughput_ips");
+            double ips =
+                number_at(json_array_get(json_object_get(point, "per_gpu"), g), "throughput_ips");
             double above = 100 * (ips / imbalance.mean_ips - 1);
-            if (number_of(point, g) < 0 || number_of(point, g) >= GPUS_DRAWN)
+            if (gpu_number(point, g) < 0 || gpu_number(point, g) >= GPUS_DRAWN)
                 continue;
-            fprintf(file, "%zu %" JSON_INTEGER_FORMAT " %.5g\n", i + 1, number_of(point, g), above);
-            most = number_of(point, g) > most ? number_of(point, g) : most;
+            fprintf(file, "%zu %" JSON_INTEGER_FORMAT " %.5g\n", i + 1, gpu_number(point, g),
+                    above);
+            most = gpu_number(point, g) > most ? gpu_number(point, g) : most;
             widest = fmax(widest, fabs(above));
         }
     }
@@ -57,7 +59,7 @@ static void write_texts(FILE *file, const struct series_table *table)
     for (size_t i = 0; i < plot_rows_count(table); i++) {
         struct imbalance imbalance = {0};
         const json_t *point = table->rows[i].point;
-        double interval = point_number(point, "ci95_rel");
+        double interval = number_at(point, "ci95_rel");
         char number[32], text[160];
         imbalance_of(point, &imbalance);
         snprintf(text, sizeof text, "%s/s each, %.1f%% apart",

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/json.h"
 #include "common/text.h"
 #include "orchestrator/plot/series.h"
 
@@ -27,7 +28,7 @@ static const char *const over_mps[] = {"hybrid", "processes+mps", "threads+mps"}
 static bool is_over_mps(const json_t *point)
 {
     for (size_t i = 0; i < sizeof over_mps / sizeof *over_mps; i++)
-        if (strcmp(point_string(point, "layout"), over_mps[i]) == 0)
+        if (strcmp(text_at(point, "layout"), over_mps[i]) == 0)
             return true;
     return false;
 }
@@ -36,10 +37,9 @@ static bool is_over_mps(const json_t *point)
 static bool take(const json_t *point, double *x)
 {
     *x = 0;
-    return point_layout(point) < point_layout_count && point_integer(point, "processes") >= 1 &&
-           point_integer(point, "processes") <= PLOT_WORKERS_MAX &&
-           point_integer(point, "threads") >= 1 &&
-           point_integer(point, "threads") <= PLOT_WORKERS_MAX;
+    return point_layout(point) < point_layout_count && integer_at(point, "processes") >= 1 &&
+           integer_at(point, "processes") <= PLOT_WORKERS_MAX &&
+           integer_at(point, "threads") >= 1 && integer_at(point, "threads") <= PLOT_WORKERS_MAX;
 }
 
 static bool same_map(const struct series_row *a, const struct series_row *b)
@@ -52,8 +52,8 @@ static bool same_map(const struct series_row *a, const struct series_row *b)
 
 static bool same_cell(const struct series_row *a, const struct series_row *b)
 {
-    return point_integer(a->point, "processes") == point_integer(b->point, "processes") &&
-           point_integer(a->point, "threads") == point_integer(b->point, "threads");
+    return integer_at(a->point, "processes") == integer_at(b->point, "processes") &&
+           integer_at(a->point, "threads") == integer_at(b->point, "threads");
 }
 
 /* The map of the settings of one row. Of several points in a cell a measured one is kept, and of
@@ -81,7 +81,7 @@ static void fill_map(const struct series_table *table, const struct series_row *
             continue;
         }
         map->cells[map->count++] = row;
-        map->hybrids += strncmp(point_string(row->point, "layout"), "hybrid", 6) == 0;
+        map->hybrids += strncmp(text_at(row->point, "layout"), "hybrid", 6) == 0;
     }
 }
 
@@ -134,7 +134,7 @@ static void fill_axis(const struct map *map, const char *field, struct axis *axi
 {
     axis->count = 0;
     for (size_t i = 0; i < map->count; i++) {
-        json_int_t value = point_integer(map->cells[i]->point, field);
+        json_int_t value = integer_at(map->cells[i]->point, field);
         if (axis_place(axis, value) == axis->count && axis->count < SIDE_MAX)
             axis->values[axis->count++] = value;
     }
@@ -160,9 +160,9 @@ static void write_cells(FILE *file, const struct map *map)
                   "$cells << EOD\n");
     for (size_t i = 0; i < map->count; i++) {
         const json_t *point = map->cells[i]->point;
-        size_t x = axis_place(&processes, point_integer(point, "processes"));
-        size_t y = axis_place(&threads, point_integer(point, "threads"));
-        double ips = point_is_measured(point) ? point_number(point, "throughput_ips") : -1;
+        size_t x = axis_place(&processes, integer_at(point, "processes"));
+        size_t y = axis_place(&threads, integer_at(point, "threads"));
+        double ips = point_is_measured(point) ? number_at(point, "throughput_ips") : -1;
         char text[32];
         if (x == processes.count || y == threads.count)
             continue;
@@ -172,8 +172,7 @@ static void write_cells(FILE *file, const struct map *map)
             most = fmax(most, ips);
             fprintf(file, "%s\n", ips > 0 ? text_number(ips, text, sizeof text) : "0");
         } else {
-            fprintf(file, "%s\n",
-                    strcmp(point_string(point, "status"), "infeasible") == 0 ? "×" : "!");
+            fprintf(file, "%s\n", strcmp(text_at(point, "status"), "infeasible") == 0 ? "×" : "!");
         }
     }
     fprintf(file, "EOD\nthroughput_min = %.6g\nthroughput_max = %.6g\n", least, most);

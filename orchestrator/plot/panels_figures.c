@@ -19,20 +19,20 @@ static bool has_latency(const json_t *point)
 {
     const json_t *latency = json_object_get(point, "latency_us");
     for (size_t i = 0; i < sizeof percentiles / sizeof *percentiles; i++)
-        if (point_is_measured(point) && point_number(latency, percentiles[i]) > 0)
+        if (point_is_measured(point) && number_at(latency, percentiles[i]) > 0)
             return true;
     return false;
 }
 
 static bool take_by_workers(const json_t *point, double *x)
 {
-    *x = (double)point_integer(point, "workers");
+    *x = (double)integer_at(point, "workers");
     return has_latency(point) && *x >= 1 && *x <= PLOT_WORKERS_MAX;
 }
 
 static bool take_by_rate(const json_t *point, double *x)
 {
-    *x = point_number(json_object_get(point, "rate"), "offered_ips");
+    *x = number_at(json_object_get(point, "rate"), "offered_ips");
     return has_latency(point) && *x > 0;
 }
 
@@ -41,7 +41,7 @@ static bool latency_value(const json_t *point, size_t panel, struct panel_value 
     const json_t *latency = json_object_get(point, "latency_us");
     const json_t *bounds = json_object_get(json_object_get(latency, "bounds"), percentiles[panel]);
     *out = (struct panel_value){
-        point_number(latency, percentiles[panel]) / 1e3,
+        number_at(latency, percentiles[panel]) / 1e3,
         json_number_value(json_array_get(bounds, 0)) / 1e3,
         json_number_value(json_array_get(bounds, 1)) / 1e3,
     };
@@ -89,16 +89,15 @@ enum status plot_latency_write(const struct results *results, const char *path, 
  * one for the graph. */
 static double mean_of_phase(const json_t *point)
 {
-    double all = point_number(json_object_get(point, "phase_us"), "launch");
-    double calls =
-        strcmp(point_string(point, "launch"), "graph") == 0 ? 1 : point_number(point, "kernels");
+    double all = number_at(json_object_get(point, "phase_us"), "launch");
+    double calls = strcmp(text_at(point, "launch"), "graph") == 0 ? 1 : number_at(point, "kernels");
     return all > 0 && calls >= 1 ? all / calls : NAN;
 }
 
 static bool launch_value(const json_t *point, size_t panel, struct panel_value *out)
 {
     const json_t *call = json_object_get(json_object_get(point, "phases"), "launch_call");
-    double number = point_number(call, panel == 0 ? "mean" : "p99");
+    double number = number_at(call, panel == 0 ? "mean" : "p99");
     if (panel == 0 && !(number > 0))
         number = mean_of_phase(point);
     *out = (struct panel_value){number, number, number};
@@ -108,7 +107,7 @@ static bool launch_value(const json_t *point, size_t panel, struct panel_value *
 static bool take_launch(const json_t *point, double *x)
 {
     struct panel_value unused;
-    *x = (double)point_integer(point, "workers");
+    *x = (double)integer_at(point, "workers");
     return point_is_measured(point) && *x >= 1 && *x <= PLOT_WORKERS_MAX &&
            (launch_value(point, 0, &unused) || launch_value(point, 1, &unused));
 }
@@ -142,9 +141,9 @@ static const char *const phases[PHASES] = {"h2d", "launch", "sync", "d2h"};
 static double phase_us(const json_t *point, size_t phase)
 {
     const json_t *recorded = json_object_get(json_object_get(point, "phases"), phases[phase]);
-    double mean = point_number(recorded, "mean");
+    double mean = number_at(recorded, "mean");
     if (!(mean >= 0))
-        mean = point_number(json_object_get(point, "phase_us"), phases[phase]);
+        mean = number_at(json_object_get(point, "phase_us"), phases[phase]);
     return mean >= 0 ? mean : 0;
 }
 
@@ -154,14 +153,14 @@ static double total_us(const json_t *point)
     double sum = 0;
     for (size_t i = 0; i < PHASES; i++)
         sum += phase_us(point, i);
-    double mean = point_number(json_object_get(point, "latency_us"), "mean");
+    double mean = number_at(json_object_get(point, "latency_us"), "mean");
     return mean > sum ? mean : sum;
 }
 
 static bool take_phases(const json_t *point, double *x)
 {
     double sum = 0;
-    *x = (double)point_integer(point, "workers");
+    *x = (double)integer_at(point, "workers");
     for (size_t i = 0; i < PHASES; i++)
         sum += phase_us(point, i);
     return point_is_measured(point) && sum > 0 && isfinite(total_us(point));

@@ -6,6 +6,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "common/json.h"
 #include "orchestrator/plot/series.h"
 #include "orchestrator/plot/series.h"
 #include "orchestrator/results/point.h"
@@ -15,12 +16,12 @@ enum kind { NOT_MEASURED, CONTROL, OBSERVED, NOT_OBSERVED, INCONCLUSIVE };
 /* One without a verdict is a control, or has one that was not measured. */
 static enum kind kind_of(const json_t *arm)
 {
-    const char *verdict = point_string(arm, "verdict");
-    if (!(point_number(arm, "median_us") > 0))
+    const char *verdict = text_at(arm, "verdict");
+    if (!(number_at(arm, "median_us") > 0))
         return NOT_MEASURED;
     return strcmp(verdict, "observed") == 0       ? OBSERVED
            : strcmp(verdict, "not observed") == 0 ? NOT_OBSERVED
-           : *point_string(arm, "control")        ? INCONCLUSIVE
+           : *text_at(arm, "control")             ? INCONCLUSIVE
                                                   : CONTROL;
 }
 
@@ -46,9 +47,9 @@ static void write_labels(FILE *file, const json_t *probes)
     json_array_foreach(probes, p, probe)
     {
         char heading[256];
-        const char *metric = point_string(json_object_get(probe, "effect"), "metric");
-        snprintf(heading, sizeof heading, "%s: %s%s%s", point_string(probe, "probe"),
-                 point_string(probe, "verdict"), *metric ? " · " : "", metric);
+        const char *metric = text_at(json_object_get(probe, "effect"), "metric");
+        snprintf(heading, sizeof heading, "%s: %s%s%s", text_at(probe, "probe"),
+                 text_at(probe, "verdict"), *metric ? " · " : "", metric);
         fprintf(file, "labels[%zu] = ''\nheadings[%zu] = ", row + 1, row + 1);
         plot_write_string(file, heading);
         fputc('\n', file);
@@ -56,7 +57,7 @@ static void write_labels(FILE *file, const json_t *probes)
         json_array_foreach(json_object_get(probe, "arms"), a, arm)
         {
             fprintf(file, "headings[%zu] = ''\nlabels[%zu] = ", row + 1, row + 1);
-            plot_write_string(file, point_string(arm, "arm"));
+            plot_write_string(file, text_at(arm, "arm"));
             fputc('\n', file);
             row++;
         }
@@ -74,9 +75,8 @@ static void write_arms(FILE *file, const json_t *probes, double *least, double *
         row++;
         json_array_foreach(json_object_get(probe, "arms"), a, arm)
         {
-            double median = point_number(arm, "median_us"), p99 = point_number(arm, "p99_us");
-            double low = point_number_of(arm, "ci95_us", 0),
-                   high = point_number_of(arm, "ci95_us", 1);
+            double median = number_at(arm, "median_us"), p99 = number_at(arm, "p99_us");
+            double low = number_in(arm, "ci95_us", 0), high = number_in(arm, "ci95_us", 1);
             row++;
             if (kind_of(arm) == NOT_MEASURED)
                 continue;

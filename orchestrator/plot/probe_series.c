@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/json.h"
 #include "orchestrator/plot/series.h"
 #include "orchestrator/results/point.h"
 
@@ -30,8 +31,7 @@ struct curves {
 
 static bool is_drawn(const json_t *arm)
 {
-    return *point_string(arm, "series") && point_number(arm, "x") > 0 &&
-           point_number(arm, "median_us") > 0;
+    return *text_at(arm, "series") && number_at(arm, "x") > 0 && number_at(arm, "median_us") > 0;
 }
 
 static bool is_known(const struct curves *curves, size_t panel, const char *name)
@@ -55,7 +55,7 @@ static void find_curves(const json_t *probes, struct curves *curves)
             break;
         json_array_foreach(arms, a, arm)
         {
-            const char *name = point_string(arm, "series");
+            const char *name = text_at(arm, "series");
             if (!is_drawn(arm) || is_known(curves, panel, name) || curves->count == SERIES_MOST)
                 continue;
             curves->at[curves->count++] = (struct curve){name, panel, arms};
@@ -68,7 +68,7 @@ static void find_curves(const json_t *probes, struct curves *curves)
 
 static int by_x(const void *a, const void *b)
 {
-    double x = point_number(*(json_t *const *)a, "x"), y = point_number(*(json_t *const *)b, "x");
+    double x = number_at(*(json_t *const *)a, "x"), y = number_at(*(json_t *const *)b, "x");
     return (x > y) - (x < y);
 }
 
@@ -82,20 +82,20 @@ static enum status write_curve(FILE *file, size_t number, const struct curve *cu
         return status_set(STATUS_MEMORY, "out of memory for a figure");
     json_array_foreach(curve->arms, a, arm)
     {
-        if (is_drawn(arm) && strcmp(point_string(arm, "series"), curve->name) == 0)
+        if (is_drawn(arm) && strcmp(text_at(arm, "series"), curve->name) == 0)
             found[count++] = arm;
     }
     qsort(found, count, sizeof *found, by_x);
     fprintf(file, "# x, median, low, high, 99th percentile (µs)\n$values_%zu << EOD\n", number);
     for (size_t i = 0; i < count; i++) {
-        double x = point_number(found[i], "x"), median = point_number(found[i], "median_us");
+        double x = number_at(found[i], "x"), median = number_at(found[i], "median_us");
         const json_t *ci95 = json_object_get(found[i], "ci95_us");
         const json_t *ends[] = {json_array_get(ci95, 0), json_array_get(ci95, 1)};
         double low = json_is_number(ends[0]) ? json_number_value(ends[0]) : median;
         double high = json_is_number(ends[1]) ? json_number_value(ends[1]) : median;
         low = low > 0 ? low : median;
         fprintf(file, "%.10g %.6g %.6g %.6g %.6g\n", x, median, low, high,
-                point_number(found[i], "p99_us"));
+                number_at(found[i], "p99_us"));
         curves->least = fmin(curves->least, low);
         curves->most = fmax(curves->most, high);
         curves->x_least = fmin(curves->x_least, x);
@@ -117,8 +117,8 @@ static double control_of(const json_t *probe)
             continue;
         json_array_foreach(arms, o, other)
         {
-            double median = point_number(other, "median_us");
-            if (strcmp(point_string(other, "arm"), point_string(arm, "control")) == 0)
+            double median = number_at(other, "median_us");
+            if (strcmp(text_at(other, "arm"), text_at(arm, "control")) == 0)
                 return median > 0 ? median : 0;
         }
     }
@@ -134,9 +134,9 @@ static void write_panels(FILE *file, struct curves *curves)
     for (size_t p = 0; p < curves->panel_count; p++) {
         double control = control_of(curves->panels[p]);
         fprintf(file, "panel_titles[%zu] = ", p + 1);
-        plot_write_string(file, point_string(curves->panels[p], "probe"));
+        plot_write_string(file, text_at(curves->panels[p], "probe"));
         fprintf(file, "\npanel_xlabels[%zu] = ", p + 1);
-        plot_write_string(file, point_string(curves->panels[p], "xlabel"));
+        plot_write_string(file, text_at(curves->panels[p], "xlabel"));
         fprintf(file, "\npanel_control[%zu] = %.6g\n", p + 1, control);
         if (control > 0) {
             curves->least = fmin(curves->least, control);

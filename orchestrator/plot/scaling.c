@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/json.h"
 #include "orchestrator/plot/series.h"
 #include "orchestrator/results/scaling.h"
 
@@ -19,14 +20,14 @@ struct place {
 
 static double half_width_ips(const json_t *point)
 {
-    double half = point_number(point, "throughput_ips") * point_number(point, "ci95_rel");
+    double half = number_at(point, "throughput_ips") * number_at(point, "ci95_rel");
     return half >= 0 ? half : 0;
 }
 
 static bool is_closed(const json_t *point)
 {
     return point_is_measured(point) && !json_is_object(json_object_get(point, "rate")) &&
-           point_number(point, "throughput_ips") > 0;
+           number_at(point, "throughput_ips") > 0;
 }
 
 /* A point of one GPU has its place in the series of those of several that it goes with. */
@@ -45,8 +46,7 @@ static bool take_any(const json_t *point, double *x)
 static struct place place_of(const struct scaling_index *index, const json_t *point)
 {
     struct scaling scaling;
-    struct place place = {point_number(point, "throughput_ips"), half_width_ips(point), NAN, NAN,
-                          NAN};
+    struct place place = {number_at(point, "throughput_ips"), half_width_ips(point), NAN, NAN, NAN};
     if (scaling_find(index, point, &scaling)) {
         place.efficiency = scaling.efficiency;
         place.low = isnan(scaling.low) ? scaling.efficiency : scaling.low;

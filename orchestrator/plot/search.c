@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/json.h"
 #include "orchestrator/results/point.h"
 
 #define MARKS_MOST 24
@@ -29,7 +30,7 @@ struct rows {
 
 static enum objective objective_of(const json_t *tune)
 {
-    const char *name = point_string(tune, "objective");
+    const char *name = text_at(tune, "objective");
     return strcmp(name, "p99") == 0            ? P99
            : strcmp(name, "ips-per-watt") == 0 ? PER_JOULE
                                                : THROUGHPUT;
@@ -39,11 +40,11 @@ static double value_of(const json_t *point, enum objective objective)
 {
     switch (objective) {
     case P99:
-        return point_number(json_object_get(point, "latency_us"), "p99") / 1e3;
+        return number_at(json_object_get(point, "latency_us"), "p99") / 1e3;
     case PER_JOULE:
-        return 1.0 / point_number(json_object_get(point, "telemetry"), "joules_per_iteration");
+        return 1.0 / number_at(json_object_get(point, "telemetry"), "joules_per_iteration");
     default:
-        return point_number(point, "throughput_ips");
+        return number_at(point, "throughput_ips");
     }
 }
 
@@ -63,12 +64,12 @@ static enum status take_rows(const struct results *results, struct rows *rows)
     json_array_foreach(results->points, index, point)
     {
         const json_t *about = json_object_get(point, "tune");
-        double x = point_number(about, "first");
+        double x = number_at(about, "first");
         double y = value_of(point, rows->objective);
         if (!point_is_measured(point) || !(x >= 1) || !isfinite(y) || y <= 0)
             continue;
         rows->at[rows->count++] =
-            (struct row){point, x, y, strcmp(point_string(about, "stage"), "final") == 0};
+            (struct row){point, x, y, strcmp(text_at(about, "stage"), "final") == 0};
     }
     qsort(rows->at, rows->count, sizeof *rows->at, by_x);
     return STATUS_OK;
@@ -126,7 +127,7 @@ static void write_layouts(FILE *file, const struct rows *rows)
 static const struct row *row_of(const struct rows *rows, json_int_t id)
 {
     for (size_t i = 0; i < rows->count; i++)
-        if (point_integer(rows->at[i].point, "id") == id)
+        if (integer_at(rows->at[i].point, "id") == id)
             return &rows->at[i];
     return NULL;
 }
@@ -145,16 +146,16 @@ static void write_marks(FILE *file, const struct rows *rows, const json_t *tune)
     const json_t *winner = json_object_get(tune, "winner");
     const json_t *naive = json_object_get(tune, "naive");
     const struct row *best =
-        json_is_object(winner) ? row_of(rows, point_integer(winner, "point")) : NULL;
+        json_is_object(winner) ? row_of(rows, integer_at(winner, "point")) : NULL;
     int count = 0;
     fprintf(file,
             "array mark_x[%d]\narray mark_y[%d]\narray mark_text[%d]\narray mark_is_best[%d]\n",
             MARKS_MOST, MARKS_MOST, MARKS_MOST, MARKS_MOST);
     for (size_t i = 0; i < json_array_size(naive) && count < MARKS_MOST - 1; i++) {
         const json_t *one = json_array_get(naive, i);
-        const struct row *row = row_of(rows, point_integer(one, "point"));
+        const struct row *row = row_of(rows, integer_at(one, "point"));
         if (row != NULL && row != best)
-            write_mark(file, ++count, row, point_string(one, "layout"), false);
+            write_mark(file, ++count, row, text_at(one, "layout"), false);
     }
     if (best != NULL) {
         char text[POINT_TEXT_BYTES + 16], name[POINT_TEXT_BYTES];
@@ -176,10 +177,10 @@ static char *notes_text(const struct rows *rows, const json_t *tune)
         fprintf(out,
                 "Measured %" JSON_INTEGER_FORMAT " of %" JSON_INTEGER_FORMAT
                 " layouts in %.0f s; verdict: %s. Best: %s. ",
-                point_integer(tune, "measured"), point_integer(tune, "space"),
-                point_number(tune, "seconds"), point_string(tune, "verdict"),
+                integer_at(tune, "measured"), integer_at(tune, "space"), number_at(tune, "seconds"),
+                text_at(tune, "verdict"),
                 json_is_object(json_object_get(tune, "winner"))
-                    ? point_string(json_object_get(tune, "winner"), "what")
+                    ? text_at(json_object_get(tune, "winner"), "what")
                     : "none");
     fprintf(out,
             "Filled: finalists, with their last value; hollow: a first look, or a longer "

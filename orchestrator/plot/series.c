@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/json.h"
 #include "orchestrator/plot/internal.h"
 
 #define LISTED_MAX 6
@@ -21,24 +22,24 @@ static bool row_from_point(const json_t *point, const struct series_form *form,
     if (!form->take(point, &x))
         return false;
     *row = (struct series_row){
-        .point = point, .id = point_integer(point, "id"), .layout = point_layout(point), .x = x};
+        .point = point, .id = integer_at(point, "id"), .layout = point_layout(point), .x = x};
     if (form->whole_names)
         point_name(point, row->name);
     else if (is_hybrid(row->layout) && hybrid_by_processes)
         snprintf(row->name, POINT_TEXT_BYTES, "%.30s %" JSON_INTEGER_FORMAT "×T",
-                 point_string(point, "layout"), point_integer(point, "processes"));
+                 text_at(point, "layout"), integer_at(point, "processes"));
     else if (is_hybrid(row->layout))
         snprintf(row->name, POINT_TEXT_BYTES, "%.30s P×%" JSON_INTEGER_FORMAT,
-                 point_string(point, "layout"), point_integer(point, "threads"));
+                 text_at(point, "layout"), integer_at(point, "threads"));
     else
-        snprintf(row->name, POINT_TEXT_BYTES, "%.60s", point_string(point, "layout"));
+        snprintf(row->name, POINT_TEXT_BYTES, "%.60s", text_at(point, "layout"));
     for (int i = 0; i < POINT_SETTINGS; i++)
         if (!(form->ignored & 1u << i))
             point_setting_text(point, (enum point_setting)i, row->texts[i]);
     /* Of a rate that is x, the kind of arrivals stays. */
     if (form->ignored & 1u << POINT_RATE && json_is_object(json_object_get(point, "rate")))
         snprintf(row->texts[POINT_RATE], POINT_TEXT_BYTES, "%.20s arrivals",
-                 point_string(json_object_get(point, "rate"), "arrival"));
+                 text_at(json_object_get(point, "rate"), "arrival"));
     return true;
 }
 
@@ -117,7 +118,7 @@ static enum status table_fill(const json_t *points, const struct series_form *fo
     {
         if (!row_from_point(point, form, table->hybrid_by_processes, &table->rows[table->count]))
             continue;
-        table->unconverged += strcmp(point_string(point, "status"), "unconverged") == 0;
+        table->unconverged += strcmp(text_at(point, "status"), "unconverged") == 0;
         table->count++;
     }
     /* Points were measured in random order: the plan's is the reader's. */
@@ -283,7 +284,7 @@ static void write_missing(FILE *out, const json_t *points,
         size_t kind = 0;
         if (take(point, &x))
             continue;
-        while (kind + 1 < KINDS && strcmp(kinds[kind], point_string(point, "status")) != 0)
+        while (kind + 1 < KINDS && strcmp(kinds[kind], text_at(point, "status")) != 0)
             kind++;
         point_name(point, text);
         counts[kind]++;

@@ -6,6 +6,7 @@
 #include <math.h>
 #include <stdbool.h>
 
+#include "common/json.h"
 #include "orchestrator/plot/series.h"
 
 static double half_width_ips(const json_t *point)
@@ -17,7 +18,7 @@ static double half_width_ips(const json_t *point)
 static bool take(const json_t *point, double *x)
 {
     double half = half_width_ips(point);
-    json_int_t workers = point_integer(point, "workers");
+    json_int_t workers = integer_at(point, "workers");
     *x = (double)workers;
     return point_is_measured(point) && workers >= 1 && workers <= PLOT_WORKERS_MAX &&
            isfinite(half) && half >= 0;
@@ -25,7 +26,7 @@ static bool take(const json_t *point, double *x)
 
 static void write_row(FILE *file, const struct series_row *row)
 {
-    fprintf(file, "%.0f %.6g %.6g\n", row->x, point_number(row->point, "throughput_ips"),
+    fprintf(file, "%.0f %.6g %.6g\n", row->x, number_at(row->point, "throughput_ips"),
             half_width_ips(row->point));
 }
 
@@ -34,7 +35,7 @@ static void write_ranges(FILE *file, const struct series_table *table)
     double highest = 0, most = 0, fewest = INFINITY, best = 0;
     for (size_t i = 0; i < table->count; i++) {
         const struct series_row *row = &table->rows[i];
-        double throughput = point_number(row->point, "throughput_ips");
+        double throughput = number_at(row->point, "throughput_ips");
         highest = fmax(highest, throughput + half_width_ips(row->point));
         most = fmax(most, row->x);
         if (row->x < fewest || (row->x == fewest && throughput > best)) {

@@ -1,4 +1,5 @@
 /* The records that begin and end a results file. */
+#include "common/json.h"
 #include "common/clock.h"
 #include "common/paths.h"
 #include "config.h"
@@ -103,7 +104,7 @@ json_t *record_footer(int exit_status, const json_t *points, double seconds)
 {
     json_t *counts = json_object();
     for (size_t i = 0; counts && i < json_array_size(points); i++) {
-        const char *status = point_string(json_array_get(points, i), "status");
+        const char *status = text_at(json_array_get(points, i), "status");
         json_int_t count = json_integer_value(json_object_get(counts, status));
         json_object_set_new(counts, status, json_integer(count + 1));
     }

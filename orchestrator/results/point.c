@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "common/json.h"
 #include "orchestrator/results/rate.h"
 #include "orchestrator/plan/shares.h"
 
@@ -47,34 +48,9 @@ const char *point_setting_field(enum point_setting setting)
     return settings[setting].field;
 }
 
-json_int_t point_integer(const json_t *object, const char *key)
-{
-    return json_integer_value(json_object_get(object, key));
-}
-
-const char *point_string(const json_t *object, const char *key)
-{
-    const char *text = json_string_value(json_object_get(object, key));
-    return text != NULL ? text : "";
-}
-
-double point_number(const json_t *object, const char *key)
-{
-    const json_t *value = json_object_get(object, key);
-    double number = json_is_number(value) ? json_number_value(value) : NAN;
-    return isfinite(number) ? number : NAN;
-}
-
-double point_number_of(const json_t *object, const char *key, size_t index)
-{
-    const json_t *value = json_array_get(json_object_get(object, key), index);
-    double number = json_is_number(value) ? json_number_value(value) : NAN;
-    return isfinite(number) ? number : NAN;
-}
-
 unsigned point_gpus_of(const json_t *point)
 {
-    json_int_t gpus = point_integer(point, "gpus");
+    json_int_t gpus = integer_at(point, "gpus");
     return gpus >= 1 && gpus <= GPUS_MOST ? (unsigned)gpus : 1;
 }
 
@@ -111,15 +87,15 @@ static void plain_text(const json_t *value, bool sizes, char *text, size_t bytes
 static void special_text(const json_t *point, enum point_setting setting, const char *plain,
                          char text[POINT_TEXT_BYTES])
 {
-    bool choice = strcmp(point_string(point, "memory"), "pageable") == 0 &&
-                  strcmp(point_string(point, "launch"), "graph") != 0;
+    bool choice = strcmp(text_at(point, "memory"), "pageable") == 0 &&
+                  strcmp(text_at(point, "launch"), "graph") != 0;
     if (setting == POINT_GPUS && point_gpus_of(point) > 1)
         snprintf(text, POINT_TEXT_BYTES, "%s GPUs", plain);
     else if (setting == POINT_MPS_DAEMONS)
         snprintf(text, POINT_TEXT_BYTES, "%s",
                  strcmp(plain, "per-gpu") == 0 ? "a daemon a GPU" : "one daemon");
     else if (setting == POINT_BYTES)
-        bytes_text(point_integer(point, "bytes"), text);
+        bytes_text(integer_at(point, "bytes"), text);
     else if (setting == POINT_SYNC && choice)
         /* Only a pageable copy out after single launches has this choice. */
         snprintf(text, POINT_TEXT_BYTES, "%s", strcmp(plain, "none") == 0 ? "no sync" : "sync");
@@ -154,7 +130,7 @@ void point_setting_text(const json_t *point, enum point_setting setting,
 
 int point_layout(const json_t *point)
 {
-    const char *name = point_string(point, "layout");
+    const char *name = text_at(point, "layout");
     int i = 0;
     while (i < point_layout_count && strcmp(point_layouts[i], name) != 0)
         i++;
@@ -164,20 +140,20 @@ int point_layout(const json_t *point)
 void point_name(const json_t *point, char text[POINT_TEXT_BYTES])
 {
     snprintf(text, POINT_TEXT_BYTES, "%.20s %" JSON_INTEGER_FORMAT "×%" JSON_INTEGER_FORMAT,
-             point_string(point, "layout"), point_integer(point, "processes"),
-             point_integer(point, "threads"));
+             text_at(point, "layout"), integer_at(point, "processes"),
+             integer_at(point, "threads"));
 }
 
 bool point_is_measured(const json_t *point)
 {
-    const char *status = point_string(point, "status");
+    const char *status = text_at(point, "status");
     return (strcmp(status, "ok") == 0 || strcmp(status, "unconverged") == 0) &&
-           point_number(point, "throughput_ips") >= 0;
+           number_at(point, "throughput_ips") >= 0;
 }
 
 const char *point_failure(const json_t *point, char text[POINT_FAILURE_TEXT])
 {
-    const char *status = point_string(point, "status"), *error = point_string(point, "error");
+    const char *status = text_at(point, "status"), *error = text_at(point, "error");
     bool more = *error && strcmp(error, status) != 0;
     snprintf(text, POINT_FAILURE_TEXT, "%s%s%s", status, more ? ": " : "", more ? error : "");
     return text;

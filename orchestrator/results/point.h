@@ -8,6 +8,8 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#include "common/json.h"
+
 #define POINT_TEXT_BYTES 64
 
 /* What a title leaves unsaid. */
@@ -65,16 +67,6 @@ bool point_is_measured(const json_t *point);
 
 /* True if its rate, in an open loop, is one that a search found: a result and no setting. */
 bool point_rate_is_searched(const json_t *point);
-
-/* A field: 0 or "" where there is none of that type. */
-json_int_t point_integer(const json_t *object, const char *key);
-const char *point_string(const json_t *object, const char *key);
-
-/* A number of an object; NAN where it has none that is finite. */
-double point_number(const json_t *object, const char *key);
-
-/* The same of an array's element, as of an interval. */
-double point_number_of(const json_t *object, const char *key, size_t index);
 
 /* Why a point has no number: "infeasible: too many clients", and "interrupted" just once. Returns
  * text. */

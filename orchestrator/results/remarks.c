@@ -2,6 +2,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "common/json.h"
 #include "common/text.h"
 #include "job/rate.h"
 #include "orchestrator/results/internal.h"
@@ -56,7 +57,7 @@ static void print_unconverged_closed(FILE *out, const json_t *point)
 
 void table_print_remark(FILE *out, const json_t *point)
 {
-    const char *status = point_string(point, "status");
+    const char *status = text_at(point, "status");
     char failure[POINT_FAILURE_TEXT];
     if (!json_object_get(point, "latency_us")) {
         fprintf(out, "  %s", point_failure(point, failure));
@@ -156,19 +157,19 @@ void table_print_warnings(FILE *out, const json_t *points)
 static void print_mix(FILE *out, const json_t *point, const json_t *workloads)
 {
     char name[POINT_TEXT_BYTES], ips[32], p50[32], p99[32];
-    const char *launch = point_string(point, "launch");
+    const char *launch = text_at(point, "launch");
     point_name(point, name);
     fprintf(out, "mix      %s%s:", name, strcmp(launch, "graph") == 0 ? ", graph" : "");
     for (size_t i = 0; i < json_array_size(workloads); i++) {
         const json_t *workload = json_array_get(workloads, i);
         const json_t *latency = json_object_get(workload, "latency_us");
-        json_int_t workers = point_integer(workload, "workers");
+        json_int_t workers = integer_at(workload, "workers");
         fprintf(out, "%s %s %s/s of %lld worker%s, p50 %s ms, p99 %s ms", i ? ";" : "",
-                point_string(workload, "name"),
-                text_number(point_number(workload, "throughput_ips"), ips, sizeof ips),
+                text_at(workload, "name"),
+                text_number(number_at(workload, "throughput_ips"), ips, sizeof ips),
                 (long long)workers, workers == 1 ? "" : "s",
-                text_number(point_number(latency, "p50") / 1e3, p50, sizeof p50),
-                text_number(point_number(latency, "p99") / 1e3, p99, sizeof p99));
+                text_number(number_at(latency, "p50") / 1e3, p50, sizeof p50),
+                text_number(number_at(latency, "p99") / 1e3, p99, sizeof p99));
     }
     fputc('\n', out);
 }

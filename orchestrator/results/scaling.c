@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/json.h"
 #include "common/text.h"
 #include "orchestrator/results/point_key.h"
 
@@ -32,7 +33,7 @@ struct scaling_index {
 static bool is_closed(const json_t *point)
 {
     return point_is_measured(point) && !json_is_object(json_object_get(point, "rate")) &&
-           point_number(point, "throughput_ips") > 0;
+           number_at(point, "throughput_ips") > 0;
 }
 
 static int compare_entries(const void *left, const void *right)
@@ -105,11 +106,11 @@ bool scaling_find(const struct scaling_index *index, const json_t *point, struct
     scaling.base = find_base(index, point);
     if (scaling.base == NULL)
         return false;
-    scaling.base_ips = point_number(scaling.base, "throughput_ips");
-    scaling.efficiency = point_number(point, "throughput_ips") / (scaling.gpus * scaling.base_ips);
+    scaling.base_ips = number_at(scaling.base, "throughput_ips");
+    scaling.efficiency = number_at(point, "throughput_ips") / (scaling.gpus * scaling.base_ips);
     /* Of a ratio of independent means, to the first order. NAN stays NAN. */
     double half = scaling.efficiency *
-                  hypot(point_number(point, "ci95_rel"), point_number(scaling.base, "ci95_rel"));
+                  hypot(number_at(point, "ci95_rel"), number_at(scaling.base, "ci95_rel"));
     scaling.low = scaling.efficiency - half;
     scaling.high = scaling.efficiency + half;
     *out = scaling;
@@ -178,9 +179,9 @@ bool imbalance_of(const json_t *point, struct imbalance *out)
         return false;
     json_array_foreach(per_gpu, index, gpu)
     {
-        const struct imbalance_gpu one = {.number = (unsigned)point_integer(gpu, "gpu"),
-                                          .uuid = point_string(gpu, "uuid"),
-                                          .ips = point_number(gpu, "throughput_ips")};
+        const struct imbalance_gpu one = {.number = (unsigned)integer_at(gpu, "gpu"),
+                                          .uuid = text_at(gpu, "uuid"),
+                                          .ips = number_at(gpu, "throughput_ips")};
         if (!(one.ips >= 0))
             goto none;
         rates[index] = one.ips;
@@ -208,7 +209,7 @@ bool imbalance_matters(const struct imbalance *imbalance, const json_t *point)
 {
     /* That of a GPU is wider than that of the mean of all by the root of their number, and that of
      * a difference of two by the root of two once more. */
-    double interval = point_number(point, "ci95_rel") * sqrt(2.0 * imbalance->gpus);
+    double interval = number_at(point, "ci95_rel") * sqrt(2.0 * imbalance->gpus);
     return imbalance->relative > IMBALANCE_WORTH_A_WORD &&
            !(imbalance->relative <= interval); /* also where there is none */
 }
@@ -247,7 +248,7 @@ const json_t *scaling_other_daemons(const json_t *points, const json_t *point)
 {
     const json_t *other, *found = NULL;
     size_t index;
-    const char *daemons = point_string(point, "mps_daemons");
+    const char *daemons = text_at(point, "mps_daemons");
     char *key = point_gpus_of(point) > 1 && daemons[0] != '\0'
                     ? point_key(point, 1u << POINT_MPS_DAEMONS)
                     : NULL;
@@ -255,12 +256,12 @@ const json_t *scaling_other_daemons(const json_t *points, const json_t *point)
         return NULL;
     json_array_foreach(points, index, other)
     {
-        const char *others = point_string(other, "mps_daemons");
+        const char *others = text_at(other, "mps_daemons");
         /* What is quick to see first: keys of all points would be dear. */
         if (others[0] == '\0' || strcmp(others, daemons) == 0 || !is_closed(other) ||
             point_gpus_of(other) != point_gpus_of(point) ||
-            point_integer(other, "processes") != point_integer(point, "processes") ||
-            point_integer(other, "threads") != point_integer(point, "threads"))
+            integer_at(other, "processes") != integer_at(point, "processes") ||
+            integer_at(other, "threads") != integer_at(point, "threads"))
             continue;
         char *other_key = point_key(other, 1u << POINT_MPS_DAEMONS);
         bool same = other_key != NULL && strcmp(other_key, key) == 0;

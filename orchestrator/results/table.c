@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/json.h"
 #include "common/text.h"
 #include "orchestrator/results/internal.h"
 #include "orchestrator/results/point.h"
@@ -113,17 +114,6 @@ static void add_column(struct table *table, const char *title, bool left)
     table->columns++;
 }
 
-static double number_at(const json_t *object, const char *key)
-{
-    return json_number_value(json_object_get(object, key));
-}
-
-static const char *text_at(const json_t *object, const char *key)
-{
-    const char *text = json_string_value(json_object_get(object, key));
-    return text ? text : "";
-}
-
 /* NULL where the energy is not known. */
 static const json_t *joules_of(const json_t *point)
 {
@@ -186,8 +176,8 @@ static void fill_row(struct table *table, size_t row, const json_t *point, const
 {
     size_t column = 0;
     snprintf(cell(table, row, column++), CELL, "%s", text_at(point, "layout"));
-    snprintf(cell(table, row, column++), CELL, "%.0f×%.0f", number_at(point, "processes"),
-             number_at(point, "threads"));
+    snprintf(cell(table, row, column++), CELL, "%lld×%lld",
+             (long long)integer_at(point, "processes"), (long long)integer_at(point, "threads"));
     for (size_t i = 0; i < SETTINGS; i++)
         if (shown[i])
             setting_text(point, settings[i].key, settings[i].sizes, cell(table, row, column++),
@@ -364,8 +354,9 @@ void table_print_csv(FILE *out, const json_t *header, const json_t *points)
     for (size_t r = 0; r < json_array_size(points); r++) {
         const json_t *point = json_array_get(points, r);
         const json_t *latency = json_object_get(point, "latency_us");
-        fprintf(out, "%s,%.0f,%.0f,%.0f", text_at(point, "layout"), number_at(point, "processes"),
-                number_at(point, "threads"), number_at(point, "workers"));
+        fprintf(out, "%s,%lld,%lld,%lld", text_at(point, "layout"),
+                (long long)integer_at(point, "processes"), (long long)integer_at(point, "threads"),
+                (long long)integer_at(point, "workers"));
         for (size_t i = first; i < SETTINGS; i++) {
             char value[CSV_CELL] = "";
             if (json_object_get(point, settings[i].key) || strcmp(settings[i].key, "gpus") == 0)

@@ -1,6 +1,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "common/json.h"
 #include "common/text.h"
 #include "orchestrator/results/internal.h"
 #include "orchestrator/results/point.h"
@@ -30,10 +31,10 @@ static void cell_text(const struct columns *columns, const json_t *point, size_t
 {
     size_t gpu = column - first_gpu(columns);
     if (column == LAYOUT) {
-        snprintf(text, CELL, "%s", point ? point_string(point, "layout") : "layout");
+        snprintf(text, CELL, "%s", point ? text_at(point, "layout") : "layout");
     } else if (column == SIZE && point) {
-        snprintf(text, CELL, "%lld×%lld", (long long)point_integer(point, "processes"),
-                 (long long)point_integer(point, "threads"));
+        snprintf(text, CELL, "%lld×%lld", (long long)integer_at(point, "processes"),
+                 (long long)integer_at(point, "threads"));
     } else if (column == SIZE) {
         snprintf(text, CELL, "P×T");
     } else if (column < first_gpu(columns)) {
@@ -45,7 +46,7 @@ static void cell_text(const struct columns *columns, const json_t *point, size_t
     } else if (gpu == columns->gpus) {
         snprintf(text, CELL, "apart");
         if (point && json_is_number(json_object_get(point, "gpu_imbalance")))
-            snprintf(text, CELL, "%.1f%%", 100.0 * point_number(point, "gpu_imbalance"));
+            snprintf(text, CELL, "%.1f%%", 100.0 * number_at(point, "gpu_imbalance"));
         else if (point)
             snprintf(text, CELL, "-");
     } else if (!point) {
@@ -56,8 +57,8 @@ static void cell_text(const struct columns *columns, const json_t *point, size_t
         snprintf(text, CELL, "-");
         if (of)
             snprintf(text, CELL, "%s (%s)",
-                     text_number(point_number(of, "throughput_ips"), rate, sizeof rate),
-                     text_number(point_number(json_object_get(of, "latency_us"), "p99") / 1e3, p99,
+                     text_number(number_at(of, "throughput_ips"), rate, sizeof rate),
+                     text_number(number_at(json_object_get(of, "latency_us"), "p99") / 1e3, p99,
                                  sizeof p99));
     }
 }

@@ -123,12 +123,12 @@ static void show_step(void *data, const char *step)
 static const char *result_text(const json_t *record, char out[POINT_FAILURE_TEXT])
 {
     char number[32];
-    const char *status = point_string(record, "status");
+    const char *status = text_at(record, "status");
     bool ok = strcmp(status, "ok") == 0;
     if (!json_object_get(record, "throughput_ips"))
         return point_failure(record, out);
     snprintf(out, POINT_FAILURE_TEXT, "%s iterations/s%s%s",
-             text_number(point_number(record, "throughput_ips"), number, sizeof number),
+             text_number(number_at(record, "throughput_ips"), number, sizeof number),
              ok ? "" : ", ", ok ? "" : status);
     return out;
 }
@@ -230,7 +230,7 @@ static enum status calibrate(struct campaign *campaign)
 static int exit_status_of(const struct campaign *campaign)
 {
     for (size_t i = 0; i < campaign->plan.count; i++)
-        if (strcmp(point_string(campaign->records[i], "status"), "failed") == 0)
+        if (strcmp(text_at(campaign->records[i], "status"), "failed") == 0)
             return EXIT_SOME_FAILED;
     return EXIT_ALL_MEASURED;
 }

@@ -46,7 +46,7 @@ static double value_of(const struct tune *tune, double ips, double p99_us, doubl
 
 static double positive(const json_t *object, const char *key)
 {
-    double number = point_number(object, key);
+    double number = number_at(object, key);
     return isfinite(number) && number > 0.0 ? number : 0.0;
 }
 
@@ -62,7 +62,7 @@ static void observe(const struct tune *tune, const json_t *record, struct tune_o
     const json_t *bounds = json_object_get(json_object_get(latency, "bounds"), "p99");
     const json_t *interval = json_object_get(record, "ci95_rel");
     double joules = positive(json_object_get(record, "telemetry"), "joules_per_iteration");
-    bool refused = strcmp(point_string(record, "status"), "infeasible") == 0;
+    bool refused = strcmp(text_at(record, "status"), "infeasible") == 0;
     *out = (struct tune_observation){.outcome = refused ? TUNE_INFEASIBLE : TUNE_FAILED};
     if (!point_is_measured(record))
         return;
@@ -150,7 +150,7 @@ static enum status write_record(struct tune *tune, size_t index, enum tune_stage
     json_t *record =
         record_point(&tune->space.plan.points[index], tune->measurements[index], INFINITY);
     int order = (int)++tune->order;
-    json_int_t first = point_integer(json_object_get(campaign->records[index], "tune"), "first");
+    json_int_t first = integer_at(json_object_get(campaign->records[index], "tune"), "first");
     json_t *about = json_pack("{s:s, s:i, s:I}", "stage", tune_stage_name(stage), "order", order,
                               "first", first > 0 ? first : (json_int_t)order);
     if (!record || !about) {

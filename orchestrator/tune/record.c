@@ -196,7 +196,7 @@ static json_t *naive_array(const struct tune *tune)
         const json_t *record = record_of(tune, point);
         json_object_set_new(object, "layout", json_string(tune->space.naive[i].name));
         json_object_set_new(object, "status",
-                            json_string(record ? point_string(record, "status") : "not measured"));
+                            json_string(record ? text_at(record, "status") : "not measured"));
         json_array_append_new(array, object);
     }
     return array;
@@ -294,8 +294,8 @@ bool tune_record_answers(const struct tune *tune, const json_t *record)
     /* What all layouts were looked at for answers a search among some of them, too. */
     bool answers =
         (!tune->rules.exhaustive || json_is_true(json_object_get(record, "exhaustive"))) &&
-        strcmp(point_string(record, "ended"), "complete") == 0 &&
-        strcmp(point_string(record, "objective"), tune_objective_name(tune->objective)) == 0 &&
+        strcmp(text_at(record, "ended"), "complete") == 0 &&
+        strcmp(text_at(record, "objective"), tune_objective_name(tune->objective)) == 0 &&
         json_equal(json_object_get(record, "constraints"), constraints);
     json_decref(constraints);
     return answers;

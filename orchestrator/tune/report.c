@@ -42,11 +42,11 @@ void tune_tell(const struct tune *tune, size_t point, enum tune_stage stage)
     fprintf(stderr, "[%s %u%s] %s: ", tune_stage_name(stage), tune->order, left, what);
     if (point_is_measured(record))
         fprintf(stderr, "%s iterations/s, p99 %s ms\n",
-                text_number(point_number(record, "throughput_ips"), value, sizeof value),
-                milliseconds(point_number(json_object_get(record, "latency_us"), "p99"), left,
+                text_number(number_at(record, "throughput_ips"), value, sizeof value),
+                milliseconds(number_at(json_object_get(record, "latency_us"), "p99"), left,
                              sizeof left));
     else
-        fprintf(stderr, "%s: %s\n", point_string(record, "status"), point_string(record, "error"));
+        fprintf(stderr, "%s: %s\n", text_at(record, "status"), text_at(record, "error"));
     fflush(stderr);
 }
 
@@ -73,17 +73,17 @@ static void add_row(struct rows *rows, const struct tune *tune, const char *role
     for (int i = 2; i < COLUMNS; i++)
         snprintf(cells[i], CELL, "-");
     if (!record || !point_is_measured(record)) {
-        snprintf(cells[2], CELL, "%s", record ? point_string(record, "status") : "not measured");
+        snprintf(cells[2], CELL, "%s", record ? text_at(record, "status") : "not measured");
         return;
     }
-    double ips = point_number(record, "throughput_ips");
-    double half = point_number(record, "ci95_rel");
+    double ips = number_at(record, "throughput_ips");
+    double half = number_at(record, "ci95_rel");
     snprintf(cells[2], CELL, "%s", number(ips, text, sizeof text));
     if (isfinite(half))
         snprintf(cells[3], CELL, "±%.1f%%", 100.0 * half);
-    snprintf(cells[4], CELL, "%s",
-             milliseconds(point_number(json_object_get(record, "latency_us"), "p99"), text,
-                          sizeof text));
+    snprintf(
+        cells[4], CELL, "%s",
+        milliseconds(number_at(json_object_get(record, "latency_us"), "p99"), text, sizeof text));
     if (best_ips > 0.0)
         snprintf(cells[5], CELL, "%.3g%%", 100.0 * ips / best_ips);
 }
@@ -116,20 +116,20 @@ static void print_table(const struct tune *tune)
     const json_t *tied = json_object_get(tune->record, "tied");
     const json_t *margin = json_object_get(tune->record, "margin");
     const json_t *closest = json_object_get(tune->record, "closest");
-    double best = point_number(json_is_object(winner) ? winner : closest, "throughput_ips");
-    json_int_t first = json_is_object(winner) ? point_integer(winner, "point") : -1;
+    double best = number_at(json_is_object(winner) ? winner : closest, "throughput_ips");
+    json_int_t first = json_is_object(winner) ? integer_at(winner, "point") : -1;
     rows.count = 0;
     if (first >= 0)
         add_row(&rows, tune, "best", (size_t)first, best);
     else if (json_is_object(closest))
-        add_row(&rows, tune, "closest", (size_t)point_integer(closest, "point"), best);
+        add_row(&rows, tune, "closest", (size_t)integer_at(closest, "point"), best);
     for (size_t i = 0; i < json_array_size(tied) && i < TIED_SHOWN; i++) {
         json_int_t point = json_integer_value(json_array_get(tied, i));
         if (point != first)
             add_row(&rows, tune, "as good?", (size_t)point, best);
     }
     if (margin && json_array_size(tied) == 0)
-        add_row(&rows, tune, "next", (size_t)point_integer(margin, "over"), best);
+        add_row(&rows, tune, "next", (size_t)integer_at(margin, "over"), best);
     for (size_t i = 0; i < tune->space.naive_count; i++)
         add_row(&rows, tune, tune->space.naive[i].name, tune->space.naive[i].point, best);
     print_rows(&rows);
@@ -141,7 +141,7 @@ static void print_value(const json_t *winner, const char *objective)
 {
     char text[32];
     const json_t *ends = json_object_get(winner, "ci95");
-    double value = point_number(winner, "value");
+    double value = number_at(winner, "value");
     double low = json_number_value(json_array_get(ends, 0));
     double high = json_number_value(json_array_get(ends, 1));
     bool known = json_is_number(json_array_get(ends, 0)) && json_is_number(json_array_get(ends, 1));
@@ -167,7 +167,7 @@ static void print_margin(const json_t *record)
     const json_t *ends = json_object_get(margin, "ci95");
     if (!margin)
         return;
-    printf("margin over the next: %+.1f%%", 100.0 * point_number(margin, "rel"));
+    printf("margin over the next: %+.1f%%", 100.0 * number_at(margin, "rel"));
     if (json_is_number(json_array_get(ends, 0)) && json_is_number(json_array_get(ends, 1)))
         printf(" (95%%: %+.1f%% to %+.1f%%)", 100.0 * json_number_value(json_array_get(ends, 0)),
                100.0 * json_number_value(json_array_get(ends, 1)));
@@ -178,7 +178,7 @@ static void print_p99(const json_t *object, double limit_us)
 {
     char text[32], limit[32];
     double high = json_number_value(json_array_get(json_object_get(object, "p99_bounds_us"), 1));
-    printf("p99: %s ms", milliseconds(point_number(object, "p99_us"), text, sizeof text));
+    printf("p99: %s ms", milliseconds(number_at(object, "p99_us"), text, sizeof text));
     if (high > 0.0)
         printf(", at most %s with 95%% confidence", milliseconds(high, text, sizeof text));
     if (limit_us > 0.0)
@@ -196,7 +196,7 @@ static void print_gpus(const struct tune *tune, const json_t *winner)
                number(json_number_value(json_array_get(rates, i)), text, sizeof text));
     if (json_array_size(rates) > 0)
         fputs(" iterations/s", stdout);
-    const json_t *record = tune->campaign.records[point_integer(winner, "point")];
+    const json_t *record = tune->campaign.records[integer_at(winner, "point")];
     if (imbalance_of(record, &imbalance) && imbalance_matters(&imbalance, record))
         printf("; %s", imbalance_text(&imbalance, false, apart));
     if (json_array_size(rates) > 0)
@@ -209,11 +209,11 @@ static void print_winner(const struct tune *tune, double limit_us)
     const json_t *winner = json_object_get(record, "winner");
     const json_t *limit = json_object_get(record, "limit");
     size_t tied = json_array_size(json_object_get(record, "tied"));
-    const char *objective = point_string(record, "objective");
-    printf("best layout for %s: %s\n", objective, point_string(winner, "what"));
+    const char *objective = text_at(record, "objective");
+    printf("best layout for %s: %s\n", objective, text_at(winner, "what"));
     print_value(winner, objective);
-    if (point_integer(winner, "rounds") >= 2)
-        printf(", %d rounds with fresh processes\n", (int)point_integer(winner, "rounds"));
+    if (integer_at(winner, "rounds") >= 2)
+        printf(", %d rounds with fresh processes\n", (int)integer_at(winner, "rounds"));
     else
         puts(", from a single window: there was no time for more");
     print_gpus(tune, winner);
@@ -223,9 +223,9 @@ static void print_winner(const struct tune *tune, double limit_us)
     if (limit_us > 0.0)
         print_p99(winner, limit_us);
     if (limit)
-        printf("limited by %s, %.0f%% of it reached: %s\n", point_string(limit, "title"),
-               100.0 * point_number(limit, "reached"), point_string(limit, "reason"));
-    printf("\nmeasure it again: mpsweep %s\n", point_string(winner, "options"));
+        printf("limited by %s, %.0f%% of it reached: %s\n", text_at(limit, "title"),
+               100.0 * number_at(limit, "reached"), text_at(limit, "reason"));
+    printf("\nmeasure it again: mpsweep %s\n", text_at(winner, "options"));
 }
 
 /* The first that failed when it was tried, or NULL. */
@@ -245,10 +245,10 @@ static void print_no_number(const struct tune *tune)
     char what[POINT_DESCRIPTION];
     const json_t *failure = first_failure(tune);
     if (failure) {
-        point_describe(&tune->space.plan.points[point_integer(failure, "id")], what, sizeof what);
-        printf("no layout was found that works; %s: %s: %s\n", what,
-               point_string(failure, "status"), point_string(failure, "error"));
-    } else if (strcmp(point_string(tune->record, "ended"), "failed") == 0) {
+        point_describe(&tune->space.plan.points[integer_at(failure, "id")], what, sizeof what);
+        printf("no layout was found that works; %s: %s: %s\n", what, text_at(failure, "status"),
+               text_at(failure, "error"));
+    } else if (strcmp(text_at(tune->record, "ended"), "failed") == 0) {
         puts("no layout was found that meets the constraints");
     } else {
         puts("no layout was measured: give a longer --budget");
@@ -263,22 +263,22 @@ static void print_nothing(const struct tune *tune, double limit_us)
         return;
     }
     puts("no layout was found that surely meets the constraints");
-    printf("closest: %s\n", point_string(closest, "what"));
+    printf("closest: %s\n", text_at(closest, "what"));
     print_p99(closest, limit_us);
 }
 
 static void print_search(const struct tune *tune)
 {
     const json_t *record = tune->record;
-    const char *ended = point_string(record, "ended");
-    double budget = point_number(record, "budget_s");
+    const char *ended = text_at(record, "ended");
+    double budget = number_at(record, "budget_s");
     char seconds[32], text[32];
-    printf("measured %d of %d layouts in %s", (int)point_integer(record, "measured"),
-           (int)point_integer(record, "space"),
-           text_duration(point_number(record, "seconds"), seconds, sizeof seconds));
+    printf("measured %d of %d layouts in %s", (int)integer_at(record, "measured"),
+           (int)integer_at(record, "space"),
+           text_duration(number_at(record, "seconds"), seconds, sizeof seconds));
     if (isfinite(budget))
         printf(" of %s", text_duration(budget, text, sizeof text));
-    printf(", guided by %s", strcmp(point_string(record, "guide"), "calibration") == 0
+    printf(", guided by %s", strcmp(text_at(record, "guide"), "calibration") == 0
                                  ? "a calibration"
                                  : "measuring alone");
     if (strcmp(ended, "budget") == 0)
@@ -295,7 +295,7 @@ static void print_text(const struct tune *tune)
     unsigned gpus = point_gpus(&tune->space.plan.points[0]);
     if (gpus > 1)
         printf("%u × ", gpus);
-    printf("%s%s\n\n", point_string(gpu, "name"),
+    printf("%s%s\n\n", text_at(gpu, "name"),
            json_is_true(json_object_get(gpu, "emulated")) ? " [EMULATED: no real numbers]" : "");
     if (json_is_object(json_object_get(tune->record, "winner")))
         print_winner(tune, tune->rules.max_p99_us);

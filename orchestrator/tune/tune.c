@@ -158,7 +158,7 @@ static enum status check_power(const struct tune *tune)
         if (!record || !point_is_measured(record))
             continue;
         measured++;
-        told = point_number(telemetry, "joules_per_iteration") > 0.0;
+        told = number_at(telemetry, "joules_per_iteration") > 0.0;
     }
     if (told || measured == 0)
         return STATUS_OK;
@@ -269,7 +269,7 @@ static enum status emit_winner(const struct tune *tune)
         return STATUS_OK;
     const struct emit_request request = {
         .header = campaign->header,
-        .point = campaign->records[point_integer(winner, "point")],
+        .point = campaign->records[integer_at(winner, "point")],
         .results = results ? results : "a tuning whose results were not kept",
         .chosen = "the winner",
         .format = format,
