@@ -37,7 +37,7 @@ orchestrator_libraries = \
 bin_PROGRAMS += mpsweep
 mpsweep_SOURCES = orchestrator/commands.c orchestrator/commands.h orchestrator/help.c \
     orchestrator/help.h orchestrator/main.c
-mpsweep_LDADD = $(orchestrator_libraries) $(orchestrator_libraries) $(spine_libraries) \
+mpsweep_LDADD = $(orchestrator_libraries) $(spine_libraries) \
     $(HWLOC_LIBS) $(JANSSON_LIBS) $(INIH_LIBS)
 
 # The manual pages are printed by the program, from the tables of commands and options and the texts

@@ -17,7 +17,7 @@ int compare_command(const struct invocation *invocation)
                                          threshold, holm, &comparison);
     if (status != STATUS_OK)
         return report(status);
-    bool worse = comparison.counts[VERDICT_WORSE] > 0;
+    bool worse = comparison.counts[EFFECT_WORSE] > 0;
     if (picture)
         status = comparison_plot(&comparison, picture);
     else if (strcmp(format, "csv") == 0)

@@ -74,7 +74,7 @@ static void fill_row(struct compare_row *row, const struct compare_pair *pair)
     *row = (struct compare_row){.base = pair->base, .change = pair->change, .energy_ratio = NAN};
     row->base_measured = point_is_measured(row->base);
     row->change_measured = point_is_measured(row->change);
-    row->verdict = row->throughput_verdict = row->p99_verdict = VERDICT_UNSURE;
+    row->verdict = row->throughput_verdict = row->p99_verdict = EFFECT_UNSURE;
     if (!row->base_measured || !row->change_measured)
         return;
     struct estimate base = throughput_of(row->base), change = throughput_of(row->change);
@@ -98,7 +98,7 @@ static void fill_row(struct compare_row *row, const struct compare_pair *pair)
 /* One figure of one point. */
 struct test {
     struct effect effect; /* the better the higher */
-    enum verdict *verdict;
+    enum effect_verdict *verdict;
     bool
         *alone; /* set where it would be worse or better as the only one; NULL: it does not count */
 };
@@ -111,19 +111,19 @@ static enum status judge(struct comparison *comparison, struct test *tests, size
     bool *named = calloc(count + 1, sizeof *named);
     enum status status = chances != NULL && named != NULL ? STATUS_OK : no_memory();
     for (int sign = -1; status == STATUS_OK && sign <= 1; sign += 2) {
-        enum verdict beyond = sign < 0 ? VERDICT_WORSE : VERDICT_BETTER;
+        enum effect_verdict beyond = sign < 0 ? EFFECT_WORSE : EFFECT_BETTER;
         for (size_t i = 0; i < count; i++)
             chances[i] = effect_chance(&tests[i].effect, comparison->threshold, sign);
         effect_holm(chances, count, ALPHA, named);
         for (size_t i = 0; i < count; i++) {
-            enum verdict own = effect_verdict(&tests[i].effect, comparison->threshold);
+            enum effect_verdict own = effect_verdict(&tests[i].effect, comparison->threshold);
             if (own != beyond) {
-                if (own == VERDICT_SAME || own == VERDICT_UNSURE)
+                if (own == EFFECT_SAME || own == EFFECT_UNSURE)
                     *tests[i].verdict = own;
                 continue;
             }
             bool holds = named[i] || !comparison->holm;
-            *tests[i].verdict = holds ? beyond : VERDICT_UNSURE;
+            *tests[i].verdict = holds ? beyond : EFFECT_UNSURE;
             if (!holds && tests[i].alone != NULL)
                 *tests[i].alone = true;
         }
@@ -168,20 +168,20 @@ static bool is_interrupted(const json_t *point)
     return strcmp(text_at(point, "status"), "interrupted") == 0;
 }
 
-static enum verdict row_verdict(const struct compare_row *row)
+static enum effect_verdict row_verdict(const struct compare_row *row)
 {
     if (row->base_measured && !row->change_measured)
-        return is_interrupted(row->change) ? VERDICT_UNSURE : VERDICT_WORSE;
+        return is_interrupted(row->change) ? EFFECT_UNSURE : EFFECT_WORSE;
     if (!row->base_measured && row->change_measured)
-        return is_interrupted(row->base) ? VERDICT_UNSURE : VERDICT_BETTER;
+        return is_interrupted(row->base) ? EFFECT_UNSURE : EFFECT_BETTER;
     if (!row->p99_counts)
         return row->throughput_verdict;
     /* The stronger word of the two. */
-    static const enum verdict order[] = {VERDICT_WORSE, VERDICT_BETTER, VERDICT_UNSURE};
+    static const enum effect_verdict order[] = {EFFECT_WORSE, EFFECT_BETTER, EFFECT_UNSURE};
     for (size_t i = 0; i < sizeof order / sizeof *order; i++)
         if (row->throughput_verdict == order[i] || row->p99_verdict == order[i])
             return order[i];
-    return VERDICT_SAME;
+    return EFFECT_SAME;
 }
 
 static bool is_emulated(const json_t *header)
@@ -290,7 +290,7 @@ enum status comparison_make(const char *base_path, const char *change_path, doub
     for (size_t i = 0; i < comparison.count; i++) {
         struct compare_row *row = &comparison.rows[i];
         row->verdict = row_verdict(row);
-        comparison.alone += row->alone && row->verdict == VERDICT_UNSURE;
+        comparison.alone += row->alone && row->verdict == EFFECT_UNSURE;
         comparison.single +=
             row->has_throughput && (is_single(row->base) || is_single(row->change));
         if (row->base_measured || row->change_measured)
@@ -351,9 +351,9 @@ char *comparison_summary(const struct comparison *comparison)
     FILE *out = open_memstream(&text, &bytes);
     if (out == NULL)
         return NULL;
-    for (int v = 0; v < VERDICTS; v++)
+    for (int v = 0; v < EFFECT_VERDICTS; v++)
         fprintf(out, "%s%zu %s", v > 0 ? ", " : "", comparison->counts[v],
-                verdict_name((enum verdict)v));
+                effect_verdict_name((enum effect_verdict)v));
     const char *separator = "; ";
     const struct {
         size_t count;

@@ -15,12 +15,12 @@
 struct compare_row {
     const json_t *base, *change; /* borrowed */
     bool base_measured, change_measured;
-    enum verdict verdict; /* of the point; meaningless if neither is measured */
+    enum effect_verdict verdict; /* of the point; meaningless if neither is measured */
 
     /* Only where both are measured and the figures are positive. The ratio is NEW / BASE. */
     bool has_throughput, has_p99;
     struct effect throughput, p99;
-    enum verdict throughput_verdict, p99_verdict; /* a lower p99 is the better one */
+    enum effect_verdict throughput_verdict, p99_verdict; /* a lower p99 is the better one */
     bool p99_has_interval;
     bool p99_counts; /* in the point's verdict: at a rate that is fixed, latency is what varies */
     bool alone;      /* a figure that counts would be worse or better if it were the only one */
@@ -39,7 +39,7 @@ struct comparison {
     /* The settings of the first point, and which of them the others do not share. */
     char settings[POINT_SETTINGS][POINT_TEXT_BYTES];
     bool varies[POINT_SETTINGS];
-    size_t counts[VERDICTS];
+    size_t counts[EFFECT_VERDICTS];
     size_t neither; /* rows without a number in either file */
     size_t single;  /* rows whose intervals are of one round on a side: of one run's inside */
     size_t alone;   /* unsure rows that would be worse or better if they were the only one */

@@ -14,14 +14,14 @@
 #define LABEL_BYTES 256
 
 /* In the order of importance: what is left out first where there are too many rows comes last. */
-static const enum verdict importance[] = {VERDICT_WORSE, VERDICT_BETTER, VERDICT_UNSURE,
-                                          VERDICT_SAME};
+static const enum effect_verdict importance[] = {EFFECT_WORSE, EFFECT_BETTER, EFFECT_UNSURE,
+                                                 EFFECT_SAME};
 
 static bool *choose_rows(const struct comparison *comparison, size_t *chosen)
 {
     bool *drawn = calloc(comparison->count + 1, sizeof *drawn);
     *chosen = 0;
-    for (size_t v = 0; drawn != NULL && v < VERDICTS; v++)
+    for (size_t v = 0; drawn != NULL && v < EFFECT_VERDICTS; v++)
         for (size_t i = 0; i < comparison->count && *chosen < ROWS_MAX; i++) {
             const struct compare_row *row = &comparison->rows[i];
             if (row->verdict != importance[v] || (!row->base_measured && !row->change_measured))

@@ -77,11 +77,11 @@ static void fill_cells(const struct comparison *comparison, const struct compare
                     isfinite(row->throughput.below) && isfinite(row->throughput.above),
                     cell[C_RATIO], cell[C_INTERVAL]);
     if (row->base_measured || row->change_measured)
-        snprintf(cell[C_VERDICT], CELL, "%s", verdict_name(row->verdict));
+        snprintf(cell[C_VERDICT], CELL, "%s", effect_verdict_name(row->verdict));
     if (row->has_p99)
         fill_effect(&row->p99, row->p99_has_interval, cell[C_P99], cell[C_P99_INTERVAL]);
     if (row->p99_has_interval)
-        snprintf(cell[C_P99_VERDICT], CELL, "%s", verdict_name(row->p99_verdict));
+        snprintf(cell[C_P99_VERDICT], CELL, "%s", effect_verdict_name(row->p99_verdict));
     if (isfinite(row->energy_ratio))
         ratio_text(row->energy_ratio, cell[C_ENERGY], CELL);
 }
@@ -270,10 +270,11 @@ void comparison_print_csv(FILE *out, const struct comparison *comparison)
         print_csv_number(out, number_at(row->change, "throughput_ips"));
         print_csv_effect(out, &row->throughput, row->has_throughput);
         fputc(',', out);
-        table_print_csv_text(out, any ? verdict_name(row->verdict) : "");
+        table_print_csv_text(out, any ? effect_verdict_name(row->verdict) : "");
         print_csv_effect(out, &row->p99, row->has_p99);
         fputc(',', out);
-        table_print_csv_text(out, row->p99_has_interval ? verdict_name(row->p99_verdict) : "");
+        table_print_csv_text(out,
+                             row->p99_has_interval ? effect_verdict_name(row->p99_verdict) : "");
         print_csv_number(out, row->energy_ratio);
         fprintf(out, ",%s", is_emulated(comparison) ? "yes" : "no");
         fputc(',', out);
@@ -338,15 +339,16 @@ static json_t *row_json(const struct compare_row *row)
     json_t *object = settings_json(row->base);
     bool any = row->base_measured || row->change_measured;
     json_object_set_new(object, "verdict",
-                        any ? json_string(verdict_name(row->verdict)) : json_null());
+                        any ? json_string(effect_verdict_name(row->verdict)) : json_null());
     json_object_set_new(object, "base", measured_json(row->base));
     json_object_set_new(object, "new", measured_json(row->change));
     if (row->has_throughput)
-        json_object_set_new(object, "throughput",
-                            effect_json(&row->throughput, verdict_name(row->throughput_verdict)));
+        json_object_set_new(
+            object, "throughput",
+            effect_json(&row->throughput, effect_verdict_name(row->throughput_verdict)));
     if (row->has_p99) {
-        json_t *p99 =
-            effect_json(&row->p99, row->p99_has_interval ? verdict_name(row->p99_verdict) : NULL);
+        json_t *p99 = effect_json(
+            &row->p99, row->p99_has_interval ? effect_verdict_name(row->p99_verdict) : NULL);
         json_object_set_new(p99, "counts", json_boolean(row->p99_counts));
         json_object_set_new(object, "p99", p99);
     }
@@ -373,8 +375,8 @@ void comparison_print_json(FILE *out, const struct comparison *comparison)
     for (size_t i = 0; i < comparison->count; i++)
         json_array_append_new(rows, row_json(&comparison->rows[i]));
     json_t *summary = json_object();
-    for (int v = 0; v < VERDICTS; v++)
-        json_object_set_new(summary, verdict_name((enum verdict)v),
+    for (int v = 0; v < EFFECT_VERDICTS; v++)
+        json_object_set_new(summary, effect_verdict_name((enum effect_verdict)v),
                             json_integer((json_int_t)comparison->counts[v]));
     json_object_set_new(summary, "without_number", json_integer((json_int_t)comparison->neither));
     json_object_set_new(summary, "beyond_alone", json_integer((json_int_t)comparison->alone));

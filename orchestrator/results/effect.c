@@ -7,7 +7,7 @@
 
 #define TAIL 0.025 /* on each side of a 95% interval */
 
-const char *verdict_name(enum verdict verdict)
+const char *effect_verdict_name(enum effect_verdict verdict)
 {
     static const char *const names[] = {"worse", "better", "same", "unsure"};
     return names[verdict];
@@ -73,18 +73,18 @@ double effect_high(const struct effect *effect)
     return exp(effect->log_ratio + effect->above);
 }
 
-enum verdict effect_verdict(const struct effect *effect, double threshold)
+enum effect_verdict effect_verdict(const struct effect *effect, double threshold)
 {
     double margin = log1p(threshold);
     double low = effect->log_ratio - effect->below;
     double high = effect->log_ratio + effect->above;
     if (!isfinite(low) || !isfinite(high))
-        return VERDICT_UNSURE;
+        return EFFECT_UNSURE;
     if (high < -margin)
-        return VERDICT_WORSE;
+        return EFFECT_WORSE;
     if (low > margin)
-        return VERDICT_BETTER;
-    return low >= -margin && high <= margin ? VERDICT_SAME : VERDICT_UNSURE;
+        return EFFECT_BETTER;
+    return low >= -margin && high <= margin ? EFFECT_SAME : EFFECT_UNSURE;
 }
 
 double effect_chance(const struct effect *effect, double threshold, int sign)

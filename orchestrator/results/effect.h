@@ -10,9 +10,9 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-enum verdict { VERDICT_WORSE, VERDICT_BETTER, VERDICT_SAME, VERDICT_UNSURE, VERDICTS };
+enum effect_verdict { EFFECT_WORSE, EFFECT_BETTER, EFFECT_SAME, EFFECT_UNSURE, EFFECT_VERDICTS };
 
-const char *verdict_name(enum verdict verdict);
+const char *effect_verdict_name(enum effect_verdict verdict);
 
 /* A positive figure and how well it is known: the distances on the logarithmic scale down and up to
  * the ends of its 95% interval, INFINITY where it has none; the interval's degrees of freedom. */
@@ -56,7 +56,7 @@ double effect_high(const struct effect *effect);
 /* What one point alone says: its whole interval below 1 / (1 + threshold) or above 1 + threshold is
  * worse or better (of a figure that is the better the higher it is), all of it between them the
  * same, anything else unsure. */
-enum verdict effect_verdict(const struct effect *effect, double threshold);
+enum effect_verdict effect_verdict(const struct effect *effect, double threshold);
 
 /* The probability of an effect at least so far above the threshold if there were none beyond it
  * (sign 1), or so far below (sign -1). */

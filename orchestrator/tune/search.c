@@ -333,7 +333,7 @@ static bool all_same(const struct tune_search *search, const size_t *points, siz
     for (size_t i = 1; i < count; i++) {
         struct estimate other = tune_estimate(search, points[i]);
         struct effect effect = effect_of(&best, &other);
-        if (effect_verdict(&effect, SAME) != VERDICT_SAME)
+        if (effect_verdict(&effect, SAME) != EFFECT_SAME)
             return false;
     }
     return true;

@@ -86,15 +86,13 @@ static void test_verdicts(void **unused)
     (void)unused;
     static const struct {
         double ratio, width;
-        enum verdict verdict;
+        enum effect_verdict verdict;
     } cases[] = {
-        {1, 0.01, VERDICT_SAME},        {1, 0.03, VERDICT_UNSURE},
-        {1.05, 0.02, VERDICT_BETTER},   {1.05, 0.04, VERDICT_UNSURE},
-        {0.95, 0.02, VERDICT_WORSE},    {0.95, 0.04, VERDICT_UNSURE},
-        {1.019, 0, VERDICT_SAME},       {1.021, 0, VERDICT_BETTER},
-        {0.981, 0, VERDICT_SAME},       {0.979, 0, VERDICT_WORSE},
-        {1.015, 0.006, VERDICT_UNSURE}, {0.5, INFINITY, VERDICT_UNSURE},
-        {1e300, 1, VERDICT_BETTER},     {1e-300, 1, VERDICT_WORSE},
+        {1, 0.01, EFFECT_SAME},      {1, 0.03, EFFECT_UNSURE},      {1.05, 0.02, EFFECT_BETTER},
+        {1.05, 0.04, EFFECT_UNSURE}, {0.95, 0.02, EFFECT_WORSE},    {0.95, 0.04, EFFECT_UNSURE},
+        {1.019, 0, EFFECT_SAME},     {1.021, 0, EFFECT_BETTER},     {0.981, 0, EFFECT_SAME},
+        {0.979, 0, EFFECT_WORSE},    {1.015, 0.006, EFFECT_UNSURE}, {0.5, INFINITY, EFFECT_UNSURE},
+        {1e300, 1, EFFECT_BETTER},   {1e-300, 1, EFFECT_WORSE},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         struct effect effect = symmetric(cases[i].ratio, cases[i].width);
@@ -102,20 +100,20 @@ static void test_verdicts(void **unused)
         /* One point alone: the chance says what the interval says. */
         bool worse = effect_chance(&effect, THRESHOLD, -1) <= ALPHA;
         bool better = effect_chance(&effect, THRESHOLD, 1) <= ALPHA;
-        assert_int_equal(worse, cases[i].verdict == VERDICT_WORSE);
-        assert_int_equal(better, cases[i].verdict == VERDICT_BETTER);
+        assert_int_equal(worse, cases[i].verdict == EFFECT_WORSE);
+        assert_int_equal(better, cases[i].verdict == EFFECT_BETTER);
     }
-    assert_string_equal(verdict_name(VERDICT_WORSE), "worse");
-    assert_string_equal(verdict_name(VERDICT_BETTER), "better");
-    assert_string_equal(verdict_name(VERDICT_SAME), "same");
-    assert_string_equal(verdict_name(VERDICT_UNSURE), "unsure");
+    assert_string_equal(effect_verdict_name(EFFECT_WORSE), "worse");
+    assert_string_equal(effect_verdict_name(EFFECT_BETTER), "better");
+    assert_string_equal(effect_verdict_name(EFFECT_SAME), "same");
+    assert_string_equal(effect_verdict_name(EFFECT_UNSURE), "unsure");
 }
 
 static void test_swapping(void **unused)
 {
     (void)unused;
-    static const enum verdict turned[] = {VERDICT_BETTER, VERDICT_WORSE, VERDICT_SAME,
-                                          VERDICT_UNSURE};
+    static const enum effect_verdict turned[] = {EFFECT_BETTER, EFFECT_WORSE, EFFECT_SAME,
+                                                 EFFECT_UNSURE};
     for (int i = 0; i < 2000; i++) {
         double value = 100 * exp(0.05 * normal()), other = 100;
         struct estimate a =
@@ -138,7 +136,7 @@ static void test_without_interval(void **unused)
     struct estimate single = estimate_from_rounds(one, 1);
     struct estimate known = estimate_from_half_width(100, 0.01, 31);
     struct effect effect = effect_of(&known, &single);
-    assert_int_equal(effect_verdict(&effect, THRESHOLD), VERDICT_UNSURE);
+    assert_int_equal(effect_verdict(&effect, THRESHOLD), EFFECT_UNSURE);
     assert_true(effect_chance(&effect, THRESHOLD, -1) == 1);
     assert_true(fabs(effect_ratio(&effect) - 0.5) < 1e-12);
     static const double bad[][2] = {{0, 2}, {-1, 2}, {2, 1}, {1.5, 2}, {0.5, 0.9}, {NAN, NAN}};
@@ -202,7 +200,7 @@ static void test_false_alarms(void **unused)
                 struct estimate change = simulate(cases[c].rounds, cases[c].deviation, 100);
                 struct effect effect = effect_of(&base, &change);
                 chances[i] = effect_chance(&effect, cases[c].threshold, -1);
-                plain |= effect_verdict(&effect, cases[c].threshold) == VERDICT_WORSE;
+                plain |= effect_verdict(&effect, cases[c].threshold) == EFFECT_WORSE;
                 covered += effect_low(&effect) <= 1 && effect_high(&effect) >= 1;
             }
             effect_holm(chances, POINTS, ALPHA, named);
