@@ -79,7 +79,7 @@ enum status campaign_deal(struct campaign *campaign);
 bool campaign_owns(const struct campaign *campaign, size_t index);
 size_t campaign_own_count(const struct campaign *campaign);
 
-/* A plan of this run's points alone, which goes with the other one; the caller releases it.
+/* A plan of this run's points alone, valid as long as the campaign's; the caller releases it.
  * STATUS_MEMORY. */
 enum status campaign_own_plan(const struct campaign *campaign, struct plan *out);
 

@@ -58,11 +58,9 @@ size_t campaign_own_count(const struct campaign *campaign)
 
 enum status campaign_own_plan(const struct campaign *campaign, struct plan *out)
 {
-    struct plan plan = campaign->plan;
-    plan.points = calloc(campaign->plan.count + 1, sizeof *plan.points);
+    struct plan plan = {.points = calloc(campaign->plan.count + 1, sizeof *plan.points)};
     if (!plan.points)
         return status_set(STATUS_MEMORY, "out of memory");
-    plan.count = 0;
     for (size_t i = 0; i < campaign->plan.count; i++)
         if (campaign_owns(campaign, i))
             plan.points[plan.count++] = campaign->plan.points[i];
