@@ -8,7 +8,7 @@
  */
 #pragma once
 
-#include "orchestrator/crew/children.h"
+#include "orchestrator/crew/pool.h"
 #include "orchestrator/plan/plan.h"
 #include "orchestrator/session/session.h"
 

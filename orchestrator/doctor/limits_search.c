@@ -11,7 +11,7 @@
 
 #include "common/child.h"
 #include "common/clock.h"
-#include "orchestrator/crew/children.h"
+#include "orchestrator/crew/pool.h"
 #include "orchestrator/crew/environment.h"
 #include "wire/probe.h"
 

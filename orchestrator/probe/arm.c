@@ -11,7 +11,7 @@
 #include "common/child.h"
 #include "common/clock.h"
 #include "common/random.h"
-#include "orchestrator/crew/children.h"
+#include "orchestrator/crew/pool.h"
 #include "orchestrator/crew/environment.h"
 #include "orchestrator/probe/internal.h"
 

@@ -1,4 +1,4 @@
-#include "orchestrator/crew/children.h"
+#include "orchestrator/crew/pool.h"
 
 #include <limits.h>
 #include <signal.h>
