@@ -504,7 +504,7 @@ static void measure_crowd(struct calibrator *calibrator, struct calibration *out
 static bool goes_backwards(const struct calibrator *calibrator)
 {
     return calibrate_steps(&calibrator->record) == CALIBRATE_OWN_STEPS &&
-           calibrator->crew->processes > 0 &&
+           calibrator->crew->pool.count > 0 &&
            calibrator->crew->started_for.work.schedule == SCHEDULE_AUTO;
 }
 

@@ -198,7 +198,7 @@ enum status saturation_run(struct session *session, const struct point *point,
     const struct searching searching = {
         session, point, limits, crew, progress, data, &measurement->search};
     enum status status = search_and_measure(&searching, turn, measurement->rounds, out);
-    if (status != STATUS_OK || turn->keeps || crew->processes == 0)
+    if (status != STATUS_OK || turn->keeps || crew->pool.count == 0)
         return status;
     return crew_dismiss(crew, session, limits->timeout_ns);
 }

@@ -13,35 +13,29 @@
 #include "orchestrator/session/session.h"
 
 struct crew {
-    unsigned processes; /* 0: empty */
+    struct pool pool; /* of its processes; empty in an empty crew */
     /* A copy; what it points to belongs to the job. */
     struct point started_for;
     struct shm shm;
-    int event_fd;     /* workers add to it at each change of a state */
-    int life_read_fd; /* for the workers; */
-    int life_fd;      /* its end tells them that this process is gone */
-    struct gpu_child *children;
-    unsigned port; /* a program's: the first of as many as there are processes; 0: none found yet */
+    unsigned port; /* a program's: the first of one for each process; 0: none found yet */
 };
 
 #define CREW_EMPTY                                                                                 \
     {                                                                                              \
-        .shm.fd = -1, .event_fd = -1, .life_read_fd = -1, .life_fd = -1                            \
+        .pool = POOL_EMPTY, .shm.fd = -1                                                           \
     }
 
-/* Makes shared memory with room for so many threads a process, and descriptors; no process is
- * started. On failure it is still to be ended. */
+/* Makes shared memory with room for threads_most threads a process, and descriptors; starts no
+ * process. End the crew even after a failure. */
 enum status crew_make(struct crew *crew, const struct point *point, unsigned threads_most,
                       const struct shm_settings *settings);
 
 /* Starts process number index. */
 enum status crew_spawn(struct crew *crew, const struct session *session, unsigned index);
 
-/* Whether it can serve the point now: the point fits, and nobody and nothing of it has gone. */
+/* Whether it can serve the point now: the point fits, and all its processes and daemons are alive.
+ */
 bool crew_is_fit(struct crew *crew, struct session *session, const struct point *point);
-
-/* Notices the processes that have ended. Returns the index of one that ended since, or -1. */
-int crew_reap(struct crew *crew);
 
 /* Dismisses the processes and waits up to grace_ns for them to end; then the MPS way, then SIGKILL.
  * All have ended and are reaped on success. tainted is set when one had to be ended. */
@@ -51,13 +45,13 @@ enum status crew_end(struct crew *crew, struct session *session, uint64_t grace_
  * daemon tainted. Errors as from crew_end(). */
 enum status crew_dismiss(struct crew *crew, struct session *session, uint64_t grace_ns);
 
-/* The same after whatever ended with `status`, which is returned with its text as it was, unless
- * the crew cannot be ended. */
+/* The same after a step that ended with `status`, which is returned with its whole text, unless the
+ * crew cannot be ended. */
 enum status crew_dismiss_after(struct crew *crew, struct session *session, uint64_t grace_ns,
                                enum status status);
 
 /* After crew_end(): taints the daemons of those processes that had to be ended, or, with failures,
- * of those that ended with another status than success, too. Says whether there was one. */
+ * of those that ended with another status than success, too. Returns whether there was one. */
 bool crew_taint(const struct crew *crew, struct session *session, bool failures);
 
 /* After crew_end(): frees what it owns. It is empty then. */

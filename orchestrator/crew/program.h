@@ -1,15 +1,24 @@
 /*
- * Starting the programs of a point whose workload is one: a supervisor (worker/program.h) for each
- * process, with the program's words and environment.
+ * The programs of a point whose workload is one: a supervisor (wire/program.h) for each process,
+ * with the program's words and environment.
  */
 #pragma once
 
-#include "orchestrator/crew/crew.h"
+#include "orchestrator/crew/pool.h"
+#include "orchestrator/plan/plan.h"
 
-/* crew_spawn() of such a crew. */
-enum status program_spawn(struct crew *crew, const struct session *session, unsigned index);
+/* The parts of a crew that its programs need. */
+struct program {
+    struct pool *pool;
+    struct shm *shm;
+    const struct point *point;
+    unsigned *port; /* the first of one for each process; 0: program_spawn() finds it */
+};
 
-/* When its supervisors have ended: kills what those have left that were killed themselves, so far
- * as it is still in its program's session. It came to us, who are a subreaper since
- * program_spawn(). */
-void program_end_orphans(const struct crew *crew);
+/* Starts process number index. */
+enum status program_spawn(const struct program *program, const struct session *session,
+                          unsigned index);
+
+/* When the supervisors have ended: kills the processes in the sessions of those that were killed.
+ * They are our children, since program_spawn() makes us a subreaper. */
+void program_end_orphans(const struct program *program);

@@ -3,13 +3,10 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
-#include <signal.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-#include "common/child.h"
 #include "common/clock.h"
 #include "orchestrator/crew/pool.h"
 #include "orchestrator/crew/environment.h"
@@ -24,70 +21,42 @@ static const unsigned connection_counts[MPS_LIMITS_ROWS] = {1, 2, 4, 8, 16, 32};
 /* The clients of one number of connections: those that have a context, and the refused one. */
 struct crowd {
     struct session *session;
-    unsigned connections, count;
-    struct gpu_child children[MPS_LIMITS_MOST_CLIENTS];
-    int inputs[MPS_LIMITS_MOST_CLIENTS]; /* a client ends when its input does */
+    unsigned connections;
+    unsigned count;   /* of started clients */
+    struct pool pool; /* clients end when its life does */
 };
-
-static void close_fd(int *fd)
-{
-    if (*fd >= 0)
-        close(*fd);
-    *fd = -1;
-}
 
 /* Starts a client; its answer comes from *answer_fd. */
 static enum status start_client(struct crowd *crowd, int *answer_fd)
 {
     const struct session *session = crowd->session;
     struct gpu_environment variables;
-    char **environment = NULL;
-    int input[2] = {-1, -1}, answer[2] = {-1, -1};
-    const char *const argv[] = {session->worker_program, "--probe",
-                                *session->driver_path ? "--driver" : NULL, session->driver_path,
-                                NULL};
-    struct gpu_child *child = &crowd->children[crowd->count];
-    enum status status = STATUS_OK;
-    if (pipe2(input, O_CLOEXEC) != 0 || pipe2(answer, O_CLOEXEC) != 0) {
-        status = status_set(STATUS_SYSTEM, "cannot make a pipe: %s", strerror(errno));
-        goto out;
-    }
-    status =
+    struct word_list words = {0};
+    int answer[2];
+    enum status status =
         gpu_environment_make(session, true, 0, crowd->count, crowd->connections, NULL, &variables);
     if (status != STATUS_OK)
-        goto out;
-    environment = child_environment_new(variables.set, variables.unset);
-    if (!environment) {
-        status = status_set(STATUS_MEMORY, "out of memory");
-        goto out;
+        return status;
+    if (pipe2(answer, O_CLOEXEC) != 0)
+        return status_set(STATUS_SYSTEM, "cannot make a pipe: %s", strerror(errno));
+    word_list_add(&words, "%s", session->worker_program);
+    word_list_add(&words, "--probe");
+    if (*session->driver_path) {
+        word_list_add(&words, "--driver");
+        word_list_add(&words, "%s", session->driver_path);
     }
-    const struct child_spawn_options options = {
-        .argv = argv,
-        .environment = environment,
-        .keep = &session->machine_fd,
-        .keep_count = session->machine_fd >= 0 ? 1 : 0,
-        .stdin_fd = input[0],
-        .stdout_fd = answer[1],
-        .stderr_fd = STDERR_FILENO, /* a sanitizer's report, or the driver's last words */
-        .new_process_group = true,
-        .ignore_interrupts = true,
-        /* One that hangs in the driver does not see the end of its input. */
-        .parent_death_signal = SIGTERM,
-    };
-    *child = (struct gpu_child){.pidfd = -1};
-    status = child_spawn(&options, &child->pid, &child->pidfd);
-    if (status == STATUS_OK) {
-        crowd->inputs[crowd->count++] = input[1];
-        *answer_fd = answer[0];
-        input[1] = answer[0] = -1;
+    const struct pool_start start = {
+        .argv = &words, .set = variables.set, .unset = variables.unset, .answer_fd = answer[1]};
+    status = pool_spawn(&crowd->pool, session, crowd->count, &start);
+    word_list_release(&words);
+    close(answer[1]);
+    if (status != STATUS_OK) {
+        close(answer[0]);
+        return status;
     }
-out:
-    free(environment);
-    close_fd(&input[0]);
-    close_fd(&input[1]);
-    close_fd(&answer[0]);
-    close_fd(&answer[1]);
-    return status;
+    crowd->count++;
+    *answer_fd = answer[0];
+    return STATUS_OK;
 }
 
 /* Up to the end of a pipe, a whole answer, a signal or the deadline. */
@@ -132,9 +101,10 @@ static enum status add_client(struct crowd *crowd, struct mps_limits_row *row, b
     struct worker_probe probe = {0};
     int answer_fd = -1;
     enum status status = start_client(crowd, &answer_fd);
-    if (status == STATUS_OK)
-        status = read_answer(crowd, answer_fd, &probe);
-    close_fd(&answer_fd);
+    if (status != STATUS_OK)
+        return status;
+    status = read_answer(crowd, answer_fd, &probe);
+    close(answer_fd);
     if (status != STATUS_OK)
         return status;
     *refused = probe.cuda_error != 0;
@@ -155,41 +125,30 @@ static enum status add_client(struct crowd *crowd, struct mps_limits_row *row, b
     return STATUS_OK;
 }
 
-static enum status end_clients(struct crowd *crowd)
-{
-    bool tainted = false;
-    for (unsigned i = 0; i < crowd->count; i++)
-        close_fd(&crowd->inputs[i]);
-    enum status status =
-        children_end(crowd->session, crowd->children, crowd->count, true, END_NS, &tainted);
-    for (unsigned i = 0; i < crowd->count; i++)
-        close_fd(&crowd->children[i].pidfd);
-    crowd->count = 0;
-    return status;
-}
-
 /* Clients of one number of connections, over a daemon that has had no others. */
 static enum status fill_row(struct session *session, limits_progress progress, void *data,
                             struct mps_limits_row *row)
 {
     struct crowd crowd = {.session = session, .connections = row->connections};
-    bool refused = false;
+    struct status_saved saved;
+    bool refused = false, tainted = false;
     daemons_taint(session->daemons, 0);
-    enum status status = daemons_set(session->daemons, 1, false);
+    enum status status = pool_make(MPS_LIMITS_MOST_CLIENTS, &crowd.pool);
+    if (status == STATUS_OK)
+        status = daemons_set(session->daemons, 1, false);
     while (status == STATUS_OK && !refused && row->clients < MPS_LIMITS_MOST_CLIENTS) {
         progress(data, row->connections, row->clients);
         status = session_check_signals(session);
         if (status == STATUS_OK)
             status = add_client(&crowd, row, &refused);
     }
-    char text[512];
-    snprintf(text, sizeof text, "%s", status_text());
-    enum status ended = end_clients(&crowd);
+    status_save(status, &saved);
+    pool_hang_up(&crowd.pool);
+    enum status ended = pool_end(&crowd.pool, session, true, END_NS, &tainted);
+    pool_release(&crowd.pool);
     if (ended != STATUS_OK)
         return ended;
-    if (status == STATUS_OK)
-        return session_check_signals(session);
-    return status_set(status, "%s", text);
+    return status == STATUS_OK ? session_check_signals(session) : status_restore(&saved);
 }
 
 enum status limits_search(struct session *session, limits_progress progress, void *data,

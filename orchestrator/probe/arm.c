@@ -1,10 +1,7 @@
-#include <errno.h>
-#include <fcntl.h>
 #include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/eventfd.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -30,9 +27,7 @@ struct crowd {
     const struct probe_arm *arm;
     struct probe_arm_data *data;
     struct probe_shm shm;
-    int event_fd, life_read_fd, life_fd;
-    unsigned count;
-    struct gpu_child children[PROBE_PROCESSES];
+    struct pool pool;
 };
 
 static bool over_mps(const struct crowd *crowd)
@@ -42,9 +37,11 @@ static bool over_mps(const struct crowd *crowd)
 
 static enum status make(struct crowd *crowd, uint64_t seed)
 {
-    int life[2];
     const struct session *session = &crowd->probing->session;
-    enum status status = probe_shm_create(crowd->count, &crowd->shm);
+    unsigned count = probe_arm_processes(crowd->arm);
+    enum status status = probe_shm_create(count, &crowd->shm);
+    if (status == STATUS_OK)
+        status = pool_make(count, &crowd->pool);
     if (status != STATUS_OK)
         return status;
     struct probe_shm_header *header = crowd->shm.header;
@@ -55,11 +52,6 @@ static enum status make(struct crowd *crowd, uint64_t seed)
     for (unsigned i = 0; i < header->gpus; i++)
         snprintf(header->uuids[i], sizeof header->uuids[i], "%s",
                  (i == 0 ? gpu_at(session->gpus, 0) : gpu_beside(session->gpus))->uuid);
-    crowd->event_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-    if (crowd->event_fd < 0 || pipe2(life, O_CLOEXEC) != 0)
-        return status_set(STATUS_SYSTEM, "cannot make descriptors for an arm: %s", strerror(errno));
-    crowd->life_read_fd = life[0];
-    crowd->life_fd = life[1];
     return STATUS_OK;
 }
 
@@ -92,32 +84,9 @@ static enum status spawn(struct crowd *crowd, unsigned index)
 {
     const struct session *session = &crowd->probing->session;
     struct gpu_environment variables;
-    char shm_text[16], event_text[16], life_text[16], process_text[16], gpus[160] = "";
+    char gpus[160] = "";
     const char *set[GPU_ENVIRONMENT_SET + 3];
-    const char *argv[16];
-    size_t words = 0;
-    snprintf(shm_text, sizeof shm_text, "%d", crowd->shm.fd);
-    snprintf(event_text, sizeof event_text, "%d", crowd->event_fd);
-    snprintf(life_text, sizeof life_text, "%d", crowd->life_read_fd);
-    snprintf(process_text, sizeof process_text, "%u", index);
-    const char *const options[] = {crowd->probing->program,
-                                   "--shm",
-                                   shm_text,
-                                   "--event",
-                                   event_text,
-                                   "--life",
-                                   life_text,
-                                   "--process",
-                                   process_text};
-    for (; words < sizeof options / sizeof *options; words++)
-        argv[words] = options[words];
-    if (*session->driver_path) {
-        argv[words++] = "--driver";
-        argv[words++] = session->driver_path;
-    }
-    argv[words++] = crowd->probe->name;
-    argv[words++] = crowd->arm->name;
-    argv[words] = NULL;
+    struct word_list words = {0};
     if (crowd->probe->gpus == 2)
         snprintf(gpus, sizeof gpus, "CUDA_VISIBLE_DEVICES=%s,%s", gpu_at(session->gpus, 0)->uuid,
                  gpu_beside(session->gpus)->uuid);
@@ -126,30 +95,24 @@ static enum status spawn(struct crowd *crowd, unsigned index)
     if (status != STATUS_OK)
         return status;
     adjust_environment(crowd, gpus, &variables, set);
-    char **environment = child_environment_new(set, variables.unset);
-    if (!environment)
-        return status_set(STATUS_MEMORY, "out of memory");
-    const int keep[] = {crowd->shm.fd, crowd->event_fd, crowd->life_read_fd, session->machine_fd};
-    const struct child_spawn_options spawn_options = {
-        .argv = argv,
-        .environment = environment,
-        .keep = keep,
-        .keep_count = session->machine_fd >= 0 ? 4 : 3,
-        .stdin_fd = -1,
-        .stdout_fd = -1,
-        .stderr_fd = STDERR_FILENO, /* a sanitizer's report, or the driver's last words */
-        .new_process_group = true,
-        .ignore_interrupts = true,
-    };
-    struct gpu_child *child = &crowd->children[index];
-    status = child_spawn(&spawn_options, &child->pid, &child->pidfd);
-    free(environment);
+    word_list_add(&words, "%s", crowd->probing->program);
+    pool_add_words(&crowd->pool, crowd->shm.fd, index, &words);
+    if (*session->driver_path) {
+        word_list_add(&words, "--driver");
+        word_list_add(&words, "%s", session->driver_path);
+    }
+    word_list_add(&words, "%s", crowd->probe->name);
+    word_list_add(&words, "%s", crowd->arm->name);
+    const struct pool_start start = {
+        .argv = &words, .set = set, .unset = variables.unset, .keep_fd = crowd->shm.fd};
+    status = pool_spawn(&crowd->pool, session, index, &start);
+    word_list_release(&words);
     return status;
 }
 
 static bool all_ready(const struct crowd *crowd)
 {
-    for (unsigned i = 0; i < crowd->count; i++)
+    for (unsigned i = 0; i < crowd->pool.count; i++)
         if (!atomic_load(&probe_shm_process(&crowd->shm, i)->ready))
             return false;
     return true;
@@ -157,8 +120,8 @@ static bool all_ready(const struct crowd *crowd)
 
 static bool all_ended(const struct crowd *crowd)
 {
-    for (unsigned i = 0; i < crowd->count; i++)
-        if (!crowd->children[i].ended)
+    for (unsigned i = 0; i < crowd->pool.count; i++)
+        if (!crowd->pool.children[i].ended)
             return false;
     return true;
 }
@@ -166,8 +129,9 @@ static bool all_ended(const struct crowd *crowd)
 /* One that was killed could not tell the others, who may wait for it. */
 static void tell_of_the_dead(const struct crowd *crowd)
 {
-    for (unsigned i = 0; i < crowd->count; i++)
-        if (crowd->children[i].ended && !atomic_load(&probe_shm_process(&crowd->shm, i)->ended))
+    for (unsigned i = 0; i < crowd->pool.count; i++)
+        if (crowd->pool.children[i].ended &&
+            !atomic_load(&probe_shm_process(&crowd->shm, i)->ended))
             probe_shm_end(&crowd->shm);
 }
 
@@ -181,7 +145,7 @@ static enum status wait_until(struct crowd *crowd, bool (*condition)(const struc
         enum status status = session_check_signals(session);
         if (status != STATUS_OK)
             return status;
-        bool ended = children_reap(crowd->children, crowd->count) >= 0;
+        bool ended = pool_reap(&crowd->pool) >= 0;
         if (condition(crowd))
             return STATUS_OK;
         if (ended && !ends)
@@ -194,15 +158,16 @@ static enum status wait_until(struct crowd *crowd, bool (*condition)(const struc
             return status_set(STATUS_TIMEOUT, "the deadline has passed");
         struct pollfd fds[PROBE_PROCESSES + 2] = {
             {.fd = session->signal_fd, .events = POLLIN},
-            {.fd = crowd->event_fd, .events = POLLIN},
+            {.fd = crowd->pool.event_fd, .events = POLLIN},
         };
-        for (unsigned i = 0; i < crowd->count; i++)
+        for (unsigned i = 0; i < crowd->pool.count; i++)
             fds[2 + i] = (struct pollfd){
-                .fd = crowd->children[i].ended ? -1 : crowd->children[i].pidfd, .events = POLLIN};
+                .fd = crowd->pool.children[i].ended ? -1 : crowd->pool.children[i].pidfd,
+                .events = POLLIN};
         int ms = clock_remaining_ms(until_ns);
         uint64_t dropped;
-        if (poll(fds, 2 + crowd->count, ms < LOOK_MS ? ms : LOOK_MS) > 0 && fds[1].revents &&
-            read(crowd->event_fd, &dropped, sizeof dropped) < 0)
+        if (poll(fds, 2 + crowd->pool.count, ms < LOOK_MS ? ms : LOOK_MS) > 0 && fds[1].revents &&
+            read(crowd->pool.event_fd, &dropped, sizeof dropped) < 0)
             continue;
     }
 }
@@ -222,14 +187,14 @@ static enum status prove(struct crowd *crowd)
                                clock_now_ns() + ATTACH_NS, clients, CLIENTS_MOST, &count);
     if (status != STATUS_OK)
         return status;
-    data->attached_expected = crowd->count;
-    for (unsigned i = 0; i < crowd->count; i++)
+    data->attached_expected = crowd->pool.count;
+    for (unsigned i = 0; i < crowd->pool.count; i++)
         for (size_t c = 0; c < count; c++)
-            data->attached_seen += clients[c] == crowd->children[i].pid;
-    if (data->attached_seen < crowd->count)
+            data->attached_seen += clients[c] == crowd->pool.children[i].pid;
+    if (data->attached_seen < crowd->pool.count)
         return status_set(STATUS_WORKER,
                           "%u of %u processes are not clients of the MPS daemon: no measurement",
-                          crowd->count - data->attached_seen, crowd->count);
+                          crowd->pool.count - data->attached_seen, crowd->pool.count);
     return STATUS_OK;
 }
 
@@ -241,7 +206,7 @@ static enum status see_through(struct crowd *crowd)
     uint64_t ready_ns = clock_now_ns() + timeout_ns;
     enum status status = STATUS_OK;
     atomic_store(&crowd->shm.header->deadline_ns, ready_ns);
-    for (unsigned i = 0; i < crowd->count && status == STATUS_OK; i++)
+    for (unsigned i = 0; i < crowd->pool.count && status == STATUS_OK; i++)
         status = spawn(crowd, i);
     if (status != STATUS_OK)
         return status;
@@ -273,12 +238,12 @@ static enum status find_failure(const struct crowd *crowd)
 {
     char ending[64];
     for (int pass = 0; pass < 2; pass++) {
-        for (unsigned i = 0; i < crowd->count; i++) {
+        for (unsigned i = 0; i < crowd->pool.count; i++) {
             const struct probe_shm_process *process = probe_shm_process(&crowd->shm, i);
-            int wait_status = crowd->children[i].wait_status;
+            int wait_status = crowd->pool.children[i].wait_status;
             bool told = process->status == STATUS_INTERRUPTED;
             if (!atomic_load(&process->ended) || WIFSIGNALED(wait_status))
-                return status_set(STATUS_WORKER, "process %u of %u: %s", i + 1, crowd->count,
+                return status_set(STATUS_WORKER, "process %u of %u: %s", i + 1, crowd->pool.count,
                                   child_ending_text(wait_status, ending, sizeof ending));
             if (process->status != STATUS_OK && !told)
                 return status_set((enum status)process->status, "%.*s",
@@ -305,7 +270,7 @@ static enum status take_samples(const struct crowd *crowd)
         status = probe_series_take(&crowd->shm, m, &data->series[m][data->rounds]);
     if (status == STATUS_OK && data->series[0][data->rounds].count == 0)
         status = status_set(STATUS_WORKER, "it gave no sample");
-    for (unsigned i = 0; i < crowd->count; i++)
+    for (unsigned i = 0; i < crowd->pool.count; i++)
         for (unsigned m = 0; m < PROBE_METRICS; m++)
             data->blocked[m] += atomic_load(&probe_shm_process(&crowd->shm, i)->blocked[m]);
     /* A round that is not whole is freed with the others. */
@@ -314,19 +279,13 @@ static enum status take_samples(const struct crowd *crowd)
     return status;
 }
 
-static void close_crowd(struct crowd *crowd)
+static void release(struct crowd *crowd)
 {
-    for (unsigned i = 0; i < crowd->count; i++)
-        if (crowd->children[i].pidfd >= 0)
-            close(crowd->children[i].pidfd);
-    const int fds[] = {crowd->event_fd, crowd->life_read_fd, crowd->life_fd};
-    for (size_t i = 0; i < sizeof fds / sizeof *fds; i++)
-        if (fds[i] >= 0)
-            close(fds[i]);
+    pool_release(&crowd->pool);
     probe_shm_release(&crowd->shm);
 }
 
-/* Said of the arm, not of the run. */
+/* Records a failure of the arm, not of the run. */
 static void fail(struct probe_arm_data *data, enum status status)
 {
     data->status = status;
@@ -358,14 +317,9 @@ enum status probe_arm_measure(struct probing *probing, const struct probe *probe
                           .arm = data->arm,
                           .data = data,
                           .shm = PROBE_SHM_NONE,
-                          .event_fd = -1,
-                          .life_read_fd = -1,
-                          .life_fd = -1,
-                          .count = probe_arm_processes(data->arm)};
+                          .pool = POOL_EMPTY};
+    struct status_saved saved;
     bool tainted = false;
-    char text[512];
-    for (unsigned i = 0; i < crowd.count; i++)
-        crowd.children[i].pidfd = -1;
     enum status status = set_mps(probing, over_mps(&crowd));
     /* Said of the run: what the arm did in the rounds before holds. */
     if (status == STATUS_INTERRUPTED)
@@ -377,19 +331,15 @@ enum status probe_arm_measure(struct probing *probing, const struct probe *probe
     status = make(&crowd, random_next(&seed));
     if (status == STATUS_OK)
         status = see_through(&crowd);
-    snprintf(text, sizeof text, "%s", status_text());
+    status_save(status, &saved);
     if (crowd.shm.header)
         probe_shm_end(&crowd.shm);
-    enum status ended =
-        children_end(session, crowd.children, crowd.count, over_mps(&crowd), END_NS, &tainted);
+    enum status ended = pool_end(&crowd.pool, session, over_mps(&crowd), END_NS, &tainted);
     if (ended != STATUS_OK) {
-        close_crowd(&crowd);
+        release(&crowd);
         return ended;
     }
-    if (status == STATUS_OK)
-        status = find_failure(&crowd);
-    else
-        status_record("%s", text);
+    status = status == STATUS_OK ? find_failure(&crowd) : status_restore(&saved);
     if (status == STATUS_OK)
         status = take_samples(&crowd);
     /* A client that crashed or was killed may leave the server in a fault state. */
@@ -400,7 +350,7 @@ enum status probe_arm_measure(struct probing *probing, const struct probe *probe
         status = STATUS_WORKER;
     if (status != STATUS_OK && status != STATUS_INTERRUPTED)
         fail(data, status);
-    close_crowd(&crowd);
+    release(&crowd);
     return session->interrupted ? status_set(STATUS_INTERRUPTED, "interrupted") : STATUS_OK;
 }
 

@@ -86,7 +86,7 @@ enum status round_assign(struct round *round)
     if (!round->result->reused)
         status = crew_make(crew, point, round->turn->threads_most, &settings);
     round->shm = crew->shm;
-    round->children = crew->children;
+    round->children = crew->pool.children;
     if (status == STATUS_OK) {
         shm_reset(&round->shm, &settings, point_processes(point), point->threads);
         status = plugin_of(point, &round->shm.header->plugin);

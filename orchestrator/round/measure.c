@@ -95,7 +95,7 @@ enum status round_run_window(struct round *round)
                      settings->warmup_ns + window_ns / settings->slice_ns * settings->slice_ns);
     }
     telemetry_begin(round->session->telemetry, start_ns + settings->warmup_ns, point_gpus(point),
-                    round->crew->processes / point_gpus(point), point_over_mps(point));
+                    round->crew->pool.count / point_gpus(point), point_over_mps(point));
     round->gate_open = true;
     shm_gate_open(&round->shm, start_ns);
     enum status status = settings->iterations ? run_fixed_work(round, beats)

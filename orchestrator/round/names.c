@@ -53,7 +53,7 @@ uint32_t round_failed_gpus(const struct round *round)
 {
     const struct point *point = round->point;
     uint32_t gpus = 0;
-    for (unsigned p = 0; round->children && p < round->crew->processes; p++) {
+    for (unsigned p = 0; round->children && p < round->crew->pool.count; p++) {
         const struct gpu_child *child = &round->children[p];
         if (child->forced || (child->ended && child->wait_status != 0))
             gpus |= UINT32_C(1) << child->gpu;

@@ -16,7 +16,7 @@ static bool contains(const pid_t *pids, size_t count, pid_t pid)
 
 static bool is_worker(const struct round *round, pid_t pid)
 {
-    for (unsigned p = 0; p < round->crew->processes; p++)
+    for (unsigned p = 0; p < round->crew->pool.count; p++)
         if (round->children[p].pid == pid)
             return true;
     return false;

@@ -117,10 +117,10 @@ static enum status drain(struct round *round)
                           round_gpus_text(round, round_failed_gpus(round), gpus),
                           (double)round->limits->timeout_ns / 1e9);
     status = round_failed_slot(round);
-    for (unsigned p = 0; p < round->crew->processes && status == STATUS_OK; p++)
+    for (unsigned p = 0; p < round->crew->pool.count && status == STATUS_OK; p++)
         if (round->children[p].wait_status != 0)
             status = round_ended_process(round, p);
-    for (unsigned p = 0; p < round->crew->processes; p++)
+    for (unsigned p = 0; p < round->crew->pool.count; p++)
         if (atomic_load(&shm_process_at(&round->shm, p)->cut_off) && point_over_mps(round->point))
             daemons_taint(round->session->daemons, round->children[p].gpu);
     return status == STATUS_OK ? check_done(round) : status;
@@ -169,8 +169,8 @@ static void settle(const struct round *round)
 static bool runs_on(const struct round *round)
 {
     const struct crew *crew = round->crew;
-    for (unsigned p = 0; p < crew->processes; p++)
-        if (crew->children[p].ended)
+    for (unsigned p = 0; p < crew->pool.count; p++)
+        if (crew->pool.children[p].ended)
             return false;
     return round->turn->keeps;
 }
@@ -203,7 +203,7 @@ static enum status run_once(struct session *session, const struct point *point,
         round_add_plugin_place(&round);
         round_add_cause(&round);
     } else {
-        out->idle_processes = crew->processes - point_processes(point);
+        out->idle_processes = crew->pool.count - point_processes(point);
     }
     if (status == STATUS_OK && runs_on(&round))
         return STATUS_OK;

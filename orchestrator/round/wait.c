@@ -63,7 +63,7 @@ enum status round_ended_process(const struct round *round, unsigned index)
         return round_program_failed(round, index, STATUS_WORKER, text);
     }
     return status_set(STATUS_WORKER, "worker process %u of %u%s ended unasked: %s", index + 1,
-                      round->crew->processes, round_gpu_of_process(round, index, " (", ")", gpu),
+                      round->crew->pool.count, round_gpu_of_process(round, index, " (", ")", gpu),
                       child_ending_text(child->wait_status, ending, sizeof ending));
 }
 
@@ -106,20 +106,20 @@ static enum status check_progress(const struct round *round, uint64_t *beats, ui
 enum status round_wait_until(struct round *round, round_condition condition, uint64_t until_ns,
                              uint64_t *beats, uint64_t *since_ns)
 {
-    unsigned processes = round->crew->processes;
+    unsigned processes = round->crew->pool.count;
     struct pollfd *fds = calloc(processes + 2, sizeof *fds);
     enum status status = STATUS_OK;
     if (!fds)
         return status_set(STATUS_MEMORY, "out of memory");
     for (;;) {
         uint64_t events;
-        if (read(round->crew->event_fd, &events, sizeof events) < 0 && errno != EAGAIN)
+        if (read(round->crew->pool.event_fd, &events, sizeof events) < 0 && errno != EAGAIN)
             status = status_set(STATUS_SYSTEM, "cannot read events: %s", strerror(errno));
         if (status == STATUS_OK)
             status = session_check_signals(round->session);
         if (status == STATUS_OK)
             status = round_failed_slot(round);
-        int ended = status == STATUS_OK ? crew_reap(round->crew) : -1;
+        int ended = status == STATUS_OK ? pool_reap(&round->crew->pool) : -1;
         if (ended >= 0)
             status = round_ended_process(round, (unsigned)ended);
         if (status == STATUS_OK && beats)
@@ -131,7 +131,7 @@ enum status round_wait_until(struct round *round, round_condition condition, uin
             status = STATUS_TIMEOUT;
             break;
         }
-        fds[0] = (struct pollfd){.fd = round->crew->event_fd, .events = POLLIN};
+        fds[0] = (struct pollfd){.fd = round->crew->pool.event_fd, .events = POLLIN};
         fds[1] = (struct pollfd){.fd = round->session->signal_fd, .events = POLLIN};
         for (unsigned p = 0; p < processes; p++)
             fds[p + 2] = (struct pollfd){

@@ -1,0 +1,54 @@
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+#include <unistd.h>
+#include <cmocka.h>
+
+#include "orchestrator/crew/crew.h"
+
+/* A crew whose processes were never started, after an error. */
+static struct crew made(void)
+{
+    const struct point point = {.processes = 2, .threads = 1};
+    const struct shm_settings settings = {0};
+    struct crew crew = CREW_EMPTY;
+    assert_int_equal(crew_make(&crew, &point, 1, &settings), STATUS_OK);
+    assert_int_equal(crew.pool.count, 2);
+    return crew;
+}
+
+static void a_long_error_outlives_the_end_of_a_crew(void **state)
+{
+    (void)state;
+    char text[STATUS_TEXT_BYTES];
+    struct session session = {.signal_fd = -1, .machine_fd = -1};
+    struct crew crew = made();
+    memset(text, 'x', sizeof text - 1);
+    text[sizeof text - 1] = '\0';
+    enum status status = status_set(STATUS_WORKER, "%s", text);
+    assert_int_equal(crew_dismiss_after(&crew, &session, 0, status), STATUS_WORKER);
+    assert_string_equal(status_text(), text);
+}
+
+static void an_ended_crew_is_empty(void **state)
+{
+    (void)state;
+    struct session session = {.signal_fd = -1, .machine_fd = -1};
+    struct crew crew = made();
+    int event_fd = crew.pool.event_fd;
+    assert_int_equal(crew_dismiss(&crew, &session, 0), STATUS_OK);
+    assert_int_equal(crew.pool.count, 0);
+    assert_int_equal(close(event_fd), -1);
+    assert_int_equal(crew_dismiss(&crew, &session, 0), STATUS_OK);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_long_error_outlives_the_end_of_a_crew),
+        cmocka_unit_test(an_ended_crew_is_empty),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
