@@ -145,6 +145,19 @@ void probe_blocked(struct probe_run *run, unsigned metric);
 /* cuda_check() of a call by its C name: `status = PROBE_CALL(run, launch_kernel(...), "...")`. */
 #define PROBE_CALL(run, call, name) cuda_check(&(run)->driver, (run)->driver.call, name)
 
+/* The calls that most arms make, checked: make a context current, make a non-blocking stream, wait
+ * for one, allocate on the GPU, launch one block of a kernel without parameters. */
+enum status probe_set_current(const struct probe_run *run, cuda_context context);
+enum status probe_new_stream(const struct probe_run *run, cuda_stream *out);
+enum status probe_synchronize(const struct probe_run *run, cuda_stream stream);
+enum status probe_allocate(const struct probe_run *run, cuda_device_pointer *out, size_t bytes);
+enum status probe_launch(const struct probe_run *run, cuda_function function, unsigned threads,
+                         cuda_stream stream);
+
+/* Destroys a stream, and releases memory of the GPU; either is fine if there is none. */
+void probe_destroy_stream(const struct probe_run *run, cuda_stream stream);
+void probe_release(const struct probe_run *run, cuda_device_pointer memory);
+
 /*
  * Ends what would otherwise wait for ever: at the moment it is armed for, unless it is disarmed
  * before, a thread of its own calls release(argument), which sets a flag or the like: it must not

@@ -24,6 +24,45 @@ enum status probe_module_load(const struct probe_run *run, cuda_module *out)
     return status;
 }
 
+enum status probe_set_current(const struct probe_run *run, cuda_context context)
+{
+    return PROBE_CALL(run, ctx_set_current(context), "cuCtxSetCurrent");
+}
+
+enum status probe_new_stream(const struct probe_run *run, cuda_stream *out)
+{
+    return PROBE_CALL(run, stream_create(out, CUDA_STREAM_NON_BLOCKING), "cuStreamCreate");
+}
+
+enum status probe_synchronize(const struct probe_run *run, cuda_stream stream)
+{
+    return PROBE_CALL(run, stream_synchronize(stream), "cuStreamSynchronize");
+}
+
+enum status probe_allocate(const struct probe_run *run, cuda_device_pointer *out, size_t bytes)
+{
+    return PROBE_CALL(run, mem_alloc(out, bytes), "cuMemAlloc");
+}
+
+enum status probe_launch(const struct probe_run *run, cuda_function function, unsigned threads,
+                         cuda_stream stream)
+{
+    return PROBE_CALL(run, launch_kernel(function, 1, 1, 1, threads, 1, 1, 0, stream, NULL, NULL),
+                      "cuLaunchKernel");
+}
+
+void probe_destroy_stream(const struct probe_run *run, cuda_stream stream)
+{
+    if (stream)
+        run->driver.stream_destroy(stream);
+}
+
+void probe_release(const struct probe_run *run, cuda_device_pointer memory)
+{
+    if (memory)
+        run->driver.mem_free(memory);
+}
+
 enum status probe_gpu_open(struct probe_run *run, unsigned index, bool module,
                            struct probe_gpu *out)
 {

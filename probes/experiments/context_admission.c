@@ -95,8 +95,7 @@ static enum status open_kernels(struct side *side)
         side->full_blocks = (unsigned)sms * FULL_BLOCKS;
     }
     if (status == STATUS_OK && !side->kernel_stream)
-        status = PROBE_CALL(run, stream_create(&side->kernel_stream, CUDA_STREAM_NON_BLOCKING),
-                            "cuStreamCreate");
+        status = probe_new_stream(run, &side->kernel_stream);
     return status == STATUS_OK ? probe_holder_open(run, side->gpu.context, side->gpu.hold,
                                                    side->kernel_stream, &side->holder)
                                : status;
@@ -142,11 +141,11 @@ static enum status set_load(struct side *side, enum load load)
             return status_set(STATUS_INTERRUPTED, "the other process has ended");
     } else {
         if (side->second)
-            status = PROBE_CALL(run, ctx_set_current(side->gpu.context), "cuCtxSetCurrent");
+            status = probe_set_current(run, side->gpu.context);
         if (status == STATUS_OK)
             status = set_load_here(side, load);
         if (status == STATUS_OK && side->second)
-            status = PROBE_CALL(run, ctx_set_current(side->second), "cuCtxSetCurrent");
+            status = probe_set_current(run, side->second);
     }
     side->load = load;
     side->load_since_ns = clock_now_ns();
@@ -199,8 +198,7 @@ static enum status make_copy_stream(struct side *side, bool first)
     struct probe_run *run = side->run;
     int least = 0, greatest = 0;
     if (!first)
-        return PROBE_CALL(run, stream_create(&side->copy_stream, CUDA_STREAM_NON_BLOCKING),
-                          "cuStreamCreate");
+        return probe_new_stream(run, &side->copy_stream);
     enum status status = PROBE_CALL(run, ctx_get_stream_priority_range(&least, &greatest),
                                     "cuCtxGetStreamPriorityRange");
     if (status == STATUS_OK && least == greatest)
@@ -222,16 +220,14 @@ static enum status open_copies(struct side *side, enum place place)
     if (!side->copy_stream)
         status = make_copy_stream(side, place == PLACE_PRIORITY);
     if (status == STATUS_OK)
-        status = PROBE_CALL(run, mem_alloc(&side->from, COPY_BYTES), "cuMemAlloc");
+        status = probe_allocate(run, &side->from, COPY_BYTES);
     if (status == STATUS_OK)
-        status = PROBE_CALL(run, mem_alloc(&side->to, COPY_BYTES), "cuMemAlloc");
+        status = probe_allocate(run, &side->to, COPY_BYTES);
     if (status == STATUS_OK)
         status =
             PROBE_CALL(run, memcpy_dtod_async(side->to, side->from, COPY_BYTES, side->copy_stream),
                        "cuMemcpyDtoDAsync");
-    return status == STATUS_OK
-               ? PROBE_CALL(run, stream_synchronize(side->copy_stream), "cuStreamSynchronize")
-               : status;
+    return status == STATUS_OK ? probe_synchronize(run, side->copy_stream) : status;
 }
 
 /* Makes the second context, which becomes current. */
@@ -261,7 +257,7 @@ static enum status time_copy(struct side *side, enum metric metric, bool *held)
         probe_blocked(run, metric);
         status = set_load(side, LOAD_NONE);
         if (status == STATUS_OK)
-            status = PROBE_CALL(run, stream_synchronize(side->copy_stream), "cuStreamSynchronize");
+            status = probe_synchronize(run, side->copy_stream);
         done_ns = clock_now_ns();
     } else {
         status = cuda_check(driver, result, "cuStreamQuery");
@@ -316,18 +312,14 @@ static void close_place(struct side *side)
     probe_holder_close(&side->holder);
     if (side->second)
         driver->ctx_set_current(side->second);
-    if (side->from)
-        driver->mem_free(side->from);
-    if (side->to)
-        driver->mem_free(side->to);
-    if (side->copy_stream)
-        driver->stream_destroy(side->copy_stream);
+    probe_release(side->run, side->from);
+    probe_release(side->run, side->to);
+    probe_destroy_stream(side->run, side->copy_stream);
     if (side->second)
         driver->ctx_destroy(side->second);
     if (side->gpu.context)
         driver->ctx_set_current(side->gpu.context);
-    if (side->kernel_stream)
-        driver->stream_destroy(side->kernel_stream);
+    probe_destroy_stream(side->run, side->kernel_stream);
     for (int i = 0; i < 2; i++)
         if (side->greens[i])
             driver->green_ctx_destroy(side->greens[i]);
@@ -412,41 +404,21 @@ static size_t infer(const struct probe_outcome *outcome, struct probe_note *note
     return count;
 }
 
+#define ARM(given_name, given_what, given_control, given_variant, given_flags)                     \
+    {                                                                                              \
+        .name = (given_name), .what = (given_what), .control = (given_control),                    \
+        .variant = (given_variant), .flags = (given_flags),                                        \
+        .processes = (given_variant) == PLACE_PROCESS ? 2 : 1, .run = run_arm                      \
+    }
+
 static const struct probe_arm arms[] = {
-    {.name = "same", .what = "in the kernel's context", .variant = PLACE_SAME, .run = run_arm},
-    {.name = "priority",
-     .what = "the same, stream of high priority",
-     .control = "same",
-     .variant = PLACE_PRIORITY,
-     .run = run_arm},
-    {.name = "green",
-     .what = "a green context each",
-     .control = "same",
-     .variant = PLACE_GREEN,
-     .run = run_arm},
-    {.name = "second-before",
-     .what = "in a second context, made before",
-     .control = "same",
-     .variant = PLACE_BEFORE,
-     .run = run_arm},
-    {.name = "second-after",
-     .what = "in a second context, made beside it",
-     .control = "same",
-     .variant = PLACE_AFTER,
-     .run = run_arm},
-    {.name = "process",
-     .what = "in another process",
-     .control = "same",
-     .processes = 2,
-     .variant = PLACE_PROCESS,
-     .run = run_arm},
-    {.name = "process-mps",
-     .what = "in another process, over MPS",
-     .control = "same",
-     .flags = PROBE_ARM_OVER_MPS,
-     .processes = 2,
-     .variant = PLACE_PROCESS,
-     .run = run_arm},
+    ARM("same", "in the kernel's context", NULL, PLACE_SAME, 0),
+    ARM("priority", "the same, stream of high priority", "same", PLACE_PRIORITY, 0),
+    ARM("green", "a green context each", "same", PLACE_GREEN, 0),
+    ARM("second-before", "in a second context, made before", "same", PLACE_BEFORE, 0),
+    ARM("second-after", "in a second context, made beside it", "same", PLACE_AFTER, 0),
+    ARM("process", "in another process", "same", PLACE_PROCESS, 0),
+    ARM("process-mps", "in another process, over MPS", "same", PLACE_PROCESS, PROBE_ARM_OVER_MPS),
 };
 
 static const char *const remedies[] = {"same", "process-mps", "green", NULL};

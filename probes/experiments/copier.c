@@ -22,14 +22,14 @@ static enum status copy_once(struct copier *copier)
     struct probe_run *run = copier->run;
     enum status status = copier->options.work_ns ? work(copier) : STATUS_OK;
     if (status == STATUS_OK && copier->options.synced)
-        status = PROBE_CALL(run, stream_synchronize(copier->stream), "cuStreamSynchronize");
+        status = probe_synchronize(run, copier->stream);
     if (status == STATUS_OK)
         status = PROBE_CALL(
             run,
             memcpy_dtoh_async(copier->host, copier->device, copier->options.bytes, copier->stream),
             "cuMemcpyDtoHAsync");
     if (status == STATUS_OK)
-        status = PROBE_CALL(run, stream_synchronize(copier->stream), "cuStreamSynchronize");
+        status = probe_synchronize(run, copier->stream);
     return status;
 }
 
@@ -55,7 +55,7 @@ enum status copier_open(struct probe_run *run, const struct probe_gpu *gpu,
         out->options.pause = &out->own_pause;
         out->options.paused = &out->own_paused;
     }
-    enum status status = PROBE_CALL(run, mem_alloc(&out->device, options->bytes), "cuMemAlloc");
+    enum status status = probe_allocate(run, &out->device, options->bytes);
     if (status == STATUS_OK && options->pinned) {
         status = PROBE_CALL(run, mem_host_alloc(&out->host, options->bytes, 0), "cuMemHostAlloc");
     } else if (status == STATUS_OK) {
@@ -67,8 +67,7 @@ enum status copier_open(struct probe_run *run, const struct probe_gpu *gpu,
         memset(out->host, 1, options->bytes);
     }
     if (status == STATUS_OK)
-        status = PROBE_CALL(run, stream_create(&out->stream, CUDA_STREAM_NON_BLOCKING),
-                            "cuStreamCreate");
+        status = probe_new_stream(run, &out->stream);
     if (status == STATUS_OK && options->work_ns)
         status = open_flag(out);
     return status == STATUS_OK ? copy_once(out) : status;
@@ -112,8 +111,7 @@ enum status copier_copy(struct copier *copier)
 static void *copy(void *argument)
 {
     struct copier *copier = argument;
-    enum status status =
-        PROBE_CALL(copier->run, ctx_set_current(copier->gpu->context), "cuCtxSetCurrent");
+    enum status status = probe_set_current(copier->run, copier->gpu->context);
     if (status == STATUS_OK)
         status = copier_copy(copier);
     copier->status = status;
@@ -158,15 +156,13 @@ void copier_close(struct copier *copier)
     if (!driver)
         return;
     copier_stop(copier);
-    if (copier->stream)
-        driver->stream_destroy(copier->stream);
+    probe_destroy_stream(copier->run, copier->stream);
     if (copier->host && copier->options.pinned)
         driver->mem_free_host(copier->host);
     else
         free(copier->host);
     if (copier->flag)
         driver->mem_free_host(copier->flag);
-    if (copier->device)
-        driver->mem_free(copier->device);
+    probe_release(copier->run, copier->device);
     *copier = (struct copier){0};
 }

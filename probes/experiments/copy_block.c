@@ -34,7 +34,7 @@ static enum status sample(struct probe_run *run, const struct probe_gpu *gpu,
     if (status == STATUS_OK)
         status = ended;
     if (status == STATUS_OK)
-        status = PROBE_CALL(run, stream_synchronize(stream), "cuStreamSynchronize");
+        status = probe_synchronize(run, stream);
     if (status != STATUS_OK)
         return status;
     probe_sample(run, 0, end_ns - begin_ns);
@@ -47,8 +47,7 @@ static enum status measure(struct probe_run *run, const struct probe_gpu *gpu,
                            struct waiting_copy *copy, struct probe_watchdog *watchdog,
                            cuda_stream stream)
 {
-    enum status status = PROBE_CALL(
-        run, launch_kernel(gpu->empty, 1, 1, 1, 1, 1, 1, 0, stream, NULL, NULL), "cuLaunchKernel");
+    enum status status = probe_launch(run, gpu->empty, 1, stream);
     if (status == STATUS_OK)
         status = probe_begin(run);
     uint64_t until_ns = clock_now_ns() + run->measure_ns;
@@ -67,8 +66,7 @@ static enum status run_arm(struct probe_run *run)
     cuda_stream stream = NULL;
     enum status status = probe_gpu_open(run, 0, true, &gpu);
     if (status == STATUS_OK)
-        status =
-            PROBE_CALL(run, stream_create(&stream, CUDA_STREAM_NON_BLOCKING), "cuStreamCreate");
+        status = probe_new_stream(run, &stream);
     if (status == STATUS_OK)
         status = waiting_copy_open(run, &gpu, run->arm->number, run->arm->variant & PINNED,
                                    (enum waiting_copy_stream)(run->arm->variant & ~PINNED), &copy);
@@ -78,8 +76,7 @@ static enum status run_arm(struct probe_run *run)
         status = measure(run, &gpu, &copy, watchdog, stream);
     waiting_copy_close(&copy);
     probe_watchdog_free(watchdog);
-    if (stream)
-        run->driver.stream_destroy(stream);
+    probe_destroy_stream(run, stream);
     probe_gpu_close(run, &gpu);
     return status;
 }

@@ -70,7 +70,7 @@ enum status probe_holder_end(struct probe_holder *holder)
         return STATUS_OK;
     __atomic_store_n(&holder->words->flag, 1, __ATOMIC_SEQ_CST);
     holder->running = false;
-    return PROBE_CALL(holder->run, stream_synchronize(holder->stream), "cuStreamSynchronize");
+    return probe_synchronize(holder->run, holder->stream);
 }
 
 void probe_holder_close(struct probe_holder *holder)

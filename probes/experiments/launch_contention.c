@@ -57,10 +57,7 @@ struct group {
 
 static enum status launch(const struct worker *worker)
 {
-    return PROBE_CALL(
-        worker->group->run,
-        launch_kernel(worker->empty, 1, 1, 1, 32, 1, 1, 0, worker->stream, NULL, NULL),
-        "cuLaunchKernel");
+    return probe_launch(worker->group->run, worker->empty, 32, worker->stream);
 }
 
 static enum status make_graph(struct worker *worker)
@@ -97,8 +94,7 @@ static enum status open_worker(struct group *group, struct worker *worker)
                            "cuModuleGetFunction");
     }
     if (status == STATUS_OK)
-        status = PROBE_CALL(run, stream_create(&worker->stream, CUDA_STREAM_NON_BLOCKING),
-                            "cuStreamCreate");
+        status = probe_new_stream(run, &worker->stream);
     if (status == STATUS_OK && group->kind == KIND_GRAPHS)
         status = make_graph(worker);
     return status;
@@ -114,8 +110,7 @@ static void close_worker(struct group *group, struct worker *worker)
         driver->graph_exec_destroy(worker->exec);
     if (worker->graph)
         driver->graph_destroy(worker->graph);
-    if (worker->stream)
-        driver->stream_destroy(worker->stream);
+    probe_destroy_stream(group->run, worker->stream);
     if (worker->module)
         driver->module_unload(worker->module);
     if (worker->context)
@@ -155,7 +150,7 @@ static enum status time_run(const struct worker *worker, bool count)
     enum status status =
         cuda_check(driver, result, worker->exec ? "cuGraphLaunch" : "cuLaunchKernel");
     if (status == STATUS_OK)
-        status = PROBE_CALL(run, stream_synchronize(worker->stream), "cuStreamSynchronize");
+        status = probe_synchronize(run, worker->stream);
     uint64_t end_ns = clock_now_ns();
     if (status != STATUS_OK || !count)
         return status;
@@ -184,7 +179,7 @@ static void *work(void *argument)
     struct group *group = worker->group;
     struct probe_run *run = group->run;
     cuda_context context = worker->context ? worker->context : group->gpu.context;
-    enum status status = PROBE_CALL(run, ctx_set_current(context), "cuCtxSetCurrent");
+    enum status status = probe_set_current(run, context);
     /* A stream's first launches may do what later ones need not. */
     if (status == STATUS_OK)
         status = time_run(worker, false);

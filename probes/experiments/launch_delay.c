@@ -42,7 +42,7 @@ static enum status sample(struct probe_run *run, const struct probe_gpu *gpu, cu
     uint64_t end_ns = clock_now_ns();
     enum status status = cuda_check(&run->driver, result, "cuLaunchKernel");
     if (status == STATUS_OK)
-        status = PROBE_CALL(run, stream_synchronize(stream), "cuStreamSynchronize");
+        status = probe_synchronize(run, stream);
     if (status == STATUS_OK && metric != NOT_COUNTED)
         probe_sample(run, (unsigned)metric, (end_ns - begin_ns) / launches);
     return status;
@@ -76,8 +76,7 @@ static enum status run_launching(struct probe_run *run, const struct probe_gpu *
                                  struct copier *copier, const struct pause *pause)
 {
     cuda_stream stream = NULL;
-    enum status status =
-        PROBE_CALL(run, stream_create(&stream, CUDA_STREAM_NON_BLOCKING), "cuStreamCreate");
+    enum status status = probe_new_stream(run, &stream);
     if (status == STATUS_OK)
         status = probe_begin(run);
     if (status == STATUS_OK && copier)
@@ -88,8 +87,7 @@ static enum status run_launching(struct probe_run *run, const struct probe_gpu *
         enum status copied = copier_stop(copier);
         status = status == STATUS_OK ? copied : status;
     }
-    if (stream)
-        run->driver.stream_destroy(stream);
+    probe_destroy_stream(run, stream);
     return status;
 }
 

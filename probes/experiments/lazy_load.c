@@ -58,9 +58,7 @@ static enum status warm_up(struct lazy *lazy, cuda_module module, cuda_function 
 {
     enum status status =
         cuda_check(&lazy->run->driver, launch(lazy, module, function), "the launch before");
-    return status != STATUS_OK
-               ? status
-               : PROBE_CALL(lazy->run, stream_synchronize(lazy->stream), "cuStreamSynchronize");
+    return status != STATUS_OK ? status : probe_synchronize(lazy->run, lazy->stream);
 }
 
 static enum status sample(struct lazy *lazy, cuda_module module)
@@ -86,7 +84,7 @@ static enum status sample(struct lazy *lazy, cuda_module module)
     if (status == STATUS_OK)
         status = ended;
     if (status == STATUS_OK)
-        status = PROBE_CALL(run, stream_synchronize(lazy->stream), "cuStreamSynchronize");
+        status = probe_synchronize(run, lazy->stream);
     if (status != STATUS_OK)
         return status;
     probe_sample(run, 0, end_ns - begin_ns);
@@ -120,8 +118,7 @@ static enum status open_all(struct lazy *lazy)
     if (status == STATUS_OK)
         status = check_mode(run);
     if (status == STATUS_OK)
-        status = PROBE_CALL(run, stream_create(&lazy->stream, CUDA_STREAM_NON_BLOCKING),
-                            "cuStreamCreate");
+        status = probe_new_stream(run, &lazy->stream);
     if (status == STATUS_OK && variant & COPYING)
         status = copier_open(run, &lazy->gpu, &options, &lazy->copier);
     if (status == STATUS_OK && variant & WAITING)
@@ -141,8 +138,7 @@ static void close_all(struct lazy *lazy)
     for (unsigned i = 0; i < MODULES; i++)
         if (lazy->modules[i])
             lazy->run->driver.module_unload(lazy->modules[i]);
-    if (lazy->stream)
-        lazy->run->driver.stream_destroy(lazy->stream);
+    probe_destroy_stream(lazy->run, lazy->stream);
     probe_gpu_close(lazy->run, &lazy->gpu);
 }
 

@@ -59,7 +59,7 @@ static enum status enable_access(struct pair *pair)
             return status_set(STATUS_UNSUPPORTED,
                               "the two GPUs cannot reach each other's memory on this machine");
         if (status == STATUS_OK)
-            status = PROBE_CALL(run, ctx_set_current(own->context), "cuCtxSetCurrent");
+            status = probe_set_current(run, own->context);
         if (status == STATUS_OK)
             status =
                 PROBE_CALL(run, ctx_enable_peer_access(other->context, 0), "cuCtxEnablePeerAccess");
@@ -104,16 +104,15 @@ static enum status await_idle(struct pair *pair, int which)
 static enum status open_copy(struct pair *pair, int which)
 {
     struct probe_run *run = pair->run;
-    enum status status = PROBE_CALL(
-        run, stream_create(&pair->streams[which], CUDA_STREAM_NON_BLOCKING), "cuStreamCreate");
+    enum status status = probe_new_stream(run, &pair->streams[which]);
     if (status == STATUS_OK)
-        status = PROBE_CALL(run, mem_alloc(&pair->from[which], LARGE_BYTES), "cuMemAlloc");
+        status = probe_allocate(run, &pair->from[which], LARGE_BYTES);
     if (status == STATUS_OK)
-        status = PROBE_CALL(run, ctx_set_current(pair->receiver.context), "cuCtxSetCurrent");
+        status = probe_set_current(run, pair->receiver.context);
     if (status == STATUS_OK)
-        status = PROBE_CALL(run, mem_alloc(&pair->to[which], LARGE_BYTES), "cuMemAlloc");
+        status = probe_allocate(run, &pair->to[which], LARGE_BYTES);
     if (status == STATUS_OK)
-        status = PROBE_CALL(run, ctx_set_current(pair->sender.context), "cuCtxSetCurrent");
+        status = probe_set_current(run, pair->sender.context);
     if (status == STATUS_OK && is_staged(pair, which))
         status = staging_open(run, pair->sender.context, pair->receiver.context,
                               pair->way == WAY_CHUNKED ? CHUNK_BYTES : LARGE_BYTES, LARGE_BYTES,
@@ -140,14 +139,14 @@ static enum status prove_copy(struct pair *pair, int which)
     if (status == STATUS_OK)
         status = await_idle(pair, which);
     if (status == STATUS_OK)
-        status = PROBE_CALL(run, ctx_set_current(pair->receiver.context), "cuCtxSetCurrent");
+        status = probe_set_current(run, pair->receiver.context);
     if (status == STATUS_OK)
         status = PROBE_CALL(run, memcpy_dtoh_async(got, pair->to[which], COPY_BYTES, NULL),
                             "cuMemcpyDtoHAsync");
     if (status == STATUS_OK)
         status = PROBE_CALL(run, ctx_synchronize(), "cuCtxSynchronize");
     if (status == STATUS_OK)
-        status = PROBE_CALL(run, ctx_set_current(pair->sender.context), "cuCtxSetCurrent");
+        status = probe_set_current(run, pair->sender.context);
     if (status == STATUS_OK && memcmp(sent, got, COPY_BYTES) != 0)
         status = status_set(STATUS_WORKER, "copy %d brought other bytes than were sent", which + 1);
     free(sent);
@@ -182,14 +181,11 @@ static void close_pair(struct pair *pair)
         staging_close(&pair->staging[which]);
         if (pair->sender.context)
             driver->ctx_set_current(pair->sender.context);
-        if (pair->streams[which])
-            driver->stream_destroy(pair->streams[which]);
-        if (pair->from[which])
-            driver->mem_free(pair->from[which]);
+        probe_destroy_stream(pair->run, pair->streams[which]);
+        probe_release(pair->run, pair->from[which]);
         if (pair->receiver.context)
             driver->ctx_set_current(pair->receiver.context);
-        if (pair->to[which])
-            driver->mem_free(pair->to[which]);
+        probe_release(pair->run, pair->to[which]);
     }
     probe_gpu_close(pair->run, &pair->sender);
     probe_gpu_close(pair->run, &pair->receiver);
@@ -296,33 +292,19 @@ static size_t infer(const struct probe_outcome *outcome, struct probe_note *note
     return count;
 }
 
+#define ARM(given_name, given_what, given_control, given_variant)                                  \
+    {                                                                                              \
+        .name = (given_name), .what = (given_what), .control = (given_control),                    \
+        .variant = (given_variant), .run = run_arm                                                 \
+    }
+
 static const struct probe_arm arms[] = {
-    {.name = "alone", .what = "the second copy alone", .variant = WAY_ALONE, .run = run_arm},
-    {.name = "peer-off",
-     .what = "both by the driver, without peer access",
-     .control = "alone",
-     .variant = WAY_DRIVER,
-     .run = run_arm},
-    {.name = "peer-on",
-     .what = "both by the driver, with peer access",
-     .control = "alone",
-     .variant = WAY_PEER,
-     .run = run_arm},
-    {.name = "staged",
-     .what = "the first out to pinned memory, then in",
-     .control = "alone",
-     .variant = WAY_STAGED,
-     .run = run_arm},
-    {.name = "chunked",
-     .what = "both in chunks through pinned memory",
-     .control = "alone",
-     .variant = WAY_CHUNKED,
-     .run = run_arm},
-    {.name = "delayed",
-     .what = "the first not before its stream is idle",
-     .control = "alone",
-     .variant = WAY_LATE,
-     .run = run_arm},
+    ARM("alone", "the second copy alone", NULL, WAY_ALONE),
+    ARM("peer-off", "both by the driver, without peer access", "alone", WAY_DRIVER),
+    ARM("peer-on", "both by the driver, with peer access", "alone", WAY_PEER),
+    ARM("staged", "the first out to pinned memory, then in", "alone", WAY_STAGED),
+    ARM("chunked", "both in chunks through pinned memory", "alone", WAY_CHUNKED),
+    ARM("delayed", "the first not before its stream is idle", "alone", WAY_LATE),
 };
 
 static const char *const remedies[] = {"peer-on", "chunked", "staged", "delayed", NULL};

@@ -8,15 +8,14 @@ enum status staging_open(struct probe_run *run, cuda_context from_context, cuda_
                             .to_context = to_context,
                             .chunk_bytes = chunk_bytes,
                             .count = most_bytes > chunk_bytes ? STAGING_BUFFERS : 1};
-    enum status status = PROBE_CALL(run, ctx_set_current(to_context), "cuCtxSetCurrent");
+    enum status status = probe_set_current(run, to_context);
     if (status == STATUS_OK)
-        status =
-            PROBE_CALL(run, stream_create(&out->in, CUDA_STREAM_NON_BLOCKING), "cuStreamCreate");
+        status = probe_new_stream(run, &out->in);
     for (unsigned i = 0; i < out->count && status == STATUS_OK; i++)
         status = PROBE_CALL(run, event_create(&out->in_done[i], CUDA_EVENT_DISABLE_TIMING),
                             "cuEventCreate");
     if (status == STATUS_OK)
-        status = PROBE_CALL(run, ctx_set_current(from_context), "cuCtxSetCurrent");
+        status = probe_set_current(run, from_context);
     for (unsigned i = 0; i < out->count && status == STATUS_OK; i++) {
         status = PROBE_CALL(run, event_create(&out->out_done[i], CUDA_EVENT_DISABLE_TIMING),
                             "cuEventCreate");
@@ -50,7 +49,7 @@ static enum status receive(struct staging *staging, unsigned buffer, cuda_device
                            size_t bytes)
 {
     struct probe_run *run = staging->run;
-    enum status status = PROBE_CALL(run, ctx_set_current(staging->to_context), "cuCtxSetCurrent");
+    enum status status = probe_set_current(run, staging->to_context);
     if (status == STATUS_OK)
         status = PROBE_CALL(run, stream_wait_event(staging->in, staging->out_done[buffer], 0),
                             "cuStreamWaitEvent");
@@ -78,7 +77,7 @@ enum status staging_copy(struct staging *staging, cuda_device_pointer to, cuda_d
         if (status == STATUS_OK)
             status = receive(staging, buffer, to + done, part);
         if (status == STATUS_OK)
-            status = PROBE_CALL(run, ctx_set_current(staging->from_context), "cuCtxSetCurrent");
+            status = probe_set_current(run, staging->from_context);
         done += part;
     }
     return status == STATUS_OK
@@ -103,8 +102,7 @@ void staging_close(struct staging *staging)
     for (unsigned i = 0; i < staging->count; i++)
         if (staging->in_done[i])
             driver->event_destroy(staging->in_done[i]);
-    if (staging->in)
-        driver->stream_destroy(staging->in);
+    probe_destroy_stream(staging->run, staging->in);
     driver->ctx_set_current(staging->from_context);
     *staging = (struct staging){0};
 }

@@ -39,16 +39,14 @@ enum status waiting_copy_open(struct probe_run *run, const struct probe_gpu *gpu
 {
     *out = (struct waiting_copy){
         .run = run, .gpu = gpu, .bytes = bytes, .pinned = pinned, .kind = kind};
-    enum status status =
-        PROBE_CALL(run, stream_create(&out->waits, CUDA_STREAM_NON_BLOCKING), "cuStreamCreate");
+    enum status status = probe_new_stream(run, &out->waits);
     if (status == STATUS_OK)
-        status = PROBE_CALL(run, stream_create(&out->stream, CUDA_STREAM_NON_BLOCKING),
-                            "cuStreamCreate");
+        status = probe_new_stream(run, &out->stream);
     if (status == STATUS_OK)
         status =
             PROBE_CALL(run, event_create(&out->event, CUDA_EVENT_DISABLE_TIMING), "cuEventCreate");
     if (status == STATUS_OK)
-        status = PROBE_CALL(run, mem_alloc(&out->device, bytes), "cuMemAlloc");
+        status = probe_allocate(run, &out->device, bytes);
     if (status == STATUS_OK && pinned)
         status = PROBE_CALL(run, mem_host_alloc(&out->host, bytes, 0), "cuMemHostAlloc");
     if (status == STATUS_OK && !pinned) {
@@ -64,7 +62,7 @@ static void *copy_in_thread(void *argument)
     struct waiting_copy *copy = argument;
     struct probe_run *run = copy->run;
     cuda_stream stream = stream_of(copy);
-    enum status status = PROBE_CALL(run, ctx_set_current(copy->gpu->context), "cuCtxSetCurrent");
+    enum status status = probe_set_current(run, copy->gpu->context);
     /* Here, since a thread's own default stream is another one elsewhere. */
     if (status == STATUS_OK)
         status = PROBE_CALL(run, stream_wait_event(stream, copy->event, 0), "cuStreamWaitEvent");
@@ -73,7 +71,7 @@ static void *copy_in_thread(void *argument)
         status = PROBE_CALL(run, memcpy_dtoh_async(copy->host, copy->device, copy->bytes, stream),
                             "cuMemcpyDtoHAsync");
     if (status == STATUS_OK)
-        status = PROBE_CALL(run, stream_synchronize(stream), "cuStreamSynchronize");
+        status = probe_synchronize(run, stream);
     copy->status = status;
     if (status != STATUS_OK)
         snprintf(copy->error, sizeof copy->error, "%s", status_text());
@@ -116,9 +114,7 @@ enum status waiting_copy_end(struct waiting_copy *copy)
         pthread_join(copy->thread, NULL);
     copy->started = false;
     /* Whatever has failed: the host function reads *copy until it has ended. */
-    enum status status =
-        copy->waits ? PROBE_CALL(copy->run, stream_synchronize(copy->waits), "cuStreamSynchronize")
-                    : STATUS_OK;
+    enum status status = copy->waits ? probe_synchronize(copy->run, copy->waits) : STATUS_OK;
     return started && copy->status != STATUS_OK ? status_set(copy->status, "%s", copy->error)
                                                 : status;
 }
@@ -131,15 +127,12 @@ void waiting_copy_close(struct waiting_copy *copy)
     waiting_copy_end(copy);
     if (copy->event)
         driver->event_destroy(copy->event);
-    if (copy->waits)
-        driver->stream_destroy(copy->waits);
-    if (copy->stream)
-        driver->stream_destroy(copy->stream);
+    probe_destroy_stream(copy->run, copy->waits);
+    probe_destroy_stream(copy->run, copy->stream);
     if (copy->host && copy->pinned)
         driver->mem_free_host(copy->host);
     else
         free(copy->host);
-    if (copy->device)
-        driver->mem_free(copy->device);
+    probe_release(copy->run, copy->device);
     *copy = (struct waiting_copy){0};
 }
