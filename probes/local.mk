@@ -10,7 +10,7 @@ libprobes_a_SOURCES = \
     probes/experiments/launch_delay.c probes/experiments/lazy_load.c \
     probes/experiments/peer_stall.c probes/experiments/staging.c probes/experiments/staging.h \
     probes/experiments/waiting_copy.c probes/experiments/waiting_copy.h \
-    probes/experiments/watchdog.c probes/experiments/watchdog.h
+    probes/watchdog.c probes/watchdog.h
 
 pkglibexec_PROGRAMS += mpsweep-probe
 mpsweep_probe_SOURCES = probes/main.c

@@ -14,7 +14,7 @@
 #include "common/clock.h"
 #include "device/device.h"
 #include "probes/probe.h"
-#include "probes/experiments/watchdog.h"
+#include "probes/watchdog.h"
 #include "device/context.h"
 
 /* What an arm gets for its end after everything that waits was released. */

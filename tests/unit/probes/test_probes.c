@@ -11,7 +11,7 @@
 #include "common/clock.h"
 #include "probes/probe.h"
 #include "probes/shm.h"
-#include "probes/experiments/watchdog.h"
+#include "probes/watchdog.h"
 
 /* -- the rows ------------------------------------------------------------------------------------
  */

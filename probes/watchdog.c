@@ -1,4 +1,4 @@
-#include "probes/experiments/watchdog.h"
+#include "probes/watchdog.h"
 
 #include <pthread.h>
 #include <stdlib.h>
