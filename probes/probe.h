@@ -15,8 +15,8 @@
  *      orchestrator has proved that they are MPS clients, or none,
  *   3. measures for about run->measure_ns, giving each duration to probe_sample(),
  *   4. releases what it has, and returns.
- * Whatever may wait for something else must have a bound: a struct probe_watchdog releases it, and
- * the sample counts as blocked. Nothing may stand between the clock readings of a sample but the
+ * Whatever may wait for something else must have a bound: a struct probe_watchdog
+ * (probes/watchdog.h) releases it, and the sample counts as blocked. Nothing may stand between the clock readings of a sample but the
  * calls that are measured.
  */
 #pragma once
@@ -28,7 +28,6 @@
 #include "common/status.h"
 #include "device/driver.h"
 #include "probes/shm.h"
-#include "probes/outcome.h"
 
 enum probe_arm_flag {
     PROBE_ARM_OVER_MPS = 1, /* its processes are clients of the private daemon */
@@ -36,6 +35,8 @@ enum probe_arm_flag {
 };
 
 struct probe_run;
+struct probe_outcome; /* probes/outcome.h */
+struct probe_note;
 
 struct probe_arm {
     const char *name;     /* unique in its probe: lower case, digits, '-' */
@@ -157,17 +158,3 @@ enum status probe_launch(const struct probe_run *run, cuda_function function, un
 /* Destroys a stream, and releases memory of the GPU; either is fine if there is none. */
 void probe_destroy_stream(const struct probe_run *run, cuda_stream stream);
 void probe_release(const struct probe_run *run, cuda_device_pointer memory);
-
-/*
- * Ends what would otherwise wait for ever: at the moment it is armed for, unless it is disarmed
- * before, a thread of its own calls release(argument), which sets a flag or the like: it must not
- * call CUDA, lock or wait. It is also called when the orchestrator is gone or the arm's time is
- * over, and may be called twice.
- */
-struct probe_watchdog;
-enum status probe_watchdog_new(void (*release)(void *argument), void *argument,
-                               struct probe_watchdog **out);
-void probe_watchdog_arm(struct probe_watchdog *watchdog, uint64_t at_ns);
-/* Whether it has released since it was armed. */
-bool probe_watchdog_disarm(struct probe_watchdog *watchdog);
-void probe_watchdog_free(struct probe_watchdog *watchdog); /* NULL is fine */

@@ -6,7 +6,6 @@
 #include <time.h>
 
 #include "common/clock.h"
-#include "probes/probe.h"
 
 struct probe_watchdog {
     pthread_t thread;

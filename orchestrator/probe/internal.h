@@ -16,6 +16,7 @@
 #include "common/text.h"
 #include "orchestrator/console/progress.h"
 #include "orchestrator/session/session.h"
+#include "probes/outcome.h"
 #include "probes/probe.h"
 
 struct probing {

@@ -15,6 +15,7 @@
 #include "common/clock.h"
 #include "common/random.h"
 #include "probes/experiments/holder.h"
+#include "probes/outcome.h"
 #include "probes/rows.h"
 
 #define COPY_BYTES ((size_t)1 << 20)

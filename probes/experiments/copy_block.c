@@ -7,6 +7,7 @@
 #include "common/clock.h"
 #include "probes/rows.h"
 #include "probes/experiments/waiting_copy.h"
+#include "probes/watchdog.h"
 
 /* How long a launch is left in a deadlock. */
 #define BOUND_NS (100 * NS_PER_MS)

@@ -12,6 +12,7 @@
 
 #include "common/clock.h"
 #include "kernels/image.h"
+#include "probes/outcome.h"
 #include "probes/rows.h"
 
 /* Launches of a run: two streams that share a queue of the driver's stay below its 1024 entries. */

@@ -11,6 +11,7 @@
 #include "probes/experiments/copier.h"
 #include "probes/rows.h"
 #include "probes/experiments/waiting_copy.h"
+#include "probes/watchdog.h"
 
 /* A sample needs a kernel that was never used, and so a module of its own. */
 #define MODULES 8

@@ -11,6 +11,7 @@
 
 #include "common/clock.h"
 #include "probes/experiments/holder.h"
+#include "probes/outcome.h"
 #include "probes/rows.h"
 #include "probes/experiments/staging.h"
 

@@ -10,6 +10,8 @@
 
 #include "common/clock.h"
 #include "probes/probe.h"
+#include "probes/verdict.h"
+#include "probes/watchdog.h"
 #include "probes/shm.h"
 #include "probes/watchdog.h"
 
