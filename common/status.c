@@ -6,39 +6,6 @@
 
 static _Thread_local char last_text[STATUS_TEXT_BYTES];
 
-const char *status_name(enum status code)
-{
-    switch (code) {
-    case STATUS_OK:
-        return "ok";
-    case STATUS_USAGE:
-        return "usage";
-    case STATUS_SYSTEM:
-        return "system";
-    case STATUS_MEMORY:
-        return "memory";
-    case STATUS_TIMEOUT:
-        return "timeout";
-    case STATUS_PROTOCOL:
-        return "protocol";
-    case STATUS_NOT_FOUND:
-        return "not found";
-    case STATUS_UNSUPPORTED:
-        return "unsupported";
-    case STATUS_INFEASIBLE:
-        return "infeasible";
-    case STATUS_CUDA:
-        return "cuda";
-    case STATUS_WORKER:
-        return "worker";
-    case STATUS_INTERRUPTED:
-        return "interrupted";
-    case STATUS_BUSY:
-        return "busy";
-    }
-    return "unknown";
-}
-
 void status_record(const char *format, ...)
 {
     /* Built aside first: an argument may be the recorded text itself. */

@@ -25,9 +25,6 @@ enum status {
     STATUS_BUSY,        /* another process holds it */
 };
 
-/* The code as a short lower-case name ("timeout"); "unknown" for anything else. Never NULL. */
-const char *status_name(enum status code);
-
 /* Records the text of an error for this thread and gives code, so that a caller can write
  * `return status_set(STATUS_USAGE, "unknown layout '%s'", name)`. Text: lower case, subject quoted,
  * no full stop, no newline; cut to fit STATUS_TEXT_BYTES. A macro, so that static analysis sees the

@@ -1,9 +1,5 @@
 #include "kernels/image.h"
 
-#ifdef MPSWEEP_NATIVE_KERNELS
-#include "kernels/native.h"
-#endif
-
 /*
  * The images are copied in by the assembler, which finds them by the -I paths it is given: the PTX
  * in the source tree, the fat binary where the build runs. A fat binary's header has 8-byte fields;
@@ -42,21 +38,11 @@ const void *kernels_image(size_t *bytes)
     return mpsweep_kernels_native;
 }
 
-const char *kernels_image_kind(void)
-{
-    return sizeof KERNELS_NATIVE > 1 ? "native " KERNELS_NATIVE " + PTX" : "PTX";
-}
-
 #else
 
 const void *kernels_image(size_t *bytes)
 {
     return kernels_ptx(bytes);
-}
-
-const char *kernels_image_kind(void)
-{
-    return "PTX";
 }
 
 #endif

@@ -33,8 +33,5 @@
  * *bytes is its size, for PTX without the NUL that follows it; bytes may be NULL. */
 const void *kernels_image(size_t *bytes);
 
-/* What kernels_image() is: "native sm_75 sm_80 ... + PTX", or "PTX". */
-const char *kernels_image_kind(void);
-
 /* The portable image: NUL-terminated PTX text of compute_75. */
 const void *kernels_ptx(size_t *bytes);

@@ -340,10 +340,3 @@ void shm_slot_fail(struct shm_slot *slot, enum status status, int cuda_error, co
     snprintf(slot->error, sizeof slot->error, "%s", text);
     atomic_store_explicit(&slot->state, SHM_STATE_FAILED, memory_order_release);
 }
-
-const char *shm_state_name(uint32_t state)
-{
-    static const char *const names[] = {"starting", "ready", "running", "finished",
-                                        "draining", "done",  "failed"};
-    return state < sizeof names / sizeof names[0] ? names[state] : "unknown";
-}

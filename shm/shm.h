@@ -284,5 +284,3 @@ void shm_stop_wait(const struct shm *shm);
 
 /* Worker, on failure: publishes the first error; a second call changes nothing. */
 void shm_slot_fail(struct shm_slot *slot, enum status status, int cuda_error, const char *text);
-
-const char *shm_state_name(uint32_t state);

@@ -1,14 +1,8 @@
 #include "statistics/histogram.h"
 
 #include <math.h>
-#include <string.h>
 
 #include "statistics/statistics.h"
-
-void histogram_clear(struct histogram *histogram)
-{
-    memset(histogram, 0, sizeof *histogram);
-}
 
 void histogram_merge(struct histogram *into, const struct histogram *from)
 {

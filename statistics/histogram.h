@@ -16,6 +16,7 @@
 #define HISTOGRAM_MAX_BITS 40
 #define HISTOGRAM_BUCKETS ((HISTOGRAM_MAX_BITS - HISTOGRAM_SUB_BITS + 1) << HISTOGRAM_SUB_BITS)
 
+/* All zero bytes are an empty histogram. */
 struct histogram {
     uint64_t count;
     uint64_t sum_ns;
@@ -23,9 +24,6 @@ struct histogram {
     uint64_t max_ns;
     uint32_t buckets[HISTOGRAM_BUCKETS];
 };
-
-/* All zero bytes are an empty histogram; this makes one again. */
-void histogram_clear(struct histogram *histogram);
 
 static inline unsigned histogram_bucket(uint64_t value_ns)
 {

@@ -61,13 +61,9 @@ static enum status make_room(struct rig *rig)
     return status;
 }
 
-static enum status make_graph(struct rig *rig, unsigned kernels, cuda_graph *graph,
-                              cuda_graph_exec *exec)
+static enum status make_graph(struct rig *rig, unsigned kernels, struct worker_graph *graph)
 {
-    const struct cuda_driver *driver = &rig->process.driver;
-    enum status status =
-        check(rig, driver->stream_begin_capture(rig->stream, CUDA_CAPTURE_MODE_THREAD_LOCAL),
-              "cuStreamBeginCapture");
+    enum status status = worker_graph_begin(&rig->process, rig->stream);
     if (status != STATUS_OK)
         return status;
     for (unsigned i = 0; i < kernels && status == STATUS_OK; i++)
@@ -75,13 +71,7 @@ static enum status make_graph(struct rig *rig, unsigned kernels, cuda_graph *gra
                        described_launch(&rig->process, rig->stream, &rig->step, rig->sides[i % 2],
                                         rig->sides[1 - i % 2]),
                        "cuLaunchKernel");
-    cuda_result ended = driver->stream_end_capture(rig->stream, graph);
-    if (status == STATUS_OK)
-        status = check(rig, ended, "cuStreamEndCapture");
-    if (status == STATUS_OK)
-        status =
-            check(rig, driver->graph_instantiate(exec, *graph, 0), "cuGraphInstantiateWithFlags");
-    return status;
+    return worker_graph_end(&rig->process, rig->stream, status, graph);
 }
 
 /* The time between two events behind each other in a stream, of which the first waits for a graph
@@ -97,7 +87,7 @@ static enum status time_graph(struct rig *rig, cuda_graph_exec exec, float *ms)
     if (status == STATUS_OK)
         status = check(rig, driver->event_record(rig->end, rig->stream), "cuEventRecord");
     if (status == STATUS_OK)
-        status = check(rig, driver->stream_synchronize(rig->stream), "cuStreamSynchronize");
+        status = worker_synchronize(&rig->process, rig->stream);
     if (status == STATUS_OK)
         status =
             check(rig, driver->event_elapsed_time(ms, rig->begin, rig->end), "cuEventElapsedTime");
@@ -107,9 +97,7 @@ static enum status time_graph(struct rig *rig, cuda_graph_exec exec, float *ms)
 static enum status measure(void *data, uint64_t amount, double *ns)
 {
     struct rig *rig = data;
-    const struct cuda_driver *driver = &rig->process.driver;
-    cuda_graph graph = NULL;
-    cuda_graph_exec exec = NULL;
+    struct worker_graph graph = {0};
     double wanted = BATCH_NS / (double)rig->step.asked_ns;
     unsigned kernels = wanted > BATCH_MOST    ? BATCH_MOST
                        : wanted < BATCH_LEAST ? BATCH_LEAST
@@ -118,23 +106,20 @@ static enum status measure(void *data, uint64_t amount, double *ns)
     rig->step.amount = amount;
     enum status status = make_room(rig);
     if (status == STATUS_OK)
-        status = make_graph(rig, kernels, &graph, &exec);
+        status = make_graph(rig, kernels, &graph);
     uint64_t warm_ns = clock_now_ns() + WARM_NS;
     while (status == STATUS_OK && !rig->warm) {
-        status = time_graph(rig, exec, &ms);
+        status = time_graph(rig, graph.exec, &ms);
         rig->warm = clock_now_ns() >= warm_ns;
     }
     for (int i = 0; i < REPEATS && status == STATUS_OK; i++) {
-        status = time_graph(rig, exec, &ms);
+        status = time_graph(rig, graph.exec, &ms);
         if (i == 0 || ms < least_ms)
             least_ms = ms;
         if ((double)least_ms * 1e6 > REPEATS_NS)
             break;
     }
-    if (exec)
-        driver->graph_exec_destroy(exec);
-    if (graph)
-        driver->graph_destroy(graph);
+    worker_graph_free(&rig->process, &graph);
     if (status == STATUS_OK)
         *ns = (double)least_ms * 1e6 / kernels;
     return status;

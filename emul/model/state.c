@@ -88,12 +88,12 @@ enum status emul_state_create(int *fd)
     state->version = EMUL_STATE_VERSION;
     state->length = sizeof *state;
     state->magic = EMUL_STATE_MAGIC;
-    emul_state_detach(state);
+    munmap(state, sizeof *state);
     *fd = memory;
     return STATUS_OK;
 
 out_unmap:
-    emul_state_detach(state);
+    munmap(state, sizeof *state);
 out_close:
     close(memory);
     return status;
@@ -123,16 +123,11 @@ enum status emul_state_attach(int fd, struct emul_state **out)
         status = status_set(STATUS_PROTOCOL, "the emulated machine's state claims %llu bytes",
                             (unsigned long long)state->length);
     if (status != STATUS_OK) {
-        emul_state_detach(state);
+        munmap(state, sizeof *state);
         return status;
     }
     *out = state;
     return STATUS_OK;
-}
-
-void emul_state_detach(struct emul_state *state)
-{
-    munmap(state, sizeof *state);
 }
 
 struct model *emul_state_lock(struct emul_state *state)

@@ -40,7 +40,6 @@ enum status emul_state_create(int *fd);
 /* Maps the state after checking it; the descriptor stays the caller's. STATUS_PROTOCOL names what
  * does not fit. */
 enum status emul_state_attach(int fd, struct emul_state **state);
-void emul_state_detach(struct emul_state *state);
 
 /* Holds the models for the caller and returns the first; repairs them before if their last holder
  * died. */

@@ -6,11 +6,6 @@
 
 #define VECTOR_BYTES 16
 
-static enum status check(const struct described *described, cuda_result result, const char *call)
-{
-    return cuda_check(&described->process->driver, result, call);
-}
-
 cuda_result described_launch(const struct worker_process *process, cuda_stream stream,
                              const struct workload_step *step, cuda_device_pointer from,
                              cuda_device_pointer to)
@@ -56,7 +51,7 @@ static enum status launch(struct described *described, const struct described_st
         cuda_result result = described_launch(described->process, described->stream, step,
                                               described->sides[side], described->sides[side ^ 1]);
         if (result != CUDA_SUCCESS_)
-            return check(described, result, "cuLaunchKernel");
+            return worker_check(described->process, result, "cuLaunchKernel");
         if (timed) {
             uint64_t moment = clock_now_ns();
             described->call_ns[call - described->sampled_from] = moment - last;
@@ -78,29 +73,28 @@ enum status described_issue(struct described *described, const struct described_
     for (uint32_t n = 0; n < step->count && status == STATUS_OK; n++) {
         uint32_t side = at->side;
         if (step->kind == STEP_COPY_IN)
-            status = check(described,
-                           driver->memcpy_htod_async(sides[side], described->host_in, step->amount,
-                                                     described->stream),
-                           "cuMemcpyHtoDAsync");
+            status = worker_check(described->process,
+                                  driver->memcpy_htod_async(sides[side], described->host_in,
+                                                            step->amount, described->stream),
+                                  "cuMemcpyHtoDAsync");
         else if (step->kind == STEP_COPY_OUT)
-            status = check(
-                described,
+            status = worker_check(
+                described->process,
                 driver->memcpy_dtoh_async(at->host, sides[side], step->amount, described->stream),
                 "cuMemcpyDtoHAsync");
         else
-            status =
-                check(described,
-                      driver->memcpy_dtod_async(sides[side ^ 1 ^ (n & 1)], sides[side ^ (n & 1)],
-                                                step->amount, described->stream),
-                      "cuMemcpyDtoDAsync");
+            status = worker_check(described->process,
+                                  driver->memcpy_dtod_async(sides[side ^ 1 ^ (n & 1)],
+                                                            sides[side ^ (n & 1)], step->amount,
+                                                            described->stream),
+                                  "cuMemcpyDtoDAsync");
     }
     return status;
 }
 
 static enum status synchronize(const struct described *described)
 {
-    return check(described, described->process->driver.stream_synchronize(described->stream),
-                 "cuStreamSynchronize");
+    return worker_synchronize(described->process, described->stream);
 }
 
 static void compute_on_cpu(uint64_t ns)
@@ -172,9 +166,10 @@ static enum status run_step(struct described *described, const struct described_
         break;
     }
     if (described->graphs)
-        return check(described,
-                     described->process->driver.graph_launch(at->graph_exec, described->stream),
-                     "cuGraphLaunch");
+        return worker_check(
+            described->process,
+            described->process->driver.graph_launch(at->graph.exec, described->stream),
+            "cuGraphLaunch");
     return described_issue(described, at);
 }
 

@@ -10,7 +10,6 @@
 #pragma once
 
 #include "worker/engines/engine.h"
-#include "worker/engines/process.h"
 #include "worker/engines/sampling.h"
 
 #define DESCRIBED_CHECKED_INTS 1024
@@ -26,8 +25,7 @@ struct described_step {
     uint32_t added;
     /* With launch graph: of the first of a run of GPU steps, which ends before step number end. */
     unsigned end;
-    cuda_graph graph;
-    cuda_graph_exec graph_exec;
+    struct worker_graph graph;
 };
 
 struct described {

@@ -3,12 +3,6 @@
 #include <sys/prctl.h>
 
 #include "worker/engines/described.h"
-#include "worker/engines/memory.h"
-
-static enum status check(const struct described *described, cuda_result result, const char *call)
-{
-    return cuda_check(&described->process->driver, result, call);
-}
 
 /* Follows the data through the steps. Returns the bytes of a side, and of all copies in and out. */
 static void lay_out(struct described *described, uint64_t *side, uint64_t *in, uint64_t *out)
@@ -45,39 +39,19 @@ static void lay_out(struct described *described, uint64_t *side, uint64_t *in, u
                   sampling_measure_cost_ns());
 }
 
-static enum status alloc_host(const struct described *described, uint64_t bytes, int **out)
-{
-    void *memory = NULL;
-    enum status status = STATUS_OK;
-    if (bytes == 0)
-        return STATUS_OK;
-    if (described->pinned)
-        status =
-            check(described, described->process->driver.mem_host_alloc(&memory, (size_t)bytes, 0),
-                  "cuMemHostAlloc");
-    else if (!(memory = worker_memory_new((size_t)bytes)))
-        status = status_set(STATUS_MEMORY, "out of host memory for a buffer of %llu bytes",
-                            (unsigned long long)bytes);
-    if (status == STATUS_OK) {
-        memset(memory, 0, (size_t)bytes); /* first touch by the bound thread: near memory */
-        *out = memory;
-    }
-    return status;
-}
-
 static enum status alloc_all(struct described *described)
 {
     uint64_t side, in, out;
     lay_out(described, &side, &in, &out);
     described->in_bytes = in;
     described->out_bytes = out;
-    enum status status = alloc_host(described, in, &described->host_in);
+    enum status status = worker_buffer_new(described->process, in, &described->host_in);
     if (status == STATUS_OK)
-        status = alloc_host(described, out, &described->host_out);
+        status = worker_buffer_new(described->process, out, &described->host_out);
     for (int i = 0; i < 2 && status == STATUS_OK && side > 0; i++)
-        status = check(described,
-                       described->process->driver.mem_alloc(&described->sides[i], (size_t)side),
-                       "cuMemAlloc");
+        status = worker_check(
+            described->process,
+            described->process->driver.mem_alloc(&described->sides[i], (size_t)side), "cuMemAlloc");
     if (status != STATUS_OK)
         return status;
     for (size_t i = 0; i < in / sizeof(int) && i < DESCRIBED_CHECKED_INTS; i++)
@@ -94,25 +68,13 @@ static enum status alloc_all(struct described *described)
 
 static enum status capture(struct described *described, struct described_step *first)
 {
-    const struct cuda_driver *driver = &described->process->driver;
-    enum status status = check(
-        described, driver->stream_begin_capture(described->stream, CUDA_CAPTURE_MODE_THREAD_LOCAL),
-        "cuStreamBeginCapture");
+    enum status status = worker_graph_begin(described->process, described->stream);
     if (status != STATUS_OK)
         return status;
     for (const struct described_step *at = first;
          at < described->steps + first->end && status == STATUS_OK; at++)
         status = described_issue(described, at);
-    cuda_result ended = driver->stream_end_capture(described->stream, &first->graph);
-    if (status == STATUS_OK)
-        status = check(described, ended, "cuStreamEndCapture");
-    if (status == STATUS_OK)
-        status = check(described, driver->graph_instantiate(&first->graph_exec, first->graph, 0),
-                       "cuGraphInstantiateWithFlags");
-    if (status == STATUS_OK && driver->graph_upload)
-        status = check(described, driver->graph_upload(first->graph_exec, described->stream),
-                       "cuGraphUpload");
-    return status;
+    return worker_graph_end(described->process, described->stream, status, &first->graph);
 }
 
 static enum status capture_all(struct described *described)
@@ -154,8 +116,8 @@ enum status described_open(const struct worker_process *process, const struct sh
         described->steps[i].step = settings->mix.steps[program->first + i];
     /* The kernel rounds a thread's sleeps up by 50 microseconds unless told otherwise. */
     prctl(PR_SET_TIMERSLACK, 1UL);
-    enum status status = check(
-        described, process->driver.stream_create(&described->stream, CUDA_STREAM_NON_BLOCKING),
+    enum status status = worker_check(
+        process, process->driver.stream_create(&described->stream, CUDA_STREAM_NON_BLOCKING),
         "cuStreamCreate");
     if (status == STATUS_OK)
         status = alloc_all(described);
@@ -169,14 +131,6 @@ enum status described_open(const struct worker_process *process, const struct sh
     return STATUS_OK;
 }
 
-static void free_host(const struct described *described, int *memory, uint64_t bytes)
-{
-    if (memory && described->pinned)
-        described->process->driver.mem_free_host(memory);
-    else
-        worker_memory_free(memory, (size_t)bytes);
-}
-
 void described_buffers(const void *work, struct engine_buffer out[ENGINE_BUFFERS])
 {
     const struct described *described = work;
@@ -188,17 +142,13 @@ void described_close(void *work)
 {
     struct described *described = work;
     const struct cuda_driver *driver = &described->process->driver;
-    for (unsigned i = 0; i < described->count; i++) {
-        if (described->steps[i].graph_exec)
-            driver->graph_exec_destroy(described->steps[i].graph_exec);
-        if (described->steps[i].graph)
-            driver->graph_destroy(described->steps[i].graph);
-    }
+    for (unsigned i = 0; i < described->count; i++)
+        worker_graph_free(described->process, &described->steps[i].graph);
     for (int i = 0; i < 2; i++)
         if (described->sides[i])
             driver->mem_free(described->sides[i]);
-    free_host(described, described->host_in, described->in_bytes);
-    free_host(described, described->host_out, described->out_bytes);
+    worker_buffer_free(described->process, described->host_in, described->in_bytes);
+    worker_buffer_free(described->process, described->host_out, described->out_bytes);
     if (described->stream)
         driver->stream_destroy(described->stream);
     free(described);

@@ -11,41 +11,6 @@ static const struct shm_settings *settings_of(const struct iteration *iteration)
     return &iteration->process->shm.header->settings;
 }
 
-static enum status check(const struct iteration *iteration, cuda_result result, const char *call)
-{
-    return cuda_check(&iteration->process->driver, result, call);
-}
-
-static enum status alloc_host(struct iteration *iteration, int **out)
-{
-    size_t bytes = settings_of(iteration)->bytes;
-    void *memory = NULL;
-    if (settings_of(iteration)->memory == MEMORY_PINNED) {
-        enum status status =
-            check(iteration, iteration->process->driver.mem_host_alloc(&memory, bytes, 0),
-                  "cuMemHostAlloc");
-        if (status != STATUS_OK)
-            return status;
-    } else {
-        memory = worker_memory_new(bytes);
-        if (!memory)
-            return status_set(STATUS_MEMORY, "out of host memory for a buffer of %zu bytes", bytes);
-    }
-    memset(memory, 0, bytes); /* first touch by the bound thread: near memory */
-    *out = memory;
-    return STATUS_OK;
-}
-
-static void free_host(const struct iteration *iteration, int *memory)
-{
-    if (!memory)
-        return;
-    if (settings_of(iteration)->memory == MEMORY_PINNED)
-        iteration->process->driver.mem_free_host(memory);
-    else
-        worker_memory_free(memory, settings_of(iteration)->bytes);
-}
-
 static void make_expected(struct iteration *iteration)
 {
     const struct shm_settings *settings = settings_of(iteration);
@@ -89,11 +54,11 @@ static bool copies_out(const struct shm_settings *settings)
 
 static enum status copy_in(const struct iteration *iteration)
 {
-    return check(iteration,
-                 iteration->process->driver.memcpy_htod_async(
-                     iteration->device_in, iteration->host_in, settings_of(iteration)->bytes,
-                     iteration->stream),
-                 "cuMemcpyHtoDAsync");
+    return worker_check(iteration->process,
+                        iteration->process->driver.memcpy_htod_async(
+                            iteration->device_in, iteration->host_in, settings_of(iteration)->bytes,
+                            iteration->stream),
+                        "cuMemcpyHtoDAsync");
 }
 
 /* The kernels read one buffer and write the other, in turn. */
@@ -103,7 +68,7 @@ static enum status launch_run(const struct iteration *iteration, unsigned from, 
     for (unsigned i = from; i < to; i++) {
         cuda_result result = launch_one(iteration, buffers[i % 2], buffers[1 - i % 2], i);
         if (result != CUDA_SUCCESS_)
-            return check(iteration, result, "cuLaunchKernel");
+            return worker_check(iteration->process, result, "cuLaunchKernel");
     }
     return STATUS_OK;
 }
@@ -144,45 +109,31 @@ static cuda_device_pointer result_buffer(const struct iteration *iteration)
 
 static enum status copy_out(const struct iteration *iteration)
 {
-    return check(iteration,
-                 iteration->process->driver.memcpy_dtoh_async(
-                     iteration->host_out, result_buffer(iteration), settings_of(iteration)->bytes,
-                     iteration->stream),
-                 "cuMemcpyDtoHAsync");
+    return worker_check(iteration->process,
+                        iteration->process->driver.memcpy_dtoh_async(
+                            iteration->host_out, result_buffer(iteration),
+                            settings_of(iteration)->bytes, iteration->stream),
+                        "cuMemcpyDtoHAsync");
 }
 
 static enum status synchronize(const struct iteration *iteration)
 {
-    return check(iteration, iteration->process->driver.stream_synchronize(iteration->stream),
-                 "cuStreamSynchronize");
+    return worker_synchronize(iteration->process, iteration->stream);
 }
 
 static enum status capture_graph(struct iteration *iteration)
 {
-    const struct cuda_driver *driver = &iteration->process->driver;
-    enum status status = check(
-        iteration, driver->stream_begin_capture(iteration->stream, CUDA_CAPTURE_MODE_THREAD_LOCAL),
-        "cuStreamBeginCapture");
+    const struct shm_settings *settings = settings_of(iteration);
+    enum status status = worker_graph_begin(iteration->process, iteration->stream);
     if (status != STATUS_OK)
         return status;
-    const struct shm_settings *settings = settings_of(iteration);
     if (copies_in(settings))
         status = copy_in(iteration);
     if (status == STATUS_OK)
         status = launch_run(iteration, 0, settings->kernels);
     if (status == STATUS_OK && copies_out(settings))
         status = copy_out(iteration);
-    cuda_result ended = driver->stream_end_capture(iteration->stream, &iteration->graph);
-    if (status == STATUS_OK)
-        status = check(iteration, ended, "cuStreamEndCapture");
-    if (status == STATUS_OK)
-        status =
-            check(iteration, driver->graph_instantiate(&iteration->graph_exec, iteration->graph, 0),
-                  "cuGraphInstantiateWithFlags");
-    if (status == STATUS_OK && driver->graph_upload)
-        status = check(iteration, driver->graph_upload(iteration->graph_exec, iteration->stream),
-                       "cuGraphUpload");
-    return status;
+    return worker_graph_end(iteration->process, iteration->stream, status, &iteration->graph);
 }
 
 /* An output is checked where all of it is known: where it is copied out, and came in with this
@@ -228,19 +179,19 @@ enum status iteration_open(const struct worker_process *process, struct iteratio
     if (!iteration.expected)
         status = status_set(STATUS_MEMORY, "out of host memory");
     if (status == STATUS_OK)
-        status =
-            check(&iteration, driver->stream_create(&iteration.stream, CUDA_STREAM_NON_BLOCKING),
-                  "cuStreamCreate");
+        status = worker_check(process,
+                              driver->stream_create(&iteration.stream, CUDA_STREAM_NON_BLOCKING),
+                              "cuStreamCreate");
     if (status == STATUS_OK)
-        status = alloc_host(&iteration, &iteration.host_in);
+        status = worker_buffer_new(process, settings->bytes, &iteration.host_in);
     if (status == STATUS_OK)
-        status = alloc_host(&iteration, &iteration.host_out);
+        status = worker_buffer_new(process, settings->bytes, &iteration.host_out);
     if (status == STATUS_OK)
-        status =
-            check(&iteration, driver->mem_alloc(&iteration.device_in, device_bytes), "cuMemAlloc");
+        status = worker_check(process, driver->mem_alloc(&iteration.device_in, device_bytes),
+                              "cuMemAlloc");
     if (status == STATUS_OK)
-        status =
-            check(&iteration, driver->mem_alloc(&iteration.device_out, device_bytes), "cuMemAlloc");
+        status = worker_check(process, driver->mem_alloc(&iteration.device_out, device_bytes),
+                              "cuMemAlloc");
     if (status == STATUS_OK)
         status = fill_device(&iteration);
     if (status == STATUS_OK) {
@@ -285,84 +236,87 @@ static void stamp(struct iteration *iteration)
     iteration->host_in[0] = (int)iteration->serial;
 }
 
-enum status iteration_run(struct iteration *iteration, struct iteration_times *times)
+/* The time since *last, which becomes now. */
+static inline uint64_t lap(uint64_t *last)
+{
+    uint64_t before = *last;
+    *last = clock_now_ns();
+    return *last - before;
+}
+
+static enum status run_graph(struct iteration *iteration, struct iteration_times *times)
+{
+    uint64_t last = times->begin_ns;
+    enum status status = worker_check(
+        iteration->process,
+        iteration->process->driver.graph_launch(iteration->graph.exec, iteration->stream),
+        "cuGraphLaunch");
+    times->launch_ns = lap(&last);
+    if (status == STATUS_OK)
+        status = synchronize(iteration);
+    times->sync_ns = lap(&last);
+    times->end_ns = last;
+    return status;
+}
+
+static enum status run_calls(struct iteration *iteration, struct iteration_times *times)
 {
     const struct shm_settings *settings = settings_of(iteration);
     bool pageable = settings->memory == MEMORY_PAGEABLE;
     bool sync_before_copy = pageable && settings->sync == SYNC_STREAM;
     /* A pageable copy out has ended when it returns. */
     bool sync_at_end = !pageable || (!copies_out(settings) && !sync_before_copy);
-    enum status status;
-    uint64_t moment;
-    stamp(iteration);
-    *times = (struct iteration_times){.begin_ns = clock_now_ns()};
     uint64_t last = times->begin_ns;
-    if (settings->launch == LAUNCH_GRAPH) {
-        status =
-            check(iteration,
-                  iteration->process->driver.graph_launch(iteration->graph_exec, iteration->stream),
-                  "cuGraphLaunch");
-        moment = clock_now_ns();
-        times->launch_ns = moment - last;
-        last = moment;
-        if (status == STATUS_OK)
-            status = synchronize(iteration);
-        moment = clock_now_ns();
-        times->sync_ns = moment - last;
-        times->end_ns = moment;
-        return status == STATUS_OK ? check_output(iteration) : status;
-    }
-    status = copies_in(settings) ? copy_in(iteration) : STATUS_OK;
+    enum status status = copies_in(settings) ? copy_in(iteration) : STATUS_OK;
     if (status != STATUS_OK)
         return status;
-    moment = clock_now_ns();
-    times->h2d_ns = moment - last;
-    last = moment;
+    times->h2d_ns = lap(&last);
     status = launch_all(iteration, times);
     if (status != STATUS_OK)
         return status;
-    moment = clock_now_ns();
-    times->launch_ns = moment - last;
-    last = moment;
+    times->launch_ns = lap(&last);
     if (sync_before_copy) {
         status = synchronize(iteration);
         if (status != STATUS_OK)
             return status;
-        moment = clock_now_ns();
-        times->sync_ns = moment - last;
-        last = moment;
+        times->sync_ns = lap(&last);
     }
     status = copies_out(settings) ? copy_out(iteration) : STATUS_OK;
     if (status != STATUS_OK)
         return status;
-    moment = clock_now_ns();
-    times->d2h_ns = moment - last;
-    last = moment;
+    times->d2h_ns = lap(&last);
     if (sync_at_end) {
         status = synchronize(iteration);
         if (status != STATUS_OK)
             return status;
-        moment = clock_now_ns();
-        times->sync_ns = moment - last;
+        times->sync_ns = lap(&last);
     }
-    times->end_ns = moment;
+    times->end_ns = last;
     sampling_adapt(&iteration->sampling, times->end_ns - times->begin_ns);
-    return check_output(iteration);
+    return STATUS_OK;
+}
+
+enum status iteration_run(struct iteration *iteration, struct iteration_times *times)
+{
+    stamp(iteration);
+    *times = (struct iteration_times){.begin_ns = clock_now_ns()};
+    enum status status = settings_of(iteration)->launch == LAUNCH_GRAPH
+                             ? run_graph(iteration, times)
+                             : run_calls(iteration, times);
+    return status == STATUS_OK ? check_output(iteration) : status;
 }
 
 void iteration_close(struct iteration *iteration)
 {
     const struct cuda_driver *driver = &iteration->process->driver;
-    if (iteration->graph_exec)
-        driver->graph_exec_destroy(iteration->graph_exec);
-    if (iteration->graph)
-        driver->graph_destroy(iteration->graph);
+    size_t bytes = settings_of(iteration)->bytes;
+    worker_graph_free(iteration->process, &iteration->graph);
     if (iteration->device_in)
         driver->mem_free(iteration->device_in);
     if (iteration->device_out)
         driver->mem_free(iteration->device_out);
-    free_host(iteration, iteration->host_in);
-    free_host(iteration, iteration->host_out);
+    worker_buffer_free(iteration->process, iteration->host_in, bytes);
+    worker_buffer_free(iteration->process, iteration->host_out, bytes);
     if (iteration->stream)
         driver->stream_destroy(iteration->stream);
     free(iteration->expected);

@@ -20,8 +20,7 @@ struct iteration {
     unsigned serial; /* goes in with each iteration and must come back */
     struct sampling sampling;
     uint64_t call_ns[SAMPLING_CALLS_MOST]; /* of the launch calls timed in this iteration */
-    cuda_graph graph;                      /* with launch graph */
-    cuda_graph_exec graph_exec;
+    struct worker_graph graph;             /* with launch graph */
 };
 
 /* Makes stream, buffers and, for graphs, the graph. The context must be current. */

@@ -32,8 +32,7 @@ struct plugin_work {
     bool failed; /* some call: no leak is looked for after that */
     uint64_t init_ns;
     cuda_stream stream;
-    cuda_graph graph;
-    cuda_graph_exec graph_exec;
+    struct worker_graph graph;
     pthread_mutex_t mutex; /* of what fail() says, which may come from a thread of the plug-in's */
     bool said;
     int cuda_error;
@@ -195,8 +194,8 @@ static enum status run(void *data, struct iteration_times *times)
     struct plugin_work *work = data;
     const struct cuda_driver *driver = &work->process->driver;
     *times = (struct iteration_times){.begin_ns = clock_now_ns()};
-    if (work->graph_exec) {
-        cuda_result result = driver->graph_launch(work->graph_exec, work->stream);
+    if (work->graph.exec) {
+        cuda_result result = driver->graph_launch(work->graph.exec, work->stream);
         if (result != CUDA_SUCCESS_)
             return check_call(work, result, "cuGraphLaunch");
     } else {
@@ -215,27 +214,19 @@ static enum status run(void *data, struct iteration_times *times)
 
 static enum status capture(struct plugin_work *work)
 {
-    const struct cuda_driver *driver = &work->process->driver;
-    enum status status =
-        check_call(work, driver->stream_begin_capture(work->stream, CUDA_CAPTURE_MODE_THREAD_LOCAL),
-                   "cuStreamBeginCapture");
+    enum status status = worker_graph_begin(work->process, work->stream);
     if (status != STATUS_OK)
         return status;
     int result = work->plugin->calls->iterate(work->instance);
     /* In any case: a stream that stays in capture cannot be synchronised. */
-    cuda_result ended = driver->stream_end_capture(work->stream, &work->graph);
+    cuda_result ended = work->process->driver.stream_end_capture(work->stream, &work->graph.graph);
     if (result != 0)
         return failure(work, "iterate, captured for a graph", result);
     status = check_call(work, ended, "cuStreamEndCapture");
     if (status != STATUS_OK)
         return status_prefix(
             status, "workload '%s': it says that it is graph-safe, but: ", work->plugin->name);
-    status = check_call(work, driver->graph_instantiate(&work->graph_exec, work->graph, 0),
-                        "cuGraphInstantiateWithFlags");
-    if (status == STATUS_OK && driver->graph_upload)
-        status =
-            check_call(work, driver->graph_upload(work->graph_exec, work->stream), "cuGraphUpload");
-    return status;
+    return worker_graph_instantiate(work->process, work->stream, &work->graph);
 }
 
 static enum status make_instance(struct plugin_work *work)
@@ -264,7 +255,10 @@ static enum status make_instance(struct plugin_work *work)
         return status;
     struct iteration_times times;
     status = run(work, &times);
-    return status == STATUS_OK ? capture(work) : status;
+    if (status == STATUS_OK)
+        status = capture(work);
+    work->failed |= status != STATUS_OK;
+    return status;
 }
 
 /* As far as there is one. Errors change nothing any more. */
@@ -273,10 +267,7 @@ static void end_instance(struct plugin_work *work)
     const struct cuda_driver *driver = &work->process->driver;
     if (work->stream)
         driver->stream_synchronize(work->stream);
-    if (work->graph_exec)
-        driver->graph_exec_destroy(work->graph_exec);
-    if (work->graph)
-        driver->graph_destroy(work->graph);
+    worker_graph_free(work->process, &work->graph);
     set_inside(work, SHM_INSIDE_FINI);
     if (work->made)
         work->plugin->calls->fini(work->instance);
@@ -286,8 +277,6 @@ static void end_instance(struct plugin_work *work)
     work->made = false;
     work->instance = NULL;
     work->stream = NULL;
-    work->graph = NULL;
-    work->graph_exec = NULL;
 }
 
 /* -- memory that is kept --------------------------------------------------------------------------

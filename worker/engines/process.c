@@ -172,3 +172,71 @@ void worker_process_close(struct worker_process *process)
         driver->primary_ctx_release(process->device);
     cuda_driver_release(driver);
 }
+
+enum status worker_synchronize(const struct worker_process *process, cuda_stream stream)
+{
+    return worker_check(process, process->driver.stream_synchronize(stream), "cuStreamSynchronize");
+}
+
+enum status worker_graph_begin(const struct worker_process *process, cuda_stream stream)
+{
+    return worker_check(
+        process, process->driver.stream_begin_capture(stream, CUDA_CAPTURE_MODE_THREAD_LOCAL),
+        "cuStreamBeginCapture");
+}
+
+enum status worker_graph_end(const struct worker_process *process, cuda_stream stream,
+                             enum status captured, struct worker_graph *graph)
+{
+    cuda_result ended = process->driver.stream_end_capture(stream, &graph->graph);
+    if (captured == STATUS_OK)
+        captured = worker_check(process, ended, "cuStreamEndCapture");
+    return captured == STATUS_OK ? worker_graph_instantiate(process, stream, graph) : captured;
+}
+
+enum status worker_graph_instantiate(const struct worker_process *process, cuda_stream stream,
+                                     struct worker_graph *graph)
+{
+    const struct cuda_driver *driver = &process->driver;
+    enum status status =
+        worker_check(process, driver->graph_instantiate(&graph->exec, graph->graph, 0),
+                     "cuGraphInstantiateWithFlags");
+    if (status == STATUS_OK && driver->graph_upload)
+        status = worker_check(process, driver->graph_upload(graph->exec, stream), "cuGraphUpload");
+    return status;
+}
+
+void worker_graph_free(const struct worker_process *process, struct worker_graph *graph)
+{
+    if (graph->exec)
+        process->driver.graph_exec_destroy(graph->exec);
+    if (graph->graph)
+        process->driver.graph_destroy(graph->graph);
+    *graph = (struct worker_graph){0};
+}
+
+enum status worker_buffer_new(const struct worker_process *process, size_t bytes, int **out)
+{
+    void *memory = NULL;
+    enum status status = STATUS_OK;
+    if (bytes == 0)
+        return STATUS_OK;
+    if (process->shm.header->settings.memory == MEMORY_PINNED)
+        status = worker_check(process, process->driver.mem_host_alloc(&memory, bytes, 0),
+                              "cuMemHostAlloc");
+    else if (!(memory = worker_memory_new(bytes)))
+        status = status_set(STATUS_MEMORY, "out of host memory for a buffer of %zu bytes", bytes);
+    if (status == STATUS_OK) {
+        memset(memory, 0, bytes); /* first touch by the bound thread: near memory */
+        *out = memory;
+    }
+    return status;
+}
+
+void worker_buffer_free(const struct worker_process *process, int *memory, size_t bytes)
+{
+    if (memory && process->shm.header->settings.memory == MEMORY_PINNED)
+        process->driver.mem_free_host(memory);
+    else
+        worker_memory_free(memory, bytes);
+}

@@ -36,3 +36,33 @@ void worker_process_close(struct worker_process *process);
 /* Publishes a state of a slot and wakes the orchestrator. */
 void worker_set_state(const struct worker_process *process, struct shm_slot *slot,
                       enum shm_state state);
+
+/* The result of a CUDA call as a status. */
+static inline enum status worker_check(const struct worker_process *process, cuda_result result,
+                                       const char *call)
+{
+    return cuda_check(&process->driver, result, call);
+}
+
+enum status worker_synchronize(const struct worker_process *process, cuda_stream stream);
+
+/* A graph captured from a stream. Order of calls: begin, the calls to capture, end with the status
+ * of those, which ends the capture in any case; free is fine at any time. All zero: none. */
+struct worker_graph {
+    cuda_graph graph;
+    cuda_graph_exec exec;
+};
+
+enum status worker_graph_begin(const struct worker_process *process, cuda_stream stream);
+enum status worker_graph_end(const struct worker_process *process, cuda_stream stream,
+                             enum status captured, struct worker_graph *graph);
+void worker_graph_free(const struct worker_process *process, struct worker_graph *graph);
+
+/* The second half of worker_graph_end(): makes a captured graph ready to launch. */
+enum status worker_graph_instantiate(const struct worker_process *process, cuda_stream stream,
+                                     struct worker_graph *graph);
+
+/* Host memory that copies use, all zero: pinned if the settings demand it. Belongs to the calling
+ * thread's memory node. 0 bytes: none, *out stays as it is. */
+enum status worker_buffer_new(const struct worker_process *process, size_t bytes, int **out);
+void worker_buffer_free(const struct worker_process *process, int *memory, size_t bytes);

@@ -290,14 +290,9 @@ static void kernels_are_embedded(void **state)
 
     const unsigned char *image = kernels_image(&bytes);
     assert_non_null(image);
-    const char *kind = kernels_image_kind();
-    if (strcmp(kind, "PTX") == 0) {
-        assert_ptr_equal(image, ptx);
-    } else {
-        /* A fat binary begins with its magic number and is told by its kind. */
+    if ((const void *)image != (const void *)ptx) {
+        /* A fat binary begins with its magic number. */
         static const unsigned char magic[] = {0x50, 0xed, 0x55, 0xba};
-        assert_int_equal(strncmp(kind, "native sm_", 10), 0);
-        assert_string_equal(kind + strlen(kind) - 6, " + PTX");
         assert_true(bytes > 1000);
         assert_memory_equal(image, magic, sizeof magic);
         assert_int_equal((uintptr_t)image % 8, 0);

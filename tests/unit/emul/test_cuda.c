@@ -11,6 +11,7 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/wait.h>
 
 #include "common/clock.h"
@@ -468,7 +469,7 @@ static void test_state_is_checked(void **state)
     shared->length++;
     assert_int_equal(emul_state_attach(fd, &other), STATUS_PROTOCOL);
     shared->length--;
-    emul_state_detach(shared);
+    munmap(shared, sizeof *shared);
     assert_int_equal(ftruncate(fd, 4096), 0);
     assert_int_equal(emul_state_attach(fd, &other), STATUS_PROTOCOL);
     close(fd);
@@ -516,7 +517,7 @@ static void test_holder_dies(void **state)
 
     /* One that dies in the middle of its work is forgotten when the next one comes. */
     run_child(body_threads, NULL, NULL);
-    emul_state_detach(held);
+    munmap(held, sizeof *held);
     close(fd);
 }
 

@@ -208,7 +208,7 @@ static void a_silent_guard_is_given_up(void **state)
         assert_int_equal(pthread_join(threads[i], NULL), 0);
         if (finders[i].status != STATUS_TIMEOUT || !strstr(finders[i].text, "does not answer") ||
             finders[i].took_ns > 40 * NS_PER_S)
-            fail_msg("%s: %s: %s, after %llu ms", finders[i].path, status_name(finders[i].status),
+            fail_msg("%s: status %d: %s, after %llu ms", finders[i].path, (int)finders[i].status,
                      finders[i].text, (unsigned long long)(finders[i].took_ns / NS_PER_MS));
     }
     alarm(0);
@@ -259,7 +259,7 @@ static void odd_answers_are_told(void **state)
         assert_int_equal(pthread_join(thread, NULL), 0);
         if (finder.status != rows[i].status ||
             (finder.status != STATUS_OK && !strstr(finder.text, rows[i].text)))
-            fail_msg("row %zu: %s: %s", i, status_name(finder.status), finder.text);
+            fail_msg("row %zu: status %d: %s", i, (int)finder.status, finder.text);
     }
     close(listener);
     remove_directory(path);

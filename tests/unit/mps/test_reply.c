@@ -20,7 +20,7 @@
 static void assert_status(enum status status, enum status wanted, const char *reply)
 {
     if (status != wanted)
-        fail_msg("'%s': %s, not %s (%s)", reply, status_name(status), status_name(wanted),
+        fail_msg("'%s': status %d, not %d (%s)", reply, (int)status, (int)wanted,
                  status_text());
     for (const char *at = status_text(); status != STATUS_OK && *at; at++)
         if (*at < ' ' || *at > '~')
