@@ -49,7 +49,7 @@ static struct {
     unsigned process;
 } client = {.mutex = PTHREAD_MUTEX_INITIALIZER, .shm.fd = -1, .event_fd = -1};
 
-/* Said where the supervisor reads it, and people when there is none. */
+/* Prints on standard error, which the supervisor reads, and people when there is none. */
 static void complain(const char *text)
 {
     fprintf(stderr, "mpsweep: %s\n", text);
@@ -111,13 +111,13 @@ static enum status attach(void)
     }
     client.shm = shm;
     client.process = (unsigned)process;
-    /* Where the memory was not handed on, that number is somebody else's by now. */
+    /* Where the memory was not handed on, that number is another file's by now. */
     if (is_ours(memory_fd, MEMORY_NAME) && is_ours(event_fd, "anon_inode:[eventfd]"))
         client.event_fd = fcntl(event_fd, F_DUPFD_CLOEXEC, 3);
     return STATUS_OK;
 }
 
-/* Once a process. False: there is nothing to attach to, or it has been said what is wrong. */
+/* Once a process. False: there is nothing to attach to, or the error is printed. */
 static bool attach_once(void)
 {
     pthread_mutex_lock(&client.mutex);
@@ -140,7 +140,7 @@ static void tell_orchestrator(void)
         return;
 }
 
-/* False if somebody has failed the slot meanwhile: that stays. */
+/* False if the slot was failed meanwhile: that stays. */
 static bool advance(struct mpsweep *handle, enum shm_state state)
 {
     uint32_t now = atomic_load(&handle->slot->state);
@@ -171,7 +171,7 @@ static struct mpsweep *refuse(const char *text)
     return NULL;
 }
 
-/* A slot that nobody has taken; the thread's number, or -1. */
+/* Takes a free slot; gives the thread's number, or -1. */
 static int take_slot(int wanted)
 {
     int threads = (int)client.shm.header->threads;

@@ -121,7 +121,7 @@ class Worker:
         self._end = functions.end
 
     def ready(self):
-        """Says that the thread could serve, and waits for the common start. False: it is over."""
+        """Reports that the thread could serve, and waits for the common start. False: it is over."""
         if self._handle and not self._functions.ready(self._argument):
             self._over = True
         return not self._over
@@ -159,7 +159,7 @@ class Worker:
             self._over = True
 
     def running(self):
-        """Whether there are to be more iterations. Looks at what begin and end were told."""
+        """Whether more iterations follow. Looks at the answers that begin and end got."""
         return not self._over
 
     def stop_requested(self):

@@ -28,7 +28,7 @@ static const char *const step_names[] = {
     [STEP_EXEC] = "exec",
 };
 
-/* What a child says before it gives up; written in one piece, shorter than PIPE_BUF. */
+/* What a child reports before it gives up; written in one piece, shorter than PIPE_BUF. */
 struct start_failure {
     enum step step;
     int error;
@@ -187,7 +187,7 @@ static void run_program(const struct child_spawn_options *options, const char *p
     give_up(report_fd, STEP_EXEC);
 }
 
-/* Returns when the child has called exec (the pipe ends) or has said why not. */
+/* Returns when the child has called exec (the pipe ends) or has reported why not. */
 static enum status await_exec(const char *program, int report_fd)
 {
     struct start_failure failure;

@@ -7,8 +7,8 @@
  *
  * A program that cannot be started is an error of the start, not an exit status of 127: the child
  * reports through a close-on-exec pipe, and the error names the program. Every descriptor of this
- * program is expected to be close-on-exec; a child gets its three standard ones and those it is
- * told to keep. Safe to call from several threads.
+ * program is expected to be close-on-exec; a child gets its three standard ones and those in
+ * `keep`. Safe to call from several threads.
  */
 #pragma once
 

@@ -1,6 +1,6 @@
 /*
- * FNV-1a, 64 bits (http://www.isthe.com/chongo/tech/comp/fnv/): tells things apart that differ by
- * chance or by an edit, and is no protection against anybody.
+ * FNV-1a, 64 bits (http://www.isthe.com/chongo/tech/comp/fnv/): distinguishes things that differ
+ * by chance or by an edit; it protects against no attacker.
  */
 #pragma once
 

@@ -1,7 +1,7 @@
 /*
  * Memory that processes share: an anonymous file, handed on by its descriptor. Nothing has a name
- * in any file system, and nothing is left when the last process that has it is gone. What stands in
- * it begins with a magic number, a version and a length, which whoever attaches checks.
+ * in any file system, and nothing is left when the last process that has it is gone. Its content
+ * begins with a magic number, a version and a length, which each user checks when it attaches.
  */
 #pragma once
 

@@ -8,7 +8,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* Looks for one file in one directory after the other, and keeps what a failure will say. */
+/* Looks for one file in one directory after the other, and keeps the list for the error text. */
 struct search {
     const char *name;
     int access_mode;
@@ -37,7 +37,7 @@ static void try_directory(struct search *search, const char *directory, const ch
              used > 0 ? ", " : "", directory, below);
 }
 
-/* The directory of this executable, without a slash at its end; "" if it cannot be told. */
+/* The directory of this executable, without a slash at its end; "" if it is unknown. */
 static void executable_directory(char directory[PATH_MAX])
 {
     ssize_t length = readlink("/proc/self/exe", directory, PATH_MAX - 1);

@@ -13,7 +13,7 @@
 #include "common/status.h"
 
 /* A data file, e.g. "plots/throughput.gp"; the variable is MPSWEEP_DATA_DIR. out (PATH_MAX bytes
- * always suffice) is set only on success. STATUS_NOT_FOUND: the text says where we looked. */
+ * always suffice) is set only on success. STATUS_NOT_FOUND: the text lists where we looked. */
 enum status path_find_data(const char *relative, char *out, size_t size);
 
 /* A program that only we start, e.g. "mpsweep-worker"; the variable is MPSWEEP_LIBEXEC_DIR. It is

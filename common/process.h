@@ -13,11 +13,11 @@ struct process_identity {
     uint64_t start_time; /* clock ticks since boot, as in /proc/PID/stat */
 };
 
-/* When a process started, in clock ticks since boot; 0 if it is gone or a zombie, which stays as
- * long as nobody reaps it and holds nothing but its number. */
+/* When a process started, in clock ticks since boot; 0 if it is gone or a zombie, which stays
+ * until it is reaped and holds nothing but its number. */
 uint64_t process_start_time(pid_t pid);
 
-/* Who has this number now; start_time is 0 if nobody. */
+/* The process that has this number now; start_time is 0 if there is none. */
 struct process_identity process_identify(pid_t pid);
 
 /* Whether that very process still runs. False for none. */

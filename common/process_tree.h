@@ -15,6 +15,6 @@ bool process_descends(pid_t pid, pid_t ancestor);
  * then. Returns how many got it; those that they start meanwhile are met by the next call. */
 size_t process_tree_signal(pid_t root, int signal);
 
-/* The same to those of them only that are in a session, whose number nobody else gets while any
+/* The same to those of them only that are in a session, whose number stays taken while any
  * process of it is there. */
 size_t process_tree_signal_session(pid_t root, pid_t session, int signal);

@@ -17,7 +17,7 @@ void text_append(struct text *text, const char *format, ...) __attribute__((form
 /* Columns that UTF-8 text takes on a terminal, for the letters that we print. */
 size_t text_columns(const char *text);
 
-/* Cuts text behind the last whole character that ends within so many columns, and takes away bytes
+/* Cuts text behind the last whole character that ends within `columns`, and takes away bytes
  * of a character that an earlier cut has left incomplete. */
 void text_cut(char *text, size_t columns);
 
@@ -28,7 +28,7 @@ const char *text_duration(double seconds, char *out, size_t size);
  * Returns out. */
 const char *text_number(double value, char *out, size_t size);
 
-/* Copies bytes that somebody else wrote as text for people: printable ASCII stays, any other byte
+/* Copies bytes from outside as text for people: printable ASCII stays, any other byte
  * becomes '?', and what exceeds size - 1 is dropped. out may be bytes itself. Returns out. */
 const char *text_printable(const char *bytes, size_t count, char *out, size_t size);
 

@@ -1,6 +1,6 @@
 /*
  * The driver and the device's primary context, with patience: a client that comes while the MPS
- * server starts is told to come again (807), and does so for up to ten seconds a call.
+ * server starts gets "not ready" (807), and asks again for up to ten seconds a call.
  */
 #pragma once
 

@@ -30,7 +30,7 @@ typedef struct {
     char bytes[16];
 } cuda_uuid;
 
-/* The driver fills it, and nobody else writes to it. */
+/* Only the driver writes to it. */
 typedef struct {
     cuda_resource_type type; /* CUDA_RESOURCE_SM: `sm` holds */
     unsigned char internal[92];

@@ -39,7 +39,8 @@ CUDA_ABI_CONSTANTS(CHECK_CONSTANT)
                    #symbol " has another prototype");
 CUDA_DRIVER_SYMBOLS(CHECK_PROTOTYPE)
 
-/* A cast to a pointer is no constant, so the one in these macros of the toolkit's becomes another.
+/* A cast to a pointer is not a constant, so the one in these macros of the toolkit's becomes
+ * another.
  */
 #define CUstream unsigned long
 _Static_assert(CU_STREAM_LEGACY == CUDA_STREAM_LEGACY_HANDLE, "another legacy stream");

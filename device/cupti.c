@@ -53,7 +53,7 @@ enum status cupti_load(const char *path, struct cupti *out)
         library_bind(cupti.library, rows, sizeof rows / sizeof rows[0], &cupti);
     enum status status = STATUS_OK;
     if (missing)
-        status = status_set(STATUS_UNSUPPORTED, "'%s' is no CUPTI, or too old: it has no '%s'",
+        status = status_set(STATUS_UNSUPPORTED, "'%s' is not CUPTI, or too old: it has no '%s'",
                             cupti.name, missing->name);
     else
         status = cupti_check(&cupti, cupti.get_version(&cupti.version), "cuptiGetVersion");

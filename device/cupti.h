@@ -16,7 +16,7 @@ struct cupti {
 };
 
 /* Loads the library at path; NULL: the first that is found of the names and places where it usually
- * is. STATUS_NOT_FOUND: there is none, and the text says where was looked and what to do;
+ * is. STATUS_NOT_FOUND: there is none; the text lists the places and what to do;
  * STATUS_UNSUPPORTED: too old. *out is set only on success. */
 enum status cupti_load(const char *path, struct cupti *out);
 

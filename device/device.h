@@ -26,8 +26,8 @@ struct device_info {
     int32_t major, minor;  /* compute capability */
     int32_t compute_mode;  /* CUDA_COMPUTE_MODE_... */
     int32_t async_engines; /* copies that can run beside kernels */
-    int32_t clock_khz;     /* highest multiprocessor clock; 0 where the driver does not say */
-    int32_t mps_enabled;   /* 1: this process is an MPS client, 0: not, -1: the driver cannot say */
+    int32_t clock_khz;     /* highest multiprocessor clock; 0 where it is unknown */
+    int32_t mps_enabled;   /* 1: this process is an MPS client, 0: not, -1: unknown */
     int32_t reserved;
 };
 

@@ -41,8 +41,8 @@ void cuda_driver_release(struct cuda_driver *driver)
     memset(driver, 0, sizeof *driver);
 }
 
-/* The codes with which a driver says that this many clients, queues or buffers are too many, as
- * against something being broken. */
+/* The codes with which a driver refuses more clients, queues or buffers, as against something being
+ * broken. */
 static enum status class_of(cuda_result result)
 {
     switch ((int)result) {

@@ -3,8 +3,8 @@
  *
  * Every entry point that mpsweep calls is a row of CUDA_DRIVER_SYMBOLS (device/cuda_abi.h) and a
  * field here: driver->mem_alloc(&pointer, bytes) calls cuMemAlloc_v2. Loading calls nothing in the
- * driver: whoever wants a device calls driver->init(0) first. Only worker and helper processes do;
- * the orchestrator never initialises CUDA.
+ * driver: a caller that wants a device calls driver->init(0) first. Only worker and helper
+ * processes do; the orchestrator never initialises CUDA.
  */
 #pragma once
 

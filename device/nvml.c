@@ -104,7 +104,7 @@ bool nvml_device_processes(const struct nvml *nvml, nvml_device device, uint32_t
     unsigned int found = NVML_PROCESS_MAX;
     nvml_return result = nvml->processes(device, &found, infos);
     if (result == RETURN_INSUFFICIENT_SIZE) {
-        /* Too many for us: the count is told, the entries are not. */
+        /* Too many for us: NVML gives the count alone. */
         *count = found;
         return true;
     }

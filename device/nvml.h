@@ -33,7 +33,7 @@ struct nvml_utilisation {
     unsigned int gpu, memory;
 };
 
-/* nvmlMemory_t and nvmlMemory_v2_t, bytes. Only the second tells what the driver keeps for itself
+/* nvmlMemory_t and nvmlMemory_v2_t, bytes. Only the second has what the driver keeps for itself
  * (reserved), which is a part of `used` in the first. */
 struct nvml_memory {
     unsigned long long total, free, used;
@@ -93,7 +93,7 @@ struct nvml {
 /* Why the clock is below its highest: bits of nvml_snapshot.throttle_reasons. */
 enum nvml_throttle {
     NVML_THROTTLE_IDLE = 0x1,           /* nothing runs: no fault */
-    NVML_THROTTLE_CLOCKS_SETTING = 0x2, /* somebody set the clocks */
+    NVML_THROTTLE_CLOCKS_SETTING = 0x2, /* a user set the clocks */
     NVML_THROTTLE_POWER_CAP = 0x4,      /* software power cap */
     NVML_THROTTLE_HW_SLOWDOWN = 0x8,    /* heat or power, by hardware */
     NVML_THROTTLE_SYNC_BOOST = 0x10,    /* follows another GPU of its group */
@@ -132,7 +132,7 @@ enum status nvml_device_snapshot(const struct nvml *nvml, const char *uuid,
                                  struct nvml_snapshot *out);
 
 /* The processes that hold a compute context on the GPU, as the driver numbers them; more than
- * NVML_PROCESS_MAX are counted but not listed. False where NVML does not tell. */
+ * NVML_PROCESS_MAX are counted but not listed. False where NVML does not count them. */
 bool nvml_device_processes(const struct nvml *nvml, nvml_device device, uint32_t *count,
                            uint32_t pids[NVML_PROCESS_MAX]);
 

@@ -19,7 +19,7 @@ struct nvml_sample {
     uint32_t temperature_celsius;
 };
 
-/* What holds for as long as nobody changes the GPU's settings; 0 where it is not known. */
+/* What holds until the GPU's settings change; 0 where it is not known. */
 struct nvml_limits {
     uint32_t max_sm_clock_mhz;
     uint32_t power_limit_milliwatts; /* that is enforced now */

@@ -37,7 +37,7 @@ struct results_line {
 enum results_line_kind {
     RESULTS_LINE_WHOLE,
     RESULTS_LINE_NONE,      /* the file ends here */
-    RESULTS_LINE_UNFINISHED /* or within a line, which nobody has ended */
+    RESULTS_LINE_UNFINISHED /* or within a line without an end */
 };
 
 /* The path must outlive the lines. STATUS_NOT_FOUND, STATUS_SYSTEM. */

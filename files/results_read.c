@@ -101,7 +101,7 @@ static enum status add_record(const char *path, unsigned long number, json_t *re
     return status;
 }
 
-/* A merged fleet has hundreds of them for each point, which nobody who reads points asks for. */
+/* A merged fleet has hundreds of them for each point, which readers of points do not need. */
 static bool is_of_a_node(const struct results_line *line)
 {
     static const char begin[] = "{\"type\":\"node\"";

@@ -3,7 +3,7 @@
  * whole line however it was cut.
  *
  * The records' own fields are not checked here beyond what puts them in their place (type, schema,
- * a point's id): whoever uses a field checks its type. Any bytes are safe to read.
+ * a point's id): each user of a field checks its type. Any bytes are safe to read.
  */
 #pragma once
 
@@ -24,7 +24,7 @@ struct results {
     json_t *probes;       /* an array of objects in their order: records of probes */
     json_t *fleet;        /* an object: what a merge found of the nodes, or NULL */
     json_t *footer;       /* an object, or NULL if the last run was cut short */
-    bool resumed;         /* a later header says so */
+    bool resumed;         /* there is a later header */
     bool torn;            /* bytes after the last whole line were ignored */
     uint64_t whole_bytes; /* the length up to the end of the last whole line: append there */
 };

@@ -16,7 +16,7 @@ static enum status take(int fd, const char *path, struct results_writer *out)
         close(fd);
         return status_set(STATUS_SYSTEM, "cannot look at '%s': %s", path, strerror(error));
     }
-    /* Some shared file systems have no locks: that is no other sweep. */
+    /* Some shared file systems have no locks: such an error is not another sweep. */
     if (S_ISREG(info.st_mode) && flock(fd, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK) {
         close(fd);
         return status_set(STATUS_BUSY, "'%s' is being written by another sweep", path);

@@ -15,7 +15,7 @@ struct results_writer {
     bool regular;          /* a regular file: can be cut back and flushed */
 };
 
-/* Makes the file. It must not exist: STATUS_USAGE says so, and that --resume goes on with one. A
+/* Makes the file. It must not exist: STATUS_USAGE, and the text names --resume. A
  * device or pipe is opened as it is. The path must outlive the writer. */
 enum status results_create(const char *path, struct results_writer *out);
 

@@ -71,7 +71,7 @@ extern "C" __global__ void mpsweep_delay(unsigned long long cycles)
 }
 
 /* GPU thread t adds `value` to vector t % (elements / 4), after a chain of `steps` steps of its
- * own; any grid with at least so many threads, elements a multiple of 4. Threads of the same vector
+ * own; any grid with at least elements / 4 threads, elements a multiple of 4. Threads of the same vector
  * write the same. The pointers are aligned to 16 bytes and different. */
 extern "C" __global__ void mpsweep_compute(const int *__restrict__ source,
                                            int *__restrict__ destination, int value, int elements,
@@ -97,7 +97,7 @@ static __device__ __forceinline__ int4 plus(int4 v, int value)
 #define IN_FLIGHT 4
 
 /* destination[i % n] = source[i % n] + value for `total` vectors of 16 bytes, n being `vectors`,
- * any grid: what passes through memory is told by `total` alone, on buffers that may be smaller.
+ * any grid: `total` alone determines what passes through memory, on buffers that may be smaller.
  * The pointers are aligned to 16 bytes and different. */
 extern "C" __global__ void mpsweep_stream(const int *__restrict__ source,
                                           int *__restrict__ destination, int value,
@@ -136,7 +136,7 @@ extern "C" __global__ void mpsweep_empty(void)
 }
 
 /* Keeps its blocks on the GPU until *flag is not 0, or until bound_ns have passed, whichever comes
- * first, so that nobody waits for it for ever. Flag and out are in mapped host memory; out may be
+ * first, so that no caller waits for it for ever. Flag and out are in mapped host memory; out may be
  * NULL. out[1] is 2 while the kernel holds, and then 1 if the flag was seen and 0 if not; out[0]
  * becomes the nanoseconds waited. Any grid: one GPU thread of each block waits, and the first of all
  * reports. The sleep keeps the flag's way over the bus free for those who are measured. */

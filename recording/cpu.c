@@ -64,7 +64,7 @@ void cpu_bind_process(const uint64_t cpus[SHM_CPUS / 64])
     while ((task = readdir(tasks)) != NULL) {
         pid_t thread = (pid_t)strtol(task->d_name, NULL, 10);
         if (thread > 0)
-            bind_thread(thread, cpus); /* one that has just ended is no error */
+            bind_thread(thread, cpus); /* one that has just ended is not an error */
     }
     closedir(tasks);
 }

@@ -90,7 +90,7 @@ void pace_begin(struct pace *pace, const struct shm *shm, const struct shm_slot 
     unsigned index = place / header->threads_most * header->threads + place % header->threads_most;
     pace_init(pace, &header->settings, index, header->processes * header->threads);
     pace->start_ns = atomic_load(&header->start_ns);
-    /* The kernel rounds a thread's sleeps up by 50 microseconds unless told otherwise. */
+    /* The kernel rounds a thread's sleeps up by 50 microseconds by default. */
     prctl(PR_SET_TIMERSLACK, 1UL);
 }
 

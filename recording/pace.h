@@ -26,16 +26,16 @@ struct pace {
     uint64_t random;
 };
 
-/* The planned starts of worker number index of so many, the first one being the next. Needs a rate
- * in the settings; start_ns is left 0. */
+/* The planned starts of worker number index of `workers`, the first one being the next. Needs a
+ * rate in the settings; start_ns is left 0. */
 void pace_init(struct pace *pace, const struct shm_settings *settings, unsigned index,
                unsigned workers);
 
 /* Goes on to the next planned start. */
 void pace_next(struct pace *pace);
 
-/* So many starts are planned from the next one to until_ns, counted up to PACE_MOST_BACKLOG. The
- * pace is used up. */
+/* Counts the planned starts from the next one to until_ns, up to PACE_MOST_BACKLOG. The pace is
+ * used up. */
 #define PACE_MOST_BACKLOG 10000000
 uint64_t pace_backlog(struct pace *pace, uint64_t until_ns);
 

@@ -53,8 +53,8 @@ void recorder_add(struct recorder *recorder, const struct iteration_times *times
     const struct shm_settings *settings = &recorder->header->settings;
     uint64_t end_ns = times->end_ns - recorder->start_ns;
     const struct pace *pace = recorder->pace;
-    /* From the end of the one before: the time between iterations belongs to somebody. In an open
-     * loop it may be a wait for the planned start, which belongs to nobody. */
+    /* From the end of the one before: the time between iterations counts for the next one. In an
+     * open loop it may be a wait for the planned start, which counts nowhere. */
     uint64_t from_ns = pace ? times->begin_ns - recorder->start_ns : recorder->last_end_ns;
     if (settings->iterations)
         shm_slot_make_room(slot, settings->warmup_ns, settings->slice_ns, end_ns);

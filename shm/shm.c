@@ -12,7 +12,7 @@
 #include "common/memory_file.h"
 
 /* The last part of the wait is spent awake: a sleeper on an idle CPU wakes hundreds of
- * microseconds late. At the very end nobody yields. */
+ * microseconds late. At the very end no worker yields. */
 #define SPIN_NS (20 * NS_PER_MS)
 #define STARE_NS (20 * NS_PER_US)
 
@@ -87,7 +87,7 @@ void shm_reset(const struct shm *shm, const struct shm_settings *settings, unsig
         memset(process->words, 0, sizeof process->words);
         memset(process->cpus, 0, sizeof process->cpus);
         memset(process->nodes, 0, sizeof process->nodes);
-        /* Before the first assignment they are untouched, and stay so: whoever touches a page first
+        /* Before the first assignment they are untouched, and stay so: the first to touch a page
          * decides on which memory node it lies. */
         for (unsigned t = 0; t < threads && atomic_load(&header->assignment) != 0; t++)
             memset(shm_slot_at(shm, p, t), 0, sizeof(struct shm_slot));
@@ -112,7 +112,7 @@ static enum status check_header(const struct shm_header *header, size_t file_byt
                           processes, threads);
     if (header->length != total_length(processes, threads) || header->length != file_bytes)
         return status_set(STATUS_PROTOCOL,
-                          "shared memory is %zu bytes, its header says %llu for %u x %u workers",
+                          "shared memory is %zu bytes, its header claims %llu for %u x %u workers",
                           file_bytes, (unsigned long long)header->length, processes, threads);
     if (header->processes == 0 || header->processes > processes || header->threads == 0 ||
         header->threads > threads)

@@ -9,8 +9,8 @@
  *
  * Each point is an assignment, numbered from 1. The orchestrator lays it out with shm_reset() while
  * no process works (before the first one starts, or with shm_parked()), and hands it out with
- * shm_assign(). A process that has finished with it, or has no part in it, parks: it says so in its
- * record and waits for the next number, or until it is dismissed.
+ * shm_assign(). A process that has finished with it, or has no part in it, parks: it notes so in
+ * its record and waits for the next number, or until it is dismissed.
  *
  * Who writes what:
  *   header.settings, .processes, .threads, slot.cpus, slot.program,
@@ -22,7 +22,7 @@
  *                             is gone sets stop and assignment in its place
  *   process, slot             the worker process only, from shm_assign() until it has parked; the
  *                             orchestrator reads atomics at any time, and everything else once the
- *                             state says done or failed (acquire). Of a program (worker/program.h)
+ *                             state is done or failed (acquire). Of a program (worker/program.h)
  *                             the slots are its own until it has ended, and its supervisor's then
  *
  * Life of a slot, anew with each assignment: starting -> ready -> running -> draining -> done, or
@@ -103,7 +103,7 @@ struct shm_plugin {
     char options[SHM_PLUGIN_TEXT]; /* for the plug-in, as they were given */
 };
 
-/* Which part of a plug-in a worker is in: for what is said when it does not come back. */
+/* Which part of a plug-in a worker is in: for the error when it does not come back. */
 enum shm_inside {
     SHM_INSIDE_NOTHING,
     SHM_INSIDE_LOADING, /* the file's own initialisation, and describe */
@@ -112,7 +112,8 @@ enum shm_inside {
     SHM_INSIDE_FINI,
 };
 
-/* Progress is told through an eventfd beside the memory: each change of a state adds 1 to it. */
+/* Progress is reported through an eventfd beside the memory: each change of a state adds 1 to it.
+ */
 struct shm_header {
     uint64_t magic;
     uint32_t version;
@@ -236,7 +237,7 @@ void shm_dismiss(const struct shm *shm);
 
 /* Worker process: parks after assignment number `finished` (0: none yet) until the next one is
  * handed out, and returns its number; SHM_DISMISSED: it is to end. Waits for as long as it takes,
- * since whoever watches the orchestrator's life dismisses in its place. */
+ * since the thread that watches the orchestrator's life dismisses in its place. */
 uint32_t shm_assignment_wait(const struct shm *shm, uint32_t finished);
 
 /* Worker: maps the descriptor after checking magic, version, sizes and length against the file's
@@ -270,7 +271,7 @@ void shm_slot_credit(struct shm_slot *slot, uint64_t origin_ns, uint64_t slice_n
                      uint64_t to_ns);
 
 /* Worker, with fixed work: doubles the length of the slot's slices until to_ns lies in one, since
- * nobody knows beforehand how long the work takes. */
+ * it is not known beforehand how long the work takes. */
 void shm_slot_make_room(struct shm_slot *slot, uint64_t origin_ns, uint64_t slice_ns,
                         uint64_t to_ns);
 

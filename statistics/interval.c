@@ -4,7 +4,7 @@
 
 #include "statistics/statistics.h"
 
-/* Student's t changes little beyond so many rounds. */
+/* Student's t changes little beyond this number of rounds. */
 #define SMALL_SAMPLE 50.0
 #define MANY 1e6
 
@@ -15,8 +15,7 @@
  * falls. */
 #define LENGTHENED_LEAST 8
 
-/* Batches are no shorter than so many autocorrelation times, as guessed from neighbouring values.
- */
+/* The shortest batch in autocorrelation times, as guessed from neighbouring values. */
 #define LEAST_TIMES 2.5
 
 /* Correlation between batches that counts as there, in standard errors of an estimate from
@@ -30,10 +29,10 @@
 #define NEIGHBOURS 2.0
 
 /* Correlation between half as long batches from which on the batches are taken for too short,
- * however they look: there are twice as many of the halves, which tell more. */
+ * however they look: there are twice as many of the halves, which show more. */
 #define TOO_CORRELATED 0.35
 
-/* Batches that stay correlated tell as little as so many values. */
+/* Batches that stay correlated count like this number of values. */
 #define WIDE_VALUES 3
 
 /* An interval below this share of the goal needs no second look. */

@@ -23,7 +23,7 @@ enum interval_method {
 struct interval {
     enum interval_method method;
     double mean;
-    double half_rel; /* half width as a share of the mean; INFINITY where it cannot be told */
+    double half_rel; /* half width as a share of the mean; INFINITY where it is unknown */
     size_t batches;  /* rounds with INTERVAL_BETWEEN_ROUNDS; 0 if unknown */
     double lag1;     /* correlation of neighbouring batch means; 0 if unknown or between rounds */
     double between_rel; /* standard deviation between rounds beyond what one round's scatter
@@ -34,10 +34,10 @@ struct interval {
 /* Longest series taken. */
 #define INTERVAL_MOST_VALUES 4096
 
-/* The fewest batches that can tell anything. */
+/* The fewest batches that give an interval. */
 #define INTERVAL_LEAST_BATCHES 6
 
-/* Of the mean of a series, oldest first; no batch is shorter than so many values. A longer series
+/* Of the mean of a series, oldest first; no batch is shorter than `least` values. A longer series
  * than INTERVAL_MOST_VALUES, fewer than INTERVAL_LEAST_BATCHES batches, or a mean that is not above
  * zero: unknown. */
 void interval_of_series(const double *values, size_t count, size_t shortest_batch,

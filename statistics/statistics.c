@@ -42,7 +42,7 @@ bool statistics_rank_bounds(uint64_t count, double share, uint64_t *lower, uint6
     double n = (double)count, odds = share / (1.0 - share);
     double low = floor(n * share - NEGLIGIBLE * sqrt(n * share * (1.0 - share)) - NEGLIGIBLE);
     double k = fmax(low, 0.0);
-    /* Of so many values at or below the quantile. */
+    /* Of k values at or below the quantile. */
     double probability = exp(lgamma(n + 1.0) - lgamma(k + 1.0) - lgamma(n - k + 1.0) +
                              k * log(share) + (n - k) * log1p(-share));
     double below = 0.0; /* of fewer than k */

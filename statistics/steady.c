@@ -10,10 +10,10 @@
 /* Values that MSER-5 takes together. */
 #define GROUP 5
 
-/* Fewer groups tell no transient from chance. */
+/* Fewer groups cannot distinguish a transient from chance. */
 #define LEAST_GROUPS 16
 
-/* A transient lies so many standard errors from the rest: the cut was chosen among many. */
+/* How many standard errors a transient lies from the rest: the cut was chosen among many. */
 #define FAR 4.0
 
 #define DRIFT_MOST_BATCHES 16

@@ -5,7 +5,7 @@
  *
  * loads FILE, an absolute path, validates and describes it, and writes one struct plugin_answer to
  * standard output, also where it is not usable. What the plug-in itself prints is dropped. A file
- * that crashes, hangs or ends the process gives no answer: whoever asks has a deadline.
+ * that crashes, hangs or ends the process gives no answer: the asker has a deadline.
  */
 #pragma once
 

@@ -1,11 +1,11 @@
 /*
- * A probe: a process that makes a context, says what it got, and keeps it until its standard input
- * ends. It answers whether one more client fits, and what a client sees.
+ * A probe: a process that makes a context, reports what it got, and keeps it until its standard
+ * input ends. It answers whether one more client fits, and what a client sees.
  *
  *     mpsweep-worker --probe [--driver FILE]
  *
  * takes device 0 of those that the environment shows, and is an MPS client or not as the
- * environment says. It writes one struct worker_probe to standard output, also when a CUDA call
+ * environment asks. It writes one struct worker_probe to standard output, also when a CUDA call
  * failed, waits, releases the context and ends with status 0. What is not CUDA's (no driver, no
  * reader) is a line on standard error and another exit status. It submits no work to the GPU: a
  * probe may be ended by a signal.
@@ -25,7 +25,7 @@ struct worker_probe {
     uint64_t magic;
     uint32_t version;
     int32_t cuda_error; /* CUresult of the call that failed; 0: it has a context */
-    int32_t mps;        /* 1: an MPS client, 0: not, -1: the driver cannot say */
+    int32_t mps;        /* 1: an MPS client, 0: not, -1: unknown */
     int32_t sms;        /* multiprocessors of the context: fewer under a thread limit */
     uint64_t memory_total_bytes, memory_free_bytes; /* as this process may use it */
     char uuid[64];                                  /* as struct device_info */

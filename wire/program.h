@@ -1,9 +1,9 @@
 /*
  * How a program finds what its supervisor (worker/program.c) made for it: one variable of its
  * environment, "VERSION SHM EVENT SUPERVISOR PROCESS", decimal numbers: the version of this line,
- * the descriptors of the shared memory and of the eventfd that is told of changes, the supervisor's
- * process, which has the same descriptors in case that somebody between closed them, and the number
- * of the process among those of the layout.
+ * the descriptors of the shared memory and of the eventfd that counts changes, the supervisor's
+ * process, which has the same descriptors in case that a process between closed them, and the
+ * number of the process among those of the layout.
  */
 #pragma once
 

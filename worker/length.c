@@ -6,8 +6,8 @@
 
 #define TRIES 40
 
-/* Beyond what is known, not further than so many times the amount at once: the first amounts may
- * have told next to nothing. */
+/* Beyond what is known, the most by which an amount grows at once: the first amounts may have shown
+ * next to nothing. */
 #define GROWTH 64.0
 
 struct bracket {

@@ -10,12 +10,12 @@
 #include "worker/engines/described.h"
 #include "worker/length.h"
 
-/* Kernels of one graph: so many that they take this long, within bounds. */
+/* Kernels of one graph: as many as take this long, within bounds. */
 #define BATCH_NS 20e6
 #define BATCH_LEAST 2
 #define BATCH_MOST 500
 
-/* Each length is the shortest of so many measurements, less of those that take long. */
+/* Each length is the shortest of REPEATS measurements, fewer of those that take long. */
 #define REPEATS 3
 #define REPEATS_NS 200e6
 

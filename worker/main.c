@@ -1,15 +1,15 @@
 /*
  * The worker program. Started by the orchestrator only:
  *   mpsweep-worker --describe-workload FILE OPTIONS
- *       loads a plug-in and says what it is (wire/plugin_answer.h)
+ *       loads a plug-in and reports what it is (wire/plugin_answer.h)
  *   mpsweep-worker --query [--driver FILE]
  *       writes a struct device_list to standard output
  *   mpsweep-worker --probe [--driver FILE]
- *       makes a context and says what it got (wire/probe.h)
+ *       makes a context and reports what it got (wire/probe.h)
  *   mpsweep-worker --lengths UUID,KERNELS [--driver FILE]
  *       finds out what kernels must be given to take as long as asked (wire/lengths.h)
  *   mpsweep-worker --cupti-check [--cupti FILE]
- *       says which CUPTI there is (worker/timeline.h)
+ *       prints which CUPTI there is (worker/timeline.h)
  *   mpsweep-worker --shm FD --event FD --life FD --process N [--driver FILE]
  *           [--trace FD [--cupti FILE]]
  *       runs the workers of process N of a crew, for one point after the other
@@ -65,7 +65,7 @@ struct watch {
 
 /* The orchestrator holds the other end of this pipe and never writes: its end means that the
  * orchestrator is gone, however it went. Finish the iteration and go; a worker that cannot is
- * ended, since nobody is left to wait for it. */
+ * ended, since no process is left to wait for it. */
 static void *watch_parent(void *argument)
 {
     const struct watch *watch = argument;

@@ -36,7 +36,7 @@
 /* While something is being waited for that makes no event. */
 #define LOOK_MS 20
 
-/* Of what a program that has ended has said, at most: more than a pipe holds. Another process may
+/* The most reads of what an ended program has printed: more than a pipe holds. Another process may
  * go on writing. */
 #define LAST_READS 32
 
@@ -79,7 +79,7 @@ __attribute__((format(printf, 2, 3))) static void fail(const struct supervisor *
     va_start(arguments, format);
     vsnprintf(text, sizeof text, format, arguments);
     va_end(arguments);
-    /* What the program itself said is the better reason. */
+    /* What the program itself reported is the better reason. */
     for (unsigned t = 0; t < threads_of(supervisor); t++)
         if (state_of(supervisor, t) == SHM_STATE_FAILED)
             return;
@@ -226,7 +226,7 @@ static void note_end(struct supervisor *supervisor, int wait_status)
         plan(&supervisor->kill_ns, LEFTOVER_MS);
 }
 
-/* False: nobody is left. */
+/* False: no child is left. */
 static bool reap(struct supervisor *supervisor)
 {
     for (;;) {
@@ -306,7 +306,7 @@ static void watch(struct supervisor *supervisor)
         struct pollfd fds[] = {{.fd = supervisor->signal_fd, .events = POLLIN},
                                {.fd = supervisor->life_fd, .events = POLLIN},
                                {.fd = supervisor->errors_fd, .events = POLLIN}};
-        /* A stop flag makes no event either, but the orchestrator tells of it. */
+        /* A stop flag makes no event either, but the orchestrator signals it. */
         if (poll(fds, 3, supervisor->stopping ? LOOK_MS : -1) < 0 && errno != EINTR)
             begin_kill(supervisor);
         if (fds[0].revents)
@@ -331,7 +331,7 @@ static enum status hear(struct supervisor *supervisor)
     sigaddset(&set, SIGXFSZ);
     sigprocmask(SIG_BLOCK, &set, NULL);
     supervisor->signal_fd = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
-    /* It may be ignored by whoever started us, which would reach the program. */
+    /* The process that started us may ignore it, which would reach the program. */
     signal(SIGXFSZ, SIG_DFL);
     if (supervisor->signal_fd < 0 || prctl(PR_SET_CHILD_SUBREAPER, 1UL) != 0)
         return status_set(STATUS_SYSTEM, "cannot supervise processes: %s", strerror(errno));

@@ -8,7 +8,7 @@
  * stays a descendant of the supervisor, which ends only when all of them have.
  *
  * It hears from the orchestrator:
- *   SIGUSR1 with a number    the stop flag is set: the program has so many milliseconds to publish
+ *   SIGUSR1 with a number N  the stop flag is set: the program has N milliseconds to publish
  *                            and to end. When half of them are over, or a second after it has
  *                            published, it is sent SIGTERM. A smaller number may follow.
  *   SIGTERM                  end everything now, by SIGKILL

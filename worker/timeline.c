@@ -10,7 +10,8 @@
 #include "device/cupti.h"
 #include "trace/buffer.h"
 
-/* CUPTI fills buffers and hands them back; so many exist at once, made as they are asked for. */
+/* CUPTI fills buffers and hands them back; up to BUFFERS_MOST exist, made as CUPTI asks for them.
+ */
 #define BUFFER_BYTES (1 << 20)
 #define BUFFER_ALIGNMENT 64
 #define BUFFERS_MOST 32
@@ -71,7 +72,7 @@ static uint64_t first_moment(void)
     return atomic_load(&header->start_ns) + header->settings.warmup_ns;
 }
 
-/* Which version of a call it is, as in cuMemAlloc_v2 or cudaLaunchKernel_v7000, says nothing to a
+/* Which version of a call it is, as in cuMemAlloc_v2 or cudaLaunchKernel_v7000, means nothing to a
  * reader. */
 static void drop_version(char *name)
 {

@@ -333,7 +333,7 @@ cupti_result cuptiActivityRegisterCallbacks(cupti_buffer_requested requested,
     return CUPTI_SUCCESS_;
 }
 
-/* Memsets and calls of the runtime there are none of. */
+/* There are no memsets and no calls of the runtime. */
 cupti_result cuptiActivityEnable(cupti_activity_kind kind)
 {
     if (kind < 1 || kind > 31)

@@ -1,5 +1,5 @@
 /*
- * What CUPTI's activity API tells of the emulated GPU: calls of the driver, kernels, copies. The
+ * What CUPTI's activity API records of the emulated GPU: calls of the driver, kernels, copies. The
  * library exports CUPTI's entry points beside the driver's, so that a tracer finds both in it.
  *
  * Calls: process_enter() opens one, and ENTER() in process.h closes it where the entry point
@@ -43,7 +43,7 @@ bool activity_wants_work(void);
 /* Has the model note where it places what is issued next; NULL: no more. Under the state's lock. */
 void activity_watch(struct model_process *model, struct model_place *places, uint32_t room);
 
-/* A piece of work of the current call. A place without an end was not noted, and is not told. */
+/* A piece of work of the current call. A place without an end was not noted, and is left out. */
 void activity_kernel(const struct kernel_call *kernel, cuda_stream stream,
                      const struct model_place *place);
 void activity_copy(const struct copy_call *copy, bool pageable, cuda_stream stream,

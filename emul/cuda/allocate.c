@@ -56,7 +56,7 @@ cuda_result cuMemGetInfo_v2(size_t *free_bytes, size_t *total_bytes)
     return CUDA_SUCCESS_;
 }
 
-/* Whatever the flags say, it is mapped and every context's, as pinned memory is in practice. */
+/* With any flags, it is mapped and every context's, as pinned memory is in practice. */
 cuda_result cuMemHostAlloc(void **pointer, size_t bytes, unsigned int flags)
 {
     (void)flags;

@@ -323,7 +323,7 @@ cuda_result cuCtxDisablePeerAccess(cuda_context peer)
 
 /* -- green contexts: a part of the multiprocessors, at the primary context's side -------------- */
 
-/* Parts come in so many multiprocessors, as on GPUs of compute capability 9. */
+/* Multiprocessors of a part, as on GPUs of compute capability 9. */
 #define PART 8
 
 struct cuda_resource_descriptor_opaque {
@@ -368,7 +368,7 @@ cuda_result cuDevSmResourceSplitByCount(cuda_resource *parts, unsigned int *grou
         return CUDA_SUCCESS_;
     }
     if (most == 0)
-        return CUDA_INVALID_VALUE; /* not so many are left */
+        return CUDA_INVALID_VALUE; /* fewer are left */
     if (*groups > most)
         *groups = most;
     for (unsigned i = 0; i < *groups; i++)

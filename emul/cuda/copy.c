@@ -19,7 +19,7 @@ struct reserved {
     uint64_t now_ns, end_ns, duration_ns;
 };
 
-/* A copy's time, and what is told of it. */
+/* Reserves a copy's time, and records the copy for a tracer. */
 static struct reserved reserve(const struct copy_call *copy, bool pageable, cuda_stream stream)
 {
     struct model_work work = cost_of(copy, pageable);
@@ -133,7 +133,7 @@ cuda_result cuMemcpyDtoHAsync_v2(void *to, cuda_device_pointer from, size_t byte
 /* -- within and between devices -----------------------------------------------------------------
  */
 
-/* So many times as fast as a copy to the host, where the devices reach each other's memory. */
+/* How many times as fast as a copy to the host, where the devices reach each other's memory. */
 #define DIRECT_FACTOR 4
 
 /*

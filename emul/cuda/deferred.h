@@ -1,6 +1,6 @@
 /*
  * Work whose time cannot be reserved when it is issued, since it comes after something that ends
- * when a program says so: a host function, or a kernel that waits for a flag. Such work is put in
+ * when a program ends it: a host function, or a kernel that waits for a flag. Such work is put in
  * its stream's queue, and a thread of the stream's issues it in order once it may. A stream without
  * any goes on as ever.
  *
@@ -23,7 +23,7 @@ struct moment {
  * release(), where there is one, gives back what it holds. */
 struct operation {
     struct operation *next;
-    uint32_t correlation; /* of the call that put it here, in what is told of activity */
+    uint32_t correlation; /* of the call that put it here, for a tracer */
     void (*perform)(cuda_stream stream, const struct operation *operation);
     void (*release)(const struct operation *operation);
     union {

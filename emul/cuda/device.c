@@ -1,4 +1,4 @@
-/* Entry points that tell about the driver and the device. */
+/* Entry points for queries about the driver and the device. */
 #include "emul/cuda/process.h"
 
 #include <stdio.h>

@@ -33,7 +33,7 @@ struct cuda_graph_exec_opaque {
     uint32_t count;
     struct graph_node *nodes;
     struct model_work *works;
-    struct model_place *places; /* of the launch that is being told of */
+    struct model_place *places; /* of the latest launch, for a tracer */
 };
 
 static cuda_result add(struct graph *graph, const struct graph_node *node)
@@ -167,7 +167,7 @@ static cuda_result run(cuda_graph_exec exec, bool corrupt)
     return CUDA_SUCCESS_;
 }
 
-static void tell_of_nodes(const struct cuda_graph_exec_opaque *exec, cuda_stream stream)
+static void record_nodes(const struct cuda_graph_exec_opaque *exec, cuda_stream stream)
 {
     for (uint32_t i = 0; i < exec->count && activity_wants_work(); i++) {
         const struct graph_node *node = &exec->nodes[i];
@@ -192,7 +192,7 @@ static void perform(cuda_stream stream, const struct operation *operation)
     model_place_graph(at.model, at.process, at.stream, at.now_ns, at.now_ns, exec->works,
                       exec->count);
     issue_end(stream, &at);
-    tell_of_nodes(exec, stream);
+    record_nodes(exec, stream);
 }
 
 static void drop(const struct operation *operation)
@@ -231,7 +231,7 @@ cuda_result cuGraphLaunch(cuda_graph_exec exec, cuda_stream stream)
     model_issue_graph(at.model, at.process, at.stream, at.now_ns, &process_host_ns, exec->works,
                       exec->count);
     issue_end(stream, &at);
-    tell_of_nodes(exec, stream);
+    record_nodes(exec, stream);
     process_end_launch(at.now_ns);
     return CUDA_SUCCESS_;
 }

@@ -17,7 +17,7 @@ CUDA_DRIVER_SYMBOLS(HANDLES_DECLARE_ENTRY)
 struct graph;
 struct operation;
 
-/* Work that waits for something whose end nobody knows yet; see emul/cuda/deferred.h. */
+/* Work that waits for something whose end is not known yet; see emul/cuda/deferred.h. */
 struct deferred_queue {
     struct operation *first, *last;
     _Atomic uint32_t pending; /* operations in it or under way */
@@ -31,10 +31,10 @@ struct cuda_stream_opaque {
     bool blocking; /* goes in turns with the context's legacy default stream */
     struct deferred_queue deferred;
     cuda_stream next;        /* of the context; as the queue, under the deferred mutex */
-    _Atomic uint32_t number; /* in what is told of activity; 0: none yet */
+    _Atomic uint32_t number; /* for a tracer; 0: none yet */
 };
 
-/* Contexts stay when they are destroyed, so that whoever still has one is told. */
+/* Contexts stay when they are destroyed, so that a thread that still has one gets an error. */
 struct cuda_context_opaque {
     cuda_device device;
     _Atomic bool alive;
@@ -50,7 +50,7 @@ struct cuda_context_opaque {
     struct cuda_stream_opaque legacy;
     cuda_stream streams;     /* but the legacy one */
     cuda_context next;       /* of the process; process mutex */
-    _Atomic uint32_t number; /* in what is told of activity; 0: none yet */
+    _Atomic uint32_t number; /* for a tracer; 0: none yet */
 };
 
 struct copy_call {

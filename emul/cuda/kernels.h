@@ -63,7 +63,7 @@ bool kernel_find(const char *name, enum kernel *kernel);
 /* How many arguments it takes. */
 unsigned kernel_arguments(enum kernel kernel);
 
-/* Copies the arguments that the array points to; call->kernel says how many there are. */
+/* Copies the arguments that the array points to; call->kernel determines how many there are. */
 void kernel_read_arguments(struct kernel_call *call, void *const *parameters);
 
 struct model_work kernel_cost(const struct model_machine *machine, const struct kernel_call *call,

@@ -29,7 +29,7 @@
 #define TENTHS_BESIDE_PINNED 12
 #define TENTHS_BESIDE_PAGEABLE 15
 
-/* A lock in the order of arrival, for at most so many threads. Each place opens the next. */
+/* A lock in the order of arrival, for at most TURNS threads. Each place opens the next. */
 #define TURNS 1024
 static sem_t turns[TURNS];
 static _Atomic unsigned next_turn;

@@ -21,7 +21,7 @@ struct memory_list {
 /* A new block of this owner, its contents undefined; NULL: no memory. */
 void *memory_list_new(struct memory_list *list, uint64_t bytes, void *owner);
 
-/* Frees the block that starts at this address, and says how long it was and whose; false: there is
+/* Frees the block that starts at this address, and gives its length and owner; false: there is
  * none. */
 bool memory_list_free(struct memory_list *list, const void *start, uint64_t *bytes, void **owner);
 

@@ -87,8 +87,8 @@ cuda_result process_sleep_until(uint64_t when_ns)
     return set_broken(mps_client_sleep_until(&process.mps, when_ns));
 }
 
-/* Launches and copies only queue work, as far as the real driver tells; what went wrong elsewhere
- * is seen by whoever waits for them, and the timed path is spared a system call each. */
+/* Launches and copies only queue work, as in the real driver; a caller that waits for them
+ * gets the error of what went wrong elsewhere, and the timed path is spared a system call each. */
 static bool only_queues(enum entry entry)
 {
     switch (entry) {

@@ -2,7 +2,7 @@
  * What the entry points of the emulated driver share: the process's side of the emulated machine.
  *
  * Work is done for real when it is issued, since each stream owns its buffers; only time is
- * modelled. Only what comes after a host function, or after a kernel that waits to be told, is kept
+ * modelled. Only what comes after a host function, or after a kernel that waits for a flag, is kept
  * until then (emul/cuda/deferred.h).
  */
 #pragma once

@@ -38,7 +38,7 @@ static cuda_stream per_thread_stream(cuda_context context)
             return per_thread[i].stream;
         if (per_thread[i].context != NULL && per_thread[i].context != context)
             continue;
-        /* It is a blocking stream, as the programming guide says. */
+        /* The programming guide makes it a blocking stream. */
         cuda_stream made = stream_new(context, true);
         if (made == NULL)
             return NULL;

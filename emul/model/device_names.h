@@ -1,7 +1,7 @@
 /* What the emulated GPU is called, by the driver and by the MPS daemon. Of several, the others have
  * another bus, whose last digit is DEVICE_PCI_DIGIT of the text, and another end of the UUID. No
  * machine has the PCI domain, so that the emulated GPU is near no CPU but where a described
- * topology says so. */
+ * topology puts it near one. */
 #pragma once
 
 #define DEVICE_NAME "mpsweep emulated GPU"

@@ -2,7 +2,7 @@
  * The effects of a real driver that the emulated one has, each of which can be switched off, so
  * that an experiment can be seen to find it and to miss it: the environment variable
  * EMUL_EFFECTS_VARIABLE holds -NAME,+NAME,...; the last word on a name counts. It is read when the
- * machine's state is made (emul/model/state.h). docs/emulated.md says what each effect does.
+ * machine's state is made (emul/model/state.h). docs/emulated.md describes each effect.
  */
 #pragma once
 

@@ -3,7 +3,7 @@
  * NAME=NUMBER,... and sets what differs from the default machine. It is read when the machine's
  * state is made; processes that attach to the state take what it holds.
  *
- * Names, each a whole number (docs/emulated.md says which ceiling each of them sets):
+ * Names, each a whole number (docs/emulated.md lists which ceiling each of them sets):
  *   slots            kernels of one unit that run at once; also the number of multiprocessors
  *   launch_ns        host side of a kernel launch; one at a time in a process
  *   graph_launch_ns  host side of a graph launch; the same

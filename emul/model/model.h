@@ -15,7 +15,7 @@
  *                      the first of them still waits for its stream
  *   front end          of the GPU: accepts one stream launch every front_ns
  *   graph front end    of the GPU: begins one kernel of a graph every graph_node_ns
- *   slots              of a scheduling group: so many kernels of one unit run at once
+ *   slots              of a scheduling group: one kernel of one unit runs in each
  *   copy engines       of a scheduling group: one each way
  *   host memory        of the machine: moves the bytes of all GPUs' copies, host_mb_per_s
  *   slices             of the GPU: slice_ns each, owned by one scheduling group at a time
@@ -24,7 +24,7 @@
  * one MPS server together. Work advances only in slices that its group owns. A group claims a slice
  * when it first needs it, and leaves room for the other active groups between two claims.
  *
- * A kernel whose end nobody knows yet holds its group's place on the GPU without claiming slices.
+ * A kernel whose end is not known yet holds its group's place on the GPU without claiming slices.
  * Beside it the work of another group waits until the time slice that the GPU is in is over; the
  * GPU goes back when that work is done, and a new slice begins. Such a kernel takes no slot, since
  * it computes nothing, and copy engines serve other groups meanwhile.
@@ -115,7 +115,7 @@ struct model_context {
     int32_t pid; /* 0: free */
     uint32_t group;
     uint32_t holds;
-    uint64_t start_time; /* of the process, tells it from a later one of the same ID */
+    uint64_t start_time; /* of the process: a later one of the same ID has another */
     uint64_t memory_bytes;
 };
 
@@ -169,7 +169,7 @@ struct model_work {
  * where it is not 0. */
 struct model_work model_kernel(const struct model_machine *machine, uint64_t blocks,
                                uint32_t threads, uint64_t spin, uint64_t delay_ns, bool in_graph);
-/* A kernel that moves so many bytes of the GPU's own memory. It gets the share of the bandwidth
+/* A kernel that moves `bytes` of the GPU's own memory. It gets the share of the bandwidth
  * that its slots are of all slots. */
 struct model_work model_memory_kernel(const struct model_machine *machine, uint64_t blocks,
                                       uint32_t threads, uint64_t bytes, bool in_graph);
@@ -234,7 +234,7 @@ uint64_t model_place_graph(struct model *model, struct model_process *process,
                            struct model_stream *stream, uint64_t now_ns, uint64_t ready_ns,
                            const struct model_work *works, uint32_t count);
 
-/* A kernel whose end is not known: returns when it begins. It lasts until it is told to end. */
+/* A kernel whose end is not known: returns when it begins. It lasts until model_hold_end(). */
 uint64_t model_hold_begin(struct model *model, struct model_process *process,
                           const struct model_stream *stream, uint64_t now_ns);
 void model_hold_end(struct model *model, struct model_process *process, struct model_stream *stream,
@@ -251,6 +251,6 @@ void model_repair(struct model *model);
 bool model_is_held_by_other(const struct model *model, uint32_t group);
 
 /* slices.c: the slices that `group` needs for `work_ns` of work from `from_ns` on. Sets *begin_ns
- * to the start of the first and returns the end of the work. Claims them if told to. */
+ * to the start of the first and returns the end of the work. Claims them if `claim`. */
 uint64_t model_slices_walk(struct model *model, uint32_t group, uint64_t now_ns, uint64_t from_ns,
                            uint64_t work_ns, bool claim, uint64_t *begin_ns);

@@ -72,7 +72,8 @@ uint64_t mps_link_parse_mib(const char *text)
 
 /* -- the driver's side ------------------------------------------------------------------------- */
 
-/* One question at a time: the answer to it is the next line that is none of the daemon's own. */
+/* One question at a time: the answer to it is the next line that the daemon does not send unasked.
+ */
 static pthread_mutex_t asking = PTHREAD_MUTEX_INITIALIZER;
 
 static cuda_result read_line(int fd, char line[MPS_LINK_LINE_BYTES])
@@ -127,7 +128,7 @@ static cuda_result read_refusal(const char *answer)
     return CUDA_MPS_RPC_FAILURE;
 }
 
-/* "0=2G,1=512M": what it says of device 0. */
+/* The limit of device 0, in a list like "0=2G,1=512M". */
 static uint64_t wanted_limit_mib(void)
 {
     const char *text = getenv("CUDA_MPS_PINNED_DEVICE_MEM_LIMIT");
@@ -197,7 +198,7 @@ void mps_client_report_fatal(struct mps_client *client, cuda_result error)
     ask(client, line, line);
 }
 
-/* What has been said is only looked at, so that it ends the sleep of every thread. */
+/* Leaves the message in the socket, so that it ends the sleep of every thread. */
 cuda_result mps_client_error(struct mps_client *client)
 {
     char line[32];

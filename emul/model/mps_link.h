@@ -1,5 +1,5 @@
 /*
- * What the emulated driver and the emulated MPS control daemon say to each other.
+ * The messages between the emulated driver and the emulated MPS control daemon.
  *
  * One AF_UNIX stream socket, `control` in the pipe directory; text lines. From a driver:
  *     attach PID CONNECTIONS PERCENTAGE LIMIT PRIORITY [DEVICE]
@@ -9,8 +9,8 @@
  *     fatal CODE    -> ok                    an error has broken the context
  * CODE is a CUresult. LIMIT is device memory in MiB, 0 for no limit; PRIORITY is -1 where the
  * client does not ask for one; DEVICE is a number of the machine's, 0 if not given. The connection
- * is the client: it ends when either side closes it. Unasked, the daemon says to a driver whose
- * context is broken for good by somebody else: broken CODE From the control program: `control
+ * is the client: it ends when either side closes it. Unasked, the daemon sends
+ * `broken CODE` to a driver whose context another client broke. From the control program: `control
  * COMMAND`, answered by text that ends in a NUL byte.
  */
 #pragma once
@@ -50,18 +50,18 @@ struct mps_client {
     int32_t server;             /* process ID */
     double percentage;          /* of the multiprocessors that this client may use */
     uint64_t memory_bytes;      /* of the device's memory; 0: no limit */
-    _Atomic cuda_result broken; /* as told by the daemon */
+    _Atomic cuda_result broken; /* as the daemon reported */
 };
 
-/* Attaches to the environment's daemon if there is one, asking for so many hardware queues of the
- * device, a number of the machine's, and for what the environment says. An error: the daemon
- * refuses; there is no connection then. */
+/* Attaches to the environment's daemon if there is one, asking for `connections` hardware queues of
+ * the device, a number of the machine's, and for the settings of the environment. An error: the
+ * daemon refuses; there is no connection then. */
 cuda_result mps_client_attach(struct mps_client *client, uint32_t connections, uint32_t device);
 
 cuda_result mps_client_open_context(struct mps_client *client);
 void mps_client_close_context(struct mps_client *client);
 
-/* Tells that an error has broken the context, and with it those of the server's other clients. */
+/* Reports that an error has broken the context, and with it those of the server's other clients. */
 void mps_client_report_fatal(struct mps_client *client, cuda_result error);
 
 /* The error that the daemon, or its end, has brought upon this client; CUDA_SUCCESS_: none. */

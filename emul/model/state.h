@@ -17,7 +17,7 @@
 #define EMUL_STATE_MAGIC UINT64_C(0x3170656d756c61bd) /* never valid UTF-8 text */
 #define EMUL_STATE_VERSION 4
 
-/* So many GPUs, 1 to EMUL_DEVICES_MAX, all of the same kind; 1 by default. */
+/* How many GPUs there are, all of the same kind: 1 to EMUL_DEVICES_MAX, 1 by default. */
 #define EMUL_DEVICES_VARIABLE "MPSWEEP_EMUL_DEVICES"
 #define EMUL_DEVICES_MAX 8
 
@@ -33,7 +33,7 @@ struct emul_state {
 };
 
 /* Makes the state of a new, idle machine, as EMUL_MACHINE_VARIABLE (emul/model/machine.h),
- * EMUL_DEVICES_VARIABLE and EMUL_EFFECTS_VARIABLE describe it; STATUS_USAGE says what is wrong
+ * EMUL_DEVICES_VARIABLE and EMUL_EFFECTS_VARIABLE describe it; STATUS_USAGE names what is wrong
  * there. The descriptor is close-on-exec and the caller's. */
 enum status emul_state_create(int *fd);
 

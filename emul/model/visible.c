@@ -6,7 +6,7 @@
 
 #include "emul/model/device_names.h"
 
-/* All but the last byte of a UUID, which tells them apart. */
+/* All but the last byte of a UUID, in which they differ. */
 #define SAME (sizeof DEVICE_UUID - 3)
 
 /* The number of the device that a word names, or -1. */

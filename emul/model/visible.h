@@ -2,7 +2,7 @@
  * CUDA_VISIBLE_DEVICES, as the emulated driver and the emulated MPS daemon take it: a list of
  * emulated GPUs by their UUIDs, in the order in which they get their numbers. As with the real
  * driver, what is unknown ends the list. A text that does not begin with such a UUID is about the
- * real GPUs of the machine and says nothing here.
+ * real GPUs of the machine and changes nothing here.
  */
 #pragma once
 

@@ -62,7 +62,7 @@ static void attach(struct control *control, struct connection *connection, doubl
         connection->state = CONNECTION_CLOSING;
         return;
     }
-    /* A driver looks first whether there is somebody. */
+    /* A driver first looks whether there is a daemon. */
     control_log(control, "User did not send valid credentials");
     control_log(control, "Accepting connection...");
     control_log(control, "NEW CLIENT %d from user %d: %s", (int)connection->pid,
@@ -122,7 +122,7 @@ static void make_context(struct control *control, struct connection *client)
     control_log(control, "NEW CLIENT %d from user %d: Server already exists", (int)client->pid,
                 (int)client->user);
     control_log_arrival(control, client, 1);
-    /* Where the real one says nothing. */
+    /* The real one logs nothing here. */
     if (client->priority != 0)
         control_log_server(control, "Client {PID: %d, Context ID: 1} has priority %d",
                            (int)client->pid, client->priority);
@@ -186,7 +186,7 @@ void control_terminate(struct control *control, struct connection *client)
 }
 
 /* One client's error is an error of all: the server resets the device. As with the real one, the
- * log begins with whoever came first, not with whose error it was. */
+ * log begins with the client that came first, not with the one whose error it was. */
 static void handle_fatal(struct control *control, struct connection *culprit, cuda_result code)
 {
     struct connection *client = control_next_client(control, 0, true);
@@ -217,7 +217,7 @@ static void handle_fatal(struct control *control, struct connection *culprit, cu
     }
 }
 
-/* -- what is said ------------------------------------------------------------------------------ */
+/* -- messages ---------------------------------------------------------------------------------- */
 
 bool control_client_line(struct control *control, struct connection *connection, const char *line)
 {
@@ -244,7 +244,7 @@ bool control_client_line(struct control *control, struct connection *connection,
         drop_context(control, connection);
         control_reply(connection, "ok\n");
     } else if (is_client && sscanf(line, "fatal %d", &code) == 1 && code > 0) {
-        /* Whoever is torn down already, or has gone, breaks nothing more. */
+        /* A client that is torn down already, or has gone, breaks nothing more. */
         if (connection->has_context && connection->broken == CUDA_SUCCESS_)
             handle_fatal(control, connection, code);
         control_reply(connection, "ok\n");

@@ -25,7 +25,7 @@ static long word_number(const struct words *words, int index)
     return index < words->count ? strtol(words->word[index], NULL, 10) : 0;
 }
 
-/* The server that a command names; tells the asker if it is not ours. */
+/* Finds the server that a command names; answers the asker if it is not ours. */
 static bool find_server(struct control *control, struct connection *asker,
                         const struct words *words)
 {
@@ -148,7 +148,7 @@ static bool device_query(struct control *control, struct connection *asker,
 
 /* -- limits ------------------------------------------------------------------------------------ */
 
-/* What is no percentage changes nothing, and nobody says so: the answer is the value as it is. */
+/* What is not a percentage changes nothing, without an error: the answer is the value as it is. */
 static void change_percentage(struct connection *asker, const struct words *words, int index,
                               double *percentage)
 {
@@ -199,8 +199,8 @@ static bool is_our_device(const struct words *words, int index)
                                     strcasecmp(words->word[index], DEVICE_UUID) == 0);
 }
 
-static void tell_limit(struct connection *asker, const struct words *words, int device,
-                       uint64_t limit_mib)
+static void answer_limit(struct connection *asker, const struct words *words, int device,
+                         uint64_t limit_mib)
 {
     if (!is_our_device(words, device) || limit_mib == 0)
         return;
@@ -234,7 +234,7 @@ static bool get_default_limit(struct control *control, struct connection *asker,
     if (more != NULL && *more > 0)
         control_reply(asker, "%llu%c\n", (unsigned long long)(*more >= 1024 ? *more / 1024 : *more),
                       *more >= 1024 ? 'G' : 'M');
-    tell_limit(asker, words, 1, control->default_limit_mib);
+    answer_limit(asker, words, 1, control->default_limit_mib);
     return true;
 }
 
@@ -252,7 +252,7 @@ static bool set_default_limit(struct control *control, struct connection *asker,
 static bool get_limit(struct control *control, struct connection *asker, const struct words *words)
 {
     if (find_server(control, asker, words))
-        tell_limit(asker, words, 2, control->server_limit_mib);
+        answer_limit(asker, words, 2, control->server_limit_mib);
     return true;
 }
 

@@ -2,9 +2,9 @@
  * The emulated MPS control daemon.
  *
  * One thread and one poll() loop; every connection has bounded buffers and is dropped where it
- * overflows them, so that nobody can hold the others up. The first client brings up a server, a
+ * overflows them, so that none can hold the others up. The first client brings up a server, a
  * child process that only exists: the daemon does and logs what a server would. See mps_link.h for
- * what is said on the socket.
+ * the messages on the socket.
  *
  *   control_main.c      the command line
  *   control_server.c    pipe directory, server process, connections, the loop
@@ -29,7 +29,7 @@
 
 enum connection_state {
     CONNECTION_FREE,
-    CONNECTION_OPEN,    /* has not said what it is */
+    CONNECTION_OPEN,    /* its kind is not known yet */
     CONNECTION_UI,      /* a control program */
     CONNECTION_CLIENT,  /* an MPS client */
     CONNECTION_CLOSING, /* closes when its output is sent */
@@ -61,7 +61,7 @@ struct control {
     bool server_has_context;   /* on the device */
     double server_percentage, default_percentage;
     uint64_t server_limit_mib, default_limit_mib; /* device memory of a client; 0: no limit */
-    /* What was set for further devices, to be told: the first one's holds for all. */
+    /* What was set for further devices, to answer with: the first one's holds for all. */
     uint64_t more_limits_mib[EMUL_DEVICES_MAX];
     int default_priority;
     unsigned next_id;
@@ -78,7 +78,7 @@ struct control {
  * signals that the loop reads. The log goes to standard output, or to files. */
 enum status control_open(struct control *control, bool log_to_output);
 
-/* Serves until told to quit or by a signal; ends the server, and gives the directory back. */
+/* Serves until a command or a signal ends it; ends the server, and gives the directory back. */
 void control_run(struct control *control);
 
 void control_start_server(struct control *control);
@@ -98,10 +98,10 @@ void control_send(struct control *control, struct connection *connection);
 unsigned control_count_clients(const struct control *control);
 
 /* The listed client after the one with this ID (0: the first), in order of their IDs; NULL: none.
- * Where told to, only those that have a context. */
+ * with_context: only those that have a context. */
 struct connection *control_next_client(struct control *control, unsigned id, bool with_context);
 
-/* Carries out one line of a driver. False: it is none that a driver may say. */
+/* Carries out one line of a driver. False: it is not one that a driver may send. */
 bool control_client_line(struct control *control, struct connection *connection, const char *line);
 
 /* Breaks one client's context for good, and lets the client know at once. */
@@ -126,7 +126,7 @@ void control_log(struct control *control, const char *format, ...)
 void control_log_server(struct control *control, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 
-/* What a daemon and its new server say until the server is ready. */
+/* What a daemon and its new server log until the server is ready. */
 void control_log_server_start(struct control *control);
 
 /* A client's connection (context 0), or that of its context (1). */

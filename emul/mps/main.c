@@ -31,11 +31,11 @@ static int run_foreground(void)
     return 0;
 }
 
-/* In the grandchild: tells the waiting parent what went wrong, nothing if all is well. */
-static int run_background(int tell_fd)
+/* In the grandchild: reports to the waiting parent what went wrong, nothing if all is well. */
+static int run_background(int report_fd)
 {
     if (control_open(&control, false) != STATUS_OK) {
-        dprintf(tell_fd, "%s\n", status_text());
+        dprintf(report_fd, "%s\n", status_text());
         return 1;
     }
     int null = open("/dev/null", O_RDWR | O_CLOEXEC);
@@ -43,7 +43,7 @@ static int run_background(int tell_fd)
         dup2(null, fd);
     if (null >= 3)
         close(null);
-    close(tell_fd);
+    close(report_fd);
     control_run(&control);
     return 0;
 }

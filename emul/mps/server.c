@@ -50,7 +50,7 @@ static enum status listen_on_socket(int *fd)
 {
     struct sockaddr_un address = {.sun_family = AF_UNIX};
     mps_link_path("control", address.sun_path);
-    /* The lock is ours, so whoever left this socket is gone. */
+    /* The lock is ours, so the process that left this socket is gone. */
     unlink(address.sun_path);
     *fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
     if (*fd < 0 || bind(*fd, (const struct sockaddr *)&address, sizeof address) != 0 ||
@@ -185,7 +185,7 @@ void control_reply(struct connection *connection, const char *format, ...)
         connection->out_length += (size_t)length;
 }
 
-/* Logs what a control program is told, line by line. */
+/* Logs the answer to a control program, line by line. */
 static void log_answer(struct control *control, const struct connection *ui, size_t from)
 {
     while (from < ui->out_length) {
@@ -205,7 +205,7 @@ static void take_command(struct control *control, struct connection *connection,
     control_log(control, "Cmd:%s", line);
     bool answered = control_command(control, connection, line);
     log_answer(control, connection, from);
-    /* The NUL byte tells the end of the answer. */
+    /* The NUL byte marks the end of the answer. */
     if (answered && connection->out_length < sizeof connection->out)
         connection->out[connection->out_length++] = '\0';
 }
@@ -344,7 +344,7 @@ void control_run(struct control *control)
             if (connection->state == CONNECTION_FREE)
                 continue;
             polled[2 + i].fd = connection->fd;
-            /* Whoever does not read its answers is not heard any further. */
+            /* A client that does not read its answers is not heard any further. */
             polled[2 + i].events = connection->out_length > 0 ? POLLOUT : POLLIN;
         }
         int limit_ms = control->quitting && control->quit_deadline_ns != UINT64_MAX

@@ -145,7 +145,7 @@ static int check(void *instance)
     float points = (float)mine->points;
     for (size_t i = 0; i < mine->bytes / sizeof *mine->in; i += 61) {
         float x = mine->out[i].x / points, y = mine->out[i].y / points;
-        /* Also false for what is no number. */
+        /* Also false for NaN. */
         if (!(fabsf(x - mine->in[i].x) < TOLERANCE && fabsf(y - mine->in[i].y) < TOLERANCE))
             return mine->worker->host->fail(mine->worker, 0,
                                             "value %zu is %g%+gi instead of %g%+gi", i, x, y,

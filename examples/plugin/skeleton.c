@@ -1,7 +1,7 @@
 /*
  * A workload to copy and to change: it sends a buffer to the GPU and back, and looks whether the
- * same comes back. Replace the marked parts by your own work; <mpsweep/workload.h> says what each
- * callback may do, and when it is called.
+ * same comes back. Replace the marked parts by your own work; <mpsweep/workload.h> describes what
+ * each callback may do, and when it is called.
  *
  *     cc -O2 -shared -fPIC -o skeleton.so skeleton.c
  *     mpsweep sweep --workload ./skeleton.so --workload-options kib=256
@@ -99,7 +99,7 @@ static void fini(void *instance)
     free(mine);
 }
 
-/* Says which CUDA call went wrong. With its error, one that is out of memory makes the layout
+/* Reports which CUDA call went wrong. With its error, one that is out of memory makes the layout
  * infeasible, which is not a fault. */
 static int cuda_failed(const struct instance *mine, int error, const char *call)
 {

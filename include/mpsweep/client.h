@@ -13,7 +13,7 @@
  *
  * Each of the MPSWEEP_THREADS threads of a process opens one handle and uses it alone. A program
  * that mpsweep has not started gets NULL, which every function takes: nothing is measured, and
- * mpsweep_begin() always says to go on, so that a service runs as it would without mpsweep.
+ * mpsweep_begin() always returns 1, so that a service runs as it would without mpsweep.
  *
  * No function but mpsweep_open() allocates, and only mpsweep_ready(), mpsweep_begin() and, with
  * --iterations, mpsweep_close() wait. The
@@ -32,13 +32,13 @@ extern "C" {
 /* What one thread measures with. */
 struct mpsweep;
 
-/* In mpsweep_open(): the first thread of this process that nobody has opened. */
+/* In mpsweep_open(): the first thread of this process that is not open yet. */
 #define MPSWEEP_NEXT_THREAD (-1)
 
 /* The ABI of the library that was found. */
 unsigned mpsweep_client_abi(void);
 
-/* Use mpsweep_open(), which says for which ABI the program was compiled. */
+/* Use mpsweep_open(), which passes the ABI that the program was compiled for. */
 struct mpsweep *mpsweep_open_abi(unsigned abi, int thread);
 
 /*
@@ -78,8 +78,8 @@ void mpsweep_cancel(struct mpsweep *handle);
 /* Whether enough was measured: for loops that do not begin iterations all the time. */
 int mpsweep_stop_requested(const struct mpsweep *handle);
 
-/* Something went wrong: the layout gets no number, and mpsweep shows the text: one line of printable
- * ASCII; other bytes become '?'. */
+/* Something went wrong: the layout gets no number, and mpsweep shows the text: one line of
+ * printable ASCII; other bytes become '?'. */
 void mpsweep_fail(struct mpsweep *handle, const char *text);
 
 /* The same if a result is not good. Returns good. */

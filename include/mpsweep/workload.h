@@ -38,7 +38,7 @@
  * after it. Latency is from the call of iterate to the end of that; the phase "launch" is the time
  * in iterate, "sync" the rest. check comes after that moment: it counts in the throughput and not
  * in the latency. init and fini are not timed. Before the start a few iterations are run that count
- * nowhere; so lazy initialisation is no part of the result.
+ * nowhere; so lazy initialisation does not count.
  *
  * GRAPHS  With --launch graph, iterate is called once without capture and checked, then once while
  * the stream is captured, and then not again: an iteration is a launch of that graph. That takes
@@ -49,7 +49,7 @@
  * of the process fails the point, too.
  *
  * VERSIONS  abi comes first and stays first. What is added later goes to the end of a struct, whose
- * size says what is there; abi is raised when anything else changes.
+ * size shows what is there; abi is raised when anything else changes.
  */
 #ifndef MPSWEEP_WORKLOAD_H
 #define MPSWEEP_WORKLOAD_H
@@ -69,7 +69,7 @@ enum {
     MPSWEEP_WORKLOAD_CHECKS = 4       /* check looks at the result; without it, it is not called */
 };
 
-/* What describe tells. mpsweep zeroes it and sets size; the texts are the plug-in's, in static
+/* What describe reports. mpsweep zeroes it and sets size; the texts are the plug-in's, in static
  * storage. */
 struct mpsweep_description {
     uint32_t size;         /* bytes that mpsweep knows of this struct; write no more */
@@ -89,11 +89,11 @@ struct mpsweep_host {
     /* One line for the user, on mpsweep's standard error; printf's format. Not within iterate. */
     void (*log)(const struct mpsweep_worker *worker, const char *format, ...);
 
-    /* Says why a callback fails, which then returns non-zero; printf's format, one line, up to 159
-     * characters. Returns 1, for: return host->fail(...). With cuda_error, a CUresult or a
+    /* Reports why a callback fails, which then returns non-zero; printf's format, one line, up to
+     * 159 characters. Returns 1, for: return host->fail(...). With cuda_error, a CUresult or a
      * cudaError_t, its name and text are added, and an init that fails for want of memory makes the
-     * point infeasible instead of failed; 0: it is not CUDA's. Of several calls the first counts, and none of an init
-     * that succeeds.
+     * point infeasible instead of failed; 0: it is not CUDA's. Of several calls the first counts,
+     * and none of an init that succeeds.
      */
     int (*fail)(const struct mpsweep_worker *worker, int cuda_error, const char *format, ...);
 
@@ -134,8 +134,8 @@ struct mpsweep_workload {
     int (*iterate)(void *instance);
 
     /* With MPSWEEP_WORKLOAD_CHECKS: whether the result of the iteration that has just ended is
-     * right; non-zero: it is wrong. The stream is idle. Keep it cheap: it takes GPU time from
-     * nobody, but the next iteration begins after it. */
+     * right; non-zero: it is wrong. The stream is idle. Keep it cheap: it takes no GPU time,
+     * but the next iteration begins after it. */
     int (*check)(void *instance);
 
     /* Required. Releases everything that init made. The stream is idle, or its work has failed. */

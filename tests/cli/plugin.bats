@@ -16,15 +16,15 @@ unusable() {
   cat <<'TABLE'
 ./none.so   |                  | there is no such file
 none.so     |                  | there is no such file
-./folder/   |                  | it is no file
+./folder/   |                  | it is not a file
 ./text      |                  | it cannot be loaded as a shared object: .*
 ./program   |                  | it cannot be loaded as a shared object: .*
-./other.so  |                  | it is no workload plug-in: it exports no 'mpsweep_workload' .*
+./other.so  |                  | it is not a workload plug-in: it exports no 'mpsweep_workload' .*
 ./lost.so   |                  | there is no such file
 ./abi.so    |                  | it is for workload ABI 7, and this mpsweep knows 1: build it with .*
-./short.so  |                  | it says that its 'mpsweep_workload' has 24 bytes, and that of ABI 1 has .*
+./short.so  |                  | it claims that its 'mpsweep_workload' has 24 bytes, and that of ABI 1 has .*
 ./no_init.so |                 | its callback 'init' is missing .NULL.
-./no_check.so |                | it says that it checks its results, and its callback 'check' is missing .NULL.
+./no_check.so |                | it claims to check its results, but its callback 'check' is missing .NULL.
 ./faulty.so | describe:error   | told to refuse its options
 ./faulty.so | describe:silent  | describe fails with 7 and without a reason
 ./faulty.so | describe:crash   | the process that loaded and described it ended: killed by signal 11 .*
@@ -32,7 +32,7 @@ none.so     |                  | there is no such file
 ./faulty.so | describe:hang    | it was not loaded and described within 1 s
 ./faulty.so | name=            | describe gives no name
 ./faulty.so | name=12345678901234567890123456789012345678901234567890123456789012345 | describe gives a name of more than 63 characters
-./faulty.so | name=über        | describe gives a name with a byte that is no printable ASCII
+./faulty.so | name=über        | describe gives a name with a byte that is not printable ASCII
 ./faulty.so | bits=64          | describe gives capabilities 0x44, of which ABI 1 knows only 0x7
 ./skeleton.so | kb=3           | its options are kib=N, N from 1 to 1048576
 TABLE

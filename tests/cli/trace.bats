@@ -202,7 +202,7 @@ says_of_point() {
   expect 0 "$MPSWEEP" sweep "${TINY[@]}" -l threads:1 -q
   # A library that is something else.
   cp "$MPSWEEP_BUILD_DIR/tests/fakes/slow_exec.so" other.so || skip "the fakes are not built"
-  MPSWEEP_CUPTI=$WORK/other.so refused "'$WORK/other.so' is no CUPTI, or too old: it has no 'cupti" \
+  MPSWEEP_CUPTI=$WORK/other.so refused "'$WORK/other.so' is not CUPTI, or too old: it has no 'cupti" \
     "$MPSWEEP" trace "${BRIEF[@]}" -l threads:1
 }
 

@@ -45,7 +45,7 @@ struct described {
     struct described_step steps[WORKLOAD_STEPS];
 };
 
-/* Issues a step of the GPU, so often as it says, to be run or captured. */
+/* Issues a step of the GPU as often as its count, to run or to capture it. */
 enum status described_issue(struct described *described, const struct described_step *step);
 
 /* One kernel of a step from one side to the other, both of which hold workload_worked_bytes(). */

@@ -114,7 +114,7 @@ enum status described_open(const struct worker_process *process, const struct sh
     described->count = program->count;
     for (unsigned i = 0; i < described->count; i++)
         described->steps[i].step = settings->mix.steps[program->first + i];
-    /* The kernel rounds a thread's sleeps up by 50 microseconds unless told otherwise. */
+    /* The kernel rounds a thread's sleeps up by 50 microseconds by default. */
     prctl(PR_SET_TIMERSLACK, 1UL);
     enum status status = worker_check(
         process, process->driver.stream_create(&described->stream, CUDA_STREAM_NON_BLOCKING),

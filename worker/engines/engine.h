@@ -27,8 +27,7 @@ struct engine {
      * that is wrong. */
     enum status (*run)(void *work, struct iteration_times *times);
     void (*close)(void *work);
-    /* What it copies from and to, NULL where it has none; NULL altogether: the engine cannot tell.
-     */
+    /* What it copies from and to, NULL where it has none; NULL altogether: it is unknown. */
     void (*buffers)(const void *work, struct engine_buffer out[ENGINE_BUFFERS]);
 };
 

@@ -16,7 +16,7 @@ struct iteration {
     int *host_in, *host_out;
     size_t elements; /* ints that the kernels work on */
     int *expected;   /* what comes out */
-    size_t checked;  /* so many of its ints are looked at, 0 where nothing is copied out */
+    size_t checked;  /* how many of its ints are checked, 0 where nothing is copied out */
     unsigned serial; /* goes in with each iteration and must come back */
     struct sampling sampling;
     uint64_t call_ns[SAMPLING_CALLS_MOST]; /* of the launch calls timed in this iteration */

@@ -30,7 +30,7 @@ static int set_policy(int mode, const uint64_t *nodes)
     return syscall(SYS_set_mempolicy, mode, nodes, nodes ? SHM_NODES + 1UL : 0UL) == 0 ? 0 : errno;
 }
 
-/* One of somebody else's; where it cannot be asked for, none. */
+/* Whether a policy was inherited; where it cannot be asked for, none was. */
 static bool has_policy(void)
 {
     int mode = POLICY_DEFAULT;
@@ -88,7 +88,7 @@ void worker_memory_find(const void *memory, size_t bytes, uint64_t nodes[SHM_NOD
         pages[i] = first + i * all / count * page;
         found[i] = -1;
     }
-    /* Without places to move to, it tells where they are. */
+    /* Without places to move to, it reports where they are. */
     if (syscall(SYS_move_pages, 0, (unsigned long)count, pages, NULL, found, 0) != 0)
         return;
     for (unsigned i = 0; i < count; i++)

@@ -13,15 +13,15 @@
 #include "shm/shm.h"
 
 /* Asks for the nodes of the record, or takes back what was asked for before where it names none,
- * and tells in the record how that went. Other nodes are used when those are full. A policy that
+ * and notes the result in the record. Other nodes are used when those are full. A policy that
  * was inherited, as from numactl, stays. To be called by the process's first thread. */
 void worker_memory_policy(struct shm_process *record);
 
-/* Pageable memory that nobody has touched yet, so that the policy holds for it, which it does not
- * for what malloc() gives again. NULL: there is none. */
+/* Pageable memory that no thread has touched yet, so that the policy holds for it, which it does
+ * not for what malloc() gives again. NULL: there is none. */
 void *worker_memory_new(size_t bytes);
 void worker_memory_free(void *memory, size_t bytes); /* NULL is fine */
 
-/* Adds the nodes that the memory lies on, of some of its pages. What the kernel does not tell, as
+/* Adds the nodes that the memory lies on, of some of its pages. What the kernel does not report, as
  * of a driver's own pages, is left out. NULL or no bytes: nothing. */
 void worker_memory_find(const void *memory, size_t bytes, uint64_t nodes[SHM_NODES / 64]);

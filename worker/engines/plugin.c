@@ -33,7 +33,7 @@ struct plugin_work {
     uint64_t init_ns;
     cuda_stream stream;
     struct worker_graph graph;
-    pthread_mutex_t mutex; /* of what fail() says, which may come from a thread of the plug-in's */
+    pthread_mutex_t mutex; /* of what fail() records, maybe from a thread of the plug-in's */
     bool said;
     int cuda_error;
     char reason[REASON];
@@ -225,7 +225,7 @@ static enum status capture(struct plugin_work *work)
     status = check_call(work, ended, "cuStreamEndCapture");
     if (status != STATUS_OK)
         return status_prefix(
-            status, "workload '%s': it says that it is graph-safe, but: ", work->plugin->name);
+            status, "workload '%s': it claims to be graph-safe, but: ", work->plugin->name);
     return worker_graph_instantiate(work->process, work->stream, &work->graph);
 }
 
@@ -245,7 +245,7 @@ static enum status make_instance(struct plugin_work *work)
     if (result != 0)
         return failure(work, "init", result);
     work->made = true;
-    /* What it may have said of a way that it did not need is no reason for a later failure. */
+    /* A reason from a way that it did not need does not explain a later failure. */
     pthread_mutex_lock(&work->mutex);
     work->said = false;
     work->cuda_error = 0;
@@ -350,7 +350,7 @@ static void cycle_leave(struct loaded *loaded, struct plugin_work *work)
     pthread_mutex_unlock(&lock);
     if (!plugin_memory_any(&kept))
         return;
-    /* The others have ended theirs: nobody else is in the plug-in. */
+    /* The others have ended theirs: no other thread is in the plug-in. */
     if (work->init_ns < SLOW_INIT_NS)
         earlier = try_more(work);
     kept = plugin_memory_both(&kept, &earlier);

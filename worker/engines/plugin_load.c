@@ -24,7 +24,7 @@ static enum status take_text(const char *text, const char *what, char out[PLUGIN
     for (size_t i = 0; i < length; i++)
         if (text[i] < ' ' || text[i] > '~')
             return status_set(STATUS_USAGE,
-                              "describe gives a %s with a byte that is no printable ASCII", what);
+                              "describe gives a %s with a byte that is not printable ASCII", what);
     memcpy(out, text, length + 1);
     return STATUS_OK;
 }
@@ -88,14 +88,15 @@ enum status plugin_validate(const struct mpsweep_workload *calls, const char *op
                           (unsigned)calls->abi, MPSWEEP_WORKLOAD_ABI);
     if (calls->size < ABI_1_BYTES)
         return status_set(STATUS_USAGE,
-                          "it says that its '" SYMBOL "' has %u bytes, and that of ABI %d has %zu: "
+                          "it claims that its '" SYMBOL
+                          "' has %u bytes, and that of ABI %d has %zu: "
                           "set size to sizeof(struct mpsweep_workload)",
                           (unsigned)calls->size, MPSWEEP_WORKLOAD_ABI, ABI_1_BYTES);
     enum status status = check_callbacks(calls);
     if (status == STATUS_OK)
         status = take_description(calls, options, &plugin);
     if (status == STATUS_OK && plugin.capabilities & MPSWEEP_WORKLOAD_CHECKS && !calls->check)
-        status = status_set(STATUS_USAGE, "it says that it checks its results, and its callback "
+        status = status_set(STATUS_USAGE, "it claims to check its results, but its callback "
                                           "'check' is missing (NULL)");
     if (status == STATUS_OK)
         *out = plugin;
@@ -110,14 +111,14 @@ enum status plugin_load(const char *path, const char *options, struct plugin *ou
         return errno == ENOENT ? status_set(STATUS_NOT_FOUND, "there is no such file")
                                : status_set(STATUS_NOT_FOUND, "%s", strerror(errno));
     if (!S_ISREG(info.st_mode))
-        return status_set(STATUS_USAGE, "it is no file");
+        return status_set(STATUS_USAGE, "it is not a file");
     void *library = library_open(path, &reason);
     if (!library)
         return status_set(STATUS_USAGE, "it cannot be loaded as a shared object: %s", reason);
     void *symbol = dlsym(library, SYMBOL);
     if (!symbol)
-        return status_set(STATUS_USAGE,
-                          "it is no workload plug-in: it exports no '" SYMBOL "' (see " HEADER ")");
+        return status_set(STATUS_USAGE, "it is not a workload plug-in: it exports no '" SYMBOL
+                                        "' (see " HEADER ")");
     /* Never closed: what it has started may run on. */
     return plugin_validate(symbol, options, out);
 }

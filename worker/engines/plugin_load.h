@@ -22,7 +22,7 @@ struct plugin {
     char version[PLUGIN_TEXT]; /* "" without */
 };
 
-/* The file at an absolute path. STATUS_NOT_FOUND: there is none. STATUS_USAGE: it is no plug-in.
+/* The file at an absolute path. STATUS_NOT_FOUND: there is none. STATUS_USAGE: it is not a plug-in.
  * *out is set only on success. */
 enum status plugin_load(const char *path, const char *options, struct plugin *out);
 

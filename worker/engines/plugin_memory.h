@@ -14,7 +14,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* Less than this is no finding: the driver's blocks have 2 MiB, and malloc keeps what it likes. */
+/* Less than this is not a finding: the driver's blocks have 2 MiB, and malloc keeps what it likes.
+ */
 #define PLUGIN_MEMORY_DEVICE_LEAST (UINT64_C(1) << 20)
 #define PLUGIN_MEMORY_HOST_LEAST (UINT64_C(4) << 20)
 
@@ -27,7 +28,7 @@ struct plugin_kept {
     uint64_t device, host; /* bytes for each instance; 0: nothing to speak of */
 };
 
-/* From one reading to another, between which so many instances were made and ended. */
+/* What is kept from one reading to another, between which `instances` were made and ended. */
 struct plugin_kept plugin_memory_kept(const struct plugin_reading *before,
                                       const struct plugin_reading *after, unsigned instances);
 

@@ -41,7 +41,7 @@ static enum status check_device(const struct worker_process *process,
         return status_set(STATUS_WORKER, "the driver gave GPU %s instead of %.*s", info->uuid,
                           (int)sizeof record->device_uuid, record->device_uuid);
     if (wanted && info->mps_enabled < 0)
-        return status_set(STATUS_UNSUPPORTED, "this driver cannot say whether MPS is on");
+        return status_set(STATUS_UNSUPPORTED, "this driver does not report whether MPS is on");
     if (wanted && !mps)
         return status_set(STATUS_WORKER, "not attached to the MPS daemon: the driver fell back to "
                                          "time slicing");

@@ -8,7 +8,7 @@
 
 struct worker_process {
     struct shm shm;
-    int event_fd; /* told of every change of a state */
+    int event_fd; /* counts changes of states */
     unsigned index;
     struct cuda_driver driver;
     cuda_device device;
@@ -22,9 +22,9 @@ struct worker_process {
  * The calling thread has the context current afterwards. */
 enum status worker_process_open(struct worker_process *process, const char *driver_path);
 
-/* For a further assignment: binds the process's threads and memory as its record says, proves again
- * what the assignment relies on, and publishes it. Called by the thread that opened it, while no
- * worker runs. */
+/* For a further assignment: binds the process's threads and memory as its record demands, proves
+ * again what the assignment relies on, and publishes it. Called by the thread that opened it, while
+ * no worker runs. */
 enum status worker_process_renew(struct worker_process *process);
 
 /* Parks after assignment number finished: to be called when every worker has ended. */

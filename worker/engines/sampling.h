@@ -38,7 +38,7 @@ double sampling_measure_cost_ns(void);
 /* For sampling_adapt(). */
 void sampling_set_fastest(struct sampling *sampling, uint64_t took_ns);
 
-/* To be told how long each iteration took. */
+/* Takes the time of each iteration. */
 static inline void sampling_adapt(struct sampling *sampling, uint64_t took_ns)
 {
     if (took_ns < sampling->fastest_ns)

@@ -108,8 +108,9 @@ static void refuses_a_short_struct(void **state)
 {
     (void)state;
     calls.size = sizeof calls - 8;
-    refused("it says that its 'mpsweep_workload' has 40 bytes, and that of ABI 1 has 48: set size "
-            "to sizeof(struct mpsweep_workload)");
+    refused(
+        "it claims that its 'mpsweep_workload' has 40 bytes, and that of ABI 1 has 48: set size "
+        "to sizeof(struct mpsweep_workload)");
 }
 
 static void refuses_missing_callbacks(void **state)
@@ -129,7 +130,7 @@ static void refuses_missing_callbacks(void **state)
     begin(NULL);
     calls.check = NULL;
     said.capabilities = MPSWEEP_WORKLOAD_CHECKS;
-    refused("it says that it checks its results, and its callback 'check' is missing (NULL)");
+    refused("it claims to check its results, but its callback 'check' is missing (NULL)");
 }
 
 static void refuses_descriptions(void **state)
@@ -141,14 +142,14 @@ static void refuses_descriptions(void **state)
     said.name = "";
     refused("describe gives no name");
     said.name = "two\nlines";
-    refused("describe gives a name with a byte that is no printable ASCII");
+    refused("describe gives a name with a byte that is not printable ASCII");
     memset(longer, 'x', sizeof longer);
     longer[64] = '\0';
     said.name = longer;
     refused("describe gives a name of more than 63 characters");
     longer[63] = '\0';
     said.version = "\x80";
-    refused("describe gives a version with a byte that is no printable ASCII");
+    refused("describe gives a version with a byte that is not printable ASCII");
     said.version = NULL;
     said.capabilities = 0x41;
     refused("describe gives capabilities 0x41, of which ABI 1 knows only 0x7");
@@ -165,7 +166,7 @@ static void refuses_files(void **state)
     assert_int_equal(plugin_load("/nowhere/at/all.so", "", &plugin), STATUS_NOT_FOUND);
     assert_string_equal(status_text(), "there is no such file");
     assert_int_equal(plugin_load("/", "", &plugin), STATUS_USAGE);
-    assert_string_equal(status_text(), "it is no file");
+    assert_string_equal(status_text(), "it is not a file");
     assert_int_equal(plugin_load("/etc/passwd", "", &plugin), STATUS_USAGE);
     assert_non_null(strstr(status_text(), "it cannot be loaded as a shared object: "));
     assert_int_equal(plugin_load("/etc/passwd/x.so", "", &plugin), STATUS_NOT_FOUND);
