@@ -25,7 +25,7 @@ cppcheck --quiet --error-exitcode=1 --std=c11 --inline-suppr -j "$jobs" \
 
 echo "clang-tidy: ${#sources[@]} files"
 tidy() {
-  # What it says on standard error counts the warnings that it does not show.
+  # Its standard error counts the warnings that it does not show.
   # The analyzer does not know that cmocka's assertions do not return.
   local checks=
   case "$1" in tests/*) checks='-clang-analyzer-*' ;; esac

@@ -1,13 +1,13 @@
 /*
  * Results files of many runs, made from those of one: for measuring how merge, plot and explain
- * take a million lines, where nobody has measured a million points.
+ * take a million lines, without measuring a million points.
  *
  *     make_results TEMPLATE.jsonl DIR shard|fleet RUNS POINTS
  *
  * TEMPLATE is what a sweep wrote: its header and the form of its records are kept. What is made is
  * SIMULATED: points are its points with other numbers of threads, queues and so on, throughputs are
  * drawn at random. Runs have GPUs that differ by 0.5% or so; the third part of the runs ends with
- * one whose GPU is slower by 12%. The header's "simulated" says all this.
+ * one whose GPU is slower by 12%. The header's "simulated" records this.
  *
  * shard: each run has POINTS / RUNS points and one for reference. fleet: each has all POINTS.
  */

@@ -23,7 +23,7 @@ is() {
     fail "$1 should be about $2: $CALIBRATION"
 }
 
-# machine FACTOR: everything so many times slower.
+# machine FACTOR: makes everything FACTOR times slower.
 machine() {
   printf 'graph_launch_ns=%d,' $((50000 * $1))
   printf 'launch_ns=%d,front_ns=%d,graph_node_ns=%d,spin_ns=%d,' $((25000 * $1)) $((12500 * $1)) \

@@ -147,7 +147,7 @@ P
   grep -qE '^threads +1×2 .* same +1\.5000 +1\.[0-9]+ to 1\.[0-9]+ +worse' out
 }
 
-@test "latencies of one bucket of a histogram are not told apart" {
+@test "latencies of one bucket of a histogram are not distinguished" {
   file base.jsonl <<<'{"latency_us": {"p99": 1000, "bounds": {"p99": [1000, 1000]}}}'
   file new.jsonl <<<'{"latency_us": {"p99": 1015, "bounds": {"p99": [1015, 1015]}}}'
   compare 0 -f json --threshold 0
@@ -230,7 +230,7 @@ P
   jq -e '.points[6] | .throughput.verdict == "worse" and .p99.verdict == "worse"' out
 }
 
-@test "what differs between the machines is said" {
+@test "compare reports what differs between the machines" {
   file base.jsonl <<<'{}'
   file new.jsonl '.gpu.name = "NVIDIA A100" | .driver = "12.4" | .workload.name = "delay" | .cpus = 8' <<<'{}'
   compare 0

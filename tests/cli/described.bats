@@ -33,7 +33,7 @@ lengths_are_right() {
     fail "not $2 kernels, each within 2%:" "$(head -1 "$1" | jq -c .steps)"
 }
 
-@test "the example measures two workloads and a mix of them, each kernel as long as it says" {
+@test "the example measures two workloads and a mix of them, each kernel with its duration" {
   for_ratios
   expect 0 "$MPSWEEP" sweep "$EXAMPLE" "${BRIEF[@]}" -o out.jsonl
   grep -q '^mpsweep: found the lengths of 3 kernels in ' err
@@ -79,7 +79,7 @@ lengths_are_right() {
     out.jsonl
 }
 
-@test "graphs are cut where the host has its say, and all ways give the same results" {
+@test "graphs are cut at steps of the host, and all ways give the same results" {
   job "copy-in 64K" "kernel blocks=5 threads=64 duration=25us count=3" "device-copy 64K" synchronize \
     "think 50us" "kernel cycles=2000 count=2" "busy 50us" "kernel blocks=5 threads=64 bytes=64K" \
     "copy-out 16K count=2"
@@ -103,7 +103,7 @@ lengths_are_right() {
     test("^worker 2 of 2: wrong result of workload .embed., step 3: element [0-9]+ is "))' cut.jsonl
 }
 
-@test "lengths are found on other machines, too, and one that cannot be is said" {
+@test "lengths are found on other machines, too, and an impossible one is reported" {
   for_ratios
   job "kernel blocks=5 threads=64 duration=12us" "kernel blocks=320 threads=64 duration=40us" \
     "kernel blocks=10 threads=64 duration=100us bound=memory" "kernel duration=20ms"
@@ -118,12 +118,12 @@ lengths_are_right() {
   refused "a kernel cannot be as long as 'kernel blocks=5 threads=64 duration=3us' asks: the shortest takes 10 us here" \
     "$MPSWEEP" sweep two.job "${BRIEF[@]}" -l threads:1 -w detect -q -o none.jsonl
   [ ! -e none.jsonl ]
-  # Nobody asks where no point has such a kernel.
+  # No lengths are found where no point has such a kernel.
   expect 0 "$MPSWEEP" sweep two.job "${BRIEF[@]}" -l threads:1 -w embed -q -o out2.jsonl
   head -1 out2.jsonl | jq -e 'has("steps") | not'
 }
 
-@test "measuring lengths has a deadline, and its errors are told" {
+@test "measuring lengths has a deadline, and its errors are reported" {
   job "${DETECT[@]}"
   MPSWEEP_EMULATED_FAULT=cuGraphLaunch#3=hang refused \
     'the lengths of kernels were not found within 1.5 s: give a longer --timeout$' \
@@ -157,7 +157,7 @@ has_asked() { [ -n "$(children_of "$PID" | while read -r pid; do command_line "$
   assert_complete out.jsonl 1 0
 }
 
-@test "with several GPUs the same work is measured on each, and a line tells of what differs" {
+@test "with several GPUs the same work is measured on each, and a line reports what differs" {
   for_ratios
   export MPSWEEP_EMUL_DEVICES=2
   job "${DETECT[@]}"
@@ -181,7 +181,7 @@ END
   expect 0 "$MPSWEEP" sweep two.job "${two[@]}" --gpus-per-point 1,2 --resume
   absent 'on GPU 1 and' err
   jq -s -e '[.[] | select(.type == "header") | .steps] | .[0] == .[1]' out.jsonl
-  # Nobody asks a GPU that no point uses.
+  # A GPU that no point uses is not measured.
   expect 0 "$MPSWEEP" sweep two.job "${two[@]/out.jsonl/one.jsonl}" --gpus-per-point 1
   head -1 one.jsonl | jq -e '.steps[0] | has("other_gpus") | not'
 }
@@ -190,7 +190,7 @@ END
   job "${DETECT[@]}"
   local measure=("$MPSWEEP" sweep two.job "${BRIEF[@]}" -l "threads:1,2" -w detect -o out.jsonl)
   expect 0 "${measure[@]}"
-  # Lengths that nobody would find here show which are used.
+  # Impossible lengths show which ones are used.
   head -1 out.jsonl | jq -c '.steps[0].spin = 1' >cut.jsonl
   mv cut.jsonl out.jsonl
   expect 0 "${measure[@]}" --resume

@@ -25,7 +25,7 @@ assert_advised() {
 }
 
 # What the doctor sees of a real GPU: the emulated driver under the real one's name, an NVML with one
-# GPU, and MPS programs that say that they are of VERSION. Commands are run with with_real.
+# GPU, and MPS programs that report VERSION. with_real runs commands there.
 make_real() {
   [ -e "$MPSWEEP_BUILD_DIR/tests/unit/device/fake_nvml_whole.so" ] || skip "built by make check with cmocka"
   mkdir -p lib bin
@@ -96,7 +96,7 @@ CONTROL_SAYS='CUDA MPS Control for Linux/Unix/QNX. Binary version: '
   finding warning 'GPU: .*no NVIDIA driver here'
   grep -q -- "-> for real numbers, run where 'nvidia-smi' shows a GPU" out
   tail -1 out | grep -qE '^ready: 0 problems'
-  # Somebody who asks for a device wants a real one.
+  # A user who names a device wants a real one.
   expect 1 "$MPSWEEP" doctor --device 0
   finding problem 'GPU: cannot use a GPU: no NVIDIA driver'
   grep -q -- '-> install the NVIDIA driver, or use --device emulated' out
@@ -107,7 +107,7 @@ CONTROL_SAYS='CUDA MPS Control for Linux/Unix/QNX. Binary version: '
   mkdir programs
   ln -s "$MPSWEEP_BUILD_DIR"/mpsweep-{worker,guard,emulated-cuda.so} programs
   ln -s "$FAKE_CONTROL" programs/mpsweep-emulated-mps-control
-  FAKE_MODE='daemon=say:no GPU for you' MPSWEEP_LIBEXEC_DIR=$WORK/programs expect 1 "$MPSWEEP" doctor --device emulated
+  FAKE_MODE='daemon=reply:no GPU for you' MPSWEEP_LIBEXEC_DIR=$WORK/programs expect 1 "$MPSWEEP" doctor --device emulated
   finding problem 'MPS: the MPS control daemon ended at its start: no GPU for you'
   finding ok 'GPU: '
   finding ok 'CPUs: '
@@ -135,7 +135,7 @@ CONTROL_SAYS='CUDA MPS Control for Linux/Unix/QNX. Binary version: '
   MPSWEEP_EMULATED_COMPUTE_MODE=3 expect 0 "$MPSWEEP" doctor --device emulated
 }
 
-@test "somebody's MPS daemon is told, and left alone" {
+@test "a foreign MPS daemon is reported, and left alone" {
   mkdir foreign
   cp "$(command -v sleep)" nvidia-cuda-mps-control
   CUDA_MPS_PIPE_DIRECTORY=$WORK/foreign ./nvidia-cuda-mps-control 600 3>&- &
@@ -159,7 +159,7 @@ CONTROL_SAYS='CUDA MPS Control for Linux/Unix/QNX. Binary version: '
   absent "PID $PID" out
 }
 
-@test "a daemon of another mpsweep is told as such" {
+@test "a daemon of another mpsweep is reported as such" {
   mkdir -p mpsweep-Ab12Cd/mps
   cp "$(command -v sleep)" nvidia-cuda-mps-control
   CUDA_MPS_PIPE_DIRECTORY=$WORK/mpsweep-Ab12Cd/mps ./nvidia-cuda-mps-control 600 3>&- &
@@ -172,7 +172,7 @@ CONTROL_SAYS='CUDA MPS Control for Linux/Unix/QNX. Binary version: '
   finish
 }
 
-@test "a real GPU, as its driver, NVML and MPS programs tell of it" {
+@test "a real GPU, as its driver, NVML and MPS programs report it" {
   make_real "$CONTROL_SAYS"'13000\nCopyright\n'
   expect 0 with_real 'alone calm' "$MPSWEEP" doctor
   finding ok 'GPU: .* multiprocessors'
@@ -184,7 +184,7 @@ CONTROL_SAYS='CUDA MPS Control for Linux/Unix/QNX. Binary version: '
   finding ok "MPS programs: $WORK/bin/nvidia-cuda-mps-control for CUDA 13\.0, as the driver"
   finding ok 'MPS: a private daemon starts and answers'
   absent 'clocks' out
-  # Asking for the version leads to nobody's daemon.
+  # The request for the version reaches no daemon.
   grep -qxE "$TMPDIR/mpsweep-[^/]+/off" asked
 
   MPSWEEP_EMULATED_COMPUTE_MODE=3 expect 0 with_real 'mig no-persistence' "$MPSWEEP" doctor

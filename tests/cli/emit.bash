@@ -30,7 +30,7 @@ POINTS
   rm points.tmp
 }
 
-# Words that somebody might have to quote; no placeholder.
+# Words that need quoting; without placeholders.
 HARD=(a 'two words' "it's" 'say "hi"' '$HOME $(id) `id` $$' '100% %i %h %%n' '-x' '--' ''
   'back\slash\n' '#no comment' '; rm -rf *' 'für 京都 😀' '}' '~' '!x' '&y *z'
   $'two\nlines' $'tab\there' $'\e[1m bell\a' $'\u2028 \u0085 \ufeff' 'key: value' '- item' '=')
@@ -68,7 +68,7 @@ prepare() {
   mkdir bin
   ln -s "$MPSWEEP_BUILD_DIR/mpsweep-emulated-mps-control" bin/nvidia-cuda-mps-control
   PATH=$PWD/bin:$PATH
-  # Never written to: a worker that reads it stays until it is told to go.
+  # Never written to: a worker that reads it stays until it gets a signal.
   mkfifo forever
   cat >bin/serve <<SERVE
 #!/bin/bash

@@ -5,7 +5,7 @@
 load helper
 load emit
 
-@test "what is wrong is said in one line, and nothing is written" {
+@test "an error is one line, and nothing is written" {
   write_results
   emit_refused() {
     local pattern=$1
@@ -247,7 +247,7 @@ of() {
   CUDA_MPS_PIPE_DIRECTORY=$PWD/none refused 'not attached: no daemon answers' sh "$mps" attached 1
 }
 
-# verify DIRECTORY: what systemd says of its units, with instances of the template.
+# verify DIRECTORY: checks its units with systemd, with instances of the template.
 verify_units() {
   local name=$1 unit units=()
   mkdir -p "$name.units"
@@ -255,13 +255,13 @@ verify_units() {
   cd "$name.units" || return 1
   cp "mpsweep-$name-worker@.service" "mpsweep-$name-worker@0.service"
   [ ! -e "mpsweep-$name-mps@.service" ] || cp "mpsweep-$name-mps@.service" "mpsweep-$name-mps@0.service"
-  # Of which systemd says that it is not safe, and rightly so.
+  # systemd rightly reports it as unsafe.
   sed -i '/^User=nobody$/d' ./*.service
   for unit in *.target *-mps.service *-mps@0.service *-worker@0.service; do
     [ ! -e "$unit" ] || units+=("./$unit")
   done
   SYSTEMD_UNIT_PATH=$PWD: expect 0 systemd-analyze verify --man=no "${units[@]}" || return 1
-  # It warns and says 0 of what it does not understand; other units of the machine are not ours.
+  # It warns and exits with 0 for what it does not understand; other units of the machine are not ours.
   absent "mpsweep-$name" "$WORK/err" || return 1
   cd ..
 }

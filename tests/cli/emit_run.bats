@@ -65,7 +65,7 @@ runs() {
   [ "$(grep -h '^CUDA_MPS_PIPE_DIRECTORY=' environment.? | sort -u | wc -l)" -eq "$1" ]
   absent MPSWEEP_MPS_GPUS environment.0
   expect 0 d/check
-  # A worker that goes is told, whoever's daemon it had.
+  # A worker that ends is reported, with either daemon.
   local pid
   read -r pid _ <d/worker-3.pid
   kill -TERM "$pid"
@@ -83,7 +83,7 @@ runs() {
   runs 1
 }
 
-@test "env: two GPUs over a daemon each; one that dies is told, and does not keep the rest" {
+@test "env: two GPUs over a daemon each; one that dies is reported, and the rest continues" {
   prepare
   on_two_gpus per-gpu 3
   runs 2
@@ -101,7 +101,7 @@ runs() {
   await $PATIENCE no_own_process
 }
 
-@test "env: a worker that is no client is told, whatever else it does" {
+@test "env: a worker that is not a client is reported, whatever else it does" {
   prepare
   cat >bin/idle <<IDLE
 #!/bin/bash
@@ -118,7 +118,7 @@ IDLE
   await $PATIENCE no_own_process
 }
 
-@test "env: a worker that ends is told, and the rest is ended" {
+@test "env: a worker that ends is reported, and the rest is ended" {
   prepare
   emit env d --point 3 -- sh -c 'echo no such model >&2; exit 3'
   expect 1 d/start
@@ -162,7 +162,7 @@ IDLE
   expect 1 d/start
   grep -qE '^start: the daemon did not start: the daemon ended while it started$' err
   [ ! -L d/run ]
-  # One that has another limit than it was told.
+  # One with another limit than the requested one.
   rm bin/nvidia-cuda-mps-control
   cat >bin/nvidia-cuda-mps-control <<CONTROL
 #!/bin/bash
@@ -173,7 +173,7 @@ CONTROL
   expect 1 d/start
   grep -q "^start: the daemon did not start: the daemon has an active thread percentage of '100.0' in place of '50'" err
   await $PATIENCE no_own_process
-  # From 1G on whole gigabytes are told, and no others are right.
+  # From 1G on it reports whole gigabytes, and no others are right.
   sed -i "s/^sed .* |/sed 's|limit 0 1536M|limit 0 '\"\$OTHER\"'|' |/" bin/nvidia-cuda-mps-control
   sed -i 's/^MPSWEEP_MPS_MEMORY=.*/MPSWEEP_MPS_MEMORY="1536M"/' d/deployment.env
   OTHER=2048M expect 1 d/start
@@ -303,7 +303,7 @@ IDLE
   MPSWEEP_PROCESS=0 CUDA_LAUNCH_BLOCKING=1 CUDA_DEVICE_MAX_CONNECTIONS='' CUDA_MPS_CLIENT_PRIORITY=1 \
     sh d/worker 0 serve 'a b' >worker.out 2>&1 3>&- &
   local worker=$! daemon
-  # The sidecar tells which GPU it was allotted. It comes later, as after a crash.
+  # The sidecar writes which GPU it was allotted. It comes later, as after a crash.
   NVIDIA_VISIBLE_DEVICES=GPU-1234 sh d/mps run >daemon.out 2>&1 3>&- &
   daemon=$!
   await $PATIENCE sh d/mps ready

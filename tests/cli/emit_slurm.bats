@@ -10,7 +10,7 @@ setup_file() { CLUSTER_GPUS=2 CLUSTER_TASK_PLUGIN=task/affinity start_cluster; }
 teardown_file() { end_cluster; }
 
 # prepared DAEMONS WORDS...: the job of four workers on two GPUs, each bound to one of two CPUs, in
-# directory d; and what tells the UUIDs of the node's GPUs, which are numbers to Slurm.
+# directory d; and a program that prints the UUIDs of the node's GPUs, which are numbers to Slurm.
 prepared() {
   needs_slurm
   prepare
@@ -66,7 +66,7 @@ cpus_of() {
   sed -n 's/^Cpus_allowed_list:[[:space:]]*//p' "/proc/$(cat local/mpsweep-j.*/worker-"$1".pid)/status"
 }
 
-@test "two GPUs, a daemon each: proved, bound, asked again, and told to end as when its time is over" {
+@test "two GPUs, a daemon each: proved, bound, checked again, and ended as when its time is over" {
   prepared per-gpu $'d it\'s "$x" %' serve "${HARD[@]}" "${PLACED[@]}"
   CUDA_LAUNCH_BLOCKING=1 CUDA_MPS_CLIENT_PRIORITY=1 submit $'d it\'s "$x" %'
   is_up
@@ -106,7 +106,7 @@ cpus_of() {
   [ "$(state)" = FAILED ]
 }
 
-@test "a daemon of two that dies ends the job, whose output has what was said of it; and so its script" {
+@test "a daemon of two that dies ends the job, and its output has the daemon's last lines; and so its script" {
   prepared per-gpu d serve
   local script victim
   for victim in daemon script; do

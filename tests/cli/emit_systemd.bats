@@ -92,7 +92,7 @@ is_removed() {
   is_removed
 }
 
-@test "one daemon for all: told to quit, restarted, and stopped for good" {
+@test "one daemon for all: ended by quit, restarted, and stopped for good" {
   prepared shared d serve
   expect 0 within systemctl start mpsweep-d.target
   is_up
@@ -101,7 +101,7 @@ is_removed() {
   for gpu in 0 1; do
     [ "$(echo get_default_device_pinned_mem_limit $gpu | within env CUDA_MPS_PIPE_DIRECTORY=/run/mpsweep-d/mps nvidia-cuda-mps-control)" = 512M ]
   done
-  # Somebody tells the daemon to quit, which is no failure.
+  # 'quit' ends the daemon, which is not a failure.
   echo 'quit -t 1' | within env CUDA_MPS_PIPE_DIRECTORY=/run/mpsweep-d/mps nvidia-cuda-mps-control
   await $PATIENCE is_back mps "$daemon"
   await_up

@@ -26,7 +26,7 @@ load helper
   [ ! -e a.jsonl ]
 }
 
-@test "the header says which effects are switched off" {
+@test "the header has the effects that are switched off" {
   MPSWEEP_EMUL_EFFECTS=-peer-stall expect 0 "$MPSWEEP" sweep "${TINY[@]}" --layout threads:1 -o a.jsonl
   head -1 a.jsonl | jq -e '.emulated_effects == "-peer-stall"'
   expect 0 "$MPSWEEP" sweep "${TINY[@]}" --layout threads:1 -o b.jsonl

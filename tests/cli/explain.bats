@@ -1,5 +1,5 @@
 #!/usr/bin/env bats
-# mpsweep explain: what it says about results made by hand.
+# mpsweep explain: what it prints about results made by hand.
 
 load helper
 
@@ -48,7 +48,7 @@ results() {
   grep -qx '1 point without a measurement left out' out
 }
 
-@test "points of an open loop do what is offered: they are left out, and said to be" {
+@test "points of an open loop do what is offered: they are left out, and that is reported" {
   local rate='{"rate": {"offered_ips": 400, "arrival": "constant"}}'
   { results; point 8 threads 1 8 8 400 "$rate"; point 9 threads 1 12 8 0 "$rate"; } >r.jsonl
   expect 0 "$MPSWEEP" explain r.jsonl
@@ -198,7 +198,7 @@ TABLE
 }
 
 @test "threads that pass the ceiling of their queues take turns: no wall, and no promise from it" {
-  # 32 threads on 16 CPUs, of which rows are foretold, as 8 workers would do 2272.
+  # 32 threads on 16 CPUs, predicted to run in rows, as 8 workers would do 2272.
   { echo "$HEADER"; echo "$CALIBRATION"
     point 0 threads 1 32 8 2509
     point 1 threads 1 32 8 1563
@@ -214,14 +214,14 @@ TABLE
   jq -e '.[1] | .limited_by == "queues" and has("passed") == false' out
   # Any other ceiling that is passed was measured too low.
   jq -e '.[2] | .limited_by == "workers" and .passed.name == "workers"' out
-  # So are queues where nobody waits for launches.
+  # So are queues where no thread waits for launches.
   jq -e '.[3] | .limited_by == "queues" and .passed.name == "queues"
     and any(.ceilings[]; .name == "queues")' out
   expect 0 "$MPSWEEP" explain r.jsonl
   sed -e ':a;N;$!ba;s/\n    */ /g' out >lines
   grep -q '8 hardware queues for 32 threads, rows of kernels would do 2272/s, which is passed by 10%: threads that wait for each other.s launches take turns, and streams that take turns share a queue' lines
   grep -q '^threads 1×4.* measured is 10% above it: the calibration found less than there is' lines
-  # With a CPU each, that is foretold.
+  # With a CPU each, that is predicted.
   { echo "$HEADER"; jq -c '.cpus = 32' <<<"$CALIBRATION"; point 0 threads 1 32 8 2856; } >r.jsonl
   expect 0 "$MPSWEEP" explain r.jsonl --format json
   jq -e '.[0] | .limited_by == "process-launch" and .predicted_ips > 2856 and has("passed") == false
@@ -261,7 +261,7 @@ merged() {
   jq -e 'map(.calibrated) == [false, true, true]' out
 }
 
-@test "points of a GPU without a calibration in a merged file are told, and not explained" {
+@test "points of a GPU without a calibration in a merged file are listed but not explained" {
   merged 'select(.type != "calibration" or .source != 1)'
   cp r.jsonl before
   expect 0 "$MPSWEEP" explain r.jsonl --format json

@@ -8,7 +8,7 @@
 
 load helper
 
-# 5 blocks of 64 threads have something to work on with so many bytes.
+# 5 blocks of 64 threads have something to work on with BYTES.
 ITERATION=(--kernels 20 --spin 3072 --bytes 320K)
 LAUNCHES=(--kernels 20 --spin 1000 --bytes 64K)
 # The windows of calibrations are as long.
@@ -188,7 +188,7 @@ without_calibration() {
   grep -q 'with --connections 16: .*: \(not confirmed\|less than half\)$' "$WORK/out"
 }
 
-@test "what is verified on several GPUs says so" {
+@test "a verification on several GPUs is recorded as such" {
   export MPSWEEP_EMUL_DEVICES=2
   expect 0 "$MPSWEEP" sweep "${TINY[@]:2}" --device emulated:all -l threads:16 --quiet -o r.jsonl
   jq -nc '{type: "calibration", work: {workload: "builtin", kernels: 5, blocks: 5,

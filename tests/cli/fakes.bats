@@ -1,5 +1,5 @@
 #!/usr/bin/env bats
-# The stand-ins of the other tests do what they are told, and nothing outlives them.
+# The fakes of the other tests behave as their modes require, and nothing outlives them.
 
 load helper
 
@@ -9,7 +9,7 @@ fake_setup() {
   mkdir pipe
 }
 
-# The real answers, whatever the fake is told.
+# The real answers, in any mode of the fake.
 real() { printf '%s\n' "$1" | "$DAEMON" 2>/dev/null; }
 answers() { real get_server_list >/dev/null; }
 is_silent() { ! answers; }
@@ -50,7 +50,7 @@ is_told() {
   is_told 'any=wrong' $get 0 'babble 12 babble'
   is_told "$get=pass,any=wrong" $get 0 100.0
   is_told "$get=empty" $get 0 ''
-  is_told "$get=say:1 2\\n3" $get 0 '1 2
+  is_told "$get=reply:1 2\\n3" $get 0 '1 2
 3'
   is_told "$get=cut" $get 0 100
   [ "$(wc -l <said)" -eq 0 ]
@@ -78,14 +78,14 @@ Unknown command "help"' ]
 @test "the fake control program: only the N-th time, and versions" {
   fake_setup
   start_fake ''
-  local mode='get_server_list#2=wrong,any#4=say:four'
+  local mode='get_server_list#2=wrong,any#4=reply:four'
   is_told "$mode" get_server_list 0 ''
   is_told "$mode" get_server_list 0 'babble 12 babble'
   is_told "$mode" get_server_list 0 ''
   is_told "$mode" help 0 four
   is_told "$mode" help 0 'Unknown command "help"'
   FAKE_MODE='' "$FAKE_CONTROL" -v | grep -q 'Binary version: 13000'
-  [ "$(FAKE_MODE=version=say:none "$FAKE_CONTROL" --version)" = none ]
+  [ "$(FAKE_MODE=version=reply:none "$FAKE_CONTROL" --version)" = none ]
   end_fake
 }
 
@@ -106,7 +106,7 @@ Unknown command "help"' ]
 
 @test "the fake control program: daemons that do not come up" {
   fake_setup
-  FAKE_MODE='daemon=say:no GPU for you' expect 1 "$FAKE_CONTROL" -f
+  FAKE_MODE='daemon=reply:no GPU for you' expect 1 "$FAKE_CONTROL" -f
   says '^no GPU for you$'
   FAKE_MODE=daemon=fail:4 expect 4 "$FAKE_CONTROL" -f
   FAKE_MODE=daemon=empty expect 0 "$FAKE_CONTROL" -f
@@ -115,7 +115,7 @@ Unknown command "help"' ]
   says '^An instance of this daemon is already running$'
   [ -S pipe/control ]
   is_silent
-  # Which is in nobody's way.
+  # Which disturbs no other process.
   start_fake daemon=pass
   end_fake
   [ "$STATUS" -eq 0 ]

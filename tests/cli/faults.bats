@@ -102,7 +102,7 @@ faults_in() {
   MPSWEEP_EMULATED_FAULT='cuInit=slow:700@1' expect 0 "$MPSWEEP" sweep "${TINY[@]}" \
     -l processes:3 -l processes+mps:3 -q -o slow.jsonl
   points 'all(.status == "ok" and .ready_s >= 0.7 and .throughput_ips > 0)' slow.jsonl
-  # Slow to start is not slow to work: nobody began before.
+  # Slow to start is not slow to work: no worker began earlier.
   points 'all(.fairness_jain > 0.75)' slow.jsonl
 }
 
@@ -117,7 +117,7 @@ faults_in() {
   points 'map(.status) == ["ok", "ok", "failed", "failed", "failed"]' f.jsonl
   points '.[2:] | all((.error | test("not attached to the MPS daemon"))
     and (has("throughput_ips") | not))' f.jsonl
-  # Where nobody attaches, a probe tells before the first point is measured.
+  # If no client can attach, a probe shows it before the first point is measured.
   MPSWEEP_EMULATED_FAULT=attach=skip refused \
     'layouts over MPS, but: a probe did not become an MPS client: .*time slicing' \
     "$MPSWEEP" sweep "${TINY[@]}" -l threads:1 -l processes+mps:1 -q -o none.jsonl
@@ -167,11 +167,11 @@ faults_in() {
 
 @test "a daemon that ends at its start: its own words" {
   local -x MPSWEEP_LIBEXEC_DIR=$WORK/programs
-  daemon_is 'daemon=say:no GPU for you'
+  daemon_is 'daemon=reply:no GPU for you'
   refused "the plan has layouts over MPS, but: the MPS control daemon ended at its start: no GPU for you" \
     "$MPSWEEP" sweep "${TINY[@]}" -l processes+mps:2 -l threads:1 -q -o x.jsonl
   [ ! -e x.jsonl ]
-  # Without a layout over MPS, nobody needs it.
+  # Without a layout over MPS, no worker needs it.
   expect 0 "$MPSWEEP" sweep "${TINY[@]}" -l processes:2 -q
 }
 
@@ -199,7 +199,7 @@ faults_in() {
   sweep_with_fault 2 'cuStreamSynchronize#4=fatal:700@1' processes+mps:4
   bad_point failed 700 'worker [1-4] of 4: cuStreamSynchronize: CUDA_ERROR_ILLEGAL_ADDRESS .700.'
   points '.[1].error | test("fatal GPU error of one MPS client was given to all of them: (worker process [1-4](, | [(])){2,4}the server.s log names worker process [1-4] first, which need not be the culprit")' f.jsonl
-  # One that is alone is no suspect among others.
+  # A worker that is alone is not one suspect among others.
   sweep_with_fault 2 'cuStreamSynchronize#4=fatal:719@0' threads+mps:4
   points '.[1] | .status == "failed" and .cuda_error == 719 and
     (.error | test("given to all of them: worker process 1$"))' f.jsonl

@@ -161,7 +161,7 @@ P
     arithmetic_ips: 19154}' | cat "$published" - >r.jsonl
   draws ceilings r.jsonl
   shows 'hardware queues, 86%' 'launch rate of the GPU, 85%' 'launch path of a process'
-  # As explain says.
+  # As in explain.
   mv a.gp computed.gp
   expect 0 "$MPSWEEP" explain r.jsonl --format json
   mv out e.json

@@ -107,7 +107,7 @@ ids() { jq -s -c 'map(select(.type == "point").id)' "$1"; }
   points 'map(.status) == ["ok", "ok", "infeasible"]' again.jsonl
 }
 
-@test "--resume begins a file that is not there? no: it says so" {
+@test "--resume of a missing file is an error" {
   refused "cannot open 'new.jsonl': No such file or directory" \
     "$MPSWEEP" sweep "${MEASURE[@]}" -o new.jsonl --resume
   [ ! -e new.jsonl ]
@@ -140,7 +140,7 @@ ids() { jq -s -c 'map(select(.type == "point").id)' "$1"; }
   [ "$(cat torn.jsonl)" = 'notes without an end' ]
 }
 
-@test "--resume refuses what is no results file, another plan and another GPU" {
+@test "--resume refuses what is not a results file, another plan and another GPU" {
   expect 0 "$MPSWEEP" sweep "${MEASURE[@]}" -o all.jsonl
   cp all.jsonl kept.jsonl
   refused "'all.jsonl' holds another plan: give the job and options that it was begun with" \
@@ -201,7 +201,7 @@ ids() { jq -s -c 'map(select(.type == "point").id)' "$1"; }
   [ "${statuses[0]}" -eq 0 ]
   grep -q '^EMULATED GPU' line
   assert_complete piped.jsonl 4 0
-  # Nobody reads at all.
+  # No process reads at all.
   "$MPSWEEP" sweep "${TINY[@]}" -l threads:1-4 -q -o deaf.jsonl 2>err 3>&- | true
   statuses=("${PIPESTATUS[@]}")
   [ "${statuses[0]}" -eq 0 ]

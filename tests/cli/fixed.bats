@@ -6,7 +6,7 @@ load helper
 WORK_OF=(--device emulated --kernels 5 --warmup 0.05)
 ALL_LAYOUTS=(-l threads:1,3 -l processes:2 -l processes+mps:2 -l hybrid:2x2)
 
-@test "each worker runs exactly so many iterations, in every layout" {
+@test "each worker runs exactly N iterations, in every layout" {
   expect 0 "$MPSWEEP" sweep "${WORK_OF[@]}" "${ALL_LAYOUTS[@]}" --iterations 40 \
     --launch stream,graph -q -o f.jsonl
   points 'length == 10 and all(.status == "ok" and .iterations == 40 * .workers
@@ -36,7 +36,7 @@ ALL_LAYOUTS=(-l threads:1,3 -l processes:2 -l processes+mps:2 -l hybrid:2x2)
   # The common window is within the whole, and so are its iterations.
   points 'all(.rounds[0].seconds > 0 and .rounds[0].seconds <= .fixed.seconds + 0.5)' f.jsonl
   points 'all(.throughput_ips * (.rounds[0].seconds - .interval.steady_from_s) <= (60 * .workers + .workers) * 1.000001)' f.jsonl
-  # One worker is at work for the whole of it: both say the same, but for the edges.
+  # One worker is at work for the whole of it: both agree, except at the edges.
   once_in_three sweep_points 'all(.throughput_ips / .fixed.throughput_ips | . > 0.9 and . < 1.1)' \
     "${WORK_OF[@]}" --iterations 200 -l threads:1
 }
@@ -94,7 +94,7 @@ ALL_LAYOUTS=(-l threads:1,3 -l processes:2 -l processes+mps:2 -l hybrid:2x2)
   points 'all(has("fixed") | not)' h.jsonl
 }
 
-@test "it belongs to the plan, and nobody knows beforehand how long it takes" {
+@test "it belongs to the plan, and the estimate does not know how long it takes" {
   expect 0 "$MPSWEEP" sweep "${WORK_OF[@]}" --iterations 5 -l threads:1 -q -o f.jsonl
   refused 'another plan' "$MPSWEEP" sweep "${WORK_OF[@]}" --iterations 6 -l threads:1 -q \
     -o f.jsonl --resume
@@ -128,7 +128,7 @@ is_iterating() {
   return 1
 }
 
-@test "told to end in the middle of it, and killed: nothing stays" {
+@test "ended in the middle of it, and killed: nothing stays" {
   start "$MPSWEEP" sweep "${WORK_OF[@]}" --iterations 1000000 -l processes+mps:2 -q -o f.jsonl
   await $PATIENCE is_iterating
   kill -INT "$PID"

@@ -7,7 +7,7 @@ load helper
 # Their own choice of a GPU is left out.
 GPUS=("${TINY[@]:2}" --device emulated:all -q)
 
-# Worker processes that say which GPU and which daemon they were given.
+# Worker processes that record which GPU and which daemon they got.
 placed_workers() {
   programs_but mpsweep-worker
   {
@@ -28,7 +28,7 @@ uuids() { head -1 "$1" | jq -r '.gpus[].uuid'; }
 
 MEASURED='all(.status == "ok" or .status == "unconverged")'
 
-@test "each layout runs on all GPUs, and its record says what each did" {
+@test "each layout runs on all GPUs, and its record has what each did" {
   export MPSWEEP_EMUL_DEVICES=3
   expect 0 "$MPSWEEP" sweep "${GPUS[@]}" -o r.jsonl -l threads:2,processes:2 \
     -l processes+mps:2,threads+mps:2,hybrid:2x2,hybrid-timesliced:2x2 --mps-daemons shared,per-gpu
@@ -93,7 +93,7 @@ MEASURED='all(.status == "ok" or .status == "unconverged")'
   finish
 }
 
-@test "points of fewer GPUs take the first ones; several give so many times as much" {
+@test "points of fewer GPUs take the first ones; several give that many times as much" {
   export MPSWEEP_EMUL_DEVICES=2
   twice() {
     rm -f r.jsonl
@@ -174,7 +174,7 @@ JOB
 @test "a fatal error on one GPU is named with its daemon's clients" {
   export MPSWEEP_EMUL_DEVICES=2 MPSWEEP_EMULATED_FAULT='cuStreamSynchronize#9=fatal:700@3'
   expect 2 "$MPSWEEP" sweep "${GPUS[@]}" -l processes+mps:2 --mps-daemons per-gpu -o r.jsonl
-  # Processes 2 and 4 are those of GPU 1, whose daemon's log tells.
+  # Processes 2 and 4 are those of GPU 1, whose daemon's log names them.
   points 'all(.status == "failed" and (.error | test("given to all of them: worker process [24] .GPU 1., worker process [24] .GPU 1.")))' r.jsonl
 }
 
@@ -211,7 +211,7 @@ JOB
   refused "was measured on other GPUs" "${sweep[@]}" --device emulated:0,1 -o old.jsonl --resume
 }
 
-@test "list, dry run and CSV tell of the GPUs" {
+@test "list, dry run and CSV have the GPUs" {
   export MPSWEEP_EMUL_DEVICES=2
   local plan=(--device emulated:all -l hybrid:2x2 --gpus-per-point '1,2' --mps-daemons per-gpu)
   expect 0 "$MPSWEEP" sweep "${plan[@]}" --list
@@ -231,7 +231,7 @@ LIST
   head -1 out | grep -q '^layout,processes,threads,workers,memory,'
 }
 
-@test "whoever is killed: none of several daemons stays" {
+@test "after any kill none of several daemons stays" {
   export MPSWEEP_EMUL_DEVICES=3
   guards() { children_named "$PID" mpsweep-guard; }
   local victim
@@ -289,7 +289,7 @@ SH
   assert_nothing_left
 }
 
-@test "what takes one GPU says so" {
+@test "a command for one GPU refuses several" {
   export MPSWEEP_EMUL_DEVICES=2
   refused 'a trace is about one GPU' "$MPSWEEP" trace --device emulated:0,1 -l threads:1
   refused 'a probe is about one GPU' "$MPSWEEP" probe copy-block --device emulated:all

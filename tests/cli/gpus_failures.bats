@@ -23,7 +23,7 @@ processes:1     | cuInit=hang@1                  | failed     | [1] | only 1 of 
 processes:1     | cuStreamSynchronize#4=hang@0   | failed     | [0] | worker 1 of 2 .GPU 0, process 1 of 2, thread 1 of 1. hangs
 '
 
-@test "an error says which GPU its worker is on" {
+@test "an error names its worker's GPU" {
   export MPSWEEP_EMUL_DEVICES=2
   local layout fault status gpus pattern code
   while IFS='|' read -r layout fault status gpus pattern; do
@@ -55,7 +55,7 @@ processes:1     | cuStreamSynchronize#4=hang@0   | failed     | [0] | worker 1 o
   points 'all(.error == "worker process 2 of 2 ended unasked: exit status 3")' r.jsonl
 }
 
-# Daemons that say for which GPU they were started.
+# Daemons that record for which GPU they were started.
 told_daemons() {
   programs_but mpsweep-emulated-mps-control
   cat >programs/mpsweep-emulated-mps-control <<SH

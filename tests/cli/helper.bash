@@ -9,7 +9,7 @@ bats_require_minimum_version 1.5.0
 : "${MPSWEEP_SOURCE_DIR:?is the folder with the sources}"
 
 MPSWEEP=$MPSWEEP_BUILD_DIR/mpsweep
-# A control program that misbehaves as told, see tests/fakes/mps_control.c.
+# A control program that misbehaves on request, see tests/fakes/mps_control.c.
 FAKE_CONTROL=$MPSWEEP_BUILD_DIR/tests/fakes/nvidia-cuda-mps-control
 
 # Points of a fraction of a second each.
@@ -135,7 +135,7 @@ workers_of() {
   done
 }
 
-# Whether the background program has so many of them, or more.
+# has_workers COUNT: whether the background program has COUNT of them, or more.
 has_workers() { [ "$(workers_of "$PID" | wc -l)" -ge "$1" ]; }
 
 # start COMMAND...: in the background, its process in PID, its output in files out and err.
@@ -174,7 +174,7 @@ daemon_is() {
   export FAKE_MODE=$1 FAKE_LOG=$WORK/fake.log
 }
 
-# -- what a command says ---------------------------------------------------------------------------
+# -- what a command prints -------------------------------------------------------------------------
 
 # expect STATUS COMMAND...: with output in files out and err.
 expect() {
@@ -187,7 +187,7 @@ expect() {
   return 1
 }
 
-# says PATTERN: standard error is one line that the extended regular expression matches.
+# says(PATTERN): standard error is one line that the extended regular expression matches.
 says() {
   if [ "$(wc -l <"$WORK/err")" -ne 1 ] || ! grep -qE -e "$1" "$WORK/err"; then
     echo "standard error should be one line that matches: $1" >&2
@@ -220,7 +220,7 @@ absent() {
 points() {
   jq -s -e "[.[] | select(.type == \"point\")] | group_by(.id) | map(last)
     | if length == 0 then error(\"there is no point\") else . end | $1" "$2" && return
-  # Why not, for whoever has only the log.
+  # The reason, for a reader of the log.
   jq -c 'select(.type == "point") | {layout, processes, threads, memory, launch, workload, status,
     throughput_ips, p50: .latency_us.p50?, error, warnings: [.warnings[]?.text]}' "$2" >&2
   return 1
@@ -246,7 +246,7 @@ assert_whole() {
   [ "$(head -1 "$1" | jq -r .type)" = header ] || fail "$1 does not begin with a header"
 }
 
-# assert_complete FILE COUNT STATUS: whole, each of so many points exactly once, and a footer.
+# assert_complete FILE COUNT STATUS: whole, each of COUNT points exactly once, and a footer.
 assert_complete() {
   assert_whole "$1" || return 1
   jq -s -e --argjson count "$2" '[.[] | select(.type == "point") | .id] | sort == [range($count)]' \

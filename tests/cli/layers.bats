@@ -111,7 +111,7 @@ rejected() {
   banned x.c 'char *x = "it is "\n    "no number";\n' 1 'is no'
   banned x.h '// So\n// many of them.\n' 1 'So many'
   banned x.bats '@test "nobody is left" {\n' 1 nobody
-  banned x.sh '#!/bin/sh\ntrue # foretold\n' 2 foretold
+  banned x.sh '#!/bin/sh\ntrue \043 foretold\n' 2 foretold
   banned x.md 'One\nword is none of these.\n' 2 'is none of'
   banned x.5 '.B x\nsays it.\n' 2 says
 }

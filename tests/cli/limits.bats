@@ -14,7 +14,7 @@ probes() {
 }
 has_probes() { [ "$(probes | wc -l)" -ge "$1" ]; }
 
-# Limits as the search writes them, of so many clients with 8 connections each, found long ago.
+# Limits as the search writes them, of N clients with 8 connections each, found long ago.
 write_limits() {
   local uuid cuda
   expect 0 "$MPSWEEP" sweep "${TINY[@]}" -l threads:1 -q -o header.jsonl
@@ -68,7 +68,7 @@ write_limits() {
   mkdir programs
   ln -s "$MPSWEEP_BUILD_DIR"/mpsweep-{worker,guard,emulated-cuda.so} programs
   ln -s "$FAKE_CONTROL" programs/mpsweep-emulated-mps-control
-  export MPSWEEP_LIBEXEC_DIR=$WORK/programs FAKE_MODE='daemon=say:no GPU for you'
+  export MPSWEEP_LIBEXEC_DIR=$WORK/programs FAKE_MODE='daemon=reply:no GPU for you'
   expect 0 "$MPSWEEP" sweep "${TINY[@]}" -l processes+mps:13 -c 8,9 -l threads:1 -q -o r.jsonl
   [ ! -s err ]
   assert_complete r.jsonl 4 0
@@ -123,7 +123,7 @@ write_limits() {
   printf '{"schema": 1, "limi' >$KEPT
   expect 0 "$MPSWEEP" sweep "${TINY[@]}" -l processes+mps:2 -q
   says "^mpsweep: '.*limits.json' does not hold MPS limits: line 1: .*; going on as if there were no"
-  # Nobody asked about MPS.
+  # The user did not ask about MPS.
   expect 0 "$MPSWEEP" sweep "${TINY[@]}" -l threads:1 -q
   [ ! -s err ]
   expect 0 "$MPSWEEP" doctor --device emulated
@@ -134,7 +134,7 @@ write_limits() {
   grep -qE '^ok +MPS limits: 48 clients' out
 }
 
-@test "nowhere to keep them: they are shown, and it is said" {
+@test "no place for the file: the limits are shown, and a line reports it" {
   (unset HOME XDG_CACHE_HOME && expect 1 "${FIND[@]}")
   says 'the limits are not kept: neither XDG_CACHE_HOME nor HOME names a folder'
   grep -qE '^48 clients, 96 queues' out

@@ -1,5 +1,5 @@
 #!/usr/bin/env bats
-# What is said of several GPUs: figures, comparison, explanation, tuning and deployments.
+# Output about several GPUs: figures, comparison, explanation, tuning and deployments.
 
 load helper
 load figures
@@ -19,7 +19,7 @@ scales() {
 P
 }
 
-@test "scaling: a curve a layout from one GPU on, with what so many times one would give" {
+@test "scaling: a curve a layout from one GPU on, with N times the rate of one" {
   needs_gnuplot
   scales r.jsonl
   draws scaling r.jsonl
@@ -119,7 +119,7 @@ known() {
   grep -q 'threads 1×8 on 4 GPUs (point 2): 75.0% ±0.2% of 4 times its one GPU; GPU 2 is 25% slower than the median of the others' flat
   grep -q -e '--mps-daemons per-gpu was measured 12.5% faster' flat
   absent 'was not measured' flat
-  # A calibration of one GPU says nothing of what they share, and that is said.
+  # A calibration of one GPU does not show what they share, and explain reports that.
   known '{}'
   expect 0 "$MPSWEEP" explain known.jsonl
   tr -s ' \n' ' ' <out >flat
@@ -143,7 +143,7 @@ P
   cmp before.jsonl r.jsonl
 }
 
-# As emulated:all of so many.
+# As emulated:all with N GPUs.
 machine() { export MPSWEEP_EMUL_DEVICES=$1; }
 
 two_gpus_do_twice_one() {
@@ -247,7 +247,7 @@ of() {
   grep -q '2×1 on each of 2 GPUs over MPS, a daemon each' env/README.md
   emit 0 slurm
   grep -qx '#SBATCH --gres=gpu:2' slurm/job.sbatch
-  # Four workers on two CPUs: more tasks than CPUs are none of a job's.
+  # Four workers on two CPUs: a job has no more tasks than CPUs.
   grep -qx '#SBATCH --ntasks=1' slurm/job.sbatch
   grep -qx '#SBATCH --cpus-per-task=2' slurm/job.sbatch
   grep -qx 'MPSWEEP_OVERCOMMIT=--overcommit' slurm/deployment.env

@@ -148,7 +148,7 @@ own_point() {
   jq -c "if .id == $id then .status = \"interrupted\" else . end" part-1.jsonl >begun.jsonl
   expect 2 merge part-0.jsonl begun.jsonl part-2.jsonl -o begun-all.jsonl
   grep -q "^missing: points $id: 'begun.jsonl'" out
-  # A resumed file has a point more than once, and nothing is said of that.
+  # A resumed file has a point more than once, and that is not reported.
   { cat begun.jsonl; head -1 part-1.jsonl | jq -c '.resumed = true'; tail -n +2 part-1.jsonl; } >resumed.jsonl
   expect 0 merge part-0.jsonl resumed.jsonl part-2.jsonl -o resumed-all.jsonl
   absent '^twice' out
@@ -181,7 +181,7 @@ own_point() {
   refused "'all.jsonl' line 1: merged already" merge all.jsonl part-0.jsonl -o twice.jsonl
 }
 
-@test "drivers, versions and options that differ are told and recorded; --strict refuses them" {
+@test "drivers, versions and options that differ are reported and recorded; --strict refuses them" {
   parts
   jq -c 'if .type == "header" then .driver = "12.4" | .options.sweep.timeout = "9" else . end' part-2.jsonl >p2.jsonl
   expect 0 merge part-0.jsonl part-1.jsonl p2.jsonl -o all.jsonl
@@ -194,7 +194,7 @@ own_point() {
   expect 0 merge part-*.jsonl -o strict.jsonl --strict
 }
 
-@test "what headers say is shown short, and rules no terminal" {
+@test "texts of headers are shortened, and cannot control the terminal" {
   parts
   jq -c 'if .type == "header" then .topology = "one package with very many cores and hardware threads, at node A"
     else . end' part-0.jsonl >p0.jsonl

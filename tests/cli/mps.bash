@@ -19,7 +19,7 @@ kept() {
   "$MPSWEEP" mps status -f json "$@" 2>/dev/null 3>&- | jq -r "$filter"
 }
 
-# keep [OPTION...]: starts a daemon that goes on by itself, and says so.
+# keep [OPTION...]: starts a daemon that stays, and prints that.
 keep() {
   expect 0 "${MPS_START[@]}" "$@" || return 1
   [ ! -s "$WORK/err" ] || fail "standard error should be silent:" "$(cat "$WORK/err")"

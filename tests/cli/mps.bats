@@ -48,7 +48,7 @@ load mps
   local what pid
   for what in daemon guard; do
     pid=$(jq ".$what.pid" out)
-    # Together with the time of its start it is no other process.
+    # Together with the time of its start it identifies one process.
     [ "$(sed 's/.*) //' "/proc/$pid/stat" | cut -d' ' -f20)" = "$(jq ".$what.start_time" out)" ]
   done
   expect 0 "$MPSWEEP" mps stop
@@ -135,7 +135,7 @@ TABLE
   end_client
 }
 
-@test "two who stop at once: both succeed or say that it is gone, and nothing is left" {
+@test "two stops at once: both succeed or report that it has ended, and nothing is left" {
   keep
   local directory first=0 second=0
   directory=$(private)
@@ -148,7 +148,7 @@ TABLE
   nothing_private
 }
 
-@test "the daemon was killed: status says how it ended, env refuses, stop clears it away" {
+@test "the daemon was killed: status reports how it ended, env refuses, stop clears it away" {
   keep
   kill -KILL "$(kept .daemon.pid)"
   ended() { [ "$(kept .daemon.running)" = false ]; }
@@ -221,7 +221,7 @@ TABLE
   expect 0 "$MPSWEEP" mps stop
 }
 
-@test "a daemon that goes on holds nothing of whoever started it" {
+@test "a daemon that stays holds nothing of its starter" {
   mkfifo pipe
   exec 8<>pipe
   : >lock
@@ -293,7 +293,7 @@ SCRIPT
   [ ! -e "$name" ]
 }
 
-# -- sweeps over a daemon that somebody keeps ------------------------------------------------------
+# -- sweeps over an external daemon ----------------------------------------------------------------
 
 @test "sweep --mps external: over a kept daemon, which is the same afterwards" {
   keep --active-thread-percentage 50
@@ -309,7 +309,7 @@ SCRIPT
     "$WORK"/sweep.*.jsonl
   [ "$(kept '[.daemon, .guard, .servers, .settings, .clients]')" = "$before" ]
   [ "$(private | wc -l)" -eq 1 ]
-  # Beside a stranger's client, too, which is said.
+  # Beside a stranger's client, too, which is reported.
   add_client "$(private)/mps"
   CUDA_MPS_PIPE_DIRECTORY=$(private)/mps sweep_points 'all(.status == "ok" and .other_clients == 1)' \
     "${TINY[@]}" --mps external -l processes+mps:2

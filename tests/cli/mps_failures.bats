@@ -1,6 +1,6 @@
 #!/usr/bin/env bats
 # Whatever a control program, a server or a driver does wrong: 'mps start', 'mps run' and a sweep over
-# MPS end in time, say what it was in one clear line, and leave nothing.
+# MPS end in time, report the cause in one clear line, and leave nothing.
 
 load helper
 load mps
@@ -49,8 +49,8 @@ SETTINGS=()
 
 @test "a daemon that does not come up" {
   each_of in_all_ways <<'TABLE'
-daemon=say:no GPU for you    | 5 | the MPS control daemon ended at its start: no GPU for you$
-daemon=say:                  | 5 | the MPS control daemon ended at its start$
+daemon=reply:no GPU for you    | 5 | the MPS control daemon ended at its start: no GPU for you$
+daemon=reply:                  | 5 | the MPS control daemon ended at its start$
 daemon=fail:9                | 5 | the MPS control daemon ended at its start$
 daemon=empty                 | 5 | the MPS control daemon ended at its start$
 daemon=stale                 | 5 | the MPS control daemon ended at its start: An instance of this daemon is already running$
@@ -58,14 +58,14 @@ daemon=dies:20,get_server_list=slow:300 | 5 | the MPS control daemon ended at it
 TABLE
 }
 
-@test "answers that nobody understands" {
+@test "answers that cannot be read" {
   each_of in_all_ways <<'TABLE'
 get_server_list=wrong        | 5  | the MPS daemon answered 'babble 12 babble', which is not a list of processes$
 get_server_list=garbage      | 5  | the MPS daemon answered '[ -~]*', which is not a list of processes$
 get_server_list=huge         | 5  | the MPS daemon's reply is too long: more than 1048576 bytes$
-get_server_list=say:12\n3 4  | 5  | the MPS daemon answered '3 4', which is not a list of processes$
-get_server_list=say:-7       | 5  | the MPS daemon answered '-7', which is not a list of processes$
-get_server_list=say:Unknown command "get_server_list" | 5 | .*has no command 'get_server_list'
+get_server_list=reply:12\n3 4  | 5  | the MPS daemon answered '3 4', which is not a list of processes$
+get_server_list=reply:-7       | 5  | the MPS daemon answered '-7', which is not a list of processes$
+get_server_list=reply:Unknown command "get_server_list" | 5 | .*has no command 'get_server_list'
 TABLE
 }
 
@@ -77,15 +77,15 @@ TABLE
 ${set}_$percentage=old     | 5 | the MPS daemon did not take an active thread percentage of 50.0: it has 100.0$
 ${set}_$priority=old       | 5 | the MPS daemon did not take a client priority of 1: it has 0$
 ${set}_$memory=old         | 5 | the MPS daemon did not take a memory limit of 1G for GPU 0: it has none
-${get}_$memory=say:2G      | 5 | the MPS daemon did not take a memory limit of 1G for GPU 0: it has 2G
-${set}_$memory=empty,${get}_$memory=say:1G | 5 | the MPS daemon has a memory limit of 1G, but a client is given more$
+${get}_$memory=reply:2G      | 5 | the MPS daemon did not take a memory limit of 1G for GPU 0: it has 2G
+${set}_$memory=empty,${get}_$memory=reply:1G | 5 | the MPS daemon has a memory limit of 1G, but a client is given more$
 ${get}_$percentage=empty   | 5 | the MPS daemon answered nothing, which is not a percentage$
 ${get}_$percentage=wrong   | 5 | the MPS daemon answered 'babble 12 babble', which is not a percentage$
 ${get}_$percentage=huge    | 5 | the MPS daemon's reply is too long: more than 1048576 bytes$
 ${get}_$percentage=fail:1  | 5 | no MPS control daemon answers in
 ${set}_$percentage=fail:1  | 5 | no MPS control daemon answers in
 ${get}_$priority=empty     | 5 | the MPS daemon answered nothing, which is not a
-${get}_$priority=say:2     | 5 | the MPS daemon answered '2', which is not a
+${get}_$priority=reply:2     | 5 | the MPS daemon answered '2', which is not a
 ${get}_$memory=garbage     | 5 | the MPS daemon answered more than one line, which is not an amount of memory$
 TABLE
 }
@@ -214,7 +214,7 @@ TABLE
   # What is not known is not made up.
   FAKE_MODE=get_server_status=wrong expect 1 "$MPSWEEP" mps status
   grep -qE '^server +process [0-9]+, unknown$' out
-  # A version that nobody understands is none.
+  # An unreadable version counts as missing.
   FAKE_MODE=version=garbage expect 0 "$MPSWEEP" mps status
   absent '^version' out
   FAKE_MODE=version=wrong expect 0 "$MPSWEEP" mps status -f json
@@ -222,7 +222,7 @@ TABLE
   expect 0 "$MPSWEEP" mps stop
 }
 
-@test "a daemon that does not say whether it has clients is stopped only by force" {
+@test "a daemon that does not report whether it has clients is stopped only by force" {
   local -x MPSWEEP_LIBEXEC_DIR=$WORK/programs
   daemon_is get_client_list=wrong
   keep

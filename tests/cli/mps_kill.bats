@@ -1,5 +1,5 @@
 #!/usr/bin/env bats
-# Whoever is killed, and in whatever phase: what 'mps run', 'mps start' and a sweep over MPS have
+# Any process killed, in any phase: what 'mps run', 'mps start' and a sweep over MPS have
 # started ends, and nothing of it stays. Each test is one phase of one command; all ways to be hit are
 # tried beside each other, each in a directory of its own below that of the test.
 
@@ -137,7 +137,7 @@ strike() {
   done &
 }
 
-# Who did not lose its head goes on until it is told to end.
+# A process that was not killed continues until it is ended.
 end_rest() {
   local command=$1 phase=$2 strike=$3
   case $strike in
@@ -165,7 +165,7 @@ allowed() {
   INT | TERM | HUP)
     signal=$((128 + $(kill -l "$strike")))
     case $command-$phase in
-    *-guard-exec | *-guard-idle) echo "$signal" ;; # nothing to tell yet
+    *-guard-exec | *-guard-idle) echo "$signal" ;; # nothing to report yet
     run-running) echo "$signal" ;;                 # the command's own end
     run-draining | run-quitting) echo 0 ;;         # the command had ended well
     sweep-draining | sweep-quitting) echo '0|130' ;;
@@ -213,7 +213,7 @@ hit() {
   fi
   await $LEFTOVER_PATIENCE no_own_process
   if [ "$strike" = both ] && ! nothing_private; then
-    # Nobody was left to remove it: the next run does.
+    # No process was left to remove it: the next run does.
     expect 0 "${MPS_RUN[@]}" -q -- true
   fi
   nothing_private || fail "the directory is left:" "$(find "$TMPDIR" ! -path "$WORK*")"

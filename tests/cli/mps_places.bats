@@ -43,7 +43,7 @@ load mps
   cat >place.sh <<'SCRIPT'
 set -e
 mpsweep=$1
-# This shell's own /dev/shm: nobody else's is touched.
+# This shell's own /dev/shm: no other is touched.
 mount -t tmpfs -o mode=1777 none /dev/shm
 mount -t tmpfs -o ro none /run
 mount --bind /tmp /tmp
@@ -163,7 +163,7 @@ is_client() {
   [ "$STATUS" -ne 0 ]
   grep -qE "processes (${workers[0]}, ${workers[2]}|${workers[2]}, ${workers[0]}) could not be ended: their MPS daemon stays in '$first' until they are gone" err
   grep -qF "process ${workers[1]} could not be ended: its MPS daemon stays in '$second' until it is gone" err
-  # They are there, and say who is left.
+  # They are there, and name who is left.
   kept '[.answers, .guard.running, .daemon.running]' --dir "$first" | jq -e 'all'
   kept '[.answers, .guard.running, .daemon.running]' --dir "$second" | jq -e 'all'
   assert_whole r.jsonl

@@ -86,7 +86,7 @@ SCRIPT
   for pid in $(cat pids); do
     grep -qE ": .*\b$pid\b" err
   done
-  # A command that attaches to nobody, and one that looks elsewhere.
+  # A command that attaches to no daemon, and one that looks elsewhere.
   expect 0 "${MPS_RUN[@]}" -- true
   says 'warning: no process of the command was an MPS client'
   expect 0 "${MPS_RUN[@]}" -- env CUDA_MPS_PIPE_DIRECTORY="$WORK/none" "${CLIENT[@]}"
@@ -113,7 +113,7 @@ SCRIPT
   [ ! -e new ]
 }
 
-# A command that says what it got.
+# A command that prints what it got.
 write_listener() {
   cat >listener.sh <<'SCRIPT'
 for signal in INT TERM HUP; do
@@ -152,7 +152,7 @@ SCRIPT
 
 @test "run: Ctrl-C is one signal to the command, not two" {
   command -v setsid >/dev/null || skip "no setsid here"
-  # A shell of its own session; the terminal tells its whole process group.
+  # A shell of its own session; the terminal signals its whole process group.
   start setsid bash -c '"$@"; exit $?' shell "${MPS_RUN[@]}" -q -- bash -c '
     trap "echo got" INT; touch ready
     until [ -e over ]; do read -r -t 0.02 <> <(:) || true; done'

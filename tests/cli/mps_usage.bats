@@ -108,7 +108,7 @@ TABLE
   ln -s target link
   ln -s nowhere dangling
   touch file
-  # What has a name of ours but is no work of ours is not touched either.
+  # What has a name of ours but is not our work is not touched either.
   mkdir lost/mps
   touch lost/mps/precious
   chmod 755 lost

@@ -1,6 +1,6 @@
 #!/usr/bin/env bats
 # Host memory on the NUMA nodes near the GPU, on described machines. What the kernel is asked and
-# answers is a preloaded library's (tests/fakes/numa.c), but where a test says otherwise.
+# answers comes from a preloaded library (tests/fakes/numa.c), unless a test notes otherwise.
 load helper
 
 # As hwloc writes a set of numbers: words of 32 bits, the highest first.
@@ -140,7 +140,7 @@ calls() { cut -d' ' -f2- calls | sort | uniq -c | sed 's/^ *//'; }
   fi
 }
 
-@test "a policy that is refused is told, and buffers that are elsewhere" {
+@test "a refused policy is reported, and buffers that are elsewhere" {
   machine "node 1"
   MPSWEEP_FAKE_NUMA_REFUSED=1 measure -l threads:2
   numa 0
@@ -154,7 +154,7 @@ as --cap-add SYS_NICE does"
   no_warning
 }
 
-@test "a policy that somebody else has made is kept" {
+@test "a foreign policy is kept" {
   machine "node 1"
   MPSWEEP_FAKE_NUMA_INHERITED=1 MPSWEEP_FAKE_NUMA_PAGES=2 measure -l processes:2
   [ ! -e calls ]
@@ -163,7 +163,7 @@ as --cap-add SYS_NICE does"
 there was a memory policy already, as from numactl, and it was kept"
 }
 
-@test "a node without room is told of" {
+@test "a node without room is reported" {
   machine "node 1"
   MPSWEEP_FAKE_NUMA_PAGES=0 measure -l threads:1
   no_policy
@@ -171,7 +171,7 @@ there was a memory policy already, as from numactl, and it was kept"
 there was no room, or the driver chose another place"
 }
 
-@test "buffers that are elsewhere are told of by GPU, since each has nodes of its own" {
+@test "buffers that are elsewhere are reported by GPU, since each has nodes of its own" {
   machine "node 1"
   export MPSWEEP_EMUL_DEVICES=2
   MPSWEEP_FAKE_NUMA_PAGES=2 DEVICE=emulated:all measure -l threads:1
@@ -205,7 +205,7 @@ there was no room, or the driver chose another place"
   [ "$(cut -d' ' -f2- calls | paste -sd,)" = "1 1 1,0 - -" ]
 }
 
-@test "a machine of one node is asked nothing, and its records say nothing" {
+@test "a machine of one node is not queried, and its records have nothing" {
   machine "node 1" 0
   measure -l threads:1
   [ ! -e calls ]

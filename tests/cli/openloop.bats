@@ -45,7 +45,7 @@ within_the_load() {
     points 'all(.iterations >= 17 and .iterations <= 23)' r.jsonl &&
     points 'all(.rate.achieved_ips > 16 and .rate.achieved_ips < 24)' r.jsonl &&
     points 'all(.rate.late_share < 0.5 and .rate.backlog <= 2)' r.jsonl &&
-    # So few tell little about p99.
+    # So few show little about p99.
     points 'all(.status == "unconverged" and .rounds[0].seconds >= 0.9)' r.jsonl
 }
 
@@ -72,7 +72,7 @@ within_the_load() {
   points 'all(.rounds | length == 2)' r.jsonl
 }
 
-@test "a worker that waits for its start is not hung, and nobody else is spared" {
+@test "a worker that waits for its start is not hung, and no other worker is spared" {
   # The second start is after 5 s, and 3 s without an iteration count as hung.
   expect 0 "$MPSWEEP" sweep --device emulated --kernels 5 -l threads:1 --rate 0.2 --timeout 3 \
     --warmup 0.1 --duration 6 --max-duration 6 -q -o r.jsonl
@@ -82,7 +82,7 @@ within_the_load() {
   grep -q 'worker 1 of 1 hangs' out
 }
 
-@test "a window without a start is told" {
+@test "a window without a start is reported" {
   expect 2 "$MPSWEEP" sweep "${TINY[@]}" -l threads:1 --rate 0.1 --max-duration 0.1 -q -o r.jsonl
   points 'all(.status == "failed" and (.error | test("no iteration began .*--max-duration"))
     and .rate == {offered_ips: 0.1, arrival: "constant"})' r.jsonl
@@ -112,7 +112,7 @@ within_the_load() {
 
 found() {
   sweep_of_service 0 -l threads:2 --rate max-under-p99=200ms --duration 0.5 --max-duration 1 || return 1
-  # Two workers at 20 ms serve less than 100; half of it is no burden.
+  # Two workers at 20 ms serve less than 100; half of it is easy.
   points 'all(.rate.offered_ips > 20 and .rate.offered_ips < 110)' r.jsonl &&
     points 'all((.rate.saturated | not) and .latency_us.p99 <= 200000)' r.jsonl
 }
@@ -164,7 +164,7 @@ found() {
   points 'all(.status == "interrupted" and .rate.offered_ips == null)' r.jsonl
 }
 
-@test "a rate that does not hold its goal after all is said to be that" {
+@test "a rate that misses its goal after all is reported as such" {
   expect 0 "$MPSWEEP" sweep "${TINY[@]}" -l threads:1 --rate max-under-p99=1s -q -o r.jsonl
   # As the full window would have it that shows more than the short ones did.
   jq -c 'if .type == "point" then .status = "unconverged" | .iterations = 1000 | .ci95_rel = 0.3
@@ -194,7 +194,7 @@ LIST
   [ "$(cut -f2 out | tail -1)" = "threads 1×1, pinned, highest rate with p90 under 1.5 ms, poisson" ]
 }
 
-@test "the throughput figure tells rates apart" {
+@test "the throughput figure distinguishes rates" {
   expect 0 "$MPSWEEP" sweep "${TINY[@]}" -l threads:1 --rate closed,500,max-under-p99=1s -q -o r.jsonl
   expect 0 "$MPSWEEP" plot r.jsonl -o r.gp
   grep -q '500/s' r.gp

@@ -36,7 +36,7 @@ refuses_to_plot() {
   [ "$(stat -c %a a.svg)" = "$(stat -c %a any)" ]
 }
 
-@test "the picture says what it shows, and that the GPU is emulated" {
+@test "the picture has a title, and a note that the GPU is emulated" {
   needs_gnuplot
   measure
   expect 0 "$MPSWEEP" plot r.jsonl -o a.svg --figure throughput
@@ -55,7 +55,7 @@ refuses_to_plot() {
   grep -q '30/70% active threads' a.gp
   grep -q '70/30% active threads' a.gp
   grep -q 'priority 1, memory limit 512M/2G' a.gp
-  # Too long to be said in full, and still not the same.
+  # Too long to be printed in full, and still not the same.
   local long=1001M/1002M/1003M/1004M/1005M/1006M/1007M
   expect 0 "$MPSWEEP" sweep "${TINY[@]}" -l processes+mps:8 \
     --memory-limit "$long/1008M,$long/1009M" -q -o long.jsonl
@@ -134,7 +134,7 @@ refuses_to_plot() {
   [ "$(cat full.gp)" = old ]
 }
 
-@test "a format that nobody knows, a figure that nobody knows" {
+@test "an unknown format, an unknown figure" {
   measure
   local name
   for name in a.jpg a a. .svg a.SVG a.svg.txt svg; do

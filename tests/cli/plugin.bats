@@ -1,6 +1,6 @@
 #!/usr/bin/env bats
 # Workload plug-ins: they are measured like the built-in work, and whatever they do wrong costs
-# their point, or is said before anything is measured.
+# their point, or is reported before anything is measured.
 
 load helper
 
@@ -25,7 +25,7 @@ none.so     |                  | there is no such file
 ./short.so  |                  | it claims that its 'mpsweep_workload' has 24 bytes, and that of ABI 1 has .*
 ./no_init.so |                 | its callback 'init' is missing .NULL.
 ./no_check.so |                | it claims to check its results, but its callback 'check' is missing .NULL.
-./faulty.so | describe:error   | told to refuse its options
+./faulty.so | describe:error   | asked to refuse its options
 ./faulty.so | describe:silent  | describe fails with 7 and without a reason
 ./faulty.so | describe:crash   | the process that loaded and described it ended: killed by signal 11 .*
 ./faulty.so | describe:exit    | it ended the process that loaded and described it
@@ -94,7 +94,7 @@ make_files() {
     p.jsonl
   head -1 p.jsonl | jq -e '.workload.plugins | map(del(.digest)) == [{workload: "./mine.so", workload_options: "kib=16",
     name: "skeleton", version: "1", abi: 1, capabilities: ["graph-safe", "thread-safe", "checks"]}]'
-  # What it was and with what is said above the table.
+  # The line above the table names it and its options.
   grep -q "workload ./mine.so, options 'kib=16'" out
 }
 
@@ -149,12 +149,12 @@ END
   refused "'d.jsonl' was measured with another build of './built.so': give another name, or .*" \
     "$MPSWEEP" sweep "${options[@]}" --resume
   cmp cut.jsonl d.jsonl
-  # A file that does not say which build it was is as it always was.
+  # A file without the build is read as before.
   sed -i 's/"digest":"[^"]*",//' d.jsonl
   expect 0 "$MPSWEEP" sweep "${options[@]}" --resume
 }
 
-@test "points that it says it cannot do are infeasible, and start no process" {
+@test "points that its capabilities exclude are infeasible, and start no process" {
   FAULTY_LOG=$WORK/calls expect 0 "$MPSWEEP" sweep "${QUICK[@]}" -w "$FAULTY" --launch stream,graph \
     -l threads:1,2 -q -o i.jsonl
   points 'map(.status) == ["ok", "infeasible", "infeasible", "infeasible"]' i.jsonl
@@ -200,20 +200,20 @@ bad() {
 # OPTIONS | STATUS | PATTERN
 wrong() {
   cat <<'TABLE'
-init:error@1    | failed     | ^worker 2 of 2: workload 'faulty': init: told to fail in init 42$
+init:error@1    | failed     | ^worker 2 of 2: workload 'faulty': init: asked to fail in init 42$
 init:silent@1   | failed     | ^worker 2 of 2: workload 'faulty': init: it fails with 7 and without a reason$
-init:oom@1      | infeasible | ^worker 2 of 2: workload 'faulty': init: told to have no memory in init: CUDA_ERROR_OUT_OF_MEMORY
+init:oom@1      | infeasible | ^worker 2 of 2: workload 'faulty': init: asked to have no memory in init: CUDA_ERROR_OUT_OF_MEMORY
 init:crash@1    | failed     | ^worker process 2 of 2 ended unasked: killed by signal 11 .*; workload '.*' was in its init for worker 2
 init:exit@1     | failed     | ^worker process 2 of 2 ended unasked: exit status 0; workload '.*' was in its init for worker 2
 init:hang@1     | failed     | ^only 1 of 2 workers got ready within .* s; workload '.*' was in its init for worker 2
-iterate:error#1@1 | failed   | ^worker 2 of 2: workload 'faulty': iterate: told to fail
-iterate:error#9@1 | failed   | ^worker 2 of 2: workload 'faulty': iterate: told to fail
+iterate:error#1@1 | failed   | ^worker 2 of 2: workload 'faulty': iterate: asked to fail
+iterate:error#9@1 | failed   | ^worker 2 of 2: workload 'faulty': iterate: asked to fail
 iterate:oom#9@1 | failed     | ^worker 2 of 2: workload 'faulty': iterate: .* CUDA_ERROR_OUT_OF_MEMORY
 iterate:crash#9@1 | failed   | ^worker process 2 of 2 ended unasked: killed by signal 11 .*; workload '.*' was in its iterate or check$
 iterate:exit#9@1 | failed    | ^worker process 2 of 2 ended unasked: exit status 0; workload
 iterate:hang#1@1 | failed    | ^only 1 of 2 workers got ready .*; workload '.*' was in its iterate or check for worker 2$
 iterate:hang#9@1 | failed    | ^worker 2 of 2 hangs: no iteration ended for 2 s; workload '.*' was in its iterate or check$
-check:error#9@1 | failed     | ^worker 2 of 2: workload 'faulty': wrong result: told to fail in check 42$
+check:error#9@1 | failed     | ^worker 2 of 2: workload 'faulty': wrong result: asked to fail in check 42$
 check:silent#1@1 | failed    | ^worker 2 of 2: workload 'faulty': wrong result: it fails with 7 and without a reason$
 fini:crash@1    | failed     | ^worker process 2 of 2 ended unasked: killed by signal 11 .*; workload '.*' was in its fini for worker 2$
 fini:hang@1     | failed     | ^a worker did not stop within 2 s; workload '.*' was in its fini for worker 2$
@@ -243,7 +243,7 @@ wrong_in() {
 }
 
 @test "a reason that a plug-in gives is one line of text" {
-  bad processes:1 'iterate:error#1' failed 'told to fail in iterate 42$'
+  bad processes:1 'iterate:error#1' failed 'asked to fail in iterate 42$'
   points '.[1].error | test("[^ -~]") | not' w.jsonl
 }
 
@@ -262,7 +262,7 @@ wrong_in() {
   done
 }
 
-@test "memory that is not given back is told of" {
+@test "memory that is not released is reported" {
   local kib=65536
   expect 0 "$MPSWEEP" sweep "${QUICK[@]}" -w "$FAULTY" --workload-options 'threads init:leak-device' \
     -l threads:1,2 -q -o d.jsonl
@@ -310,7 +310,7 @@ has_workers() { [ "$(workers_of "$PID" | wc -l)" -eq "$1" ]; }
 
 # -- what is known of the built-in work only ----------------------------------------------------------
 
-@test "nothing is calibrated for it, and explain says so" {
+@test "nothing is calibrated for it, and explain reports that" {
   expect 0 "$MPSWEEP" sweep "${QUICK[@]}" -w "$FAULTY" -l threads:1 --calibrate -o c.jsonl
   grep -q "^no calibration for workload '$FAULTY': there is one for the built-in workloads only$" err
   [ "$(grep -c calibrat c.jsonl)" -eq 1 ] # an option in the header

@@ -226,14 +226,14 @@ larger_are_delayed() {
   holds '.error | test("pageable-64k: it did not get ready in time")' r.jsonl
 }
 
-@test "an arm that is late says so" {
+@test "an arm that is late is reported" {
   MPSWEEP_EMULATED_FAULT=cuInit=slow:400@0 expect 2 "$MPSWEEP" probe copy-block "${QUICK[@]}" \
     --timeout 0.2 -o r.jsonl --arms own-pageable
   holds '.error | test("^own-pageable: .*: 0.2 s were over")' r.jsonl
 }
 
-@test "MPS that cannot be had: said so, and the rest is measured" {
-  daemon_is 'daemon=say:no GPU for you'
+@test "without MPS the rest is measured, and the reason is printed" {
+  daemon_is 'daemon=reply:no GPU for you'
   MPSWEEP_LIBEXEC_DIR=$WORK/programs expect 0 "$MPSWEEP" probe launch-delay "${QUICK[@]}" \
     -o r.jsonl --arms mps-1m
   [ "$(verdict r.jsonl launch-delay)" = 'needs MPS' ]
@@ -250,7 +250,7 @@ larger_are_delayed() {
   holds '.arms | all(.status == "failed" and (.error | test("cannot run .*mpsweep-probe")))' r.jsonl
 }
 
-@test "a process that is no client of the daemon gives no number" {
+@test "a process that is not a client of the daemon gives no number" {
   MPSWEEP_EMULATED_FAULT=attach=skip@1 expect 2 "$MPSWEEP" probe launch-delay "${QUICK[@]}" \
     -o r.jsonl --arms mps-1m
   holds '.arms[] | select(.arm == "mps-1m") | .status == "failed"
@@ -267,7 +267,7 @@ larger_are_delayed() {
 }
 
 @test "a round that the deadline cut short is none" {
-  # It does end when it is told to, and has samples by then.
+  # It does end on request, and has samples by then.
   MPSWEEP_EMULATED_FAULT='cuStreamSynchronize#30=slow:2500' expect 2 "$MPSWEEP" probe launch-delay \
     "${QUICK[@]}" --timeout 1 -o r.jsonl --arms alone,pageable-64k
   of_type probe '.arms | map(select(.arm == "alone"))[0] |
@@ -342,7 +342,7 @@ so_many() {
 
 # -- what is not taken -----------------------------------------------------------------------------
 
-@test "bad input: one line that says what would be right" {
+@test "bad input: one line with what would be right" {
   refused "probe needs a name: one of launch-delay, copy-block, .*or all$" "$MPSWEEP" probe
   refused "unknown probe 'copyblock': it is one of launch-delay, copy-block, .*or all$" \
     "$MPSWEEP" probe copyblock

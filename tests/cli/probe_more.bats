@@ -82,7 +82,7 @@ longer_than_a_slice() {
 }
 
 @test "context-admission: what ends a process ends its arm, with the reason" {
-  # Of the process that has the kernels, which is told what to do by the other. That does not wait
+  # Of the process that has the kernels, which the other one directs. That does not wait
   # for it until the time is over.
   MPSWEEP_EMULATED_FAULT='cuLaunchKernel#2=crash@1' expect 2 timeout $PATIENCE "$MPSWEEP" probe \
     context-admission "${QUICK[@]}" --timeout 3600 -o r.jsonl --arms process
@@ -102,7 +102,7 @@ the_rest_is_judged() {
   [ "$(verdict r.jsonl context-admission)" = observed ]
 }
 
-@test "context-admission: what a driver cannot do is no failure" {
+@test "context-admission: what a driver cannot do is not a failure" {
   once_in_three the_rest_is_judged
 }
 
@@ -110,8 +110,8 @@ guard() { children_named "$PID" mpsweep-guard; }
 has_client() { [ -n "$(guard)" ] && [ -n "$(children_named "$PID" mpsweep-probe)" ]; }
 
 # What no arm can go on from. With this seed the round's arm over MPS is the first, and then the daemon
-# that nobody guards any more is to be ended.
-@test "what cannot go on has a footer that says so" {
+# without a guard must be ended.
+@test "a probe that cannot continue has a footer with the reason" {
   # A client whose server is gone cannot unload what it has loaded.
   export ASAN_OPTIONS=${ASAN_OPTIONS:+$ASAN_OPTIONS:}detect_leaks=0
   MPSWEEP_EMULATED_FAULT='cuModuleGetFunction=slow:3000' start "$MPSWEEP" probe context-admission \
@@ -205,19 +205,19 @@ what_helps_is_told() {
   two says_of observed --arms peer-off,chunked || return 1
   arm_is chunked '.verdict == "observed"' || return 1
   holds '(.remedy | test("peer access")) and (has("remedy_arm") | not)' r.jsonl || return 1
-  # And one that does not is not told to be its own remedy.
+  # And one that does not is not reported as its own remedy.
   two says_of observed --arms chunked || return 1
   holds '.effect.arm == "chunked" and .remedy == null and (has("remedy_arm") | not)' r.jsonl
 }
 
-@test "peer-stall: what is told to be a remedy helps" {
+@test "peer-stall: the remedy helps" {
   PROBE=peer-stall
   # Only copies in chunks wait for events.
   export MPSWEEP_EMULATED_FAULT='cuStreamWaitEvent#1+=slow:3'
   once_in_three what_helps_is_told
 }
 
-@test "peer-stall: a copy that brings other bytes is no measurement" {
+@test "peer-stall: a copy that brings other bytes is not a measurement" {
   local way
   for way in staged chunked; do
     MPSWEEP_EMUL_DEVICES=2 MPSWEEP_EMULATED_FAULT='cuMemcpyDtoHAsync#1=corrupt' expect 2 \
@@ -227,7 +227,7 @@ what_helps_is_told() {
   done
 }
 
-@test "peer-stall: with one GPU it says what it needs, and is no failure" {
+@test "peer-stall: with one GPU it reports what it needs, and is not a failure" {
   PROBE=peer-stall
   says_of 'needs 2 GPUs'
   holds '.effect == null and .remedy == null' r.jsonl

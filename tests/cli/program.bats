@@ -1,5 +1,5 @@
 #!/usr/bin/env bats
-# Programs of the user's as the workload: what they are told, how they are measured, every way in
+# Programs of the user as the workload: what they receive, how they are measured, every way in
 # which they misbehave, and that nothing of them stays.
 
 load helper
@@ -75,7 +75,7 @@ LAYOUTS=(-l processes:2 -l processes+mps:2 -l hybrid:2x2 -l hybrid-timesliced:2x
   points '.[0] | (.status == "ok" or .status == "unconverged") and .throughput_ips > 0' r.jsonl
 }
 
-# What one process of the next sweep is told, in files told.N.
+# What one process of the next sweep receives, in files told.N.
 teller() {
   cat >teller <<'SCRIPT'
 #!/bin/sh
@@ -89,7 +89,7 @@ SCRIPT
   chmod +x teller
 }
 
-@test "programs are told what they are" {
+@test "programs receive their numbers" {
   teller
   SEED=7 measure 0 -l hybrid:2x3 --port 23456 -- ./teller \
     '{process}/{processes}' --threads={threads} --seed '{seed}' '{{"port":{port}}' '{gpu}' '{port}{process}'
@@ -105,7 +105,7 @@ SCRIPT
   head -1 r.jsonl | jq -e '.workload.argv[1] == "{process}/{processes}"'
 }
 
-@test "a port that somebody listens on is not given away" {
+@test "a port on which another program listens is not given away" {
   command -v python3 >/dev/null || skip "no python3 here"
   teller
   cat >listen.py <<'SCRIPT'
@@ -136,7 +136,7 @@ SCRIPT
   points 'all(.status == "ok") and .[1].attached.seen == 2' r.jsonl
 }
 
-@test "what programs print is nobody's, or in a log" {
+@test "what programs print is dropped, or in a log" {
   measure 0 -l processes:2 -- "$PROGRAM" garble
   absent garbage out
   absent garbage err
@@ -201,7 +201,7 @@ SCRIPT
   points '.[0].per_worker | .[1].ips < 0.75 * .[0].ips' r.jsonl
 }
 
-@test "what goes wrong in a Python program is said" {
+@test "a failure in a Python program is reported" {
   python_program
   measure 2 -l processes:2 -- python3 program.py raise
   points '.[0].error == "process 2 (python3) exited with status 1 before it was ready; its last words: ValueError: no such model"' r.jsonl
@@ -215,7 +215,7 @@ SCRIPT
   [ "$output" = done ]
 }
 
-@test "mpsweep.py says what it cannot load" {
+@test "mpsweep.py names what it cannot load" {
   needs_python
   export PYTHONPATH=$MPSWEEP_SOURCE_DIR/client
   MPSWEEP_CLIENT=1 MPSWEEP_CLIENT_LIBRARY=/nowhere.so run -1 python3 -c 'import mpsweep; mpsweep.ready()'
@@ -325,11 +325,11 @@ SCRIPT
   fails hang 'hangs: its iteration did not end within [0-9.]+ s of the stop' -l processes:2 --timeout 4
 }
 
-@test "a wrong result is no number" {
+@test "a wrong result gives no number" {
   fails wrong 'failed in thread [01]: answer 5 is not that of the reference' "${LAYOUTS[@]}"
 }
 
-@test "programs with other threads than they were told" {
+@test "programs with the wrong number of threads" {
   fails fewer 'opened handles for 1 of its 2 threads within .* MPSWEEP_THREADS says' -l hybrid:2x2 \
     --timeout 1
   fails more 'opened more than the 2 handles of its threads .MPSWEEP_THREADS=2.$' -l hybrid:2x2
@@ -360,7 +360,7 @@ SCRIPT
   [ "$(grep -c ' terminate_client ' fake.log)" -eq 1 ]
 }
 
-@test "a program over somebody else's daemon, and one that finds it by itself" {
+@test "a program over a foreign daemon, and one that finds it by itself" {
   keep
   local -x CUDA_MPS_PIPE_DIRECTORY
   CUDA_MPS_PIPE_DIRECTORY=$(private)/mps
@@ -416,7 +416,7 @@ SCRIPT
 @test "what a program leaves behind is ended with it" {
   measure 0 -l processes:2 -l processes+mps:2 -- "$PROGRAM" grandchild
   points 'all(.status == "ok")' r.jsonl
-  # Killed after a while, which costs nothing: it is no MPS client.
+  # Killed after a while, which costs nothing: it is not an MPS client.
   measure 0 -l processes:2 --timeout 20 -- "$PROGRAM" stubborn-grandchild
 }
 
@@ -469,7 +469,7 @@ killed() {
   points '.[0].error | test("lost its supervisor: killed by signal 9")' r.jsonl
 }
 
-# in_session SESSION COUNT: so many processes are in it.
+# in_session SESSION COUNT: COUNT processes are in it.
 in_session() {
   cat /proc/[0-9]*/stat 2>/dev/null |
     awk -v session="$1" -v least="$2" '{ sub(/^.*\) /, ""); count += $4 == session } END { exit count < least }'

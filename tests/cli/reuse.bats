@@ -18,7 +18,7 @@ counted_workers() {
 
 has_lines() { [ "$(wc -l <r.jsonl)" -ge "$1" ]; } 2>/dev/null
 
-# starts COUNT OPTIONS...: a sweep that measures all its points with so many worker processes.
+# starts COUNT OPTIONS...: a sweep that measures all its points with COUNT worker processes.
 starts() {
   local wanted=$1
   shift
@@ -195,7 +195,7 @@ faulty() {
 
 @test "what does not fit on used processes is tried on fresh ones" {
   counted_workers
-  # Two buffers for each point: the next one meets it, on the processes of the first. Nobody is
+  # Two buffers for each point: the next one meets it, on the processes of the first. No one is
   # refused twice.
   local -x MPSWEEP_EMULATED_FAULT=cuMemAlloc#3=error:2@1
   starts 6 -l processes+mps:2 --blocks 5,6,7 --seed 0
@@ -251,10 +251,10 @@ begin_parked() {
   [ -n "$(workers_of "$PID")" ]
 }
 
-# Lets it go on; what it says afterwards has room.
+# Lets it continue; its later output has room.
 let_go() { dd bs=65536 count=1 <&8 >/dev/null 2>&1; }
 
-# Waits for its end; what it said is in err.
+# Waits for its end; its output is in err.
 finish_parked() {
   finish
   dd bs=65536 count=1 iflag=nonblock <&8 >err 2>/dev/null || true
@@ -298,11 +298,11 @@ killed_while_parked() {
   await $PATIENCE reported
   let_go
   finish_parked
-  # The guard may be faster to tell of it than the sweep is to go on, or not.
+  # The guard may report it before the sweep continues, or later.
   [ "$STATUS" -eq 0 ] || [ "$STATUS" -eq 2 ]
   assert_complete r.jsonl 3 "$STATUS"
   if [ "$STATUS" -eq 0 ]; then
-    # Told in time: a new daemon, and fresh processes.
+    # Reported in time: a new daemon, and fresh processes.
     points 'map([.status, .reused]) == [["ok", null], ["ok", null], ["ok", true]]' r.jsonl
   else
     # Found out in the point, which has no number; the next one has fresh processes.

@@ -1,5 +1,5 @@
 #!/usr/bin/env bats
-# A sweep that is told to end, or killed, in each phase of its life: what was measured is kept, and
+# A sweep that is ended, or killed, in each phase of its life: what was measured is kept, and
 # nothing stays behind. That no process and no directory is left is looked at after every test.
 
 load helper
@@ -56,7 +56,7 @@ begin() {
   esac
 }
 
-# Told to end: the results say so.
+# Ended by a signal: the results record it.
 asked() {
   local signal=$1 phase=$2 layout=$3
   begin "$phase" "$layout"
@@ -216,7 +216,7 @@ guard() { children_named "$PID" mpsweep-guard; }
   begin running processes+mps:2
   [ "$(guard | wc -l)" -eq 1 ]
   kill -KILL "$(guard)"
-  # It may notice at once or later; then it is told to end.
+  # It may notice at once or later; then it gets the signal to end.
   kill -INT "$PID"
   finish
   [ "$STATUS" -eq 130 ] || [ "$STATUS" -eq 2 ]
@@ -245,7 +245,7 @@ guard() { children_named "$PID" mpsweep-guard; }
   kill -KILL "$PID" "$guard"
   finish
   await $LEFTOVER_PATIENCE no_own_process
-  # Nobody was left to remove the directory: the next run does it.
+  # No process was left to remove the directory: the next run does it.
   expect 0 "$MPSWEEP" sweep "${TINY[@]}" -l threads:1 -q
   [ -z "$(find "$TMPDIR" -mindepth 1 -maxdepth 1 -name 'mpsweep-*')" ]
 }

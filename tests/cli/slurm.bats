@@ -1,5 +1,5 @@
 #!/usr/bin/env bats
-# mpsweep slurm, with programs in the place of Slurm's: what it makes, asks and says. The real Slurm
+# mpsweep slurm, with programs in the place of Slurm's: what it makes, asks and prints. The real Slurm
 # is in slurm_cluster.bats.
 
 load helper
@@ -153,7 +153,7 @@ a.job -N 2 --again taken           | --again DIR repeats what DIR was submitted 
 TABLE
 }
 
-@test "bad input: one line that says what would be right, and nothing is made" {
+@test "bad input: one line with what would be right, and nothing is made" {
   local words pattern
   slurm_is_faked
   a_job
@@ -221,7 +221,7 @@ FAKE
 # task_line N STATE NODE LEFT REASON: a line of squeue.
 task_line() { printf '42|%s|%s|%s|2026-01-31T08:00:00|%s|%s\n' "$@"; }
 
-@test "status: from the queue and from the files; the exit status says whether anything is left" {
+@test "status: from the queue and from the files; the exit status shows whether anything is left" {
   slurm_is_faked
   a_job
   submit -q
@@ -259,7 +259,7 @@ FAKE
   echo '42_1|RUNNING|node9|2026-01-31T08:00:00' >sacct.out
   expect 2 "$MPSWEEP" slurm status run
   grep -qE '^ +1  unfinished  ' out
-  # Nor is a Slurm that is down a reason to say nothing.
+  # Nor is a Slurm that is down a reason to print nothing.
   echo 'squeue: error: Unable to contact slurm controller' >squeue.err
   expect 2 "$MPSWEEP" slurm status run
   says 'squeue: Unable to contact slurm controller; this is from the files alone'
@@ -310,7 +310,7 @@ FAKE
     grep -q "'$WORK/run' is being submitted by another mpsweep: look at it with 'mpsweep slurm status'" beside
     [ "$(wc -l <beside)" -eq 1 ]
   done
-  # To look is nobody's business but one's own.
+  # Only the user's own jobs are queried.
   "$MPSWEEP" slurm submit --again run --dry-run >beside
   grep -q -e '--array=0-1 ' beside
   [ "$(wc -l <calls)" -eq 1 ]
@@ -451,7 +451,7 @@ echo '42|1|COMPLETED|b|N/A|0:00|None'
 FAKE
   expect 0 "$MPSWEEP" slurm collect run
   [ ! -e late ]
-  # A controller that does not answer holds nobody who does not want to wait.
+  # A controller that does not answer holds up no user who does not want to wait.
   printf '#!/bin/sh\necho $$ >"%s/asked"\nexec sleep 600\n' "$WORK" >bin/squeue
   start "$MPSWEEP" slurm collect run
   await $PATIENCE test -s asked

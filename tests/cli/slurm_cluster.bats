@@ -49,7 +49,7 @@ daemon_of() {
 }
 has_daemon() { DAEMON=$(daemon_of "$1"); [ -n "$DAEMON" ]; }
 
-# What a point is, for whoever compares files.
+# What a point is, for a comparison of files.
 identities() {
   jq -c 'select(.type == "point") | [.id, .layout, .processes, .threads, .memory]' "$1" | sort
 }
@@ -80,7 +80,7 @@ identities() {
   [ ! -e run/shard-0.jsonl.part ]
   [ ! -e run/shard-1.jsonl.part ]
   expect 0 "$MPSWEEP" slurm status run
-  # The point that the daemon was killed in may have failed: then it says so, and has no number.
+  # The point that the daemon was killed in may have failed: then its record has the error, and no number.
   local status=0
   "$MPSWEEP" slurm collect run -o all.jsonl >out 2>err || status=$?
   [ $status -eq 0 ] || [ $status -eq 2 ]

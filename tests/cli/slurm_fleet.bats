@@ -23,7 +23,7 @@ load slurm
 # A fleet's shard is on NODE: at_node NODE SHARD, as the script is started there.
 at_node() { env SLURM_ARRAY_JOB_ID=42 SLURM_ARRAY_TASK_ID="$2" SLURMD_NODENAME="$1" sh run/shard.sbatch; }
 
-# cut_to COUNT: leaves so many lines of shard 0's results, as a part.
+# cut_to COUNT: leaves COUNT lines of shard 0's results, as a part.
 cut_to() {
   head -"$1" run/shard-0.jsonl >run/shard-0.jsonl.part
   rm run/shard-0.jsonl
@@ -51,7 +51,7 @@ cut_to() {
   cmp -n "$(stat -c %s of_a)" of_a run/shard-0.jsonl
   cut_to 5
   cp run/shard-0.jsonl.part of_a
-  # What lies there by somebody's hand is not overwritten either.
+  # A file that a user has put there is not overwritten either.
   echo precious >run/shard-0.jsonl.part.A
   expect 0 at_node B 0
   cmp -n "$(stat -c %s of_b)" of_b run/shard-0.jsonl
@@ -61,7 +61,7 @@ cut_to() {
   [ "$(jq -r 'select(.type == "header") | .slurm_node' run/shard-0.jsonl | sort -u)" = B ]
 }
 
-@test "a fleet's task leaves a node that has measured another shard, and says so if it cannot" {
+@test "a fleet's task leaves a node that has measured another shard, and reports it if it cannot" {
   slurm_is_faked
   a_job
   cat >bin/scontrol <<FAKE
@@ -95,7 +95,7 @@ FAKE
   grep -q 'shard 0 is finished already' out
 }
 
-@test "a node that stands for two of a fleet: status, collect and merge name it, and their status says so" {
+@test "a node that stands for two of a fleet: status, collect and merge name it, and exit with 2" {
   slurm_is_faked
   a_job
   submit -q --fleet

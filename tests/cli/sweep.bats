@@ -110,7 +110,7 @@ record_complaints() {
   points 'all(.connections_default and .connections == (if .mps then 2 else 8 end))' all.jsonl
 }
 
-@test "the header says what made the results" {
+@test "the header has what made the results" {
   expect 0 "$MPSWEEP" sweep "${TINY[@]}" -l threads:1,2 -m pinned,pageable --seed 5 -q -o a.jsonl
   head -1 a.jsonl | jq -e '.schema == 1 and .plan == 4 and .seed == 5 and (has("job") | not)'
   head -1 a.jsonl | jq -e '.started | test("^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9:]{8}Z$")'
@@ -125,7 +125,7 @@ record_complaints() {
 
   printf '[global]\nkernels = 5\n[one]\nlayout = threads:1\n[two]\nlayout = threads:2\n' >two.job
   expect 0 "$MPSWEEP" sweep "$PWD/two.job" "${TINY[@]:0:2}" "${TINY[@]:4}" -q -o b.jsonl
-  # Whose directory it lay in is nobody's business.
+  # The directory is not recorded.
   head -1 b.jsonl | jq -e '.job == "two.job" and (.options | keys == ["one", "two"])'
   points 'map(.section) == ["one", "two"]' b.jsonl
   # Another plan, another digest; the same plan, the same one.
@@ -237,7 +237,7 @@ SHARED=("${TINY[@]}" -l processes+mps:2 --active-thread-percentage 30/70)
     -o cut.jsonl --resume
 }
 
-@test "the shares are told to the workers, and nothing is inherited" {
+@test "the workers get their shares, and nothing is inherited" {
   CUDA_MPS_CLIENT_PRIORITY=1 CUDA_MPS_ACTIVE_THREAD_PERCENTAGE=5 \
     CUDA_MPS_PINNED_DEVICE_MEM_LIMIT=0=64M start "$MPSWEEP" sweep --device emulated --kernels 5 \
     -l processes+mps:4 --duration 60 -q --active-thread-percentage 30/70/default \
@@ -267,7 +267,7 @@ VARIABLES
   [ "$STATUS" -eq 130 ]
 }
 
-# worker_without VARIABLE: workers that are not told of it.
+# worker_without VARIABLE: workers that do not get it.
 worker_without() {
   local program
   rm -rf "$WORK/programs"
@@ -305,7 +305,7 @@ worker_without() {
     -l processes+mps:1 --bytes 64M --memory-limit 1G,64M
 }
 
-@test "connections, schedule and binding are told to the workers and recorded" {
+@test "connections, schedule and binding reach the workers and are recorded" {
   sweep_points 'length == 8 and all(.connections == 32 and .connections_default == false)
     and (map(.schedule) | unique) == ["auto", "block", "spin", "yield"]
     and (map(.bind) | unique) == ["none", "scatter"]' \
@@ -317,7 +317,7 @@ worker_without() {
   expect 0 "$MPSWEEP" sweep "${TINY[@]}" -l threads:1,2 -l processes+mps:1,2 --rounds 3 -o r.jsonl
   assert_complete r.jsonl 4 0
   points 'all(.rounds | length == 3 and all(.throughput_ips > 0))' r.jsonl
-  # A point that is measured is said to be so once, in its last round.
+  # A measured point is reported once, in its last round.
   [ "$(grep -c 'iterations/s' err)" -eq 4 ]
   grep -q '^\[12/12\] ' err
 }
@@ -341,7 +341,7 @@ worker_without() {
     --duration 0.1 --warmup 0.1 --max-duration 0.4 --precision 0.01
 }
 
-@test "an unconverged point says what was reached, and what to give" {
+@test "an unconverged point has what was reached, and what to give" {
   expect 0 "$MPSWEEP" sweep --device emulated --kernels 5 -l threads:2 --duration 0.1 --warmup 0.05 \
     --max-duration 0.3 --precision 0.01 -q -o one.jsonl
   grep -Eq '  unconverged: (±[0-9.e+]+%|too few iterations to tell) after 0\.3 s: give --max-duration [0-9.e+]+$' out
@@ -466,7 +466,7 @@ LONGER=(--device emulated --kernels 40 --duration 0.2 --warmup 0.1 --precision 5
   [ "$(echo get_server_list | "$control")" = "$before" ]
   [ -z "$(echo "get_client_list $before" | "$control")" ]
   find theirs | sort | diff files -
-  # Nobody ever came to it.
+  # The sweep never came to it.
   absent 'NEW CLIENT' log
   echo quit | "$control"
   wait $daemon

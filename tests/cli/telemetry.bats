@@ -7,7 +7,7 @@ load helper
 # Of all warnings those that come from NVML: a busy machine makes windows unsteady, too.
 OF_TELEMETRY='(.warnings | map(select(.kind == "throttled" or .kind == "neighbour")))'
 
-# with_gpu WORDS COMMAND...: the fake NVML behaves as the words say.
+# with_gpu WORDS COMMAND...: the fake NVML behaves as WORDS request.
 with_gpu() {
   [ -e "$MPSWEEP_BUILD_DIR/tests/unit/device/fake_nvml_whole.so" ] || skip "built by make check with cmocka"
   mkdir -p lib bin
@@ -34,7 +34,7 @@ unwarned() {
   points "all(.warnings | any(.kind == \"$1\") | not)" x.jsonl
 }
 
-@test "each point tells of the GPU in its windows, and the table of joules" {
+@test "each point has the GPU's state in its windows, and the table has joules" {
   measure 'ours calm' -l threads:1,2 --schedule block
   head -1 x.jsonl | jq -e '.gpu.max_sm_clock_mhz == 2010 and .gpu.power_limit_w == 700'
   points 'all(.telemetry | .samples > 0 and .sm_clock_mhz == {min: 1980, mean: 1980, max: 1980} and
@@ -86,7 +86,7 @@ unwarned() {
   absent 'held down\|not ours\|J/iter' out
 }
 
-@test "NVML that does not answer is said once, and done without" {
+@test "NVML that does not answer is reported once, and not used" {
   measure 'hang' -l threads:1,2
   says 'NVML does not answer within 3 s: no telemetry$'
   points 'length == 2 and all(.throughput_ips > 0 and (has("telemetry") | not))' x.jsonl
@@ -151,7 +151,7 @@ unwarned() {
     and (.winner.what | test("^hybrid 2×2"))' x.jsonl
 }
 
-@test "a search for iterations per joule ends early where no power is told" {
+@test "a search for iterations per joule ends early where no power is reported" {
   expect 1 with_gpu 'alone calm no-energy no-power' "$MPSWEEP" tune --objective ips-per-watt \
     -l threads:1 --kernels 20 --duration 0.2 --warmup 0.05 -q --budget 60s
   says "objective 'ips-per-watt' needs the GPU's power, and NVML does not tell it$"

@@ -1,5 +1,5 @@
 #!/usr/bin/env bats
-# mpsweep trace, on the emulated GPU, which tells of its calls and its work as CUPTI does.
+# mpsweep trace, on the emulated GPU, which reports its calls and its work as CUPTI does.
 
 load helper
 
@@ -59,7 +59,7 @@ sound() {
   grep -q '^hybrid 2×2.*emulated: no real numbers' out
 }
 
-@test "the file says with which options and seed it was made" {
+@test "the file has the options and the seed with which it was made" {
   expect 0 "$MPSWEEP" trace "${BRIEF[@]}" -l threads:2 --seed 7 --stagger 2ms -o t.json
   trace '.otherData | .seed == 7 and .section == null and .options.sweep.kernels == ["5"] and
     .options.sweep.stagger == "2ms" and .duration_s == 0.05 and .warmup_s == 0 and (.plan_id | length > 0) and (has("type") | not)' t.json
@@ -77,7 +77,7 @@ sound() {
   trace '[$work[] | select(.cat == "copy")] | length == 12' t.json
 }
 
-# point NAME WORDS...: the summary of the example's point, or its listing, says all of it; not WORDS.
+# point NAME WORDS...: the summary of the example's point, or its listing, has all of it; not WORDS.
 says_of_point() {
   local job=$1 point=$2 words
   shift 2
@@ -157,7 +157,7 @@ says_of_point() {
   [ ! -s err ]
 }
 
-@test "more than there is room for: a shorter trace without holes, and it says so" {
+@test "more than there is room for: a shorter trace without holes, and that is reported" {
   expect 0 "$MPSWEEP" trace --device emulated -q -l processes+mps:2 --kernels 100 --iterations 20 \
     --max-records 1000 -o t.json
   sound t.json
@@ -196,7 +196,7 @@ says_of_point() {
     "$MPSWEEP" trace "${BRIEF[@]}" -l threads:1
 }
 
-@test "without CUPTI it says what to do, and everything else goes on" {
+@test "without CUPTI it prints what to do, and everything else works" {
   export MPSWEEP_CUPTI=$WORK/libcupti.so.13
   refused "no CUPTI: cannot load '$WORK/libcupti.so.13'" "$MPSWEEP" trace "${BRIEF[@]}" -l threads:1
   expect 0 "$MPSWEEP" sweep "${TINY[@]}" -l threads:1 -q
@@ -222,7 +222,7 @@ says_of_point() {
   grep -q '^threads 1×2' out
 }
 
-@test "bad input: one line that says what would be right" {
+@test "bad input: one line with what would be right" {
   touch there.json
   refused "'there.json' exists: give another name" "$MPSWEEP" trace "${BRIEF[@]}" -l threads:1 \
     -o there.json

@@ -1,5 +1,5 @@
 #!/usr/bin/env bats
-# mpsweep tune, on emulated machines that are slow enough for a busy computer to tell layouts apart.
+# mpsweep tune, on emulated machines that are slow enough for a busy computer to distinguish layouts.
 
 load helper
 
@@ -32,7 +32,7 @@ has_one_winner() {
     holds '.naive | all(.throughput_ips > 0 and .status == "ok")' r.jsonl
 }
 
-@test "the best of a few layouts, with everything that is said of it" {
+@test "the best of a few layouts, with everything that is printed about it" {
   export_machine
   once_in_three has_one_winner
   holds '.objective == "throughput" and .ended == "complete"' r.jsonl
@@ -94,7 +94,7 @@ finds_the_best() {
   # On the way it left out some of them.
   holds '.measured < .space and .ended == "complete" and .exhaustive == false' fast.jsonl
 
-  # Which is no answer where all are asked for; all are one where some are.
+  # This does not answer a request for all; all of them answer a request for some.
   expect 0 "$MPSWEEP" "${BASE[@]}" "${SPACE[@]}" --exhaustive --resume -o fast.jsonl
   record fast.jsonl | jq -se 'length == 2 and .[1].exhaustive and .[1].measured >= 56'
   cp all.jsonl before.jsonl
@@ -128,7 +128,7 @@ keeps_the_latency() {
   grep -q 'to be below 80 ms' out
 }
 
-@test "a constraint that nobody meets" {
+@test "a constraint that no layout meets" {
   export_machine
   expect 4 "$MPSWEEP" "${TUNE[@]}" "${FEW[@]}" --max-p99 10us --budget 60s -o r.jsonl
   holds '.verdict == "none" and .winner == null and .tied == []' r.jsonl
@@ -160,7 +160,7 @@ keeps_the_latency() {
     and all(.status == "infeasible")' r.jsonl
 }
 
-@test "where nothing works it says why, and does not ask for time" {
+@test "where nothing works it prints why, and does not ask for time" {
   export_machine
   MPSWEEP_EMULATED_FAULT='cuModuleLoadData#1+=error:209' expect 4 "$MPSWEEP" "${TUNE[@]}" \
     -l threads:1,2 --budget 60s -o r.jsonl
@@ -180,7 +180,7 @@ keeps_the_latency() {
 
 # -- time ------------------------------------------------------------------------------------------
 
-@test "a budget that is too small says what it managed" {
+@test "with too small a budget it prints what it reached" {
   export_machine
   local status=0
   "$MPSWEEP" "${BASE[@]}" "${FEW[@]}" -c default --duration 1.5 --budget 1s -o r.jsonl >out 2>err || status=$?
@@ -200,7 +200,7 @@ keeps_the_latency() {
   holds '.ended == "complete" and (.winner.what | test("^threads 1×[12]"))' r.jsonl
 }
 
-@test "told to end, it keeps what was measured, and goes on from there" {
+@test "interrupted, it keeps what was measured, and continues from there" {
   export_machine
   local space=(-l threads:1-8 -l processes+mps:1-4)
   start "$MPSWEEP" "${BASE[@]}" "${space[@]}" -c default --duration 1.5 --budget 500s -o r.jsonl
@@ -254,7 +254,7 @@ keeps_the_latency() {
   [ "$(grep -c 'threads 1×3' out)" -eq 1 ]
 }
 
-@test "a dry run says what it would do first, and does nothing" {
+@test "a dry run prints what it would do first, and does nothing" {
   expect 0 "$MPSWEEP" tune --device emulated --dry-run -o r.jsonl
   [ ! -e r.jsonl ]
   grep -qE '^space: +[0-9]+ layouts' out
@@ -384,7 +384,7 @@ tune_others() {
   jq -e '.workload.plugins | length == 1' <<<"$header" >/dev/null
 }
 
-@test "a described workload is tuned, its kernels as long as they are said to be" {
+@test "a described workload is tuned, its kernels with their durations" {
   printf '[workload a]\nstep = copy-in 4K\nstep = kernel duration=200us\nstep = think 2ms\n' >a.job
   expect 0 "$MPSWEEP" tune a.job -w a --device emulated -q --duration 0.2 --warmup 0.05 --rounds 2 \
     -m pinned --launch stream --schedule auto -c default --active-thread-percentage default -b near \

@@ -1,5 +1,5 @@
 #!/usr/bin/env bats
-# What the program takes, and what it says to what it does not take.
+# What the program accepts, and how it refuses the rest.
 
 load helper
 
@@ -32,7 +32,7 @@ load helper
     "$MPSWEEP" mps frobnicate
 }
 
-# Words of the command line, then a pattern of what is said.
+# Words of the command line, then a pattern of the error.
 bad_words() {
   cat <<'TABLE'
 --memroy pinned              | unknown option '--memroy'; did you mean '--memory'\?
@@ -183,13 +183,13 @@ TABLE
   absent 'no NVIDIA driver' err
 }
 
-@test "what follows -- is no option" {
+@test "what follows -- is not an option" {
   refused "cannot run '--list': No such file" "$MPSWEEP" sweep -- --list
 }
 
 # -- job files -------------------------------------------------------------------------------------
 
-# A bad job file from standard input, and what is said about it.
+# A bad job file from standard input, and the error about it.
 bad_job() {
   cat >bad.job
   refused "$1" "$MPSWEEP" sweep bad.job --list
@@ -269,7 +269,7 @@ J
     "$MPSWEEP" sweep long.job --list
 }
 
-@test "job files: what is no job file" {
+@test "job files: what is not a job file" {
   refused "'/' is a directory, not a job file" "$MPSWEEP" sweep / --list
   refused "cannot open 'missing.job': No such file or directory" "$MPSWEEP" sweep missing.job
   head -c 4096 "$MPSWEEP" >binary.job
@@ -342,7 +342,7 @@ LIST
 LIST
 }
 
-@test "a dry run says what would be done, and measures nothing" {
+@test "a dry run prints what would be done, and measures nothing" {
   expect 0 "$MPSWEEP" sweep "${SMALL[@]}" -l threads:1-3 --dry-run -o none.jsonl
   grep -q '^GPU: .*emulated: no real numbers' out
   grep -qE '^plan: +3 points, about ' out
@@ -524,7 +524,7 @@ takes_all() {
 
 @test "the tests that docs/mps.md names beside its promises are there" {
   local tests=$MPSWEEP_SOURCE_DIR/tests name count=0
-  # In one line; bold text ends what is said of a promise.
+  # In one line; bold text ends the part of a promise.
   tr -s '\n ' '  ' <"$MPSWEEP_SOURCE_DIR/docs/mps.md" | sed 's/\*\*/\n/g' | grep -o 'Held by:.*' >held
   [ "$(wc -l <held)" -eq 6 ]
   while read -r name; do

@@ -1,8 +1,8 @@
 /*
  * The emulated GPU's CUPTI as an older one would be: it takes no clock of a tracer's, and its own
  * is not the one that mpsweep has. MPSWEEP_FAKE_CUPTI_BEHIND names the library that it hands all
- * else to; MPSWEEP_FAKE_CUPTI_VERSION is the version that it says it is, or "abort" instead; with
- * MPSWEEP_FAKE_CUPTI_DROPPED it has dropped so many records once all buffers are back.
+ * else to; MPSWEEP_FAKE_CUPTI_VERSION is the version that it reports, or "abort" instead; with
+ * MPSWEEP_FAKE_CUPTI_DROPPED it has dropped that many records once all buffers are back.
  */
 #include <dlfcn.h>
 #include <stdio.h>

@@ -1,11 +1,11 @@
 /*
- * hold_process [-z] PID...: makes processes that cannot be ended, as far as their parents can tell.
+ * hold_process [-z] PID...: makes processes that cannot be ended, in the eyes of their parents.
  *
  * It traces them and does nothing until its standard input ends; then it lets them go. One that is
- * killed meanwhile stops on its way out and is no zombie yet: as if it were stuck in the kernel, it
- * ends neither for waitpid() nor for a pidfd. With -z it does become a zombie, but one that its
- * parent cannot reap: the pidfd says that it has ended, and waitpid() waits until it is let go. In
- * both cases other signals than SIGKILL stop it as soon as they come.
+ * killed meanwhile stops on its way out and is not a zombie yet: as if it were stuck in the kernel,
+ * it ends neither for waitpid() nor for a pidfd. With -z it does become a zombie, but one that its
+ * parent cannot reap: the pidfd reports that it has ended, and waitpid() waits until it is let go.
+ * In both cases other signals than SIGKILL stop it as soon as they come.
  *
  * Prints "holding" when all are held. Exit status 77 where tracing is not permitted.
  */

@@ -37,7 +37,7 @@ tests_fakes_lying_rename_so_CFLAGS = -std=gnu11 $(WARNINGS) -fPIC -fvisibility=h
 tests_fakes_lying_rename_so_LDFLAGS = -shared
 tests_fakes_lying_rename_so_LDADD =
 
-# Plug-ins that misbehave: as their options tell, and those that cannot wait for them.
+# Plug-ins that misbehave: as their options request, and those that cannot wait for them.
 plugin_lies = tests/fakes/plugins/abi.so tests/fakes/plugins/short.so \
     tests/fakes/plugins/no_init.so tests/fakes/plugins/no_check.so
 check_PROGRAMS += $(plugin_lies)

@@ -1,5 +1,5 @@
 /*
- * A file system that lies about rename, or has no locks, as a library to preload: MPSWEEP_LIE says
+ * A file system that lies about rename, or has no locks, as a library to preload: MPSWEEP_LIE sets
  * how.
  *   nothing: the call succeeds, and nothing has happened
  *   cut: the file is there under its new name, and half of it is lost

@@ -1,35 +1,35 @@
 /*
  * nvidia-cuda-mps-control as it must not be: stands for the program of that name on PATH, or for
- * mpsweep-emulated-mps-control, and hands everything on to the emulated one but for what it is
- * told.
+ * mpsweep-emulated-mps-control, and hands everything on to the emulated one unless FAKE_MODE
+ * requests otherwise.
  *
  *   DAEMON     the program to hand on to; that of MPSWEEP_BUILD_DIR if it is not set
  *   FAKE_LOG   a file for one line "SECONDS PID WHAT ..." of each start and of each command; also
- *              with WHAT being daemon-died and daemon-ignored, of a daemon told to be so
+ *              with WHAT being daemon-died and daemon-ignored, of a daemon in that mode
  *   FAKE_MODE  WHAT[#N]=HOW, separated by commas; the first that fits counts
  *
  * WHAT is `daemon` (the start with -f or -d), `version` (-v), the name of a command, or `any`
  * command. With #N only the N-th time since FAKE_LOG, which it then needs, was begun. HOW is
  *
  *   pass        hand it on
- *   slow:MS     hand it on so much later
+ *   slow:MS     hand it on MS milliseconds later
  *   silent      never answer; a daemon that never listens
  *   wrong       answer babble, and do nothing
  *   empty       answer nothing, and do nothing
- *   garbage     answer bytes that are no text, and do nothing
+ *   garbage     answer bytes that are not text, and do nothing
  *   huge        answer four megabytes of numbers, and do nothing
- *   cut         answer half of what the first line of the answer would be
- *   say:TEXT    answer TEXT, and do nothing; \n in it begins a new line
+ *   cut         answer half of the first line of the answer
+ *   reply:TEXT  answer TEXT, and do nothing; \n in it begins a new line
  *   fail:STATUS do nothing, and end with this status
  *   old         a command that sets something: leave it and answer as the real one does
  *   faulty      get_server_status: FAULT
  *
- * A daemon that is told to answer says so first, on standard output, and runs; but with `say` it
- * says it on standard error and ends with status 1, as with fail and empty it ends at once. More
- * for daemons:
+ * A daemon that must answer does so first, on standard output, and runs; but with `reply` it
+ * answers on standard error and ends with status 1, as with fail, and empty makes it end at once.
+ * More for daemons:
  *
- *   stale       leaves a socket without a listener, says that another is running and ends
- *   dies:MS     ends after so long
+ *   stale       leaves a socket without a listener, reports that another is running and ends
+ *   dies:MS     ends after MS milliseconds
  *   dies-at:N   ends when it has N clients
  *   unkillable  ignores SIGTERM, and the command to quit
  *
@@ -66,7 +66,7 @@ enum how {
     GARBAGE,
     HUGE_ANSWER,
     CUT,
-    SAY,
+    REPLY,
     FAIL,
     OLD,
     FAULTY,
@@ -85,7 +85,7 @@ static const struct {
     {"silent", SILENT, false},    {"wrong", WRONG, false},
     {"empty", EMPTY, false},      {"garbage", GARBAGE, false},
     {"huge", HUGE_ANSWER, false}, {"cut", CUT, false},
-    {"say", SAY, true},           {"fail", FAIL, true},
+    {"reply", REPLY, true},       {"fail", FAIL, true},
     {"old", OLD, false},          {"faulty", FAULTY, false},
     {"stale", STALE, false},      {"dies", DIES, true},
     {"dies-at", DIES_AT, true},   {"unkillable", UNKILLABLE, false},
@@ -195,7 +195,7 @@ static struct rule find_rule(const char *what)
     return found;
 }
 
-/* -- what it says ------------------------------------------------------------------------------ */
+/* -- what it answers --------------------------------------------------------------------------- */
 
 static void say(FILE *to, const char *text)
 {
@@ -220,7 +220,7 @@ static void answer(const struct rule *rule)
         for (int i = 0; i < HUGE_BYTES / 5; i++)
             fputs("4711\n", stdout);
         break;
-    case SAY:
+    case REPLY:
         say(stdout, rule->argument);
         break;
     case FAULTY:
@@ -232,7 +232,7 @@ static void answer(const struct rule *rule)
     fflush(stdout);
 }
 
-/* Until a signal, or until whoever asked is gone. */
+/* Waits until a signal, or until the client has gone. */
 static _Noreturn void be_silent(void)
 {
     prctl(PR_SET_PDEATHSIG, SIGKILL);
@@ -361,7 +361,7 @@ static int run_command(const char *line)
     case DIES:
     case DIES_AT:
     case UNKILLABLE:
-        misused("FAKE_MODE: only daemons do what '%s' is told", what);
+        misused("FAKE_MODE: only daemons can do '%s'", what);
     default:
         answer(&rule);
         return 0;
@@ -478,7 +478,7 @@ static int run_daemon(const char *option)
         return 0;
     case FAIL:
         return (int)strtol(rule.argument, NULL, 10);
-    case SAY:
+    case REPLY:
         say(stderr, rule.argument);
         return 1;
     case STALE:

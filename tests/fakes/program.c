@@ -1,5 +1,5 @@
 /*
- * A program that mpsweep measures, and that misbehaves as it is told, in process 1 only (so that
+ * A program that mpsweep measures, and that misbehaves as MODE requests, in process 1 only (so that
  * others of the layout are well):
  *   program MODE
  * A pause is for ever; the test ends it.
@@ -56,7 +56,7 @@ static void use_gpu(void)
         _exit(92);
 }
 
-/* A descendant that nobody waits for, in a session of its own. */
+/* Starts a descendant without a waiting parent, in a session of its own. */
 static void leave_grandchild(int stubborn)
 {
     if (fork() != 0)
@@ -69,7 +69,7 @@ static void leave_grandchild(int stubborn)
     pause_for_ever();
 }
 
-/* As what a shell starts: in its session, and nobody tells it of an end. */
+/* As what a shell starts: in its session, and it gets no signal at the end. */
 static void leave_child(void)
 {
     if (fork() != 0)

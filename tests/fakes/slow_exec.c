@@ -1,5 +1,5 @@
 /*
- * To be preloaded: holds a child between fork and exec, so that a test can kill somebody there.
+ * To be preloaded: holds a child between fork and exec, so that a test can kill a process there.
  *
  *   MPSWEEP_TEST_EXEC_PAUSE  the program whose exec is held, without its folder
  *   MPSWEEP_TEST_EXEC_MARK   a file that is made when it is; the exec goes on when it is gone, or

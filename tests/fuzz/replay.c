@@ -11,7 +11,7 @@
 
 #include "tests/fuzz/target.h"
 
-/* false: told on standard error. */
+/* Returns false after an error, which it prints on standard error. */
 static bool replay(const char *path)
 {
     struct stat info;
@@ -28,7 +28,7 @@ static bool replay(const char *path)
     bool read = data && fread(data, 1, bytes, file) == bytes;
     fclose(file);
     if (read) {
-        /* Said before, as a target that fails ends the program. */
+        /* Printed first, since a target that fails ends the program. */
         fprintf(stderr, "%s\n", path);
         LLVMFuzzerTestOneInput(data, bytes);
     } else {

@@ -1,12 +1,12 @@
 #!/usr/bin/env bats
 # Where workers and their memory are on a real machine, whatever it looks like: against what the
-# kernel itself says of the GPUs' places.
+# kernel itself reports about the GPUs' places.
 
 load helper
 
 SHORT=(--duration 0.3 --max-duration 1 --precision 20 -q)
 
-# What the kernel tells of a GPU's PCI device.
+# What the kernel reports about a GPU's PCI device.
 device_of() {
   local bus
   bus=$(nvidia-smi -i "$1" --query-gpu=pci.bus_id --format=csv,noheader | tr '[:upper:]' '[:lower:]')
@@ -34,7 +34,7 @@ within() {
 
 nodes() { find /sys/devices/system/node -maxdepth 1 -name 'node[0-9]*' | wc -l; }
 
-@test "workers are near their GPU, as the kernel tells it, and no two GPUs share a CPU" {
+@test "workers are near their GPU, as the kernel reports, and no two GPUs share a CPU" {
   real
   told
   local near gpus gpu of_gpu one used=
@@ -65,12 +65,12 @@ nodes() { find /sys/devices/system/node -maxdepth 1 -name 'node[0-9]*' | wc -l; 
   points 'any(has("memory_policy"))' r.jsonl &&
     skip "no memory policy here: $(points '.[0].memory_policy' r.jsonl)"
   points "map(select(.memory == \"pageable\")) | all(.per_worker | all(.numa == \"$node\"))" r.jsonl
-  # Of pinned memory the kernel may not tell.
+  # The kernel may not report the place of pinned memory.
   points "map(select(.memory == \"pinned\")) | all(.per_worker | all(.numa == null or .numa == \"$node\"))" r.jsonl
   points 'all([.warnings[].kind] | index("far-memory") == null)' r.jsonl
 }
 
-@test "a machine of one node says nothing of nodes" {
+@test "a machine of one node has no record of nodes" {
   real
   [ "$(nodes)" -le 1 ] || skip "several NUMA nodes here"
   expect 0 "$MPSWEEP" sweep --device 0 "${SHORT[@]}" -l processes:2 -o r.jsonl

@@ -8,7 +8,7 @@ load helper
   real
   expect 0 "$MPSWEEP" sweep -l processes+mps:2 --active-thread-percentage 25/50 --memory-limit 2G \
     --duration 0.3 --precision 20 --quiet -o out.jsonl
-  # Stays until it is told to go.
+  # Stays until it gets a signal.
   mkfifo forever
   cat >serve <<SERVE
 #!/bin/bash

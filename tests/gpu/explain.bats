@@ -26,7 +26,7 @@ LIMITS
       "$(jq -c '.[] | [.layout, .processes, .threads, .throughput_ips, .predicted_ips]' "$WORK/out")"
 }
 
-@test "what limits each layout, how much of it is foretold, and a remedy that holds" {
+@test "what limits each layout, how much of it is predicted, and a remedy that holds" {
   real
   cat >points.job <<'JOB'
 [streams]
@@ -47,7 +47,7 @@ JOB
   expect 0 "$MPSWEEP" plot r.jsonl --figure ceilings -o ceilings.gp
   grep -qx "binding\[[0-9]*\] = 'time slicing'" ceilings.gp
   # One point with its calibration: 8 queues for 16 threads. More queues and more processes over MPS are
-  # foretold to do about the same, so that either may be what is verified.
+  # predicted to do about the same, so that either may be what is verified.
   jq -c 'select(.type != "point" or (.layout == "threads" and .threads == 16))' r.jsonl >one.jsonl
   expect 0 "$MPSWEEP" explain one.jsonl --verify --duration 0.4 --warmup 0.1 --precision 10 --quiet
   grep -Eq 'limited by queues, with --(connections 16|layout hybrid:[0-9]+x[0-9]+).*: confirmed$' "$WORK/out" ||

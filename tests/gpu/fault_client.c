@@ -3,10 +3,10 @@
  *
  *   fault_client idle|illegal|endless MILLISECONDS
  *
- * makes a context on device 0 as the environment says, writes "ready PID" to standard output, waits
- * so long, and then: ends (idle), stores to an address that nobody has given it (illegal), or runs
- * a kernel that takes a minute (endless). Ends with status 0, or 1 after a CUDA error, which it
- * writes to standard error.
+ * makes a context on device 0 as the environment directs, writes "ready PID" to standard output,
+ * waits that long, and then: ends (idle), stores to an address that is not its own (illegal), or
+ * runs a kernel that takes a minute (endless). Ends with status 0, or 1 after a CUDA error, which
+ * it writes to standard error.
  */
 #include <stdbool.h>
 #include <stdio.h>

@@ -45,7 +45,7 @@ SHORT=(--duration 0.5 --max-duration 2 --precision 5 -q)
   refused "no device 99" "$MPSWEEP" sweep --device 0,99 -l threads:1
 }
 
-@test "whoever is killed: none of two real daemons stays" {
+@test "after any kill none of two real daemons stays" {
   several
   local victim
   for victim in KILL INT; do

@@ -26,7 +26,7 @@ PLAN=(--duration 0.3 --warmup 0.1 --precision 50 --quiet -l threads:1,8 -l proce
   grep -q '^2 files, 2 GPUs: 5 of 5 points' out
   jq -s -e 'map(select(.type == "gpus-differ"))[0] | .reference_points == 2 and (.gpus | length) == 2
     and all(.gpus[]; .measurements == 2 and .factor > 0.8 and .factor < 1.25)' all.jsonl
-  # A shard may go on on the other GPU: its points for reference tell the two apart.
+  # A shard may continue on the other GPU: its reference points distinguish the two.
   head -n 2 part-1.jsonl >moved.jsonl
   mv moved.jsonl part-1.jsonl
   expect 0 "$MPSWEEP" sweep "${PLAN[@]}" --device 0 --shard 1/2 -o part-1.jsonl --resume

@@ -20,7 +20,7 @@ private() { find "$TMPDIR" -mindepth 1 -maxdepth 1 -name 'mpsweep-??????'; }
 
 # -- the commands ----------------------------------------------------------------------------------
 
-@test "start, status, env, stop: settings are read back, and a client gets what they say" {
+@test "start, status, env, stop: settings are read back, and a client gets them" {
   real
   local all
   all=$("$MPSWEEP" doctor | sed -nE 's/.* ([0-9]+) multiprocessors.*/\1/p')
@@ -36,7 +36,7 @@ private() { find "$TMPDIR" -mindepth 1 -maxdepth 1 -name 'mpsweep-??????'; }
   jq -e --argjson pid "$(cut -d ' ' -f 2 ready)" \
     '.problem == null and (.servers | length == 1 and .[0].state == "active") and
      (.clients | length == 1 and .[0].pid == $pid and (.[0].command | test("fault_client idle")))' out
-  # It is in use: stop says by whom, and ends it only when told to.
+  # It is in use: stop names the users, and ends it only by force.
   expect 1 "$MPSWEEP" mps stop
   grep -q "^  $(cut -d ' ' -f 2 ready) " err
   expect 0 "$MPSWEEP" mps stop --force
@@ -117,7 +117,7 @@ with_stranger() {
   kill -KILL "$STRANGER"
   wait "$STRANGER" || true
   finish
-  # It may take the others with it, and then the point says so; the next ones are measured.
+  # It may take the others with it, and then the point's error has it; the next ones are measured.
   assert_complete x.jsonl 3 "$STATUS"
   points '.[1:] | all(.status == "ok")' x.jsonl
   points '.[0] | .status == "ok" or (.status == "failed" and (has("throughput_ips") | not))' x.jsonl

@@ -128,7 +128,7 @@ static void check_hold(void)
     __atomic_store_n(flag, 1, __ATOMIC_RELEASE);
     DO(stream_synchronize, one);
     EXPECT(told() == 1 && out[0] < BOUND_NS);
-    puts("a holding kernel ends when it is told");
+    puts("a holding kernel ends when its flag is set");
 
     *flag = 0;
     launch_hold(20 * NS_PER_MS, one);
@@ -171,7 +171,7 @@ static void check_host_function(void)
     DO(event_synchronize, event);
     DO(stream_synchronize, two);
     EXPECT(cuda.event_query(event) == CUDA_SUCCESS_);
-    puts("a host function holds its stream, and whoever waits for its event");
+    puts("a host function holds its stream, and all that wait for its event");
 }
 
 /* -- default streams --------------------------------------------------------------------------- */

@@ -6,7 +6,7 @@ load helper
 QUICK=(--duration 0.3 --warmup 0.1 --precision 50)
 LAYOUTS=(-l threads:1,4 -l processes:2 -l processes+mps:4 -l hybrid:2x2 --launch stream,graph)
 
-# every FILE OPTIONS: each layout is measured, and nothing is said to leak.
+# every FILE OPTIONS: each layout is measured, and no leak is reported.
 every() {
   sweep_points 'length == 10 and all(.status == "ok" and .throughput_ips > 0 and .cuda_error == 0
     and ([.warnings[] | select(.kind == "leak")] == []))' \

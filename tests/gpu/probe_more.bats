@@ -28,7 +28,7 @@ arm_is() { holds ".arms | map(select(.arm == \"$1\")) | length == 1 and (.[0] | 
   arm_is threads-1 '.median_us > 0.5 and .median_us < 50'
 }
 
-@test "peer-stall: on two GPUs stalls without peer access, and not in chunks; on one it says so" {
+@test "peer-stall: on two GPUs stalls without peer access, and not in chunks; on one it reports that" {
   real
   "$MPSWEEP" probe peer-stall -q -o r.jsonl || [ $? -eq 2 ]
   if [ "$(nvidia-smi -L | grep -c '^GPU')" -lt 2 ]; then

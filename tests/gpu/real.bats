@@ -171,7 +171,7 @@ end_running() {
     "$WORK/reused.jsonl" "$WORK/fresh.jsonl"
 }
 
-@test "described workloads: kernels are as long as they say, their outputs are right, a mix is measured" {
+@test "described workloads: kernels have their durations, their outputs are right, a mix is measured" {
   real
   cat >long.job <<'JOB'
 [workload compute]
@@ -212,7 +212,7 @@ JOB
     -l threads:2 --rate 100 --arrival constant --precision 50
 }
 
-@test "an open loop beyond what can be served is told" {
+@test "an open loop beyond the capacity is reported" {
   real
   sweep_points 'all(.rate.saturated and .rate.achieved_ips < 2000)' \
     "${QUICK[@]}" -l threads:1 --rate 2000

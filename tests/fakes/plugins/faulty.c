@@ -1,5 +1,5 @@
 /*
- * A plug-in that misbehaves as its options tell: words separated by blanks,
+ * A plug-in that misbehaves as its options request: words separated by blanks,
  *
  *     WHERE:WHAT[#N][@P]   at the N-th call (default: every one) in process P (default: any)
  *     WHERE  describe init iterate check fini
@@ -100,7 +100,7 @@ static int has_word(const char *options, const char *word)
     return at && (at == options || at[-1] == ' ');
 }
 
-/* What it returns from a callback, after doing whatever else it is told. */
+/* Returns what a callback returns, after doing what the options request. */
 static int misbehave(const struct mpsweep_worker *worker, const char *where, unsigned call)
 {
     char text[32];
@@ -109,9 +109,9 @@ static int misbehave(const struct mpsweep_worker *worker, const char *where, uns
     if (strcmp(what, "log") == 0)
         worker->host->log(worker, "in %s", where);
     if (strcmp(what, "error") == 0)
-        return worker->host->fail(worker, 0, "told to fail in %s %d", where, 42);
+        return worker->host->fail(worker, 0, "asked to fail in %s %d", where, 42);
     if (strcmp(what, "oom") == 0)
-        return worker->host->fail(worker, 2, "told to have no memory in %s", where);
+        return worker->host->fail(worker, 2, "asked to have no memory in %s", where);
     return strcmp(what, "silent") == 0 ? 7 : 0;
 }
 
@@ -134,7 +134,7 @@ static int describe(const char *options, struct mpsweep_description *out)
     if (strstr(options, "bits="))
         out->capabilities |= (unsigned)atoi(strstr(options, "bits=") + 5);
     if (strcmp(what, "error") == 0)
-        out->error = "told to refuse its options";
+        out->error = "asked to refuse its options";
     return strcmp(what, "error") == 0 || strcmp(what, "silent") == 0 ? 7 : 0;
 }
 

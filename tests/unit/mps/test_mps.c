@@ -67,7 +67,7 @@ static void a_daemon_that_ends_at_once_is_told(void **state)
 static void a_daemon_that_lacks_a_command_is_told(void **state)
 {
     (void)state;
-    setenv("FAKE_MODE", "get_server_list=say:Unknown command \"get_server_list\"\\n", 1);
+    setenv("FAKE_MODE", "get_server_list=reply:Unknown command \"get_server_list\"\\n", 1);
     struct mps_controller *controller =
         mps_start_controller("tests/fakes/nvidia-cuda-mps-control", NULL);
     assert_int_equal(mps_controller_daemon_start(controller, NULL, NULL), STATUS_UNSUPPORTED);
