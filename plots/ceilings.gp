@@ -12,7 +12,7 @@ while (strlen(folder) > 0 && folder[strlen(folder):] ne '/') {
 }
 load data
 
-# Colours come round after six; shapes tell them apart. Where a ceiling binds it is a bar.
+# Colours come round after six; shapes distinguish them. Where a ceiling binds it is a bar.
 array colours[6] = ['#D55E00', '#0072B2', '#009E73', '#CC79A7', '#E69F00', '#56B4E9']
 array hollow_shapes[5] = [8, 4, 12, 10, 14]
 colour(k) = colours[(k - 1) % 6 + 1]

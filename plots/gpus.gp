@@ -12,7 +12,7 @@ while (strlen(folder) > 0 && folder[strlen(folder):] ne '/') {
 }
 load data
 
-# Colours come round after six; shapes tell GPUs apart.
+# Colours come round after six; shapes distinguish GPUs.
 array colours[6] = ['#D55E00', '#0072B2', '#009E73', '#CC79A7', '#E69F00', '#56B4E9']
 array shapes[8] = [7, 5, 9, 11, 13, 6, 4, 8]
 colour(g) = colours[g % 6 + 1]

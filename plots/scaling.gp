@@ -1,4 +1,4 @@
-# Throughput against the number of GPUs, and the share of so many times one GPU that was reached.
+# Throughput against the number of GPUs, and the share that was reached of N times one GPU.
 #
 #     mpsweep plot results.jsonl --figure scaling -o data.gp
 #     gnuplot -c scaling.gp data.gp picture.svg        (or .png, .pdf)

@@ -1,4 +1,4 @@
-# What all figures share: the page, its fonts and colours, and how series are told apart.
+# What all figures share: the page, its fonts and colours, and how series are distinguished.
 #
 # A figure's script names `output`, loads its data, then this file, and plots. The data sets
 # n_series with titles, layout_of and variant_of; n_captions with captions; title; emulated.
@@ -6,13 +6,13 @@
 #
 # A figure whose legend is not one line a series sets legend_form to 'boxes', 'points' or 'none', and
 # n_entries with entries and entry_colours, for points entry_shapes. It may also set plot_height,
-# left_margin, right_margin, title_left, legend_below and has_ideal; is_filled says that what it draws
+# left_margin, right_margin, title_left, legend_below and has_ideal; is_filled means that what it draws
 # may hide the mark of an emulated GPU.
 
 set encoding utf8
 set minussign
 
-# Okabe and Ito's colours, which colour-blind readers can tell apart; a layout keeps its own. In
+# Okabe and Ito's colours, which colour-blind readers can distinguish; a layout keeps its own. In
 # black and white the shapes do it, and the dashes.
 array palette[7] = ['#0072B2', '#D55E00', '#009E73', '#E69F00', '#CC79A7', '#000000', '#56B4E9']
 array filled[7] = [7, 5, 9, 11, 13, 15, 3]

@@ -72,7 +72,7 @@ def serve_measured(torch, model, options, seed):
             with worker:
                 server.serve()
             worker.check(server.is_right(), "the answer is not the one of before")
-    except Exception as error:  # of a thread: nobody else would hear of it
+    except Exception as error:  # of a thread: otherwise it would be lost
         worker.fail("%s: %s" % (type(error).__name__, error))
         raise
     worker.close()
