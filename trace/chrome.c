@@ -3,36 +3,51 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/text.h"
+
 /* A stream's further lanes get numbers of their own: streams are numbered far below this. */
 #define LANE_STEP 1000000u
-/* Threads of a process that are no workers come behind those. */
+
+/* Threads of a process other than workers come behind those. */
 #define OTHER_THREADS 100000u
+
+/* Digits that keep a nanosecond of ten days. */
+#define EVENT_FLAGS (JSON_COMPACT | JSON_REAL_PRECISION(15))
+
+/* A thread or stream that has been met: an event names it once, and calls within calls end no later
+ * than those. */
+struct thread {
+    unsigned pid, tid;
+    uint64_t ends_ns[8];
+    unsigned depth;
+};
 
 struct writer {
     FILE *out;
-    bool begun;
+    const struct timeline *timeline;
+    struct thread *threads;
+    size_t count, room;
+    bool begun, failed; /* failed: out of memory */
 };
 
-static void text(FILE *out, const char *from)
-{
-    fputc('"', out);
-    for (; *from; from++) {
-        unsigned char letter = (unsigned char)*from;
-        if (letter == '"' || letter == '\\')
-            fprintf(out, "\\%c", letter);
-        else if (letter < 0x20)
-            fprintf(out, "\\u%04x", letter);
-        else
-            /* Names come from object files: what is no ASCII need not be UTF-8. */
-            fputc(letter < 0x7f ? letter : '?', out);
-    }
-    fputc('"', out);
-}
-
-static void begin(struct writer *writer)
+/* Writes an event, which it takes; NULL: there was no memory for it. */
+static void put(struct writer *writer, json_t *event)
 {
     fputs(writer->begun ? ",\n" : "\n", writer->out);
     writer->begun = true;
+    writer->failed |=
+        !event || (json_dumpf(event, writer->out, EVENT_FLAGS) != 0 && !ferror(writer->out));
+    json_decref(event);
+}
+
+/* Names come from object files: what is not printable ASCII need not be UTF-8, and becomes '?'. */
+static json_t *name_of(const char *from)
+{
+    size_t bytes = strlen(from);
+    char *name = malloc(bytes + 1);
+    json_t *text = name ? json_string(text_printable(from, bytes, name, bytes + 1)) : NULL;
+    free(name);
+    return text;
 }
 
 static unsigned call_pid(uint32_t process)
@@ -58,171 +73,156 @@ static unsigned work_tid(const struct timeline_event *event)
     return event->record.stream + event->lane * LANE_STEP;
 }
 
-static void moment(FILE *out, const char *name, uint64_t ns)
+/* Microseconds from the begin of the trace. */
+static double moment(const struct writer *writer, uint64_t ns)
 {
-    fprintf(out, ",\"%s\":%llu.%03u", name, (unsigned long long)(ns / 1000), (unsigned)(ns % 1000));
+    return (double)(ns - writer->timeline->begin_ns) / 1e3;
 }
 
-/* Viewers add this to the begin in floating point: half a nanosecond less, and the end of a slice
- * is never beyond the begin of one that adjoins it. */
-static void lasting(FILE *out, uint64_t ns)
+/* A slice on a thread; the arguments belong to it. Viewers add the duration to the begin in
+ * floating point: half a nanosecond less, and the end of a slice is never beyond the begin of one
+ * that adjoins it. */
+static void put_slice(struct writer *writer, const struct timeline_event *event, uint64_t end_ns,
+                      const struct thread *thread, json_t *arguments)
 {
-    uint64_t halves = ns > 0 ? 2 * ns - 1 : 0;
-    fprintf(out, ",\"dur\":%llu.%04u", (unsigned long long)(halves / 2000),
-            (unsigned)(halves % 2000) * 5);
+    static const char *const categories[] = {
+        [TRACE_DRIVER_CALL] = "driver",
+        [TRACE_RUNTIME_CALL] = "runtime",
+        [TRACE_KERNEL] = "kernel",
+        [TRACE_COPY] = "copy",
+        [TRACE_SET] = "set",
+    };
+    uint64_t took_ns = end_ns - event->record.begin_ns;
+    put(writer, json_pack("{s:s, s:o, s:s, s:i, s:i, s:f, s:f, s:o}", "ph", "X", "name",
+                          name_of(event->name), "cat", categories[event->record.kind], "pid",
+                          (int)thread->pid, "tid", (int)thread->tid, "ts",
+                          moment(writer, event->record.begin_ns), "dur",
+                          took_ns > 0 ? (double)took_ns / 1e3 - 0.0005 : 0.0, "args", arguments));
 }
 
-static void slice(struct writer *writer, const struct timeline *timeline,
-                  const struct timeline_event *event, uint64_t end_ns, unsigned pid, unsigned tid)
+/* One end of the arrow from a call to a piece of work. */
+static void put_arrow(struct writer *writer, const char *phase, uint32_t id, unsigned pid,
+                      unsigned tid, uint64_t ns)
 {
-    begin(writer);
-    fputs("{\"ph\":\"X\",\"name\":", writer->out);
-    text(writer->out, event->name);
-    fprintf(writer->out, ",\"cat\":\"%s\",\"pid\":%u,\"tid\":%u",
-            event->record.kind == TRACE_KERNEL         ? "kernel"
-            : event->record.kind == TRACE_DRIVER_CALL  ? "driver"
-            : event->record.kind == TRACE_RUNTIME_CALL ? "runtime"
-            : event->record.kind == TRACE_COPY         ? "copy"
-                                                       : "set",
-            pid, tid);
-    moment(writer->out, "ts", event->record.begin_ns - timeline->begin_ns);
-    lasting(writer->out, end_ns - event->record.begin_ns);
-    fprintf(writer->out, ",\"args\":{\"correlation\":%u", event->record.correlation);
+    json_t *event = json_pack("{s:s, s:s, s:s, s:i, s:i, s:i, s:f}", "ph", phase, "name", "starts",
+                              "cat", "flow", "id", (int)id, "pid", (int)pid, "tid", (int)tid, "ts",
+                              moment(writer, ns));
+    if (*phase == 'f')
+        json_object_set_new(event, "bp", json_string("e"));
+    put(writer, event);
 }
 
-static void write_moved(FILE *out, const struct trace_record *record)
+static json_t *kernel_arguments(const struct trace_record *record)
 {
-    fprintf(out, ",\"bytes\":%llu,\"from\":\"%s\",\"to\":\"%s\"", (unsigned long long)record->bytes,
-            timeline_memory_name(record->source), timeline_memory_name(record->sink));
-    if (record->kind == TRACE_COPY && record->direction == TRACE_BETWEEN_DEVICES)
-        fprintf(out, ",\"from_device\":%u,\"to_device\":%u", record->source_device,
-                record->sink_device);
-    fprintf(out, ",\"context\":%u,\"device\":%u}}", record->context, record->device);
+    char grid[48], block[48];
+    snprintf(grid, sizeof grid, "%ux%ux%u", record->grid[0], record->grid[1], record->grid[2]);
+    snprintf(block, sizeof block, "%ux%ux%u", record->block[0], record->block[1], record->block[2]);
+    return json_pack("{s:s, s:s, s:i, s:i}", "grid", grid, "block", block, "registers",
+                     (int)record->registers, "shared",
+                     (int)(record->static_shared + record->dynamic_shared));
 }
 
-static void write_work(struct writer *writer, const struct timeline *timeline, uint32_t index)
+static json_t *copy_arguments(const struct trace_record *record)
 {
+    json_t *arguments =
+        json_pack("{s:I, s:s, s:s}", "bytes", (json_int_t)record->bytes, "from",
+                  timeline_memory_name(record->source), "to", timeline_memory_name(record->sink));
+    if (record->kind == TRACE_COPY && record->direction == TRACE_BETWEEN_DEVICES) {
+        json_object_set_new(arguments, "from_device", json_integer(record->source_device));
+        json_object_set_new(arguments, "to_device", json_integer(record->sink_device));
+    }
+    return arguments;
+}
+
+static void put_work(struct writer *writer, uint32_t index, const struct thread *thread)
+{
+    const struct timeline *timeline = writer->timeline;
     const struct timeline_event *event = &timeline->events[index];
     const struct timeline_event *call = &timeline->events[event->call];
     const struct trace_record *record = &event->record;
-    FILE *out = writer->out;
-    slice(writer, timeline, event, record->end_ns, work_pid(event->process), work_tid(event));
-    if (event->symbol) {
-        fputs(",\"symbol\":", out);
-        text(out, event->symbol);
-    }
-    if (record->kind == TRACE_KERNEL)
-        fprintf(out,
-                ",\"grid\":\"%ux%ux%u\",\"block\":\"%ux%ux%u\",\"registers\":%u,"
-                "\"shared\":%u,\"context\":%u,\"device\":%u}}",
-                record->grid[0], record->grid[1], record->grid[2], record->block[0],
-                record->block[1], record->block[2], record->registers,
-                record->static_shared + record->dynamic_shared, record->context, record->device);
-    else
-        write_moved(out, record);
-    begin(writer);
-    fprintf(out,
-            "{\"ph\":\"s\",\"name\":\"starts\",\"cat\":\"flow\",\"id\":%u,\"pid\":%u,\"tid\":%u",
-            index, call_pid(event->process), call_tid(timeline, call));
-    moment(out, "ts", call->record.begin_ns - timeline->begin_ns);
-    fputc('}', out);
-    begin(writer);
-    fprintf(out,
-            "{\"ph\":\"f\",\"bp\":\"e\",\"name\":\"starts\",\"cat\":\"flow\",\"id\":%u,\"pid\":%u,"
-            "\"tid\":%u",
-            index, work_pid(event->process), work_tid(event));
-    moment(out, "ts", record->begin_ns - timeline->begin_ns);
-    fputc('}', out);
+    json_t *arguments =
+        record->kind == TRACE_KERNEL ? kernel_arguments(record) : copy_arguments(record);
+    json_object_set_new(arguments, "correlation", json_integer(record->correlation));
+    json_object_set_new(arguments, "context", json_integer(record->context));
+    json_object_set_new(arguments, "device", json_integer(record->device));
+    if (event->symbol)
+        json_object_set_new(arguments, "symbol", name_of(event->symbol));
+    put_slice(writer, event, record->end_ns, thread, arguments);
+    put_arrow(writer, "s", index, call_pid(event->process), call_tid(timeline, call),
+              call->record.begin_ns);
+    put_arrow(writer, "f", index, thread->pid, thread->tid, record->begin_ns);
 }
 
-/* -- threads ----------------------------------------------------------------------------------- */
+/* -- names and order ----------------------------------------------------------------------------
+ */
 
-/* What is known of a thread that has been met: its name is told once, and calls within calls end no
- * later than those. */
-struct thread {
-    unsigned pid, tid;
-    uint64_t ends_ns[8];
-    unsigned depth;
-};
-
-struct threads {
-    struct thread *at;
-    size_t count, room;
-};
-
-static struct thread *find_thread(struct threads *threads, unsigned pid, unsigned tid, bool *fresh)
+/* Names what has this pid and tid, and puts it in the order of its numbers. */
+static void put_name(struct writer *writer, const char *what, unsigned pid, unsigned tid,
+                     const char *name)
 {
-    for (size_t i = 0; i < threads->count; i++)
-        if (threads->at[i].pid == pid && threads->at[i].tid == tid)
-            return &threads->at[i];
-    if (threads->count == threads->room) {
-        size_t room = threads->room ? 2 * threads->room : 64;
-        struct thread *more = realloc(threads->at, room * sizeof *more);
+    char kind[32];
+    snprintf(kind, sizeof kind, "%s_name", what);
+    put(writer, json_pack("{s:s, s:s, s:i, s:i, s:{s:s}}", "ph", "M", "name", kind, "pid", (int)pid,
+                          "tid", (int)tid, "args", "name", name));
+    snprintf(kind, sizeof kind, "%s_sort_index", what);
+    put(writer, json_pack("{s:s, s:s, s:i, s:i, s:{s:i}}", "ph", "M", "name", kind, "pid", (int)pid,
+                          "tid", (int)tid, "args", "sort_index", (int)(tid ? tid : pid)));
+}
+
+static void put_processes(struct writer *writer, const char *gpu)
+{
+    char name[160];
+    for (uint32_t p = 0; p < writer->timeline->process_count; p++) {
+        snprintf(name, sizeof name, "process %u (PID %d)", p,
+                 (int)writer->timeline->processes[p].pid);
+        put_name(writer, "process", call_pid(p), 0, name);
+        snprintf(name, sizeof name, "process %u on %.100s", p, gpu);
+        put_name(writer, "process", work_pid(p), 0, name);
+    }
+}
+
+static void put_thread(struct writer *writer, const struct timeline_event *event,
+                       const struct thread *thread)
+{
+    char name[96];
+    struct text text = {.at = name, .size = sizeof name};
+    if (!timeline_is_call(event)) {
+        text_append(&text, "stream %u", event->record.stream);
+        if (event->worker != TIMELINE_NONE)
+            text_append(&text, " of thread %u", event->worker);
+        if (event->lane)
+            text_append(&text, ", lane %u", event->lane + 1);
+    } else if (event->worker != TIMELINE_NONE) {
+        text_append(&text, "thread %u (%u)", event->worker, event->record.thread);
+    } else if (thread->tid == OTHER_THREADS) {
+        text_append(&text, "main thread");
+    } else {
+        text_append(&text, "other thread (%u)", event->record.thread);
+    }
+    put_name(writer, "thread", thread->pid, thread->tid, name);
+}
+
+/* The thread or stream of an event, named if it is new; NULL without memory. */
+static struct thread *thread_of(struct writer *writer, const struct timeline_event *event)
+{
+    bool call = timeline_is_call(event);
+    unsigned pid = call ? call_pid(event->process) : work_pid(event->process);
+    unsigned tid = call ? call_tid(writer->timeline, event) : work_tid(event);
+    for (size_t i = 0; i < writer->count; i++)
+        if (writer->threads[i].pid == pid && writer->threads[i].tid == tid)
+            return &writer->threads[i];
+    if (writer->count == writer->room) {
+        size_t room = writer->room ? 2 * writer->room : 64;
+        struct thread *more = realloc(writer->threads, room * sizeof *more);
         if (!more)
             return NULL;
-        threads->at = more;
-        threads->room = room;
+        writer->threads = more;
+        writer->room = room;
     }
-    struct thread *thread = &threads->at[threads->count++];
+    struct thread *thread = &writer->threads[writer->count++];
     *thread = (struct thread){.pid = pid, .tid = tid};
-    *fresh = true;
+    put_thread(writer, event, thread);
     return thread;
-}
-
-static void name_thread(struct writer *writer, const struct timeline *timeline,
-                        const struct timeline_event *event, const struct thread *thread)
-{
-    FILE *out = writer->out;
-    begin(writer);
-    fprintf(out,
-            "{\"ph\":\"M\",\"name\":\"thread_name\",\"pid\":%u,\"tid\":%u,\"args\":{\"name\":\"",
-            thread->pid, thread->tid);
-    if (!timeline_is_call(event)) {
-        fprintf(out, "stream %u", event->record.stream);
-        if (event->worker != TIMELINE_NONE)
-            fprintf(out, " of thread %u", event->worker);
-        if (event->lane)
-            fprintf(out, ", lane %u", event->lane + 1);
-    } else if (event->worker != TIMELINE_NONE) {
-        fprintf(out, "thread %u (%u)", event->worker, event->record.thread);
-    } else if (event->record.thread == (uint32_t)timeline->processes[event->process].pid) {
-        fputs("main thread", out);
-    } else {
-        fprintf(out, "other thread (%u)", event->record.thread);
-    }
-    fputs("\"}}", out);
-    begin(writer);
-    fprintf(out,
-            "{\"ph\":\"M\",\"name\":\"thread_sort_index\",\"pid\":%u,\"tid\":%u,"
-            "\"args\":{\"sort_index\":%u}}",
-            thread->pid, thread->tid, thread->tid);
-}
-
-static void name_processes(struct writer *writer, const struct timeline *timeline, const char *gpu)
-{
-    for (uint32_t p = 0; p < timeline->process_count; p++) {
-        for (int work = 0; work < 2; work++) {
-            unsigned pid = work ? work_pid(p) : call_pid(p);
-            char name[160];
-            if (work)
-                snprintf(name, sizeof name, "process %u on %.100s", p, gpu);
-            else
-                snprintf(name, sizeof name, "process %u (PID %d)", p,
-                         (int)timeline->processes[p].pid);
-            begin(writer);
-            fprintf(writer->out,
-                    "{\"ph\":\"M\",\"name\":\"process_name\",\"pid\":%u,\"tid\":0,"
-                    "\"args\":{\"name\":",
-                    pid);
-            text(writer->out, name);
-            fputs("}}", writer->out);
-            begin(writer);
-            fprintf(writer->out,
-                    "{\"ph\":\"M\",\"name\":\"process_sort_index\",\"pid\":%u,\"tid\":0,"
-                    "\"args\":{\"sort_index\":%u}}",
-                    pid, pid);
-        }
-    }
 }
 
 /* Clocks of different origin may disagree by a little: a call that is within another one ends with
@@ -239,41 +239,28 @@ static uint64_t nested_end(struct thread *thread, const struct trace_record *rec
     return end_ns;
 }
 
-static enum status write_events(struct writer *writer, const struct timeline *timeline,
-                                struct threads *threads)
-{
-    for (uint32_t i = 0; i < timeline->count; i++) {
-        const struct timeline_event *event = &timeline->events[i];
-        bool call = timeline_is_call(event), fresh = false;
-        unsigned pid = call ? call_pid(event->process) : work_pid(event->process);
-        unsigned tid = call ? call_tid(timeline, event) : work_tid(event);
-        struct thread *thread = find_thread(threads, pid, tid, &fresh);
-        if (!thread)
-            return status_set(STATUS_MEMORY, "out of memory for a trace");
-        if (fresh)
-            name_thread(writer, timeline, event, thread);
-        if (!call) {
-            write_work(writer, timeline, i);
-            continue;
-        }
-        slice(writer, timeline, event, nested_end(thread, &event->record), pid, tid);
-        fprintf(writer->out, ",\"result\":%u}}", event->record.result);
-    }
-    return STATUS_OK;
-}
-
 enum status chrome_write(FILE *out, const struct timeline *timeline, const char *gpu,
                          const json_t *other)
 {
-    struct writer writer = {.out = out};
-    struct threads threads = {0};
+    struct writer writer = {.out = out, .timeline = timeline};
     fputs("{\"displayTimeUnit\":\"ns\",\"traceEvents\":[", out);
-    name_processes(&writer, timeline, gpu);
-    enum status status = write_events(&writer, timeline, &threads);
-    free(threads.at);
+    put_processes(&writer, gpu);
+    for (uint32_t i = 0; i < timeline->count && !writer.failed; i++) {
+        const struct timeline_event *event = &timeline->events[i];
+        const struct trace_record *record = &event->record;
+        struct thread *thread = thread_of(&writer, event);
+        if (!thread)
+            writer.failed = true;
+        else if (timeline_is_call(event))
+            put_slice(&writer, event, nested_end(thread, record), thread,
+                      json_pack("{s:i, s:i}", "correlation", (int)record->correlation, "result",
+                                (int)record->result));
+        else
+            put_work(&writer, i, thread);
+    }
+    free(writer.threads);
     fputs("\n],\"otherData\":", out);
-    if (status == STATUS_OK && json_dumpf(other, out, JSON_COMPACT) != 0 && !ferror(out))
-        status = status_set(STATUS_MEMORY, "out of memory for a trace");
+    writer.failed |= json_dumpf(other, out, JSON_COMPACT) != 0 && !ferror(out);
     fputs("}\n", out);
-    return status;
+    return writer.failed ? status_set(STATUS_MEMORY, "out of memory for a trace") : STATUS_OK;
 }
