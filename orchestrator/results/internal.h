@@ -10,8 +10,9 @@
  * empty line; nothing where there is no such point. */
 void table_print_gpus(FILE *out, const json_t *points);
 
-/* remarks.c: what stands behind a row's numbers; nothing where all is well. */
-void table_print_remark(FILE *out, const json_t *point);
+/* remarks.c: what stands behind a row's numbers; "" where all is well. Returns text. */
+#define TABLE_REMARK 1400
+const char *table_remark(const json_t *point, char text[TABLE_REMARK]);
 
 /* Of each measured mix, a line with what each of its workloads did. */
 void table_print_mixes(FILE *out, const json_t *points);

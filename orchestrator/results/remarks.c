@@ -1,4 +1,4 @@
-/* What the table says beside and below its numbers. */
+/* What the table prints beside and below its numbers. */
 #include <math.h>
 #include <string.h>
 
@@ -10,88 +10,80 @@
 #include "statistics/histogram.h"
 
 /* What an open loop lacks, and what to give. */
-static void print_unconverged_open(FILE *out, const json_t *point)
+static void add_unconverged_open(struct text *text, const json_t *point)
 {
-    long long iterations = json_integer_value(json_object_get(point, "iterations"));
+    long long iterations = integer_at(point, "iterations");
     const json_t *goal = json_object_get(json_object_get(point, "rate"), "goal");
     char limit[32];
-    fputs("  unconverged: ", out);
     if (iterations < HISTOGRAM_LEAST_P99)
-        fprintf(out,
-                "%lld iteration%s, and p99 has no upper bound below %d: give a longer "
-                "--max-duration",
-                iterations, iterations == 1 ? "" : "s", HISTOGRAM_LEAST_P99);
+        text_append(text,
+                    "%lld iteration%s, and p99 has no upper bound below %d: give a longer "
+                    "--max-duration",
+                    iterations, iterations == 1 ? "" : "s", HISTOGRAM_LEAST_P99);
     else
-        fprintf(out, "%s under %s does not hold at the rate found: give a longer --duration",
-                json_string_value(json_object_get(goal, "percentile")),
-                rate_time_text(json_number_value(json_object_get(goal, "us")) * 1e3, limit,
-                               sizeof limit));
+        text_append(text, "%s under %s does not hold at the rate found: give a longer --duration",
+                    text_at(goal, "percentile"),
+                    rate_time_text(number_at(goal, "us") * 1e3, limit, sizeof limit));
 }
 
 /* What interval a closed loop reached, and what to give. */
-static void print_unconverged_closed(FILE *out, const json_t *point)
+static void add_unconverged_closed(struct text *text, const json_t *point)
 {
     const json_t *rounds = json_object_get(point, "rounds");
     const json_t *interval = json_object_get(point, "interval");
-    const json_t *reached = json_object_get(point, "ci95_rel");
-    const json_t *needs_s = json_object_get(interval, "needs_s");
-    const json_t *needs_rounds = json_object_get(interval, "needs_rounds");
-    double longest = 0.0;
+    double reached = number_at(point, "ci95_rel"), longest = 0.0;
     for (size_t i = 0; i < json_array_size(rounds); i++)
-        longest =
-            fmax(longest, json_number_value(json_object_get(json_array_get(rounds, i), "seconds")));
-    fputs("  unconverged", out);
-    if (json_is_number(reached))
-        fprintf(out, ": ±%.2g%%", 100.0 * json_number_value(reached));
+        longest = fmax(longest, number_at(json_array_get(rounds, i), "seconds"));
+    if (isnan(reached))
+        text_append(text, "too few iterations for an interval");
     else
-        fputs(": too few iterations to tell", out);
+        text_append(text, "±%.2g%%", 100.0 * reached);
     if (json_array_size(rounds) > 1)
-        fprintf(out, " after %zu rounds", json_array_size(rounds));
+        text_append(text, " after %zu rounds", json_array_size(rounds));
     else
-        fprintf(out, " after %.2g s", longest);
-    if (needs_rounds)
-        fprintf(out, ": give --rounds %.0f", json_number_value(needs_rounds));
-    else if (needs_s)
-        fprintf(out, ": give --max-duration %.10g", json_number_value(needs_s));
+        text_append(text, " after %.2g s", longest);
+    if (json_object_get(interval, "needs_rounds"))
+        text_append(text, ": give --rounds %.0f", number_at(interval, "needs_rounds"));
+    else if (json_object_get(interval, "needs_s"))
+        text_append(text, ": give --max-duration %.10g", number_at(interval, "needs_s"));
 }
 
-void table_print_remark(FILE *out, const json_t *point)
+const char *table_remark(const json_t *point, char out[TABLE_REMARK])
 {
     const char *status = text_at(point, "status");
+    const json_t *rate = json_object_get(point, "rate");
+    long long others = integer_at(point, "other_clients");
     char failure[POINT_FAILURE_TEXT];
+    struct text text = {.at = out, .size = TABLE_REMARK};
+    *out = '\0';
     if (!json_object_get(point, "latency_us")) {
-        fprintf(out, "  %s", point_failure(point, failure));
+        text_append(&text, "%s", point_failure(point, failure));
     } else if (strcmp(status, "unconverged") == 0) {
-        if (json_is_object(json_object_get(point, "rate")))
-            print_unconverged_open(out, point);
+        text_append(&text, "unconverged: ");
+        if (json_is_object(rate))
+            add_unconverged_open(&text, point);
         else
-            print_unconverged_closed(out, point);
+            add_unconverged_closed(&text, point);
     } else if (strcmp(status, "ok") != 0) {
-        fprintf(out, "  %s", status);
+        text_append(&text, "%s", status);
     }
-    if (json_is_true(json_object_get(json_object_get(point, "rate"), "saturated")))
-        fputs("  overloaded", out);
-    const json_t *others = json_object_get(point, "other_clients");
+    if (json_is_true(json_object_get(rate, "saturated")))
+        text_append(&text, "%soverloaded", text.length ? "  " : "");
     if (others)
-        fprintf(out, "  beside %lld other MPS client%s", (long long)json_integer_value(others),
-                json_integer_value(others) == 1 ? "" : "s");
+        text_append(&text, "%sbeside %lld other MPS client%s", text.length ? "  " : "", others,
+                    others == 1 ? "" : "s");
+    return out;
 }
 
 /* -- below the table -- */
 
 #define LONGEST_LABEL 80
 
-static const char *text_of(const json_t *warning)
-{
-    const char *text = json_string_value(json_object_get(warning, "text"));
-    return text ? text : "";
-}
-
 static bool has(const json_t *point, const char *text)
 {
     const json_t *warnings = json_object_get(point, "warnings");
     for (size_t i = 0; i < json_array_size(warnings); i++)
-        if (strcmp(text_of(json_array_get(warnings, i)), text) == 0)
+        if (strcmp(text_at(json_array_get(warnings, i), "text"), text) == 0)
             return true;
     return false;
 }
@@ -132,7 +124,7 @@ static size_t each_warning(FILE *out, const json_t *points, size_t width)
     for (size_t p = 0; p < json_array_size(points); p++) {
         const json_t *warnings = json_object_get(json_array_get(points, p), "warnings");
         for (size_t i = 0; i < json_array_size(warnings); i++) {
-            const char *text = text_of(json_array_get(warnings, i));
+            const char *text = text_at(json_array_get(warnings, i), "text");
             if (points_with(points, p, text) == 0)
                 continue;
             size_t columns = text_columns(label(points, p, text, name));

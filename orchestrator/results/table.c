@@ -1,11 +1,11 @@
 #include "orchestrator/results/table.h"
 
-#include <stdbool.h>
-#include <stdlib.h>
+#include <math.h>
 #include <string.h>
 
 #include "common/json.h"
 #include "common/text.h"
+#include "orchestrator/console/columns.h"
 #include "orchestrator/results/internal.h"
 #include "orchestrator/results/point.h"
 #include "orchestrator/results/rate.h"
@@ -42,9 +42,8 @@ static const struct setting {
     {"delay_cycles", "cycles", "%s cycles", ", ", false},
 };
 #define SETTINGS (sizeof settings / sizeof settings[0])
-#define GPU_SETTINGS                                                                               \
-    2 /* the first ones are about several GPUs, and CSV has them only for those                    \
-       */
+/* The first ones are about several GPUs, and CSV has them only for those. */
+#define GPU_SETTINGS 2
 
 static void setting_text(const json_t *point, const char *key, bool sizes, char *out, size_t size)
 {
@@ -73,122 +72,110 @@ static bool varies(const json_t *points, const char *key)
     return false;
 }
 
-static bool any_of_several_gpus(const json_t *points)
+static bool any_has(const json_t *points, const char *key)
 {
     for (size_t i = 0; i < json_array_size(points); i++)
-        if (json_object_get(json_array_get(points, i), "gpus"))
+        if (json_object_get(json_array_get(points, i), key))
             return true;
     return false;
 }
 
-static bool any_fixed(const json_t *points)
+/* NAN where the energy is not known. */
+static double joules_of(const json_t *point)
 {
-    for (size_t i = 0; i < json_array_size(points); i++)
-        if (json_object_get(json_array_get(points, i), "fixed"))
-            return true;
-    return false;
-}
-
-enum { MOST_COLUMNS = 2 + SETTINGS + 13 };
-
-struct table {
-    const char *titles[MOST_COLUMNS];
-    bool left[MOST_COLUMNS]; /* text stands left, numbers right */
-    size_t columns;
-    bool fixed;                    /* fixed work: a column more */
-    struct scaling_index *singles; /* points of one GPU, where others have several; or NULL */
-    size_t rows;
-    char (*cells)[CELL];  /* rows x columns */
-    const json_t *points; /* a row each; remarks may be longer than a cell */
-};
-
-static char *cell(struct table *table, size_t row, size_t column)
-{
-    return table->cells[row * table->columns + column];
-}
-
-static void add_column(struct table *table, const char *title, bool left)
-{
-    table->titles[table->columns] = title;
-    table->left[table->columns] = left;
-    table->columns++;
-}
-
-/* NULL where the energy is not known. */
-static const json_t *joules_of(const json_t *point)
-{
-    const json_t *joules =
-        json_object_get(json_object_get(point, "telemetry"), "joules_per_iteration");
-    return json_is_number(joules) ? joules : NULL;
+    return number_at(json_object_get(point, "telemetry"), "joules_per_iteration");
 }
 
 static bool any_joules(const json_t *points)
 {
     for (size_t i = 0; i < json_array_size(points); i++)
-        if (joules_of(json_array_get(points, i)))
+        if (!isnan(joules_of(json_array_get(points, i))))
             return true;
     return false;
 }
 
-static void fill_joules(char *out, const json_t *point)
+/* The columns that a table has beside layout, P×T and numbers. */
+struct shown {
+    bool settings[SETTINGS];
+    bool rate, fixed, joules;
+    struct scaling_index *singles; /* points of one GPU, where others have several; or NULL */
+};
+
+static void add_columns(struct columns *table, const struct shown *shown, const json_t *points)
 {
-    const json_t *joules = joules_of(point);
-    if (joules)
-        snprintf(out, CELL, "%.3g", json_number_value(joules));
-    else
-        snprintf(out, CELL, "-");
+    static const char *const numbers[] = {"iterations/s", "95%", "p50 ms", "p99 ms", "fair"};
+    columns_add(table, "layout", COLUMNS_LEFT);
+    columns_add(table, "P×T", COLUMNS_RIGHT);
+    for (size_t i = 0; i < SETTINGS; i++)
+        if (shown->settings[i])
+            columns_add(table, settings[i].title,
+                        table_setting_is_text(json_array_get(points, 0), i) ? COLUMNS_LEFT
+                                                                            : COLUMNS_RIGHT);
+    if (shown->rate)
+        columns_add(table, "offered/s", COLUMNS_RIGHT);
+    for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++)
+        columns_add(table, numbers[i], COLUMNS_RIGHT);
+    if (shown->fixed)
+        columns_add(table, "forum's/s", COLUMNS_RIGHT);
+    if (shown->joules)
+        columns_add(table, "J/iter", COLUMNS_RIGHT);
+    if (shown->singles)
+        columns_add(table, "scaling", COLUMNS_RIGHT);
+}
+
+static void add_number(struct columns *table, double value)
+{
+    char text[32];
+    columns_cell(table, "%s", text_number(value, text, sizeof text));
 }
 
 /* Throughput, interval, latencies and fairness of one point. */
-static void fill_numbers(struct table *table, size_t row, size_t column, const json_t *point)
+static void add_numbers(struct columns *table, const struct shown *shown, const json_t *point)
 {
     const json_t *latency = json_object_get(point, "latency_us");
-    const json_t *interval = json_object_get(point, "ci95_rel");
+    double interval = number_at(point, "ci95_rel");
     if (!latency) {
-        for (size_t i = 0; i < (table->fixed ? 6 : 5); i++)
-            snprintf(cell(table, row, column + i), CELL, "-");
+        for (int i = 0; i < 5 + shown->fixed; i++)
+            columns_cell(table, "-");
         return;
     }
-    text_number(number_at(point, "throughput_ips"), cell(table, row, column), CELL);
-    if (json_is_number(interval))
-        snprintf(cell(table, row, column + 1), CELL, "±%.1f%%",
-                 100.0 * json_number_value(interval));
+    add_number(table, number_at(point, "throughput_ips"));
+    if (isnan(interval))
+        columns_cell(table, "?");
     else
-        snprintf(cell(table, row, column + 1), CELL, "?");
-    text_number(number_at(latency, "p50") / 1e3, cell(table, row, column + 2), CELL);
-    text_number(number_at(latency, "p99") / 1e3, cell(table, row, column + 3), CELL);
-    snprintf(cell(table, row, column + 4), CELL, "%.2f", number_at(point, "fairness_jain"));
-    if (table->fixed)
-        text_number(number_at(json_object_get(point, "fixed"), "throughput_ips"),
-                    cell(table, row, column + 5), CELL);
+        columns_cell(table, "±%.1f%%", 100.0 * interval);
+    add_number(table, number_at(latency, "p50") / 1e3);
+    add_number(table, number_at(latency, "p99") / 1e3);
+    columns_cell(table, "%.2f", number_at(point, "fairness_jain"));
+    if (shown->fixed)
+        add_number(table, number_at(json_object_get(point, "fixed"), "throughput_ips"));
 }
 
-/* How it compares with the same point on one GPU. */
-static void fill_scaling(char *out, const struct scaling_index *index, const json_t *point)
+static void add_row(struct columns *table, const struct shown *shown, const json_t *point)
 {
+    char text[CELL], remark[TABLE_REMARK];
     struct scaling scaling;
-    bool found = index && scaling_find(index, point, &scaling);
-    scaling_text(found ? &scaling : NULL, out, CELL);
-}
-
-static void fill_row(struct table *table, size_t row, const json_t *point, const bool *shown,
-                     bool joules)
-{
-    size_t column = 0;
-    snprintf(cell(table, row, column++), CELL, "%s", text_at(point, "layout"));
-    snprintf(cell(table, row, column++), CELL, "%lld×%lld",
-             (long long)integer_at(point, "processes"), (long long)integer_at(point, "threads"));
-    for (size_t i = 0; i < SETTINGS; i++)
-        if (shown[i])
-            setting_text(point, settings[i].key, settings[i].sizes, cell(table, row, column++),
-                         CELL);
-    if (shown[SETTINGS])
-        rate_cell(point, cell(table, row, column++), CELL);
-    fill_numbers(table, row, column, point);
-    if (joules)
-        fill_joules(cell(table, row, table->columns - 1 - (table->singles != NULL)), point);
-    if (table->singles)
-        fill_scaling(cell(table, row, table->columns - 1), table->singles, point);
+    columns_cell(table, "%s", text_at(point, "layout"));
+    columns_cell(table, "%lld×%lld", (long long)integer_at(point, "processes"),
+                 (long long)integer_at(point, "threads"));
+    for (size_t i = 0; i < SETTINGS; i++) {
+        if (!shown->settings[i])
+            continue;
+        table_setting_text(point, i, text, sizeof text);
+        columns_cell(table, "%s", text);
+    }
+    if (shown->rate)
+        columns_cell(table, "%s", rate_cell(point, text, sizeof text));
+    add_numbers(table, shown, point);
+    if (shown->joules && isnan(joules_of(point)))
+        columns_cell(table, "-");
+    else if (shown->joules)
+        columns_cell(table, "%.3g", joules_of(point));
+    if (shown->singles)
+        columns_cell(table, "%s",
+                     scaling_text(scaling_find(shown->singles, point, &scaling) ? &scaling : NULL,
+                                  text, sizeof text));
+    columns_end_row_with(table, "%s", table_remark(point, remark));
 }
 
 static void print_padded(FILE *out, const char *text, size_t width, bool left, bool last)
@@ -201,29 +188,6 @@ static void print_padded(FILE *out, const char *text, size_t width, bool left, b
         fprintf(out, "%*s%s", padding, "", text);
     if (!last)
         fputs("  ", out);
-}
-
-static void print_cells(FILE *out, struct table *table)
-{
-    size_t widths[MOST_COLUMNS] = {0};
-    for (size_t c = 0; c < table->columns; c++) {
-        widths[c] = text_columns(table->titles[c]);
-        for (size_t r = 0; r < table->rows; r++) {
-            size_t width = text_columns(cell(table, r, c));
-            if (width > widths[c])
-                widths[c] = width;
-        }
-    }
-    size_t last = table->columns - 1;
-    for (size_t c = 0; c <= last; c++)
-        print_padded(out, table->titles[c], widths[c], table->left[c], c == last);
-    fputc('\n', out);
-    for (size_t r = 0; r < table->rows; r++) {
-        for (size_t c = 0; c <= last; c++)
-            print_padded(out, cell(table, r, c), widths[c], table->left[c], c == last);
-        table_print_remark(out, json_array_get(table->points, r));
-        fputc('\n', out);
-    }
 }
 
 static void print_heading(FILE *out, json_t *header, const json_t *points, const bool *shown)
@@ -263,49 +227,25 @@ static void print_heading(FILE *out, json_t *header, const json_t *points, const
 
 void table_print(FILE *out, json_t *header, const json_t *points)
 {
-    bool shown[SETTINGS + 1] = {false}; /* the last one: rates of open loops */
-    struct table table = {.rows = json_array_size(points), .points = points};
-    if (table.rows == 0)
+    struct columns table = {0};
+    struct shown shown = {.rate = any_has(points, "rate"),
+                          .fixed = any_has(points, "fixed"),
+                          .joules = any_joules(points)};
+    if (json_array_size(points) == 0)
         return;
-    add_column(&table, "layout", true);
-    add_column(&table, "P×T", false);
-    for (size_t i = 0; i < SETTINGS; i++) {
-        shown[i] = varies(points, settings[i].key);
-        if (shown[i])
-            add_column(&table, settings[i].title,
-                       json_is_string(json_object_get(json_array_get(points, 0), settings[i].key)));
-    }
-    for (size_t r = 0; r < table.rows; r++)
-        shown[SETTINGS] |= json_object_get(json_array_get(points, r), "rate") != NULL;
-    if (shown[SETTINGS])
-        add_column(&table, "offered/s", false);
-    add_column(&table, "iterations/s", false);
-    add_column(&table, "95%", false);
-    add_column(&table, "p50 ms", false);
-    add_column(&table, "p99 ms", false);
-    add_column(&table, "fair", false);
-    table.fixed = any_fixed(points);
-    if (table.fixed)
-        add_column(&table, "forum's/s", false);
-    bool joules = any_joules(points);
-    if (joules)
-        add_column(&table, "J/iter", false);
-    if (any_of_several_gpus(points) && scaling_index_new(points, &table.singles) == STATUS_OK)
-        add_column(&table, "scaling", false);
-    table.cells = calloc(table.rows * table.columns, sizeof *table.cells);
-    if (!table.cells) {
-        scaling_index_free(table.singles);
-        return;
-    }
-    for (size_t r = 0; r < table.rows; r++)
-        fill_row(&table, r, json_array_get(points, r), shown, joules);
-    print_heading(out, header, points, shown);
-    print_cells(out, &table);
+    for (size_t i = 0; i < SETTINGS; i++)
+        shown.settings[i] = varies(points, settings[i].key);
+    if (any_has(points, "gpus") && scaling_index_new(points, &shown.singles) != STATUS_OK)
+        shown.singles = NULL;
+    add_columns(&table, &shown, points);
+    for (size_t i = 0; i < json_array_size(points); i++)
+        add_row(&table, &shown, json_array_get(points, i));
+    print_heading(out, header, points, shown.settings);
+    columns_print(out, &table, 0);
     table_print_gpus(out, points);
     table_print_mixes(out, points);
     table_print_warnings(out, points);
-    scaling_index_free(table.singles);
-    free(table.cells);
+    scaling_index_free(shown.singles);
 }
 
 void table_print_csv_text(FILE *out, const char *text)
@@ -323,26 +263,51 @@ void table_print_csv_text(FILE *out, const char *text)
     fputc('"', out);
 }
 
-static void print_csv_number(FILE *out, const json_t *number)
+/* A further field with four digits; empty for a value that is not finite. */
+static void csv_share(FILE *out, double value)
 {
-    if (json_is_number(number))
-        fprintf(out, ",%.6g", json_number_value(number));
-    else
-        fputc(',', out);
+    char text[32] = "";
+    if (isfinite(value))
+        snprintf(text, sizeof text, "%.4g", value);
+    csv_text(out, text);
 }
 
-static void print_csv_telemetry(FILE *out, const json_t *telemetry)
+static void print_csv_point(FILE *out, const json_t *point, size_t first, bool fixed, bool emulated)
 {
-    print_csv_number(out, json_object_get(telemetry, "joules_per_iteration"));
-    print_csv_number(out, json_object_get(json_object_get(telemetry, "power_w"), "mean"));
-    print_csv_number(out, json_object_get(json_object_get(telemetry, "sm_clock_mhz"), "mean"));
+    static const char *const percentiles[] = {"p50", "p90", "p99", "mean"};
+    const json_t *latency = json_object_get(point, "latency_us");
+    const json_t *telemetry = json_object_get(point, "telemetry");
+    csv_begin(out, text_at(point, "layout"));
+    fprintf(out, ",%lld,%lld,%lld", (long long)integer_at(point, "processes"),
+            (long long)integer_at(point, "threads"), (long long)integer_at(point, "workers"));
+    for (size_t i = first; i < SETTINGS; i++) {
+        char value[CSV_CELL] = "";
+        if (json_object_get(point, settings[i].key) || strcmp(settings[i].key, "gpus") == 0)
+            setting_text(point, settings[i].key, false, value, sizeof value);
+        csv_text(out, value);
+    }
+    rate_print_csv(out, point);
+    csv_text(out, text_at(point, "status"));
+    csv_number(out, latency ? number_at(point, "throughput_ips") : NAN);
+    csv_share(out, latency ? number_at(point, "ci95_rel") : NAN);
+    for (size_t i = 0; i < sizeof percentiles / sizeof *percentiles; i++)
+        csv_number(out, number_at(latency, percentiles[i]));
+    csv_share(out, latency ? number_at(point, "fairness_jain") : NAN);
+    if (fixed)
+        csv_number(out, number_at(json_object_get(point, "fixed"), "throughput_ips"));
+    csv_number(out, joules_of(point));
+    csv_number(out, number_at(json_object_get(telemetry, "power_w"), "mean"));
+    csv_number(out, number_at(json_object_get(telemetry, "sm_clock_mhz"), "mean"));
+    csv_text(out, emulated ? "yes" : "no");
+    csv_text(out, text_at(point, "error"));
+    fputc('\n', out);
 }
 
 void table_print_csv(FILE *out, const json_t *header, const json_t *points)
 {
     bool emulated = json_is_true(json_object_get(json_object_get(header, "gpu"), "emulated"));
-    bool fixed = any_fixed(points);
-    size_t first = any_of_several_gpus(points) ? 0 : GPU_SETTINGS;
+    bool fixed = any_has(points, "fixed");
+    size_t first = any_has(points, "gpus") ? 0 : GPU_SETTINGS;
     fputs("layout,processes,threads,workers", out);
     for (size_t i = first; i < SETTINGS; i++)
         fprintf(out, ",%s", settings[i].key);
@@ -351,42 +316,28 @@ void table_print_csv(FILE *out, const json_t *header, const json_t *points)
     if (fixed)
         fputs(",fixed_throughput_ips", out);
     fputs(",joules_per_iteration,power_w,sm_clock_mhz,emulated,error\n", out);
-    for (size_t r = 0; r < json_array_size(points); r++) {
-        const json_t *point = json_array_get(points, r);
-        const json_t *latency = json_object_get(point, "latency_us");
-        fprintf(out, "%s,%lld,%lld,%lld", text_at(point, "layout"),
-                (long long)integer_at(point, "processes"), (long long)integer_at(point, "threads"),
-                (long long)integer_at(point, "workers"));
-        for (size_t i = first; i < SETTINGS; i++) {
-            char value[CSV_CELL] = "";
-            if (json_object_get(point, settings[i].key) || strcmp(settings[i].key, "gpus") == 0)
-                setting_text(point, settings[i].key, false, value, sizeof value);
-            fputc(',', out);
-            table_print_csv_text(out, value);
-        }
-        rate_print_csv(out, point);
-        fprintf(out, ",%s", text_at(point, "status"));
-        const json_t *interval = json_object_get(point, "ci95_rel");
-        char interval_text[32] = "";
-        if (json_is_number(interval))
-            snprintf(interval_text, sizeof interval_text, "%.4g", json_number_value(interval));
-        if (latency)
-            fprintf(out, ",%.6g,%s,%.6g,%.6g,%.6g,%.6g,%.4g", number_at(point, "throughput_ips"),
-                    interval_text, number_at(latency, "p50"), number_at(latency, "p90"),
-                    number_at(latency, "p99"), number_at(latency, "mean"),
-                    number_at(point, "fairness_jain"));
-        else
-            fputs(",,,,,,,", out);
-        const json_t *work = json_object_get(point, "fixed");
-        if (work)
-            fprintf(out, ",%.6g", number_at(work, "throughput_ips"));
-        else if (fixed)
-            fputc(',', out);
-        print_csv_telemetry(out, json_object_get(point, "telemetry"));
-        fprintf(out, ",%s,", emulated ? "yes" : "no");
-        table_print_csv_text(out, text_at(point, "error"));
-        fputc('\n', out);
-    }
+    for (size_t i = 0; i < json_array_size(points); i++)
+        print_csv_point(out, json_array_get(points, i), first, fixed, emulated);
+}
+
+static void dump(FILE *out, const json_t *record)
+{
+    if (!record)
+        return;
+    json_dumpf(record, out, JSON_COMPACT | JSON_REAL_PRECISION(10));
+    fputc('\n', out);
+}
+
+void table_print_json(FILE *out, const json_t *header, const json_t *calibrations,
+                      const json_t *points, const json_t *tuning, const json_t *footer)
+{
+    dump(out, header);
+    for (size_t i = 0; i < json_array_size(calibrations); i++)
+        dump(out, json_array_get(calibrations, i));
+    for (size_t i = 0; i < json_array_size(points); i++)
+        dump(out, json_array_get(points, i));
+    dump(out, tuning);
+    dump(out, footer);
 }
 
 const char *table_setting_title(size_t index)

@@ -15,6 +15,10 @@ void table_print(FILE *out, json_t *header, const json_t *points);
 /* One line a point, all settings, fixed columns; empty where there is no number. */
 void table_print_csv(FILE *out, const json_t *header, const json_t *points);
 
+/* The records of a results file, a line each; tuning and footer may be NULL. */
+void table_print_json(FILE *out, const json_t *header, const json_t *calibrations,
+                      const json_t *points, const json_t *tuning, const json_t *footer);
+
 /* -- for other tables about points -- */
 
 /* The settings that get a column when they vary, by index; NULL past the last. */

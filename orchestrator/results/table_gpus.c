@@ -1,128 +1,86 @@
-#include <stdio.h>
-#include <stdlib.h>
+/* A table of the points of several GPUs: layout and P×T, then the settings that vary, then a column
+ * for each GPU, then how far they are apart. */
+#include <math.h>
 
 #include "common/json.h"
 #include "common/text.h"
+#include "orchestrator/console/columns.h"
 #include "orchestrator/results/internal.h"
-#include "orchestrator/results/point.h"
 #include "orchestrator/results/table.h"
 
-#define CELL 48
-#define MOST_SETTINGS 32
+#define CELL 320
 
-/* Layout and P×T, then the settings that vary, then a column for each GPU, then how far they are
- * apart. */
-struct columns {
-    size_t settings[MOST_SETTINGS], setting_count;
-    size_t gpus, count;
-    size_t *widths;
-};
-
-enum { LAYOUT, SIZE, FIRST_SETTING };
-
-static size_t first_gpu(const struct columns *columns)
+static size_t most_gpus(const json_t *points)
 {
-    return FIRST_SETTING + columns->setting_count;
-}
-
-/* Of a point; of none, the title. */
-static void cell_text(const struct columns *columns, const json_t *point, size_t column,
-                      char text[CELL])
-{
-    size_t gpu = column - first_gpu(columns);
-    if (column == LAYOUT) {
-        snprintf(text, CELL, "%s", point ? text_at(point, "layout") : "layout");
-    } else if (column == SIZE && point) {
-        snprintf(text, CELL, "%lld×%lld", (long long)integer_at(point, "processes"),
-                 (long long)integer_at(point, "threads"));
-    } else if (column == SIZE) {
-        snprintf(text, CELL, "P×T");
-    } else if (column < first_gpu(columns)) {
-        size_t setting = columns->settings[column - FIRST_SETTING];
-        if (point)
-            table_setting_text(point, setting, text, CELL);
-        else
-            snprintf(text, CELL, "%s", table_setting_title(setting));
-    } else if (gpu == columns->gpus) {
-        snprintf(text, CELL, "apart");
-        if (point && json_is_number(json_object_get(point, "gpu_imbalance")))
-            snprintf(text, CELL, "%.1f%%", 100.0 * number_at(point, "gpu_imbalance"));
-        else if (point)
-            snprintf(text, CELL, "-");
-    } else if (!point) {
-        snprintf(text, CELL, "GPU %zu", gpu);
-    } else {
-        const json_t *of = json_array_get(json_object_get(point, "per_gpu"), gpu);
-        char rate[32], p99[32];
-        snprintf(text, CELL, "-");
-        if (of)
-            snprintf(text, CELL, "%s (%s)",
-                     text_number(number_at(of, "throughput_ips"), rate, sizeof rate),
-                     text_number(number_at(json_object_get(of, "latency_us"), "p99") / 1e3, p99,
-                                 sizeof p99));
-    }
-}
-
-static void widen(const struct columns *columns, const json_t *point)
-{
-    char text[CELL];
-    for (size_t c = 0; c < columns->count; c++) {
-        cell_text(columns, point, c, text);
-        size_t width = text_columns(text);
-        if (width > columns->widths[c])
-            columns->widths[c] = width;
-    }
-}
-
-static void print_row(FILE *out, const struct columns *columns, const json_t *any,
-                      const json_t *point)
-{
-    char text[CELL];
-    for (size_t c = 0; c < columns->count; c++) {
-        bool is_setting = c >= FIRST_SETTING && c < first_gpu(columns);
-        bool left =
-            c == LAYOUT ||
-            (is_setting && table_setting_is_text(any, columns->settings[c - FIRST_SETTING]));
-        cell_text(columns, point, c, text);
-        table_print_cell(out, text, columns->widths[c], left, c + 1 == columns->count);
-    }
-    fputc('\n', out);
-}
-
-static void choose_columns(const json_t *points, struct columns *columns)
-{
-    *columns = (struct columns){0};
-    for (size_t i = 0; table_setting_title(i) && columns->setting_count < MOST_SETTINGS; i++)
-        if (table_setting_varies(points, i))
-            columns->settings[columns->setting_count++] = i;
+    size_t most = 0;
     for (size_t i = 0; i < json_array_size(points); i++) {
         size_t gpus = json_array_size(json_object_get(json_array_get(points, i), "per_gpu"));
-        columns->gpus = gpus > columns->gpus ? gpus : columns->gpus;
+        most = gpus > most ? gpus : most;
     }
-    columns->count = first_gpu(columns) + columns->gpus + 1;
+    return most;
+}
+
+static void add_columns(struct columns *table, const json_t *points, size_t gpus)
+{
+    char title[32];
+    columns_add(table, "layout", COLUMNS_LEFT);
+    columns_add(table, "P×T", COLUMNS_RIGHT);
+    for (size_t i = 0; table_setting_title(i); i++)
+        if (table_setting_varies(points, i))
+            columns_add(table, table_setting_title(i),
+                        table_setting_is_text(json_array_get(points, 0), i) ? COLUMNS_LEFT
+                                                                            : COLUMNS_RIGHT);
+    for (size_t gpu = 0; gpu < gpus; gpu++) {
+        snprintf(title, sizeof title, "GPU %zu", gpu);
+        columns_add(table, title, COLUMNS_RIGHT);
+    }
+    columns_add(table, "apart", COLUMNS_RIGHT);
+}
+
+static void add_row(struct columns *table, const json_t *points, const json_t *point, size_t gpus)
+{
+    char text[CELL], p99[32];
+    double apart = number_at(point, "gpu_imbalance");
+    columns_cell(table, "%s", text_at(point, "layout"));
+    columns_cell(table, "%lld×%lld", (long long)integer_at(point, "processes"),
+                 (long long)integer_at(point, "threads"));
+    for (size_t i = 0; table_setting_title(i); i++) {
+        if (!table_setting_varies(points, i))
+            continue;
+        table_setting_text(point, i, text, sizeof text);
+        columns_cell(table, "%s", text);
+    }
+    for (size_t gpu = 0; gpu < gpus; gpu++) {
+        const json_t *of = json_array_get(json_object_get(point, "per_gpu"), gpu);
+        double p99_ms = number_at(json_object_get(of, "latency_us"), "p99") / 1e3;
+        if (of)
+            columns_cell(table, "%s (%s)",
+                         text_number(number_at(of, "throughput_ips"), text, sizeof text),
+                         text_number(p99_ms, p99, sizeof p99));
+        else
+            columns_cell(table, "-");
+    }
+    if (isnan(apart))
+        columns_cell(table, "-");
+    else
+        columns_cell(table, "%.1f%%", 100.0 * apart);
+    columns_end_row(table);
 }
 
 void table_print_gpus(FILE *out, const json_t *points)
 {
-    struct columns columns;
+    struct columns table = {0};
     json_t *several = json_array();
-    for (size_t i = 0; i < json_array_size(points); i++) {
-        json_t *point = json_array_get(points, i);
-        if (json_object_get(point, "per_gpu"))
-            json_array_append(several, point);
-    }
-    choose_columns(several, &columns);
-    columns.widths = calloc(columns.count, sizeof *columns.widths);
-    const json_t *first = json_array_get(several, 0);
-    if (first && columns.widths) {
-        widen(&columns, NULL);
-        for (size_t i = 0; i < json_array_size(several); i++)
-            widen(&columns, json_array_get(several, i));
+    for (size_t i = 0; i < json_array_size(points); i++)
+        if (json_object_get(json_array_get(points, i), "per_gpu"))
+            json_array_append(several, json_array_get(points, i));
+    size_t gpus = most_gpus(several);
+    if (json_array_size(several) > 0) {
         fputs("\niterations/s of each GPU (p99 ms):\n", out);
-        print_row(out, &columns, first, NULL);
+        add_columns(&table, several, gpus);
         for (size_t i = 0; i < json_array_size(several); i++)
-            print_row(out, &columns, first, json_array_get(several, i));
+            add_row(&table, several, json_array_get(several, i), gpus);
+        columns_print(out, &table, 0);
     }
-    free(columns.widths);
     json_decref(several);
 }

@@ -99,23 +99,10 @@ void sweep_print_results(const struct campaign *campaign, const json_t *points,
                          const json_t *footer)
 {
     const char *format = options_text(campaign->options, OPTION_FORMAT);
-    if (strcmp(format, "csv") == 0) {
+    if (strcmp(format, "csv") == 0)
         table_print_csv(stdout, campaign->header, points);
-    } else if (strcmp(format, "json") == 0) {
-        const size_t flags = JSON_COMPACT | JSON_REAL_PRECISION(10);
-        json_dumpf(campaign->header, stdout, flags);
-        fputc('\n', stdout);
-        for (size_t i = 0; i < json_array_size(campaign->calibrations); i++) {
-            json_dumpf(json_array_get(campaign->calibrations, i), stdout, flags);
-            fputc('\n', stdout);
-        }
-        for (size_t i = 0; i < json_array_size(points); i++) {
-            json_dumpf(json_array_get(points, i), stdout, flags);
-            fputc('\n', stdout);
-        }
-        json_dumpf(footer, stdout, flags);
-        fputc('\n', stdout);
-    } else {
+    else if (strcmp(format, "json") == 0)
+        table_print_json(stdout, campaign->header, campaign->calibrations, points, NULL, footer);
+    else
         table_print(stdout, campaign->header, points);
-    }
 }

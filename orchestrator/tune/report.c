@@ -5,16 +5,14 @@
 
 #include "common/clock.h"
 #include "common/text.h"
+#include "orchestrator/console/columns.h"
 #include "orchestrator/results/point.h"
 #include "orchestrator/results/scaling.h"
 #include "orchestrator/results/table.h"
 #include "orchestrator/tune/internal.h"
 
-#define CELL POINT_DESCRIPTION
-#define COLUMNS 6
 /* All of them stand in the record. */
 #define TIED_SHOWN 6
-#define ROWS (TUNE_TIED_MOST + TUNE_NAIVE + 2)
 
 static const char *number(double value, char *out, size_t size)
 {
@@ -52,87 +50,63 @@ void tune_tell(const struct tune *tune, size_t point, enum tune_stage stage)
 
 /* -- the table --------------------------------------------------------------------------------- */
 
-struct rows {
-    size_t count;
-    char cells[ROWS][COLUMNS][CELL];
-};
-
-static const char *const titles[COLUMNS] = {"", "layout", "iterations/s", "95%", "p99 ms", "share"};
-static const bool left_column[COLUMNS] = {true, true, false, false, false, false};
-
-static void add_row(struct rows *rows, const struct tune *tune, const char *role, size_t point,
+static void add_row(struct columns *table, const struct tune *tune, const char *role, size_t point,
                     double best_ips)
 {
     const json_t *record = tune->campaign.records[point];
-    char text[64];
-    if (rows->count == ROWS)
-        return;
-    char(*cells)[CELL] = rows->cells[rows->count++];
-    snprintf(cells[0], CELL, "%s", role);
-    point_describe(&tune->space.plan.points[point], cells[1], CELL);
-    for (int i = 2; i < COLUMNS; i++)
-        snprintf(cells[i], CELL, "-");
-    if (!record || !point_is_measured(record)) {
-        snprintf(cells[2], CELL, "%s", record ? text_at(record, "status") : "not measured");
-        return;
-    }
-    double ips = number_at(record, "throughput_ips");
-    double half = number_at(record, "ci95_rel");
-    snprintf(cells[2], CELL, "%s", number(ips, text, sizeof text));
-    if (isfinite(half))
-        snprintf(cells[3], CELL, "±%.1f%%", 100.0 * half);
-    snprintf(
-        cells[4], CELL, "%s",
-        milliseconds(number_at(json_object_get(record, "latency_us"), "p99"), text, sizeof text));
-    if (best_ips > 0.0)
-        snprintf(cells[5], CELL, "%.3g%%", 100.0 * ips / best_ips);
-}
-
-static void print_rows(const struct rows *rows)
-{
-    size_t widths[COLUMNS];
-    for (int c = 0; c < COLUMNS; c++) {
-        widths[c] = text_columns(titles[c]);
-        for (size_t r = 0; r < rows->count; r++) {
-            size_t width = text_columns(rows->cells[r][c]);
-            widths[c] = width > widths[c] ? width : widths[c];
-        }
-    }
-    for (int c = 0; c < COLUMNS; c++)
-        table_print_cell(stdout, titles[c], widths[c], left_column[c], c == COLUMNS - 1);
-    putchar('\n');
-    for (size_t r = 0; r < rows->count; r++) {
-        for (int c = 0; c < COLUMNS; c++)
-            table_print_cell(stdout, rows->cells[r][c], widths[c], left_column[c],
-                             c == COLUMNS - 1);
-        putchar('\n');
-    }
+    double ips = number_at(record, "throughput_ips"), half = number_at(record, "ci95_rel");
+    bool measured = record && point_is_measured(record);
+    char text[POINT_DESCRIPTION];
+    columns_cell(table, "%s", role);
+    point_describe(&tune->space.plan.points[point], text, sizeof text);
+    columns_cell(table, "%s", text);
+    if (measured)
+        columns_cell(table, "%s", number(ips, text, sizeof text));
+    else
+        columns_cell(table, "%s", record ? text_at(record, "status") : "not measured");
+    if (measured && isfinite(half))
+        columns_cell(table, "±%.1f%%", 100.0 * half);
+    else
+        columns_cell(table, "-");
+    columns_cell(
+        table, "%s",
+        milliseconds(measured ? number_at(json_object_get(record, "latency_us"), "p99") : 0.0, text,
+                     sizeof text));
+    if (measured && best_ips > 0.0)
+        columns_cell(table, "%.3g%%", 100.0 * ips / best_ips);
+    else
+        columns_cell(table, "-");
+    columns_end_row(table);
 }
 
 static void print_table(const struct tune *tune)
 {
-    static struct rows rows;
+    static const char *const titles[] = {"iterations/s", "95%", "p99 ms", "share"};
+    struct columns table = {0};
     const json_t *winner = json_object_get(tune->record, "winner");
     const json_t *tied = json_object_get(tune->record, "tied");
     const json_t *margin = json_object_get(tune->record, "margin");
     const json_t *closest = json_object_get(tune->record, "closest");
     double best = number_at(json_is_object(winner) ? winner : closest, "throughput_ips");
     json_int_t first = json_is_object(winner) ? integer_at(winner, "point") : -1;
-    rows.count = 0;
+    columns_add(&table, "", COLUMNS_LEFT);
+    columns_add(&table, "layout", COLUMNS_LEFT);
+    for (size_t i = 0; i < sizeof titles / sizeof *titles; i++)
+        columns_add(&table, titles[i], COLUMNS_RIGHT);
     if (first >= 0)
-        add_row(&rows, tune, "best", (size_t)first, best);
+        add_row(&table, tune, "best", (size_t)first, best);
     else if (json_is_object(closest))
-        add_row(&rows, tune, "closest", (size_t)integer_at(closest, "point"), best);
+        add_row(&table, tune, "closest", (size_t)integer_at(closest, "point"), best);
     for (size_t i = 0; i < json_array_size(tied) && i < TIED_SHOWN; i++) {
         json_int_t point = json_integer_value(json_array_get(tied, i));
         if (point != first)
-            add_row(&rows, tune, "as good?", (size_t)point, best);
+            add_row(&table, tune, "as good?", (size_t)point, best);
     }
     if (margin && json_array_size(tied) == 0)
-        add_row(&rows, tune, "next", (size_t)integer_at(margin, "over"), best);
+        add_row(&table, tune, "next", (size_t)integer_at(margin, "over"), best);
     for (size_t i = 0; i < tune->space.naive_count; i++)
-        add_row(&rows, tune, tune->space.naive[i].name, tune->space.naive[i].point, best);
-    print_rows(&rows);
+        add_row(&table, tune, tune->space.naive[i].name, tune->space.naive[i].point, best);
+    columns_print(stdout, &table, 0);
 }
 
 /* -- in words ---------------------------------------------------------------------------------- */
@@ -307,24 +281,6 @@ static void print_text(const struct tune *tune)
     print_search(tune);
 }
 
-static void dump(const json_t *record)
-{
-    json_dumpf(record, stdout, JSON_COMPACT | JSON_REAL_PRECISION(10));
-    putchar('\n');
-}
-
-static void print_json(const struct tune *tune, const json_t *points, const json_t *footer)
-{
-    dump(tune->campaign.header);
-    for (size_t i = 0; i < json_array_size(tune->campaign.calibrations); i++)
-        dump(json_array_get(tune->campaign.calibrations, i));
-    for (size_t i = 0; i < json_array_size(points); i++)
-        dump(json_array_get(points, i));
-    dump(tune->record);
-    if (footer)
-        dump(footer);
-}
-
 void tune_print(const struct tune *tune, const json_t *footer)
 {
     const char *format = options_text(tune->campaign.options, OPTION_FORMAT);
@@ -332,7 +288,8 @@ void tune_print(const struct tune *tune, const json_t *footer)
     if (strcmp(format, "csv") == 0)
         table_print_csv(stdout, tune->campaign.header, points);
     else if (strcmp(format, "json") == 0)
-        print_json(tune, points, footer);
+        table_print_json(stdout, tune->campaign.header, tune->campaign.calibrations, points,
+                         tune->record, footer);
     else
         print_text(tune);
     json_decref(points);

@@ -344,7 +344,7 @@ worker_without() {
 @test "an unconverged point has what was reached, and what to give" {
   expect 0 "$MPSWEEP" sweep --device emulated --kernels 5 -l threads:2 --duration 0.1 --warmup 0.05 \
     --max-duration 0.3 --precision 0.01 -q -o one.jsonl
-  grep -Eq '  unconverged: (±[0-9.e+]+%|too few iterations to tell) after 0\.3 s: give --max-duration [0-9.e+]+$' out
+  grep -Eq '  unconverged: (±[0-9.e+]+%|too few iterations for an interval) after 0\.3 s: give --max-duration [0-9.e+]+$' out
   points 'all(.interval.needs_s >= 0.6 and (.interval | has("needs_rounds") | not))' one.jsonl
   points "all(.interval.needs_s - $(sed -n 's/.*max-duration //p' out) | fabs < 1e-6)" one.jsonl
 
