@@ -4,7 +4,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "mps/scan.h"
+#include "mps/internal.h"
 
 /* Takes "[DATE TIME Server PID] " from a line. */
 static bool take_server(struct mps_scan *line, pid_t *server)

@@ -4,7 +4,7 @@
 #include <stdbool.h>
 
 #include "mps/reply_error.h"
-#include "mps/scan.h"
+#include "mps/internal.h"
 
 /* Finds the only line of a reply. */
 static enum status one_line(const char *reply, size_t bytes, const char *wanted,

@@ -5,7 +5,7 @@
 #pragma once
 
 #include "common/status.h"
-#include "mps/scan.h"
+#include "mps/internal.h"
 
 /* STATUS_OK if the line is none of the complaints that we know; otherwise its code, recorded in our
  * own words: STATUS_UNSUPPORTED (no such command), STATUS_NOT_FOUND (no such server, client, or no

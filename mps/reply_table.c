@@ -7,7 +7,7 @@
 
 #include "common/text.h"
 #include "mps/reply_error.h"
-#include "mps/scan.h"
+#include "mps/internal.h"
 
 struct column {
     const char *name;

@@ -1,4 +1,4 @@
-#include "mps/scan.h"
+#include "mps/internal.h"
 
 #include <string.h>
 
