@@ -71,8 +71,9 @@ const struct worker_probe *mps_controller_probe(const struct mps_controller *con
 enum status mps_controller_daemon_stop(struct mps_controller *controller);
 
 /* The daemon, its guard and its directory go on without the caller, until they are stopped through
- * mps_stop() or, with a process named, until that one has ended. Called again, for one more
- * process, they go on until all of these have. */
+ * mps_kept_stop() or, with a process named, until that one has ended. Called again, for one more
+ * process, they go on until all of these have. Where the system cannot watch a process that may
+ * live, only mps_kept_stop() ends them. */
 enum status mps_controller_detach(struct mps_controller *controller, pid_t until);
 
 /* Process IDs of all clients of the running daemon. */

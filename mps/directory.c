@@ -12,37 +12,12 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "common/remove_tree.h"
+
 #include "files/atomic_file.h"
 
 /* Of making a directory where others clear up. */
 #define TRIES 8
-
-static int remove_tree_at(int parent, const char *name)
-{
-    int fd = openat(parent, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-    if (fd < 0)
-        return errno == ENOENT ? 0 : -1;
-    DIR *stream = fdopendir(fd);
-    if (!stream) {
-        close(fd);
-        return -1;
-    }
-    struct dirent *entry;
-    int result = 0;
-    while ((entry = readdir(stream))) {
-        if (strcmp(entry->d_name, ".") == 0 || strcmp(entry->d_name, "..") == 0)
-            continue;
-        /* Others clear up what is being removed, too: what they were faster with is gone. */
-        if (unlinkat(fd, entry->d_name, 0) == 0 || errno == ENOENT)
-            continue;
-        if ((errno != EISDIR && errno != EPERM) || remove_tree_at(fd, entry->d_name) != 0)
-            result = -1;
-    }
-    closedir(stream);
-    if (unlinkat(parent, name, AT_REMOVEDIR) != 0 && errno != ENOENT)
-        result = -1;
-    return result;
-}
 
 /* Of a directory that is still being made, or already being removed, under a name of its own.
  * Whoever was killed then left it empty, with a lock that has not got its name yet, or without one.
@@ -71,7 +46,8 @@ static const char *hide(int parent, const char *path, char hidden[PATH_MAX])
     return renameat(parent, path, parent, hidden) == 0 ? hidden : path;
 }
 
-enum status mps_directory_remove_path(const char *path)
+/* Removes the tree at path, hidden first. */
+static enum status remove_path(const char *path)
 {
     char hidden[PATH_MAX];
     if (remove_tree_at(AT_FDCWD, hide(AT_FDCWD, path, hidden)) != 0)
@@ -323,9 +299,9 @@ static enum status make_absolute(const char *path, char out[MPS_DIRECTORY_MOST +
     char whole[PATH_MAX], parent[PATH_MAX];
     char working[PATH_MAX] = "";
     if (!*path)
-        return status_set(STATUS_USAGE, "'' is no name of a directory");
+        return status_set(STATUS_USAGE, "'' is not a name of a directory");
     if (path[0] != '/' && !getcwd(working, sizeof working))
-        return status_set(STATUS_SYSTEM, "cannot tell the working directory: %s", strerror(errno));
+        return status_set(STATUS_SYSTEM, "cannot find the working directory: %s", strerror(errno));
     int length = snprintf(whole, sizeof whole, "%s%s%s", working, *working ? "/" : "", path);
     while (length > 1 && length < (int)sizeof whole && whole[length - 1] == '/')
         whole[--length] = '\0';
@@ -371,9 +347,10 @@ static enum status open_at(const char *path, int *out)
 {
     int fd = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
     if (fd < 0)
-        return status_set(
-            errno == ENOENT ? STATUS_NOT_FOUND : STATUS_USAGE, "cannot use '%s': %s", path,
-            errno == ELOOP || errno == ENOTDIR ? "it is a link or no directory" : strerror(errno));
+        return status_set(errno == ENOENT ? STATUS_NOT_FOUND : STATUS_USAGE, "cannot use '%s': %s",
+                          path,
+                          errno == ELOOP || errno == ENOTDIR ? "it is a link, or not a directory"
+                                                             : strerror(errno));
     *out = fd;
     return STATUS_OK;
 }
@@ -545,7 +522,7 @@ enum status mps_directory_remove(struct mps_directory *directory)
             status = status_set(STATUS_SYSTEM, "cannot empty '%s': %s", directory->path,
                                 strerror(errno));
     } else {
-        status = mps_directory_remove_path(directory->path);
+        status = remove_path(directory->path);
     }
     if (directory->lock_fd >= 0)
         close(directory->lock_fd);

@@ -59,6 +59,3 @@ void mps_directory_find_kept(char (*paths)[MPS_DIRECTORY_MOST + 1], size_t capac
  * removed before is no error; one that was moved away is emptied, and what stands under its path
  * now is left alone, which is STATUS_SYSTEM. */
 enum status mps_directory_remove(struct mps_directory *directory);
-
-/* Removes the tree at path, following no link; for an owner that died. No error if it is gone. */
-enum status mps_directory_remove_path(const char *path);

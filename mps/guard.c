@@ -32,6 +32,7 @@ struct guard {
     /* pidfds of processes after the end of all of which the guard goes. */
     int awaited[GUARD_AWAITED_MOST];
     unsigned awaited_count;
+    bool stays;   /* a process cannot be awaited: goes on until it is told to stop */
     bool leaving; /* told to stop: clean up and go */
     char gpu[MPS_GPUS_TEXT];
     struct mps_directory directory;
@@ -103,11 +104,12 @@ static enum status detach(struct guard *guard, pid_t awaited)
     if (status == STATUS_OK)
         status = mps_state_write(guard->directory.fd, &state);
     if (status == STATUS_OK && awaited > 0) {
-        /* Gone already is as good as ended. */
         int process = (int)syscall(SYS_pidfd_open, awaited, 0);
         if (process >= 0)
             guard->awaited[guard->awaited_count++] = process;
-        guard->leaving = guard->awaited_count == 0;
+        else if (errno != ESRCH) /* it may live, and need the daemon */
+            guard->stays = true;
+        guard->leaving = guard->awaited_count == 0 && !guard->stays;
     }
     if (status != STATUS_OK && !again)
         stop_listening(guard);
@@ -218,7 +220,7 @@ static void take_ended(struct guard *guard, unsigned index)
 {
     close(guard->awaited[index]);
     guard->awaited[index] = guard->awaited[--guard->awaited_count];
-    guard->leaving |= guard->awaited_count == 0;
+    guard->leaving |= guard->awaited_count == 0 && !guard->stays;
 }
 
 static void serve(struct guard *guard)

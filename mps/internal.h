@@ -1,13 +1,15 @@
 /*
- * Reading bytes that a daemon wrote: lines, words and numbers. The bytes need not end with NUL and
- * may hold anything; nothing is read beyond their end. The takers move `at` on only if they
- * succeed.
+ * Private to the library. Reading bytes that a daemon wrote: lines, words and numbers. The bytes
+ * need not end with NUL and may hold anything; nothing is read beyond their end. The takers move
+ * `at` on only if they succeed.
  */
 #pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+
+#include "common/status.h"
 
 struct mps_scan {
     const char *at;
@@ -36,3 +38,19 @@ bool mps_scan_number(struct mps_scan *scan, uint64_t most, uint64_t *number);
 
 /* The scan is exactly one such number. */
 bool mps_scan_is_number(struct mps_scan scan, uint64_t most, uint64_t *number);
+
+/*
+ * Errors of replies. nvidia-cuda-mps-control ends with status 0 whatever the daemon answered, so
+ * that only their texts show its complaints.
+ */
+
+/* Returns STATUS_OK unless the line is a complaint that we know; otherwise the complaint's code,
+ * recorded in our own words: STATUS_UNSUPPORTED (no such command), STATUS_NOT_FOUND (no such
+ * server, client, or no daemon), STATUS_USAGE (a value it does not take). */
+enum status mps_reply_complaint(struct mps_scan line);
+
+/* Records that the line is not what was wanted ("a percentage"): STATUS_PROTOCOL. */
+enum status mps_reply_odd(struct mps_scan line, const char *wanted);
+
+/* Records the complaint, or that the line is odd. Never STATUS_OK. */
+enum status mps_reply_refused(struct mps_scan line, const char *wanted);

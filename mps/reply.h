@@ -49,11 +49,6 @@ const char *mps_server_state_name(enum mps_server_state state);
 /* get_server_status. */
 enum status mps_reply_server_state(const char *reply, size_t bytes, enum mps_server_state *state);
 
-/* A command that answers nothing when it worked: set_default_client_priority,
- * set_[default_]device_pinned_mem_limit. The latter says nothing, too, about a device or a value
- * that it does not take: ask for the limit afterwards. */
-enum status mps_reply_nothing(const char *reply, size_t bytes);
-
 /* terminate_client: its last line is 0 when the client's work was ended. STATUS_NOT_FOUND: there is
  * no such server, or it has no such client. */
 enum status mps_reply_terminated(const char *reply, size_t bytes);

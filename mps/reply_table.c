@@ -6,7 +6,6 @@
 #include <string.h>
 
 #include "common/text.h"
-#include "mps/reply_error.h"
 #include "mps/internal.h"
 
 struct column {

@@ -10,7 +10,7 @@
 #include <unistd.h>
 
 #include "common/paths.h"
-#include "mps/directory.h"
+#include "common/remove_tree.h"
 
 static enum status cannot(const char *directory, int error)
 {
@@ -231,7 +231,7 @@ enum status emit_output_close(struct emit_output *output)
         /* What went wrong is known already. */
         char text[1024];
         snprintf(text, sizeof text, "%s", status_text());
-        if (mps_directory_remove_path(output->temporary) != STATUS_OK)
+        if (remove_tree(output->temporary) != STATUS_OK)
             status_record("%s; and '%s' cannot be removed", text, output->temporary);
     }
     restore_signals(output);

@@ -121,10 +121,10 @@ TABLE
 missing/one|cannot use 'missing/one': .*missing: No such file or directory
 open|'.*/open' is there already, and it is not yours alone: chmod 700 it, or give another name
 full|'.*/full' is not empty, and what is in it is not mpsweep's: give another name
-link|cannot use '.*/link': it is a link or no directory
-link/|it is a link or no directory
-dangling|it is a link or no directory
-file|it is a link or no directory
+link|cannot use '.*/link': it is a link, or not a directory
+link/|it is a link, or not a directory
+dangling|it is a link, or not a directory
+file|it is a link, or not a directory
 file/below|cannot (use|make) '.*file/below': .*Not a directory
 everybodys/one|others may write '.*/everybodys' \(mode 0777\): a private directory in it would not be safe
 lost|lost

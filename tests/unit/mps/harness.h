@@ -79,7 +79,7 @@ struct mps_controller *mps_start_controller(const char *control, const char *dir
     do {                                                                                           \
         enum status status_ = (call);                                                              \
         if (status_ != STATUS_OK)                                                                  \
-            fail_msg("%s: status %d: %s", #call, (int)status_, status_text());                    \
+            fail_msg("%s: status %d: %s", #call, (int)status_, status_text());                     \
     } while (0)
 
 /* Where one is, with a part of its text. */
@@ -87,7 +87,7 @@ struct mps_controller *mps_start_controller(const char *control, const char *dir
     do {                                                                                           \
         enum status status_ = (call);                                                              \
         if (status_ != (code))                                                                     \
-            fail_msg("%s: status %d, not %d: %s", #call, (int)status_, (int)(code),         \
+            fail_msg("%s: status %d, not %d: %s", #call, (int)status_, (int)(code),                \
                      status_ == STATUS_OK ? "" : status_text());                                   \
         if (!strstr(status_text(), part))                                                          \
             fail_msg("%s: '%s' does not say '%s'", #call, status_text(), part);                    \

@@ -15,6 +15,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "common/remove_tree.h"
 #include "mps/directory.h"
 #include "tests/unit/mps/harness.h"
 
@@ -91,7 +92,7 @@ static void unfinished_ones_are_cleared(void **state)
         if (!rows[i].alive)
             continue;
         close(held[i]);
-        assert_int_equal(mps_directory_remove_path(path), STATUS_OK);
+        assert_int_equal(remove_tree(path), STATUS_OK);
     }
     ASSERT_OK(mps_directory_remove(&made));
 }
@@ -126,7 +127,7 @@ static void one_whose_lock_gets_its_name_is_kept(void **state)
     assert_false(maker_waits);
     assert_true(mps_is_there(mps_path(".mpsweep-aaaaaa/lock")));
     close(held);
-    ASSERT_OK(mps_directory_remove_path(mps_path(".mpsweep-aaaaaa")));
+    ASSERT_OK(remove_tree(mps_path(".mpsweep-aaaaaa")));
     ASSERT_OK(mps_directory_remove(&made));
 }
 
@@ -150,9 +151,9 @@ static void what_only_looks_like_ours_is_left_alone(void **state)
     ASSERT_OK(mps_directory_remove(&directory));
     assert_int_equal(unlink(mps_path("mpsweep-alinks")), 0);
     assert_int_equal(rmdir(mps_path("mpsweep-graphs")), 0);
-    ASSERT_OK(mps_directory_remove_path(mps_path("mpsweep-result")));
-    ASSERT_OK(mps_directory_remove_path(mps_path("mpsweep-public")));
-    ASSERT_OK(mps_directory_remove_path(mps_path("mpsweep-public"))); /* no error if it is gone */
+    ASSERT_OK(remove_tree(mps_path("mpsweep-result")));
+    ASSERT_OK(remove_tree(mps_path("mpsweep-public")));
+    ASSERT_OK(remove_tree(mps_path("mpsweep-public"))); /* no error if it is gone */
 }
 
 static void long_places_are_passed_over(void **state)
@@ -198,7 +199,7 @@ static void another_one_in_its_place_is_left_alone(void **state)
         assert_int_equal(mps_entries(mps_path("dir")), 2);
         assert_int_equal(unlink(mps_path("away")), 0);
         assert_int_equal(rmdir(mps_path("further")), 0);
-        ASSERT_OK(mps_directory_remove_path(mps_path("dir")));
+        ASSERT_OK(remove_tree(mps_path("dir")));
     }
 }
 
@@ -209,7 +210,7 @@ static void one_that_is_gone_is_no_error(void **state)
     for (int another = 0; another < 2; another++) {
         struct mps_directory directory;
         ASSERT_OK(mps_directory_make_at(mps_path("dir"), &directory));
-        ASSERT_OK(mps_directory_remove_path(mps_path("dir")));
+        ASSERT_OK(remove_tree(mps_path("dir")));
         if (another) {
             mps_make_directory("dir", 0700);
             mps_touch("dir/lock");
@@ -218,7 +219,7 @@ static void one_that_is_gone_is_no_error(void **state)
         assert_int_equal(directory.fd, -1);
         if (another) {
             assert_int_equal(mps_entries(mps_path("dir")), 1);
-            ASSERT_OK(mps_directory_remove_path(mps_path("dir")));
+            ASSERT_OK(remove_tree(mps_path("dir")));
         }
     }
 }
@@ -352,7 +353,7 @@ static void what_only_looks_kept_is_not_found(void **state)
     unlink(mps_path("mpsweep-alinks"));
     unlink(mps_path("mpsweep-afiles"));
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)
-        ASSERT_OK(mps_directory_remove_path(mps_path(names[i])));
+        ASSERT_OK(remove_tree(mps_path(names[i])));
 }
 
 #define IN_A_PLACE(test) cmocka_unit_test_setup_teardown(test, mps_begin, mps_end)

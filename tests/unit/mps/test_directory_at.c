@@ -14,6 +14,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "common/remove_tree.h"
 #include "mps/directory.h"
 #include "tests/unit/mps/harness.h"
 
@@ -151,7 +152,7 @@ static void what_is_in_the_way_is_told_and_left(void **state)
         "full-and-ours", "ours-without-lock", "ours-and-public", "open",
         "open-group"};
     for (size_t i = 0; i < sizeof made / sizeof *made; i++)
-        ASSERT_OK(mps_directory_remove_path(mps_path(made[i])));
+        ASSERT_OK(remove_tree(mps_path(made[i])));
     unlink(mps_path("file"));
     unlink(mps_path("link"));
     unlink(mps_path("dangling"));
@@ -192,7 +193,7 @@ static void a_directory_of_somebody_else_is_left_alone(void **state)
     mps_touch("theirs/lock");
     ASSERT_ERROR(mps_directory_adopt(mps_path("theirs"), &directory), STATUS_USAGE, "left alone");
     assert_true(mps_is_there(mps_path("theirs/lock")));
-    ASSERT_OK(mps_directory_remove_path(mps_path("theirs")));
+    ASSERT_OK(remove_tree(mps_path("theirs")));
 }
 
 static void the_longest_path_is_the_limit(void **state)

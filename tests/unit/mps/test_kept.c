@@ -8,11 +8,15 @@
 
 #include <fcntl.h>
 #include <poll.h>
+#include <pthread.h>
+#include <sched.h>
 #include <signal.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -262,6 +266,32 @@ static void it_goes_at_once_after_a_process_that_is_gone(void **state)
     assert_false(mps_is_there(path));
 }
 
+static void *sleep_until_cancelled(void *tid)
+{
+    atomic_store((_Atomic pid_t *)tid, (pid_t)syscall(SYS_gettid));
+    for (;;)
+        pause();
+    return NULL;
+}
+
+/* No descriptor can be had of a thread that is not the first of its process: not a reason to
+ * believe that it has ended. */
+static void it_stays_for_what_cannot_be_awaited(void **state)
+{
+    (void)state;
+    _Atomic pid_t tid = 0;
+    pthread_t thread;
+    assert_int_equal(pthread_create(&thread, NULL, sleep_until_cancelled, &tid), 0);
+    while (atomic_load(&tid) == 0)
+        sched_yield();
+    struct mps_kept kept = start_kept(NULL, atomic_load(&tid));
+    assert_lives(&kept);
+    pthread_cancel(thread);
+    pthread_join(thread, NULL);
+    ASSERT_OK(mps_kept_stop(&kept, false));
+    assert_all_gone(&kept);
+}
+
 /* A record that cannot be written leaves nobody behind who is not known. */
 static void a_failed_detachment_is_none(void **state)
 {
@@ -296,6 +326,7 @@ int main(void)
         KEPT(signals_to_the_guard_end_all),
         KEPT(it_goes_when_the_awaited_process_has_ended),
         KEPT(it_stays_until_the_last_of_several_has_ended),
+        KEPT(it_stays_for_what_cannot_be_awaited),
         KEPT(it_goes_at_once_after_a_process_that_is_gone),
         KEPT(a_failed_detachment_is_none),
     };

@@ -15,6 +15,7 @@
 #include "common/clock.h"
 #include "common/process.h"
 #include "mps/controller.h"
+#include "common/remove_tree.h"
 #include "mps/directory.h"
 #include "tests/unit/mps/harness.h"
 
@@ -173,9 +174,9 @@ static void another_directory_in_its_place_is_left_alone(void **state)
         assert_int_not_equal(mps_controller_free(controller), STATUS_OK);
         assert_non_null(strstr(status_text(), path));
         assert_int_equal(mps_entries(path), 1);
-        ASSERT_OK(mps_directory_remove_path(path));
+        ASSERT_OK(remove_tree(path));
         assert_int_equal(mps_entries(away) > 0, killed); /* who was killed clears nothing */
-        ASSERT_OK(mps_directory_remove_path(away));
+        ASSERT_OK(remove_tree(away));
     }
 }
 

@@ -20,8 +20,7 @@
 static void assert_status(enum status status, enum status wanted, const char *reply)
 {
     if (status != wanted)
-        fail_msg("'%s': status %d, not %d (%s)", reply, (int)status, (int)wanted,
-                 status_text());
+        fail_msg("'%s': status %d, not %d (%s)", reply, (int)status, (int)wanted, status_text());
     for (const char *at = status_text(); status != STATUS_OK && *at; at++)
         if (*at < ' ' || *at > '~')
             fail_msg("'%s': the text has a byte %d", reply, *at);
@@ -102,8 +101,7 @@ CALL_LIST(mps_reply_devices, devices)
 static enum status (*const readers[])(const char *reply, size_t bytes) = {
     call_mps_reply_percentage,   call_mps_reply_memory,  call_mps_reply_priority,
     call_mps_reply_server_state, call_mps_reply_version, call_mps_reply_pids,
-    call_mps_reply_ps,           call_mps_reply_devices, mps_reply_nothing,
-    mps_reply_terminated,
+    call_mps_reply_ps,           call_mps_reply_devices, mps_reply_terminated,
 };
 
 static void complaints_have_a_code_of_their_own(void **state)
@@ -333,17 +331,6 @@ static void server_states_are_read(void **state)
     }
 }
 
-static void silence_is_nothing_else(void **state)
-{
-    (void)state;
-    assert_int_equal(mps_reply_nothing("", 0), STATUS_OK);
-    assert_int_equal(mps_reply_nothing(BYTES("\r\n \n")), STATUS_OK);
-    assert_int_equal(mps_reply_nothing(BYTES("0\n")), STATUS_PROTOCOL);
-    assert_int_equal(mps_reply_nothing(BYTES("30.0\n")), STATUS_PROTOCOL);
-    assert_string_equal(status_text(),
-                        "the MPS daemon answered '30.0', which is not an empty reply");
-}
-
 static void ends_of_clients_are_read(void **state)
 {
     (void)state;
@@ -415,7 +402,6 @@ int main(void)
         cmocka_unit_test(amounts_of_memory_are_read),
         cmocka_unit_test(priorities_are_read),
         cmocka_unit_test(server_states_are_read),
-        cmocka_unit_test(silence_is_nothing_else),
         cmocka_unit_test(ends_of_clients_are_read),
         cmocka_unit_test(versions_are_read),
     };
