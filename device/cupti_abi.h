@@ -153,60 +153,44 @@ struct cupti_set_record {
     CUPTI_ABI_SET(X, CUpti_ActivityMemset3)                                                        \
     CUPTI_ABI_SET(X, CUpti_ActivityMemset4)
 
+/* What records of all kinds of work have, and those of both kinds of copies. */
+#define CUPTI_ABI_WORK(X, ours, theirs)                                                            \
+    X(ours, kind, kind, theirs)                                                                    \
+    X(ours, start, start, theirs)                                                                  \
+    X(ours, end, end, theirs)                                                                      \
+    X(ours, device, deviceId, theirs)                                                              \
+    X(ours, context, contextId, theirs)                                                            \
+    X(ours, stream, streamId, theirs)                                                              \
+    X(ours, correlation, correlationId, theirs)
+
+#define CUPTI_ABI_MOVED(X, ours, theirs)                                                           \
+    CUPTI_ABI_WORK(X, ours, theirs)                                                                \
+    X(ours, direction, copyKind, theirs)                                                           \
+    X(ours, source, srcKind, theirs)                                                               \
+    X(ours, sink, dstKind, theirs)                                                                 \
+    X(ours, bytes, bytes, theirs)
+
 #define CUPTI_ABI_KERNEL(X, theirs)                                                                \
-    X(cupti_kernel_record, kind, kind, theirs)                                                     \
+    CUPTI_ABI_WORK(X, cupti_kernel_record, theirs)                                                 \
     X(cupti_kernel_record, registers, registersPerThread, theirs)                                  \
-    X(cupti_kernel_record, start, start, theirs)                                                   \
-    X(cupti_kernel_record, end, end, theirs)                                                       \
-    X(cupti_kernel_record, device, deviceId, theirs)                                               \
-    X(cupti_kernel_record, context, contextId, theirs)                                             \
-    X(cupti_kernel_record, stream, streamId, theirs)                                               \
     X(cupti_kernel_record, grid[0], gridX, theirs)                                                 \
     X(cupti_kernel_record, grid[2], gridZ, theirs)                                                 \
     X(cupti_kernel_record, block[0], blockX, theirs)                                               \
     X(cupti_kernel_record, block[2], blockZ, theirs)                                               \
     X(cupti_kernel_record, static_shared, staticSharedMemory, theirs)                              \
     X(cupti_kernel_record, dynamic_shared, dynamicSharedMemory, theirs)                            \
-    X(cupti_kernel_record, correlation, correlationId, theirs)                                     \
     X(cupti_kernel_record, name, name, theirs)
 
-#define CUPTI_ABI_COPY(X, theirs)                                                                  \
-    X(cupti_copy_record, kind, kind, theirs)                                                       \
-    X(cupti_copy_record, direction, copyKind, theirs)                                              \
-    X(cupti_copy_record, source, srcKind, theirs)                                                  \
-    X(cupti_copy_record, sink, dstKind, theirs)                                                    \
-    X(cupti_copy_record, bytes, bytes, theirs)                                                     \
-    X(cupti_copy_record, start, start, theirs)                                                     \
-    X(cupti_copy_record, end, end, theirs)                                                         \
-    X(cupti_copy_record, device, deviceId, theirs)                                                 \
-    X(cupti_copy_record, context, contextId, theirs)                                               \
-    X(cupti_copy_record, stream, streamId, theirs)                                                 \
-    X(cupti_copy_record, correlation, correlationId, theirs)
+#define CUPTI_ABI_COPY(X, theirs) CUPTI_ABI_MOVED(X, cupti_copy_record, theirs)
 
 #define CUPTI_ABI_PEER_COPY(X, theirs)                                                             \
-    X(cupti_peer_copy_record, kind, kind, theirs)                                                  \
-    X(cupti_peer_copy_record, direction, copyKind, theirs)                                         \
-    X(cupti_peer_copy_record, source, srcKind, theirs)                                             \
-    X(cupti_peer_copy_record, sink, dstKind, theirs)                                               \
-    X(cupti_peer_copy_record, bytes, bytes, theirs)                                                \
-    X(cupti_peer_copy_record, start, start, theirs)                                                \
-    X(cupti_peer_copy_record, end, end, theirs)                                                    \
-    X(cupti_peer_copy_record, device, deviceId, theirs)                                            \
-    X(cupti_peer_copy_record, context, contextId, theirs)                                          \
-    X(cupti_peer_copy_record, stream, streamId, theirs)                                            \
+    CUPTI_ABI_MOVED(X, cupti_peer_copy_record, theirs)                                             \
     X(cupti_peer_copy_record, source_device, srcDeviceId, theirs)                                  \
-    X(cupti_peer_copy_record, sink_device, dstDeviceId, theirs)                                    \
-    X(cupti_peer_copy_record, correlation, correlationId, theirs)
+    X(cupti_peer_copy_record, sink_device, dstDeviceId, theirs)
 
 #define CUPTI_ABI_SET(X, theirs)                                                                   \
-    X(cupti_set_record, kind, kind, theirs)                                                        \
+    CUPTI_ABI_WORK(X, cupti_set_record, theirs)                                                    \
     X(cupti_set_record, bytes, bytes, theirs)                                                      \
-    X(cupti_set_record, start, start, theirs)                                                      \
-    X(cupti_set_record, end, end, theirs)                                                          \
-    X(cupti_set_record, device, deviceId, theirs)                                                  \
-    X(cupti_set_record, context, contextId, theirs)                                                \
-    X(cupti_set_record, stream, streamId, theirs)                                                  \
-    X(cupti_set_record, correlation, correlationId, theirs)                                        \
     X(cupti_set_record, memory, memoryKind, theirs)
 
 /* Gives CUPTI a buffer to fill; NULL: there is none, and it drops records. */

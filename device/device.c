@@ -56,28 +56,23 @@ static enum status query(const struct cuda_driver *driver, int ordinal, struct d
     if (status)
         return status;
 
+    cuda_uuid uuid;
+    size_t memory = 0;
     status = cuda_check(driver, driver->device_get_name(info.name, sizeof info.name - 1, device),
                         "cuDeviceGetName");
-    if (status)
-        return status;
-    cuda_uuid uuid;
-    status = cuda_check(driver, driver->device_get_uuid(&uuid, device), "cuDeviceGetUuid");
-    if (status)
+    if (status == STATUS_OK)
+        status = cuda_check(driver, driver->device_get_uuid(&uuid, device), "cuDeviceGetUuid");
+    if (status == STATUS_OK)
+        status =
+            cuda_check(driver, driver->device_get_pci_bus_id(info.pci, sizeof info.pci - 1, device),
+                       "cuDeviceGetPCIBusId");
+    if (status == STATUS_OK)
+        status = cuda_check(driver, driver->device_total_mem(&memory, device), "cuDeviceTotalMem");
+    if (status != STATUS_OK)
         return status;
     uuid_text(&uuid, info.uuid, sizeof info.uuid);
-
-    status =
-        cuda_check(driver, driver->device_get_pci_bus_id(info.pci, sizeof info.pci - 1, device),
-                   "cuDeviceGetPCIBusId");
-    if (status)
-        return status;
     for (char *c = info.pci; *c; c++)
         *c = (char)tolower((unsigned char)*c);
-
-    size_t memory = 0;
-    status = cuda_check(driver, driver->device_total_mem(&memory, device), "cuDeviceTotalMem");
-    if (status)
-        return status;
     info.memory_bytes = memory;
 
     const struct {

@@ -5,10 +5,8 @@
 
 #include "device/library.h"
 
-#define REQUIRED LIBRARY_REQUIRED
-#define OPTIONAL LIBRARY_OPTIONAL
 #define ROW(field, symbol, version, need, parameters)                                              \
-    {#symbol, version, need, offsetof(struct cuda_driver, field)},
+    {#symbol, version, LIBRARY_##need, offsetof(struct cuda_driver, field)},
 
 static const struct library_symbol rows[] = {CUDA_DRIVER_SYMBOLS(ROW)};
 

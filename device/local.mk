@@ -8,8 +8,7 @@ libdevice_a_SOURCES = \
     device/device.c device/device.h \
     device/driver.c device/driver.h \
     device/library.c device/library.h \
-    device/nvml.c device/nvml.h \
-    device/nvml_sample.c device/nvml_sample.h
+    device/nvml.c device/nvml.h
 
 if HAVE_CUDA_H
 noinst_LIBRARIES += libabicheck.a

@@ -5,10 +5,8 @@
 
 #include "device/library.h"
 
-#define REQUIRED LIBRARY_REQUIRED
-#define OPTIONAL LIBRARY_OPTIONAL
 #define ROW(field, symbol, version, need, result, parameters)                                      \
-    {#symbol, version, need, offsetof(struct nvml, field)},
+    {#symbol, version, LIBRARY_##need, offsetof(struct nvml, field)},
 
 static const struct library_symbol rows[] = {NVML_SYMBOLS(ROW)};
 
@@ -18,6 +16,8 @@ enum {
     RETURN_INSUFFICIENT_SIZE = 7,
     RETURN_DRIVER_NOT_LOADED = 9,
     CLOCK_SM = 1,
+    CLOCK_MEMORY = 2,
+    TEMPERATURE_GPU = 0,
     FEATURE_ENABLED = 1,
     MIG_ENABLED = 1,
 };
@@ -58,26 +58,43 @@ out:
     return status;
 }
 
-static void snapshot_clocks(const struct nvml *nvml, nvml_device device,
-                            struct nvml_snapshot *snapshot)
+/* Each reader takes a query that the library may lack or refuse. False: *out is unchanged. */
+typedef nvml_return plain_query(nvml_device device, unsigned int *value);
+typedef nvml_return typed_query(nvml_device device, int type, unsigned int *value);
+typedef nvml_return wide_query(nvml_device device, unsigned long long *value);
+
+static bool read_plain(plain_query *query, nvml_device device, uint32_t *out)
 {
     unsigned int value = 0;
-    if (nvml->clock && nvml->clock(device, CLOCK_SM, &value) == RETURN_SUCCESS) {
-        snapshot->known_sm_clock = true;
-        snapshot->sm_clock_mhz = value;
-    }
-    if (nvml->power && nvml->power(device, &value) == RETURN_SUCCESS) {
-        snapshot->known_power = true;
-        snapshot->power_milliwatts = value;
-    }
+    bool known = query && query(device, &value) == RETURN_SUCCESS;
+    if (known)
+        *out = value;
+    return known;
+}
 
-    /* The newer name of the same query first; a driver has one or both. */
-    unsigned long long reasons = 0;
-    if ((nvml->event_reasons && nvml->event_reasons(device, &reasons) == RETURN_SUCCESS) ||
-        (nvml->throttle_reasons && nvml->throttle_reasons(device, &reasons) == RETURN_SUCCESS)) {
-        snapshot->known_throttle = true;
-        snapshot->throttle_reasons = reasons;
-    }
+static bool read_typed(typed_query *query, nvml_device device, int type, uint32_t *out)
+{
+    unsigned int value = 0;
+    bool known = query && query(device, type, &value) == RETURN_SUCCESS;
+    if (known)
+        *out = value;
+    return known;
+}
+
+static bool read_wide(wide_query *query, nvml_device device, uint64_t *out)
+{
+    unsigned long long value = 0;
+    bool known = query && query(device, &value) == RETURN_SUCCESS;
+    if (known)
+        *out = value;
+    return known;
+}
+
+/* The newer name of the same query first; a driver has one or both. */
+static bool read_throttle(const struct nvml *nvml, nvml_device device, uint64_t *out)
+{
+    return read_wide(nvml->event_reasons, device, out) ||
+           read_wide(nvml->throttle_reasons, device, out);
 }
 
 static void snapshot_modes(const struct nvml *nvml, nvml_device device,
@@ -116,26 +133,84 @@ bool nvml_device_processes(const struct nvml *nvml, nvml_device device, uint32_t
     return true;
 }
 
-enum status nvml_device_snapshot(const struct nvml *nvml, const char *uuid,
-                                 struct nvml_snapshot *out)
+enum status nvml_device_find(const struct nvml *nvml, const char *uuid, nvml_device *out)
 {
     nvml_device device = NULL;
     nvml_return result = nvml->handle_by_uuid(uuid, &device);
     if (result != RETURN_SUCCESS)
         return status_set(STATUS_NOT_FOUND, "NVML has no GPU '%s': %s (%d)", uuid,
                           error_text(nvml, result), result);
+    *out = device;
+    return STATUS_OK;
+}
 
+enum status nvml_device_snapshot(const struct nvml *nvml, const char *uuid,
+                                 struct nvml_snapshot *out)
+{
+    nvml_device device;
+    enum status status = nvml_device_find(nvml, uuid, &device);
+    if (status != STATUS_OK)
+        return status;
     struct nvml_snapshot snapshot;
     memset(&snapshot, 0, sizeof snapshot);
     snapshot.known_driver = nvml->driver_version(snapshot.driver_version,
                                                  sizeof snapshot.driver_version) == RETURN_SUCCESS;
     snapshot.driver_version[sizeof snapshot.driver_version - 1] = '\0';
-    snapshot_clocks(nvml, device, &snapshot);
+    snapshot.known_sm_clock = read_typed(nvml->clock, device, CLOCK_SM, &snapshot.sm_clock_mhz);
+    snapshot.known_power = read_plain(nvml->power, device, &snapshot.power_milliwatts);
+    snapshot.known_throttle = read_throttle(nvml, device, &snapshot.throttle_reasons);
     snapshot_modes(nvml, device, &snapshot);
     snapshot.known_processes =
         nvml_device_processes(nvml, device, &snapshot.processes, snapshot.pids);
     *out = snapshot;
     return STATUS_OK;
+}
+
+/* The newer query first; a driver has one or both. */
+static bool memory_used(const struct nvml *nvml, nvml_device device, uint64_t *used, bool *reserved)
+{
+    struct nvml_memory_v2 newer = {.version = NVML_MEMORY_V2};
+    struct nvml_memory older = {0};
+    *reserved = nvml->memory_v2 && nvml->memory_v2(device, &newer) == RETURN_SUCCESS;
+    if (*reserved) {
+        *used = newer.used;
+        return true;
+    }
+    if (!nvml->memory || nvml->memory(device, &older) != RETURN_SUCCESS)
+        return false;
+    *used = older.used;
+    return true;
+}
+
+void nvml_device_sample(const struct nvml *nvml, nvml_device device, struct nvml_sample *out)
+{
+    struct nvml_sample sample = {0};
+    struct nvml_utilisation rates = {0};
+    bool reserved;
+    /* The energy first: it is what the caller's time stamp is for. */
+    sample.known_energy = read_wide(nvml->total_energy, device, &sample.energy_millijoules);
+    sample.known_power = read_plain(nvml->power, device, &sample.power_milliwatts);
+    sample.known_sm_clock = read_typed(nvml->clock, device, CLOCK_SM, &sample.sm_clock_mhz);
+    sample.known_memory_clock =
+        read_typed(nvml->clock, device, CLOCK_MEMORY, &sample.memory_clock_mhz);
+    sample.known_utilisation =
+        nvml->utilisation && nvml->utilisation(device, &rates) == RETURN_SUCCESS;
+    sample.utilisation_percent = rates.gpu;
+    sample.known_temperature =
+        read_typed(nvml->temperature, device, TEMPERATURE_GPU, &sample.temperature_celsius);
+    sample.known_throttle = read_throttle(nvml, device, &sample.throttle_reasons);
+    sample.known_memory = memory_used(nvml, device, &sample.memory_used_bytes, &reserved);
+    *out = sample;
+}
+
+void nvml_device_limits(const struct nvml *nvml, nvml_device device, struct nvml_limits *out)
+{
+    struct nvml_limits limits = {0};
+    uint64_t used;
+    read_typed(nvml->max_clock, device, CLOCK_SM, &limits.max_sm_clock_mhz);
+    read_plain(nvml->power_limit, device, &limits.power_limit_milliwatts);
+    memory_used(nvml, device, &used, &limits.known_reserved);
+    *out = limits;
 }
 
 void nvml_close(struct nvml *nvml)

@@ -21,6 +21,7 @@
 #include <errno.h>
 #include <poll.h>
 #include <pthread.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -226,57 +227,65 @@ static int parse_fd(const char *text)
     return end != text && !*end && value >= 0 && value < 1 << 20 ? (int)value : -1;
 }
 
+/* What follows an option, and where it goes. */
+enum value { VALUE_NONE, VALUE_FD, VALUE_NUMBER, VALUE_TEXT };
+static const struct {
+    const char *name;
+    enum value value;
+    size_t offset;
+} options[] = {
+    {"--query", VALUE_NONE, offsetof(struct arguments, query)},
+    {"--probe", VALUE_NONE, offsetof(struct arguments, probe)},
+    {"--cupti-check", VALUE_NONE, offsetof(struct arguments, cupti_check)},
+    {"--run", VALUE_NONE, offsetof(struct arguments, run)},
+    {"--shm", VALUE_FD, offsetof(struct arguments, shm)},
+    {"--event", VALUE_FD, offsetof(struct arguments, event)},
+    {"--life", VALUE_FD, offsetof(struct arguments, life)},
+    {"--process", VALUE_FD, offsetof(struct arguments, process)},
+    {"--trace", VALUE_FD, offsetof(struct arguments, trace)},
+    {"--keep", VALUE_FD, offsetof(struct arguments, keep)},
+    {"--files", VALUE_NUMBER, offsetof(struct arguments, files)},
+    {"--lengths", VALUE_TEXT, offsetof(struct arguments, lengths)},
+    {"--driver", VALUE_TEXT, offsetof(struct arguments, driver)},
+    {"--cupti", VALUE_TEXT, offsetof(struct arguments, cupti)},
+    {"--log", VALUE_TEXT, offsetof(struct arguments, log)},
+};
+#define OPTIONS (sizeof options / sizeof options[0])
+
 static int parse(int argc, char **argv, struct arguments *out)
 {
     *out = (struct arguments){
         .shm = -1, .event = -1, .life = -1, .process = -1, .keep = -1, .trace = -1};
     for (int i = 1; i < argc; i++) {
-        const char *next = i + 1 < argc ? argv[i + 1] : "";
-        if (strcmp(argv[i], "--query") == 0) {
-            out->query = 1;
-            continue;
-        }
-        if (strcmp(argv[i], "--probe") == 0) {
-            out->probe = 1;
-            continue;
-        }
-        if (strcmp(argv[i], "--cupti-check") == 0) {
-            out->cupti_check = 1;
-            continue;
-        }
-        if (strcmp(argv[i], "--run") == 0) {
-            out->run = 1;
-            continue;
-        }
         if (strcmp(argv[i], "--") == 0 && i + 1 < argc) {
             out->command = argv + i + 1;
             break;
         }
-        i++;
-        if (strcmp(argv[i - 1], "--shm") == 0)
-            out->shm = parse_fd(next);
-        else if (strcmp(argv[i - 1], "--event") == 0)
-            out->event = parse_fd(next);
-        else if (strcmp(argv[i - 1], "--life") == 0)
-            out->life = parse_fd(next);
-        else if (strcmp(argv[i - 1], "--process") == 0)
-            out->process = parse_fd(next);
-        else if (strcmp(argv[i - 1], "--lengths") == 0 && *next)
-            out->lengths = next;
-        else if (strcmp(argv[i - 1], "--driver") == 0 && *next)
-            out->driver = next;
-        else if (strcmp(argv[i - 1], "--trace") == 0)
-            out->trace = parse_fd(next);
-        else if (strcmp(argv[i - 1], "--cupti") == 0 && *next)
-            out->cupti = next;
-        else if (strcmp(argv[i - 1], "--keep") == 0)
-            out->keep = parse_fd(next);
-        else if (strcmp(argv[i - 1], "--files") == 0)
-            out->files = strtoul(next, NULL, 10);
-        else if (strcmp(argv[i - 1], "--log") == 0 && *next)
-            out->log = next;
-        else
+        size_t row = 0;
+        while (row < OPTIONS && strcmp(argv[i], options[row].name) != 0)
+            row++;
+        if (row == OPTIONS)
             return -1;
+        void *at = (char *)out + options[row].offset;
+        const char *value = "";
+        if (options[row].value != VALUE_NONE && ++i < argc)
+            value = argv[i];
+        switch (options[row].value) {
+        case VALUE_NONE:
+            *(int *)at = 1;
+            break;
+        case VALUE_FD:
+            *(int *)at = parse_fd(value);
+            break;
+        case VALUE_NUMBER:
+            *(unsigned long *)at = strtoul(value, NULL, 10);
+            break;
+        case VALUE_TEXT:
+            if (!*value)
+                return -1;
+            *(const char **)at = value;
+            break;
+        }
     }
     if (out->run != (out->command != NULL))
         return -1;

@@ -163,16 +163,16 @@ static void take_call(const struct cupti_call_record *call, struct trace_record 
     };
 }
 
+/* What all records of work have, under the same names. */
+#define WORK(work)                                                                                 \
+    .begin_ns = (work)->start, .end_ns = (work)->end, .correlation = (work)->correlation,          \
+    .device = (work)->device, .context = (work)->context, .stream = (work)->stream
+
 static void take_kernel(const struct cupti_kernel_record *kernel, struct trace_record *out)
 {
     *out = (struct trace_record){
         .kind = TRACE_KERNEL,
-        .begin_ns = kernel->start,
-        .end_ns = kernel->end,
-        .correlation = kernel->correlation,
-        .device = kernel->device,
-        .context = kernel->context,
-        .stream = kernel->stream,
+        WORK(kernel),
         .registers = kernel->registers,
         .static_shared = (uint32_t)kernel->static_shared,
         .dynamic_shared = (uint32_t)kernel->dynamic_shared,
@@ -188,12 +188,7 @@ static void take_copy(const struct cupti_copy_record *copy, struct trace_record 
 {
     *out = (struct trace_record){
         .kind = TRACE_COPY,
-        .begin_ns = copy->start,
-        .end_ns = copy->end,
-        .correlation = copy->correlation,
-        .device = copy->device,
-        .context = copy->context,
-        .stream = copy->stream,
+        WORK(copy),
         .bytes = copy->bytes,
         .direction = direction_of(copy->direction),
         .source = memory_of(copy->source),
@@ -205,12 +200,7 @@ static void take_peer_copy(const struct cupti_peer_copy_record *copy, struct tra
 {
     *out = (struct trace_record){
         .kind = TRACE_COPY,
-        .begin_ns = copy->start,
-        .end_ns = copy->end,
-        .correlation = copy->correlation,
-        .device = copy->device,
-        .context = copy->context,
-        .stream = copy->stream,
+        WORK(copy),
         .bytes = copy->bytes,
         .direction = TRACE_BETWEEN_DEVICES,
         .source = memory_of(copy->source),
@@ -224,16 +214,13 @@ static void take_set(const struct cupti_set_record *set, struct trace_record *ou
 {
     *out = (struct trace_record){
         .kind = TRACE_SET,
-        .begin_ns = set->start,
-        .end_ns = set->end,
-        .correlation = set->correlation,
-        .device = set->device,
-        .context = set->context,
-        .stream = set->stream,
+        WORK(set),
         .bytes = set->bytes,
         .sink = memory_of(set->memory),
     };
 }
+
+#undef WORK
 
 static void take(const cupti_activity *activity, uint64_t from_ns)
 {

@@ -145,7 +145,7 @@ void activity_watch(struct model_process *model, struct model_place *places, uin
 }
 
 /* Modelled times are those of the one clock; a tracer's may be another. */
-static uint64_t as_told(uint64_t when_ns)
+static uint64_t as_traced(uint64_t when_ns)
 {
     return when_ns + (uint64_t)atomic_load(&queue.shift_ns);
 }
@@ -173,49 +173,49 @@ static uint32_t context_number(cuda_context context)
     return number_of(&context->number, &contexts, 1);
 }
 
-static void put_copy(const struct cupti_copy_record *copy)
+/* What all records of work have, under the same names. */
+#define WORK(number, place, on)                                                                    \
+    .kind = (number), .start = as_traced((place)->begin_ns), .end = as_traced((place)->end_ns),    \
+    .device = (uint32_t)(on)->context->device, .context = context_number((on)->context),           \
+    .stream = stream_number(on), .correlation = current.correlation
+
+/* Whether a tracer wants this piece of the current call's work. */
+static bool is_wanted(int kind, const struct model_place *place)
 {
-    union activity_record record = {.copy = *copy};
+    return place->end_ns != 0 && activity_wants_work() && wants(kind);
+}
+
+static void put_copy(uint8_t direction, uint8_t source, uint8_t sink, uint64_t bytes,
+                     cuda_stream stream, const struct model_place *place)
+{
+    if (!is_wanted(CUPTI_KIND_COPY, place))
+        return;
+    union activity_record record = {.copy = {
+                                        WORK(CUPTI_KIND_COPY, place, stream),
+                                        .direction = direction,
+                                        .source = source,
+                                        .sink = sink,
+                                        .bytes = bytes,
+                                    }};
     put(&record);
 }
 
 void activity_kernel(const struct kernel_call *kernel, cuda_stream stream,
                      const struct model_place *place)
 {
-    if (place->end_ns == 0 || !activity_wants_work())
-        return;
-    uint64_t start = as_told(place->begin_ns), end = start + (place->end_ns - place->begin_ns);
     if (kernel->kernel == KERNEL_COPY) {
-        if (wants(CUPTI_KIND_COPY))
-            put_copy(&(struct cupti_copy_record){
-                .kind = CUPTI_KIND_COPY,
-                .direction = CUPTI_COPY_WITHIN,
-                .source = CUPTI_MEMORY_DEVICE,
-                .sink = CUPTI_MEMORY_DEVICE,
-                .bytes = kernel->arguments.copy.bytes,
-                .start = start,
-                .end = end,
-                .device = (uint32_t)stream->context->device,
-                .context = context_number(stream->context),
-                .stream = stream_number(stream),
-                .correlation = current.correlation,
-            });
+        put_copy(CUPTI_COPY_WITHIN, CUPTI_MEMORY_DEVICE, CUPTI_MEMORY_DEVICE,
+                 kernel->arguments.copy.bytes, stream, place);
         return;
     }
-    if (!wants(CUPTI_KIND_KERNEL))
+    if (!is_wanted(CUPTI_KIND_KERNEL, place))
         return;
     union activity_record record = {.kernel = {
-                                        .kind = CUPTI_KIND_KERNEL,
+                                        WORK(CUPTI_KIND_KERNEL, place, stream),
                                         .registers = REGISTERS,
-                                        .start = start,
-                                        .end = end,
-                                        .completed = end,
-                                        .device = (uint32_t)stream->context->device,
-                                        .context = context_number(stream->context),
-                                        .stream = stream_number(stream),
+                                        .completed = as_traced(place->end_ns),
                                         .grid = {(int32_t)kernel->blocks, 1, 1},
                                         .block = {(int32_t)kernel->threads, 1, 1},
-                                        .correlation = current.correlation,
                                         .name = kernel_name(kernel->kernel),
                                     }};
     put(&record);
@@ -224,51 +224,33 @@ void activity_kernel(const struct kernel_call *kernel, cuda_stream stream,
 void activity_copy(const struct copy_call *copy, bool pageable, cuda_stream stream,
                    const struct model_place *place)
 {
-    bool in = copy->direction == MODEL_TO_DEVICE;
     uint8_t host = pageable ? CUPTI_MEMORY_PAGEABLE : CUPTI_MEMORY_PINNED;
-    if (place->end_ns == 0 || !activity_wants_work() || !wants(CUPTI_KIND_COPY))
-        return;
-    uint64_t start = as_told(place->begin_ns);
-    put_copy(&(struct cupti_copy_record){
-        .kind = CUPTI_KIND_COPY,
-        .direction = in ? CUPTI_COPY_TO_DEVICE : CUPTI_COPY_TO_HOST,
-        .source = in ? host : CUPTI_MEMORY_DEVICE,
-        .sink = in ? CUPTI_MEMORY_DEVICE : host,
-        .bytes = copy->bytes,
-        .start = start,
-        .end = start + (place->end_ns - place->begin_ns),
-        .device = (uint32_t)stream->context->device,
-        .context = context_number(stream->context),
-        .stream = stream_number(stream),
-        .correlation = current.correlation,
-    });
+    if (copy->direction == MODEL_TO_DEVICE)
+        put_copy(CUPTI_COPY_TO_DEVICE, host, CUPTI_MEMORY_DEVICE, copy->bytes, stream, place);
+    else
+        put_copy(CUPTI_COPY_TO_HOST, CUPTI_MEMORY_DEVICE, host, copy->bytes, stream, place);
 }
 
 void activity_peer_copy(cuda_context to, cuda_context from, uint64_t bytes, cuda_stream stream,
                         const struct model_place *place)
 {
-    if (place->end_ns == 0 || !activity_wants_work() || !wants(CUPTI_KIND_PEER_COPY))
+    if (!is_wanted(CUPTI_KIND_PEER_COPY, place))
         return;
-    uint64_t start = as_told(place->begin_ns);
     union activity_record record = {.peer_copy = {
-                                        .kind = CUPTI_KIND_PEER_COPY,
+                                        WORK(CUPTI_KIND_PEER_COPY, place, stream),
                                         .direction = CUPTI_COPY_BETWEEN,
                                         .source = CUPTI_MEMORY_DEVICE,
                                         .sink = CUPTI_MEMORY_DEVICE,
                                         .bytes = bytes,
-                                        .start = start,
-                                        .end = start + (place->end_ns - place->begin_ns),
-                                        .device = (uint32_t)stream->context->device,
-                                        .context = context_number(stream->context),
-                                        .stream = stream_number(stream),
                                         .source_device = (uint32_t)from->device,
                                         .source_context = context_number(from),
                                         .sink_device = (uint32_t)to->device,
                                         .sink_context = context_number(to),
-                                        .correlation = current.correlation,
                                     }};
     put(&record);
 }
+
+#undef WORK
 
 /* -- CUPTI's entry points ---------------------------------------------------------------------- */
 

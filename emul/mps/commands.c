@@ -19,6 +19,9 @@ struct words {
     const char *word[WORDS_MAX];
 };
 
+typedef void run_command(struct control *control, struct connection *asker,
+                         const struct words *words);
+
 /* As atol() reads it, 0 where there is none: so the real one takes what it does not understand. */
 static long word_number(const struct words *words, int index)
 {
@@ -54,48 +57,43 @@ static void read_proc(pid_t pid, const char *file, bool is_link, char *text, siz
     text[strcspn(text, "\n")] = '\0';
 }
 
-static bool get_server_list(struct control *control, struct connection *asker,
+static void get_server_list(struct control *control, struct connection *asker,
                             const struct words *words)
 {
     (void)words;
     if (control->server != 0)
         control_reply(asker, "%d\n", (int)control->server);
-    return true;
 }
 
-static bool get_server_status(struct control *control, struct connection *asker,
+static void get_server_status(struct control *control, struct connection *asker,
                               const struct words *words)
 {
-    if (find_server(control, asker, words))
-        control_reply(asker, control->server_fault ? "FAULT\n" : "ACTIVE\n");
-    return true;
+    (void)words;
+    control_reply(asker, control->server_fault ? "FAULT\n" : "ACTIVE\n");
 }
 
-static bool get_client_list(struct control *control, struct connection *asker,
+static void get_client_list(struct control *control, struct connection *asker,
                             const struct words *words)
 {
-    if (!find_server(control, asker, words))
-        return true;
+    (void)words;
     struct connection *client = control_next_client(control, 0, false);
     for (; client != NULL; client = control_next_client(control, client->id, false))
         control_reply(asker, "%d\n", (int)client->pid);
-    return true;
 }
 
-static bool get_device_client_list(struct control *control, struct connection *asker,
+static void get_device_client_list(struct control *control, struct connection *asker,
                                    const struct words *words)
 {
     if (words->count > 1 && !find_server(control, asker, words))
-        return true;
+        return;
     if (control->server == 0) {
         control_reply(asker, "Server not found\n");
-        return true;
+        return;
     }
     control_reply(asker, "[0] 00:00.0, %s\n", DEVICE_NAME);
     struct connection *client = control_next_client(control, 0, true);
     for (; client != NULL; client = control_next_client(control, client->id, true))
         control_reply(asker, "%d.1\n", (int)client->pid);
-    return true;
 }
 
 static void ps_line(struct control *control, struct connection *asker,
@@ -112,13 +110,13 @@ static void ps_line(struct control *control, struct connection *asker,
                   (int)control->server, DEVICE_UUID, name_space, command);
 }
 
-static bool ps(struct control *control, struct connection *asker, const struct words *words)
+static void ps(struct control *control, struct connection *asker, const struct words *words)
 {
     long only = words->count > 2 && strcmp(words->word[1], "-p") == 0 ? word_number(words, 2) : 0;
     bool begun = false;
     if (control->server == 0) {
         control_reply(asker, "Server not found\n");
-        return true;
+        return;
     }
     struct connection *client = control_next_client(control, 0, true);
     for (; client != NULL; client = control_next_client(control, client->id, true)) {
@@ -130,10 +128,9 @@ static bool ps(struct control *control, struct connection *asker, const struct w
         begun = true;
         ps_line(control, asker, client);
     }
-    return true;
 }
 
-static bool device_query(struct control *control, struct connection *asker,
+static void device_query(struct control *control, struct connection *asker,
                          const struct words *words)
 {
     (void)control;
@@ -143,7 +140,6 @@ static bool device_query(struct control *control, struct connection *asker,
                   "Name", "Attributes");
     control_reply(asker, "%-15d %-14s %-41s %-33s %s\n", 0, "0000:00.00.00", DEVICE_UUID,
                   DEVICE_NAME, "N/A");
-    return true;
 }
 
 /* -- limits ------------------------------------------------------------------------------------ */
@@ -161,35 +157,30 @@ static void change_percentage(struct connection *asker, const struct words *word
     control_reply(asker, "%.1f\n", *percentage);
 }
 
-static bool get_default_percentage(struct control *control, struct connection *asker,
+static void get_default_percentage(struct control *control, struct connection *asker,
                                    const struct words *words)
 {
     (void)words;
     control_reply(asker, "%.1f\n", control->default_percentage);
-    return true;
 }
 
-static bool set_default_percentage(struct control *control, struct connection *asker,
+static void set_default_percentage(struct control *control, struct connection *asker,
                                    const struct words *words)
 {
     change_percentage(asker, words, 1, &control->default_percentage);
-    return true;
 }
 
-static bool get_percentage(struct control *control, struct connection *asker,
+static void get_percentage(struct control *control, struct connection *asker,
                            const struct words *words)
 {
-    if (find_server(control, asker, words))
-        control_reply(asker, "%.1f\n", control->server_percentage);
-    return true;
+    (void)words;
+    control_reply(asker, "%.1f\n", control->server_percentage);
 }
 
-static bool set_percentage(struct control *control, struct connection *asker,
+static void set_percentage(struct control *control, struct connection *asker,
                            const struct words *words)
 {
-    if (find_server(control, asker, words))
-        change_percentage(asker, words, 2, &control->server_percentage);
-    return true;
+    change_percentage(asker, words, 2, &control->server_percentage);
 }
 
 /* By ordinal or by UUID. */
@@ -199,14 +190,18 @@ static bool is_our_device(const struct words *words, int index)
                                     strcasecmp(words->word[index], DEVICE_UUID) == 0);
 }
 
+static void answer_mib(struct connection *asker, uint64_t mib)
+{
+    if (mib > 0)
+        control_reply(asker, "%llu%c\n", (unsigned long long)(mib >= 1024 ? mib / 1024 : mib),
+                      mib >= 1024 ? 'G' : 'M');
+}
+
 static void answer_limit(struct connection *asker, const struct words *words, int device,
                          uint64_t limit_mib)
 {
-    if (!is_our_device(words, device) || limit_mib == 0)
-        return;
-    control_reply(asker, "%llu%c\n",
-                  (unsigned long long)(limit_mib >= 1024 ? limit_mib / 1024 : limit_mib),
-                  limit_mib >= 1024 ? 'G' : 'M');
+    if (is_our_device(words, device))
+        answer_mib(asker, limit_mib);
 }
 
 static void change_limit(const struct words *words, int device, uint64_t *limit_mib)
@@ -227,18 +222,16 @@ static uint64_t *more_limit(struct control *control, const struct words *words, 
     return known ? &control->more_limits_mib[ordinal] : NULL;
 }
 
-static bool get_default_limit(struct control *control, struct connection *asker,
+static void get_default_limit(struct control *control, struct connection *asker,
                               const struct words *words)
 {
     const uint64_t *more = more_limit(control, words, 1);
-    if (more != NULL && *more > 0)
-        control_reply(asker, "%llu%c\n", (unsigned long long)(*more >= 1024 ? *more / 1024 : *more),
-                      *more >= 1024 ? 'G' : 'M');
+    if (more != NULL)
+        answer_mib(asker, *more);
     answer_limit(asker, words, 1, control->default_limit_mib);
-    return true;
 }
 
-static bool set_default_limit(struct control *control, struct connection *asker,
+static void set_default_limit(struct control *control, struct connection *asker,
                               const struct words *words)
 {
     uint64_t *more = more_limit(control, words, 1);
@@ -246,44 +239,38 @@ static bool set_default_limit(struct control *control, struct connection *asker,
     if (more != NULL && words->count > 2)
         *more = mps_link_parse_mib(words->word[2]);
     change_limit(words, 1, &control->default_limit_mib);
-    return true;
 }
 
-static bool get_limit(struct control *control, struct connection *asker, const struct words *words)
+static void get_limit(struct control *control, struct connection *asker, const struct words *words)
 {
-    if (find_server(control, asker, words))
-        answer_limit(asker, words, 2, control->server_limit_mib);
-    return true;
+    answer_limit(asker, words, 2, control->server_limit_mib);
 }
 
-static bool set_limit(struct control *control, struct connection *asker, const struct words *words)
+static void set_limit(struct control *control, struct connection *asker, const struct words *words)
 {
-    if (find_server(control, asker, words))
-        change_limit(words, 2, &control->server_limit_mib);
-    return true;
+    (void)asker;
+    change_limit(words, 2, &control->server_limit_mib);
 }
 
-static bool get_default_priority(struct control *control, struct connection *asker,
+static void get_default_priority(struct control *control, struct connection *asker,
                                  const struct words *words)
 {
     (void)words;
     control_reply(asker, "%d\n", control->default_priority);
-    return true;
 }
 
-static bool set_default_priority(struct control *control, struct connection *asker,
+static void set_default_priority(struct control *control, struct connection *asker,
                                  const struct words *words)
 {
     if (words->count > 1 && strlen(words->word[1]) == 1 && strchr("01", words->word[1][0]) != NULL)
         control->default_priority = words->word[1][0] - '0';
     else
         control_reply(asker, "Invalid priority value - must be 0 or 1!\n");
-    return true;
 }
 
 /* -- lives ------------------------------------------------------------------------------------- */
 
-static bool start_server(struct control *control, struct connection *asker,
+static void start_server(struct control *control, struct connection *asker,
                          const struct words *words)
 {
     long user = word_number(words, 2);
@@ -293,30 +280,27 @@ static bool start_server(struct control *control, struct connection *asker,
         control_reply(asker, "Cannot start a server for user %ld\n", user);
     else
         control_start_server(control);
-    return true;
 }
 
-static bool shutdown_server(struct control *control, struct connection *asker,
+static void shutdown_server(struct control *control, struct connection *asker,
                             const struct words *words)
 {
-    if (!find_server(control, asker, words))
-        return true;
+    (void)asker;
     bool force = words->count > 2 && strcmp(words->word[2], "-f") == 0;
     if (force || control_count_clients(control) == 0)
         control_end_server(control);
     else
         control->server_draining = true;
-    return true;
 }
 
-static bool terminate_client(struct control *control, struct connection *asker,
+static void terminate_client(struct control *control, struct connection *asker,
                              const struct words *words)
 {
     long server = word_number(words, 1), pid = word_number(words, 2);
     bool found = false;
     if (!find_server(control, asker, words)) {
         control_reply(asker, "Server %ld not found!\n1\n", server);
-        return true;
+        return;
     }
     struct connection *client = control_next_client(control, 0, true);
     for (; client != NULL; client = control_next_client(control, client->id, true))
@@ -328,9 +312,9 @@ static bool terminate_client(struct control *control, struct connection *asker,
         control_reply(asker, "0\n");
     else
         control_reply(asker, "Invalid process %ld!\n1\n", pid);
-    return true;
 }
 
+/* False: the answer comes by the end of the connection. */
 static bool quit(struct control *control, struct connection *asker, const struct words *words)
 {
     bool timed = words->count > 1;
@@ -346,28 +330,28 @@ static bool quit(struct control *control, struct connection *asker, const struct
 
 static const struct {
     const char *name;
-    bool (*run)(struct control *control, struct connection *asker, const struct words *words);
+    run_command *run;
+    bool names_server; /* its first word, which must be the server's process */
 } commands[] = {
-    {"get_server_list", get_server_list},
-    {"get_server_status", get_server_status},
-    {"get_client_list", get_client_list},
-    {"get_device_client_list", get_device_client_list},
-    {"ps", ps},
-    {"device_query", device_query},
-    {"get_default_active_thread_percentage", get_default_percentage},
-    {"set_default_active_thread_percentage", set_default_percentage},
-    {"get_active_thread_percentage", get_percentage},
-    {"set_active_thread_percentage", set_percentage},
-    {"get_default_device_pinned_mem_limit", get_default_limit},
-    {"set_default_device_pinned_mem_limit", set_default_limit},
-    {"get_device_pinned_mem_limit", get_limit},
-    {"set_device_pinned_mem_limit", set_limit},
-    {"get_default_client_priority", get_default_priority},
-    {"set_default_client_priority", set_default_priority},
-    {"start_server", start_server},
-    {"shutdown_server", shutdown_server},
-    {"terminate_client", terminate_client},
-    {"quit", quit},
+    {"get_server_list", get_server_list, false},
+    {"get_server_status", get_server_status, true},
+    {"get_client_list", get_client_list, true},
+    {"get_device_client_list", get_device_client_list, false},
+    {"ps", ps, false},
+    {"device_query", device_query, false},
+    {"get_default_active_thread_percentage", get_default_percentage, false},
+    {"set_default_active_thread_percentage", set_default_percentage, false},
+    {"get_active_thread_percentage", get_percentage, true},
+    {"set_active_thread_percentage", set_percentage, true},
+    {"get_default_device_pinned_mem_limit", get_default_limit, false},
+    {"set_default_device_pinned_mem_limit", set_default_limit, false},
+    {"get_device_pinned_mem_limit", get_limit, true},
+    {"set_device_pinned_mem_limit", set_limit, true},
+    {"get_default_client_priority", get_default_priority, false},
+    {"set_default_client_priority", set_default_priority, false},
+    {"start_server", start_server, false},
+    {"shutdown_server", shutdown_server, true},
+    {"terminate_client", terminate_client, false},
 };
 
 bool control_command(struct control *control, struct connection *connection, const char *line)
@@ -380,9 +364,14 @@ bool control_command(struct control *control, struct connection *connection, con
          word = strtok_r(NULL, " \t\r", &rest))
         words.word[words.count++] = word;
     const char *name = words.count > 0 ? words.word[0] : "";
+    if (strcmp(name, "quit") == 0)
+        return quit(control, connection, &words);
     for (size_t i = 0; i < sizeof commands / sizeof *commands; i++)
-        if (strcmp(name, commands[i].name) == 0)
-            return commands[i].run(control, connection, &words);
+        if (strcmp(name, commands[i].name) == 0) {
+            if (!commands[i].names_server || find_server(control, connection, &words))
+                commands[i].run(control, connection, &words);
+            return true;
+        }
     control_reply(connection, "Unknown command \"%s\"\n", name);
     return true;
 }

@@ -3,7 +3,7 @@
  */
 #pragma once
 
-#include "device/nvml_sample.h"
+#include "device/nvml.h"
 
 /* Who computed on the GPU at one moment. */
 struct telemetry_look {

@@ -20,7 +20,7 @@ static const char *fake(const char *name)
 {
     static char path[4096];
     const char *build = getenv("MPSWEEP_BUILD_DIR");
-    snprintf(path, sizeof path, "%s/tests/unit/%s", build ? build : ".", name);
+    snprintf(path, sizeof path, "%s/tests/unit/device/%s", build ? build : ".", name);
     return path;
 }
 
