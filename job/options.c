@@ -49,19 +49,32 @@ enum status option_value_add(struct option_value *value, const struct option_ite
     return STATUS_OK;
 }
 
-/* Index of text among "a|b|c", or -1. */
-static int choice_index(const char *choices, const char *text)
+/* Index of text among the choices, or -1. */
+static int choice_index(const struct option_choice *choices, const char *text)
 {
-    size_t length = strlen(text);
-    int index = 0;
-    for (const char *word = choices; word; index++) {
-        const char *end = strchr(word, '|');
-        size_t word_length = end ? (size_t)(end - word) : strlen(word);
-        if (word_length == length && strncmp(word, text, length) == 0)
-            return index;
-        word = end ? end + 1 : NULL;
-    }
+    for (int i = 0; choices && choices[i].word; i++)
+        if (strcmp(choices[i].word, text) == 0)
+            return i;
     return -1;
+}
+
+const char *option_word(const struct option_row *row, int64_t number)
+{
+    for (int64_t i = 0; row->choices && row->choices[i].word; i++)
+        if (i == number)
+            return row->choices[i].word;
+    return NULL;
+}
+
+const char *option_value_form(const struct option_row *row, char *out, size_t size)
+{
+    struct text text = {.at = out, .size = size};
+    *out = '\0';
+    if (row->metavar)
+        text_append(&text, "%s", row->metavar);
+    for (int i = 0; !row->metavar && row->choices && row->choices[i].word; i++)
+        text_append(&text, "%s%s", i ? "|" : "", row->choices[i].word);
+    return out;
 }
 
 static bool parse_integer(const char *text, bool with_suffix, int64_t *out)
@@ -101,11 +114,13 @@ static char *trimmed(char *text)
 static enum status bad_value(const struct option_row *row, const char *text)
 {
     char expected[256], shortest[32];
-    const char *word = row->choices ? row->choices : "";
+    char words[192];
+    const char *word = row->choices ? row->choices[0].word : "";
     const char *joint = row->choices ? " or " : "";
     switch (row->kind) {
     case OPTION_KIND_CHOICE:
-        snprintf(expected, sizeof expected, "one of %s", row->choices);
+        snprintf(expected, sizeof expected, "one of %s",
+                 option_value_form(row, words, sizeof words));
         break;
     case OPTION_KIND_SWITCH:
         snprintf(expected, sizeof expected, "yes or no");
@@ -264,9 +279,17 @@ static bool parse_time(const char *text, double *out)
     return false;
 }
 
+bool option_number(const struct option_row *row, const char *text, int64_t *out)
+{
+    int index = choice_index(row->choices, text);
+    *out = index;
+    return index >= 0 || parse_integer(text, row->kind == OPTION_KIND_BYTES, out);
+}
+
 static enum status add_item(struct option_value *value, const struct option_row *row,
                             const char *text)
 {
+    static const struct option_choice yes_or_no[] = {{"no"}, {"yes"}, {0}};
     struct option_item item = {0};
     switch (row->kind) {
     case OPTION_KIND_CHOICE:
@@ -275,7 +298,7 @@ static enum status add_item(struct option_value *value, const struct option_row 
             return bad_value(row, text);
         return option_value_add(value, &item, text);
     case OPTION_KIND_SWITCH:
-        item.integer = choice_index("no|yes", text);
+        item.integer = choice_index(yes_or_no, text);
         if (item.integer < 0)
             return bad_value(row, text);
         return option_value_add(value, &item, text);

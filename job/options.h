@@ -134,6 +134,7 @@ enum option_flag {
     OPTION_PER_PROCESS = 4, /* an item may be a list of one entry a process: 30/70 */
     OPTION_WHOLE_MIB = 8,   /* of a size: a multiple of 1 MiB; others are of 1 KiB */
     OPTION_IN_SECTION = 32, /* one item, and each section of a job file may have its own */
+    OPTION_HOW = 64, /* how well points are measured: a results file goes on as it was begun */
 };
 
 /* Commands that take an option, as bits. */
@@ -194,6 +195,68 @@ struct options {
     struct option_value values[OPTION_COUNT];
 };
 
+/* A word that stands for a value: its place in the row's list is the number. */
+struct option_choice {
+    const char *word;
+    const char *help;  /* what it does; NULL: the row's help says it */
+    const char *label; /* of a point that has it, in place of the setting's own */
+};
+
+/* What the field of a setting in struct point is, and how its value reads. */
+enum setting_type {
+    SETTING_NONE,     /* the option is not a setting of a point */
+    SETTING_LAYOUT,   /* layout, processes and threads */
+    SETTING_CHOICE,   /* 32 bits: a number of the row's choices */
+    SETTING_NUMBER,   /* 32 bits */
+    SETTING_NUMBER64, /* 64 bits */
+    SETTING_QUEUES,   /* 32 bits; 0: the driver's default, which records have as a number */
+    SETTING_SHARES,   /* struct point_shares */
+    SETTING_WORKLOAD, /* a word, and what it stands for */
+    SETTING_TEXT,     /* const char *, NULL: none */
+    SETTING_RATE,     /* an offered rate, or the goal of a search */
+    SETTING_NS,       /* 64 bits, of a time in seconds */
+    SETTING_US,       /* 32 bits, of a time in seconds */
+};
+
+/* Properties of a point, of which a setting may need some to make a difference. */
+enum setting_place {
+    PLACE_MPS = 1,               /* over MPS */
+    PLACE_GPUS = 2,              /* on several GPUs */
+    PLACE_OURS = 4,              /* not a program of the user's */
+    PLACE_NO_PLUGIN = 8,         /* nor a plug-in */
+    PLACE_BUILTIN = 16,          /* a built-in workload */
+    PLACE_CHAIN = 32,            /* the one that computes */
+    PLACE_DELAY = 64,            /* the one that waits */
+    PLACE_PLUGIN = 128,          /* a plug-in */
+    PLACE_PAGEABLE_STREAM = 256, /* pageable memory, kernels launched one by one */
+    PLACE_OPEN = 512,            /* an open loop */
+    PLACE_POISSON = 1024,        /* random arrivals */
+    PLACE_NOWHERE = 2048,
+};
+
+/* What a setting of a point is and how it reads. In texts, %s stands for the value; one that begins
+ * with a space follows what is before it without a comma. */
+struct setting {
+    enum setting_type type;
+    size_t at;           /* offsetof(struct point, ...) */
+    unsigned where;      /* places that it needs; elsewhere it is `neutral` */
+    unsigned recorded;   /* places that it needs to stand in a point's record; 0: the same */
+    int64_t neutral;     /* of numbers, where it makes no difference or a record lacks it */
+    const char *key;     /* in records and CSV; NULL: the option's name, '_' for '-' */
+    const char *label;   /* of a point that has no default value; NULL: "NAME %s", "": none */
+    bool labelled;       /* with the default value, too */
+    const char *figure;  /* in figures and comparisons; NULL: the label */
+    const char *heading; /* above a table; NULL: as in figures */
+    const char *title;   /* of a column; NULL: the key */
+    /* The environment variable that carries it to a process, and its value's text; NULL: none, and
+     * "%s". A process keeps it: points with another value need other processes, as is so for a
+     * setting that only belongs to processes. */
+    const char *variable, *variable_text;
+    bool of_process;
+    bool incidental;   /* points that differ in it alone are the same */
+    const char *offer; /* values that tune tries; "": such as fit the layout; NULL: none */
+};
+
 struct option_row {
     enum option_id id;
     const char *name;
@@ -201,16 +264,29 @@ struct option_row {
     enum option_kind kind;
     unsigned flags;
     unsigned commands;
-    const char *choices; /* words separated by '|'; for integers, a word that stands for 0 */
+    /* Ended by a NULL word; NULL: none. For numbers, a word that stands for 0. */
+    const struct option_choice *choices;
     double min, max;
     const char *initial; /* default as a user would write it; NULL: none */
     const char *metavar; /* NULL: the choices */
     const char *group;   /* heading in --help */
     const char *help;    /* one or two lines */
+    struct setting setting;
 };
 
 /* Rows in the order of enum option_id. */
 extern const struct option_row option_table[OPTION_COUNT];
+
+/* What the option's value looks like in help and errors: "N|all", "pinned|pageable". Returns out.
+ */
+const char *option_value_form(const struct option_row *row, char *out, size_t size);
+
+/* The word that stands for a number, NULL: none. */
+const char *option_word(const struct option_row *row, int64_t number);
+
+/* One number of a row, without bounds: a word of its choices, or digits, with K, M or G for sizes.
+ * False: text is neither. */
+bool option_number(const struct option_row *row, const char *text, int64_t *out);
 
 /* A short name ("threads", "processes+mps", ...), and whether it runs over MPS. */
 const char *layout_name(enum layout_kind kind);

@@ -91,6 +91,14 @@ const char *rate_percentile_name(uint32_t permille)
     return "unknown";
 }
 
+uint32_t rate_permille(const char *name)
+{
+    for (size_t i = 0; i < PERCENTILES; i++)
+        if (strcmp(percentiles[i].name, name) == 0)
+            return percentiles[i].permille;
+    return 0;
+}
+
 const char *rate_time_text(double ns, char *out, size_t size)
 {
     if (ns >= 1e9)

@@ -37,4 +37,5 @@ const char *rate_text(uint64_t units, char *out, size_t size);
 
 /* "p99"; and a time with its unit, "5 ms". */
 const char *rate_percentile_name(uint32_t permille);
+uint32_t rate_permille(const char *name); /* 0: there is none */
 const char *rate_time_text(double ns, char *out, size_t size);

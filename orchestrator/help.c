@@ -5,6 +5,8 @@
 
 #include "config.h"
 
+#define FORM_BYTES 256
+
 /*
  * The text of a page: sections, each with a heading in capitals in a line of its own, and before
  * the first one, for a page that is not a command's, a line with its title. In a section, a blank
@@ -15,8 +17,10 @@
     PAGE(mpsweep)                                                                                  \
     PAGE(sweep)                                                                                    \
     PAGE(tune)                                                                                     \
-    PAGE(trace) PAGE(plot) PAGE(explain) PAGE(compare) PAGE(merge) PAGE(emit) PAGE(probe)          \
-        PAGE(doctor) PAGE(mps) PAGE(slurm)
+    PAGE(trace)                                                                                    \
+    PAGE(plot)                                                                                     \
+    PAGE(explain) PAGE(compare) PAGE(merge) PAGE(emit) PAGE(probe) PAGE(doctor) PAGE(mps)          \
+        PAGE(slurm)
 
 #define EMBED(name)                                                                                \
     __asm__(".pushsection .rodata\n"                                                               \
@@ -141,9 +145,10 @@ void help_print(FILE *out, const char *page)
     print_section(out, text, "EXIT STATUS");
 }
 
-static const char *value_of(const struct option_row *row)
+/* What an option's value looks like; NULL: it takes none. form has room for it. */
+static const char *value_of(const struct option_row *row, char form[FORM_BYTES])
 {
-    return row->kind == OPTION_KIND_SWITCH ? NULL : row->metavar ? row->metavar : row->choices;
+    return row->kind == OPTION_KIND_SWITCH ? NULL : option_value_form(row, form, FORM_BYTES);
 }
 
 static void print_indented(FILE *out, const char *text)
@@ -157,13 +162,14 @@ static void print_indented(FILE *out, const char *text)
 
 static void print_option(FILE *out, const struct option_row *row)
 {
+    char form[FORM_BYTES];
     if (row->letter)
         fprintf(out, "  -%c, --%s", row->letter, row->name);
     else
         fprintf(out, "      --%s", row->name);
-    if (value_of(row))
-        fprintf(out, " %s", value_of(row));
-    if (row->initial && value_of(row))
+    if (value_of(row, form))
+        fprintf(out, " %s", value_of(row, form));
+    if (row->initial && value_of(row, form))
         fprintf(out, "   [%s]", row->initial);
     fputs(row->flags & OPTION_AXIS ? "   *\n" : "\n", out);
     print_indented(out, row->help);
@@ -247,19 +253,20 @@ static void print_roff_section(FILE *out, const char *text, const char *heading)
 
 static void print_manual_option(FILE *out, const struct option_row *row, const char *page)
 {
+    char form[FORM_BYTES];
     fputs(".TP\n.B ", out);
     if (row->letter)
         fprintf(out, "\\-%c, ", row->letter);
     fputs("\\-\\-", out);
     print_roff_text(out, row->name);
-    if (value_of(row)) {
+    if (value_of(row, form)) {
         fputs(" \\fI", out);
-        print_roff_text(out, value_of(row));
+        print_roff_text(out, value_of(row, form));
         fputs("\\fR", out);
     }
     fputc('\n', out);
     print_roff_text(out, row->help);
-    if (row->initial && value_of(row)) {
+    if (row->initial && value_of(row, form)) {
         fputs("\nDefault: ", out);
         print_roff_text(out, row->initial);
         fputc('.', out);

@@ -50,6 +50,7 @@ static enum status take_option(struct call *call, int argc, char **argv, int *at
     char *word = argv[*at];
     const struct option_row *row;
     const char *text = NULL;
+    char form[256];
     if (word[1] == '-') {
         char *equals = strchr(word, '=');
         if (equals)
@@ -73,7 +74,7 @@ static enum status take_option(struct call *call, int argc, char **argv, int *at
     } else if (!text) {
         if (*at + 1 >= argc)
             return status_set(STATUS_USAGE, "%s needs a value: %s", word,
-                              row->metavar ? row->metavar : row->choices);
+                              option_value_form(row, form, sizeof form));
         text = argv[++*at];
     }
     /* Which of two values was meant? Only layouts add up. */
@@ -118,6 +119,7 @@ static enum status take_words(int argc, char **argv, int first, struct call *cal
 
 static enum status check_needs(const struct call *call, const struct options *options)
 {
+    char form[256];
     const struct command *command = call->command;
     size_t count = call->operand_count + (command->flags & COMMAND_WRAPS && call->rest);
     if (count < command->least)
@@ -126,7 +128,7 @@ static enum status check_needs(const struct call *call, const struct options *op
         const struct option_row *row = &option_table[*id];
         if (!options_text(options, *id))
             return status_set(STATUS_USAGE, "%s needs --%s %s", command->name, row->name,
-                              row->metavar ? row->metavar : row->choices);
+                              option_value_form(row, form, sizeof form));
     }
     return STATUS_OK;
 }

@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "orchestrator/calibrate/run.h"
+#include "orchestrator/plan/settings.h"
 
 /* The most runs that each takes on one GPU, as calibrate.c goes about it. */
 static const struct {
@@ -35,7 +36,7 @@ void calibrate_prepare(const struct session *session, const struct point *like,
 {
     struct calibration *figures = &out->figures;
     *out = (struct calibration_record){.shared = 0};
-    snprintf(out->bind, sizeof out->bind, "%s", point_bind(like));
+    snprintf(out->bind, sizeof out->bind, "%s", setting_word(OPTION_BIND, like));
     calibration_work_of(&like->work, &figures->work);
     figures->cpus = usable_cpus(session);
     figures->sms = (unsigned)gpu_at(session->gpus, 0)->sms;

@@ -138,7 +138,8 @@ static enum status ask(struct session *session, unsigned gpu, const struct asked
     const char *const argv[] = {
         session->worker_program, "--lengths", kernels, *session->driver_path ? "--driver" : NULL,
         session->driver_path,    NULL};
-    enum status status = gpu_environment_make(session, false, gpu, 0, 0, NULL, &variables);
+    const struct point alone = {.layout = LAYOUT_THREADS};
+    enum status status = gpu_environment_make(session, &alone, gpu, 0, &variables);
     if (status != STATUS_OK)
         return status;
     const struct child_options options = {

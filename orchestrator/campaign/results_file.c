@@ -3,6 +3,7 @@
 
 #include "files/results_read.h"
 #include "orchestrator/campaign/plugin.h"
+#include "orchestrator/record/record.h"
 #include "orchestrator/campaign/internal.h"
 #include "orchestrator/results/point.h"
 
@@ -77,11 +78,13 @@ static enum status load_earlier(struct campaign *campaign, const char *path,
     const char *plan_id = json_string_value(json_object_get(results->header, "plan_id"));
     const char *uuid =
         json_string_value(json_object_get(json_object_get(results->header, "gpu"), "uuid"));
-    if (!plan_id || strcmp(plan_id, campaign->plan.id) != 0)
+    if (!record_header_is_of(results->header, campaign->job, &campaign->plan))
         return status_set(STATUS_USAGE,
                           "'%s' holds another plan: give the job and options that it was begun "
                           "with, or another name",
                           path);
+    /* One that an earlier version began goes on under the id that its other parts have. */
+    snprintf(campaign->plan.id, sizeof campaign->plan.id, "%s", plan_id);
     const char *rebuilt =
         plugin_rebuilt(json_object_get(json_object_get(results->header, "workload"), "plugins"),
                        campaign->plugins);

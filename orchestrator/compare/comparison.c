@@ -8,6 +8,7 @@
 #include "statistics/histogram.h"
 #include "common/text.h"
 #include "orchestrator/results/point.h"
+#include "orchestrator/results/settings.h"
 
 #define ALPHA 0.025 /* on each side, as of a 95% interval */
 #define BATCHES 32  /* of a window, where its record does not say */
@@ -250,12 +251,11 @@ static enum status check_files(const struct comparison *comparison)
 
 static void find_varying(struct comparison *comparison)
 {
-    for (int s = 0; s < POINT_SETTINGS; s++) {
+    for (int s = 0; s < SETTINGS_IDS; s++) {
         char other[POINT_TEXT_BYTES];
-        point_setting_text(comparison->rows[0].base, (enum point_setting)s,
-                           comparison->settings[s]);
+        settings_figure_text(comparison->rows[0].base, (enum option_id)s, comparison->settings[s]);
         for (size_t i = 1; i < comparison->count && !comparison->varies[s]; i++) {
-            point_setting_text(comparison->rows[i].base, (enum point_setting)s, other);
+            settings_figure_text(comparison->rows[i].base, (enum option_id)s, other);
             comparison->varies[s] = strcmp(comparison->settings[s], other) != 0;
         }
     }
@@ -320,11 +320,11 @@ void comparison_settings(const struct comparison *comparison, const json_t *poin
 {
     struct text text = {.at = out, .size = size};
     *out = '\0';
-    for (int s = 0; s < POINT_SETTINGS; s++) {
+    for (int s = 0; s < SETTINGS_IDS; s++) {
         char own[POINT_TEXT_BYTES];
-        point_setting_text(point, (enum point_setting)s, own);
+        settings_figure_text(point, (enum option_id)s, own);
         bool said = comparison->varies[s] || strcmp(comparison->settings[s], own) != 0;
-        if (said && own[0] != '\0' && strcmp(own, POINT_DEFAULT_CONNECTIONS) != 0)
+        if (said && own[0] != '\0' && strcmp(own, SETTINGS_DEFAULT_CONNECTIONS) != 0)
             text_append(&text, "%s%s", text.length > 0 ? ", " : "", own);
     }
 }

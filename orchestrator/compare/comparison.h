@@ -11,6 +11,7 @@
 #include "orchestrator/results/effect.h"
 #include "orchestrator/compare/match.h"
 #include "orchestrator/results/point.h"
+#include "orchestrator/results/settings.h"
 
 struct compare_row {
     const json_t *base, *change; /* borrowed */
@@ -37,8 +38,8 @@ struct comparison {
     bool holm;
     json_t *differences; /* array of lines about the two headers */
     /* The settings of the first point, and which of them the others do not share. */
-    char settings[POINT_SETTINGS][POINT_TEXT_BYTES];
-    bool varies[POINT_SETTINGS];
+    char settings[SETTINGS_IDS][POINT_TEXT_BYTES];
+    bool varies[SETTINGS_IDS];
     size_t counts[EFFECT_VERDICTS];
     size_t neither; /* rows without a number in either file */
     size_t single;  /* rows whose intervals are of one round on a side: of one run's inside */

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "common/json.h"
-#include "orchestrator/results/point_key.h"
+#include "orchestrator/results/settings.h"
 #include "orchestrator/results/point.h"
 
 /* A point in the order of its file's plan. */
@@ -56,7 +56,7 @@ static enum status entries_make(const json_t *points, struct entries *out)
     for (; entries.count < json_array_size(points); entries.count++) {
         struct entry *entry = &entries.at[entries.count];
         entry->point = json_array_get(points, entries.count);
-        entry->key = point_key(entry->point, 0);
+        entry->key = settings_key(entry->point, 0);
         if (entry->key == NULL) {
             entries_release(&entries);
             return no_memory();

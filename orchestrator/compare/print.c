@@ -7,6 +7,8 @@
 #include "orchestrator/compare/comparison.h"
 #include "orchestrator/results/point.h"
 #include "orchestrator/results/table.h"
+#include "orchestrator/plan/settings.h"
+#include "orchestrator/results/settings.h"
 
 #define CELL 256
 #define LISTED_MAX 8
@@ -242,9 +244,11 @@ static void print_csv_number(FILE *out, double value)
 
 void comparison_print_csv(FILE *out, const struct comparison *comparison)
 {
+    char key[SETTING_KEY_BYTES];
     fputs("layout,processes,threads", out);
-    for (int s = 0; s < POINT_SETTINGS; s++)
-        fprintf(out, ",%s", point_setting_field((enum point_setting)s));
+    for (int s = 0; s < SETTINGS_IDS; s++)
+        if (settings_is_shown((enum option_id)s))
+            fprintf(out, ",%s", setting_key(&option_table[s], key));
     fputs(",base_status,new_status,base_ips,new_ips,ratio,ratio_low,ratio_high,verdict,p99_ratio,"
           "p99_low,p99_high,p99_verdict,joules_ratio,emulated,remark\n",
           out);
@@ -256,9 +260,11 @@ void comparison_print_csv(FILE *out, const struct comparison *comparison)
         table_print_csv_text(out, text_at(row->base, "layout"));
         fprintf(out, ",%" JSON_INTEGER_FORMAT ",%" JSON_INTEGER_FORMAT,
                 integer_at(row->base, "processes"), integer_at(row->base, "threads"));
-        for (int s = 0; s < POINT_SETTINGS; s++) {
+        for (int s = 0; s < SETTINGS_IDS; s++) {
             char text[POINT_TEXT_BYTES];
-            point_setting_text(row->base, (enum point_setting)s, text);
+            if (!settings_is_shown((enum option_id)s))
+                continue;
+            settings_figure_text(row->base, (enum option_id)s, text);
             fputc(',', out);
             table_print_csv_text(out, text);
         }
@@ -315,12 +321,14 @@ static json_t *settings_json(const json_t *point)
 {
     static const char *const plain[] = {
         "id", "section", "layout", "mps", "processes", "threads", "connections_default"};
+    char key[SETTING_KEY_BYTES];
     json_t *object = json_object();
     for (size_t i = 0; i < sizeof plain / sizeof *plain; i++)
         json_object_set(object, plain[i], json_object_get(point, plain[i]));
-    for (int s = 0; s < POINT_SETTINGS; s++) {
-        const char *field = point_setting_field((enum point_setting)s);
-        json_object_set(object, field, json_object_get(point, field));
+    for (int s = 0; s < SETTINGS_IDS; s++) {
+        const char *field = setting_key(&option_table[s], key);
+        if (settings_is_shown((enum option_id)s))
+            json_object_set(object, field, json_object_get(point, field));
     }
     return object;
 }

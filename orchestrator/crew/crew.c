@@ -22,7 +22,9 @@ static enum status worker_spawn(struct crew *crew, const struct session *session
     struct gpu_environment variables;
     struct word_list words = {0};
     const struct session_trace *trace = session->trace;
-    enum status status = gpu_environment_of_point(session, &crew->started_for, index, &variables);
+    const struct point *point = &crew->started_for;
+    enum status status =
+        gpu_environment_make(session, point, point_gpu_of(point, index), index, &variables);
     if (status != STATUS_OK)
         return status;
     word_list_add(&words, "%s", session->worker_program);

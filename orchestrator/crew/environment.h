@@ -12,15 +12,10 @@
 #include "orchestrator/plan/plan.h"
 #include "orchestrator/session/session.h"
 
-/* What an MPS client may have of the GPU; OPTION_SHARE_DEFAULT: what the daemon gives. */
-struct gpu_share {
-    int64_t active_thread_percentage, priority, memory_limit_bytes;
-};
-
 enum {
-    GPU_ENVIRONMENT_SET = 9,
+    GPU_ENVIRONMENT_SET = 16,
     GPU_ENVIRONMENT_INHERITED = 64,
-    GPU_ENVIRONMENT_UNSET = GPU_ENVIRONMENT_INHERITED + 3,
+    GPU_ENVIRONMENT_UNSET = GPU_ENVIRONMENT_INHERITED + 16,
 };
 
 /* NAME=value texts to put in, and names to take out, both ended by NULL: for
@@ -33,13 +28,8 @@ struct gpu_environment {
     const char *unset[GPU_ENVIRONMENT_UNSET + 1];
 };
 
-/* gpu is the number of a GPU of the run; process is its number among those started together, which
- * injected faults go by; connections 0 leaves the driver's default, and share NULL the daemon's.
- * STATUS_SYSTEM: a path is too long. */
-enum status gpu_environment_make(const struct session *session, bool over_mps, unsigned gpu,
-                                 unsigned process, unsigned connections,
-                                 const struct gpu_share *share, struct gpu_environment *out);
-
-/* The same of a process of a point, with its share. */
-enum status gpu_environment_of_point(const struct session *session, const struct point *point,
-                                     unsigned process, struct gpu_environment *out);
+/* Of a process of a point: its settings that the option table has a variable for. gpu is the
+ * number of a GPU of the run; process is its number among those started together, which injected
+ * faults go by. STATUS_SYSTEM: a path is too long. */
+enum status gpu_environment_make(const struct session *session, const struct point *point,
+                                 unsigned gpu, unsigned process, struct gpu_environment *out);

@@ -126,7 +126,9 @@ enum status program_spawn(const struct program *program, const struct session *s
 {
     struct gpu_environment gpu;
     struct word_list words = {0}, set = {0};
-    enum status status = gpu_environment_of_point(session, program->point, index, &gpu);
+    const struct point *point = program->point;
+    enum status status =
+        gpu_environment_make(session, point, point_gpu_of(point, index), index, &gpu);
     if (status == STATUS_OK)
         status = find_ports(program->point, program->port);
     if (status == STATUS_OK)

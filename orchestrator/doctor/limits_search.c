@@ -33,8 +33,8 @@ static enum status start_client(struct crowd *crowd, int *answer_fd)
     struct gpu_environment variables;
     struct word_list words = {0};
     int answer[2];
-    enum status status =
-        gpu_environment_make(session, true, 0, crowd->count, crowd->connections, NULL, &variables);
+    const struct point point = {.layout = LAYOUT_PROCESSES_MPS, .connections = crowd->connections};
+    enum status status = gpu_environment_make(session, &point, 0, crowd->count, &variables);
     if (status != STATUS_OK)
         return status;
     if (pipe2(answer, O_CLOEXEC) != 0)

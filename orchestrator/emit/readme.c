@@ -10,6 +10,7 @@
 #include "common/text.h"
 #include "orchestrator/emit/internal.h"
 #include "orchestrator/results/point.h"
+#include "orchestrator/plan/settings.h"
 
 void emit_origin_write(FILE *file, const struct deployment *deployment)
 {
@@ -57,8 +58,8 @@ static void write_figures(FILE *file, const struct deployment *deployment)
 /* What only the program itself can do. */
 static void write_own_part(FILE *file, const struct deployment *deployment)
 {
-    static const enum point_setting settings[] = {POINT_MEMORY, POINT_SYNC, POINT_LAUNCH,
-                                                  POINT_SCHEDULE, POINT_BIND};
+    static const enum option_id settings[] = {OPTION_MEMORY, OPTION_SYNC, OPTION_LAUNCH,
+                                              OPTION_SCHEDULE, OPTION_BIND};
     static const char *const meaning[] = {
         "host memory of the buffers (cuMemHostAlloc for pinned)",
         "whether the stream is synchronised before a pageable copy out",
@@ -66,6 +67,7 @@ static void write_own_part(FILE *file, const struct deployment *deployment)
         "how a thread waits for the GPU (cuDevicePrimaryCtxSetFlags, cudaSetDeviceFlags)",
         "each thread on a CPU of its own: this deployment binds processes, not threads",
     };
+    char key[SETTING_KEY_BYTES];
     const json_t *point = deployment->request->point;
     fputs("\n## What your program must do itself\n\n"
           "A deployment sets processes, environment and CPUs. The figures above also came from\n"
@@ -75,7 +77,7 @@ static void write_own_part(FILE *file, const struct deployment *deployment)
     fprintf(file, "| threads | %u | CUDA streams of each process; `MPSWEEP_THREADS` tells it |\n",
             deployment->threads);
     for (size_t i = 0; i < sizeof settings / sizeof *settings; i++) {
-        const char *field = point_setting_field(settings[i]);
+        const char *field = setting_key(&option_table[settings[i]], key);
         const char *value = text_at(point, field);
         if (!*value)
             continue;

@@ -6,6 +6,7 @@
 #include "common/text.h"
 #include "orchestrator/explain/set.h"
 #include "orchestrator/results/point.h"
+#include "orchestrator/results/settings.h"
 
 void explain_gpus_find(struct explain_set *set, const json_t *points,
                        const struct scaling_index *index)
@@ -49,7 +50,7 @@ const char *explain_gpus_name(const struct explanation *point, char out[EXPLAIN_
     if (ceiling_gpus(&point->point) < 2)
         return out;
     text_append(&text, " on %u GPUs", ceiling_gpus(&point->point));
-    point_setting_text(point->record, POINT_MPS_DAEMONS, name);
+    settings_figure_text(point->record, OPTION_MPS_DAEMONS, name);
     if (name[0] != '\0')
         text_append(&text, ", %s", name);
     return out;

@@ -20,7 +20,9 @@ bool explain_point_open(const json_t *record);
 /* Whether its workload is a built-in one: of others nobody knows what limits them. */
 bool explain_point_known(const json_t *record);
 
-/* STATUS_USAGE names the point and the field that is missing or cannot be. */
+/* A point of a plan, and one of a results file. STATUS_USAGE names the point and the field that is
+ * missing or is invalid. */
+void explain_point_of(const struct point *point, struct explain_point *out);
 enum status explain_point_read(const json_t *record, struct explain_point *out);
 
 /* The point to measure for it, with everything that explain does not know taken from the record

@@ -1,11 +1,14 @@
 # Points from a job; pure.
 noinst_LIBRARIES += orchestrator/plan/libplan.a
 orchestrator_plan_libplan_a_SOURCES = \
-    orchestrator/plan/described.c orchestrator/plan/device_choice.c \
-    orchestrator/plan/device_choice.h orchestrator/plan/placeholders.c \
+    orchestrator/plan/device_choice.c orchestrator/plan/device_choice.h \
+    orchestrator/plan/internal.h orchestrator/plan/placeholders.c \
     orchestrator/plan/placeholders.h orchestrator/plan/plan.c orchestrator/plan/plan.h \
-    orchestrator/plan/plugin.c orchestrator/plan/plugin.h orchestrator/plan/program.c orchestrator/plan/shares.c orchestrator/plan/shares.h \
-    orchestrator/plan/turns.c orchestrator/plan/turns.h orchestrator/plan/workload.c
+    orchestrator/plan/plan_id.c orchestrator/plan/plugin.c orchestrator/plan/plugin.h \
+    orchestrator/plan/point.c orchestrator/plan/point.h \
+    orchestrator/plan/point_set.c orchestrator/plan/settings.c orchestrator/plan/settings.h \
+    orchestrator/plan/shares.c orchestrator/plan/shares.h orchestrator/plan/turns.c \
+    orchestrator/plan/turns.h orchestrator/plan/workload.c
 
 unit_tests += \
     tests/unit/plan/test_gpus tests/unit/plan/test_placeholders tests/unit/plan/test_plan \

@@ -3,6 +3,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "orchestrator/plan/settings.h"
+#include "orchestrator/plan/shares.h"
+
 /* A point on its way into a group. */
 struct member {
     size_t point, group;
@@ -45,12 +48,16 @@ bool turns_serves(const struct point *started_for, const struct point *point)
     /* A program ends with its point. */
     if (a->work.workload == WORKLOAD_PROGRAM || b->work.workload == WORKLOAD_PROGRAM)
         return false;
-    return point_over_mps(a) == point_over_mps(b) && point_gpus(a) == point_gpus(b) &&
-           a->mps_daemons == b->mps_daemons && a->connections == b->connections &&
-           a->work.schedule == b->work.schedule && may_idle(a, b) && may_share(a, b) &&
-           same_shares(&a->active_thread_percentage, &b->active_thread_percentage, b->processes) &&
-           same_shares(&a->priority, &b->priority, b->processes) &&
-           same_shares(&a->memory_limit, &b->memory_limit, b->processes);
+    if (point_over_mps(a) != point_over_mps(b) || point_gpus(a) != point_gpus(b) ||
+        !may_idle(a, b) || !may_share(a, b))
+        return false;
+    for (const struct option_row *row = NULL; (row = setting_next(row));)
+        if (row->setting.of_process &&
+            !(row->setting.type == SETTING_SHARES
+                  ? same_shares(setting_shares(row, a), setting_shares(row, b), b->processes)
+                  : setting_equal(row, a, b)))
+            return false;
+    return true;
 }
 
 static int more_processes_first(const void *a, const void *b)

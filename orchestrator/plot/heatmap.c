@@ -11,6 +11,7 @@
 #include "common/json.h"
 #include "common/text.h"
 #include "orchestrator/plot/series.h"
+#include "orchestrator/results/settings.h"
 
 #define SIDE_MAX 64
 
@@ -37,7 +38,7 @@ static bool is_over_mps(const json_t *point)
 static bool take(const json_t *point, double *x)
 {
     *x = 0;
-    return point_layout(point) < point_layout_count && integer_at(point, "processes") >= 1 &&
+    return point_layout(point) < LAYOUT_KINDS && integer_at(point, "processes") >= 1 &&
            integer_at(point, "processes") <= PLOT_WORKERS_MAX &&
            integer_at(point, "threads") >= 1 && integer_at(point, "threads") <= PLOT_WORKERS_MAX;
 }
@@ -45,7 +46,7 @@ static bool take(const json_t *point, double *x)
 static bool same_map(const struct series_row *a, const struct series_row *b)
 {
     bool same = is_over_mps(a->point) == is_over_mps(b->point);
-    for (int s = 0; same && s < POINT_SETTINGS; s++)
+    for (int s = 0; same && s < SETTINGS_IDS; s++)
         same = strcmp(a->texts[s], b->texts[s]) == 0;
     return same;
 }
@@ -194,7 +195,7 @@ static char *notes_text(const struct series_row *like, const struct map *map)
     if (out == NULL)
         return NULL;
     fputs(is_over_mps(like->point) ? "Over MPS" : "Without MPS", out);
-    for (int s = 0; s < POINT_SETTINGS; s++)
+    for (int s = 0; s < SETTINGS_IDS; s++)
         if (like->texts[s][0] != '\0')
             fprintf(out, ", %s", like->texts[s]);
     fputs(". ", out);

@@ -75,7 +75,7 @@ enum status plot_latency_write(const struct results *results, const char *path, 
         form.xlabel = "offered rate (iterations/s)";
         form.missing = "without a rate or a latency";
         form.series = (struct series_form){
-            .take = take_by_rate, .ignored = 1u << POINT_RATE, .whole_names = true};
+            .take = take_by_rate, .ignored = 1u << OPTION_RATE, .whole_names = true};
         break;
     }
     return plot_panels_write(&form, results, path, file);

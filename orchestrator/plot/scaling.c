@@ -11,6 +11,7 @@
 #include "common/json.h"
 #include "orchestrator/plot/series.h"
 #include "orchestrator/results/scaling.h"
+#include "orchestrator/results/settings.h"
 
 /* What stands on one place of the axis. */
 struct place {
@@ -159,7 +160,7 @@ enum status plot_scaling_write(const struct results *results, const char *path, 
     struct series_table table = {0};
     struct scaling_index *index = NULL;
     const struct series_form form = {
-        .take = take, .ignored = 1u << POINT_GPUS, .whole_names = true};
+        .take = take, .ignored = 1u << OPTION_GPUS_PER_POINT, .whole_names = true};
 
     enum status status = scaling_index_new(results->points, &index);
     if (status == STATUS_OK)

@@ -11,6 +11,7 @@
 
 #include "common/json.h"
 #include "orchestrator/results/point.h"
+#include "orchestrator/results/settings.h"
 
 #define MARKS_MOST 24
 
@@ -103,7 +104,7 @@ static void write_layouts(FILE *file, const struct rows *rows)
     int count = 0;
     for (int pass = 0; pass < 2; pass++) {
         int at = 0;
-        for (int layout = 0; layout < point_layout_count; layout++) {
+        for (int layout = 0; layout < LAYOUT_KINDS; layout++) {
             bool seen = false;
             for (size_t i = 0; i < rows->count && !seen; i++)
                 seen = point_layout(rows->at[i].point) == layout;
@@ -115,7 +116,7 @@ static void write_layouts(FILE *file, const struct rows *rows)
                 continue;
             }
             fprintf(file, "layout_number[%d] = %d\nlayout_name[%d] = ", at, layout + 1, at);
-            plot_write_string(file, point_layouts[layout]);
+            plot_write_string(file, layout_name((enum layout_kind)layout));
             fputc('\n', file);
         }
         if (pass == 0)

@@ -6,12 +6,14 @@
 
 #include "common/json.h"
 #include "orchestrator/plot/internal.h"
+#include "orchestrator/results/settings.h"
 
 #define LISTED_MAX 6
 
 static bool is_hybrid(int layout)
 {
-    return layout < point_layout_count && strncmp(point_layouts[layout], "hybrid", 6) == 0;
+    return layout < LAYOUT_KINDS &&
+           strncmp(layout_name((enum layout_kind)layout), "hybrid", 6) == 0;
 }
 
 /* False if the figure cannot draw the point. */
@@ -33,12 +35,12 @@ static bool row_from_point(const json_t *point, const struct series_form *form,
                  text_at(point, "layout"), integer_at(point, "threads"));
     else
         snprintf(row->name, POINT_TEXT_BYTES, "%.60s", text_at(point, "layout"));
-    for (int i = 0; i < POINT_SETTINGS; i++)
+    for (int i = 0; i < SETTINGS_IDS; i++)
         if (!(form->ignored & 1u << i))
-            point_setting_text(point, (enum point_setting)i, row->texts[i]);
+            settings_figure_text(point, (enum option_id)i, row->texts[i]);
     /* Of a rate that is x, the kind of arrivals stays. */
-    if (form->ignored & 1u << POINT_RATE && json_is_object(json_object_get(point, "rate")))
-        snprintf(row->texts[POINT_RATE], POINT_TEXT_BYTES, "%.20s arrivals",
+    if (form->ignored & 1u << OPTION_RATE && json_is_object(json_object_get(point, "rate")))
+        snprintf(row->texts[OPTION_RATE], POINT_TEXT_BYTES, "%.20s arrivals",
                  text_at(json_object_get(point, "rate"), "arrival"));
     return true;
 }
@@ -51,7 +53,7 @@ static int compare_alike(const void *left, const void *right)
     int order = a->layout < b->layout ? -1 : a->layout > b->layout;
     if (order == 0)
         order = strcmp(a->name, b->name);
-    for (size_t i = 0; order == 0 && i < POINT_SETTINGS; i++)
+    for (size_t i = 0; order == 0 && i < SETTINGS_IDS; i++)
         order = strcmp(a->texts[i], b->texts[i]);
     return order != 0 ? order : (a > b) - (a < b);
 }
@@ -59,7 +61,7 @@ static int compare_alike(const void *left, const void *right)
 static bool same_series(const struct series_row *a, const struct series_row *b)
 {
     bool same = a->layout == b->layout && strcmp(a->name, b->name) == 0;
-    for (size_t i = 0; same && i < POINT_SETTINGS; i++)
+    for (size_t i = 0; same && i < SETTINGS_IDS; i++)
         same = strcmp(a->texts[i], b->texts[i]) == 0;
     return same;
 }
@@ -127,7 +129,7 @@ static enum status table_fill(const json_t *points, const struct series_form *fo
     if (status != STATUS_OK)
         return status;
     for (size_t i = 0; i < table->count; i++)
-        for (size_t s = 0; s < POINT_SETTINGS; s++)
+        for (size_t s = 0; s < SETTINGS_IDS; s++)
             if (strcmp(table->rows[i].texts[s], table->rows[0].texts[s]) != 0)
                 table->varies[s] = true;
     qsort(table->rows, table->count, sizeof *table->rows, compare_in_series);
@@ -189,9 +191,9 @@ static void title_text(const struct series_table *table, const struct series_row
                        const char *name, bool brief, char *title, size_t size)
 {
     int used = snprintf(title, size, "%s", name);
-    for (size_t s = 0; s < POINT_SETTINGS && (size_t)used < size; s++)
+    for (size_t s = 0; s < SETTINGS_IDS && (size_t)used < size; s++)
         if (table->varies[s] && row->texts[s][0] != '\0' &&
-            strcmp(row->texts[s], POINT_DEFAULT_CONNECTIONS) != 0 &&
+            strcmp(row->texts[s], SETTINGS_DEFAULT_CONNECTIONS) != 0 &&
             !(brief && is_usual(row->texts[s])))
             used += snprintf(title + used, size - (size_t)used, ", %s", row->texts[s]);
 }
@@ -223,7 +225,7 @@ void series_write(FILE *file, const struct series_table *table, const char *head
         bool last = i + 1 == table->count || row[1].series != row->series;
         size_t number = row->series + 1;
         if (first) {
-            char title[POINT_TEXT_BYTES * (POINT_SETTINGS + 1)];
+            char title[POINT_TEXT_BYTES * (SETTINGS_IDS + 1)];
             series_title(table, row, title, sizeof title);
             variant = i > 0 && row[-1].layout == row->layout ? variant + 1 : 1;
             fprintf(file, "\ntitles[%zu] = ", number);
@@ -245,7 +247,7 @@ void series_write(FILE *file, const struct series_table *table, const char *head
 static void write_shared(FILE *out, const struct series_table *table)
 {
     const char *separator = "All points: ";
-    for (size_t s = 0; s < POINT_SETTINGS; s++) {
+    for (size_t s = 0; s < SETTINGS_IDS; s++) {
         if (table->varies[s] || table->rows[0].texts[s][0] == '\0')
             continue;
         fprintf(out, "%s%s", separator, table->rows[0].texts[s]);
@@ -339,7 +341,7 @@ static void write_labels(FILE *file, const struct series_table *table)
 {
     fprintf(file, "n_rows = %zu\narray labels[n_rows]\n", plot_rows_count(table));
     for (size_t i = 0; i < plot_rows_count(table); i++) {
-        char label[POINT_TEXT_BYTES * (POINT_SETTINGS + 1)];
+        char label[POINT_TEXT_BYTES * (SETTINGS_IDS + 1)];
         series_label(table, &table->rows[i], label, sizeof label);
         fprintf(file, "labels[%zu] = ", i + 1);
         plot_write_string(file, label);

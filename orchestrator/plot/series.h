@@ -11,6 +11,7 @@
 #include "files/results_read.h"
 #include "common/status.h"
 #include "orchestrator/results/point.h"
+#include "orchestrator/results/settings.h"
 
 struct series_row {
     const json_t *point;
@@ -18,7 +19,7 @@ struct series_row {
     int layout; /* point_layout() */
     double x;
     char name[POINT_TEXT_BYTES]; /* layout, and for P×T the factor that the series keeps */
-    char texts[POINT_SETTINGS][POINT_TEXT_BYTES];
+    char texts[SETTINGS_IDS][POINT_TEXT_BYTES];
     size_t series; /* from 0 */
 };
 
@@ -26,7 +27,7 @@ struct series_table {
     struct series_row *rows; /* by series, x, place in the plan */
     size_t count;
     size_t series_count;
-    bool varies[POINT_SETTINGS];
+    bool varies[SETTINGS_IDS];
     int unconverged;
     bool hybrid_by_processes; /* P×T series keep P; otherwise they keep T */
 };

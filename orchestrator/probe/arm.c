@@ -90,8 +90,11 @@ static enum status spawn(struct crowd *crowd, unsigned index)
     if (crowd->probe->gpus == 2)
         snprintf(gpus, sizeof gpus, "CUDA_VISIBLE_DEVICES=%s,%s", gpu_at(session->gpus, 0)->uuid,
                  gpu_beside(session->gpus)->uuid);
-    enum status status = gpu_environment_make(session, over_mps(crowd), 0, index,
-                                              crowd->arm->connections, NULL, &variables);
+    const struct point point = {
+        .layout = over_mps(crowd) ? LAYOUT_PROCESSES_MPS : LAYOUT_PROCESSES,
+        .connections = crowd->arm->connections,
+    };
+    enum status status = gpu_environment_make(session, &point, 0, index, &variables);
     if (status != STATUS_OK)
         return status;
     adjust_environment(crowd, gpus, &variables, set);

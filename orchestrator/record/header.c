@@ -1,4 +1,6 @@
 /* The records that begin and end a results file. */
+#include <string.h>
+
 #include "common/json.h"
 #include "common/clock.h"
 #include "common/paths.h"
@@ -7,6 +9,7 @@
 #include "mps/settings.h"
 #include "orchestrator/record/internal.h"
 #include "orchestrator/results/point.h"
+#include "orchestrator/plan/settings.h"
 
 #define SETTINGS_NS (10 * NS_PER_S)
 
@@ -88,7 +91,8 @@ json_t *record_header(const struct session *session, const struct job *job, cons
     for (size_t i = 0; binding && i < plan->count; i++) {
         char text[2048];
         bind_describe(session->topology, plan->points[i].bind, text, sizeof text);
-        json_object_set_new(binding, point_bind(&plan->points[i]), json_string(text));
+        json_object_set_new(binding, setting_word(OPTION_BIND, &plan->points[i]),
+                            json_string(text));
     }
     json_object_set_new(record, "binding", binding);
     record_add_workloads(record, job);
@@ -98,6 +102,54 @@ json_t *record_header(const struct session *session, const struct job *job, cons
     json_object_set_new(record, "plan_id", json_string(plan->id));
     json_object_set_new(record, "seed", json_integer(options_integer(options, OPTION_SEED)));
     return record;
+}
+
+/* Whether the value of an option in a header is today's; a header lacks what was added later. */
+static bool is_same_option(const json_t *given, const json_t *today, const struct option_row *row)
+{
+    if (given || !today)
+        return today ? json_equal(given, today) : !given;
+    const char *text = json_string_value(json_is_array(today) ? json_array_get(today, 0) : today);
+    return row->initial && text && strcmp(text, row->initial) == 0 && json_array_size(today) <= 1;
+}
+
+static bool has_same_options(const json_t *given, const struct options *options)
+{
+    json_t *today = options_object(options);
+    bool same = true;
+    for (int i = 0; same && i < OPTION_COUNT; i++) {
+        const struct option_row *row = &option_table[i];
+        bool matters = row->flags & OPTION_HOW ||
+                       (row->setting.type != SETTING_NONE && !row->setting.incidental);
+        if (matters)
+            same = is_same_option(json_object_get(given, row->name),
+                                  json_object_get(today, row->name), row);
+    }
+    json_decref(today);
+    return same;
+}
+
+bool record_header_is_of(const json_t *header, const struct job *job, const struct plan *plan)
+{
+    const char *id = json_string_value(json_object_get(header, "plan_id"));
+    const json_t *sections = json_object_get(header, "options");
+    if (!id || strncmp(id, PLAN_ID_FORM, strlen(PLAN_ID_FORM)) == 0)
+        return id && strcmp(id, plan->id) == 0;
+    json_t *today = json_pack("{s:o}", "workload", workload_object(job));
+    record_add_workloads(today, job);
+    const json_t *argv = json_object_get(json_object_get(today, "workload"), "argv");
+    const json_t *given = json_object_get(json_object_get(header, "workload"), "argv");
+    const json_t *workloads = json_object_get(today, "workloads");
+    bool same = json_integer_value(json_object_get(header, "plan")) == (json_int_t)plan->count &&
+                json_object_size(sections) == job->count &&
+                (argv ? json_equal(argv, given) : !given) &&
+                (!workloads || json_equal(workloads, json_object_get(header, "workloads")));
+    for (size_t i = 0; same && i < job->count; i++) {
+        const char *name = job->sections[i].name ? job->sections[i].name : "sweep";
+        same = has_same_options(json_object_get(sections, name), &job->sections[i].options);
+    }
+    json_decref(today);
+    return same;
 }
 
 json_t *record_footer(int exit_status, const json_t *points, double seconds)

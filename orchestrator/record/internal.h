@@ -21,6 +21,10 @@ void warn_leaks(json_t *record, const struct point *point, const struct round_re
 /* A text; null where it is not UTF-8, as words of a command line may be. */
 json_t *record_text(const char *text);
 
+/* -- settings.c: those of the option table that apply to the point -- */
+
+void record_add_settings(json_t *record, const struct point *point);
+
 /* -- precision.c: how sure the numbers are -- */
 
 /* The object "latency_us": percentiles, with bounds; a 99.9th only with the samples for it. */

@@ -3,6 +3,7 @@
 #include <stdio.h>
 
 #include "statistics/statistics.h"
+#include "orchestrator/plan/settings.h"
 
 static double ips_of(uint64_t units)
 {
@@ -51,7 +52,7 @@ void record_add_rate(json_t *record, const struct point *point,
     uint64_t units = point->goal.permille ? measurement->search.rate_units : point->work.rate_units;
     json_t *rate =
         json_pack("{s:o, s:s}", "offered_ips", units ? json_real(ips_of(units)) : json_null(),
-                  "arrival", point_arrival(point));
+                  "arrival", setting_word(OPTION_ARRIVAL, point));
     if (point->goal.permille)
         add_goal(rate, point, &measurement->search);
     if (measurement->status == STATUS_OK)

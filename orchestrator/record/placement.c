@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "orchestrator/record/internal.h"
+#include "orchestrator/plan/settings.h"
 
 /* "auto" spins unless one process has more contexts than the machine has CPUs, and ours have one. A
  * yielding wait gives its CPU away when somebody wants it, but uses up time all the same. */
@@ -16,13 +17,13 @@ void warn_cores(json_t *warnings, const struct point *point, const struct cores 
             warnings, "few-cores",
             "more workers than the CPU quota of %.3g, and waiting with schedule %s takes a "
             "CPU each; give '--schedule block', fewer workers or a larger quota",
-            cores->quota, point_schedule(point));
+            cores->quota, setting_word(OPTION_SCHEDULE, point));
     else if (schedule != SCHEDULE_YIELD && workers > cores->cpus)
         warnings_add(
             warnings, "few-cores",
             "more workers than the %u CPU%s that they may use, and waiting with schedule %s "
             "takes a CPU each; give '--schedule block' or fewer workers",
-            cores->cpus, cores->cpus == 1 ? "" : "s", point_schedule(point));
+            cores->cpus, cores->cpus == 1 ? "" : "s", setting_word(OPTION_SCHEDULE, point));
 }
 
 /* Why memory may be elsewhere, and what to do about it. */

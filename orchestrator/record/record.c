@@ -131,70 +131,23 @@ static void add_numbers(json_t *record, const struct point *point,
         json_object_set_new(record, "idle_processes", json_integer((int)result->idle_processes));
 }
 
-static void drop(json_t *record, const char *const *names, size_t count)
-{
-    for (size_t i = 0; i < count; i++)
-        json_object_del(record, names[i]);
-}
-
-/* Settings that mean nothing for the workload: what describes a built-in one, and what others
- * decide by themselves. */
-static void drop_settings(json_t *record, const struct point *point)
-{
-    static const char *const work[] = {"kernels", "blocks", "threads_per_block", "spin", "bytes"};
-    static const char *const own[] = {"memory", "sync", "launch", "schedule"};
-    if (!point_is_builtin(point))
-        drop(record, work, sizeof work / sizeof work[0]);
-    if (point_is_program(point))
-        drop(record, own, sizeof own / sizeof own[0]);
-    else if (point->work.workload == WORKLOAD_PLUGIN)
-        drop(record, own, 2);
-}
-
-static void add_shares(json_t *record, const char *key, const struct point_shares *shares,
-                       const struct point *point)
-{
-    json_t *value = shares_json(shares, point->processes);
-    if (value)
-        json_object_set_new(record, key, value);
-}
-
 json_t *record_point(const struct point *point, const struct measurement *measurement,
                      double precision_rel)
 {
-    const struct work *work = &point->work;
     struct interval interval;
     measurement_interval(measurement, &interval);
     const char *status =
         status_word(measurement, measurement_converged(point, measurement, precision_rel));
-    json_t *record = json_pack(
-        "{s:s, s:i, s:s, s:b, s:i, s:i, s:i, s:s, s:s, s:s, s:s, s:i, s:b, s:s, s:i, s:i, s:i, "
-        "s:i, s:I}",
-        "type", "point", "id", (int)point->id, "layout", layout_name(point->layout), "mps",
-        (int)point_over_mps(point), "processes", (int)point->processes, "threads",
-        (int)point->threads, "workers", (int)point_workers(point), "memory", point_memory(point),
-        "sync", point_sync(point), "launch", point_launch(point), "schedule", point_schedule(point),
-        "connections", (int)point_connections(point), "connections_default",
-        point->connections == 0, "bind", point_bind(point), "kernels", (int)work->kernels, "blocks",
-        (int)work->blocks, "threads_per_block", (int)work->threads_per_block, "spin",
-        (int)work->spin, "bytes", (json_int_t)work->bytes);
+    json_t *record =
+        json_pack("{s:s, s:i, s:s, s:b, s:i, s:i, s:i}", "type", "point", "id", (int)point->id,
+                  "layout", layout_name(point->layout), "mps", (int)point_over_mps(point),
+                  "processes", (int)point->processes, "threads", (int)point->threads, "workers",
+                  (int)point_workers(point));
     if (!record)
         return NULL;
-    json_object_set_new(record, "workload", record_text(point_workload(point)));
-    drop_settings(record, point);
-    if (point_gpus(point) > 1)
-        json_object_set_new(record, "gpus", json_integer((int)point_gpus(point)));
-    if (point_gpus(point) > 1 && point_over_mps(point))
-        json_object_set_new(record, "mps_daemons", json_string(point_mps_daemons(point)));
-    if (point->workload_options)
-        json_object_set_new(record, "workload_options", json_string(point->workload_options));
+    record_add_settings(record, point);
     if (point->section)
         json_object_set_new(record, "section", json_string(point->section));
-    add_shares(record, "active_thread_percentage", &point->active_thread_percentage, point);
-    add_shares(record, "priority", &point->priority, point);
-    add_shares(record, "memory_limit", &point->memory_limit, point);
-    if (work->workload == WORKLOAD_DELAY)
-        json_object_set_new(record, "delay_cycles", json_integer((json_int_t)work->delay_cycles));
     json_object_set_new(record, "status", json_string(status));
     record_add_rate(record, point, measurement);
     if (measurement->status == STATUS_OK)

@@ -17,6 +17,10 @@ json_t *record_header(const struct session *session, const struct job *job, cons
 /* Adds the fields about machine, GPUs and driver to the header of a results file of any kind. */
 enum status record_add_machine(const struct session *session, json_t *header);
 
+/* Whether the header of a results file is of this plan. An id of an earlier version cannot be
+ * compared: then all options must be the same that make the points and how they are measured. */
+bool record_header_is_of(const json_t *header, const struct job *job, const struct plan *plan);
+
 json_t *record_point(const struct point *point, const struct measurement *measurement,
                      double precision_rel);
 

@@ -3,15 +3,12 @@
 #include <string.h>
 
 #include "common/text.h"
-#include "job/rate.h"
-
-/* The arrival that goes without saying. */
-#define USUAL_ARRIVAL "constant"
+#include "job/options.h"
 
 static void append_arrival(struct text *text, const json_t *rate)
 {
     const char *arrival = json_string_value(json_object_get(rate, "arrival"));
-    if (arrival && strcmp(arrival, USUAL_ARRIVAL) != 0)
+    if (arrival && strcmp(arrival, option_table[OPTION_ARRIVAL].initial) != 0)
         text_append(text, " %s", arrival);
 }
 

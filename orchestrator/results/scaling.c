@@ -7,7 +7,8 @@
 
 #include "common/json.h"
 #include "common/text.h"
-#include "orchestrator/results/point_key.h"
+#include "orchestrator/results/point.h"
+#include "orchestrator/results/settings.h"
 
 /* Beyond it GPUs are said to differ. */
 #define IMBALANCE_WORTH_A_WORD 0.05
@@ -16,7 +17,7 @@
  */
 #define OTHERS_APART_MOST 0.5
 
-#define WITHOUT_GPUS (1u << POINT_GPUS | 1u << POINT_MPS_DAEMONS)
+#define WITHOUT_GPUS (1u << OPTION_GPUS_PER_POINT | 1u << OPTION_MPS_DAEMONS)
 
 struct entry {
     char *key;
@@ -67,7 +68,7 @@ enum status scaling_index_new(const json_t *points, struct scaling_index **out)
         if (point_gpus_of(point) != 1 || !is_closed(point))
             continue;
         struct entry *entry = &index->at[index->count];
-        *entry = (struct entry){point_key(point, WITHOUT_GPUS), point, place};
+        *entry = (struct entry){settings_key(point, WITHOUT_GPUS), point, place};
         if (entry->key == NULL)
             goto no_memory;
         index->count++;
@@ -82,7 +83,7 @@ no_memory:
 
 static const json_t *find_base(const struct scaling_index *index, const json_t *point)
 {
-    char *key = point_key(point, WITHOUT_GPUS);
+    char *key = settings_key(point, WITHOUT_GPUS);
     size_t low = 0, high = index->count;
     if (key == NULL)
         return NULL;
@@ -250,7 +251,7 @@ const json_t *scaling_other_daemons(const json_t *points, const json_t *point)
     size_t index;
     const char *daemons = text_at(point, "mps_daemons");
     char *key = point_gpus_of(point) > 1 && daemons[0] != '\0'
-                    ? point_key(point, 1u << POINT_MPS_DAEMONS)
+                    ? settings_key(point, 1u << OPTION_MPS_DAEMONS)
                     : NULL;
     if (key == NULL)
         return NULL;
@@ -263,7 +264,7 @@ const json_t *scaling_other_daemons(const json_t *points, const json_t *point)
             integer_at(other, "processes") != integer_at(point, "processes") ||
             integer_at(other, "threads") != integer_at(point, "threads"))
             continue;
-        char *other_key = point_key(other, 1u << POINT_MPS_DAEMONS);
+        char *other_key = settings_key(other, 1u << OPTION_MPS_DAEMONS);
         bool same = other_key != NULL && strcmp(other_key, key) == 0;
         free(other_key);
         if (same) {

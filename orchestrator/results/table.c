@@ -10,66 +10,46 @@
 #include "orchestrator/results/point.h"
 #include "orchestrator/results/rate.h"
 #include "orchestrator/results/scaling.h"
-#include "orchestrator/plan/shares.h"
+#include "orchestrator/plan/settings.h"
+#include "orchestrator/results/settings.h"
 
 #define CELL 320      /* the longest list of shares */
 #define CSV_CELL 1024 /* the longest list of sizes in bytes */
 
-/* Settings that get a column when they vary, and how the heading says them when they do not. */
-static const struct setting {
-    const char *key, *title, *phrase;
-    const char *joint; /* what stands before the phrase in the heading */
-    bool sizes;        /* bytes, for people with M or G */
-} settings[] = {
-    {"gpus", "GPUs", "on each of %s GPUs", "", false},
-    {"mps_daemons", "daemons", "MPS daemons %s", ", ", false},
-    {"memory", "memory", "%s memory", ", ", false},
-    {"sync", "sync", "sync %s", ", ", false},
-    {"launch", "launch", "launch %s", ", ", false},
-    {"connections", "queues", "%s queues a process", ", ", false},
-    {"active_thread_percentage", "threads%", "%s% active threads", ", ", false},
-    {"priority", "priority", "priority %s", ", ", false},
-    {"memory_limit", "limit", "memory limit %s", ", ", true},
-    {"schedule", "schedule", "schedule %s", ", ", false},
-    {"bind", "bind", "bound %s", ", ", false},
-    {"workload", "workload", "workload %s", ", ", false},
-    {"workload_options", "options", "options '%s'", ", ", false},
-    {"kernels", "kernels", "%s kernels", ", ", false},
-    {"blocks", "blocks", "of %s blocks", " ", false},
-    {"threads_per_block", "block", "× %s threads", " ", false},
-    {"spin", "spin", "spin %s", ", ", false},
-    {"bytes", "bytes", "%s bytes each way", ", ", false},
-    {"delay_cycles", "cycles", "%s cycles", ", ", false},
-};
-#define SETTINGS (sizeof settings / sizeof settings[0])
-/* The first ones are about several GPUs, and CSV has them only for those. */
-#define GPU_SETTINGS 2
+/* Settings get a column when they vary, and stand in the heading when they do not. */
+#define SETTINGS 64
 
-static void setting_text(const json_t *point, const char *key, bool sizes, char *out, size_t size)
+/* The value of a cell. */
+static void setting_text(const json_t *point, const struct option_row *row, char *out, size_t size)
 {
-    const json_t *value = json_object_get(point, key);
-    *out = '\0';
-    if (json_is_string(value))
-        snprintf(out, size, "%s", json_string_value(value));
-    else if (!value && strcmp(key, "gpus") == 0)
-        snprintf(out, size, "1");
-    else if (json_is_array(value) || sizes)
-        shares_json_text(value, sizes, out, size);
-    else if (json_is_integer(value))
-        snprintf(out, size, "%lld", (long long)json_integer_value(value));
+    settings_text(point, row, true, out, size);
     if (!*out)
         snprintf(out, size, "-");
 }
 
-static bool varies(const json_t *points, const char *key)
+static bool varies(const json_t *points, const struct option_row *row)
 {
-    const json_t *first = json_object_get(json_array_get(points, 0), key);
-    for (size_t i = 1; i < json_array_size(points); i++) {
-        const json_t *other = json_object_get(json_array_get(points, i), key);
-        if ((first || other) && !(first && other && json_equal(first, other)))
+    char first[CSV_CELL], other[CSV_CELL];
+    settings_text(json_array_get(points, 0), row, false, first, sizeof first);
+    for (size_t i = 1; i < json_array_size(points); i++)
+        if (strcmp(settings_text(json_array_get(points, i), row, false, other, sizeof other),
+                   first) != 0)
             return true;
-    }
     return false;
+}
+
+static void find_varying(const json_t *points, bool varying[SETTINGS])
+{
+    const struct option_row *row;
+    for (size_t i = 0; (row = settings_recorded(i)) && i < SETTINGS; i++)
+        varying[i] = varies(points, row);
+}
+
+/* Whether CSV has a column of it: of settings of several GPUs only where there are some. */
+static bool has_column(const struct option_row *row, bool several_gpus)
+{
+    unsigned places = row->setting.recorded | row->setting.where;
+    return several_gpus || !(places & PLACE_GPUS);
 }
 
 static bool any_has(const json_t *points, const char *key)
@@ -108,7 +88,7 @@ static void add_columns(struct columns *table, const struct shown *shown, const 
     columns_add(table, "P×T", COLUMNS_RIGHT);
     for (size_t i = 0; i < SETTINGS; i++)
         if (shown->settings[i])
-            columns_add(table, settings[i].title,
+            columns_add(table, table_setting_title(i),
                         table_setting_is_text(json_array_get(points, 0), i) ? COLUMNS_LEFT
                                                                             : COLUMNS_RIGHT);
     if (shown->rate)
@@ -205,21 +185,24 @@ static void print_heading(FILE *out, json_t *header, const json_t *points, const
         fprintf(out, "binding %s: %s\n", policy, json_string_value(binding));
     }
     bool begun = false;
-    for (size_t i = 0; i < SETTINGS; i++) {
-        char value[CELL], phrase[2 * CELL] = "";
-        if (shown[i] || !json_object_get(json_array_get(points, 0), settings[i].key))
+    const json_t *first = json_array_get(points, 0);
+    const struct option_row *row;
+    for (size_t i = 0; (row = settings_recorded(i)); i++) {
+        char value[CELL], key[SETTING_KEY_BYTES], phrase[2 * CELL] = "";
+        if (shown[i] || !json_object_get(first, setting_key(row, key)))
             continue;
-        setting_text(json_array_get(points, 0), settings[i].key, settings[i].sizes, value,
-                     sizeof value);
+        setting_text(first, row, value, sizeof value);
         /* What a built-in one does follows in numbers. */
         if (strcmp(value, "builtin") == 0 || strcmp(value, "delay") == 0)
             continue;
+        const struct setting *setting = &row->setting;
+        const char *form = setting->heading  ? setting->heading
+                           : setting->figure ? setting->figure
+                                             : setting->label;
         struct text text = {.at = phrase, .size = sizeof phrase};
-        /* The phrases stand in the table above, each with one %s. */
-        const char *mark = strstr(settings[i].phrase, "%s");
-        text_append(&text, "%.*s%s%s", (int)(mark - settings[i].phrase), settings[i].phrase, value,
-                    mark + 2);
-        fprintf(out, "%s%s", begun ? settings[i].joint : "", phrase);
+        setting_form_append(row, form, value, &text);
+        bool follows = *phrase == ' ';
+        fprintf(out, "%s%s", begun && !follows ? ", " : "", phrase + (!begun && follows));
         begun = true;
     }
     fputs(begun ? "\n\n" : "\n", out);
@@ -233,8 +216,7 @@ void table_print(FILE *out, json_t *header, const json_t *points)
                           .joules = any_joules(points)};
     if (json_array_size(points) == 0)
         return;
-    for (size_t i = 0; i < SETTINGS; i++)
-        shown.settings[i] = varies(points, settings[i].key);
+    find_varying(points, shown.settings);
     if (any_has(points, "gpus") && scaling_index_new(points, &shown.singles) != STATUS_OK)
         shown.singles = NULL;
     add_columns(&table, &shown, points);
@@ -272,7 +254,7 @@ static void csv_share(FILE *out, double value)
     csv_text(out, text);
 }
 
-static void print_csv_point(FILE *out, const json_t *point, size_t first, bool fixed, bool emulated)
+static void print_csv_point(FILE *out, const json_t *point, bool several, bool fixed, bool emulated)
 {
     static const char *const percentiles[] = {"p50", "p90", "p99", "mean"};
     const json_t *latency = json_object_get(point, "latency_us");
@@ -280,11 +262,11 @@ static void print_csv_point(FILE *out, const json_t *point, size_t first, bool f
     csv_begin(out, text_at(point, "layout"));
     fprintf(out, ",%lld,%lld,%lld", (long long)integer_at(point, "processes"),
             (long long)integer_at(point, "threads"), (long long)integer_at(point, "workers"));
-    for (size_t i = first; i < SETTINGS; i++) {
-        char value[CSV_CELL] = "";
-        if (json_object_get(point, settings[i].key) || strcmp(settings[i].key, "gpus") == 0)
-            setting_text(point, settings[i].key, false, value, sizeof value);
-        csv_text(out, value);
+    const struct option_row *row;
+    for (size_t i = 0; (row = settings_recorded(i)); i++) {
+        char value[CSV_CELL];
+        if (has_column(row, several))
+            csv_text(out, settings_text(point, row, false, value, sizeof value));
     }
     rate_print_csv(out, point);
     csv_text(out, text_at(point, "status"));
@@ -307,17 +289,20 @@ void table_print_csv(FILE *out, const json_t *header, const json_t *points)
 {
     bool emulated = json_is_true(json_object_get(json_object_get(header, "gpu"), "emulated"));
     bool fixed = any_has(points, "fixed");
-    size_t first = any_has(points, "gpus") ? 0 : GPU_SETTINGS;
+    bool several = any_has(points, "gpus");
+    const struct option_row *row;
+    char key[SETTING_KEY_BYTES];
     fputs("layout,processes,threads,workers", out);
-    for (size_t i = first; i < SETTINGS; i++)
-        fprintf(out, ",%s", settings[i].key);
+    for (size_t i = 0; (row = settings_recorded(i)); i++)
+        if (has_column(row, several))
+            fprintf(out, ",%s", setting_key(row, key));
     fputs(",offered_ips,arrival,late_share,service_p99_us,saturated", out);
     fputs(",status,throughput_ips,ci95_rel,p50_us,p90_us,p99_us,mean_us,fairness_jain", out);
     if (fixed)
         fputs(",fixed_throughput_ips", out);
     fputs(",joules_per_iteration,power_w,sm_clock_mhz,emulated,error\n", out);
     for (size_t i = 0; i < json_array_size(points); i++)
-        print_csv_point(out, json_array_get(points, i), first, fixed, emulated);
+        print_csv_point(out, json_array_get(points, i), several, fixed, emulated);
 }
 
 static void dump(FILE *out, const json_t *record)
@@ -342,34 +327,37 @@ void table_print_json(FILE *out, const json_t *header, const json_t *calibration
 
 const char *table_setting_title(size_t index)
 {
-    return index < SETTINGS ? settings[index].title : NULL;
+    const struct option_row *row = settings_recorded(index);
+    if (!row || row->setting.title)
+        return row ? row->setting.title : NULL;
+    return row->setting.key ? row->setting.key : row->name;
 }
 
 const char *table_setting_key(size_t index)
 {
-    return settings[index].key;
+    return settings_recorded(index)->name;
 }
 
 bool table_setting_varies(const json_t *points, size_t index)
 {
-    return varies(points, settings[index].key);
+    return varies(points, settings_recorded(index));
 }
 
 bool table_setting_is_text(const json_t *point, size_t index)
 {
-    return json_is_string(json_object_get(point, settings[index].key));
+    char key[SETTING_KEY_BYTES];
+    return json_is_string(json_object_get(point, setting_key(settings_recorded(index), key)));
 }
 
 void table_setting_text(const json_t *point, size_t index, char *out, size_t size)
 {
-    setting_text(point, settings[index].key, settings[index].sizes, out, size);
+    setting_text(point, settings_recorded(index), out, size);
 }
 
 void table_print_heading(FILE *out, json_t *header, const json_t *points)
 {
-    bool shown[SETTINGS];
-    for (size_t i = 0; i < SETTINGS; i++)
-        shown[i] = varies(points, settings[i].key);
+    bool shown[SETTINGS] = {false};
+    find_varying(points, shown);
     print_heading(out, header, points, shown);
 }
 

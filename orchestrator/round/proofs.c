@@ -3,6 +3,7 @@
 #include "common/clock.h"
 #include "job/layout_text.h"
 #include "orchestrator/round/internal.h"
+#include "orchestrator/plan/shares.h"
 
 #define ATTACH_NS (5 * NS_PER_S)
 

@@ -105,7 +105,8 @@ static void release_request(struct request *request)
 
 /* Finds now what the nodes would refuse, each after its wait in the queue. */
 static enum status check_plan(struct request *request, const struct given_option *given,
-                              size_t count, const char *job_path, size_t *points, char id[17])
+                              size_t count, const char *job_path, size_t *points,
+                              char id[PLAN_ID_BYTES])
 {
     struct job job;
     struct plan plan = {0};
@@ -124,7 +125,7 @@ static enum status check_plan(struct request *request, const struct given_option
     if (status == STATUS_OK) {
         int64_t of_node = options_integer(&request->options, OPTION_SLURM_GPUS);
         unsigned all = of_node > 0 ? (unsigned)of_node : 1;
-        status = plan_make_for(&job, choice.all ? all : device_choice_count(&choice), &plan);
+        status = plan_make(&job, choice.all ? all : device_choice_count(&choice), &plan);
     }
     if (status == STATUS_OK)
         request->fleet |= options_switch(&job.sections[0].options, OPTION_FLEET);
@@ -399,7 +400,7 @@ int slurm_submit_command(const struct invocation *invocation)
     const char *job_path = invocation->operands[0];
     size_t count = invocation->given_count;
     struct request request = {0};
-    char plan_id[17];
+    char plan_id[PLAN_ID_BYTES];
     size_t points = 0;
     enum status status = options_init(&request.options);
     if (status != STATUS_OK)

@@ -36,7 +36,7 @@ static enum status make_plan(struct campaign *campaign)
     if (status != STATUS_OK)
         return status;
     unsigned gpus = choice.all ? campaign->session.gpus->count : device_choice_count(&choice);
-    return plan_make_for(campaign->job, gpus, &campaign->plan);
+    return plan_make(campaign->job, gpus, &campaign->plan);
 }
 
 /* A list needs no GPU; but where limits are known, it takes one to know whether they apply. */

@@ -43,7 +43,7 @@ static enum status choose(struct trace *trace)
     if (status == STATUS_OK)
         status = trace_check_outputs(trace);
     if (status == STATUS_OK)
-        status = plan_make(trace->job, &trace->plan);
+        status = plan_make(trace->job, 1, &trace->plan);
     if (options_switch(options, OPTION_LIST))
         return status;
     if (status == STATUS_OK)

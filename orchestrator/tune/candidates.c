@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "explain/predict.h"
+#include "orchestrator/explain/point.h"
 #include "orchestrator/tune/space.h"
 
 /* Twice an even share of the GPU, whatever the number of processes; beyond any percentage. */
@@ -61,26 +62,6 @@ static void set_axes(const struct point *point, uint32_t axes[TUNE_AXES])
         [TUNE_AXIS_DAEMONS] = (uint32_t)point->mps_daemons,
     };
     memcpy(axes, values, sizeof values);
-}
-
-static void explain_point_of(const struct point *point, struct explain_point *out)
-{
-    const struct point_shares *shares = &point->active_thread_percentage;
-    *out = (struct explain_point){
-        .mps = point_over_mps(point),
-        .gpus = point_gpus(point),
-        .processes = point->processes,
-        .threads = point->threads,
-        .connections = point_connections(point),
-        .memory = (enum work_memory)point->work.memory,
-        .sync = (enum work_sync)point->work.sync,
-        .launch = (enum work_launch)point->work.launch,
-        .schedule = (enum work_schedule)point->work.schedule,
-    };
-    for (unsigned i = 0; i < shares->count && i < EXPLAIN_MOST_PERCENTAGES; i++)
-        out->percentages[out->percentage_count++] =
-            shares->values[i] == OPTION_SHARE_DEFAULT ? 0 : (unsigned)shares->values[i];
-    calibration_work_of(&point->work, &out->work);
 }
 
 /* Of throughput and of what goes with it; latency is the workers' share of it (Little). */

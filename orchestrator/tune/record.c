@@ -9,6 +9,8 @@
 #include "orchestrator/results/point.h"
 #include "orchestrator/record/record.h"
 #include "orchestrator/tune/internal.h"
+#include "orchestrator/plan/settings.h"
+#include "orchestrator/plan/shares.h"
 
 static json_t *record_of(const struct tune *tune, size_t point)
 {
@@ -17,63 +19,30 @@ static json_t *record_of(const struct tune *tune, size_t point)
 
 /* -- the options that make a point ------------------------------------------------------------- */
 
-static const char *axis_text(const struct point *point, enum option_id axis, char *out, size_t size)
-{
-    char list[OPTION_MOST_SHARES * sizeof "1048576M"];
-    switch (axis) {
-    case OPTION_LAYOUT:
-        if (point->layout == LAYOUT_HYBRID || point->layout == LAYOUT_HYBRID_TIMESLICED)
-            snprintf(out, size, "%s:%ux%u", layout_name(point->layout), point->processes,
-                     point->threads);
-        else
-            snprintf(out, size, "%s:%u", layout_name(point->layout),
-                     point->processes * point->threads);
-        return out;
-    case OPTION_MPS_DAEMONS:
-        return point->mps_daemons == MPS_DAEMONS_PER_GPU ? "per-gpu" : "shared";
-    case OPTION_MEMORY:
-        return point_memory(point);
-    case OPTION_SYNC:
-        return point_sync(point);
-    case OPTION_LAUNCH:
-        return point_launch(point);
-    case OPTION_SCHEDULE:
-        return point_schedule(point);
-    case OPTION_BIND:
-        return point_bind(point);
-    case OPTION_CONNECTIONS:
-        snprintf(out, size, "%u", point->connections);
-        return point->connections ? out : "default";
-    case OPTION_ACTIVE_THREAD_PERCENTAGE:
-    case OPTION_PRIORITY:
-    case OPTION_MEMORY_LIMIT: {
-        const struct point_shares *shares = axis == OPTION_PRIORITY ? &point->priority
-                                            : axis == OPTION_MEMORY_LIMIT
-                                                ? &point->memory_limit
-                                                : &point->active_thread_percentage;
-        if (shares->count == 0)
-            return "default";
-        snprintf(out, size, "%s",
-                 shares_text(shares, axis == OPTION_MEMORY_LIMIT, list, sizeof list));
-        return out;
-    }
-    default:
-        return NULL;
-    }
-}
-
-static void print_option(FILE *out, const struct option_row *row, const char *text)
-{
-    fprintf(out, " --%s ", row->name);
-    shell_word_write(out, text);
-}
-
 static bool is_said(const struct tune *tune, enum option_id axis)
 {
     for (size_t i = 0; i < tune->campaign.job->count; i++)
         if (tune->campaign.job->sections[i].options.values[axis].rank > 0)
             return true;
     return false;
+}
+
+/* The value that the search chose for an axis, whether there was a choice or not; NULL: it is not
+ * the search's. */
+static const char *axis_text(const struct tune *tune, const struct option_row *row,
+                             const struct point *point, char *out)
+{
+    bool searched = row->setting.offer || is_said(tune, row->id);
+    bool work = strcmp(row->group, option_table[OPTION_WORKLOAD].group) == 0;
+    if (!(row->flags & OPTION_AXIS) || work || !searched)
+        return NULL;
+    return setting_words(row, point, out);
+}
+
+static void print_option(FILE *out, const struct option_row *row, const char *text)
+{
+    fprintf(out, " --%s ", row->name);
+    shell_word_write(out, text);
 }
 
 /* What the point chose, where it is no default; what the command line said beside; and nothing that
@@ -91,12 +60,12 @@ char *tune_options_of(const struct tune *tune, const struct point *point)
         shell_word_write(out, tune->campaign.job_path);
     }
     for (int i = 0; i < OPTION_COUNT; i++) {
-        char text[OPTION_MOST_SHARES * sizeof "1048576M"];
+        char text[SETTING_TEXT_BYTES];
         const struct option_row *row = &option_table[i];
         const struct option_value *value = &tune->campaign.options->values[i];
         if (!(row->commands & OPTION_SWEEP) || row->flags & OPTION_NOT_IN_JOB)
             continue;
-        const char *chosen = axis_text(point, row->id, text, sizeof text);
+        const char *chosen = axis_text(tune, row, point, text);
         if (chosen) {
             if (is_said(tune, row->id) || !row->initial || strcmp(chosen, row->initial) != 0)
                 print_option(out, row, chosen);

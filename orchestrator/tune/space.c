@@ -6,6 +6,7 @@
 
 #include "job/layout_text.h"
 #include "common/text.h"
+#include "orchestrator/plan/settings.h"
 
 /* More than job files and the command line can give. */
 #define RANK_SPACE (JOB_RANK_COMMAND_LINE + 1)
@@ -166,22 +167,15 @@ static const char *percentages_for(bool mps, unsigned processes, char *out, size
     return out;
 }
 
-/* What our own workloads are told to do, and a program of the user's decides by itself. */
-static enum status offer_ways(const struct job *job, struct options *options)
+/* The values that the table offers. What our own workloads heed, a program decides by itself. */
+static enum status offer_values(const struct job *job, struct options *options)
 {
-    static const struct {
-        enum option_id id;
-        const char *text;
-    } ways[] = {
-        {OPTION_MEMORY, "pinned,pageable"},
-        {OPTION_SYNC, "stream,none"},
-        {OPTION_LAUNCH, "stream,graph"},
-        {OPTION_SCHEDULE, "auto,block"},
-    };
     enum status status = STATUS_OK;
-    for (size_t i = 0; i < sizeof ways / sizeof ways[0] && status == STATUS_OK && !job->command;
-         i++)
-        status = offer(options, ways[i].id, ways[i].text);
+    for (const struct option_row *row = NULL; status == STATUS_OK && (row = setting_next(row));) {
+        bool ours = row->setting.where & PLACE_OURS;
+        if (row->setting.offer && *row->setting.offer && !(ours && job->command))
+            status = offer(options, row->id, row->setting.offer);
+    }
     return status;
 }
 
@@ -207,9 +201,7 @@ static enum status add_layout(struct job *job, const struct job_section *like,
         status = offer(options, OPTION_ACTIVE_THREAD_PERCENTAGE,
                        percentages_for(mps, processes, text, sizeof text));
     if (status == STATUS_OK)
-        status = offer_ways(job, options);
-    if (status == STATUS_OK)
-        status = offer(options, OPTION_BIND, "near,none");
+        status = offer_values(job, options);
     return status;
 }
 
@@ -374,7 +366,7 @@ static enum status find_naive(struct job_section *plain, unsigned gpus, struct t
         one.sections = &plain[i];
         one.count = 1;
         struct plan plan;
-        enum status status = plan_make_for(&one, gpus, &plan);
+        enum status status = plan_make(&one, gpus, &plan);
         if (status != STATUS_OK)
             return status;
         size_t at = 0;
@@ -429,14 +421,14 @@ enum status tune_space_make(const struct job *job, const struct tune_machine *ma
     struct bounds bounds = find_bounds(&job->sections[0].options, machine);
     status = add_space(job, &bounds, &space);
     if (status == STATUS_OK)
-        status = plan_make_for(&space.job, gpus, &plan);
+        status = plan_make(&space.job, gpus, &plan);
     space.candidates = plan.count;
     plan_release(&plan);
     size_t sections = space.job.count;
     if (status == STATUS_OK)
         status = add_naive(&space.job, &job->sections[0], machine, &bounds, &space);
     if (status == STATUS_OK)
-        status = plan_make_for(&space.job, gpus, &space.plan);
+        status = plan_make(&space.job, gpus, &space.plan);
     if (status == STATUS_OK)
         status = find_naive(space.job.sections + sections, gpus, &space);
     if (status != STATUS_OK) {

@@ -217,7 +217,7 @@ JOB
   expect 0 "$MPSWEEP" sweep "${plan[@]}" --list
   diff - out <<'LIST'
 0	hybrid 2×2, pinned
-1	hybrid 2×2 on each of 2 GPUs, a daemon each, pinned
+1	hybrid 2×2 on each of 2 GPUs, a daemon a GPU, pinned
 LIST
   expect 0 "$MPSWEEP" sweep "${plan[@]}" --dry-run
   grep -qE '^GPU 0: +mpsweep emulated GPU .*64\)' out

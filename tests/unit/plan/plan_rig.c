@@ -31,11 +31,11 @@ void set(enum option_id id, const char *text)
 void make_plan(void)
 {
     plan_release(&plan);
-    assert_int_equal(plan_make(&job, &plan), STATUS_OK);
+    assert_int_equal(plan_make(&job, 1, &plan), STATUS_OK);
 }
 
 void make_plan_for(unsigned gpus)
 {
     plan_release(&plan);
-    assert_int_equal(plan_make_for(&job, gpus, &plan), STATUS_OK);
+    assert_int_equal(plan_make(&job, gpus, &plan), STATUS_OK);
 }

@@ -8,7 +8,8 @@
 #include <string.h>
 #include <cmocka.h>
 
-#include "orchestrator/results/point_key.h"
+#include "orchestrator/results/point.h"
+#include "orchestrator/results/settings.h"
 #include "orchestrator/results/scaling.h"
 
 static json_t *point_of(int id, unsigned gpus, const char *more)
@@ -85,7 +86,7 @@ static void daemons_and_gpus_make_points_apart_but_scale_from_one(void **state)
     assert_null(scaling_other_daemons(points, json_array_get(points, 0)));
     char *keys[3];
     for (size_t i = 0; i < 3; i++)
-        keys[i] = point_key(json_array_get(points, i), 0);
+        keys[i] = settings_key(json_array_get(points, i), 0);
     assert_string_not_equal(keys[0], keys[1]);
     assert_string_not_equal(keys[1], keys[2]);
     for (size_t i = 0; i < 3; i++)
@@ -99,15 +100,15 @@ static void one_gpu_is_one_said_or_not(void **state)
     (void)state;
     json_t *said = point_of(0, 1, "{}"), *unsaid = point_of(0, 0, "{}"),
            *two = point_of(0, 2, "{}");
-    char *keys[] = {point_key(said, 0), point_key(unsaid, 0), point_key(two, 0)};
+    char *keys[] = {settings_key(said, 0), settings_key(unsaid, 0), settings_key(two, 0)};
     assert_string_equal(keys[0], keys[1]);
     assert_string_not_equal(keys[0], keys[2]);
     for (size_t i = 0; i < 3; i++)
         free(keys[i]);
     char text[POINT_TEXT_BYTES];
-    point_setting_text(two, POINT_GPUS, text);
+    settings_figure_text(two, OPTION_GPUS_PER_POINT, text);
     assert_string_equal("2 GPUs", text);
-    point_setting_text(said, POINT_GPUS, text);
+    settings_figure_text(said, OPTION_GPUS_PER_POINT, text);
     assert_string_equal("", text);
     json_decref(said);
     json_decref(unsaid);

@@ -1,0 +1,367 @@
+#include "orchestrator/plan/settings.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "common/digest.h"
+#include "common/text.h"
+#include "orchestrator/plan/point.h"
+#include "orchestrator/plan/shares.h"
+
+const struct option_row *setting_next(const struct option_row *row)
+{
+    row = row ? row + 1 : option_table;
+    while (row < option_table + OPTION_COUNT && row->setting.type == SETTING_NONE)
+        row++;
+    return row < option_table + OPTION_COUNT ? row : NULL;
+}
+
+static const void *field(const struct option_row *row, const struct point *point)
+{
+    return (const char *)point + row->setting.at;
+}
+
+static bool is_wide(const struct option_row *row)
+{
+    return row->setting.type == SETTING_NUMBER64 || row->setting.type == SETTING_NS;
+}
+
+int64_t setting_number(const struct option_row *row, const struct point *point)
+{
+    uint32_t number;
+    uint64_t wide;
+    if (is_wide(row)) {
+        memcpy(&wide, field(row, point), sizeof wide);
+        return (int64_t)wide;
+    }
+    memcpy(&number, field(row, point), sizeof number);
+    return number;
+}
+
+void setting_set_number(const struct option_row *row, int64_t number, struct point *point)
+{
+    uint32_t narrow = (uint32_t)number;
+    void *at = (char *)point + row->setting.at;
+    if (is_wide(row))
+        memcpy(at, &number, sizeof number);
+    else
+        memcpy(at, &narrow, sizeof narrow);
+}
+
+const struct point_shares *setting_shares(const struct option_row *row, const struct point *point)
+{
+    return field(row, point);
+}
+
+const char *setting_string(const struct option_row *row, const struct point *point)
+{
+    const char *const *text = field(row, point);
+    return *text;
+}
+
+static void set_string(const struct option_row *row, const char *text, struct point *point)
+{
+    memcpy((char *)point + row->setting.at, &text, sizeof text);
+}
+
+void setting_store(const struct option_row *row, const struct option_item *item,
+                   struct point *point)
+{
+    switch (row->setting.type) {
+    case SETTING_NONE:
+        break;
+    case SETTING_LAYOUT:
+        point->layout = item->layout;
+        point->processes = item->processes;
+        point->threads = item->threads;
+        break;
+    case SETTING_CHOICE:
+    case SETTING_NUMBER:
+    case SETTING_NUMBER64:
+    case SETTING_QUEUES:
+        setting_set_number(row, item->integer, point);
+        break;
+    case SETTING_SHARES: {
+        const struct point_shares shares = {.values = item->shares, .count = item->share_count};
+        memcpy((char *)point + row->setting.at, &shares, sizeof shares);
+        break;
+    }
+    case SETTING_WORKLOAD:
+    case SETTING_TEXT:
+        set_string(row, item->text, point);
+        break;
+    case SETTING_RATE:
+        point->work.rate_units = item->rate.units;
+        point->goal = item->rate.goal;
+        break;
+    case SETTING_NS:
+        setting_set_number(row, (int64_t)(item->real * 1e9), point);
+        break;
+    case SETTING_US:
+        setting_set_number(row, (int64_t)(item->real * 1e6 + 0.5), point);
+        break;
+    }
+}
+
+static unsigned places_of(const struct point *point)
+{
+    bool plugin = point->work.workload == WORKLOAD_PLUGIN;
+    bool single = point->work.memory == MEMORY_PAGEABLE && point->work.launch == LAUNCH_STREAM;
+    return (point_over_mps(point) ? PLACE_MPS : 0) | (point_gpus(point) > 1 ? PLACE_GPUS : 0) |
+           (point_is_program(point) ? 0 : PLACE_OURS) | (plugin ? PLACE_PLUGIN : PLACE_NO_PLUGIN) |
+           (point_is_builtin(point) ? PLACE_BUILTIN : 0) |
+           (point->work.workload == WORKLOAD_CHAIN ? PLACE_CHAIN : 0) |
+           (point->work.workload == WORKLOAD_DELAY ? PLACE_DELAY : 0) |
+           (single ? PLACE_PAGEABLE_STREAM : 0) | (point_is_open(point) ? PLACE_OPEN : 0) |
+           (point->work.arrival == ARRIVAL_POISSON ? PLACE_POISSON : 0);
+}
+
+bool setting_applies(const struct option_row *row, const struct point *point)
+{
+    return (row->setting.where & ~places_of(point)) == 0;
+}
+
+bool setting_is_recorded(const struct option_row *row, const struct point *point)
+{
+    unsigned needed = row->setting.recorded ? row->setting.recorded : row->setting.where;
+    if ((needed & ~places_of(point)) != 0)
+        return false;
+    if (row->setting.type == SETTING_SHARES)
+        return setting_shares(row, point)->count > 0;
+    return row->setting.type != SETTING_TEXT || setting_string(row, point);
+}
+
+void settings_make_canonical(struct point *point)
+{
+    for (const struct option_row *row = NULL; (row = setting_next(row));) {
+        bool applies = setting_applies(row, point);
+        switch (row->setting.type) {
+        case SETTING_SHARES: {
+            struct point_shares shares = {0};
+            if (applies)
+                shares = shares_canonical(setting_shares(row, point), point->processes);
+            memcpy((char *)point + row->setting.at, &shares, sizeof shares);
+            break;
+        }
+        case SETTING_TEXT:
+            if (!applies)
+                set_string(row, NULL, point);
+            break;
+        case SETTING_NONE:
+        case SETTING_LAYOUT:
+        case SETTING_WORKLOAD:
+        case SETTING_RATE:
+            break;
+        default:
+            if (!applies)
+                setting_set_number(row, row->setting.neutral, point);
+            break;
+        }
+    }
+}
+
+static bool same_text(const char *a, const char *b)
+{
+    return a == b || (a && b && strcmp(a, b) == 0);
+}
+
+static bool same_workload(const struct point *a, const struct point *b)
+{
+    if (a->mix && b->mix)
+        return a->mix == b->mix || memcmp(a->mix, b->mix, sizeof *a->mix) == 0;
+    return a->work.workload == b->work.workload && same_text(point_workload(a), point_workload(b));
+}
+
+bool setting_equal(const struct option_row *row, const struct point *a, const struct point *b)
+{
+    switch (row->setting.type) {
+    case SETTING_LAYOUT:
+        return a->layout == b->layout && a->processes == b->processes && a->threads == b->threads;
+    case SETTING_SHARES:
+        return shares_equal(setting_shares(row, a), setting_shares(row, b));
+    case SETTING_WORKLOAD:
+        return same_workload(a, b);
+    case SETTING_TEXT:
+        return same_text(setting_string(row, a), setting_string(row, b));
+    case SETTING_RATE:
+        return a->work.rate_units == b->work.rate_units && a->goal.permille == b->goal.permille &&
+               a->goal.latency_ns == b->goal.latency_ns;
+    default:
+        return setting_number(row, a) == setting_number(row, b);
+    }
+}
+
+static uint64_t hash_text(uint64_t hash, const char *text)
+{
+    return text ? digest_add(hash, text, strlen(text) + 1) : hash;
+}
+
+uint64_t setting_hash(const struct option_row *row, const struct point *point, uint64_t hash)
+{
+    switch (row->setting.type) {
+    case SETTING_LAYOUT: {
+        const unsigned fields[] = {(unsigned)point->layout, point->processes, point->threads};
+        return digest_add(hash, fields, sizeof fields);
+    }
+    case SETTING_SHARES: {
+        const struct point_shares *shares = setting_shares(row, point);
+        return digest_add(hash, shares->values, shares->count * sizeof *shares->values);
+    }
+    case SETTING_WORKLOAD:
+        return point->mix ? digest_add(hash, point->mix, sizeof *point->mix)
+                          : hash_text(hash, point_workload(point));
+    case SETTING_TEXT:
+        return hash_text(hash, setting_string(row, point));
+    case SETTING_RATE: {
+        const uint64_t fields[] = {point->work.rate_units, point->goal.permille,
+                                   point->goal.latency_ns};
+        return digest_add(hash, fields, sizeof fields);
+    }
+    default: {
+        int64_t number = setting_number(row, point);
+        return digest_add(hash, &number, sizeof number);
+    }
+    }
+}
+
+static void layout_words(const struct point *point, char *out)
+{
+    bool two = point->layout == LAYOUT_HYBRID || point->layout == LAYOUT_HYBRID_TIMESLICED;
+    if (two)
+        snprintf(out, SETTING_TEXT_BYTES, "%s:%ux%u", layout_name(point->layout), point->processes,
+                 point->threads);
+    else
+        snprintf(out, SETTING_TEXT_BYTES, "%s:%u", layout_name(point->layout),
+                 point->processes * point->threads);
+}
+
+static void rate_words(const struct point *point, char *out)
+{
+    if (point->goal.permille)
+        snprintf(out, SETTING_TEXT_BYTES, "max-under-%s=%" PRIu64 ".%03uus",
+                 rate_percentile_name(point->goal.permille), point->goal.latency_ns / 1000,
+                 (unsigned)(point->goal.latency_ns % 1000));
+    else if (point->work.rate_units)
+        rate_text(point->work.rate_units, out, SETTING_TEXT_BYTES);
+    else
+        snprintf(out, SETTING_TEXT_BYTES, "closed");
+}
+
+const char *setting_words(const struct option_row *row, const struct point *point, char *out)
+{
+    const char *word = NULL;
+    switch (row->setting.type) {
+    case SETTING_LAYOUT:
+        layout_words(point, out);
+        return out;
+    case SETTING_RATE:
+        rate_words(point, out);
+        return out;
+    case SETTING_SHARES:
+        if (setting_shares(row, point)->count)
+            return shares_text(setting_shares(row, point), row->kind == OPTION_KIND_BYTES, out,
+                               SETTING_TEXT_BYTES);
+        word = option_word(row, 0);
+        break;
+    case SETTING_WORKLOAD:
+        word = point_workload(point);
+        break;
+    case SETTING_TEXT:
+        word = setting_string(row, point);
+        break;
+    case SETTING_NS:
+        snprintf(out, SETTING_TEXT_BYTES, "%.15g", (double)setting_number(row, point) / 1e9);
+        return out;
+    case SETTING_US:
+        snprintf(out, SETTING_TEXT_BYTES, "%" PRId64 "us", setting_number(row, point));
+        return out;
+    default:
+        word = option_word(row, setting_number(row, point));
+        if (!word || (row->kind != OPTION_KIND_CHOICE && setting_number(row, point) != 0)) {
+            snprintf(out, SETTING_TEXT_BYTES, "%" PRId64, setting_number(row, point));
+            return out;
+        }
+        break;
+    }
+    snprintf(out, SETTING_TEXT_BYTES, "%s", word ? word : "");
+    return out;
+}
+
+const char *setting_word(enum option_id id, const struct point *point)
+{
+    const char *word = option_word(&option_table[id], setting_number(&option_table[id], point));
+    return word ? word : "unknown";
+}
+
+bool setting_is_initial(const struct option_row *row, const struct point *point)
+{
+    char words[SETTING_TEXT_BYTES];
+    int64_t initial = 0;
+    switch (row->setting.type) {
+    case SETTING_LAYOUT:
+        return false;
+    case SETTING_RATE:
+        return !point_is_open(point);
+    case SETTING_SHARES:
+        return setting_shares(row, point)->count == 0;
+    case SETTING_TEXT:
+        return !setting_string(row, point);
+    case SETTING_WORKLOAD:
+        return same_text(setting_words(row, point, words), row->initial);
+    case SETTING_NS:
+        return same_text(setting_words(row, point, words), row->initial);
+    default:
+        if (row->initial)
+            option_number(row, row->initial, &initial);
+        return setting_number(row, point) == initial;
+    }
+}
+
+bool setting_variable(const struct option_row *row, const struct point *point, unsigned number,
+                      char *out, size_t size)
+{
+    char value[32];
+    bool shares = row->setting.type == SETTING_SHARES;
+    int64_t of =
+        shares ? shares_at(setting_shares(row, point), number) : setting_number(row, point);
+    if (!row->setting.variable || (shares ? of == OPTION_SHARE_DEFAULT : of == 0))
+        return false;
+    snprintf(value, sizeof value, "%" PRId64, row->flags & OPTION_WHOLE_MIB ? of >> 20 : of);
+    struct text text = {.at = out, .size = size};
+    setting_form_append(row, row->setting.variable_text ? row->setting.variable_text : "%s", value,
+                        &text);
+    return true;
+}
+
+const char *setting_key(const struct option_row *row, char *out)
+{
+    snprintf(out, SETTING_KEY_BYTES, "%s", row->setting.key ? row->setting.key : row->name);
+    for (char *at = out; *at; at++)
+        if (*at == '-')
+            *at = '_';
+    return out;
+}
+
+void setting_form_append(const struct option_row *row, const char *form, const char *value,
+                         struct text *out)
+{
+    const char *mark = form ? strstr(form, "%s") : NULL;
+    if (mark)
+        text_append(out, "%.*s%s%s", (int)(mark - form), form, value, mark + 2);
+    else
+        text_append(out, "%s %s", row->name, value);
+}
+
+const char *setting_size_text(uint64_t bytes, char *out, size_t size)
+{
+    static const char *const units[] = {"B", "KiB", "MiB", "GiB"};
+    double value = (double)bytes;
+    size_t unit = 0;
+    while (unit < 3 && value >= 1024) {
+        value /= 1024;
+        unit++;
+    }
+    snprintf(out, size, "%.4g %s", value, units[unit]);
+    return out;
+}
