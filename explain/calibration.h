@@ -18,8 +18,8 @@ struct calibration_work {
     unsigned long long bytes, delay_cycles;
 };
 
-/* Totals of so many GPUs at once, as the figures of one of the same names below: what is less than
- * so many times one is what they share of this machine. 0: not measured. */
+/* Totals of several GPUs at once, of the figures of the same names below: a total of N GPUs that is
+ * less than N times that of one is what they share of this machine. 0: not measured. */
 struct calibration_all {
     unsigned gpus; /* 0: only one was measured */
     double h2d_bytes_per_s, d2h_bytes_per_s, both_bytes_per_s, pageable_bytes_per_s;
@@ -65,8 +65,9 @@ struct calibration {
     /* As single_stream_cpu_us, but waiting awake (schedule spin). */
     double single_spin_cpu_us;
 
-    /* Pinned memory, launches by stream, one process with a queue for each of so many threads, well
-     * below all other ceilings: what they lose there is what launching beside each other costs. */
+    /* Pinned memory, launches by stream, one process with a queue for each of crowd_workers
+     * threads, well below all other ceilings: what they lose there is the cost of launching beside
+     * each other. */
     unsigned crowd_workers;
     double crowd_stream_ips;
 
@@ -76,9 +77,9 @@ struct calibration {
     struct calibration_all all; /* GPUs at once */
 };
 
-/* What the GPUs have together of something that they share: the total, where so many at once did so
- * much less than so many times one that it cannot be chance; 0 where each has its own, or nothing
- * is known. */
+/* Finds what `gpus` GPUs have together of something that they share: the total, where it is less
+ * than `gpus` times that of one by more than chance; 0 where each has its own, or it is not known.
+ */
 double calibration_shared(double one, double total, unsigned gpus);
 
 /* The iteration of these settings, and settings of that iteration: all others stay as they are. */
@@ -109,9 +110,9 @@ const char *calibration_part_name(enum calibration_part part);
 
 /* Takes a part over, if it was measured there and is the same here: the works do not differ in what
  * it depends on, nor do CPUs, multiprocessors and the number of GPUs at once. Of the arithmetic it
- * is what the blocks compute that is the same: the figure is that of so many kernels of so many
- * busy blocks as `to` has. False: nothing was done. That both are of the same GPU and binding is
- * for the caller to know. */
+ * is what the blocks compute that is the same: the figure is scaled to the
+ * kernels and busy blocks that `to` has. False: nothing was done. That both are of the same GPU and
+ * binding is for the caller to know. */
 bool calibration_take(struct calibration *to, const struct calibration *from,
                       enum calibration_part part);
 
@@ -122,7 +123,7 @@ void calibration_pretend(struct calibration *calibration);
 /* Blocks of a kernel that get something to work on. */
 unsigned long long calibration_busy_blocks(const struct calibration_work *work);
 
-/* A calibration as it stands in a results file, with what there is to say about its figures. */
+/* A calibration as a results file holds it, with notes about its figures. */
 #define CALIBRATION_NOTES 16
 #define CALIBRATION_NOTE_BYTES 256
 #define CALIBRATION_BIND_BYTES 16

@@ -142,7 +142,7 @@ static enum status read_number(const json_t *json, const char *name, bool needed
     }
     if (!json_is_number(field) || !isfinite(value) || value < 0.0)
         return status_set(STATUS_USAGE, "a calibration's '%s' is %s", name,
-                          field == NULL ? "missing" : "no number from 0");
+                          field == NULL ? "missing" : "not a number from 0");
     *out = value;
     return STATUS_OK;
 }
@@ -158,7 +158,7 @@ static enum status read_integer(const json_t *json, const char *name, bool neede
     }
     if (!json_is_integer(field) || value < 0 || (unsigned long long)value > most)
         return status_set(STATUS_USAGE, "a calibration's '%s' is %s", name,
-                          field == NULL ? "missing" : "no whole number in range");
+                          field == NULL ? "missing" : "not a whole number in range");
     *out = (unsigned long long)value;
     return STATUS_OK;
 }
@@ -217,11 +217,11 @@ static enum status read_notes(const json_t *json, struct calibration_record *out
     if (notes == NULL)
         return STATUS_OK;
     if (!json_is_array(notes))
-        return status_set(STATUS_USAGE, "a calibration's 'notes' are no array");
+        return status_set(STATUS_USAGE, "a calibration's 'notes' are not an array");
     for (size_t i = 0; i < json_array_size(notes); i++) {
         const char *text = json_string_value(json_array_get(notes, i));
         if (text == NULL)
-            return status_set(STATUS_USAGE, "a calibration's 'notes' are no texts");
+            return status_set(STATUS_USAGE, "a calibration's 'notes' are not texts");
         if (out->note_count < CALIBRATION_NOTES)
             snprintf(out->notes[out->note_count++], CALIBRATION_NOTE_BYTES, "%s", text);
     }
@@ -233,7 +233,7 @@ static enum status read_shared(const json_t *json, unsigned *out)
 {
     const json_t *shared = json_object_get(json, "shared");
     if (shared != NULL && !json_is_array(shared))
-        return status_set(STATUS_USAGE, "a calibration's 'shared' is no array");
+        return status_set(STATUS_USAGE, "a calibration's 'shared' is not an array");
     for (size_t i = 0; i < json_array_size(shared); i++) {
         const char *name = json_string_value(json_array_get(shared, i));
         for (unsigned part = 0; part < CALIBRATION_PARTS && name != NULL; part++)
@@ -247,7 +247,7 @@ static enum status read_bind(const json_t *json, char *out, size_t size)
 {
     const json_t *bind = json_object_get(json, "bind");
     if (bind != NULL && !json_is_string(bind))
-        return status_set(STATUS_USAGE, "a calibration's 'bind' is no text");
+        return status_set(STATUS_USAGE, "a calibration's 'bind' is not a text");
     snprintf(out, size, "%s", bind != NULL ? json_string_value(bind) : "");
     return STATUS_OK;
 }

@@ -35,7 +35,7 @@ static bool shares_queues(const struct explain_point *point)
     return point->launch != LAUNCH_GRAPH && point->threads > point->connections;
 }
 
-/* At the most launches/s that a process takes, so many of its kernels run at the same time. One
+/* Kernels of a process that run at the same time, at the most launches/s that it takes. One
  * that is launched while the one before it in its stream still runs, a chance of kernels/threads,
  * holds up its queue for the rest of that, and a queue gets 1/queues of the launches: held up for
  * kernels²/(2 × queues × threads) of the time. From about a half on, who waits for his queue does
@@ -111,7 +111,7 @@ double ceiling_host_copies_s(const struct explain_point *point,
     return seconds;
 }
 
-/* One process a GPU says what a process can do there; more of them, over MPS, may do more. */
+/* One process a GPU shows what a process can do there; more of them, over MPS, may do more. */
 double ceiling_host_launch_s(const struct explain_point *point,
                              const struct calibration *calibration)
 {

@@ -1,12 +1,12 @@
 /*
  * The ceilings of a point: iterations/s that it cannot exceed, one for each thing that could be the
  * limit, from its settings and a calibration. Pure arithmetic, no input or output. Of a point of
- * several GPUs they are those of all of them: what each GPU has counts so many times, what the host
- * has once.
+ * several GPUs they are those of all of them: what each GPU has counts once for each, what the
+ * host has once.
  *
- * A ceiling is an upper bound, reached only where nothing else is near (explain/predict.h tells
- * what is to be expected). That of the queues is one of threads that launch long rows: those that
- * launch in turns pass it. docs/explain.md says what each one is and how its figures are measured.
+ * A ceiling is an upper bound, reached only where nothing else is near (explain/predict.h
+ * predicts the throughput). That of the queues is one of threads that launch long rows: those that
+ * launch in turns pass it. docs/explain.md describes each one and how its figures are measured.
  */
 #pragma once
 
@@ -90,15 +90,15 @@ unsigned ceiling_gpus(const struct explain_point *point);
 unsigned ceiling_workers(const struct explain_point *point);
 
 /* Seconds of an iteration in what the GPUs share, its copies and its launches; 0: they share
- * nothing, or it is not known. A calibration of fewer GPUs than the point has says nothing of it.
+ * nothing, or it is not known. A calibration of fewer GPUs than the point has is no evidence of it.
  */
 double ceiling_host_copies_s(const struct explain_point *point,
                              const struct calibration *calibration);
 double ceiling_host_launch_s(const struct explain_point *point,
                              const struct calibration *calibration);
 
-/* Whether threads that share hardware queues launch in turns, so that the queues hold nobody up:
- * measured, or to be expected. False where nobody shares one. */
+/* Whether threads that share hardware queues launch in turns, so that the queues do not delay them:
+ * measured, or expected. False where no threads share one. */
 bool ceiling_takes_turns(const struct explain_point *point, const struct calibration *calibration);
 
 /* Workers of a process that get on at the same time. */

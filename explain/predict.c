@@ -28,8 +28,8 @@ struct network {
     unsigned processes, threads; /* of a GPU; threads: those that get on at the same time */
 };
 
-/* How workers that launch beside each other get in each other's way: the share of the lines that
- * the network foretells which they really wait in, and seconds lost to each further worker. */
+/* How workers that launch beside each other get in each other's way: the share of the predicted
+ * waiting in lines that they really wait, and seconds lost to each further worker. */
 struct crowd {
     double lines, each_s;
 };
@@ -144,7 +144,7 @@ static double solve(const struct network *network, const struct crowd *crowd)
     return ips;
 }
 
-/* From the throughput of a known crowd: less than the network foretells is time lost to each
+/* From the throughput of a known crowd: less than the network predicts is time lost to each
  * other; more means that launches fit between each other better than by chance. */
 static struct crowd fit_crowd(const struct calibration *calibration)
 {

@@ -13,6 +13,6 @@
 double predict_ips(const struct explain_point *point, const struct calibration *calibration);
 
 /* The same, but not kept below the ceilings, if what makes that ceiling were twice as fast;
- * CEILING_KINDS, or a kind that nobody waits for: as it is. */
+ * CEILING_KINDS, or a kind that no worker waits for: as it is. */
 double predict_relieved_ips(const struct explain_point *point,
                             const struct calibration *calibration, enum ceiling_kind kind);

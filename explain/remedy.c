@@ -127,7 +127,8 @@ static bool add_workers(struct explain_point *point, const struct calibration *c
     }
 }
 
-/* Threads spread over processes of so many, over MPS with the queues that these have anyway. */
+/* Spreads threads over processes of `threads` each, over MPS with the queues that these have
+ * anyway. */
 static bool spread(struct explain_point *point, unsigned threads, const struct budget *budget)
 {
     unsigned workers = point->processes * point->threads;

@@ -4,7 +4,7 @@
 
 #include "common/text.h"
 
-/* A smaller share of the ceiling than this is not worth telling. */
+/* A smaller share of the ceiling than this is not worth a word. */
 #define LOSS_WORTH_A_WORD 0.05
 
 const char *ceiling_title(enum ceiling_kind kind)
@@ -179,7 +179,7 @@ const char *ceiling_reason(enum ceiling_kind kind, const struct explain_point *p
         break;
     case CEILING_ARITHMETIC:
         text_append(&out, "the GPU is busy with the kernels' own computing: the same work in "
-                          "grids that fill it is no faster");
+                          "grids that fill it runs no faster");
         break;
     case CEILING_CPUS:
         text_append(&out,
@@ -197,13 +197,14 @@ const char *ceiling_reason(enum ceiling_kind kind, const struct explain_point *p
     case CEILING_HOST_LAUNCH:
         text_append(&out, "all GPUs together take ");
         append_count(&out, point->work.kernels / ceiling_host_launch_s(point, calibration));
-        text_append(&out,
-                    " kernels/s, less than so many times one: they share the host's CPUs and "
-                    "driver; an iteration launches %u",
-                    point->work.kernels);
+        text_append(
+            &out,
+            " kernels/s, less than that many times one GPU's: they share the host's CPUs and "
+            "driver; an iteration launches %u",
+            point->work.kernels);
         break;
     case CEILING_KINDS:
-        text_append(&out, "no figure of the calibration says");
+        text_append(&out, "no figure of the calibration shows it");
         break;
     }
     if (ceiling_gpus(point) > 1 && is_of_a_gpu(kind))

@@ -55,11 +55,10 @@ static void *watch_end(void *argument)
     probe_shm_end(watch->shm);
     probe_watchdogs_release();
     clock_sleep_until(clock_now_ns() + GRACE_NS);
-    /* The other thread is stuck: nobody else writes here. */
+    /* The other thread is stuck and does not write here. */
     if (!atomic_load(&process->ended)) {
         process->status = STATUS_TIMEOUT;
-        snprintf(process->error, sizeof process->error,
-                 "it did not %s in time, nor end after it was told to",
+        snprintf(process->error, sizeof process->error, "it did not %s in time, nor end when asked",
                  atomic_load(&process->ready) ? "finish" : "get ready");
         atomic_store(&process->ended, 1);
     }
@@ -78,7 +77,7 @@ static enum status prove_gpus(const struct probe_run *run)
             return status_set(STATUS_WORKER, "the driver gave GPU %s instead of %.*s", info.uuid,
                               (int)sizeof header->uuids[i], header->uuids[i]);
         if (header->over_mps && info.mps_enabled < 0)
-            return status_set(STATUS_UNSUPPORTED, "this driver cannot say whether MPS is on");
+            return status_set(STATUS_UNSUPPORTED, "this driver does not report whether MPS is on");
         if (header->over_mps && info.mps_enabled == 0)
             return status_set(STATUS_WORKER,
                               "not attached to the MPS daemon: the driver fell back to time "
@@ -138,14 +137,14 @@ static int parse(int argc, char **argv, struct arguments *out)
 static void report(const struct probe_run *run, enum status status)
 {
     struct probe_shm_process *process = probe_shm_process(&run->shm, run->process);
-    /* What a driver or a GPU cannot do is no failure of the arm. */
+    /* A lack of a driver or a GPU is not a failure of the arm. */
     if (status == STATUS_CUDA && cuda_last_error() == CUDA_NOT_SUPPORTED)
         status = STATUS_UNSUPPORTED;
     process->status = (int32_t)status;
     if (status != STATUS_OK)
         snprintf(process->error, sizeof process->error, "%s", status_text());
     atomic_store(&process->ended, 1);
-    /* Nobody waits for one that has ended, and all wait for the first. */
+    /* No process waits for one that has ended, and all wait for the first. */
     if (run->process == 0 || status != STATUS_OK)
         probe_shm_end(&run->shm);
 }

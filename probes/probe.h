@@ -8,16 +8,16 @@
  * mpsweep-probe calls the function of one arm (probes/main.c), which gets a struct probe_run. The
  * verdict comes from the samples alone (probes/verdict.h).
  *
- * To write one: copy the smallest there is, say what is asked, name the arms and their controls,
- * and write the function that measures. It
+ * To write one: copy the smallest there is, write down the question, name the arms and their
+ * controls, and write the function that measures. It
  *   1. opens what it needs (probe_gpu_open) and allocates everything,
  *   2. calls probe_begin(), which returns when all processes of the arm have come there and the
  *      orchestrator has proved that they are MPS clients, or none,
  *   3. measures for about run->measure_ns, giving each duration to probe_sample(),
  *   4. releases what it has, and returns.
  * Whatever may wait for something else must have a bound: a struct probe_watchdog
- * (probes/watchdog.h) releases it, and the sample counts as blocked. Nothing may stand between the clock readings of a sample but the
- * calls that are measured.
+ * (probes/watchdog.h) releases it, and the sample counts as blocked. Nothing may stand between the
+ * clock readings of a sample but the calls that are measured.
  */
 #pragma once
 
@@ -51,9 +51,9 @@ struct probe_arm {
     double x;
     unsigned variant; /* for the function alone, as is */
     uint64_t number;  /* this, bytes or the like */
-    /* Called once in each process of the arm, run->process saying which one. When that of process
-     * 0 has returned, or any has failed, probe_is_over() tells the others. STATUS_UNSUPPORTED: this
-     * driver or machine cannot do that, which is no failure. */
+    /* Called once in each process of the arm, run->process is its number. When that of process
+     * 0 has returned, or any has failed, probe_is_over() becomes true in the others.
+     * STATUS_UNSUPPORTED: this driver or machine cannot do that, which is not a failure. */
     enum status (*run)(struct probe_run *run);
 };
 
@@ -69,7 +69,7 @@ struct probe {
     unsigned level_metric;
     const char *xlabel;  /* of the figure, where arms have a series */
     unsigned gpus;       /* how many it needs, at most PROBE_GPUS */
-    unsigned rounds;     /* fresh processes for each arm so many times, unless --rounds says else */
+    unsigned rounds;     /* fresh processes for each arm in each; --rounds overrides it */
     uint64_t measure_ns; /* of one arm in one round, about */
     const struct probe_arm *arms;
     size_t arm_count;
@@ -81,7 +81,7 @@ struct probe {
     const char *remedy; /* what to do where it is observed, a sentence */
     /* Arms that are the remedy, ended by NULL: the fastest of those measured gives the gain. */
     const char *const *remedies;
-    /* More to be told from the samples, or NULL: adds notes of one sentence each, at most as many
+    /* Infers more from the samples, or NULL: adds notes of one sentence each, at most as many
      * as fit, and returns how many. Called in the orchestrator. */
     size_t (*infer)(const struct probe_outcome *outcome, struct probe_note *notes, size_t most);
 };
@@ -89,7 +89,7 @@ struct probe {
 /* All of them, in the order in which 'all' runs them; ended by NULL. */
 extern const struct probe *const probes[];
 
-/* NULL: there is none of that name. */
+/* NULL: there is no such probe, or arm. */
 const struct probe *probe_find(const char *name);
 const struct probe_arm *probe_arm_find(const struct probe *probe, const char *name);
 

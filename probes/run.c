@@ -96,7 +96,7 @@ void probe_gpu_close(struct probe_run *run, struct probe_gpu *gpu)
 
 static enum status nothing_to_measure(void)
 {
-    return status_set(STATUS_INTERRUPTED, "the arm was told to end");
+    return status_set(STATUS_INTERRUPTED, "the arm has to end");
 }
 
 enum status probe_begin(struct probe_run *run)

@@ -71,7 +71,7 @@ enum status probe_series_take(const struct probe_shm *shm, unsigned metric,
 
 /* -- rounds together --------------------------------------------------------------------------- */
 
-/* A value that stands for so many samples. */
+/* A value that stands for `samples` samples. */
 struct weighed {
     double us, samples;
 };
@@ -82,8 +82,8 @@ static int by_time(const void *a, const void *b)
     return (x->us > y->us) - (x->us < y->us);
 }
 
-/* The first value at which so many samples have been passed; the next one, too, where exactly so
- * many have, if the middle is wanted. */
+/* Finds the first value at which `samples` samples have passed; where exactly as many have, and
+ * middle is wanted, its mean with the next one. */
 static double find(const struct weighed *all, size_t count, double samples, bool middle)
 {
     double passed = 0;

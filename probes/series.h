@@ -1,5 +1,5 @@
 /*
- * Durations of one metric in one round: what is kept of them, and what many rounds say together.
+ * Durations of one metric in one round: what is kept of them, and what many rounds show together.
  *
  * Of very many samples a thousand are kept, evenly by rank, so that a hundred rounds of twenty arms
  * have room. Medians, their intervals, means and longest ones are those of all samples; only
@@ -17,7 +17,7 @@
 
 /* Microseconds; all but scale as they came. All zero bytes are a round without samples. */
 struct probe_series {
-    double *us; /* in ascending order; owned by whoever made it */
+    double *us; /* in ascending order; owned by its maker */
     size_t count;
     uint64_t samples; /* that there were: more than count where some were left out */
     uint64_t dropped; /* and that a process had no room for, which nothing is known of */
@@ -25,7 +25,7 @@ struct probe_series {
     double low_us, high_us; /* order statistics, its 95% interval; NAN of too few */
     double mean_us, longest_us;
     double
-        scale; /* all of them times this are what the round says, see probe_level(); 1 at first */
+        scale; /* the round's durations are all of them times this, see probe_level(); 1 at first */
 };
 
 /* Makes a series of samples in any order; sorts and thins them where they are, and points there. */

@@ -1,7 +1,7 @@
 /*
- * The shared memory of one arm in one round: what the orchestrator and the processes of the arm say
- * to each other. An anonymous memory file, handed on by descriptor; magic, version and length are
- * checked by whoever attaches.
+ * The shared memory of one arm in one round: how the orchestrator and the processes of the arm
+ * communicate. An anonymous memory file, handed on by descriptor; a process that attaches checks
+ * magic, version and length.
  *
  * Each process writes to its own part only. The orchestrator reads a part when its process has
  * ended.
@@ -32,19 +32,19 @@ struct probe_shm_header {
     uint32_t processes;
     uint64_t length;
     uint64_t process_bytes;
-    /* What the processes are to do; set before they start. */
+    /* What the processes must do; set before they start. */
     uint32_t over_mps;
     uint32_t gpus;
     char uuids[PROBE_GPUS][64]; /* of the GPUs, in the order in which the processes see them */
     uint64_t measure_ns;
     uint64_t seed;
-    /* When a process that is not at the gate, and, from its opening, one that has not ended, is
-     * told to end, and shortly after ends the hard way. */
+    /* When a process that is not at the gate, or, once that is open, has not ended, must end;
+     * shortly after it ends the hard way. */
     _Atomic uint64_t deadline_ns;
     _Atomic uint32_t late; /* process 0 had not ended by then: its round is cut short */
     _Atomic uint32_t gate; /* futex: 1 when all may begin */
-    _Atomic uint32_t over; /* futex: 1 when all are to return */
-    _Atomic uint32_t words[PROBE_WORDS]; /* for the functions of an arm: what they say to others */
+    _Atomic uint32_t over; /* futex: 1 when all must return */
+    _Atomic uint32_t words[PROBE_WORDS]; /* for the functions of an arm, to others */
 };
 
 struct probe_shm_process {
@@ -68,7 +68,7 @@ struct probe_shm {
         .fd = -1                                                                                   \
     }
 
-/* Makes it for so many processes, all zero but the fields above over_mps. */
+/* Makes it for `processes` processes, all zero but the fields above over_mps. */
 enum status probe_shm_create(unsigned processes, struct probe_shm *out);
 
 /* What is not ours or of another version is STATUS_PROTOCOL. */
@@ -82,7 +82,7 @@ struct probe_shm_process *probe_shm_process(const struct probe_shm *shm, unsigne
 /* Samples of a metric that there are, at most PROBE_SAMPLES. */
 size_t probe_shm_count(const struct probe_shm *shm, unsigned process, unsigned metric);
 
-/* Opens the gate; tells all to return. Both may be repeated. */
+/* Opens the gate; makes all return. Both may be repeated. */
 void probe_shm_open_gate(const struct probe_shm *shm);
 void probe_shm_end(const struct probe_shm *shm);
 

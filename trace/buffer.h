@@ -2,11 +2,11 @@
  * What worker processes recorded of a trace, on its way to the orchestrator.
  *
  * One anonymous mapping (memfd) beside that of shm/shm.h, made by the orchestrator for each trace
- * and handed to the workers as a descriptor. It holds so many records of each process and no more:
- * what comes when they are full is counted and not kept. Magic, version and length are checked on
+ * and handed to the workers as a descriptor. It holds a fixed number of records of each process:
+ * those beyond are counted and not kept. Magic, version and length are checked on
  * attach.
  *
- * Each process writes its own part only, from one thread at a time, and says at the end that it is
+ * Each process writes its own part only, from one thread at a time, and sets at the end that it is
  * complete. The orchestrator reads when the processes have ended, and believes nothing: counts and
  * indices are brought within their bounds by trace_buffer_count() and trace_buffer_name().
  */
@@ -114,7 +114,7 @@ struct trace_buffer {
 enum status trace_buffer_create(unsigned processes, unsigned threads, uint64_t records_each,
                                 struct trace_buffer *out);
 
-/* Worker: maps the descriptor after checking it. STATUS_PROTOCOL says what does not fit. */
+/* Worker: maps the descriptor after checking it. STATUS_PROTOCOL: it does not fit. */
 enum status trace_buffer_attach(int fd, struct trace_buffer *out);
 
 /* Unmaps, and closes the descriptor. Fine on TRACE_BUFFER_EMPTY. */

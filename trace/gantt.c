@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* So many boxes fit beside each other in a picture, and more would only make it larger. */
+/* Boxes that fit beside each other in a picture: more would only make it larger. */
 #define RESOLUTION 2000
 
 /* As plots/timeline.gp counts them. */

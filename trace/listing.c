@@ -28,7 +28,7 @@ static void print_kernel(FILE *out, const struct trace_record *record)
             size_text(record->dynamic_shared, dynamic, sizeof dynamic), "-", "-", "-", "-");
 }
 
-/* Which device it is goes without saying but where there are two. */
+/* Names the device only where there are two. */
 static const char *place_text(const struct trace_record *record, uint8_t memory, uint32_t device,
                               char *text, size_t size)
 {

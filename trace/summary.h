@@ -1,5 +1,5 @@
 /*
- * What a trace says in a few lines. Pure functions of a timeline.
+ * Summarises a trace in a few lines. Pure functions of a timeline.
  */
 #pragma once
 
@@ -16,14 +16,14 @@ struct summary_call {
 /* From the return of a call to the start of what it put on the GPU: below zero where that had begun
  * before the call returned. Nanoseconds. */
 struct summary_admission {
-    uint64_t count, early; /* so many began before the return */
+    uint64_t count, early; /* early: began before the return */
     double p50_ns, p90_ns, p99_ns, longest_ns;
 };
 
 /*
  * Copies to and from pageable memory. One is pending from its call until it has ended on the GPU.
  * What could begin, issued and its stream done, while another of the process that was issued before
- * is pending, either waits for it or overtakes it; a few that overtake say little, since a thread
+ * is pending, either waits for it or overtakes it; a few that overtake prove little, since a thread
  * may lose its CPU between the call and the driver's queue.
  */
 struct summary_pageable {
@@ -55,7 +55,7 @@ enum status summary_make(const struct timeline *timeline, struct summary *out);
 void summary_release(struct summary *summary);
 
 /* "complete in issue order", the same "but for a few" (one in twenty at most), "mostly" (less than
- * half overtake), "do not complete in issue order", or that nothing can be said. */
+ * half overtake), "do not complete in issue order", or that it is not known. */
 const char *summary_pageable_verdict(const struct summary_pageable *pageable);
 
 void summary_print(FILE *out, const struct timeline *timeline, const struct summary *summary);

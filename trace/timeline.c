@@ -181,7 +181,7 @@ static struct key *make_keys(const struct timeline *timeline, size_t *count)
 }
 
 /* GPU work without a call was started before the trace began. What tidies up goes with its work;
- * until then it is there, so that the two are told apart. */
+ * until then it is there, so that the two stay distinct. */
 static enum status drop_orphans(struct timeline *timeline)
 {
     size_t calls;

@@ -69,7 +69,7 @@ void container_write_environment(FILE *file, const struct deployment *deployment
         return;
     }
     deployment_environment(deployment, process, gpu, pipe_directory, &environment);
-    /* Where a container runs is said in another way. */
+    /* cpuset, or requests.cpu, has a container's CPUs. */
     for (size_t i = 0; i < environment.count; i++)
         if (strcmp(environment.variable[i].name, "MPSWEEP_CPUS") != 0)
             write(file, environment.variable[i].name, environment.variable[i].value);

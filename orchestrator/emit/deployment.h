@@ -82,8 +82,8 @@ struct deployment_variable {
     const char *name, *value;
 };
 
-/* A process's environment, ended by a NULL name: settings of driver and MPS, and what the worker is
- * told of itself. It points into itself and must not be copied. */
+/* A process's environment, ended by a NULL name: settings of driver and MPS, and the worker's
+ * own numbers. It points into itself and must not be copied. */
 struct deployment_environment {
     struct deployment_variable variable[DEPLOYMENT_VARIABLES + 1];
     size_t count;

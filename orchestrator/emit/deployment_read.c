@@ -37,7 +37,7 @@ static const struct {
     [SHARE_MEMORY_MIB] = {"memory_limit", 1 << 20, 1 << 20, 0x1p50},
 };
 
-/* What somebody else's daemon gave to processes that asked for nothing; -1: everything. */
+/* The default of an external daemon, for processes without a share; -1: everything. */
 static int64_t external_default(const struct deployment *deployment, enum deployment_share share)
 {
     static const double without[] = {[SHARE_PERCENTAGE] = 100, [SHARE_PRIORITY] = 0};
@@ -57,7 +57,7 @@ static enum status read_share(struct deployment *deployment, enum deployment_sha
     int64_t most = -1;
     if (json_is_array(value) &&
         json_array_size(value) != deployment->processes / deployment->gpu_count)
-        return bad_point(deployment, "has another number of shares than processes");
+        return bad_point(deployment, "has a different number of shares than processes");
     for (unsigned p = 0; p < deployment->processes; p++) {
         const json_t *item =
             json_is_array(value) ? json_array_get(value, p / deployment->gpu_count) : value;
@@ -68,7 +68,7 @@ static enum status read_share(struct deployment *deployment, enum deployment_sha
         else if (number >= shares[share].least && number <= shares[share].most)
             *out = json_integer_value(item) / shares[share].unit;
         else
-            return status_set(STATUS_USAGE, "point %lld of '%s' has a '%s' that cannot be",
+            return status_set(STATUS_USAGE, "point %lld of '%s' has an invalid '%s'",
                               (long long)integer_at(deployment->request->point, "id"),
                               deployment->request->results, shares[share].field);
         any_without |= *out < 0;
@@ -147,7 +147,7 @@ static enum status read_cpus(struct deployment *deployment)
     return STATUS_OK;
 }
 
-/* A point says which GPUs it had; one of one GPU had the first of the run. */
+/* A point lists its GPUs; one of one GPU had the first of the run. */
 static enum status read_gpus(struct deployment *deployment)
 {
     const json_t *point = deployment->request->point, *header = deployment->request->header;

@@ -28,8 +28,8 @@ static void block_signals(struct emit_output *output)
     output->blocked = pthread_sigmask(SIG_BLOCK, &set, &output->unblocked) == 0;
 }
 
-/* One that has come is taken, so that the command can end in its own way; but not one that somebody
- * above has blocked, and will look for. */
+/* Takes signals that came meanwhile, so that the command can end in its own way; but not those that
+ * the caller had blocked, and looks for. */
 static void restore_signals(const struct emit_output *output)
 {
     static const int signals[] = {SIGINT, SIGTERM, SIGHUP};

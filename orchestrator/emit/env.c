@@ -58,7 +58,7 @@ static void write_settings(FILE *file, const struct deployment *deployment, unsi
     fputs("\"\n", file);
 }
 
-/* The daemon's directory is made by start, and the GPU is told in one place. */
+/* The script start makes the daemon's directory, and deployment.env names the GPU. */
 static void write_worker(FILE *file, const struct deployment *deployment, unsigned process)
 {
     struct deployment_environment environment;

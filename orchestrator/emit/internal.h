@@ -32,11 +32,11 @@ emit_writer emit_compose_usage;
 /* README.md, with a format's part. */
 void emit_readme_write(FILE *file, const struct deployment *deployment, emit_writer *usage);
 
-/* Two comment lines that say where a file comes from, each behind a '#'. */
+/* Writes comment lines, behind '#', that name the file's origin. */
 void emit_origin_write(FILE *file, const struct deployment *deployment);
 
-/* The file 'command' of the formats that start workers by a shell: becomes the worker, by what
- * its environment says. */
+/* The file 'command' of the formats that start workers by a shell: becomes the worker, with
+ * numbers from its environment. */
 emit_writer emit_command_write;
 
 /* One setting of a file that both a shell and systemd read. */

@@ -211,8 +211,8 @@ void emit_kubernetes_usage(FILE *file, const struct deployment *deployment, unsi
         fputs("Kubernetes allots a GPU to one container only. The sidecar asks for it and writes "
               "its UUID\nto `" CONTAINER_RUN "/gpu`; the workers see all GPUs "
               "(`NVIDIA_VISIBLE_DEVICES=all`) and take that\none. The cluster must allow this "
-              "variable to unprivileged containers, as the toolkit does\nunless it was told "
-              "otherwise.\n\n",
+              "variable to unprivileged containers, as the toolkit does\nunless it is "
+              "configured otherwise.\n\n",
               file);
     fputs(
         "## Another cluster\n\n"

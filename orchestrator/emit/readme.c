@@ -21,7 +21,7 @@ void emit_origin_write(FILE *file, const struct deployment *deployment)
     deployment_write_layout(deployment, file);
     fputs(".\n", file);
     if (deployment->emulated)
-        fputs("# MEASURED ON THE EMULATED GPU: that says nothing about hardware.\n", file);
+        fputs("# MEASURED ON THE EMULATED GPU: this is no evidence about hardware.\n", file);
 }
 
 static void write_row(FILE *file, const char *name, const char *value)
@@ -74,7 +74,7 @@ static void write_own_part(FILE *file, const struct deployment *deployment)
           "these, which are the program's own:\n\n"
           "| setting | measured with | what it is |\n|---|---|---|\n",
           file);
-    fprintf(file, "| threads | %u | CUDA streams of each process; `MPSWEEP_THREADS` tells it |\n",
+    fprintf(file, "| threads | %u | CUDA streams of each process; `MPSWEEP_THREADS` has it |\n",
             deployment->threads);
     for (size_t i = 0; i < sizeof settings / sizeof *settings; i++) {
         const char *field = setting_key(&option_table[settings[i]], key);
@@ -92,7 +92,7 @@ static void write_command(FILE *file, const struct deployment *deployment)
     if (!deployment->has_command) {
         fputs(
             "\n**EDIT ME: no command was given, so nothing runs yet.** Every place that needs one\n"
-            "says `" DEPLOYMENT_EDIT_ME "`; start and check refuse until it is replaced.\n",
+            "has `" DEPLOYMENT_EDIT_ME "`; start and check refuse until it is replaced.\n",
             file);
         return;
     }
@@ -116,8 +116,9 @@ void emit_readme_write(FILE *file, const struct deployment *deployment, emit_wri
     deployment_write_layout(deployment, file);
     fputs("\n\n", file);
     if (deployment->emulated)
-        fputs("> **EMULATED.** The figures come from mpsweep's emulated GPU. They say nothing\n"
-              "> about hardware, and its UUID is none of a GPU: measure on the machine in "
+        fputs("> **EMULATED.** The figures come from mpsweep's emulated GPU. They are no\n"
+              "> evidence about hardware, and the UUID does not belong to a real GPU: measure on "
+              "the machine in "
               "question.\n\n",
               file);
     fprintf(file,

@@ -111,7 +111,7 @@ void emit_slurm_usage(FILE *file, const struct deployment *deployment, unsigned 
         file,
         "The job takes one node and %s, whichever Slurm gives it. %sThe job fails if a "
         "worker fails, and is\nqueued again if its node does; %d s before its time is over it "
-        "is told to end.\n\n"
+        "gets SIGTERM.\n\n"
         "## Another cluster\n\n"
         "Change the `#SBATCH` lines of `job.sbatch` (partition, account, time, the name of the "
         "GPU's\ngres), `MPSWEEP_CPU_BIND` in `deployment.env` where nodes differ from the "

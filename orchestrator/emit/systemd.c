@@ -115,7 +115,7 @@ static void write_daemon(FILE *file, const struct deployment *deployment, unsign
     write_limits(file);
     fprintf(file,
             "KillMode=mixed\nTimeoutStopSec=%d\n"
-            "# Also when somebody told it to quit: only systemctl stop ends it.\n"
+            "# Also after a quit from outside: only systemctl stop ends it.\n"
             "Restart=always\nRestartSec=2\n",
             DEPLOYMENT_STOP_TIMEOUT + 10);
 }

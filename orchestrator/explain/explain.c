@@ -145,8 +145,8 @@ static enum status open_session(struct explaining *explaining)
     };
     enum status status = STATUS_OK;
     if (!uuid)
-        status =
-            status_set(STATUS_USAGE, "'%s' does not say which GPU it is from", explaining->path);
+        status = status_set(STATUS_USAGE, "'%s' does not name the GPU that it is from",
+                            explaining->path);
     else if (!devices)
         status = status_set(STATUS_MEMORY, "out of memory");
     else if (emulated)

@@ -1,4 +1,4 @@
-/* What explain says of points of several GPUs beside their ceilings. */
+/* Explains points of several GPUs beside their ceilings. */
 #include <math.h>
 #include <string.h>
 
@@ -93,7 +93,7 @@ void explain_gpus_print(FILE *out, const struct explain_set *set,
     }
     if (!known)
         print(out,
-              "what the GPUs share of this machine was not measured, so it is no ceiling here: "
+              "what the GPUs share of this machine was not measured, so no ceiling here has it: "
               "'mpsweep sweep --calibrate' with the same --device measures it");
 }
 

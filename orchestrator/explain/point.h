@@ -10,14 +10,14 @@
 #include "explain/remedy.h"
 #include "orchestrator/plan/plan.h"
 
-/* Whether the record has a throughput that tells what its layout can do: not that of an open loop,
+/* Whether the record has a throughput that shows what its layout can do: not that of an open loop,
  * which is what was offered. */
 bool explain_point_measured(const json_t *record);
 
 /* Whether it is of an open loop, measured or not. */
 bool explain_point_open(const json_t *record);
 
-/* Whether its workload is a built-in one: of others nobody knows what limits them. */
+/* Whether its workload is a built-in one: the limits of others are not known. */
 bool explain_point_known(const json_t *record);
 
 /* A point of a plan, and one of a results file. STATUS_USAGE names the point and the field that is

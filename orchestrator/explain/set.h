@@ -24,8 +24,8 @@ struct explanation {
     /* Of its work on its GPUs, or one without figures; NULL until explain_set_compute. */
     const struct calibration *calibration;
     double measured_ips;
-    /* A ceiling that was passed, as it was before; passed_ips 0: none was. That of the queues is
-     * none of the point's any more, which takes turns; any other one is still the binding one. */
+    /* A ceiling that was passed, as it was before; passed_ips 0: none was. That of the queues
+     * does not hold for the point, which takes turns; any other one is still the binding one. */
     enum ceiling_kind passed;
     double passed_ips;
     struct ceilings ceilings;
@@ -52,7 +52,7 @@ struct explain_set {
     struct explain_origins origins;
     size_t open;                              /* points of open loops: they do what is offered */
     size_t unmeasured;                        /* other points of the results without a number */
-    size_t foreign;                           /* points of workloads whose limits nobody knows */
+    size_t foreign;                           /* points of workloads whose limits are not known */
     const char *foreign_workload;             /* of the first of them; the results' own */
     struct explain_calibration *calibrations; /* one for each work that points of an origin have */
     size_t calibration_count;

@@ -158,7 +158,7 @@ static void print_wrapped(FILE *out, const char *text)
     fputc('\n', out);
 }
 
-/* What nobody has set need not be said. */
+/* A setting that the user did not set is not printed. */
 static bool is_usual(size_t setting, const char *value)
 {
     const struct option_row *option = option_find(table_setting_key(setting), OPTION_SWEEP);
@@ -264,7 +264,7 @@ static void print_uncalibrated(FILE *out, const struct explain_set *set)
     text_append(
         &text,
         "%zu point%s cannot be explained: there is no calibration of %s GPU, as of %s, and "
-        "those of others say nothing of it; 'mpsweep sweep --calibrate' or 'mpsweep explain' "
+        "those of others do not hold for it; 'mpsweep sweep --calibrate' or 'mpsweep explain' "
         "of the file that was merged makes one, then merge again",
         count, count == 1 ? "" : "s", count == 1 ? "its" : "their",
         explain_origin_name(&set->origins, first->origin, gpu));

@@ -65,7 +65,7 @@ struct probe_result {
     const struct probe_arm_data *control;
     struct probe_effect effect; /* subject / control */
     struct probe_summary subject_summary, control_summary;
-    bool needs_remedy;                   /* the subject is none of the probe's remedies itself */
+    bool needs_remedy;                   /* the subject is not itself a remedy */
     const struct probe_arm_data *remedy; /* the fastest of the remedies; NULL: none helps */
     struct probe_effect gain;            /* subject / remedy */
     char error[600];                     /* why it is inconclusive, or "" */

@@ -90,9 +90,9 @@ static bool has_rounds(const struct probe_outcome *outcome)
     return false;
 }
 
-/* Measures the arms of a probe and concludes from what there is. What ended it early is in *early,
- * and the result says so; without a single round there is nothing to conclude from, and *early is
- * returned. */
+/* Measures the arms of a probe and concludes from what there is. *early and the
+ * result have what ended it early; without a single round there is nothing to conclude from, and
+ * *early is returned. */
 static enum status measure(struct probing *probing, struct probe_outcome *outcome,
                            struct probe_result *result, enum status *early)
 {
@@ -108,7 +108,7 @@ static enum status measure(struct probing *probing, struct probe_outcome *outcom
     return probe_conclude(outcome, result);
 }
 
-/* *record is what was found; after an interrupt what the rounds until then say, NULL if there was
+/* *record is what was found; after an interrupt what the rounds until then show, NULL if there was
  * none. */
 static enum status run_probe(struct probing *probing, const struct probe *probe, json_t **record)
 {
@@ -137,7 +137,7 @@ static enum status run_probe(struct probing *probing, const struct probe *probe,
     return status;
 }
 
-/* Whether --arms leaves an arm of it that is compared with another; a control alone says nothing.
+/* Whether --arms leaves an arm of it that is compared with another; a control alone shows nothing.
  */
 static bool is_wanted(const struct probing *probing, const struct probe *probe)
 {
@@ -171,7 +171,7 @@ static enum status check_arms(const struct probing *probing)
             if (probing->chosen[p]->arms[a].control)
                 text_append(&text, "%s%s", *names ? ", " : "", probing->chosen[p]->arms[a].name);
     return status_set(STATUS_USAGE,
-                      "--arms '%s' leaves only controls, which say nothing alone: add one of %s",
+                      "--arms '%s' leaves only controls, which show nothing alone: add one of %s",
                       list, names);
 }
 

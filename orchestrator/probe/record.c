@@ -37,7 +37,7 @@ static const struct probe_arm_data *find_data(const struct probe_outcome *outcom
     return NULL;
 }
 
-/* What this machine cannot do is no failure. */
+/* A lack of this machine is not a failure. */
 static bool is_lacking(enum status status)
 {
     return status == STATUS_UNSUPPORTED || status == STATUS_NOT_FOUND;
@@ -56,7 +56,7 @@ static enum status compare_arms(const struct probe_arm_data *arm,
     return probe_compare(arm->series[0], control->series[0], rounds, out);
 }
 
-/* A median says nothing of the few that hung, which nobody would call no effect. */
+/* A median does not show the few that hung, and these are an effect. */
 static enum probe_verdict judge(const struct probe *probe, const struct probe_arm_data *arm,
                                 const struct probe_arm_data *control,
                                 const struct probe_effect *effect, double control_us)
@@ -92,7 +92,7 @@ static bool is_remedy(const struct probe_outcome *outcome, const struct probe_ar
     return false;
 }
 
-/* Whether two arms do as much, as far as they say: smaller copies are no remedy. */
+/* Whether two arms do as much, where their x is known: smaller copies are not a remedy. */
 static bool are_of_one_size(const struct probe_arm *one, const struct probe_arm *other)
 {
     return !one->series || !other->series || one->x == other->x;
@@ -146,7 +146,7 @@ enum status probe_conclude(const struct probe_outcome *outcome, struct probe_res
             probe_summarise(out->control->series[0], out->control->rounds, &out->control_summary);
     if (status == STATUS_OK)
         status = compare_arms(out->subject, out->control, &out->effect);
-    /* What is a remedy itself is not helped by being told so. */
+    /* A remedy needs no remedy. */
     out->needs_remedy = !is_remedy(outcome, out->subject->arm);
     if (status == STATUS_OK && out->needs_remedy)
         status = find_remedy(outcome, out);

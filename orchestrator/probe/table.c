@@ -154,7 +154,7 @@ static void print_wrapped(FILE *out, const char *label, const char *text)
     fputc('\n', out);
 }
 
-/* What hung took as long as its watchdog let it, which says less than that it hung. */
+/* What hung took as long as its watchdog let it: that it hung is the result. */
 static void append_blocked(struct text *text, const json_t *record)
 {
     char some[64];

@@ -84,7 +84,7 @@ static const char *points_text(const struct slurm_shard *shard, char *text, size
     return text;
 }
 
-/* What stands in the way: of a finished shard that is no news. */
+/* Finds what is in a shard's way, unless it is finished. */
 static const char *trouble(const struct view *view, const struct slurm_shard *shard,
                            const struct slurm_job *job)
 {

@@ -29,7 +29,7 @@ static const struct reader *find_reader(void)
     return reader.read ? &reader : NULL;
 }
 
-char *trace_names_read(const char *symbol)
+char *trace_demangle(const char *symbol)
 {
     int status;
     /* Others may be read as names of types: "i" would be an int. */

@@ -1,6 +1,6 @@
 /*
- * Shared by the files that make up the trace command: which point (trace_point.c), running it
- * (trace_command.c), what is written of it (trace_output.c).
+ * Shared by the files of the trace command: which point (point.c), running it (trace.c), writing
+ * the results (output.c).
  */
 #pragma once
 
@@ -27,18 +27,18 @@ struct trace {
     struct summary summary;
 };
 
-/* The point that is named, or the only one. STATUS_USAGE says how to choose. */
+/* Finds the named point, or the only one. STATUS_USAGE explains how to choose. */
 enum status trace_choose_point(const struct plan *plan, const char *wanted, size_t *index);
 
-/* On standard output: the plan's points, one a line. */
+/* Prints the plan's points, one a line. */
 void trace_list_points(const struct plan *plan);
 
-/* Before anything is measured: whether the outputs that are asked for can be written. */
+/* Checks, before anything is measured, that the outputs can be written. */
 enum status trace_check_outputs(const struct trace *trace);
 
-/* The timeline as JSON: appears whole or not at all, and never over a file that exists. */
+/* Writes the timeline as JSON: it appears whole or not at all, and never replaces a file. */
 enum status trace_write_json(const struct trace *trace, const char *path);
 enum status trace_write_figure(const struct trace *trace, const char *path);
 
-/* On standard output: the listing that is asked for, and the summary. */
+/* Prints the requested listing, and the summary. */
 void trace_print(const struct trace *trace);

@@ -93,7 +93,7 @@ static json_t *summary_json(const struct timeline *timeline, const struct summar
 }
 
 /* What made the trace, as in the header of results but for the window, which has defaults of its
- * own, and what it says: in the file itself, so that they stay together. */
+ * own, and its summary: in the file itself, so that they stay together. */
 static json_t *other_data(const struct trace *trace)
 {
     char what[POINT_DESCRIPTION];
@@ -116,7 +116,7 @@ static json_t *other_data(const struct trace *trace)
         other = NULL;
     }
     json_decref(own);
-    /* It is no line of results. */
+    /* It is not a line of results. */
     json_object_del(other, "type");
     json_object_del(other, "schema");
     return other;

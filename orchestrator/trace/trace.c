@@ -53,11 +53,11 @@ static enum status choose(struct trace *trace)
         return status;
     trace->point = trace->plan.points[index];
     if (trace->point.goal.permille)
-        return status_set(STATUS_USAGE, "a rate that is to be searched cannot be traced: give a "
+        return status_set(STATUS_USAGE, "a rate that must be searched cannot be traced: give a "
                                         "number to --rate");
     double duration =
         is_given(options, OPTION_DURATION) ? options_real(options, OPTION_DURATION) : DURATION_S;
-    /* What happens at the begin is part of the picture, unless the user says otherwise. */
+    /* What happens at the begin is part of the picture, unless the user sets it. */
     if (!is_given(options, OPTION_WARMUP))
         trace->point.work.warmup_ns = 0;
     trace->limits = (struct round_limits){
@@ -70,7 +70,7 @@ static enum status choose(struct trace *trace)
     return point_check_stagger(&trace->point, trace->limits.duration_ns);
 }
 
-/* What the user says; or where the emulated GPU is, since its tracing is in it. */
+/* The user's library; or that of the emulated GPU, which contains its tracing. */
 static const char *find_cupti(const struct session *session)
 {
     const char *given = getenv(CUPTI_VARIABLE);
@@ -138,7 +138,7 @@ static enum status run_traced(struct trace *trace)
     if (status == STATUS_OK)
         status = timeline_merge(&trace->buffer, &trace->timeline);
     if (status == STATUS_OK)
-        timeline_rename(&trace->timeline, trace_names_read);
+        timeline_rename(&trace->timeline, trace_demangle);
     if (status == STATUS_OK)
         status = summary_make(&trace->timeline, &trace->summary);
     return status;

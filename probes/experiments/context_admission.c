@@ -7,7 +7,7 @@
  *
  * When the GPU begins is not visible from the host without a profiler. What is measured is the time
  * from the return of the copy call until the copy is seen to be done, by asking the stream again
- * and again; the same beside no kernel says how much of it is the copy itself.
+ * and again; the same beside no kernel shows how much of it is the copy itself.
  */
 #include <math.h>
 #include <stdio.h>
@@ -36,8 +36,8 @@
 /* Between two copies, at random: they are to meet a time slice anywhere. */
 #define PAUSE_NS (3 * NS_PER_MS)
 
-/* A copy that takes longer waits for the kernel's end, not for a slice: the kernel is ended. So
- * many of them are enough. */
+/* A copy that takes longer waits for the kernel's end, not for a slice: the arm ends the kernel,
+ * at most HELD_MOST times. */
 #define HELD_NS (25 * NS_PER_MS)
 #define HELD_MOST 4
 
@@ -60,7 +60,7 @@ enum load { LOAD_NONE, LOAD_SMALL, LOAD_FULL };
 enum metric { METRIC_SMALL, METRIC_FULL, METRIC_ALONE };
 
 /* Words of the shared memory, by which the process of the copies commands that of the kernels: it
- * says which load it wants, raises the number of commands, and waits for as many answers. */
+ * sets the load that it wants, raises the number of commands, and waits for as many answers. */
 enum word { WORD_LOAD, WORD_COMMANDS, WORD_ANSWERS };
 
 struct side {
@@ -112,7 +112,7 @@ static enum status set_load_here(struct side *side, enum load load)
     return probe_holder_end(&side->holder);
 }
 
-/* The process of the kernels: does what it is told until there is nothing more. */
+/* The process of the kernels: sets the loads that it gets until there is nothing more. */
 static enum status serve_loads(struct side *side)
 {
     struct probe_shm_header *header = side->run->shm.header;
@@ -351,14 +351,15 @@ static enum status run_arm(struct probe_run *run)
     return status;
 }
 
-/* -- what is told ------------------------------------------------------------------------------ */
+/* -- notes --------------------------------------------------------------------------------------
+ */
 
-/* A wait that is no time slice, but what any copy may take longer than another. */
+/* A shorter wait is not a time slice: any copy may take this much longer than another. */
 #define SLICE_LEAST_US 200.0
 
-/* Whoever comes at a random moment waits for the rest of a slice, which is evenly spread, or, where
- * a slice begins when somebody waits, for a whole one: either way the longest waits are as long as
- * a slice. The last twentieth is left to other causes. */
+/* A copy at a random moment waits for the rest of a slice, which is evenly spread, or, where a
+ * slice begins when a copy waits, for a whole one: either way the longest waits are as long as a
+ * slice. The last twentieth is left to other causes. */
 static size_t note_slice(const struct probe_outcome *outcome, struct probe_note *note)
 {
     static const char *const names[] = {"second-before", "second-after", "process"};
@@ -366,7 +367,7 @@ static size_t note_slice(const struct probe_outcome *outcome, struct probe_note 
         double alone = probe_outcome_quantile_us(outcome, names[i], METRIC_ALONE, 0.5);
         double half = probe_outcome_quantile_us(outcome, names[i], METRIC_SMALL, 0.5) - alone;
         double most = probe_outcome_quantile_us(outcome, names[i], METRIC_SMALL, 0.95) - alone;
-        /* What copies take longer for beside no kernel is no slice. */
+        /* What copies take longer for beside no kernel is not a slice. */
         double others = probe_outcome_quantile_us(outcome, names[i], METRIC_ALONE, 0.95) - alone;
         if (!(most > SLICE_LEAST_US + others))
             continue;

@@ -73,7 +73,7 @@ enum status copier_open(struct probe_run *run, const struct probe_gpu *gpu,
     return status == STATUS_OK ? copy_once(out) : status;
 }
 
-/* What *paused says. */
+/* Values of *paused. */
 enum { RUNNING, PAUSED, GONE };
 
 /* Awake, so that the CPUs have as much to do as while it copies. */
@@ -103,7 +103,7 @@ enum status copier_copy(struct copier *copier)
         atomic_fetch_add(&copier->copies, 1);
         pause_copies(copier);
     }
-    /* Whoever wants it to pause must not wait for ever. */
+    /* copier_pause() must not wait for ever. */
     atomic_store(copier->options.paused, GONE);
     return status;
 }
@@ -117,7 +117,7 @@ static void *copy(void *argument)
     copier->status = status;
     if (status != STATUS_OK)
         snprintf(copier->error, sizeof copier->error, "%s", status_text());
-    /* Whoever waits for the first copy, or wants it to pause, must not wait for ever. */
+    /* copier_start() and copier_pause() must not wait for ever. */
     atomic_fetch_add(&copier->copies, 1);
     atomic_store(copier->options.paused, GONE);
     return NULL;

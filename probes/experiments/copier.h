@@ -14,7 +14,7 @@ struct copier_options {
     bool pinned;
     uint64_t work_ns; /* of a kernel before each copy in its stream; 0: none */
     bool synced;      /* the stream is synchronised between that kernel and the copy */
-    /* Where another process says that it is to pause, and is told that it does; NULL: the copier's
+    /* Words by which another process makes it pause, and sees that it does; NULL: the copier's
      * own. */
     _Atomic uint32_t *pause, *paused;
 };

@@ -114,7 +114,8 @@ const struct probe probe_copy_block = {
                 "another thread on a stream that has nothing to do with it?",
     .method =
         "Thread A copies 4 bytes to the host on a stream that waits, through an event, for a host "
-        "function that somebody has to let go. Meanwhile thread B launches an empty kernel on a "
+        "function that another thread has to let go. Meanwhile thread B launches an empty kernel "
+        "on a "
         "non-blocking stream of its own; only then does it let the host function go. A launch "
         "that hangs is a deadlock: a watchdog lets the function go after 100 ms, and the launch "
         "counts as blocked.",

@@ -1,5 +1,5 @@
 /*
- * A kernel that keeps blocks of a GPU until it is told to end: what others are measured beside.
+ * A kernel that keeps blocks of a GPU until the arm ends it: what others are measured beside.
  *
  * Nothing waits for it for ever: it ends by itself when its bound is over. All memory is allocated
  * by probe_holder_open(), since an allocation beside such a kernel may wait for it.

@@ -18,7 +18,7 @@
 /* Launches of a run: two streams that share a queue of the driver's stay below its 1024 entries. */
 #define RUN_LAUNCHES 256
 
-/* Calls of which one is timed: a run is not to be longer for it. */
+/* Calls of which one is timed: a run must not be longer for it. */
 #define TIMED_EVERY 16
 
 /* Kernels of a graph, and graphs of a run. */
@@ -161,7 +161,7 @@ static enum status time_run(const struct worker *worker, bool count)
     return STATUS_OK;
 }
 
-/* Says that this worker is ready, and waits until it may begin. Whether it is to. */
+/* Reports that this worker is ready, and waits until it may begin. False: it must end. */
 static bool await_start(struct group *group)
 {
     pthread_mutex_lock(&group->lock);
@@ -256,7 +256,8 @@ static enum status run_arm(struct probe_run *run)
     return status;
 }
 
-/* -- what is told ------------------------------------------------------------------------------ */
+/* -- notes --------------------------------------------------------------------------------------
+ */
 
 static size_t note_growth(const struct probe_outcome *outcome, struct probe_note *note)
 {

@@ -16,7 +16,7 @@
 enum { NOT_COUNTED = -1, METRIC_CALL, METRIC_PAUSED, METRICS };
 
 enum variant {
-    NOTHING = 0, /* nobody copies */
+    NOTHING = 0, /* no copies */
     PAGEABLE = 1,
     PINNED = 2,
     IN_PROCESS = 4, /* in another one */
@@ -48,7 +48,7 @@ static enum status sample(struct probe_run *run, const struct probe_gpu *gpu, cu
     return status;
 }
 
-/* Where the copies come from can be told to pause. */
+/* Pauses the process or thread that copies. */
 struct pause {
     _Atomic uint32_t *word, *done;
 };
@@ -145,7 +145,7 @@ static enum status run_arm(struct probe_run *run)
 #define MIB ((uint64_t)1 << 20)
 
 static const struct probe_arm arms[] = {
-    ALONE("alone", "nobody copies", NOTHING, 0),
+    ALONE("alone", "no copies", NOTHING, 0),
     SIZED("pageable-4k", "pageable copies, another thread", PAGEABLE, 4 * KIB, PROBE_ARM_EXTRA),
     SIZED("pageable-64k", "pageable copies, another thread", PAGEABLE, 64 * KIB, 0),
     SIZED("pageable-1m", "pageable copies, another thread", PAGEABLE, 1 * MIB, PROBE_ARM_EXTRA),
@@ -168,12 +168,12 @@ static const struct probe_arm arms[] = {
            PAGEABLE | IN_PROCESS, 1 * MIB, PROBE_ARM_EXTRA),
     BESIDE("mps-1m", "the same, both over MPS", "alone-mps", PAGEABLE | IN_PROCESS, 1 * MIB,
            PROBE_ARM_OVER_MPS | PROBE_ARM_EXTRA),
-    ALONE("alone-mps", "nobody copies, over MPS", NOTHING, PROBE_ARM_OVER_MPS),
+    ALONE("alone-mps", "no copies, over MPS", NOTHING, PROBE_ARM_OVER_MPS),
     BESIDE("batch-256m", "pageable copies, launches in batches of 32", "alone-batch",
            PAGEABLE | BATCHED, 256 * MIB, 0),
     BESIDE("batch-1m", "pageable copies of 1 MiB, batches of 32", "alone-batch", PAGEABLE | BATCHED,
            1 * MIB, PROBE_ARM_EXTRA),
-    ALONE("alone-batch", "nobody copies, launches in batches of 32", BATCHED, 0),
+    ALONE("alone-batch", "no copies, launches in batches of 32", BATCHED, 0),
 };
 
 static const char *const remedies[] = {"pinned-256m", "pinned-1m", "process-256m", "mps-256m",

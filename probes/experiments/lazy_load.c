@@ -1,7 +1,7 @@
 /*
  * Does the first launch of a kernel wait for a copy of another thread? With lazy loading the driver
  * loads a kernel when it is first used, and may have to wait for what runs in the context. Loading
- * eagerly is said to help; drivers were seen where the first launch waits all the same, and only a
+ * eagerly should help; drivers were seen where the first launch waits all the same, and only a
  * kernel that was launched before does not.
  */
 #include <sched.h>
@@ -94,7 +94,7 @@ static enum status sample(struct lazy *lazy, cuda_module module)
     return STATUS_OK;
 }
 
-/* A driver that loads another way than it was told to measures something else. */
+/* A driver that loads another way than its setting measures something else. */
 static enum status check_mode(const struct probe_run *run)
 {
     cuda_loading_mode mode = CUDA_LOADING_EAGER;
@@ -191,7 +191,7 @@ const struct probe probe_lazy_load = {
     .method = "Eight modules are loaded; in each, thread B asks for a kernel and launches it for "
               "the first time, while thread A copies 256 MiB of pageable memory to the host, or is "
               "in a copy that waits for a host function. CUDA_MODULE_LOADING of the arm's process "
-              "says how the driver loads; in the warm arms the kernel was launched once before.",
+              "sets how the driver loads; in the warm arms the kernel was launched once before.",
     .metrics = {"first launch"},
     .gpus = 1,
     .rounds = 3,

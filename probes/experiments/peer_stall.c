@@ -261,7 +261,8 @@ static enum status run_arm(struct probe_run *run)
     return status;
 }
 
-/* -- what is told ------------------------------------------------------------------------------ */
+/* -- notes --------------------------------------------------------------------------------------
+ */
 
 static size_t infer(const struct probe_outcome *outcome, struct probe_note *notes, size_t most)
 {

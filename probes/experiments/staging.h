@@ -20,7 +20,7 @@ struct staging {
     cuda_event in_done[STAGING_BUFFERS];  /* and empty again */
 };
 
-/* Allocates all that copies of up to so many bytes will need; what is not larger than a chunk is
+/* Allocates all that copies of up to most_bytes will need; what is not larger than a chunk is
  * not split. Leaves from_context current. To be closed in every case. */
 enum status staging_open(struct probe_run *run, cuda_context from_context, cuda_context to_context,
                          size_t chunk_bytes, size_t most_bytes, struct staging *out);

@@ -1,6 +1,6 @@
 /*
- * A copy to the host that waits, by way of an event, for a host function that somebody has to let
- * go: the copy's thread is in the call, or out of it already, meanwhile.
+ * A copy to the host that waits, by way of an event, for a host function that another thread has to
+ * let go: the copy's thread is in the call, or out of it already, meanwhile.
  *
  * Order of calls: open; then begin, release and end as often as wanted; close.
  */

@@ -47,9 +47,9 @@ load emit
   altered 'no numbers of processes and threads' '(select(.type == "point").processes) = 0'
   altered 'no numbers of processes and threads' '(select(.type == "point").threads) = 1e6'
   altered 'has no measurement' '(select(.type == "point").throughput_ips) = "many"'
-  altered 'another number of shares than processes' '(select(.id == 3).active_thread_percentage) = [1,2,3]'
-  altered "has a 'active_thread_percentage' that cannot be" '(select(.id == 3).active_thread_percentage) = 101'
-  altered "has a 'memory_limit' that cannot be" '(select(.id == 3).memory_limit) = "all"'
+  altered 'a different number of shares than processes' '(select(.id == 3).active_thread_percentage) = [1,2,3]'
+  altered "has an invalid 'active_thread_percentage'" '(select(.id == 3).active_thread_percentage) = 101'
+  altered "has an invalid 'memory_limit'" '(select(.id == 3).memory_limit) = "all"'
   altered 'no number of connections' '(select(.id == 3).connections) = 1000'
 }
 

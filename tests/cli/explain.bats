@@ -123,7 +123,7 @@ results() {
   results >r.jsonl
   refused "'r.jsonl': to verify takes its GPU GPU-0000" "$MPSWEEP" explain r.jsonl --verify
   results | jq -c 'del(.gpu.uuid)' >r.jsonl
-  refused "'r.jsonl' does not say which GPU it is from" "$MPSWEEP" explain r.jsonl --verify
+  refused "'r.jsonl' does not name the GPU that it is from" "$MPSWEEP" explain r.jsonl --verify
 }
 
 @test "a GPU with another UUID is another GPU" {

@@ -349,7 +349,7 @@ so_many() {
   refused "there is no arm 'pinned': there are all, legacy-pageable, " \
     "$MPSWEEP" probe copy-block --arms pinned
   refused "there is no arm '': there are all, " "$MPSWEEP" probe copy-block --arms own-pageable,
-  refused "--arms 'alone' leaves only controls, which say nothing alone: add one of pageable-4k, " \
+  refused "--arms 'alone' leaves only controls, which show nothing alone: add one of pageable-4k, " \
     "$MPSWEEP" probe launch-delay --arms alone
   refused "--arms 'alone,own-pinned' leaves only controls" "$MPSWEEP" probe all --arms alone,own-pinned
   refused "'0' is not a value of rounds: it takes default or a whole number from 1 to 100" \

@@ -237,7 +237,7 @@ says_of_point() {
   refused "'10' is not a value of stagger: it takes a time" "$MPSWEEP" trace --stagger 10
   refused "'5' is not a value of max-records" "$MPSWEEP" trace --max-records 5
   refused 'a program of yours cannot be traced' "$MPSWEEP" trace -l threads:1 -- true
-  refused 'a rate that is to be searched cannot be traced' "$MPSWEEP" trace -l threads:1 \
+  refused 'a rate that must be searched cannot be traced' "$MPSWEEP" trace -l threads:1 \
     --rate max-under-p99=5ms
   refused 'the last of 4 workers would begin 0.3 s after the first, when the window of 0.2 s is over' \
     "$MPSWEEP" trace -l hybrid:2x2 --stagger 100ms
