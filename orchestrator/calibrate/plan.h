@@ -14,7 +14,7 @@
  * `calibrations` of records lacks, appends them to it, and writes each to the results as it ends.
  * What does not differ from one that is there already is taken from it (explain/calibration.h);
  * those that a merge brought together, which may be of other GPUs, are left alone. Unless quiet, it
- * tells on standard error what it does, and what could not be measured. As calibrate_run(). */
+ * reports on standard error what it does, and what could not be measured. As calibrate_run(). */
 enum status calibrate_plan(struct session *session, const struct plan *plan,
                            const struct round_limits *limits, bool quiet,
                            struct results_writer *writer, json_t *calibrations);

@@ -28,7 +28,7 @@ struct point calibrate_copies(const struct point *like, enum work_copies copies,
  * compute nothing. */
 struct point calibrate_arithmetic(const struct point *like, unsigned sms, double *share);
 
-/* Turns a point into one of so many processes over MPS, or of so many threads without it. Many
+/* Turns a point into one of N processes over MPS, or of N threads without it. Many
  * threads wait asleep: those that spin would keep the others from running. */
 void calibrate_set_processes(struct point *point, unsigned processes);
 void calibrate_set_threads(struct point *point, unsigned threads);

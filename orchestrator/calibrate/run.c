@@ -11,30 +11,30 @@
 #include "orchestrator/calibrate/points.h"
 #include "orchestrator/session/mps_limits.h"
 
-/* A window begins short, and grows until it tells a few percent: how slow iterations are, and how
+/* A window begins short, and grows until it shows a few percent: how slow iterations are, and how
  * regular, is not known before. */
 #define WINDOW_NS (100 * NS_PER_MS)
 #define WINDOW_MOST_NS (1500 * NS_PER_MS)
-#define WINDOW_MOST 6 /* and not so many times longer than the limits' duration */
+#define WINDOW_MOST 6 /* times the limits' duration, too */
 #define PRECISION_REL 0.03
 
 /* Workers that begin together wait for each other in the first iteration, some of them not at all:
  * it must not be in the window. A run whose iterations turn out to be too long for its warm-up, or
- * too irregular for a window that grew so many times longer, is made again. */
+ * too irregular for a window that grew this many times longer, is made again. */
 #define LOOK 3
 #define WARMUP_ITERATIONS 3
 #define WARMUP_MOST_NS (2 * NS_PER_S)
 
-/* No run is begun after that: a GPU that somebody else keeps busy must not hold a sweep up. */
+/* No run begins later: a GPU that another user keeps busy must not hold a sweep up. */
 #define MOST_NS (120 * NS_PER_S)
 
-/* More workers are tried as long as they give so much more. */
+/* More workers are tried as long as they give this much more. */
 #define WORTH_IT 1.03
 
 #define FILLERS                                                                                    \
     4 /* workers that keep the multiprocessors busy while each waits for its own kernels */
 
-/* Over MPS, where starting is dear, the search begins with so many processes for each CPU. */
+/* Over MPS, where starting is dear, the search begins with this many processes a CPU. */
 #define PROCESSES_PER_CPU 2
 
 /* What launching beside others costs can be seen where it is the only reason to be slower than
@@ -270,7 +270,7 @@ static double search_processes(struct calibrator *calibrator, struct point *poin
 }
 
 /* The same load on all GPUs at once, by as many threads or processes on each as gave most on one:
- * what it gives less than so many times one, the GPUs share. */
+ * what it gives less than N times one, the GPUs share. */
 static double measure_all(struct calibrator *calibrator, const struct again *again,
                           const char *figure)
 {
@@ -364,7 +364,7 @@ static void measure_copies(struct calibrator *calibrator, struct calibration *ou
            &out->both_bytes_per_s);
 }
 
-/* Copied by the threads themselves: whoever sleeps is late, and many get in each other's way. All
+/* The threads themselves copy: one that sleeps is late, and many get in each other's way. All
  * numbers are measured, as the search for the most ends before that shows. */
 static void measure_staging(struct calibrator *calibrator, struct calibration *out)
 {
@@ -449,8 +449,8 @@ static void measure_singles(struct calibrator *calibrator, struct calibration *o
     out->single_pageable_ips = measure(calibrator, &point, "alone, pageable", NULL);
 }
 
-/* One copy of the process at a time, and the next one may start when the last has ended: whoever
- * sleeps until then costs all of them the time to wake up. */
+/* One copy of the process at a time, and the next one may start when the last has ended: a
+ * worker that sleeps until then costs all of them the time to wake up. */
 static void measure_pageable(struct calibrator *calibrator, struct calibration *out)
 {
     static const unsigned threads[] = {2, 4, 8, 16};

@@ -1,6 +1,6 @@
 /*
  * Calibration: what the GPU, its driver and this machine can do for one kind of iteration, from
- * short runs in each of which nothing else can be the limit (explain/calibration.h says which).
+ * short runs in each of which nothing else can be the limit (see explain/calibration.h).
  */
 #pragma once
 
@@ -8,7 +8,7 @@
 #include "orchestrator/crew/crew.h"
 #include "orchestrator/round/round.h"
 
-/* Told before each run: what is measured, in a few words, and how many steps are behind it. */
+/* Called before each run: what is measured, in a few words, and how many steps are done. */
 typedef void (*calibrate_progress)(void *data, const char *what, unsigned done);
 
 /* What a calibration begins with: what it is for, and what holds for it, too, of those that are
@@ -27,17 +27,17 @@ unsigned calibrate_part_steps(const struct calibration_record *record, enum cali
 /*
  * Measures what `record`, prepared, lacks for the iteration of `like`, whose binding holds, too:
  * all of it takes about half a minute on an H200, the iteration's own figures a third of that. What
- * several GPUs may share is measured on so many at once as `like` has, too. Windows are short, and
+ * several GPUs may share is measured on as many at once as `like` has, too. Windows are short, and
  * not longer than the limits' duration; the timeout holds, and no run is begun after ready_by_ns,
  * where it is set. progress may be NULL. Layouts over MPS are kept to the limits that are known,
  * and are left out where there is no MPS.
  *
- * The crew is that of another calibration, or empty, and is left parked for the next one: to be
- * dismissed by the caller, whatever this returns.
+ * The crew is that of another calibration, or empty, and is left parked for the next one: the
+ * caller dismisses it, whatever this returns.
  *
- * A run that fails leaves its figure at 0, or at what smaller runs gave, and a note that says why;
- * so does one for which no time is left. Any other status than OK is about the session, as that of
- * round_run(): STATUS_INTERRUPTED after a signal. The record changes only on success.
+ * A run that fails leaves its figure at 0, or at what smaller runs gave, and a note with the
+ * reason; so does one for which no time is left. Any other status than OK is about the session, as
+ * that of round_run(): STATUS_INTERRUPTED after a signal. The record changes only on success.
  */
 enum status calibrate_run(struct session *session, struct crew *crew, const struct point *like,
                           const struct round_limits *limits, calibrate_progress progress,

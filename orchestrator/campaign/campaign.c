@@ -55,7 +55,7 @@ void campaign_notify_session(const struct session *session, campaign_notify noti
     char differ[1024];
     if (session->emulated_by_default) {
         notify("no NVIDIA driver here: using the EMULATED GPU. Its numbers show how mpsweep");
-        notify("works and say nothing about hardware. ('--device emulated' asks for it.)");
+        notify("works, and nothing about hardware. ('--device emulated' asks for it.)");
     }
     if (gpu_models_differ(session->gpus, differ, sizeof differ))
         campaign_notify_text(notify,
@@ -125,7 +125,7 @@ enum status campaign_check_fixed(const struct options *options)
                                              OPTION_MAX_DURATION};
     if (options_integer(options, OPTION_ITERATIONS) == 0)
         return STATUS_OK;
-    /* On the command line it overrides what a job file says about the window. */
+    /* On the command line it overrides a job file's window. */
     for (size_t i = 0; i < sizeof windows / sizeof windows[0]; i++)
         if (options->values[windows[i]].rank >= options->values[OPTION_ITERATIONS].rank)
             return status_set(STATUS_USAGE,

@@ -152,7 +152,7 @@ enum status shard_deal(const struct plan *plan, const struct round_limits *limit
     shard->reference = choose_reference(plan, shard->reference, owner);
     for (size_t i = 0; i < plan->count; i++)
         chosen[i] = owner[i] == SHARD_ALL;
-    /* As if workers were reused, whether they are or not: that is no part of a plan. */
+    /* As if workers were reused, whether they are or not: a plan does not depend on it. */
     status = turns_make(plan, chosen, seed, 0, true, turns, &count);
     if (status == STATUS_OK)
         cut_up(line, count, lay_out(plan, limits, turns, count, line), shard->count, owner);

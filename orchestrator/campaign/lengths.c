@@ -31,7 +31,7 @@ static const char *amount_name(const struct workload_step *step)
     return step->kind == STEP_MEMORY ? "bytes" : "spin";
 }
 
-/* Entries come from a file: what does not fit is not this step's. */
+/* Whether an entry is this step's; it comes from a file, and may be anything. */
 static bool entry_tells(const json_t *entry, const struct workload_step *step, uint64_t *amount)
 {
     const char *bound = json_string_value(json_object_get(entry, "bound"));
@@ -215,7 +215,7 @@ static json_t *of_gpu(const json_t *entry, unsigned gpu)
     return NULL;
 }
 
-/* Kernels of points that use this GPU, and that nobody measured there. */
+/* Kernels of points that use this GPU, not yet measured there. */
 static void gather_unmeasured(const struct point *points, size_t count, json_t *lengths,
                               unsigned gpu, struct asked *asked)
 {
@@ -235,7 +235,7 @@ static void gather_unmeasured(const struct point *points, size_t count, json_t *
     }
 }
 
-/* Notes how long kernels take on another GPU, and tells of those that are not alike there. */
+/* Notes how long kernels take on another GPU, and reports those that differ there. */
 static enum status add_other(const struct asked *asked, const struct worker_lengths *answer,
                              unsigned gpu, campaign_notify notify, json_t *lengths)
 {

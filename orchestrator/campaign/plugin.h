@@ -12,7 +12,7 @@
 #include "wire/plugin_answer.h"
 
 /* Asks one, in a process without a GPU, with a deadline from now. STATUS_USAGE: it cannot be used,
- * and the text names it and says why; STATUS_INTERRUPTED: by a signal. */
+ * and the text names it and the reason; STATUS_INTERRUPTED: by a signal. */
 enum status plugin_ask(const struct session *session, const struct point *point,
                        uint64_t timeout_ns, struct plugin_answer *out);
 

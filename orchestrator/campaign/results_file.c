@@ -45,7 +45,7 @@ json_t *campaign_measured_points(const struct campaign *campaign)
     return points;
 }
 
-/* A shard that is queued again may come to another node. Its points for reference tell how that
+/* A shard that is queued again may come to another node. Its points for reference show how that
  * one's GPU differs; without any, what is in one file must be of one GPU. */
 static bool may_move(const struct campaign *campaign)
 {
@@ -146,7 +146,7 @@ static enum status load_earlier(struct campaign *campaign, const char *path,
     return STATUS_OK;
 }
 
-/* A file that a kill or a full disk left without even its header: to go on with it is to begin. It
+/* A file that a kill or a full disk left without even its header: continuing it is beginning it. It
  * must look like ours as far as it goes. */
 static bool is_cut_in_header(const char *path)
 {

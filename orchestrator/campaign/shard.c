@@ -32,7 +32,7 @@ static enum status from_text(const char *text, struct shard *out)
         !read_number(slash + 1, SHARD_MOST, &out->count) || out->index >= out->count)
         return status_set(
             STATUS_USAGE,
-            "'%s' is no shard: it is I/N, as 0/4 to 3/4 for four of them (%d at most), "
+            "'%s' is not a shard: it is I/N, as 0/4 to 3/4 for four of them (%d at most), "
             "or auto",
             text, SHARD_MOST);
     return STATUS_OK;
@@ -60,7 +60,7 @@ static enum status place_in_array(unsigned *index, unsigned *count)
                       id, *count, first, step, *count - 1);
 }
 
-/* The batch script of a job of several tasks has a number, too, and is none of them. */
+/* The batch script of a job of several tasks has a number, too, and is not one of them. */
 static bool is_batch_script(unsigned tasks)
 {
     return tasks > 1 && !getenv("SLURM_STEP_ID") && !getenv("SLURM_STEPID");
@@ -116,7 +116,7 @@ enum status shard_from_options(const struct options *options, struct shard *out)
     enum status status = shard.automatic ? from_slurm(&shard) : from_text(text, &shard);
     if (status != STATUS_OK)
         return status;
-    /* A fleet has all points in common; and one shard, nobody to compare with. */
+    /* A fleet has all points in common; and one shard has no other to compare with. */
     if (!shard.fleet && shard.count > 1)
         shard.reference = (unsigned)options_integer(options, OPTION_REFERENCE);
     *out = shard;

@@ -20,13 +20,13 @@ struct shard {
     unsigned index, count; /* count 0: the whole plan, and no shard of it */
     bool fleet;            /* every run measures all points; the index is only its name */
     bool automatic;        /* the index came from Slurm */
-    unsigned reference;    /* points that every shard is to measure */
+    unsigned reference;    /* points that every shard measures */
 };
 
 /*
  * What the options ask for; "auto" is looked up in the environment: the place in a Slurm job array
  * (SLURM_ARRAY_TASK_*) and that of a task which srun started (SLURM_PROCID, SLURM_NTASKS), or both.
- * STATUS_USAGE says what is wrong.
+ * STATUS_USAGE with what is wrong.
  */
 enum status shard_from_options(const struct options *options, struct shard *out);
 

@@ -34,7 +34,7 @@ static json_t *options_object(const struct options *options)
     return object;
 }
 
-/* What the daemon of somebody else gives its clients by default. */
+/* What an external daemon gives its clients by default. */
 static json_t *external_object(const struct session *session)
 {
     struct mps_settings settings;

@@ -8,7 +8,7 @@
 
 /* -- warnings.c: what makes the numbers doubtful or stands in the way of using them -- */
 
-/* Appends {"kind", "text"}; the text tells what to do. A NULL array is left alone. */
+/* Appends {"kind", "text"}; the text gives the remedy. A NULL array is left alone. */
 void warnings_add(json_t *array, const char *kind, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 

@@ -60,7 +60,7 @@ void record_add_rate(json_t *record, const struct point *point,
     if (measurement->status == STATUS_OK && measurement->last.open.saturated)
         warnings_add(warnings_of(record), "overloaded",
                      "more is offered than the layout serves, and the queue grows: latencies only "
-                     "tell how long the window was; offer less, or let --rate max-under-p99=5ms "
+                     "reflect how long the window was; offer less, or let --rate max-under-p99=5ms "
                      "find what fits");
     json_object_set_new(record, "rate", rate);
 }

@@ -5,7 +5,7 @@
 #include "orchestrator/plan/settings.h"
 
 /* "auto" spins unless one process has more contexts than the machine has CPUs, and ours have one. A
- * yielding wait gives its CPU away when somebody wants it, but uses up time all the same. */
+ * yielding wait gives its CPU away when another thread wants it, but uses up time all the same. */
 void warn_cores(json_t *warnings, const struct point *point, const struct cores *cores)
 {
     unsigned workers = point_workers(point);

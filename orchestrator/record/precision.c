@@ -9,11 +9,12 @@
 /* A transient that was left out is worth a word from this share of the window on. */
 #define TRANSIENT_MATTERS 0.1
 
-/* Iterations that take so many times the median, and together so much of the time, are outliers. */
+/* Iterations that take this many times the median, and together this share of the time, are
+ * outliers. */
 #define OUTLIER_MEDIANS 5.0
 #define OUTLIER_TIME 0.05
 
-/* A window too short for its iterations or their correlation is to be made so much longer. */
+/* A window too short for its iterations or their correlation must be this much longer. */
 #define BLIND_FACTOR 4.0
 
 /* On top of the square-root law, since its estimate is one. */

@@ -107,7 +107,7 @@ static void add_numbers(json_t *record, const struct point *point,
                                   (int)result->attached_seen));
     if (result->other_clients)
         json_object_set_new(record, "other_clients", json_integer((int)result->other_clients));
-    /* What a program's context was given, nobody has asked. */
+    /* What a program's context was given is not known. */
     if (!point_is_program(point))
         json_object_set_new(record, "sms", json_integer(result->sms));
     if (point_has_shares(point))

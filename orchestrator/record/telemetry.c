@@ -3,7 +3,7 @@
 /* What share of the samples held down is more than a moment. */
 #define HELD_SHARE 0.05
 
-/* A mean clock so far below an earlier window's is no noise: the steps are of 15 MHz. */
+/* A mean clock this far below an earlier window's is more than noise: the steps are of 15 MHz. */
 #define SLOWER_SHARE 0.05
 
 /* Before we begin: more than an idle GPU has. */
@@ -77,7 +77,7 @@ static const char *held_advice(uint64_t reasons)
     if (reasons & (NVML_THROTTLE_SW_THERMAL | NVML_THROTTLE_HW_THERMAL))
         return "cool it better, or give --warmup and compare only points measured at this heat";
     if (reasons & (NVML_THROTTLE_HW_SLOWDOWN | NVML_THROTTLE_HW_POWER_BRAKE))
-        return "its board or power supply asked for it: 'nvidia-smi -q -d PERFORMANCE' tells more";
+        return "its board or power supply asked for it: 'nvidia-smi -q -d PERFORMANCE' shows more";
     return "compare points at one clock that the limit allows: an administrator sets it with "
            "'nvidia-smi -lgc'";
 }
@@ -116,7 +116,7 @@ static void warn_neighbour(json_t *warnings, const struct telemetry_window *wind
 {
     static const char advice[] = "'nvidia-smi' shows them; measure when the GPU is yours alone";
     const struct telemetry_before *before = &window->before;
-    /* Where processes are told by their number, what was there before says no more. */
+    /* Where processes are known by their number, what was there before adds nothing. */
     unsigned earlier = window->by_pid ? 0 : before->processes;
     unsigned strangers = window->strangers > earlier ? window->strangers : earlier;
     if (strangers > 0)
@@ -130,7 +130,7 @@ static void warn_neighbour(json_t *warnings, const struct telemetry_window *wind
     else if (before->known_memory && before->memory_used_bytes >= USED_BYTES)
         warnings_add(warnings, "neighbour",
                      "%.1f GiB of the GPU's memory were used before the sweep began, though no "
-                     "process shows; somebody outside this container may compute on it",
+                     "process shows; a process outside this container may compute on it",
                      (double)before->memory_used_bytes / (1 << 30));
 }
 

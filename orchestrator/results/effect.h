@@ -28,8 +28,8 @@ struct estimate estimate_from_rounds(const double *values, size_t count);
 /* From the half width of an interval as a share of the value; INFINITY: none. */
 struct estimate estimate_from_half_width(double value, double relative, double degrees);
 
-/* From the interval's ends; resolution is how far apart, as a share, two values may be that are not
- * told apart, and widens it. */
+/* From the interval's ends; resolution is how far apart, as a share, two values may be that count
+ * as equal, and widens it. */
 struct estimate estimate_from_bounds(double value, double low, double high, double resolution);
 
 /* The ratio of two, on the logarithmic scale, with the distances to the ends of its 95% interval
@@ -53,9 +53,9 @@ double effect_ratio(const struct effect *effect);
 double effect_low(const struct effect *effect);
 double effect_high(const struct effect *effect);
 
-/* What one point alone says: its whole interval below 1 / (1 + threshold) or above 1 + threshold is
- * worse or better (of a figure that is the better the higher it is), all of it between them the
- * same, anything else unsure. */
+/* The verdict on one point alone: its whole interval below 1 / (1 + threshold) or above 1 +
+ * threshold is worse or better (of a figure that is the better the higher it is), all of it between
+ * them the same, anything else unsure. */
 enum effect_verdict effect_verdict(const struct effect *effect, double threshold);
 
 /* The probability of an effect at least so far above the threshold if there were none beyond it

@@ -10,7 +10,7 @@
  */
 char *shard_ranges_text(bool (*has)(const void *set, size_t number), const void *set, size_t count);
 
-/* Calls take for each number of a text, in its order. False: the text is none of these, or a number
- * is not below count; take may have been called then. NULL is an empty text. */
+/* Calls take for each number of a text, in its order. False: the text is not such a set, or a
+ * number is not below count; take may have been called then. NULL is an empty text. */
 bool shard_ranges_read(const char *text, size_t count, void (*take)(void *set, size_t number),
                        void *set);

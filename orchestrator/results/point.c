@@ -7,7 +7,7 @@
 #include "common/json.h"
 #include "job/options.h"
 
-/* More than that is no number of GPUs of a machine. */
+/* No machine has more. */
 #define GPUS_MOST 1024
 
 unsigned point_gpus_of(const json_t *point)

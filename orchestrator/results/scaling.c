@@ -10,7 +10,7 @@
 #include "orchestrator/results/point.h"
 #include "orchestrator/results/settings.h"
 
-/* Beyond it GPUs are said to differ. */
+/* Beyond it a report names how GPUs differ. */
 #define IMBALANCE_WORTH_A_WORD 0.05
 
 /* One stands out if the others are no farther apart than this share of what it is away from them.
@@ -136,7 +136,7 @@ static int compare_rates(const void *left, const void *right)
     return (a > b) - (a < b);
 }
 
-/* How far a GPU of that rate is from so many others, in order; 0 where they are nearly as far from
+/* How far a GPU of that rate is from `count` others, in order; 0 where they are nearly as far from
  * each other. of_them: its rate over their median. */
 static double stands_out(double ips, const double *others, unsigned count, double *of_them)
 {

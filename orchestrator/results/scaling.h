@@ -21,13 +21,13 @@ struct scaling {
     unsigned gpus;
     const json_t *base; /* the point of one GPU with all other settings the same; borrowed */
     double base_ips;
-    /* Throughput over that of so many times one GPU: 1 is ideal. low and high bound it with 95%
+    /* Throughput over that of `gpus` times one GPU: 1 is ideal. low and high bound it with 95%
      * confidence, from the intervals of both; they are NAN where one of these is not known. */
     double efficiency, low, high;
 };
 
 /* How a measured closed-loop point of several GPUs scales. False: it is none, or there is no such
- * point of one GPU. How many daemons there were is no difference, since one GPU has one. */
+ * point of one GPU. The number of daemons makes no difference, since one GPU has one. */
 bool scaling_find(const struct scaling_index *index, const json_t *point, struct scaling *out);
 
 /* "94.2% ±0.8%" of a scaling; "-" for NULL. Returns text. */
@@ -35,12 +35,12 @@ const char *scaling_text(const struct scaling *scaling, char *text, size_t size)
 
 /* How the GPUs of a point differ: one of them stands out from the others, which are among
  * themselves at most half as far apart as it is from their median, or none does. Of two, neither
- * can be told to be the odd one. */
+ * is the odd one. */
 enum imbalance_kind { IMBALANCE_SPREAD, IMBALANCE_SLOW, IMBALANCE_FAST };
 
 struct imbalance_gpu {
     unsigned number;  /* within the run */
-    const char *uuid; /* "" where the record does not say; borrowed */
+    const char *uuid; /* "" where the record lacks it; borrowed */
     double ips;
 };
 
@@ -58,7 +58,7 @@ struct imbalance {
 /* False: not a point of several GPUs with the rate of each, or no memory. */
 bool imbalance_of(const json_t *point, struct imbalance *out);
 
-/* Whether it is so much that a reader should hear of it: more than 5%, and more than the point's
+/* Whether it is large enough to report: more than 5%, and more than the point's
  * own interval leaves open between two of its GPUs. */
 bool imbalance_matters(const struct imbalance *imbalance, const json_t *point);
 

@@ -9,7 +9,7 @@
 #define LOG_NS NS_PER_S
 #define LOOK_NS (20 * NS_PER_MS)
 
-/* "worker process 2", or a process that is none of ours. */
+/* "worker process 2", or a process that is not ours. */
 static void name_client(struct text *text, const struct round *round, pid_t pid)
 {
     char gpu[ROUND_NAME_TEXT];
@@ -20,7 +20,7 @@ static void name_client(struct text *text, const struct round *round, pid_t pid)
             return;
         }
     }
-    text_append(text, "process %d, which is no worker", (int)pid);
+    text_append(text, "process %d, which is not a worker", (int)pid);
 }
 
 /* Errors that break a context: the server writes of them at about the time at which a worker sees
@@ -54,7 +54,7 @@ static enum status find_fault(const struct round *round, struct mps_fault *out)
 }
 
 /* The server's log names first the client on which it noticed the fault. On an H200 that was seen
- * to be a healthy one, so that nobody is accused who is not alone. */
+ * to be a healthy one, so that an error blames a client only if it was the only one. */
 static void add_fault(struct text *text, const struct round *round)
 {
     struct mps_fault fault;

@@ -1,5 +1,5 @@
-/* How the errors of a round name workers and their GPUs. With one GPU there is nothing to say of
- * it. */
+/* How the errors of a round name workers and their GPUs. With one GPU they leave
+ * it out. */
 #include <stdio.h>
 
 #include "common/text.h"

@@ -30,7 +30,7 @@ blame(const struct round *round, unsigned process, enum status code, const char 
     vsnprintf(what, sizeof what, format, arguments);
     va_end(arguments);
     last_words(round, process, words, sizeof words);
-    /* The client library has said the same there. */
+    /* The client library may have printed the same there. */
     if (strstr(words, what))
         words[0] = '\0';
     return status_set(code, "process %u (%s%s) %s%s%s", process + 1, point_workload(round->point),
@@ -59,10 +59,10 @@ enum status round_program_unready(const struct round *round, double seconds)
         if (opened > 0 && opened < point->threads)
             return blame(round, p, STATUS_WORKER,
                          "opened handles for %u of its %u threads within %.3g s: it must have as "
-                         "many threads as MPSWEEP_THREADS says",
+                         "many threads as MPSWEEP_THREADS gives",
                          opened, point->threads, seconds);
         return blame(round, p, STATUS_WORKER,
-                     "did not say that it is ready within %.3g s: it must call mpsweep_ready() "
+                     "did not report that it is ready within %.3g s: it must call mpsweep_ready() "
                      "(mpsweep.ready() in Python)",
                      seconds);
     }
@@ -167,10 +167,11 @@ enum status round_program_prove(struct round *round)
                          "is a client of the MPS daemon where MPS must be off: it must leave "
                          "CUDA_MPS_PIPE_DIRECTORY as it is");
         if (!attached[p] && over_mps)
-            return blame(round, p, STATUS_WORKER,
-                         "is no client of the MPS daemon: no measurement; it must use the GPU "
-                         "before it says that it is ready, and leave CUDA_MPS_PIPE_DIRECTORY and "
-                         "CUDA_VISIBLE_DEVICES as they are");
+            return blame(
+                round, p, STATUS_WORKER,
+                "is not a client of the MPS daemon: no measurement; it must use the GPU "
+                "before it reports that it is ready, and leave CUDA_MPS_PIPE_DIRECTORY and "
+                "CUDA_VISIBLE_DEVICES as they are");
     }
     return STATUS_OK;
 }

@@ -105,7 +105,7 @@ static enum status prove_share(const struct round *round, unsigned p)
 enum status round_prove_shares(const struct round *round)
 {
     enum status status = STATUS_OK;
-    /* Nobody can ask its driver but the program. */
+    /* Only the program can ask its driver. */
     if (point_is_program(round->point))
         return STATUS_OK;
     for (unsigned p = 0; p < point_processes(round->point) && status == STATUS_OK; p++)

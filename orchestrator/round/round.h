@@ -21,7 +21,7 @@ struct round_limits {
     double precision_rel;     /* 95% interval to reach, as a share */
     uint64_t timeout_ns;      /* without progress: hung */
     unsigned samples;         /* open loop: iterations to offer in a window */
-    /* A window in which there was nothing to count is no failure; it has no throughput. */
+    /* A window in which there was nothing to count is not a failure; it has no throughput. */
     bool needs_no_window;
     uint64_t ready_by_ns; /* workers that take longer end with STATUS_TIMEOUT; 0: no such time */
 };
@@ -40,7 +40,7 @@ enum status round_run(struct session *session, const struct point *point,
 
 /*
  * The same on a crew, which may be empty: its workers serve the point if they can, else they are
- * ended and fresh ones are started. They are kept, parked, if the turn says so and nothing went
+ * ended and fresh ones are started. They are kept, parked, if the turn asks for it and nothing went
  * wrong; otherwise the crew is empty afterwards. What is infeasible on used workers is tried again
  * on fresh ones. The caller ends what is kept, with crew_dismiss().
  */

@@ -23,7 +23,7 @@ enum status round_failed_slot(const struct round *round)
         if (atomic_load_explicit(&slot->state, memory_order_acquire) != SHM_STATE_FAILED)
             continue;
         enum status code = (enum status)slot->status;
-        /* A refusal before the start says that the layout does not fit; later, it is a fault. */
+        /* A refusal before the start means that the layout does not fit; later, it is a fault. */
         if (code == STATUS_INFEASIBLE && round->gate_open)
             code = STATUS_WORKER;
         round->result->cuda_error = slot->cuda_error;

@@ -1,5 +1,6 @@
 /*
- * What the time slices of a window say: from when on it was steady, how fast, and how sure that is.
+ * What the time slices of a window show: from when on it was steady, how fast, and how sure that
+ * is.
  */
 #pragma once
 

@@ -1,4 +1,4 @@
-/* Results that get their name when they are finished, for whoever must not take a part for all. */
+/* Results that get their name when they are finished, for readers that need all of them. */
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -50,10 +50,11 @@ static enum status check_ours(const struct campaign *campaign)
         stat(path, &named) != 0 ||
         (written.st_dev == named.st_dev && written.st_ino == named.st_ino))
         return STATUS_OK;
-    return status_set(STATUS_USAGE,
-                      "'%s' is not the file any more that this run has written: somebody has moved "
-                      "that, and it is not published",
-                      path);
+    return status_set(
+        STATUS_USAGE,
+        "'%s' is not the file any more that this run has written: another process has moved "
+        "that, and it is not published",
+        path);
 }
 
 enum status sweep_publish(struct campaign *campaign, int result)

@@ -1,7 +1,7 @@
 /*
  * Shared by the files that make up the tune command: what is asked for and the order of things
- * (tune.c), measuring (tune_measure.c), what to say of it (tune_record.c, tune_report.c). What is
- * to be measured is decided elsewhere (tune_search.h).
+ * (tune.c), measuring (measure.c), what to report of it (record.c, report.c). search.h
+ * decides what to measure.
  *
  * Where a status is returned, nothing has been printed.
  */
@@ -33,19 +33,19 @@ struct tune {
     json_t *record; /* of type tune, NULL until all is over */
 };
 
-/* -- tune_measure.c -- */
+/* -- measure.c -- */
 
-/* Measures a batch as far as there is time, writes the records, and tells the search. The status
- * is about the whole: STATUS_INTERRUPTED after a signal. */
+/* Measures a batch as far as there is time, writes the records, and notes them in the search. The
+ * status is about the whole: STATUS_INTERRUPTED after a signal. */
 enum status tune_measure(struct tune *tune, const struct tune_batch *batch);
 
-/* Tells the search what the records of an earlier run hold. */
+/* Notes in the search what the records of an earlier run hold. */
 void tune_take_over(struct tune *tune);
 
 /* Seconds until the budget ends; INFINITY without one. */
 double tune_seconds_left(const struct tune *tune);
 
-/* -- tune_record.c -- */
+/* -- record.c -- */
 
 /* Makes tune->record from what is known; STATUS_MEMORY is the only error. */
 enum status tune_make_record(struct tune *tune);
@@ -57,12 +57,12 @@ bool tune_record_answers(const struct tune *tune, const json_t *record);
  * memory. */
 char *tune_options_of(const struct tune *tune, const struct point *point);
 
-/* -- tune_report.c -- */
+/* -- report.c -- */
 
 /* On standard output, in the format asked for. footer may be NULL. */
 void tune_print(const struct tune *tune, const json_t *footer);
 
-/* What --dry-run has to say, and --list. */
+/* What --dry-run prints. */
 void tune_print_plan(struct tune *tune);
 
 /* A line of progress, unless quiet. */

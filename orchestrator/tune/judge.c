@@ -4,8 +4,8 @@
 #include "statistics/statistics.h"
 #include "orchestrator/tune/search_internal.h"
 
-/* A loser is named wrongly in at most so many searches: over all looks at the finals, and whoever
- * of those compared is the best of the sample. */
+/* A loser is named wrongly in at most this share of searches: over all looks at the finals, and
+ * whichever of those compared is the best of the sample. */
 #define ALPHA 0.025
 
 const char *tune_stage_name(enum tune_stage stage)
@@ -41,7 +41,8 @@ bool tune_breaks(const struct tune_search *search, size_t point)
         return false;
     if (seen->p99_low_us > 0.0)
         return seen->p99_low_us > limit;
-    /* Of few iterations a percentile is no more than the slowest: their mean says more (Little). */
+    /* Of few iterations a percentile is at most the slowest: their mean shows more (Little).
+     */
     const struct tune_candidate *one = &search->candidates[point];
     return seen->ips > 0.0 && 1e6 * one->processes * one->threads / seen->ips > limit;
 }

@@ -7,12 +7,12 @@
 #include "orchestrator/results/point.h"
 #include "orchestrator/tune/internal.h"
 
-/* Between two sets of processes of one layout there is more than a window's interval tells. */
+/* Between two sets of processes of one layout there is more than a window's interval shows. */
 #define BETWEEN_REL 0.01
 
 #define FEW_REL 2.0
 
-/* A window in which nothing ended is repeated, so many times longer. */
+/* A window in which nothing ended is repeated, this many times longer. */
 #define LONGER 8.0
 
 /* How fast what measurements were seen to cost replaces what was thought. */
@@ -29,7 +29,7 @@ double tune_seconds_left(const struct tune *tune)
     return now_ns < tune->deadline_ns ? (double)(tune->deadline_ns - now_ns) / 1e9 : 0.0;
 }
 
-/* -- what a record tells ----------------------------------------------------------------------- */
+/* -- what a record holds ----------------------------------------------------------------------- */
 
 /* The objective's value; 0 where it is not known. */
 static double value_of(const struct tune *tune, double ips, double p99_us, double joules)
@@ -74,7 +74,7 @@ static void observe(const struct tune *tune, const json_t *record, struct tune_o
     out->value = value_of(tune, out->ips, out->p99_us, joules);
     out->low = 0.0;
     out->high = INFINITY;
-    /* Of too few iterations for an interval, about what their number tells. */
+    /* Of too few iterations for an interval, about what their number gives. */
     double half = FEW_REL / sqrt(1.0 + positive(record, "iterations"));
     if (json_is_number(interval))
         half = json_number_value(interval);

@@ -10,16 +10,16 @@
 /* Settings that never worked, and failed so often, are not tried again. */
 #define DEAD_AFTER 3
 
-/* Foretold best, so many. */
+/* Points looked at for being predicted best. */
 #define FIRST_PREDICTED 14
 
-/* Of what is foretold to be equal, fewer processes are tried first: they start sooner. */
+/* Of what is predicted to be equal, fewer processes are tried first: they start sooner. */
 #define PROCESS_COSTS 0.004
 
-/* Of each family one is looked at, unless it is foretold to be so far below the best. */
+/* Of each family one is looked at, unless it is predicted to be this far below the best. */
 #define HOPELESS 0.25
 
-/* P and T of a neighbour are at most so many times larger or smaller. */
+/* P and T of a neighbour are at most this many times larger or smaller. */
 #define NEAR_FACTOR 2.05
 #define LEADERS 3
 #define LEADER_SHARE 0.85
@@ -54,8 +54,8 @@ static bool is_beyond_refused(const struct tune_search *search, size_t point)
     return false;
 }
 
-/* A setting with which nothing has worked: a workload that cannot be a graph, say. Where nothing at
- * all has worked it need not be the setting. */
+/* A setting with which nothing has worked: for example a workload that cannot be a graph. Where
+ * nothing at all has worked it need not be the setting. */
 static bool has_dead_setting(const struct tune_search *search, size_t point)
 {
     const uint32_t *axes = search->candidates[point].axes;
@@ -296,7 +296,7 @@ static double highest_ratio(const struct tune_search *search)
     return highest;
 }
 
-/* The order of neighbours: by the ring, the leader, and what is foretold. */
+/* The order of neighbours: by the ring, the leader, and the prediction. */
 struct neighbour {
     size_t point;
     unsigned ring;
@@ -346,7 +346,7 @@ static bool is_near(const struct tune_search *search, size_t point, const size_t
     return false;
 }
 
-/* Neighbours of some points, and what is foretold to be better than all that was found. */
+/* Neighbours of some points, and what is predicted to be better than all that was found. */
 static void add_neighbours(const struct tune_search *search, const size_t *leaders, size_t leading,
                            bool wide, size_t most, struct tune_batch *batch)
 {

@@ -4,11 +4,11 @@
 
 #include "orchestrator/tune/search_internal.h"
 
-/* Of the points of a space, at most so many are looked at, and in a small one so many. */
+/* Of the points of a space, at most this share is looked at, and in a small one this number. */
 #define LOOK_SHARE 0.08
 #define LOOK_LEAST 48
 
-/* Longer windows for at most so many, twice as long each time. */
+/* Longer windows for at most this many, twice as long each time. */
 #define HALVE_MOST 12
 #define RUNGS 3
 
@@ -19,7 +19,7 @@
 /* Finalists are chosen anew at most so often. */
 #define ELECTIONS 3
 
-/* Finalists that differ by less need not be told apart. */
+/* Finalists that differ by less count as equal. */
 #define SAME 0.01
 
 /* Iterations that it takes to bound a 99th percentile from above, with some to spare; and how much
@@ -89,7 +89,7 @@ void tune_search_note(struct tune_search *search, size_t point,
         search->known[search->known_count++] = point;
     else
         search->refused[search->refused_count++] = point;
-    /* What fails once in many times is no layout to deploy. */
+    /* A layout that fails once in many times must not be deployed. */
     state->dropped |= !works;
     if (tune_leaders(search, &search->best, 1) == 0)
         search->best = TUNE_NO_POINT;
@@ -113,7 +113,7 @@ static double seconds_of(const struct tune_search *search, const struct tune_cos
            costs->process_s * search->candidates[point].processes;
 }
 
-/* Whether the processes of one point can serve another one, as far as numbers tell (turns.h). */
+/* Whether the processes of one point can serve another one, as far as numbers show (turns.h). */
 static bool may_serve(const struct tune_candidate *started_for, const struct tune_candidate *one)
 {
     return started_for->processes >= one->processes &&
@@ -302,7 +302,7 @@ static void begin_finals(struct tune_search *search, const struct tune_costs *co
         count--;
         search->cut = true;
     }
-    /* Where there is no time for all rounds, two of the best say more than none. */
+    /* Where there is no time for all rounds, two of the best are better than none. */
     if (count == 0 && choose_finalists(search, points) > 0 &&
         2.0 * round_seconds(search, costs, points, 1) < seconds_left)
         count = 1;
@@ -339,7 +339,7 @@ static bool all_same(const struct tune_search *search, const size_t *points, siz
     return true;
 }
 
-/* Drops those that have lost, and tells whether it is decided. */
+/* Drops those that have lost, and returns whether it is decided. */
 static bool is_decided(struct tune_search *search, size_t *points, size_t *count)
 {
     const struct tune_rules *rules = &search->rules;

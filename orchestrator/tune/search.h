@@ -1,7 +1,7 @@
 /*
  * The search for the best layout: decides from what is known what to measure next, and in the end
- * which point has won. It knows numbers only, no GPU, no file and no clock: who calls measures, and
- * tells what came of it.
+ * which point has won. It knows numbers only, no GPU, no file and no clock: the caller measures,
+ * and notes what came of it.
  *
  * Order of calls: tune_search_new(), then tune_search_next() and tune_search_note() or
  * tune_search_note_round() for each point of the batch, until a batch is empty; at any time
@@ -29,9 +29,9 @@ struct tune_candidate {
     unsigned processes, threads;
     unsigned connections; /* hardware queues of a process */
     uint32_t axes[TUNE_AXES];
-    double predicted; /* of the objective, higher is better; 0: nothing is foretold */
+    double predicted; /* of the objective, higher is better; 0: nothing is predicted */
     double ceiling;   /* what it cannot exceed, in the same unit; 0: not known */
-    double mean_us;   /* foretold mean latency, microseconds; 0: not known */
+    double mean_us;   /* predicted mean latency, microseconds; 0: not known */
     bool naive;       /* always measured */
     bool outside;     /* of the space: it is there for comparison, and cannot win */
     bool excluded;    /* known not to work: never measured */
@@ -70,7 +70,7 @@ struct tune_observation {
 
 enum tune_stage {
     TUNE_STAGE_NAIVE, /* the layouts that one would take without a search */
-    TUNE_STAGE_LOOK,  /* short windows of what is foretold best, or of a coarse design */
+    TUNE_STAGE_LOOK,  /* short windows of what is predicted best, or of a coarse design */
     TUNE_STAGE_NEAR,  /* and of what lies near the best */
     TUNE_STAGE_HALVE, /* longer windows of those that are not surely worse */
     TUNE_STAGE_FINAL, /* rounds of the best, each with fresh processes */
@@ -100,7 +100,7 @@ enum status tune_search_new(const struct tune_candidate *candidates, size_t coun
                             const struct tune_rules *rules, struct tune_search **out);
 void tune_search_free(struct tune_search *search);
 
-/* What to measure next, with so many seconds left (INFINITY: no bound); none when the search is
+/* What to measure next, with seconds_left (INFINITY: no bound); none when the search is
  * over, and then in TUNE_STAGE_DONE. */
 void tune_search_next(struct tune_search *search, double seconds_left,
                       const struct tune_costs *costs, struct tune_batch *out);

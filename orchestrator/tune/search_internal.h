@@ -65,7 +65,7 @@ void tune_mark_worse(const struct tune_search *search, size_t best, const size_t
 /* -- tune_near.c -- */
 
 /* Whether it is worth a measurement at all: not tried, not ruled out by what was found of others,
- * by its ceiling or by the latency that is foretold. */
+ * by its ceiling or by the predicted latency. */
 bool tune_is_open(const struct tune_search *search, size_t point);
 
 /* Adds up to `room` points near the best to the batch; true if there were any. */

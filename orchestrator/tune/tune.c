@@ -19,7 +19,7 @@
 #include "orchestrator/results/point.h"
 #include "orchestrator/tune/internal.h"
 
-/* The finals are this many rounds; a job or --rounds says how many at most. */
+/* The finals are this many rounds; a job or --rounds gives the maximum. */
 #define ROUNDS_LEAST 3
 #define ROUNDS_MOST 8
 
@@ -28,7 +28,7 @@
 #define LOOK_LEAST_S 0.04
 #define LOOK_WARMUP_S 0.1
 
-/* Where all can be looked at, nothing need be foretold, nor left out. */
+/* Where all can be looked at, nothing need be predicted, nor left out. */
 #define SMALL_SPACE 48
 #define WHOLE_SPACE 16
 
@@ -140,10 +140,9 @@ static enum status check_objective(const struct tune *tune)
 {
     const struct session *session = &tune->campaign.session;
     if (tune->objective == TUNE_IPS_PER_WATT && !session->telemetry)
-        return status_set(STATUS_UNSUPPORTED,
-                          "objective 'ips-per-watt' needs the GPU's power, which NVML tells; %s",
-                          session->emulated ? "the emulated GPU has none"
-                                            : "there is no NVML for this GPU");
+        return status_set(
+            STATUS_UNSUPPORTED, "objective 'ips-per-watt' needs the GPU's power from NVML; %s",
+            session->emulated ? "the emulated GPU has none" : "there is no NVML for this GPU");
     return STATUS_OK;
 }
 
@@ -162,8 +161,9 @@ static enum status check_power(const struct tune *tune)
     }
     if (told || measured == 0)
         return STATUS_OK;
-    return status_set(STATUS_UNSUPPORTED,
-                      "objective 'ips-per-watt' needs the GPU's power, and NVML does not tell it");
+    return status_set(
+        STATUS_UNSUPPORTED,
+        "objective 'ips-per-watt' needs the GPU's power, and NVML does not report it");
 }
 
 static enum status make_search(struct tune *tune)
@@ -291,7 +291,7 @@ static int exit_status_of(const struct tune *tune)
                                                                    : EXIT_NOTHING_FITS;
 }
 
-/* Says and writes what was found, also of a search that was interrupted. */
+/* Prints and writes what was found, also of a search that was interrupted. */
 static int conclude(struct tune *tune, enum status status)
 {
     struct campaign *campaign = &tune->campaign;

@@ -331,7 +331,7 @@ own_point() {
 }
 
 @test "--shard: what it takes, and that one file is not written by all" {
-  refused "'3/3' is no shard: it is I/N" "$MPSWEEP" sweep "${PLAN[@]}" --shard 3/3
+  refused "'3/3' is not a shard: it is I/N" "$MPSWEEP" sweep "${PLAN[@]}" --shard 3/3
   refused "shard auto needs a task of Slurm" "$MPSWEEP" sweep "${PLAN[@]}" --shard auto
   refused "fleet needs --shard" "$MPSWEEP" sweep "${PLAN[@]}" --fleet
   refused "\{shard\} needs --shard" "$MPSWEEP" sweep "${PLAN[@]}" -o '{shard}.jsonl'

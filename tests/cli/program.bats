@@ -306,7 +306,7 @@ SCRIPT
 }
 
 @test "programs that are never ready" {
-  local pattern='did not say that it is ready within [0-9.]+ s: it must call mpsweep_ready'
+  local pattern='did not report that it is ready within [0-9.]+ s: it must call mpsweep_ready'
   fails never-open "$pattern" -l processes:2 -l hybrid:2x2 --timeout 1
   fails never-ready "$pattern" -l processes:2 --timeout 1
 }
@@ -330,7 +330,7 @@ SCRIPT
 }
 
 @test "programs with the wrong number of threads" {
-  fails fewer 'opened handles for 1 of its 2 threads within .* MPSWEEP_THREADS says' -l hybrid:2x2 \
+  fails fewer 'opened handles for 1 of its 2 threads within .* MPSWEEP_THREADS gives' -l hybrid:2x2 \
     --timeout 1
   fails more 'opened more than the 2 handles of its threads .MPSWEEP_THREADS=2.$' -l hybrid:2x2
   fails beyond 'opened a handle for thread 2, and has threads 0 to 1' -l hybrid:2x2
@@ -338,7 +338,7 @@ SCRIPT
 }
 
 @test "no use of the GPU, no number over MPS" {
-  fails no-gpu 'is no client of the MPS daemon: no measurement' -l processes+mps:2 -l hybrid:2x2
+  fails no-gpu 'is not a client of the MPS daemon: no measurement' -l processes+mps:2 -l hybrid:2x2
 }
 
 @test "programs that go on after the stop are measured and ended by SIGTERM" {

@@ -154,5 +154,5 @@ unwarned() {
 @test "a search for iterations per joule ends early where no power is reported" {
   expect 1 with_gpu 'alone calm no-energy no-power' "$MPSWEEP" tune --objective ips-per-watt \
     -l threads:1 --kernels 20 --duration 0.2 --warmup 0.05 -q --budget 60s
-  says "objective 'ips-per-watt' needs the GPU's power, and NVML does not tell it$"
+  says "objective 'ips-per-watt' needs the GPU's power, and NVML does not report it$"
 }

@@ -108,7 +108,7 @@ with_stranger() {
   assert_complete x.jsonl 3 2
   points 'map(.status) == ["failed", "ok", "ok"]' x.jsonl
   points ".[0].error | test(\"fatal GPU error of one MPS client was given to all of them\") and
-    test(\"process $pid, which is no worker\") and test(\"worker process 1\")" x.jsonl
+    test(\"process $pid, which is not a worker\") and test(\"worker process 1\")" x.jsonl
 }
 
 @test "a client that is killed in the middle of a kernel" {
