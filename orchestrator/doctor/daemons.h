@@ -10,7 +10,7 @@
 #include <sys/types.h>
 
 #include "common/status.h"
-#include "orchestrator/doctor/report.h"
+#include "orchestrator/doctor/internal.h"
 
 enum doctor_pipe {
     DOCTOR_PIPE_UNKNOWN, /* its environment cannot be read, or holds no text that can be printed */

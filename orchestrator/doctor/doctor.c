@@ -11,7 +11,7 @@
 #include "orchestrator/doctor/gpu.h"
 #include "orchestrator/doctor/machine.h"
 #include "orchestrator/doctor/mps.h"
-#include "orchestrator/doctor/report.h"
+#include "orchestrator/doctor/internal.h"
 #include "orchestrator/console/report.h"
 #include "orchestrator/session/mps_limits.h"
 #include "orchestrator/session/session.h"

@@ -5,7 +5,7 @@
 
 #include <stdbool.h>
 
-#include "orchestrator/doctor/report.h"
+#include "orchestrator/doctor/internal.h"
 #include "orchestrator/session/session.h"
 
 /* in_container: there are other ways to a GPU. */

@@ -6,7 +6,7 @@ orchestrator_doctor_libdoctor_a_SOURCES = \
     orchestrator/doctor/limits.c \
     orchestrator/doctor/limits_search.c orchestrator/doctor/limits_search.h \
     orchestrator/doctor/machine.c orchestrator/doctor/machine.h orchestrator/doctor/mps.c \
-    orchestrator/doctor/mps.h orchestrator/doctor/report.c orchestrator/doctor/report.h
+    orchestrator/doctor/mps.h orchestrator/doctor/report.c orchestrator/doctor/internal.h
 
 unit_tests += \
     tests/unit/doctor/test_doctor

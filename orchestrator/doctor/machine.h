@@ -10,7 +10,7 @@
 #include <sys/resource.h>
 #include <sys/types.h>
 
-#include "orchestrator/doctor/report.h"
+#include "orchestrator/doctor/internal.h"
 
 struct machine_container {
     const char *kind;     /* "Docker", "a container"; NULL: there is no sign of one */

@@ -6,7 +6,7 @@
 
 #include <stdbool.h>
 
-#include "orchestrator/doctor/report.h"
+#include "orchestrator/doctor/internal.h"
 #include "orchestrator/session/session.h"
 
 /* False if they are not there, so that no daemon can start. */

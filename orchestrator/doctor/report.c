@@ -1,4 +1,4 @@
-#include "orchestrator/doctor/report.h"
+#include "orchestrator/doctor/internal.h"
 
 #include <stdarg.h>
 
