@@ -1,4 +1,4 @@
-#include "orchestrator/doctor/daemons.h"
+#include "orchestrator/doctor/internal.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -11,7 +11,6 @@
 #include "common/paths.h"
 #include "mps/directory.h"
 #include "mps/state.h"
-#include "orchestrator/doctor/machine.h"
 
 #define PROGRAM "nvidia-cuda-mps-control"
 #define VARIABLE "CUDA_MPS_PIPE_DIRECTORY="
@@ -61,7 +60,7 @@ static bool read_user(int process, uid_t *user)
     return true;
 }
 
-/* It is printed, and offered for a shell to read between quotes. */
+/* The text is printed, also between quotes for a shell to read. */
 static bool is_printable(const char *text)
 {
     for (; *text; text++)
@@ -117,7 +116,7 @@ static bool is_ours(const char *root, const struct doctor_daemon *daemon)
         if (lstat(whole, &info) == 0 && S_ISDIR(info.st_mode) && info.st_uid == geteuid())
             return true;
     }
-    /* Or one that 'mpsweep mps start' was told to use. */
+    /* Or the directory of 'mpsweep mps start --dir'. */
     size_t length = strlen(path);
     char parent[2 * PATH_MAX];
     struct mps_state state;
@@ -134,7 +133,7 @@ static int by_pid(const void *a, const void *b)
     return (first > second) - (first < second);
 }
 
-/* False if it is none, or has ended. */
+/* False if the process is not a daemon, or has ended. */
 static bool look_at(const char *root, int proc, const char *number, struct doctor_daemon *out)
 {
     int process = openat(proc, number, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -183,7 +182,7 @@ enum status doctor_daemons_find(const char *root, struct doctor_daemons *out)
 
 /* -- judging ----------------------------------------------------------------------------------- */
 
-/* What to type to see whether a daemon has anything to do. */
+/* Writes the command that shows whether a daemon has clients. */
 static const char *look_text(const struct doctor_daemon *daemon, char *text, size_t size)
 {
     if (daemon->pipe == DOCTOR_PIPE_NAMED)
@@ -199,7 +198,7 @@ static const char *look_text(const struct doctor_daemon *daemon, char *text, siz
     return text;
 }
 
-static void say_foreign(struct doctor *doctor, const struct doctor_daemon *daemon)
+static void report_foreign(struct doctor *doctor, const struct doctor_daemon *daemon)
 {
     char user[64], look[PATH_MAX + 128], whose[256], advice[PATH_MAX + 512];
     machine_user_name(daemon->user, user, sizeof user);
@@ -213,12 +212,12 @@ static void say_foreign(struct doctor *doctor, const struct doctor_daemon *daemo
              "mpsweep leaves it alone, but its clients on the same GPU disturb a measurement; "
              "%s: %s",
              whose, look_text(daemon, look, sizeof look));
-    doctor_say(doctor, VERDICT_WARNING, advice, "MPS daemon of %s: PID %d, %s%s%s", user,
-               (int)daemon->pid,
-               daemon->pipe == DOCTOR_PIPE_NAMED     ? "pipe directory '"
-               : daemon->pipe == DOCTOR_PIPE_DEFAULT ? "the default pipe directory"
-                                                     : "its pipe directory cannot be read",
-               daemon->pipe_directory, daemon->pipe == DOCTOR_PIPE_NAMED ? "'" : "");
+    doctor_report(doctor, FINDING_WARNING, advice, "MPS daemon of %s: PID %d, %s%s%s", user,
+                  (int)daemon->pid,
+                  daemon->pipe == DOCTOR_PIPE_NAMED     ? "pipe directory '"
+                  : daemon->pipe == DOCTOR_PIPE_DEFAULT ? "the default pipe directory"
+                                                        : "its pipe directory cannot be read",
+                  daemon->pipe_directory, daemon->pipe == DOCTOR_PIPE_NAMED ? "'" : "");
 }
 
 void doctor_check_daemons(struct doctor *doctor, const struct doctor_daemons *daemons)
@@ -226,18 +225,18 @@ void doctor_check_daemons(struct doctor *doctor, const struct doctor_daemons *da
     size_t shown = daemons->count < DOCTOR_DAEMONS_MOST ? daemons->count : DOCTOR_DAEMONS_MOST;
     for (size_t i = 0; i < shown; i++) {
         if (daemons->found[i].ours)
-            doctor_say(doctor, VERDICT_OK, NULL,
-                       "MPS daemon of another mpsweep of yours: PID %d, pipe directory '%s'",
-                       (int)daemons->found[i].pid, daemons->found[i].pipe_directory);
+            doctor_report(doctor, FINDING_OK, NULL,
+                          "MPS daemon of another mpsweep of yours: PID %d, pipe directory '%s'",
+                          (int)daemons->found[i].pid, daemons->found[i].pipe_directory);
         else
-            say_foreign(doctor, &daemons->found[i]);
+            report_foreign(doctor, &daemons->found[i]);
     }
     if (shown < daemons->count)
-        doctor_say(doctor, VERDICT_WARNING, "pgrep -af " PROGRAM, "MPS daemons: %zu more",
-                   daemons->count - shown);
+        doctor_report(doctor, FINDING_WARNING, "pgrep -af " PROGRAM, "MPS daemons: %zu more",
+                      daemons->count - shown);
     const char *hidden = daemons->hidden ? "; /proc hides the processes of other users here" : "";
     if (!daemons->count)
-        doctor_say(doctor, VERDICT_OK, NULL, "MPS daemons: none runs%s", hidden);
+        doctor_report(doctor, FINDING_OK, NULL, "MPS daemons: none runs%s", hidden);
     else if (*hidden)
-        doctor_say(doctor, VERDICT_OK, NULL, "MPS daemons: there may be more%s", hidden);
+        doctor_report(doctor, FINDING_OK, NULL, "MPS daemons: there may be more%s", hidden);
 }

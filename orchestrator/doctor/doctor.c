@@ -1,37 +1,58 @@
 #include "orchestrator/doctor/doctor.h"
 
-#include <stdbool.h>
-#include <stdio.h>
+#include <stdarg.h>
 #include <string.h>
 
 #include "common/child.h"
 #include "common/clock.h"
 #include "mps/directory.h"
-#include "orchestrator/doctor/daemons.h"
-#include "orchestrator/doctor/gpu.h"
-#include "orchestrator/doctor/machine.h"
-#include "orchestrator/doctor/mps.h"
-#include "orchestrator/doctor/internal.h"
 #include "orchestrator/console/report.h"
-#include "orchestrator/session/mps_limits.h"
-#include "orchestrator/session/session.h"
+#include "orchestrator/doctor/internal.h"
+
+void doctor_report(struct doctor *doctor, enum finding finding, const char *advice,
+                   const char *format, ...)
+{
+    static const char *const words[] = {"ok", "warning", "problem"};
+    va_list args;
+    fprintf(doctor->out, "%-8s ", words[finding]);
+    va_start(args, format);
+    vfprintf(doctor->out, format, args);
+    va_end(args);
+    fputc('\n', doctor->out);
+    if (advice && finding != FINDING_OK)
+        fprintf(doctor->out, "         -> %s\n", advice);
+    doctor->warnings += finding == FINDING_WARNING;
+    doctor->problems += finding == FINDING_PROBLEM;
+}
+
+static void end_group(const struct doctor *doctor)
+{
+    fputc('\n', doctor->out);
+}
+
+static void print_sum(const struct doctor *doctor)
+{
+    fprintf(doctor->out, "%s: %u problem%s, %u warning%s\n",
+            doctor->problems ? "not ready" : "ready", doctor->problems,
+            doctor->problems == 1 ? "" : "s", doctor->warnings, doctor->warnings == 1 ? "" : "s");
+}
 
 static void check_cpus(struct doctor *doctor, const struct session *session)
 {
     char text[2048];
     unsigned cpus = bind_cpu_count(session->topology);
     double quota = bind_cpu_quota();
-    doctor_say(doctor, VERDICT_OK, NULL, "CPUs: %s",
-               bind_topology_summary(session->topology, text, sizeof text));
-    doctor_say(doctor, VERDICT_OK, NULL, "binding: %s",
-               bind_describe(session->topology, BIND_NEAR, text, sizeof text));
+    doctor_report(doctor, FINDING_OK, NULL, "CPUs: %s",
+                  bind_topology_summary(session->topology, text, sizeof text));
+    doctor_report(doctor, FINDING_OK, NULL, "binding: %s",
+                  bind_describe(session->topology, BIND_NEAR, text, sizeof text));
     if (quota > 0 && quota < cpus)
-        doctor_say(doctor, VERDICT_WARNING,
-                   "give the container as many CPUs as it shows, or fewer workers",
-                   "CPU quota: %.3g of the %u CPUs that this container shows", quota, cpus);
+        doctor_report(doctor, FINDING_WARNING,
+                      "give the container as many CPUs as it shows, or fewer workers",
+                      "CPU quota: %.3g of the %u CPUs that this container shows", quota, cpus);
     if (cpus < 8)
-        doctor_say(
-            doctor, session->emulated ? VERDICT_OK : VERDICT_WARNING,
+        doctor_report(
+            doctor, session->emulated ? FINDING_OK : FINDING_WARNING,
             "expect layouts with more workers than CPUs to be limited by them; try --schedule "
             "block",
             "CPUs: only %u", cpus);
@@ -44,11 +65,11 @@ static void check_gnuplot(struct doctor *doctor)
         .argv = argv, .output_cap = 256, .deadline_ns = clock_now_ns() + 10 * NS_PER_S};
     struct child_result result;
     if (child_run(&options, &result) != STATUS_OK) {
-        doctor_say(doctor, VERDICT_WARNING, "apt-get install gnuplot-nox", "plots: no gnuplot");
+        doctor_report(doctor, FINDING_WARNING, "apt-get install gnuplot-nox", "plots: no gnuplot");
         return;
     }
     result.output[strcspn(result.output, "\n")] = '\0';
-    doctor_say(doctor, VERDICT_OK, NULL, "plots: %s", result.output);
+    doctor_report(doctor, FINDING_OK, NULL, "plots: %s", result.output);
     child_result_release(&result);
 }
 
@@ -58,8 +79,8 @@ static void check_daemons(struct doctor *doctor)
     if (doctor_daemons_find("", &daemons) == STATUS_OK)
         doctor_check_daemons(doctor, &daemons);
     else
-        doctor_say(doctor, VERDICT_WARNING, "as root: mount -t proc proc /proc", "MPS daemons: %s",
-                   status_text());
+        doctor_report(doctor, FINDING_WARNING, "as root: mount -t proc proc /proc",
+                      "MPS daemons: %s", status_text());
 }
 
 static bool is_emulated(const char *device)
@@ -67,44 +88,44 @@ static bool is_emulated(const char *device)
     return device && strcmp(device, "emulated") == 0;
 }
 
-/* Why there is no session. No place for the private directory looks like a GPU that cannot be used,
- * and is told with the directory. */
+/* Reports why there is no session. A private directory without a place looks like a GPU that cannot
+ * be used, and is reported with the directory. */
 static void check_unopened(struct doctor *doctor, const char *device, enum status status)
 {
     struct mps_directory directory;
-    char error[512];
-    snprintf(error, sizeof error, "%s", status_text());
+    struct status_saved error;
+    status_save(status, &error);
     if (mps_directory_make(&directory) != STATUS_OK) {
         doctor_check_directory(doctor, NULL, status_text());
         return;
     }
-    doctor_say(doctor, VERDICT_PROBLEM,
-               is_emulated(device)
-                   ? "build or install mpsweep again: the emulated GPU is a part of it"
-               : status == STATUS_NOT_FOUND
-                   ? "install the NVIDIA driver, or use --device emulated to try mpsweep out"
-                   : "'nvidia-smi' shows the GPUs and their state",
-               "GPU: %s", error);
+    doctor_report(doctor, FINDING_PROBLEM,
+                  is_emulated(device)
+                      ? "build or install mpsweep again: the emulated GPU is a part of it"
+                  : status == STATUS_NOT_FOUND
+                      ? "install the NVIDIA driver, or use --device emulated to try mpsweep out"
+                      : "'nvidia-smi' shows the GPUs and their state",
+                  "GPU: %s", error.text);
     doctor_check_directory(doctor, directory.path, NULL);
     if (mps_directory_remove(&directory) != STATUS_OK)
-        doctor_say(doctor, VERDICT_PROBLEM, "see what is in it, and remove it by hand",
-                   "cleaning up: %s", status_text());
+        doctor_report(doctor, FINDING_PROBLEM, "see what is in it, and remove it by hand",
+                      "cleaning up: %s", status_text());
 }
 
 static void check_mps_limits(struct doctor *doctor, const struct session *session)
 {
     char text[512];
     enum status status = mps_limits_describe(session, text, sizeof text);
-    doctor_say(doctor,
-               status == STATUS_OK || status == STATUS_NOT_FOUND ? VERDICT_OK : VERDICT_WARNING,
-               "find them again: mpsweep doctor --limits", "MPS limits: %s", text);
+    doctor_report(doctor,
+                  status == STATUS_OK || status == STATUS_NOT_FOUND ? FINDING_OK : FINDING_WARNING,
+                  "find them again: mpsweep doctor --limits", "MPS limits: %s", text);
 }
 
 static void check_mps(struct doctor *doctor, struct session *session)
 {
     bool programs = doctor_check_mps_programs(doctor, session);
     doctor_check_mps_environment(doctor);
-    /* Before one of our own runs. */
+    /* Before we start one of our own. */
     check_daemons(doctor);
     doctor_check_directory(doctor, mps_controller_directory(daemons_at(session->daemons, 0)), NULL);
     if (programs)
@@ -132,25 +153,26 @@ static int check_all(const char *device)
     enum status status = session_open(&request, &session);
     if (status == STATUS_OK) {
         doctor_check_gpu(&doctor, &session, container.kind != NULL);
-        doctor_end_group(&doctor);
+        end_group(&doctor);
         check_mps(&doctor, &session);
     } else {
         check_unopened(&doctor, device, status);
-        doctor_end_group(&doctor);
+        end_group(&doctor);
         doctor_check_mps_environment(&doctor);
         check_daemons(&doctor);
     }
-    doctor_end_group(&doctor);
+    end_group(&doctor);
     check_machine(&doctor, &container, is_emulated(device) || session.emulated);
     if (status == STATUS_OK) {
         check_cpus(&doctor, &session);
         if (session_close(&session) != STATUS_OK)
-            doctor_say(&doctor, VERDICT_PROBLEM, "end what it names, and run mpsweep doctor again",
-                       "cleaning up: %s", status_text());
+            doctor_report(&doctor, FINDING_PROBLEM,
+                          "end what it names, and run mpsweep doctor again", "cleaning up: %s",
+                          status_text());
     }
     check_gnuplot(&doctor);
-    doctor_end_group(&doctor);
-    doctor_sum_up(&doctor);
+    end_group(&doctor);
+    print_sum(&doctor);
     return doctor.problems ? EXIT_BAD_SETUP : EXIT_ALL_MEASURED;
 }
 

@@ -1,4 +1,4 @@
-#include "orchestrator/doctor/gpu.h"
+#include "orchestrator/doctor/internal.h"
 
 #include <string.h>
 
@@ -9,9 +9,9 @@
 static void check_driver(struct doctor *doctor, const struct session *session, const char *release)
 {
     char cuda[SESSION_CUDA_TEXT];
-    doctor_say(doctor, VERDICT_OK, NULL, "driver: %s%s%sCUDA %s",
-               session->emulated ? "emulated, " : "", release, *release ? ", " : "",
-               session_cuda(session, cuda));
+    doctor_report(doctor, FINDING_OK, NULL, "driver: %s%s%sCUDA %s",
+                  session->emulated ? "emulated, " : "", release, *release ? ", " : "",
+                  session_cuda(session, cuda));
 }
 
 static void check_compute_mode(struct doctor *doctor, const struct session *session)
@@ -22,9 +22,9 @@ static void check_compute_mode(struct doctor *doctor, const struct session *sess
              "-i %s -c DEFAULT",
              gpu_at(session->gpus, 0)->uuid);
     if (gpu_at(session->gpus, 0)->compute_mode == CUDA_COMPUTE_MODE_EXCLUSIVE_PROCESS)
-        doctor_say(doctor, VERDICT_WARNING, advice, "compute mode: EXCLUSIVE_PROCESS");
+        doctor_report(doctor, FINDING_WARNING, advice, "compute mode: EXCLUSIVE_PROCESS");
     else
-        doctor_say(doctor, VERDICT_OK, NULL, "compute mode: default");
+        doctor_report(doctor, FINDING_OK, NULL, "compute mode: default");
 }
 
 static void check_modes(struct doctor *doctor, const struct session *session,
@@ -36,16 +36,16 @@ static void check_modes(struct doctor *doctor, const struct session *session,
                  "the first CUDA call pays the driver's start; an administrator: nvidia-smi -i %s "
                  "-pm 1",
                  gpu_at(session->gpus, 0)->uuid);
-        doctor_say(doctor, now->persistence_enabled ? VERDICT_OK : VERDICT_WARNING, advice,
-                   "persistence mode: %s", now->persistence_enabled ? "on" : "off");
+        doctor_report(doctor, now->persistence_enabled ? FINDING_OK : FINDING_WARNING, advice,
+                      "persistence mode: %s", now->persistence_enabled ? "on" : "off");
     }
     if (now->known_mig) {
         snprintf(advice, sizeof advice,
                  "measure a GPU without MIG, or expect one instance's numbers; an administrator: "
                  "nvidia-smi -i %s -mig 0",
                  gpu_at(session->gpus, 0)->uuid);
-        doctor_say(doctor, now->mig_enabled ? VERDICT_WARNING : VERDICT_OK, advice, "MIG: %s",
-                   now->mig_enabled ? "on" : "off");
+        doctor_report(doctor, now->mig_enabled ? FINDING_WARNING : FINDING_OK, advice, "MIG: %s",
+                      now->mig_enabled ? "on" : "off");
     }
 }
 
@@ -53,15 +53,15 @@ static void check_activity(struct doctor *doctor, const struct nvml_snapshot *no
 {
     char reasons[128];
     if (now->known_processes && now->processes > 0)
-        doctor_say(doctor, VERDICT_WARNING,
-                   "nvidia-smi shows them; measure when the GPU is yours alone",
-                   "other processes on this GPU: %u", now->processes);
+        doctor_report(doctor, FINDING_WARNING,
+                      "nvidia-smi shows them; measure when the GPU is yours alone",
+                      "other processes on this GPU: %u", now->processes);
     else if (now->known_processes)
-        doctor_say(doctor, VERDICT_OK, NULL, "other processes on this GPU: none");
+        doctor_report(doctor, FINDING_OK, NULL, "other processes on this GPU: none");
     if (now->known_throttle && now->throttle_reasons & ~(uint64_t)NVML_THROTTLE_IDLE)
-        doctor_say(doctor, VERDICT_WARNING, "nvidia-smi -q -d PERFORMANCE shows why",
-                   "clocks are held down: %s",
-                   nvml_throttle_text(now->throttle_reasons, reasons, sizeof reasons));
+        doctor_report(doctor, FINDING_WARNING, "nvidia-smi -q -d PERFORMANCE shows why",
+                      "clocks are held down: %s",
+                      nvml_throttle_text(now->throttle_reasons, reasons, sizeof reasons));
 }
 
 static void check_real(struct doctor *doctor, const struct session *session)
@@ -79,12 +79,13 @@ static void check_real(struct doctor *doctor, const struct session *session)
         snprintf(release, sizeof release, "release %s", now.driver_version);
     check_driver(doctor, session, release);
     if (status != STATUS_OK)
-        doctor_say(doctor, VERDICT_WARNING,
-                   opened != STATUS_OK
-                       ? "install the driver's libnvidia-ml, which belongs to nvidia-smi; without "
-                         "it MIG, clocks and other processes are not known"
-                       : "nvidia-smi -L shows the GPUs and MIG instances that there are",
-                   "NVML: %s", status_text());
+        doctor_report(
+            doctor, FINDING_WARNING,
+            opened != STATUS_OK
+                ? "install the driver's libnvidia-ml, which belongs to nvidia-smi; without "
+                  "it MIG, clocks and other processes are not known"
+                : "nvidia-smi -L shows the GPUs and MIG instances that there are",
+            "NVML: %s", status_text());
     check_compute_mode(doctor, session);
     check_modes(doctor, session, &now);
     check_activity(doctor, &now);
@@ -94,19 +95,19 @@ void doctor_check_gpu(struct doctor *doctor, const struct session *session, bool
 {
     const struct device_info *gpu = gpu_at(session->gpus, 0);
     if (session->emulated) {
-        doctor_say(doctor, session->emulated_by_default ? VERDICT_WARNING : VERDICT_OK,
-                   in_container ? "for real numbers, run where 'nvidia-smi' shows a GPU, e.g. "
-                                  "docker run --gpus all"
-                                : "for real numbers, run where 'nvidia-smi' shows a GPU",
-                   "GPU: %s (no real numbers)%s", gpu->name,
-                   session->emulated_by_default ? "; no NVIDIA driver here" : "");
+        doctor_report(doctor, session->emulated_by_default ? FINDING_WARNING : FINDING_OK,
+                      in_container ? "for real numbers, run where 'nvidia-smi' shows a GPU, e.g. "
+                                     "docker run --gpus all"
+                                   : "for real numbers, run where 'nvidia-smi' shows a GPU",
+                      "GPU: %s (no real numbers)%s", gpu->name,
+                      session->emulated_by_default ? "; no NVIDIA driver here" : "");
         check_driver(doctor, session, "");
         check_compute_mode(doctor, session);
         return;
     }
-    doctor_say(doctor, VERDICT_OK, NULL,
-               "GPU: %s, %d multiprocessors, %.0f GiB, compute capability %d.%d", gpu->name,
-               (int)gpu->sms, (double)gpu->memory_bytes / (1 << 30), (int)gpu->major,
-               (int)gpu->minor);
+    doctor_report(doctor, FINDING_OK, NULL,
+                  "GPU: %s, %d multiprocessors, %.0f GiB, compute capability %d.%d", gpu->name,
+                  (int)gpu->sms, (double)gpu->memory_bytes / (1 << 30), (int)gpu->major,
+                  (int)gpu->minor);
     check_real(doctor, session);
 }

@@ -6,9 +6,9 @@
 
 #include "common/clock.h"
 #include "orchestrator/console/report.h"
-#include "orchestrator/doctor/limits_search.h"
+#include "orchestrator/doctor/internal.h"
 
-/* A line that is rewritten, where somebody watches. */
+/* Rewrites a line on a terminal. */
 static void show_progress(void *data, unsigned connections, unsigned clients)
 {
     const bool *terminal = data;
@@ -38,18 +38,16 @@ static void print_limits(const struct session *session, const struct mps_limits 
 }
 
 /* Found and not kept is a failure: the next sweep would not know. */
-static int keep(const struct mps_limits *limits)
+static enum status keep(const struct mps_limits *limits)
 {
-    char path[PATH_MAX], why[512];
+    char path[PATH_MAX];
     enum status status = mps_limits_path(path);
     if (status == STATUS_OK)
         status = mps_limits_store(path, limits);
-    if (status == STATUS_OK) {
-        printf("kept in %s\n", path);
-        return EXIT_ALL_MEASURED;
-    }
-    snprintf(why, sizeof why, "%s", status_text());
-    return report(status_set(status, "the limits are not kept: %s", why));
+    if (status != STATUS_OK)
+        return status_prefix(status, "the limits are not kept: ");
+    printf("kept in %s\n", path);
+    return STATUS_OK;
 }
 
 int doctor_find_limits(const char *device)
@@ -62,7 +60,6 @@ int doctor_find_limits(const char *device)
     if (status != STATUS_OK)
         return report(status);
     fflush(stdout);
-    int result = EXIT_ALL_MEASURED;
     status = session_watch_signals(&session);
     if (status == STATUS_OK)
         status = limits_search(&session, show_progress, &terminal, &limits);
@@ -70,10 +67,9 @@ int doctor_find_limits(const char *device)
         fputs("\r\033[K", stderr);
     if (status == STATUS_OK) {
         print_limits(&session, &limits);
-        result = keep(&limits);
-    } else {
-        result = report(status);
+        status = keep(&limits);
     }
+    int result = report(status);
     if (session_close(&session) != STATUS_OK)
         result = report(STATUS_SYSTEM);
     return result;

@@ -1,9 +1,8 @@
-#include "orchestrator/doctor/limits_search.h"
+#include "orchestrator/doctor/internal.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
-#include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -90,12 +89,12 @@ static enum status read_answer(struct crowd *crowd, int fd, struct worker_probe 
         bytes += (size_t)got;
     }
     if (bytes == 0)
-        return status_set(STATUS_WORKER, "MPS client %u (connections: %u) ended without a word",
+        return status_set(STATUS_WORKER, "MPS client %u (connections: %u) ended without an answer",
                           crowd->count, crowd->connections);
     return worker_probe_check(probe, bytes);
 }
 
-/* One more client. *refused tells that it got no context; row->clients counts those that did. */
+/* Starts one more client. *refused: it got no context; row->clients counts those that did. */
 static enum status add_client(struct crowd *crowd, struct mps_limits_row *row, bool *refused)
 {
     struct worker_probe probe = {0};

@@ -1,12 +1,9 @@
 # Implements 'mpsweep doctor': whether this machine is ready.
 noinst_LIBRARIES += orchestrator/doctor/libdoctor.a
 orchestrator_doctor_libdoctor_a_SOURCES = \
-    orchestrator/doctor/daemons.c orchestrator/doctor/daemons.h orchestrator/doctor/doctor.c \
-    orchestrator/doctor/doctor.h orchestrator/doctor/gpu.c orchestrator/doctor/gpu.h \
-    orchestrator/doctor/limits.c \
-    orchestrator/doctor/limits_search.c orchestrator/doctor/limits_search.h \
-    orchestrator/doctor/machine.c orchestrator/doctor/machine.h orchestrator/doctor/mps.c \
-    orchestrator/doctor/mps.h orchestrator/doctor/report.c orchestrator/doctor/internal.h
+    orchestrator/doctor/daemons.c orchestrator/doctor/doctor.c orchestrator/doctor/doctor.h \
+    orchestrator/doctor/gpu.c orchestrator/doctor/internal.h orchestrator/doctor/limits.c \
+    orchestrator/doctor/limits_search.c orchestrator/doctor/machine.c orchestrator/doctor/mps.c
 
 unit_tests += \
     tests/unit/doctor/test_doctor

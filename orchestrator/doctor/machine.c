@@ -1,6 +1,5 @@
-#include "orchestrator/doctor/machine.h"
+#include "orchestrator/doctor/internal.h"
 
-#include <limits.h>
 #include <pwd.h>
 #include <stdlib.h>
 #include <string.h>
@@ -46,9 +45,9 @@ void doctor_check_user(struct doctor *doctor)
 {
     char name[64];
     uid_t user = geteuid();
-    doctor_say(doctor, VERDICT_OK, NULL, "user: %s (uid %u)%s",
-               machine_user_name(user, name, sizeof name), (unsigned)user,
-               user == 0 ? "; mpsweep needs no root" : "");
+    doctor_report(doctor, FINDING_OK, NULL, "user: %s (uid %u)%s",
+                  machine_user_name(user, name, sizeof name), (unsigned)user,
+                  user == 0 ? "; mpsweep needs no root" : "");
 }
 
 /* -- containers -------------------------------------------------------------------------------- */
@@ -160,10 +159,10 @@ void doctor_check_container(struct doctor *doctor, const struct machine_containe
                           ? ", with process IDs of its own; mpsweep's daemon and workers share them"
                           : "";
     if (container->kind)
-        doctor_say(doctor, VERDICT_OK, NULL, "container: %s%s", container->kind, ids);
+        doctor_report(doctor, FINDING_OK, NULL, "container: %s%s", container->kind, ids);
     else
-        doctor_say(doctor, VERDICT_OK, NULL, "container: none%s",
-                   container->own_process_ids ? " that is known" : "");
+        doctor_report(doctor, FINDING_OK, NULL, "container: none%s",
+                      container->own_process_ids ? " that is known" : "");
 }
 
 /* -- private directory ------------------------------------------------------------------------- */
@@ -171,9 +170,9 @@ void doctor_check_container(struct doctor *doctor, const struct machine_containe
 void doctor_check_directory(struct doctor *doctor, const char *path, const char *error)
 {
     if (!path) {
-        doctor_say(doctor, VERDICT_PROBLEM,
-                   "export TMPDIR=DIRECTORY, one that you may write to and with a short name", "%s",
-                   error);
+        doctor_report(doctor, FINDING_PROBLEM,
+                      "export TMPDIR=DIRECTORY, one that you may write to and with a short name",
+                      "%s", error);
         return;
     }
     const char *bases[MPS_DIRECTORY_BASES];
@@ -186,8 +185,9 @@ void doctor_check_directory(struct doctor *doctor, const char *path, const char 
             break;
         text_append(&text, "%s'%s'", i ? ", " : "", bases[i]);
     }
-    doctor_say(doctor, VERDICT_OK, NULL, "private directory: in '%.*s'%s%s", (int)length, path,
-               text.length ? "; not writable or too long: " : "", text.length ? passed_over : "");
+    doctor_report(doctor, FINDING_OK, NULL, "private directory: in '%.*s'%s%s", (int)length, path,
+                  text.length ? "; not writable or too long: " : "",
+                  text.length ? passed_over : "");
 }
 
 /* -- /dev/shm ---------------------------------------------------------------------------------- */
@@ -209,20 +209,20 @@ struct machine_shm machine_shm_read(const char *root)
 void doctor_check_shm(struct doctor *doctor, const struct machine_shm *shm, bool emulated)
 {
     /* CUDA and MPS keep memory there that processes share; the emulated GPU does not. */
-    const enum verdict amiss = emulated ? VERDICT_WARNING : VERDICT_PROBLEM;
+    const enum finding amiss = emulated ? FINDING_WARNING : FINDING_PROBLEM;
     char text[32];
     if (!shm->exists)
-        doctor_say(doctor, amiss,
-                   "as root: mkdir -p /dev/shm && mount -t tmpfs -o mode=1777,size=1G tmpfs "
-                   "/dev/shm",
-                   "/dev/shm: there is none");
+        doctor_report(doctor, amiss,
+                      "as root: mkdir -p /dev/shm && mount -t tmpfs -o mode=1777,size=1G tmpfs "
+                      "/dev/shm",
+                      "/dev/shm: there is none");
     else if (!shm->writable)
-        doctor_say(doctor, amiss, "as root: mount -o remount,rw,mode=1777,size=1G /dev/shm",
-                   "/dev/shm: not writable");
+        doctor_report(doctor, amiss, "as root: mount -o remount,rw,mode=1777,size=1G /dev/shm",
+                      "/dev/shm: not writable");
     else
-        doctor_say(doctor, shm->free_bytes < SHM_WANTED_BYTES ? VERDICT_WARNING : VERDICT_OK,
-                   "docker run --shm-size=1g, or as root: mount -o remount,size=1G /dev/shm",
-                   "/dev/shm: %s free", bytes_text(shm->free_bytes, text, sizeof text));
+        doctor_report(doctor, shm->free_bytes < SHM_WANTED_BYTES ? FINDING_WARNING : FINDING_OK,
+                      "docker run --shm-size=1g, or as root: mount -o remount,size=1G /dev/shm",
+                      "/dev/shm: %s free", bytes_text(shm->free_bytes, text, sizeof text));
 }
 
 /* -- limits ------------------------------------------------------------------------------------ */
@@ -272,8 +272,8 @@ void doctor_check_limits(struct doctor *doctor, const struct machine_limits *lim
             bytes_text(value, text, sizeof text);
         else
             snprintf(text, sizeof text, "%llu", (unsigned long long)value);
-        doctor_say(doctor, value < limits_table[i].least ? VERDICT_WARNING : VERDICT_OK,
-                   limits_table[i].advice, "%s: %s%s", limits_table[i].name,
-                   value == RLIM_INFINITY ? "" : "limit of ", text);
+        doctor_report(doctor, value < limits_table[i].least ? FINDING_WARNING : FINDING_OK,
+                      limits_table[i].advice, "%s: %s%s", limits_table[i].name,
+                      value == RLIM_INFINITY ? "" : "limit of ", text);
     }
 }

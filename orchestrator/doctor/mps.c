@@ -1,7 +1,6 @@
-#include "orchestrator/doctor/mps.h"
+#include "orchestrator/doctor/internal.h"
 
 #include <libgen.h>
-#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
@@ -31,7 +30,7 @@ static bool find_server(const char *control, char server[PATH_MAX])
     return child_find_program(SERVER, server) == STATUS_OK;
 }
 
-/* 0 if it does not tell; it gets to see no daemon. */
+/* 0 if it does not print its version. It sees no daemon. */
 static int ask_version(const char *program, const struct session *session)
 {
     const struct mps_control control = {
@@ -47,23 +46,25 @@ static void check_version(struct doctor *doctor, const struct session *session, 
 {
     int version = ask_version(control, session);
     if (session->emulated) {
-        doctor_say(doctor, VERDICT_OK, NULL, "MPS programs: emulated");
+        doctor_report(doctor, FINDING_OK, NULL, "MPS programs: emulated");
         return;
     }
     if (!version) {
-        doctor_say(doctor, VERDICT_WARNING,
-                   "install the MPS programs of the driver's own release; nvidia-cuda-mps-control "
-                   "-v shows theirs",
-                   "MPS programs: %s does not tell its version", control);
+        doctor_report(
+            doctor, FINDING_WARNING,
+            "install the MPS programs of the driver's own release; nvidia-cuda-mps-control "
+            "-v shows theirs",
+            "MPS programs: %s does not print its version", control);
         return;
     }
     /* Both are major * 1000 + minor * 10. */
     bool same = version / 10 == session->gpus->list.driver_version / 10;
-    doctor_say(doctor, same ? VERDICT_OK : VERDICT_WARNING,
-               "install the MPS programs of the driver's own release; in a container: docker run "
-               "-e NVIDIA_DRIVER_CAPABILITIES=compute,utility",
-               "MPS programs: %s for CUDA %d.%d, %s the driver", control, version / 1000,
-               version % 1000 / 10, same ? "as" : "unlike");
+    doctor_report(
+        doctor, same ? FINDING_OK : FINDING_WARNING,
+        "install the MPS programs of the driver's own release; in a container: docker run "
+        "-e NVIDIA_DRIVER_CAPABILITIES=compute,utility",
+        "MPS programs: %s for CUDA %d.%d, %s the driver", control, version / 1000,
+        version % 1000 / 10, same ? "as" : "unlike");
 }
 
 bool doctor_check_mps_programs(struct doctor *doctor, const struct session *session)
@@ -74,19 +75,19 @@ bool doctor_check_mps_programs(struct doctor *doctor, const struct session *sess
         "NVIDIA_DRIVER_CAPABILITIES=compute,utility), or sweep layouts without MPS";
     char control[PATH_MAX], server[PATH_MAX];
     if (child_find_program(session->control_program, control) != STATUS_OK) {
-        doctor_say(doctor, VERDICT_PROBLEM, missing, "MPS programs: %s", status_text());
+        doctor_report(doctor, FINDING_PROBLEM, missing, "MPS programs: %s", status_text());
         return false;
     }
     if (!session->emulated && !find_server(control, server)) {
-        doctor_say(doctor, VERDICT_PROBLEM, missing, "MPS programs: no '" SERVER "' beside '%s'",
-                   control);
+        doctor_report(doctor, FINDING_PROBLEM, missing, "MPS programs: no '" SERVER "' beside '%s'",
+                      control);
         return false;
     }
     check_version(doctor, session, control);
     return true;
 }
 
-/* Names come from outside: what is not one of a variable is not printed. */
+/* Names come from outside: only those that a variable can have are printed. */
 static bool is_name(const char *name)
 {
     return name[strspn(name, "ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_")] == '\0';
@@ -106,27 +107,28 @@ void doctor_check_mps_environment(struct doctor *doctor)
             odd++;
     }
     if (!*names) {
-        doctor_say(doctor, VERDICT_OK, NULL, "MPS variables: none is set");
+        doctor_report(doctor, FINDING_OK, NULL, "MPS variables: none is set");
         return;
     }
     if (odd)
         snprintf(odd_text, sizeof odd_text, "%s %zu with odd names", *list ? " and" : "", odd);
     snprintf(advice, sizeof advice, "mpsweep clears them for what it starts%s%s",
              *list ? "; for your own programs: unset" : ", and so does env -i", list);
-    doctor_say(doctor, VERDICT_WARNING, advice, "MPS variables are set:%s%s", list, odd_text);
+    doctor_report(doctor, FINDING_WARNING, advice, "MPS variables are set:%s%s", list, odd_text);
 }
 
 void doctor_check_mps_start(struct doctor *doctor, struct session *session)
 {
     if (daemons_set(session->daemons, 1, false) != STATUS_OK) {
-        doctor_say(doctor, VERDICT_PROBLEM,
-                   "until then measure without MPS: mpsweep sweep --layout threads:1-16 --layout "
-                   "processes:1-16",
-                   "MPS: %s", status_text());
+        doctor_report(
+            doctor, FINDING_PROBLEM,
+            "until then measure without MPS: mpsweep sweep --layout threads:1-16 --layout "
+            "processes:1-16",
+            "MPS: %s", status_text());
         return;
     }
-    doctor_say(doctor, VERDICT_OK, NULL, "MPS: a private daemon starts and answers");
+    doctor_report(doctor, FINDING_OK, NULL, "MPS: a private daemon starts and answers");
     if (daemons_set(session->daemons, 0, false) != STATUS_OK)
-        doctor_say(doctor, VERDICT_PROBLEM, "end what it names, and run mpsweep doctor again",
-                   "MPS: %s", status_text());
+        doctor_report(doctor, FINDING_PROBLEM, "end what it names, and run mpsweep doctor again",
+                      "MPS: %s", status_text());
 }

@@ -216,7 +216,7 @@ CONTROL_SAYS='CUDA MPS Control for Linux/Unix/QNX. Binary version: '
     "$CONTROL_SAYS"'13000' '\033[31m\n' ''; do
     make_real "$reply"
     expect 0 with_real '' "$MPSWEEP" doctor
-    finding warning 'MPS programs: .*/nvidia-cuda-mps-control does not tell its version' ||
+    finding warning 'MPS programs: .*/nvidia-cuda-mps-control does not print its version' ||
       fail "from: $reply"
     absent "$(printf '\033')" out
   done

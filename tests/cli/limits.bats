@@ -160,7 +160,7 @@ S
 
 @test "a client that breaks ends the search, and nothing is kept" {
   MPSWEEP_EMULATED_FAULT='cuInit=crash@3' expect 1 "${FIND[@]}"
-  says 'MPS client 4 \(connections: 1\) ended without a word'
+  says 'MPS client 4 \(connections: 1\) ended without an answer'
   MPSWEEP_EMULATED_FAULT='attach=skip@2' expect 1 "${FIND[@]}"
   says 'MPS client 3 is not attached to the MPS daemon'
   MPSWEEP_EMULATED_FAULT='cuDevicePrimaryCtxRetain=error:999@0' expect 1 "${FIND[@]}"

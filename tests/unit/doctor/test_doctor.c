@@ -10,8 +10,7 @@
 
 #include <cmocka.h>
 
-#include "orchestrator/doctor/daemons.h"
-#include "orchestrator/doctor/machine.h"
+#include "orchestrator/doctor/internal.h"
 #include "tests/unit/tree.h"
 
 #define CONTROL "nvidia-cuda-mps-control"
