@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include "common/clock.h"
+#include "common/descriptor.h"
 
 #define KILL_WAIT_NS (5 * NS_PER_S)
 
@@ -33,13 +34,6 @@ struct start_failure {
     enum step step;
     int error;
 };
-
-static void close_fd(int *fd)
-{
-    if (*fd >= 0)
-        close(*fd);
-    *fd = -1;
-}
 
 static int executable_error(const char *path)
 {
@@ -240,7 +234,7 @@ enum status child_spawn(const struct child_spawn_options *options, pid_t *pid, i
     if (child == 0)
         run_program(options, path, parent, report[1]);
     pthread_sigmask(SIG_SETMASK, &before, NULL);
-    close_fd(&report[1]);
+    descriptor_close(&report[1]);
     if (child < 0) {
         status = status_set(STATUS_SYSTEM, "cannot run '%s': %s", program, strerror(error));
         goto out;
@@ -261,7 +255,7 @@ enum status child_spawn(const struct child_spawn_options *options, pid_t *pid, i
         *pidfd = watch;
     *pid = child;
 out:
-    close_fd(&report[0]);
+    descriptor_close(&report[0]);
     return status;
 }
 

@@ -10,17 +10,11 @@
 #include <unistd.h>
 
 #include "common/clock.h"
+#include "common/descriptor.h"
 
 #define GRACE_NS NS_PER_S
 #define READ_BYTES ((size_t)64 * 1024)
 #define PIPE_READS_MAX 32 /* twice the largest pipe that an unprivileged process can make */
-
-static void close_fd(int *fd)
-{
-    if (*fd >= 0)
-        close(*fd);
-    *fd = -1;
-}
 
 /* One captured stream: the reading end of a pipe, and what came out of it. */
 struct stream {
@@ -52,8 +46,8 @@ static enum status stream_open(struct stream *stream, size_t cap)
 
 static void stream_release(struct stream *stream)
 {
-    close_fd(&stream->read_fd);
-    close_fd(&stream->write_fd);
+    descriptor_close(&stream->read_fd);
+    descriptor_close(&stream->write_fd);
     free(stream->text);
     stream->text = NULL;
 }
@@ -70,7 +64,7 @@ static bool stream_read(struct stream *stream)
     while (got < 0 && errno == EINTR);
     if (got <= 0) {
         if (got == 0 || errno != EAGAIN)
-            close_fd(&stream->read_fd);
+            descriptor_close(&stream->read_fd);
         return false;
     }
     size_t room = stream->cap - stream->bytes;
@@ -95,15 +89,7 @@ static void stream_drain(struct stream *stream)
 static int input_file(const char *text)
 {
     int fd = memfd_create("input", MFD_CLOEXEC);
-    size_t length = strlen(text);
-    size_t done = 0;
-    while (fd >= 0 && done < length) {
-        ssize_t written = write(fd, text + done, length - done);
-        if (written < 0 && errno != EINTR)
-            break;
-        done += written > 0 ? (size_t)written : 0;
-    }
-    if (fd < 0 || (done == length && lseek(fd, 0, SEEK_SET) == 0))
+    if (fd < 0 || (descriptor_write(fd, text, strlen(text)) == 0 && lseek(fd, 0, SEEK_SET) == 0))
         return fd;
     int error = errno;
     close(fd);
@@ -180,8 +166,8 @@ enum status child_run(const struct child_options *options, struct child_result *
     status = child_spawn(&spawn, &pid, &pidfd);
     if (status != STATUS_OK)
         goto out;
-    close_fd(&streams[0].write_fd);
-    close_fd(&streams[1].write_fd);
+    descriptor_close(&streams[0].write_fd);
+    descriptor_close(&streams[1].write_fd);
     enum status ending = read_until_end(pidfd, streams, options->deadline_ns,
                                         options->interrupt ? *options->interrupt : -1);
     if (ending != STATUS_OK) {
@@ -213,8 +199,8 @@ enum status child_run(const struct child_options *options, struct child_result *
 out:
     stream_release(&streams[0]);
     stream_release(&streams[1]);
-    close_fd(&input);
-    close_fd(&pidfd);
+    descriptor_close(&input);
+    descriptor_close(&pidfd);
     free(environment);
     return status;
 }

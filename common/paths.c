@@ -54,66 +54,78 @@ static bool lies_in(const char *directory, const char *tree)
            (directory[length] == '\0' || directory[length] == '/');
 }
 
-static enum status finish(const struct search *search, const char *kind, const char *variable)
+/* A kind of file, and where it is looked for. */
+struct kind {
+    const char *name, *variable;
+    int access_mode;
+    bool only_given; /* where the variable names a directory, no other one is looked in */
+    bool in_source;  /* of a program in the build tree, in the source tree, too */
+    const char *beside, *installed; /* relative to the program's directory, and as configured */
+};
+
+static enum status find(const struct kind *kind, const char *name, char *out, size_t size)
 {
-    if (search->found)
+    struct search search = {
+        .name = name, .access_mode = kind->access_mode, .out = out, .size = size};
+    const char *given = getenv(kind->variable);
+    bool is_given = given != NULL && given[0] != '\0';
+    if (is_given)
+        try_directory(&search, given, "");
+    if (!is_given || !kind->only_given) {
+        char own[PATH_MAX];
+        executable_directory(own);
+        try_directory(&search, own, "");
+        if (lies_in(own, MPSWEEP_BUILD_DIR)) {
+            try_directory(&search, MPSWEEP_BUILD_DIR, "");
+            if (kind->in_source)
+                try_directory(&search, MPSWEEP_SOURCE_DIR, "");
+        }
+        try_directory(&search, own, kind->beside);
+        try_directory(&search, kind->installed, "");
+    }
+    if (search.found)
         return STATUS_OK;
-    return status_set(STATUS_NOT_FOUND, "cannot find %s '%s' in %s (%s names its directory)", kind,
-                      search->name, search->looked_in, variable);
+    return status_set(STATUS_NOT_FOUND, "cannot find %s '%s' in %s (%s names its directory)",
+                      kind->name, name, search.looked_in, kind->variable);
 }
 
 enum status path_find_data(const char *relative, char *out, size_t size)
 {
-    struct search search = {.name = relative, .access_mode = R_OK, .out = out, .size = size};
-    const char *given = getenv("MPSWEEP_DATA_DIR");
-    if (given != NULL && given[0] != '\0') {
-        try_directory(&search, given, "");
-        return finish(&search, "data file", "MPSWEEP_DATA_DIR");
-    }
-    char own[PATH_MAX];
-    executable_directory(own);
-    try_directory(&search, own, "");
-    if (lies_in(own, MPSWEEP_BUILD_DIR)) {
-        try_directory(&search, MPSWEEP_BUILD_DIR, "");
-        try_directory(&search, MPSWEEP_SOURCE_DIR, "");
-    }
-    try_directory(&search, own, "/../share/mpsweep");
-    try_directory(&search, MPSWEEP_PKGDATADIR, "");
-    return finish(&search, "data file", "MPSWEEP_DATA_DIR");
+    static const struct kind data = {
+        .name = "data file",
+        .variable = "MPSWEEP_DATA_DIR",
+        .access_mode = R_OK,
+        .only_given = true,
+        .in_source = true,
+        .beside = "/../share/mpsweep",
+        .installed = MPSWEEP_PKGDATADIR,
+    };
+    return find(&data, relative, out, size);
 }
 
 enum status path_find_helper(const char *program, char *out, size_t size)
 {
-    struct search search = {.name = program, .access_mode = X_OK, .out = out, .size = size};
-    const char *given = getenv("MPSWEEP_LIBEXEC_DIR");
-    if (given != NULL && given[0] != '\0') {
-        try_directory(&search, given, "");
-        return finish(&search, "program", "MPSWEEP_LIBEXEC_DIR");
-    }
-    char own[PATH_MAX];
-    executable_directory(own);
-    try_directory(&search, own, "");
-    if (lies_in(own, MPSWEEP_BUILD_DIR))
-        try_directory(&search, MPSWEEP_BUILD_DIR, "");
-    try_directory(&search, own, "/../libexec/mpsweep");
-    try_directory(&search, MPSWEEP_PKGLIBEXECDIR, "");
-    return finish(&search, "program", "MPSWEEP_LIBEXEC_DIR");
+    static const struct kind helper = {
+        .name = "program",
+        .variable = "MPSWEEP_LIBEXEC_DIR",
+        .access_mode = X_OK,
+        .only_given = true,
+        .beside = "/../libexec/mpsweep",
+        .installed = MPSWEEP_PKGLIBEXECDIR,
+    };
+    return find(&helper, program, out, size);
 }
 
 enum status path_find_library(const char *library, char *out, size_t size)
 {
-    struct search search = {.name = library, .access_mode = R_OK, .out = out, .size = size};
-    const char *given = getenv("MPSWEEP_LIBEXEC_DIR");
-    char own[PATH_MAX];
-    if (given != NULL)
-        try_directory(&search, given, "");
-    executable_directory(own);
-    try_directory(&search, own, "");
-    if (lies_in(own, MPSWEEP_BUILD_DIR))
-        try_directory(&search, MPSWEEP_BUILD_DIR, "");
-    try_directory(&search, own, "/../lib");
-    try_directory(&search, MPSWEEP_LIBDIR, "");
-    return finish(&search, "library", "MPSWEEP_LIBEXEC_DIR");
+    static const struct kind shared = {
+        .name = "library",
+        .variable = "MPSWEEP_LIBEXEC_DIR",
+        .access_mode = R_OK,
+        .beside = "/../lib",
+        .installed = MPSWEEP_LIBDIR,
+    };
+    return find(&shared, library, out, size);
 }
 
 const char *path_file_name(const char *path)

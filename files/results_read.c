@@ -60,45 +60,56 @@ static enum status add_point(const char *path, unsigned long number, json_t *poi
     return error == 0 ? STATUS_OK : status_set(STATUS_MEMORY, "out of memory reading '%s'", path);
 }
 
+static enum status add_header(const char *path, unsigned long number, json_t *header,
+                              struct results *results)
+{
+    enum status status = check_schema(path, number, header);
+    if (status != STATUS_OK)
+        return status;
+    if (results->header == NULL)
+        results->header = json_incref(header);
+    else if (json_is_true(json_object_get(header, "resumed")))
+        results->resumed = true;
+    /* A footer before this header closed another run. */
+    json_decref(results->footer);
+    results->footer = NULL;
+    return STATUS_OK;
+}
+
 static enum status add_record(const char *path, unsigned long number, json_t *record,
                               json_t *place_of, struct results *results)
 {
+    const struct {
+        const char *type;
+        json_t *all; /* an array that keeps each, or NULL */
+        json_t **last;
+    } kinds[] = {
+        {"calibration", results->calibrations, NULL},
+        {"probe", results->probes, NULL},
+        {"tune", NULL, &results->tune},
+        {"fleet", NULL, &results->fleet},
+        {"footer", NULL, &results->footer},
+    };
     const char *type = json_string_value(json_object_get(record, "type"));
-    enum status status = STATUS_OK;
     if (number == 1 && (type == NULL || strcmp(type, "header") != 0))
         return status_set(STATUS_USAGE, "'%s' is not an mpsweep results file", path);
     if (type == NULL)
         return status_set(STATUS_USAGE, "'%s' line %lu: a record without a type", path, number);
-    if (strcmp(type, "header") == 0) {
-        status = check_schema(path, number, record);
-        if (status != STATUS_OK)
-            return status;
-        if (results->header == NULL)
-            results->header = json_incref(record);
-        else if (json_is_true(json_object_get(record, "resumed")))
-            results->resumed = true;
-        /* A footer before this header closed another run. */
-        json_decref(results->footer);
-        results->footer = NULL;
-    } else if (strcmp(type, "point") == 0) {
-        status = add_point(path, number, record, place_of, results);
-    } else if (strcmp(type, "calibration") == 0) {
-        if (json_array_append(results->calibrations, record) != 0)
-            status = status_set(STATUS_MEMORY, "out of memory reading '%s'", path);
-    } else if (strcmp(type, "probe") == 0) {
-        if (json_array_append(results->probes, record) != 0)
-            status = status_set(STATUS_MEMORY, "out of memory reading '%s'", path);
-    } else if (strcmp(type, "tune") == 0) {
-        json_decref(results->tune);
-        results->tune = json_incref(record);
-    } else if (strcmp(type, "fleet") == 0) {
-        json_decref(results->fleet);
-        results->fleet = json_incref(record);
-    } else if (strcmp(type, "footer") == 0) {
-        json_decref(results->footer);
-        results->footer = json_incref(record);
+    if (strcmp(type, "header") == 0)
+        return add_header(path, number, record, results);
+    if (strcmp(type, "point") == 0)
+        return add_point(path, number, record, place_of, results);
+    for (size_t i = 0; i < sizeof kinds / sizeof kinds[0]; i++) {
+        if (strcmp(type, kinds[i].type) != 0)
+            continue;
+        if (kinds[i].all != NULL && json_array_append(kinds[i].all, record) != 0)
+            return status_set(STATUS_MEMORY, "out of memory reading '%s'", path);
+        if (kinds[i].last != NULL) {
+            json_decref(*kinds[i].last);
+            *kinds[i].last = json_incref(record);
+        }
     }
-    return status;
+    return STATUS_OK;
 }
 
 /* A merged fleet has hundreds of them for each point, which readers of points do not need. */

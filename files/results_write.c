@@ -8,6 +8,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "common/descriptor.h"
+
 static enum status take(int fd, const char *path, struct results_writer *out)
 {
     struct stat info;
@@ -57,20 +59,6 @@ enum status results_append(const char *path, long long whole_bytes, struct resul
     return STATUS_OK;
 }
 
-static int write_all(int fd, const char *text, size_t bytes)
-{
-    while (bytes > 0) {
-        ssize_t written = write(fd, text, bytes);
-        if (written < 0 && errno == EINTR)
-            continue;
-        if (written < 0)
-            return -1;
-        text += written;
-        bytes -= (size_t)written;
-    }
-    return 0;
-}
-
 enum status results_write(struct results_writer *writer, const json_t *record)
 {
     if (writer->fd < 0)
@@ -80,7 +68,7 @@ enum status results_write(struct results_writer *writer, const json_t *record)
         return status_set(STATUS_MEMORY, "out of memory for a record of '%s'", writer->path);
     size_t length = strlen(line);
     line[length] = '\n'; /* in place of the end mark: the length goes along */
-    int result = write_all(writer->fd, line, length + 1);
+    int result = descriptor_write(writer->fd, line, length + 1);
     if (result == 0 && writer->regular)
         result = fsync(writer->fd);
     int error = errno;
@@ -97,7 +85,5 @@ enum status results_write(struct results_writer *writer, const json_t *record)
 
 void results_close(struct results_writer *writer)
 {
-    if (writer->fd >= 0)
-        close(writer->fd);
-    writer->fd = -1;
+    descriptor_close(&writer->fd);
 }

@@ -11,32 +11,28 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "common/descriptor.h"
+
 #define SCHEMA 1
 #define STATE_MOST 16384
 
 static enum status write_text(int directory, const char *text)
 {
-    size_t left = strlen(text);
     int fd =
         openat(directory, "state.new", O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, 0600);
-    while (fd >= 0 && left > 0) {
-        ssize_t written = write(fd, text, left);
-        if (written < 0 && errno == EINTR)
-            continue;
-        if (written < 0)
-            break;
-        text += written;
-        left -= (size_t)written;
-    }
+    bool good = fd >= 0 && descriptor_write(fd, text, strlen(text)) == 0;
     int error = errno;
-    if (fd >= 0 && close(fd) != 0 && left == 0) {
+    if (fd >= 0 && close(fd) != 0 && good) {
         error = errno;
-        left = 1;
+        good = false;
     }
-    if (fd < 0 || left > 0 || renameat(directory, "state.new", directory, "state") != 0)
-        return status_set(STATUS_SYSTEM, "cannot write the daemon's record: %s",
-                          strerror(fd < 0 || left > 0 ? error : errno));
-    return STATUS_OK;
+    if (good && renameat(directory, "state.new", directory, "state") != 0) {
+        error = errno;
+        good = false;
+    }
+    return good
+               ? STATUS_OK
+               : status_set(STATUS_SYSTEM, "cannot write the daemon's record: %s", strerror(error));
 }
 
 enum status mps_state_write(int directory, const struct mps_state *state)

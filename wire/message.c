@@ -1,8 +1,6 @@
 #include "wire/message.h"
 
-#include <errno.h>
 #include <string.h>
-#include <unistd.h>
 
 enum status message_check(const char *name, struct message_begin begin, size_t whole_bytes,
                           const void *data, size_t bytes)
@@ -18,18 +16,4 @@ enum status message_check(const char *name, struct message_begin begin, size_t w
         return status_set(STATUS_PROTOCOL, "%s: version %u instead of %u", name, got.version,
                           begin.version);
     return STATUS_OK;
-}
-
-int message_write(int fd, const void *data, size_t bytes)
-{
-    for (const char *at = data; bytes > 0;) {
-        ssize_t written = write(fd, at, bytes);
-        if (written < 0 && errno == EINTR)
-            continue;
-        if (written < 0)
-            return -1;
-        at += written;
-        bytes -= (size_t)written;
-    }
-    return 0;
 }

@@ -18,6 +18,3 @@ struct message_begin {
  * whole_bytes. STATUS_PROTOCOL: it is not; the text begins with name. */
 enum status message_check(const char *name, struct message_begin begin, size_t whole_bytes,
                           const void *data, size_t bytes);
-
-/* Writes all bytes to a descriptor. Gives 0, or -1 and errno. */
-int message_write(int fd, const void *data, size_t bytes);

@@ -6,7 +6,7 @@
 #include <unistd.h>
 
 #include "common/clock.h"
-#include "wire/message.h"
+#include "common/descriptor.h"
 #include "worker/engines/described.h"
 #include "worker/length.h"
 
@@ -230,5 +230,6 @@ int worker_lengths_run(const char *asked, const char *driver_path)
         snprintf(answer.error, sizeof answer.error, "%s", status_text());
     }
     close_rig(&rig);
-    return message_write(STDOUT_FILENO, &answer, sizeof answer) == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+    return descriptor_write(STDOUT_FILENO, &answer, sizeof answer) == 0 ? EXIT_SUCCESS
+                                                                        : EXIT_FAILURE;
 }

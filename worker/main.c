@@ -30,9 +30,9 @@
 #include <unistd.h>
 
 #include "common/clock.h"
+#include "common/descriptor.h"
 #include "device/device.h"
 #include "recording/cpu.h"
-#include "wire/message.h"
 #include "worker/engines/memory.h"
 #include "worker/internal.h"
 #include "worker/program.h"
@@ -217,7 +217,7 @@ static int query(const char *driver_path)
         fprintf(stderr, "%s\n", status_text());
         return (int)status;
     }
-    return message_write(STDOUT_FILENO, &list, sizeof list) == 0 ? EXIT_SUCCESS : EXIT_BAD_CALL;
+    return descriptor_write(STDOUT_FILENO, &list, sizeof list) == 0 ? EXIT_SUCCESS : EXIT_BAD_CALL;
 }
 
 static int parse_fd(const char *text)

@@ -10,7 +10,7 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
-#include "wire/message.h"
+#include "common/descriptor.h"
 #include "wire/plugin_answer.h"
 #include "worker/engines/plugin_load.h"
 
@@ -51,7 +51,7 @@ int plugin_answer_run(const char *path, const char *options)
     } else {
         snprintf(answer.error, sizeof answer.error, "%s", status_text());
     }
-    if (message_write(out, &answer, sizeof answer) != 0) {
+    if (descriptor_write(out, &answer, sizeof answer) != 0) {
         fprintf(stderr, "cannot write what was found out: %s\n", strerror(errno));
         return STATUS_SYSTEM;
     }

@@ -6,9 +6,9 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "common/descriptor.h"
 #include "device/context.h"
 #include "device/device.h"
-#include "wire/message.h"
 #include "wire/probe.h"
 
 static enum status look(const struct cuda_driver *driver, struct worker_probe *probe,
@@ -72,7 +72,7 @@ int worker_probe_run(const char *driver_path)
         probe.cuda_error = cuda_last_error();
         snprintf(probe.error, sizeof probe.error, "%s", status_text());
     }
-    if (message_write(STDOUT_FILENO, &probe, sizeof probe) != 0) {
+    if (descriptor_write(STDOUT_FILENO, &probe, sizeof probe) != 0) {
         fprintf(stderr, "cannot write what was probed: %s\n", strerror(errno));
         return STATUS_SYSTEM;
     }
