@@ -159,36 +159,32 @@ enum status probe_conclude(const struct probe_outcome *outcome, struct probe_res
     return STATUS_OK;
 }
 
-/* JSON has no NAN. */
-static json_t *number(double value)
-{
-    return isfinite(value) ? json_real(value) : json_null();
-}
-
 static json_t *interval(double low, double high)
 {
-    return json_pack("[o, o]", number(low), number(high));
+    return json_pack("[o, o]", record_real_or_null(low), record_real_or_null(high));
 }
 
-static int set_times(json_t *object, const struct probe_summary *summary)
+/* Moves the fields of more, which it releases, to object. */
+static void add_fields(json_t *object, json_t *more)
 {
-    return json_object_set_new(object, "median_us", number(summary->median_us)) |
-           json_object_set_new(object, "ci95_us", interval(summary->low_us, summary->high_us)) |
-           json_object_set_new(object, "mean_us", number(summary->mean_us)) |
-           json_object_set_new(object, "p99_us", number(summary->p99_us)) |
-           json_object_set_new(object, "max_us", number(summary->max_us));
+    json_object_update(object, more);
+    json_decref(more);
 }
 
-static int set_summary(json_t *object, const struct probe_summary *summary)
+static json_t *times_object(const struct probe_summary *summary)
 {
-    return json_object_set_new(object, "samples", json_integer((json_int_t)summary->samples)) |
-           json_object_set_new(object, "dropped", json_integer((json_int_t)summary->dropped)) |
-           set_times(object, summary);
+    return json_pack(
+        "{s:o, s:o, s:o, s:o, s:o}", "median_us", record_real_or_null(summary->median_us),
+        "ci95_us", interval(summary->low_us, summary->high_us), "mean_us",
+        record_real_or_null(summary->mean_us), "p99_us", record_real_or_null(summary->p99_us),
+        "max_us", record_real_or_null(summary->max_us));
 }
 
-static void set_blocked(json_t *object, uint64_t blocked)
+static void add_summary(json_t *object, const struct probe_summary *summary)
 {
-    json_object_set_new(object, "blocked", json_integer((json_int_t)blocked));
+    add_fields(object, json_pack("{s:I, s:I}", "samples", (json_int_t)summary->samples, "dropped",
+                                 (json_int_t)summary->dropped));
+    add_fields(object, times_object(summary));
 }
 
 static json_t *more_metrics(const struct probe *probe, const struct probe_arm_data *data)
@@ -198,31 +194,29 @@ static json_t *more_metrics(const struct probe *probe, const struct probe_arm_da
         struct probe_summary summary;
         if (probe_summarise(data->series[m], data->rounds, &summary) != STATUS_OK)
             continue;
-        json_t *metric = json_pack("{s:s}", "metric", probe->metrics[m]);
-        if (m == probe->level_metric)
-            json_object_set_new(metric, "level", json_true());
-        set_summary(metric, &summary);
-        set_blocked(metric, data->blocked[m]);
+        json_t *metric = json_pack("{s:s, s:o*}", "metric", probe->metrics[m], "level",
+                                   m == probe->level_metric ? json_true() : NULL);
+        add_summary(metric, &summary);
+        json_object_set_new(metric, "blocked", json_integer((json_int_t)data->blocked[m]));
         json_array_append_new(metrics, metric);
     }
     return metrics;
 }
 
-static int set_against(json_t *object, const struct probe_outcome *outcome,
-                       const struct probe_arm_data *data)
+static void add_comparison(json_t *object, const struct probe_outcome *outcome,
+                           const struct probe_arm_data *data)
 {
-    const struct probe *probe = outcome->probe;
     const struct probe_arm_data *control =
         data->arm->control ? find_data(outcome, data->arm->control) : NULL;
     struct probe_effect effect;
     struct probe_summary summary;
     if (!is_measured(control) || compare_arms(data, control, &effect) != STATUS_OK ||
         probe_summarise(control->series[0], control->rounds, &summary) != STATUS_OK)
-        return 0;
-    enum probe_verdict verdict = judge(probe, data, control, &effect, summary.median_us);
-    return json_object_set_new(object, "ratio", number(effect.ratio)) |
-           json_object_set_new(object, "ratio_ci95", interval(effect.low, effect.high)) |
-           json_object_set_new(object, "verdict", json_string(probe_verdict_name(verdict)));
+        return;
+    enum probe_verdict verdict = judge(outcome->probe, data, control, &effect, summary.median_us);
+    add_fields(object, json_pack("{s:o, s:o, s:s}", "ratio", record_real_or_null(effect.ratio),
+                                 "ratio_ci95", interval(effect.low, effect.high), "verdict",
+                                 probe_verdict_name(verdict)));
 }
 
 static const char *arm_status(const struct probe_arm_data *data)
@@ -242,10 +236,8 @@ static json_t *arm_object(const struct probe_outcome *outcome, const struct prob
                   (arm->flags & PROBE_ARM_OVER_MPS) != 0, "status", arm_status(data));
     if (!object)
         return NULL;
-    if (arm->series) {
-        json_object_set_new(object, "series", json_string(arm->series));
-        json_object_set_new(object, "x", json_real(arm->x));
-    }
+    if (arm->series)
+        add_fields(object, json_pack("{s:s, s:f}", "series", arm->series, "x", arm->x));
     if (!is_measured(data)) {
         json_object_set_new(object, "error",
                             json_string(*data->error ? data->error : NOT_MEASURED));
@@ -253,15 +245,12 @@ static json_t *arm_object(const struct probe_outcome *outcome, const struct prob
     }
     json_object_set_new(object, "rounds", json_integer(data->rounds));
     if (probe_summarise(data->series[0], data->rounds, &summary) == STATUS_OK)
-        set_summary(object, &summary);
+        add_summary(object, &summary);
     if (outcome->probe->level_metric &&
-        probe_summarise_unscaled(data->series[0], data->rounds, &summary) == STATUS_OK) {
-        json_t *unscaled = json_object();
-        set_times(unscaled, &summary);
-        json_object_set_new(object, "unscaled", unscaled);
-    }
-    set_blocked(object, data->blocked[0]);
-    set_against(object, outcome, data);
+        probe_summarise_unscaled(data->series[0], data->rounds, &summary) == STATUS_OK)
+        json_object_set_new(object, "unscaled", times_object(&summary));
+    json_object_set_new(object, "blocked", json_integer((json_int_t)data->blocked[0]));
+    add_comparison(object, outcome, data);
     json_t *more = more_metrics(outcome->probe, data);
     if (json_array_size(more) > 0)
         json_object_set(object, "metrics", more);
@@ -286,13 +275,14 @@ static json_t *effect_object(const struct probe *probe, const struct probe_resul
 {
     if (!isfinite(result->effect.ratio) || result->effect.ratio <= 0)
         return json_null();
-    return json_pack(
-        "{s:s, s:s, s:s, s:s, s:o, s:o, s:o, s:o, s:f, s:f}", "arm", result->subject->arm->name,
-        "control", result->control->arm->name, "metric", probe->metrics[0], "unit", "us", "value",
-        number(result->subject_summary.median_us), "control_value",
-        number(result->control_summary.median_us), "ratio", number(result->effect.ratio), "ci95",
-        interval(result->effect.low, result->effect.high), "matters_ratio", probe->matters_ratio,
-        "matters_us", (double)probe->matters_ns / 1e3);
+    return json_pack("{s:s, s:s, s:s, s:s, s:o, s:o, s:o, s:o, s:f, s:f}", "arm",
+                     result->subject->arm->name, "control", result->control->arm->name, "metric",
+                     probe->metrics[0], "unit", "us", "value",
+                     record_real_or_null(result->subject_summary.median_us), "control_value",
+                     record_real_or_null(result->control_summary.median_us), "ratio",
+                     record_real_or_null(result->effect.ratio), "ci95",
+                     interval(result->effect.low, result->effect.high), "matters_ratio",
+                     probe->matters_ratio, "matters_us", (double)probe->matters_ns / 1e3);
 }
 
 /* Samples come faster than there is room for where a call is very short, and the last of a round
@@ -327,7 +317,7 @@ static json_t *notes_array(const struct probe_outcome *outcome, json_t *inferred
     for (size_t i = 0; i < count; i++) {
         json_array_append_new(array, json_string(notes[i].text));
         if (notes[i].quantity)
-            json_object_set_new(inferred, notes[i].quantity, number(notes[i].value));
+            json_object_set_new(inferred, notes[i].quantity, record_real_or_null(notes[i].value));
     }
     note_dropped(outcome, array);
     return array;
@@ -355,12 +345,11 @@ json_t *probe_record(const struct probe_outcome *outcome, const struct probe_res
     if (*result->ended_early)
         json_object_set_new(record, "ended_early", json_string(result->ended_early));
     json_object_set_new(record, "remedy", helps ? json_string(probe->remedy) : json_null());
-    if (helps && result->remedy) {
-        json_object_set_new(record, "remedy_arm", json_string(result->remedy->arm->name));
-        json_object_set_new(record, "remedy_gain", number(result->gain.ratio));
-        json_object_set_new(record, "remedy_gain_ci95",
-                            interval(result->gain.low, result->gain.high));
-    }
+    if (helps && result->remedy)
+        add_fields(record,
+                   json_pack("{s:s, s:o, s:o}", "remedy_arm", result->remedy->arm->name,
+                             "remedy_gain", record_real_or_null(result->gain.ratio),
+                             "remedy_gain_ci95", interval(result->gain.low, result->gain.high)));
     if (probe->xlabel)
         json_object_set_new(record, "xlabel", json_string(probe->xlabel));
     json_object_set_new(record, "seconds", json_real(seconds));

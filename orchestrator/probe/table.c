@@ -3,9 +3,8 @@
 #include <string.h>
 
 #include "common/json.h"
+#include "orchestrator/console/columns.h"
 #include "orchestrator/probe/internal.h"
-#include "orchestrator/results/table.h"
-#include "orchestrator/results/point.h"
 
 enum { ARM, WHAT, MEDIAN, INTERVAL, P99, BLOCKED, RATIO, VERDICT, COLUMNS };
 
@@ -58,11 +57,11 @@ static const char *ratios(double low, double high, char *out, size_t size)
 /* "3 of 9", of an arm or one of its metrics; "" where none was blocked. */
 static const char *blocked_text(const json_t *object, char *out, size_t size)
 {
-    json_int_t blocked = json_integer_value(json_object_get(object, "blocked"));
+    json_int_t blocked = integer_at(object, "blocked");
     *out = '\0';
     if (blocked > 0)
         snprintf(out, size, "%" JSON_INTEGER_FORMAT " of %" JSON_INTEGER_FORMAT, blocked,
-                 json_integer_value(json_object_get(object, "samples")));
+                 integer_at(object, "samples"));
     return out;
 }
 
@@ -98,39 +97,30 @@ static void fill_row(const json_t *arm, char cells[COLUMNS][CELL])
 
 static void print_arms(FILE *out, const json_t *arms)
 {
-    size_t count = json_array_size(arms);
-    char(*cells)[COLUMNS][CELL] = calloc(count + 1, sizeof *cells);
-    size_t widths[COLUMNS] = {0};
+    struct columns table = {0};
     bool shown[COLUMNS] = {0};
-    if (!cells)
-        return;
+    const json_t *arm;
+    size_t index;
     for (size_t c = 0; c < COLUMNS; c++)
-        snprintf(cells[0][c], CELL, "%s", titles[c]);
-    for (size_t r = 1; r <= count; r++)
-        fill_row(json_array_get(arms, r - 1), cells[r]);
-    for (size_t c = 0; c < COLUMNS; c++) {
-        for (size_t r = 1; r <= count; r++)
-            shown[c] |= *cells[r][c] != '\0';
-        for (size_t r = 0; r <= count; r++) {
-            size_t width = text_columns(cells[r][c]);
-            widths[c] = width > widths[c] ? width : widths[c];
-        }
-    }
-    for (size_t r = 0; r <= count; r++) {
-        const json_t *arm = r ? json_array_get(arms, r - 1) : NULL;
+        columns_add(&table, titles[c], c <= WHAT || c >= RATIO ? COLUMNS_LEFT : COLUMNS_RIGHT);
+    json_array_foreach(arms, index, arm)
+    {
+        char cells[COLUMNS][CELL];
         const char *error = text_at(arm, "error");
-        size_t last = *error ? MEDIAN : VERDICT;
-        while (!*cells[r][last])
-            last--;
-        for (size_t c = 0; c <= last; c++)
-            if (shown[c])
-                table_print_cell(out, cells[r][c], widths[c], c <= WHAT || c >= RATIO,
-                                 c == last && !*error);
+        fill_row(arm, cells);
+        for (size_t c = 0; c < (*error ? MEDIAN + 1 : COLUMNS); c++) {
+            columns_cell(&table, "%s", cells[c]);
+            shown[c] |= *cells[c] != '\0';
+        }
         if (*error)
-            fprintf(out, "%s%s: %s", "  ", text_at(arm, "status"), error);
-        fputc('\n', out);
+            columns_end_row_with(&table, "%s: %s", text_at(arm, "status"), error);
+        else
+            columns_end_row(&table);
     }
-    free(cells);
+    for (size_t c = 0; c < COLUMNS; c++)
+        if (!shown[c])
+            columns_hide(&table, c);
+    columns_print(out, &table, 0);
 }
 
 /* Words in lines of TEXT_WIDTH, those after the first set in. */
@@ -232,38 +222,32 @@ void probe_print_record(FILE *out, const json_t *record)
     print_verdict(out, record);
 }
 
-static void print_csv_number(FILE *out, double value)
-{
-    if (isnan(value))
-        fputc(',', out);
-    else
-        fprintf(out, ",%.6g", value);
-}
-
 /* A line of an arm, or, with an empty object, of a probe that has none. */
 static void print_csv_line(FILE *out, const json_t *record, const json_t *arm, bool emulated)
 {
-    static const char *const numbers[] = {"samples", "blocked", "median_us"};
-    static const char *const others[] = {"mean_us", "p99_us", "max_us", "ratio"};
-    const char *error = text_at(arm, "error");
-    fprintf(out, "%s,%s,%s,%s", text_at(record, "probe"), text_at(record, "verdict"),
-            text_at(arm, "arm"), text_at(arm, "control"));
-    if (json_object_size(arm) > 0)
-        fprintf(out, ",%d,%s", (int)json_integer_value(json_object_get(arm, "processes")),
-                json_is_true(json_object_get(arm, "mps")) ? "yes" : "no");
-    else
-        fputs(",,", out);
-    fprintf(out, ",%s", text_at(arm, "status"));
+    static const struct {
+        const char *field;
+        int index; /* in an interval; -1: a number */
+    } numbers[] = {
+        {"samples", -1}, {"blocked", -1},   {"median_us", -1}, {"ci95_us", 0},
+        {"ci95_us", 1},  {"mean_us", -1},   {"p99_us", -1},    {"max_us", -1},
+        {"ratio", -1},   {"ratio_ci95", 0}, {"ratio_ci95", 1},
+    };
+    bool any = json_object_size(arm) > 0;
+    csv_begin(out, text_at(record, "probe"));
+    csv_text(out, text_at(record, "verdict"));
+    csv_text(out, text_at(arm, "arm"));
+    csv_text(out, text_at(arm, "control"));
+    csv_number(out, number_at(arm, "processes"));
+    csv_text(out, !any ? "" : json_is_true(json_object_get(arm, "mps")) ? "yes" : "no");
+    csv_text(out, text_at(arm, "status"));
     for (size_t n = 0; n < sizeof numbers / sizeof *numbers; n++)
-        print_csv_number(out, number_at(arm, numbers[n]));
-    print_csv_number(out, number_in(arm, "ci95_us", 0));
-    print_csv_number(out, number_in(arm, "ci95_us", 1));
-    for (size_t n = 0; n < sizeof others / sizeof *others; n++)
-        print_csv_number(out, number_at(arm, others[n]));
-    print_csv_number(out, number_in(arm, "ratio_ci95", 0));
-    print_csv_number(out, number_in(arm, "ratio_ci95", 1));
-    fprintf(out, ",%s,%s,", text_at(arm, "verdict"), emulated ? "yes" : "no");
-    table_print_csv_text(out, json_object_size(arm) > 0 ? error : text_at(record, "error"));
+        csv_number(out, numbers[n].index < 0
+                            ? number_at(arm, numbers[n].field)
+                            : number_in(arm, numbers[n].field, (size_t)numbers[n].index));
+    csv_text(out, text_at(arm, "verdict"));
+    csv_text(out, emulated ? "yes" : "no");
+    csv_text(out, text_at(any ? arm : record, "error"));
     fputc('\n', out);
 }
 
