@@ -1,5 +1,6 @@
 #include "orchestrator/calibrate/plan.h"
 
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -21,6 +22,7 @@ struct making {
     size_t steps_before; /* of those before */
     struct crew crew;
     struct progress progress;
+    calibrate_print print;
 };
 
 static void show(void *data, const char *what, unsigned done)
@@ -141,21 +143,33 @@ static size_t count_steps(struct making *making)
     return steps;
 }
 
-static void tell(const struct point *point, const struct calibration_record *record,
-                 const struct progress *progress)
+__attribute__((format(printf, 2, 3))) static void print_line(const struct making *making,
+                                                             const char *format, ...)
 {
-    char what[POINT_DESCRIPTION];
-    unsigned shared = 0;
-    for (unsigned part = 0; part < CALIBRATION_PARTS; part++)
-        shared += record->shared >> part & 1;
+    char line[CALIBRATION_NOTE_BYTES + POINT_DESCRIPTION + 128];
+    va_list arguments;
+    if (making->progress.quiet)
+        return;
+    va_start(arguments, format);
+    vsnprintf(line, sizeof line, format, arguments);
+    va_end(arguments);
+    making->print(line);
+}
+
+static void print_made(const struct making *making, const struct point *point,
+                       const struct calibration_record *record)
+{
+    char what[POINT_DESCRIPTION], taken[64] = "";
+    unsigned shared = (unsigned)__builtin_popcount(record->shared);
     point_describe(point, what, sizeof what);
-    progress_clear(progress);
-    fprintf(stderr, "calibrated for iterations as of %s in %.1f s", what, record->seconds);
     if (shared > 0)
-        fprintf(stderr, ", %u figure%s taken from one before", shared, shared == 1 ? "" : "s");
-    fputc('\n', stderr);
+        snprintf(taken, sizeof taken, ", %u figure%s taken from one before", shared,
+                 shared == 1 ? "" : "s");
+    progress_clear(&making->progress);
+    print_line(making, "calibrated for iterations as of %s in %.1f s%s", what, record->seconds,
+               taken);
     for (unsigned i = 0; i < record->note_count; i++)
-        fprintf(stderr, "  not measured: %s\n", record->notes[i]);
+        print_line(making, "  not measured: %s", record->notes[i]);
 }
 
 static enum status make_one(struct session *session, struct making *making,
@@ -171,15 +185,14 @@ static enum status make_one(struct session *session, struct making *making,
         return status;
     making->known_count++;
     making->steps_before += steps;
-    if (!making->progress.quiet)
-        tell(like, record, &making->progress);
+    print_made(making, like, record);
     json_t *json = calibration_to_json(record);
     if (!json || json_array_append_new(calibrations, json) != 0)
         return status_set(STATUS_MEMORY, "out of memory for a calibration");
     return results_write(writer, json);
 }
 
-static bool told_before(const struct plan *plan, size_t index)
+static bool was_before(const struct plan *plan, size_t index)
 {
     const char *word = point_workload(&plan->points[index]);
     for (size_t i = 0; i < index; i++)
@@ -188,18 +201,18 @@ static bool told_before(const struct plan *plan, size_t index)
     return false;
 }
 
-static void tell_of_others(const struct plan *plan)
+static void print_others(const struct making *making, const struct plan *plan)
 {
     for (size_t i = 0; i < plan->count; i++)
-        if (!point_is_builtin(&plan->points[i]) && !told_before(plan, i))
-            fprintf(stderr,
-                    "no calibration for workload '%s': there is one for the built-in workloads "
-                    "only\n",
-                    point_workload(&plan->points[i]));
+        if (!point_is_builtin(&plan->points[i]) && !was_before(plan, i))
+            print_line(making,
+                       "no calibration for workload '%s': there is one for the built-in workloads "
+                       "only",
+                       point_workload(&plan->points[i]));
 }
 
 enum status calibrate_plan(struct session *session, const struct plan *plan,
-                           const struct round_limits *limits, bool quiet,
+                           const struct round_limits *limits, bool quiet, calibrate_print print,
                            struct results_writer *writer, json_t *calibrations)
 {
     struct making making;
@@ -209,11 +222,11 @@ enum status calibrate_plan(struct session *session, const struct plan *plan,
         return status;
     size_t steps = count_steps(&making);
     progress_init(&making.progress, quiet, steps, STEP_S * (double)steps);
-    if (!quiet)
-        tell_of_others(plan);
-    if (!quiet && making.wanted_count > 1)
-        fprintf(stderr, "calibrating for %zu kinds of iterations: about %s\n", making.wanted_count,
-                text_duration(STEP_S * (double)steps, text, sizeof text));
+    making.print = print;
+    print_others(&making, plan);
+    if (making.wanted_count > 1)
+        print_line(&making, "calibrating for %zu kinds of iterations: about %s",
+                   making.wanted_count, text_duration(STEP_S * (double)steps, text, sizeof text));
     for (; making.at < making.wanted_count && status == STATUS_OK; making.at++)
         status = make_one(session, &making, limits, writer, calibrations);
     progress_clear(&making.progress);

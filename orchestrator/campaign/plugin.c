@@ -11,6 +11,7 @@
 #include "include/mpsweep/workload.h"
 #include "mps/control.h"
 #include "orchestrator/plan/plugin.h"
+#include "wire/plugin_answer.h"
 
 static enum status read_answer(const struct child_result *result, struct plugin_answer *out)
 {
@@ -60,8 +61,9 @@ static enum status ask(const struct session *session, const struct shm_plugin *p
     return status;
 }
 
-enum status plugin_ask(const struct session *session, const struct point *point,
-                       uint64_t timeout_ns, struct plugin_answer *out)
+/* In a process without a GPU. */
+static enum status ask_point(const struct session *session, const struct point *point,
+                             uint64_t timeout_ns, struct plugin_answer *out)
 {
     static struct shm_plugin plugin;
     enum status status = plugin_of(point, &plugin);
@@ -173,7 +175,7 @@ enum status plugin_ask_all(const struct session *session, struct plan *plan, uin
             known = same_plugin(point, &plan->points[j]);
         if (known)
             continue;
-        status = plugin_ask(session, point, timeout_ns, &answer);
+        status = ask_point(session, point, timeout_ns, &answer);
         if (status == STATUS_OK)
             status = find_digest(point, digest, sizeof digest);
         if (status != STATUS_OK)

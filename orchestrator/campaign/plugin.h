@@ -5,19 +5,14 @@
 #pragma once
 
 #include <jansson.h>
-#include <stdbool.h>
 
 #include "orchestrator/plan/plan.h"
 #include "orchestrator/session/session.h"
-#include "wire/plugin_answer.h"
-
-/* Asks one, in a process without a GPU, with a deadline from now. STATUS_USAGE: it cannot be used,
- * and the text names it and the reason; STATUS_INTERRUPTED: by a signal. */
-enum status plugin_ask(const struct session *session, const struct point *point,
-                       uint64_t timeout_ns, struct plugin_answer *out);
 
 /* Asks all plug-ins of a plan, each once, and notes in its points what they can do. out is a new
- * array for the header of results, empty without plug-ins. Errors as of plugin_ask(). */
+ * array for the header of results, empty without plug-ins. Each has timeout_ns.
+ * STATUS_USAGE: one cannot be used, and the text names it and the reason; STATUS_INTERRUPTED: by a
+ * signal. */
 enum status plugin_ask_all(const struct session *session, struct plan *plan, uint64_t timeout_ns,
                            json_t **out);
 

@@ -7,6 +7,11 @@ void report_notice(const char *text)
     fprintf(stderr, "mpsweep: %s\n", text);
 }
 
+void report_line(const char *text)
+{
+    fprintf(stderr, "%s\n", text);
+}
+
 int report(enum status status)
 {
     if (status == STATUS_OK)

@@ -21,5 +21,6 @@ enum exit_status {
  * EXIT_INTERRUPTED for STATUS_INTERRUPTED, EXIT_BAD_SETUP for all others. */
 int report(enum status status);
 
-/* Prints a notice on standard error as "mpsweep: TEXT". */
+/* Prints a notice on standard error as "mpsweep: TEXT", and as a line "TEXT". */
 void report_notice(const char *text);
+void report_line(const char *text);

@@ -200,8 +200,9 @@ static enum status calibrate(struct explaining *explaining)
             if (ceiling_gpus(&explaining->set.points[i].point) > point_gpus(&like))
                 like.gpus = ceiling_gpus(&explaining->set.points[i].point);
         const struct plan plan = {.points = &like, .count = 1};
-        enum status status = calibrate_plan(&explaining->session, &plan, &explaining->limits, quiet,
-                                            &explaining->writer, explaining->results.calibrations);
+        enum status status =
+            calibrate_plan(&explaining->session, &plan, &explaining->limits, quiet, report_line,
+                           &explaining->writer, explaining->results.calibrations);
         if (status == STATUS_OK)
             status =
                 explain_set_calibrate_all(&explaining->set, &explaining->results, explaining->path);

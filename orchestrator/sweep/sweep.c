@@ -221,8 +221,8 @@ static enum status calibrate(struct campaign *campaign)
     if (status != STATUS_OK)
         return status;
     status = calibrate_plan(&campaign->session, &own, &campaign->limits,
-                            options_switch(campaign->options, OPTION_QUIET), &campaign->writer,
-                            campaign->calibrations);
+                            options_switch(campaign->options, OPTION_QUIET), report_line,
+                            &campaign->writer, campaign->calibrations);
     plan_release(&own);
     return status;
 }

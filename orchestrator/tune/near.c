@@ -72,7 +72,9 @@ static bool has_dead_setting(const struct tune_search *search, size_t point)
     return false;
 }
 
-bool tune_is_open(const struct tune_search *search, size_t point)
+/* Whether it is worth a measurement at all: not tried, not ruled out by what was found of others,
+ * by its ceiling or by the predicted latency. */
+static bool is_open(const struct tune_search *search, size_t point)
 {
     const struct tune_candidate *one = &search->candidates[point];
     size_t best = search->best;
@@ -138,7 +140,7 @@ static void add_predicted(const struct tune_search *search, struct tune_batch *b
     while (passed && count < FIRST_PREDICTED) {
         size_t best = TUNE_NO_POINT;
         for (size_t i = 0; i < search->count; i++) {
-            bool wanted = !passed[i] && (tune_is_open(search, i) || tune_may_win(search, i));
+            bool wanted = !passed[i] && (is_open(search, i) || tune_may_win(search, i));
             if (wanted && (best == TUNE_NO_POINT || foretold(search, i) > foretold(search, best)))
                 best = i;
         }
@@ -157,7 +159,7 @@ static void add_predicted(const struct tune_search *search, struct tune_batch *b
         for (size_t i = 0; i < count && !seen; i++)
             seen = family_of(&search->candidates[chosen[i]]) == family;
         for (size_t i = 0; i < search->count && !seen; i++)
-            if (family_of(&search->candidates[i]) == family && tune_is_open(search, i) &&
+            if (family_of(&search->candidates[i]) == family && is_open(search, i) &&
                 (best == TUNE_NO_POINT || foretold(search, i) > foretold(search, best)))
                 best = i;
         if (best != TUNE_NO_POINT && foretold(search, best) >= HOPELESS * top)
@@ -210,7 +212,7 @@ static void add_coarse(const struct tune_search *search, struct tune_batch *batc
     for (unsigned family = 0; family < FAMILIES; family++) {
         double most = 0.0;
         for (size_t i = 0; i < search->count; i++)
-            if (family_of(&search->candidates[i]) == family && tune_is_open(search, i))
+            if (family_of(&search->candidates[i]) == family && is_open(search, i))
                 most = fmax(most, workers_of(&search->candidates[i]));
         if (most < 1.0)
             continue;
@@ -219,7 +221,7 @@ static void add_coarse(const struct tune_search *search, struct tune_batch *batc
         for (unsigned level = 1; level <= levels; level++) {
             double share = once ? 0.5 : (double)level / (levels + 0.5);
             size_t point = nearest_of(search, family, pow(most, share));
-            if (point != TUNE_NO_POINT && tune_is_open(search, point))
+            if (point != TUNE_NO_POINT && is_open(search, point))
                 tune_add(batch, point, search->rules.window_s);
         }
     }
@@ -363,7 +365,7 @@ static void add_neighbours(const struct tune_search *search, const size_t *leade
         double expected =
             search->rules.predicted && (near || may_be_more) ? corrected(search, i) : 0.0;
         bool promising = expected > best;
-        if ((!near && !promising) || !tune_is_open(search, i))
+        if ((!near && !promising) || !is_open(search, i))
             continue;
         if (!near)
             neighbour = (struct neighbour){.point = i, .ring = 1, .leader = leading};
@@ -392,7 +394,7 @@ static void add_untried_settings(const struct tune_search *search, size_t best, 
         double least = INFINITY;
         for (size_t i = 0; i < search->count; i++) {
             const struct tune_candidate *one = &search->candidates[i];
-            if (is_tried(search, axis, one->axes[axis]) || !tune_is_open(search, i))
+            if (is_tried(search, axis, one->axes[axis]) || !is_open(search, i))
                 continue;
             double far = differing_axes(from, one) +
                          fabs(log2((double)from->processes / one->processes)) +

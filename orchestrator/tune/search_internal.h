@@ -38,7 +38,7 @@ struct tune_search {
     size_t noted;       /* and so much came of it */
 };
 
-/* -- tune_judge.c -- */
+/* -- judge.c -- */
 
 /* Of what has a number and may win. */
 bool tune_may_win(const struct tune_search *search, size_t point);
@@ -62,11 +62,7 @@ struct estimate tune_estimate(const struct tune_search *search, size_t point);
 void tune_mark_worse(const struct tune_search *search, size_t best, const size_t *others,
                      size_t count, bool *worse);
 
-/* -- tune_near.c -- */
-
-/* Whether it is worth a measurement at all: not tried, not ruled out by what was found of others,
- * by its ceiling or by the predicted latency. */
-bool tune_is_open(const struct tune_search *search, size_t point);
+/* -- near.c -- */
 
 /* Adds up to `room` points near the best to the batch; true if there were any. */
 bool tune_add_near(const struct tune_search *search, size_t room, struct tune_batch *batch);

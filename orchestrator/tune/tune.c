@@ -204,8 +204,8 @@ static enum status calibrate(struct tune *tune)
         limits.ready_by_ns =
             campaign->started_ns + (uint64_t)(CALIBRATION_SHARE * tune->budget_s * 1e9);
     return calibrate_plan(&campaign->session, &one, &limits,
-                          options_switch(campaign->options, OPTION_QUIET), &campaign->writer,
-                          campaign->calibrations);
+                          options_switch(campaign->options, OPTION_QUIET), report_line,
+                          &campaign->writer, campaign->calibrations);
 }
 
 /* The record of a finished tune in the file of --resume, if it answers the same question. */
