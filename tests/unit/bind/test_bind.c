@@ -17,7 +17,7 @@
 
 /* Two packages of 4 cores of 2 threads, numbered as Linux does: package 0 has CPUs 0-3 and their
  * siblings 8-11, package 1 has 4-7 and 12-15. A GPU below each package, and one at 0000:01:00.0 of
- * which the machine does not say where it is. */
+ * whose place the machine does not report. */
 #define TWO_PACKAGES "topology-two-packages.xml"
 #define GPU_0 "0000:3b:00.0"
 #define GPU_1 "0000:af:00.0"
@@ -192,7 +192,7 @@ static void near_falls_back_where_none_near_is_allowed(void **state)
 static void near_is_everything_where_the_gpu_is_not_found(void **state)
 {
     (void)state;
-    /* No GPU, one that is not there, nonsense, and one whose place is not told. */
+    /* No GPU, one that is not there, nonsense, and one whose place is not known. */
     const char *const gpus[] = {NULL, "", "0000:99:00.0", "emulated", GPU_NOWHERE};
     for (size_t i = 0; i < sizeof gpus / sizeof gpus[0]; i++) {
         struct bind_topology *t = load(TWO_PACKAGES, gpus[i], NULL);

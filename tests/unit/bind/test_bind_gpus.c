@@ -83,7 +83,7 @@ static void check_plan(const struct bind_topology *t, enum bind_policy policy, u
     for (unsigned i = 0; i < workers; i++)
         if (!shares[rig_gpu_of[i]]) {
             unsigned cpu = rig_first_in(rig_masks[i]), core = core_of[cpu];
-            /* Nobody else's CPU, and no other GPU's core. */
+            /* No other worker's CPU, and no other GPU's core. */
             assert_int_equal(pinned_on[cpu]++, 0);
             workers_on[core]++;
             assert_true(gpu_on[core] == UINT32_MAX || gpu_on[core] == rig_gpu_of[i]);

@@ -85,10 +85,10 @@ static const struct row table[] = {
     {"smt-off", NULL, "10", 16, BIND_NEAR,
      "1,3,5,7,9,11,13,15,17,19,21,23,25,27,29,31@1 0,2,4,6,8,10,12,14,16,18,20,22,24,26,28,30@0"},
     {"smt-off", NULL, "0", 17, BIND_NEAR, "*0,2,4,6,8,10,12,14,16,18,20,22,24,26,28,30@0"},
-    /* Grace: the GPUs' own memory is no place for host buffers. */
+    /* Grace: the GPUs' own memory is not a place for host buffers. */
     {"grace", NULL, "0123", 2, BIND_NEAR, "0..1@0 36..37@0 72..73@1 108..109@1"},
     {"grace", NULL, "1", 72, BIND_NEAR, "0..71@0"},
-    /* Nobody tells where the GPUs are: they divide the machine, and memory lies where it is used. */
+    /* The GPUs' places are not known: they divide the machine, and memory lies where it is used. */
     {"vm", NULL, "0123", 2, BIND_NEAR, "0,2@- 8,10@- 16,18@- 24,26@-"},
     {"vm", NULL, "0123", 5, BIND_NEAR, "0,2,4,6,1@- 8,10,12,14,9@- 16,18,20,22,17@- 24,26,28,30,25@-"},
     {"vm", NULL, "01", 3, BIND_SCATTER, "0,16,2@- 8,24,10@-"},

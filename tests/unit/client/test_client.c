@@ -108,7 +108,7 @@ static void iterations_count_and_have_no_phases(void **state)
     assert_int_equal(mpsweep_stop_requested(worker), 1);
     assert_int_equal(mpsweep_begin(worker), 0);
     assert_int_equal(state_of(0), SHM_STATE_DONE);
-    /* Whoever goes on changes nothing. */
+    /* A worker that continues changes nothing. */
     assert_int_equal(mpsweep_begin(worker), 0);
     assert_int_equal(mpsweep_end(worker), 0);
     mpsweep_close(worker);
@@ -122,7 +122,7 @@ static void iterations_count_and_have_no_phases(void **state)
     assert_int_equal(slot->cpu.iterations, 10);
 }
 
-/* A result may be looked at when everything is over: it still is no number. */
+/* A result may be checked when everything is over: the point still gets no number. */
 static void what_is_wrong_after_the_stop_counts(void **state)
 {
     (void)state;

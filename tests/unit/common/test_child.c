@@ -249,7 +249,7 @@ static void a_readable_descriptor_ends_it(void **state)
         .argv = ARGV("sleep", "600"), .deadline_ns = SOON, .interrupt = &ends[0]};
     assert_int_equal(write(ends[1], "x", 1), 1);
     assert_int_equal(child_run(&options, &result), STATUS_INTERRUPTED);
-    /* It is not read, and whoever waits next is told, too. */
+    /* It is not read, and the next waiter gets it, too. */
     assert_int_equal(child_run(&options, &result), STATUS_INTERRUPTED);
     options = (struct child_options){.argv = ARGV("true"), .deadline_ns = SOON, .interrupt = &none};
     assert_int_equal(child_run(&options, &result), STATUS_OK);

@@ -90,8 +90,8 @@ static void nobody_is_not_alive(void **state)
         {"none", {0, 0}},
         {"no process, with a time", {0, 12}},
         {"a group", {-1, 12}},
-        {"a number that nobody has", {0x7fffffff, 12}},
-        {"a number that nobody had, without a time", {0x7fffffff, 0}},
+        {"a number that no process has", {0x7fffffff, 12}},
+        {"a number that no process had, without a time", {0x7fffffff, 0}},
         {"us, without a time", {getpid(), 0}},
         {"us, at another time", {getpid(), process_start_time(getpid()) + 1}},
     };

@@ -17,7 +17,7 @@
 
 #define CLEAR "\r\033[K"
 
-/* A terminal of so many columns in place of standard error; its other end, and the old one. */
+/* A terminal with that many columns in place of standard error; its other end, and the old one. */
 static int terminal, saved;
 
 static void open_terminal(unsigned short columns)

@@ -1,6 +1,7 @@
 /*
- * A driver with as many devices as FAKE_CUDA_DEVICES says (default 1), for tests/unit/device/test_device.
- * It has the names that CUDA gives to out of memory and to no other error.
+ * A driver with as many devices as FAKE_CUDA_DEVICES sets (default 1), for
+ * tests/unit/device/test_device. It has the names that CUDA gives to out of memory and to no other
+ * error.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -108,7 +109,7 @@ cuda_result cuDeviceGetAttribute(int *value, cuda_device_attribute attribute, cu
     case CUDA_ATTRIBUTE_CLOCK_RATE:
         *value = 1980000;
         return CUDA_SUCCESS_;
-    default: /* among them whether MPS is on: an older driver cannot say */
+    default: /* among them whether MPS is on: an older driver cannot report it */
         return CUDA_INVALID_VALUE;
     }
 }

@@ -1,13 +1,13 @@
 /*
- * An NVML with one GPU, for tests/unit/device/test_device. It lacks the newer name of the clock reasons
- * and the persistence mode, and keeps the power to itself. FAKE_NVML, some of these words:
+ * An NVML with one GPU, for tests/unit/device/test_device. It lacks the newer name of the clock
+ * reasons and the persistence mode, and keeps the power to itself. FAKE_NVML, some of these words:
  * "no-driver" fails to start, "crowded" has more processes than anybody asks for.
  *
  * Built with FAKE_NVML_WHOLE it knows every GPU (GPU-slow has a lower clock), has the persistence
  * mode, which is on, and draws 300 W all the time; the words are then also "alone" (no process),
  * "calm" (nothing holds the clocks down), "mig", "no-persistence", "ours" (its processes are the
- * children of the one that asks), "far" (as many, by numbers that nobody has here), "stranger" (one
- * more, process 1), "slow" (a lower clock), "busy" and "full" (utilisation and memory),
+ * children of the one that asks), "far" (as many, by numbers that no process has here), "stranger"
+ * (one more, process 1), "slow" (a lower clock), "busy" and "full" (utilisation and memory),
  * "no-energy", "no-power", "hang" and "hang-start" (calls that end when the word is gone). A
  * program that has loaded it changes the words with fake_nvml_say().
  */

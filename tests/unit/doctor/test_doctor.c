@@ -30,7 +30,7 @@ static void report_begin(struct report *report)
     assert_non_null(report->doctor.out);
 }
 
-/* It is this text, with so many warnings and problems. */
+/* It is this text, with these numbers of warnings and problems. */
 static void report_expect(struct report *report, unsigned warnings, unsigned problems,
                           const char *text)
 {
@@ -62,7 +62,7 @@ static void report_expect_parts(struct report *report, unsigned warnings, unsign
 
 /* -- daemons ----------------------------------------------------------------------------------- */
 
-/* environment: NUL-separated, of so many bytes; NULL: a process that keeps it to itself. */
+/* environment: NUL-separated, of that many bytes; NULL: a process that does not show it. */
 static void add_process(struct tree *tree, int pid, uid_t user, const char *command,
                         const char *environment, size_t bytes)
 {
@@ -161,7 +161,7 @@ static void a_daemon_of_mpsweep_is_told_by_its_directory(void **state)
         bool other_user, ours;
     } table[] = {
         {"/run/mpsweep-aB3dE5/mps", false, true},
-        {"/run/mpsweep-aB3dE5/mps", true, false},  /* somebody else's process */
+        {"/run/mpsweep-aB3dE5/mps", true, false},  /* a foreign process */
         {"/run/mpsweep-gone00/mps", false, false}, /* no such directory */
         {"/run/mpsweep-alink1/mps", false, false}, /* not a directory of its own */
         {"/run/mpsweep-aB3dE5", false, true},
@@ -185,7 +185,7 @@ static void a_daemon_of_mpsweep_is_told_by_its_directory(void **state)
         assert_int_equal(daemons.count, 1);
         if (daemons.found[0].ours != table[i].ours)
             fail_msg("'%s' is taken for %s", table[i].directory,
-                     daemons.found[0].ours ? "ours" : "somebody else's");
+                     daemons.found[0].ours ? "ours" : "foreign");
         tree_remove(&t);
     }
 }

@@ -47,7 +47,7 @@ void emul_driver_load(struct emul_driver *driver);
 void emul_driver_start(struct emul_driver *driver);
 
 /* Runs body in a child with the environment variable set (NULL: none) and returns what waitpid()
- * says of it. Hung children are ended by SIGALRM after a minute. */
+ * reports about it. Hung children are ended by SIGALRM after a minute. */
 int run_child(void (*body)(void), const char *variable, const char *value);
 
 /* The same, but returns at once with the child's process ID. */

@@ -1,6 +1,6 @@
 /*
  * For tests of the emulated MPS control daemon: a daemon of the test's own, its control program,
- * and clients that do what they are told.
+ * and clients that follow orders.
  *
  * test_daemon_start and test_daemon_end are cmocka's set-up and tear-down of a test.
  */
@@ -34,15 +34,15 @@ void assert_answer(const char *command, const char *expected);
 
 pid_t get_server(void);
 bool directory_has(const char *name);
-/* Waits for a process that is no child; false: it does not end. */
+/* Waits for a process that is not a child; false: it does not end. */
 bool is_gone(pid_t pid);
 
-/* A child that attaches, makes a context, tells how that went, and obeys until it is told to end.
+/* A child that attaches, makes a context, reports how that went, and obeys until it must end.
  */
 struct client {
     pid_t pid;
     int told_fd, tell_fd;
-    int32_t mps, multiprocessors; /* what the driver says of it; -1: cuInit failed */
+    int32_t mps, multiprocessors; /* what the driver reports about it; -1: cuInit failed */
     int32_t result;               /* of cuInit, or of the context */
 };
 
@@ -50,9 +50,9 @@ struct client start_client(const char *variable, const char *value);
 
 enum client_order {
     CLIENT_SYNC,   /* waits for its work: the result */
-    CLIENT_ALLOC,  /* takes so many MiB: the result */
+    CLIENT_ALLOC,  /* takes that many MiB: the result */
     CLIENT_FREE,   /* the MiB that are free, or minus the result */
-    CLIENT_DELAY,  /* starts a kernel of so many ms: the result */
+    CLIENT_DELAY,  /* starts a kernel of that many ms: the result */
     CLIENT_STRAY,  /* runs a kernel that leaves its memory, and waits: the result */
     CLIENT_RENEW,  /* gives its context back and makes it again: the result */
     CLIENT_RELEASE /* gives its context back: the result */

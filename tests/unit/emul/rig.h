@@ -1,6 +1,6 @@
 /*
  * What tests of the emulated driver's newer calls share: memory, streams and kernels of one
- * context, and things that keep a stream waiting until they are told. Only in children
+ * context, and things that keep a stream waiting until they are released. Only in children
  * (emul_driver.h).
  */
 #pragma once
@@ -45,7 +45,8 @@ void rig_set_flag(struct rig *rig);
 void rig_close_gate(struct rig *rig, cuda_stream stream);
 void rig_open_gate(struct rig *rig);
 
-/* The shortest of so many launches of an empty kernel, ns: it has no other thread's turns in it. */
+/* The shortest of that many launches of an empty kernel, ns: it has no other thread's turns in it.
+ */
 uint64_t rig_shortest_launch_ns(const struct rig *rig, cuda_stream stream, int launches);
 
 /* Waits for so long for another thread's post. */

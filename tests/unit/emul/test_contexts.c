@@ -48,7 +48,7 @@ static void body_contexts(void)
     CHECK_EQUAL(cuda.ctx_synchronize(), 0);
     CHECK(memcmp(rig.out, rig.in, RIG_BYTES) == 0);
 
-    /* What is destroyed gives its memory back, and is told to whoever has it. */
+    /* What is destroyed gives its memory back, and later use of it is an error. */
     CHECK_EQUAL(cuda.ctx_destroy(rig.context), CUDA_INVALID_CONTEXT); /* a primary one */
     CHECK_EQUAL(cuda.ctx_destroy(NULL), CUDA_INVALID_CONTEXT);
     CHECK_EQUAL(cuda.ctx_destroy(second), 0);

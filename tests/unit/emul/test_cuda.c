@@ -32,7 +32,7 @@ static void assert_child(void (*body)(void), const char *variable, const char *v
     assert_int_equal(WEXITSTATUS(status), 0);
 }
 
-/* -- what the driver says ---------------------------------------------------------------------- */
+/* -- what the driver reports ------------------------------------------------------------------- */
 
 static void body_before_init(void)
 {
@@ -500,7 +500,8 @@ static void body_dies_with_the_lock(void)
     _exit(0);
 }
 
-/* Whoever dies within the state leaves it usable, for those who hold it mapped and for new ones. */
+/* A process that dies within the state leaves it usable, for those who hold it mapped and for new
+ * ones. */
 static void test_holder_dies(void **state)
 {
     (void)state;

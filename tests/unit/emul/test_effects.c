@@ -15,8 +15,8 @@
 
 #define cuda rig_cuda
 
-/* A timed launch takes four times the machine's launch_ns; see emul/cuda/launch.c. Long ones, so that
- * those of a sanitizer's build are not longer by themselves. */
+/* A timed launch takes four times the machine's launch_ns; see emul/cuda/launch.c. Long ones, so
+ * that those of a sanitizer's build are not longer by themselves. */
 #define LAUNCH_NS (4 * 30 * NS_PER_US)
 #define BESIDE_PAGEABLE_NS (LAUNCH_NS * 15 / 10)
 #define BESIDE_PINNED_NS (LAUNCH_NS * 12 / 10)
@@ -152,7 +152,7 @@ static void *launch_on(void *unused)
     return NULL;
 }
 
-/* Whether launches come to a stop, as against so many more of them. */
+/* Whether launches come to a stop, compared with more of them. */
 static bool launches_stop(void)
 {
     uint64_t enough = launches + 20000, seen = launches, since = clock_now_ns();
@@ -222,7 +222,7 @@ static void copy_within(cuda_stream stream, uint64_t *shortest_ns, uint64_t *sum
     *sum_ns = last - begin;
 }
 
-/* Time of copies in a second context, while a kernel of the first waits to be told. */
+/* Time of copies in a second context, while a kernel of the first waits for its flag. */
 static void copy_in_second(uint64_t *shortest_ns, uint64_t *sum_ns)
 {
     cuda_context second;

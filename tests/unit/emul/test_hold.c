@@ -87,7 +87,7 @@ static void waits_for_the_slice(void **state)
     assert_true(model_issue_copy(pair.model, &pair.processes[1], &stream, now, &host_ns, &copy) >=
                 now + 20 * US);
 
-    /* When the kernel has ended nobody waits. */
+    /* When the kernel has ended nothing waits. */
     model_hold_end(pair.model, &pair.processes[0], &pair.streams[0], now);
     assert_int_equal(pair.streams[0].end_ns, now);
     now += 100 * SLICE_NS;

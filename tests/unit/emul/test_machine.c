@@ -1,4 +1,4 @@
-/* Machines described by text, and a model that behaves as they say; with explicit times. */
+/* Machines described by text, and a model that follows them; with explicit times. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -100,7 +100,7 @@ static void test_bad_texts_are_refused(void **state)
     }
 }
 
-/* -- the model as told ------------------------------------------------------------------------- */
+/* -- the model as described -------------------------------------------------------------------- */
 
 #define PROCESSES 4
 

@@ -204,7 +204,7 @@ static void test_a_gone_process_fades(void **state)
     open_process(machine, 1, 0, 8);
     run_chains(machine, 2, 1);
 
-    /* Nobody closes process 1, but its work is over: process 0 has the GPU for itself. */
+    /* Process 1 stays open, but its work is over: process 0 has the GPU for itself. */
     uint64_t later = ORIGIN + 1000 * MS, end = 0;
     for (unsigned k = 0; k < KERNELS; k++)
         end = model_issue_launch(machine->model, &machine->processes[0], &machine->streams[0],

@@ -144,7 +144,7 @@ static void test_quit_waits_for_clients(void **state)
     pid_t asker = fork();
     if (asker == 0)
         _exit(control(NULL, "quit\n", output));
-    /* Told to quit, it refuses new clients; until then a new one is let in. */
+    /* After 'quit' it refuses new clients; until then a new one is let in. */
     struct client late;
     do {
         late = start_client(NULL, NULL);
@@ -195,7 +195,7 @@ static void test_killed_daemon_takes_its_server_along(void **state)
     assert_false(directory_has("control"));
 }
 
-/* Connections that say nothing, too much or nonsense do not stop the others. */
+/* Connections that send nothing, too much or nonsense do not stop the others. */
 static void test_bad_company(void **state)
 {
     (void)state;

@@ -18,7 +18,7 @@
 #define FORM "[0000-00-00 00:00:00.000 "
 #define FAULT "MPSWEEP_EMULATED_FAULT"
 
-/* Waits until the server says so: it learns of the end of a process a moment later. */
+/* Waits until the server reports it: it learns of the end of a process a moment later. */
 static void await_status(const char *expected)
 {
     char output[REPLY_BYTES], command[64];
@@ -78,7 +78,7 @@ static void test_log_format(void **state)
         int pid, length = 0;
         if (sscanf(line + sizeof FORM - 1, "%15[A-Z a-z]%d] %n", who, &pid, &length) != 2 ||
             length == 0)
-            fail_msg("'%s' does not say who", line);
+            fail_msg("'%s' does not name the client", line);
     }
     assert_false(directory_has("control.log"));
     assert_false(directory_has("server.log"));
@@ -263,7 +263,7 @@ static void test_fault_ends_waiting(void **state)
     await_status("ACTIVE\n");
 }
 
-/* A mere returned code breaks nothing, and a fault outside the server is nobody else's. */
+/* A mere returned code breaks nothing, and a fault outside the server affects no other client. */
 static void test_no_fault(void **state)
 {
     (void)state;

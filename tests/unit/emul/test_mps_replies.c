@@ -192,7 +192,7 @@ static void test_clients_are_listed(void **state)
     snprintf(expected, sizeof expected, "%d\n%d\n", (int)first.pid, (int)second.pid);
     assert_answer("get_client_list %d", expected);
 
-    /* One whose attaching is skipped runs beside them and is no client. */
+    /* One whose attaching is skipped runs beside them and is not a client. */
     struct client third = start_client("MPSWEEP_EMULATED_FAULT", "attach=skip");
     assert_int_equal(third.mps, 0);
     assert_int_equal(third.result, 0);
@@ -222,7 +222,7 @@ static void test_percentages(void **state)
         assert_int_equal(end_client(&client), 0);
     }
     assert_answer("get_active_thread_percentage %d", "50.0\n");
-    /* What is said now is for servers to come. */
+    /* Settings made now apply to future servers. */
     assert_answer("set_default_active_thread_percentage 10", "10.0\n");
     assert_answer("get_active_thread_percentage %d", "50.0\n");
 }

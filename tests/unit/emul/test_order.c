@@ -1,4 +1,4 @@
-/* The emulated driver: host functions, events, default streams, kernels that wait to be told. */
+/* The emulated driver: host functions, events, default streams, kernels that wait for a flag. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -111,7 +111,7 @@ static void the_limit_changes_once(void **state)
     assert_int_equal(changes, 1);
 }
 
-/* A line for each thing that there is one for: the workers say which. */
+/* A line for each thing that there is one for: the workers show which. */
 static void workers_wait_for_what_is_slow(void **state)
 {
     (void)state;

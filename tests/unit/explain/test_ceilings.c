@@ -290,7 +290,7 @@ static void nothing_is_made_of_unknown_figures(void **state)
     for (int i = 0; i < CEILING_KINDS; i++)
         assert_true(ceilings.ips[i] == 0.0);
     assert_int_equal(ceilings_lowest(&ceilings), CEILING_KINDS);
-    /* Pageable memory is no faster than pinned. */
+    /* Pageable memory is not faster than pinned. */
     struct calibration some = unknown;
     some.single_stream_ips = 100;
     assert_true(ceiling_single_ips(&point, &some) == 100.0);

@@ -17,8 +17,8 @@
 #define TOLERANCE 0.15
 
 /* What is known to be missed (docs/explain.md): threads of one process that wait for each other's
- * launches, of which too much is foretold, and pageable memory where nothing waits for the stream
- * before the copy out, of which the calibration makes too little. */
+ * launches, for which predictions are too high, and pageable memory where nothing waits for the
+ * stream before the copy out, of which the calibration makes too little. */
 static bool is_known_miss(const struct explain_point *point)
 {
     unsigned queues = ceiling_active_threads(point, &h200);
@@ -156,7 +156,7 @@ static void published_calibrations_foretell_their_points(void **state)
             if (fabs(off) <= TOLERANCE)
                 continue;
             misses++;
-            print_message("%s: %s: measured %.0f, foretold %+.0f%%\n", files[i].name,
+            print_message("%s: %s: measured %.0f, predicted %+.0f%%\n", files[i].name,
                           describe(&point, text, sizeof text), measured, 100.0 * off);
         }
         results_release(&results);
@@ -203,7 +203,7 @@ static void turns_and_rows_are_told_apart(void **state)
         assert_int_equal(ceiling_takes_turns(&point, &calibration), table[i].turns);
         double off = predict_ips(&point, &calibration) / table[i].measured - 1.0;
         if (fabs(off) > 0.25)
-            fail_msg("%s: measured %.0f, foretold %+.0f%%", describe(&point, text, sizeof text),
+            fail_msg("%s: measured %.0f, predicted %+.0f%%", describe(&point, text, sizeof text),
                      table[i].measured, 100.0 * off);
     }
 }
@@ -348,7 +348,8 @@ static void known_figures_are_near(void **state)
     }
 }
 
-/* 128 threads that spin on 16 CPUs, with graphs: a little more is foretold than the 8208 measured.
+/* 128 threads that spin on 16 CPUs, with graphs: the prediction is a little above the 8208
+ * measured.
  */
 static void spinning_is_nearly_foretold(void **state)
 {

@@ -129,7 +129,7 @@ static void remedies_on_the_h200(void **state)
     }
 }
 
-/* A GPU that allows less gets what fits; if nothing does, that is said. */
+/* A GPU that allows less gets what fits; if nothing does, that is reported. */
 static void remedies_keep_to_the_limits(void **state)
 {
     (void)state;

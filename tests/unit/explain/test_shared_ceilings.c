@@ -130,7 +130,7 @@ static void copies_that_gpus_share_are_the_limit(void **state)
     remedy_find(&point, &calibration, NULL, &remedy);
     assert_int_equal(REMEDY_NONE, remedy.kind);
     assert_non_null(strstr(remedy.advice, "copy fewer bytes"));
-    /* One GPU has its copy engines for itself; of more GPUs than were measured nothing is said. */
+    /* One GPU has its copy engines for itself; more GPUs than were measured have no figure. */
     point.gpus = 1;
     assert_int_not_equal(CEILING_HOST_COPIES, limit_of(&point, &calibration, &ips));
     point.gpus = 4;
@@ -167,7 +167,7 @@ static void launches_that_gpus_share_are_the_limit(void **state)
     char reason[512];
     ceiling_reason(CEILING_HOST_LAUNCH, &threads, &calibration, reason, sizeof reason);
     assert_non_null(strstr(reason, "all GPUs together take 1.21 million kernels/s"));
-    /* More processes a GPU get more through: then it is no limit of theirs. */
+    /* More processes a GPU get more through: then it does not limit them. */
     calibration.all.gpu_launches_per_s = 2.0 * h200.gpu_launches_per_s;
     assert_int_not_equal(CEILING_HOST_LAUNCH, limit_of(&processes, &calibration, &ips));
 }

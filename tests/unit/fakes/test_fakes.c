@@ -39,7 +39,7 @@ static bool pidfd_says_ended(int pidfd, int limit_ms)
     return poll(&watched, 1, limit_ms) > 0;
 }
 
-/* What a killed child of ours is for us while somebody holds it. */
+/* What a killed child of ours is for us while another process holds it. */
 static void check_held(const char *option, char killed_state, bool pidfd_ended)
 {
     char program[4096], number[16], said[16] = "";
@@ -81,7 +81,7 @@ static void check_held(const char *option, char killed_state, bool pidfd_ended)
         assert_true(clock_now_ns() < deadline);
         poll(NULL, 0, 1);
     }
-    /* Whoever has ended is a zombie a moment before the descriptor says so. */
+    /* An ended process is a zombie a moment before the descriptor shows it. */
     assert_int_equal(pidfd_says_ended(pidfd, pidfd_ended ? (int)(PATIENCE_NS / NS_PER_MS) : 0),
                      pidfd_ended);
     assert_int_equal(waitpid(victim, &status, WNOHANG), 0);

@@ -178,7 +178,7 @@ static void errors_name_the_line(void **state)
         struct job job;
         assert_int_equal(load(table[i].text, &job), STATUS_USAGE);
         if (!strstr(status_text(), table[i].says) || !strstr(status_text(), path))
-            fail_msg("case %zu says: %s", i, status_text());
+            fail_msg("case %zu reports: %s", i, status_text());
     }
 }
 

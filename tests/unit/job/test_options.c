@@ -146,7 +146,7 @@ static void the_stronger_source_wins(void **state)
     assert_int_equal(set("layout", "processes:4", 2), STATUS_OK); /* stronger: replaces */
     assert_int_equal(options.values[OPTION_LAYOUT].count, 1);
     assert_int_equal(set("memory", "pinned,pageable", 1), STATUS_OK);
-    assert_int_equal(set("memory", "pageable", 1), STATUS_OK); /* said again: the last counts */
+    assert_int_equal(set("memory", "pageable", 1), STATUS_OK); /* given again: the last counts */
     assert_int_equal(options.values[OPTION_MEMORY].count, 1);
 }
 
@@ -208,7 +208,7 @@ static void bad_values_are_named(void **state)
     for (size_t i = 0; i < sizeof table / sizeof table[0]; i++) {
         assert_int_equal(set(table[i].name, table[i].text, 1), STATUS_USAGE);
         if (!strstr(status_text(), table[i].says))
-            fail_msg("%s=%s says: %s", table[i].name, table[i].text, status_text());
+            fail_msg("%s=%s reports: %s", table[i].name, table[i].text, status_text());
     }
 }
 

@@ -1,4 +1,4 @@
-/* Described workloads: what steps mean, and what is said of those that mean nothing. */
+/* Described workloads: what steps mean, and the errors about those that mean nothing. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

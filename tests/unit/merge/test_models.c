@@ -284,7 +284,7 @@ static void what_was_not_measured_is_left_out(void **state)
     fleet_release(&fleet);
 }
 
-/* Of two, nobody can say which is the odd one; one is its own median. */
+/* Of two, neither is the odd one; one is its own median. */
 static void two_nodes_are_too_few(void **state)
 {
     (void)state;

@@ -42,7 +42,7 @@ void mps_await_end(pid_t pid);
 void mps_touch(const char *name);
 void mps_make_directory(const char *name, mode_t mode);
 
-/* It is complete, nobody else may enter, and no program gets its descriptors. */
+/* It is complete, no other user may enter, and no program gets its descriptors. */
 void mps_assert_private(const struct mps_directory *directory);
 
 /* As when its owner was killed. */
@@ -90,5 +90,5 @@ struct mps_controller *mps_start_controller(const char *control, const char *dir
             fail_msg("%s: status %d, not %d: %s", #call, (int)status_, (int)(code),                \
                      status_ == STATUS_OK ? "" : status_text());                                   \
         if (!strstr(status_text(), part))                                                          \
-            fail_msg("%s: '%s' does not say '%s'", #call, status_text(), part);                    \
+            fail_msg("%s: '%s' does not contain '%s'", #call, status_text(), part);                \
     } while (0)

@@ -1,4 +1,5 @@
-/* What is said of a CUDA error of MPS: every one has a cause and a remedy, others have nothing. */
+/* What is reported about a CUDA error of MPS: every one has a cause and a remedy, others have
+ * nothing. */
 #include <limits.h>
 #include <setjmp.h>
 #include <stdarg.h>

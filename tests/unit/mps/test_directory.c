@@ -56,7 +56,7 @@ static void abandoned_ones_are_cleared_and_live_ones_kept(void **state)
     ASSERT_OK(mps_directory_remove(&third));
 }
 
-/* Whoever was killed while making one left it with a dot in front: empty, or with a lock that has
+/* A process killed while making one left it with a dot in front: empty, or with a lock that has
  * no name yet. One whose maker lives is kept. */
 static void unfinished_ones_are_cleared(void **state)
 {
@@ -65,10 +65,10 @@ static void unfinished_ones_are_cleared(void **state)
         const char *name, *lock;
         bool alive;
     } rows[] = {
-        {".mpsweep-aaaaaa", NULL, false},        {".mpsweep-bbbbbb", "lock.new", false},
-        {".mpsweep-cccccc", "lock", false},      {".mpsweep-dddddd", "lock.new", true},
-        {".mpsweep-eeeeee", "lock", true},       {".mpsweep-gggggg", "state", false},
-        {".mpsweep-ffffff", "somebody's", true},
+        {".mpsweep-aaaaaa", NULL, false},     {".mpsweep-bbbbbb", "lock.new", false},
+        {".mpsweep-cccccc", "lock", false},   {".mpsweep-dddddd", "lock.new", true},
+        {".mpsweep-eeeeee", "lock", true},    {".mpsweep-gggggg", "state", false},
+        {".mpsweep-ffffff", "foreign", true},
     };
     struct mps_directory made;
     char path[96], file[128];

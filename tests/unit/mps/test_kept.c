@@ -25,7 +25,7 @@
 #include "tests/unit/emul/mps.h"
 #include "tests/unit/mps/harness.h"
 
-/* As that of several GPUs is told. */
+/* As that of several GPUs. */
 #define GPUS "GPU-11111111-2222-3333-4444-555555555555,GPU-66666666-7777-8888-9999-000000000000"
 
 /* Starts one and lets go of it. It ends with this test at the latest, or with another process. */
@@ -149,7 +149,7 @@ static void force_stops_a_busy_one(void **state)
     assert_all_gone(&kept);
 }
 
-/* -- ends that nobody asked for ------------------------------------------------------------------
+/* -- unexpected ends -----------------------------------------------------------------------------
  */
 
 static void a_dead_daemon_is_told_by_its_guard(void **state)
@@ -292,7 +292,7 @@ static void it_stays_for_what_cannot_be_awaited(void **state)
     assert_all_gone(&kept);
 }
 
-/* A record that cannot be written leaves nobody behind who is not known. */
+/* A record that cannot be written leaves no unknown process behind. */
 static void a_failed_detachment_is_none(void **state)
 {
     (void)state;

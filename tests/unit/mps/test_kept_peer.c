@@ -26,7 +26,7 @@
 
 static const struct process_identity nobody = {0x7ffffff0, 1};
 
-/* BASE/NAME with a record of these two, and nobody who holds it. */
+/* BASE/NAME with a record of these two, and no process that holds it. */
 static const char *make_abandoned(const char *name, struct process_identity guard,
                                   struct process_identity daemon)
 {
@@ -158,7 +158,7 @@ static void a_stranger_on_the_socket_is_refused(void **state)
     strcpy(kept.directory, path);
     kept.state.guard = process_identify(child);
     ASSERT_ERROR(mps_kept_stop(&kept, true), STATUS_PROTOCOL, "not the MPS guard");
-    /* Neither was told anything. */
+    /* Neither got anything. */
     for (int i = 0; i < 2; i++) {
         char byte;
         int connection = accept(listener, NULL, NULL);
@@ -190,7 +190,7 @@ static void *find(void *argument)
     return NULL;
 }
 
-/* It lets connections in and says nothing, or has a full queue: both end after the same time. */
+/* It accepts connections and answers nothing, or has a full queue: both end after the same time. */
 static void a_silent_guard_is_given_up(void **state)
 {
     (void)state;
@@ -329,7 +329,7 @@ static void odd_requests_do_no_harm(void **state)
         if (status != rows[i].status)
             fail_msg("row %zu: %d", i, status);
     }
-    /* Who says nothing, or goes at once, does not keep others from it. */
+    /* A client that sends nothing, or ends at once, does not keep others from it. */
     int silent = connect_in(path);
     close(connect_in(path));
     ASSERT_OK(mps_kept_find(path, &now));

@@ -148,7 +148,7 @@ static void what_is_no_fault(void **state)
     }
 }
 
-/* Cut after any byte and before any byte, a log never tells of a process that is not in it. */
+/* Cut after any byte and before any byte, a log never names a process that is not in it. */
 static void cuts_invent_nobody(void **state)
 {
     (void)state;

@@ -95,7 +95,7 @@ static void an_interrupt_ends_the_wait_for_a_slow_daemon(void **state)
     strcpy(path, mps_controller_directory(controller));
     assert_int_equal(pipe(interrupt), 0);
     mps_controller_set_interrupt(controller, interrupt[0]);
-    /* A child interrupts once the daemon has told its number and has been asked something. */
+    /* A child interrupts once the daemon has reported its number and has been asked something. */
     pid_t child = fork();
     if (child == 0) {
         uint64_t deadline_ns = clock_now_ns() + 30 * NS_PER_S;

@@ -72,7 +72,7 @@ static pid_t pids[4];
 static struct mps_client_row clients[4];
 static struct mps_device_row devices[4];
 
-/* Each reader with outputs that nobody looks at, but for whether they stay as they were. */
+/* Each reader with outputs that are checked only for staying as they were. */
 #define CALL(function, type, untouched)                                                            \
     static enum status call_##function(const char *reply, size_t bytes)                            \
     {                                                                                              \

@@ -51,7 +51,7 @@ static void good_texts_are_read(void **state)
     assert_string_equal(read.gpu, "");
     assert_string_equal(read.started, "s");
     assert_string_equal(read.control_program, "c");
-    /* A later version may say more. A daemon that ended has no process; inodes have 64 bits. */
+    /* A later version may have more. A daemon that ended has no process; inodes have 64 bits. */
     static const char *const others[] = {
         RECORD(HEAD ",\"more\":[1]", GUARD, DAEMON, PLACE, TEXTS),
         RECORD(HEAD, GUARD, "\"daemon\":{\"pid\":0,\"start_time\":0}", PLACE, TEXTS),
@@ -89,11 +89,11 @@ static void bad_texts_are_refused(void **state)
         RECORD("\"type\":\"mps\",\"schema\":4294967297", GUARD, DAEMON, PLACE, TEXTS),
         RECORD("\"type\":\"mps\",\"schema\":\"1\"", GUARD, DAEMON, PLACE, TEXTS),
         RECORD("\"type\":\"mps\",\"schema\":1.0", GUARD, DAEMON, PLACE, TEXTS),
-        /* said twice */
+        /* given twice */
         RECORD(HEAD ",\"schema\":1", GUARD, DAEMON, PLACE, TEXTS),
         RECORD(HEAD, GUARD "," GUARD, DAEMON, PLACE, TEXTS),
         RECORD(HEAD, "\"guard\":{\"pid\":5,\"pid\":5,\"start_time\":6}", DAEMON, PLACE, TEXTS),
-        /* not said */
+        /* not given */
         RECORD(HEAD, "\"x\":0", DAEMON, PLACE, TEXTS),
         RECORD(HEAD, GUARD, "\"x\":0", PLACE, TEXTS),
         RECORD(HEAD, GUARD, DAEMON, "\"x\":0", TEXTS),
@@ -298,7 +298,7 @@ static void odd_files_are_refused(void **state)
     ASSERT_ERROR(mps_state_read(path, &read), STATUS_NOT_FOUND, "holds no MPS daemon");
     unlink(file);
     unlink(real);
-    /* Nobody writes to it, and then somebody who says nothing. */
+    /* No process writes to it, and then one that sends nothing. */
     assert_int_equal(mkfifo(file, 0600), 0);
     ASSERT_ERROR(mps_state_read(path, &read), STATUS_PROTOCOL, "no record");
     int fd = open(file, O_RDWR | O_CLOEXEC);

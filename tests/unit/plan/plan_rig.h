@@ -16,7 +16,7 @@ int plan_rig_end(void **state);
 /* An option of the job, as on the command line. */
 void set(enum option_id id, const char *text);
 
-/* The plan of the job so far, in place of the plan before: of the GPUs that --device says, or of a
- * machine of so many. */
+/* The plan of the job so far, in place of the plan before: of the GPUs that --device names, or of a
+ * machine of that many. */
 void make_plan(void);
 void make_plan_for(unsigned gpus);

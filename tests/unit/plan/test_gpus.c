@@ -74,7 +74,7 @@ static void what_is_no_choice_is_refused(void **state)
     (void)state;
     static const struct {
         const char *text, *says;
-        bool asks; /* the driver's list tells */
+        bool asks; /* the driver's list decides */
     } table[] = {
         {"0,,1", "device '0,,1' has an empty item", false},
         {"0,", "has an empty item", false},

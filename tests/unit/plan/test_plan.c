@@ -90,7 +90,7 @@ static void shares_that_say_the_same_are_one_point(void **state)
     assert_int_equal(points_with("processes+mps:3", same, "default", "default"), 4);
     assert_int_equal(points_with("threads+mps:4", same, "default", "default"), 3);
     assert_int_equal(plan.points[1].active_thread_percentage.count, 1);
-    /* Nobody to share with, without MPS. */
+    /* No other process to share with, without MPS. */
     assert_int_equal(points_with("processes:2", same, "0,1,0/1", "1G,2G"), 1);
     assert_false(point_has_shares(&plan.points[0]));
     /* Each of the others is its own. */

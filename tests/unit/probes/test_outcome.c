@@ -74,7 +74,8 @@ static void medians_and_quantiles(void **unused)
     set_round(&made, "same", 0, 1, 11, 190, 210);
     set_round(&made, "same", 0, 2, 11, 900, 1100);
     /* 50, 200 and 1000, which the table has as well. */
-    assert_true(fabs(probe_outcome_median_us(&made.outcome, "same", 0) - cbrt(50.0 * 200 * 1000)) < 1e-9);
+    assert_true(fabs(probe_outcome_median_us(&made.outcome, "same", 0) - cbrt(50.0 * 200 * 1000)) <
+                1e-9);
     assert_true(fabs(probe_outcome_quantile_us(&made.outcome, "same", 0, 0.5) - 61) < 1e-9);
     assert_true(fabs(probe_outcome_quantile_us(&made.outcome, "same", 0, 1) - 1100) < 1e-9);
     /* What there is no sample of is not known. */
@@ -100,7 +101,7 @@ static void time_slices_are_read_off_the_waits(void **unused)
     set_round(&made, "second-before", 2, 0, 200, 20, 2020);
     assert_int_equal(made.outcome.probe->infer(&made.outcome, made.notes, NOTES), 0);
     set_round(&made, "second-before", 2, 0, 20, 20, 20);
-    /* Nobody waits: nothing is said of slices. */
+    /* No copy waits: nothing is known of slices. */
     set_round(&made, "second-before", 0, 0, 200, 20, 60);
     assert_int_equal(made.outcome.probe->infer(&made.outcome, made.notes, NOTES), 0);
     /* Another arm that waits will do. */
@@ -134,7 +135,7 @@ static void growth_and_rates_of_launches(void **unused)
     set_round(&made, "threads-1", 0, 0, 5, 2, 2);
     set_round(&made, "threads-8", 0, 0, 5, 10, 10);
     set_round(&made, "mps-8", 0, 0, 5, 3, 3);
-    /* Without the processes' own beginning there is no growth to tell. */
+    /* Without the processes' own beginning there is no growth to report. */
     assert_int_equal(made.outcome.probe->infer(&made.outcome, made.notes, NOTES), 0);
     set_round(&made, "mps-1", 0, 0, 5, 2, 2);
     set_round(&made, "threads-8", 1, 0, 5, 16, 16);

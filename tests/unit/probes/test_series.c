@@ -1,4 +1,4 @@
-/* What is kept of a round's samples, and what rounds say together. */
+/* What is kept of a round's samples, and what rounds show together. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -10,7 +10,7 @@
 
 #include "probes/series.h"
 
-/* So many values evenly from low to high, in another order; owned. */
+/* Returns count values evenly from low to high, in another order; owned. */
 static struct probe_series evenly(size_t count, double low, double high)
 {
     struct probe_series series;

@@ -15,7 +15,7 @@ static struct measurement measurement;
 static struct point point;
 static double throughputs[4], intervals[4], windows[4];
 
-/* So many rounds of 1 s, all as sure. */
+/* Makes rounds of 1 s, all equally certain. */
 static void measured(unsigned rounds, double half_rel)
 {
     measurement = (struct measurement){
@@ -124,13 +124,13 @@ static void says_what_it_would_take(void **state)
     json_t *record = recorded(0.01);
     assert_true(fabs(number(record, "needs_s") - 4.4) < 1e-9);
     json_decref(record);
-    /* Where the interval tells nothing, neither does the law. */
+    /* Where the interval is not known, the law does not apply. */
     measured(1, INFINITY);
     measurement.last.window.interval.method = INTERVAL_UNKNOWN;
     record = recorded(0.01);
     assert_true(fabs(number(record, "needs_s") - 4.0) < 1e-9);
     json_decref(record);
-    /* Nor where nobody asked for a precision. */
+    /* Nor where no precision was requested. */
     measured(1, INFINITY);
     record = recorded(INFINITY);
     assert_true(isnan(number(record, "needs_s")));

@@ -244,7 +244,7 @@ static void the_stop_is_heard_in_a_wait(void **state)
         pace_begin(&pace, &shm, slot);
         pace.schedule = schedules[i];
         assert_int_equal(pthread_create(&thread, NULL, wait_for_start, &pace), 0);
-        /* Waiting is told, so that nobody takes it for a worker that hangs. */
+        /* Waiting is published, so that it does not look like a worker that hangs. */
         while (atomic_load(&slot->idle_until_ns) == 0)
             ;
         assert_int_equal(atomic_load(&slot->idle_until_ns), pace.start_ns + 100 * NS_PER_S);

@@ -83,7 +83,7 @@ static void only_a_shorter_iteration_changes_the_share(void **state)
     struct sampling sampling;
     unsigned from, to;
     sampling_init(&sampling, 220, COST_NS);
-    sampling_adapt(&sampling, NS_PER_S); /* lazy loading, say: all calls */
+    sampling_adapt(&sampling, NS_PER_S); /* as with lazy loading: all calls */
     assert_true(sampling_next(&sampling, &from, &to));
     assert_int_equal(to - from, 220);
     sampling_adapt(&sampling, NS_PER_MS); /* 500 ns: 11 calls and a moment more */

@@ -97,7 +97,7 @@ static void test_verdicts(void **unused)
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         struct effect effect = symmetric(cases[i].ratio, cases[i].width);
         assert_int_equal(effect_verdict(&effect, THRESHOLD), cases[i].verdict);
-        /* One point alone: the chance says what the interval says. */
+        /* One point alone: the chance agrees with the interval. */
         bool worse = effect_chance(&effect, THRESHOLD, -1) <= ALPHA;
         bool better = effect_chance(&effect, THRESHOLD, 1) <= ALPHA;
         assert_int_equal(worse, cases[i].verdict == EFFECT_WORSE);

@@ -173,7 +173,7 @@ static void the_slow_gpu_is_named(void **state)
     json_decref(point);
 }
 
-/* What is said of rates, which end with 0. */
+/* The words about rates, which end with 0. */
 static void assert_said(const double *rates, const char *said)
 {
     struct imbalance imbalance;
@@ -204,7 +204,7 @@ static void what_is_said_is_so(void **state)
         {{100, 101, 100, 99, 108, 100, 101, 100},
          "GPU 4 is 8% faster than the median of the others"},
         {{120, 100, 100}, "GPU 0 is 20% faster than the median of the others"},
-        /* Of two nobody knows; nor where there are two kinds, or each is another. */
+        /* Of two it is not known; nor where there are two kinds, or each is another. */
         {{100, 80}, "the GPUs differ by 22%, from GPU 1, the slowest, to GPU 0, the fastest"},
         {{100, 120, 100, 120},
          "the GPUs differ by 18%, from GPU 0, the slowest, to GPU 1, the fastest"},

@@ -34,7 +34,7 @@ static int release(void **state)
     return 0;
 }
 
-/* Iterations of one worker up to the end of so many slices, each of a mean length at its moment,
+/* Iterations of one worker up to the end of the slices, each of a mean length at its moment,
  * plus or minus a share of it. */
 static void work(struct fixture *fixture, unsigned process, unsigned thread, uint64_t slices,
                  double early_ns, double late_ns, uint64_t change, double scatter)
@@ -100,7 +100,7 @@ static void a_drift_is_told(void **state)
     assert_true(window.drift_rel < -0.08 && window.drift_rel > -0.16);
 }
 
-/* However regular the slices look: few iterations, even of one worker only, tell nothing. */
+/* However regular the slices look: few iterations, even of one worker only, show nothing. */
 static void few_iterations_tell_nothing(void **state)
 {
     struct fixture *fixture = *state;

@@ -209,7 +209,7 @@ static void points_beyond_are_marked_and_no_others(void **state)
         {LAYOUT_HYBRID, 49, 2, 2},
         {LAYOUT_HYBRID, 12, 8, 0},
         {LAYOUT_HYBRID, 13, 8, 8},
-        {LAYOUT_PROCESSES_MPS, 48, 7, 0}, /* perhaps too many, but nobody has tried */
+        {LAYOUT_PROCESSES_MPS, 48, 7, 0}, /* perhaps too many, but not tried */
         {LAYOUT_PROCESSES_MPS, 49, 7, 2},
         {LAYOUT_PROCESSES_MPS, 12, 31, 0},
         {LAYOUT_PROCESSES_MPS, 13, 31, 8},

@@ -72,7 +72,7 @@ static struct telemetry *open_whole(const char *words)
     return telemetry;
 }
 
-/* A window of some samples, with so many processes of ours. */
+/* A window of some samples, with that many processes of ours. */
 static struct telemetry_window window_of(struct telemetry *telemetry, unsigned workers)
 {
     struct telemetry_window window;
@@ -221,7 +221,7 @@ static void processes_are_told_by_their_ancestor(void **state)
     assert_int_equal(window.processes, 2);
     assert_int_equal(window.strangers, 1);
 
-    /* One number that is ours by chance is no proof of another. */
+    /* One number that is ours by chance does not prove another. */
     window = window_of(telemetry, 2);
     assert_false(window.by_pid);
     assert_int_equal(window.strangers, 0);
@@ -258,7 +258,7 @@ static void what_was_there_before_is_remembered(void **state)
     assert_true(window.before.memory_used_bytes == UINT64_C(40) << 30);
     telemetry_close(telemetry);
 
-    /* The server of a daemon that was given is no stranger. */
+    /* The server of a given daemon is not a stranger. */
     say("");
     const struct telemetry_request request = {
         .library = whole, .uuids = &(const char *){"GPU-one"}, .gpus = 1, .expected = 1};

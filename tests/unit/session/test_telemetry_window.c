@@ -1,4 +1,4 @@
-/* What samples say of a window: pure computation, so that every number here is exact. */
+/* What samples show about a window: pure computation, so that every number here is exact. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -213,7 +213,7 @@ static const char *warning(const struct telemetry_window *window, const char *ki
 static void assert_says(const char *text, const char *part)
 {
     if (!strstr(text, part))
-        fail_msg("'%s' does not say '%s'", text, part);
+        fail_msg("'%s' does not contain '%s'", text, part);
 }
 
 static void throttling_amid_the_window_is_warned_of(void **state)
@@ -237,7 +237,7 @@ static void throttling_amid_the_window_is_warned_of(void **state)
     assert_near(json_number_value(json_object_get(object, "throttled_share")), 0.4);
     json_decref(object);
 
-    /* Before the window and after it, idle, or by somebody's choice: no concern. */
+    /* Before the window and after it, idle, or by the user's choice: no concern. */
     make_samples(samples);
     samples[0].gpu.throttle_reasons = samples[11].gpu.throttle_reasons = NVML_THROTTLE_HW_THERMAL;
     samples[4].gpu.throttle_reasons = NVML_THROTTLE_IDLE;
@@ -322,7 +322,7 @@ static void work_before_the_sweep_is_warned_of(void **state)
     window.before.known_memory = false;
     assert_string_equal(warning(&window, "neighbour"), "");
 
-    /* Processes that were there count unless we can tell that they are gone. */
+    /* Processes that were there count unless we know that they are gone. */
     window.before.processes = 2;
     assert_string_equal(warning(&window, "neighbour"), "");
     window.by_pid = false;
@@ -352,7 +352,7 @@ static void workers_that_spin_need_a_cpu_each(void **state)
     assert_true(few_cores(3, SCHEDULE_AUTO, 16, 2.5));
     assert_false(few_cores(2, SCHEDULE_SPIN, 16, 2.5));
     assert_false(few_cores(3, SCHEDULE_BLOCK, 16, 2.5));
-    /* A quota above the CPUs binds nobody; no CPUs known is no concern. */
+    /* A quota above the CPUs does not bind; no CPUs known is no concern. */
     assert_false(few_cores(16, SCHEDULE_SPIN, 16, 32));
     assert_false(few_cores(40, SCHEDULE_YIELD, 16, 32));
     assert_false(few_cores(99, SCHEDULE_SPIN, 0, 0));

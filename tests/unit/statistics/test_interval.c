@@ -61,7 +61,8 @@ static void covers_the_mean(void **state)
     }
 }
 
-/* What docs/statistics.md says of skewed and correlated series: they hold less, and not much less.
+/* What docs/statistics.md states of skewed and correlated series: they hold less, and not much
+ * less.
  */
 static void skewed_and_correlated_ones_hold_less(void **state)
 {
@@ -241,7 +242,7 @@ static void a_constant_is_known_exactly(void **state)
     assert_true(interval.mean == 3.0);
 }
 
-/* What differs between rounds counts, and so does what one round cannot tell. */
+/* What differs between rounds counts, and so does what one round cannot show. */
 static void covers_the_mean_over_rounds(void **state)
 {
     (void)state;
@@ -269,7 +270,7 @@ static void covers_the_mean_over_rounds(void **state)
             print_message("%zu rounds, %g between them: %.1f%%, found %.2f\n", rounds[i],
                           between[j], 100.0 * covered / RUNS, found);
             assert_true(covered >= 94 * RUNS / 100);
-            /* Never narrower than what one round tells: that is more than 95% where rounds agree.
+            /* Never narrower than what one round gives: that is more than 95% where rounds agree.
              */
             assert_true(between[j] == 0.0 || rounds[i] == 2 || covered <= 975 * RUNS / 1000);
             assert_true(rounds[i] < 6 || between[j] < 10.0 || (found > 9.0 && found < 11.0));
@@ -306,12 +307,12 @@ static void foretells_the_rounds_that_it_takes(void **state)
             assert_true(interval.half_rel > goals[g] && needed > (double)rounds);
             if (goals[g] < 1e-6)
                 continue;
-            /* So many do, and clearly fewer do not. */
+            /* That many do, and clearly fewer do not. */
             double fewer = floor(0.93 * needed);
             assert_true(statistics_t975((size_t)needed - 1) * error / sqrt(needed) <= goals[g]);
             assert_true(statistics_t975((size_t)fewer - 1) * error / sqrt(fewer) > goals[g]);
         }
-    /* Rounds that agree, but each of which tells little. */
+    /* Rounds that agree, but each of which shows little. */
     const double alike[] = {100.0, 100.0}, wide[] = {0.04, 0.04}; /* 2.83% together */
     struct interval interval;
     interval_of_rounds(alike, wide, 2, &interval);

@@ -1,16 +1,16 @@
-/* Traces made by hand: times in microseconds from a begin that is no round number. */
+/* Traces made by hand: times in microseconds from a begin that is not a round number. */
 #pragma once
 
 #include "trace/timeline.h"
 
 #define MADE_BEGIN_NS UINT64_C(123456789)
 
-/* A trace of so many processes of so many threads, whose operating system's numbers are 100 *
+/* A trace of P processes of T threads, whose operating system's numbers are 100 *
  * process
- * + thread; room for so many records each. */
+ * + thread; room for that many records each. */
 void made_open(unsigned processes, unsigned threads, uint64_t records, struct trace_buffer *out);
 
-/* A call of thread 100 * process + thread; its correlation is told of what it starts. */
+/* A call of thread 100 * process + thread; its correlation belongs to what it starts. */
 void made_call(const struct trace_buffer *buffer, unsigned process, unsigned thread,
                const char *name, uint32_t correlation, double begin_us, double end_us);
 

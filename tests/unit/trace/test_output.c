@@ -1,4 +1,4 @@
-/* What is said and written of a trace: exact, since the traces are made by hand. */
+/* What is printed and written about a trace: exact, since the traces are made by hand. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -155,8 +155,8 @@ static void test_work_may_begin_before_its_call_returns_and_a_graph_is_admitted_
     trace_buffer_release(&buffer);
 }
 
-/* Thread 0's copy out waits for its kernel until 5000 us; what the others issue meanwhile is theirs
- * to say. */
+/* Thread 0's copy out waits for its kernel until 5000 us; each caller adds what the
+ * others issue meanwhile. */
 static void issue(const struct trace_buffer *buffer, enum trace_memory memory, double first_us,
                   double second_us)
 {

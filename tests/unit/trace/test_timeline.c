@@ -202,7 +202,7 @@ static void test_calls_after_the_last_iteration_are_left_out(void **state)
     made_call(&buffer, 0, 0, "cuLaunchKernel", 1, 49, 51);
     made_call(&buffer, 0, 0, "cuMemFree", 2, 50, 51);
     made_call(&buffer, 0, 1, "cuLaunchKernel", 3, 50, 51);
-    /* Nobody's, while thread 1 is at work, and later. */
+    /* Of no thread, while thread 1 is at work, and later. */
     made_call(&buffer, 0, 7, "cuA", 4, 89, 91);
     made_call(&buffer, 0, 7, "cuB", 5, 90, 91);
     struct timeline timeline = made_merge(&buffer);

@@ -1,8 +1,8 @@
 /*
  * Random machines for tests of the search: what each layout really does there, what a window of a
- * given length shows of it, and what a calibration would have said.
+ * given length shows of it, and what a calibration would have found.
  *
- * The truth is no function of explain/: machines have effects of which predictions know nothing
+ * The truth is not a function of explain/: machines have effects of which predictions know nothing
  * (locks, cold caches, interference, processes that differ from one start to the next), and
  * the lines are soft minima and no queueing network.
  */
@@ -13,8 +13,9 @@
 
 struct tune_truth {
     unsigned cpus, sms, queues_budget, clients;
-    double alone_s, graph_alone_s; /* one worker, one iteration: what is no line of the others */
-    double launch_s, front_s;      /* of a kernel: in a process, and on the GPU */
+    double alone_s,
+        graph_alone_s;        /* one worker, one iteration: what does not depend on the others */
+    double launch_s, front_s; /* of a kernel: in a process, and on the GPU */
     double graph_launch_s, graph_node_s; /* of a graph, and of a kernel in one */
     double work_s;                       /* GPU time of an iteration, were it alone on all of it */
     double copy_s, staging_s;            /* each way; of a pageable one in a process */
@@ -43,7 +44,7 @@ void tune_truth_calibrate(const struct tune_truth *truth, unsigned seed, const s
 void tune_truth_look(const struct tune_truth *truth, const struct point *point, double window_s,
                      uint64_t *random, struct tune_observation *out);
 
-/* The whole: a tune with so many seconds on that machine, in time that is only counted. */
+/* The whole: a tune with that many seconds on that machine, in time that is only counted. */
 struct tune_trial {
     bool guided;
     double budget_s, max_p99_us;

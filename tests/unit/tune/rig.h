@@ -1,6 +1,6 @@
 /*
- * What tests of the tuner's search share: a space, surfaces that say what its points do, and a run
- * of the search over one, in time that is only counted.
+ * What tests of the tuner's search share: a space, surfaces that define what its points do, and a
+ * run of the search over one, in time that is only counted.
  */
 #pragma once
 
@@ -35,7 +35,7 @@ int rig_end(void **state);
 
 double rig_random_share(void); /* 0 .. 1 */
 
-/* Tells the search of a point: 0: refused, below 0: it fails. */
+/* Reports a point to the search: 0: refused, below 0: it fails. */
 void rig_look(size_t point, double value, double spread, double p99_us, bool fresh);
 
 /* Little's law: workers of the same speed. Microseconds. */

@@ -93,7 +93,7 @@ static double normal(void)
     return radius * cos(6.283185307179586 * rig_random_share());
 }
 
-/* Finals of so many layouts, of which the last is better by a share; rounds are normal. */
+/* Simulates finals of N layouts, of which the last is better by a share; rounds are normal. */
 static struct tune_judgement simulate_finals(uint64_t seed, size_t finalists, double better)
 {
     struct tune_rules all = rig_rules;
@@ -229,7 +229,7 @@ static void test_nothing_that_works_is_no_winner(void **state)
     assert_false(judgement.complete || judgement.cut);
 }
 
-/* As long as nothing has worked, what failed does not say which setting it was. */
+/* As long as nothing has worked, what failed does not show which setting it was. */
 static void test_first_failures_do_not_close_the_space(void **state)
 {
     (void)state;
@@ -256,7 +256,7 @@ static void test_excluded_and_outside(void **state)
     for (size_t i = 0; i < rig.count; i++)
         assert_true(!rig.space[i].excluded || !rig.asked[i]);
     assert_int_equal(rig.asked[0], 1);
-    /* Only what is outside has been measured: it is no answer. */
+    /* Only what is outside has been measured: it is not an answer. */
     rig_begin(&rig_rules);
     rig_look(0, 1000.0, 0.001, 1.0, false);
     assert_int_equal(rig_judge().verdict, TUNE_NONE);

@@ -216,7 +216,7 @@ static void test_several_gpus(void **state)
     set(OPTION_MPS_DAEMONS, "shared,per-gpu");
     make();
     assert_true(with(daemon_each) > 0 && with(daemon_each) == with(over_mps) / 2);
-    /* As many as are told, and one number of them. */
+    /* As many as are given, and one number of them. */
     set(OPTION_GPUS_PER_POINT, "1");
     make();
     assert_int_equal(with(of_two_gpus), 0);
@@ -313,7 +313,7 @@ static void test_predictions_and_axes(void **state)
 
     made = tune_space_candidates(&space, TUNE_P99, &h200, &predicted);
     assert_non_null(made);
-    /* The least latency is that of one alone, and no ceiling says anything of it. */
+    /* The least latency is that of one alone, and no ceiling limits it. */
     assert_true(made[find(1, 1, false, true, false)].predicted >
                 made[find(1, 128, false, true, true)].predicted);
     for (size_t i = 0; i < space.plan.count; i++)

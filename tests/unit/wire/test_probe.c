@@ -157,7 +157,7 @@ static void it_stays_until_its_input_ends(void **state)
     assert_int_equal(poll(&answer, 1, (int)(PATIENCE_NS / NS_PER_MS)), 1);
     assert_int_equal(read(output[0], &got, sizeof got), sizeof got);
     assert_int_equal(worker_probe_check(&got, sizeof got), STATUS_OK);
-    /* What it is told does not end it. */
+    /* Its messages do not end it. */
     assert_int_equal(write(input[1], "x", 1), 1);
     assert_int_equal(child_wait(pid, pidfd, clock_now_ns() + 50 * NS_PER_MS, &wait_status),
                      STATUS_TIMEOUT);

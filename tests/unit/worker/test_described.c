@@ -321,7 +321,7 @@ static void what_is_lost_is_seen(void **state)
     saw.lost = 'o';
     rig_new(STEPS("copy-in 64K", "copy-out 64K"), MEMORY_PINNED, LAUNCH_STREAM, WORKLOAD_CHECK_NO);
     saw.lost = 'o';
-    assert_int_equal(run(&times), STATUS_OK); /* as it was told */
+    assert_int_equal(run(&times), STATUS_OK); /* as ordered */
 }
 
 static void what_is_not_known_is_not_checked(void **state)
@@ -351,7 +351,7 @@ static void the_host_takes_its_time(void **state)
             WORKLOAD_CHECK_POSSIBLE);
     assert_int_equal(run(&times), STATUS_OK);
     assert_true(times.end_ns - times.begin_ns >= 5 * NS_PER_MS);
-    /* It is no phase of the GPU's. */
+    /* It is not a phase of the GPU. */
     assert_true(times.h2d_ns + times.launch_ns + times.sync_ns + times.d2h_ns + 5 * NS_PER_MS <=
                 times.end_ns - times.begin_ns);
 }

@@ -1,5 +1,5 @@
-/* How much a kernel must be given to take so long: GPUs of paper, on which it takes what a function
- * says. */
+/* How much a kernel must be given to take so long: GPUs of paper, on which a function gives the
+ * time. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdbool.h>
@@ -14,7 +14,7 @@
 
 struct paper {
     double floor_ns, slope_ns; /* of an empty kernel, and of each further unit */
-    double bend, steep;        /* amount from which on each costs so many times more; 0: none */
+    double bend, steep;        /* amount from which on each costs steep times more; 0: none */
     double noise;              /* up to so much of a measurement more */
     uint64_t fails_at;         /* amount from which on it cannot be measured; 0: none */
     uint64_t random;

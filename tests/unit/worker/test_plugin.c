@@ -208,7 +208,7 @@ static void tells_what_is_kept(void **state)
     after = (struct plugin_reading){.device_free = 1000 * MIB - MIB / 2, .host_used = 103 * MIB};
     kept = plugin_memory_kept(&before, &after, 1);
     assert_false(plugin_memory_any(&kept));
-    /* What could not be read says nothing. */
+    /* What could not be read shows nothing. */
     after = (struct plugin_reading){0};
     kept = plugin_memory_kept(&before, &after, 1);
     assert_false(plugin_memory_any(&kept));
