@@ -5,9 +5,8 @@
 
 #define MADE_BEGIN_NS UINT64_C(123456789)
 
-/* A trace of P processes of T threads, whose operating system's numbers are 100 *
- * process
- * + thread; room for that many records each. */
+/* A trace of processes with threads each, whose operating system's numbers are 100 * process +
+ * thread; with room for records each. */
 void made_open(unsigned processes, unsigned threads, uint64_t records, struct trace_buffer *out);
 
 /* A call of thread 100 * process + thread; its correlation belongs to what it starts. */
