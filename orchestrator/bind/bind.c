@@ -1,13 +1,9 @@
-#include "orchestrator/bind/bind.h"
+#include "orchestrator/bind/internal.h"
 
 #include <errno.h>
-#include <hwloc.h>
-#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include "orchestrator/bind/internal.h"
 
 void bind_topology_free(struct bind_topology *topology)
 {
@@ -87,7 +83,7 @@ unsigned bind_count_of(hwloc_topology_t topology, hwloc_obj_type_t type)
     return count > 0 ? (unsigned)count : 0;
 }
 
-/* Before the topology is cut down: which CPUs are near the GPU? */
+/* Finds the CPUs near the GPU, before the topology is cut down. */
 static bool gpu_cpus(hwloc_topology_t topology, const char *gpu_pci, hwloc_bitmap_t cpus)
 {
     if (!gpu_pci || !*gpu_pci)
@@ -104,7 +100,7 @@ static bool gpu_cpus(hwloc_topology_t topology, const char *gpu_pci, hwloc_bitma
     if (hwloc_bitmap_iszero(cpus))
         return false;
     /* A device that hangs on the whole of a machine of several parts is one whose place the
-     * firmware did not tell. */
+     * firmware does not give. */
     return !hwloc_bitmap_isequal(cpus, all) || (bind_count_of(topology, HWLOC_OBJ_PACKAGE) <= 1 &&
                                                 bind_count_of(topology, HWLOC_OBJ_NUMANODE) <= 1);
 }
@@ -124,7 +120,7 @@ static void find_near(const struct bind_topology *new, const char *pci, hwloc_bi
     bind_nodes_near(new->topology, scratch, gpu->nodes);
 }
 
-/* Loads what `new` was told to load, and finds all sets. gpu_pci: of so many GPUs as it has, NULL
+/* Loads the topology that `new` is set up for, and finds all sets. gpu_pci: one for each GPU, NULL
  * for none. allowed: a list, or NULL. */
 static enum status topology_load(struct bind_topology *new, const char *const *gpu_pci,
                                  const char *allowed)

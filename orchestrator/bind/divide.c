@@ -1,24 +1,20 @@
-#include "orchestrator/bind/bind.h"
-
-#include <hwloc.h>
-#include <stdbool.h>
-#include <stdlib.h>
-
 #include "orchestrator/bind/internal.h"
+
+#include <stdlib.h>
 
 /*
  * Whose cores are whose, where GPUs are near the same ones.
  *
  * Cores that are near the same GPUs are a class; how many of each class a GPU gets is counted
  * first, and only then which. One core after the other goes to the GPU that has fewest, and where
- * none of its own is left, others move to where only they can go, so that nobody lacks a core as
+ * none of its own is left, others move to where only they can go, so that no GPU lacks a core as
  * long as any division gives it one.
  */
 
 struct class
 {
     uint64_t gpus;             /* that its cores are near; bit n: GPU n */
-    unsigned left;             /* cores that nobody has */
+    unsigned left;             /* cores that no GPU has */
     unsigned given[BIND_GPUS]; /* cores that each has */
 };
 
@@ -189,7 +185,7 @@ enum status bind_divide(const struct bind_topology *topology, enum bind_policy p
         goto out;
     }
     hand_out(&d, true);
-    /* What nobody needs is divided, too, so that a GPU's cores do not depend on how many workers
+    /* What no GPU needs is divided, too, so that a GPU's cores do not depend on how many workers
      * the others have. */
     hand_out(&d, false);
     for (unsigned c = 0; c < d.class_count; c++)

@@ -1,5 +1,5 @@
 /*
- * What bind.c and bind_text.c share. For nobody else.
+ * What the files of this room share.
  */
 #pragma once
 
@@ -35,11 +35,11 @@ hwloc_const_bitmap_t bind_set_of(const struct bind_topology *topology, enum bind
                                  unsigned gpu);
 
 /* The first *count CPUs of the set in the order in which workers get them: one hardware thread of
- * every core in each turn. *count becomes smaller if the set does not have so many. */
+ * every core in each turn. *count becomes smaller if the set has fewer. */
 enum status bind_order(const struct bind_topology *topology, hwloc_const_bitmap_t cpus,
                        bool scatter, unsigned *order, unsigned *count);
 
-/* Divides the cores among GPUs that have so many workers each. own: a set for each GPU, empty
+/* Divides the cores among GPUs; workers: how many each has. own: a set for each GPU, empty
  * before, with the CPUs of the cores that are its own afterwards. *crowd: the GPUs, bit n is GPU n,
  * whose workers share their sets, since the CPUs do not suffice; no other has a core of those. */
 enum status bind_divide(const struct bind_topology *topology, enum bind_policy policy,
@@ -53,9 +53,6 @@ unsigned bind_nodes_usable(hwloc_topology_t topology);
 
 /* Objects of the type, 0 where the machine has no such level. */
 unsigned bind_count_of(hwloc_topology_t topology, hwloc_obj_type_t type);
-
-/* The set as a mask. */
-void bind_mask_of(hwloc_const_bitmap_t cpus, uint64_t mask[BIND_WORDS]);
 
 /* Cores that have a CPU of the set. */
 unsigned bind_cores_in(hwloc_topology_t topology, hwloc_const_bitmap_t cpus);

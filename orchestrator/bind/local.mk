@@ -2,7 +2,7 @@
 noinst_LIBRARIES += orchestrator/bind/libbind.a
 orchestrator_bind_libbind_a_SOURCES = \
     orchestrator/bind/assign.c orchestrator/bind/bind.c orchestrator/bind/bind.h \
-    orchestrator/bind/divide.c orchestrator/bind/internal.h orchestrator/bind/nodes.c \
+    orchestrator/bind/divide.c orchestrator/bind/internal.h orchestrator/bind/nodes.c orchestrator/bind/order.c \
     orchestrator/bind/quota.c orchestrator/bind/text.c
 
 unit_tests += \

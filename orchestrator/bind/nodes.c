@@ -1,10 +1,6 @@
-#include "orchestrator/bind/bind.h"
-
-#include <hwloc.h>
-#include <stdbool.h>
-#include <string.h>
-
 #include "orchestrator/bind/internal.h"
+
+#include <string.h>
 
 /* A node without a size has no memory to give. */
 static bool is_usable(hwloc_topology_t topology, hwloc_obj_t node)
@@ -71,6 +67,5 @@ void bind_nodes(const struct bind_topology *topology, enum bind_policy policy, u
     memset(nodes, 0, BIND_NODE_WORDS * sizeof nodes[0]);
     if (policy != BIND_NEAR || bind_node_count(topology) < 2)
         return;
-    for (int node = hwloc_bitmap_first(wanted); node >= 0; node = hwloc_bitmap_next(wanted, node))
-        nodes[node / 64] |= UINT64_C(1) << (node % 64);
+    hwloc_bitmap_to_ulongs(wanted, BIND_NODE_WORDS, nodes);
 }
