@@ -1,5 +1,6 @@
 #include "orchestrator/plan/point.h"
 
+#include <stdio.h>
 #include <string.h>
 
 #include "common/clock.h"

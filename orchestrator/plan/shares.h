@@ -4,7 +4,6 @@
  */
 #pragma once
 
-#include <jansson.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -23,16 +22,6 @@ bool shares_equal(const struct point_shares *a, const struct point_shares *b);
 /* "30/70", "default/1"; sizes as "512M/2G". One that does not fit is cut and ends in a digest of
  * the whole, so that different lists read differently; size is 32 at least. Returns out. */
 const char *shares_text(const struct point_shares *shares, bool sizes, char *out, size_t size);
-
-/* As a record's field: a number, or for a list an array of one entry for each process, null being
- * the default. A new reference; NULL where the setting is left alone. */
-json_t *shares_json(const struct point_shares *shares, unsigned processes);
-
-/* One process's entry. A new reference, null being the default. */
-json_t *shares_json_at(const struct point_shares *shares, unsigned process);
-
-/* The text of such a field, shortened as far as it repeats itself. "" for anything else. */
-const char *shares_json_text(const json_t *field, bool sizes, char *out, size_t size);
 
 /*
  * Whether a process with this percentage may find so many of the GPU's multiprocessors. It is a

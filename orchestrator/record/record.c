@@ -2,7 +2,7 @@
 
 #include <math.h>
 
-#include "orchestrator/plan/shares.h"
+#include "orchestrator/results/shares.h"
 #include "orchestrator/record/internal.h"
 #include "statistics/statistics.h"
 

@@ -1,5 +1,5 @@
 #include "orchestrator/plan/settings.h"
-#include "orchestrator/plan/shares.h"
+#include "orchestrator/results/shares.h"
 #include "orchestrator/record/internal.h"
 
 static json_t *value_of(const struct option_row *row, const struct point *point)

@@ -1,14 +1,14 @@
 # Read records: words, keys, scaling, tables.
 noinst_LIBRARIES += orchestrator/results/libresults.a
 orchestrator_results_libresults_a_SOURCES = \
-    orchestrator/results/effect.c orchestrator/results/effect.h \
-    orchestrator/results/internal.h orchestrator/results/number_ranges.c orchestrator/results/number_ranges.h \
+    orchestrator/results/effect.c orchestrator/results/effect.h orchestrator/results/internal.h \
+    orchestrator/results/number_ranges.c orchestrator/results/number_ranges.h \
     orchestrator/results/origin.c orchestrator/results/origin.h orchestrator/results/point.c \
-    orchestrator/results/point.h orchestrator/results/settings.c \
-    orchestrator/results/settings.h orchestrator/results/rate.c \
-    orchestrator/results/rate.h orchestrator/results/remarks.c orchestrator/results/scaling.c \
-    orchestrator/results/scaling.h orchestrator/results/shares.c orchestrator/results/table.c \
-    orchestrator/results/table.h orchestrator/results/table_gpus.c
+    orchestrator/results/point.h orchestrator/results/rate.c orchestrator/results/rate.h \
+    orchestrator/results/remarks.c orchestrator/results/scaling.c orchestrator/results/scaling.h \
+    orchestrator/results/settings.c orchestrator/results/settings.h orchestrator/results/shares.c \
+    orchestrator/results/shares.h orchestrator/results/table.c orchestrator/results/table.h \
+    orchestrator/results/table_gpus.c
 
 unit_tests += \
     tests/unit/results/test_effect tests/unit/results/test_scaling

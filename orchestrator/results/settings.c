@@ -9,7 +9,7 @@
 #include "job/layout_text.h"
 #include "orchestrator/plan/point.h"
 #include "orchestrator/plan/settings.h"
-#include "orchestrator/plan/shares.h"
+#include "orchestrator/results/shares.h"
 #include "orchestrator/results/point.h"
 #include "orchestrator/results/rate.h"
 

@@ -1,5 +1,6 @@
+#include "orchestrator/results/shares.h"
+
 #include "job/layout_text.h"
-#include "orchestrator/plan/shares.h"
 
 json_t *shares_json_at(const struct point_shares *shares, unsigned process)
 {

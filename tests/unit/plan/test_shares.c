@@ -5,7 +5,7 @@
 #include <string.h>
 #include <cmocka.h>
 
-#include "orchestrator/plan/shares.h"
+#include "orchestrator/results/shares.h"
 
 #define DEFAULT OPTION_SHARE_DEFAULT
 #define MIB INT64_C(1048576)
