@@ -1,13 +1,12 @@
 # Tests of the command line (bats, jq), on the emulated GPU. Each list has the longest first: where
-# several run at once, none is left to run alone at the end.
+# several run at once, no long one remains for the end.
 
-# These measure the emulated GPU for minutes: 'make check SLOW_TESTS=' leaves them out, where all
-# that they run has been run by others.
+# These measure the emulated GPU for minutes: 'make check SLOW_TESTS=' leaves them out where other
+# tests have run the same code.
 slow_tests = \
     tests/cli/explain_emulated.bats \
     tests/cli/calibrate.bats
-# These take 10 s or more, and try nothing that depends on where the sources are: distcheck leaves
-# them out.
+# These take 10 s or more, and do not depend on the place of the sources: distcheck leaves them out.
 long_tests = \
     tests/cli/tune.bats \
     tests/cli/signals.bats \
@@ -57,7 +56,7 @@ cli_tests = \
     tests/cli/doctor.bats \
     tests/cli/layers.bats \
     tests/cli/mps_usage.bats
-# The lists themselves, since who leaves tests out with SLOW_TESTS= still distributes them.
+# The lists themselves: 'make dist SLOW_TESTS=' must still distribute all tests.
 EXTRA_DIST += $(cli_tests) $(long_tests) $(slow_tests) \
     tests/cli/helper.bash tests/cli/emit.bash tests/cli/figures.bash tests/cli/mps.bash tests/cli/probe.bash tests/cli/slurm.bash \
     tests/cli/record-types.awk tests/cli/cluster.bash tests/cli/kubernetes_fields.py \
@@ -66,10 +65,10 @@ if HAVE_BATS
 TESTS += $(SLOW_TESTS) $(LONG_TESTS) $(cli_tests)
 endif
 
-# What 'make check-threads' leaves out, for ThreadSanitizer would see nothing in it: programs of one
-# thread (mpsweep that reads and writes files, the MPS controller, its guard and its daemon; of their
-# signal handlers mps.bats and mps_run.bats are left), or workers that do what those of sweep.bats
-# and reuse.bats do, started by a search, a script or Slurm; and plain arithmetic.
+# 'make check-threads' leaves these out, since ThreadSanitizer would find nothing: programs of one
+# thread (mpsweep that reads and writes files, the MPS controller, its guard and its daemon; mps.bats
+# and mps_run.bats still run their signal handlers), workers that do the same as those of sweep.bats
+# and reuse.bats, started by a search, a script or Slurm, and plain arithmetic.
 one_thread_tests = \
     tests/cli/tune.bats \
     tests/cli/mps_kill.bats \

@@ -1,5 +1,5 @@
-# What every component's tests share: the environment, the kinds of tests, and the targets that are
-# no part of `make check`.
+# What the tests of all rooms share: the environment, the kinds of tests, and the targets that are
+# not part of `make check`.
 
 TEST_EXTENSIONS = .sh .bats
 BATS_LOG_COMPILER = $(BATS)
@@ -14,7 +14,7 @@ include tests/bench/local.mk
 include tests/gpu/local.mk
 include tests/fuzz/local.mk
 
-# What a build with --enable-sanitizer=thread is for.
+# The tests for a build with --enable-sanitizer=thread.
 check-threads:
 	@chosen=; \
 	for test in $(TESTS); do \
@@ -38,7 +38,7 @@ check-gpu: all
 .PHONY: check-gpu
 
 
-# What make install put somewhere works there: part of distcheck.
+# An installed mpsweep works where it is: part of distcheck.
 installcheck-local:
 	$(DESTDIR)$(bindir)/mpsweep sweep --device emulated --quiet --layout threads:2 \
 	    --layout processes+mps:2 --kernels 5 --duration 0.1 --precision 100
