@@ -30,6 +30,12 @@ check-threads:
 lint:
 	$(AM_TESTS_ENVIRONMENT) $(top_srcdir)/tests/lint.sh
 .PHONY: lint
+
+# Adds an axis to a copy of the source as CONTRIBUTING.md describes, builds it and uses it.
+check-axis: mpsweep$(EXEEXT)
+	$(srcdir)/tests/axis/check $(srcdir) ./mpsweep$(EXEEXT) CC="$(CC)" CFLAGS="-g -O0"
+.PHONY: check-axis
+EXTRA_DIST += tests/axis/check
 EXTRA_DIST += tests/lint.sh tests/check-layers tests/check-words tests/cppcheck-suppressions .clang-tidy
 
 # On a machine with a GPU: the tests that need one. A missing GPU is a failure here, not a skip.
