@@ -57,7 +57,7 @@ static void *serve(void *argument)
         work();
         mpsweep_check(worker, ++served != 0, "the count is lost");
         mpsweep_end(worker);
-        /* Without mpsweep this would go on for ever. */
+        /* Without mpsweep this would run for ever. */
         if (!worker && served == 1000)
             break;
     }

@@ -70,7 +70,7 @@ lengths_are_right() {
     out
 }
 
-@test "a mix of more workloads than there are workers is infeasible, and the sweep goes on" {
+@test "a mix of more workloads than there are workers is infeasible, and the sweep continues" {
   job "${DETECT[@]}"
   expect 0 "$MPSWEEP" sweep two.job "${BRIEF[@]}" -l threads:1-3 -l processes+mps:2 -w detect:3+embed \
     -q -o out.jsonl
@@ -149,7 +149,7 @@ has_asked() { [ -n "$(children_of "$PID" | while read -r pid; do command_line "$
     kill -s $signal "$PID"
     finish
     [ "$STATUS" -eq "$([ $signal = INT ] && echo 130 || echo 137)" ]
-    # What is killed cannot remove it; it goes on from there as from no file.
+    # What is killed cannot remove it; it continues from there as from no file.
     [ $signal = KILL ] || [ ! -e out.jsonl ]
     await $LEFTOVER_PATIENCE no_own_process
   done
@@ -186,7 +186,7 @@ END
   head -1 one.jsonl | jq -e '.steps[0] | has("other_gpus") | not'
 }
 
-@test "--resume goes on with the lengths that were found, and not with other steps" {
+@test "--resume continues with the lengths that were found, and not with other steps" {
   job "${DETECT[@]}"
   local measure=("$MPSWEEP" sweep two.job "${BRIEF[@]}" -l "threads:1,2" -w detect -o out.jsonl)
   expect 0 "${measure[@]}"

@@ -188,7 +188,7 @@ CONTROL
   local pid
   read -r pid _ <d/daemon.pid
   kill -KILL "$pid"
-  # Its child, the daemon, goes on: stop finds it by its socket.
+  # Its child, the daemon, continues: stop finds it by its socket.
   expect 0 d/stop
   await $PATIENCE no_own_process
 }

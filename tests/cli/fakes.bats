@@ -183,7 +183,7 @@ with_server() {
   rm mark
   moved_on() { [ "$(copies)" != "$held" ]; }
   await $PATIENCE moved_on
-  # Each worker is held anew; the rest goes on as it is.
+  # Each worker is held anew; the rest continues as it is.
   kill -KILL "$PID"
   finish
 }

@@ -195,7 +195,7 @@ faults_in() {
   points '.[0] | has("throughput_ips") | not' f.jsonl
 }
 
-@test "a fatal fault of one client: all are named, the server is restarted, the sweep goes on" {
+@test "a fatal fault of one client: all are named, the server is restarted, the sweep continues" {
   sweep_with_fault 2 'cuStreamSynchronize#4=fatal:700@1' processes+mps:4
   bad_point failed 700 'worker [1-4] of 4: cuStreamSynchronize: CUDA_ERROR_ILLEGAL_ADDRESS .700.'
   points '.[1].error | test("fatal GPU error of one MPS client was given to all of them: (worker process [1-4](, | [(])){2,4}the server.s log names worker process [1-4] first, which need not be the culprit")' f.jsonl

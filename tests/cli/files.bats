@@ -73,7 +73,7 @@ ids() { jq -s -c 'map(select(.type == "point").id)' "$1"; }
   tail -c +$((before + 1)) big.jsonl >new.jsonl
   assert_whole new.jsonl
   jq -s -e 'map(select(.type == "point")) | length >= 1 and length < 3' new.jsonl
-  # With room again, it goes on.
+  # With room again, it continues.
   expect 0 "$MPSWEEP" sweep "${MEASURE[@]}" -o big.jsonl --resume --seed 0
   tail -c +$((before + 1)) big.jsonl >new.jsonl
   assert_complete new.jsonl 3 0
@@ -113,7 +113,7 @@ ids() { jq -s -c 'map(select(.type == "point").id)' "$1"; }
   [ ! -e new.jsonl ]
 }
 
-@test "a file torn anywhere is gone on with: each point once" {
+@test "a file torn anywhere is continued: each point once" {
   expect 0 "$MPSWEEP" sweep "${MEASURE[@]}" -o whole.jsonl
   local size header offset offsets step
   size=$(stat -c %s whole.jsonl)

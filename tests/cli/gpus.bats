@@ -195,7 +195,7 @@ JOB
   [ "$(wc -l <started)" -eq $((2 + 4 + 4)) ]
 }
 
-@test "resume goes on with the points of several GPUs, on the same GPUs" {
+@test "resume continues with the points of several GPUs, on the same GPUs" {
   export MPSWEEP_EMUL_DEVICES=3
   local sweep=("$MPSWEEP" sweep "${TINY[@]:2}" -q -l threads:1 -l processes+mps:1 --gpus-per-point '1,2' --mps-daemons 'shared,per-gpu')
   expect 0 "${sweep[@]}" --device emulated:0,1 -o r.jsonl

@@ -89,7 +89,7 @@ fails_first() {
   done
   fails_first 'cuStreamSynchronize#9=fatal:700@3' shared
   [ "$(wc -l <started)" -eq 2 ]
-  # Where all is well both go on.
+  # Where all is well both continue.
   rm -f started r.jsonl
   expect 0 "$MPSWEEP" sweep "${GPUS[@]}" --device emulated:all -l processes+mps:2,hybrid:1x2 \
     --mps-daemons per-gpu -o r.jsonl

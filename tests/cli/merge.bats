@@ -299,7 +299,7 @@ own_point() {
   grep -qE '^1 .* \(1\) +[0-9.]+ \(3\)$' out
 }
 
-@test "a shard goes on with its own file, and with no other" {
+@test "a shard continues with its own file, and with no other" {
   parts
   cp part-1.jsonl whole.jsonl
   head -n 2 whole.jsonl >part-1.jsonl
@@ -316,7 +316,7 @@ own_point() {
   refused "and this is a whole plan" "$MPSWEEP" sweep "${PLAN[@]}" --quiet -o part-1.jsonl --resume
 }
 
-@test "a shard that goes on on another GPU measures its points for reference again" {
+@test "a shard that continues on another GPU measures its points for reference again" {
   parts
   local reference
   reference=$(head -1 part-1.jsonl | jq '.shard.reference_points | tonumber')

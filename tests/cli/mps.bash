@@ -12,7 +12,7 @@ private() { find "$TMPDIR" -mindepth 1 -maxdepth 1 -name 'mpsweep-??????'; }
 
 nothing_private() { [ -z "$(private)" ]; }
 
-# kept FILTER [--dir DIR]: from the status of the daemon that goes on by itself.
+# kept FILTER [--dir DIR]: from the status of the daemon that runs by itself.
 kept() {
   local filter=$1
   shift

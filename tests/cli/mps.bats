@@ -194,7 +194,7 @@ TABLE
   [ -d own ] && [ -z "$(ls -A own)" ]
 }
 
-@test "a signal ends one that goes on by itself, and nothing is left" {
+@test "a signal ends one that runs by itself, and nothing is left" {
   local signal guard
   for signal in TERM INT HUP; do
     keep

@@ -60,7 +60,7 @@ come_to() {
   case $1 in
   guard-exec)
     # Preloaded into the command only: what the test runs is not to be held.
-    # Where there is no daemon to be killed yet, all goes on to its own end.
+    # Where there is no daemon to be killed yet, all continues to its own end.
     MPSWEEP_TEST_EXEC_PAUSE=mpsweep-guard GUARD_LIKE=/mpsweep DURATION=0.1
     hold_exec "$preload" "$2"
     ;;
@@ -130,7 +130,7 @@ strike() {
   daemon) [ -z "$daemon" ] || kill -KILL "$daemon" ;;
   both) kill -KILL "$PID" $guard ;;
   esac
-  # What was held goes on, each time.
+  # What was held continues, each time.
   [ ! -e mark ] || while [ -d /proc/$PID ] || [ -n "$(own_processes)" ]; do
     rm -f mark
     read -r -t 0.02 <> <(:) || true

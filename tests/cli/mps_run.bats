@@ -138,7 +138,7 @@ SCRIPT
     [ "$(cat out)" = "got $signal" ]
     nothing_private
   done
-  # One that pays no attention goes on.
+  # One that pays no attention continues.
   start "${MPS_RUN[@]}" -q -- bash -c 'trap "touch heard" TERM; touch ready2
     until [ -e over ]; do read -r -t 0.02 <> <(:) || true; done; exit 6'
   await $PATIENCE test -e ready2

@@ -134,7 +134,7 @@ END
   refused 'holds another plan' "$MPSWEEP" sweep plug.job "${QUICK[@]}" -q -o j.jsonl --resume
 }
 
-@test "a plug-in that was rebuilt is not gone on with" {
+@test "a plug-in that was rebuilt is not continued" {
   local options=("${QUICK[@]}" -w ./built.so -l threads:1,2 -q -o d.jsonl)
   cp "$EXAMPLES/skeleton.so" built.so
   expect 0 "$MPSWEEP" sweep "${options[@]}"

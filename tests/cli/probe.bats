@@ -240,7 +240,7 @@ larger_are_delayed() {
   holds '.arms | all(.status == "not here" and (.error | test("needs MPS: ")))' r.jsonl
 }
 
-@test "a program that cannot be run is a failure, and not for want of MPS" {
+@test "a program that cannot be run is a failure, and not for lack of MPS" {
   programs_but mpsweep-probe
   printf '#!/none/such\n' >"$WORK/programs/mpsweep-probe"
   chmod +x "$WORK/programs/mpsweep-probe"

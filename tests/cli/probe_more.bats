@@ -109,7 +109,7 @@ the_rest_is_judged() {
 guard() { children_named "$PID" mpsweep-guard; }
 has_client() { [ -n "$(guard)" ] && [ -n "$(children_named "$PID" mpsweep-probe)" ]; }
 
-# What no arm can go on from. With this seed the round's arm over MPS is the first, and then the daemon
+# What no arm can continue from. With this seed the round's arm over MPS is the first, and then the daemon
 # without a guard must be ended.
 @test "a probe that cannot continue has a footer with the reason" {
   # A client whose server is gone cannot unload what it has loaded.

@@ -247,7 +247,7 @@ SCRIPT
 }
 
 @test "a library of another version is named" {
-  # In C it goes on without ticks, and what it printed stands in the error.
+  # In C it continues without ticks, and what it printed stands in the error.
   measure 2 -l processes:1 --timeout 1 -- \
     sh -c 'MPSWEEP_CLIENT="7 ${{MPSWEEP_CLIENT#* }" exec "$0" 100' "$TICKER"
   points '.[0].error | test("its last words: mpsweep: .*speaks version 1 of the protocol, and mpsweep version 7")' \
@@ -341,7 +341,7 @@ SCRIPT
   fails no-gpu 'is not a client of the MPS daemon: no measurement' -l processes+mps:2 -l hybrid:2x2
 }
 
-@test "programs that go on after the stop are measured and ended by SIGTERM" {
+@test "programs that continue after the stop are measured and ended by SIGTERM" {
   measure 0 -l processes:2 -l processes+mps:2 -- "$PROGRAM" ignore-stop
   points 'all(.status == "ok")' r.jsonl
   measure 0 -l processes:2 -- "$PROGRAM" idle-after-stop

@@ -287,7 +287,7 @@ killed_while_parked() {
   killed_while_parked processes+mps:2
 }
 
-@test "the MPS daemon dies between two points: no number without it, and the sweep goes on" {
+@test "the MPS daemon dies between two points: no number without it, and the sweep continues" {
   local daemon
   begin_parked processes+mps:2
   daemon=$(children_named "$(guard)" mpsweep-emulated-mps-control)

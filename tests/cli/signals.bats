@@ -6,7 +6,7 @@ load helper
 
 PARTS=(--device emulated --kernels 20 --warmup 0.05 --precision 100 --seed 0 -q -o r.jsonl)
 
-# Context switches of a process: they go on while it iterates, and not while it waits for something.
+# Context switches of a process: they continue while it iterates, and not while it waits for something.
 switches() {
   cat "/proc/$1"/task/*/status 2>/dev/null | awk '/^voluntary_ctxt_switches/ { sum += $2 } END { print sum + 0 }'
 }
@@ -72,7 +72,7 @@ asked() {
   [ "$phase" = draining ] || points 'map(.status) == ["interrupted"]' r.jsonl
 }
 
-# Killed: the file is whole up to its last line, and can be gone on with.
+# Killed: the file is whole up to its last line, and can be continued.
 killed() {
   local phase=$1 layout=$2 RESUMED=8
   begin "$phase" "$layout"

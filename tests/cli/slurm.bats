@@ -82,7 +82,7 @@ load slurm
   jq -s -e '[.[] | select(.type == "point") | .id] | unique == [range(8)]' run/shard-?.jsonl
 }
 
-@test "SIGTERM to the script is one to mpsweep: the part stays, and the next start goes on" {
+@test "SIGTERM to the script is one to mpsweep: the part stays, and the next start continues" {
   slurm_is_faked
   a_job
   submit -q --duration 0.4 --max-duration 0.4
@@ -409,7 +409,7 @@ expect_beside() {
   [ ! -e run ]
 }
 
-@test "collect: what is there is merged, with what is missing and how to go on" {
+@test "collect: what is there is merged, with what is missing and how to continue" {
   slurm_is_faked
   a_job
   submit -q
@@ -483,7 +483,7 @@ FAKE
   jq -s -e '[.[] | select(.type == "point")] | length > 0' run/all.jsonl
 }
 
-# lies HOW: a sweep whose results are to be published on a file system that lies.
+# lies HOW: a sweep whose results must be published on a file system that lies.
 lies() {
   rm -f x.part x.jsonl
   expect "$2" env LD_PRELOAD="$MPSWEEP_BUILD_DIR/tests/fakes/lying_rename.so" \

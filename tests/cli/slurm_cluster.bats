@@ -92,7 +92,7 @@ identities() {
   identities single.jsonl | diff - merged
 }
 
-@test "the time is over: mpsweep keeps what it has, and --again goes on with it" {
+@test "the time is over: mpsweep keeps what it has, and --again continues with it" {
   needs_slurm
   a_job 1 threads:1-32
   submit --nodes 1 -- --time=1

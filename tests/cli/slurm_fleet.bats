@@ -29,12 +29,12 @@ cut_to() {
   rm run/shard-0.jsonl
 }
 
-@test "a fleet's node goes on with its own part when it comes back to the shard, and no part is lost" {
+@test "a fleet's node continues with its own part when it comes back to the shard, and no part is lost" {
   slurm_is_faked
   a_job
   submit -q --fleet
   ! command -v shellcheck >/dev/null || shellcheck run/shard.sbatch
-  # A begins, B begins, A goes on, B goes on.
+  # A begins, B begins, A continues, B continues.
   expect 0 at_node A 0
   cut_to 4
   cp run/shard-0.jsonl.part of_a

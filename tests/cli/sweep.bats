@@ -206,7 +206,7 @@ SHARED=("${TINY[@]}" -l processes+mps:2 --active-thread-percentage 30/70)
     and .priority == null and .memory_limit == null)' s.jsonl
 }
 
-@test "the shares of a point are on record, in the table and in the file to go on with" {
+@test "the shares of a point are on record, in the table and in the file to continue with" {
   local -a shares=("${SHARED[@]}" --priority default,0/1 --memory-limit 512M/default,2G)
   expect 0 "$MPSWEEP" sweep "${shares[@]}" --seed 0 -q -o s.jsonl
   record_complaints s.jsonl >complaints

@@ -143,7 +143,7 @@ unwarned() {
   assert_whole x.jsonl
 }
 
-@test "a search for iterations per joule goes on where no naive layout can win" {
+@test "a search for iterations per joule continues where no naive layout can win" {
   expect 0 with_gpu 'alone calm' "$MPSWEEP" tune --objective ips-per-watt -l hybrid:2x2 -m pinned \
     --launch stream --schedule auto -b near -c default --active-thread-percentage default \
     --kernels 20 --duration 0.2 --warmup 0.05 -q --rounds 2 --budget 60s -o x.jsonl

@@ -342,7 +342,7 @@ keeps_the_latency() {
   refused "'there.jsonl'.*exists" "$MPSWEEP" tune --device emulated -o there.jsonl
 }
 
-@test "a file of another space is not gone on with" {
+@test "a file of another space is not continued" {
   export_machine
   expect 0 "$MPSWEEP" "${TUNE[@]}" -l threads:1,2 --budget 30s -o r.jsonl
   cp r.jsonl before.jsonl

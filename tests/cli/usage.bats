@@ -279,7 +279,7 @@ J
   [ "$(cat out)" = "$(printf '0\tthreads 1×7, pinned')" ]
 }
 
-@test "job files: a layout goes on over lines, and may stand there several times" {
+@test "job files: a layout continues over lines, and may stand there several times" {
   cat >layouts.job <<'J'
 [global]
 layout = threads:1,2,

@@ -7,7 +7,7 @@
  *   both: the old name is still there, too
  *   twice: it is done, and the answer is that there is no such file: of a second request, after the
  *          answer to the first was lost
- *   unlocked: a lock of results or of a run cannot be had, as on a Lustre that was mounted with
+ *   unlocked: a lock of results or of a run is not available, as on a Lustre that was mounted with
  * noflock
  */
 #include <errno.h>

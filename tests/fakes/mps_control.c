@@ -433,7 +433,7 @@ static unsigned count_clients(void)
     return count;
 }
 
-/* Runs the daemon as a child until it ends, or is to be ended. */
+/* Runs the daemon as a child until it ends, or must be ended. */
 static int watch_daemon(const struct rule *rule)
 {
     sigset_t signals;

@@ -2,7 +2,7 @@
  * To be preloaded: holds a child between fork and exec, so that a test can kill a process there.
  *
  *   MPSWEEP_TEST_EXEC_PAUSE  the program whose exec is held, without its folder
- *   MPSWEEP_TEST_EXEC_MARK   a file that is made when it is; the exec goes on when it is gone, or
+ *   MPSWEEP_TEST_EXEC_MARK   a file that is made when it is; the exec continues when it is gone, or
  *                            after twenty seconds
  *
  * Runs in the child of a process with threads: async-signal-safe calls only, and what it needs of

@@ -1,4 +1,4 @@
-/* The record of a daemon that goes on by itself: any bytes. */
+/* The record of a daemon that runs by itself: any bytes. */
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>

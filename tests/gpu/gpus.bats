@@ -68,7 +68,7 @@ daemons() {
   done | sort -k2
 }
 
-@test "a fault on one GPU: it is named, the other's daemon goes on, and so does the sweep" {
+@test "a fault on one GPU: it is named, the other's daemon continues, and so does the sweep" {
   several
   local uuid worker
   uuid=$(nvidia-smi -L | sed -n 's/^GPU 1: .*(UUID: \(GPU-[^)]*\)).*/\1/p')

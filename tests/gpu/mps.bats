@@ -96,7 +96,7 @@ with_stranger() {
   await 20 grep -q ready ready
 }
 
-@test "an illegal address in one client: the point fails with the cause, and the sweep goes on" {
+@test "an illegal address in one client: the point fails with the cause, and the sweep continues" {
   real
   with_stranger illegal 1000
   local pid
@@ -185,7 +185,7 @@ killed() {
     esac
     # shellcheck disable=SC2086 # several, or none any more
     kill -"$signal" $victims 2>/dev/null || true
-    # It goes on with the next point, which lasts; before it watches for signals, SIGINT would end it
+    # It continues with the next point, which lasts; before it watches for signals, SIGINT would end it
     # as well as its guard, which is another case.
     case $whom:$phase in
     guard:guarded) ;;

@@ -44,7 +44,7 @@ QUICK=(--duration 0.3 --warmup 0.1 --precision 50)
     --delay-cycles 100000
 }
 
-@test "what the driver refuses is infeasible, and the sweep goes on" {
+@test "what the driver refuses is infeasible, and the sweep continues" {
   real
   sweep_points '
     (map(select(.connections == 8)) | length == 1 and all(.status == "infeasible" and

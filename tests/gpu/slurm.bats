@@ -47,7 +47,7 @@ two_gpus() { [ "$(nvidia-smi -L | grep -c '^GPU')" -ge 2 ] || skip "there is one
   points 'length == 8 and all(.status == "ok")' run/all.jsonl
 }
 
-@test "a shard that is queued again goes on with another GPU" {
+@test "a shard that is queued again continues with another GPU" {
   real
   two_gpus
   a_run --duration 1
