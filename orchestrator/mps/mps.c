@@ -1,10 +1,11 @@
-#include "orchestrator/mps/mps.h"
+#include "orchestrator/mps/internal.h"
 
 #include <stdio.h>
 #include <string.h>
 
 #include "common/clock.h"
 #include "common/shell_word.h"
+#include "common/text.h"
 #include "mps/kept.h"
 #include "orchestrator/console/report.h"
 
@@ -18,14 +19,19 @@ static enum status read_settings(const struct options *options, struct mps_setti
     return memory ? mps_settings_add_memory(out, memory) : STATUS_OK;
 }
 
-const char *mps_gpu(const struct options *options, const struct session *session)
+const char *mps_command_gpu(const struct options *options, const struct session *session)
 {
     return options_text(options, OPTION_MPS_GPU) && !session->emulated
                ? gpu_at(session->gpus, 0)->uuid
                : NULL;
 }
 
-enum status mps_open(const struct options *options, struct session *out)
+struct mps_controller *mps_command_daemon(const struct session *session)
+{
+    return daemons_at(session->daemons, 0);
+}
+
+enum status mps_command_open(const struct options *options, struct session *out)
 {
     struct mps_settings settings;
     const struct session_request request = {
@@ -41,23 +47,22 @@ enum status mps_open(const struct options *options, struct session *out)
         return status;
     status = session_watch_signals(out);
     if (status == STATUS_OK)
-        status = mps_controller_daemon_start(daemons_at(out->daemons, 0), mps_gpu(options, out),
+        status = mps_controller_daemon_start(mps_command_daemon(out), mps_command_gpu(options, out),
                                              &settings);
     if (status != STATUS_OK) {
-        char text[1024];
-        snprintf(text, sizeof text, "%s", status_text());
+        struct status_saved saved;
+        status_save(status, &saved);
         session_close(out);
-        return status_set(status, "%s", text);
+        return status_restore(&saved);
     }
     return STATUS_OK;
 }
 
-void mps_client_environment(const char *directory, const char *gpu,
-                            struct mps_client_environment *out)
+void client_environment_make(const char *directory, const char *gpu, struct client_environment *out)
 {
     const char *inherited[64];
     size_t set = 0, unset = 0;
-    *out = (struct mps_client_environment){0};
+    *out = (struct client_environment){0};
     snprintf(out->pipe_directory, sizeof out->pipe_directory, "CUDA_MPS_PIPE_DIRECTORY=%s/mps",
              directory);
     snprintf(out->log_directory, sizeof out->log_directory, "CUDA_MPS_LOG_DIRECTORY=%s/log",
@@ -77,31 +82,26 @@ void mps_client_environment(const char *directory, const char *gpu,
 
 static void print_settings(const struct options *options)
 {
+    const char *priority = options_text(options, OPTION_MPS_PRIORITY);
     const char *memory = options_text(options, OPTION_MPS_MEMORY);
-    const char *separator = "  settings  ";
-    if (options_text(options, OPTION_MPS_PERCENTAGE)) {
-        printf("%sactive threads %.1f%%", separator, options_real(options, OPTION_MPS_PERCENTAGE));
-        separator = ", ";
-    }
-    if (options_text(options, OPTION_MPS_PRIORITY)) {
-        printf("%spriority %s", separator, options_text(options, OPTION_MPS_PRIORITY));
-        separator = ", ";
-    }
-    if (memory) {
-        printf("%smemory %s", separator, memory);
-        separator = ", ";
-    }
-    if (*separator == ',')
-        puts(" (read back)");
+    char line[256];
+    struct text text = {.at = line, .size = sizeof line};
+    if (options_text(options, OPTION_MPS_PERCENTAGE))
+        text_append(&text, ", active threads %.1f%%", options_real(options, OPTION_MPS_PERCENTAGE));
+    if (priority)
+        text_append(&text, ", priority %s", priority);
+    if (text.length || memory)
+        printf("  settings  %s%s%s (read back)\n", text.length ? line + 2 : "",
+               memory ? text.length ? ", memory " : "memory " : "", memory ? memory : "");
 }
 
 static void print_started(const struct options *options, const struct session *session)
 {
-    const struct worker_probe *probe = mps_controller_probe(daemons_at(session->daemons, 0));
-    const char *directory = mps_controller_directory(daemons_at(session->daemons, 0));
+    const struct worker_probe *probe = mps_controller_probe(mps_command_daemon(session));
+    const char *directory = mps_controller_directory(mps_command_daemon(session));
     const char *gpu = options_text(options, OPTION_MPS_GPU);
     printf("an MPS daemon (process %d) runs in %s\n",
-           (int)mps_controller_daemon_pid(daemons_at(session->daemons, 0)), directory);
+           (int)mps_controller_daemon_pid(mps_command_daemon(session)), directory);
     printf("  GPU       %s%s\n", gpu ? gpu_at(session->gpus, 0)->name : "all",
            session->emulated ? " (emulated)" : "");
     print_settings(options);
@@ -115,27 +115,25 @@ static void print_started(const struct options *options, const struct session *s
     putchar('\n');
 }
 
-int mps_start_command(const struct invocation *invocation)
+int mps_command_start(const struct invocation *invocation)
 {
     const struct options *options = invocation->options;
     struct session session;
-    enum status status = mps_open(options, &session);
+    enum status status = mps_command_open(options, &session);
     if (status != STATUS_OK)
         return report(status);
     status = session_check_signals(&session);
     if (status == STATUS_OK)
-        status = mps_controller_detach(daemons_at(session.daemons, 0), 0);
-    int result = EXIT_ALL_MEASURED;
+        status = mps_controller_detach(mps_command_daemon(&session), 0);
     if (status == STATUS_OK)
         print_started(options, &session);
-    else
-        result = report(status);
+    int result = report(status);
     if (session_close(&session) != STATUS_OK)
         result = report(STATUS_SYSTEM);
     return result;
 }
 
-/* Its clients, for the one who must decide. */
+/* Prints its clients, for the user who must decide. */
 static void list_clients(const struct mps_kept *kept)
 {
     char pipe_directory[MPS_DIRECTORY_MOST + 8];
@@ -151,7 +149,7 @@ static void list_clients(const struct mps_kept *kept)
         fprintf(stderr, "  %-8d %s\n", (int)rows[i].pid, rows[i].command);
 }
 
-int mps_stop_command(const struct invocation *invocation)
+int mps_command_stop(const struct invocation *invocation)
 {
     const struct options *options = invocation->options;
     struct mps_kept kept;
@@ -167,7 +165,7 @@ int mps_stop_command(const struct invocation *invocation)
     return report(status);
 }
 
-/* For a POSIX shell to eval. */
+/* Prints an assignment for a POSIX shell to eval. */
 static void print_assignment(const char *assignment)
 {
     size_t name = strcspn(assignment, "=");
@@ -176,11 +174,11 @@ static void print_assignment(const char *assignment)
     putchar('\n');
 }
 
-int mps_env_command(const struct invocation *invocation)
+int mps_command_env(const struct invocation *invocation)
 {
     const struct options *options = invocation->options;
     struct mps_kept kept;
-    struct mps_client_environment environment;
+    struct client_environment environment;
     enum status status = mps_kept_find(options_text(options, OPTION_MPS_DIR), &kept);
     if (status == STATUS_OK && !kept.running)
         status =
@@ -190,7 +188,7 @@ int mps_env_command(const struct invocation *invocation)
                        kept.directory, *kept.ending ? ": " : "", kept.ending, kept.directory);
     if (status != STATUS_OK)
         return report(status);
-    mps_client_environment(kept.directory, kept.state.gpu, &environment);
+    client_environment_make(kept.directory, kept.state.gpu, &environment);
     for (size_t i = 0; environment.set[i]; i++)
         print_assignment(environment.set[i]);
     for (size_t i = 0; environment.unset[i]; i++)

@@ -12,7 +12,7 @@
 #include "common/child.h"
 #include "common/clock.h"
 #include "orchestrator/console/report.h"
-#include "orchestrator/mps/mps.h"
+#include "orchestrator/mps/internal.h"
 
 #define CLIENTS_MOST 4096
 
@@ -22,7 +22,7 @@ static int failed(void)
     return MPS_RUN_FAILED;
 }
 
-/* What a person sent to us is meant for the command; the terminal has told it already. */
+/* Passes on a signal that a user sent to us; those of the terminal reach the command anyway. */
 static void hand_on(int signal_fd, pid_t child)
 {
     struct signalfd_siginfo info;
@@ -30,7 +30,7 @@ static void hand_on(int signal_fd, pid_t child)
         kill(child, (int)info.ssi_signo);
 }
 
-/* What this program has changed for itself is as the user had it for the command. */
+/* Starts the command with the limits and signals that the user had. */
 static enum status spawn_unchanged(const struct child_spawn_options *spawn,
                                    const struct rlimit *files, pid_t *child, int *pidfd)
 {
@@ -45,10 +45,10 @@ static enum status run_child(const struct session *session, const struct options
                              const struct rlimit *files, char *const *argv, int *wait_status,
                              pid_t *child)
 {
-    struct mps_client_environment variables;
+    struct client_environment variables;
     int pidfd = -1;
-    mps_client_environment(mps_controller_directory(daemons_at(session->daemons, 0)),
-                           mps_gpu(options, session), &variables);
+    client_environment_make(mps_controller_directory(mps_command_daemon(session)),
+                            mps_command_gpu(options, session), &variables);
     char **environment = child_environment_new(variables.set, variables.unset);
     if (!environment)
         return status_set(STATUS_MEMORY, "out of memory");
@@ -91,15 +91,16 @@ static bool is_among(pid_t pid, const pid_t *pids, size_t count)
     return false;
 }
 
-/* Who was a client, by the daemon's own log; those that were before are not the command's. */
+/* Prints which processes were clients, by the daemon's own log, without those before the command.
+ */
 static void print_proof(const struct session *session, pid_t child, const pid_t *before,
                         size_t before_count)
 {
     static pid_t now[CLIENTS_MOST];
     size_t count = 0, seen = 0;
-    if (mps_controller_past_clients(daemons_at(session->daemons, 0), now, CLIENTS_MOST, &count) !=
+    if (mps_controller_past_clients(mps_command_daemon(session), now, CLIENTS_MOST, &count) !=
         STATUS_OK) {
-        fprintf(stderr, "mpsweep: cannot tell who was an MPS client: %s\n", status_text());
+        fprintf(stderr, "mpsweep: cannot list the MPS clients: %s\n", status_text());
         return;
     }
     for (size_t i = 0; i < count; i++)
@@ -118,13 +119,13 @@ static void print_proof(const struct session *session, pid_t child, const pid_t 
     fputc('\n', stderr);
 }
 
-/* Processes that the command left on the GPU go with the daemon, the orderly way. */
+/* Warns of processes that the command left on the GPU: they end with the daemon. */
 static void warn_of_rest(const struct session *session)
 {
     pid_t clients[256];
     size_t count = 0;
-    if (mps_controller_clients(daemons_at(session->daemons, 0), clock_now_ns() + 5 * NS_PER_S,
-                               clients, 256, &count) != STATUS_OK ||
+    if (mps_controller_clients(mps_command_daemon(session), clock_now_ns() + 5 * NS_PER_S, clients,
+                               256, &count) != STATUS_OK ||
         count == 0)
         return;
     fprintf(stderr,
@@ -136,7 +137,7 @@ static void warn_of_rest(const struct session *session)
     fputc('\n', stderr);
 }
 
-int mps_run_command(const struct invocation *invocation)
+int mps_command_run(const struct invocation *invocation)
 {
     const struct options *options = invocation->options;
     char *const *argv = invocation->rest;
@@ -147,12 +148,12 @@ int mps_run_command(const struct invocation *invocation)
     pid_t child = 0;
     struct rlimit files = {RLIM_INFINITY, RLIM_INFINITY};
     getrlimit(RLIMIT_NOFILE, &files);
-    enum status status = mps_open(options, &session);
+    enum status status = mps_command_open(options, &session);
     if (status == STATUS_INTERRUPTED)
         fprintf(stderr, "mpsweep: interrupted before the command began\n");
     if (status != STATUS_OK)
         return status == STATUS_INTERRUPTED ? MPS_RUN_FAILED : failed();
-    if (mps_controller_past_clients(daemons_at(session.daemons, 0), before, CLIENTS_MOST,
+    if (mps_controller_past_clients(mps_command_daemon(&session), before, CLIENTS_MOST,
                                     &before_count) != STATUS_OK)
         before_count = 0;
     status = run_child(&session, options, &files, argv, &wait_status, &child);
@@ -167,14 +168,14 @@ int mps_run_command(const struct invocation *invocation)
     if (status != STATUS_OK) {
         failed();
     } else {
-        mps_controller_set_interrupt(daemons_at(session.daemons, 0), -1);
+        mps_controller_set_interrupt(mps_command_daemon(&session), -1);
         warn_of_rest(&session);
         if (!options_switch(options, OPTION_QUIET))
             print_proof(&session, child, before, before_count);
-        if (mps_controller_check(daemons_at(session.daemons, 0)) != STATUS_OK)
+        if (mps_controller_check(mps_command_daemon(&session)) != STATUS_OK)
             fprintf(stderr, "mpsweep: warning: %s, while the command ran\n", status_text());
-        /* Whether something is left of it is told below. */
-        if (mps_controller_daemon_stop(daemons_at(session.daemons, 0)) != STATUS_OK)
+        /* session_close() reports what is left of it. */
+        if (mps_controller_daemon_stop(mps_command_daemon(&session)) != STATUS_OK)
             fprintf(stderr, "mpsweep: warning: %s\n", status_text());
     }
     if (session_close(&session) != STATUS_OK)

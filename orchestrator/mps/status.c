@@ -4,23 +4,23 @@
 #include <sys/stat.h>
 
 #include "common/clock.h"
-#include "common/paths.h"
 #include "common/process.h"
 #include "mps/kept.h"
 #include "orchestrator/console/report.h"
-#include "orchestrator/mps/mps.h"
+#include "orchestrator/mps/internal.h"
+#include "orchestrator/session/emulation.h"
 
 #define ASK_NS (5 * NS_PER_S)
 #define CLIENTS_MOST 256
 #define SERVERS_MOST 16
 #define STATE_UNKNOWN ((enum mps_server_state) - 1)
 
-/* All that can be told of one daemon. */
+/* All that is known of one daemon. */
 struct mps_status {
     bool ours; /* started by mpsweep: kept is filled in */
     struct mps_kept kept;
     char pipe_directory[MPS_ENVIRONMENT_TEXT];
-    char program[1024];
+    char program[PATH_MAX];
     bool answers, settings_known;
     char problem[512]; /* why it does not, or what is wrong with it; "" */
     int version;       /* of the control program; 0: unknown */
@@ -40,7 +40,7 @@ static bool has_socket(const char *directory)
            lstat(path, &info) == 0 && S_ISSOCK(info.st_mode);
 }
 
-/* The one that the options name: ours, or the pipe directory of somebody else's. */
+/* Finds the daemon that the options name: ours, or a foreign one by its pipe directory. */
 static enum status find(const struct options *options, struct mps_status *out)
 {
     const char *directory = options_text(options, OPTION_MPS_DIR);
@@ -56,12 +56,12 @@ static enum status find(const struct options *options, struct mps_status *out)
         return status;
     snprintf(out->pipe_directory, sizeof out->pipe_directory, "%s", directory);
     if (gpu && strcmp(gpu, "emulated") == 0)
-        return path_find_helper("mpsweep-emulated-mps-control", out->program, sizeof out->program);
+        return emulation_find_control(out->program);
     snprintf(out->program, sizeof out->program, "nvidia-cuda-mps-control");
     return STATUS_OK;
 }
 
-/* Reads only. */
+/* Asks the daemon; changes nothing. */
 static enum status ask(struct mps_status *status)
 {
     const struct mps_control control = {.program = status->program,
@@ -106,7 +106,7 @@ static void look(struct mps_status *status)
     }
     if (status->ours && !status->kept.guarded)
         snprintf(status->problem, sizeof status->problem,
-                 "its guard (process %d) is gone: nobody cleans up after it",
+                 "its guard (process %d) is gone: nothing cleans up after it",
                  (int)status->kept.state.guard.pid);
     if (ask(status) != STATUS_OK)
         snprintf(status->problem, sizeof status->problem, "%s", status_text());
@@ -172,6 +172,12 @@ static json_t *settings_object(const struct mps_settings *settings)
                      "memory_limit_bytes", memory);
 }
 
+static json_t *process_object(const struct process_identity *process, bool running)
+{
+    return json_pack("{s:i, s:I, s:b}", "pid", (int)process->pid, "start_time",
+                     (json_int_t)process->start_time, "running", (int)running);
+}
+
 static void print_json(const struct mps_status *status)
 {
     const struct mps_kept *kept = &status->kept;
@@ -188,36 +194,25 @@ static void print_json(const struct mps_status *status)
                                                  (int)client->server, "device", client->device,
                                                  "command", *command ? command : client->command));
     }
-    json_t *record =
-        json_pack("{s:s, s:i, s:b, s:s, s:b, s:o, s:o}", "type", "mps-status", "schema", 1,
-                  "started_by_mpsweep", (int)status->ours, "pipe_directory", status->pipe_directory,
-                  "answers", (int)status->answers, "servers", servers, "clients", clients);
-    json_object_set_new(record, "version",
-                        status->version ? json_integer(status->version) : json_null());
-    json_object_set_new(record, "problem",
-                        *status->problem ? json_string(status->problem) : json_null());
-    json_object_set_new(record, "settings",
-                        status->settings_known ? settings_object(&status->settings) : json_null());
-    if (status->ours) {
-        json_object_set_new(record, "directory", json_string(kept->directory));
-        json_object_set_new(record, "started", json_string(kept->state.started));
-        json_object_set_new(record, "gpu",
-                            *kept->state.gpu ? json_string(kept->state.gpu) : json_null());
-        json_object_set_new(record, "daemon",
-                            json_pack("{s:i, s:I, s:b}", "pid", (int)kept->state.daemon.pid,
-                                      "start_time", (json_int_t)kept->state.daemon.start_time,
-                                      "running", (int)kept->running));
-        json_object_set_new(record, "guard",
-                            json_pack("{s:i, s:I, s:b}", "pid", (int)kept->state.guard.pid,
-                                      "start_time", (json_int_t)kept->state.guard.start_time,
-                                      "running", (int)kept->guarded));
-    }
+    json_t *record = json_pack(
+        "{s:s, s:i, s:b, s:s, s:b, s:o, s:o, s:o, s:s?, s:o}", "type", "mps-status", "schema", 1,
+        "started_by_mpsweep", (int)status->ours, "pipe_directory", status->pipe_directory,
+        "answers", (int)status->answers, "servers", servers, "clients", clients, "version",
+        status->version ? json_integer(status->version) : json_null(), "problem",
+        *status->problem ? status->problem : NULL, "settings",
+        status->settings_known ? settings_object(&status->settings) : json_null());
+    if (status->ours)
+        json_object_update_new(
+            record, json_pack("{s:s, s:s, s:s?, s:o, s:o}", "directory", kept->directory, "started",
+                              kept->state.started, "gpu", *kept->state.gpu ? kept->state.gpu : NULL,
+                              "daemon", process_object(&kept->state.daemon, kept->running), "guard",
+                              process_object(&kept->state.guard, kept->guarded)));
     json_dumpf(record, stdout, JSON_INDENT(2) | JSON_REAL_PRECISION(10));
     putchar('\n');
     json_decref(record);
 }
 
-int mps_status_command(const struct invocation *invocation)
+int mps_command_status(const struct invocation *invocation)
 {
     const struct options *options = invocation->options;
     static struct mps_status status;

@@ -1,0 +1,29 @@
+/*
+ * What the files of this room share.
+ */
+#pragma once
+
+#include "mps/settings.h"
+#include "orchestrator/mps/mps.h"
+#include "orchestrator/session/session.h"
+
+/* Opens a session whose private daemon runs with the settings that the options name, and is ready;
+ * signals are watched. On failure nothing is left. */
+enum status mps_command_open(const struct options *options, struct session *out);
+
+/* Returns the GPU that the daemon is limited to, for CUDA_VISIBLE_DEVICES: NULL for all. */
+const char *mps_command_gpu(const struct options *options, const struct session *session);
+
+/* What a client of a daemon needs in its environment, each "NAME=value". */
+struct client_environment {
+    char pipe_directory[MPS_ENVIRONMENT_TEXT], log_directory[MPS_ENVIRONMENT_TEXT];
+    char gpu[MPS_GPUS_TEXT];
+    const char *set[4];    /* ended by NULL */
+    const char *unset[64]; /* names of inherited CUDA_MPS_* variables that are not set here */
+};
+
+void client_environment_make(const char *directory, const char *gpu,
+                             struct client_environment *out);
+
+/* The controller of the session's only daemon. */
+struct mps_controller *mps_command_daemon(const struct session *session);
