@@ -5,7 +5,7 @@
 
 #include "common/status.h"
 
-/* A tree that is gone already is no error. */
+/* A tree that is gone already is not an error. */
 enum status remove_tree(const char *path);
 
 /* The same of a name in the directory `parent`. Gives 0, or -1 and errno. */

@@ -156,8 +156,6 @@ enum status nvml_device_snapshot(const struct nvml *nvml, const char *uuid,
     snapshot.known_driver = nvml->driver_version(snapshot.driver_version,
                                                  sizeof snapshot.driver_version) == RETURN_SUCCESS;
     snapshot.driver_version[sizeof snapshot.driver_version - 1] = '\0';
-    snapshot.known_sm_clock = read_typed(nvml->clock, device, CLOCK_SM, &snapshot.sm_clock_mhz);
-    snapshot.known_power = read_plain(nvml->power, device, &snapshot.power_milliwatts);
     snapshot.known_throttle = read_throttle(nvml, device, &snapshot.throttle_reasons);
     snapshot_modes(nvml, device, &snapshot);
     snapshot.known_processes =

@@ -108,11 +108,8 @@ enum nvml_throttle {
 /* Each value counts only where its known_ flag is true: a GPU, a virtual machine or a container may
  * keep any of them from us. */
 struct nvml_snapshot {
-    bool known_driver, known_sm_clock, known_power, known_throttle, known_mig, known_persistence;
-    bool known_processes;
-    char driver_version[96]; /* "580.65.06" */
-    uint32_t sm_clock_mhz;
-    uint32_t power_milliwatts; /* of the whole board */
+    bool known_driver, known_throttle, known_mig, known_persistence, known_processes;
+    char driver_version[96];   /* "580.65.06" */
     uint64_t throttle_reasons; /* enum nvml_throttle bits, and any that are newer */
     bool mig_enabled;
     bool persistence_enabled;

@@ -17,7 +17,7 @@ mpsweep_emulated_cuda_so_SOURCES = \
     emul/cuda/fault.c emul/cuda/fault.h emul/cuda/graph.c emul/cuda/graph.h \
     emul/cuda/handles.h emul/cuda/issue.c emul/cuda/issue.h emul/cuda/kernels.c \
     emul/cuda/kernels.h emul/cuda/launch.c emul/cuda/launch.h emul/cuda/memory.c \
-    emul/cuda/memory.h emul/cuda/module.c emul/cuda/module.h emul/cuda/process.c \
+    emul/cuda/memory.h emul/cuda/process.c \
     emul/cuda/process.h emul/cuda/stream.c emul/cuda/stream.h common/clock.c common/process.c \
     common/status.c
 mpsweep_emulated_cuda_so_CFLAGS = $(AM_CFLAGS) -fPIC -fvisibility=hidden

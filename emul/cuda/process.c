@@ -55,7 +55,8 @@ cuda_result process_break(cuda_result error)
     return error;
 }
 
-cuda_result process_check(void)
+/* What the context is broken with by now, maybe by the MPS server; CUDA_SUCCESS_ if it is not. */
+static cuda_result check_broken(void)
 {
     return set_broken(mps_client_error(&process.mps));
 }
@@ -71,12 +72,12 @@ static cuda_result wait_awake_until(uint64_t when_ns, bool yield)
             sched_yield();
         if (now_ns < look_ns)
             continue;
-        cuda_result broken = process_check();
+        cuda_result broken = check_broken();
         if (broken != CUDA_SUCCESS_)
             return broken;
         look_ns = now_ns + AWAKE_LOOK_NS;
     }
-    return process_check();
+    return check_broken();
 }
 
 cuda_result process_sleep_until(uint64_t when_ns)
@@ -134,7 +135,7 @@ cuda_result process_enter(enum entry entry, enum process_need need)
                    : CUDA_CONTEXT_IS_DESTROYED;
     if (effect.fatal)
         return process_break(effect.error);
-    return only_queues(entry) ? atomic_load(&process.broken) : process_check();
+    return only_queues(entry) ? atomic_load(&process.broken) : check_broken();
 }
 
 uint32_t process_queues(bool as_mps_client)

@@ -76,9 +76,6 @@ cuda_result process_enter(enum entry entry, enum process_need need);
  * the context is broken with, which may be an earlier one. */
 cuda_result process_break(cuda_result error);
 
-/* What the context is broken with by now, maybe by the MPS server; CUDA_SUCCESS_ if it is not. */
-cuda_result process_check(void);
-
 /* Whether an error is that of a broken context: what is destroyed then is gone all the same. */
 bool process_is_breakage(cuda_result error);
 

@@ -6,11 +6,11 @@
  * child process that only exists: the daemon does and logs what a server would. See mps_link.h for
  * the messages on the socket.
  *
- *   control_main.c      the command line
- *   control_server.c    pipe directory, server process, connections, the loop
- *   control_clients.c   what the drivers of clients ask for, and what becomes of them
- *   control_commands.c  what the control program asks for
- *   control_log.c       the log, in the words and the format of the real one
+ *   main.c       the command line
+ *   server.c     pipe directory, server process, connections, the loop
+ *   clients.c    what the drivers of clients ask for, and what becomes of them
+ *   commands.c   what the control program asks for
+ *   log.c        the log, in the words and the format of the real one
  */
 #pragma once
 
@@ -18,6 +18,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <sys/types.h>
+#include <unistd.h>
 
 #include "common/status.h"
 #include "emul/model/mps_link.h"
@@ -72,7 +73,7 @@ struct control {
     struct connection connections[CONTROL_CONNECTIONS];
 };
 
-/* -- control_server.c -------------------------------------------------------------------------- */
+/* -- server.c -------------------------------------------------------------------------- */
 
 /* Takes the pipe directory and makes its files; STATUS_BUSY if another daemon has it. Blocks the
  * signals that the loop reads. The log goes to standard output, or to files. */
@@ -84,7 +85,6 @@ void control_run(struct control *control);
 void control_start_server(struct control *control);
 /* Drops all clients and waits for the server's end. */
 void control_end_server(struct control *control);
-void control_drop(struct control *control, struct connection *connection);
 
 /* Adds to what a connection is to be sent; drops what does not fit. */
 void control_reply(struct connection *connection, const char *format, ...)
@@ -93,7 +93,7 @@ void control_reply(struct connection *connection, const char *format, ...)
 /* Sends what there is, as far as it goes without waiting. */
 void control_send(struct control *control, struct connection *connection);
 
-/* -- control_clients.c ------------------------------------------------------------------------- */
+/* -- clients.c ------------------------------------------------------------------------- */
 
 unsigned control_count_clients(const struct control *control);
 
@@ -110,21 +110,23 @@ void control_terminate(struct control *control, struct connection *client);
 /* What remains to be done for a client whose connection has ended. */
 void control_client_left(struct control *control, struct connection *client);
 
-/* -- control_commands.c ------------------------------------------------------------------------ */
+/* -- commands.c  ------------------------------------------------------------------------ */
 
 /* Carries out one command of the control program. False: the answer comes by the end of the
  * connection. */
 bool control_command(struct control *control, struct connection *connection, const char *line);
 
-/* -- control_log.c ----------------------------------------------------------------------------- */
+/* -- log.c ----------------------------------------------------------------------------- */
 
 void control_log_open(struct control *control, bool to_output);
 
-/* One line of the daemon, and one of its server. */
-void control_log(struct control *control, const char *format, ...)
-    __attribute__((format(printf, 2, 3)));
-void control_log_server(struct control *control, const char *format, ...)
-    __attribute__((format(printf, 2, 3)));
+/* Logs one line: of the daemon, of its server, or of another process. */
+#define control_log(control, ...)                                                                  \
+    control_log_as((control)->log_fd, "Control", getpid(), __VA_ARGS__)
+#define control_log_server(control, ...)                                                           \
+    control_log_as((control)->server_log_fd, "Server", (control)->server, __VA_ARGS__)
+void control_log_as(int fd, const char *who, pid_t pid, const char *format, ...)
+    __attribute__((format(printf, 4, 5)));
 
 /* What a daemon and its new server log until the server is ready. */
 void control_log_server_start(struct control *control);

@@ -34,56 +34,33 @@ void control_log_open(struct control *control, bool to_output)
     control_log(control, "CUDA MPS Control binary version: %d", CONTROL_BINARY_VERSION);
 }
 
-__attribute__((format(printf, 4, 0))) static void write_line(int fd, const char *who, pid_t pid,
-                                                             const char *format, va_list arguments)
+void control_log_as(int fd, const char *who, pid_t pid, const char *format, ...)
 {
     char text[1024], wall[32];
+    va_list arguments;
     if (fd < 0)
         return;
+    va_start(arguments, format);
     vsnprintf(text, sizeof text, format, arguments);
+    va_end(arguments);
     clock_wall_local(wall);
     dprintf(fd, "[%s %s %5d] %s\n", wall, who, (int)pid, text);
 }
 
-void control_log(struct control *control, const char *format, ...)
-{
-    va_list arguments;
-    va_start(arguments, format);
-    write_line(control->log_fd, "Control", getpid(), format, arguments);
-    va_end(arguments);
-}
-
-void control_log_server(struct control *control, const char *format, ...)
-{
-    va_list arguments;
-    va_start(arguments, format);
-    write_line(control->server_log_fd, "Server", control->server, format, arguments);
-    va_end(arguments);
-}
-
-/* A server that does not know yet what it is, and its process before it runs the server's program.
- */
-__attribute__((format(printf, 4, 5))) static void log_as(int fd, const char *who, pid_t pid,
-                                                         const char *format, ...)
-{
-    va_list arguments;
-    va_start(arguments, format);
-    write_line(fd, who, pid, format, arguments);
-    va_end(arguments);
-}
-
+/* A server that does not know yet what it is logs as "Other", and its process as the daemon before
+ * it runs the server's program. */
 void control_log_server_start(struct control *control)
 {
     char path[sizeof(((struct sockaddr_un *)0)->sun_path)] = "";
     pid_t server = control->server;
     mps_link_path("control", path);
-    log_as(control->log_fd, "Control", server, "Starting new server %d for user %d", (int)server,
-           (int)geteuid());
-    log_as(control->server_log_fd, "Other", server, "Startup");
-    log_as(control->server_log_fd, "Other", server, "Connecting to control daemon on socket: %s",
-           path);
+    control_log_as(control->log_fd, "Control", server, "Starting new server %d for user %d",
+                   (int)server, (int)geteuid());
+    control_log_as(control->server_log_fd, "Other", server, "Startup");
+    control_log_as(control->server_log_fd, "Other", server,
+                   "Connecting to control daemon on socket: %s", path);
     control_log(control, "Accepting connection...");
-    log_as(control->server_log_fd, "Other", server, "Initializing server process");
+    control_log_as(control->server_log_fd, "Other", server, "Initializing server process");
     control_log_server(control, "Creating server context on device 0 (%s)", DEVICE_NAME);
     control_log_server(control, "Created anonymous shared memory region mps.shm.%d.%d",
                        (int)geteuid(), (int)server);

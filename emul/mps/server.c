@@ -93,6 +93,17 @@ enum status control_open(struct control *control, bool log_to_output)
     return STATUS_OK;
 }
 
+static void drop(struct control *control, struct connection *connection)
+{
+    enum connection_state state = connection->state;
+    close(connection->fd);
+    connection->state = CONNECTION_FREE;
+    if (state == CONNECTION_CLIENT)
+        control_client_left(control, connection);
+    else if (state == CONNECTION_UI)
+        control_log(control, "UI closed");
+}
+
 /* -- the server -------------------------------------------------------------------------------- */
 
 static _Noreturn void be_server(pid_t parent)
@@ -134,7 +145,7 @@ static void drop_clients(struct control *control)
 {
     for (size_t i = 0; i < CONTROL_CONNECTIONS; i++)
         if (control->connections[i].state == CONNECTION_CLIENT)
-            control_drop(control, &control->connections[i]);
+            drop(control, &control->connections[i]);
 }
 
 void control_end_server(struct control *control)
@@ -162,17 +173,6 @@ static void reap(struct control *control)
 }
 
 /* -- connections ------------------------------------------------------------------------------- */
-
-void control_drop(struct control *control, struct connection *connection)
-{
-    enum connection_state state = connection->state;
-    close(connection->fd);
-    connection->state = CONNECTION_FREE;
-    if (state == CONNECTION_CLIENT)
-        control_client_left(control, connection);
-    else if (state == CONNECTION_UI)
-        control_log(control, "UI closed");
-}
 
 void control_reply(struct connection *connection, const char *format, ...)
 {
@@ -216,7 +216,7 @@ static void take_line(struct control *control, struct connection *connection, co
         take_command(control, connection, line + 8);
     } else if (!control_client_line(control, connection, line)) {
         control_log(control, "User did not send valid credentials");
-        control_drop(control, connection);
+        drop(control, connection);
     }
 }
 
@@ -227,7 +227,7 @@ static void take_input(struct control *control, struct connection *connection)
     if (got < 0 && (errno == EAGAIN || errno == EINTR))
         return;
     if (got <= 0) {
-        control_drop(control, connection);
+        drop(control, connection);
         return;
     }
     connection->in_length += (size_t)got;
@@ -243,7 +243,7 @@ static void take_input(struct control *control, struct connection *connection)
         take_line(control, connection, line);
     }
     if (connection->state != CONNECTION_FREE && connection->in_length == sizeof connection->in)
-        control_drop(control, connection); /* a line longer than any we know */
+        drop(control, connection); /* a line longer than any we know */
 }
 
 void control_send(struct control *control, struct connection *connection)
@@ -255,13 +255,13 @@ void control_send(struct control *control, struct connection *connection)
     if (sent < 0 && (errno == EAGAIN || errno == EINTR))
         return;
     if (sent < 0) {
-        control_drop(control, connection);
+        drop(control, connection);
         return;
     }
     connection->out_length -= (size_t)sent;
     memmove(connection->out, connection->out + sent, connection->out_length);
     if (connection->out_length == 0 && connection->state == CONNECTION_CLOSING)
-        control_drop(control, connection);
+        drop(control, connection);
 }
 
 static uid_t user_of(int fd)
@@ -367,7 +367,7 @@ void control_run(struct control *control)
     control_log(control, "Exit");
     for (size_t i = 0; i < CONTROL_CONNECTIONS; i++)
         if (control->connections[i].state != CONNECTION_FREE)
-            control_drop(control, &control->connections[i]);
+            drop(control, &control->connections[i]);
     close(control->listener_fd);
     close(control->signals_fd);
     close(control->lock_fd);

@@ -236,6 +236,8 @@ static void snapshot_marks_what_it_could_read(void **state)
     (void)state;
     struct nvml nvml;
     struct nvml_snapshot s;
+    struct nvml_sample sample;
+    nvml_device device;
     assert_int_equal(nvml_open(fake("fake_nvml.so"), &nvml), STATUS_OK);
     assert_int_equal(nvml_device_snapshot(&nvml, "GPU-two", &s), STATUS_NOT_FOUND);
     assert_string_equal(status_text(), "NVML has no GPU 'GPU-two': Not Found (6)");
@@ -243,10 +245,6 @@ static void snapshot_marks_what_it_could_read(void **state)
     assert_int_equal(nvml_device_snapshot(&nvml, "GPU-one", &s), STATUS_OK);
     assert_true(s.known_driver);
     assert_string_equal(s.driver_version, "580.65.06");
-    assert_true(s.known_sm_clock);
-    assert_int_equal(s.sm_clock_mhz, 1980);
-    assert_false(s.known_power); /* refused */
-    assert_int_equal(s.power_milliwatts, 0);
     assert_true(s.known_throttle); /* by the older name */
     assert_int_equal(s.throttle_reasons, 0x44);
     assert_true(s.known_mig);
@@ -256,6 +254,13 @@ static void snapshot_marks_what_it_could_read(void **state)
     assert_int_equal(s.processes, 2);
     assert_int_equal(s.pids[0], 100);
     assert_int_equal(s.pids[1], 101);
+
+    assert_int_equal(nvml_device_find(&nvml, "GPU-one", &device), STATUS_OK);
+    nvml_device_sample(&nvml, device, &sample);
+    assert_true(sample.known_sm_clock);
+    assert_int_equal(sample.sm_clock_mhz, 1980);
+    assert_false(sample.known_power); /* refused */
+    assert_int_equal(sample.power_milliwatts, 0);
 
     setenv("FAKE_NVML", "crowded", 1);
     assert_int_equal(nvml_device_snapshot(&nvml, "GPU-one", &s), STATUS_OK);
