@@ -140,6 +140,29 @@ void columns_print(FILE *out, struct columns *table, int indent)
     *table = (struct columns){0};
 }
 
+void print_wrapped(FILE *out, const char *label, size_t indent, const char *text)
+{
+    const size_t width = 100, begin = text_columns(label);
+    size_t column = begin;
+    fputs(label, out);
+    for (text += strspn(text, " "); *text; text += strspn(text, " ")) {
+        size_t bytes = strcspn(text, " "), columns = 0;
+        for (size_t i = 0; i < bytes; i++)
+            columns += ((unsigned char)text[i] & 0xc0) != 0x80;
+        if (column > begin && column + 1 + columns > width) {
+            fprintf(out, "\n%*s", (int)indent, "");
+            column = indent;
+        } else if (column > begin) {
+            fputc(' ', out);
+            column++;
+        }
+        fwrite(text, 1, bytes, out);
+        column += columns;
+        text += bytes;
+    }
+    fputc('\n', out);
+}
+
 void csv_begin(FILE *out, const char *text)
 {
     if (!strpbrk(text, ",\"\r\n")) {

@@ -53,6 +53,11 @@ void columns_hide(struct columns *table, size_t index);
  * indent: blanks before each line. Prints one line that reports it if memory ran out. */
 void columns_print(FILE *out, struct columns *table, int indent);
 
+/* -- paragraphs -- */
+
+/* Prints label and the words of text in lines of 100 columns, those after the first indented. */
+void print_wrapped(FILE *out, const char *label, size_t indent, const char *text);
+
 /* -- CSV -- */
 
 /* The first field of a line: text, in quotes if it needs them. */

@@ -117,9 +117,8 @@ void emit_readme_write(FILE *file, const struct deployment *deployment, emit_wri
     fputs("\n\n", file);
     if (deployment->emulated)
         fputs("> **EMULATED.** The figures come from mpsweep's emulated GPU. They are no\n"
-              "> evidence about hardware, and the UUID does not belong to a real GPU: measure on "
-              "the machine in "
-              "question.\n\n",
+              "> evidence about hardware, and the UUID does not belong to a real GPU: measure on the\n"
+              "> machine in question.\n\n",
               file);
     fprintf(file,
             "%u worker process%s of %u thread%s each%s. Written by " PACKAGE_STRING " as `%s`.\n",

@@ -1,161 +1,93 @@
 #include <stdint.h>
-#include <stdlib.h>
 #include <string.h>
 
-#include "job/options.h"
+#include "common/json.h"
 #include "common/text.h"
 #include "explain/words.h"
+#include "job/options.h"
+#include "orchestrator/console/columns.h"
 #include "orchestrator/explain/set.h"
 #include "orchestrator/results/table.h"
 
 #define CELL 96
-#define MOST_SETTINGS 32
-#define WIDTH 100
 
 static const char *layout_of(const struct explanation *point)
 {
-    const char *name = json_string_value(json_object_get(point->record, "layout"));
-    return name ? name : explain_layout_name(&point->point);
+    const char *name = text_at(point->record, "layout");
+    return *name ? name : explain_layout_name(&point->point);
 }
 
 /* -- the table --------------------------------------------------------------------------------- */
 
-struct columns {
-    bool origins;                   /* on which GPU each point was measured, where they differ */
-    size_t settings[MOST_SETTINGS]; /* indices of those that vary */
-    size_t setting_count;
-    bool left[MOST_SETTINGS + 9];
-    size_t widths[MOST_SETTINGS + 9];
-    size_t count;
-};
-
-typedef char row[MOST_SETTINGS + 9][CELL];
-
-static void choose_columns(const json_t *records, const struct explain_set *set,
-                           struct columns *columns)
+static void add_titles(struct columns *table, const json_t *records, bool origins)
 {
-    const json_t *first = json_array_get(records, 0);
-    memset(columns, 0, sizeof *columns);
-    columns->origins = explain_set_is_of_several(set);
-    if (columns->origins)
-        columns->left[columns->count++] = true;
-    columns->left[columns->count++] = true;
-    columns->left[columns->count++] = false;
-    for (size_t i = 0; table_setting_title(i) && columns->setting_count < MOST_SETTINGS; i++)
+    static const struct {
+        const char *title;
+        enum columns_side side;
+    } rest[] = {
+        {"iterations/s", COLUMNS_RIGHT}, {"predicted", COLUMNS_RIGHT}, {"limited by", COLUMNS_LEFT},
+        {"ceiling", COLUMNS_RIGHT},      {"reached", COLUMNS_RIGHT},   {"next", COLUMNS_LEFT},
+    };
+    if (origins)
+        columns_add(table, "GPU", COLUMNS_LEFT);
+    columns_add(table, "layout", COLUMNS_LEFT);
+    columns_add(table, "P×T", COLUMNS_RIGHT);
+    for (size_t i = 0; table_setting_title(i); i++)
+        if (table_setting_varies(records, i))
+            columns_add(table, table_setting_title(i),
+                        table_setting_is_text(json_array_get(records, 0), i) ? COLUMNS_LEFT
+                                                                             : COLUMNS_RIGHT);
+    for (size_t i = 0; i < sizeof rest / sizeof rest[0]; i++)
+        columns_add(table, rest[i].title, rest[i].side);
+}
+
+static void add_row(struct columns *table, const json_t *records, const struct explain_set *set,
+                    const struct explanation *point)
+{
+    char text[CELL];
+    double ceiling = point->ceilings.ips[point->binding.kind % CEILING_KINDS];
+    bool known = point->binding.kind != CEILING_KINDS;
+    if (explain_set_is_of_several(set))
+        columns_cell(table, "%s", explain_origin_short(&set->origins, point->origin, text));
+    columns_cell(table, "%s", layout_of(point));
+    columns_cell(table, "%u×%u", point->point.processes, point->point.threads);
+    for (size_t i = 0; table_setting_title(i); i++)
         if (table_setting_varies(records, i)) {
-            columns->settings[columns->setting_count++] = i;
-            columns->left[columns->count++] = table_setting_is_text(first, i);
+            table_setting_text(point->record, i, text, sizeof text);
+            columns_cell(table, "%s", text);
         }
-    /* measured, predicted, limited by, ceiling, reached, next */
-    static const bool left[] = {false, false, true, false, false, true};
-    for (size_t i = 0; i < sizeof left; i++)
-        columns->left[columns->count++] = left[i];
-}
-
-static void fill_titles(const struct columns *columns, row cells)
-{
-    static const char *const titles[] = {"iterations/s", "predicted", "limited by",
-                                         "ceiling",      "reached",   "next"};
-    size_t at = 0;
-    if (columns->origins)
-        snprintf(cells[at++], CELL, "GPU");
-    snprintf(cells[at++], CELL, "layout");
-    snprintf(cells[at++], CELL, "P×T");
-    for (size_t i = 0; i < columns->setting_count; i++)
-        snprintf(cells[at++], CELL, "%s", table_setting_title(columns->settings[i]));
-    for (size_t i = 0; i < sizeof titles / sizeof titles[0]; i++)
-        snprintf(cells[at++], CELL, "%s", titles[i]);
-}
-
-static void fill_row(const struct columns *columns, const struct explain_set *set,
-                     const struct explanation *point, row cells)
-{
-    size_t at = 0;
-    char number[32];
-    if (columns->origins)
-        explain_origin_short(&set->origins, point->origin, cells[at++]);
-    snprintf(cells[at++], CELL, "%s", layout_of(point));
-    snprintf(cells[at++], CELL, "%u×%u", point->point.processes, point->point.threads);
-    for (size_t i = 0; i < columns->setting_count; i++)
-        table_setting_text(point->record, columns->settings[i], cells[at++], CELL);
-    text_number(point->measured_ips, cells[at++], CELL);
-    if (point->predicted_ips > 0.0)
-        text_number(point->predicted_ips, cells[at++], CELL);
+    columns_cell(table, "%s", text_number(point->measured_ips, text, sizeof text));
+    columns_cell(table, "%s",
+                 point->predicted_ips > 0.0 ? text_number(point->predicted_ips, text, sizeof text)
+                                            : "-");
+    columns_cell(table, "%s", ceiling_title(point->binding.kind));
+    columns_cell(table, "%s", known ? text_number(ceiling, text, sizeof text) : "-");
+    if (known)
+        columns_cell(table, "%.0f%%", 100.0 * point->measured_ips / ceiling);
     else
-        snprintf(cells[at++], CELL, "-");
-    snprintf(cells[at++], CELL, "%s", ceiling_title(point->binding.kind));
-    if (point->binding.kind == CEILING_KINDS) {
-        for (size_t i = 0; i < 3; i++)
-            snprintf(cells[at++], CELL, "-");
-        return;
-    }
-    double ceiling = point->ceilings.ips[point->binding.kind];
-    text_number(ceiling, cells[at++], CELL);
-    snprintf(cells[at++], CELL, "%.0f%%", 100.0 * point->measured_ips / ceiling);
-    if (point->binding.next == CEILING_KINDS)
-        snprintf(cells[at++], CELL, "-");
+        columns_cell(table, "-");
+    if (known && point->binding.next != CEILING_KINDS)
+        columns_cell(table, "%s %s", ceiling_title(point->binding.next),
+                     text_number(point->ceilings.ips[point->binding.next], text, sizeof text));
     else
-        snprintf(cells[at++], CELL, "%s %s", ceiling_title(point->binding.next),
-                 text_number(point->ceilings.ips[point->binding.next], number, sizeof number));
-}
-
-static void print_row(FILE *out, const struct columns *columns, row cells)
-{
-    for (size_t i = 0; i < columns->count; i++)
-        table_print_cell(out, cells[i], columns->widths[i], columns->left[i],
-                         i + 1 == columns->count);
-    fputc('\n', out);
-}
-
-static void widen(struct columns *columns, row cells)
-{
-    for (size_t i = 0; i < columns->count; i++) {
-        size_t width = text_columns(cells[i]);
-        if (width > columns->widths[i])
-            columns->widths[i] = width;
-    }
+        columns_cell(table, "-");
+    columns_end_row(table);
 }
 
 static void print_table(FILE *out, const json_t *records, const struct explain_set *set)
 {
-    struct columns columns;
-    row cells;
-    choose_columns(records, set, &columns);
-    fill_titles(&columns, cells);
-    widen(&columns, cells);
-    for (size_t i = 0; i < set->count; i++) {
-        fill_row(&columns, set, &set->points[i], cells);
-        widen(&columns, cells);
-    }
-    fill_titles(&columns, cells);
-    print_row(out, &columns, cells);
-    for (size_t i = 0; i < set->count; i++) {
-        fill_row(&columns, set, &set->points[i], cells);
-        print_row(out, &columns, cells);
-    }
+    struct columns table = {0};
+    add_titles(&table, records, explain_set_is_of_several(set));
+    for (size_t i = 0; i < set->count; i++)
+        add_row(&table, records, set, &set->points[i]);
+    columns_print(out, &table, 0);
 }
 
 /* -- the reasons ------------------------------------------------------------------------------- */
 
-/* Fills lines up to WIDTH columns, each further one indented. */
-static void print_wrapped(FILE *out, const char *text)
+static void print_paragraph(FILE *out, const char *text)
 {
-    size_t column = 0;
-    while (*text) {
-        size_t length = strcspn(text, " ");
-        char word[512];
-        snprintf(word, sizeof word, "%.*s", (int)length, text);
-        size_t wide = text_columns(word);
-        if (column > 0 && column + 1 + wide > WIDTH) {
-            fputs("\n   ", out);
-            column = 3;
-        }
-        column += (column > 0) + wide;
-        fprintf(out, "%s%s", column > wide ? " " : "", word);
-        text += length;
-        text += strspn(text, " ");
-    }
-    fputc('\n', out);
+    print_wrapped(out, "", 4, text);
 }
 
 /* A setting that the user did not set is not printed. */
@@ -213,7 +145,7 @@ static void print_group(FILE *out, uint64_t varying, const struct explain_set *s
         text_append(&text, "(at %u×%u) ", point->point.processes, point->point.threads);
     text_append(&text, "%s", reason);
     if (point->binding.kind == CEILING_KINDS) {
-        print_wrapped(out, paragraph);
+        print_paragraph(out, paragraph);
         return;
     }
     if (point->passed_ips > 0.0 && point->passed == point->binding.kind)
@@ -226,14 +158,14 @@ static void print_group(FILE *out, uint64_t varying, const struct explain_set *s
         point->ceilings.ips[point->binding.next] >= point->ceilings.ips[point->binding.kind])
         text_append(&text, "; the next ceiling: %s, %s/s", ceiling_title(point->binding.next),
                     text_number(point->ceilings.ips[point->binding.next], number, sizeof number));
-    print_wrapped(out, paragraph);
+    print_paragraph(out, paragraph);
     text = (struct text){.at = paragraph, .size = sizeof paragraph};
     if (remedy->kind == REMEDY_NONE) {
-        text_append(&text, "   no option of mpsweep lifts it: %s", remedy->advice);
+        text_append(&text, "no option of mpsweep lifts it: %s", remedy->advice);
     } else {
         char measured[32];
         text_append(&text,
-                    "   lift it with %s: %s (predicted for %u×%u: %s/s, ×%.2g of the measured %s",
+                    "lift it with %s: %s (predicted for %u×%u: %s/s, ×%.2g of the measured %s",
                     remedy->options, remedy->advice, remedy->point.processes, remedy->point.threads,
                     text_number(remedy->predicted_ips, number, sizeof number),
                     remedy->predicted_ips / point->measured_ips,
@@ -243,7 +175,7 @@ static void print_group(FILE *out, uint64_t varying, const struct explain_set *s
         text_append(&text, ")");
     }
     fputs("   ", out);
-    print_wrapped(out, paragraph + 3);
+    print_paragraph(out, paragraph);
 }
 
 /* Points of GPUs that the file has no calibration of. */
@@ -269,7 +201,7 @@ static void print_uncalibrated(FILE *out, const struct explain_set *set)
         count, count == 1 ? "" : "s", count == 1 ? "its" : "their",
         explain_origin_name(&set->origins, first->origin, gpu));
     fputc('\n', out);
-    print_wrapped(out, paragraph);
+    print_paragraph(out, paragraph);
 }
 
 void explain_print_text(FILE *out, json_t *header, const struct explain_set *set)
@@ -288,7 +220,7 @@ void explain_print_text(FILE *out, json_t *header, const struct explain_set *set
     for (size_t i = 0; i < set->count; i++)
         if (set->points[i].group == i && set->points[i].calibrated)
             print_group(out, varying, set, i);
-    explain_gpus_print(out, set, print_wrapped);
+    explain_gpus_print(out, set, print_paragraph);
     print_uncalibrated(out, set);
     if (set->unmeasured > 0)
         fprintf(out, "\n%zu point%s without a measurement left out\n", set->unmeasured,

@@ -9,7 +9,6 @@
 enum { ARM, WHAT, MEDIAN, INTERVAL, P99, BLOCKED, RATIO, VERDICT, COLUMNS };
 
 #define CELL 96
-#define TEXT_WIDTH 100
 
 static const char *const titles[COLUMNS] = {
     [ARM] = "arm", [WHAT] = "",           [MEDIAN] = "median",   [INTERVAL] = "95%",
@@ -123,27 +122,6 @@ static void print_arms(FILE *out, const json_t *arms)
     columns_print(out, &table, 0);
 }
 
-/* Words in lines of TEXT_WIDTH, those after the first set in. */
-static void print_wrapped(FILE *out, const char *label, const char *text)
-{
-    size_t column = (size_t)fprintf(out, "%s", label), indent = strlen(label);
-    while (*text) {
-        size_t bytes = strcspn(text, " ");
-        if (column > indent && column + bytes + 1 > TEXT_WIDTH) {
-            fprintf(out, "\n%*s", (int)indent, "");
-            column = indent;
-        } else if (column > indent) {
-            fputc(' ', out);
-            column++;
-        }
-        fwrite(text, 1, bytes, out);
-        column += bytes;
-        text += bytes;
-        text += *text == ' ';
-    }
-    fputc('\n', out);
-}
-
 /* What hung took as long as its watchdog let it: that it hung is the result. */
 static void append_blocked(struct text *text, const json_t *record)
 {
@@ -179,7 +157,7 @@ static void print_verdict(FILE *out, const json_t *record)
     if (*text_at(record, "ended_early"))
         text_append(&text, "; it ended early (%s), so that this is from the rounds until then",
                     text_at(record, "ended_early"));
-    print_wrapped(out, "verdict: ", line);
+    print_wrapped(out, "verdict: ", 9, line);
     if (!*text_at(record, "remedy"))
         return;
     text = (struct text){.at = line, .size = sizeof line};
@@ -189,7 +167,7 @@ static void print_verdict(FILE *out, const json_t *record)
                     ratio(number_at(record, "remedy_gain"), a, sizeof a),
                     ratios(number_in(record, "remedy_gain_ci95", 0),
                            number_in(record, "remedy_gain_ci95", 1), d, sizeof d));
-    print_wrapped(out, "remedy:  ", line);
+    print_wrapped(out, "remedy:  ", 9, line);
 }
 
 void probe_print_record(FILE *out, const json_t *record)
@@ -198,7 +176,7 @@ void probe_print_record(FILE *out, const json_t *record)
     const json_t *arms = json_object_get(record, "arms");
     const json_t *notes = json_object_get(record, "notes");
     snprintf(label, sizeof label, "%s: ", text_at(record, "probe"));
-    print_wrapped(out, label, text_at(record, "question"));
+    print_wrapped(out, label, strlen(label), text_at(record, "question"));
     if (json_array_size(arms) > 0)
         print_arms(out, arms);
     for (size_t i = 0; i < json_array_size(arms); i++) {
@@ -218,7 +196,7 @@ void probe_print_record(FILE *out, const json_t *record)
         }
     }
     for (size_t i = 0; i < json_array_size(notes); i++)
-        print_wrapped(out, "note:    ", json_string_value(json_array_get(notes, i)));
+        print_wrapped(out, "note:    ", 9, json_string_value(json_array_get(notes, i)));
     print_verdict(out, record);
 }
 
@@ -279,8 +257,8 @@ void probe_print_list(FILE *out, const struct probe *const *chosen, size_t count
         snprintf(label, sizeof label, "%s: ", probe->name);
         if (p)
             fputc('\n', out);
-        print_wrapped(out, label, probe->question);
-        print_wrapped(out, "    ", probe->method);
+        print_wrapped(out, label, strlen(label), probe->question);
+        print_wrapped(out, "    ", 4, probe->method);
         for (size_t a = 0; a < probe->arm_count; a++)
             width = strlen(probe->arms[a].name) > width ? strlen(probe->arms[a].name) : width;
         for (size_t a = 0; a < probe->arm_count; a++) {
