@@ -1,4 +1,4 @@
-# What was measured beside every ceiling of each point: a row a point.
+# The measured rate beside every ceiling of each point: one row per point.
 #
 #     mpsweep plot results.jsonl --figure ceilings -o data.gp
 #     gnuplot -c ceilings.gp data.gp picture.svg        (or .png, .pdf)
@@ -43,7 +43,7 @@ set logscale x
 decades = log10(ips_max / ips_min)
 set xrange [ips_min / 10.0 ** (0.04 * decades + 0.02):ips_max * 10.0 ** (0.04 * decades + 0.02)]
 set xtics () offset 0, lift
-# As many as there is room for.
+# As many rows as there is room for.
 room = (page_width - left_margin - right_margin) / 0.45
 digits = decades * 2 > room ? '1' : decades * 2.7 > room ? '1 3' : \
     decades * 5 > room || decades > 0.9 ? '1 2 5' : \
@@ -60,7 +60,7 @@ do for [i = 1:n_rows] {
         at graph 1, first i left offset character 1, 0 font legend_font noenhanced
 }
 
-# From what was measured to the bar, and the bar.
+# From the measured rate to the bar, and the bar.
 do for [i = 1:n_rows] {
     if (bar_ips[i] > 0) {
         set arrow 7000 + i from first measured_ips[i], first i to first bar_ips[i], first i nohead \

@@ -1,4 +1,4 @@
-# The ratios of two results files, NEW / BASE: a row a point, with its 95% interval, coloured by
+# The ratios of two results files, NEW / BASE: one row per point, with its 95% interval, coloured by
 # verdict.
 #
 #     mpsweep compare base.jsonl new.jsonl -o data.gp
@@ -44,7 +44,7 @@ if (step > 0) {
 }
 set xlabel 'throughput of NEW as a share of BASE' noenhanced offset 0, 0.4 + 1.6 * lift
 
-# What does not matter, and where nothing has changed.
+# The range that does not matter, and the line without a change.
 set object 1 rectangle from 1 / (1 + threshold), graph 0 to 1 + threshold, graph 1 \
     fillcolor rgb '#EFEFEF' fillstyle solid noborder behind
 set arrow 1 from 1, graph 0 to 1, graph 1 nohead linecolor rgb '#666666' linewidth 0.8 back

@@ -1,4 +1,4 @@
-# Each GPU's rate in each point of several GPUs, beside the mean of the point: a row a point.
+# Each GPU's rate in each point of several GPUs, beside the mean of the point: one row per point.
 #
 #     mpsweep plot results.jsonl --figure gpus -o data.gp
 #     gnuplot -c gpus.gp data.gp picture.svg        (or .png, .pdf)
@@ -34,7 +34,7 @@ do for [i = 1:n_rows] {
 right_margin = 0.2 + 0.057 * text_longest
 load folder . 'rows.gp'
 
-# GPUs that are alike must not look far apart.
+# Similar GPUs must not look far apart.
 side = widest * 1.15 > 2 ? widest * 1.15 : 2
 set xrange [-side:side]
 set format x '%+g%%'

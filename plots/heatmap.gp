@@ -1,4 +1,4 @@
-# Throughput by processes and threads a process: a cell for each P×T.
+# Throughput by processes and threads per process: a cell for each P×T.
 #
 #     mpsweep plot results.jsonl --figure heatmap -o data.gp
 #     gnuplot -c heatmap.gp data.gp picture.svg        (or .png, .pdf)

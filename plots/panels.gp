@@ -1,4 +1,4 @@
-# What figures of several panels share: load it behind the data. A panel each for the columns of
+# Common to figures of several panels: load it after the data. A panel each for the columns of
 # $values_N, over the same x and the same logarithmic axis.
 
 panel_columns = n_panels > 1 ? 2 : 1
@@ -19,7 +19,7 @@ panel_bottom(p) = plot_bottom + \
 set logscale y
 decades = log10(value_max / value_min)
 set yrange [value_min / 10.0 ** (0.05 * decades + 0.03):value_max * 10.0 ** (0.14 * decades + 0.05)]
-# Few powers of ten are in sight: their twos and fives, too; none at all: closer still.
+# With few powers of ten in sight, show their twos and fives, too; with none, even closer steps.
 set ytics ()
 digits = decades > 3.5 ? '1' : decades > 0.9 ? '1 2 5' : decades > 0.35 ? '1 1.5 2 3 4 5 6 8' : \
     '1 1.1 1.2 1.3 1.4 1.6 1.8 2 2.2 2.5 2.8 3 3.3 3.6 4 4.5 5 5.5 6 6.5 7 7.5 8 8.5 9 9.5'

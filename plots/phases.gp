@@ -1,4 +1,4 @@
-# The share of each phase in an iteration: a row a point.
+# The share of each phase in an iteration: one row per point.
 #
 #     mpsweep plot results.jsonl --figure phases -o data.gp
 #     gnuplot -c phases.gp data.gp picture.svg        (or .png, .pdf)

@@ -38,7 +38,7 @@ set logscale xy
 decades = log10(us_max / us_min)
 set yrange [us_min / 10.0 ** (0.05 * decades + 0.05):us_max * 10.0 ** (0.14 * decades + 0.05)]
 set ytics ()
-# Also of what is nearly the same there are numbers.
+# Nearly equal values have numbers, too.
 digits = decades > 3.5 ? '1' : decades > 0.9 ? '1 2 5' : decades > 0.4 ? '1 1.5 2 3 4 5 6 8' : \
     '1 1.1 1.2 1.3 1.4 1.6 1.8 2 2.2 2.5 2.8 3.2 3.6 4 4.5 5 5.6 6.3 7 8 9'
 do for [power = int(floor(log10(us_min))) - 1:int(ceil(log10(us_max))) + 1] {

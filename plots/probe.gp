@@ -1,4 +1,4 @@
-# Every arm of the probes: a row each, under a heading with the verdict.
+# Every arm of the probes: one row each, under a heading with the verdict.
 #
 #     mpsweep plot results.jsonl --figure probe -o data.gp
 #     gnuplot -c probe.gp data.gp picture.svg        (or .png, .pdf)
@@ -23,7 +23,7 @@ set logscale x
 decades = log10(us_max / us_min)
 set xrange [us_min / 10.0 ** (0.04 * decades + 0.05):us_max * 10.0 ** (0.04 * decades + 0.05)]
 set xtics () offset 0, lift
-# Also of what is nearly the same there are numbers.
+# Nearly equal values have numbers, too.
 digits = decades > 3.5 ? '1' : decades > 1.5 ? '1 2 5' : decades > 0.4 ? '1 1.5 2 3 4 5 7' : \
     '1 1.1 1.2 1.3 1.4 1.6 1.8 2 2.2 2.5 2.8 3.2 3.6 4 4.5 5 5.6 6.3 7 8 9'
 do for [power = int(floor(log10(us_min))) - 1:int(ceil(log10(us_max))) + 1] {

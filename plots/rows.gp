@@ -1,4 +1,4 @@
-# What figures of a row a point share: load it behind the data, which sets n_rows and labels. It
+# Common to figures with one row per point: load it after the data, which sets n_rows and labels. It
 # makes room for the labels and the rows, loads style.gp, and draws the labels.
 
 row_step = n_rows <= 60 ? 0.15 : 0.125

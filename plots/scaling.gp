@@ -45,7 +45,7 @@ plot for [i = 1:n_series] ideal[i] * x with lines linecolor rgb series_colour(la
          linecolor rgb series_colour(layout_of[i]) linewidth 1.3 \
          dashtype series_dash(variant_of[i]) pointsize 0.7 \
          pointtype series_point(layout_of[i], variant_of[i]) notitle
-# What belongs to the page is drawn once.
+# The parts of the page are drawn once.
 unset label
 unset arrow
 

@@ -1,10 +1,10 @@
-# What all figures share: the page, its fonts and colours, and how series are distinguished.
+# Common to all figures: the page, its fonts and colours, and how series are distinguished.
 #
 # A figure's script names `output`, loads its data, then this file, and plots. The data sets
 # n_series with titles, layout_of and variant_of; n_captions with captions; title; emulated.
 # Lengths are inches, font sizes points.
 #
-# A figure whose legend is not one line a series sets legend_form to 'boxes', 'points' or 'none', and
+# A figure whose legend is not one line per series sets legend_form to 'boxes', 'points' or 'none', and
 # n_entries with entries and entry_colours, for points entry_shapes. It may also set plot_height,
 # left_margin, right_margin, title_left, legend_below and has_ideal; is_filled means that what it draws
 # may hide the mark of an emulated GPU.
@@ -13,7 +13,7 @@ set encoding utf8
 set minussign
 
 # Okabe and Ito's colours, which colour-blind readers can distinguish; a layout keeps its own. In
-# black and white the shapes do it, and the dashes.
+# black and white, shapes and dashes distinguish them.
 array palette[7] = ['#0072B2', '#D55E00', '#009E73', '#E69F00', '#CC79A7', '#000000', '#56B4E9']
 array filled[7] = [7, 5, 9, 11, 13, 15, 3]
 array hollow[7] = [6, 4, 8, 10, 12, 14, 1]

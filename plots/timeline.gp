@@ -1,4 +1,4 @@
-# Calls and GPU work over time: a row a thread's calls, and a row a stream.
+# Calls and GPU work over time: one row for each thread's calls, and one for each stream.
 #
 #     mpsweep trace ... --figure data.gp
 #     gnuplot -c timeline.gp data.gp picture.svg        (or .png, .pdf)
