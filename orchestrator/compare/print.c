@@ -5,43 +5,13 @@
 #include "common/json.h"
 #include "common/text.h"
 #include "orchestrator/compare/comparison.h"
+#include "orchestrator/console/columns.h"
 #include "orchestrator/results/point.h"
-#include "orchestrator/results/table.h"
 #include "orchestrator/plan/settings.h"
 #include "orchestrator/results/settings.h"
 
 #define CELL 256
 #define LISTED_MAX 8
-
-enum column {
-    C_LAYOUT,
-    C_SIZE,
-    C_SETTINGS,
-    C_BASE,
-    C_NEW,
-    C_RATIO,
-    C_INTERVAL,
-    C_VERDICT,
-    C_P99,
-    C_P99_INTERVAL,
-    C_P99_VERDICT,
-    C_ENERGY,
-    COLUMNS
-};
-
-static const struct {
-    const char *title;
-    bool left;
-} columns[COLUMNS] = {
-    [C_LAYOUT] = {"layout", true},     [C_SIZE] = {"P×T", false},
-    [C_SETTINGS] = {"settings", true}, [C_BASE] = {"BASE/s", false},
-    [C_NEW] = {"NEW/s", false},        [C_RATIO] = {"ratio", false},
-    [C_INTERVAL] = {"95%", true},      [C_VERDICT] = {"verdict", true},
-    [C_P99] = {"p99", false},          [C_P99_INTERVAL] = {"95%", true},
-    [C_P99_VERDICT] = {"", true},      [C_ENERGY] = {"J/iteration", false},
-};
-
-typedef char cells[COLUMNS][CELL];
 
 /* With digits for differences of a hundredth of a percent, where that makes sense. */
 static const char *ratio_text(double ratio, char *text, size_t size)
@@ -50,109 +20,110 @@ static const char *ratio_text(double ratio, char *text, size_t size)
     return text;
 }
 
-static void fill_effect(const struct effect *effect, bool has_interval, char *ratio, char *interval)
+static void ratio_cell(struct columns *table, double ratio, bool known)
+{
+    char text[32];
+    columns_cell(table, "%s", known ? ratio_text(ratio, text, sizeof text) : "-");
+}
+
+static void interval_cell(struct columns *table, const struct effect *effect, bool known,
+                          bool has_interval)
 {
     char low[32], high[32];
-    ratio_text(effect_ratio(effect), ratio, CELL);
-    if (has_interval)
-        snprintf(interval, CELL, "%s to %s", ratio_text(effect_low(effect), low, sizeof low),
-                 ratio_text(effect_high(effect), high, sizeof high));
+    if (known && has_interval)
+        columns_cell(table, "%s to %s", ratio_text(effect_low(effect), low, sizeof low),
+                     ratio_text(effect_high(effect), high, sizeof high));
     else
-        snprintf(interval, CELL, "?");
+        columns_cell(table, known ? "?" : "-");
 }
 
-static void fill_cells(const struct comparison *comparison, const struct compare_row *row,
-                       cells cell)
-{
-    for (int c = 0; c < COLUMNS; c++)
-        snprintf(cell[c], CELL, "-");
-    snprintf(cell[C_LAYOUT], CELL, "%.60s", text_at(row->base, "layout"));
-    snprintf(cell[C_SIZE], CELL, "%" JSON_INTEGER_FORMAT "×%" JSON_INTEGER_FORMAT,
-             integer_at(row->base, "processes"), integer_at(row->base, "threads"));
-    comparison_settings(comparison, row->base, cell[C_SETTINGS], CELL);
-    if (row->base_measured)
-        text_number(number_at(row->base, "throughput_ips"), cell[C_BASE], CELL);
-    if (row->change_measured)
-        text_number(number_at(row->change, "throughput_ips"), cell[C_NEW], CELL);
-    if (row->has_throughput)
-        fill_effect(&row->throughput,
-                    isfinite(row->throughput.below) && isfinite(row->throughput.above),
-                    cell[C_RATIO], cell[C_INTERVAL]);
-    if (row->base_measured || row->change_measured)
-        snprintf(cell[C_VERDICT], CELL, "%s", effect_verdict_name(row->verdict));
-    if (row->has_p99)
-        fill_effect(&row->p99, row->p99_has_interval, cell[C_P99], cell[C_P99_INTERVAL]);
-    if (row->p99_has_interval)
-        snprintf(cell[C_P99_VERDICT], CELL, "%s", effect_verdict_name(row->p99_verdict));
-    if (isfinite(row->energy_ratio))
-        ratio_text(row->energy_ratio, cell[C_ENERGY], CELL);
-}
+/* Which columns there are besides those that always are. */
+struct shown {
+    bool settings, p99, p99_interval, energy;
+};
 
-/* A row and what is said behind it; without that nothing follows its last word. */
-static void print_cells(FILE *out, cells cell, const bool *shown, const size_t *widths,
-                        const char *remark)
+static void add_row(struct columns *table, const struct comparison *comparison,
+                    const struct compare_row *row, const struct shown *shown)
 {
-    size_t owed = 0; /* blanks, for when something follows */
-    for (int c = 0; c < COLUMNS; c++) {
-        if (!shown[c])
-            continue;
-        size_t padding = widths[c] - text_columns(cell[c]);
-        if (!columns[c].left)
-            owed += padding;
-        if (cell[c][0] != '\0') {
-            fprintf(out, "%*s%s", (int)owed, "", cell[c]);
-            owed = 0;
-        }
-        owed += 2 + (columns[c].left ? padding : 0);
+    char text[CELL];
+    bool any = row->base_measured || row->change_measured;
+    columns_cell(table, "%.60s", text_at(row->base, "layout"));
+    columns_cell(table, "%" JSON_INTEGER_FORMAT "×%" JSON_INTEGER_FORMAT,
+                 integer_at(row->base, "processes"), integer_at(row->base, "threads"));
+    if (shown->settings) {
+        comparison_settings(comparison, row->base, text, sizeof text);
+        columns_cell(table, "%s", text);
     }
-    if (remark[0] != '\0')
-        fprintf(out, "%*s%s", (int)owed, "", remark);
-    fputc('\n', out);
+    columns_cell(table, "%s",
+                 row->base_measured
+                     ? text_number(number_at(row->base, "throughput_ips"), text, sizeof text)
+                     : "-");
+    columns_cell(table, "%s",
+                 row->change_measured
+                     ? text_number(number_at(row->change, "throughput_ips"), text, sizeof text)
+                     : "-");
+    ratio_cell(table, effect_ratio(&row->throughput), row->has_throughput);
+    interval_cell(table, &row->throughput, row->has_throughput,
+                  isfinite(row->throughput.below) && isfinite(row->throughput.above));
+    columns_cell(table, "%s", any ? effect_verdict_name(row->verdict) : "-");
+    if (shown->p99)
+        ratio_cell(table, effect_ratio(&row->p99), row->has_p99);
+    if (shown->p99_interval) {
+        interval_cell(table, &row->p99, row->has_p99, row->p99_has_interval);
+        columns_cell(table, "%s",
+                     row->p99_has_interval ? effect_verdict_name(row->p99_verdict) : "-");
+    }
+    if (shown->energy)
+        ratio_cell(table, row->energy_ratio, isfinite(row->energy_ratio));
+    comparison_remark(row, text, sizeof text);
+    columns_end_row_with(table, "%s", text);
 }
 
 static void print_rows(FILE *out, const struct comparison *comparison)
 {
-    cells cell;
-    size_t widths[COLUMNS];
-    bool shown[COLUMNS];
-    for (int c = 0; c < COLUMNS; c++) {
-        widths[c] = text_columns(columns[c].title);
-        shown[c] = c < C_P99 && c != C_SETTINGS;
-    }
+    char settings[CELL];
+    struct shown shown = {0};
+    struct columns table = {0};
     for (size_t i = 0; i < comparison->count; i++) {
         const struct compare_row *row = &comparison->rows[i];
-        fill_cells(comparison, row, cell);
-        shown[C_SETTINGS] |= cell[C_SETTINGS][0] != '\0';
-        shown[C_P99] |= row->has_p99;
-        shown[C_P99_INTERVAL] |= row->p99_has_interval;
-        shown[C_P99_VERDICT] |= row->p99_has_interval;
-        shown[C_ENERGY] |= isfinite(row->energy_ratio);
-        for (int c = 0; c < COLUMNS; c++)
-            if (text_columns(cell[c]) > widths[c])
-                widths[c] = text_columns(cell[c]);
+        comparison_settings(comparison, row->base, settings, sizeof settings);
+        shown.settings |= *settings != '\0';
+        shown.p99 |= row->has_p99;
+        shown.p99_interval |= row->p99_has_interval;
+        shown.energy |= isfinite(row->energy_ratio);
     }
-    for (int c = 0; c < COLUMNS; c++)
-        snprintf(cell[c], CELL, "%s", columns[c].title);
-    print_cells(out, cell, shown, widths, "");
-    for (size_t i = 0; i < comparison->count; i++) {
-        char remark[CELL];
-        fill_cells(comparison, &comparison->rows[i], cell);
-        comparison_remark(&comparison->rows[i], remark, sizeof remark);
-        print_cells(out, cell, shown, widths, remark);
-    }
-}
-
-static const char *header_text(const json_t *header, const char *key)
-{
-    return text_at(header, key);
+    const struct {
+        bool shown;
+        const char *title;
+        enum columns_side side;
+    } titles[] = {
+        {true, "layout", COLUMNS_LEFT},
+        {true, "P×T", COLUMNS_RIGHT},
+        {shown.settings, "settings", COLUMNS_LEFT},
+        {true, "BASE/s", COLUMNS_RIGHT},
+        {true, "NEW/s", COLUMNS_RIGHT},
+        {true, "ratio", COLUMNS_RIGHT},
+        {true, "95%", COLUMNS_LEFT},
+        {true, "verdict", COLUMNS_LEFT},
+        {shown.p99, "p99", COLUMNS_RIGHT},
+        {shown.p99_interval, "95%", COLUMNS_LEFT},
+        {shown.p99_interval, "", COLUMNS_LEFT},
+        {shown.energy, "J/iteration", COLUMNS_RIGHT},
+    };
+    for (size_t i = 0; i < sizeof titles / sizeof *titles; i++)
+        if (titles[i].shown)
+            columns_add(&table, titles[i].title, titles[i].side);
+    for (size_t i = 0; i < comparison->count; i++)
+        add_row(&table, comparison, &comparison->rows[i], &shown);
+    columns_print(out, &table, 0);
 }
 
 static void print_file(FILE *out, const char *label, const char *path, const struct results *file)
 {
     fprintf(out, "%-4s  %s: %s, driver CUDA %s, host %s, %s%s\n", label, path,
-            text_at(json_object_get(file->header, "gpu"), "name"),
-            header_text(file->header, "driver"), header_text(file->header, "host"),
-            header_text(file->header, "started"), file->footer == NULL ? ", NOT FINISHED" : "");
+            text_at(json_object_get(file->header, "gpu"), "name"), text_at(file->header, "driver"),
+            text_at(file->header, "host"), text_at(file->header, "started"),
+            file->footer == NULL ? ", NOT FINISHED" : "");
 }
 
 static void print_only(FILE *out, const struct comparison *comparison, const char *label,
@@ -214,8 +185,9 @@ void comparison_print_table(FILE *out, const struct comparison *comparison)
                 "order\n",
                 comparison->match.repeated);
     if (comparison->alone > 0)
-        fprintf(out, "%zu unsure beyond ±%g%% by itself, but not among so many (--adjust none)\n",
-                comparison->alone, comparison->threshold * 100);
+        fprintf(out,
+                "%zu unsure beyond ±%g%% by itself, but not among %zu points (--adjust none)\n",
+                comparison->alone, comparison->threshold * 100, comparison->count);
     if (comparison->single > 0)
         fprintf(out,
                 "%zu of one round in a file: their intervals leave out what differs from run to "
@@ -228,18 +200,10 @@ void comparison_print_table(FILE *out, const struct comparison *comparison)
 
 static void print_csv_effect(FILE *out, const struct effect *effect, bool known)
 {
-    if (!known)
-        fputs(",,,", out);
-    else if (isfinite(effect->below) && isfinite(effect->above))
-        fprintf(out, ",%.6g,%.6g,%.6g", effect_ratio(effect), effect_low(effect),
-                effect_high(effect));
-    else
-        fprintf(out, ",%.6g,,", effect_ratio(effect));
-}
-
-static void print_csv_number(FILE *out, double value)
-{
-    fprintf(out, isfinite(value) ? ",%.6g" : ",", value);
+    bool ends = known && isfinite(effect->below) && isfinite(effect->above);
+    csv_number(out, known ? effect_ratio(effect) : NAN);
+    csv_number(out, ends ? effect_low(effect) : NAN);
+    csv_number(out, ends ? effect_high(effect) : NAN);
 }
 
 void comparison_print_csv(FILE *out, const struct comparison *comparison)
@@ -254,40 +218,32 @@ void comparison_print_csv(FILE *out, const struct comparison *comparison)
           out);
     for (size_t i = 0; i < comparison->count; i++) {
         const struct compare_row *row = &comparison->rows[i];
-        char remark[CELL];
+        char text[CELL];
         bool any = row->base_measured || row->change_measured;
-        comparison_remark(row, remark, sizeof remark);
-        table_print_csv_text(out, text_at(row->base, "layout"));
+        csv_begin(out, text_at(row->base, "layout"));
         fprintf(out, ",%" JSON_INTEGER_FORMAT ",%" JSON_INTEGER_FORMAT,
                 integer_at(row->base, "processes"), integer_at(row->base, "threads"));
         for (int s = 0; s < SETTINGS_IDS; s++) {
-            char text[POINT_TEXT_BYTES];
             if (!settings_is_shown((enum option_id)s))
                 continue;
             settings_figure_text(row->base, (enum option_id)s, text);
-            fputc(',', out);
-            table_print_csv_text(out, text);
+            csv_text(out, text);
         }
-        fputc(',', out);
-        table_print_csv_text(out, text_at(row->base, "status"));
-        fputc(',', out);
-        table_print_csv_text(out, text_at(row->change, "status"));
-        print_csv_number(out, number_at(row->base, "throughput_ips"));
-        print_csv_number(out, number_at(row->change, "throughput_ips"));
+        csv_text(out, text_at(row->base, "status"));
+        csv_text(out, text_at(row->change, "status"));
+        csv_number(out, number_at(row->base, "throughput_ips"));
+        csv_number(out, number_at(row->change, "throughput_ips"));
         print_csv_effect(out, &row->throughput, row->has_throughput);
-        fputc(',', out);
-        table_print_csv_text(out, any ? effect_verdict_name(row->verdict) : "");
+        csv_text(out, any ? effect_verdict_name(row->verdict) : "");
         print_csv_effect(out, &row->p99, row->has_p99);
-        fputc(',', out);
-        table_print_csv_text(out,
-                             row->p99_has_interval ? effect_verdict_name(row->p99_verdict) : "");
-        print_csv_number(out, row->energy_ratio);
-        fprintf(out, ",%s", is_emulated(comparison) ? "yes" : "no");
-        fputc(',', out);
-        table_print_csv_text(out, remark);
+        csv_text(out, row->p99_has_interval ? effect_verdict_name(row->p99_verdict) : "");
+        csv_number(out, row->energy_ratio);
+        csv_text(out, is_emulated(comparison) ? "yes" : "no");
+        comparison_remark(row, text, sizeof text);
+        csv_text(out, text);
         fputc('\n', out);
     }
-    /* What a table says in its heading must not be lost. */
+    /* The differences that a table has in its heading must not be lost. */
     print_differences(stderr, comparison);
 }
 

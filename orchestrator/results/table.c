@@ -158,18 +158,6 @@ static void add_row(struct columns *table, const struct shown *shown, const json
     columns_end_row_with(table, "%s", table_remark(point, remark));
 }
 
-static void print_padded(FILE *out, const char *text, size_t width, bool left, bool last)
-{
-    size_t columns = text_columns(text);
-    int padding = columns < width ? (int)(width - columns) : 0;
-    if (left)
-        fprintf(out, "%s%*s", text, last ? 0 : padding, "");
-    else
-        fprintf(out, "%*s%s", padding, "", text);
-    if (!last)
-        fputs("  ", out);
-}
-
 static void print_heading(FILE *out, json_t *header, const json_t *points, const bool *shown)
 {
     const json_t *gpu = json_object_get(header, "gpu");
@@ -228,21 +216,6 @@ void table_print(FILE *out, json_t *header, const json_t *points)
     table_print_mixes(out, points);
     table_print_warnings(out, points);
     scaling_index_free(shown.singles);
-}
-
-void table_print_csv_text(FILE *out, const char *text)
-{
-    if (!strpbrk(text, ",\"\n")) {
-        fputs(text, out);
-        return;
-    }
-    fputc('"', out);
-    for (; *text; text++) {
-        if (*text == '"')
-            fputc('"', out);
-        fputc(*text, out);
-    }
-    fputc('"', out);
 }
 
 /* A further field with four digits; empty for a value that is not finite. */
@@ -359,9 +332,4 @@ void table_print_heading(FILE *out, json_t *header, const json_t *points)
     bool shown[SETTINGS] = {false};
     find_varying(points, shown);
     print_heading(out, header, points, shown);
-}
-
-void table_print_cell(FILE *out, const char *text, size_t width, bool left, bool last)
-{
-    print_padded(out, text, width, left, last);
 }

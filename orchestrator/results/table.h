@@ -32,9 +32,3 @@ void table_setting_text(const json_t *point, size_t index, char *out, size_t siz
 
 /* The machine, and the settings that are the same in all points. */
 void table_print_heading(FILE *out, json_t *header, const json_t *points);
-
-/* Text filled up to a width in columns, and what separates it from the next cell. */
-void table_print_cell(FILE *out, const char *text, size_t width, bool left, bool last);
-
-/* Text as a field of CSV, in quotes where it needs them. */
-void table_print_csv_text(FILE *out, const char *text);
