@@ -230,7 +230,7 @@ static void print_roff_text(FILE *out, const char *text)
     print_roff(out, text, strlen(text));
 }
 
-/* Prints the section of a page's text; examples, as a command's name is none of its headings. */
+/* Prints a section of a page's text: paragraphs, and indented lines as they are. */
 static void print_roff_section(FILE *out, const char *text, const char *heading)
 {
     size_t length, bytes;

@@ -11,9 +11,9 @@
 #include "orchestrator/results/settings.h"
 
 #define ALPHA 0.025 /* on each side, as of a 95% interval */
-#define BATCHES 32  /* of a window, where its record does not say */
+#define BATCHES 32  /* of a window whose record lacks the number */
 #define MOST_ROUNDS 1000
-/* Two latencies of one bucket of a histogram are not told apart. */
+/* Latencies in one bucket of a histogram are equal. */
 #define LATENCY_RESOLUTION (1.0 / (1 << HISTOGRAM_SUB_BITS))
 
 static enum status no_memory(void)
@@ -104,8 +104,8 @@ struct test {
         *alone; /* set where it would be worse or better as the only one; NULL: it does not count */
 };
 
-/* Judges tests that are looked at together: if nothing has changed anywhere, one of them says
- * worse in at most a share ALPHA of all cases, and the same for better. */
+/* Judges all tests together: if nothing has changed anywhere, any of them comes out as worse in at
+ * most a share ALPHA of all cases, and the same for better. */
 static enum status judge(struct comparison *comparison, struct test *tests, size_t count)
 {
     double *chances = calloc(count + 1, sizeof *chances);
@@ -323,8 +323,8 @@ void comparison_settings(const struct comparison *comparison, const json_t *poin
     for (int s = 0; s < SETTINGS_IDS; s++) {
         char own[POINT_TEXT_BYTES];
         settings_figure_text(point, (enum option_id)s, own);
-        bool said = comparison->varies[s] || strcmp(comparison->settings[s], own) != 0;
-        if (said && own[0] != '\0' && strcmp(own, SETTINGS_DEFAULT_CONNECTIONS) != 0)
+        bool differs = comparison->varies[s] || strcmp(comparison->settings[s], own) != 0;
+        if (differs && own[0] != '\0' && strcmp(own, SETTINGS_DEFAULT_CONNECTIONS) != 0)
             text_append(&text, "%s%s", text.length > 0 ? ", " : "", own);
     }
 }

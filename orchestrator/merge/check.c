@@ -36,8 +36,8 @@ static enum status check_same(const struct merge *merge, size_t source)
                           file_of(merge, source), is_fleet(header) ? "of a fleet" : "a shard");
     if (is_emulated(first) != is_emulated(header))
         return status_set(STATUS_USAGE,
-                          "one of '%s' and '%s' is from the emulated GPU: its numbers are none to "
-                          "put beside real ones",
+                          "one of '%s' and '%s' is from the emulated GPU: its numbers cannot be "
+                          "merged with real results",
                           file_of(merge, 0), file_of(merge, source));
     return STATUS_OK;
 }
@@ -85,8 +85,8 @@ static int note_options(json_t *table, const json_t *header, size_t source)
         json_object_foreach(options, name, value)
         {
             char what[160];
-            /* Which of a machine's GPUs it is says nothing about another machine; and shards
-             * differ in which they are. */
+            /* The number of a GPU has no meaning on another machine; and shards differ in which
+             * they are. */
             if (strcmp(name, "device") == 0 || strcmp(name, "shard") == 0)
                 continue;
             snprintf(what, sizeof what, "option %.60s of [%.60s]", name, section);

@@ -8,9 +8,9 @@
 /* What is known of a point. */
 enum {
     HAVE = 1,      /* some file has it */
-    REFERENCE = 2, /* every shard was to measure it */
-    TWICE = 4,     /* two runs have it, which no one had asked for */
-    TOLD = 8,      /* somebody is known to lack it */
+    REFERENCE = 2, /* every shard should measure it */
+    TWICE = 4,     /* two runs have it without being asked to */
+    NAMED = 8,     /* a file or shard is named that lacks it */
     LACKS = 16,    /* it is the file that is looked at */
 };
 
@@ -29,8 +29,8 @@ static bool has_flags(const void *set, size_t number)
 static void expect(void *set, size_t number)
 {
     unsigned char *flags = set;
-    if (!(flags[number] & (HAVE | TOLD)))
-        flags[number] |= TOLD | LACKS;
+    if (!(flags[number] & (HAVE | NAMED)))
+        flags[number] |= NAMED | LACKS;
 }
 
 static void set_reference(void *set, size_t number)
@@ -158,7 +158,7 @@ static const char *why(const struct merge_file *file)
     return file->finished ? "the run ended without them" : "the run did not end";
 }
 
-/* Marks what the file was to have and nobody has. */
+/* Marks the points that the file should have and that no file has. */
 static enum status expect_points(const struct merge *merge, const struct merge_file *file,
                                  unsigned char *flags)
 {
@@ -168,7 +168,8 @@ static enum status expect_points(const struct merge *merge, const struct merge_f
         expect(flags, i);
     if (shard_ranges_read(points, merge->plan, expect, flags))
         return STATUS_OK;
-    return status_set(STATUS_USAGE, "'%s': the points of its shard are no list like '0-4,9'",
+    return status_set(STATUS_USAGE,
+                      "'%s': the points of its shard are not a valid range list (e.g. 0-4,9)",
                       file->path);
 }
 
@@ -240,7 +241,7 @@ static enum status find_absent(struct merge *merge, unsigned char *flags)
     enum status status = STATUS_OK;
     if (!merge->fleet)
         status = add_missing(
-            merge, flags, 0, HAVE | TOLD,
+            merge, flags, 0, HAVE | NAMED,
             json_pack("{s:s, s:s}", "shards", shards, "why", "no file of their shards"));
     else if (*shards)
         json_array_append_new(merge->missing, json_pack("{s:s, s:s}", "nodes", shards, "why",

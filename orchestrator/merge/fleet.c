@@ -1,4 +1,4 @@
-#include "orchestrator/merge/fleet.h"
+#include "orchestrator/merge/internal.h"
 
 #include <math.h>
 #include <stdlib.h>

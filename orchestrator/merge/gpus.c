@@ -1,4 +1,4 @@
-#include "orchestrator/merge/gpus.h"
+#include "orchestrator/merge/internal.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -53,7 +53,8 @@ static size_t link_up(struct fit *fit)
     return compared;
 }
 
-static void count_up(struct fit *fit)
+/* Counts the observations in use of each point and of each GPU. */
+static void count_observations(struct fit *fit)
 {
     for (size_t i = 0; i < fit->gpus + fit->points; i++)
         fit->seen[i] = 0;
@@ -107,7 +108,7 @@ static void centre(struct fit *fit, size_t compared)
 }
 
 /* How far one measurement is off, by what the model leaves, and at least as far as the
- * measurements say of themselves. */
+ * measurements' own intervals. */
 static double find_scatter(const struct fit *fit, struct gpus_model *model)
 {
     double left = 0.0, own = 0.0;
@@ -203,7 +204,7 @@ enum status gpus_model_make(const struct gpus_observation *observations, size_t 
         model.compared = 0;
     for (size_t i = 0; i < count && model.compared == 0; i++)
         fit.used[i] = false;
-    count_up(&fit);
+    count_observations(&fit);
     if (model.compared > 0) {
         for (int step = 0; step < MOST_STEPS; step++) {
             double change = improve(&fit, true);

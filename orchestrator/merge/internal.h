@@ -1,9 +1,10 @@
 /*
- * Shared by the files that make up `mpsweep merge`: reading (merge_read.c), what does not go
- * together (merge_check.c), which line of a point is kept (merge_choose.c), what the numbers say of
- * the GPUs (merge_judge.c), and the output (merge_record.c, merge_write.c, merge_print.c).
+ * Shared by the files that make up `mpsweep merge`: read.c reads the files, check.c refuses what
+ * does not go together, choose.c keeps a line of each point, judge.c compares GPUs or nodes with
+ * the models of gpus.c and fleet.c, record.c and write.c make the output, print.c and print_fleet.c
+ * print it.
  *
- * Where a status is returned, nothing has been printed.
+ * Functions that return a status print nothing.
  */
 #pragma once
 
@@ -13,8 +14,104 @@
 #include <sys/types.h>
 
 #include "common/status.h"
-#include "orchestrator/merge/fleet.h"
-#include "orchestrator/merge/gpus.h"
+
+/* -- how far GPUs differ, from points that several of them have measured: pure maths ------------
+ *
+ * The logarithm of a throughput counts as the sum of what the point gives, what the GPU gives, and
+ * chance. Least squares; a GPU's factor is relative to the geometric mean of all.
+ */
+
+/* Factors this near to 1, as a share, do not matter. */
+#define MERGE_GPUS_MATTERS 0.01
+
+struct gpus_observation {
+    size_t point, gpu;
+    double log_ips;
+    double half_rel; /* half width of its own 95% interval, as a share; not finite: unknown */
+    bool one_round;  /* that interval does not know how runs differ */
+};
+
+struct gpus_factor {
+    size_t observations; /* 0: nothing to compare it by, and factor is 1 */
+    double factor;       /* its throughput over the mean of all GPUs */
+    double low, high;    /* 95% interval; 0 and INFINITY where it is not known */
+    bool differs;        /* by more than MERGE_GPUS_MATTERS, beyond chance among all GPUs */
+};
+
+struct gpus_model {
+    struct gpus_factor *gpus; /* one each */
+    size_t count;
+    size_t compared;    /* GPUs with points in common with the others */
+    bool differ;        /* any does */
+    double scatter_rel; /* standard deviation of one measurement */
+    double degrees;     /* of freedom of that; 0: known from the measurements' own intervals only */
+    bool within_runs_only; /* and those are of one round each */
+};
+
+/* Points and GPUs are numbers below the given counts. GPUs that are not linked by points to most
+ * others are not compared. STATUS_MEMORY is the only error. */
+enum status gpus_model_make(const struct gpus_observation *observations, size_t count,
+                            size_t points, size_t gpus, struct gpus_model *out);
+void gpus_model_release(struct gpus_model *model);
+
+/* -- nodes of a fleet, which have all measured the same points: pure maths ------------------------
+ *
+ * How each compares with the others, and which stand out: medians, and median absolute deviations
+ * from them, on the logarithmic scale, so that a few broken nodes do not move what all are compared
+ * with.
+ */
+
+/* A node stands out if its ratio is FLEET_DEVIATIONS standard deviations from the median of all
+ * nodes (as estimated from the median absolute deviation), and FLEET_MATTERS as a share. Among 500
+ * nodes that are all the same to a percent or so, none does. */
+#define FLEET_DEVIATIONS 4.5
+#define FLEET_MATTERS 0.03
+
+/* The same of one point of a node, beside what the node is like at all its points. */
+#define FLEET_POINT_DEVIATIONS 6.0
+#define FLEET_POINT_MATTERS 0.05
+
+/* Among fewer nodes none is the odd one. */
+#define FLEET_LEAST_NODES 3
+
+struct fleet_point {
+    size_t nodes;      /* that measured it */
+    double median_ips; /* of them */
+    double spread_rel; /* standard deviation of the nodes, from the median absolute deviation */
+    double lowest, highest; /* ratios */
+    size_t lowest_node, highest_node;
+};
+
+struct fleet_node {
+    size_t points;    /* that it measured, and others, too */
+    double ratio;     /* median over its points; NAN without any */
+    double low, high; /* quartiles of its points' ratios */
+    bool stands_out;
+};
+
+/* A point at which a node is unlike itself. */
+struct fleet_odd {
+    size_t point, node;
+    double ratio; /* to the median of the nodes */
+};
+
+struct fleet {
+    struct fleet_point *points;
+    struct fleet_node *nodes;
+    size_t point_count, node_count;
+    double spread_rel; /* of the nodes' ratios */
+    double limit_rel;  /* from the median, as a share: farther away they stand out */
+    size_t standing_out;
+    struct fleet_odd *odd;
+    size_t odd_count;
+};
+
+/* log_ips[node * points + point], NAN where there is not a number. STATUS_MEMORY is the only error.
+ */
+enum status fleet_make(const double *log_ips, size_t nodes, size_t points, struct fleet *out);
+void fleet_release(struct fleet *fleet);
+
+/* -- files ------------------------------------------------------------------------------------- */
 
 #define MERGE_MOST_POINTS 10000000
 #define MERGE_MOST_SOURCES 100000
@@ -37,10 +134,10 @@ struct merge_file {
     size_t lines;   /* whole ones */
     bool torn;      /* bytes behind the last of them */
     bool finished;  /* a footer is the last one */
-    double seconds; /* as the footers say, of all runs together */
+    double seconds; /* of all runs together, as in the footers */
 };
 
-/* Sums of what the telemetry of points says. */
+/* Sums of the telemetry of points. */
 struct merge_telemetry {
     size_t points;
     double clock_mhz, power_w, temperature_c, throttled_share;
@@ -94,7 +191,7 @@ struct merge {
 
     json_t *differs;   /* an array of what is not the same in all sources */
     json_t *same_node; /* an array of {host, uuid, nodes}: who stands for several of a fleet */
-    char *duplicates;  /* points that two runs have, and no one asked for it; NULL or "": none */
+    char *duplicates;  /* points that two runs have without being asked to; NULL or "": none */
     json_t *missing;   /* an array of {points, why, ...} */
     size_t missing_count;
     size_t counts[MERGE_RANKS]; /* points of the output */
@@ -105,15 +202,16 @@ struct merge {
     struct fleet nodes;      /* no nodes: no fleet */
 };
 
-/* Reads the files once. STATUS_USAGE: one is none of ours, or is given twice. */
+/* Reads the files once. STATUS_USAGE: one is not an mpsweep results file, or is given
+ * twice. */
 enum status merge_read(struct merge *merge, const char *const *paths, size_t count);
 void merge_release(struct merge *merge);
 
-/* Takes in what one line tells. Any record is safe. STATUS_USAGE does not name file and line. */
+/* Takes in the record of one line. Any record is safe. STATUS_USAGE does not name file and line. */
 enum status merge_take_record(struct merge *merge, size_t file, json_t *record, uint64_t offset,
                               size_t bytes);
 
-/* What tells the GPUs of a run from those of another: their UUIDs, in text. */
+/* Writes the UUIDs of the GPUs of a run, which identify them, as text. */
 #define MERGE_GPUS_TEXT 2048
 void merge_gpus_text(const json_t *header, char text[MERGE_GPUS_TEXT]);
 
@@ -141,14 +239,20 @@ size_t merge_find(const struct merge *merge, size_t point);
  * SIGHUP, which the caller holds back, has come. */
 enum status merge_write(const struct merge *merge, const char *output, bool force);
 
-/* What a person wants to know, on standard output. */
+/* Prints what a person wants to know, on standard output. */
 void merge_print(const struct merge *merge, const char *output);
 
-/* The host of a source, for people; both return text. */
+/* Prints the nodes and points of a fleet, as far as they fit on a page, and all that stands out. */
+void merge_print_fleet(const struct merge *merge);
+
+/* The name of a source's file, without its folder. */
+const char *merge_file_name(const struct merge *merge, size_t source);
+
+/* Writes the host of a source, for people. Returns text. */
 #define MERGE_HOST_TEXT 65
 const char *merge_host(const struct merge *merge, size_t source, char text[MERGE_HOST_TEXT]);
 
-/* "FILE on HOST" of a source. */
+/* Writes "FILE on HOST" of a source. Returns text. */
 const char *merge_source_name(const struct merge *merge, size_t source, char *text, size_t size);
 
 /* The number of a header's shard or node; -1: it has none. */

@@ -4,38 +4,13 @@
 #include <string.h>
 
 #include "common/json.h"
-#include "common/paths.h"
 #include "common/text.h"
 #include "orchestrator/merge/internal.h"
-#include "orchestrator/merge/print.h"
 
 /* Longer lists are in the records. */
 #define NAMES_MOST 4
 #define VALUE_MOST 48
 #define ROWS_MOST 40
-
-const char *merge_node_name(const json_t *header)
-{
-    const char *node = text_at(header, "slurm_node");
-    return *node ? node : text_at(header, "host");
-}
-
-const char *merge_host(const struct merge *merge, size_t source, char text[MERGE_HOST_TEXT])
-{
-    return text_shortened(merge_node_name(merge->sources[source].header), text, MERGE_HOST_TEXT);
-}
-
-static const char *file_name(const struct merge *merge, size_t source)
-{
-    return path_file_name(merge->files[merge->sources[source].file].path);
-}
-
-const char *merge_source_name(const struct merge *merge, size_t source, char *text, size_t size)
-{
-    char host[MERGE_HOST_TEXT];
-    snprintf(text, size, "%s on %s", file_name(merge, source), merge_host(merge, source, host));
-    return text;
-}
 
 static void print_value(const json_t *value)
 {
@@ -58,7 +33,7 @@ static void print_sources(const struct merge *merge, const json_t *sources)
     fputs(" in ", stdout);
     for (size_t i = 0; i < count && i < NAMES_MOST; i++)
         printf("%s%s", i ? ", " : "",
-               file_name(merge, (size_t)json_integer_value(json_array_get(sources, i))));
+               merge_file_name(merge, (size_t)json_integer_value(json_array_get(sources, i))));
     if (count > NAMES_MOST)
         printf(" and %zu more", count - NAMES_MOST);
 }
@@ -100,13 +75,14 @@ static void print_missing(const struct merge *merge)
         const char *nodes = text_at(row, "nodes");
         fputs("missing: ", stdout);
         if (*nodes)
-            printf("nodes %.200s: there is no file of theirs", nodes);
+            printf("no results file for nodes %.200s", nodes);
         else
             printf("points %.200s: ", text_at(row, "points"));
         if (*file)
             printf("'%s': %s", file, text_at(row, "why"));
         else if (!*nodes)
-            printf("%s%s", *shards ? "there is no file of shard " : "no file was to have them",
+            printf("%s%s",
+                   *shards ? "no results file for shard " : "not assigned to any input file",
                    shards);
         putchar('\n');
     }
@@ -176,8 +152,8 @@ static void print_gpus(const struct merge *merge)
     if (merge->gpu_count < 2)
         return;
     if (model->compared == 0) {
-        puts("GPUs: no point was measured on more than one, so that nothing is known of how they "
-             "differ: --reference K");
+        puts("GPUs: no point was measured on more than one, so that their differences are "
+             "unknown: measure with --reference K");
         return;
     }
     printf("GPUs: %s by more than %g%%, by %zu point%s for reference",
@@ -188,7 +164,7 @@ static void print_gpus(const struct merge *merge)
     putchar('\n');
     if (model->within_runs_only)
         puts("      the intervals know only how a measurement scatters in itself, and not from run "
-             "to run:\n      --reference 3 or --rounds 3 would tell");
+             "to run:\n      --reference 3 or --rounds 3 would show it");
     if (model->compared < model->count)
         printf("      %zu of %zu have no such point, and are not compared\n",
                model->count - model->compared, model->count);

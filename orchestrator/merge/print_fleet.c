@@ -1,4 +1,4 @@
-#include "orchestrator/merge/print.h"
+#include "orchestrator/merge/internal.h"
 
 #include <fcntl.h>
 #include <math.h>
@@ -91,7 +91,7 @@ static void print_telemetry(const struct merge *merge, size_t source)
     puts(merge->sources[source].telemetry.points ? "" : "    no telemetry of it");
 }
 
-/* As its file says: files of others may be missing. */
+/* From its file, since files of other nodes may be missing. */
 static long long node_number(const struct merge *merge, size_t source)
 {
     return (long long)merge_shard_index(merge->sources[source].header);

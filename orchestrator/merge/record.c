@@ -36,7 +36,7 @@ static json_t *telemetry_of(const struct merge_telemetry *sums)
                      sums->throttle ? sums->throttle : json_null());
 }
 
-/* What of a header says where its points are from; lists of points would make it long. */
+/* The fields of a header that identify where its points come from, without the lists of points. */
 static json_t *source_of(const struct merge *merge, size_t source)
 {
     static const char *const fields[] = {"host",   "slurm_node", "gpu",

@@ -71,8 +71,8 @@ static enum status read_line(struct copy *copy, size_t source, uint64_t offset, 
     return STATUS_OK;
 }
 
-/* A line as it is, with where it is from at its end. The measurement of one node of many is no
- * point of the file: readers would take the last one for it. */
+/* Copies a line as it is, with its source at the end. The measurement of one node of many becomes a
+ * record of type node: readers would take the last one for the point. */
 static enum status copy_line(struct copy *copy, size_t source, uint64_t offset, size_t bytes,
                              bool as_node)
 {
@@ -86,7 +86,7 @@ static enum status copy_line(struct copy *copy, size_t source, uint64_t offset, 
     bool usual = bytes > sizeof point && line[bytes - 1] == '}' &&
                  memcmp(line, point, sizeof point - 1) == 0;
     if (!usual) {
-        /* Written by somebody else, or no point. */
+        /* Another program wrote it, or it is not a point. */
         json_t *record = json_loadb(line, bytes, 0, NULL);
         if (!record)
             return status_set(STATUS_SYSTEM, "'%s' has changed while it was read",

@@ -10,7 +10,7 @@
 #include "common/json.h"
 #include "orchestrator/plot/series.h"
 
-/* Of a row: further ones than this from the one that binds say nothing about it. */
+/* A row shows the ceilings up to this factor above the one that binds. */
 #define FAR_AWAY 10.0
 
 #define NAMES_MAX 16 /* what the script has marks for */

@@ -100,8 +100,8 @@ static enum status draw_one(const struct figure *figure, const struct request *r
     return status;
 }
 
-/* Every figure that the results allow, as DIR/NAME.svg. What they do not allow is no error, unless
- * that is all. */
+/* Draws every figure that the results allow, as DIR/NAME.svg, and lists the others. STATUS_USAGE:
+ * they allow none. */
 static enum status draw_all(const struct request *request, const struct results *results)
 {
     size_t drawn = 0;

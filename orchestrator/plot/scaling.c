@@ -1,6 +1,6 @@
 /*
- * Throughput against the number of GPUs, with what so many times one would give, and the share of
- * that which was reached.
+ * Throughput against the number of GPUs N, with N times that of one GPU, and the share of it that
+ * was reached.
  */
 #include "orchestrator/plot/internal.h"
 
@@ -134,7 +134,7 @@ static enum status write_figure(const struct results *results, const struct seri
     };
     size_t missing = bases_missing(table, index);
     int used = snprintf(notes, sizeof notes,
-                        "P×T is the layout of each GPU. Dotted: so many times one GPU, which is "
+                        "P×T is the layout of each GPU. Dotted: N times one GPU, which is "
                         "100%% of efficiency. Error bars: 95%% confidence intervals. ");
     if (missing > 0)
         snprintf(notes + used, sizeof notes - (size_t)used,

@@ -181,7 +181,7 @@ void series_table_release(struct series_table *table)
     *table = (struct series_table){0};
 }
 
-/* What nobody has set need not be said of a single point beside others. */
+/* Whether the text is a default, which the label of a single point leaves out. */
 static bool is_usual(const char *text)
 {
     return strcmp(text, "stream launch") == 0 || strcmp(text, "schedule auto") == 0;
@@ -257,7 +257,8 @@ static void write_shared(FILE *out, const struct series_table *table)
         fputs(". ", out);
 }
 
-/* Puts a text in a list that has no repeats; one more than LISTED_MAX says that there are more. */
+/* Adds a text to a list without repeats; it ends with one more than LISTED_MAX if there are more.
+ */
 static void list_add(char list[LISTED_MAX + 1][POINT_TEXT_BYTES], int *count, const char *text)
 {
     for (int i = 0; i < *count; i++)

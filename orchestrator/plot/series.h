@@ -35,8 +35,8 @@ struct series_table {
 struct series_form {
     /* True if the figure can draw the point; its place on the axis. */
     bool (*take)(const json_t *point, double *x);
-    unsigned ignored; /* settings that are no part of a series, as bits 1 << POINT_… */
-    bool whole_names; /* P×T points keep both factors: x is no count of workers */
+    unsigned ignored; /* settings that do not separate series, as bits 1 << POINT_… */
+    bool whole_names; /* P×T points keep both factors: x does not count workers */
 };
 
 /* Those of the points that form takes; series_table_release() frees the rows. */
@@ -68,10 +68,10 @@ struct series_heading {
     const char *figure, *title; /* as in the table of figures; the picture's heading */
     const char *notes;          /* sentences of the caption, a blank behind each */
     const char *missing;        /* "without phases": of a measured point that is not drawn */
-    size_t rows_most;           /* so many points are drawn; 0: all */
+    size_t rows_most;           /* at most this many points are drawn; 0: all */
 };
 
-/* How the figure's data file begins (plot_write_heading()). The caption tells what all series
+/* How the figure's data file begins (plot_write_heading()). The caption lists what all series
  * share, then the notes, then what is not drawn and why. */
 enum status series_write_heading(FILE *file, const struct series_heading *heading,
                                  const struct series_form *form, const struct series_table *table,
@@ -79,12 +79,12 @@ enum status series_write_heading(FILE *file, const struct series_heading *headin
 
 /* -- figures of a row for each point, from the top: their labels -- */
 
-/* A picture has at most so many: rows beyond it are left out. */
+/* A picture has at most this many rows. */
 #define PLOT_ROWS_MAX 250
 
 size_t plot_rows_count(const struct series_table *table);
 
-/* How the figure's data file begins: the heading, which says here that rows are left out, n_rows,
+/* How the figure's data file begins: the heading, with the number of rows left out, n_rows,
  * and the array labels. The rest is written from the table, which the caller releases. path and
  * what: as for series_table_need(). */
 enum status plot_rows_begin(FILE *file, const struct series_heading *heading,

@@ -104,7 +104,7 @@ own_point() {
 @test "a shard that is missing: which points, and status 2" {
   parts
   expect 2 merge part-0.jsonl part-2.jsonl -o some.jsonl
-  grep -qE '^missing: points [0-9,-]+: there is no file of shard 1$' out
+  grep -qE '^missing: points [0-9,-]+: no results file for shard 1$' out
   record merge '.missing[0].shards == "1" and .missing_points > 0' some.jsonl
   record footer '.status == 2' some.jsonl
   # What is there and what is missing is the plan.
@@ -127,7 +127,7 @@ own_point() {
   head -c 100 part-1.jsonl >cut.jsonl
   : >empty.jsonl
   expect 2 merge part-0.jsonl cut.jsonl part-2.jsonl empty.jsonl -o fewer.jsonl
-  grep -q "there is no file of shard 1" out
+  grep -q "no results file for shard 1" out
 }
 
 @test "of a point that is there twice the finished record counts, else the first" {
@@ -295,7 +295,7 @@ own_point() {
   grep -q "^missing: points 4-5: 'node-2.jsonl'" out
   grep -q '^nodes: none stands out' out
   expect 2 merge node-[013].jsonl -o three.jsonl
-  grep -q '^missing: nodes 2: there is no file of theirs$' out
+  grep -q '^missing: no results file for nodes 2$' out
   grep -qE '^1 .* \(1\) +[0-9.]+ \(3\)$' out
 }
 

@@ -11,8 +11,7 @@
 #include <cmocka.h>
 
 #include "common/random.h"
-#include "orchestrator/merge/fleet.h"
-#include "orchestrator/merge/gpus.h"
+#include "orchestrator/merge/internal.h"
 
 #define MOST_GPUS 64
 #define MOST_POINTS 32
