@@ -175,7 +175,7 @@ enum status mps_control_version(const struct mps_control *control, uint64_t dead
     if (status != STATUS_OK)
         return status;
     status = succeeded(&reply) ? mps_reply_version(reply.output, reply.output_bytes, version)
-                               : status_set(STATUS_UNSUPPORTED, "'%s' does not tell its version",
+                               : status_set(STATUS_UNSUPPORTED, "'%s' does not print its version",
                                             control->program);
     child_result_release(&reply);
     return status;
@@ -203,8 +203,8 @@ enum status mps_control_terminate_client(const struct mps_control *control, uint
             status = STATUS_OK;
     }
     if (status == STATUS_OK && !found)
-        status =
-            status_set(STATUS_NOT_FOUND, "process %d is no client of the MPS daemon", (int)client);
+        status = status_set(STATUS_NOT_FOUND, "process %d is not a client of the MPS daemon",
+                            (int)client);
     return status;
 }
 

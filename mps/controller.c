@@ -24,7 +24,7 @@
 #define COMMAND_NS (5 * NS_PER_S)
 /* A server comes up within a second; a refused client tries for ten (device/context.h). */
 #define PROBE_NS (40 * NS_PER_S)
-/* How long a daemon of somebody else gets to come out of a fault, and how often to look. */
+/* How long a foreign daemon gets to come out of a fault, and how often to look. */
 #define FAULT_NS (10 * NS_PER_S)
 #define LOOK_MS 100
 #define LOG_MOST ((size_t)4 << 20)
@@ -178,7 +178,7 @@ failed:
 }
 
 /* What a guard left that could not end by itself; one that could has left it for a reason, and what
- * has its name now may be somebody else's. */
+ * has its name now may belong to another user. */
 static enum status clear_after_guard(const struct mps_controller *controller, int wait_status)
 {
     struct mps_directory directory;
@@ -273,7 +273,7 @@ static enum status start_own(struct mps_controller *controller, const char *gpu,
     return status_set(status, "%s", text);
 }
 
-/* Somebody else's: looked at, never ordered. */
+/* A foreign daemon: looked at, never ordered. */
 static enum status check_external(struct mps_controller *controller, const char *gpu,
                                   const struct mps_settings *settings)
 {
@@ -339,7 +339,7 @@ enum status mps_controller_daemon_stop(struct mps_controller *controller)
 enum status mps_controller_detach(struct mps_controller *controller, pid_t until)
 {
     struct guard_message message = {.kind = GUARD_DETACH, .pid = (int32_t)until};
-    /* The answer comes at once. Without it nobody knows who is to end the guard. */
+    /* The answer comes at once. Without it, it is unknown which side must end the guard. */
     int interrupt = controller->interrupt;
     controller->interrupt = -1;
     enum status status = request(controller, &message);

@@ -1,15 +1,15 @@
 /*
  * The MPS controller: a private control daemon for the life of one run, one that goes on by itself,
- * or the use of somebody else's.
+ * or the use of a foreign one.
  *
  * Order of calls: mps_controller_new, then daemon_start and daemon_stop as often as needed, then
  * mps_controller_free. A guard process (mps/guard.h) does the work, so that nothing survives even
  * if the caller is killed: the daemon, its server and the private directory end with it, unless
  * mps_controller_detach() has been called.
  *
- * The daemon is the caller's own: it lives in a fresh directory of mode 0700 and nobody else's
+ * The daemon is the caller's own: it lives in a fresh directory of mode 0700 and no foreign
  * daemon is ever looked for, asked, changed or ended. CUDA_MPS_* variables of the caller's
- * environment do not reach it. With options.external, a daemon of somebody else is used: it is
+ * environment do not reach it. With options.external, a foreign daemon is used: it is
  * asked, and of its clients those that the caller names may be terminated, nothing more.
  *
  * Every call has a deadline. For one thread. What holds these promises is listed in docs/mps.md.
@@ -46,7 +46,7 @@ enum status mps_controller_new(const struct mps_controller_options *options,
  * -1: none. */
 void mps_controller_set_interrupt(struct mps_controller *controller, int fd);
 
-/* Stops the daemon if it runs, removes the directory, ends the guard. NULL is fine. An error says
+/* Stops the daemon if it runs, removes the directory, ends the guard. NULL is fine. An error names
  * what stays behind; the controller is gone in any case. */
 enum status mps_controller_free(struct mps_controller *controller);
 

@@ -69,7 +69,7 @@ static int lock_at(int directory, const char *name, int flags)
     if (fd < 0)
         return -1;
     int error = flock(fd, LOCK_EX | LOCK_NB) != 0 ? errno : 0;
-    /* Its owner may have removed it, and somebody made another, between the two calls. */
+    /* Its owner may have removed it, and another process made another, between the two calls. */
     if (!error && !is_same_file(directory, name, fd))
         error = EWOULDBLOCK;
     if (error) {
@@ -200,7 +200,7 @@ static enum status fill(struct mps_directory *made)
     if (made->lock_fd < 0) {
         int error = errno;
         close(made->fd);
-        /* It goes if it is empty: what is in it is somebody else's, who was faster. */
+        /* It goes if it is empty: its content is that of another process, which was faster. */
         if (!made->was_there)
             rmdir(made->path);
         if (error == EEXIST || error == EWOULDBLOCK || error == ENOENT)
@@ -228,7 +228,7 @@ static int finish(struct mps_directory *made, const char *base)
     return 0;
 }
 
-/* STATUS_BUSY: somebody who cleared up was in the way; try again. */
+/* STATUS_BUSY: another process that cleared up was in the way; try again. */
 static enum status try_under(const char *base, struct mps_directory *out)
 {
     struct mps_directory made = {.fd = -1, .lock_fd = -1};
@@ -365,7 +365,7 @@ enum status mps_directory_adopt(const char *path, struct mps_directory *out)
         return status;
     if (!is_private(found.fd) || look_inside(found.fd) != CONTENT_OURS) {
         status = status_set(STATUS_USAGE,
-                            "'%s' is no directory that mpsweep has made: it is left "
+                            "'%s' is not a directory that mpsweep has made: it is left "
                             "alone",
                             path);
     } else {

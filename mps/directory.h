@@ -42,7 +42,7 @@ size_t mps_directory_bases(const char *bases[MPS_DIRECTORY_BASES]);
  * lock that is free. */
 enum status mps_directory_make(struct mps_directory *out);
 
-/* Makes one at a path: where nothing is, in an empty directory of this user that nobody else may
+/* Makes one at a path: where nothing is, in an empty directory of this user that no other user may
  * enter, or where one of ours was abandoned. STATUS_BUSY: its owner lives. STATUS_USAGE names what
  * else is in the way. */
 enum status mps_directory_make_at(const char *path, struct mps_directory *out);
@@ -55,7 +55,7 @@ enum status mps_directory_adopt(const char *path, struct mps_directory *out);
  * itself (state), of this user. At most capacity; count may be more. */
 void mps_directory_find_kept(char (*paths)[MPS_DIRECTORY_MOST + 1], size_t capacity, size_t *count);
 
-/* Removes it with all it holds, following no link, and lets go of the lock. One that somebody
- * removed before is no error; one that was moved away is emptied, and what stands under its path
- * now is left alone, which is STATUS_SYSTEM. */
+/* Removes it with all it holds, following no link, and lets go of the lock. One that
+ * another process removed before is not an error; one that was moved away is emptied, and what
+ * stands under its path now is left alone, which is STATUS_SYSTEM. */
 enum status mps_directory_remove(struct mps_directory *directory);

@@ -22,7 +22,7 @@
 
 /* Orphaned workers need up to three seconds to end by themselves; give them twice that. */
 #define CLIENTS_NS (6 * NS_PER_S)
-/* One request a connection, and whoever does not send it at once is not waited for. */
+/* One request a connection, and the guard does not wait for a late one. */
 #define REQUEST_NS NS_PER_S
 
 struct guard {
@@ -32,8 +32,8 @@ struct guard {
     /* pidfds of processes after the end of all of which the guard goes. */
     int awaited[GUARD_AWAITED_MOST];
     unsigned awaited_count;
-    bool stays;   /* a process cannot be awaited: goes on until it is told to stop */
-    bool leaving; /* told to stop: clean up and go */
+    bool stays;   /* a process cannot be awaited: goes on until a request to stop */
+    bool leaving; /* a request or a signal ends it: clean up and go */
     char gpu[MPS_GPUS_TEXT];
     struct mps_directory directory;
     struct guard_daemon daemon;
@@ -50,13 +50,13 @@ static void answer(int socket, const struct guard *guard, const struct guard_mes
         .pid = (int32_t)guard->daemon.pid,
     };
     snprintf(message.text, sizeof message.text, "%s", status == STATUS_OK ? text : status_text());
-    /* A failure means that the other side is gone, which the next poll tells. */
+    /* A failure means that the other side is gone, which the next poll shows. */
     if (send(socket, &message, sizeof message, MSG_NOSIGNAL) < 0)
         return;
 }
 
-static void tell(const struct guard *guard, enum guard_kind kind, enum status status,
-                 const char *text)
+static void send_unasked(const struct guard *guard, enum guard_kind kind, enum status status,
+                         const char *text)
 {
     const struct guard_message unasked = {.kind = kind};
     answer(guard->socket, guard, &unasked, status, text);
@@ -129,7 +129,7 @@ static enum status stop_if_idle(struct guard *guard, bool force)
     size_t clients = 0;
     /* One that does not answer may have clients all the same. */
     if (!force && guard_daemon_count_clients(&guard->daemon, &clients) != STATUS_OK)
-        return status_prefix(STATUS_BUSY, "it cannot be told whether the daemon has clients: ");
+        return status_prefix(STATUS_BUSY, "cannot find out whether the daemon has clients: ");
     if (clients > 0)
         return status_set(STATUS_BUSY, "%zu client%s the daemon", clients,
                           clients == 1 ? " uses" : "s use");
@@ -158,7 +158,7 @@ static void serve_connection(struct guard *guard)
         break;
     case GUARD_STOP: {
         enum status status = stop_if_idle(guard, request.force != 0);
-        /* All is gone before the asker is told so. */
+        /* All is gone before the answer is sent. */
         if (guard->leaving)
             status = mps_directory_remove(&guard->directory);
         answer(connection, guard, &request, status, "");
@@ -239,10 +239,10 @@ static void serve(struct guard *guard)
             return;
         }
         if (fds[1].revents && guard_daemon_has_ended(&guard->daemon) && guard->socket >= 0)
-            tell(guard, GUARD_DIED,
-                 status_set(STATUS_SYSTEM, "the MPS control daemon ended by itself: %s",
-                            guard->daemon.ending),
-                 "");
+            send_unasked(guard, GUARD_DIED,
+                         status_set(STATUS_SYSTEM, "the MPS control daemon ended by itself: %s",
+                                    guard->daemon.ending),
+                         "");
         if (fds[0].revents)
             serve_request(guard);
         if (fds[2].revents)
@@ -323,15 +323,15 @@ int main(int argc, char **argv)
     /* No place is held but the directory. */
     if (chdir("/") != 0 && status == STATUS_OK)
         status = status_set(STATUS_SYSTEM, "cannot go to '/': %s", strerror(errno));
-    tell(&guard, GUARD_HELLO, status, guard.directory.path);
+    send_unasked(&guard, GUARD_HELLO, status, guard.directory.path);
     if (status != STATUS_OK)
         return 1;
     serve(&guard);
     if (guard.directory.fd < 0)
-        return 0; /* stopped, and told so */
+        return 0; /* stopped and answered */
     if (guard.daemon.pid)
         wait_for_clients(&guard);
-    /* With a process that cannot be ended, its directory stays for whoever looks into it. */
+    /* With a process that cannot be ended, its directory stays for the user to look into. */
     if (guard_daemon_end(&guard.daemon) != STATUS_OK)
         return GUARD_EXIT_UNENDED;
     return mps_directory_remove(&guard.directory) == STATUS_OK ? 0 : 1;

@@ -9,9 +9,9 @@
  * guard's child and gets SIGTERM if the guard dies first; the orchestrator then removes the
  * directory.
  *
- * A guard that was told to go on by itself (GUARD_DETACH) writes DIR/state, listens on the socket
- * DIR/guard and serves requests of its own user there, one a connection, until it is told to stop
- * or until the processes that it was told to wait for have ended.
+ * A guard that goes on by itself (GUARD_DETACH) writes DIR/state, listens on the socket
+ * DIR/guard and serves requests of its own user there, one a connection, until a request to stop
+ * or until the processes that it waits for have ended.
  *
  *   mpsweep-guard --socket FD --control PROGRAM [--directory DIR]
  */
@@ -40,7 +40,7 @@ enum guard_kind {
                       * and goes */
     GUARD_DETACH,    /* go on without the orchestrator; pid, if not 0: until that process has ended,
                       * and those of earlier requests. STATUS_USAGE: too many of them */
-    GUARD_ASK,       /* on DIR/guard: the answer's pid is the daemon's, or 0, and text says how it
+    GUARD_ASK,       /* on DIR/guard: the answer's pid is the daemon's, or 0, and text is how it
                       * ended */
     GUARD_DIED,      /* to the orchestrator, unasked: the daemon ended by itself */
 };

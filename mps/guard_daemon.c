@@ -48,7 +48,7 @@ bool guard_daemon_has_ended(struct guard_daemon *daemon)
     return true;
 }
 
-/* The last words of a daemon that did not come up: of its log, what is no log. */
+/* Reads the last line that a daemon printed before it ended, without the prefix of its log. */
 static void read_output(const struct guard_daemon *daemon, char *text, size_t size)
 {
     char path[128], line[256];
@@ -57,14 +57,14 @@ static void read_output(const struct guard_daemon *daemon, char *text, size_t si
     text[0] = '\0';
     while (file && fgets(line, sizeof line, file)) {
         line[strcspn(line, "\n")] = '\0';
-        const char *said = line;
+        const char *words = line;
         /* "[2026-11-21 06:14:28.968 Control   439] An instance of this daemon is already running"
          */
         if (line[0] == '[' && strchr(line, ']'))
-            said = strchr(line, ']') + 1;
-        said += strspn(said, " ");
-        if (*said)
-            text_printable(said, strlen(said), text, size);
+            words = strchr(line, ']') + 1;
+        words += strspn(words, " ");
+        if (*words)
+            text_printable(words, strlen(words), text, size);
     }
     if (file)
         fclose(file);
@@ -89,10 +89,10 @@ static enum status wait_ready(struct guard_daemon *daemon, const struct mps_sett
     uint64_t deadline_ns = clock_now_ns() + READY_NS;
     for (;;) {
         if (guard_daemon_has_ended(daemon)) {
-            char said[200];
-            read_output(daemon, said, sizeof said);
+            char output[200];
+            read_output(daemon, output, sizeof output);
             return status_set(STATUS_SYSTEM, "the MPS control daemon ended at its start%s%s",
-                              *said ? ": " : "", said);
+                              *output ? ": " : "", output);
         }
         if (peer_is_gone(daemon))
             return status_set(STATUS_INTERRUPTED, "interrupted");
@@ -270,7 +270,7 @@ enum status guard_daemon_end(struct guard_daemon *daemon)
     const struct mps_control control = control_of(daemon);
     struct child_result reply;
     int wait_status;
-    /* One that does not answer will not quit when told to. */
+    /* One that does not answer will not quit when asked to. */
     if (terminate_clients(daemon)) {
         uint64_t deadline_ns = clock_now_ns() + QUIT_NS;
         if (mps_control_command(&control, "quit -t 2", deadline_ns, &reply) == STATUS_OK) {

@@ -28,7 +28,7 @@ static enum status does_not_answer(const struct mps_kept *kept)
                       (int)kept->state.guard.pid);
 }
 
-/* A connection to the guard of the record, and to nobody else. */
+/* Connects to the guard of the record, and to no other process. */
 static enum status connect_to(const struct mps_kept *kept, uint64_t wait_ns, int *out)
 {
     /* connect() waits where a guard that hangs has let its queue fill up. */
@@ -116,7 +116,7 @@ static enum status find_only(char out[MPS_DIRECTORY_MOST + 1])
                       names);
 }
 
-/* Clients find the daemon by it, wherever they run. What is no link itself stays what it is. */
+/* Clients find the daemon by it, wherever they run. A path without links stays the same. */
 static enum status make_absolute(char directory[MPS_DIRECTORY_MOST + 1])
 {
     char path[PATH_MAX];

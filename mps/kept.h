@@ -1,6 +1,6 @@
 /*
  * Daemons that go on by themselves after 'mpsweep mps start': found, asked and stopped through
- * their guards (mps/guard.h), by whoever is the same user.
+ * their guards (mps/guard.h), by any process of the same user.
  */
 #pragma once
 
@@ -14,7 +14,7 @@ struct mps_kept {
     struct mps_state state;
     bool guarded;    /* the guard of the record lives */
     bool running;    /* and so does the daemon */
-    char ending[80]; /* how the daemon ended by itself, "" if it did not, or if nobody knows */
+    char ending[80]; /* how the daemon ended by itself, "" if it did not, or if that is unknown */
 };
 
 /* Looks at the one in a directory; NULL: the only one in the usual places. STATUS_NOT_FOUND: none

@@ -82,7 +82,7 @@ enum status mps_log_fault(const char *text, size_t bytes, struct mps_fault *out)
         }
     }
     if (server == 0)
-        return status_set(STATUS_NOT_FOUND, "the MPS daemon's log tells of no fatal fault");
+        return status_set(STATUS_NOT_FOUND, "the MPS daemon's log has no fatal fault");
     *out = fault;
     return STATUS_OK;
 }

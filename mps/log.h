@@ -1,6 +1,6 @@
 /*
  * The log of the MPS daemon and its servers, which `nvidia-cuda-mps-control -f` writes to its
- * standard output: the only place that tells of a fatal fault afterwards. Source: driver 580.
+ * standard output: the only place that shows a fatal fault afterwards. Source: driver 580.
  *
  *   [2026-11-21 06:16:57.925 Server   550] Client {PID: 592, Context: 1} encountered a fatal GPU
  * error.
@@ -28,7 +28,7 @@ struct mps_fault {
     size_t count;
 };
 
-/* The last fatal fault in text, as far as text tells of it. STATUS_NOT_FOUND: there is none. */
+/* The last fatal fault in text, as far as text contains it. STATUS_NOT_FOUND: there is none. */
 enum status mps_log_fault(const char *text, size_t bytes, struct mps_fault *out);
 
 /* The processes that connected to a server, each once, in the order of their coming.

@@ -1,6 +1,6 @@
 /*
- * A probe client: a process that becomes a client of a daemon, says what it got, and goes. The last
- * word on whether a daemon is ready.
+ * A probe client: a process that becomes a client of a daemon, reports what it got, and ends. The
+ * last word on whether a daemon is ready.
  */
 #pragma once
 
@@ -14,7 +14,7 @@ struct mps_probe_options {
     const char *program;        /* path of mpsweep-worker */
     const char *driver;         /* its --driver; NULL: the machine's */
     const char *pipe_directory; /* of the daemon */
-    const char *gpu;            /* UUID; NULL or "": as the environment says */
+    const char *gpu;            /* UUID; NULL or "": as in the environment */
     const int *interrupt;       /* a descriptor: readable ends the probe; NULL: none */
 };
 
@@ -23,5 +23,6 @@ struct mps_probe_options {
 enum status mps_probe_run(const struct mps_probe_options *options, uint64_t deadline_ns,
                           struct worker_probe *out);
 
-/* Whether what a probe saw agrees with what the daemon was told to give. STATUS_UNSUPPORTED. */
+/* Whether what a probe saw agrees with the settings that the daemon was given. STATUS_UNSUPPORTED.
+ */
 enum status mps_probe_check(const struct worker_probe *probe, const struct mps_settings *settings);

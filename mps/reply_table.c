@@ -41,7 +41,7 @@ static bool find_columns(struct mps_scan header, struct column *columns, size_t 
 }
 
 /* The text under a column's name, without the blanks behind it. false: it runs over the column's
- * edge, so that one cannot tell where it ends. */
+ * edge, so that its end is unknown. */
 static bool find_cell(struct mps_scan line, const struct column *column, struct mps_scan *cell)
 {
     size_t begin = column->begin < line.bytes ? column->begin : line.bytes;

@@ -66,14 +66,15 @@ static enum status add_one(struct mps_settings *settings, char *item)
                           "memory-limit '%s' names no GPU: it takes GPU=SIZE, as 0=4G", item);
     *equals = '\0';
     if (!is_gpu(item))
-        return status_set(STATUS_USAGE,
-                          "'%s' is no GPU: memory-limit takes a number or a UUID in front of '='",
-                          item);
+        return status_set(
+            STATUS_USAGE,
+            "'%s' is not a GPU: memory-limit takes a number or a UUID in front of '='", item);
     if (!parse_size(equals + 1, &limit.bytes))
-        return status_set(STATUS_USAGE,
-                          "'%s' is no memory limit: it takes whole MiB, at least 16M, with K, M, G "
-                          "or T for powers of 1024",
-                          equals + 1);
+        return status_set(
+            STATUS_USAGE,
+            "'%s' is not a memory limit: it takes whole MiB, at least 16M, with K, M, G "
+            "or T for powers of 1024",
+            equals + 1);
     for (unsigned i = 0; i < settings->memory_limits; i++)
         if (strcmp(settings->memory_limit[i].gpu, item) == 0)
             return status_set(STATUS_USAGE, "memory-limit names GPU %s twice", item);
@@ -100,7 +101,7 @@ enum status mps_settings_add_memory(struct mps_settings *settings, const char *t
     return status;
 }
 
-/* Orders whose answer says nothing that the reading back does not. */
+/* Sends an order. Its answer is not read: reading the setting back shows more. */
 static enum status order(const struct mps_control *control, const char *command,
                          uint64_t deadline_ns)
 {
@@ -226,7 +227,7 @@ static enum status apply_memory(const struct mps_memory_limit *limit, const stru
     status = order(control, command, deadline_ns);
     if (status == STATUS_OK)
         status = read_memory(control, gpu, deadline_ns, &now);
-    /* From 1 GiB on it shows whole GiB; what holds is what was ordered, as the probe can tell. */
+    /* From 1 GiB on it shows whole GiB; what holds is what was ordered, as the probe can see. */
     uint64_t shown = limit->bytes >= GIB ? limit->bytes / GIB * GIB : limit->bytes;
     if (status == STATUS_OK && now != limit->bytes && now != shown)
         status =

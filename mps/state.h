@@ -26,10 +26,10 @@ struct mps_state {
 /* Writes DIR/state; directory is a descriptor of DIR, whose device and inode are filled in. */
 enum status mps_state_write(int directory, const struct mps_state *state);
 
-/* Reads DIR/state after checking DIR: it is no link, belongs to this user, nobody else may enter,
- * and it is the one that was recorded. STATUS_NOT_FOUND: no such record there. */
+/* Reads DIR/state after checking DIR: it is not a link, belongs to this user, no other user may
+ * enter, and it is the one that was recorded. STATUS_NOT_FOUND: no such record there. */
 enum status mps_state_read(const char *path, struct mps_state *out);
 
 /* Reads the text of a record, which need not end with NUL. STATUS_PROTOCOL: it is none, or one of
- * another schema. What it says is not compared with any directory or process. */
+ * another schema. Its content is not compared with any directory or process. */
 enum status mps_state_parse(const char *text, size_t bytes, struct mps_state *out);

@@ -29,7 +29,7 @@ static enum status topology_new(unsigned gpus, struct bind_topology **out)
 
     if (gpus > BIND_GPUS)
         return status_set(STATUS_UNSUPPORTED,
-                          "%u GPUs are more than the %d that a binding can tell apart", gpus,
+                          "%u GPUs are more than the %d that a binding can distinguish", gpus,
                           BIND_GPUS);
     struct bind_topology *new = calloc(1, sizeof *new);
     if (!new)

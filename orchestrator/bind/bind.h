@@ -103,7 +103,7 @@ const char *bind_nodes_text(const uint64_t nodes[BIND_NODE_WORDS], char *text, s
 unsigned bind_cpu_count(const struct bind_topology *topology);
 
 /* CPUs' worth of time that the control group grants this process, the tightest of its own and its
- * parents' limits (cgroup v2 cpu.max, v1 cpu.cfs_quota_us): 1.5, say; 0 for no limit. The second
- * form looks below `root` instead of "/". In orchestrator/bind/quota.c. */
+ * parents' limits (cgroup v2 cpu.max, v1 cpu.cfs_quota_us): for example 1.5; 0 for no limit. The
+ * second form looks below `root` instead of "/". In orchestrator/bind/quota.c. */
 double bind_cpu_quota(void);
 double bind_cpu_quota_at(const char *root);

@@ -10,7 +10,7 @@
 #include "orchestrator/bind/bind.h"
 
 enum locality {
-    LOCALITY_UNKNOWN,   /* no GPU given, not found, or the system does not tell */
+    LOCALITY_UNKNOWN,   /* no GPU given, not found, or the system does not know it */
     LOCALITY_KNOWN,     /* near is the GPU's own set, as far as allowed */
     LOCALITY_FORBIDDEN, /* known, but none of it is allowed: near is all that is */
 };

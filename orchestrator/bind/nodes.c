@@ -10,7 +10,7 @@ static bool is_usable(hwloc_topology_t topology, hwloc_obj_t node)
 }
 
 /* Memory for everything? That of a GPU (NVIDIA's on Grace and POWER), fast memory that is scarce
- * and slow memory that is plentiful say what they are. */
+ * and slow memory that is plentiful have a subtype. */
 static bool is_ordinary(hwloc_topology_t topology, hwloc_obj_t node)
 {
     return is_usable(topology, node) && (!node->subtype || strcmp(node->subtype, "DRAM") == 0);

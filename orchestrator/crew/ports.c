@@ -8,14 +8,14 @@
 
 #define PORT_MOST 65535
 
-/* False only when somebody has it: a machine without this kind of address is no obstacle. */
+/* False only when another socket has it: a machine may lack this kind of address. */
 static bool can_bind(int family, const struct sockaddr *address, socklen_t length)
 {
     const int on = 1;
     int fd = socket(family, SOCK_STREAM | SOCK_CLOEXEC, 0);
     if (fd < 0)
         return true;
-    /* As servers do: what a connection has left behind is no listener. */
+    /* As servers do: what a connection has left behind does not listen. */
     setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);
     bool taken = bind(fd, address, length) != 0 && (errno == EADDRINUSE || errno == EACCES);
     close(fd);

@@ -172,6 +172,11 @@ static json_t *settings_object(const struct mps_settings *settings)
                      "memory_limit_bytes", memory);
 }
 
+static json_t *text_or_null(const char *text)
+{
+    return *text ? json_string(text) : json_null();
+}
+
 static json_t *process_object(const struct process_identity *process, bool running)
 {
     return json_pack("{s:i, s:I, s:b}", "pid", (int)process->pid, "start_time",
@@ -195,18 +200,21 @@ static void print_json(const struct mps_status *status)
                                                  "command", *command ? command : client->command));
     }
     json_t *record = json_pack(
-        "{s:s, s:i, s:b, s:s, s:b, s:o, s:o, s:o, s:s?, s:o}", "type", "mps-status", "schema", 1,
+        "{s:s, s:i, s:b, s:s, s:b, s:o, s:o, s:o, s:o, s:o}", "type", "mps-status", "schema", 1,
         "started_by_mpsweep", (int)status->ours, "pipe_directory", status->pipe_directory,
         "answers", (int)status->answers, "servers", servers, "clients", clients, "version",
         status->version ? json_integer(status->version) : json_null(), "problem",
-        *status->problem ? status->problem : NULL, "settings",
+        text_or_null(status->problem), "settings",
         status->settings_known ? settings_object(&status->settings) : json_null());
-    if (status->ours)
-        json_object_update_new(
-            record, json_pack("{s:s, s:s, s:s?, s:o, s:o}", "directory", kept->directory, "started",
-                              kept->state.started, "gpu", *kept->state.gpu ? kept->state.gpu : NULL,
-                              "daemon", process_object(&kept->state.daemon, kept->running), "guard",
-                              process_object(&kept->state.guard, kept->guarded)));
+    if (status->ours) {
+        json_t *own =
+            json_pack("{s:s, s:s, s:o, s:o, s:o}", "directory", kept->directory, "started",
+                      kept->state.started, "gpu", text_or_null(kept->state.gpu), "daemon",
+                      process_object(&kept->state.daemon, kept->running), "guard",
+                      process_object(&kept->state.guard, kept->guarded));
+        json_object_update(record, own);
+        json_decref(own);
+    }
     json_dumpf(record, stdout, JSON_INDENT(2) | JSON_REAL_PRECISION(10));
     putchar('\n');
     json_decref(record);

@@ -12,13 +12,13 @@
 #include "orchestrator/crew/environment.h"
 #include "orchestrator/probe/internal.h"
 
-/* For its end, after it was told to. */
+/* For its end, after it was asked to. */
 #define END_NS (4 * NS_PER_S)
 
 #define ATTACH_NS (5 * NS_PER_S)
 #define CLIENTS_MOST 64
 
-/* How often to look whether a process has ended that has not said so. */
+/* How often to look whether a process has ended that has not reported it. */
 #define LOOK_MS 200
 
 struct crowd {
@@ -129,7 +129,7 @@ static bool all_ended(const struct crowd *crowd)
     return true;
 }
 
-/* One that was killed could not tell the others, who may wait for it. */
+/* Ends the others, which may wait for one that was killed. */
 static void tell_of_the_dead(const struct crowd *crowd)
 {
     for (unsigned i = 0; i < crowd->pool.count; i++)
@@ -138,8 +138,8 @@ static void tell_of_the_dead(const struct crowd *crowd)
             probe_shm_end(&crowd->shm);
 }
 
-/* STATUS_WORKER when a process has ended, which is no error in itself; STATUS_TIMEOUT at the moment
- * given. */
+/* STATUS_WORKER when a process has ended, which is not an error in itself; STATUS_TIMEOUT at the
+ * moment given. */
 static enum status wait_until(struct crowd *crowd, bool (*condition)(const struct crowd *),
                               uint64_t until_ns, bool ends)
 {
@@ -201,7 +201,7 @@ static enum status prove(struct crowd *crowd)
     return STATUS_OK;
 }
 
-/* Until all have ended, or must be. STATUS_OK: what there is to say of them is in their parts. */
+/* Until all have ended, or must be. STATUS_OK: their parts contain the results. */
 static enum status see_through(struct crowd *crowd)
 {
     double timeout_s = options_real(crowd->probing->options, OPTION_PROBE_TIMEOUT);
@@ -221,7 +221,7 @@ static enum status see_through(struct crowd *crowd)
         return STATUS_OK;
     if (status != STATUS_OK)
         return status;
-    /* The proof has a time of its own, which is none of the arm's. */
+    /* The proof has a time of its own beside the arm's. */
     atomic_store(&crowd->shm.header->deadline_ns, clock_now_ns() + ATTACH_NS + timeout_ns);
     status = prove(crowd);
     if (status != STATUS_OK)
@@ -235,7 +235,7 @@ static enum status see_through(struct crowd *crowd)
     return status;
 }
 
-/* The first failure, the cause before its consequences: processes other than the first are told to
+/* The first failure, the cause before its consequences: processes other than the first are asked to
  * end by what happens to one of them, and by the end of the first, which is none. */
 static enum status find_failure(const struct crowd *crowd)
 {
@@ -244,21 +244,21 @@ static enum status find_failure(const struct crowd *crowd)
         for (unsigned i = 0; i < crowd->pool.count; i++) {
             const struct probe_shm_process *process = probe_shm_process(&crowd->shm, i);
             int wait_status = crowd->pool.children[i].wait_status;
-            bool told = process->status == STATUS_INTERRUPTED;
+            bool asked = process->status == STATUS_INTERRUPTED;
             if (!atomic_load(&process->ended) || WIFSIGNALED(wait_status))
                 return status_set(STATUS_WORKER, "process %u of %u: %s", i + 1, crowd->pool.count,
                                   child_ending_text(wait_status, ending, sizeof ending));
-            if (process->status != STATUS_OK && !told)
+            if (process->status != STATUS_OK && !asked)
                 return status_set((enum status)process->status, "%.*s",
                                   (int)sizeof process->error - 1, process->error);
             /* By none of the others: by the deadline. */
-            if (told && pass == 1 && i == 0)
+            if (asked && pass == 1 && i == 0)
                 return status_set(STATUS_TIMEOUT, "%.*s: %g s were over (--timeout)",
                                   (int)sizeof process->error - 1, process->error,
                                   options_real(crowd->probing->options, OPTION_PROBE_TIMEOUT));
         }
     }
-    /* What was measured until then is no round. */
+    /* What was measured until then is not a round. */
     if (atomic_load(&crowd->shm.header->late))
         return status_set(STATUS_TIMEOUT, "not finished after %g s (--timeout)",
                           options_real(crowd->probing->options, OPTION_PROBE_TIMEOUT));

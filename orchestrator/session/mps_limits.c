@@ -32,7 +32,7 @@ unsigned mps_limits_queue_budget(const struct mps_limits *limits)
     return most;
 }
 
-/* Says too many, as against broken. */
+/* Whether a code means "too many", not "broken". */
 static bool is_limit(int refused)
 {
     return refused == CUDA_OUT_OF_MEMORY || refused == CUDA_DEVICE_UNAVAILABLE ||

@@ -21,7 +21,7 @@
 struct mps_limits_key {
     char uuid[64];
     char cuda[32];    /* newest CUDA of the driver, "13.0" */
-    char release[96]; /* of the driver, "580.95.05"; "" where NVML does not say */
+    char release[96]; /* of the driver, "580.95.05"; "" where NVML does not know it */
 };
 
 struct mps_limits_row {
@@ -46,8 +46,8 @@ unsigned mps_limits_queue_budget(const struct mps_limits *limits);
 
 /* The row that bounds a point: the nearest of no more connections than the point's, since further
  * connections only leave room for fewer clients. NULL where the point is within the limits, is not
- * over MPS, or nothing is known: it has to be tried. Codes by which a driver does not say that
- * something is too many bound nothing. */
+ * over MPS, or nothing is known: it must be tried. Only codes that mean "too many" bound
+ * a point. */
 const struct mps_limits_row *mps_limits_beyond(const struct mps_limits *limits,
                                                const struct point *point);
 
@@ -67,7 +67,7 @@ void mps_limits_key_of(const struct session *session, struct mps_limits_key *out
 enum status mps_limits_known(const struct session *session, struct mps_limits *out);
 
 /* What is known in one line: the limits, or how to find them. The status is that of
- * mps_limits_known(): STATUS_NOT_FOUND is no fault. */
+ * mps_limits_known(): STATUS_NOT_FOUND is not a fault. */
 enum status mps_limits_describe(const struct session *session, char *text, size_t size);
 
 /* -- the file -- */

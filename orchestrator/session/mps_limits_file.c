@@ -59,7 +59,7 @@ static enum status read_entries(const char *path, json_t **out)
     if (fd < 0)
         return status_set(STATUS_SYSTEM, "cannot read '%s': %s", path, strerror(errno));
     if (fstat(fd, &info) != 0 || !S_ISREG(info.st_mode)) {
-        status = broken(path, "it is no plain file");
+        status = broken(path, "it is not a plain file");
         goto out;
     }
     if (info.st_size > MOST_BYTES) {
@@ -137,7 +137,7 @@ enum status mps_limits_load(const char *path, const struct mps_limits_key *key,
     enum status status = read_entries(path, &entries);
     if (status != STATUS_OK)
         return status;
-    status = status_set(STATUS_NOT_FOUND, "'%s' knows nothing of this GPU and driver", path);
+    status = status_set(STATUS_NOT_FOUND, "'%s' has no entry for this GPU and driver", path);
     for (size_t i = 0; i < json_array_size(entries); i++) {
         struct mps_limits limits;
         if (!take_entry(json_array_get(entries, i), &limits)) {

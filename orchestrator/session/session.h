@@ -57,7 +57,7 @@ enum status session_watch_signals(struct session *session);
 
 /* From here on rounds are accompanied by telemetry where NVML can give it: never on the emulated
  * GPU, which a real one's numbers would not belong to. Before anything uses the GPU.
- * STATUS_TIMEOUT: NVML does not answer, which is no reason not to go on. */
+ * STATUS_TIMEOUT: NVML does not answer, and the run can go on without. */
 enum status session_watch_gpu(struct session *session);
 
 /* Ends what the session started. The error names what could not be ended or removed. */

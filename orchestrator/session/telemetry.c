@@ -10,7 +10,7 @@
 #include "common/process.h"
 #include "device/device.h"
 
-/* So many samples are kept: with every second one dropped when they are full, for any window. */
+/* Samples that are kept; when they are full, every second one is dropped. */
 #define SAMPLES 4096
 
 /* Listing the processes costs more than the other queries, and changes less. */
@@ -20,10 +20,10 @@
 #define SLOW_SAMPLE_NS (50 * NS_PER_MS)
 #define LAST_SAMPLE_NS (NS_PER_S / 4)
 
-/* A process of ours is at most so many steps below us: us, guard, MPS daemon, MPS server. */
+/* A process of ours is at most this many steps below us: us, guard, MPS daemon, MPS server. */
 #define GENERATIONS 8
 
-/* Who looks busy before we begin gets another look, as starting NVML may have been the work. */
+/* A GPU that looks busy before we begin gets another look: starting NVML may have been the work. */
 #define SECOND_LOOK_NS (NS_PER_S / 4)
 
 enum life { LIFE_STARTING, LIFE_ABSENT, LIFE_READY, LIFE_ENDED };
@@ -196,7 +196,7 @@ static void take_sample(struct telemetry *telemetry)
         struct telemetry_sample *sample = &samples[i];
         sample->time_ns = clock_now_ns();
         nvml_device_sample(&telemetry->nvml, telemetry->gpus[i].device, &sample->gpu);
-        /* Who knows when within so long a call the counter was read. */
+        /* It is unknown when within so long a call the counter was read. */
         if (clock_now_ns() - sample->time_ns > SLOW_SAMPLE_NS)
             sample->gpu.known_energy = false;
         if (look)
@@ -209,7 +209,7 @@ static void take_sample(struct telemetry *telemetry)
         return;
     if (look)
         telemetry->look_ns = begun_ns + LOOK_NS;
-    /* Workers that go while we look have no parent that tells whose they were. */
+    /* Workers that go while we look have no parent by which to know them. */
     for (unsigned i = 0; i < gpus && telemetry->ended; i++)
         samples[i].look.known = false;
     keep(telemetry, samples);
@@ -268,7 +268,7 @@ static bool start_thread(struct telemetry *telemetry)
     return started;
 }
 
-/* With the lock: the thread is in a call that has taken longer than anybody would wait. */
+/* With the lock: the thread is in a call that has taken longer than any caller waits. */
 static bool hangs(const struct telemetry *telemetry)
 {
     return telemetry->call_ns != 0 && clock_now_ns() - telemetry->call_ns > LAST_SAMPLE_NS;

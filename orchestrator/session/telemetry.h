@@ -1,9 +1,9 @@
 /*
  * The clocks, power, energy and company of the GPUs, sampled while a window runs.
  *
- * One thread of the session calls NVML, and nobody else does: a call can take milliseconds, or hang
+ * Only one thread of the session calls NVML: a call can take milliseconds, or hang
  * in a sick driver, and the thread that supervises the workers must hear of events meanwhile. It
- * sleeps unless a window runs, and then takes a sample every 100 ms. Whoever waits for it here has
+ * sleeps unless a window runs, and then takes a sample every 100 ms. A caller waits for it with
  * a deadline; a thread that does not come back is left behind, and the sweep goes on without it.
  *
  * Order: telemetry_open(), then for each window telemetry_begin(), telemetry_end(),
@@ -27,7 +27,7 @@ struct telemetry_request {
 
 /*
  * Starts NVML and looks at the GPUs before anything of ours uses them. NULL where there is no NVML,
- * it does not know one of them, or there is no memory: that is no error, and nothing is said.
+ * it does not know one of them, or there is no memory: that is not an error.
  * status_text() is set where NVML does not answer; then *out is NULL, too, and STATUS_TIMEOUT is
  * returned.
  */
@@ -36,7 +36,7 @@ enum status telemetry_open(const struct telemetry_request *request, struct telem
 /* Highest clock and power limit of a GPU, by its number in the request; all zero with NULL. */
 struct nvml_limits telemetry_limits(const struct telemetry *telemetry, unsigned gpu);
 
-/* Samples the first so many GPUs from now on. begin_ns: when the window will begin; workers: how
+/* Samples the first `gpus` GPUs from now on. begin_ns: when the window will begin; workers: how
  * many processes of ours hold a context on each of them, all children of this one; mps_server: the
  * server of our own daemon may hold one, too. Forgets what was sampled before. */
 void telemetry_begin(struct telemetry *telemetry, uint64_t begin_ns, unsigned gpus,
@@ -46,9 +46,9 @@ void telemetry_begin(struct telemetry *telemetry, uint64_t begin_ns, unsigned gp
  * gives no measurement, and harmless without a beginning. */
 void telemetry_end(struct telemetry *telemetry, uint64_t end_ns);
 
-/* What the window between them was like for a GPU that was sampled, which did so many iterations.
- * Waits for the last sample, but not longer than a quarter of a second. With NULL *out is zero
- * bytes. */
+/* What the window between them was like for a GPU that was sampled, which did `iterations`
+ * iterations. Waits for the last sample, but not longer than a quarter of a second. With NULL *out
+ * is zero bytes. */
 void telemetry_collect(struct telemetry *telemetry, unsigned gpu, double iterations,
                        struct telemetry_window *out);
 

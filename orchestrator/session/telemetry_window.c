@@ -114,7 +114,7 @@ static bool energy_by_counter(const struct telemetry_sample *samples, size_t cou
     if (to_ns <= from_ns || (to_ns - from_ns) * 2 < end_ns - begin_ns ||
         !energy_at(samples, count, from_ns, &begin) || !energy_at(samples, count, to_ns, &end))
         return false;
-    /* It moves in steps: none within a short window is no measurement. */
+    /* It moves in steps: no step within a short window is not a measurement. */
     *joules = (end - begin) * (double)(end_ns - begin_ns) / (double)(to_ns - from_ns);
     return *joules > 0.0;
 }

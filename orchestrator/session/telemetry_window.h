@@ -1,5 +1,5 @@
 /*
- * What the samples of a GPU say about one window, and about several. No NVML and no threads here.
+ * Sums up the samples of a GPU for one window, and for several. No NVML and no threads here.
  */
 #pragma once
 
@@ -8,7 +8,7 @@
 /* Who computed on the GPU at one moment. */
 struct telemetry_look {
     bool known;
-    bool by_pid; /* all workers were listed by the numbers that we know: strangers can be told */
+    bool by_pid; /* all workers were listed by the numbers that we know: strangers can be known */
     uint32_t processes;
     uint32_t strangers; /* that are not ours; without by_pid, those above our own number */
 };
@@ -49,7 +49,7 @@ struct telemetry_window {
     struct telemetry_range sm_clock_mhz, memory_clock_mhz, power_w, utilisation, temperature_c;
     bool known_memory;
     uint64_t memory_used_bytes; /* the most */
-    unsigned throttle_known;    /* samples that tell; */
+    unsigned throttle_known;    /* samples that know the reasons; */
     unsigned throttle_held;     /* of them, those with a reason of TELEMETRY_HELD */
     uint64_t throttle_reasons;  /* all that were seen */
     double power_limit_w;       /* 0: not known */
@@ -63,7 +63,7 @@ struct telemetry_window {
     struct telemetry_before before;
 };
 
-/* What takes speed from a GPU that works; idle and the clocks that somebody chose do not count. */
+/* What takes speed from a GPU that works; idle and chosen clocks do not count. */
 #define TELEMETRY_HELD                                                                             \
     ((uint64_t)NVML_THROTTLE_POWER_CAP | NVML_THROTTLE_HW_SLOWDOWN | NVML_THROTTLE_SW_THERMAL |    \
      NVML_THROTTLE_HW_THERMAL | NVML_THROTTLE_HW_POWER_BRAKE)
@@ -71,7 +71,7 @@ struct telemetry_window {
 /*
  * Sums up the samples, which are in order of time, over begin_ns..end_ns. The energy counter is
  * interpolated between the samples around each end; where there is none on one side, what is known
- * of at least half the window stands for all of it. Sets what samples tell, and leaves the other
+ * of at least half the window stands for all of it. Sets what samples contain, and leaves the other
  * fields of *out as they are.
  */
 void telemetry_window_sum(const struct telemetry_sample *samples, size_t count, uint64_t begin_ns,

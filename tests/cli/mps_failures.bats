@@ -97,7 +97,7 @@ TABLE
     MPSWEEP_EMULATED_FAULT=$fault in_all_ways '' 5 "$pattern" ||
       { echo "with $fault" >&2; failed=1; }
   done <<'TABLE'
-cuDevicePrimaryCtxRetain=error:805 | a probe could not become an MPS client: .*CUDA_ERROR_MPS_CONNECTION_FAILED \(805\).*let nobody in
+cuDevicePrimaryCtxRetain=error:805 | a probe could not become an MPS client: .*CUDA_ERROR_MPS_CONNECTION_FAILED \(805\).*admitted no client
 cuDevicePrimaryCtxRetain=error:806 | a probe could not become an MPS client: .*CUDA_ERROR_MPS_RPC_FAILURE \(806\).*dmesg
 cuDevicePrimaryCtxRetain=error:808 | a probe could not become an MPS client: .*\(808\).*takes? no more MPS clients: use fewer processes
 cuDevicePrimaryCtxRetain=error:809 | a probe could not become an MPS client: .*\(809\).*lower --connections
@@ -227,6 +227,6 @@ TABLE
   daemon_is get_client_list=wrong
   keep
   expect 1 "$MPSWEEP" mps stop
-  grep -q "^mpsweep: it cannot be told whether the daemon has clients: .*babble.*; end what uses it, or --force" err
+  grep -q "^mpsweep: cannot find out whether the daemon has clients: .*babble.*; end what uses it, or --force" err
   expect 0 "$MPSWEEP" mps stop --force
 }

@@ -42,17 +42,17 @@ unexpected argument 'extra'                            | status extra
 '50%' is not a value of active-thread-percentage       | start --gpu emulated --active-thread-percentage 50%
 'nan' is not a value of active-thread-percentage       | start --gpu emulated --active-thread-percentage nan
 '5G' names no GPU: it takes GPU=SIZE, as 0=4G          | start --gpu emulated --memory-limit 5G
-'' is no memory limit                                  | start --gpu emulated --memory-limit 0=
-'2.5G' is no memory limit: it takes whole MiB          | start --gpu emulated --memory-limit 0=2.5G
-'-1G' is no memory limit                               | start --gpu emulated --memory-limit 0=-1G
-'0' is no memory limit                                 | start --gpu emulated --memory-limit 0=0
-'15M' is no memory limit: .*at least 16M               | start --gpu emulated --memory-limit 0=15M
-'17000K' is no memory limit                            | start --gpu emulated --memory-limit 0=17000K
-'4GB' is no memory limit                               | start --gpu emulated --memory-limit 0=4GB
-'99999999T' is no memory limit                         | start --gpu emulated --memory-limit 0=99999999T
-'99999999999999999999' is no memory limit              | start --gpu emulated --memory-limit 0=99999999999999999999
-'' is no GPU                                           | start --gpu emulated --memory-limit =4G
-'all' is no GPU                                        | start --gpu emulated --memory-limit all=4G
+'' is not a memory limit                                  | start --gpu emulated --memory-limit 0=
+'2.5G' is not a memory limit: it takes whole MiB          | start --gpu emulated --memory-limit 0=2.5G
+'-1G' is not a memory limit                               | start --gpu emulated --memory-limit 0=-1G
+'0' is not a memory limit                                 | start --gpu emulated --memory-limit 0=0
+'15M' is not a memory limit: .*at least 16M               | start --gpu emulated --memory-limit 0=15M
+'17000K' is not a memory limit                            | start --gpu emulated --memory-limit 0=17000K
+'4GB' is not a memory limit                               | start --gpu emulated --memory-limit 0=4GB
+'99999999T' is not a memory limit                         | start --gpu emulated --memory-limit 0=99999999T
+'99999999999999999999' is not a memory limit              | start --gpu emulated --memory-limit 0=99999999999999999999
+'' is not a GPU                                           | start --gpu emulated --memory-limit =4G
+'all' is not a GPU                                        | start --gpu emulated --memory-limit all=4G
 '' names no GPU                                        | start --gpu emulated --memory-limit 0=4G,
 names GPU 0 twice                                      | start --gpu emulated --memory-limit 0=4G,0=2G
 names more than 16 GPUs                                | start --gpu emulated --memory-limit 0=1G,1=1G,2=1G,3=1G,4=1G,5=1G,6=1G,7=1G,8=1G,9=1G,10=1G,11=1G,12=1G,13=1G,14=1G,15=1G,16=1G

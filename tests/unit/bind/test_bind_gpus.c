@@ -214,7 +214,7 @@ static void wrong_gpus_are_refused(void **state)
     t = NULL;
     assert_int_equal(bind_topology_load_synthetic("pu:2", 65, NULL, &t), STATUS_UNSUPPORTED);
     assert_string_equal(status_text(),
-                        "65 GPUs are more than the 64 that a binding can tell apart");
+                        "65 GPUs are more than the 64 that a binding can distinguish");
     assert_null(t);
     /* The most there may be. */
     assert_int_equal(bind_topology_load_synthetic("core:64 pu:1", 64, NULL, &t), STATUS_OK);

@@ -17,12 +17,12 @@ static void every_error_of_mps_has_cause_and_remedy(void **state)
         int error;
         const char *cause, *remedy;
     } rows[] = {
-        {805, "let nobody in", "the log in its log directory"},
+        {805, "admitted no client", "the log in its log directory"},
         {806, "ended or did not answer", "then run the point again"},
         {807, "takes no clients now", "'mpsweep mps status'"},
         {808, "no more MPS clients", "use fewer processes"},
         {809, "hardware queues are used up", "lower --connections"},
-        {810, "told to end this client", "terminate_client"},
+        {810, "asked to end this client", "terminate_client"},
     };
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         const char *advice = mps_advice(rows[i].error);

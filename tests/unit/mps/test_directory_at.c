@@ -102,7 +102,7 @@ static void what_is_in_the_way_is_told_and_left(void **state)
         {"full", "is not empty"},
         {"full-and-ours", "is not empty"},
         {"ours-without-lock", "cannot lock"},
-        {"ours-and-public", "no directory that mpsweep has made"},
+        {"ours-and-public", "not a directory that mpsweep has made"},
         {"file", "a link, or not a directory"},
         {"link", "a link, or not a directory"},
         {"link/", "a link, or not a directory"},
