@@ -166,46 +166,69 @@ static enum status fill_device(struct iteration *iteration)
     return status == STATUS_OK ? synchronize(iteration) : status;
 }
 
-enum status iteration_open(const struct worker_process *process, struct iteration *out)
+static void close_work(void *work)
 {
+    struct iteration *iteration = work;
+    const struct cuda_driver *driver = &iteration->process->driver;
+    size_t bytes = settings_of(iteration)->bytes;
+    worker_graph_free(iteration->process, &iteration->graph);
+    if (iteration->device_in)
+        driver->mem_free(iteration->device_in);
+    if (iteration->device_out)
+        driver->mem_free(iteration->device_out);
+    worker_buffer_free(iteration->process, iteration->host_in, bytes);
+    worker_buffer_free(iteration->process, iteration->host_out, bytes);
+    if (iteration->stream)
+        driver->stream_destroy(iteration->stream);
+    free(iteration->expected);
+    free(iteration);
+}
+
+static enum status open_work(const struct worker_process *process, const struct shm_slot *slot,
+                             void **out)
+{
+    (void)slot;
     const struct cuda_driver *driver = &process->driver;
-    struct iteration iteration = {.process = process};
-    const struct shm_settings *settings = settings_of(&iteration);
+    struct iteration *iteration = calloc(1, sizeof *iteration);
+    if (!iteration)
+        return status_set(STATUS_MEMORY, "out of host memory");
+    iteration->process = process;
+    const struct shm_settings *settings = settings_of(iteration);
     size_t device_bytes;
-    enum status status = size_up(&iteration, &device_bytes);
+    enum status status = size_up(iteration, &device_bytes);
     if (status != STATUS_OK)
-        return status;
-    iteration.expected = calloc(iteration.checked + 1, sizeof(int));
-    if (!iteration.expected)
+        goto out;
+    iteration->expected = calloc(iteration->checked + 1, sizeof(int));
+    if (!iteration->expected)
         status = status_set(STATUS_MEMORY, "out of host memory");
     if (status == STATUS_OK)
         status = worker_check(process,
-                              driver->stream_create(&iteration.stream, CUDA_STREAM_NON_BLOCKING),
+                              driver->stream_create(&iteration->stream, CUDA_STREAM_NON_BLOCKING),
                               "cuStreamCreate");
     if (status == STATUS_OK)
-        status = worker_buffer_new(process, settings->bytes, &iteration.host_in);
+        status = worker_buffer_new(process, settings->bytes, &iteration->host_in);
     if (status == STATUS_OK)
-        status = worker_buffer_new(process, settings->bytes, &iteration.host_out);
+        status = worker_buffer_new(process, settings->bytes, &iteration->host_out);
     if (status == STATUS_OK)
-        status = worker_check(process, driver->mem_alloc(&iteration.device_in, device_bytes),
+        status = worker_check(process, driver->mem_alloc(&iteration->device_in, device_bytes),
                               "cuMemAlloc");
     if (status == STATUS_OK)
-        status = worker_check(process, driver->mem_alloc(&iteration.device_out, device_bytes),
+        status = worker_check(process, driver->mem_alloc(&iteration->device_out, device_bytes),
                               "cuMemAlloc");
     if (status == STATUS_OK)
-        status = fill_device(&iteration);
+        status = fill_device(iteration);
     if (status == STATUS_OK) {
-        make_expected(&iteration);
-        sampling_init(&iteration.sampling, settings->kernels, sampling_measure_cost_ns());
+        make_expected(iteration);
+        sampling_init(&iteration->sampling, settings->kernels, sampling_measure_cost_ns());
         if (settings->launch == LAUNCH_GRAPH)
-            status = capture_graph(&iteration);
+            status = capture_graph(iteration);
     }
-    if (status != STATUS_OK) {
-        iteration_close(&iteration);
-        return status;
-    }
-    *out = iteration;
-    return STATUS_OK;
+out:
+    if (status == STATUS_OK)
+        *out = iteration;
+    else
+        close_work(iteration);
+    return status;
 }
 
 static enum status check_output(const struct iteration *iteration)
@@ -296,59 +319,15 @@ static enum status run_calls(struct iteration *iteration, struct iteration_times
     return STATUS_OK;
 }
 
-enum status iteration_run(struct iteration *iteration, struct iteration_times *times)
+static enum status run_work(void *work, struct iteration_times *times)
 {
+    struct iteration *iteration = work;
     stamp(iteration);
     *times = (struct iteration_times){.begin_ns = clock_now_ns()};
     enum status status = settings_of(iteration)->launch == LAUNCH_GRAPH
                              ? run_graph(iteration, times)
                              : run_calls(iteration, times);
     return status == STATUS_OK ? check_output(iteration) : status;
-}
-
-void iteration_close(struct iteration *iteration)
-{
-    const struct cuda_driver *driver = &iteration->process->driver;
-    size_t bytes = settings_of(iteration)->bytes;
-    worker_graph_free(iteration->process, &iteration->graph);
-    if (iteration->device_in)
-        driver->mem_free(iteration->device_in);
-    if (iteration->device_out)
-        driver->mem_free(iteration->device_out);
-    worker_buffer_free(iteration->process, iteration->host_in, bytes);
-    worker_buffer_free(iteration->process, iteration->host_out, bytes);
-    if (iteration->stream)
-        driver->stream_destroy(iteration->stream);
-    free(iteration->expected);
-    *iteration = (struct iteration){.process = iteration->process};
-}
-
-/* -- as an engine ------------------------------------------------------------------------------ */
-
-static enum status open_work(const struct worker_process *process, const struct shm_slot *slot,
-                             void **out)
-{
-    (void)slot;
-    struct iteration *iteration = malloc(sizeof *iteration);
-    if (!iteration)
-        return status_set(STATUS_MEMORY, "out of host memory");
-    enum status status = iteration_open(process, iteration);
-    if (status == STATUS_OK)
-        *out = iteration;
-    else
-        free(iteration);
-    return status;
-}
-
-static enum status run_work(void *work, struct iteration_times *times)
-{
-    return iteration_run(work, times);
-}
-
-static void close_work(void *work)
-{
-    iteration_close(work);
-    free(work);
 }
 
 static void list_buffers(const void *work, struct engine_buffer out[ENGINE_BUFFERS])

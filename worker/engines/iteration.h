@@ -22,11 +22,3 @@ struct iteration {
     uint64_t call_ns[SAMPLING_CALLS_MOST]; /* of the launch calls timed in this iteration */
     struct worker_graph graph;             /* with launch graph */
 };
-
-/* Makes stream, buffers and, for graphs, the graph. The context must be current. */
-enum status iteration_open(const struct worker_process *process, struct iteration *out);
-
-/* Runs one iteration and checks its output: STATUS_WORKER if it is wrong. */
-enum status iteration_run(struct iteration *iteration, struct iteration_times *times);
-
-void iteration_close(struct iteration *iteration);

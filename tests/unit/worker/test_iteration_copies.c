@@ -63,7 +63,7 @@ static cuda_result fake_launch(cuda_function function, unsigned int grid_x, unsi
 struct rig {
     struct shm_header header;
     struct worker_process process;
-    struct iteration iteration;
+    void *work; /* a struct iteration */
 };
 
 static struct rig *rig_new(unsigned copies, unsigned kernels, uint64_t worked_bytes,
@@ -99,14 +99,15 @@ static struct rig *rig_new(unsigned copies, unsigned kernels, uint64_t worked_by
 
 static void rig_free(struct rig *rig)
 {
-    iteration_close(&rig->iteration);
+    if (rig->work)
+        builtin_engine.close(rig->work);
     free(rig);
 }
 
 static struct rig *opened(unsigned copies, unsigned kernels, uint64_t worked_bytes, unsigned memory)
 {
     struct rig *rig = rig_new(copies, kernels, worked_bytes, memory);
-    assert_int_equal(iteration_open(&rig->process, &rig->iteration), STATUS_OK);
+    assert_int_equal(builtin_engine.open(&rig->process, NULL, &rig->work), STATUS_OK);
     memset(&driver_saw, 0, sizeof driver_saw);
     return rig;
 }
@@ -136,7 +137,7 @@ static void test_what_an_iteration_does(void **state)
             opened(cases[i].copies, cases[i].kernels, cases[i].worked_bytes, cases[i].memory);
         for (unsigned n = 1; n <= 3; n++) {
             struct iteration_times times;
-            if (iteration_run(&rig->iteration, &times) != STATUS_OK)
+            if (builtin_engine.run(rig->work, &times) != STATUS_OK)
                 fail_msg("case %zu: %s", i, status_text());
             assert_int_equal(driver_saw.in, n * cases[i].in);
             assert_int_equal(driver_saw.out, n * cases[i].out);
@@ -154,9 +155,9 @@ static void test_without_a_copy_out_a_pageable_iteration_waits(void **state)
     struct rig *rig = rig_new(COPIES_IN, 1, 0, MEMORY_PAGEABLE);
     struct iteration_times times;
     rig->header.settings.sync = SYNC_NONE;
-    assert_int_equal(iteration_open(&rig->process, &rig->iteration), STATUS_OK);
+    assert_int_equal(builtin_engine.open(&rig->process, NULL, &rig->work), STATUS_OK);
     memset(&driver_saw, 0, sizeof driver_saw);
-    assert_int_equal(iteration_run(&rig->iteration, &times), STATUS_OK);
+    assert_int_equal(builtin_engine.run(rig->work, &times), STATUS_OK);
     assert_int_equal(driver_saw.waits, 1);
     rig_free(rig);
 }
@@ -175,10 +176,10 @@ static void test_lost_copies_are_seen(void **state)
         struct rig *rig = opened(cases[i].copies, cases[i].kernels, 0, MEMORY_PINNED);
         struct iteration_times times;
         /* The first goes well, so that there is an output to be left over. */
-        assert_int_equal(iteration_run(&rig->iteration, &times), STATUS_OK);
+        assert_int_equal(builtin_engine.run(rig->work, &times), STATUS_OK);
         driver_saw.lose_in = cases[i].lose_in;
         driver_saw.lose_out = cases[i].lose_out;
-        assert_int_equal(iteration_run(&rig->iteration, &times), STATUS_WORKER);
+        assert_int_equal(builtin_engine.run(rig->work, &times), STATUS_WORKER);
         assert_non_null(strstr(status_text(), "wrong result"));
         rig_free(rig);
     }
@@ -193,8 +194,9 @@ static void test_without_a_copy_out_what_is_expected_is_known(void **state)
     struct iteration_times times;
     mallopt(M_PERTURB, 0);
     for (int i = 1; i <= 3; i++) {
-        assert_int_equal(iteration_run(&rig->iteration, &times), STATUS_OK);
-        assert_int_equal(rig->iteration.expected[0], rig->iteration.serial);
+        assert_int_equal(builtin_engine.run(rig->work, &times), STATUS_OK);
+        const struct iteration *iteration = rig->work;
+        assert_int_equal(iteration->expected[0], iteration->serial);
     }
     rig_free(rig);
 }
@@ -203,10 +205,10 @@ static void test_what_has_no_known_output_is_refused(void **state)
 {
     (void)state;
     struct rig *rig = rig_new(COPIES_OUT, 1, 0, MEMORY_PINNED);
-    assert_int_equal(iteration_open(&rig->process, &rig->iteration), STATUS_USAGE);
+    assert_int_equal(builtin_engine.open(&rig->process, NULL, &rig->work), STATUS_USAGE);
     free(rig);
     rig = rig_new(COPIES_NONE, 1, UINT64_C(1) << 40, MEMORY_PINNED);
-    assert_int_equal(iteration_open(&rig->process, &rig->iteration), STATUS_USAGE);
+    assert_int_equal(builtin_engine.open(&rig->process, NULL, &rig->work), STATUS_USAGE);
     free(rig);
 }
 
