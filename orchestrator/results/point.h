@@ -12,7 +12,7 @@
 
 #define POINT_TEXT_BYTES 64
 
-/* GPUs of a point, each with its layout: 1 where the record says nothing. */
+/* GPUs of a point, each with its layout: 1 where the record has no such field. */
 unsigned point_gpus_of(const json_t *point);
 
 /* Its enum layout_kind, the order of a legend; LAYOUT_KINDS for one that is not known. A figure's

@@ -95,7 +95,7 @@ const char *settings_text(const json_t *point, const struct option_row *row, boo
     return out;
 }
 
-/* What only a pageable copy out after single launches has is no choice elsewhere. */
+/* What only a pageable copy out after single launches has is fixed elsewhere. */
 static bool is_choice(const json_t *point, const struct option_row *row)
 {
     return !(row->setting.where & PLACE_PAGEABLE_STREAM) ||
@@ -125,7 +125,7 @@ void settings_figure_text(const json_t *point, enum option_id id, char text[SETT
         snprintf(plain, sizeof plain, "%s", option_word(row, 0));
     else
         value_text(value, has_sizes(row), plain, sizeof plain);
-    /* Said or not, one GPU is one. */
+    /* One GPU is one, also without the field. */
     bool neutral = row->setting.recorded && json_is_integer(value) && !row->setting.where &&
                    json_integer_value(value) == row->setting.neutral;
     if (!plain[0] || neutral)

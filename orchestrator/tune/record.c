@@ -45,7 +45,7 @@ static void print_option(FILE *out, const struct option_row *row, const char *te
     shell_word_write(out, text);
 }
 
-/* What the point chose, where it is no default; what the command line said beside; and nothing that
+/* What the point chose, unless it is the default; what else the command line gave; and nothing that
  * stands in the job file already. */
 char *tune_options_of(const struct tune *tune, const struct point *point)
 {
@@ -171,7 +171,7 @@ static json_t *naive_array(const struct tune *tune)
     return array;
 }
 
-/* What limits the winner, where a calibration tells. */
+/* What limits the winner, where a calibration shows it. */
 static void add_limits(const struct tune *tune, json_t *record, size_t winner)
 {
     char text[1024];

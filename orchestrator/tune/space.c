@@ -62,7 +62,7 @@ static unsigned smaller(unsigned a, unsigned b)
     return a < b ? a : b;
 }
 
-/* GPUs of every point; 0: there are not so many, which the plan says. */
+/* GPUs of every point; 0: the machine has fewer, which the plan reports. */
 static unsigned gpus_of(const struct options *options, const struct tune_machine *machine)
 {
     unsigned all = machine->gpus ? machine->gpus : 1;
@@ -108,7 +108,7 @@ static enum status set(struct options *options, enum option_id id, const char *t
     return options_set(options, &option_table[id], text, RANK_SPACE, "");
 }
 
-/* Sets an axis that nobody has said anything of. */
+/* Sets an axis that the user left open. */
 static enum status offer(struct options *options, enum option_id id, const char *text)
 {
     return options->values[id].rank > 0 ? STATUS_OK : set(options, id, text);
@@ -272,7 +272,7 @@ static enum status check_work(const struct job *job, const struct option_row *ro
     return STATUS_OK;
 }
 
-/* More GPUs nearly always do more: which number of them is best is no question of a layout. */
+/* More GPUs nearly always do more: which number of them is best is not a question of a layout. */
 static enum status check_gpus(const struct job *job)
 {
     const struct option_value *first = &job->sections[0].options.values[OPTION_GPUS_PER_POINT];

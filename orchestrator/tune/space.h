@@ -1,6 +1,6 @@
 /*
- * The space of a tune: every layout that may be the best, as the points of a plan. What the job or
- * the command line says of an axis holds; all other axes get what the machine allows.
+ * The space of a tune: every layout that may be the best, as the points of a plan. An axis that the
+ * job or the command line sets holds; all other axes get what the machine allows.
  *
  * Of several GPUs it is the space of what each has, while all of them are at work: limits of
  * processes and threads are those of a GPU, and the CPUs are shared out.
@@ -32,7 +32,7 @@ struct tune_naive {
 struct tune_space {
     struct job job; /* points of the plan point into it */
     struct plan plan;
-    size_t candidates; /* the first so many points may win; others are there for comparison */
+    size_t candidates; /* the first ones may win, this many; others are there for comparison */
     struct tune_naive naive[TUNE_NAIVE];
     size_t naive_count;
 };
@@ -51,12 +51,12 @@ enum tune_objective { TUNE_THROUGHPUT, TUNE_P99, TUNE_IPS_PER_WATT };
 /* "throughput", "p99", "ips-per-watt". */
 const char *tune_objective_name(enum tune_objective objective);
 
-/* Whether calibrations say something about these points: the built-in workloads in a closed loop.
+/* Whether calibrations predict these points: the built-in workloads in a closed loop.
  */
 bool tune_space_can_calibrate(const struct tune_space *space);
 
 /* The points as the search takes them, with predictions where there is a calibration (NULL: none);
- * the caller's to free, NULL without memory. *predicted tells whether they have any. */
+ * the caller frees them; NULL without memory. *predicted: whether they have any. */
 struct tune_candidate *tune_space_candidates(const struct tune_space *space,
                                              enum tune_objective objective,
                                              const struct calibration *calibration,
