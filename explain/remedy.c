@@ -3,7 +3,7 @@
 #include <stddef.h>
 #include <stdio.h>
 
-#include "job/layout_text.h"
+#include "job/options.h"
 #include "common/text.h"
 #include "explain/binding.h"
 #include "explain/predict.h"

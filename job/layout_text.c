@@ -1,4 +1,4 @@
-#include "job/layout_text.h"
+#include "job/options.h"
 
 #include <stdio.h>
 #include <stdlib.h>

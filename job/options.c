@@ -7,7 +7,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "job/layout_text.h"
 #include "common/text.h"
 
 #define MOST_ITEMS 4096

@@ -1,7 +1,7 @@
 # Points from a job; pure.
 noinst_LIBRARIES += orchestrator/plan/libplan.a
 orchestrator_plan_libplan_a_SOURCES = \
-    orchestrator/plan/device_choice.c orchestrator/plan/device_choice.h \
+    orchestrator/plan/describe.c orchestrator/plan/device_choice.c orchestrator/plan/device_choice.h \
     orchestrator/plan/internal.h orchestrator/plan/placeholders.c \
     orchestrator/plan/placeholders.h orchestrator/plan/plan.c orchestrator/plan/plan.h \
     orchestrator/plan/plan_id.c orchestrator/plan/plugin.c orchestrator/plan/plugin.h \

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "common/random.h"
-#include "job/layout_text.h"
+#include "job/options.h"
 #include "orchestrator/plan/internal.h"
 #include "orchestrator/plan/settings.h"
 

@@ -20,15 +20,6 @@ bool point_is_builtin(const struct point *point);
 /* Whether iterations have planned starts, at a rate that is given or searched. */
 bool point_is_open(const struct point *point);
 
-/* Whether any share of a client is set. */
-bool point_has_shares(const struct point *point);
-
-/* Whether they are the same but for their place in a plan. Both are canonical. */
-bool point_equal(const struct point *a, const struct point *b);
-
-/* Equal points have equal ones. */
-uint64_t point_hash(const struct point *point);
-
 /* GPUs of a point, and processes and workers on all of them. Process number p is on GPU number p %
  * point_gpus(), and there it is number p / point_gpus(): so the first processes of a point that has
  * more of them are a point of fewer on the same GPUs. Shares of clients go by the latter number. */

@@ -1,6 +1,7 @@
 #include <stdlib.h>
 
 #include "orchestrator/plan/internal.h"
+#include "orchestrator/plan/settings.h"
 
 /* The slot of a point, or the free one where it belongs. */
 static size_t find(struct point_set *set, const struct point *points, const struct point *point,

@@ -365,3 +365,28 @@ const char *setting_size_text(uint64_t bytes, char *out, size_t size)
     snprintf(out, size, "%.4g %s", value, units[unit]);
     return out;
 }
+
+bool point_has_shares(const struct point *point)
+{
+    for (const struct option_row *row = NULL; (row = setting_next(row));)
+        if (row->setting.type == SETTING_SHARES && setting_shares(row, point)->count)
+            return true;
+    return false;
+}
+
+bool point_equal(const struct point *a, const struct point *b)
+{
+    for (const struct option_row *row = NULL; (row = setting_next(row));)
+        if (!row->setting.incidental && !setting_equal(row, a, b))
+            return false;
+    return true;
+}
+
+uint64_t point_hash(const struct point *point)
+{
+    uint64_t hash = DIGEST_EMPTY;
+    for (const struct option_row *row = NULL; (row = setting_next(row));)
+        if (!row->setting.incidental)
+            hash = setting_hash(row, point, hash);
+    return hash;
+}

@@ -42,6 +42,15 @@ bool setting_equal(const struct option_row *row, const struct point *a, const st
 /* Adds the value to a hash; equal ones add the same. */
 uint64_t setting_hash(const struct option_row *row, const struct point *point, uint64_t hash);
 
+/* Whether any share of a client is set. */
+bool point_has_shares(const struct point *point);
+
+/* Whether they are the same but for their place in a plan. Both are canonical. */
+bool point_equal(const struct point *a, const struct point *b);
+
+/* Equal points have equal ones. */
+uint64_t point_hash(const struct point *point);
+
 /* The value as the command line takes it: "pageable", "default/30", "hybrid:8x2". out has
  * SETTING_TEXT_BYTES. Returns out. */
 const char *setting_words(const struct option_row *row, const struct point *point, char *out);

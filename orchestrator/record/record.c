@@ -5,6 +5,7 @@
 #include "orchestrator/results/shares.h"
 #include "orchestrator/record/internal.h"
 #include "statistics/statistics.h"
+#include "orchestrator/plan/settings.h"
 
 json_t *record_text(const char *text)
 {

@@ -6,7 +6,7 @@
 
 #include "common/json.h"
 #include "common/text.h"
-#include "job/layout_text.h"
+#include "job/options.h"
 #include "orchestrator/plan/point.h"
 #include "orchestrator/plan/settings.h"
 #include "orchestrator/results/shares.h"

@@ -9,7 +9,7 @@
 #include <stdint.h>
 
 #include "common/status.h"
-#include "job/layout_text.h"
+#include "job/options.h"
 #include "job/point.h"
 
 /* The settings that have a field of their own in a record, one behind the other; NULL past the

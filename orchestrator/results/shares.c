@@ -1,6 +1,6 @@
 #include "orchestrator/results/shares.h"
 
-#include "job/layout_text.h"
+#include "job/options.h"
 
 json_t *shares_json_at(const struct point_shares *shares, unsigned process)
 {

@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "common/clock.h"
-#include "job/layout_text.h"
+#include "job/options.h"
 #include "common/process_tree.h"
 #include "common/text.h"
 #include "orchestrator/round/internal.h"

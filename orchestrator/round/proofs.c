@@ -1,7 +1,7 @@
 #include <string.h>
 
 #include "common/clock.h"
-#include "job/layout_text.h"
+#include "job/options.h"
 #include "orchestrator/round/internal.h"
 #include "orchestrator/plan/shares.h"
 

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "job/layout_text.h"
+#include "job/options.h"
 #include "common/text.h"
 #include "orchestrator/plan/settings.h"
 

@@ -9,6 +9,7 @@
 
 #include "orchestrator/plan/shares.h"
 #include "tests/unit/plan/plan_rig.h"
+#include "orchestrator/plan/settings.h"
 
 static void axes_multiply(void **state)
 {

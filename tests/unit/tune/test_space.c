@@ -10,6 +10,7 @@
 #include "orchestrator/tune/space.h"
 #include "tests/unit/explain/h200.h"
 #include "tests/unit/plan/plan_rig.h"
+#include "orchestrator/plan/settings.h"
 
 static struct tune_space space;
 static struct tune_machine machine = {.cpus = 16};
