@@ -73,16 +73,26 @@ json_t *calibration_work_to_json(const struct calibration_work *work)
                      (json_int_t)work->delay_cycles);
 }
 
+/* Sets the numbers of the fields, which are of the struct at `of`; 0, or not without memory. */
+static int set_figures(json_t *json, const struct field *fields, size_t count, const void *of)
+{
+    int failed = json == NULL;
+    for (size_t i = 0; i < count && !failed; i++) {
+        double value;
+        memcpy(&value, (const char *)of + fields[i].at, sizeof value);
+        failed = json_object_set_new(json, fields[i].text, json_real(value));
+    }
+    return failed;
+}
+
 /* NULL without memory. */
 static json_t *all_to_json(const struct calibration_all *all)
 {
     json_t *json = json_pack("{s:i}", "gpus", (int)all->gpus);
-    for (size_t i = 0; i < COUNT(of_all) && json != NULL; i++) {
-        double value;
-        memcpy(&value, (const char *)all + of_all[i].at, sizeof value);
-        json_object_set_new(json, of_all[i].text, json_real(value));
-    }
-    return json;
+    if (set_figures(json, of_all, COUNT(of_all), all) == 0)
+        return json;
+    json_decref(json);
+    return NULL;
 }
 
 /* NULL without memory. */
@@ -100,12 +110,7 @@ json_t *calibration_to_json(const struct calibration_record *record)
     json_t *json = json_pack("{s:s, s:o}", "type", "calibration", "work",
                              calibration_work_to_json(&record->figures.work));
     json_t *notes = json_array();
-    int failed = json == NULL || notes == NULL;
-    for (size_t i = 0; i < COUNT(figures) && !failed; i++) {
-        double value;
-        memcpy(&value, (const char *)&record->figures + figures[i].at, sizeof value);
-        failed = json_object_set_new(json, figures[i].text, json_real(value));
-    }
+    int failed = notes == NULL || set_figures(json, figures, COUNT(figures), &record->figures) != 0;
     for (size_t i = 0; i < COUNT(counts) && !failed; i++) {
         unsigned value;
         memcpy(&value, (const char *)&record->figures + counts[i].at, sizeof value);
@@ -195,6 +200,18 @@ static enum status read_work(const json_t *json, struct calibration_work *out)
     return status;
 }
 
+static enum status read_figures(const json_t *json, const struct field *fields, size_t count,
+                                void *out)
+{
+    enum status status = STATUS_OK;
+    for (size_t i = 0; i < count && status == STATUS_OK; i++) {
+        double value = 0.0;
+        status = read_number(json, fields[i].text, false, &value);
+        memcpy((char *)out + fields[i].at, &value, sizeof value);
+    }
+    return status;
+}
+
 static enum status read_all(const json_t *json, struct calibration_all *out)
 {
     const json_t *all = json_object_get(json, "all_gpus");
@@ -203,12 +220,7 @@ static enum status read_all(const json_t *json, struct calibration_all *out)
         return STATUS_OK;
     enum status status = read_integer(all, "gpus", true, UINT_MAX, &gpus);
     out->gpus = (unsigned)gpus;
-    for (size_t i = 0; i < COUNT(of_all) && status == STATUS_OK; i++) {
-        double value = 0.0;
-        status = read_number(all, of_all[i].text, false, &value);
-        memcpy((char *)out + of_all[i].at, &value, sizeof value);
-    }
-    return status;
+    return status == STATUS_OK ? read_figures(all, of_all, COUNT(of_all), out) : status;
 }
 
 static enum status read_notes(const json_t *json, struct calibration_record *out)
@@ -256,11 +268,8 @@ enum status calibration_from_json(const json_t *json, struct calibration_record 
 {
     struct calibration_record record = {0};
     enum status status = read_work(json, &record.figures.work);
-    for (size_t i = 0; i < COUNT(figures) && status == STATUS_OK; i++) {
-        double value = 0.0;
-        status = read_number(json, figures[i].text, false, &value);
-        memcpy((char *)&record.figures + figures[i].at, &value, sizeof value);
-    }
+    if (status == STATUS_OK)
+        status = read_figures(json, figures, COUNT(figures), &record.figures);
     for (size_t i = 0; i < COUNT(counts) && status == STATUS_OK; i++) {
         unsigned long long whole = 0;
         status = read_integer(json, counts[i].text, false, UINT_MAX, &whole);

@@ -90,7 +90,7 @@ unsigned ceiling_gpus(const struct explain_point *point);
 unsigned ceiling_workers(const struct explain_point *point);
 
 /* Seconds of an iteration in what the GPUs share, its copies and its launches; 0: they share
- * nothing, or it is not known. A calibration of fewer GPUs than the point has is no evidence of it.
+ * nothing, or it is not known. A calibration of fewer GPUs than the point has does not contain it.
  */
 double ceiling_host_copies_s(const struct explain_point *point,
                              const struct calibration *calibration);

@@ -21,7 +21,7 @@ void emit_origin_write(FILE *file, const struct deployment *deployment)
     deployment_write_layout(deployment, file);
     fputs(".\n", file);
     if (deployment->emulated)
-        fputs("# MEASURED ON THE EMULATED GPU: this is no evidence about hardware.\n", file);
+        fputs("# MEASURED ON THE EMULATED GPU: its figures do not describe hardware.\n", file);
 }
 
 static void write_row(FILE *file, const char *name, const char *value)

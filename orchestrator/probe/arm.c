@@ -12,13 +12,13 @@
 #include "orchestrator/crew/environment.h"
 #include "orchestrator/probe/internal.h"
 
-/* For its end, after it was asked to. */
+/* For its end, once it must end. */
 #define END_NS (4 * NS_PER_S)
 
 #define ATTACH_NS (5 * NS_PER_S)
 #define CLIENTS_MOST 64
 
-/* How often to look whether a process has ended that has not reported it. */
+/* How often to look for a process that ended without a report. */
 #define LOOK_MS 200
 
 struct crowd {
@@ -129,8 +129,8 @@ static bool all_ended(const struct crowd *crowd)
     return true;
 }
 
-/* Ends the others, which may wait for one that was killed. */
-static void tell_of_the_dead(const struct crowd *crowd)
+/* Ends the others, which may wait for a process that was killed. */
+static void end_after_the_dead(const struct crowd *crowd)
 {
     for (unsigned i = 0; i < crowd->pool.count; i++)
         if (crowd->pool.children[i].ended &&
@@ -138,8 +138,8 @@ static void tell_of_the_dead(const struct crowd *crowd)
             probe_shm_end(&crowd->shm);
 }
 
-/* STATUS_WORKER when a process has ended, which is not an error in itself; STATUS_TIMEOUT at the
- * moment given. */
+/* Waits. STATUS_WORKER when a process has ended, which need not be an error; STATUS_TIMEOUT at the
+ * given moment. */
 static enum status wait_until(struct crowd *crowd, bool (*condition)(const struct crowd *),
                               uint64_t until_ns, bool ends)
 {
@@ -154,7 +154,7 @@ static enum status wait_until(struct crowd *crowd, bool (*condition)(const struc
         if (ended && !ends)
             return STATUS_WORKER;
         if (ended) {
-            tell_of_the_dead(crowd);
+            end_after_the_dead(crowd);
             continue;
         }
         if (clock_now_ns() >= until_ns)
@@ -201,7 +201,7 @@ static enum status prove(struct crowd *crowd)
     return STATUS_OK;
 }
 
-/* Until all have ended, or must be. STATUS_OK: their parts contain the results. */
+/* Waits until all have ended, or must end. STATUS_OK: their parts have their results. */
 static enum status see_through(struct crowd *crowd)
 {
     double timeout_s = options_real(crowd->probing->options, OPTION_PROBE_TIMEOUT);
@@ -221,7 +221,7 @@ static enum status see_through(struct crowd *crowd)
         return STATUS_OK;
     if (status != STATUS_OK)
         return status;
-    /* The proof has a time of its own beside the arm's. */
+    /* The proof has a time of its own, beside the arm's. */
     atomic_store(&crowd->shm.header->deadline_ns, clock_now_ns() + ATTACH_NS + timeout_ns);
     status = prove(crowd);
     if (status != STATUS_OK)
@@ -235,8 +235,8 @@ static enum status see_through(struct crowd *crowd)
     return status;
 }
 
-/* The first failure, the cause before its consequences: processes other than the first are asked to
- * end by what happens to one of them, and by the end of the first, which is none. */
+/* Finds the first failure, the cause before its consequences: the failure of one process ends the
+ * others, and so does the end of the first, which is not a failure. */
 static enum status find_failure(const struct crowd *crowd)
 {
     char ending[64];
@@ -324,7 +324,7 @@ enum status probe_arm_measure(struct probing *probing, const struct probe *probe
     struct status_saved saved;
     bool tainted = false;
     enum status status = set_mps(probing, over_mps(&crowd));
-    /* Said of the run: what the arm did in the rounds before holds. */
+    /* This ends the run: what the arm did in the rounds before holds. */
     if (status == STATUS_INTERRUPTED)
         return status;
     if (status != STATUS_OK) {

@@ -133,5 +133,5 @@ cpus_of() {
   rm bin/nvidia-smi
   submit d
   is_over
-  said "^mpsweep-d: nvidia-smi tells no UUIDs of the job's GPUs '0,1'\$"
+  said "^mpsweep-d: nvidia-smi lists no UUIDs of the job's GPUs '0,1'\$"
 }
