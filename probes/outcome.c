@@ -50,8 +50,8 @@ void probe_level(struct probe_outcome *outcome)
     }
 }
 
-const struct probe_arm_data *probe_outcome_arm(const struct probe_outcome *outcome,
-                                               const char *name)
+/* Finds the data of an arm by name, if it was measured; else NULL. */
+static const struct probe_arm_data *find_arm(const struct probe_outcome *outcome, const char *name)
 {
     for (size_t i = 0; i < outcome->probe->arm_count; i++) {
         const struct probe_arm_data *data = &outcome->arms[i];
@@ -64,7 +64,7 @@ const struct probe_arm_data *probe_outcome_arm(const struct probe_outcome *outco
 double probe_outcome_median_us(const struct probe_outcome *outcome, const char *arm,
                                unsigned metric)
 {
-    const struct probe_arm_data *data = probe_outcome_arm(outcome, arm);
+    const struct probe_arm_data *data = find_arm(outcome, arm);
     struct probe_summary summary;
     if (!data || probe_summarise(data->series[metric], data->rounds, &summary) != STATUS_OK)
         return NAN;
@@ -74,7 +74,7 @@ double probe_outcome_median_us(const struct probe_outcome *outcome, const char *
 double probe_outcome_quantile_us(const struct probe_outcome *outcome, const char *arm,
                                  unsigned metric, double share)
 {
-    const struct probe_arm_data *data = probe_outcome_arm(outcome, arm);
+    const struct probe_arm_data *data = find_arm(outcome, arm);
     double value;
     if (!data ||
         probe_series_quantile(data->series[metric], data->rounds, share, &value) != STATUS_OK)

@@ -44,10 +44,6 @@ struct probe_note {
  * all is measured. */
 void probe_level(struct probe_outcome *outcome);
 
-/* Finds the data of an arm by name, if it was measured; else NULL. */
-const struct probe_arm_data *probe_outcome_arm(const struct probe_outcome *outcome,
-                                               const char *name);
-
 /* The median of an arm's metric in microseconds, as in the table: the geometric mean of the rounds'
  * medians. NAN where the arm was not measured, or has no sample of the metric. */
 double probe_outcome_median_us(const struct probe_outcome *outcome, const char *arm,

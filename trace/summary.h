@@ -59,6 +59,3 @@ void summary_release(struct summary *summary);
 const char *summary_pageable_verdict(const struct summary_pageable *pageable);
 
 void summary_print(FILE *out, const struct timeline *timeline, const struct summary *summary);
-
-/* A time in its unit, as in "12.3 us". Returns text. */
-const char *summary_time(double ns, char *text, size_t size);

@@ -6,7 +6,8 @@
 /* Calls beyond these take next to no time. */
 #define CALLS_SHOWN 12
 
-const char *summary_time(double ns, char *text, size_t size)
+/* A time in its unit: "12.3 us". Returns text. */
+static const char *time_text(double ns, char *text, size_t size)
 {
     double size_ns = fabs(ns);
     if (size_ns < 999.5)
@@ -33,10 +34,10 @@ static void print_calls(FILE *out, const struct summary *summary)
     for (size_t i = 0; i < summary->call_count && i < CALLS_SHOWN; i++) {
         const struct summary_call *call = &summary->calls[i];
         fprintf(out, "%8llu %10s %5.1f%% %10s %10s  %s\n", (unsigned long long)call->calls,
-                summary_time((double)call->total_ns, total, sizeof total),
+                time_text((double)call->total_ns, total, sizeof total),
                 share(call->total_ns, summary->call_total_ns),
-                summary_time((double)call->total_ns / (double)call->calls, mean, sizeof mean),
-                summary_time((double)call->longest_ns, longest, sizeof longest), call->name);
+                time_text((double)call->total_ns / (double)call->calls, mean, sizeof mean),
+                time_text((double)call->longest_ns, longest, sizeof longest), call->name);
     }
     if (summary->call_count > CALLS_SHOWN)
         fprintf(out, "%8s and %zu more\n", "", summary->call_count - CALLS_SHOWN);
@@ -51,18 +52,18 @@ static void print_use(FILE *out, const struct timeline *timeline, const struct s
     }
     fprintf(out, "\nGPU: at work for %.1f%% of %s; kernels %.1f%%, copies %.1f%%\n",
             share(summary->busy_ns, summary->span_ns),
-            summary_time((double)summary->span_ns, span, sizeof span),
+            time_text((double)summary->span_ns, span, sizeof span),
             share(summary->kernel_ns, summary->span_ns), share(summary->copy_ns, summary->span_ns));
     fprintf(out, "gaps: %llu without any work", (unsigned long long)summary->gaps);
     if (summary->gaps)
         fprintf(
             out, ", the longest %s at %s",
-            summary_time((double)summary->longest_gap_ns, gap, sizeof gap),
-            summary_time((double)(summary->longest_gap_at_ns - timeline->begin_ns), at, sizeof at));
+            time_text((double)summary->longest_gap_ns, gap, sizeof gap),
+            time_text((double)(summary->longest_gap_at_ns - timeline->begin_ns), at, sizeof at));
     fprintf(out, "; %llu stream%s idle for %s between their work, the longest for %s\n",
             (unsigned long long)summary->streams, summary->streams == 1 ? "" : "s",
-            summary_time((double)summary->stream_gap_ns, all, sizeof all),
-            summary_time((double)summary->longest_stream_gap_ns, gap, sizeof gap));
+            time_text((double)summary->stream_gap_ns, all, sizeof all),
+            time_text((double)summary->longest_stream_gap_ns, gap, sizeof gap));
     if (summary->copies && summary->kernels)
         fprintf(out, "overlap: %.1f%% of the time of copies is beside kernels\n",
                 share(summary->both_ns, summary->copy_ns));
@@ -76,10 +77,10 @@ static void print_admission(FILE *out, const char *what, const struct summary_ad
     fprintf(out,
             "admission of %s, from the return of the call to the start: median %s, 90%% %s, "
             "99%% %s, longest %s",
-            what, summary_time(admission->p50_ns, p50, sizeof p50),
-            summary_time(admission->p90_ns, p90, sizeof p90),
-            summary_time(admission->p99_ns, p99, sizeof p99),
-            summary_time(admission->longest_ns, longest, sizeof longest));
+            what, time_text(admission->p50_ns, p50, sizeof p50),
+            time_text(admission->p90_ns, p90, sizeof p90),
+            time_text(admission->p99_ns, p99, sizeof p99),
+            time_text(admission->longest_ns, longest, sizeof longest));
     if (admission->early)
         fprintf(out, "; %.1f%% start before the return", share(admission->early, admission->count));
     fputc('\n', out);
@@ -131,8 +132,8 @@ static void print_pageable(FILE *out, const struct timeline *timeline,
     fprintf(out, "  longest: %s of ", event->name);
     print_worker(out, event);
     fprintf(out, " waited %s for one that takes %s, behind %s of ",
-            summary_time((double)pageable->longest_wait_ns, wait, sizeof wait),
-            summary_time((double)timeline_duration_ns(event), alone, sizeof alone), behind->name);
+            time_text((double)pageable->longest_wait_ns, wait, sizeof wait),
+            time_text((double)timeline_duration_ns(event), alone, sizeof alone), behind->name);
     print_worker(out, behind);
     fputc('\n', out);
 }
@@ -141,12 +142,11 @@ static void print_left_out(FILE *out, const struct timeline *timeline)
 {
     char at[32];
     if (timeline->full_at_ns)
-        fprintf(
-            out,
-            "cut: the records were full after %s; %llu later ones are left out (a higher "
-            "--max-records or a shorter --duration keeps all)\n",
-            summary_time((double)timeline->full_at_ns - (double)timeline->begin_ns, at, sizeof at),
-            (unsigned long long)timeline->after_full);
+        fprintf(out,
+                "cut: the records were full after %s; %llu later ones are left out (a higher "
+                "--max-records or a shorter --duration keeps all)\n",
+                time_text((double)timeline->full_at_ns - (double)timeline->begin_ns, at, sizeof at),
+                (unsigned long long)timeline->after_full);
     if (timeline->dropped)
         fprintf(out, "lost: CUPTI dropped %llu records for want of buffers\n",
                 (unsigned long long)timeline->dropped);
@@ -168,7 +168,7 @@ void summary_print(FILE *out, const struct timeline *timeline, const struct summ
     for (size_t i = 0; i < summary->call_count; i++)
         calls += summary->calls[i].calls;
     fprintf(out, "traced %s: %llu calls, %llu kernels, %llu copies",
-            summary_time((double)(timeline->end_ns - timeline->begin_ns), span, sizeof span),
+            time_text((double)(timeline->end_ns - timeline->begin_ns), span, sizeof span),
             (unsigned long long)calls, (unsigned long long)summary->kernels,
             (unsigned long long)summary->copies);
     if (summary->sets)

@@ -124,9 +124,6 @@ struct slurm_shard {
     char broken[512]; /* what is wrong with its results; "": nothing */
 };
 
-/* STATUS_USAGE: a path would be too long. Broken results are no error here. */
-enum status slurm_shard_look(const struct slurm_run *run, unsigned index, struct slurm_shard *out);
-
 /* What a shard has come to. */
 enum slurm_shard_state {
     SLURM_SHARD_FINISHED,

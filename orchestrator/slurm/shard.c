@@ -158,7 +158,8 @@ static void look_into_log(const struct slurm_run *run, unsigned index, struct sl
     fclose(file);
 }
 
-enum status slurm_shard_look(const struct slurm_run *run, unsigned index, struct slurm_shard *out)
+static enum status look_at_shard(const struct slurm_run *run, unsigned index,
+                                 struct slurm_shard *out)
 {
     struct slurm_shard shard = {.same_as = SLURM_NO_SHARD};
     enum status status = slurm_run_path(run, shard.path, "shard-%u.jsonl", index);
@@ -246,7 +247,7 @@ enum status slurm_shards_look(const struct slurm_run *run, struct slurm_shard **
         return status_set(STATUS_MEMORY, "out of memory for %u shards", run->shards);
     enum status status = STATUS_OK;
     for (unsigned i = 0; i < run->shards && status == STATUS_OK; i++)
-        status = slurm_shard_look(run, i, &shards[i]);
+        status = look_at_shard(run, i, &shards[i]);
     if (status != STATUS_OK) {
         free(shards);
         return status;
