@@ -20,11 +20,11 @@ int compare_command(const struct invocation *invocation)
     bool worse = comparison.counts[EFFECT_WORSE] > 0;
     if (picture)
         status = comparison_plot(&comparison, picture);
-    else if (strcmp(format, "csv") == 0)
+    if (status == STATUS_OK && strcmp(format, "csv") == 0)
         comparison_print_csv(stdout, &comparison);
-    else if (strcmp(format, "json") == 0)
+    else if (status == STATUS_OK && strcmp(format, "json") == 0)
         comparison_print_json(stdout, &comparison);
-    else
+    else if (status == STATUS_OK)
         comparison_print_table(stdout, &comparison);
     comparison_release(&comparison);
     return status == STATUS_OK && worse ? EXIT_REGRESSION : report(status);

@@ -321,6 +321,7 @@ P
     compare 3 -o "a.$format"
     [ ! -s err ]
     [ -s "a.$format" ]
+    grep -q '^threads ' out || fail "the table is printed, too"
   done
   for words in 'Throughput, NEW / BASE' 'threads 1×1' 'pageable' '(NEW failed)' worse better same unsure \
     '2 worse, 1 better, 1 same, 1 unsure' 'A cross'; do
