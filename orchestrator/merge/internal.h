@@ -125,6 +125,7 @@ enum merge_rank {
     MERGE_OK,
     MERGE_RANKS
 };
+extern const char *const merge_rank_words[MERGE_RANKS]; /* statuses of points */
 
 struct merge_file {
     const char *path; /* the caller's */
@@ -206,10 +207,6 @@ struct merge {
  * twice. */
 enum status merge_read(struct merge *merge, const char *const *paths, size_t count);
 void merge_release(struct merge *merge);
-
-/* Takes in the record of one line. Any record is safe. STATUS_USAGE does not name file and line. */
-enum status merge_take_record(struct merge *merge, size_t file, json_t *record, uint64_t offset,
-                              size_t bytes);
 
 /* Writes the UUIDs of the GPUs of a run, which identify them, as text. */
 #define MERGE_GPUS_TEXT 2048

@@ -6,6 +6,14 @@
 #include "common/paths.h"
 #include "common/text.h"
 
+const char *const merge_rank_words[MERGE_RANKS] = {
+    [MERGE_INTERRUPTED] = "interrupted",
+    [MERGE_FAILED] = "failed",
+    [MERGE_INFEASIBLE] = "infeasible",
+    [MERGE_UNCONVERGED] = "unconverged",
+    [MERGE_OK] = "ok",
+};
+
 const char *merge_file_name(const struct merge *merge, size_t source)
 {
     return path_file_name(merge->files[merge->sources[source].file].path);

@@ -5,6 +5,7 @@
 
 #include "common/json.h"
 #include "common/text.h"
+#include "orchestrator/console/columns.h"
 #include "orchestrator/merge/internal.h"
 
 /* Longer lists are in the records. */
@@ -94,13 +95,6 @@ static void print_missing(const struct merge *merge)
 
 static void print_points(const struct merge *merge)
 {
-    static const char *const words[MERGE_RANKS] = {
-        [MERGE_INTERRUPTED] = "interrupted",
-        [MERGE_FAILED] = "failed",
-        [MERGE_INFEASIBLE] = "infeasible",
-        [MERGE_UNCONVERGED] = "unconverged",
-        [MERGE_OK] = "ok",
-    };
     size_t sum = 0;
     for (int i = 0; i < MERGE_RANKS; i++)
         sum += merge->counts[i];
@@ -111,7 +105,7 @@ static void print_points(const struct merge *merge)
     for (int i = MERGE_RANKS; i-- > 0;) {
         if (merge->counts[i] == 0)
             continue;
-        printf("%s%zu %s", separator, merge->counts[i], words[i]);
+        printf("%s%zu %s", separator, merge->counts[i], merge_rank_words[i]);
         separator = ", ";
     }
     puts(sum ? ")" : "");
@@ -120,28 +114,40 @@ static void print_points(const struct merge *merge)
 static void print_factors(const struct merge *merge)
 {
     const struct gpus_model *model = &merge->gpus;
+    struct columns table = {0};
     size_t shown = 0;
-    printf("\n%-42s %-16s %7s  %-16s %s\n", "GPU", "host", "factor", "95%", "measurements");
+    columns_add(&table, "GPU", COLUMNS_LEFT);
+    columns_add(&table, "host", COLUMNS_LEFT);
+    columns_add(&table, "factor", COLUMNS_RIGHT);
+    columns_add(&table, "95%", COLUMNS_LEFT);
+    columns_add(&table, "measurements", COLUMNS_RIGHT);
     for (size_t i = 0; i < model->count; i++) {
         const struct gpus_factor *gpu = &model->gpus[i];
         size_t source = 0;
-        char interval[40] = "not known";
+        char uuid[43], host[MERGE_HOST_TEXT];
         if (gpu->observations == 0 || (model->count > ROWS_MOST && !gpu->differs))
             continue;
         while (merge->sources[source].gpu != i)
             source++;
+        const json_t *header = merge->sources[source].header;
+        columns_cell(
+            &table, "%s",
+            text_shortened(text_at(json_object_get(header, "gpu"), "uuid"), uuid, sizeof uuid));
+        columns_cell(&table, "%s", merge_host(merge, source, host));
+        columns_cell(&table, "%.4f", gpu->factor);
         if (isfinite(gpu->high))
-            snprintf(interval, sizeof interval, "%.4f to %.4f", gpu->low, gpu->high);
-        char uuid[43], host[MERGE_HOST_TEXT];
-        text_shortened(text_at(json_object_get(merge->sources[source].header, "gpu"), "uuid"), uuid,
-                       sizeof uuid);
-        printf("%-42s %-16.16s %7.4f  %-16s %zu%s\n", uuid, merge_host(merge, source, host),
-               gpu->factor, interval, gpu->observations,
-               !gpu->differs       ? ""
-               : gpu->factor < 1.0 ? "  slower"
-                                   : "  faster");
+            columns_cell(&table, "%.4f to %.4f", gpu->low, gpu->high);
+        else
+            columns_cell(&table, "not known");
+        columns_cell(&table, "%zu", gpu->observations);
+        columns_end_row_with(&table, "%s",
+                             !gpu->differs       ? ""
+                             : gpu->factor < 1.0 ? "slower"
+                                                 : "faster");
         shown++;
     }
+    putchar('\n');
+    columns_print(stdout, &table, 0);
     if (shown < model->compared)
         printf("and %zu that do not differ\n", model->compared - shown);
 }

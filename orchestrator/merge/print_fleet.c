@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "common/text.h"
+#include "orchestrator/console/columns.h"
 #include "orchestrator/results/point.h"
 
 /* Of more rows only what matters is shown: all are in the records. */
@@ -163,20 +164,28 @@ static void print_points(const struct merge *merge)
                fleet->point_count);
         return;
     }
-    printf("\n%-6s %-24s %6s %12s %7s  %-16s %s\n", "point", "layout", "nodes", "median/s",
-           "spread", "lowest", "highest");
+    static const char *const titles[] = {"nodes", "median/s", "spread", "lowest", "highest"};
+    struct columns table = {0};
+    columns_add(&table, "point", COLUMNS_LEFT);
+    columns_add(&table, "layout", COLUMNS_LEFT);
+    for (size_t i = 0; i < sizeof titles / sizeof *titles; i++)
+        columns_add(&table, titles[i], COLUMNS_RIGHT);
     for (size_t i = 0; i < fleet->point_count; i++) {
         const struct fleet_point *row = &fleet->points[i];
         if (row->nodes == 0)
             continue;
         name_point(merge, i, name, sizeof name);
-        /* The sign of multiplication is two bytes and one column. */
-        int width = 24 + (int)(strlen(name) - text_columns(name));
-        printf("%-6zu %-*s %6zu %12s %6.2f%%  %.3f (%lld)%*s %.3f (%lld)\n", i, width, name,
-               row->nodes, text_number(row->median_ips, number, sizeof number),
-               row->spread_rel * 100, row->lowest, node_number(merge, row->lowest_node), 4, "",
-               row->highest, node_number(merge, row->highest_node));
+        columns_cell(&table, "%zu", i);
+        columns_cell(&table, "%s", name);
+        columns_cell(&table, "%zu", row->nodes);
+        columns_cell(&table, "%s", text_number(row->median_ips, number, sizeof number));
+        columns_cell(&table, "%.2f%%", row->spread_rel * 100);
+        columns_cell(&table, "%.3f (%lld)", row->lowest, node_number(merge, row->lowest_node));
+        columns_cell(&table, "%.3f (%lld)", row->highest, node_number(merge, row->highest_node));
+        columns_end_row(&table);
     }
+    putchar('\n');
+    columns_print(stdout, &table, 0);
 }
 
 static void print_odd(const struct merge *merge)

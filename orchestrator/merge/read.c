@@ -72,16 +72,9 @@ static enum status begin_source(struct merge *merge, size_t file, json_t *header
 
 static enum merge_rank rank_of(const json_t *record)
 {
-    static const char *const words[MERGE_RANKS] = {
-        [MERGE_INTERRUPTED] = "interrupted",
-        [MERGE_FAILED] = "failed",
-        [MERGE_INFEASIBLE] = "infeasible",
-        [MERGE_UNCONVERGED] = "unconverged",
-        [MERGE_OK] = "ok",
-    };
     const char *status = text_at(record, "status");
     for (int i = 0; i < MERGE_RANKS; i++)
-        if (strcmp(words[i], status) == 0)
+        if (strcmp(merge_rank_words[i], status) == 0)
             return (enum merge_rank)i;
     return MERGE_INTERRUPTED;
 }
@@ -175,8 +168,9 @@ static enum status take_header(struct merge *merge, size_t file, json_t *record)
     return begin_source(merge, file, record);
 }
 
-enum status merge_take_record(struct merge *merge, size_t file, json_t *record, uint64_t offset,
-                              size_t bytes)
+/* Takes in the record of one line. Any record is safe. STATUS_USAGE does not name file and line. */
+static enum status take_record(struct merge *merge, size_t file, json_t *record, uint64_t offset,
+                               size_t bytes)
 {
     const char *type = text_at(record, "type");
     bool began = merge->source_count > 0 && merge->sources[merge->current].file == file;
@@ -268,7 +262,7 @@ static enum status read_lines(struct merge *merge, size_t number)
         file->lines++;
         status = parse(&line, &record);
         if (status == STATUS_OK)
-            status = merge_take_record(merge, number, record, line.offset, line.bytes);
+            status = take_record(merge, number, record, line.offset, line.bytes);
         json_decref(record);
     }
     file->torn = kind == RESULTS_LINE_UNFINISHED;

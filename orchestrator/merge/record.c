@@ -194,18 +194,12 @@ json_t *merge_fleet_point_record(const struct merge *merge, size_t point)
 
 json_t *merge_footer(const struct merge *merge)
 {
-    static const char *const words[MERGE_RANKS] = {
-        [MERGE_INTERRUPTED] = "interrupted",
-        [MERGE_FAILED] = "failed",
-        [MERGE_INFEASIBLE] = "infeasible",
-        [MERGE_UNCONVERGED] = "unconverged",
-        [MERGE_OK] = "ok",
-    };
     json_t *points = json_object();
     double longest = 0.0;
     for (int i = 0; i < MERGE_RANKS; i++)
         if (merge->counts[i] > 0)
-            json_object_set_new(points, words[i], json_integer((json_int_t)merge->counts[i]));
+            json_object_set_new(points, merge_rank_words[i],
+                                json_integer((json_int_t)merge->counts[i]));
     for (size_t i = 0; i < merge->file_count; i++)
         longest = fmax(longest, merge->files[i].seconds);
     bool failed = merge->counts[MERGE_FAILED] > 0 || !merge_is_whole(merge);

@@ -198,14 +198,16 @@ static void title_text(const struct series_table *table, const struct series_row
             used += snprintf(title + used, size - (size_t)used, ", %s", row->texts[s]);
 }
 
-void series_title(const struct series_table *table, const struct series_row *row, char *title,
-                  size_t size)
+/* "threads, pageable, no sync" */
+static void series_title(const struct series_table *table, const struct series_row *row,
+                         char *title, size_t size)
 {
     title_text(table, row, row->name, false, title, size);
 }
 
-void series_label(const struct series_table *table, const struct series_row *row, char *label,
-                  size_t size)
+/* The same of one point, without defaults: "threads 1×16, pageable, no sync". */
+static void series_label(const struct series_table *table, const struct series_row *row,
+                         char *label, size_t size)
 {
     char name[POINT_TEXT_BYTES];
     point_name(row->point, name);

@@ -48,15 +48,6 @@ enum status series_table_need(const struct results *results, const struct series
                               const char *path, const char *what, struct series_table *out);
 void series_table_release(struct series_table *table);
 
-/* "threads, pageable, no sync" */
-void series_title(const struct series_table *table, const struct series_row *row, char *title,
-                  size_t size);
-
-/* The same of one point: "threads 1×16, pageable, no sync", without launches by stream and CUDA's
- * own choice of waiting. */
-void series_label(const struct series_table *table, const struct series_row *row, char *label,
-                  size_t size);
-
 /* n_series, and titles, layout_of and variant_of of each; behind the last the rows' data blocks
  * $series_N, each row written by write_row with its line's end. heading names the columns. Without
  * write_row there are no data blocks. */
