@@ -20,7 +20,7 @@
 #define TRIES 8
 
 /* Of a directory that is still being made, or already being removed, under a name of its own.
- * Whoever was killed then left it empty, with a lock that has not got its name yet, or without one.
+ * A process killed then left it empty, with a lock that has not got its name yet, or without one.
  */
 static bool is_unfinished(const char *name)
 {
@@ -325,7 +325,7 @@ static enum status make_absolute(const char *path, char out[MPS_DIRECTORY_MOST +
     return STATUS_OK;
 }
 
-/* Whoever may write a directory can put another one in the place of ours. */
+/* A user who may write a directory can put another one in the place of ours. */
 static enum status check_parent(const char *path)
 {
     char parent[MPS_DIRECTORY_MOST + 1];
@@ -499,7 +499,7 @@ static int empty(int directory)
     return result;
 }
 
-/* Somebody removed it: nothing of it is anywhere. */
+/* Another process removed it: nothing of it is left. */
 static bool is_gone(const struct mps_directory *directory)
 {
     struct stat opened;

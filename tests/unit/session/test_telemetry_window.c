@@ -352,7 +352,7 @@ static void workers_that_spin_need_a_cpu_each(void **state)
     assert_true(few_cores(3, SCHEDULE_AUTO, 16, 2.5));
     assert_false(few_cores(2, SCHEDULE_SPIN, 16, 2.5));
     assert_false(few_cores(3, SCHEDULE_BLOCK, 16, 2.5));
-    /* A quota above the CPUs does not bind; no CPUs known is no concern. */
+    /* A quota above the CPUs does not bind; without known CPUs there is no concern. */
     assert_false(few_cores(16, SCHEDULE_SPIN, 16, 32));
     assert_false(few_cores(40, SCHEDULE_YIELD, 16, 32));
     assert_false(few_cores(99, SCHEDULE_SPIN, 0, 0));
