@@ -53,10 +53,6 @@ enum status tune_make_record(struct tune *tune);
 /* Whether a record of an earlier run is about the same question, and its search came to an end. */
 bool tune_record_answers(const struct tune *tune, const json_t *record);
 
-/* The options of a sweep that measures this point, as text; the caller frees it, NULL without
- * memory. */
-char *tune_options_of(const struct tune *tune, const struct point *point);
-
 /* -- report.c -- */
 
 /* On standard output, in the format asked for. footer may be NULL. */

@@ -45,9 +45,10 @@ static void print_option(FILE *out, const struct option_row *row, const char *te
     shell_word_write(out, text);
 }
 
-/* What the point chose, unless it is the default; what else the command line gave; and nothing that
- * stands in the job file already. */
-char *tune_options_of(const struct tune *tune, const struct point *point)
+/* The options of a sweep that measures this point, as text; the caller frees it, NULL without
+ * memory. What the point chose, unless it is the default; what else the command line gave; and
+ * nothing that stands in the job file already. */
+static char *options_of(const struct tune *tune, const struct point *point)
 {
     char *words = NULL;
     size_t size = 0;
@@ -142,7 +143,7 @@ static json_t *summary_of(const struct tune *tune, size_t point)
 static json_t *winner_object(const struct tune *tune, const struct tune_judgement *judgement)
 {
     json_t *object = summary_of(tune, judgement->winner);
-    char *options = tune_options_of(tune, &tune->space.plan.points[judgement->winner]);
+    char *options = options_of(tune, &tune->space.plan.points[judgement->winner]);
     if (!object || !options) {
         free(options);
         return object;
