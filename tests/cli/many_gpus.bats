@@ -135,11 +135,11 @@ known() {
 
 @test "explain: a point of more GPUs than its header names is measured on none" {
   file r.jsonl '.gpu.emulated = true | .gpu.uuid = "GPU-6d707377-6565-702d-656d-756c61746564"' <<'P'
-{"threads": 2, "gpus": 900}
+{"threads": 2, "gpus": 9}
 P
   cp r.jsonl before.jsonl
   expect 1 "$MPSWEEP" explain r.jsonl
-  grep -q "^mpsweep: 'r.jsonl': point 0 has 900 GPUs, and the header names 1$" err
+  grep -q "^mpsweep: 'r.jsonl': point 0 has 9 GPUs, and the header names 1$" err
   cmp before.jsonl r.jsonl
 }
 
