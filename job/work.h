@@ -5,6 +5,12 @@
 
 #include <stdint.h>
 
+/* CPUs that a binding can name. */
+#define WORK_CPUS 4096
+
+/* NUMA nodes that a memory policy can name. */
+#define WORK_NODES 1024
+
 /* The kernels work on this share of what is copied, as in the experiment that it reproduces. */
 #define WORK_COPIED_PER_WORKED 64
 
@@ -44,4 +50,11 @@ struct work {
     /* Iterations planned for all workers together, RATE_UNITS of a second; 0: a closed loop. */
     uint64_t rate_units;
     uint64_t arrival_seed; /* of random arrivals */
+};
+
+/* What a plug-in workload is; all zero without one. */
+#define WORK_PLUGIN_TEXT 4096
+struct work_plugin {
+    char path[WORK_PLUGIN_TEXT];    /* absolute */
+    char options[WORK_PLUGIN_TEXT]; /* for the plug-in, as they were given */
 };

@@ -36,26 +36,26 @@ struct shm_cpu cpu_between(const struct cpu_reading *begin, const struct cpu_rea
 }
 
 /* thread 0: the calling one. */
-static int bind_thread(pid_t thread, const uint64_t cpus[SHM_CPUS / 64])
+static int bind_thread(pid_t thread, const uint64_t cpus[WORK_CPUS / 64])
 {
     /* The kernel takes a mask of any length, laid out as ours on 64-bit machines. */
     _Static_assert(sizeof(unsigned long) == sizeof(uint64_t), "CPU masks are arrays of long");
     bool any = false;
-    for (unsigned i = 0; i < SHM_CPUS / 64; i++)
+    for (unsigned i = 0; i < WORK_CPUS / 64; i++)
         any |= cpus[i] != 0;
     if (!any)
         return 0;
-    return sched_setaffinity(thread, SHM_CPUS / 8, (const cpu_set_t *)(const void *)cpus) == 0
+    return sched_setaffinity(thread, WORK_CPUS / 8, (const cpu_set_t *)(const void *)cpus) == 0
                ? 0
                : errno;
 }
 
-int cpu_bind_thread(const uint64_t cpus[SHM_CPUS / 64])
+int cpu_bind_thread(const uint64_t cpus[WORK_CPUS / 64])
 {
     return bind_thread(0, cpus);
 }
 
-void cpu_bind_process(const uint64_t cpus[SHM_CPUS / 64])
+void cpu_bind_process(const uint64_t cpus[WORK_CPUS / 64])
 {
     DIR *tasks = opendir("/proc/self/task");
     const struct dirent *task;

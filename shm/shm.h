@@ -52,12 +52,6 @@
  * credits each slice with the share of its time spent there, so that windows have no edge error. */
 #define SHM_ITERATION_UNITS (UINT64_C(1) << 20)
 
-/* CPUs that a binding can name. */
-#define SHM_CPUS 4096
-
-/* NUMA nodes that a memory policy can name. */
-#define SHM_NODES 1024
-
 /* The number of the assignment that never comes. */
 #define SHM_DISMISSED UINT32_MAX
 
@@ -96,13 +90,6 @@ struct shm_settings {
     struct mix_work mix; /* of described workloads, which the workers are dealt to */
 };
 
-/* What a plug-in workload is; all zero without one. */
-#define SHM_PLUGIN_TEXT 4096
-struct shm_plugin {
-    char path[SHM_PLUGIN_TEXT];    /* absolute */
-    char options[SHM_PLUGIN_TEXT]; /* for the plug-in, as they were given */
-};
-
 /* Which part of a plug-in a worker is in: for the error when it does not come back. */
 enum shm_inside {
     SHM_INSIDE_NOTHING,
@@ -124,7 +111,7 @@ struct shm_header {
     uint32_t threads_most;
     uint32_t slot_bytes, process_bytes, header_bytes; /* sizes as the maker knew them */
     struct shm_settings settings;
-    struct shm_plugin plugin; /* written as the settings are */
+    struct work_plugin plugin; /* written as the settings are */
 
     /* Its number, 0 before the first, SHM_DISMISSED after the last; parked processes wait on it as
      * a futex. */
@@ -157,9 +144,9 @@ struct shm_process {
     _Atomic uint32_t words_at;
     _Atomic uint32_t cut_off; /* a program that died of our SIGTERM, perhaps with work on the GPU */
     char words[2][256];
-    uint64_t cpus[SHM_CPUS / 64];   /* for threads that are no workers, from the orchestrator */
-    char device_uuid[64];           /* the GPU that it must turn out to be, from the same */
-    uint64_t nodes[SHM_NODES / 64]; /* for host memory, from the same; all zero: no wish */
+    uint64_t cpus[WORK_CPUS / 64];   /* for threads that are no workers, from the orchestrator */
+    char device_uuid[64];            /* the GPU that it must turn out to be, from the same */
+    uint64_t nodes[WORK_NODES / 64]; /* for host memory, from the same; all zero: no wish */
     /* What became of it: enum shm_policy, and why it was refused. */
     _Atomic uint32_t policy;
     _Atomic int32_t policy_errno;
@@ -180,7 +167,7 @@ struct shm_slot {
     _Atomic uint64_t idle_until_ns;      /* it waits for this planned start; 0: no */
     _Atomic uint32_t opened;             /* a program's: enum shm_opened */
     _Atomic uint32_t at_work;            /* a program's: between begin and end of an iteration */
-    uint64_t cpus[SHM_CPUS / 64];        /* binding, from the orchestrator; all zero: none */
+    uint64_t cpus[WORK_CPUS / 64];       /* binding, from the orchestrator; all zero: none */
     uint32_t program;                    /* described workloads: which of them, from the same */
 
     /* The fields below are the worker's, to be read once the state is done or failed. */
@@ -196,7 +183,7 @@ struct shm_slot {
     int32_t status;       /* enum status of the first error */
     char error[256];      /* what failed: call, CUDA name and text; valid UTF-8 */
     /* NUMA nodes that its host buffers lie on; all zero: not known. */
-    uint64_t nodes[SHM_NODES / 64];
+    uint64_t nodes[WORK_NODES / 64];
 
     _Alignas(64) _Atomic uint64_t slices[SHM_SLICES]; /* in SHM_ITERATION_UNITS; read at any time */
 

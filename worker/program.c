@@ -341,9 +341,9 @@ static enum status hear(struct supervisor *supervisor)
 /* The CPUs of all workers of the process. */
 static int bind_program(const struct supervisor *supervisor)
 {
-    uint64_t cpus[SHM_CPUS / 64] = {0};
+    uint64_t cpus[WORK_CPUS / 64] = {0};
     for (unsigned t = 0; t < threads_of(supervisor); t++)
-        for (unsigned i = 0; i < SHM_CPUS / 64; i++)
+        for (unsigned i = 0; i < WORK_CPUS / 64; i++)
             cpus[i] |= slot_of(supervisor, t)->cpus[i];
     return cpu_bind_thread(cpus);
 }

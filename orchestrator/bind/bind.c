@@ -156,11 +156,11 @@ static enum status topology_load(struct bind_topology *new, const char *const *g
         status = status_set(STATUS_UNSUPPORTED, "no CPU is allowed to this process");
         goto out;
     }
-    if (hwloc_bitmap_last(new->allowed) >= SHM_CPUS) {
+    if (hwloc_bitmap_last(new->allowed) >= WORK_CPUS) {
         status = status_set(STATUS_UNSUPPORTED,
                             "CPU '%d' is beyond the %d that a binding can name; start with fewer, "
                             "as with taskset",
-                            hwloc_bitmap_last(new->allowed), SHM_CPUS);
+                            hwloc_bitmap_last(new->allowed), WORK_CPUS);
         goto out;
     }
 

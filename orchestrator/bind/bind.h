@@ -15,10 +15,10 @@
 
 #include "common/status.h"
 #include "job/point.h"
-#include "shm/shm.h"
+#include "job/work.h"
 
-#define BIND_WORDS (SHM_CPUS / 64)
-#define BIND_NODE_WORDS (SHM_NODES / 64)
+#define BIND_WORDS (WORK_CPUS / 64)
+#define BIND_NODE_WORDS (WORK_NODES / 64)
 
 /* GPUs that a topology can be loaded for. */
 #define BIND_GPUS 64
@@ -29,7 +29,7 @@ struct bind_topology; /* opaque */
  * gpu_pci: one for each of `gpus` GPUs, "0000:3b:00.0"; NULL, malformed or not found: no CPU is
  * known to be near. gpus 0 is one GPU of which nothing is known. No CUDA or NVML is touched. *out
  * belongs to the caller, set only on success; STATUS_UNSUPPORTED when a CPU's number is beyond
- * SHM_CPUS, or with more than BIND_GPUS GPUs. */
+ * WORK_CPUS, or with more than BIND_GPUS GPUs. */
 enum status bind_topology_load(const char *const *gpu_pci, unsigned gpus,
                                struct bind_topology **out);
 

@@ -45,7 +45,7 @@ enum status bind_order(const struct bind_topology *topology, hwloc_const_bitmap_
 enum status bind_divide(const struct bind_topology *topology, enum bind_policy policy,
                         const unsigned *workers, hwloc_bitmap_t *own, uint64_t *crowd);
 
-/* The NUMA nodes that are nearest to the CPUs and fit for host buffers, within SHM_NODES. */
+/* The NUMA nodes that are nearest to the CPUs and fit for host buffers, within WORK_NODES. */
 void bind_nodes_near(hwloc_topology_t topology, hwloc_const_bitmap_t cpus, hwloc_bitmap_t nodes);
 
 /* NUMA nodes with memory that may be used. */

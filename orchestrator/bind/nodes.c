@@ -41,7 +41,7 @@ void bind_nodes_near(hwloc_topology_t topology, hwloc_const_bitmap_t cpus, hwloc
         hwloc_obj_t node = NULL;
         for (; part && !node; part = part->parent)
             node = node_below(topology, part->memory_first_child);
-        if (node && node->os_index < SHM_NODES)
+        if (node && node->os_index < WORK_NODES)
             hwloc_bitmap_set(nodes, node->os_index);
     }
 }

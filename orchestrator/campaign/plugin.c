@@ -29,7 +29,7 @@ static enum status read_answer(const struct child_result *result, struct plugin_
     return out->status == STATUS_OK ? STATUS_OK : status_set(STATUS_USAGE, "%s", out->error);
 }
 
-static enum status ask(const struct session *session, const struct shm_plugin *plugin,
+static enum status ask(const struct session *session, const struct work_plugin *plugin,
                        uint64_t timeout_ns, struct plugin_answer *out)
 {
     char pipe_directory[PATH_MAX + 32];
@@ -65,7 +65,7 @@ static enum status ask(const struct session *session, const struct shm_plugin *p
 static enum status ask_point(const struct session *session, const struct point *point,
                              uint64_t timeout_ns, struct plugin_answer *out)
 {
-    static struct shm_plugin plugin;
+    static struct work_plugin plugin;
     enum status status = plugin_of(point, &plugin);
     if (status != STATUS_OK)
         return status;
@@ -78,7 +78,7 @@ static enum status ask_point(const struct session *session, const struct point *
 /* A rebuilt one may measure something else under the same name. */
 static enum status find_digest(const struct point *point, char *text, size_t size)
 {
-    static struct shm_plugin plugin;
+    static struct work_plugin plugin;
     uint64_t digest;
     enum status status = plugin_of(point, &plugin);
     if (status == STATUS_OK)

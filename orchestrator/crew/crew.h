@@ -11,6 +11,7 @@
 #include "orchestrator/crew/pool.h"
 #include "orchestrator/plan/plan.h"
 #include "orchestrator/session/session.h"
+#include "shm/shm.h"
 
 struct crew {
     struct pool pool; /* of its processes; empty in an empty crew */

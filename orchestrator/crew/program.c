@@ -11,6 +11,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "shm/shm.h"
 #include "wire/program.h"
 #include "common/clock.h"
 #include "common/paths.h"

@@ -4,12 +4,12 @@
 #include <stdio.h>
 #include <unistd.h>
 
-enum status plugin_of(const struct point *point, struct shm_plugin *out)
+enum status plugin_of(const struct point *point, struct work_plugin *out)
 {
     char directory[PATH_MAX] = "";
     const char *path = point_workload(point);
     const char *options = point->workload_options ? point->workload_options : "";
-    *out = (struct shm_plugin){0};
+    *out = (struct work_plugin){0};
     if (point->work.workload != WORKLOAD_PLUGIN)
         return STATUS_OK;
     if (*path != '/' && !getcwd(directory, sizeof directory))

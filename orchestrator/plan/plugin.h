@@ -6,11 +6,11 @@
 #include <stddef.h>
 
 #include "orchestrator/plan/plan.h"
-#include "shm/shm.h"
+#include "job/work.h"
 
 /* What a worker needs to load a point's plug-in: its absolute path, and its options. STATUS_USAGE:
  * too long. All zero for a point of another workload. */
-enum status plugin_of(const struct point *point, struct shm_plugin *out);
+enum status plugin_of(const struct point *point, struct work_plugin *out);
 
 /* Whether the point's plug-in, as far as its capabilities are known, rules the point out; why then
  * gives the reason. */

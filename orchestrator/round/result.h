@@ -74,7 +74,7 @@ struct round_gpu {
     char uuid[64];
     double throughput_ips; /* of the steady part of a window, mean of the rounds */
     struct histogram latency;
-    uint64_t cpus[SHM_CPUS / 64]; /* of its workers; all zero: not bound */
+    uint64_t cpus[WORK_CPUS / 64]; /* of its workers; all zero: not bound */
     struct telemetry_window telemetry;
     struct numa numa; /* the last round's */
 };

@@ -16,10 +16,10 @@ enum { POLICY_DEFAULT = 0, POLICY_PREFERRED = 1, POLICY_PREFERRED_MANY = 5 };
 /* Pages looked at, evenly spread. */
 #define SAMPLES 64
 
-static unsigned count_nodes(const uint64_t nodes[SHM_NODES / 64])
+static unsigned count_nodes(const uint64_t nodes[WORK_NODES / 64])
 {
     unsigned count = 0;
-    for (unsigned i = 0; i < SHM_NODES / 64; i++)
+    for (unsigned i = 0; i < WORK_NODES / 64; i++)
         count += (unsigned)__builtin_popcountll(nodes[i]);
     return count;
 }
@@ -27,7 +27,7 @@ static unsigned count_nodes(const uint64_t nodes[SHM_NODES / 64])
 static int set_policy(int mode, const uint64_t *nodes)
 {
     /* The kernel takes one more than there are bits. */
-    return syscall(SYS_set_mempolicy, mode, nodes, nodes ? SHM_NODES + 1UL : 0UL) == 0 ? 0 : errno;
+    return syscall(SYS_set_mempolicy, mode, nodes, nodes ? WORK_NODES + 1UL : 0UL) == 0 ? 0 : errno;
 }
 
 /* Whether a policy was inherited; where it cannot be asked for, none was. */
@@ -74,7 +74,7 @@ void worker_memory_free(void *memory, size_t bytes)
         munmap(memory, bytes);
 }
 
-void worker_memory_find(const void *memory, size_t bytes, uint64_t nodes[SHM_NODES / 64])
+void worker_memory_find(const void *memory, size_t bytes, uint64_t nodes[WORK_NODES / 64])
 {
     if (!memory || bytes == 0)
         return;
@@ -92,6 +92,6 @@ void worker_memory_find(const void *memory, size_t bytes, uint64_t nodes[SHM_NOD
     if (syscall(SYS_move_pages, 0, (unsigned long)count, pages, NULL, found, 0) != 0)
         return;
     for (unsigned i = 0; i < count; i++)
-        if (found[i] >= 0 && found[i] < SHM_NODES)
+        if (found[i] >= 0 && found[i] < WORK_NODES)
             nodes[found[i] / 64] |= UINT64_C(1) << (found[i] % 64);
 }

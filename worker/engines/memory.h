@@ -24,4 +24,4 @@ void worker_memory_free(void *memory, size_t bytes); /* NULL is fine */
 
 /* Adds the nodes that the memory lies on, of some of its pages. What the kernel does not report, as
  * of a driver's own pages, is left out. NULL or no bytes: nothing. */
-void worker_memory_find(const void *memory, size_t bytes, uint64_t nodes[SHM_NODES / 64]);
+void worker_memory_find(const void *memory, size_t bytes, uint64_t nodes[WORK_NODES / 64]);

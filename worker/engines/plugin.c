@@ -103,7 +103,7 @@ static const struct mpsweep_host host = {
 
 /* One that was loaded, with options that it was asked about. */
 struct loaded {
-    struct shm_plugin key;
+    struct work_plugin key;
     struct plugin plugin;
     struct loaded *next;
     /* Under the lock, with those of the cycle that goes on. */
@@ -116,7 +116,7 @@ struct loaded {
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static struct loaded *all_loaded;
 
-static enum status load(const struct shm_plugin *wanted, struct loaded **out)
+static enum status load(const struct work_plugin *wanted, struct loaded **out)
 {
     for (struct loaded *at = all_loaded; at; at = at->next)
         if (strcmp(at->key.path, wanted->path) == 0 &&

@@ -97,7 +97,7 @@ unsigned rig_first_in(const uint64_t mask[BIND_WORDS])
     for (unsigned i = 0; i < BIND_WORDS; i++)
         if (mask[i])
             return 64 * i + (unsigned)__builtin_ctzll(mask[i]);
-    return SHM_CPUS;
+    return WORK_CPUS;
 }
 
 uint64_t rig_masks[RIG_WORKERS][BIND_WORDS];

@@ -15,11 +15,11 @@
 
 /* The core of each CPU, so that sharing can be seen; MOST_CORES where there is no such CPU. */
 #define MOST_CORES 256
-static unsigned core_of[SHM_CPUS];
+static unsigned core_of[WORK_CPUS];
 
 static void find_cores(const struct bind_topology *t)
 {
-    for (unsigned cpu = 0; cpu < SHM_CPUS; cpu++)
+    for (unsigned cpu = 0; cpu < WORK_CPUS; cpu++)
         core_of[cpu] = MOST_CORES;
     unsigned count = 0;
     for (hwloc_obj_t core = NULL;

@@ -27,7 +27,7 @@ static int end(void **state)
     return sched_setaffinity(0, sizeof allowed, &allowed);
 }
 
-static void only(int cpu, uint64_t cpus[SHM_CPUS / 64])
+static void only(int cpu, uint64_t cpus[WORK_CPUS / 64])
 {
     cpus[cpu / 64] = UINT64_C(1) << cpu % 64;
 }
@@ -71,7 +71,7 @@ static void bind_one(const uint64_t *cpus)
 static void one_thread_or_all_of_them(void **state)
 {
     (void)state;
-    uint64_t cpus[SHM_CPUS / 64] = {0};
+    uint64_t cpus[WORK_CPUS / 64] = {0};
     int own, others, all = CPU_COUNT(&allowed);
     only(first_cpu, cpus);
     if (all < 2)
@@ -88,7 +88,7 @@ static void one_thread_or_all_of_them(void **state)
 static void an_empty_mask_changes_nothing(void **state)
 {
     (void)state;
-    static const uint64_t none[SHM_CPUS / 64];
+    static const uint64_t none[WORK_CPUS / 64];
     int own, others;
     counts(bind_one, none, &own, &others);
     assert_int_equal(own, CPU_COUNT(&allowed));
