@@ -107,8 +107,8 @@ static enum status begin_section(struct loader *loader, const char *name)
 /* What inih keeps of a section's name. */
 #define INIH_SECTION 49
 
-/* Begins the section that a line opens; inih only tells of sections that have keys, and one without
- * is [global] as it is. A line that is no section after all is inih's to refuse. */
+/* Begins the section that a line opens; inih reports only sections that have keys, and one without
+ * is [global] as it is. inih refuses a line that is not a section after all. */
 static void begin_if_section(struct loader *loader, const char *line)
 {
     char *name = loader->section;
@@ -130,7 +130,7 @@ static void begin_if_section(struct loader *loader, const char *line)
         status_record_before("'%s' line %d: ", loader->path, loader->line);
 }
 
-/* inih's reader: counts lines, since its handler is not told them, and notices those that inih
+/* inih's reader: counts lines, since its handler does not get them, and notices those that inih
  * would cut in two without a word. */
 static char *read_line(char *text, int size, void *user)
 {
@@ -195,7 +195,8 @@ static int on_key(void *user, const char *section, const char *key, const char *
 static enum status parse_file(struct loader *loader)
 {
     int bad_line = ini_parse_stream(read_line, loader, on_key, loader);
-    /* inih goes on behind a line that it does not understand: the first fault is the one to tell.
+    /* inih continues after a line that it does not understand: the first fault is the one to
+     * report.
      */
     if (loader->status != STATUS_OK && (!bad_line || loader->line <= bad_line))
         return loader->status;

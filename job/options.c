@@ -256,7 +256,7 @@ static enum status add_integers(struct option_value *value, const struct option_
     return status;
 }
 
-/* A time in seconds. Without a unit nobody knows which one was meant. */
+/* A time in seconds. Without a unit it is ambiguous. */
 static bool parse_time(const char *text, double *out)
 {
     static const struct {
@@ -264,7 +264,7 @@ static bool parse_time(const char *text, double *out)
         double seconds;
     } units[] = {{"us", 1e-6}, {"ms", 1e-3}, {"s", 1.0}, {"m", 60.0}};
     char *end;
-    /* strtod also takes forms that nobody means: 0x1p3, nan. */
+    /* strtod also takes unwanted forms: 0x1p3, nan. */
     size_t length = strspn(text, "0123456789.");
     double value = strtod(text, &end);
     if (length == 0 || end != text + length)

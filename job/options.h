@@ -198,7 +198,7 @@ struct options {
 /* A word that stands for a value: its place in the row's list is the number. */
 struct option_choice {
     const char *word;
-    const char *help;  /* what it does; NULL: the row's help says it */
+    const char *help;  /* what it does; NULL: as the row's help */
     const char *label; /* of a point that has it, in place of the setting's own */
 };
 

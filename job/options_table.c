@@ -285,7 +285,7 @@ const struct option_row option_table[OPTION_COUNT] = {
      "Longest window in seconds; a point that is still imprecise is marked 'unconverged'."},
     {OPTION_ITERATIONS, "iterations", 0, OPTION_KIND_INTEGER, 0, OPTION_SWEEP | OPTION_TRACE, NULL,
      0, 1000000000, "0", "N", HOW,
-     "Fixed work in place of a window: each worker runs so many iterations after the warm-up,\n"
+     "Fixed work in place of a window: each worker runs N iterations after the warm-up,\n"
      "and the point ends when the slowest has. 0: measure by time.",
      .setting = {.type = SETTING_NUMBER64,
                  AT(work.iterations),
@@ -325,7 +325,7 @@ const struct option_row option_table[OPTION_COUNT] = {
     {OPTION_CALIBRATE, "calibrate", 0, OPTION_KIND_SWITCH, 0, OPTION_SWEEP, NULL, 0, 0, "no", NULL,
      HOW,
      "Find out first what the GPU, its driver and this machine can do for each kind of\n"
-     "iteration in the plan (about half a minute each), for 'mpsweep explain' to tell what\n"
+     "iteration in the plan (about half a minute each), so that 'mpsweep explain' can show what\n"
      "limits a point."},
     {OPTION_SHARD, "shard", 0, OPTION_KIND_TEXT, 0, OPTION_SWEEP, NULL, 0, 0, NULL, "I/N|auto", HOW,
      "Measure only part I (from 0) of N about equally long ones of the plan, for 'mpsweep merge'\n"
@@ -335,7 +335,7 @@ const struct option_row option_table[OPTION_COUNT] = {
      "Each of the N nodes of --shard measures the whole plan, so that nodes can be compared."},
     {OPTION_REFERENCE, "reference", 0, OPTION_KIND_INTEGER, 0, OPTION_SWEEP, NULL, 0, 1000, "1",
      "K", HOW,
-     "Points that every shard measures, so that differences between their GPUs can be told."},
+     "Points that every shard measures, so that differences between their GPUs can be computed."},
     {OPTION_PROBE_ROUNDS, "rounds", 'r', OPTION_KIND_INTEGER, OPTION_NOT_IN_JOB, OPTION_PROBE,
      CHOICES({"default"}), 1, 100, "default", "default|N", HOW,
      "How often each arm is run, in fresh processes and in random order. More of them make the\n"
@@ -391,7 +391,7 @@ const struct option_row option_table[OPTION_COUNT] = {
     {OPTION_EXPLAINED, "explained", 0, OPTION_KIND_TEXT, OPTION_NOT_IN_JOB, OPTION_PLOT, NULL, 0, 0,
      NULL, "FILE", OUT,
      "What 'mpsweep explain RESULTS --format json' printed: for the ceilings, in\n"
-     "place of what the calibration in RESULTS says."},
+     "place of the calibration in RESULTS."},
     {OPTION_THRESHOLD, "threshold", 0, OPTION_KIND_REAL, OPTION_NOT_IN_JOB, OPTION_COMPARE, NULL, 0,
      1000, "2", "PCT", "Verdicts",
      "Difference that does not matter, in percent: a point is worse or better if the whole 95%\n"
@@ -405,14 +405,14 @@ const struct option_row option_table[OPTION_COUNT] = {
     {OPTION_STRICT, "strict", 0, OPTION_KIND_SWITCH, OPTION_NOT_IN_JOB, OPTION_MERGE, NULL, 0, 0,
      "no", NULL, OUT,
      "Files that differ in driver, kind of GPU, version of mpsweep, options and the like are an\n"
-     "error, and not only told of."},
+     "error instead of a warning."},
     {OPTION_MPS_DIR, "dir", 0, OPTION_KIND_TEXT, OPTION_NOT_IN_JOB, START | KEPT, NULL, 0, 0, NULL,
      "DIR", DAEMON,
      "start, run: where the daemon's private directory is to be; DIR must not exist, or be empty "
      "and\n"
      "yours alone, and have at most 71 characters. Default: a fresh one under XDG_RUNTIME_DIR,\n"
      "TMPDIR or /tmp. stop, env: the daemon's directory; default: that of the only one there is.\n"
-     "status: the same, or a pipe directory of somebody else's daemon, which is only looked at."},
+     "status: the same, or a pipe directory of a foreign daemon, which is only looked at."},
     {OPTION_MPS_GPU, "gpu", 'g', OPTION_KIND_TEXT, OPTION_NOT_IN_JOB, START | OPTION_MPS_STATUS,
      NULL, 0, 0, NULL, "UUID|N|emulated", DAEMON,
      "The only GPU that the daemon and its clients see: its UUID or number, or 'emulated'.\n"
@@ -452,7 +452,8 @@ const struct option_row option_table[OPTION_COUNT] = {
      "--exhaustive there is no bound unless one is given."},
     {OPTION_GUIDE, "guide", 0, OPTION_KIND_CHOICE, 0, OPTION_TUNE,
      CHOICES({"auto"}, {"calibration"}, {"measuring"}), 0, 0, "auto", NULL, BEST,
-     "What says where to look first. calibration: predictions, from what the GPU and this machine\n"
+     "How to choose where to look first. calibration: predictions, from what the GPU and this "
+     "machine\n"
      "are measured to be able to do (as 'sweep --calibrate'). measuring: short windows of a few\n"
      "sizes of each layout. auto: a calibration, where the workload allows it and the budget is\n"
      "two minutes or more."},
@@ -494,7 +495,7 @@ const struct option_row option_table[OPTION_COUNT] = {
     {OPTION_VERIFY, "verify", 0, OPTION_KIND_SWITCH, OPTION_NOT_IN_JOB, OPTION_EXPLAIN, NULL, 0, 0,
      "no", NULL, HOW,
      "Measure each remedy against the point that it is for, in turns, on the GPU of the results,\n"
-     "and compare with what was predicted; in 3 rounds if --rounds does not say otherwise."},
+     "and compare with what was predicted; in 3 rounds unless --rounds is given."},
     {OPTION_EXPLAIN_FORMAT, "format", 'f', OPTION_KIND_CHOICE, OPTION_NOT_IN_JOB, OPTION_EXPLAIN,
      CHOICES({"text"}, {"json"}), 0, 0, "text", NULL, OUT, "What is printed on standard output."},
     {OPTION_TRACE_POINT, "point", 0, OPTION_KIND_TEXT, OPTION_NOT_IN_JOB, OPTION_TRACE, NULL, 0, 0,
@@ -518,7 +519,7 @@ const struct option_row option_table[OPTION_COUNT] = {
     {OPTION_SLURM_GPUS, "gpus-per-node", 0, OPTION_KIND_INTEGER, OPTION_NOT_IN_JOB,
      OPTION_SLURM_SUBMIT, NULL, 0, 64, "1", "G", CLUSTER,
      "GPUs to ask for on each node (--gres=gpu:G); 0: none, as for the emulated one. Of several,\n"
-     "--device says which are measured."},
+     "--device chooses which to measure."},
     {OPTION_SLURM_DIR, "dir", 0, OPTION_KIND_TEXT, OPTION_NOT_IN_JOB, OPTION_SLURM_SUBMIT, NULL, 0,
      0, NULL, "DIR", CLUSTER,
      "The run's directory, which must not exist, on a file system that all nodes see. Default:\n"

@@ -54,7 +54,8 @@ struct point {
     struct mix_work *mix;         /* of described workloads; owned by the plan; NULL: others */
     const char *workload_options; /* of a plug-in; owned by the job; NULL: none */
     struct point_program program;
-    /* What a plug-in said that it is not: false until it is asked (orchestrator/campaign/plugin.h).
+    /* What a plug-in reported that it is not: false until it is asked
+     * (orchestrator/campaign/plugin.h).
      */
     bool not_graph_safe, not_thread_safe;
 };

@@ -23,7 +23,7 @@ static const char *take_number(const char *text, double *out)
     if (*text < '0' || *text > '9')
         return NULL;
     double value = strtod(text, &end);
-    /* strtod also takes forms that nobody means: 0x1p3. */
+    /* strtod also takes unwanted forms: 0x1p3. */
     if ((size_t)(end - text) > length || !isfinite(value))
         return NULL;
     *out = value;

@@ -29,7 +29,7 @@ struct rate {
     "closed, a number from 0.01 to 10000000 (iterations/s of all workers together), or "           \
     "max-under-p99=5ms (p50, p90, p99 or p999; us, ms or s)"
 
-/* False: the text is none of these; *out is left alone. */
+/* False: the text is not one of these; *out is left alone. */
 bool rate_parse(const char *text, struct rate *out);
 
 /* "400", "0.25". */

@@ -32,8 +32,8 @@ struct mix_work {
 
 /*
  * NAME, or NAME:WEIGHT+NAME:WEIGHT..., where a weight that is not given is 1. STATUS_USAGE with
- * what would be right; STATUS_NOT_FOUND, without a text, where a name is none of these workloads:
- * *bad is that part of the text then, and *bad_length how long.
+ * what would be right; STATUS_NOT_FOUND, without a text, where a name is not one of these
+ * workloads: *bad is that part of the text then, and *bad_length how long.
  */
 enum status mix_parse(const char *text, const struct workload *workloads, size_t count,
                       struct mix *out, const char **bad, size_t *bad_length);

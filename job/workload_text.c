@@ -61,7 +61,7 @@ static const struct {
     [KEY_BOUND] = {"bound", "compute or memory"},
 };
 
-/* What the keys of a step say. */
+/* The values of the keys of a step. */
 struct given {
     bool is[KEYS];
     uint64_t number[KEYS];
@@ -75,10 +75,11 @@ enum status workload_begin(const char *name, struct workload *out)
     if (length == 0)
         return status_set(STATUS_USAGE, "a workload needs a name: [workload NAME]");
     if (length >= WORKLOAD_NAME_BYTES || name[strspn(name, allowed)])
-        return status_set(STATUS_USAGE,
-                          "'%.64s' is no name for a workload: it takes up to %d letters, digits, "
-                          "'-' and '_'",
-                          name, WORKLOAD_NAME_BYTES - 1);
+        return status_set(
+            STATUS_USAGE,
+            "'%.64s' is not a name for a workload: it takes up to %d letters, digits, "
+            "'-' and '_'",
+            name, WORKLOAD_NAME_BYTES - 1);
     if (strcmp(name, "builtin") == 0 || strcmp(name, "delay") == 0)
         return status_set(STATUS_USAGE, "workload '%s' is built in: give yours another name", name);
     *out = (struct workload){0};
@@ -201,8 +202,9 @@ static enum status parse_key(const struct word *word, char *text, struct given *
     while (key < KEYS && strcmp(keys[key].name, text) != 0)
         key++;
     if (key == NO_KEY && !value)
-        return status_set(STATUS_USAGE, "'%.64s' after '%s' is no key=value; an example: step = %s",
-                          text, word->name, word->example);
+        return status_set(STATUS_USAGE,
+                          "'%.64s' after '%s' is not a key=value; an example: step = %s", text,
+                          word->name, word->example);
     if (key == NO_KEY)
         return unknown_key(text, word);
     if (!takes_key(word, key))

@@ -57,7 +57,7 @@ struct workload {
     enum workload_check check;
 };
 
-/* STATUS_USAGE with one line that says what would be right, from all of these. */
+/* STATUS_USAGE with one line that names what would be right, from all of these. */
 
 /* Letters, digits, '-' and '_'; no name of a built-in workload. Sets an empty workload. */
 enum status workload_begin(const char *name, struct workload *out);
@@ -71,7 +71,7 @@ enum status workload_set_check(struct workload *workload, const char *text);
 /* Whether all steps together make sense. */
 enum status workload_end(const struct workload *workload);
 
-/* The step as one would write it; what is said by default is left out. Returns out. */
+/* The step as one would write it; defaults are left out. Returns out. */
 const char *workload_step_text(const struct workload_step *step, char out[WORKLOAD_STEP_TEXT]);
 
 /* Whether the host does it, and not the GPU. */

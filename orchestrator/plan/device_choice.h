@@ -16,14 +16,14 @@ struct device_choice {
 };
 
 /* text: the option's value; NULL or "": nothing is named. STATUS_USAGE: an empty item, one that
- * says two things, or emulated GPUs beside real ones. */
+ * has two meanings, or emulated GPUs beside real ones. */
 enum status device_choice_parse(const char *text, struct device_choice *out);
 
 /* How many GPUs that will be, without asking a driver; 0 where only it knows. */
 unsigned device_choice_count(const struct device_choice *choice);
 
 /* Finds the GPUs of the list that are meant: their places in it, in the order in which they are
- * named; out has room for DEVICE_LIST_MAX. STATUS_USAGE: there is none of that name, or more than
+ * named; out has room for DEVICE_LIST_MAX. STATUS_USAGE: no device has that name, or more than
  * one, or one is named twice. */
 enum status device_choice_find(const struct device_choice *choice, const struct device_list *list,
                                unsigned *out, unsigned *count);

@@ -13,8 +13,8 @@ struct point_set {
     size_t compared; /* pairs of points that were compared one by one */
 };
 
-/* Looks a canonical point up among the points of the plan, `count` in number. Where it is none of
- * them, it gets the place *at == count, and *added is true. */
+/* Looks a canonical point up among the points of the plan, `count` in number. Where it is not one
+ * of them, it gets the place *at == count, and *added is true. */
 enum status point_set_add(struct point_set *set, const struct point *points, size_t count,
                           const struct point *point, size_t *at, bool *added);
 void point_set_release(struct point_set *set);

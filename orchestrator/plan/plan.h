@@ -37,8 +37,8 @@ void plan_release(struct plan *plan);
 /* Whether a word for a workload is the path of a plug-in: it has a '/' or ends in ".so". */
 bool plan_word_is_path(const char *word);
 
-/* Prints the canonical text of a point, by which plans are told apart: a line "NAME=VALUE" for each
- * setting that is not neutral. It depends on no struct's layout. */
+/* Prints the canonical text of a point, by which plans are distinguished: a line "NAME=VALUE" for
+ * each setting that is not neutral. It depends on no struct's layout. */
 void point_key_print(FILE *out, const struct point *point);
 
 /* point_check_stagger() of every point. */

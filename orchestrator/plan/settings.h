@@ -61,8 +61,8 @@ const char *setting_word(enum option_id id, const struct point *point);
 /* Whether it is what a point without options has. */
 bool setting_is_initial(const struct option_row *row, const struct point *point);
 
-/* What the environment of one of the point's processes says of it, numbered as on its GPU. False:
- * it says nothing, and the row's variable must not be set. */
+/* What the environment of one of the point's processes has of it, numbered as on its GPU. False:
+ * it has nothing, and the row's variable must not be set. */
 bool setting_variable(const struct option_row *row, const struct point *point, unsigned number,
                       char *out, size_t size);
 

@@ -13,7 +13,7 @@
 /* What process has, or OPTION_SHARE_DEFAULT. */
 int64_t shares_at(const struct point_shares *shares, unsigned process);
 
-/* The shortest list that says the same for so many processes; no list at all for defaults. */
+/* The shortest list that means the same for N processes; no list for defaults. */
 struct point_shares shares_canonical(const struct point_shares *shares, unsigned processes);
 
 /* Of canonical ones. */
@@ -24,7 +24,7 @@ bool shares_equal(const struct point_shares *a, const struct point_shares *b);
 const char *shares_text(const struct point_shares *shares, bool sizes, char *out, size_t size);
 
 /*
- * Whether a process with this percentage may find so many of the GPU's multiprocessors. It is a
+ * Whether a process with this percentage may find this many of the GPU's multiprocessors. It is a
  * ceiling, which drivers round down to groups of multiprocessors but not below a smallest share:
  * 132 of them gave 8 at 1 to 5 percent, 38 at 30 and 130 at 99 (H200, driver 580).
  */

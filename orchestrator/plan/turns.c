@@ -22,7 +22,7 @@ static bool same_shares(const struct point_shares *a, const struct point_shares 
     return true;
 }
 
-/* Whether so many of started ones may be all that work. */
+/* Whether this many of the started ones may be all that work. */
 static bool may_idle(const struct point *started_for, const struct point *point)
 {
     unsigned processes = point->processes, started = started_for->processes;

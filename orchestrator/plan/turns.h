@@ -12,7 +12,7 @@
 #include "orchestrator/plan/plan.h"
 
 /* Processes of a crew over MPS may idle: 8 of 32 at work gave about what 8 alone give (H200, driver
- * 580). Not more than so many for each that works. Time-sliced processes never idle. */
+ * 580). At most this many for each that works. Time-sliced processes never idle. */
 #define TURNS_IDLE_MOST 3
 
 struct turn {

@@ -69,7 +69,7 @@ static enum status not_found(const struct job *job, const struct point *point, c
                           job->workload_count ? "" : " (a job file's [workload NAME] adds to them)",
                           point->workload);
     return status_set(STATUS_USAGE,
-                      "'%s' is not a value of workload: '%.*s' is no [workload NAME] of the job "
+                      "'%s' is not a value of workload: '%.*s' is not a [workload NAME] of the job "
                       "file%s%s",
                       point->workload, (int)length, bad, job->workload_count ? "; there are " : "",
                       names + (*names == '|'));

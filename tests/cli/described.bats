@@ -219,7 +219,7 @@ TABLE
   job "${DETECT[@]}"
   refused "'detekt' is not a value of workload: it takes one of builtin.*detect.embed" \
     "$MPSWEEP" sweep two.job -w detekt --list
-  refused "'detect:3\+embde' is not a value of workload: 'embde' is no \[workload NAME\] of the job file; there are detect.embed$" \
+  refused "'detect:3\+embde' is not a value of workload: 'embde' is not a \[workload NAME\] of the job file; there are detect.embed$" \
     "$MPSWEEP" sweep two.job -w detect:3+embde --list
 }
 

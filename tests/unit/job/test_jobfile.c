@@ -158,7 +158,7 @@ static void errors_name_the_line(void **state)
         {"[workload x]\nkernels = 4\n", "line 2: unknown key 'kernels' of a workload: it takes"},
         {"[workload x]\nstep = copy-in 4M\n[workload x]\n",
          "line 3: section [workload x] stands there twice"},
-        {"[workload x y]\n", "line 1: 'x y' is no name for a workload"},
+        {"[workload x y]\n", "line 1: 'x y' is not a name for a workload"},
         {"[workload]\n", "line 1: a workload needs a name: [workload NAME]"},
         {"[workload delay]\n", "line 1: workload 'delay' is built in"},
         {"[workload x]\n[a]\n", "line 2: workload 'x' has no steps"},
