@@ -36,7 +36,7 @@ check-axis: mpsweep$(EXEEXT)
 	$(srcdir)/tests/axis/check $(srcdir) ./mpsweep$(EXEEXT) CC="$(CC)" CFLAGS="-g -O0"
 .PHONY: check-axis
 EXTRA_DIST += tests/axis/check
-EXTRA_DIST += tests/lint.sh tests/check-layers tests/check-words tests/cppcheck-suppressions .clang-tidy
+EXTRA_DIST += tests/lint.sh tests/check-layers tests/check-words tests/check-references tests/cppcheck-suppressions .clang-tidy
 
 # On a machine with a GPU: the tests that need one. A missing GPU is a failure here, not a skip.
 check-gpu: all

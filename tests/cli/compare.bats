@@ -247,6 +247,7 @@ P
   grep -qx 'another GPU of the same kind' out
 }
 
+# Invariant F6.
 @test "an emulated GPU against a real one is refused; two emulated ones are marked" {
   file base.jsonl <<<'{}'
   file new.jsonl '.gpu.emulated = true' <<<'{}'

@@ -71,6 +71,7 @@ faults_in() {
 @test "one of two processes with two threads each over MPS goes wrong" { faults_in hybrid:2x2 2 2; }
 @test "one of two processes with two threads each goes wrong" { faults_in hybrid-timesliced:2x2 2 2; }
 
+# Invariant R2.
 @test "a thread that goes wrong takes the number of all threads" {
   MPSWEEP_EMULATED_FAULT=cuLaunchKernel#30=error:719 expect 2 \
     "$MPSWEEP" sweep "${TINY[@]}" -l threads:4 -l threads+mps:4 -q -o f.jsonl
@@ -88,11 +89,13 @@ faults_in() {
   bad_point failed 0 'worker 2 of 4 hangs: no iteration ended for 1 s'
 }
 
+# Invariant C4.
 @test "a worker over MPS that hangs is named, ended, and has no number" {
   sweep_with_fault 2 'cuStreamSynchronize#4=hang@1' processes+mps:4 --timeout 1
   bad_point failed 0 'worker 2 of 4 hangs: no iteration ended for 1 s'
 }
 
+# Invariant R4.
 @test "workers that do not get ready are counted" {
   sweep_with_fault 2 'cuModuleLoadData=hang@1' processes+mps:4 --timeout 1
   bad_point failed 0 'only 3 of 4 workers got ready within'
@@ -111,6 +114,7 @@ faults_in() {
   bad_point failed 0 'a worker did not stop within 1 s'
 }
 
+# Invariant R1.
 @test "no attachment, no number over MPS" {
   MPSWEEP_EMULATED_FAULT=attach=skip@0,attach=skip@1 expect 2 "$MPSWEEP" sweep "${TINY[@]}" -l threads:2 \
     -l processes:2 -l processes+mps:2 -l threads+mps:2 -l hybrid:2x2 --seed 0 -q -o f.jsonl
@@ -195,6 +199,7 @@ faults_in() {
   points '.[0] | has("throughput_ips") | not' f.jsonl
 }
 
+# Invariant D4.
 @test "a fatal fault of one client: all are named, the server is restarted, the sweep continues" {
   sweep_with_fault 2 'cuStreamSynchronize#4=fatal:700@1' processes+mps:4
   bad_point failed 700 'worker [1-4] of 4: cuStreamSynchronize: CUDA_ERROR_ILLEGAL_ADDRESS .700.'

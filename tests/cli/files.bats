@@ -50,6 +50,7 @@ ids() { jq -s -c 'map(select(.type == "point").id)' "$1"; }
   [ -c /dev/full ]
 }
 
+# Invariant F1.
 @test "a disk that fills up between two points: the file is whole up to its last line" {
   expect 0 "$MPSWEEP" sweep "${MEASURE[@]}" -o full.jsonl --seed 0
   # As a big file of which the sweep measured nothing yet: what grows is near the limit, which is
@@ -113,6 +114,7 @@ ids() { jq -s -c 'map(select(.type == "point").id)' "$1"; }
   [ ! -e new.jsonl ]
 }
 
+# Invariant F2.
 @test "a file torn anywhere is continued: each point once" {
   expect 0 "$MPSWEEP" sweep "${MEASURE[@]}" -o whole.jsonl
   local size header offset offsets step
@@ -140,6 +142,7 @@ ids() { jq -s -c 'map(select(.type == "point").id)' "$1"; }
   [ "$(cat torn.jsonl)" = 'notes without an end' ]
 }
 
+# Invariant F3.
 @test "--resume refuses what is not a results file, another plan and another GPU" {
   expect 0 "$MPSWEEP" sweep "${MEASURE[@]}" -o all.jsonl
   cp all.jsonl kept.jsonl

@@ -90,6 +90,7 @@ ${get}_$memory=garbage     | 5 | the MPS daemon answered more than one line, whi
 TABLE
 }
 
+# Invariant D3.
 @test "a driver that does not let the probe in: the error, and what to do about it" {
   local fault pattern failed=0
   while IFS='|' read -r fault pattern; do

@@ -259,6 +259,7 @@ nothing_shared() {
 @test "start: hit while the daemon starts" { matrix start starting; }
 @test "start: hit while settings are read back" { matrix start settings; }
 @test "start: hit while the server comes up" { matrix start server; }
+# Invariant D1.
 @test "sweep: hit between fork and exec of the guard" { matrix sweep guard-exec; }
 @test "sweep: hit while the guard has nothing to do yet" { matrix sweep guard-idle; }
 @test "sweep: hit between fork and exec of the daemon" { matrix sweep daemon-exec; }

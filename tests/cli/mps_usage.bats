@@ -143,6 +143,7 @@ TABLE
   expect 0 "$MPSWEEP" mps stop --dir used
 }
 
+# Invariant D2.
 @test "what is not ours is not stopped, not offered and not changed" {
   local control=$MPSWEEP_BUILD_DIR/mpsweep-emulated-mps-control
   mkdir -m 700 theirs

@@ -77,6 +77,7 @@ AXES=(-m pinned,pageable --launch stream,graph --sync stream,none)
   starts 4 -l threads:1 --spin 0 --calibrate
 }
 
+# Invariant C2.
 @test "other processes, environments and contexts are not shared" {
   counted_workers
   starts 5 -l processes:2,3
@@ -98,6 +99,7 @@ AXES=(-m pinned,pageable --launch stream,graph --sync stream,none)
   starts 4 fresh.job
 }
 
+# Invariant C5.
 @test "over MPS some may idle, which is on record; time-sliced ones never do" {
   counted_workers
   starts 4 -l processes+mps:4,2,1 -l hybrid:2x2 --seed 3
@@ -182,6 +184,7 @@ faulty() {
   done
 }
 
+# Invariant C3.
 @test "a fault in a point on used processes: the next one has fresh processes" {
   faulty 2 'cuStreamCreate#2=crash@1'
   points '.[1].error | test("worker process 2 of 2 .*killed by signal 11")' r.jsonl
@@ -193,6 +196,7 @@ faulty() {
   points '.[1].error | test("worker process 1 of 2 .*exit status 3")' r.jsonl
 }
 
+# Invariant R5.
 @test "what does not fit on used processes is tried on fresh ones" {
   counted_workers
   # Two buffers for each point: the next one meets it, on the processes of the first. No one is
@@ -226,6 +230,7 @@ faulty() {
   done
 }
 
+# Invariant R1.
 @test "attachment and shares are proved again for each point" {
   # Asked once for each point; the third does not come to it on the processes of the first.
   MPSWEEP_EMULATED_FAULT='cuMemGetInfo#2=error:999@1' expect 2 "$MPSWEEP" sweep "${TINY[@]:0:2}" \
@@ -344,6 +349,7 @@ killed_itself_while_parked() {
   assert_complete r.jsonl 3 0
 }
 
+# Invariant C1.
 @test "SIGKILL of the orchestrator between two points" { killed_itself_while_parked processes:2; }
 
 @test "SIGKILL of the orchestrator between two points over MPS" {

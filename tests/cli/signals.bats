@@ -100,6 +100,7 @@ killed() {
 @test "SIGTERM while processes drain" { asked TERM draining processes:2; }
 @test "SIGTERM while processes over MPS drain" { asked TERM draining processes+mps:2; }
 @test "SIGHUP while threads over MPS run" { asked HUP running hybrid:2x2; }
+# Invariants C1 and D1.
 @test "SIGKILL while processes start" { killed starting processes:2; }
 @test "SIGKILL while processes over MPS start" { killed starting processes+mps:2; }
 @test "SIGKILL while processes run" { killed running processes:2; }
@@ -107,6 +108,7 @@ killed() {
 @test "SIGKILL while processes drain" { killed draining processes:2; }
 @test "SIGKILL while processes over MPS drain" { killed draining processes+mps:2; }
 
+# Invariants F2 and F4.
 @test "what was measured before the signal is kept" {
   MPSWEEP_EMULATED_FAULT='cuInit=slow:60000@1' start "$MPSWEEP" sweep "${PARTS[@]}" \
     --duration 0.05 -l threads:1 -l processes+mps:1 -l processes+mps:2 -l threads:2
@@ -193,6 +195,7 @@ killed() {
   tail -1 r.jsonl | jq -e '.status == 130'
 }
 
+# Invariant R4.
 @test "a signal ends a sweep whose worker hangs" {
   MPSWEEP_EMULATED_FAULT='cuStreamSynchronize#20=hang@1' start "$MPSWEEP" sweep "${PARTS[@]}" \
     --duration 60 --timeout 30 -l processes+mps:2 -l threads:1
@@ -264,6 +267,7 @@ guard() { children_named "$PID" mpsweep-guard; }
   says 'mpsweep: interrupted'
 }
 
+# Invariant R2.
 @test "the daemon is killed while its clients run: the point has no number" {
   MPSWEEP_EMULATED_FAULT='' start "$MPSWEEP" sweep "${PARTS[@]}" --duration 4 -l processes+mps:2 \
     -l processes+mps:1 --timeout 5

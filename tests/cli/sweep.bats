@@ -441,6 +441,7 @@ LONGER=(--device emulated --kernels 40 --duration 0.2 --warmup 0.1 --precision 5
 
 # -- a stranger's daemon ---------------------------------------------------------------------------
 
+# Invariants D2 and D5.
 @test "a stranger's MPS daemon is neither used nor touched" {
   local control=$MPSWEEP_BUILD_DIR/mpsweep-emulated-mps-control
   local -x CUDA_MPS_PIPE_DIRECTORY=$WORK/theirs CUDA_MPS_LOG_DIRECTORY=$WORK/theirs

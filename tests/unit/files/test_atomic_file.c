@@ -168,6 +168,7 @@ static void test_where_nothing_can_be_written_it_says_why(void **state)
     assert_int_equal(files(), 0);
 }
 
+/* Invariant F5. */
 static void test_a_full_disk_leaves_nothing(void **state)
 {
     struct atomic_file file;

@@ -99,6 +99,8 @@ static uint64_t units(const struct shm_slot *slot, unsigned first, unsigned last
     return sum;
 }
 
+/* Invariant R3. */
+/* Invariant R3. */
 static void an_iteration_is_credited_where_it_ran(void **state)
 {
     (void)state;
