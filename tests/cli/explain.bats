@@ -179,10 +179,10 @@ TABLE
   while read -r field value; do
     results | jq -c --arg field "$field" --argjson value "$value" \
       'if .id == 2 then .[$field] = $value else . end' >r.jsonl
-    refused "'r.jsonl': point 2: '$field' is missing or cannot be" "$MPSWEEP" explain r.jsonl
+    refused "'r.jsonl': point 2: '$field' is missing or invalid" "$MPSWEEP" explain r.jsonl
   done < <(bad_fields)
   results | jq -c 'if .id == 2 then del(.threads) else . end' >r.jsonl
-  refused "'r.jsonl': point 2: 'threads' is missing or cannot be" "$MPSWEEP" explain r.jsonl
+  refused "'r.jsonl': point 2: 'threads' is missing or invalid" "$MPSWEEP" explain r.jsonl
   results | jq -c 'if .type == "calibration" then .single_stream_ips = "fast" else . end' >r.jsonl
   refused "'r.jsonl': a calibration's 'single_stream_ips'" "$MPSWEEP" explain r.jsonl
 }

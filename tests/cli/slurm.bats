@@ -17,7 +17,7 @@ load slurm
   sh -n run/shard.sbatch
   sh -n run/merge.sbatch
   jq -e --arg here "$WORK" '.type == "slurm-run" and .shards == 2 and .plan == 8 and
-    .purpose == "shard" and (.plan_id | length) == 16 and .job == "a.job" and .directory == $here and
+    .purpose == "shard" and (.plan_id | test("^2:[0-9a-f]{16}$")) and .job == "a.job" and .directory == $here and
     .sweep == ["--rounds=2", "--quiet"] and
     .sbatch == ["--partition=gpu", "-A", "account", "--comment=it'\''s $HOME"] and
     (.submissions | length) == 1 and
@@ -469,7 +469,7 @@ FAKE
   expect 0 "$MPSWEEP" sweep a.job --shard 1/3 --kernels 6 --quiet -o other.jsonl
   mv other.jsonl run/shard-1.jsonl
   expect 2 "$MPSWEEP" slurm status run
-  grep -qE '^ +1  broken .*shard-1.jsonl. has another plan \([0-9a-f]+\) than the other shards' out
+  grep -qE '^ +1  broken .*shard-1.jsonl. has another plan \([0-9a-f:]+\) than the other shards' out
   echo nonsense >run/shard-2.jsonl
   expect 2 "$MPSWEEP" slurm status run
   grep -qE "^ +2  broken .*shard-2.jsonl': the line at byte 0 is not a record" out
