@@ -290,7 +290,7 @@ const struct option_row option_table[OPTION_COUNT] = {
      .setting = {.type = SETTING_NUMBER64,
                  AT(work.iterations),
                  .recorded = PLACE_NOWHERE,
-                 .label = "%s iterations each"}},
+                 .label = "iterations %s each"}},
     {OPTION_STAGGER, "stagger", 0, OPTION_KIND_TIME, 0, OPTION_SWEEP | OPTION_TRACE, NULL, 0, 3600,
      NULL, "TIME", HOW,
      "Release the workers one after the other, so far apart, and not all together: 10ms. A sweep\n"

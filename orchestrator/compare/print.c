@@ -93,22 +93,22 @@ static void print_rows(FILE *out, const struct comparison *comparison)
         shown.energy |= isfinite(row->energy_ratio);
     }
     const struct {
-        bool shown;
         const char *title;
         enum columns_side side;
+        bool shown;
     } titles[] = {
-        {true, "layout", COLUMNS_LEFT},
-        {true, "P×T", COLUMNS_RIGHT},
-        {shown.settings, "settings", COLUMNS_LEFT},
-        {true, "BASE/s", COLUMNS_RIGHT},
-        {true, "NEW/s", COLUMNS_RIGHT},
-        {true, "ratio", COLUMNS_RIGHT},
-        {true, "95%", COLUMNS_LEFT},
-        {true, "verdict", COLUMNS_LEFT},
-        {shown.p99, "p99", COLUMNS_RIGHT},
-        {shown.p99_interval, "95%", COLUMNS_LEFT},
-        {shown.p99_interval, "", COLUMNS_LEFT},
-        {shown.energy, "J/iteration", COLUMNS_RIGHT},
+        {"layout", COLUMNS_LEFT, true},
+        {"P×T", COLUMNS_RIGHT, true},
+        {"settings", COLUMNS_LEFT, shown.settings},
+        {"BASE/s", COLUMNS_RIGHT, true},
+        {"NEW/s", COLUMNS_RIGHT, true},
+        {"ratio", COLUMNS_RIGHT, true},
+        {"95%", COLUMNS_LEFT, true},
+        {"verdict", COLUMNS_LEFT, true},
+        {"p99", COLUMNS_RIGHT, shown.p99},
+        {"95%", COLUMNS_LEFT, shown.p99_interval},
+        {"", COLUMNS_LEFT, shown.p99_interval},
+        {"J/iteration", COLUMNS_RIGHT, shown.energy},
     };
     for (size_t i = 0; i < sizeof titles / sizeof *titles; i++)
         if (titles[i].shown)

@@ -138,7 +138,7 @@ static enum status read_cpus(struct deployment *deployment)
     hwloc_bitmap_free(all);
     if (!done)
         return status_set(STATUS_MEMORY, "out of memory");
-    if (have == 0)
+    if (have == 0 || deployment->processes == 0)
         return STATUS_OK;
     /* Processes that share their CPUs have a part of them each. */
     unsigned each = (unsigned)(total > have ? have : total) / deployment->processes;

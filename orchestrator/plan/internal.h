@@ -7,8 +7,10 @@
 
 /* A hash table of the points of a plan, by place. All zero bytes: empty. */
 struct point_set {
-    size_t *places; /* one more than a point's place; 0: free */
-    uint64_t *hashes;
+    struct point_slot {
+        size_t place; /* one more than a point's place; 0: free */
+        uint64_t hash;
+    } * slots;
     size_t room;     /* a power of two, or 0 */
     size_t compared; /* pairs of points that were compared one by one */
 };

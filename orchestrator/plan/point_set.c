@@ -3,16 +3,26 @@
 #include "orchestrator/plan/internal.h"
 #include "orchestrator/plan/settings.h"
 
-/* The slot of a point, or the free one where it belongs. */
-static size_t find(struct point_set *set, const struct point *points, const struct point *point,
-                   uint64_t hash)
+static struct point_slot *next(const struct point_set *set, struct point_slot *slot)
 {
-    size_t slot = (size_t)hash & (set->room - 1);
-    for (; set->places[slot]; slot = (slot + 1) & (set->room - 1)) {
-        if (set->hashes[slot] != hash)
+    return ++slot < set->slots + set->room ? slot : set->slots;
+}
+
+static struct point_slot *first(const struct point_set *set, uint64_t hash)
+{
+    return set->slots + ((size_t)hash & (set->room - 1));
+}
+
+/* The slot of a point, or the free one where it belongs. */
+static struct point_slot *find(struct point_set *set, const struct point *points,
+                               const struct point *point, uint64_t hash)
+{
+    struct point_slot *slot = first(set, hash);
+    for (; slot->place; slot = next(set, slot)) {
+        if (slot->hash != hash)
             continue;
         set->compared++;
-        if (point_equal(&points[set->places[slot] - 1], point))
+        if (point_equal(&points[slot->place - 1], point))
             break;
     }
     return slot;
@@ -21,22 +31,16 @@ static size_t find(struct point_set *set, const struct point *points, const stru
 static enum status grow(struct point_set *set)
 {
     struct point_set larger = {.room = set->room ? set->room * 2 : 256, .compared = set->compared};
-    larger.places = calloc(larger.room, sizeof *larger.places);
-    larger.hashes = calloc(larger.room, sizeof *larger.hashes);
-    if (!larger.places || !larger.hashes) {
-        point_set_release(&larger);
+    larger.slots = calloc(larger.room, sizeof *larger.slots);
+    if (!larger.slots)
         return status_set(STATUS_MEMORY, "out of memory");
-    }
     for (size_t i = 0; i < set->room; i++) {
-        size_t slot = (size_t)set->hashes[i] & (larger.room - 1);
-        if (!set->places[i])
-            continue;
-        while (larger.places[slot])
-            slot = (slot + 1) & (larger.room - 1);
-        larger.places[slot] = set->places[i];
-        larger.hashes[slot] = set->hashes[i];
+        struct point_slot *slot = first(&larger, set->slots[i].hash);
+        while (slot->place)
+            slot = next(&larger, slot);
+        *slot = set->slots[i];
     }
-    point_set_release(set);
+    free(set->slots);
     *set = larger;
     return STATUS_OK;
 }
@@ -50,19 +54,16 @@ enum status point_set_add(struct point_set *set, const struct point *points, siz
         if (status != STATUS_OK)
             return status;
     }
-    size_t slot = find(set, points, point, hash);
-    *added = set->places[slot] == 0;
-    if (*added) {
-        set->places[slot] = count + 1;
-        set->hashes[slot] = hash;
-    }
-    *at = set->places[slot] - 1;
+    struct point_slot *slot = find(set, points, point, hash);
+    *added = slot->place == 0;
+    if (*added)
+        *slot = (struct point_slot){.place = count + 1, .hash = hash};
+    *at = slot->place - 1;
     return STATUS_OK;
 }
 
 void point_set_release(struct point_set *set)
 {
-    free(set->places);
-    free(set->hashes);
+    free(set->slots);
     *set = (struct point_set){0};
 }

@@ -308,7 +308,6 @@ bool setting_is_initial(const struct option_row *row, const struct point *point)
     case SETTING_TEXT:
         return !setting_string(row, point);
     case SETTING_WORKLOAD:
-        return same_text(setting_words(row, point, words), row->initial);
     case SETTING_NS:
         return same_text(setting_words(row, point, words), row->initial);
     default:

@@ -231,7 +231,8 @@ static bool read_value(const struct option_row *row, const json_t *value,
     default:
         /* Where it makes no difference, it may be out of bounds. */
         if (!json_is_integer(value) ||
-            (!in_bounds(row, value) && json_integer_value(value) != row->setting.neutral))
+            (!in_bounds(row, value) && (json_integer_value(value) != row->setting.neutral ||
+                                        (row->setting.where && setting_applies(row, &out->point)))))
             return false;
         item.integer = json_integer_value(value);
         break;

@@ -101,7 +101,7 @@ ALL_LAYOUTS=(-l threads:1,3 -l processes:2 -l processes+mps:2 -l hybrid:2x2)
   refused 'another plan' "$MPSWEEP" sweep "${WORK_OF[@]}" -l threads:1 -q -o f.jsonl --resume
   expect 0 "$MPSWEEP" sweep "${WORK_OF[@]}" --iterations 5 -l threads:1,2 --dry-run
   grep -qE 'plan: +2 points, .* and the time that the iterations take, which is not known before$' out
-  grep -q '5 iterations each' out
+  grep -q 'iterations 5 each' out
 }
 
 @test "a worker that hangs in it is noticed, although the other has finished" {
