@@ -273,6 +273,13 @@ static enum status start_own(struct mps_controller *controller, const char *gpu,
     return status_set(status, "%s", text);
 }
 
+/* Whether a server is in its fault state. */
+static enum status is_faulty(const struct mps_controller *controller, bool *faulty)
+{
+    const struct mps_control control = control_of(controller);
+    return mps_control_is_faulty(&control, clock_now_ns() + COMMAND_NS, faulty);
+}
+
 /* A foreign daemon: looked at, never ordered. */
 static enum status check_external(struct mps_controller *controller, const char *gpu,
                                   const struct mps_settings *settings)
@@ -281,13 +288,13 @@ static enum status check_external(struct mps_controller *controller, const char 
     uint64_t deadline_ns = clock_now_ns() + FAULT_NS;
     if (controller->external_ready)
         return STATUS_OK;
-    enum status status = mps_controller_is_faulty(controller, &faulty);
+    enum status status = is_faulty(controller, &faulty);
     /* Of a client of ours that has just ended, it may be about to recover. */
     while (status == STATUS_OK && faulty && clock_now_ns() < deadline_ns) {
         struct pollfd interrupt = {.fd = controller->interrupt, .events = POLLIN};
         if (poll(&interrupt, 1, LOOK_MS) > 0)
             return status_set(STATUS_INTERRUPTED, "interrupted");
-        status = mps_controller_is_faulty(controller, &faulty);
+        status = is_faulty(controller, &faulty);
     }
     if (status == STATUS_OK && faulty)
         status = status_set(STATUS_UNSUPPORTED,
@@ -359,12 +366,6 @@ enum status mps_controller_terminate_client(struct mps_controller *controller, p
 {
     const struct mps_control control = control_of(controller);
     return mps_control_terminate_client(&control, clock_now_ns() + COMMAND_NS, client);
-}
-
-enum status mps_controller_is_faulty(struct mps_controller *controller, bool *faulty)
-{
-    const struct mps_control control = control_of(controller);
-    return mps_control_is_faulty(&control, clock_now_ns() + COMMAND_NS, faulty);
 }
 
 /* The end of the log of our own daemon; release it with free(). */

@@ -83,9 +83,6 @@ enum status mps_controller_clients(struct mps_controller *controller, uint64_t d
 /* Asks the server to end a client: the way to end a busy one. */
 enum status mps_controller_terminate_client(struct mps_controller *controller, pid_t client);
 
-/* Whether a server is in its fault state. */
-enum status mps_controller_is_faulty(struct mps_controller *controller, bool *faulty);
-
 /* The last fatal GPU error in the daemon's log. STATUS_NOT_FOUND: none, or the log is not ours. */
 enum status mps_controller_last_fault(struct mps_controller *controller, struct mps_fault *out);
 

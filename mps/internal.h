@@ -44,11 +44,6 @@ bool mps_scan_is_number(struct mps_scan scan, uint64_t most, uint64_t *number);
  * that only their texts show its complaints.
  */
 
-/* Returns STATUS_OK unless the line is a complaint that we know; otherwise the complaint's code,
- * recorded in our own words: STATUS_UNSUPPORTED (no such command), STATUS_NOT_FOUND (no such
- * server, client, or no daemon), STATUS_USAGE (a value it does not take). */
-enum status mps_reply_complaint(struct mps_scan line);
-
 /* Records that the line is not what was wanted ("a percentage"): STATUS_PROTOCOL. */
 enum status mps_reply_odd(struct mps_scan line, const char *wanted);
 

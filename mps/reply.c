@@ -8,7 +8,10 @@
 
 #define QUOTE_BYTES 61 /* of what came, and a NUL */
 
-enum status mps_reply_complaint(struct mps_scan line)
+/* Returns STATUS_OK unless the line is a complaint that we know; otherwise the complaint's code,
+ * recorded in our own words: STATUS_UNSUPPORTED (no such command), STATUS_NOT_FOUND (no such
+ * server, client, or no daemon), STATUS_USAGE (a value it does not take). */
+static enum status complaint_of(struct mps_scan line)
 {
     struct mps_scan rest = line;
     uint64_t number;
@@ -45,7 +48,7 @@ enum status mps_reply_odd(struct mps_scan line, const char *wanted)
 
 enum status mps_reply_refused(struct mps_scan line, const char *wanted)
 {
-    enum status status = mps_reply_complaint(line);
+    enum status status = complaint_of(line);
     return status != STATUS_OK ? status : mps_reply_odd(line, wanted);
 }
 
@@ -57,7 +60,7 @@ static enum status one_line(const char *reply, size_t bytes, const char *wanted,
     if (!mps_scan_line(&text, &line, NULL))
         return status_set(STATUS_PROTOCOL, "the MPS daemon answered nothing, which is not %s",
                           wanted);
-    enum status status = mps_reply_complaint(line);
+    enum status status = complaint_of(line);
     if (status != STATUS_OK)
         return status;
     if (mps_scan_line(&text, &more, NULL))
@@ -199,7 +202,7 @@ enum status mps_reply_terminated(const char *reply, size_t bytes)
     last = first;
     while (mps_scan_line(&text, &last, NULL))
         one = false;
-    enum status complaint = mps_reply_complaint(first);
+    enum status complaint = complaint_of(first);
     if (complaint != STATUS_OK && (one || mps_scan_is(last, "1")))
         return complaint;
     if (complaint != STATUS_OK || !mps_scan_is(last, "0"))

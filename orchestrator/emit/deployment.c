@@ -10,6 +10,7 @@
 
 #include "common/json.h"
 #include "common/paths.h"
+#include "orchestrator/results/settings.h"
 
 #define PORT_DEFAULT 8000
 #define PORT_MOST 65535
@@ -122,13 +123,28 @@ static void add(struct deployment_environment *out, const char *name, const char
         out->variable[out->count++] = (struct deployment_variable){name, value};
 }
 
-static void add_number(struct deployment_environment *out, const char *name, const char *prefix,
-                       int64_t number, const char *suffix)
+/* What the environment carries of the point's settings, as of the workers that were measured. */
+static void add_settings(struct deployment_environment *out, const struct deployment *deployment,
+                         unsigned process)
+{
+    for (const struct option_row *row = NULL; (row = setting_next(row));) {
+        int64_t value = 0;
+        if (row->setting.type == SETTING_SHARES)
+            value = deployment_share(deployment, process, row);
+        else if (row->setting.variable)
+            value = settings_number(deployment->request->point, row);
+        if (out->count < DEPLOYMENT_VARIABLES &&
+            setting_variable_text(row, value, out->number[out->count], sizeof out->number[0]))
+            add(out, row->setting.variable, out->number[out->count]);
+    }
+}
+
+static void add_number(struct deployment_environment *out, const char *name, int64_t number)
 {
     if (out->count == DEPLOYMENT_VARIABLES)
         return;
     char *text = out->number[out->count];
-    snprintf(text, sizeof out->number[0], "%s%" PRId64 "%s", prefix, number, suffix);
+    snprintf(text, sizeof out->number[0], "%" PRId64, number);
     add(out, name, text);
 }
 
@@ -143,20 +159,13 @@ void deployment_environment(const struct deployment *deployment, unsigned proces
         add(out, "CUDA_MPS_PIPE_DIRECTORY", pipe_directory);
     /* As it was measured. */
     add(out, "CUDA_MODULE_LOADING", "EAGER");
-    if (deployment->connections)
-        add_number(out, "CUDA_DEVICE_MAX_CONNECTIONS", "", deployment->connections, "");
-    if (deployment->mps && of->share[SHARE_PERCENTAGE] >= 0)
-        add_number(out, "CUDA_MPS_ACTIVE_THREAD_PERCENTAGE", "", of->share[SHARE_PERCENTAGE], "");
-    if (deployment->mps && of->share[SHARE_PRIORITY] >= 0)
-        add_number(out, "CUDA_MPS_CLIENT_PRIORITY", "", of->share[SHARE_PRIORITY], "");
-    if (deployment->mps && of->share[SHARE_MEMORY_MIB] >= 0)
-        add_number(out, "CUDA_MPS_PINNED_DEVICE_MEM_LIMIT", "0=", of->share[SHARE_MEMORY_MIB], "M");
-    add_number(out, "MPSWEEP_PROCESS", "", process, "");
-    add_number(out, "MPSWEEP_PROCESSES", "", deployment->processes, "");
-    add_number(out, "MPSWEEP_THREADS", "", deployment->threads, "");
-    add_number(out, "MPSWEEP_PORT", "", deployment->port + process, "");
-    add_number(out, "MPSWEEP_SEED", "", deployment->seed, "");
-    add_number(out, "MPSWEEP_MPS", "", deployment->mps, "");
+    add_settings(out, deployment, process);
+    add_number(out, "MPSWEEP_PROCESS", process);
+    add_number(out, "MPSWEEP_PROCESSES", deployment->processes);
+    add_number(out, "MPSWEEP_THREADS", deployment->threads);
+    add_number(out, "MPSWEEP_PORT", deployment->port + process);
+    add_number(out, "MPSWEEP_SEED", deployment->seed);
+    add_number(out, "MPSWEEP_MPS", deployment->mps);
     if (gpu)
         add(out, "MPSWEEP_GPU", gpu);
     add(out, "MPSWEEP_CPUS", of->cpus_text);

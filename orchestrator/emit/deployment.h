@@ -12,6 +12,7 @@
 #include "common/status.h"
 #include "orchestrator/emit/request.h"
 #include "orchestrator/plan/placeholders.h"
+#include "orchestrator/plan/settings.h"
 
 enum {
     DEPLOYMENT_CPUS = 4096,      /* their numbers are less */
@@ -51,7 +52,6 @@ struct deployment {
     unsigned daemons; /* 0: no MPS; 1; or one for each GPU */
     bool emulated, mps;
     unsigned processes, threads; /* of all GPUs; process p is on GPU p % gpu_count */
-    unsigned connections;        /* 0: the driver's default */
     unsigned port;               /* of the first worker */
     int64_t seed;
     int64_t most[DEPLOYMENT_SHARES]; /* of all processes; -1 if any has none */
@@ -93,6 +93,10 @@ struct deployment_environment {
 /* gpu and pipe_directory: NULL leaves those two out, where a script sets them. */
 void deployment_environment(const struct deployment *deployment, unsigned process, const char *gpu,
                             const char *pipe_directory, struct deployment_environment *out);
+
+/* A process's share, in the unit of the row; OPTION_SHARE_DEFAULT: the daemon's default. */
+int64_t deployment_share(const struct deployment *deployment, unsigned process,
+                         const struct option_row *row);
 
 /* The GPU of a process. */
 const char *deployment_gpu_of(const struct deployment *deployment, unsigned process);

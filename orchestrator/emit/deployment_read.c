@@ -7,12 +7,20 @@
 
 #include "common/json.h"
 #include "orchestrator/results/point.h"
+#include "orchestrator/results/settings.h"
 
 static enum status bad_point(const struct deployment *deployment, const char *what)
 {
     return status_set(STATUS_USAGE, "point %lld of '%s' %s",
                       (long long)integer_at(deployment->request->point, "id"),
                       deployment->request->results, what);
+}
+
+static enum status bad_field(const struct deployment *deployment, const char *field)
+{
+    return status_set(STATUS_USAGE, "point %lld of '%s' has an invalid '%s'",
+                      (long long)integer_at(deployment->request->point, "id"),
+                      deployment->request->results, field);
 }
 
 /* What may stand in every syntax without quotes. */
@@ -28,14 +36,26 @@ static bool is_gpu(const char *uuid)
 }
 
 static const struct {
+    enum option_id id;
     const char *field;
     int64_t unit;
     double least, most;
 } shares[DEPLOYMENT_SHARES] = {
-    [SHARE_PERCENTAGE] = {"active_thread_percentage", 1, 1, 100},
-    [SHARE_PRIORITY] = {"priority", 1, 0, 1},
-    [SHARE_MEMORY_MIB] = {"memory_limit", 1 << 20, 1 << 20, 0x1p50},
+    [SHARE_PERCENTAGE] = {OPTION_ACTIVE_THREAD_PERCENTAGE, "active_thread_percentage", 1, 1, 100},
+    [SHARE_PRIORITY] = {OPTION_PRIORITY, "priority", 1, 0, 1},
+    [SHARE_MEMORY_MIB] = {OPTION_MEMORY_LIMIT, "memory_limit", 1 << 20, 1 << 20, 0x1p50},
 };
+
+int64_t deployment_share(const struct deployment *deployment, unsigned process,
+                         const struct option_row *row)
+{
+    for (int share = 0; share < DEPLOYMENT_SHARES && deployment->mps; share++) {
+        int64_t value = deployment->process[process].share[share];
+        if (shares[share].id == row->id && value >= 0)
+            return value * shares[share].unit;
+    }
+    return OPTION_SHARE_DEFAULT;
+}
 
 /* The default of an external daemon, for processes without a share; -1: everything. */
 static int64_t external_default(const struct deployment *deployment, enum deployment_share share)
@@ -68,9 +88,7 @@ static enum status read_share(struct deployment *deployment, enum deployment_sha
         else if (number >= shares[share].least && number <= shares[share].most)
             *out = json_integer_value(item) / shares[share].unit;
         else
-            return status_set(STATUS_USAGE, "point %lld of '%s' has an invalid '%s'",
-                              (long long)integer_at(deployment->request->point, "id"),
-                              deployment->request->results, shares[share].field);
+            return bad_field(deployment, shares[share].field);
         any_without |= *out < 0;
         most = *out > most ? *out : most;
     }
@@ -172,26 +190,37 @@ static enum status read_gpus(struct deployment *deployment)
     return STATUS_OK;
 }
 
+/* The environment carries them as they are. */
+static enum status check_variables(const struct deployment *deployment)
+{
+    for (const struct option_row *row = NULL; (row = setting_next(row));) {
+        if (!row->setting.variable || row->setting.type == SETTING_SHARES)
+            continue;
+        char key[SETTING_KEY_BYTES];
+        double value = (double)settings_number(deployment->request->point, row);
+        if (value != 0 && (value < row->min || value > row->max))
+            return bad_field(deployment, setting_key(row, key));
+    }
+    return STATUS_OK;
+}
+
 static enum status read_layout(struct deployment *deployment)
 {
     const json_t *point = deployment->request->point;
     json_int_t processes = integer_at(point, "processes");
     json_int_t threads = integer_at(point, "threads");
-    json_int_t connections = integer_at(point, "connections");
     if (!point_is_measured(point))
         return bad_point(deployment, "has no measurement");
     if (processes < 1 || threads < 1 || processes > DEPLOYMENT_PROCESSES ||
         threads > DEPLOYMENT_PROCESSES)
         return bad_point(deployment, "has no numbers of processes and threads");
-    if (connections < 0 || connections > 32)
-        return bad_point(deployment, "has no number of connections");
     deployment->threads = (unsigned)threads;
     deployment->mps = json_is_true(json_object_get(point, "mps"));
-    if (!json_is_true(json_object_get(point, "connections_default")))
-        deployment->connections = (unsigned)connections;
     const json_t *gpu = json_object_get(deployment->request->header, "gpu");
     deployment->emulated = json_is_true(json_object_get(gpu, "emulated"));
-    enum status status = read_gpus(deployment);
+    enum status status = check_variables(deployment);
+    if (status == STATUS_OK)
+        status = read_gpus(deployment);
     if (status != STATUS_OK)
         return status;
     deployment->processes = (unsigned)processes * deployment->gpu_count;

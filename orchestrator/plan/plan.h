@@ -34,9 +34,6 @@ struct plan {
 enum status plan_make(const struct job *job, unsigned gpus, struct plan *out);
 void plan_release(struct plan *plan);
 
-/* Whether a word for a workload is the path of a plug-in: it has a '/' or ends in ".so". */
-bool plan_word_is_path(const char *word);
-
 /* Prints the canonical text of a point, by which plans are distinguished: a line "NAME=VALUE" for
  * each setting that is not neutral. It depends on no struct's layout. */
 void point_key_print(FILE *out, const struct point *point);

@@ -39,7 +39,7 @@ int64_t setting_number(const struct option_row *row, const struct point *point)
     return number;
 }
 
-void setting_set_number(const struct option_row *row, int64_t number, struct point *point)
+static void setting_set_number(const struct option_row *row, int64_t number, struct point *point)
 {
     uint32_t narrow = (uint32_t)number;
     void *at = (char *)point + row->setting.at;
@@ -317,20 +317,27 @@ bool setting_is_initial(const struct option_row *row, const struct point *point)
     }
 }
 
-bool setting_variable(const struct option_row *row, const struct point *point, unsigned number,
-                      char *out, size_t size)
+bool setting_variable_text(const struct option_row *row, int64_t number, char *out, size_t size)
 {
     char value[32];
-    bool shares = row->setting.type == SETTING_SHARES;
-    int64_t of =
-        shares ? shares_at(setting_shares(row, point), number) : setting_number(row, point);
-    if (!row->setting.variable || (shares ? of == OPTION_SHARE_DEFAULT : of == 0))
+    int64_t unset = row->setting.type == SETTING_SHARES ? OPTION_SHARE_DEFAULT : 0;
+    if (!row->setting.variable || number == unset)
         return false;
-    snprintf(value, sizeof value, "%" PRId64, row->flags & OPTION_WHOLE_MIB ? of >> 20 : of);
+    snprintf(value, sizeof value, "%" PRId64,
+             row->flags & OPTION_WHOLE_MIB ? number >> 20 : number);
     struct text text = {.at = out, .size = size};
     setting_form_append(row, row->setting.variable_text ? row->setting.variable_text : "%s", value,
                         &text);
     return true;
+}
+
+bool setting_variable(const struct option_row *row, const struct point *point, unsigned number,
+                      char *out, size_t size)
+{
+    int64_t value = row->setting.type == SETTING_SHARES
+                        ? shares_at(setting_shares(row, point), number)
+                        : setting_number(row, point);
+    return setting_variable_text(row, value, out, size);
 }
 
 const char *setting_key(const struct option_row *row, char *out)

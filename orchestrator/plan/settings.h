@@ -22,7 +22,6 @@ void setting_store(const struct option_row *row, const struct option_item *item,
 
 /* The field of a number, a choice, queues or a time. */
 int64_t setting_number(const struct option_row *row, const struct point *point);
-void setting_set_number(const struct option_row *row, int64_t number, struct point *point);
 
 /* The fields of other types. */
 const struct point_shares *setting_shares(const struct option_row *row, const struct point *point);
@@ -65,6 +64,9 @@ bool setting_is_initial(const struct option_row *row, const struct point *point)
  * it has nothing, and the row's variable must not be set. */
 bool setting_variable(const struct option_row *row, const struct point *point, unsigned number,
                       char *out, size_t size);
+
+/* The same of a value: of shares OPTION_SHARE_DEFAULT, of others 0 sets nothing. */
+bool setting_variable_text(const struct option_row *row, int64_t number, char *out, size_t size);
 
 /* The row's key in records and CSV. out has room for 64 bytes; returns the key. */
 #define SETTING_KEY_BYTES 64

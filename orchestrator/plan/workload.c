@@ -9,7 +9,8 @@
 #include "orchestrator/plan/placeholders.h"
 #include "orchestrator/plan/settings.h"
 
-bool plan_word_is_path(const char *word)
+/* A path has a slash, or ends in .so. */
+static bool is_path(const char *word)
 {
     size_t length = strlen(word);
     return strchr(word, '/') || (length > 3 && strcmp(word + length - 3, ".so") == 0);
@@ -139,7 +140,7 @@ static enum status find(const struct job *job, struct plan *plan, struct point *
         point->work.workload = WORKLOAD_CHAIN;
     else if (strcmp(point->workload, "delay") == 0)
         point->work.workload = WORKLOAD_DELAY;
-    else if (plan_word_is_path(point->workload))
+    else if (is_path(point->workload))
         point->work.workload = WORKLOAD_PLUGIN;
     else
         return find_mix(job, plan, point);

@@ -48,7 +48,9 @@ static bool is_default(const json_t *record, const struct option_row *row)
     return row->setting.type == SETTING_QUEUES && json_is_true(json_object_get(record, mark));
 }
 
-json_t *settings_value(const json_t *point, const struct option_row *row)
+/* What the record holds of a setting: a new reference. Where it lacks a setting that every point
+ * has, that is the neutral value; NULL: the setting means nothing for the point. */
+static json_t *value_of(const json_t *point, const struct option_row *row)
 {
     json_t *value = field(point, row);
     if (is_default(point, row))
@@ -66,6 +68,11 @@ json_t *settings_value(const json_t *point, const struct option_row *row)
     default:
         return NULL;
     }
+}
+
+int64_t settings_number(const json_t *point, const struct option_row *row)
+{
+    return is_default(point, row) ? 0 : json_integer_value(field(point, row));
 }
 
 static const char *value_text(const json_t *value, bool sizes, char *out, size_t size)
@@ -89,7 +96,7 @@ const char *settings_text(const json_t *point, const struct option_row *row, boo
                           size_t size)
 {
     const json_t *own = field(point, row);
-    json_t *value = own ? NULL : settings_value(point, row);
+    json_t *value = own ? NULL : value_of(point, row);
     value_text(own ? own : value, sizes && has_sizes(row), out, size);
     json_decref(value);
     return out;
@@ -168,7 +175,7 @@ char *settings_key(const json_t *point, uint64_t ignored)
             continue;
         json_t *value = NULL;
         if (!(row->id < 64 && ignored >> row->id & 1))
-            value = rate ? rate_asked_object(point) : settings_value(point, row);
+            value = rate ? rate_asked_object(point) : value_of(point, row);
         json_array_append_new(settings, value ? value : json_null());
     }
     char *key = json_dumps(settings, JSON_COMPACT | JSON_SORT_KEYS);
@@ -311,7 +318,7 @@ enum status settings_read(const json_t *record, struct settings_point *out)
                       setting_is_recorded(row, &out->point);
         if (!has_field(row) || row->setting.type == SETTING_WORKLOAD || is_default(record, row))
             continue;
-        json_t *value = settings_value(record, row);
+        json_t *value = value_of(record, row);
         bool read = value ? read_value(row, value, out) : !needed;
         json_decref(value);
         if (!read)

@@ -21,9 +21,8 @@ const struct option_row *settings_recorded(size_t index);
 #define SETTINGS_IDS (OPTION_RATE + 1)
 bool settings_is_shown(enum option_id id);
 
-/* What the record holds of a setting: a new reference. Where it lacks a setting that every point
- * has, that is the neutral value; NULL: the setting means nothing for the point. */
-json_t *settings_value(const json_t *point, const struct option_row *row);
+/* The number that the record holds of a setting; 0: none, or it was left to the driver. */
+int64_t settings_number(const json_t *point, const struct option_row *row);
 
 /* The value as it is, sizes with K, M or G if `sizes`; "" where there is none. Returns out. */
 const char *settings_text(const json_t *point, const struct option_row *row, bool sizes, char *out,

@@ -50,7 +50,7 @@ load emit
   altered 'a different number of shares than processes' '(select(.id == 3).active_thread_percentage) = [1,2,3]'
   altered "has an invalid 'active_thread_percentage'" '(select(.id == 3).active_thread_percentage) = 101'
   altered "has an invalid 'memory_limit'" '(select(.id == 3).memory_limit) = "all"'
-  altered 'no number of connections' '(select(.id == 3).connections) = 1000'
+  altered "an invalid 'connections'" '(select(.id == 3).connections) = 1000'
 }
 
 @test "a directory is new or empty, or it is left alone" {
