@@ -52,10 +52,9 @@ const struct option_row option_table[OPTION_COUNT] = {
                  .heading = "on each of %s GPUs",
                  .title = "GPUs"}},
     {OPTION_MPS_DAEMONS, "mps-daemons", 0, OPTION_KIND_CHOICE, OPTION_AXIS, SWEEP,
-     CHOICES({"shared", "one daemon for all.", "one daemon"},
-             {"per-gpu", "a daemon for each GPU.", "a daemon a GPU"}),
-     0, 0, "shared", NULL, WHAT,
-     "Layouts over MPS on several GPUs: one daemon for all, or one for each GPU.",
+     CHOICES({"shared", "one daemon for all", "one daemon"},
+             {"per-gpu", "a daemon for each GPU", "a daemon a GPU"}),
+     0, 0, "shared", NULL, WHAT, "MPS daemons of layouts on several GPUs.",
      .setting = {.type = SETTING_CHOICE,
                  AT(mps_daemons),
                  .where = PLACE_MPS | PLACE_GPUS,
@@ -73,8 +72,9 @@ const struct option_row option_table[OPTION_COUNT] = {
      "(COUNTS 1-16 or 1,2,4), hybrid, hybrid-timesliced (COUNTS PxT, as in 8x2,16x2).",
      .setting = {.type = SETTING_LAYOUT, .recorded = PLACE_NOWHERE, .label = "", .offer = ""}},
     {OPTION_MEMORY, "memory", 'm', OPTION_KIND_CHOICE, OPTION_AXIS, SWEEP,
-     CHOICES({"pinned"}, {"pageable"}), 0, 0, "pinned", NULL, WHAT,
-     "Host memory of the workers' buffers.",
+     CHOICES({"pinned", "page-locked: the GPU copies it without the CPU"},
+             {"pageable", "as malloc() gives it: the driver stages each copy"}),
+     0, 0, "pinned", NULL, WHAT, "Host memory of the workers' buffers.",
      .setting = {.type = SETTING_CHOICE,
                  AT(work.memory),
                  .where = OWN_MEMORY,
@@ -83,11 +83,10 @@ const struct option_row option_table[OPTION_COUNT] = {
                  .heading = "%s memory",
                  .offer = "pinned,pageable"}},
     {OPTION_SYNC, "sync", 's', OPTION_KIND_CHOICE, OPTION_AXIS, SWEEP,
-     CHOICES({"stream", "the stream is synchronised before a pageable copy out.", "sync"},
-             {"none", "it is not.", "no sync"}),
+     CHOICES({"stream", "synchronise the stream before a pageable copy out", "sync"},
+             {"none", "do not", "no sync"}),
      0, 0, "stream", NULL, WHAT,
-     "Synchronise the stream before a pageable copy out, or not. Pinned memory is always\n"
-     "synchronised after the copy out.",
+     "Synchronisation of pageable memory; pinned memory has it after the copy out.",
      .setting = {.type = SETTING_CHOICE,
                  AT(work.sync),
                  .where = OWN_MEMORY | PLACE_PAGEABLE_STREAM,
@@ -95,8 +94,9 @@ const struct option_row option_table[OPTION_COUNT] = {
                  .heading = "sync %s",
                  .offer = "stream,none"}},
     {OPTION_LAUNCH, "launch", 0, OPTION_KIND_CHOICE, OPTION_AXIS, SWEEP,
-     CHOICES({"stream"}, {"graph"}), 0, 0, "stream", NULL, WHAT,
-     "Launch each kernel by itself, or the whole iteration as one CUDA graph.",
+     CHOICES({"stream", "each kernel by itself"},
+             {"graph", "the whole iteration as one CUDA graph"}),
+     0, 0, "stream", NULL, WHAT, "How an iteration is launched.",
      .setting = {.type = SETTING_CHOICE,
                  AT(work.launch),
                  .where = PLACE_OURS,
@@ -153,8 +153,10 @@ const struct option_row option_table[OPTION_COUNT] = {
                  .variable_text = "0=%sM",
                  .of_process = true}},
     {OPTION_SCHEDULE, "schedule", 0, OPTION_KIND_CHOICE, OPTION_AXIS, SWEEP,
-     CHOICES({"auto"}, {"spin"}, {"yield"}, {"block"}), 0, 0, "auto", NULL, WHAT,
-     "How a worker waits for the GPU (CU_CTX_SCHED_*).",
+     CHOICES({"auto", "the driver chooses"}, {"spin", "ask again and again"},
+             {"yield", "the same, and let other threads run in between"},
+             {"block", "sleep until the GPU is done"}),
+     0, 0, "auto", NULL, WHAT, "How a worker waits for the GPU (CU_CTX_SCHED_*).",
      .setting = {.type = SETTING_CHOICE,
                  AT(work.schedule),
                  .where = PLACE_OURS,
@@ -163,19 +165,19 @@ const struct option_row option_table[OPTION_COUNT] = {
                  .of_process = true,
                  .offer = "auto,block"}},
     {OPTION_BIND, "bind", 'b', OPTION_KIND_CHOICE, OPTION_AXIS, SWEEP,
-     CHOICES({"near"}, {"scatter"}, {"none"}), 0, 0, "near", NULL, WHAT,
-     "CPUs of the workers: near their GPU, one core a worker while there are cores, with host\n"
-     "memory on the NUMA node beside them; scattered over the machine; or left to the operating\n"
-     "system.",
+     CHOICES({"near", "near their GPU, one core a worker while there are cores, with host memory\n"
+                      "on the NUMA node beside them"},
+             {"scatter", "over the whole machine"}, {"none", "left to the operating system"}),
+     0, 0, "near", NULL, WHAT, "CPUs of the workers.",
      .setting = {.type = SETTING_CHOICE,
                  AT(bind),
                  .label = "bind %s",
                  .heading = "bound %s",
                  .offer = "near,none"}},
-    {OPTION_MPS, "mps", 0, OPTION_KIND_CHOICE, 0, SWEEP, CHOICES({"private"}, {"external"}), 0, 0,
-     "private", NULL, WHAT,
-     "Daemon of layouts over MPS: one of mpsweep's own, which lives for the sweep only; or the\n"
-     "one of CUDA_MPS_PIPE_DIRECTORY, which is checked, used, and left as it is."},
+    {OPTION_MPS, "mps", 0, OPTION_KIND_CHOICE, 0, SWEEP,
+     CHOICES({"private", "one of mpsweep's own, which lives for the sweep only"},
+             {"external", "the one of CUDA_MPS_PIPE_DIRECTORY: checked, used, and left as it is"}),
+     0, 0, "private", NULL, WHAT, "Daemon of layouts over MPS."},
     {OPTION_WORKLOAD, "workload", 'w', OPTION_KIND_TEXT, OPTION_AXIS, SWEEP, NULL, 0, 0, "builtin",
      "builtin|delay|NAME[:N]+...|FILE.so", WORK,
      "builtin: copy in, a chain of dependent small kernels, copy out, check. delay: the same with\n"
@@ -247,8 +249,9 @@ const struct option_row option_table[OPTION_COUNT] = {
      "max-under-p99=5ms: search the highest such rate (p50, p90, p99, p999; us, ms, s).",
      .setting = {.type = SETTING_RATE, .recorded = PLACE_NOWHERE, .label = "%s"}},
     {OPTION_ARRIVAL, "arrival", 0, OPTION_KIND_CHOICE, OPTION_AXIS, SWEEP,
-     CHOICES({"constant"}, {"poisson"}), 0, 0, "constant", NULL, WORK,
-     "With a rate, the planned starts: evenly spaced, or at random (exponential gaps, by --seed).",
+     CHOICES({"constant", "evenly spaced"},
+             {"poisson", "at random, with exponential gaps, by --seed"}),
+     0, 0, "constant", NULL, WORK, "With a rate, the planned starts.",
      .setting = {.type = SETTING_CHOICE,
                  AT(work.arrival),
                  .where = PLACE_OPEN,
@@ -314,10 +317,11 @@ const struct option_row option_table[OPTION_COUNT] = {
      "60", "S", HOW,
      "Longest wait for workers to get ready, to finish an iteration, or to stop. A worker that\n"
      "takes longer counts as hung."},
-    {OPTION_LIMITS, "limits", 0, OPTION_KIND_CHOICE, 0, PLAN, CHOICES({"known"}, {"ignore"}), 0, 0,
+    {OPTION_LIMITS, "limits", 0, OPTION_KIND_CHOICE, 0, PLAN,
+     CHOICES({"known", "infeasible, and not tried"}, {"ignore", "tried all the same"}), 0, 0,
      "known", NULL, HOW,
-     "known: points over MPS beyond the limits that 'mpsweep doctor --limits' found for this GPU\n"
-     "and driver are infeasible, and not tried. ignore: try all points."},
+     "Points over MPS beyond the limits that 'mpsweep doctor --limits' found for this GPU and\n"
+     "driver."},
     {OPTION_NO_REUSE, "no-reuse", 0, OPTION_KIND_SWITCH, 0, PLAN, NULL, 0, 0, "no", NULL, HOW,
      "Fresh worker processes for each point. Otherwise those of one point serve the next where\n"
      "they can (same processes, MPS and environment), and such points are measured one after\n"
@@ -378,16 +382,18 @@ const struct option_row option_table[OPTION_COUNT] = {
      OUT,
      "No progress on standard error. mps run: no proof of attachment there. merge: no summary."},
     {OPTION_FIGURE, "figure", 0, OPTION_KIND_CHOICE, OPTION_NOT_IN_JOB, OPTION_PLOT,
-     CHOICES({"throughput"}, {"latency"}, {"phases"}, {"launch"}, {"heatmap"}, {"scaling"},
-             {"gpus"}, {"ceilings"}, {"search"}, {"fleet"}, {"probe"}, {"probe-series"}, {"all"}),
-     0, 0, "throughput", NULL, OUT,
-     "throughput: iterations/s by workers. latency: percentiles by workers, or by offered rate.\n"
-     "phases: where the time goes. launch: the time of a launch call. heatmap: P×T.\n"
-     "scaling: by number of GPUs. gpus: each GPU beside the others.\n"
-     "ceilings: measured beside what was possible. search: how a tune found the best layout.\n"
-     "fleet: the nodes of merged results, and which stand out.\n"
-     "probe: every arm of the probes. probe-series: those arms that differ in one number.\n"
-     "all: each of them, --output is a directory."},
+     CHOICES({"throughput", "iterations/s by workers"},
+             {"latency", "percentiles by workers, or by offered rate"},
+             {"phases", "where the time goes"}, {"launch", "the time of a launch call"},
+             {"heatmap", "P×T"}, {"scaling", "by number of GPUs"},
+             {"gpus", "each GPU beside the others"},
+             {"ceilings", "measured beside what was possible"},
+             {"search", "how a tune found the best layout"},
+             {"fleet", "the nodes of merged results, and which stand out"},
+             {"probe", "every arm of the probes"},
+             {"probe-series", "those arms that differ in one number"},
+             {"all", "each of them; --output is a directory"}),
+     0, 0, "throughput", NULL, OUT, "What to draw."},
     {OPTION_EXPLAINED, "explained", 0, OPTION_KIND_TEXT, OPTION_NOT_IN_JOB, OPTION_PLOT, NULL, 0, 0,
      NULL, "FILE", OUT,
      "What 'mpsweep explain RESULTS --format json' printed: for the ceilings, in\n"
@@ -397,9 +403,9 @@ const struct option_row option_table[OPTION_COUNT] = {
      "Difference that does not matter, in percent: a point is worse or better if the whole 95%\n"
      "interval of its ratio lies beyond it, and the same if all of it lies within."},
     {OPTION_ADJUST, "adjust", 0, OPTION_KIND_CHOICE, OPTION_NOT_IN_JOB, OPTION_COMPARE,
-     CHOICES({"holm"}, {"none"}), 0, 0, "holm", NULL, "Verdicts",
-     "holm: a false 'worse' anywhere among all points in at most 2.5% of comparisons. none: each\n"
-     "point as if it were the only one."},
+     CHOICES({"holm", "a false 'worse' anywhere in at most 2.5% of comparisons"},
+             {"none", "each point as if it were the only one"}),
+     0, 0, "holm", NULL, "Verdicts", "Adjustment of the verdicts for the number of points."},
     {OPTION_MERGE_FORCE, "force", 0, OPTION_KIND_SWITCH, OPTION_NOT_IN_JOB, OPTION_MERGE, NULL, 0,
      0, "no", NULL, OUT, "Replace the output if it exists."},
     {OPTION_STRICT, "strict", 0, OPTION_KIND_SWITCH, OPTION_NOT_IN_JOB, OPTION_MERGE, NULL, 0, 0,
@@ -432,9 +438,10 @@ const struct option_row option_table[OPTION_COUNT] = {
     {OPTION_MPS_FORMAT, "format", 'f', OPTION_KIND_CHOICE, OPTION_NOT_IN_JOB, OPTION_MPS_STATUS,
      CHOICES({"table"}, {"json"}), 0, 0, "table", NULL, OUT, "What is printed."},
     {OPTION_OBJECTIVE, "objective", 0, OPTION_KIND_CHOICE, 0, OPTION_TUNE,
-     CHOICES({"throughput"}, {"p99"}, {"ips-per-watt"}), 0, 0, "throughput", NULL, BEST,
-     "throughput: most iterations a second. p99: lowest 99th percentile of the latency.\n"
-     "ips-per-watt: most iterations for the energy, which takes NVML."},
+     CHOICES({"throughput", "most iterations a second"},
+             {"p99", "lowest 99th percentile of the latency"},
+             {"ips-per-watt", "most iterations for the energy, which takes NVML"}),
+     0, 0, "throughput", NULL, BEST, "What makes a layout the best."},
     {OPTION_MAX_P99, "max-p99", 0, OPTION_KIND_TIME, 0, OPTION_TUNE, NULL, 1e-6, 3600, NULL, "TIME",
      BEST,
      "Layouts are out whose 99th percentile of the latency is not surely below it: the upper end\n"
@@ -451,12 +458,12 @@ const struct option_row option_table[OPTION_COUNT] = {
      "Time for all measuring, calibration and the start of workers included: 90s, 5m. With\n"
      "--exhaustive there is no bound unless one is given."},
     {OPTION_GUIDE, "guide", 0, OPTION_KIND_CHOICE, 0, OPTION_TUNE,
-     CHOICES({"auto"}, {"calibration"}, {"measuring"}), 0, 0, "auto", NULL, BEST,
-     "How to choose where to look first. calibration: predictions, from what the GPU and this "
-     "machine\n"
-     "are measured to be able to do (as 'sweep --calibrate'). measuring: short windows of a few\n"
-     "sizes of each layout. auto: a calibration, where the workload allows it and the budget is\n"
-     "two minutes or more."},
+     CHOICES({"auto", "a calibration, where the workload allows it and the budget is two minutes\n"
+                      "or more"},
+             {"calibration", "predictions, from what the GPU and this machine are measured to be\n"
+                             "able to do (as 'sweep --calibrate')"},
+             {"measuring", "short windows of a few sizes of each layout"}),
+     0, 0, "auto", NULL, BEST, "How to choose where to look first."},
     {OPTION_EXHAUSTIVE, "exhaustive", 0, OPTION_KIND_SWITCH, 0, OPTION_TUNE, NULL, 0, 0, "no", NULL,
      BEST, "Measure every layout of the space, and then the best ones again."},
     {OPTION_TUNE_EMIT, "emit", 0, OPTION_KIND_CHOICE, OPTION_NOT_IN_JOB, OPTION_TUNE,
@@ -503,9 +510,10 @@ const struct option_row option_table[OPTION_COUNT] = {
      "Which of the plan's points to trace: the section of the job file that has it alone, or its\n"
      "number, as --list counts them."},
     {OPTION_TRACE_PRINT, "print", 0, OPTION_KIND_CHOICE, OPTION_NOT_IN_JOB, OPTION_TRACE,
-     CHOICES({"summary"}, {"gpu-trace"}, {"api-trace"}), 0, 0, "summary", NULL, "The trace",
-     "gpu-trace: also every kernel and copy, one a line. api-trace: also every call. The summary\n"
-     "follows in any case."},
+     CHOICES({"summary", "calls, use of the GPU, gaps and admission"},
+             {"gpu-trace", "also every kernel and copy, one a line"},
+             {"api-trace", "also every call"}),
+     0, 0, "summary", NULL, "The trace", "What is printed on standard output."},
     {OPTION_TRACE_FIGURE, "figure", 'f', OPTION_KIND_TEXT, OPTION_NOT_IN_JOB, OPTION_TRACE, NULL, 0,
      0, NULL, "FILE", "The trace",
      "Draw calls and GPU work over time: .svg, .png or .pdf, or .gp for gnuplot's data."},

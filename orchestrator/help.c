@@ -19,8 +19,8 @@
     PAGE(tune)                                                                                     \
     PAGE(trace)                                                                                    \
     PAGE(plot)                                                                                     \
-    PAGE(explain) PAGE(compare) PAGE(merge) PAGE(emit) PAGE(probe) PAGE(doctor) PAGE(mps)          \
-        PAGE(slurm)
+    PAGE(explain)                                                                                  \
+    PAGE(compare) PAGE(merge) PAGE(emit) PAGE(probe) PAGE(doctor) PAGE(mps) PAGE(slurm)
 
 #define EMBED(name)                                                                                \
     __asm__(".pushsection .rodata\n"                                                               \
@@ -151,13 +151,39 @@ static const char *value_of(const struct option_row *row, char form[FORM_BYTES])
     return row->kind == OPTION_KIND_SWITCH ? NULL : option_value_form(row, form, FORM_BYTES);
 }
 
-static void print_indented(FILE *out, const char *text)
+/* Prints text behind a title, its further lines below the first. */
+static void print_indented(FILE *out, const char *title, const char *text)
 {
+    int indent = 8 + (int)strlen(title);
+    fprintf(out, "%8s%s", "", title);
     for (const char *line = text; line;) {
         const char *end = strchr(line, '\n');
-        fprintf(out, "        %.*s\n", (int)(end ? end - line : (long)strlen(line)), line);
+        fprintf(out, "%*s%.*s\n", line == text ? 0 : indent, "",
+                (int)(end ? end - line : (long)strlen(line)), line);
         line = end ? end + 1 : NULL;
     }
+}
+
+/* The first choice that has a help of its own, or the next one; NULL: none. */
+static const struct option_choice *next_explained(const struct option_row *row,
+                                                  const struct option_choice *choice)
+{
+    choice = choice ? choice + 1 : row->choices;
+    while (choice && choice->word && !choice->help)
+        choice++;
+    return choice && choice->word ? choice : NULL;
+}
+
+/* "pinned:   ", as wide as the longest word of the row's. */
+static const char *choice_title(const struct option_row *row, const struct option_choice *choice,
+                                char out[FORM_BYTES])
+{
+    int width = 0;
+    for (const struct option_choice *other = row->choices; other->word; other++)
+        if ((int)strlen(other->word) > width)
+            width = (int)strlen(other->word);
+    snprintf(out, FORM_BYTES, "  %s:%*s", choice->word, width + 1 - (int)strlen(choice->word), "");
+    return out;
 }
 
 static void print_option(FILE *out, const struct option_row *row)
@@ -172,7 +198,9 @@ static void print_option(FILE *out, const struct option_row *row)
     if (row->initial && value_of(row, form))
         fprintf(out, "   [%s]", row->initial);
     fputs(row->flags & OPTION_AXIS ? "   *\n" : "\n", out);
-    print_indented(out, row->help);
+    print_indented(out, "", row->help);
+    for (const struct option_choice *choice = NULL; (choice = next_explained(row, choice));)
+        print_indented(out, choice_title(row, choice, form), choice->help);
 }
 
 void help_print_command(FILE *out, const struct command *command)
@@ -266,8 +294,14 @@ static void print_manual_option(FILE *out, const struct option_row *row, const c
     }
     fputc('\n', out);
     print_roff_text(out, row->help);
+    for (const struct option_choice *choice = NULL; (choice = next_explained(row, choice));) {
+        fputs("\n.br\n", out);
+        print_roff_text(out, choice->word);
+        fputs(": ", out);
+        print_roff_text(out, choice->help);
+    }
     if (row->initial && value_of(row, form)) {
-        fputs("\nDefault: ", out);
+        fputs(next_explained(row, NULL) ? "\n.br\nDefault: " : "\nDefault: ", out);
         print_roff_text(out, row->initial);
         fputc('.', out);
     }
