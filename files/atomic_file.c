@@ -40,13 +40,16 @@ static enum status check_place(const char *path, unsigned flags)
         return cannot_write(path, ENAMETOOLONG);
     if (!(flags & ATOMIC_FILE_REPLACE))
         return lstat(path, &info) == 0 ? exists(path) : STATUS_OK;
-    if (stat(path, &info) != 0)
+    /* On file systems that are shared a link may lead to where others write. */
+    if ((flags & ATOMIC_FILE_VERIFY ? lstat(path, &info) : stat(path, &info)) != 0)
         return STATUS_OK;
     if (S_ISDIR(info.st_mode))
         return cannot_write(path, EISDIR);
     if (!S_ISREG(info.st_mode))
         return status_set(STATUS_USAGE, "cannot write '%s': not a regular file", path);
-    return access(path, W_OK) == 0 ? STATUS_OK : cannot_write(path, errno);
+    /* Another program finds out only when it has done its work. */
+    bool writable = !(flags & ATOMIC_FILE_NAMED) || access(path, W_OK) == 0;
+    return writable ? STATUS_OK : cannot_write(path, errno);
 }
 
 /* Without a name; -1 where the file system, or the kernel, has no such files. */
@@ -135,17 +138,18 @@ int atomic_rename_new(const char *from, const char *to)
     return rename(from, to);
 }
 
-/* The new name survives a power failure where this works; elsewhere, the file is there all the
- * same. */
-static void flush_folder(const char *path)
+/* So that the new name survives a power failure. 0, also where a file system has no such flush; or
+ * an error number. */
+static int flush_folder(const char *path)
 {
     char folder[PATH_MAX];
     atomic_file_folder(path, folder, sizeof folder);
     int fd = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (fd < 0)
-        return;
-    (void)!fsync(fd);
+        return errno;
+    int error = fsync(fd) == 0 || errno == EINVAL || errno == ENOTSUP ? 0 : errno;
     close(fd);
+    return error;
 }
 
 /* Opens the file, since only that makes a shared file system ask its server. */
@@ -164,11 +168,17 @@ static bool is_same(const struct stat *a, const struct stat *b)
     return a->st_dev == b->st_dev && a->st_ino == b->st_ino;
 }
 
+static bool is_at(const char *path, const struct stat *file)
+{
+    struct stat now;
+    return look_at(path, &now) && is_same(&now, file);
+}
+
 /* Whether the rename did what it should, whatever it answered. */
 static enum status verify(const char *from, const char *to, const struct stat *before, int error)
 {
     struct stat now;
-    bool old_is_there = look_at(from, &now) && is_same(&now, before);
+    bool old_is_there = is_at(from, before);
     bool new_is_there = look_at(to, &now);
     if (!new_is_there || (error && !is_same(&now, before)))
         return status_set(
@@ -209,18 +219,18 @@ static enum status put_in_place(struct atomic_file *file)
         fstat(fileno(file->stream), &before) != 0)
         return cannot_write(file->path, errno ? errno : EIO);
     int error = give_name(file);
-    if (error == EEXIST)
-        return exists(file->path);
-    flush_folder(file->path);
-    if (!(file->flags & ATOMIC_FILE_VERIFY))
-        return error ? cannot_write(file->path, error) : STATUS_OK;
-    enum status status = verify(file->temporary, file->path, &before, error);
+    bool shared = file->flags & ATOMIC_FILE_VERIFY;
+    /* A server whose answer was lost refuses what it has done. */
+    if (error && !(shared && is_at(file->path, &before)))
+        return error == EEXIST ? exists(file->path) : cannot_write(file->path, error);
+    int lost = flush_folder(file->path);
+    if (!shared || error)
+        return STATUS_OK;
+    enum status status = verify(file->temporary, file->path, &before, 0);
     /* What a lying file system has kept is the user's to save. */
-    if (!error) {
-        free(file->temporary);
-        file->temporary = NULL;
-    }
-    return status;
+    free(file->temporary);
+    file->temporary = NULL;
+    return status == STATUS_OK && lost ? cannot_write(file->path, lost) : status;
 }
 
 enum status atomic_file_commit(struct atomic_file *file)
@@ -232,6 +242,7 @@ enum status atomic_file_commit(struct atomic_file *file)
 
 enum status atomic_file_commit_json(struct atomic_file *file, const json_t *value)
 {
+    errno = 0;
     if (json_dumpf(value, file->stream, JSON_INDENT(2)) == 0 && fputc('\n', file->stream) == '\n')
         return atomic_file_commit(file);
     enum status status = cannot_write(file->path, errno ? errno : EIO);
@@ -262,8 +273,9 @@ enum status atomic_file_publish(const char *from, const char *to)
     else if (lstat(to, &taken) == 0)
         status = status_set(STATUS_USAGE, "'%s' exists: the results stay in '%s'", to, from);
     if (status == STATUS_OK) {
-        int error = atomic_rename_new(from, to) != 0 ? errno : 0;
-        flush_folder(to);
+        /* In one step: a link and an unlink would leave two names where a kill comes between. */
+        int error = rename(from, to) != 0 ? errno : 0;
+        (void)flush_folder(to); /* the file is there all the same */
         status = verify(from, to, &before, error);
     }
     close(fd);

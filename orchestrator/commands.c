@@ -214,6 +214,10 @@ enum status command_unknown(const char *name)
         return status_set(STATUS_USAGE, "unknown command '%s'; did you mean '%s'?", name, nearest);
     /* The commands of a family, or all with one word for each family. */
     size_t family = space ? (size_t)(space - name) + 1 : 0;
+    bool known = false;
+    for (size_t i = 0; i < command_count && family; i++)
+        known |= strncmp(commands[i].name, name, family) == 0;
+    family = known ? family : 0;
     for (size_t i = 0; i < command_count; i++) {
         const char *other = commands[i].name;
         size_t shown = family ? strlen(other) : strcspn(other, " ");

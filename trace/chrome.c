@@ -93,9 +93,9 @@ static void put_slice(struct writer *writer, const struct timeline_event *event,
         [TRACE_SET] = "set",
     };
     uint64_t took_ns = end_ns - event->record.begin_ns;
-    put(writer, json_pack("{s:s, s:o, s:s, s:i, s:i, s:f, s:f, s:o}", "ph", "X", "name",
+    put(writer, json_pack("{s:s, s:o, s:s, s:I, s:I, s:f, s:f, s:o}", "ph", "X", "name",
                           name_of(event->name), "cat", categories[event->record.kind], "pid",
-                          (int)thread->pid, "tid", (int)thread->tid, "ts",
+                          (json_int_t)thread->pid, "tid", (json_int_t)thread->tid, "ts",
                           moment(writer, event->record.begin_ns), "dur",
                           took_ns > 0 ? (double)took_ns / 1e3 - 0.0005 : 0.0, "args", arguments));
 }
@@ -104,9 +104,9 @@ static void put_slice(struct writer *writer, const struct timeline_event *event,
 static void put_arrow(struct writer *writer, const char *phase, uint32_t id, unsigned pid,
                       unsigned tid, uint64_t ns)
 {
-    json_t *event = json_pack("{s:s, s:s, s:s, s:i, s:i, s:i, s:f}", "ph", phase, "name", "starts",
-                              "cat", "flow", "id", (int)id, "pid", (int)pid, "tid", (int)tid, "ts",
-                              moment(writer, ns));
+    json_t *event = json_pack("{s:s, s:s, s:s, s:I, s:I, s:I, s:f}", "ph", phase, "name", "starts",
+                              "cat", "flow", "id", (json_int_t)id, "pid", (json_int_t)pid, "tid",
+                              (json_int_t)tid, "ts", moment(writer, ns));
     if (*phase == 'f')
         json_object_set_new(event, "bp", json_string("e"));
     put(writer, event);
@@ -161,12 +161,14 @@ static void put_name(struct writer *writer, const char *what, unsigned pid, unsi
                      const char *name)
 {
     char kind[32];
+    unsigned order = strcmp(what, "process") == 0 ? pid : tid;
     snprintf(kind, sizeof kind, "%s_name", what);
-    put(writer, json_pack("{s:s, s:s, s:i, s:i, s:{s:s}}", "ph", "M", "name", kind, "pid", (int)pid,
-                          "tid", (int)tid, "args", "name", name));
+    put(writer, json_pack("{s:s, s:s, s:I, s:I, s:{s:s}}", "ph", "M", "name", kind, "pid",
+                          (json_int_t)pid, "tid", (json_int_t)tid, "args", "name", name));
     snprintf(kind, sizeof kind, "%s_sort_index", what);
-    put(writer, json_pack("{s:s, s:s, s:i, s:i, s:{s:i}}", "ph", "M", "name", kind, "pid", (int)pid,
-                          "tid", (int)tid, "args", "sort_index", (int)(tid ? tid : pid)));
+    put(writer,
+        json_pack("{s:s, s:s, s:I, s:I, s:{s:I}}", "ph", "M", "name", kind, "pid", (json_int_t)pid,
+                  "tid", (json_int_t)tid, "args", "sort_index", (json_int_t)order));
 }
 
 static void put_processes(struct writer *writer, const char *gpu)
@@ -253,8 +255,8 @@ enum status chrome_write(FILE *out, const struct timeline *timeline, const char 
             writer.failed = true;
         else if (timeline_is_call(event))
             put_slice(&writer, event, nested_end(thread, record), thread,
-                      json_pack("{s:i, s:i}", "correlation", (int)record->correlation, "result",
-                                (int)record->result));
+                      json_pack("{s:I, s:I}", "correlation", (json_int_t)record->correlation,
+                                "result", (json_int_t)record->result));
         else
             put_work(&writer, i, thread);
     }

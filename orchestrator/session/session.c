@@ -196,8 +196,9 @@ static enum status find_device(struct session *session, const struct session_req
     if (status != STATUS_OK && !choice.emulated && !request->no_other)
         return status_set(status, "cannot use a GPU: %s ('%s emulated' needs none)", status_text(),
                           request->no_fallback ? "--gpu" : "--device");
-    if (status == STATUS_OK)
-        status = gpu_set_choose(session->gpus, &choice);
+    if (status != STATUS_OK)
+        return status;
+    status = gpu_set_choose(session->gpus, &choice);
     daemons_serve(session->daemons, session->gpus);
     return status;
 }
