@@ -67,6 +67,28 @@ static bool same_gpus(const struct campaign *campaign, const json_t *gpus)
     return true;
 }
 
+/* Whether a record is of the point with its number. A plan may follow from more than the options:
+ * a tune's from the machine, and what is all GPUs from how many there are. */
+static bool is_of_plan(const json_t *record, const struct plan *plan)
+{
+    json_int_t id = json_is_integer(json_object_get(record, "id")) ? integer_at(record, "id") : -1;
+    if (id < 0 || (size_t)id >= plan->count)
+        return false;
+    const struct point *point = &plan->points[id];
+    return strcmp(text_at(record, "layout"), layout_name(point->layout)) == 0 &&
+           integer_at(record, "processes") == (json_int_t)point->processes &&
+           integer_at(record, "threads") == (json_int_t)point->threads &&
+           point_gpus_of(record) == point_gpus(point);
+}
+
+static bool all_are_of_plan(const json_t *records, const struct plan *plan)
+{
+    for (size_t i = 0; i < json_array_size(records); i++)
+        if (!is_of_plan(json_array_get(records, i), plan))
+            return false;
+    return true;
+}
+
 /* Takes over the finished points of an earlier run, if it is the same part of the same plan on the
  * same GPUs. */
 static enum status load_earlier(struct campaign *campaign, const char *path,
@@ -78,7 +100,8 @@ static enum status load_earlier(struct campaign *campaign, const char *path,
     const char *plan_id = json_string_value(json_object_get(results->header, "plan_id"));
     const char *uuid =
         json_string_value(json_object_get(json_object_get(results->header, "gpu"), "uuid"));
-    if (!record_header_is_of(results->header, campaign->job, &campaign->plan))
+    if (!record_header_is_of(results->header, campaign->job, &campaign->plan) ||
+        !all_are_of_plan(results->points, &campaign->plan))
         return status_set(STATUS_USAGE,
                           "'%s' holds another plan: give the job and options that it was begun "
                           "with, or another name",

@@ -104,13 +104,24 @@ static enum status read_shares(struct deployment *deployment)
     return status;
 }
 
+/* Whether text is a list such as "0-3,8" of numbers below DEPLOYMENT_CPUS. */
+static bool is_list(const char *text)
+{
+    bool valid = text[0] && text[strspn(text, "0123456789,-")] == '\0';
+    for (const char *at = text; valid && *at;) {
+        valid = strtoul(at + strcspn(at, "0123456789"), NULL, 10) < DEPLOYMENT_CPUS;
+        at += strcspn(at, "0123456789");
+        at += strspn(at, "0123456789");
+    }
+    return valid;
+}
+
 /* Adds "0-3,8" to cpus. False: text is not such a list, or was cut. */
 static bool add_cpus(const char *text, hwloc_bitmap_t cpus)
 {
     hwloc_bitmap_t more = hwloc_bitmap_alloc();
-    bool valid = text[strspn(text, "0123456789,-")] == '\0' && more &&
-                 hwloc_bitmap_list_sscanf(more, text) == 0 && hwloc_bitmap_last(more) >= 0 &&
-                 hwloc_bitmap_last(more) < DEPLOYMENT_CPUS;
+    bool valid = more && is_list(text) && hwloc_bitmap_list_sscanf(more, text) == 0 &&
+                 hwloc_bitmap_last(more) >= 0 && hwloc_bitmap_last(more) < DEPLOYMENT_CPUS;
     if (valid)
         hwloc_bitmap_or(cpus, cpus, more);
     hwloc_bitmap_free(more);

@@ -2,6 +2,7 @@
 
 #include <inttypes.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "common/digest.h"
@@ -369,6 +370,9 @@ const char *setting_size_text(uint64_t bytes, char *out, size_t size)
         unit++;
     }
     snprintf(out, size, "%.4g %s", value, units[unit]);
+    /* Sizes that differ read differently. */
+    if (unit > 0 && strtod(out, NULL) != value)
+        snprintf(out, size, "%" PRIu64 " KiB", bytes / 1024);
     return out;
 }
 

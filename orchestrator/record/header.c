@@ -133,7 +133,8 @@ bool record_header_is_of(const json_t *header, const struct job *job, const stru
 {
     const char *id = json_string_value(json_object_get(header, "plan_id"));
     const json_t *sections = json_object_get(header, "options");
-    if (!id || strncmp(id, PLAN_ID_FORM, strlen(PLAN_ID_FORM)) == 0)
+    /* The first version's ids are digits alone, and cannot be made again. */
+    if (!id || strchr(id, ':'))
         return id && strcmp(id, plan->id) == 0;
     json_t *today = json_pack("{s:o}", "workload", workload_object(job));
     record_add_workloads(today, job);

@@ -139,7 +139,7 @@ void settings_figure_text(const json_t *point, enum option_id id, char text[SETT
         return;
     const char *form = row->setting.figure ? row->setting.figure : row->setting.label;
     if (row->kind == OPTION_KIND_CHOICE && option_number(row, plain, &number) &&
-        row->choices[number].label)
+        option_word(row, number) && row->choices[number].label)
         text_append(&out, "%s", row->choices[number].label);
     else
         setting_form_append(row, form, plain, &out);
@@ -289,10 +289,13 @@ static enum status read_rate(const json_t *record, struct point *out)
     int64_t number;
     if (!rate)
         return STATUS_OK;
-    if (!arrival || !option_number(&option_table[OPTION_ARRIVAL], arrival, &number))
+    if (!arrival || !option_number(&option_table[OPTION_ARRIVAL], arrival, &number) ||
+        !option_word(&option_table[OPTION_ARRIVAL], number))
         return bad_field(record, "rate");
     out->work.arrival = (uint32_t)number;
     if (goal) {
+        if (!(number_at(goal, "us") > 0))
+            return bad_field(record, "rate");
         out->goal.permille = percentile ? rate_permille(percentile) : 0;
         out->goal.latency_ns = (uint64_t)llround(number_at(goal, "us") * 1e3);
     } else {
@@ -319,7 +322,8 @@ enum status settings_read(const json_t *record, struct settings_point *out)
         if (!has_field(row) || row->setting.type == SETTING_WORKLOAD || is_default(record, row))
             continue;
         json_t *value = value_of(record, row);
-        bool read = value ? read_value(row, value, out) : !needed;
+        bool absent = !value || (json_is_null(value) && row->setting.type != SETTING_SHARES);
+        bool read = absent ? !needed : read_value(row, value, out);
         json_decref(value);
         if (!read)
             return bad_field(record, setting_key(row, key));

@@ -247,6 +247,12 @@ P
   grep -qx 'another GPU of the same kind' out
 }
 
+@test "a word of a setting that is none is compared as it is" {
+  file base.jsonl <<<'{}'
+  jq -c 'if .type == "point" then .launch = 99999 | .memory = "4000000" else . end' base.jsonl >odd.jsonl
+  expect 0 "$MPSWEEP" compare odd.jsonl odd.jsonl
+}
+
 # Invariant F6.
 @test "an emulated GPU against a real one is refused; two emulated ones are marked" {
   file base.jsonl <<<'{}'

@@ -28,6 +28,7 @@ load helper
   refused "unknown command 'mps sweep'; did you mean 'sweep'\?" "$MPSWEEP" mps sweep
   refused "unknown command 'frobnicate': it is one of sweep, tune, .*, doctor, mps, slurm$" \
     "$MPSWEEP" frobnicate
+  refused "unknown command 'foo bar': it is one of sweep, .*, slurm$" "$MPSWEEP" help foo bar
   refused "unknown command 'mps frobnicate': it is one of mps start, .*, mps env$" \
     "$MPSWEEP" mps frobnicate
 }
