@@ -16,7 +16,7 @@ static int find(const char *word, size_t length, uint32_t devices)
     if (length != sizeof DEVICE_UUID - 1 || strncasecmp(word, DEVICE_UUID, SAME) != 0)
         return -1;
     memcpy(last, word + SAME, 2);
-    long device = strtol(last, &end, 16) - strtol(DEVICE_UUID + SAME, NULL, 16);
+    long device = strtol(last, &end, 16) - strtol(&DEVICE_UUID[SAME], NULL, 16);
     return *end == '\0' && device >= 0 && device < (long)devices ? (int)device : -1;
 }
 

@@ -38,7 +38,8 @@ static void push(struct columns *table, char *text)
     table->cells[table->used++] = text;
 }
 
-static char *text_of(struct columns *table, const char *format, va_list arguments)
+__attribute__((format(printf, 2, 0))) static char *text_of(struct columns *table,
+                                                           const char *format, va_list arguments)
 {
     char *text = NULL;
     if (vasprintf(&text, format, arguments) >= 0)

@@ -48,7 +48,8 @@ static struct plugin_work *work_of(const struct mpsweep_worker *worker)
     return (struct plugin_work *)(uintptr_t)worker;
 }
 
-static void format_line(const char *format, va_list arguments, char *out, size_t size)
+__attribute__((format(printf, 1, 0))) static void format_line(const char *format, va_list arguments,
+                                                              char *out, size_t size)
 {
     char text[512];
     int length = vsnprintf(text, sizeof text, format, arguments);
