@@ -108,11 +108,9 @@ static enum status read_shares(struct deployment *deployment)
 static bool is_list(const char *text)
 {
     bool valid = text[0] && text[strspn(text, "0123456789,-")] == '\0';
-    for (const char *at = text; valid && *at;) {
-        valid = strtoul(at + strcspn(at, "0123456789"), NULL, 10) < DEPLOYMENT_CPUS;
-        at += strcspn(at, "0123456789");
-        at += strspn(at, "0123456789");
-    }
+    char *end = NULL;
+    for (const char *at = text; valid && *at; at = end + strspn(end, ",-"))
+        valid = strtoul(at, &end, 10) < DEPLOYMENT_CPUS;
     return valid;
 }
 

@@ -1,5 +1,5 @@
 #!/usr/bin/env bats
-# What 'make lint' rejects of the layers and of the words: a small tree, and one violation of each kind.
+# What 'make lint' rejects of the layers, words and references: a small tree, and one violation of each kind.
 
 load helper
 
@@ -137,4 +137,20 @@ END
   rejected '^one/x\.md:1: 104 columns: wrap it at 100' check-words
   printf '%s\n' "| $long |" "[link](${long// /})" '```' "$long" '```' >tree/one/x.md
   expect 0 "$MPSWEEP_SOURCE_DIR/tests/check-words" tree
+}
+
+@test "a reference to what is not there is rejected" {
+  plant_tree
+  mkdir tree/tests
+  printf 'int one(void)\n{\n    return two();\n}\n' >>tree/one/one.c
+  printf '/* gone() has a comment and a call. */\nint x = sizeof gone();\n' >>tree/one/one.c
+  echo '/* Invariant A1. */' >tree/tests/test.c
+  echo 'Calls `one()` of `one/one.c`.' >tree/CONTRIBUTING.md
+  echo '- **A1.** It holds.' >tree/docs/ARCHITECTURE.md
+  expect 0 "$MPSWEEP_SOURCE_DIR/tests/check-references" tree
+  echo 'Calls `gone()` of `one/gone.c`.' >tree/CONTRIBUTING.md
+  echo '- **A2.** It holds, too.' >>tree/docs/ARCHITECTURE.md
+  rejected "^CONTRIBUTING\.md:1: no C file defines 'gone\(\)'" check-references
+  rejected "^CONTRIBUTING\.md:1: there is no file 'one/gone\.c'" check-references
+  rejected "^docs/ARCHITECTURE\.md:2: no test cites 'invariant A2'" check-references
 }
