@@ -198,7 +198,7 @@ static uint64_t hash_text(uint64_t hash, const char *text)
     return text ? digest_add(hash, text, strlen(text) + 1) : hash;
 }
 
-uint64_t setting_hash(const struct option_row *row, const struct point *point, uint64_t hash)
+static uint64_t setting_hash(const struct option_row *row, const struct point *point, uint64_t hash)
 {
     switch (row->setting.type) {
     case SETTING_LAYOUT: {

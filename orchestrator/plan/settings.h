@@ -38,9 +38,6 @@ void settings_make_canonical(struct point *point);
 /* Whether two canonical points have the same value. */
 bool setting_equal(const struct option_row *row, const struct point *a, const struct point *b);
 
-/* Adds the value to a hash; equal ones add the same. */
-uint64_t setting_hash(const struct option_row *row, const struct point *point, uint64_t hash);
-
 /* Whether any share of a client is set. */
 bool point_has_shares(const struct point *point);
 
