@@ -16,7 +16,7 @@ mpsweep_emulated_cuda_so_SOURCES = \
     emul/cuda/deferred.c emul/cuda/deferred.h emul/cuda/device.c emul/cuda/event.c \
     emul/cuda/fault.c emul/cuda/fault.h emul/cuda/graph.c emul/cuda/graph.h \
     emul/cuda/handles.h emul/cuda/issue.c emul/cuda/issue.h emul/cuda/kernels.c \
-    emul/cuda/kernels.h emul/cuda/launch.c emul/cuda/launch.h emul/cuda/memory.c \
+    emul/cuda/kernels.h emul/cuda/lateness.c emul/cuda/lateness.h emul/cuda/launch.c emul/cuda/launch.h emul/cuda/memory.c \
     emul/cuda/memory.h emul/cuda/process.c \
     emul/cuda/process.h emul/cuda/stream.c emul/cuda/stream.h common/clock.c common/process.c \
     common/status.c

@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "common/clock.h"
+#include "emul/cuda/lateness.h"
 
 struct process process = {
     .mutex = PTHREAD_MUTEX_INITIALIZER,
@@ -83,9 +84,12 @@ static cuda_result wait_awake_until(uint64_t when_ns, bool yield)
 cuda_result process_sleep_until(uint64_t when_ns)
 {
     unsigned schedule = process_current != NULL ? atomic_load(&process_current->schedule) : 0;
-    if (schedule == CUDA_SCHEDULE_SPIN || schedule == CUDA_SCHEDULE_YIELD)
-        return wait_awake_until(when_ns, schedule == CUDA_SCHEDULE_YIELD);
-    return set_broken(mps_client_sleep_until(&process.mps, when_ns));
+    uint64_t began_ns = clock_now_ns();
+    cuda_result result = schedule == CUDA_SCHEDULE_SPIN || schedule == CUDA_SCHEDULE_YIELD
+                             ? wait_awake_until(when_ns, schedule == CUDA_SCHEDULE_YIELD)
+                             : set_broken(mps_client_sleep_until(&process.mps, when_ns));
+    lateness_note(began_ns, when_ns);
+    return result;
 }
 
 /* Launches and copies only queue work, as in the real driver; a caller that waits for them

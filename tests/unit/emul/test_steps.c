@@ -6,6 +6,8 @@
 #include <stdint.h>
 #include <cmocka.h>
 
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
 
@@ -159,6 +161,40 @@ IN_A_CHILD(graph)
 IN_A_CHILD(time)
 IN_A_CHILD(wrong_use)
 
+/* The waits, and the time between them, are all within what the clock saw. */
+static void body_lateness(void)
+{
+    char path[BUILT_PATH_BYTES];
+    uint64_t of[5]; /* waits; planned, late, longest, between: ns */
+    uint64_t began_ns = clock_now_ns();
+    rig_init();
+    for (int i = 0; i < 2; i++) {
+        CHECK_EQUAL(compute(1, ELEMENTS, 100000), 0);
+        CHECK_EQUAL(cuda.stream_synchronize(rig.stream), 0);
+    }
+    uint64_t elapsed_ns = clock_now_ns() - began_ns;
+    snprintf(path, sizeof path, "%s/%ld", getenv("MPSWEEP_EMUL_LATENESS"), (long)getpid());
+    FILE *file = fopen(path, "rb");
+    CHECK(file != NULL);
+    CHECK_EQUAL(fread(of, sizeof *of, 5, file), 5);
+    fclose(file);
+    CHECK(of[0] >= 2);
+    CHECK(of[1] > 0 && of[2] >= of[3] && of[4] > 0);
+    CHECK(of[1] + of[2] + of[4] <= elapsed_ns);
+}
+
+static void test_lateness_is_counted_for_a_witness(void **state)
+{
+    (void)state;
+    char folder[] = "/tmp/mpsweep-late.XXXXXX", command[64];
+    assert_non_null(mkdtemp(folder));
+    int status = run_child(body_lateness, "MPSWEEP_EMUL_LATENESS", folder);
+    snprintf(command, sizeof command, "rm -r %s", folder);
+    assert_int_equal(system(command), 0);
+    assert_true(WIFEXITED(status));
+    assert_int_equal(WEXITSTATUS(status), 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -166,6 +202,7 @@ int main(void)
         cmocka_unit_test(test_graph),
         cmocka_unit_test(test_time),
         cmocka_unit_test(test_wrong_use),
+        cmocka_unit_test(test_lateness_is_counted_for_a_witness),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
