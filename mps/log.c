@@ -26,20 +26,36 @@ static bool take_server(struct mps_scan *line, pid_t *server)
     return true;
 }
 
-/* "Client {PID: 592, Context ID: 1}" and then exactly this. The line about a fault has "Context:".
- */
-static bool client_did(struct mps_scan message, const char *what, pid_t *client)
+/* Takes "Client {PID: 592, Context ID: 1} ". The line about a fault has "Context:". */
+static bool take_client(struct mps_scan *message, pid_t *client)
 {
     uint64_t pid, context;
-    if (!mps_scan_text(&message, "Client {PID: ") || !mps_scan_number(&message, INT_MAX, &pid) ||
-        pid == 0 || !mps_scan_text(&message, ", Context"))
+    if (!mps_scan_text(message, "Client {PID: ") || !mps_scan_number(message, INT_MAX, &pid) ||
+        pid == 0 || !mps_scan_text(message, ", Context"))
         return false;
-    mps_scan_text(&message, " ID");
-    if (!mps_scan_text(&message, ": ") || !mps_scan_number(&message, UINT64_MAX, &context) ||
-        !mps_scan_text(&message, "} ") || !mps_scan_is(message, what))
+    mps_scan_text(message, " ID");
+    if (!mps_scan_text(message, ": ") || !mps_scan_number(message, UINT64_MAX, &context) ||
+        !mps_scan_text(message, "} "))
         return false;
     *client = (pid_t)pid;
     return true;
+}
+
+static bool client_did(struct mps_scan message, const char *what, pid_t *client)
+{
+    pid_t pid;
+    if (!take_client(&message, &pid) || !mps_scan_is(message, what))
+        return false;
+    *client = pid;
+    return true;
+}
+
+static bool client_goes(struct mps_scan message, pid_t *client)
+{
+    uint64_t device;
+    return take_client(&message, client) && mps_scan_text(&message, "on device ") &&
+           mps_scan_number(&message, UINT64_MAX, &device) &&
+           mps_scan_is(message, " to be torn down");
 }
 
 static bool is_in(pid_t pid, const pid_t *pids, size_t count)
@@ -50,11 +66,25 @@ static bool is_in(pid_t pid, const pid_t *pids, size_t count)
     return false;
 }
 
+static void add_client(struct mps_fault *fault, pid_t pid)
+{
+    if (fault->count < MPS_FAULT_CLIENTS && !is_in(pid, fault->clients, fault->count))
+        fault->clients[fault->count++] = pid;
+}
+
+static bool names_all(const struct mps_fault *fault, const struct mps_fault *announced)
+{
+    for (size_t i = 0; i < announced->count; i++)
+        if (!is_in(announced->clients[i], fault->clients, fault->count))
+            return false;
+    return true;
+}
+
 enum status mps_log_fault(const char *text, size_t bytes, struct mps_fault *out)
 {
     struct mps_scan rest = {text, bytes}, line;
-    struct mps_fault fault = {0};
-    pid_t server = 0; /* whose fault it is; 0: none so far */
+    struct mps_fault fault = {0}, announced = {0}; /* the latter's clients, before the list */
+    pid_t server = 0;                              /* whose fault it is; 0: none so far */
     bool listed = false, in_list = false, ended;
     while (mps_scan_line(&rest, &line, &ended)) {
         pid_t from, client;
@@ -65,7 +95,7 @@ enum status mps_log_fault(const char *text, size_t bytes, struct mps_fault *out)
         bool list = mps_scan_is(line, "The following client process have a sticky error set:");
         /* Several clients may report one fault before the server lists whom it hit. */
         if ((noticed && listed) || ((noticed || list) && from != server)) {
-            fault = (struct mps_fault){0};
+            fault = announced = (struct mps_fault){0};
             server = from;
             listed = false;
         }
@@ -76,13 +106,15 @@ enum status mps_log_fault(const char *text, size_t bytes, struct mps_fault *out)
         } else if (in_list && from == server) {
             in_list = mps_scan_is_number(line, INT_MAX, &pid) && pid > 0;
             /* Of a number without the line's end, digits may be missing. */
-            if (in_list && ended && fault.count < MPS_FAULT_CLIENTS &&
-                !is_in((pid_t)pid, fault.clients, fault.count))
-                fault.clients[fault.count++] = (pid_t)pid;
+            if (in_list && ended)
+                add_client(&fault, (pid_t)pid);
+        } else if (!listed && from == server && client_goes(line, &client)) {
+            add_client(&announced, client);
         }
     }
     if (server == 0)
         return status_set(STATUS_NOT_FOUND, "the MPS daemon's log has no fatal fault");
+    fault.is_whole = fault.count > 0 && names_all(&fault, &announced);
     *out = fault;
     return STATUS_OK;
 }

@@ -11,6 +11,7 @@
  */
 #pragma once
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <sys/types.h>
 
@@ -26,6 +27,9 @@ struct mps_fault {
     /* Those that got the error, each once. Further ones than fit are left out. */
     pid_t clients[MPS_FAULT_CLIENTS];
     size_t count;
+    /* The list of clients holds each one that the server announced to tear down. Otherwise more
+     * may come, since a server writes its lines one by one. */
+    bool is_whole;
 };
 
 /* The last fatal fault in text, as far as text contains it. STATUS_NOT_FOUND: there is none. */

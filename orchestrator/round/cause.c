@@ -6,7 +6,7 @@
 #include "mps/advice.h"
 #include "orchestrator/round/internal.h"
 
-#define LOG_NS NS_PER_S
+#define LOG_NS (2 * NS_PER_S)
 #define LOOK_NS (20 * NS_PER_MS)
 
 /* "worker process 2", or a process that is not ours. */
@@ -40,12 +40,12 @@ static enum status last_fault(const struct round *round, struct mps_fault *out)
     return status;
 }
 
-/* The server writes of the fault first, and then who its clients are. */
+/* The server writes of the fault first, and then who its clients are, one after the other. */
 static enum status find_fault(const struct round *round, struct mps_fault *out)
 {
     uint64_t deadline_ns = clock_now_ns() + LOG_NS;
     enum status status = last_fault(round, out);
-    while ((status == STATUS_NOT_FOUND || (status == STATUS_OK && out->count == 0)) &&
+    while ((status == STATUS_NOT_FOUND || (status == STATUS_OK && !out->is_whole)) &&
            breaks_context(round->result->cuda_error) && clock_now_ns() < deadline_ns) {
         clock_sleep_until(clock_now_ns() + LOOK_NS);
         status = last_fault(round, out);

@@ -173,6 +173,28 @@ static void cuts_invent_nobody(void **state)
     assert_true(found > 0);
 }
 
+/* A server writes its lines one by one: a reader sees the log end after any byte. */
+static void a_list_is_whole_once_it_names_all_who_were_announced(void **state)
+{
+    (void)state;
+    static const char text[] = REAL, last[] = SERVER "593\n" CONTROL;
+    const char *end = strstr(text, last);
+    assert_non_null(end);
+    size_t whole = (size_t)(end - text) + strlen(SERVER "593\n");
+    for (size_t bytes = 0; bytes < sizeof text; bytes++) {
+        struct mps_fault fault = {0};
+        enum status status = read_fault(text, bytes, &fault);
+        assert_int_equal(status == STATUS_OK && fault.is_whole, bytes >= whole);
+    }
+    /* Nothing was announced in what is left of the log. */
+    struct mps_fault fault;
+    assert_int_equal(read_fault(LIST SERVER "611\n", strlen(LIST SERVER "611\n"), &fault),
+                     STATUS_OK);
+    assert_true(fault.is_whole);
+    assert_int_equal(read_fault(FATAL("5"), strlen(FATAL("5")), &fault), STATUS_OK);
+    assert_false(fault.is_whole);
+}
+
 static void bytes_of_a_truncated_file_are_passed_over(void **state)
 {
     (void)state;
@@ -230,6 +252,7 @@ int main(void)
         cmocka_unit_test(faults_are_found),
         cmocka_unit_test(what_is_no_fault),
         cmocka_unit_test(cuts_invent_nobody),
+        cmocka_unit_test(a_list_is_whole_once_it_names_all_who_were_announced),
         cmocka_unit_test(bytes_of_a_truncated_file_are_passed_over),
         cmocka_unit_test(a_long_list_is_cut),
         cmocka_unit_test(clients_are_found),
