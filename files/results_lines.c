@@ -74,6 +74,19 @@ enum status results_lines_open(const char *path, struct results_lines *out)
     return STATUS_OK;
 }
 
+enum status results_lines_of(int fd, const char *path, struct results_lines *out)
+{
+    int own = fcntl(fd, F_DUPFD_CLOEXEC, 0);
+    if (own < 0 || lseek(own, 0, SEEK_SET) != 0) {
+        int error = errno;
+        if (own >= 0)
+            close(own);
+        return status_set(STATUS_SYSTEM, "cannot read '%s': %s", path, strerror(error));
+    }
+    *out = (struct results_lines){.fd = own, .path = path};
+    return STATUS_OK;
+}
+
 void results_lines_close(struct results_lines *lines)
 {
     free(lines->buffer);

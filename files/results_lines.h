@@ -43,6 +43,10 @@ enum results_line_kind {
 /* The path must outlive the lines. STATUS_NOT_FOUND, STATUS_SYSTEM. */
 enum status results_lines_open(const char *path, struct results_lines *out);
 
+/* The same of a file that is open for reading, from its begin; results_lines_close() leaves fd
+ * open. STATUS_SYSTEM. */
+enum status results_lines_of(int fd, const char *path, struct results_lines *out);
+
 /* The next line, valid until the next call; line is set for a whole one alone. STATUS_SYSTEM: it
  * cannot be read. STATUS_USAGE: it is longer than any of ours; the text names no file. */
 enum status results_lines_next(struct results_lines *lines, struct results_line *line,

@@ -6,6 +6,9 @@
 #include "files/results_lines.h"
 #include "common/text.h"
 
+/* A header is no longer. */
+#define HEADER_MOST (1 << 20)
+
 /* The parser quotes what it stumbled on; an error is one line of plain text all the same. */
 static enum status not_json(const char *path, unsigned long number, const json_error_t *error)
 {
@@ -119,7 +122,16 @@ static bool is_of_a_node(const struct results_line *line)
     return line->bytes > sizeof begin && memcmp(line->text, begin, sizeof begin - 1) == 0;
 }
 
-static enum status load_lines(struct results_lines *lines, json_t *place_of,
+/* Whether the file, which has no whole line, may be one that was cut in its header. */
+static bool is_cut_in_header(const struct results_lines *lines)
+{
+    static const char begin[] = "{\"type\":\"header\"";
+    size_t bytes = lines->end - lines->begin;
+    size_t same = bytes < sizeof begin - 1 ? bytes : sizeof begin - 1;
+    return bytes < HEADER_MOST && (bytes == 0 || memcmp(lines->buffer, begin, same) == 0);
+}
+
+static enum status load_lines(struct results_lines *lines, bool begun, json_t *place_of,
                               struct results *results)
 {
     const char *path = lines->path;
@@ -149,42 +161,46 @@ static enum status load_lines(struct results_lines *lines, json_t *place_of,
             continue;
         }
         results->torn = kind == RESULTS_LINE_UNFINISHED;
-        if (number > 1)
+        if (number > 1 || (begun && is_cut_in_header(lines)))
             return STATUS_OK;
         return status_set(STATUS_USAGE, results->torn ? "'%s' has no whole line" : "'%s' is empty",
                           path);
     }
 }
 
+/* Closes the lines. */
+static enum status load(struct results_lines *lines, bool begun, struct results *out)
+{
+    struct results results = {
+        .points = json_array(), .calibrations = json_array(), .probes = json_array()};
+    json_t *place_of = json_object();
+    enum status status = STATUS_OK;
+    if (place_of == NULL || results.points == NULL || results.calibrations == NULL ||
+        results.probes == NULL)
+        status = status_set(STATUS_MEMORY, "out of memory reading '%s'", lines->path);
+    if (status == STATUS_OK)
+        status = load_lines(lines, begun, place_of, &results);
+    if (status == STATUS_OK)
+        *out = results;
+    else
+        results_release(&results);
+    json_decref(place_of);
+    results_lines_close(lines);
+    return status;
+}
+
 enum status results_load(const char *path, struct results *out)
 {
-    struct results results = {0};
-    struct results_lines lines = RESULTS_LINES_NONE;
-    json_t *place_of = NULL;
-    enum status status;
+    struct results_lines lines;
+    enum status status = results_lines_open(path, &lines);
+    return status == STATUS_OK ? load(&lines, false, out) : status;
+}
 
-    status = results_lines_open(path, &lines);
-    if (status != STATUS_OK)
-        goto out;
-    place_of = json_object();
-    results.points = json_array();
-    results.calibrations = json_array();
-    results.probes = json_array();
-    if (place_of == NULL || results.points == NULL || results.calibrations == NULL ||
-        results.probes == NULL) {
-        status = status_set(STATUS_MEMORY, "out of memory reading '%s'", path);
-        goto out;
-    }
-    status = load_lines(&lines, place_of, &results);
-    if (status != STATUS_OK)
-        goto out;
-    *out = results;
-    results = (struct results){0};
-out:
-    results_release(&results);
-    json_decref(place_of);
-    results_lines_close(&lines);
-    return status;
+enum status results_load_begun(int fd, const char *path, struct results *out)
+{
+    struct results_lines lines;
+    enum status status = results_lines_of(fd, path, &lines);
+    return status == STATUS_OK ? load(&lines, true, out) : status;
 }
 
 void results_release(struct results *results)

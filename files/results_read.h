@@ -17,7 +17,7 @@
 #define RESULTS_SCHEMA 1
 
 struct results {
-    json_t *header; /* an object: the first one */
+    json_t *header; /* an object: the first one; NULL: see results_load_begun() */
     json_t *points; /* an array of objects in the order of their first record; the last of an id */
     json_t *calibrations; /* an array of objects in their order */
     json_t *tune;         /* an object: the last record of a tune, or NULL */
@@ -36,5 +36,10 @@ struct results {
  * results file, of another schema, or a whole line in it is broken; the text names file and line.
  */
 enum status results_load(const char *path, struct results *out);
+
+/* As results_load(), of a file that is open for reading; path is its name in errors. A file that a
+ * kill or a full disk left without even its whole header loads, too, if it looks like ours as far
+ * as it goes: then header is NULL, and whole_bytes 0. */
+enum status results_load_begun(int fd, const char *path, struct results *out);
 
 void results_release(struct results *results);

@@ -34,6 +34,7 @@ LONG_TESTS = $(long_tests)
 cli_tests = \
     tests/cli/sweep.bats \
     tests/cli/files.bats \
+    tests/cli/writers.bats \
     tests/cli/merge.bats \
     tests/cli/probe.bats \
     tests/cli/slurm.bats \
@@ -78,6 +79,7 @@ one_thread_tests = \
     tests/cli/mps_failures.bats \
     tests/cli/slurm_cluster.bats \
     tests/cli/mps_places.bats \
+    tests/cli/writers.bats \
     tests/cli/merge.bats \
     tests/cli/slurm.bats \
     tests/cli/slurm_fleet.bats \

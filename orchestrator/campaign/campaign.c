@@ -30,7 +30,7 @@ void campaign_init(struct campaign *campaign, const struct job *job, const char 
         .job = job,
         .job_path = job_path,
         .notify = notify,
-        .writer.fd = -1,
+        .writer = RESULTS_WRITER_NONE,
         .crew = CREW_EMPTY,
         .started_ns = clock_now_ns(),
     };
@@ -77,6 +77,7 @@ enum status campaign_make_records(struct campaign *campaign)
 void campaign_release(struct campaign *campaign)
 {
     results_close(&campaign->writer);
+    results_release(&campaign->earlier);
     for (size_t i = 0; campaign->records && i < campaign->plan.count; i++)
         json_decref(campaign->records[i]);
     free(campaign->records);

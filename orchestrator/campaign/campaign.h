@@ -10,6 +10,7 @@
 #include <jansson.h>
 #include <stdbool.h>
 
+#include "files/results_read.h"
 #include "files/results_write.h"
 #include "job/jobfile.h"
 #include "orchestrator/campaign/shard.h"
@@ -30,6 +31,7 @@ struct campaign {
     struct plan plan; /* the command makes and releases it */
     struct session session;
     struct results_writer writer;
+    struct results earlier; /* with --resume what the file held; see campaign_claim_results() */
     struct round_limits limits;
     json_t *header;
     json_t *plugins;  /* an array of what they are, for the header */
@@ -72,7 +74,10 @@ bool campaign_is_fixed(const struct campaign *campaign);
 
 /* -- part.c: the points that are this run's -- */
 
-/* Finds out which points are this run's, and the name of its file. STATUS_USAGE, STATUS_MEMORY. */
+/* Finds out which shard this run is, and the name of its file. STATUS_USAGE, STATUS_MEMORY. */
+enum status campaign_name_output(struct campaign *campaign);
+
+/* Finds out which points are this run's. STATUS_USAGE, STATUS_MEMORY. */
 enum status campaign_deal(struct campaign *campaign);
 
 /* Whether this run measures a point, and how many those are. */
@@ -133,8 +138,13 @@ enum status lengths_find(struct session *session, struct point *points, size_t c
 
 /* -- results_file.c -- */
 
-/* Opens the file of --output, if any, and with --resume takes over the finished points and the
- * calibrations that it holds; STATUS_USAGE if they are of another plan or GPU. After
+/* Call it after campaign_name_output(), before a driver is opened or anything starts. With
+ * --resume it takes the lock of the file of --output and loads it: STATUS_BUSY while another
+ * process writes to it. Without, it makes sure that there is none: STATUS_USAGE. */
+enum status campaign_claim_results(struct campaign *campaign);
+
+/* Makes the file of --output, if any, or with --resume takes over the finished points and the
+ * calibrations of the claimed one; STATUS_USAGE if they are of another plan or GPU. After
  * campaign_mark_beyond(). */
 enum status campaign_open_results(struct campaign *campaign);
 

@@ -5,15 +5,18 @@
 #include "orchestrator/campaign/campaign.h"
 
 /* Tasks of one job have the same command line, and must not write the same file. */
-static enum status name_output(struct campaign *campaign)
+enum status campaign_name_output(struct campaign *campaign)
 {
     const char *name = options_text(campaign->options, OPTION_OUTPUT);
+    enum status status = shard_from_options(campaign->options, &campaign->shard);
+    if (status != STATUS_OK)
+        return status;
     if (!name || campaign->shard.count == 0) {
         if (name && strstr(name, "{shard}"))
             return status_set(STATUS_USAGE, "'%s': {shard} needs --shard I/N or auto", name);
         return STATUS_OK;
     }
-    enum status status = placeholders_check_file(name);
+    status = placeholders_check_file(name);
     if (status != STATUS_OK)
         return status;
     if (campaign->shard.automatic && campaign->shard.count > 1 &&
@@ -29,11 +32,8 @@ static enum status name_output(struct campaign *campaign)
 
 enum status campaign_deal(struct campaign *campaign)
 {
-    enum status status = shard_from_options(campaign->options, &campaign->shard);
-    if (status == STATUS_OK)
-        status = name_output(campaign);
-    if (status != STATUS_OK || campaign->shard.count == 0)
-        return status;
+    if (campaign->shard.count == 0)
+        return STATUS_OK;
     campaign->owner = calloc(campaign->plan.count + 1, sizeof *campaign->owner);
     if (!campaign->owner)
         return status_set(STATUS_MEMORY, "out of memory");

@@ -1,13 +1,12 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "files/results_read.h"
 #include "orchestrator/campaign/plugin.h"
 #include "orchestrator/record/record.h"
 #include "orchestrator/campaign/internal.h"
 #include "orchestrator/results/point.h"
 
-#define HEADER_MOST (1 << 20)
+#define EXISTS_ADVICE "--resume to go on with it, or another name"
 
 static enum status write_beyond(struct campaign *campaign)
 {
@@ -31,8 +30,8 @@ enum status campaign_begin_file(struct campaign *campaign, bool resumed, enum st
         status = results_write(&campaign->writer, campaign->header);
     if (status == STATUS_OK)
         status = write_beyond(campaign);
-    if (status != STATUS_OK && campaign->writer.regular && !resumed)
-        remove(campaign->writer.path);
+    if (status != STATUS_OK && !resumed)
+        results_discard(&campaign->writer);
     return status;
 }
 
@@ -91,12 +90,9 @@ static bool all_are_of_plan(const json_t *records, const struct plan *plan)
 
 /* Takes over the finished points of an earlier run, if it is the same part of the same plan on the
  * same GPUs. */
-static enum status load_earlier(struct campaign *campaign, const char *path,
-                                struct results *results)
+static enum status take_over(struct campaign *campaign, const char *path)
 {
-    enum status status = results_load(path, results);
-    if (status != STATUS_OK)
-        return status;
+    const struct results *results = &campaign->earlier;
     const char *plan_id = json_string_value(json_object_get(results->header, "plan_id"));
     const char *uuid =
         json_string_value(json_object_get(json_object_get(results->header, "gpu"), "uuid"));
@@ -169,43 +165,27 @@ static enum status load_earlier(struct campaign *campaign, const char *path,
     return STATUS_OK;
 }
 
-/* A file that a kill or a full disk left without even its header: continuing it is beginning it. It
- * must look like ours as far as it goes. */
-static bool is_cut_in_header(const char *path)
+enum status campaign_claim_results(struct campaign *campaign)
 {
-    static const char begin[] = "{\"type\":\"header\"";
-    FILE *file = fopen(path, "re");
-    int byte = EOF;
-    size_t bytes = 0;
-    if (!file)
-        return false;
-    while ((byte = fgetc(file)) != EOF && byte != '\n' && bytes < HEADER_MOST) {
-        if (bytes < sizeof begin - 1 && byte != begin[bytes])
-            break;
-        bytes++;
-    }
-    bool failed = ferror(file) != 0;
-    fclose(file);
-    return byte == EOF && !failed;
+    const char *path = campaign_output(campaign);
+    if (!path)
+        return STATUS_OK;
+    return options_switch(campaign->options, OPTION_RESUME)
+               ? results_continue(path, &campaign->earlier, &campaign->writer)
+               : results_check_new(path, EXISTS_ADVICE);
 }
 
 enum status campaign_open_results(struct campaign *campaign)
 {
     const char *path = campaign_output(campaign);
-    bool resume = options_switch(campaign->options, OPTION_RESUME);
-    struct results results = {0};
     enum status status = STATUS_OK;
     if (!path)
         return STATUS_OK;
-    if (resume && is_cut_in_header(path)) {
-        status = results_append(path, 0, &campaign->writer);
-    } else if (resume) {
-        status = load_earlier(campaign, path, &results);
-        if (status == STATUS_OK)
-            status = results_append(path, (long long)results.whole_bytes, &campaign->writer);
-        results_release(&results);
-    } else {
-        status = results_create(path, &campaign->writer);
-    }
+    if (!options_switch(campaign->options, OPTION_RESUME))
+        return results_create(path, EXISTS_ADVICE, &campaign->writer);
+    /* Without a whole header, continuing it is beginning it. */
+    if (campaign->earlier.header)
+        status = take_over(campaign, path);
+    results_release(&campaign->earlier);
     return status;
 }

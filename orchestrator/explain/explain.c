@@ -24,17 +24,28 @@ struct explaining {
     const char *path;
     struct results results;
     struct explain_set set;
-    struct results_writer writer; /* open only while there is a session */
+    struct results_writer writer; /* open if something is to be measured */
     struct session session;
     struct round_limits limits;
     json_t *verifications; /* NULL without --verify */
 };
 
-/* The results with the calibrations that they hold. */
-static enum status load(struct explaining *explaining)
+static void unload(struct explaining *explaining)
+{
+    results_close(&explaining->writer);
+    explain_set_release(&explaining->set);
+    results_release(&explaining->results);
+}
+
+/* The results with the calibrations that they hold; writes: there will be more, so that nothing
+ * else may write to the file from here on. */
+static enum status load(struct explaining *explaining, bool writes)
 {
     const char *path = explaining->path;
-    enum status status = results_load(path, &explaining->results);
+    enum status status = writes ? results_continue(path, &explaining->results, &explaining->writer)
+                                : results_load(path, &explaining->results);
+    if (status == STATUS_OK && !explaining->results.header)
+        status = status_set(STATUS_USAGE, "'%s' has no whole line", path);
     if (status != STATUS_OK)
         return status;
     status =
@@ -168,9 +179,6 @@ static enum status open_session(struct explaining *explaining)
         status = check_devices(explaining);
     if (status == STATUS_OK)
         status = session_watch_signals(&explaining->session);
-    if (status == STATUS_OK)
-        status = results_append(explaining->path, (long long)explaining->results.whole_bytes,
-                                &explaining->writer);
     if (status != STATUS_OK) {
         char text[1024];
         snprintf(text, sizeof text, "%s", status_text());
@@ -297,6 +305,24 @@ static int run(struct explaining *explaining, struct session *session)
     return result;
 }
 
+/* Loads the results, with their lock where something must be measured: while they were read without
+ * it, they may have changed. */
+static enum status load_for_use(struct explaining *explaining, bool *needs_gpu)
+{
+    for (bool locked = false;; locked = true) {
+        enum status status = load(explaining, locked);
+        if (status != STATUS_OK)
+            return status;
+        if (explain_set_is_of_several(&explaining->set))
+            return check_merged(explaining);
+        *needs_gpu =
+            options_switch(explaining->options, OPTION_VERIFY) || uncalibrated(&explaining->set);
+        if (!*needs_gpu || locked)
+            return STATUS_OK;
+        unload(explaining);
+    }
+}
+
 int explain_command(const struct invocation *invocation)
 {
     const struct options *options = invocation->options;
@@ -304,7 +330,7 @@ int explain_command(const struct invocation *invocation)
     struct explaining explaining = {
         .options = options,
         .path = invocation->operands[0],
-        .writer.fd = -1,
+        .writer = RESULTS_WRITER_NONE,
         .limits =
             {
                 .duration_ns = (uint64_t)(duration_s * 1e9),
@@ -315,15 +341,9 @@ int explain_command(const struct invocation *invocation)
     };
     bool needs_gpu = false;
     int result;
-    enum status status = load(&explaining);
-    if (status == STATUS_OK) {
-        bool merged = explain_set_is_of_several(&explaining.set);
-        needs_gpu =
-            !merged && (options_switch(options, OPTION_VERIFY) || uncalibrated(&explaining.set));
-        status = merged      ? check_merged(&explaining)
-                 : needs_gpu ? open_session(&explaining)
-                             : STATUS_OK;
-    }
+    enum status status = load_for_use(&explaining, &needs_gpu);
+    if (status == STATUS_OK && needs_gpu)
+        status = open_session(&explaining);
     if (status != STATUS_OK) {
         result = report(status);
     } else {
@@ -331,9 +351,7 @@ int explain_command(const struct invocation *invocation)
         if (needs_gpu && session_close(&explaining.session) != STATUS_OK)
             result = report(STATUS_SYSTEM);
     }
-    results_close(&explaining.writer);
     json_decref(explaining.verifications);
-    explain_set_release(&explaining.set);
-    results_release(&explaining.results);
+    unload(&explaining);
     return result;
 }

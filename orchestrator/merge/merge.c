@@ -2,19 +2,20 @@
 
 #include <signal.h>
 #include <stdio.h>
-#include <sys/stat.h>
 
+#include "files/results_write.h"
 #include "orchestrator/console/report.h"
 #include "orchestrator/merge/internal.h"
 
-/* Better known before files of an hour's reading than after. */
-static enum status check_output(const char *output, bool force)
+/* Better known before files of an hour's reading than after. A run that writes to what is to be
+ * replaced would go on with a file that has no name any more: its lock keeps both apart. */
+static enum status claim_output(const char *output, bool force, struct results_writer *replaced)
 {
-    struct stat info;
-    if (force || lstat(output, &info) != 0)
-        return STATUS_OK;
-    return status_set(STATUS_USAGE, "'%s' exists: give --force to replace it, or another name",
-                      output);
+    if (!force)
+        return results_check_new(output, "--force to replace it, or another name");
+    enum status status = results_claim(output, replaced);
+    /* Whether anything else can be replaced is found out when it is. */
+    return status == STATUS_BUSY ? status : STATUS_OK;
 }
 
 /* One that comes while the output is written ends it where that can be cleaned up. */
@@ -34,8 +35,9 @@ int merge_command(const struct invocation *invocation)
     const char *output = options_text(options, OPTION_OUTPUT);
     bool force = options_switch(options, OPTION_MERGE_FORCE);
     struct merge merge = {0};
+    struct results_writer replaced = RESULTS_WRITER_NONE;
     sigset_t before;
-    enum status status = check_output(output, force);
+    enum status status = claim_output(output, force, &replaced);
     if (status == STATUS_OK)
         status = merge_read(&merge, invocation->operands, invocation->operand_count);
     if (status == STATUS_OK)
@@ -53,6 +55,7 @@ int merge_command(const struct invocation *invocation)
         result = report(status);
     else if (!options_switch(options, OPTION_QUIET))
         merge_print(&merge, output);
+    results_close(&replaced);
     merge_release(&merge);
     return result;
 }

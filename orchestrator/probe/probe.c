@@ -2,7 +2,6 @@
 
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 
 #include "common/clock.h"
 #include "common/paths.h"
@@ -14,6 +13,7 @@
 
 /* Of one arm in one round, before any has been seen. */
 #define USUAL_S 0.8
+#define EXISTS_ADVICE "another name"
 
 static size_t count_probes(void)
 {
@@ -246,30 +246,21 @@ static void print_json(const json_t *header, const json_t *records, const json_t
     fputc('\n', stdout);
 }
 
-/* There is no going on with a file, as results_create() would advise. */
-static enum status create(const char *path, struct results_writer *writer)
-{
-    struct stat info;
-    if (stat(path, &info) == 0 && S_ISREG(info.st_mode))
-        return status_set(STATUS_USAGE, "'%s' exists: give another name", path);
-    return results_create(path, writer);
-}
-
 /* With an open session. */
 static int run(struct probing *probing, uint64_t begin_ns)
 {
-    struct results_writer writer = {.fd = -1};
+    struct results_writer writer = RESULTS_WRITER_NONE;
     const char *path = options_text(probing->options, OPTION_PROBE_OUTPUT);
     const char *format = options_text(probing->options, OPTION_PROBE_FORMAT);
     json_t *header = NULL, *records = json_array();
     size_t runs = 0;
-    enum status status = path ? create(path, &writer) : STATUS_OK;
+    enum status status = path ? results_create(path, EXISTS_ADVICE, &writer) : STATUS_OK;
     if (status == STATUS_OK) {
         header = probe_header(probing);
         status = header && records ? results_write(&writer, header)
                                    : status_set(STATUS_MEMORY, "out of memory for the header");
-        if (status != STATUS_OK && writer.regular)
-            remove(path);
+        if (status != STATUS_OK)
+            results_discard(&writer);
     }
     if (status == STATUS_OK)
         status = count_runs(probing, &runs);
@@ -315,6 +306,11 @@ int probe_command(const struct invocation *invocation)
         probe_print_list(stdout, probing.chosen, probing.chosen_count);
         return EXIT_ALL_MEASURED;
     }
+    const char *output = options_text(options, OPTION_PROBE_OUTPUT);
+    if (output)
+        status = results_check_new(output, EXISTS_ADVICE);
+    if (status != STATUS_OK)
+        return report(status);
     const struct session_request request = {.device = options_text(options, OPTION_DEVICE),
                                             .single = "a probe"};
     status = path_find_helper("mpsweep-probe", probing.program, sizeof probing.program);

@@ -276,6 +276,11 @@ static enum status prepare(struct sweep *sweep)
     struct campaign *campaign = &sweep->campaign;
     enum status status = check_limits(campaign);
     if (status == STATUS_OK)
+        status = campaign_name_output(campaign);
+    if (status == STATUS_OK && !options_switch(campaign->options, OPTION_LIST) &&
+        !options_switch(campaign->options, OPTION_DRY_RUN))
+        status = campaign_claim_results(campaign);
+    if (status == STATUS_OK)
         status = make_plan(campaign);
     if (status == STATUS_OK)
         status = plan_check_stagger(&campaign->plan, 0);

@@ -6,7 +6,6 @@
 #include <string.h>
 
 #include "common/clock.h"
-#include "files/results_read.h"
 #include "explain/calibration_json.h"
 #include "orchestrator/calibrate/plan.h"
 #include "orchestrator/campaign/estimate.h"
@@ -211,16 +210,9 @@ static enum status calibrate(struct tune *tune)
 /* The record of a finished tune in the file of --resume, if it answers the same question. */
 static json_t *earlier_answer(const struct tune *tune)
 {
-    struct results results;
-    json_t *answer = NULL;
-    const char *path = options_text(tune->campaign.options, OPTION_OUTPUT);
-    if (!path || !options_switch(tune->campaign.options, OPTION_RESUME) ||
-        results_load(path, &results) != STATUS_OK)
-        return NULL;
-    if (results.tune && results.footer && tune_record_answers(tune, results.tune))
-        answer = json_incref(results.tune);
-    results_release(&results);
-    return answer;
+    const struct results *results = &tune->campaign.earlier;
+    bool answers = results->tune && results->footer && tune_record_answers(tune, results->tune);
+    return answers ? json_incref(results->tune) : NULL;
 }
 
 /* -- the search -------------------------------------------------------------------------------- */
@@ -407,6 +399,9 @@ int tune_command(const struct invocation *invocation)
     enum status status = check_options(&tune);
     if (status == STATUS_OK)
         status = check_emit(&tune.campaign);
+    if (status == STATUS_OK && !options_switch(tune.campaign.options, OPTION_LIST) &&
+        !options_switch(tune.campaign.options, OPTION_DRY_RUN))
+        status = campaign_claim_results(&tune.campaign);
     if (status == STATUS_OK)
         status = campaign_open_session(&tune.campaign);
     if (status != STATUS_OK)

@@ -191,7 +191,7 @@ ids() { jq -s -c 'map(select(.type == "point").id)' "$1"; }
     -o shared.jsonl --resume >second/out 2>second/err 3>&- || status=$?
   [ $status -eq 1 ]
   [ "$(wc -l <second/err)" -eq 1 ]
-  grep -q "'shared.jsonl' is being written by another sweep" second/err
+  grep -q "'shared.jsonl' is being written by another mpsweep: wait for it, or give another name" second/err
   cmp shared.jsonl kept.jsonl
   kill -INT "$PID"
   finish

@@ -1,6 +1,6 @@
 /*
- * A file system that lies about rename, or has no locks, as a library to preload: MPSWEEP_LIE sets
- * how.
+ * A file system that lies about rename, has no locks, or is slow to grant them, as a library to
+ * preload: MPSWEEP_LIE sets how.
  *   nothing: the call succeeds, and nothing has happened
  *   cut: the file is there under its new name, and half of it is lost
  *   lost: the call succeeds, and the file is gone
@@ -9,6 +9,9 @@
  *          answer to the first was lost
  *   unlocked: a lock of results or of a run is not available, as on a Lustre that was mounted with
  * noflock
+ *   slow: before the first lock of results in a process, it opens the pipe in MPSWEEP_LIE_REACHED
+ *         for writing, and then the one in MPSWEEP_LIE_GRANTED for reading: each waits for the
+ *         test's end of it
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -32,13 +35,29 @@ static int is_shared(int fd)
     return strstr(name, ".jsonl") || strstr(name, "/run.lock");
 }
 
+/* Opens a pipe and closes it again. */
+static void meet(const char *variable, int flags)
+{
+    const char *path = getenv(variable);
+    int fd = path ? open(path, flags | O_CLOEXEC) : -1;
+    if (fd >= 0)
+        close(fd);
+}
+
 EXPORT int flock(int fd, int operation)
 {
+    static int waited;
     const char *lie = getenv("MPSWEEP_LIE");
-    if (!lie || strcmp(lie, "unlocked") != 0 || !is_shared(fd))
-        return (int)syscall(SYS_flock, fd, operation);
-    errno = ENOSYS;
-    return -1;
+    if (lie && strcmp(lie, "unlocked") == 0 && is_shared(fd)) {
+        errno = ENOSYS;
+        return -1;
+    }
+    if (lie && strcmp(lie, "slow") == 0 && !waited && is_shared(fd)) {
+        waited = 1;
+        meet("MPSWEEP_LIE_REACHED", O_WRONLY);
+        meet("MPSWEEP_LIE_GRANTED", O_RDONLY);
+    }
+    return (int)syscall(SYS_flock, fd, operation);
 }
 
 EXPORT int renameat2(int from_fd, const char *from, int to_fd, const char *to, unsigned flags)

@@ -14,6 +14,8 @@
 
 #include "files/results_write.h"
 
+#define ADVICE "--resume"
+
 static char directory[] = "/tmp/mpsweep-test-out-XXXXXX";
 static char path[64];
 
@@ -53,7 +55,7 @@ static void records_are_lines(void **state)
     (void)state;
     struct results_writer writer;
     char text[64] = "";
-    assert_int_equal(results_create(path, &writer), STATUS_OK);
+    assert_int_equal(results_create(path, ADVICE, &writer), STATUS_OK);
     assert_int_equal(write_record(&writer, "a\nb"), STATUS_OK);
     assert_int_equal(write_record(&writer, "c"), STATUS_OK);
     assert_int_equal(writer.whole_bytes, size_of(path));
@@ -64,33 +66,101 @@ static void records_are_lines(void **state)
     assert_string_equal(text, "{\"text\":\"a\\nb\"}\n{\"text\":\"c\"}\n");
 }
 
+static enum status write_header(struct results_writer *writer)
+{
+    json_t *record = json_pack("{s:s, s:i}", "type", "header", "schema", RESULTS_SCHEMA);
+    enum status status = results_write(writer, record);
+    json_decref(record);
+    return status;
+}
+
+static void add_bytes(const char *text)
+{
+    int fd = open(path, O_WRONLY | O_CREAT | O_APPEND, 0600);
+    assert_true(fd >= 0);
+    assert_int_equal(write(fd, text, strlen(text)), (long)strlen(text));
+    close(fd);
+}
+
 static void existing_files_are_safe(void **state)
 {
     (void)state;
     struct results_writer writer, second;
-    assert_int_equal(results_create(path, &writer), STATUS_OK);
-    assert_int_equal(write_record(&writer, "kept"), STATUS_OK);
-    assert_int_equal(results_create(path, &second), STATUS_USAGE);
-    assert_non_null(strstr(status_text(), "--resume"));
-    assert_int_equal(results_append(path, 0, &second), STATUS_BUSY); /* still being written */
+    struct results results;
+    assert_int_equal(results_create(path, ADVICE, &writer), STATUS_OK);
+    assert_int_equal(write_header(&writer), STATUS_OK);
+    long long whole = writer.whole_bytes;
+    assert_int_equal(results_create(path, ADVICE, &second), STATUS_USAGE);
+    assert_non_null(strstr(status_text(), "exists: give --resume"));
+    /* Still being written. */
+    assert_int_equal(results_continue(path, &results, &second), STATUS_BUSY);
+    assert_non_null(strstr(status_text(), "is being written by another mpsweep: wait for it"));
+    assert_int_equal(results_claim(path, &second), STATUS_BUSY);
     results_close(&writer);
-    assert_int_equal(size_of(path), 16);
+    assert_int_equal(size_of(path), whole);
+    assert_int_equal(results_claim(path, &second), STATUS_OK);
+    assert_int_equal(results_continue(path, &results, &writer), STATUS_BUSY);
+    results_close(&second);
+    assert_int_equal(size_of(path), whole);
 }
 
-static void appending_cuts_the_torn_line(void **state)
+/* Invariant F2. */
+static void the_first_record_cuts_the_torn_line(void **state)
 {
     (void)state;
     struct results_writer writer;
-    assert_int_equal(results_create(path, &writer), STATUS_OK);
-    assert_int_equal(write_record(&writer, "one"), STATUS_OK);
+    struct results results;
+    assert_int_equal(results_create(path, ADVICE, &writer), STATUS_OK);
+    assert_int_equal(write_header(&writer), STATUS_OK);
     long long whole = writer.whole_bytes;
-    assert_int_equal(write(writer.fd, "{\"tor", 5), 5);
     results_close(&writer);
-    assert_int_equal(results_append(path, whole, &writer), STATUS_OK);
-    assert_int_equal(size_of(path), whole);
-    assert_int_equal(write_record(&writer, "two"), STATUS_OK);
+    add_bytes("{\"tor");
+    assert_int_equal(results_continue(path, &results, &writer), STATUS_OK);
+    assert_true(results.torn);
+    results_release(&results);
+    /* A writer that writes nothing leaves it as it is. */
+    assert_int_equal(size_of(path), whole + 5);
+    assert_int_equal(write_header(&writer), STATUS_OK);
     results_close(&writer);
     assert_int_equal(size_of(path), 2 * whole);
+}
+
+static void a_file_cut_in_its_header_begins_anew(void **state)
+{
+    (void)state;
+    static const char *const cut[] = {"", "{", "{\"type\":\"header\",\"sche"};
+    struct results_writer writer;
+    struct results results;
+    for (size_t i = 0; i < sizeof cut / sizeof *cut; i++) {
+        add_bytes(cut[i]);
+        assert_int_equal(results_load(path, &results), STATUS_USAGE);
+        assert_int_equal(results_continue(path, &results, &writer), STATUS_OK);
+        assert_null(results.header);
+        results_release(&results);
+        assert_int_equal(write_header(&writer), STATUS_OK);
+        assert_int_equal(size_of(path), writer.whole_bytes);
+        results_close(&writer);
+        unlink(path);
+    }
+    add_bytes("notes without an end");
+    assert_int_equal(results_continue(path, &results, &writer), STATUS_USAGE);
+    assert_int_equal(size_of(path), 20);
+}
+
+/* As on a file system without locks. */
+static void lines_of_another_writer_stay(void **state)
+{
+    (void)state;
+    struct results_writer writer;
+    assert_int_equal(results_create(path, ADVICE, &writer), STATUS_OK);
+    assert_int_equal(write_header(&writer), STATUS_OK);
+    long long whole = writer.whole_bytes;
+    add_bytes("{}\n");
+    assert_int_equal(write_header(&writer), STATUS_BUSY);
+    assert_non_null(strstr(status_text(), "another one writes to it"));
+    assert_int_equal(size_of(path), whole + 3);
+    results_close(&writer);
+    assert_int_equal(size_of(path), whole + 3);
 }
 
 /* A full disk, as a limit on the file's size gives it. */
@@ -100,7 +170,7 @@ static void a_full_disk_leaves_whole_lines(void **state)
     struct results_writer writer;
     struct rlimit before;
     signal(SIGXFSZ, SIG_IGN);
-    assert_int_equal(results_create(path, &writer), STATUS_OK);
+    assert_int_equal(results_create(path, ADVICE, &writer), STATUS_OK);
     assert_int_equal(write_record(&writer, "one"), STATUS_OK);
     long long whole = writer.whole_bytes;
     getrlimit(RLIMIT_FSIZE, &before);
@@ -117,7 +187,7 @@ static void a_full_disk_leaves_whole_lines(void **state)
     int full = open("/dev/full", O_WRONLY);
     assert_true(full >= 0);
     close(full);
-    assert_int_equal(results_create("/dev/full", &writer), STATUS_OK);
+    assert_int_equal(results_create("/dev/full", ADVICE, &writer), STATUS_OK);
     assert_int_equal(write_record(&writer, "one"), STATUS_SYSTEM);
     results_close(&writer);
 }
@@ -126,9 +196,9 @@ static void places_that_cannot_be_written(void **state)
 {
     (void)state;
     struct results_writer writer;
-    assert_int_equal(results_create("/nonexistent/x.jsonl", &writer), STATUS_USAGE);
+    assert_int_equal(results_create("/nonexistent/x.jsonl", ADVICE, &writer), STATUS_USAGE);
     assert_non_null(strstr(status_text(), "'/nonexistent/x.jsonl': No such file"));
-    assert_int_equal(results_create("/tmp", &writer), STATUS_USAGE);
+    assert_int_equal(results_create("/tmp", ADVICE, &writer), STATUS_USAGE);
 }
 
 int main(void)
@@ -136,7 +206,9 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(records_are_lines, begin, end),
         cmocka_unit_test_setup_teardown(existing_files_are_safe, begin, end),
-        cmocka_unit_test_setup_teardown(appending_cuts_the_torn_line, begin, end),
+        cmocka_unit_test_setup_teardown(the_first_record_cuts_the_torn_line, begin, end),
+        cmocka_unit_test_setup_teardown(a_file_cut_in_its_header_begins_anew, begin, end),
+        cmocka_unit_test_setup_teardown(lines_of_another_writer_stay, begin, end),
         cmocka_unit_test_setup_teardown(a_full_disk_leaves_whole_lines, begin, end),
         cmocka_unit_test(places_that_cannot_be_written),
     };
