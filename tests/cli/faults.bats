@@ -18,7 +18,7 @@ sweep_with_fault() {
 
 # bad_point STATUS CUDA_ERROR PATTERN: of the middle point; the others are measured.
 bad_point() {
-  points "map(.status) == [\"ok\", \"$1\", \"ok\"]" f.jsonl >/dev/null ||
+  points "map(outcome) == [\"measured\", \"$1\", \"measured\"]" f.jsonl >/dev/null ||
     fail "not the middle one alone is $1:" "$(points 'map([.status, .error])' f.jsonl)" || return 1
   points ".[1].cuda_error == $2 and (.[1].error | test(\"$3\"))" f.jsonl >/dev/null ||
     fail "should be $2 and match $3:" "$(points '.[1] | [.cuda_error, .error]' f.jsonl)" || return 1
@@ -104,7 +104,7 @@ faults_in() {
 @test "workers that are slow to start are waited for" {
   MPSWEEP_EMULATED_FAULT='cuInit=slow:700@1' expect 0 "$MPSWEEP" sweep "${TINY[@]}" \
     -l processes:3 -l processes+mps:3 -q -o slow.jsonl
-  points 'all(.status == "ok" and .ready_s >= 0.7 and .throughput_ips > 0)' slow.jsonl
+  points 'all(measured and .ready_s >= 0.7 and .throughput_ips > 0)' slow.jsonl
   # Slow to start is not slow to work: no worker began earlier.
   points 'all(.fairness_jain > 0.75)' slow.jsonl
 }
@@ -118,7 +118,7 @@ faults_in() {
 @test "no attachment, no number over MPS" {
   MPSWEEP_EMULATED_FAULT=attach=skip@0,attach=skip@1 expect 2 "$MPSWEEP" sweep "${TINY[@]}" -l threads:2 \
     -l processes:2 -l processes+mps:2 -l threads+mps:2 -l hybrid:2x2 --seed 0 -q -o f.jsonl
-  points 'map(.status) == ["ok", "ok", "failed", "failed", "failed"]' f.jsonl
+  points 'map(outcome) == ["measured", "measured", "failed", "failed", "failed"]' f.jsonl
   points '.[2:] | all((.error | test("not attached to the MPS daemon"))
     and (has("throughput_ips") | not))' f.jsonl
   # If no client can attach, a probe shows it before the first point is measured.
@@ -136,7 +136,7 @@ faults_in() {
     -l processes:1,2 --rounds 2 -q -o f.jsonl
   assert_complete f.jsonl 2 2
   # Two rounds on a busy machine may differ by more than the precision.
-  points '(.[0] | (.status == "ok" or .status == "unconverged") and (.rounds | length == 2))
+  points '(.[0] | measured and (.rounds | length == 2))
     and (.[1] | .status == "failed" and (has("rounds") | not))' f.jsonl
 }
 
@@ -195,7 +195,7 @@ faults_in() {
     -l processes+mps:2 -l processes+mps:1 --seed 0 -q -o f.jsonl --timeout 5
   grep -q ' daemon-died$' fake.log
   assert_complete f.jsonl 2 2
-  points 'map(.status) == ["failed", "ok"]' f.jsonl
+  points 'map(outcome) == ["failed", "measured"]' f.jsonl
   points '.[0] | has("throughput_ips") | not' f.jsonl
 }
 

@@ -105,7 +105,7 @@ ids() { jq -s -c 'map(select(.type == "point").id)' "$1"; }
   expect 0 "$MPSWEEP" sweep "${TINY[@]}" "${PLAN[@]}" -o again.jsonl --resume
   [ "$(grep -c 'iterations/s' err)" -eq 2 ]
   assert_whole again.jsonl
-  points 'map(.status) == ["ok", "ok", "infeasible"]' again.jsonl
+  points 'map(outcome) == ["measured", "measured", "infeasible"]' again.jsonl
 }
 
 @test "--resume of a missing file is an error" {
@@ -233,5 +233,5 @@ ids() { jq -s -c 'map(select(.type == "point").id)' "$1"; }
   "$MPSWEEP" sweep "${TINY[@]}" -l threads:1 -q -o kept.jsonl >/dev/full 2>err 3>&- || status=$?
   [ $status -eq 1 ]
   says "cannot write standard output: No space left on device"
-  points 'map(.status) == ["ok"]' kept.jsonl
+  points 'map(outcome) == ["measured"]' kept.jsonl
 }

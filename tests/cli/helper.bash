@@ -216,9 +216,12 @@ absent() {
 # -- results ---------------------------------------------------------------------------------------
 
 # points FILTER FILE: a jq filter over the array of a file's points, the last record of each place
-# in the plan. There must be some: of none, all are anything.
+# in the plan. There must be some: of none, all are anything. How precise a number is depends on the
+# computer's other work, so a filter asks whether a point is `measured`, or for its `outcome`.
 points() {
-  jq -s -e "[.[] | select(.type == \"point\")] | group_by(.id) | map(last)
+  jq -s -e "def measured: .status == \"ok\" or .status == \"unconverged\";
+    def outcome: if measured then \"measured\" else .status end;
+    [.[] | select(.type == \"point\")] | group_by(.id) | map(last)
     | if length == 0 then error(\"there is no point\") else . end | $1" "$2" && return
   # The reason, for a reader of the log.
   jq -c 'select(.type == "point") | {layout, processes, threads, memory, launch, workload, status,

@@ -49,7 +49,7 @@ write_limits() {
   expect 0 "$MPSWEEP" sweep "${TINY[@]}" -l processes+mps:2,16 -l hybrid:12x1 -c 8 -o known.jsonl
   grep -q '^mpsweep: 1 of 3 points left out: .*--limits ignore' err
   grep -q '^\[2/2\]' err
-  points 'map(.status) == ["ok", "infeasible", "ok"] and (.[1] |
+  points 'map(outcome) == ["measured", "infeasible", "measured"] and (.[1] |
     (.error | test("^this GPU and driver allow 12 MPS clients with 8 connections each \\(found by .mpsweep doctor --limits. on 20[0-9-]+\\)$"))
     and .cuda_error == 2 and .seconds == 0 and has("limits_found"))' known.jsonl
   grep -qE '^processes\+mps +16×1 .*infeasible: this GPU and driver allow 12 MPS clients' out
@@ -58,7 +58,7 @@ write_limits() {
   expect 0 "$MPSWEEP" sweep "${TINY[@]}" -l processes+mps:2,16 -l hybrid:12x1 -c 8 --limits ignore \
     -o tried.jsonl
   absent 'left out' err
-  points 'map(.status) == ["ok", "infeasible", "ok"] and (.[1] |
+  points 'map(outcome) == ["measured", "infeasible", "measured"] and (.[1] |
     (.error | test("worker [0-9]+ of 16: .*CUDA_ERROR_OUT_OF_MEMORY")) and
     (has("limits_found") | not))' tried.jsonl
 }
@@ -109,13 +109,13 @@ write_limits() {
   local sweep=("$MPSWEEP" sweep "${TINY[@]}" -l "processes+mps:2,3" -c 8 -q -o r.jsonl)
   write_limits 2
   expect 0 "${sweep[@]}"
-  points 'map(.status) == ["ok", "infeasible"]' r.jsonl
+  points 'map(outcome) == ["measured", "infeasible"]' r.jsonl
   expect 0 "${sweep[@]}" --resume
   assert_complete r.jsonl 2 0
   expect 0 "${sweep[@]}" --resume --limits ignore
-  points 'map(.status) == ["ok", "ok"]' r.jsonl
+  points 'map(outcome) == ["measured", "measured"]' r.jsonl
   expect 0 "${sweep[@]}" --resume
-  points 'map(.status) == ["ok", "ok"]' r.jsonl
+  points 'map(outcome) == ["measured", "measured"]' r.jsonl
 }
 
 @test "a file of limits that is broken: one line, and as if there were none" {

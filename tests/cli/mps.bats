@@ -299,7 +299,7 @@ SCRIPT
   keep --active-thread-percentage 50
   local before
   before=$(kept '[.daemon, .guard, .servers, .settings, .clients]')
-  CUDA_MPS_PIPE_DIRECTORY=$(private)/mps sweep_points 'all(.status == "ok" and .throughput_ips > 0)
+  CUDA_MPS_PIPE_DIRECTORY=$(private)/mps sweep_points 'all(measured and .throughput_ips > 0)
     and all(.[] | select(.mps); .attached.expected == .attached.seen and .attached.seen > 0)
     and all(has("other_clients") | not)' \
     "${TINY[@]}" --mps external -l processes+mps:2 -l hybrid:2x2 -l threads:1
@@ -311,7 +311,7 @@ SCRIPT
   [ "$(private | wc -l)" -eq 1 ]
   # Beside a stranger's client, too, which is reported.
   add_client "$(private)/mps"
-  CUDA_MPS_PIPE_DIRECTORY=$(private)/mps sweep_points 'all(.status == "ok" and .other_clients == 1)' \
+  CUDA_MPS_PIPE_DIRECTORY=$(private)/mps sweep_points 'all(measured and .other_clients == 1)' \
     "${TINY[@]}" --mps external -l processes+mps:2
   grep -q 'beside 1 other MPS client$' out
   [ "$(kept '.clients[].pid')" = "$CLIENT_PID" ]

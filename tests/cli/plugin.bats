@@ -87,7 +87,7 @@ make_files() {
     --launch stream,graph -l threads:1,2 -l processes:2 -l processes+mps:2 -l threads+mps:2 \
     -l hybrid:2x2 -l hybrid-timesliced:2x2 -q -o p.jsonl
   assert_complete p.jsonl 14 0
-  points 'all(.status == "ok" and .throughput_ips > 0 and .workload == "./mine.so"
+  points 'all(measured and .throughput_ips > 0 and .workload == "./mine.so"
     and .workload_options == "kib=16" and .phase_us.h2d == null and .phase_us.d2h == null
     and .phase_us.launch > 0 and .phase_us.sync > 0 and .cuda_error == 0
     and ([has("kernels", "blocks", "threads_per_block", "spin", "bytes", "memory", "sync")] | any | not))' \
@@ -100,7 +100,7 @@ make_files() {
 
 @test "the null plug-in is an iteration of nothing" {
   expect 0 "$MPSWEEP" sweep "${QUICK[@]}" -w "$EXAMPLES/null.so" --launch stream,graph -l threads:1,2 -q -o n.jsonl
-  points 'all(.status == "ok" and .latency_us.p50 < 1000)' n.jsonl
+  points 'all(measured and .latency_us.p50 < 1000)' n.jsonl
 }
 
 @test "a plug-in beside the built-in work, and axes that mean nothing to it" {
@@ -126,8 +126,8 @@ layout = threads:2
 kernels = 5
 END
   expect 0 "$MPSWEEP" sweep plug.job "${QUICK[@]}" -q -o j.jsonl
-  points 'map([.section, .status, .workload_options]) == [["one", "ok", "threads graph"],
-    ["two", "infeasible", null], ["three", "ok", null]]' j.jsonl
+  points 'map([.section, outcome, .workload_options]) == [["one", "measured", "threads graph"],
+    ["two", "infeasible", null], ["three", "measured", null]]' j.jsonl
   expect 0 "$MPSWEEP" compare j.jsonl j.jsonl
   # The same plug-in with other options is another plan.
   sed -i 's/threads graph/graph threads/' plug.job
@@ -157,7 +157,7 @@ END
 @test "points that its capabilities exclude are infeasible, and start no process" {
   FAULTY_LOG=$WORK/calls expect 0 "$MPSWEEP" sweep "${QUICK[@]}" -w "$FAULTY" --launch stream,graph \
     -l threads:1,2 -q -o i.jsonl
-  points 'map(.status) == ["ok", "infeasible", "infeasible", "infeasible"]' i.jsonl
+  points 'map(outcome) == ["measured", "infeasible", "infeasible", "infeasible"]' i.jsonl
   points '[.[1].error, .[2].error] == ["workload '"'$FAULTY'"' is not graph-safe: it can only be launched by stream",
     "workload '"'$FAULTY'"' is not thread-safe: a process can have one worker only"]' i.jsonl
   # Asked once, and once more by the worker of the only point.
@@ -191,7 +191,7 @@ bad() {
   expect $wanted "$MPSWEEP" sweep "${QUICK[@]}" --kernels 5 --timeout $timeout -w "builtin,$FAULTY,delay" \
     --workload-options "threads $options" -l "$layout" --delay-cycles 1000 --seed 0 -q -o w.jsonl || return 1
   assert_complete w.jsonl 3 $wanted || return 1
-  points "map(.status) == [\"ok\", \"$status\", \"ok\"]" w.jsonl >/dev/null ||
+  points "map(outcome) == [\"measured\", \"$status\", \"measured\"]" w.jsonl >/dev/null ||
     fail "not the plug-in's point alone is $status:" "$(points 'map([.status, .error])' w.jsonl)" || return 1
   points ".[1] | (.error | test(\"$pattern\")) and (has(\"throughput_ips\") | not)" w.jsonl >/dev/null ||
     fail "the error should match $pattern:" "$(points '.[1].error' w.jsonl)"
@@ -266,7 +266,7 @@ wrong_in() {
   local kib=65536
   expect 0 "$MPSWEEP" sweep "${QUICK[@]}" -w "$FAULTY" --workload-options 'threads init:leak-device' \
     -l threads:1,2 -q -o d.jsonl
-  points 'all(.status == "ok" and ([.warnings[] | select(.kind == "leak") | .text]
+  points 'all(measured and ([.warnings[] | select(.kind == "leak") | .text]
     | index("workload '"'$FAULTY'"' leaks: for each instance, 64 MiB of GPU memory are not free again after its fini") != null))' d.jsonl
   grep -q '^warning.* 64 MiB of GPU memory' out
   expect 0 "$MPSWEEP" sweep "${QUICK[@]}" -w "$FAULTY" --workload-options 'threads init:leak-host' \
