@@ -84,59 +84,6 @@ private() { find "$TMPDIR" -mindepth 1 -maxdepth 1 -name 'mpsweep-??????'; }
   expect 0 "$MPSWEEP" mps stop
 }
 
-# -- faults ----------------------------------------------------------------------------------------
-
-# A sweep over MPS that runs for long enough, and a stranger among its clients.
-with_stranger() {
-  start "$MPSWEEP" sweep -l processes+mps:2 -l processes+mps:1 -l threads:1 --seed 0 --duration 6 \
-    --max-duration 6 -q -o x.jsonl
-  await 30 has_workers 2
-  CUDA_MPS_PIPE_DIRECTORY=$(private)/mps "$CLIENT" "$@" >ready 2>client 3>&- &
-  STRANGER=$!
-  await 20 grep -q ready ready
-}
-
-@test "an illegal address in one client: the point fails with the cause, and the sweep continues" {
-  real
-  with_stranger illegal 1000
-  local pid
-  pid=$(cut -d ' ' -f 2 ready)
-  finish
-  wait "$STRANGER" || true
-  grep -q 'ILLEGAL_ADDRESS (700)' client
-  [ "$STATUS" -eq 2 ]
-  assert_complete x.jsonl 3 2
-  points 'map(.status) == ["failed", "ok", "ok"]' x.jsonl
-  points ".[0].error | test(\"fatal GPU error of one MPS client was given to all of them\") and
-    test(\"process $pid, which is not a worker\") and test(\"worker process 1\")" x.jsonl
-}
-
-@test "a client that is killed in the middle of a kernel" {
-  real
-  with_stranger endless 500
-  kill -KILL "$STRANGER"
-  wait "$STRANGER" || true
-  finish
-  # It may take the others with it, and then the point's error has it; the next ones are measured.
-  assert_complete x.jsonl 3 "$STATUS"
-  points '.[1:] | all(.status == "ok")' x.jsonl
-  points '.[0] | .status == "ok" or (.status == "failed" and (has("throughput_ips") | not))' x.jsonl
-  points '.[0] | [.status, .error]' x.jsonl >&3 2>/dev/null || true
-}
-
-@test "a server that is killed takes the number, not the sweep" {
-  real
-  start "$MPSWEEP" sweep -l processes+mps:2 -l processes+mps:1 --seed 0 --duration 4 \
-    --max-duration 4 -q -o x.jsonl
-  is_up() { runs nvidia-cuda-mps-server && [ "$(workers_of "$PID" | wc -l)" -eq 2 ]; }
-  await 30 is_up
-  kill -KILL "$(running nvidia-cuda-mps-server | head -1)"
-  finish
-  [ "$STATUS" -eq 2 ]
-  assert_complete x.jsonl 2 2
-  points '(.[0] | .status == "failed" and (has("throughput_ips") | not)) and .[1].status == "ok"' x.jsonl
-}
-
 # -- kill matrix -----------------------------------------------------------------------------------
 
 # phase NAME: waits until the sweep PID has come so far.
