@@ -13,6 +13,7 @@ include tests/fakes/local.mk
 include tests/bench/local.mk
 include tests/gpu/local.mk
 include tests/fuzz/local.mk
+include tests/soak/local.mk
 
 # The tests for a build with --enable-sanitizer=thread.
 check-threads:

@@ -13,7 +13,7 @@ static pthread_once_t once = PTHREAD_ONCE_INIT;
 static struct lateness *lateness;
 static _Thread_local uint64_t last_end_ns;
 
-/* A file that cannot be had is seen missing by whoever looks for it. */
+/* A test that reads the file reports that it is missing. */
 static void open_file(void)
 {
     const char *folder = getenv(EMUL_LATENESS_VARIABLE);

@@ -1,0 +1,88 @@
+"""Whether a number is right: against a rate that is known, and not against another number.
+
+A number of the emulated machine is wrong only if the computer was able to emulate it. Threads note
+by how much they are late (emul/cuda/lateness.h), and that widens what counts as right; a number
+that is right only thus is *discounted*, and counted.
+"""
+import math
+import os
+import struct
+
+from world import read
+
+# Warnings that do not say that the number itself is doubtful.
+UNRELATED = {"few-cores", "neighbour", "far-memory", "throttled", "leak", "gpu-imbalance"}
+# Of 95% intervals at least 93% must hold, and so few in this sample would be that unlikely.
+MISS_SHARE = 0.07
+UNLIKELY = 1e-4
+NOTICEABLE = 0.02  # more than that by lateness alone counts as discounted
+
+
+class Lateness:
+    """Of all threads of a case."""
+
+    def __init__(self, folder):
+        self.waits = self.planned = self.late = self.longest = self.between = 0
+        self.starts = []
+        for name in os.listdir(folder):
+            data = read(os.path.join(folder, name))
+            # A program's driver waits for nothing: the program has a file of its own.
+            if len(data) < 40 or (len(data) < 48 and struct.unpack("<Q", data[:8])[0] == 0):
+                continue
+            waits, planned, late, longest, between = struct.unpack("<5Q", data[:40])
+            self.waits += waits
+            self.planned += planned
+            self.late += late
+            self.between += between
+            self.longest = max(self.longest, longest)
+            if len(data) >= 48:
+                self.starts.append(struct.unpack("<Q", data[40:48])[0])
+
+    def share(self, apart_from=0):
+        """Of the threads' time; apart from what was done to them on purpose, in ns."""
+        late = max(0, self.late - apart_from) + self.between
+        total = self.planned + late
+        return late / total if total > 0 else 0
+
+
+def slack_of(lateness, seconds, catches_up, apart_from=0):
+    """By what share a right number may lie below (where late threads catch up: also above) the
+    known rate."""
+    if catches_up:
+        return 2 * lateness.longest / 1e9 / seconds if seconds > 0 else 1
+    return lateness.share(apart_from)
+
+
+def judge(point, known, slack, catches_up=False):
+    """'right', 'discounted', 'warned', 'wrong', or 'no interval'; and the error over the interval."""
+    rate, interval = point["throughput_ips"], point["ci95_rel"]
+    if interval is None:
+        return "no interval", 0
+    least, most = rate * (1 - interval), rate * (1 + interval)
+
+    def holds(share):
+        return least <= known * (1 + (share if catches_up else 0)) and most >= known * (1 - share)
+
+    if holds(min(slack, NOTICEABLE)):
+        return "right", 0
+    if holds(slack):
+        return "discounted", 0
+    if any(warning["kind"] not in UNRELATED for warning in point.get("warnings") or []):
+        return "warned", 0
+    return "wrong", abs(rate / known - 1) / max(interval, 1e-9)
+
+
+def is_gross(point, known, beyond):
+    """A few misses are what an interval of 95% promises; not such ones."""
+    return beyond > 4 and abs(point["throughput_ips"] / known - 1) > 0.1
+
+
+def is_too_many(misses, count, share=MISS_SHARE):
+    """Whether so many misses would be that unlikely if each had that probability."""
+    if misses == 0:
+        return False
+    def probability(k):
+        return math.exp(math.lgamma(count + 1) - math.lgamma(k + 1) - math.lgamma(count - k + 1)
+                        + k * math.log(share) + (count - k) * math.log1p(-share))
+
+    return sum(probability(k) for k in range(misses, count + 1)) < UNLIKELY
