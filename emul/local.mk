@@ -3,8 +3,8 @@
 
 noinst_LIBRARIES += libemul.a
 libemul_a_SOURCES = \
-    emul/model/device_names.h emul/model/effects.c emul/model/effects.h emul/model/machine.c \
-    emul/model/machine.h emul/model/model.c emul/model/model.h emul/model/mps_link.c \
+    emul/model/device_names.h emul/model/effects.c emul/model/effects.h \
+    emul/model/lateness.c emul/model/lateness.h emul/model/machine.c emul/model/machine.h emul/model/model.c emul/model/model.h emul/model/mps_link.c \
     emul/model/mps_link.h emul/model/slices.c emul/model/state.c emul/model/state.h \
     emul/model/visible.c emul/model/visible.h
 
@@ -16,7 +16,7 @@ mpsweep_emulated_cuda_so_SOURCES = \
     emul/cuda/deferred.c emul/cuda/deferred.h emul/cuda/device.c emul/cuda/event.c \
     emul/cuda/fault.c emul/cuda/fault.h emul/cuda/graph.c emul/cuda/graph.h \
     emul/cuda/handles.h emul/cuda/issue.c emul/cuda/issue.h emul/cuda/kernels.c \
-    emul/cuda/kernels.h emul/cuda/lateness.c emul/cuda/lateness.h emul/cuda/launch.c emul/cuda/launch.h emul/cuda/memory.c \
+    emul/cuda/kernels.h emul/cuda/launch.c emul/cuda/launch.h emul/cuda/memory.c \
     emul/cuda/memory.h emul/cuda/process.c \
     emul/cuda/process.h emul/cuda/stream.c emul/cuda/stream.h common/clock.c common/process.c \
     common/status.c

@@ -7,7 +7,7 @@
 #include <unistd.h>
 
 #include "common/clock.h"
-#include "emul/cuda/lateness.h"
+#include "emul/model/lateness.h"
 
 struct process process = {
     .mutex = PTHREAD_MUTEX_INITIALIZER,

@@ -42,7 +42,7 @@ def window_or_work(rng, share, least, most):
     return ["--warmup", rng.choice([0, 0.1]), "--iterations", rng.randint(least, most)]
 
 
-def check_numbers(case, names=None, apart_from=0):
+def check_numbers(case, names=None):
     """Each `ok` number of the case's results against the known rate."""
     lateness = oracle.Lateness(case.lateness)
     for name in names or case.results():
@@ -55,7 +55,7 @@ def check_numbers(case, names=None, apart_from=0):
                 continue
             known = case.known(point)
             seconds = min(round_["seconds"] for round_ in point["rounds"])
-            slack = oracle.slack_of(lateness, seconds, case.catches_up, apart_from)
+            slack = oracle.slack_of(lateness, seconds, case.catches_up)
             verdict, beyond = oracle.judge(point, known, slack, case.catches_up)
             case.numbers.append((series, verdict, name, point["id"]))
             if verdict == "wrong" and oracle.is_gross(point, known, beyond):

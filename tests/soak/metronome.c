@@ -11,8 +11,8 @@
  * on how busy the computer is; beyond that it goes on from where it is. In an open loop each
  * iteration is planned from its own begin.
  *
- * MPSWEEP_EMUL_LATENESS=FOLDER: as emul/cuda/lateness.h, in a file metronome.PID, with a sixth
- * number: the time of the common start on the monotonic clock.
+ * MPSWEEP_EMUL_LATENESS=FOLDER: as emul/model/lateness.h, in a file metronome.PID, with a
+ * seventh number: the time of the common start on the monotonic clock.
  */
 #include <dlfcn.h>
 #include <fcntl.h>
@@ -32,7 +32,7 @@
 #define NS_PER_S INT64_C(1000000000)
 
 struct witness {
-    _Atomic int64_t waits, planned_ns, late_ns, longest_ns, between_ns, start_ns;
+    _Atomic int64_t waits, planned_ns, late_ns, longest_ns, between_ns, capped_ns, start_ns;
 };
 
 static struct witness nowhere, *witness = &nowhere;
@@ -63,6 +63,7 @@ static void note(int64_t planned_ns, int64_t late_ns)
     atomic_fetch_add(&witness->waits, 1);
     atomic_fetch_add(&witness->planned_ns, planned_ns);
     atomic_fetch_add(&witness->late_ns, late_ns);
+    atomic_fetch_add(&witness->capped_ns, late_ns < planned_ns ? late_ns : planned_ns);
     while (late_ns > longest &&
            !atomic_compare_exchange_weak(&witness->longest_ns, &longest, late_ns))
         ;

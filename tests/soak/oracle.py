@@ -1,7 +1,7 @@
 """Whether a number is right: against a rate that is known, and not against another number.
 
 A number of the emulated machine is wrong only if the computer was able to emulate it. Threads note
-by how much they are late (emul/cuda/lateness.h), and that widens what counts as right; a number
+by how much they are late (emul/model/lateness.h), and that widens what counts as right; a number
 that is right only thus is *discounted*, and counted.
 """
 import math
@@ -10,9 +10,9 @@ import struct
 
 from world import read
 
-# Warnings that do not say that the number itself is doubtful.
+# Warnings that leave the number itself undoubted.
 UNRELATED = {"few-cores", "neighbour", "far-memory", "throttled", "leak", "gpu-imbalance"}
-# Of 95% intervals at least 93% must hold, and so few in this sample would be that unlikely.
+# Of 95% intervals at least 93% must hold; a sample that is less likely than this one refutes it.
 MISS_SHARE = 0.07
 UNLIKELY = 1e-4
 NOTICEABLE = 0.02  # more than that by lateness alone counts as discounted
@@ -22,35 +22,35 @@ class Lateness:
     """Of all threads of a case."""
 
     def __init__(self, folder):
-        self.waits = self.planned = self.late = self.longest = self.between = 0
+        self.planned = self.late = self.longest = self.between = self.capped = 0
         self.starts = []
         for name in os.listdir(folder):
             data = read(os.path.join(folder, name))
-            # A program's driver waits for nothing: the program has a file of its own.
-            if len(data) < 40 or (len(data) < 48 and struct.unpack("<Q", data[:8])[0] == 0):
+            if len(data) < 48:
                 continue
-            waits, planned, late, longest, between = struct.unpack("<5Q", data[:40])
-            self.waits += waits
+            _, planned, late, longest, between, capped = struct.unpack("<6Q", data[:48])
             self.planned += planned
             self.late += late
             self.between += between
             self.longest = max(self.longest, longest)
-            if len(data) >= 48:
-                self.starts.append(struct.unpack("<Q", data[40:48])[0])
+            self.capped += capped
+            if len(data) >= 56:
+                self.starts.append(struct.unpack("<Q", data[48:56])[0])
 
-    def share(self, apart_from=0):
-        """Of the threads' time; apart from what was done to them on purpose, in ns."""
-        late = max(0, self.late - apart_from) + self.between
+    def share(self, frozen_ns=0):
+        """Of the threads' time, without what was done to them on purpose: each frozen thread was in
+        one wait, most of which is late."""
+        late = max(self.late - frozen_ns, self.capped if frozen_ns else 0) + self.between
         total = self.planned + late
         return late / total if total > 0 else 0
 
 
-def slack_of(lateness, seconds, catches_up, apart_from=0):
+def slack_of(lateness, seconds, catches_up, frozen_ns=0):
     """By what share a right number may lie below (where late threads catch up: also above) the
     known rate."""
     if catches_up:
         return 2 * lateness.longest / 1e9 / seconds if seconds > 0 else 1
-    return lateness.share(apart_from)
+    return lateness.share(frozen_ns)
 
 
 def judge(point, known, slack, catches_up=False):
@@ -78,7 +78,7 @@ def is_gross(point, known, beyond):
 
 
 def is_too_many(misses, count, share=MISS_SHARE):
-    """Whether so many misses would be that unlikely if each had that probability."""
+    """Whether that count of misses, or more, is UNLIKELY if each has the probability `share`."""
     if misses == 0:
         return False
     def probability(k):

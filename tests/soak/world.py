@@ -42,7 +42,7 @@ def records(path):
 
 
 class Strike:
-    """A signal to come: after so many seconds, to what part of the tree."""
+    """A signal to come: seconds after the start, to a part of the tree."""
 
     def __init__(self, rng, horizon, signals=None):
         self.after = rng.uniform(0, horizon)

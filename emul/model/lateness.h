@@ -18,6 +18,7 @@ struct lateness {
     _Atomic uint64_t late_ns;    /* by which they returned later */
     _Atomic uint64_t longest_ns; /* the longest of these */
     _Atomic uint64_t between_ns; /* from the end of one wait to the begin of the next */
+    _Atomic uint64_t capped_ns;  /* late_ns, where no wait counts for more than its own length */
 };
 
 /* The calling thread has waited since began_ns, and was to wait until when_ns. */

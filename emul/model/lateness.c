@@ -1,4 +1,4 @@
-#include "emul/cuda/lateness.h"
+#include "emul/model/lateness.h"
 
 #include <fcntl.h>
 #include <pthread.h>
@@ -40,10 +40,12 @@ void lateness_note(uint64_t began_ns, uint64_t when_ns)
     uint64_t now_ns = clock_now_ns();
     uint64_t planned_end_ns = when_ns > began_ns ? when_ns : began_ns;
     uint64_t late_ns = now_ns > planned_end_ns ? now_ns - planned_end_ns : 0;
+    uint64_t planned_ns = planned_end_ns - began_ns;
     uint64_t longest_ns = atomic_load(&lateness->longest_ns);
     atomic_fetch_add(&lateness->waits, 1);
-    atomic_fetch_add(&lateness->planned_ns, planned_end_ns - began_ns);
+    atomic_fetch_add(&lateness->planned_ns, planned_ns);
     atomic_fetch_add(&lateness->late_ns, late_ns);
+    atomic_fetch_add(&lateness->capped_ns, late_ns < planned_ns ? late_ns : planned_ns);
     while (late_ns > longest_ns &&
            !atomic_compare_exchange_weak(&lateness->longest_ns, &longest_ns, late_ns))
         ;
