@@ -39,6 +39,12 @@ check-axis: mpsweep$(EXEEXT)
 EXTRA_DIST += tests/axis/check
 EXTRA_DIST += tests/lint.sh tests/check-layers tests/check-words tests/check-references tests/cppcheck-suppressions .clang-tidy
 
+# What the tests run, by room, in a build of its own: below coverage/, by gcc's gcov.
+coverage:
+	$(top_srcdir)/tests/coverage $(top_srcdir) coverage "$(TESTS_TO_COVER)"
+.PHONY: coverage
+EXTRA_DIST += tests/coverage
+
 # On a machine with a GPU: the tests that need one. A missing GPU is a failure here, not a skip.
 check-gpu: all
 	$(AM_TESTS_ENVIRONMENT) export MPSWEEP_GPU_REQUIRED=1; $(BATS) $(top_srcdir)/tests/gpu

@@ -31,7 +31,7 @@ def layouts(rng, count, mps_only=False):
 
 def window(rng):
     return ["-t", rng.choice([0.2, 0.5, 1]), "--max-duration", rng.choice([1, 2]), "--warmup",
-            rng.choice([0.02, 0.05, 0.2]), "-p", rng.choice([5, 10, 20, 40]), "--seed",
+            rng.choice([0.02, 0.05, 0.2]), "-p", rng.choice([10, 30, 60]), "--seed",
             rng.randint(0, 99)]
 
 
@@ -67,7 +67,7 @@ def check_numbers(case, names=None):
 def struck_sweep(case, words, horizon, env=None, statuses=(0,)):
     """Most are struck; whatever happened, a resumed one completes the file."""
     out = case.path("r.jsonl")
-    strikes = case.draw_strikes(horizon)
+    strikes = case.draw_strikes(horizon, share=0.5)
     case.run(MPSWEEP, "sweep", "-d", "emulated", "-q", "-o", out, *words, strikes=strikes,
              statuses=statuses, env=env)
     case.check_files()
@@ -99,7 +99,7 @@ def known_program(case, series=None, rate=None):
 
 def sweep_program(case):
     program = known_program(case)
-    words = layouts(case.rng, case.rng.randint(1, 3)) + window(case.rng) + \
+    words = layouts(case.rng, case.rng.randint(2, 4)) + window(case.rng) + \
         ["-r", case.rng.choice([1, 1, 2, 5]), "--", *program, "closed"]
     struck_sweep(case, words, 2)
     check_numbers(case)
@@ -107,11 +107,11 @@ def sweep_program(case):
 
 def sweep_open_loop(case):
     rng = case.rng
-    rate = rng.choice([50, 100, 200])
+    rate = rng.choice([200, 400, 600])
     program = known_program(case, rng.choice(["steady", "uniform", "exponential"]), rate)
     case.series = "open loop"
-    # At most 60% busy.
-    workers = max(1, round(rate * program[1] / 1e6 / 0.6 + 0.5))
+    # At most half busy.
+    workers = round(rate * program[1] / 1e6 / 0.5 + 0.5)
     words = ["-l", f"threads:{workers}", "-l", f"processes+mps:{workers}", "--rate", rate,
              "--arrival", rng.choice(["constant", "poisson"])] + window(rng) + \
         ["--", *program, "open"]
