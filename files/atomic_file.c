@@ -3,6 +3,8 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <pthread.h>
+#include <signal.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
@@ -33,7 +35,7 @@ void atomic_file_folder(const char *path, char *folder, size_t size)
         snprintf(folder, size, "%.*s", slash == path ? 1 : (int)(slash - path), path);
 }
 
-static enum status check_place(const char *path, unsigned flags)
+enum status atomic_file_check(const char *path, unsigned flags)
 {
     struct stat info;
     if (strlen(path) >= PATH_MAX)
@@ -47,9 +49,9 @@ static enum status check_place(const char *path, unsigned flags)
         return cannot_write(path, EISDIR);
     if (!S_ISREG(info.st_mode))
         return status_set(STATUS_USAGE, "cannot write '%s': not a regular file", path);
-    /* Another program finds out only when it has done its work. */
-    bool writable = !(flags & ATOMIC_FILE_NAMED) || access(path, W_OK) == 0;
-    return writable ? STATUS_OK : cannot_write(path, errno);
+    /* The folder decides whether a rename can replace it; its own rights are what its user wants.
+     */
+    return access(path, W_OK) == 0 ? STATUS_OK : cannot_write(path, errno);
 }
 
 /* Without a name; -1 where the file system, or the kernel, has no such files. */
@@ -67,24 +69,53 @@ static int open_nameless(const char *folder)
     return -1;
 }
 
-/* Some programs take the format from the extension, and "|name" for a command. */
-static int open_named(const char *path, const char *folder, char **name)
+/* The next name beside the path to try; *name is freed, and NULL without memory. */
+static void next_name(const char *path, int number, char **name)
 {
-    const char *base = path_file_name(path);
-    const char *dot = strrchr(base, '.');
+    char folder[PATH_MAX];
+    atomic_file_folder(path, folder, sizeof folder);
+    free(*name);
+    if (asprintf(name, "%s/.%.128s.%ld-%d", folder, path_file_name(path), (long)getpid(), number) <
+        0) {
+        *name = NULL;
+        errno = ENOMEM;
+    }
+}
+
+static int open_named(const char *path, char **name)
+{
     int fd = -1;
     errno = EEXIST;
     for (int i = 0; i < TRIES && fd < 0 && errno == EEXIST; i++) {
-        free(*name);
-        if (asprintf(name, "%s%s/.%.128s.%ld-%d%s", *path == '/' || *folder == '.' ? "" : "./",
-                     folder, base, (long)getpid(), i, dot && dot != base ? dot : "") < 0) {
-            *name = NULL;
-            errno = ENOMEM;
-            return -1;
-        }
-        fd = open(*name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, MODE);
+        next_name(path, i, name);
+        if (*name)
+            fd = open(*name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, MODE);
     }
     return fd;
+}
+
+/* -- signals that ask for an end: how many files they wait for -- */
+
+static int held;
+static sigset_t before_held;
+
+static void hold_signals(void)
+{
+    sigset_t set;
+    if (held++ > 0)
+        return;
+    sigemptyset(&set);
+    sigaddset(&set, SIGINT);
+    sigaddset(&set, SIGTERM);
+    sigaddset(&set, SIGHUP);
+    sigaddset(&set, SIGQUIT);
+    pthread_sigmask(SIG_BLOCK, &set, &before_held);
+}
+
+static void release_signals(void)
+{
+    if (--held == 0)
+        pthread_sigmask(SIG_SETMASK, &before_held, NULL);
 }
 
 enum status atomic_file_open(const char *path, unsigned flags, struct atomic_file *out)
@@ -92,14 +123,16 @@ enum status atomic_file_open(const char *path, unsigned flags, struct atomic_fil
     struct atomic_file file = {.flags = flags};
     char folder[PATH_MAX];
     int fd = -1;
-    enum status status = check_place(path, flags);
+    enum status status = atomic_file_check(path, flags);
     if (status != STATUS_OK)
         return status;
+    hold_signals();
     atomic_file_folder(path, folder, sizeof folder);
-    if (flags == 0)
+    /* File systems that machines share have no such files, or forget them. */
+    if (!(flags & ATOMIC_FILE_VERIFY))
         fd = open_nameless(folder);
     if (fd < 0)
-        fd = open_named(path, folder, &file.temporary);
+        fd = open_named(path, &file.temporary);
     if (fd >= 0) {
         file.path = strdup(path);
         file.stream = file.path ? fdopen(fd, "w") : NULL;
@@ -116,6 +149,7 @@ enum status atomic_file_open(const char *path, unsigned flags, struct atomic_fil
     }
     free(file.temporary);
     free(file.path);
+    release_signals();
     return status;
 }
 
@@ -196,14 +230,40 @@ static enum status verify(const char *from, const char *to, const struct stat *b
     return STATUS_OK;
 }
 
-/* 0, or an error number. */
-static int give_name(const struct atomic_file *file)
+static int link_nameless(const struct atomic_file *file, const char *name)
 {
     char own[64];
+    snprintf(own, sizeof own, "/proc/self/fd/%d", fileno(file->stream));
+    return linkat(AT_FDCWD, own, AT_FDCWD, name, AT_SYMLINK_FOLLOW);
+}
+
+/* Only a rename replaces a file: the nameless one gets a name beside it first. */
+static int replace_by_nameless(struct atomic_file *file)
+{
+    int result = -1;
+    errno = EEXIST;
+    for (int i = 0; i < TRIES && result != 0 && errno == EEXIST; i++) {
+        next_name(file->path, i, &file->temporary);
+        if (file->temporary)
+            result = link_nameless(file, file->temporary);
+    }
+    if (result != 0) {
+        /* Not a file of ours: it must not be removed. */
+        free(file->temporary);
+        file->temporary = NULL;
+        return result;
+    }
+    return rename(file->temporary, file->path);
+}
+
+/* 0, or an error number. */
+static int give_name(struct atomic_file *file)
+{
     int result;
     if (!file->temporary) {
-        snprintf(own, sizeof own, "/proc/self/fd/%d", fileno(file->stream));
-        result = linkat(AT_FDCWD, own, AT_FDCWD, file->path, AT_SYMLINK_FOLLOW);
+        result = link_nameless(file, file->path);
+        if (result != 0 && errno == EEXIST && file->flags & ATOMIC_FILE_REPLACE)
+            result = replace_by_nameless(file);
     } else if (file->flags & ATOMIC_FILE_REPLACE)
         result = rename(file->temporary, file->path);
     else
@@ -233,6 +293,12 @@ static enum status put_in_place(struct atomic_file *file)
     return status == STATUS_OK && lost ? cannot_write(file->path, lost) : status;
 }
 
+enum status atomic_file_write(struct atomic_file *file, const char *bytes, size_t count)
+{
+    return fwrite(bytes, 1, count, file->stream) == count ? STATUS_OK
+                                                          : cannot_write(file->path, errno);
+}
+
 enum status atomic_file_commit(struct atomic_file *file)
 {
     enum status status = put_in_place(file);
@@ -258,6 +324,7 @@ void atomic_file_discard(struct atomic_file *file)
     free(file->temporary);
     free(file->path);
     *file = (struct atomic_file){0};
+    release_signals();
 }
 
 enum status atomic_file_publish(const char *from, const char *to)

@@ -3,9 +3,9 @@
  *
  * Order of calls: atomic_file_open(), any output to the stream, then atomic_file_commit() or
  * atomic_file_discard(); either releases everything. Until the commit, the place keeps what it
- * held. A process that is killed in between leaves at most a file beside the place, named
- * ".FILE.PID-N" and the extension of FILE; without flags it leaves nothing, where the file system
- * can make files without a name.
+ * held. Meanwhile signals that ask this process to end wait. One that is killed in between leaves
+ * nothing, where the file system can make files without a name; elsewhere, or while it replaces a
+ * file, at most a file beside the place, named ".FILE.PID-N".
  */
 #pragma once
 
@@ -16,20 +16,27 @@
 
 enum atomic_file_flags {
     ATOMIC_FILE_REPLACE = 1, /* replaces a regular file; without this, what exists stays */
-    ATOMIC_FILE_NAMED = 2,   /* temporary is set, for another program to write to */
-    ATOMIC_FILE_VERIFY = 4,  /* for file systems that machines share: see atomic_file_publish() */
+    ATOMIC_FILE_VERIFY = 2,  /* for file systems that machines share: see atomic_file_publish() */
 };
 
 struct atomic_file {
     FILE *stream;    /* to write to; commit reports its errors */
     char *path;      /* its place */
-    char *temporary; /* its name until then, from '/' or './'; NULL: it has none */
+    char *temporary; /* its name until then; NULL: it has none */
     unsigned flags;
 };
 
-/* STATUS_USAGE: something exists at path that may not be replaced. STATUS_SYSTEM: no file can be
- * made there. Sets *out only on success. */
+/* Whether a file may come to path, as atomic_file_open() finds it: for what takes long to make.
+ * STATUS_USAGE: something exists that may not be replaced. STATUS_SYSTEM: what exists is not
+ * writable. */
+enum status atomic_file_check(const char *path, unsigned flags);
+
+/* Statuses as of atomic_file_check(); STATUS_SYSTEM: no file can be made there. Sets *out only on
+ * success. */
 enum status atomic_file_open(const char *path, unsigned flags, struct atomic_file *out);
+
+/* Writes bytes to the stream. STATUS_SYSTEM: it could not; the caller discards the file. */
+enum status atomic_file_write(struct atomic_file *file, const char *bytes, size_t count);
 
 /* Flushes the file to disk and gives it its name. STATUS_USAGE: something of that name exists by
  * now. STATUS_SYSTEM: it could not be written. After an error nothing is left of it, unless

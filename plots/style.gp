@@ -92,7 +92,8 @@ if (extension eq '.svg') {
 } else {
     exit error sprintf("cannot tell the format of '%s': name it .svg, .png or .pdf", output)
 } } }
-set output output
+# An extension alone stands for the standard output.
+if (strlen(output) > 4) { set output output }
 
 across(inches) = inches / page_width
 up(inches) = inches / page_height

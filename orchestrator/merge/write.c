@@ -20,22 +20,15 @@ struct copy {
     size_t capacity;
 };
 
-static enum status write_bytes(struct atomic_file *out, const char *bytes, size_t count)
-{
-    if (fwrite(bytes, 1, count, out->stream) == count)
-        return STATUS_OK;
-    return status_set(STATUS_SYSTEM, "cannot write '%s': %s", out->path, strerror(errno));
-}
-
 static enum status write_record(struct atomic_file *out, json_t *record)
 {
     char *text = json_dumps(record, JSON_COMPACT | JSON_REAL_PRECISION(10));
     json_decref(record);
     if (!text)
         return status_set(STATUS_MEMORY, "out of memory for a record");
-    enum status status = write_bytes(out, text, strlen(text));
+    enum status status = atomic_file_write(out, text, strlen(text));
     if (status == STATUS_OK)
-        status = write_bytes(out, "\n", 1);
+        status = atomic_file_write(out, "\n", 1);
     free(text);
     return status;
 }
@@ -100,11 +93,11 @@ static enum status copy_line(struct copy *copy, size_t source, uint64_t offset, 
     size_t skipped = as_node ? sizeof point - 1 : 0;
     int length = snprintf(end, sizeof end, ",\"source\":%zu}\n", source);
     if (as_node)
-        status = write_bytes(copy->out, node, sizeof node - 1);
+        status = atomic_file_write(copy->out, node, sizeof node - 1);
     if (status == STATUS_OK)
-        status = write_bytes(copy->out, line + skipped, bytes - 1 - skipped);
+        status = atomic_file_write(copy->out, line + skipped, bytes - 1 - skipped);
     if (status == STATUS_OK)
-        status = write_bytes(copy->out, end, (size_t)length);
+        status = atomic_file_write(copy->out, end, (size_t)length);
     return status;
 }
 

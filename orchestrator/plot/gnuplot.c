@@ -4,7 +4,6 @@
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 
 #include "common/child.h"
 #include "common/clock.h"
@@ -15,7 +14,7 @@
 #define LINE_CHARACTERS 122 /* of the caption, at the script's width and font size */
 #define PARAGRAPH_LINES 6
 #define GNUPLOT_LIMIT_NS (60 * NS_PER_S)
-#define GNUPLOT_OUTPUT_BYTES 8192
+#define PICTURE_BYTES_MOST ((size_t)128 << 20)
 
 static bool is_control(char byte)
 {
@@ -207,13 +206,15 @@ static const char *complaint(char *errors)
     return best;
 }
 
-/* The data goes in by standard input: no file of it is left behind whatever happens. */
-static enum status run_gnuplot(const char *script, const char *data, const char *picture)
+/* The data goes in by standard input and the picture comes by standard output: whatever happens, no
+ * file is left behind, and a full disk is found by this process, which gnuplot would not mind. */
+static enum status run_gnuplot(const char *script, const char *data, const char *format,
+                               struct child_result *out)
 {
     struct child_result result;
     char ending[64];
-    const char *const argv[] = {
-        "gnuplot", "--default-settings", "-c", script, "/dev/stdin", picture, NULL};
+    const char *const argv[] = {"gnuplot", "--default-settings", "-c", script, "/dev/stdin", format,
+                                NULL};
     const char *const set[] = {"LC_ALL=C.UTF-8", NULL};
     const char *const unset[] = {"GNUTERM", "GNUPLOT_LIB", NULL};
     struct child_options options = {
@@ -221,24 +222,29 @@ static enum status run_gnuplot(const char *script, const char *data, const char 
         .env_set = set,
         .env_unset = unset,
         .input = data,
-        .output_cap = GNUPLOT_OUTPUT_BYTES,
+        .output_cap = PICTURE_BYTES_MOST,
         .deadline_ns = clock_now_ns() + GNUPLOT_LIMIT_NS,
-        .merge_stderr = true,
+        .capture_stderr = true,
     };
     enum status status = child_run(&options, &result);
     if (status == STATUS_NOT_FOUND)
         return status_set(status, "%s (apt-get install gnuplot-nox)", status_text());
     if (status != STATUS_OK)
         return status;
-    struct stat info;
-    const char *why = complaint(result.output);
+    const char *why = complaint(result.errors);
     if (result.wait_status != 0)
         status = status_set(
             STATUS_SYSTEM, "gnuplot: %s",
             why != NULL ? why : child_ending_text(result.wait_status, ending, sizeof ending));
-    else if (stat(picture, &info) != 0 || info.st_size == 0)
+    else if (result.output_bytes == 0)
         status = status_set(STATUS_SYSTEM, "gnuplot: %s", why != NULL ? why : "drew nothing");
-    child_result_release(&result);
+    else if (result.output_cut)
+        status = status_set(STATUS_UNSUPPORTED, "the picture is larger than %zu MiB",
+                            PICTURE_BYTES_MOST >> 20);
+    if (status == STATUS_OK)
+        *out = result;
+    else
+        child_result_release(&result);
     return status;
 }
 
@@ -252,25 +258,37 @@ enum status plot_check_output(const char *output)
                       output);
 }
 
-static enum status draw(const char *script, const struct plot_data *data, const char *output)
+static enum status write_file(const char *output, const char *bytes, size_t count)
 {
     struct atomic_file file;
-    char path[PATH_MAX];
-    bool data_only = strcmp(extension_of(output), ".gp") == 0;
-    enum status status = plot_check_output(output);
-    if (status == STATUS_OK && !data_only)
-        status = path_find_data(script, path, sizeof path);
-    if (status == STATUS_OK)
-        status = atomic_file_open(output, ATOMIC_FILE_REPLACE | ATOMIC_FILE_NAMED, &file);
+    enum status status = atomic_file_open(output, ATOMIC_FILE_REPLACE, &file);
     if (status != STATUS_OK)
         return status;
-    if (data_only)
-        fwrite(data->text, 1, data->bytes, file.stream);
-    else
-        status = run_gnuplot(path, data->text, file.temporary);
+    status = atomic_file_write(&file, bytes, count);
     if (status == STATUS_OK)
         return atomic_file_commit(&file);
     atomic_file_discard(&file);
+    return status;
+}
+
+static enum status draw(const char *script, const struct plot_data *data, const char *output)
+{
+    struct child_result picture;
+    char path[PATH_MAX];
+    const char *format = extension_of(output);
+    enum status status = plot_check_output(output);
+    if (status == STATUS_OK && strcmp(format, ".gp") == 0)
+        return write_file(output, data->text, data->bytes);
+    if (status == STATUS_OK)
+        status = atomic_file_check(output, ATOMIC_FILE_REPLACE);
+    if (status == STATUS_OK)
+        status = path_find_data(script, path, sizeof path);
+    if (status == STATUS_OK)
+        status = run_gnuplot(path, data->text, format, &picture);
+    if (status != STATUS_OK)
+        return status;
+    status = write_file(output, picture.output, picture.output_bytes);
+    child_result_release(&picture);
     return status;
 }
 

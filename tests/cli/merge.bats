@@ -233,7 +233,7 @@ own_point() {
   [ -e "$preload" ] || skip "the fakes are not built"
   export ASAN_OPTIONS=${ASAN_OPTIONS:+$ASAN_OPTIONS:}verify_asan_link_order=0
   env LD_PRELOAD="$preload" true || skip "nothing can be preloaded here"
-  refused "'\./\.all\.jsonl\.[0-9-]*\.jsonl' cannot be renamed to 'all.jsonl': the file system reported success, but did nothing; the file is under its old name" \
+  refused "'\./\.all\.jsonl\.[0-9-]*' cannot be renamed to 'all.jsonl': the file system reported success, but did nothing; the file is under its old name" \
     env LD_PRELOAD="$preload" MPSWEEP_LIE=nothing "$MPSWEEP" merge part-*.jsonl -o all.jsonl
   [ ! -e all.jsonl ]
   rm .all.jsonl.*

@@ -179,3 +179,45 @@ refuses_to_plot() {
   expect 0 env PATH=/nowhere "$MPSWEEP" plot r.jsonl -o a.gp
   [ -s a.gp ]
 }
+
+# Invariant F5.
+@test "a full disk: one line, status 1, and the old picture stays" {
+  needs_gnuplot
+  measure
+  # A limit on the size of files, in KiB, stands for the disk: gnuplot ignores that a write fails.
+  small() (ulimit -f "$1" && shift && "$@")
+  local name
+  for name in a.svg a.png a.pdf; do
+    refuses_to_plot "cannot write '$name': File too large" small 8 "$MPSWEEP" plot r.jsonl -o $name
+    [ ! -e $name ]
+  done
+  refuses_to_plot "cannot write 'a.gp': File too large" small 1 "$MPSWEEP" plot r.jsonl -o a.gp
+  echo old >a.svg
+  refuses_to_plot "cannot write 'a.svg': File too large" small 8 "$MPSWEEP" plot r.jsonl -o a.svg
+  [ "$(cat a.svg)" = old ]
+}
+
+# Invariant F5. gnuplot is a program that draws a part and waits.
+@test "a signal while a picture is drawn leaves no file and no process" {
+  measure
+  mkdir fake
+  mkfifo drawing
+  printf '%s\n' '#!/bin/sh' 'for last; do :; done' '[ "$last" = .svg ] || exec >"$last"' \
+    'echo "<svg>"' ": >$WORK/drawing" 'exec cat /dev/zero >/dev/null' >fake/gnuplot
+  chmod +x fake/gnuplot
+  local signal before
+  echo old >a.svg
+  : >out
+  : >err
+  before=$(ls -A)
+  for signal in INT TERM HUP QUIT KILL; do
+    start env --default-signal=QUIT PATH="$WORK/fake:$PATH" "$MPSWEEP" plot r.jsonl -o a.svg
+    timeout $PATIENCE cat drawing
+    kill -$signal "$PID"
+    finish
+    [ $STATUS -eq $((128 + $(kill -l $signal))) ]
+    await $PATIENCE no_own_process
+    [ "$(ls -A)" = "$before" ] || fail "left behind by $signal:" "$(ls -A)"
+    [ "$(cat a.svg)" = old ]
+  done
+}

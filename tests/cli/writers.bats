@@ -13,7 +13,8 @@ BUSY="is being written by another mpsweep: wait for it, or give another name"
 setup_file() {
   export SLOW=$MPSWEEP_BUILD_DIR/tests/fakes/lying_rename.so
   [ -e "$SLOW" ] || skip "the fakes are not built"
-  ! grep -qa __asan_init "$MPSWEEP_BUILD_DIR/mpsweep" || skip "AddressSanitizer must be loaded first"
+  export ASAN_OPTIONS=${ASAN_OPTIONS:+$ASAN_OPTIONS:}verify_asan_link_order=0
+  env LD_PRELOAD="$SLOW" true || skip "nothing can be preloaded here"
 }
 
 # The whole file of a sweep in whole.jsonl, and its header and first point in r.jsonl.

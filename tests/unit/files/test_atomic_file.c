@@ -10,6 +10,7 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -20,6 +21,7 @@
 #include "files/atomic_file.h"
 
 static bool nameless_refused;
+static volatile sig_atomic_t caught;
 
 int __real_open(const char *path, int flags, mode_t mode);
 int __wrap_open(const char *path, int flags, mode_t mode);
@@ -207,17 +209,44 @@ static void test_replacing_is_asked_for(void **state)
     assert_non_null(strstr(status_text(), "Is a directory"));
 }
 
-static void test_another_program_may_write_it(void **state)
+/* Invariant F5. */
+static void test_what_replaces_a_file_has_no_name_before(void **state)
 {
     struct atomic_file file;
     (void)state;
-    snprintf(place, sizeof place, "%s/figure.svg", folder);
-    assert_int_equal(atomic_file_open(place, ATOMIC_FILE_NAMED, &file), STATUS_OK);
-    assert_string_equal(strrchr(file.temporary, '.'), ".svg");
-    put(file.temporary, "drawn");
-    assert_int_equal(atomic_file_commit(&file), STATUS_OK);
-    assert_int_equal(files(), 1);
-    assert_content("drawn");
+    for (int i = 0; i < 2; i++) {
+        nameless_refused = i == 1;
+        put(place, "old");
+        assert_int_equal(atomic_file_open(place, ATOMIC_FILE_REPLACE, &file), STATUS_OK);
+        assert_int_equal(atomic_file_write(&file, "new", 3), STATUS_OK);
+        assert_int_equal(files(), i == 1 ? 2 : 1);
+        assert_int_equal(atomic_file_commit(&file), STATUS_OK);
+        assert_int_equal(files(), 1);
+        assert_content("new");
+    }
+}
+
+static void catch (int number)
+{
+    (void)number;
+    caught++;
+}
+
+static void test_signals_wait_for_the_last_file(void **state)
+{
+    struct atomic_file first, second;
+    char other[128];
+    (void)state;
+    snprintf(other, sizeof other, "%s/other", folder);
+    signal(SIGTERM, catch);
+    assert_int_equal(atomic_file_open(place, 0, &first), STATUS_OK);
+    assert_int_equal(atomic_file_open(other, 0, &second), STATUS_OK);
+    raise(SIGTERM);
+    atomic_file_discard(&first);
+    assert_int_equal(caught, 0);
+    atomic_file_discard(&second);
+    assert_int_equal(caught, 1);
+    signal(SIGTERM, SIG_DFL);
 }
 
 static void test_json_ends_its_line(void **state)
@@ -271,7 +300,8 @@ int main(void)
         IN_A_FOLDER(test_where_nothing_can_be_written_it_says_why),
         IN_A_FOLDER(test_a_full_disk_leaves_nothing),
         IN_A_FOLDER(test_replacing_is_asked_for),
-        IN_A_FOLDER(test_another_program_may_write_it),
+        IN_A_FOLDER(test_what_replaces_a_file_has_no_name_before),
+        IN_A_FOLDER(test_signals_wait_for_the_last_file),
         IN_A_FOLDER(test_json_ends_its_line),
         IN_A_FOLDER(test_publishing_stops_at_what_exists),
         cmocka_unit_test(test_folders_of_paths),
