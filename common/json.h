@@ -7,6 +7,10 @@
 #include <math.h>
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/text.h"
 
 /* The text of object's field key; "" if it has no text there. It belongs to object. */
 static inline const char *text_at(const json_t *object, const char *key)
@@ -41,10 +45,16 @@ static inline double number_in(const json_t *object, const char *key, size_t ind
     return number_of(json_array_get(json_object_get(object, key), index));
 }
 
-/* Whether text can be a JSON string: is UTF-8. */
-static inline bool is_utf8(const char *text)
+/* A JSON string of a text from the system, of which what cannot be one is U+FFFD; NULL without
+ * memory. */
+static inline json_t *json_text(const char *text)
 {
     json_t *string = json_string(text);
-    json_decref(string);
-    return string != NULL;
+    if (string)
+        return string;
+    size_t size = 3 * strlen(text) + 1;
+    char *replaced = malloc(size);
+    string = replaced ? json_string(text_displayed(text, replaced, size)) : NULL;
+    free(replaced);
+    return string;
 }

@@ -3,6 +3,7 @@
 #include <limits.h>
 #include <math.h>
 #include <stdarg.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -84,6 +85,80 @@ const char *text_shortened(const char *text, char *out, size_t size)
     text_printable(text, begin, out, size);
     memcpy(out + begin, gap, sizeof gap - 1);
     text_printable(text + length - end, end, out + begin + sizeof gap - 1, end + 1);
+    return out;
+}
+
+/* -- UTF-8 ------------------------------------------------------------------------------------- */
+
+/* The bytes of the character that text begins with; 0 if it is not one. The end of text is none. */
+static size_t character_at(const char *text, uint32_t *code)
+{
+    const unsigned char *at = (const unsigned char *)text;
+    static const uint32_t least[] = {0, 0, 0x80, 0x800, 0x10000};
+    size_t bytes = at[0] < 0x80   ? 1
+                   : at[0] < 0xc0 ? 0
+                   : at[0] < 0xe0 ? 2
+                   : at[0] < 0xf0 ? 3
+                   : at[0] < 0xf8 ? 4
+                                  : 0;
+    if (bytes == 0 || at[0] == 0)
+        return 0;
+    *code = bytes == 1 ? at[0] : at[0] & (0x7fU >> bytes);
+    for (size_t i = 1; i < bytes; i++) {
+        if ((at[i] & 0xc0) != 0x80)
+            return 0;
+        *code = *code << 6 | (at[i] & 0x3f);
+    }
+    bool half = *code >= 0xd800 && *code < 0xe000; /* of a pair in UTF-16 */
+    return *code >= least[bytes] && *code <= 0x10ffff && !half ? bytes : 0;
+}
+
+/* Moves the cursor, begins a sequence that does, or changes the order of what follows. */
+static bool is_control(uint32_t code)
+{
+    return code < 0x20 || (code >= 0x7f && code < 0xa0) || code == 0x061c || code == 0x200e ||
+           code == 0x200f || (code >= 0x2028 && code <= 0x202e) ||
+           (code >= 0x2066 && code <= 0x2069);
+}
+
+static bool is_all(const char *text, bool controls)
+{
+    uint32_t code;
+    while (*text) {
+        size_t bytes = character_at(text, &code);
+        if (bytes == 0 || (!controls && is_control(code)))
+            return false;
+        text += bytes;
+    }
+    return true;
+}
+
+bool text_is_utf8(const char *text)
+{
+    return is_all(text, true);
+}
+
+bool text_is_displayable(const char *text)
+{
+    return is_all(text, false);
+}
+
+char *text_displayed(const char *text, char *out, size_t size)
+{
+    static const char replacement[] = "\xef\xbf\xbd"; /* U+FFFD */
+    size_t length = 0;
+    uint32_t code;
+    while (*text) {
+        size_t bytes = character_at(text, &code);
+        bool kept = bytes > 0 && !is_control(code);
+        size_t added = kept ? bytes : sizeof replacement - 1;
+        if (length + added >= size)
+            break;
+        memcpy(out + length, kept ? text : replacement, added);
+        length += added;
+        text += bytes > 0 ? bytes : 1;
+    }
+    out[length] = '\0';
     return out;
 }
 

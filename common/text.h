@@ -3,6 +3,7 @@
  */
 #pragma once
 
+#include <stdbool.h>
 #include <stddef.h>
 
 /* A buffer that is appended to; text beyond its size is dropped, and it always ends with NUL. */
@@ -36,6 +37,18 @@ const char *text_printable(const char *bytes, size_t count, char *out, size_t si
  * that begin alike differ at their ends. size is 8 at least, and out is not the text. Returns out.
  */
 const char *text_shortened(const char *text, char *out, size_t size);
+
+/* Copies text from a file, for people: what is not UTF-8, and control characters with those that
+ * turn the direction of writing, become U+FFFD, so that a terminal only prints it. A character
+ * that does not fit is dropped with all behind it; three times the length always suffice. Returns
+ * out. */
+char *text_displayed(const char *text, char *out, size_t size);
+
+/* Whether that changes nothing. */
+bool text_is_displayable(const char *text);
+
+/* Whether text can be a JSON string. */
+bool text_is_utf8(const char *text);
 
 /* How many letters must be put in, taken out or changed to make one name of the other; UINT_MAX for
  * names of 64 letters and more. What is this near may have been meant. */

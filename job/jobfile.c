@@ -7,11 +7,13 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "common/text.h"
+
 struct loader {
     const char *path;
     FILE *file;
-    int line;      /* of the text handed to inih last */
-    int long_line; /* first line that was too long for inih, 0 if none */
+    int line;       /* of the text handed to inih last */
+    bool long_line; /* it was too long for inih */
     struct options global;
     bool seen[OPTION_COUNT]; /* keys given in the current section */
     struct job *job;
@@ -108,45 +110,78 @@ static enum status begin_section(struct loader *loader, const char *name)
 #define INIH_SECTION 49
 
 /* Begins the section that a line opens; inih reports only sections that have keys, and one without
- * is [global] as it is. inih refuses a line that is not a section after all. */
-static void begin_if_section(struct loader *loader, const char *line)
+ * is [global] as it is. inih refuses a line that is not a section after all, and drops what follows
+ * the name. */
+static enum status begin_if_section(struct loader *loader, const char *line)
 {
+    static const char blanks[] = " \t\r\v\f\n";
     char *name = loader->section;
     if (loader->line == 1 && strncmp(line, "\xef\xbb\xbf", 3) == 0)
         line += 3;
-    line += strspn(line, " \t\r\v\f");
+    line += strspn(line, blanks);
     size_t length = strcspn(line, "]\n");
     if (*line != '[' || line[length] != ']')
-        return;
-    if (length - 1 >= sizeof loader->section) {
-        loader->status =
-            status_set(STATUS_USAGE, "the name of section '%.*s...' is too long", 32, line + 1);
-    } else {
-        memcpy(name, line + 1, length - 1);
-        name[length - 1] = '\0';
-        loader->status = begin_section(loader, name);
-    }
-    if (loader->status != STATUS_OK)
-        status_record_before("'%s' line %d: ", loader->path, loader->line);
+        return STATUS_OK;
+    if (length - 1 >= sizeof loader->section)
+        return status_set(STATUS_USAGE, "the name of section '%.*s...' is too long", 32, line + 1);
+    memcpy(name, line + 1, length - 1);
+    name[length - 1] = '\0';
+    const char *rest = line + length + 1 + strspn(line + length + 1, blanks);
+    if (*rest && !strchr(";#", *rest))
+        return status_set(STATUS_USAGE, "'%.*s' stands behind [%s]: write it on a line of its own",
+                          (int)strcspn(rest, "\r\n"), rest, name);
+    return begin_section(loader, name);
 }
 
-/* inih's reader: counts lines, since its handler does not get them, and notices those that inih
- * would cut in two without a word. */
+/* Reads a line as fgets() does. Returns its bytes; 0 at the end of the file; -1 for one with a NUL
+ * byte, which inih would take for its end. */
+static int read_bytes(FILE *file, char *text, int size)
+{
+    int length = 0, byte = 0;
+    while (length + 1 < size && byte != '\n' && byte != EOF) {
+        byte = fgetc(file);
+        if (byte == 0)
+            return -1;
+        if (byte != EOF)
+            text[length++] = (char)byte;
+    }
+    text[length] = '\0';
+    return length;
+}
+
+/* What inih would misread without a word. */
+static enum status check_line(const struct loader *loader, const char *text, int length)
+{
+    if (length < 0)
+        return status_set(STATUS_USAGE, "there is a NUL byte: this is not text");
+    const char *carriage = strchr(text, '\r');
+    if (carriage && carriage[1] && carriage[1] != '\n')
+        return status_set(STATUS_USAGE,
+                          "a carriage return ends no line: lines end with LF or CRLF");
+    if (loader->long_line)
+        return status_set(STATUS_USAGE,
+                          "it is too long: begin the next line with a space to continue");
+    return text_is_utf8(text) ? STATUS_OK : status_set(STATUS_USAGE, "it is not UTF-8");
+}
+
+/* inih's reader: counts lines, since its handler does not get them, and stops at those that inih
+ * would cut short, or in two. */
 static char *read_line(char *text, int size, void *user)
 {
     struct loader *loader = user;
-    if (loader->status != STATUS_OK || !fgets(text, size, loader->file))
+    int length = loader->status == STATUS_OK ? read_bytes(loader->file, text, size) : 0;
+    if (length == 0)
         return NULL;
     loader->line++;
-    if (!strchr(text, '\n') && !feof(loader->file) && !loader->long_line) {
-        int next = fgetc(loader->file);
-        if (next == EOF)
-            return text;
-        loader->long_line = loader->line;
-        return NULL;
-    }
-    begin_if_section(loader, text);
-    return loader->status == STATUS_OK ? text : NULL;
+    if (length > 0 && text[length - 1] != '\n' && !feof(loader->file))
+        loader->long_line = fgetc(loader->file) != EOF;
+    loader->status = check_line(loader, text, length);
+    if (loader->status == STATUS_OK)
+        loader->status = begin_if_section(loader, text);
+    if (loader->status == STATUS_OK)
+        return text;
+    status_record_before("'%s' line %d: ", loader->path, loader->line);
+    return NULL;
 }
 
 static enum status set_key(struct loader *loader, const char *section, const char *key,
@@ -200,10 +235,6 @@ static enum status parse_file(struct loader *loader)
      */
     if (loader->status != STATUS_OK && (!bad_line || loader->line <= bad_line))
         return loader->status;
-    if (loader->long_line && (!bad_line || loader->long_line <= bad_line))
-        return status_set(STATUS_USAGE,
-                          "'%s' line %d is too long: begin the next line with a space to continue",
-                          loader->path, loader->long_line);
     if (bad_line)
         return status_set(STATUS_USAGE, "'%s' line %d is neither [section] nor key = value",
                           loader->path, bad_line);

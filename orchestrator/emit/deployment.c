@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "common/json.h"
+#include "common/text.h"
 #include "common/paths.h"
 #include "orchestrator/results/settings.h"
 
@@ -54,7 +55,7 @@ static enum status read_command(struct deployment *deployment)
     for (size_t i = 0; deployment->command[i]; i++) {
         /* A program's workload may have the same words, with the same placeholders. */
         enum status status =
-            is_utf8(deployment->command[i])
+            text_is_utf8(deployment->command[i])
                 ? placeholders_check(deployment->command[i])
                 : status_set(STATUS_USAGE, "word %zu of the command is not UTF-8", i + 1);
         if (status != STATUS_OK)
@@ -70,12 +71,13 @@ static enum status read_command(struct deployment *deployment)
     deployment->port = (unsigned)port;
     deployment->seed = integer_at(request->header, "seed");
     deployment->image = request->image ? request->image : IMAGE_PLACEHOLDER;
-    if (!*deployment->image || !is_utf8(deployment->image))
+    if (!*deployment->image || !text_is_utf8(deployment->image))
         return status_set(STATUS_USAGE, "the image has no name, or one that is not UTF-8");
     deployment->working_directory = getcwd(NULL, 0);
     if (!deployment->working_directory)
         return status_set(STATUS_SYSTEM, "cannot find the working directory: %s", strerror(errno));
-    if (!is_utf8(deployment->working_directory) || strpbrk(deployment->working_directory, "\n\r"))
+    if (!text_is_utf8(deployment->working_directory) ||
+        strpbrk(deployment->working_directory, "\n\r"))
         return status_set(STATUS_USAGE, "the working directory's name is not UTF-8 in one line");
     return STATUS_OK;
 }

@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "common/json.h"
+#include "common/text.h"
 #include "orchestrator/slurm/internal.h"
 
 /* Options that mpsweep gives sbatch itself, or whose output it reads. */
@@ -75,7 +76,7 @@ enum status slurm_check_words(char *const *words)
     bool value_may_follow = false;
     for (char *const *word = words; *word; word++) {
         enum status status;
-        if (!is_utf8(*word))
+        if (!text_is_utf8(*word))
             return status_set(STATUS_USAGE, "an option of sbatch is not UTF-8");
         if (**word != '-') {
             if (!value_may_follow)

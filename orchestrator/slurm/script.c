@@ -4,6 +4,7 @@
 #include "config.h"
 #include "common/shell_word.h"
 #include "common/json.h"
+#include "common/text.h"
 #include "orchestrator/slurm/internal.h"
 
 extern char **environ;
@@ -15,7 +16,7 @@ static bool is_needed(const char *variable)
     static const char *const names[] = {"PATH=", "LD_LIBRARY_PATH=", "MPSWEEP_"};
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)
         if (strncmp(variable, names[i], strlen(names[i])) == 0)
-            return strchr(variable, '=') != NULL && is_utf8(variable);
+            return strchr(variable, '=') != NULL && text_is_utf8(variable);
     return false;
 }
 

@@ -12,6 +12,7 @@
 #include "config.h"
 #include "common/clock.h"
 #include "common/json.h"
+#include "common/text.h"
 #include "orchestrator/console/report.h"
 #include "orchestrator/plan/device_choice.h"
 #include "orchestrator/plan/plan.h"
@@ -41,6 +42,7 @@ static enum status check_sweep_option(const struct option_row *row)
          "FILE' writes the merged results elsewhere"},
         {"publish", "the shards' files lie in the run's directory"},
         {"resume", "use 'mpsweep slurm submit --again DIR' to continue it"},
+        {"force", "a shard that is queued again may move to another node as it is"},
         {"shard", "each task has its own: --nodes N makes N of them"},
         {"list", "'mpsweep sweep JOBFILE --list' prints the points"},
         {"format", "'mpsweep slurm collect DIR' merges the results"},
@@ -148,7 +150,7 @@ static enum status check_plan(struct request *request, const struct given_option
 /* Its name goes through a shell, sbatch's file names and mpsweep's {shard}. */
 static enum status check_directory_name(const char *path)
 {
-    if (!is_utf8(path) || path[strcspn(path, "{}\\%\n\r")])
+    if (!text_is_utf8(path) || path[strcspn(path, "{}\\%\n\r")])
         return status_set(STATUS_USAGE,
                           "the path of a run's directory must be UTF-8 without {, }, \\, %% and "
                           "line ends: '%s'",

@@ -264,9 +264,32 @@ kernels = 5
 J
 }
 
+# Each of these once ran the plan without what follows.
+@test "job files: text that would be dropped is an error" {
+  bad_job "'bad.job' line 1: 'layout = threads:1' stands behind \[global\]" <<<'[global] layout = threads:1'
+  bad_job "'bad.job' line 3: 'layout = threads:1' stands behind \[one\]" \
+    <<<$'# a comment\r\n[global]\r\n [one]layout = threads:1\r\n'
+  bad_job "'bad.job' line 1: a carriage return ends no line" <<<$'[global]\rlayout = threads:1\rkernels = 5\r'
+  bad_job "'bad.job' line 2: a carriage return ends no line" <<<$'[global]\nlayout = threads:1\rkernels = 5'
+  bad_job "'bad.job' line 1: a carriage return ends no line" \
+    < <(printf '[global]\r'; printf 'kernels = 5\r%.0s' {1..100})
+  bad_job "'bad.job' line 2: there is a NUL byte" < <(printf '[global]\nlayout = threads:\0001\n')
+  bad_job "'bad.job' line 1: there is a NUL byte" < <(printf '[global]\0\nlayout = threads:1\n')
+  bad_job "'bad.job' line 2: it is not UTF-8" <<<$'[global]\nworkload = \xff.so'
+}
+
+@test "job files: lines may end with CRLF, and a comment may follow a section" {
+  printf '\xef\xbb\xbf[global] ; a comment\r\nkernels = 5\r\n[one]\t# another\r\nlayout = threads:3\r\n' >dos.job
+  expect 0 "$MPSWEEP" sweep dos.job --list
+  [ "$(cat out)" = "$(printf '0\tthreads 1×3, pinned')" ]
+  printf '[global]\r\nlayout = threads:3\r' >cut.job
+  expect 0 "$MPSWEEP" sweep cut.job --list
+  [ "$(cat out)" = "$(printf '0\tthreads 1×3, pinned')" ]
+}
+
 @test "job files: a line that is too long" {
   { echo '[global]'; printf 'layout = threads:1'; printf ',%d' {2..400}; echo; } >long.job
-  refused "'long.job' line 2 is too long: begin the next line with a space" \
+  refused "'long.job' line 2: it is too long: begin the next line with a space" \
     "$MPSWEEP" sweep long.job --list
 }
 
@@ -429,10 +452,11 @@ takes_all() {
   local command=$1 name letter rest value count=0 extra
   while IFS=$SEPARATOR read -r name letter rest; do
     count=$((count + 1))
-    # A switch is followed by nothing; --resume wants to know the file.
+    # A switch is followed by nothing; --resume and --force want to know the file.
     if [[ -z $rest ]]; then
       extra=()
       [ "$name" = resume ] && extra=(-o new.jsonl)
+      [ "$name" = force ] && extra=(--resume -o new.jsonl)
       [ "$name" = fleet ] && extra=(--shard 0/4)
       [ "$name" = list ] || extra+=(--list)
       expect 0 "$MPSWEEP" "$command" "--$name" "${extra[@]}" || return 1
