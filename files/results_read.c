@@ -73,6 +73,10 @@ static enum status add_header(const char *path, unsigned long number, json_t *he
         results->header = json_incref(header);
     else if (json_is_true(json_object_get(header, "resumed")))
         results->resumed = true;
+    /* What holds for some of the points holds for the file. */
+    json_t *other_machine = json_object_get(header, "other_machine");
+    if (other_machine != NULL)
+        json_object_set(results->header, "other_machine", other_machine);
     /* A footer before this header closed another run. */
     json_decref(results->footer);
     results->footer = NULL;

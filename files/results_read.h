@@ -17,7 +17,8 @@
 #define RESULTS_SCHEMA 1
 
 struct results {
-    json_t *header; /* an object: the first one; NULL: see results_load_begun() */
+    json_t *header; /* an object: the first one, with the last "other_machine" of any; NULL: see
+                       results_load_begun() */
     json_t *points; /* an array of objects in the order of their first record; the last of an id */
     json_t *calibrations; /* an array of objects in their order */
     json_t *tune;         /* an object: the last record of a tune, or NULL */

@@ -365,6 +365,10 @@ const struct option_row option_table[OPTION_COUNT] = {
      "must not exist unless --force is given."},
     {OPTION_RESUME, "resume", 0, OPTION_KIND_SWITCH, OPTION_NOT_IN_JOB, PLAN, NULL, 0, 0, "no",
      NULL, OUT, "Go on with an interrupted results file: measure what it lacks."},
+    {OPTION_RESUME_FORCE, "force", 0, OPTION_KIND_SWITCH, OPTION_NOT_IN_JOB, PLAN, NULL, 0, 0, "no",
+     NULL, OUT,
+     "With --resume: go on although GPU, driver, CPUs, emulated machine or program are not those\n"
+     "that the file was begun with. The new points are marked."},
     {OPTION_PUBLISH, "publish", 0, OPTION_KIND_TEXT, OPTION_NOT_IN_JOB, OPTION_SWEEP, NULL, 0, 0,
      NULL, "FILE", OUT,
      "Rename the results file to FILE once every point has its record, and look whether that\n"

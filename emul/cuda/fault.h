@@ -30,7 +30,6 @@
 #define ENTRY_NUMBER(field, symbol, version, need, parameters) ENTRY_##field,
 enum entry { CUDA_DRIVER_SYMBOLS(ENTRY_NUMBER) ENTRY_COUNT };
 
-#define FAULT_VARIABLE "MPSWEEP_EMULATED_FAULT"
 #define FAULT_PROCESS_VARIABLE "MPSWEEP_PROCESS"
 #define FAULT_MAX 32
 

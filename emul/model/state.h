@@ -18,6 +18,7 @@
 #define EMUL_STATE_VERSION 4
 
 /* How many GPUs there are, all of the same kind: 1 to EMUL_DEVICES_MAX, 1 by default. */
+#define FAULT_VARIABLE "MPSWEEP_EMULATED_FAULT" /* emul/cuda/fault.h */
 #define EMUL_DEVICES_VARIABLE "MPSWEEP_EMUL_DEVICES"
 #define EMUL_DEVICES_MAX 8
 

@@ -89,6 +89,10 @@ const char *bind_describe(const struct bind_topology *topology, enum bind_policy
 /* "2 packages, 56 cores, 112 threads": what may be used. Returns text. */
 const char *bind_topology_summary(const struct bind_topology *topology, char *text, size_t size);
 
+/* What the processors call themselves, one of a kind after the other; "" where the system
+ * does not report it. Returns text. */
+const char *bind_cpu_model(const struct bind_topology *topology, char *text, size_t size);
+
 /* The mask in words: "0-3,8"; "none" if empty; ends in "..." where it does not fit. Returns text.
  */
 const char *bind_cpus_text(const uint64_t mask[BIND_WORDS], char *text, size_t size);

@@ -188,3 +188,19 @@ const char *bind_topology_summary(const struct bind_topology *topology, char *te
     text_append(&out, "%u core%s, %u thread%s", cores, plural(cores), threads, plural(threads));
     return text;
 }
+
+const char *bind_cpu_model(const struct bind_topology *topology, char *text, size_t size)
+{
+    struct text out = {.at = text, .size = size};
+    const char *last = "";
+    hwloc_obj_t package = NULL;
+    *text = '\0';
+    while ((package = hwloc_get_next_obj_by_type(topology->topology, HWLOC_OBJ_PACKAGE, package))) {
+        const char *model = hwloc_obj_get_info_by_name(package, "CPUModel");
+        if (!model || strcmp(model, last) == 0)
+            continue;
+        text_append(&out, "%s%s", *last ? "; " : "", model);
+        last = model;
+    }
+    return text;
+}

@@ -88,6 +88,7 @@ void campaign_release(struct campaign *campaign)
     json_decref(campaign->calibrations);
     json_decref(campaign->plugins);
     json_decref(campaign->lengths);
+    json_decref(campaign->elsewhere);
 }
 
 /* -- plan -------------------------------------------------------------------------------------- */
@@ -161,15 +162,21 @@ enum status campaign_find_lengths(struct campaign *campaign)
                         campaign->lengths);
 }
 
+void campaign_add_plugins(const struct campaign *campaign, json_t *header)
+{
+    if (json_array_size(campaign->plugins) > 0)
+        json_object_set(json_object_get(header, "workload"), "plugins", campaign->plugins);
+}
+
 enum status campaign_make_header(struct campaign *campaign, bool resumed)
 {
     campaign->header = record_header(&campaign->session, campaign->job, campaign->job_path,
                                      &campaign->plan, resumed);
     if (!campaign->header)
         return status_set(STATUS_MEMORY, "out of memory for the header");
-    if (json_array_size(campaign->plugins) > 0)
-        json_object_set(json_object_get(campaign->header, "workload"), "plugins",
-                        campaign->plugins);
+    campaign_add_plugins(campaign, campaign->header);
+    if (campaign->elsewhere)
+        json_object_set(campaign->header, "other_machine", campaign->elsewhere);
     if (json_array_size(campaign->lengths) > 0)
         json_object_set(campaign->header, "steps", campaign->lengths);
     if (campaign->shard.count == 0)

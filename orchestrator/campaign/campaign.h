@@ -34,10 +34,11 @@ struct campaign {
     struct results earlier; /* with --resume what the file held; see campaign_claim_results() */
     struct round_limits limits;
     json_t *header;
-    json_t *plugins;  /* an array of what they are, for the header */
-    json_t **records; /* a point each, NULL until it is finished */
-    struct crew crew; /* the workers of the last point, parked, or empty */
-    bool *beyond;     /* a point each: known limits rule it out, and its record is not written */
+    json_t *plugins;   /* an array of what they are, for the header */
+    json_t **records;  /* a point each, NULL until it is finished */
+    struct crew crew;  /* the workers of the last point, parked, or empty */
+    bool *beyond;      /* a point each: known limits rule it out, and its record is not written */
+    json_t *elsewhere; /* record_differences() to the begin of a file that --force goes on with */
     uint64_t started_ns;
     json_t *calibrations;  /* an array of their records */
     json_t *lengths;       /* of kernels, see lengths_find(); NULL: none are known */
@@ -68,6 +69,9 @@ enum status campaign_make_records(struct campaign *campaign);
 
 /* STATUS_USAGE where an option about the window is given that is as strong as --iterations. */
 enum status campaign_check_fixed(const struct options *options);
+
+/* STATUS_USAGE where --resume has no file, or --force no --resume. */
+enum status campaign_check_resume(const struct options *options);
 
 /* Whether work is fixed: a number of iterations, not a time. */
 bool campaign_is_fixed(const struct campaign *campaign);
@@ -144,7 +148,7 @@ enum status lengths_find(struct session *session, struct point *points, size_t c
 enum status campaign_claim_results(struct campaign *campaign);
 
 /* Makes the file of --output, if any, or with --resume takes over the finished points and the
- * calibrations of the claimed one; STATUS_USAGE if they are of another plan or GPU. After
+ * calibrations of the claimed one; STATUS_USAGE if they are of another plan or machine. After
  * campaign_mark_beyond(). */
 enum status campaign_open_results(struct campaign *campaign);
 
@@ -154,6 +158,9 @@ enum status campaign_make_header(struct campaign *campaign, bool resumed);
 /* Writes the header and the records of what is not tried, if all went well until now (so_far). If
  * not, or if that fails, nothing was measured, and no file that was made for it stays. */
 enum status campaign_begin_file(struct campaign *campaign, bool resumed, enum status so_far);
+
+/* Marks the record of a point that this run measured, if the file was begun on another machine. */
+void campaign_mark(const struct campaign *campaign, json_t *record);
 
 /* An array of the records that there are, in the order of the plan; the caller releases it. */
 json_t *campaign_measured_points(const struct campaign *campaign);

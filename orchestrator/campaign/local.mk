@@ -4,7 +4,8 @@ orchestrator_campaign_libcampaign_a_SOURCES = \
     orchestrator/campaign/bracket.c orchestrator/campaign/bracket.h \
     orchestrator/campaign/campaign.c orchestrator/campaign/campaign.h orchestrator/campaign/deal.c \
     orchestrator/campaign/estimate.c orchestrator/campaign/estimate.h \
-    orchestrator/campaign/internal.h orchestrator/campaign/lengths.c orchestrator/campaign/part.c \
+    orchestrator/campaign/internal.h orchestrator/campaign/lengths.c orchestrator/campaign/machine.c \
+    orchestrator/campaign/part.c \
     orchestrator/campaign/plugin.c orchestrator/campaign/plugin.h \
     orchestrator/campaign/results_file.c orchestrator/campaign/saturation.c \
     orchestrator/campaign/saturation.h orchestrator/campaign/shard.c orchestrator/campaign/shard.h

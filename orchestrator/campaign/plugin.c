@@ -132,35 +132,6 @@ static void note(struct plan *plan, size_t first, const struct plugin_answer *an
     }
 }
 
-/* The entry of the same workload, whatever its options: they have the file in common. */
-static const char *digest_of(const json_t *plugins, const char *workload)
-{
-    const json_t *entry;
-    size_t index;
-    json_array_foreach(plugins, index, entry)
-    {
-        const char *name = json_string_value(json_object_get(entry, "workload"));
-        if (name && strcmp(name, workload) == 0)
-            return json_string_value(json_object_get(entry, "digest"));
-    }
-    return NULL;
-}
-
-const char *plugin_rebuilt(const json_t *earlier, const json_t *now)
-{
-    const json_t *entry;
-    size_t index;
-    json_array_foreach(now, index, entry)
-    {
-        const char *workload = json_string_value(json_object_get(entry, "workload"));
-        const char *digest = json_string_value(json_object_get(entry, "digest"));
-        const char *before = workload ? digest_of(earlier, workload) : NULL;
-        if (before && digest && strcmp(before, digest) != 0)
-            return workload;
-    }
-    return NULL;
-}
-
 enum status plugin_ask_all(const struct session *session, struct plan *plan, uint64_t timeout_ns,
                            json_t **out)
 {

@@ -15,7 +15,3 @@
  * signal. */
 enum status plugin_ask_all(const struct session *session, struct plan *plan, uint64_t timeout_ns,
                            json_t **out);
-
-/* Of two such arrays, the first plug-in whose file is another one now; NULL if all are the same, or
- * the earlier ones have no digests. Belongs to `now`. */
-const char *plugin_rebuilt(const json_t *earlier, const json_t *now);

@@ -1,7 +1,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "orchestrator/campaign/plugin.h"
 #include "orchestrator/record/record.h"
 #include "orchestrator/campaign/internal.h"
 #include "orchestrator/results/point.h"
@@ -44,28 +43,6 @@ json_t *campaign_measured_points(const struct campaign *campaign)
     return points;
 }
 
-/* A shard that is queued again may come to another node. Its points for reference show how that
- * one's GPU differs; without any, what is in one file must be of one GPU. */
-static bool may_move(const struct campaign *campaign)
-{
-    return campaign->shard.count > 0 && !campaign->shard.fleet && campaign->shard.reference > 0;
-}
-
-/* gpus: the header's, absent with one. */
-static bool same_gpus(const struct campaign *campaign, const json_t *gpus)
-{
-    const struct session *session = &campaign->session;
-    size_t count = json_array_size(gpus);
-    if ((count ? count : 1) != session->gpus->count)
-        return false;
-    for (size_t i = 0; i < count; i++) {
-        const char *uuid = json_string_value(json_object_get(json_array_get(gpus, i), "uuid"));
-        if (!uuid || strcmp(uuid, gpu_at(session->gpus, i)->uuid) != 0)
-            return false;
-    }
-    return true;
-}
-
 /* Whether a record is of the point with its number. A plan may follow from more than the options:
  * a tune's from the machine, and what is all GPUs from how many there are. */
 static bool is_of_plan(const json_t *record, const struct plan *plan)
@@ -89,13 +66,11 @@ static bool all_are_of_plan(const json_t *records, const struct plan *plan)
 }
 
 /* Takes over the finished points of an earlier run, if it is the same part of the same plan on the
- * same GPUs. */
+ * same machine. */
 static enum status take_over(struct campaign *campaign, const char *path)
 {
     const struct results *results = &campaign->earlier;
     const char *plan_id = json_string_value(json_object_get(results->header, "plan_id"));
-    const char *uuid =
-        json_string_value(json_object_get(json_object_get(results->header, "gpu"), "uuid"));
     if (!record_header_is_of(results->header, campaign->job, &campaign->plan) ||
         !all_are_of_plan(results->points, &campaign->plan))
         return status_set(STATUS_USAGE,
@@ -104,14 +79,6 @@ static enum status take_over(struct campaign *campaign, const char *path)
                           path);
     /* One that an earlier version began goes on under the id that its other parts have. */
     snprintf(campaign->plan.id, sizeof campaign->plan.id, "%s", plan_id);
-    const char *rebuilt =
-        plugin_rebuilt(json_object_get(json_object_get(results->header, "workload"), "plugins"),
-                       campaign->plugins);
-    if (rebuilt)
-        return status_set(STATUS_USAGE,
-                          "'%s' was measured with another build of '%s': give another name, or the "
-                          "plug-in that it was begun with",
-                          path, rebuilt);
     json_t *shard = campaign_shard_json(campaign);
     bool same = shard && json_equal(shard, json_object_get(results->header, "shard"));
     json_decref(shard);
@@ -122,21 +89,10 @@ static enum status take_over(struct campaign *campaign, const char *path)
                           "--fleet, --reference and --seed that it was begun with, or another name",
                           path, shard_name(&campaign->shard, name, sizeof name));
     }
-    bool other_gpus = !same_gpus(campaign, json_object_get(results->header, "gpus"));
-    bool moved = !uuid || strcmp(uuid, gpu_at(campaign->session.gpus, 0)->uuid) != 0;
-    if (moved && !may_move(campaign))
-        return status_set(STATUS_USAGE, "'%s' was measured on GPU %s; this is %s", path,
-                          uuid ? uuid : "unknown", gpu_at(campaign->session.gpus, 0)->uuid);
-    if (other_gpus && !may_move(campaign))
-        return status_set(STATUS_USAGE,
-                          "'%s' was measured on other GPUs, or in another order: give the --device "
-                          "that it was begun with",
-                          path);
-    moved |= other_gpus;
-    if (moved)
-        campaign_notify_text(campaign->notify,
-                             "'%s' was begun on GPU %s: points for reference are measured again",
-                             path, uuid ? uuid : "unknown");
+    bool moved;
+    enum status status = campaign_check_machine(campaign, path, results->header, &moved);
+    if (status != STATUS_OK)
+        return status;
     json_t *lengths = json_object_get(results->header, "steps");
     if (!moved)
         json_array_extend(campaign->calibrations, results->calibrations);
@@ -153,7 +109,7 @@ static enum status take_over(struct campaign *campaign, const char *path)
         bool finished = (measured && rounds >= wanted) || strcmp(word, "infeasible") == 0;
         if (!finished || id < 0 || (size_t)id >= campaign->plan.count)
             continue;
-        if (moved && campaign->owner[id] == SHARD_ALL)
+        if (moved && campaign->owner && campaign->owner[id] == SHARD_ALL)
             continue;
         /* Left out earlier: that holds as long as the limits do. */
         if (json_object_get(record, "limits_found") && !campaign->beyond[id])

@@ -7,6 +7,7 @@
 #include "common/json.h"
 #include "statistics/histogram.h"
 #include "common/text.h"
+#include "orchestrator/results/origin.h"
 #include "orchestrator/results/point.h"
 #include "orchestrator/results/settings.h"
 
@@ -208,6 +209,13 @@ static void differ(json_t *lines, const char *what, const json_t *base, const js
     free(second);
 }
 
+static void note_other_machine(json_t *lines, const char *file, const json_t *header)
+{
+    char remark[ORIGIN_REMARK];
+    if (*origin_remark(header, remark))
+        json_array_append_new(lines, json_sprintf("%s: %s", file, remark));
+}
+
 /* What speaks against laying the two files beside each other, the gravest first. */
 static json_t *header_differences(const json_t *base, const json_t *change)
 {
@@ -220,6 +228,8 @@ static json_t *header_differences(const json_t *base, const json_t *change)
                   {"cpus", "different number of CPUs"}, {"cpu_quota", "different CPU quota"},
                   {"topology", "different processors"}, {"kernel", "different operating system"},
                   {"mpsweep", "different mpsweep"}};
+    note_other_machine(lines, "BASE", base);
+    note_other_machine(lines, "NEW", change);
     differ(lines, "DIFFERENT GPU", name, name2);
     if (is_same(name, name2) &&
         !is_same(json_object_get(gpu, "uuid"), json_object_get(other, "uuid")))

@@ -11,8 +11,9 @@
 #include "orchestrator/explain/set.h"
 #include "orchestrator/explain/point.h"
 #include "orchestrator/explain/verify.h"
-#include "orchestrator/session/emulation.h"
 #include "orchestrator/session/mps_limits.h"
+#include "orchestrator/record/record.h"
+#include "orchestrator/results/origin.h"
 #include "orchestrator/round/round.h"
 #include "orchestrator/session/session.h"
 
@@ -115,20 +116,10 @@ static char *devices_of(const json_t *header, bool emulated)
     return text;
 }
 
-/* Whether they are the session's, in the same order, and no point has more. */
+/* Whether no point has more GPUs than the header names. */
 static enum status check_devices(const struct explaining *explaining)
 {
     const struct session *session = &explaining->session;
-    const json_t *gpu, *gpus = json_object_get(explaining->results.header, "gpus");
-    size_t index;
-    json_array_foreach(gpus, index, gpu)
-    {
-        const char *uuid = json_string_value(json_object_get(gpu, "uuid"));
-        if (index >= session->gpus->count || !uuid ||
-            strcmp(gpu_at(session->gpus, index)->uuid, uuid) != 0)
-            return status_set(STATUS_USAGE, "'%s' was measured on GPU %s, which is not here",
-                              explaining->path, uuid ? uuid : "?");
-    }
     for (size_t i = 0; i < explaining->set.count; i++) {
         const struct explanation *point = &explaining->set.points[i];
         if (ceiling_gpus(&point->point) > session->gpus->count)
@@ -138,6 +129,24 @@ static enum status check_devices(const struct explaining *explaining)
                               ceiling_gpus(&point->point), session->gpus->count);
     }
     return STATUS_OK;
+}
+
+/* What is measured now is compared with what the file holds. */
+static enum status check_machine(const struct explaining *explaining)
+{
+    char text[ORIGIN_TEXT];
+    json_t *now = json_object();
+    enum status status = record_add_machine(&explaining->session, now);
+    json_t *differences =
+        status == STATUS_OK ? record_differences(explaining->results.header, now) : NULL;
+    if (json_array_size(differences) > 0)
+        status = status_set(STATUS_USAGE,
+                            "'%s' was measured on another machine (%s): explain it on that one, or "
+                            "measure it here",
+                            explaining->path, origin_differences(differences, text));
+    json_decref(now);
+    json_decref(differences);
+    return status;
 }
 
 /* A session on the GPUs that the results are from. */
@@ -160,10 +169,6 @@ static enum status open_session(struct explaining *explaining)
                             explaining->path);
     else if (!devices)
         status = status_set(STATUS_MEMORY, "out of memory");
-    else if (emulated)
-        status = emulation_check(
-            explaining->path,
-            json_string_value(json_object_get(explaining->results.header, "emulated_machine")));
     if (status != STATUS_OK) {
         free(devices);
         return status;
@@ -172,9 +177,7 @@ static enum status open_session(struct explaining *explaining)
     free(devices);
     if (status != STATUS_OK)
         return status_prefix(status, "'%s': %s takes its GPU %s: ", explaining->path, need, uuid);
-    if (strcmp(gpu_at(explaining->session.gpus, 0)->uuid, uuid) != 0)
-        status = status_set(STATUS_USAGE, "'%s' was measured on GPU %s; this is %s",
-                            explaining->path, uuid, gpu_at(explaining->session.gpus, 0)->uuid);
+    status = check_machine(explaining);
     if (status == STATUS_OK)
         status = check_devices(explaining);
     if (status == STATUS_OK)

@@ -10,6 +10,7 @@
 #include "common/json.h"
 #include "common/paths.h"
 #include "files/atomic_file.h"
+#include "orchestrator/results/origin.h"
 
 #define LINE_CHARACTERS 122 /* of the caption, at the script's width and font size */
 #define PARAGRAPH_LINES 6
@@ -136,8 +137,11 @@ static char *machine_text(const json_t *header)
     FILE *file = open_memstream(&text, &bytes);
     if (file == NULL)
         return NULL;
+    char remark[ORIGIN_REMARK];
     if (json_is_true(json_object_get(gpu, "emulated")))
         fputs("EMULATED GPU, not a measurement of hardware. ", file);
+    if (*origin_remark(header, remark))
+        fprintf(file, "%s. ", remark);
     fprintf(file, "%s", string_or(gpu, "name", "unknown GPU"));
     if (driver != NULL)
         fprintf(file, ", driver CUDA %s", driver);

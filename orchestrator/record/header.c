@@ -1,8 +1,15 @@
 /* The records that begin and end a results file. */
+#include <inttypes.h>
+#include <limits.h>
+#include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
-#include "common/json.h"
+#include "common/child.h"
 #include "common/clock.h"
+#include "common/digest.h"
+#include "common/json.h"
 #include "common/paths.h"
 #include "config.h"
 #include "files/results_read.h"
@@ -65,6 +72,68 @@ static json_t *workload_object(const struct job *job)
                      words);
 }
 
+/* Whether a word of a command line names what is run: a program, or the script that an interpreter
+ * reads. Data that a program reads or writes is not part of it. */
+static bool is_code(const char *path)
+{
+    static const char *const endings[] = {".py", ".pyz", ".sh", ".pl",  ".rb", ".lua",
+                                          ".js", ".jl",  ".R",  ".jar", ".php"};
+    struct stat info;
+    if (stat(path, &info) != 0 || !S_ISREG(info.st_mode))
+        return false;
+    const char *ending = strrchr(path_file_name(path), '.');
+    for (size_t i = 0; ending && i < sizeof endings / sizeof *endings; i++)
+        if (strcmp(ending, endings[i]) == 0)
+            return true;
+    return access(path, X_OK) == 0;
+}
+
+static json_t *file_object(const char *path)
+{
+    struct stat info;
+    uint64_t digest;
+    char text[17] = "unreadable";
+    if (digest_file(path, &digest) == STATUS_OK)
+        snprintf(text, sizeof text, "%016" PRIx64, digest);
+    return json_pack("{s:o, s:I, s:s}", "path", record_text(path), "bytes",
+                     (json_int_t)(stat(path, &info) == 0 ? info.st_size : 0), "digest", text);
+}
+
+/* The files that a command line runs, with their content. The first word is looked up as it is when
+ * it is started. */
+static json_t *command_files(char *const *command)
+{
+    char path[PATH_MAX];
+    json_t *files = json_array();
+    if (child_find_program(command[0], path) == STATUS_OK)
+        json_array_append_new(files, file_object(path));
+    for (char *const *word = command + 1; *word; word++)
+        if (is_code(*word))
+            json_array_append_new(files, file_object(*word));
+    return files;
+}
+
+enum status record_add_run(const struct session *session, const struct job *job,
+                           const struct plan *plan, json_t *header)
+{
+    enum status status = record_add_machine(session, header);
+    if (status != STATUS_OK)
+        return status;
+    json_t *workload = workload_object(job), *binding = json_object();
+    if (job->command)
+        json_object_set_new(workload, "files", command_files(job->command));
+    for (size_t i = 0; binding && i < plan->count; i++) {
+        char text[2048];
+        bind_describe(session->topology, plan->points[i].bind, text, sizeof text);
+        json_object_set_new(binding, setting_word(OPTION_BIND, &plan->points[i]),
+                            json_string(text));
+    }
+    return json_object_set_new(header, "workload", workload) == 0 &&
+                   json_object_set_new(header, "binding", binding) == 0
+               ? STATUS_OK
+               : status_set(STATUS_MEMORY, "out of memory for the header");
+}
+
 json_t *record_header(const struct session *session, const struct job *job, const char *job_path,
                       const struct plan *plan, bool resumed)
 {
@@ -73,7 +142,7 @@ json_t *record_header(const struct session *session, const struct job *job, cons
     clock_wall_iso8601(started);
     json_t *record = json_pack("{s:s, s:i, s:s, s:s}", "type", "header", "schema", RESULTS_SCHEMA,
                                "mpsweep", PACKAGE_VERSION, "started", started);
-    if (!record || record_add_machine(session, record) != STATUS_OK) {
+    if (!record || record_add_run(session, job, plan, record) != STATUS_OK) {
         json_decref(record);
         return NULL;
     }
@@ -86,15 +155,6 @@ json_t *record_header(const struct session *session, const struct job *job, cons
         json_object_set_new(sections, job->sections[i].name ? job->sections[i].name : "sweep",
                             options_object(&job->sections[i].options));
     json_object_set_new(record, "options", sections);
-    json_object_set_new(record, "workload", workload_object(job));
-    json_t *binding = json_object();
-    for (size_t i = 0; binding && i < plan->count; i++) {
-        char text[2048];
-        bind_describe(session->topology, plan->points[i].bind, text, sizeof text);
-        json_object_set_new(binding, setting_word(OPTION_BIND, &plan->points[i]),
-                            json_string(text));
-    }
-    json_object_set_new(record, "binding", binding);
     record_add_workloads(record, job);
     if (*session->external_mps)
         json_object_set_new(record, "external_mps", external_object(session));

@@ -1,7 +1,7 @@
 # Structs to JSON; measures and prints nothing.
 noinst_LIBRARIES += orchestrator/record/librecord.a
 orchestrator_record_librecord_a_SOURCES = \
-    orchestrator/record/header.c orchestrator/record/internal.h \
+    orchestrator/record/difference.c orchestrator/record/header.c orchestrator/record/internal.h \
     orchestrator/record/machine.c orchestrator/record/mix.c \
     orchestrator/record/openloop.c orchestrator/record/per_gpu.c \
     orchestrator/record/placement.c orchestrator/record/precision.c \

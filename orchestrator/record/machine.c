@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <sys/utsname.h>
 
+#include "common/json.h"
 #include "orchestrator/session/emulation.h"
 
 static json_t *describe_gpu(const struct session *session, unsigned number)
@@ -23,33 +24,42 @@ static json_t *describe_gpu(const struct session *session, unsigned number)
     return known;
 }
 
+static void add_setting(void *header, const char *field, const char *value)
+{
+    json_object_set_new(header, field, json_text(value));
+}
+
 enum status record_add_machine(const struct session *session, json_t *header)
 {
     struct utsname system;
-    char topology[256], driver[SESSION_CUDA_TEXT], kernel[256];
+    char topology[256], driver[SESSION_CUDA_TEXT], kernel[256], model[256], cpus[1024];
+    uint64_t allowed[BIND_WORDS];
     uname(&system);
+    bind_cpu_model(session->topology, model, sizeof model);
+    bind_process_mask(session->topology, BIND_NONE, 0, allowed);
     bind_topology_summary(session->topology, topology, sizeof topology);
     snprintf(kernel, sizeof kernel, "%s %s", system.sysname, system.release);
-    json_t *values = json_pack("{s:s, s:s, s:i, s:f, s:s, s:o, s:s}", "host", system.nodename,
-                               "kernel", kernel, "cpus", (int)bind_cpu_count(session->topology),
-                               "cpu_quota", bind_cpu_quota(), "topology", topology, "gpu",
-                               describe_gpu(session, 0), "driver", session_cuda(session, driver));
+    json_t *values = json_pack(
+        "{s:o, s:s, s:i, s:f, s:s, s:o, s:s}", "host", json_text(system.nodename), "kernel", kernel,
+        "cpus", (int)bind_cpu_count(session->topology), "cpu_quota", bind_cpu_quota(), "topology",
+        topology, "gpu", describe_gpu(session, 0), "driver", session_cuda(session, driver));
+    if (values && *model)
+        json_object_set_new(values, "cpu_model", json_string(model));
+    if (values)
+        json_object_set_new(values, "cpu_list",
+                            json_string(bind_cpus_text(allowed, cpus, sizeof cpus)));
     if (session->gpus->count > 1) {
         json_t *all = json_array();
         for (unsigned i = 0; i < session->gpus->count; i++)
             json_array_append_new(all, describe_gpu(session, i));
         json_object_set_new(values, "gpus", all);
     }
-    /* Nodes of one machine have one host name. jansson takes no name that is not UTF-8. */
+    /* Nodes of one machine have one host name. */
     const char *node = getenv("SLURMD_NODENAME");
     if (values && node && *node)
-        json_object_set_new(values, "slurm_node", json_string(node));
-    const char *machine = session->emulated ? emulation_machine() : NULL;
-    if (values && machine)
-        json_object_set_new(values, "emulated_machine", json_string(machine));
-    const char *effects = session->emulated ? emulation_effects() : NULL;
-    if (values && effects)
-        json_object_set_new(values, "emulated_effects", json_string(effects));
+        json_object_set_new(values, "slurm_node", json_text(node));
+    if (session->emulated)
+        emulation_each_setting(add_setting, values);
     int result = values ? json_object_update(header, values) : -1;
     json_decref(values);
     return result == 0 ? STATUS_OK : status_set(STATUS_MEMORY, "out of memory for the header");

@@ -17,6 +17,15 @@ json_t *record_header(const struct session *session, const struct job *job, cons
 /* Adds the fields about machine, GPUs and driver to the header of a results file of any kind. */
 enum status record_add_machine(const struct session *session, json_t *header);
 
+/* Adds those and "binding" and "workload": what a file is resumed with. STATUS_MEMORY. */
+enum status record_add_run(const struct session *session, const struct job *job,
+                           const struct plan *plan, json_t *header);
+
+/* How the machine, its settings and the programs of two headers differ: an array of texts such as
+ * "driver: 12.4 -> 13.0", empty where nothing does. What one of the headers lacks does not count.
+ * NULL without memory. */
+json_t *record_differences(const json_t *earlier, const json_t *now);
+
 /* Whether the header of a results file is of this plan. An id of an earlier version cannot be
  * compared: then all options must be the same that make the points and how they are measured. */
 bool record_header_is_of(const json_t *header, const struct job *job, const struct plan *plan);
@@ -29,6 +38,10 @@ json_t *record_point(const struct point *point, const struct measurement *measur
 json_t *record_beyond(const struct point *point, const struct mps_limits *limits,
                       const struct mps_limits_row *row);
 json_t *record_footer(int exit_status, const json_t *points, double seconds);
+
+/* Adds to a point's "warnings". */
+void record_add_warning(json_t *record, const char *kind, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
 
 /* JSON has no number that is not finite: null then. */
 json_t *record_real_or_null(double value);

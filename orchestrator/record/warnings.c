@@ -3,17 +3,33 @@
 #include <stdarg.h>
 #include <stdio.h>
 
+#include "common/json.h"
+
 #define LONGEST_TEXT 1024
+
+static void add(json_t *array, const char *kind, const char *format, va_list arguments)
+{
+    char text[LONGEST_TEXT];
+    vsnprintf(text, sizeof text, format, arguments);
+    if (array)
+        json_array_append_new(array,
+                              json_pack("{s:s, s:o}", "kind", kind, "text", json_text(text)));
+}
 
 void warnings_add(json_t *array, const char *kind, const char *format, ...)
 {
-    char text[LONGEST_TEXT];
     va_list arguments;
     va_start(arguments, format);
-    vsnprintf(text, sizeof text, format, arguments);
+    add(array, kind, format, arguments);
     va_end(arguments);
-    if (array)
-        json_array_append_new(array, json_pack("{s:s, s:s}", "kind", kind, "text", text));
+}
+
+void record_add_warning(json_t *record, const char *kind, const char *format, ...)
+{
+    va_list arguments;
+    va_start(arguments, format);
+    add(warnings_of(record), kind, format, arguments);
+    va_end(arguments);
 }
 
 json_t *warnings_of(json_t *record)

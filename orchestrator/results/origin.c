@@ -118,3 +118,26 @@ const char *explain_origin_short(const struct explain_origins *origins, size_t o
     snprintf(text, EXPLAIN_ORIGIN_SHORT, "%.12s", text_at(json_object_get(run, "gpu"), "uuid"));
     return text;
 }
+
+const char *origin_differences(const json_t *array, char text[ORIGIN_TEXT])
+{
+    struct text out = {.at = text, .size = ORIGIN_TEXT};
+    *text = '\0';
+    for (size_t i = 0; i < json_array_size(array); i++) {
+        const char *line = json_string_value(json_array_get(array, i));
+        text_append(&out, "%s%s", i > 0 ? "; " : "", line ? line : "?");
+    }
+    text_cut(text, ORIGIN_TEXT);
+    return text;
+}
+
+const char *origin_remark(const json_t *header, char text[ORIGIN_REMARK])
+{
+    const json_t *differences = json_object_get(header, "other_machine");
+    char list[ORIGIN_TEXT];
+    *text = '\0';
+    if (json_is_array(differences))
+        snprintf(text, ORIGIN_REMARK, "SOME POINTS ARE OF ANOTHER MACHINE OR PROGRAM: %s",
+                 origin_differences(differences, list));
+    return text;
+}

@@ -35,3 +35,10 @@ const char *explain_origin_name(const struct explain_origins *origins, size_t or
                                 char text[EXPLAIN_ORIGIN_TEXT]);
 const char *explain_origin_short(const struct explain_origins *origins, size_t origin,
                                  char text[EXPLAIN_ORIGIN_SHORT]);
+
+/* An array of texts, as record_differences() makes it, with "; " between them. The second is a
+ * remark on a file that --force has resumed elsewhere; "" for others. Both return text. */
+#define ORIGIN_TEXT 700
+const char *origin_differences(const json_t *array, char text[ORIGIN_TEXT]);
+#define ORIGIN_REMARK (ORIGIN_TEXT + 100)
+const char *origin_remark(const json_t *header, char text[ORIGIN_REMARK]);

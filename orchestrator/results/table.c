@@ -7,6 +7,7 @@
 #include "common/text.h"
 #include "orchestrator/console/columns.h"
 #include "orchestrator/results/internal.h"
+#include "orchestrator/results/origin.h"
 #include "orchestrator/results/point.h"
 #include "orchestrator/results/rate.h"
 #include "orchestrator/results/scaling.h"
@@ -166,6 +167,9 @@ static void print_heading(FILE *out, json_t *header, const json_t *points, const
               out);
     fprintf(out, "%s, driver CUDA %s, %s\n", text_at(gpu, "name"), text_at(header, "driver"),
             text_at(header, "topology"));
+    char remark[ORIGIN_REMARK];
+    if (*origin_remark(header, remark))
+        fprintf(out, "%s\n", remark);
     const char *policy;
     const json_t *binding;
     json_object_foreach(json_object_get(header, "binding"), policy, binding)

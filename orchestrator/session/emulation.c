@@ -28,23 +28,20 @@ const char *emulation_variable(int fd, char text[EMULATION_TEXT])
     return text;
 }
 
-const char *emulation_machine(void)
+void emulation_each_setting(void (*take)(void *data, const char *field, const char *value),
+                            void *data)
 {
-    return getenv(EMUL_MACHINE_VARIABLE);
-}
-
-const char *emulation_effects(void)
-{
-    return getenv(EMUL_EFFECTS_VARIABLE);
-}
-
-enum status emulation_check(const char *file, const char *machine)
-{
-    const char *now = emulation_machine();
-    if (strcmp(machine ? machine : "", now ? now : "") == 0)
-        return STATUS_OK;
-    return status_set(STATUS_USAGE,
-                      "'%s' was measured on another emulated machine: set " EMUL_MACHINE_VARIABLE
-                      "='%s'",
-                      file, machine ? machine : "");
+    static const struct {
+        const char *field, *variable;
+    } settings[] = {
+        {"emulated_machine", EMUL_MACHINE_VARIABLE},
+        {"emulated_effects", EMUL_EFFECTS_VARIABLE},
+        {"emulated_devices", EMUL_DEVICES_VARIABLE},
+        {"emulated_faults", FAULT_VARIABLE},
+    };
+    for (size_t i = 0; i < sizeof settings / sizeof *settings; i++) {
+        const char *value = getenv(settings[i].variable);
+        if (value && *value)
+            take(data, settings[i].field, value);
+    }
 }

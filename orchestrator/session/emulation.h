@@ -18,10 +18,7 @@ enum status emulation_find_control(char path[PATH_MAX]);
 #define EMULATION_TEXT 40
 const char *emulation_variable(int fd, char text[EMULATION_TEXT]);
 
-/* What the user has it emulate, NULL for the usual machine or effects. */
-const char *emulation_machine(void);
-const char *emulation_effects(void);
-
-/* STATUS_USAGE: the results in a file are of an emulated machine (NULL: the usual one) that is not
- * the one of this run. Emulated GPUs have the same UUIDs everywhere. */
-enum status emulation_check(const char *file, const char *machine);
+/* Calls take for each environment variable that the user has set for the machine, with the field
+ * of the header that holds it. */
+void emulation_each_setting(void (*take)(void *data, const char *field, const char *value),
+                            void *data);

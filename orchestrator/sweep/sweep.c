@@ -51,9 +51,9 @@ static void list(struct campaign *campaign)
 static enum status check_limits(struct campaign *campaign)
 {
     const struct options *options = campaign->options;
-    if (options_switch(options, OPTION_RESUME) && !options_text(options, OPTION_OUTPUT))
-        return status_set(STATUS_USAGE, "--resume needs --output FILE");
-    enum status status = campaign_check_fixed(options);
+    enum status status = campaign_check_resume(options);
+    if (status == STATUS_OK)
+        status = campaign_check_fixed(options);
     if (status != STATUS_OK)
         return status;
     double duration = options_real(options, OPTION_DURATION);
@@ -110,6 +110,7 @@ static enum status finish_point(struct sweep *sweep, size_t index)
     measurement_release(measurement);
     if (!record)
         return status_set(STATUS_MEMORY, "out of memory for a record");
+    campaign_mark(campaign, record);
     campaign->records[index] = record;
     return results_write(&campaign->writer, record);
 }

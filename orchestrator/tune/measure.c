@@ -161,6 +161,7 @@ static enum status write_record(struct tune *tune, size_t index, enum tune_stage
     if (memory_bytes > 0.0)
         json_object_set_new(about, "gpu_memory_bytes", json_integer((json_int_t)memory_bytes));
     json_object_set_new(record, "tune", about);
+    campaign_mark(campaign, record);
     json_decref(campaign->records[index]);
     campaign->records[index] = record;
     return results_write(&campaign->writer, record);

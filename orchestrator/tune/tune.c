@@ -53,8 +53,6 @@ static enum status check_options(struct tune *tune)
     bool rounds_given = rounds > 1; /* 1 is a sweep's default, and no margin comes of it */
     bool exhaustive = options_switch(options, OPTION_EXHAUSTIVE);
     bool bounded = !exhaustive || options->values[OPTION_BUDGET].rank > 0;
-    if (options_switch(options, OPTION_RESUME) && !options_text(options, OPTION_OUTPUT))
-        return status_set(STATUS_USAGE, "--resume needs --output FILE");
     tune->objective = (enum tune_objective)options_integer(options, OPTION_OBJECTIVE);
     tune->max_memory_bytes = (uint64_t)options_integer(options, OPTION_MAX_GPU_MEMORY);
     tune->budget_s = bounded ? options_real(options, OPTION_BUDGET) : INFINITY;
@@ -76,7 +74,7 @@ static enum status check_options(struct tune *tune)
         .timeout_ns = (uint64_t)(options_real(options, OPTION_TIMEOUT) * 1e9),
         .samples = OPENLOOP_SAMPLES,
     };
-    return STATUS_OK;
+    return campaign_check_resume(options);
 }
 
 /* What bounds the space: CPUs, and MPS clients where they were counted. */

@@ -172,7 +172,7 @@ without_calibration() {
 @test "another emulated machine is another machine" {
   expect 0 "$MPSWEEP" sweep "${TINY[@]}" -l threads:2 --quiet -o r.jsonl
   MPSWEEP_EMULATED_MACHINE=slots=2 refused \
-    "'r.jsonl' was measured on another emulated machine: set MPSWEEP_EMULATED_MACHINE=''" \
+    "'r.jsonl' was measured on another machine \(emulated_machine: none -> slots=2\)" \
     "$MPSWEEP" explain r.jsonl
 }
 

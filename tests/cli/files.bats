@@ -162,7 +162,7 @@ ids() { jq -s -c 'map(select(.type == "point").id)' "$1"; }
 
   jq -c 'if .type == "header" then .gpu.uuid = "GPU-00000000-1111" else . end' kept.jsonl >other.jsonl
   cp other.jsonl kept.jsonl
-  refused "'other.jsonl' was measured on GPU GPU-00000000-1111; this is GPU-" \
+  refused "'other.jsonl' was begun on another machine .*\(GPU: GPU-00000000-1111 -> GPU-" \
     "$MPSWEEP" sweep "${MEASURE[@]}" -o other.jsonl --resume
   cmp other.jsonl kept.jsonl
 
@@ -174,6 +174,61 @@ ids() { jq -s -c 'map(select(.type == "point").id)' "$1"; }
     "$MPSWEEP" sweep "${MEASURE[@]}" -o prose.jsonl --resume
   [ "$(cat prose.jsonl)" = 'dear diary' ]
   refused "." "$MPSWEEP" sweep "${MEASURE[@]}" -o "$WORK" --resume
+}
+
+# another TEXT COMMAND...: --resume of cut.jsonl refuses with the difference, and changes nothing.
+another() {
+  local text=$1
+  shift
+  refused "'cut.jsonl' was begun on another machine or with another program \(.*$text.*--force" \
+    "$@" --resume
+  cmp cut.jsonl kept.jsonl
+}
+
+# Invariant F3.
+@test "--resume refuses another machine and other settings of it, and names what differs" {
+  local measure=("$MPSWEEP" sweep "${MEASURE[@]}" -o cut.jsonl) field
+  expect 0 "$MPSWEEP" sweep "${MEASURE[@]}" -o all.jsonl
+  head -2 all.jsonl | tee cut.jsonl >kept.jsonl
+  MPSWEEP_EMULATED_MACHINE=slots=9 another 'emulated_machine: none -> slots=9' "${measure[@]}"
+  MPSWEEP_EMUL_EFFECTS=-lazy-load another 'emulated_effects: none -> -lazy-load' "${measure[@]}"
+  for field in '.driver = "11.4"' '.cpu_model = "i486"' '.cpu_list = "7"' '.cpu_quota = 77' \
+    '.topology = "a package"' '.cpus = 99' '.binding.near = "elsewhere"' '.gpu.name = "Voodoo"' \
+    '.emulated_machine = "slots=3"' '.gpus = [.gpu, .gpu]'; do
+    jq -c "if .type == \"header\" then $field else . end" <all.jsonl | head -2 | tee cut.jsonl >kept.jsonl
+    another ' -> ' "${measure[@]}" || fail "$field" || return 1
+  done
+  # The header of an earlier version lacks some of this.
+  jq -c 'del(.cpu_model, .cpu_list, .cpu_quota, .binding)' <all.jsonl | head -2 >cut.jsonl
+  expect 0 "${measure[@]}" --resume
+  refused '--force is for --resume' "$MPSWEEP" sweep "${MEASURE[@]}" -o new.jsonl --force
+}
+
+@test "--resume refuses other CPUs than taskset left at the begin" {
+  local first
+  [ "$(nproc)" -gt 1 ] || skip "one CPU"
+  first=$(taskset -cp $$ | sed 's/.*: //; s/[-,].*//')
+  expect 0 "$MPSWEEP" sweep "${MEASURE[@]}" -o all.jsonl
+  head -2 all.jsonl | tee cut.jsonl >kept.jsonl
+  another "CPUs: .* -> $first" taskset -c "$first" "$MPSWEEP" sweep "${MEASURE[@]}" -o cut.jsonl
+}
+
+@test "--resume --force marks what is of another machine, for table, compare, explain and plot" {
+  expect 0 "$MPSWEEP" sweep "${MEASURE[@]}" -o all.jsonl
+  head -2 all.jsonl >cut.jsonl
+  MPSWEEP_EMULATED_MACHINE=slots=9 expect 0 "$MPSWEEP" sweep "${MEASURE[@]}" -o cut.jsonl --resume --force
+  says "the new points are marked"
+  local mark='SOME POINTS ARE OF ANOTHER MACHINE OR PROGRAM: emulated_machine: none -> slots=9'
+  grep -q "^$mark$" out
+  grep -q '^warning  2 points: *measured on another machine' out
+  jq -s -e 'map(select(.type == "header").other_machine)
+    == [null, ["emulated_machine: none -> slots=9"]]' cut.jsonl
+  jq -s -e 'map(select(.type == "point") | .warnings | any(.kind == "other-machine"))
+    == [false, true, true]' cut.jsonl
+  "$MPSWEEP" compare all.jsonl cut.jsonl >out 2>err 3>&- || [ $? -eq 3 ]
+  grep -q "^NEW: $mark$" out
+  expect 0 "$MPSWEEP" plot cut.jsonl -o cut.gp
+  grep -q 'SOME POINTS ARE OF ANOTHER MACHINE OR PROGRAM' cut.gp
 }
 
 @test "two sweeps and one file: the second is refused" {

@@ -199,14 +199,14 @@ JOB
   expect 0 "${sweep[@]}" --device emulated:0,1 -o r.jsonl
   assert_complete r.jsonl 5 0
   head -3 r.jsonl >cut.jsonl
-  refused "holds another plan|measured on GPU" "${sweep[@]}" --device emulated:1,0 -o cut.jsonl --resume
-  refused "was measured on other GPUs" "${sweep[@]}" --device emulated:0,2 -o cut.jsonl --resume
-  refused "was measured on other GPUs" "${sweep[@]}" --device emulated:0,1,2 -o cut.jsonl --resume
+  refused "holds another plan|GPU 0: GPU-" "${sweep[@]}" --device emulated:1,0 -o cut.jsonl --resume
+  refused "GPU 1: GPU-.* -> GPU-" "${sweep[@]}" --device emulated:0,2 -o cut.jsonl --resume
+  refused "GPUs: 2 -> 3" "${sweep[@]}" --device emulated:0,1,2 -o cut.jsonl --resume
   expect 0 "${sweep[@]}" --device emulated:0,1 -o cut.jsonl --resume
   jq -s -e '[.[] | select(.type == "point") | .id] | sort == [range(5)]' cut.jsonl
   # A file of one GPU, begun before there could be more.
   jq -c 'if .type == "header" then del(.gpus) else . end' cut.jsonl | head -2 >old.jsonl
-  refused "was measured on other GPUs" "${sweep[@]}" --device emulated:0,1 -o old.jsonl --resume
+  refused "GPUs: 1 -> 2" "${sweep[@]}" --device emulated:0,1 -o old.jsonl --resume
 }
 
 @test "list, dry run and CSV have the GPUs" {

@@ -323,7 +323,7 @@ own_point() {
   jq -c 'if .type == "header" then .gpu.uuid = "GPU-elsewhere" else . end' part-1.jsonl >moved.jsonl
   mv moved.jsonl part-1.jsonl
   expect 0 "$MPSWEEP" sweep "${PLAN[@]}" --quiet --shard 1/3 -o part-1.jsonl --resume
-  says "'part-1.jsonl' was begun on GPU GPU-elsewhere: points for reference are measured again"
+  says "'part-1.jsonl' was begun on another machine \(GPU: GPU-elsewhere -> GPU-.*\): points for reference are measured again"
   [ "$(jq -s -c 'map(select(.resumed)) | length' part-1.jsonl)" -eq 1 ]
   [ "$(tail -n 2 part-1.jsonl | head -1 | jq .id)" -eq "$reference" ]
   expect 0 merge part-*.jsonl -o all.jsonl

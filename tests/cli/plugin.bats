@@ -146,7 +146,7 @@ END
   # What stands behind its sections is not loaded: it describes itself as before.
   echo >>built.so
   cp cut.jsonl d.jsonl
-  refused "'d.jsonl' was measured with another build of './built.so': give another name, or .*" \
+  refused "'d.jsonl' was begun .* another program \(content of './built.so': [0-9a-f]* -> " \
     "$MPSWEEP" sweep "${options[@]}" --resume
   cmp cut.jsonl d.jsonl
   # A file without the build is read as before.

@@ -279,6 +279,23 @@ SCRIPT
     -l processes:1 -- "$TICKER" 200
 }
 
+@test "a program that was rebuilt, or whose script was edited, is not continued" {
+  local sweep=("$MPSWEEP" sweep "${PROGRAM_SMALL[@]}" --duration 0.1 -o r.jsonl --resume -l processes:1)
+  cp "$TICKER" own
+  echo 'exec "$@"' >start.sh
+  measure 0 -l processes:1 -- sh start.sh ./own 200
+  head -1 r.jsonl | jq -e '.workload.files | map(.path) | .[0][-3:] == "/sh" and .[1:] == ["start.sh", "./own"]'
+  cp r.jsonl kept.jsonl
+  echo >>own
+  refused "content of './own': [0-9a-f]*, [0-9]+ bytes -> .*--force" "${sweep[@]}" -- sh start.sh ./own 200
+  cp "$TICKER" own
+  echo '# edited' >>start.sh
+  refused "content of 'start.sh': [0-9a-f]*, 10 bytes -> [0-9a-f]*, 19 bytes" "${sweep[@]}" -- sh start.sh ./own 200
+  cmp r.jsonl kept.jsonl
+  echo 'exec "$@"' >start.sh
+  expect 0 "${sweep[@]}" -- sh start.sh ./own 200
+}
+
 # -- misbehaviour ------------------------------------------------------------------------------------------
 
 @test "a program that cannot be started" {

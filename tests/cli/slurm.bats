@@ -134,6 +134,7 @@ a.job -N 2 --memroy pinned         | unknown option '--memroy'; did you mean '--
 a.job -N 2 -o x.jsonl              | --output is not for slurm submit
 a.job -N 2 --shard 0/2             | --shard is not for slurm submit: each task has its own
 a.job -N 2 --resume                | --resume is not for slurm submit
+a.job -N 2 --force                 | --force is not for slurm submit
 a.job -N 2 -- --array=0-7          | '--array=0-7' is not for sbatch here
 a.job -N 2 -- -N 3                 | '-N' is not for sbatch here
 a.job -N 2 -- -Q                   | '-Q' is not for sbatch here

@@ -281,7 +281,7 @@ J
 @test "job files: lines may end with CRLF, and a comment may follow a section" {
   printf '\xef\xbb\xbf[global] ; a comment\r\nkernels = 5\r\n[one]\t# another\r\nlayout = threads:3\r\n' >dos.job
   expect 0 "$MPSWEEP" sweep dos.job --list
-  [ "$(cat out)" = "$(printf '0\tthreads 1×3, pinned')" ]
+  [ "$(cat out)" = "$(printf '0\tthreads 1×3, pinned, 5 kernels')" ]
   printf '[global]\r\nlayout = threads:3\r' >cut.job
   expect 0 "$MPSWEEP" sweep cut.job --list
   [ "$(cat out)" = "$(printf '0\tthreads 1×3, pinned')" ]
