@@ -39,4 +39,5 @@ printf '%s\0' "${sources[@]}" |
 
 echo "shellcheck"
 shellcheck quickstart .ci/run autogen.sh kernels/make-ptx tests/*.sh tests/bench/run tests/bench/scale tests/fuzz/run tests/slurm/cluster tests/systemd/machine \
-  emit/mps emit/env-* emit/systemd-* emit/slurm-* emit/container-*
+  emit/mps emit/env-{common.sh,start,stop,check} emit/systemd-{install,check} emit/slurm-{job,worker,check} \
+  emit/container-{worker,check}

@@ -1,6 +1,5 @@
 /*
- * What a deployment is made of, whatever its format: read from the records, checked, and with the
- * environment that each worker process gets.
+ * What a deployment is made of, whatever its format: read from the records, and checked.
  */
 #pragma once
 
@@ -18,16 +17,8 @@ enum {
     DEPLOYMENT_CPUS = 4096,      /* their numbers are less */
     DEPLOYMENT_PROCESSES = 1024, /* at most, as threads of each */
     DEPLOYMENT_NAME_BYTES = 48,
-    DEPLOYMENT_VARIABLES = 20,
     DEPLOYMENT_GPUS = 64,
-    DEPLOYMENT_GPU_BYTES = 80, /* of a UUID with what ends it */
-    /* Seconds: until all workers are attached; from SIGTERM to SIGKILL. */
-    DEPLOYMENT_START_TIMEOUT = 120,
-    DEPLOYMENT_STOP_TIMEOUT = 30,
 };
-
-/* In place of a command and an image that were not given: all that runs refuses it. */
-#define DEPLOYMENT_EDIT_ME "EDIT-ME"
 
 enum deployment_share {
     SHARE_PERCENTAGE,
@@ -45,9 +36,8 @@ struct deployment_process {
 
 struct deployment {
     const struct emit_request *request;
-    char name[DEPLOYMENT_NAME_BYTES]; /* mpsweep-..., of a-z, 0-9 and '-' */
-    const char *gpu;                  /* the UUID of the first one; checked, as all are */
-    const char *gpus[DEPLOYMENT_GPUS];
+    char name[DEPLOYMENT_NAME_BYTES];  /* mpsweep-..., of a-z, 0-9 and '-' */
+    const char *gpus[DEPLOYMENT_GPUS]; /* their UUIDs, checked */
     unsigned gpu_count;
     unsigned daemons; /* 0: no MPS; 1; or one for each GPU */
     bool emulated, mps;
@@ -78,50 +68,9 @@ enum status deployment_read(struct deployment *deployment);
 
 void deployment_release(struct deployment *deployment);
 
-struct deployment_variable {
-    const char *name, *value;
-};
-
-/* A process's environment, ended by a NULL name: settings of driver and MPS, and the worker's
- * own numbers. It points into itself and must not be copied. */
-struct deployment_environment {
-    struct deployment_variable variable[DEPLOYMENT_VARIABLES + 1];
-    size_t count;
-    char number[DEPLOYMENT_VARIABLES][32];
-};
-
-/* gpu and pipe_directory: NULL leaves those two out, where a script sets them. */
-void deployment_environment(const struct deployment *deployment, unsigned process, const char *gpu,
-                            const char *pipe_directory, struct deployment_environment *out);
-
 /* A process's share, in the unit of the row; OPTION_SHARE_DEFAULT: the daemon's default. */
 int64_t deployment_share(const struct deployment *deployment, unsigned process,
                          const struct option_row *row);
 
-/* The GPU of a process. */
-const char *deployment_gpu_of(const struct deployment *deployment, unsigned process);
-
-/* The GPUs that daemon number k sees, joined by ','. */
-#define DEPLOYMENT_GPU_LIST (DEPLOYMENT_GPUS * DEPLOYMENT_GPU_BYTES)
-const char *deployment_gpus_text(const struct deployment *deployment, unsigned daemon,
-                                 char text[DEPLOYMENT_GPU_LIST]);
-
-/* What a daemon, and what belongs to it, is called: "mps", of several "mps-1"; and the same of a
- * process's, "off" without MPS. Returns text. */
-const char *deployment_daemon_name(const struct deployment *deployment, unsigned daemon,
-                                   char text[32]);
-const char *deployment_pipe_name(const struct deployment *deployment, unsigned process,
-                                 char text[32]);
-
-/* "4×2 over MPS" */
-void deployment_write_layout(const struct deployment *deployment, FILE *file);
-
 /* What the command's placeholders stand for in a process. */
 struct placeholders deployment_placeholders(const struct deployment *deployment, unsigned process);
-
-/* Whether the command has it. */
-bool deployment_uses(const struct deployment *deployment, enum placeholder placeholder);
-
-/* "512M" for the daemon, "" without a limit; "30", "". Returns text. */
-const char *deployment_memory_text(const struct deployment *deployment, char text[32]);
-const char *deployment_percentage_text(const struct deployment *deployment, char text[32]);

@@ -192,7 +192,6 @@ static enum status read_gpus(struct deployment *deployment)
                        : bad_point(deployment, "does not name each of its GPUs by its UUID");
     }
     deployment->gpu_count = gpus;
-    deployment->gpu = deployment->gpus[0];
     if (deployment->mps)
         deployment->daemons =
             gpus > 1 && strcmp(text_at(point, "mps_daemons"), "per-gpu") == 0 ? gpus : 1;

@@ -3,6 +3,7 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -135,79 +136,44 @@ enum status emit_output_open(const char *directory, struct emit_output *out)
     return STATUS_OK;
 }
 
-static bool goes_on(struct emit_output *output)
+static enum status check_signals(const struct emit_output *output)
 {
-    if (output->status == STATUS_OK && is_interrupted())
-        output->status =
-            status_set(STATUS_INTERRUPTED, "interrupted: '%s' is not written", output->directory);
-    return output->status == STATUS_OK;
+    return is_interrupted() ? status_set(STATUS_INTERRUPTED, "interrupted: '%s' is not written",
+                                         output->directory)
+                            : STATUS_OK;
 }
 
-static FILE *open_file(struct emit_output *output, const char *name, bool executable)
+/* Makes the folder of a name that has one. */
+static bool make_folder(const struct emit_output *output, const char *name)
 {
+    char folder[PATH_MAX];
+    size_t length = (size_t)(path_file_name(name) - name);
+    snprintf(folder, sizeof folder, "%.*s", (int)length, name);
+    return length == 0 || mkdirat(output->fd, folder, 0777) == 0 || errno == EEXIST;
+}
+
+enum status emit_output_file(const struct emit_output *output, const char *name, bool executable,
+                             const char *text)
+{
+    enum status status = check_signals(output);
+    if (status != STATUS_OK)
+        return status;
+    if (!make_folder(output, name))
+        return cannot(output->directory, errno);
     int fd =
         openat(output->fd, name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, executable ? 0777 : 0666);
     FILE *file = fd >= 0 ? fdopen(fd, "w") : NULL;
     if (!file) {
-        output->status = cannot(output->directory, errno);
+        status = cannot(output->directory, errno);
         if (fd >= 0)
             close(fd);
+        return status;
     }
-    return file;
-}
-
-static void close_file(struct emit_output *output, FILE *file)
-{
-    errno = 0;
-    bool good = fflush(file) == 0 && !ferror(file) && fsync(fileno(file)) == 0;
-    int error = errno;
-    if (fclose(file) != 0 && good) {
-        good = false;
-        error = errno;
-    }
-    if (!good && output->status == STATUS_OK)
-        output->status = cannot(output->directory, error ? error : EIO);
-}
-
-void emit_output_file(struct emit_output *output, const char *name, bool executable,
-                      emit_writer *writer, const struct deployment *deployment, unsigned process)
-{
-    FILE *file = goes_on(output) ? open_file(output, name, executable) : NULL;
-    if (!file)
-        return;
-    writer(file, deployment, process);
-    close_file(output, file);
-}
-
-void emit_output_folder(struct emit_output *output, const char *name)
-{
-    if (goes_on(output) && mkdirat(output->fd, name, 0777) != 0)
-        output->status = cannot(output->directory, errno);
-}
-
-void emit_output_copy(struct emit_output *output, const char *data, const char *name,
-                      bool executable)
-{
-    char path[PATH_MAX], block[4096];
-    if (!goes_on(output))
-        return;
-    output->status = path_find_data(data, path, sizeof path);
-    FILE *from = output->status == STATUS_OK ? fopen(path, "re") : NULL;
-    if (!from) {
-        if (output->status == STATUS_OK)
-            output->status =
-                status_set(STATUS_SYSTEM, "cannot open '%s': %s", path, strerror(errno));
-        return;
-    }
-    FILE *to = open_file(output, name, executable);
-    if (to) {
-        for (size_t got; (got = fread(block, 1, sizeof block, from)) > 0;)
-            fwrite(block, 1, got, to);
-        if (ferror(from))
-            output->status = status_set(STATUS_SYSTEM, "cannot read '%s'", path);
-        close_file(output, to);
-    }
-    fclose(from);
+    if (fputs(text, file) == EOF || fflush(file) != 0 || fsync(fd) != 0)
+        status = cannot(output->directory, errno);
+    if (fclose(file) != 0 && status == STATUS_OK)
+        status = cannot(output->directory, errno);
+    return status;
 }
 
 /* It was made for its owner only; a directory gets the rights that a new one would. */
@@ -218,22 +184,26 @@ static void open_up(const struct emit_output *output)
     fchmod(output->fd, 0777 & ~mask);
 }
 
-enum status emit_output_close(struct emit_output *output)
+enum status emit_output_close(struct emit_output *output, enum status status)
 {
-    if (goes_on(output)) {
+    struct status_saved saved;
+    if (status == STATUS_OK)
+        status = check_signals(output);
+    if (status == STATUS_OK) {
         open_up(output);
         /* Over nothing, or over an empty directory: anything else is refused. */
         if (fsync(output->fd) != 0 || rename(output->temporary, output->path) != 0)
-            output->status = cannot(output->directory, errno);
+            status = cannot(output->directory, errno);
     }
     close(output->fd);
-    if (output->status != STATUS_OK) {
+    if (status != STATUS_OK) {
         /* What went wrong is known already. */
-        char text[1024];
-        snprintf(text, sizeof text, "%s", status_text());
-        if (remove_tree(output->temporary) != STATUS_OK)
-            status_record("%s; and '%s' cannot be removed", text, output->temporary);
+        status_save(status, &saved);
+        bool is_removed = remove_tree(output->temporary) == STATUS_OK;
+        status_restore(&saved);
+        if (!is_removed)
+            status_record("%s; and '%s' cannot be removed", saved.text, output->temporary);
     }
     restore_signals(output);
-    return output->status;
+    return status;
 }

@@ -18,7 +18,7 @@
  * Writes the directory. It is made beside its place and renamed. SIGINT, SIGTERM and SIGHUP are
  * blocked meanwhile, and one that comes ends it.
  *
- * STATUS_USAGE: a bad record, format, directory or command. STATUS_NOT_FOUND: our own scripts are
+ * STATUS_USAGE: a bad record, format, directory or command. STATUS_NOT_FOUND: our own files are
  * not there. STATUS_SYSTEM: it cannot be written. STATUS_INTERRUPTED: a signal came. In all these
  * cases nothing is left behind, and an empty directory that was there is there as it was.
  */

@@ -6,8 +6,6 @@
  */
 #pragma once
 
-#include <stdbool.h>
-#include <stddef.h>
 #include <stdio.h>
 
 /* Writes a value behind NAME= in systemd's EnvironmentFile; a shell reads it the same way. */
@@ -15,18 +13,17 @@ void emit_environment_value(FILE *file, const char *text);
 
 /* Writes the inside of a double-quoted word of a unit's ExecStart=, where % and $ have a meaning.
  */
-void emit_unit_bytes(FILE *file, const char *text, size_t bytes);
+void emit_unit_word(FILE *file, const char *text);
 
 /* Writes a unit's value that systemd takes as it is but for specifiers and line ends:
  * WorkingDirectory=. */
 void emit_unit_path(FILE *file, const char *text);
 
-/* Writes a double-quoted YAML scalar. dollars: doubles each $, as Compose files and the commands of
- * Kubernetes' containers want it. */
-void emit_yaml(FILE *file, const char *text, bool dollars);
+/* Writes a double-quoted YAML scalar; what no parser takes if memory ran out. */
+void emit_yaml(FILE *file, const char *text);
 
-/* Writes the inside of one; what no parser takes if memory ran out. */
-void emit_yaml_bytes(FILE *file, const char *text, size_t bytes, bool dollars);
+/* The same, and doubles each $: Compose files, and the commands of Kubernetes' containers. */
+void emit_yaml_dollars(FILE *file, const char *text);
 
 /* Writes one line for people, in a comment or in Markdown text: printable ASCII without backticks,
  * angle brackets and pipes, '?' for all else. */

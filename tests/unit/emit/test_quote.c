@@ -4,7 +4,6 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include <cmocka.h>
 
@@ -45,7 +44,7 @@ static void unit(void **state)
     static const char text[] = "a \"b\" $c 100% \\e\n\x7f \u00fc'";
     struct page page;
     (void)state;
-    emit_unit_bytes(begin(&page), text, strlen(text));
+    emit_unit_word(begin(&page), text);
     end(&page, "a \\\"b\\\" $$c 100%% \\\\e\\x0a\\x7f \u00fc'");
     emit_unit_path(begin(&page), "/a b/100%/$x");
     end(&page, "/a b/100%%/$x");
@@ -55,12 +54,11 @@ static void yaml(void **state)
 {
     struct page page;
     (void)state;
-    emit_yaml(begin(&page), "a: \"b\" $c \\ \u00fc \U0001f600", false);
+    emit_yaml(begin(&page), "a: \"b\" $c \\ \u00fc \U0001f600");
     end(&page, "\"a: \\\"b\\\" $c \\\\ \\u00FC \\U0001F600\"");
-    emit_yaml(begin(&page), "$$ $(x) ${y}", true);
+    emit_yaml_dollars(begin(&page), "$$ $(x) ${y}");
     end(&page, "\"$$$$ $$(x) $${y}\"");
-    emit_yaml(begin(&page), "\n\t\x1b\x7f\xc2\x85\xc2\x9f\u2028\u2029\ufeff\uffff\U0001fffe",
-              false);
+    emit_yaml(begin(&page), "\n\t\x1b\x7f\xc2\x85\xc2\x9f\u2028\u2029\ufeff\uffff\U0001fffe");
     end(&page, "\"\\n\\t\\u001B\\x7f\\u0085\\u009F\\u2028\\u2029\\uFEFF\\uFFFF\\U0001FFFE\"");
 }
 
