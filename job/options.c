@@ -356,11 +356,24 @@ static enum status parse_value(const struct option_row *row, const char *text,
     return status;
 }
 
+/* What says what is measured goes into the results, which are UTF-8. */
+static enum status check_encoding(const struct option_row *row, const char *text)
+{
+    char shown[128];
+    if (row->flags & OPTION_NOT_IN_JOB || text_is_utf8(text))
+        return STATUS_OK;
+    return status_set(STATUS_USAGE,
+                      "'%s' of %s is not UTF-8, and results files are: give it another name",
+                      text_displayed(text, shown, sizeof shown), row->name);
+}
+
 enum status options_set(struct options *options, const struct option_row *row, const char *text,
                         int rank, const char *where)
 {
     struct option_value parsed = {.rank = rank};
-    enum status status = parse_value(row, text, &options->values[row->id], &parsed);
+    enum status status = check_encoding(row, text);
+    if (status == STATUS_OK)
+        status = parse_value(row, text, &options->values[row->id], &parsed);
     if (status != STATUS_OK) {
         value_clear(&parsed);
         return status_prefix(status, "%s", where);

@@ -8,6 +8,7 @@
 #include "common/child.h"
 #include "common/clock.h"
 #include "common/digest.h"
+#include "common/json.h"
 #include "include/mpsweep/workload.h"
 #include "mps/control.h"
 #include "orchestrator/plan/plugin.h"
@@ -104,9 +105,10 @@ static json_t *describe(const struct point *point, const struct plugin_answer *a
     for (size_t i = 0; i < sizeof words / sizeof words[0]; i++)
         if (answer->capabilities & words[i].bit)
             json_array_append_new(capabilities, json_string(words[i].word));
-    json_t *object = json_pack("{s:s, s:s, s:s, s:s, s:i, s:o}", "workload", point_workload(point),
-                               "name", answer->name, "version", answer->plugin_version, "digest",
-                               digest, "abi", (int)answer->abi, "capabilities", capabilities);
+    json_t *object =
+        json_pack("{s:s, s:o, s:o, s:s, s:i, s:o}", "workload", point_workload(point), "name",
+                  json_text(answer->name), "version", json_text(answer->plugin_version), "digest",
+                  digest, "abi", (int)answer->abi, "capabilities", capabilities);
     if (object && point->workload_options)
         json_object_set_new(object, "workload_options", json_string(point->workload_options));
     return object;

@@ -126,7 +126,7 @@ static json_t *test_json(const struct test *test)
         verdict_of(test, gain, ci95_rel), "seconds", test->seconds);
     char what[EXPLAIN_NAME_TEXT];
     json_object_set_new(record, "what", json_string(explain_gpus_name(point, what)));
-    json_object_set_new(record, "error", failed ? json_string(test->error) : json_null());
+    json_object_set_new(record, "error", failed ? json_text(test->error) : json_null());
     if (failed)
         return record;
     json_object_set_new(record, "baseline_ips",

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "common/clock.h"
+#include "common/json.h"
 #include "files/results_read.h"
 #include "config.h"
 #include "orchestrator/probe/internal.h"
@@ -239,8 +240,7 @@ static json_t *arm_object(const struct probe_outcome *outcome, const struct prob
     if (arm->series)
         add_fields(object, json_pack("{s:s, s:f}", "series", arm->series, "x", arm->x));
     if (!is_measured(data)) {
-        json_object_set_new(object, "error",
-                            json_string(*data->error ? data->error : NOT_MEASURED));
+        json_object_set_new(object, "error", json_text(*data->error ? data->error : NOT_MEASURED));
         return object;
     }
     json_object_set_new(object, "rounds", json_integer(data->rounds));
@@ -341,9 +341,9 @@ json_t *probe_record(const struct probe_outcome *outcome, const struct probe_res
     json_decref(inferred);
     if (!record)
         return NULL;
-    json_object_set_new(record, "error", *result->error ? json_string(result->error) : json_null());
+    json_object_set_new(record, "error", *result->error ? json_text(result->error) : json_null());
     if (*result->ended_early)
-        json_object_set_new(record, "ended_early", json_string(result->ended_early));
+        json_object_set_new(record, "ended_early", json_text(result->ended_early));
     json_object_set_new(record, "remedy", helps ? json_string(probe->remedy) : json_null());
     if (helps && result->remedy)
         add_fields(record,

@@ -47,7 +47,7 @@ static json_t *external_object(const struct session *session)
     struct mps_settings settings;
     const struct mps_control control = {.program = session->control_program,
                                         .pipe_directory = session->external_mps};
-    json_t *object = json_pack("{s:s}", "pipe_directory", session->external_mps);
+    json_t *object = json_pack("{s:o}", "pipe_directory", json_text(session->external_mps));
     if (mps_settings_read(&control, 1, clock_now_ns() + SETTINGS_NS, &settings) != STATUS_OK)
         return object;
     json_object_set_new(object, "active_thread_percentage",
@@ -149,7 +149,7 @@ json_t *record_header(const struct session *session, const struct job *job, cons
     if (resumed)
         json_object_set_new(record, "resumed", json_true());
     if (job_path)
-        json_object_set_new(record, "job", json_string(path_file_name(job_path)));
+        json_object_set_new(record, "job", json_text(path_file_name(job_path)));
     json_t *sections = json_object();
     for (size_t i = 0; i < job->count; i++)
         json_object_set_new(sections, job->sections[i].name ? job->sections[i].name : "sweep",

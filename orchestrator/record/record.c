@@ -2,6 +2,7 @@
 
 #include <math.h>
 
+#include "common/json.h"
 #include "orchestrator/results/shares.h"
 #include "orchestrator/record/internal.h"
 #include "statistics/statistics.h"
@@ -155,7 +156,7 @@ json_t *record_point(const struct point *point, const struct measurement *measur
         add_numbers(record, point, measurement, &interval, precision_rel);
     json_object_set_new(record, "error",
                         measurement->status == STATUS_OK ? json_null()
-                                                         : record_text(measurement->last.error));
+                                                         : json_text(measurement->last.error));
     json_object_set_new(record, "cuda_error", json_integer(measurement->last.cuda_error));
     record_add_failed_gpus(record, point, &measurement->last);
     json_object_set_new(record, "seconds", json_real(measurement->seconds));

@@ -290,3 +290,22 @@ another() {
   says "cannot write standard output: No space left on device"
   points 'map(outcome) == ["measured"]' kept.jsonl
 }
+
+# -- texts that are not UTF-8 ----------------------------------------------------------------------
+
+@test "a plug-in whose path is not UTF-8 is refused by name, and other names are replaced" {
+  cp "$MPSWEEP_BUILD_DIR/examples/plugin/skeleton.so" $'bad\xff.so'
+  refused "'./bad.+[.]so' of workload is not UTF-8" \
+    "$MPSWEEP" sweep "${MEASURE[@]}" -w $'./bad\xff.so' -o b.jsonl
+  [ ! -e b.jsonl ]
+  printf '[global]\nkernels = 5\n' >$'job\xff'
+  SLURMD_NODENAME=$'n\xc0de' expect 0 "$MPSWEEP" sweep $'job\xff' "${MEASURE[@]}" -o b.jsonl
+  head -1 b.jsonl | jq -e '.job == "job\ufffd" and .slurm_node == "n\ufffdde" and (.options.sweep | length > 10)'
+}
+
+@test "a host name that is not UTF-8 is replaced" {
+  local hostile='printf "n\\377de" >/proc/sys/kernel/hostname && exec "$@"'
+  unshare -u sh -c "$hostile" sh true 2>err || skip "$(cat err)"
+  expect 0 unshare -u sh -c "$hostile" sh "$MPSWEEP" sweep "${MEASURE[@]}" -o host.jsonl
+  head -1 host.jsonl | jq -e '.host == "n\ufffdde"'
+}
