@@ -1,5 +1,6 @@
 #include "emul/cuda/fault.h"
 
+#include <fcntl.h>
 #include <limits.h>
 #include <signal.h>
 #include <stdlib.h>
@@ -7,6 +8,8 @@
 #include <unistd.h>
 
 #include "common/clock.h"
+
+#define HOLD_LOOK_NS (10 * NS_PER_MS)
 
 #define ENTRY_NAME(field, symbol, version, need, parameters) #symbol,
 static const char *const entry_names[ENTRY_COUNT] = {CUDA_DRIVER_SYMBOLS(ENTRY_NAME)};
@@ -18,7 +21,7 @@ static const struct {
 } actions[] = {
     {"crash", FAULT_CRASH, false}, {"hang", FAULT_HANG, false},       {"exit", FAULT_EXIT, true},
     {"error", FAULT_ERROR, true},  {"corrupt", FAULT_CORRUPT, false}, {"slow", FAULT_SLOW, true},
-    {"skip", FAULT_SKIP, false},   {"fatal", FAULT_FATAL, true},
+    {"skip", FAULT_SKIP, false},   {"fatal", FAULT_FATAL, true},      {"hold", FAULT_HOLD, false},
 };
 
 /* Digits and nothing else up to the end of text. */
@@ -184,6 +187,17 @@ static _Noreturn void hang(void)
         pause();
 }
 
+static void hold(void)
+{
+    const char *path = getenv(FAULT_HOLD_VARIABLE);
+    int fd = path != NULL ? open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0600) : -1;
+    if (fd < 0)
+        return;
+    close(fd);
+    while (access(path, F_OK) == 0)
+        clock_sleep_until(clock_now_ns() + HOLD_LOOK_NS);
+}
+
 struct fault_effect fault_plan_apply(struct fault_plan *plan, enum entry entry)
 {
     struct fault_effect effect = {0};
@@ -211,6 +225,9 @@ struct fault_effect fault_plan_apply(struct fault_plan *plan, enum entry entry)
             break;
         case FAULT_SLOW:
             clock_sleep_until(clock_now_ns() + (uint64_t)fault->argument * NS_PER_MS);
+            break;
+        case FAULT_HOLD:
+            hold();
             break;
         case FAULT_SKIP:
             break;

@@ -14,6 +14,9 @@
  *                        copies and synchronisations.
  *           corrupt      alter one byte of what a copy or a graph launch delivers
  *           slow:MS      take so much longer
+ *           hold         make the file that the variable MPSWEEP_EMULATED_HOLD names, and wait until
+ *                        someone removes it: a test meets the call, however slow the computer is.
+ *                        Where the file cannot be made, continue at once.
  *           skip         only for "attach": there seems to be no MPS daemon
  * PROCESS   only in the process whose variable MPSWEEP_PROCESS is this number
  */
@@ -31,6 +34,7 @@
 enum entry { CUDA_DRIVER_SYMBOLS(ENTRY_NUMBER) ENTRY_COUNT };
 
 #define FAULT_PROCESS_VARIABLE "MPSWEEP_PROCESS"
+#define FAULT_HOLD_VARIABLE "MPSWEEP_EMULATED_HOLD"
 #define FAULT_MAX 32
 
 enum fault_action {
@@ -42,6 +46,7 @@ enum fault_action {
     FAULT_CORRUPT,
     FAULT_SLOW,
     FAULT_SKIP,
+    FAULT_HOLD,
 };
 
 struct fault {

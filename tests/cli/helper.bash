@@ -37,6 +37,7 @@ setup() {
   export TMPDIR
   WORK=$TMPDIR/work
   mkdir "$WORK"
+  export MPSWEEP_EMULATED_HOLD=$TMPDIR/work/hold/held
   # Limits that the user has found must not change what is measured here.
   export XDG_CACHE_HOME=$WORK/cache
   cd "$WORK" || return 1
@@ -144,6 +145,15 @@ start() {
   env --default-signal=INT,HUP,TERM "$@" >"$WORK/out" 2>"$WORK/err" 3>&- &
   PID=$!
 }
+
+# A process that the fault "hold" has stopped in a call: await is_held, and let it continue, with all
+# that come later.
+holding() {
+  mkdir "$WORK/hold"
+  export MPSWEEP_EMULATED_FAULT=$1
+}
+is_held() { [ -e "$WORK/hold/held" ]; }
+release() { rm -r "$WORK/hold"; }
 
 # Ends what start() started and was not waited for.
 finish() {

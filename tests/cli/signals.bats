@@ -6,53 +6,26 @@ load helper
 
 PARTS=(--device emulated --kernels 20 --warmup 0.05 --precision 100 --seed 0 -q -o r.jsonl)
 
-# Context switches of a process: they continue while it iterates, and not while it waits for something.
-switches() {
-  cat "/proc/$1"/task/*/status 2>/dev/null | awk '/^voluntary_ctxt_switches/ { sum += $2 } END { print sum + 0 }'
-}
-
-# Far more switches than a start takes.
-is_iterating() {
-  local pid
-  for pid in $(workers_of "$PID"); do
-    [ "$(switches "$pid")" -gt 300 ] || return 1
-  done
-  has_workers 1
-}
-
-# Of two workers only the slow one is there.
-one_is_left() { [ "$(workers_of "$PID" | wc -l)" -eq 1 ]; }
-
 is_alive() { kill -0 "$1" 2>/dev/null; }
 
-# The window of a phase's points: long enough to be met in it, and where RESUMED short enough to be
-# measured later.
-window() {
-  case $1 in
-  starting) echo 0.2 ;;
-  running) echo "${RESUMED:-60}" ;;
-  draining) echo 3 ;;
-  esac
+# held FAULT DURATION LAYOUT...: a sweep in the background that has come to the fault.
+held() {
+  local duration=$2
+  holding "$1"
+  start "$MPSWEEP" sweep "${PARTS[@]}" --duration "$duration" "${@:3}"
+  await $PATIENCE is_held
 }
 
-# begin PHASE LAYOUT: a sweep in the background that has come as far as the phase.
+# begin PHASE LAYOUT: a sweep in the background whose process 0 has come as far as the phase. While
+# they run, no process is held.
 begin() {
   case $1 in
-  starting)
-    MPSWEEP_EMULATED_FAULT='cuInit=slow:2500@0' start "$MPSWEEP" sweep "${PARTS[@]}" \
-      --duration "$(window "$1")" -l "$2" -l threads:1
-    await $PATIENCE has_workers 1
-    ;;
+  starting) held cuInit=hold@0 0.2 -l "$2" -l threads:1 ;;
   running)
-    start "$MPSWEEP" sweep "${PARTS[@]}" --duration "$(window "$1")" -l "$2" -l threads:1
-    await $PATIENCE is_iterating
+    held 'cuStreamSynchronize#200=hold@0' 60 -l "$2" -l threads:1
+    release
     ;;
-  draining)
-    MPSWEEP_EMULATED_FAULT='cuStreamDestroy=slow:2500@0' start "$MPSWEEP" sweep "${PARTS[@]}" \
-      --duration "$(window "$1")" -l "$2" -l threads:1
-    await $PATIENCE has_workers 2
-    await $PATIENCE one_is_left
-    ;;
+  draining) held cuStreamDestroy=hold@0 0.2 -l "$2" -l threads:1 ;;
   esac
 }
 
@@ -61,6 +34,7 @@ asked() {
   local signal=$1 phase=$2 layout=$3
   begin "$phase" "$layout"
   kill -"$signal" "$PID"
+  rm -rf hold
   finish
   [ "$STATUS" -eq 130 ]
   says 'mpsweep: interrupted'
@@ -72,9 +46,10 @@ asked() {
   [ "$phase" = draining ] || points 'map(.status) == ["interrupted"]' r.jsonl
 }
 
-# Killed: the file is whole up to its last line, and can be continued.
+# Killed: the file is whole up to its last line, and can be continued. Who was held does not wait to
+# be released.
 killed() {
-  local phase=$1 layout=$2 RESUMED=8
+  local phase=$1 layout=$2
   begin "$phase" "$layout"
   kill -KILL "$PID"
   finish
@@ -82,9 +57,19 @@ killed() {
   assert_whole r.jsonl
   jq -s -e 'map(.type) == ["header"]' r.jsonl
   await $LEFTOVER_PATIENCE no_own_process
-  expect 0 "$MPSWEEP" sweep "${PARTS[@]}" --duration "$(window "$phase")" -l "$layout" \
-    -l threads:1 --resume
-  assert_complete r.jsonl 2 0
+  rm -rf hold
+  if [ "$phase" = running ]; then
+    # As long as before.
+    start "$MPSWEEP" sweep "${PARTS[@]}" --duration 60 -l "$layout" -l threads:1 --resume
+    await $PATIENCE has_workers 1
+    kill -INT "$PID"
+    finish
+    [ "$STATUS" -eq 130 ]
+    points 'map(.status) == ["interrupted"]' r.jsonl
+  else
+    expect 0 "$MPSWEEP" sweep "${PARTS[@]}" --duration 0.2 -l "$layout" -l threads:1 --resume
+    assert_complete r.jsonl 2 0
+  fi
 }
 
 @test "SIGINT while processes start" { asked INT starting processes:2; }
@@ -110,13 +95,11 @@ killed() {
 
 # Invariants F2 and F4.
 @test "what was measured before the signal is kept" {
-  MPSWEEP_EMULATED_FAULT='cuInit=slow:60000@1' start "$MPSWEEP" sweep "${PARTS[@]}" \
-    --duration 0.05 -l threads:1 -l processes+mps:1 -l processes+mps:2 -l threads:2
-  # The header and two points; the third one does not begin.
-  has_lines() { [ "$(wc -l <r.jsonl)" -ge "$1" ]; } 2>/dev/null
-  await $PATIENCE has_lines 3
-  await $PATIENCE has_workers 2
+  # The third point does not begin.
+  held cuInit=hold@1 0.05 -l threads:1 -l processes+mps:1 -l processes+mps:2 -l threads:2
+  [ "$(wc -l <r.jsonl)" -eq 3 ]
   kill -INT "$PID"
+  release
   finish
   [ "$STATUS" -eq 130 ]
   assert_whole r.jsonl
@@ -130,18 +113,12 @@ killed() {
 }
 
 @test "a point that is interrupted in a later round keeps the finished ones" {
-  # Each round has processes of its own: another number belongs to the second round.
-  is_in_second_round() {
-    local now
-    now=$(workers_of "$PID")
-    [ -n "$now" ] && [ "$now" != "$first" ] && is_iterating
-  }
-  start "$MPSWEEP" sweep "${PARTS[@]}" --duration 4 --rounds 3 --no-reuse -l processes:1
-  await $PATIENCE has_workers 1
-  local first
-  first=$(workers_of "$PID")
-  await $PATIENCE is_in_second_round
+  # Each round has processes of its own.
+  held 'cuStreamSynchronize#5=hold@0' 0.2 --rounds 3 --no-reuse -l processes:1
+  rm hold/held
+  await $PATIENCE is_held
   kill -INT "$PID"
+  release
   finish
   [ "$STATUS" -eq 130 ]
   says 'mpsweep: interrupted'
@@ -154,15 +131,12 @@ killed() {
   command -v setsid >/dev/null || skip "no setsid here"
   local pid
   # A shell of its own session; the sweep is its child, in its process group.
+  holding 'cuStreamSynchronize#200=hold@0'
   start setsid bash -c '"$@"; exit $?' shell "$MPSWEEP" sweep "${PARTS[@]}" --duration 60 \
     -l processes+mps:2 -l threads:1
-  local shell=$PID
-  has_child() { [ -n "$(children_named "$shell" mpsweep)" ]; }
-  await $PATIENCE has_child
-  PID=$(children_named "$shell" mpsweep)
-  await $PATIENCE is_iterating
-  kill -INT -- "-$shell"
-  PID=$shell
+  await $PATIENCE is_held
+  release
+  kill -INT -- "-$PID"
   finish
   [ "$STATUS" -eq 130 ]
   says 'mpsweep: interrupted'
@@ -197,13 +171,7 @@ killed() {
 
 # Invariant R4.
 @test "a signal ends a sweep whose worker hangs" {
-  MPSWEEP_EMULATED_FAULT='cuStreamSynchronize#20=hang@1' start "$MPSWEEP" sweep "${PARTS[@]}" \
-    --duration 60 --timeout 30 -l processes+mps:2 -l threads:1
-  await $PATIENCE has_workers 2
-  local first
-  first=$(workers_of "$PID" | head -1)
-  iterates() { [ "$(switches "$first")" -gt 100 ]; }
-  await $PATIENCE iterates
+  held 'cuStreamSynchronize#20=hold@1' 60 --timeout 30 -l processes+mps:2 -l threads:1
   kill -INT "$PID"
   finish
   [ "$STATUS" -eq 130 ]
@@ -228,12 +196,9 @@ guard() { children_named "$PID" mpsweep-guard; }
 }
 
 @test "SIGKILL of the guard between points: an error, and no number over MPS without a daemon" {
-  MPSWEEP_EMULATED_FAULT='cuInit=slow:1000@0' start "$MPSWEEP" sweep "${PARTS[@]}" --duration 0.05 \
-    -l threads:1 -l processes+mps:2 -l processes+mps:1
-  has_guard() { [ -n "$(guard)" ]; }
-  await $PATIENCE has_guard
-  await $PATIENCE has_workers 1
+  held cuInit=hold@0 0.05 -l threads:1 -l processes+mps:2 -l processes+mps:1
   kill -KILL "$(guard)"
+  release
   finish
   [ "$STATUS" -eq 2 ]
   assert_complete r.jsonl 3 2
@@ -269,10 +234,9 @@ guard() { children_named "$PID" mpsweep-guard; }
 
 # Invariant R2.
 @test "the daemon is killed while its clients run: the point has no number" {
-  MPSWEEP_EMULATED_FAULT='' start "$MPSWEEP" sweep "${PARTS[@]}" --duration 4 -l processes+mps:2 \
-    -l processes+mps:1 --timeout 5
-  await $PATIENCE is_iterating
+  held 'cuStreamSynchronize#200=hold@0' 0.2 -l processes+mps:2 -l processes+mps:1 --timeout 5
   kill -KILL "$(children_named "$(guard)" mpsweep-emulated-mps-control)"
+  release
   finish
   [ "$STATUS" -eq 2 ]
   assert_complete r.jsonl 2 2

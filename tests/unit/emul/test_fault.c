@@ -4,7 +4,13 @@
 #include <stdint.h>
 #include <cmocka.h>
 
+#include <errno.h>
+#include <pthread.h>
+#include <sched.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "emul/cuda/fault.h"
 
@@ -69,6 +75,7 @@ static void test_nonsense(void **state)
         "cuInit=error:",
         "cuInit=error:x",
         "cuInit=crash:1",
+        "cuInit=hold:1",
         "cuInit#0=crash",
         "cuInit#=crash",
         "cuInit#+=crash",
@@ -113,6 +120,34 @@ static void test_too_many(void **state)
     assert_int_equal(fault_plan_parse(text, NULL, &plan), STATUS_USAGE);
 }
 
+static void *call_init(void *unused)
+{
+    (void)unused;
+    fault_plan_apply(&plan, ENTRY_init);
+    return NULL;
+}
+
+static void test_hold(void **state)
+{
+    (void)state;
+    char folder[] = "/tmp/mpsweep-hold.XXXXXX", path[64];
+    pthread_t thread;
+    assert_non_null(mkdtemp(folder));
+    snprintf(path, sizeof path, "%s/held", folder);
+    setenv(FAULT_HOLD_VARIABLE, path, 1);
+    assert_int_equal(fault_plan_parse("cuInit#1+=hold", NULL, &plan), STATUS_OK);
+    assert_int_equal(pthread_create(&thread, NULL, call_init, NULL), 0);
+    while (access(path, F_OK) != 0)
+        sched_yield();
+    assert_int_equal(pthread_tryjoin_np(thread, NULL), EBUSY);
+    assert_int_equal(unlink(path), 0);
+    assert_int_equal(pthread_join(thread, NULL), 0);
+    /* Without the folder nothing is held any more. */
+    assert_int_equal(rmdir(folder), 0);
+    call_init(NULL);
+    unsetenv(FAULT_HOLD_VARIABLE);
+}
+
 static void test_counting(void **state)
 {
     (void)state;
@@ -135,9 +170,13 @@ static void test_counting(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_no_faults),       cmocka_unit_test(test_list),
-        cmocka_unit_test(test_other_processes), cmocka_unit_test(test_nonsense),
-        cmocka_unit_test(test_too_many),        cmocka_unit_test(test_counting),
+        cmocka_unit_test(test_no_faults),
+        cmocka_unit_test(test_list),
+        cmocka_unit_test(test_other_processes),
+        cmocka_unit_test(test_nonsense),
+        cmocka_unit_test(test_too_many),
+        cmocka_unit_test(test_counting),
+        cmocka_unit_test(test_hold),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
