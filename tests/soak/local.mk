@@ -9,6 +9,7 @@ EXTRA_DIST += tests/soak/soak tests/soak/world.py tests/soak/oracle.py tests/soa
 soak_options = $(if $(SECONDS),--seconds $(SECONDS)) $(if $(SEED),--seed $(SEED)) \
     $(if $(JOBS),--jobs $(JOBS)) $(if $(FREEZES),--freezes $(FREEZES)) \
     $(if $(KINDS),--kinds $(KINDS)) $(if $(ONLY),--only $(ONLY))
-soak: all tests/soak/metronome$(EXEEXT) tests/fakes/program$(EXEEXT)
+soak: all tests/soak/metronome$(EXEEXT) tests/fakes/program$(EXEEXT) \
+    tests/fakes/lying_rename.so$(EXEEXT)
 	$(AM_TESTS_ENVIRONMENT) $(top_srcdir)/tests/soak/soak $(soak_options)
 .PHONY: soak

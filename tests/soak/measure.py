@@ -178,6 +178,16 @@ def resume(case):
     check_numbers(case)
 
 
+def slow_lock(case, number):
+    """What has a command wait before its first lock, until the pipe has a writer."""
+    reached, granted = case.path(f"reached{number}"), case.path(f"granted{number}")
+    for pipe in (reached, granted):
+        os.mkfifo(pipe)
+    case.pipes.append(os.open(reached, os.O_RDWR))
+    return {"LD_PRELOAD": os.path.join(BUILD, "tests/fakes/lying_rename.so"), "MPSWEEP_LIE": "slow",
+            "MPSWEEP_LIE_REACHED": reached, "MPSWEEP_LIE_GRANTED": granted}, granted
+
+
 def writers(case):
     """Commands that write one file beside each other: the later one waits, or is refused."""
     rng = case.rng
@@ -186,20 +196,24 @@ def writers(case):
     words = [MPSWEEP, "sweep", "-d", "emulated", "-q", "-o", out, "-l", "threads:1-3", "-l",
              "processes+mps:1", "-t", 0.2, "--max-duration", 0.5, "-p", 10, "--warmup", 0]
     rest = ["--", *program, "closed"]
-    delays = {"SOAK_DELAY_MS": str(rng.randint(0, 800))}
-    fake = os.path.join(BUILD, "tests/fakes/slow_lock.so")
-    if os.path.exists(fake):
-        delays["LD_PRELOAD"] = fake
     first = case.start(*words, *rest)
-    case.look()
-    time.sleep(rng.uniform(0.1, 2.5))
-    case.look()
-    others = [case.start(*rng.choice([[*words, "--resume", *rest],
-                                      [MPSWEEP, "explain", out, "-q", "-t", 0.1, "--warmup", 0]]),
-                         env=delays) for _ in range(rng.randint(1, 2))]
+    time.sleep(rng.uniform(0.1, 1.5))
+    others, locks = [], {}
+    for number in range(rng.randint(1, 2)):
+        delays, lock = slow_lock(case, number)
+        locks[lock] = time.monotonic() + rng.uniform(0, 2)
+        others.append(case.start(*rng.choice([[*words, "--resume", *rest],
+                                              [MPSWEEP, "explain", out, "-q", "-t", 0.1, "--warmup",
+                                               0]]), env=delays))
+    held = []
     while any(child.poll() is None for child in [first, *others]):
         case.look()
+        for lock in [lock for lock, when in locks.items() if when < time.monotonic()]:
+            held.append(os.open(lock, os.O_RDWR))
+            del locks[lock]
         time.sleep(0.02)
+    for descriptor in held:
+        os.close(descriptor)
     case.finish(first, (0,))
     for child in others:
         case.finish(child, (0, 1, 2))

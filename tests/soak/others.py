@@ -108,7 +108,7 @@ def mutated(rng, text):
     """A results file that lies."""
     lines = text.split(b"\n")
     for _ in range(rng.choice([1, 1, 2, 5, 20])):
-        at = rng.randrange(len(lines))
+        at = rng.choice([0, rng.randrange(len(lines))])
         line = lines[at]
         how = rng.randrange(8)
         if how == 0 and line:
@@ -133,8 +133,9 @@ def mutated(rng, text):
             strings = list(re.finditer(rb':"[^"\\]*"', line))
             if strings:
                 string = rng.choice(strings)
-                value = rng.choice([rb':"\u001b]0;x\u0007"', rb':"\u0000"', b':"\xff\xfe"', b':""',
-                                    b':"' + b"a" * 5000 + b'"', rb':"\ud800"', b":null", b":7"])
+                value = rng.choice([rb':"\u001b]0;x\u0007"', rb':"\u001b[31m"', rb':"\u0000"', b':""',
+                                    b':"\xff\xfe"', b':"' + b"a" * 5000 + b'"', rb':"\ud800"',
+                                    b":null", b":7"])
                 line = line[:string.start()] + value + line[string.end():]
         elif how == 5:
             lines.insert(at, rng.choice(lines))
@@ -151,7 +152,7 @@ def lies(case):
     """Files that lie, under whatever reads results: an answer or an error, never a crash, and no
     control characters on the terminal."""
     rng = case.rng
-    for number in range(4):
+    for number in range(8):
         for name in ("a.jsonl", "b.jsonl"):
             with open(case.path(name), "wb") as file:
                 file.write(mutated(rng, read(rng.choice(SAMPLES))))
@@ -243,7 +244,9 @@ def slurm(case):
         case.run(*words, env=task, statuses=(0, 2))
     case.run(MPSWEEP, "slurm", "status", run, strikes=case.draw_strikes(0.1, 0.3),
              statuses=(0, 2, 5))
-    case.run(MPSWEEP, "slurm", "collect", run, "-o", case.path("all.jsonl"))
+    # A worker that was struck makes a failed point.
+    case.run(MPSWEEP, "slurm", "collect", run, "-o", case.path("all.jsonl"),
+             statuses=(0, 2) if case.strikes else (0,))
     ids = sorted(json.loads(line)["id"] for line in read(case.path("all.jsonl")).splitlines()
                  if b'"type":"point"' in line)
     if ids != list(range(8)):

@@ -83,6 +83,7 @@ class Case:
         self.strikes, self.commands, self.numbers = [], [], []
         self.shadow = {}
         self.kind = ""
+        self.pipes = []
         self.counts = {}
 
     def path(self, name):
@@ -261,6 +262,8 @@ class Case:
 
     def end(self):
         """Whatever happened, nothing of this iteration survives it."""
+        for pipe in self.pipes:
+            os.close(pipe)
         for _ in range(100):
             found = self.processes()
             if not found:
