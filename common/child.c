@@ -14,6 +14,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "common/children.h"
 #include "common/clock.h"
 #include "common/descriptor.h"
 
@@ -203,6 +204,7 @@ static void reap(pid_t pid)
 {
     while (waitpid(pid, NULL, 0) < 0 && errno == EINTR)
         ;
+    children_remove(pid);
 }
 
 enum status child_spawn(const struct child_spawn_options *options, pid_t *pid, int *pidfd)
@@ -229,17 +231,20 @@ enum status child_spawn(const struct child_spawn_options *options, pid_t *pid, i
     sigfillset(&all);
     pthread_sigmask(SIG_SETMASK, &all, &before);
     pid_t parent = getpid();
+    children_lock();
     pid_t child = fork();
     error = errno;
     if (child == 0)
         run_program(options, path, parent, report[1]);
+    status = children_add_and_unlock(child);
     pthread_sigmask(SIG_SETMASK, &before, NULL);
     descriptor_close(&report[1]);
     if (child < 0) {
         status = status_set(STATUS_SYSTEM, "cannot run '%s': %s", program, strerror(error));
         goto out;
     }
-    status = await_exec(program, report[0]);
+    if (status == STATUS_OK)
+        status = await_exec(program, report[0]);
     if (status == STATUS_OK && pidfd != NULL) {
         watch = (int)syscall(SYS_pidfd_open, child, 0);
         if (watch < 0)
@@ -284,6 +289,7 @@ static enum status collect(pid_t pid, int *wait_status)
     if (got < 0)
         return status_set(STATUS_SYSTEM, "cannot wait for process %d: %s", (int)pid,
                           strerror(errno));
+    children_remove(pid);
     return STATUS_OK;
 }
 

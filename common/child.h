@@ -66,6 +66,17 @@ enum status child_wait(pid_t pid, int pidfd, uint64_t deadline_ns, int *wait_sta
  * end even after SIGKILL (stuck in the kernel), and is left unreaped. */
 enum status child_end(pid_t pid, int pidfd, bool whole_group, uint64_t grace_ns, int *wait_status);
 
+/*
+ * Makes this process the parent of what its descendants leave behind when the processes between
+ * have ended (a subreaper, prctl(2)). Not where it has a child by then that child_spawn() did not
+ * start, as after a shell's exec: what that one leaves behind is not ours to end.
+ */
+void child_adopt(void);
+
+/* Ends by SIGKILL what this process has adopted since, with all descendants, and reaps it.
+ * STATUS_TIMEOUT names a process that is left at the deadline. */
+enum status child_end_adopted(uint64_t deadline_ns);
+
 /* This process's environment with "NAME=value" entries of set put in and names of unset taken
  * out; either may be NULL, both end with NULL. The strings are not copied: one free() releases the
  * array, which is good as long as set and the environment stay as they are. NULL: no memory. */

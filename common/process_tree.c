@@ -23,19 +23,18 @@ bool process_descends(pid_t pid, pid_t ancestor)
 
 /* Its number may have been given to another process since it was listed: looked at again once it is
  * held by a descriptor. */
-static bool signal_descendant(pid_t pid, pid_t root, pid_t session, int signal)
+static bool signal_descendant(pid_t pid, pid_t root, int signal)
 {
     int pidfd = (int)syscall(SYS_pidfd_open, pid, 0);
     if (pidfd < 0)
         return false;
-    bool sent = process_descends(pid, root) && (session == 0 || getsid(pid) == session) &&
-                syscall(SYS_pidfd_send_signal, pidfd, signal, NULL, 0) == 0;
+    bool sent =
+        process_descends(pid, root) && syscall(SYS_pidfd_send_signal, pidfd, signal, NULL, 0) == 0;
     close(pidfd);
     return sent;
 }
 
-/* Session 0: any. */
-static size_t signal_tree(pid_t root, pid_t session, int signal)
+size_t process_tree_signal(pid_t root, int signal)
 {
     DIR *directory = opendir("/proc");
     const struct dirent *entry;
@@ -45,18 +44,8 @@ static size_t signal_tree(pid_t root, pid_t session, int signal)
     while ((entry = readdir(directory)) != NULL) {
         pid_t pid = (pid_t)strtol(entry->d_name, NULL, 10);
         if (pid > 0 && pid != root && process_descends(pid, root))
-            count += signal_descendant(pid, root, session, signal);
+            count += signal_descendant(pid, root, signal);
     }
     closedir(directory);
     return count;
-}
-
-size_t process_tree_signal(pid_t root, int signal)
-{
-    return signal_tree(root, 0, signal);
-}
-
-size_t process_tree_signal_session(pid_t root, pid_t session, int signal)
-{
-    return session > 0 ? signal_tree(root, session, signal) : 0;
 }

@@ -14,7 +14,3 @@ bool process_descends(pid_t pid, pid_t ancestor);
 /* Sends a signal to all descendants of a process, not to itself, and to none that is not one by
  * then. Returns how many got it; those that they start meanwhile are met by the next call. */
 size_t process_tree_signal(pid_t root, int signal);
-
-/* The same to those of them only that are in a session, whose number stays taken while any
- * process of it is there. */
-size_t process_tree_signal_session(pid_t root, pid_t session, int signal);

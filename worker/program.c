@@ -21,6 +21,7 @@
 #include "wire/program.h"
 #include "worker/engines/memory.h"
 #include "worker/engines/process.h"
+#include "worker/keeper.h"
 #include "worker/words.h"
 
 /* What a program gets to end by itself once it has published. */
@@ -46,8 +47,8 @@ struct supervisor {
     struct worker_process process; /* only its shared memory, event and index are used */
     const char *name;              /* of the program */
     int life_fd, signal_fd, errors_fd, log_fd;
-    pid_t program;
-    bool ended; /* and reaped */
+    struct keeper keeper;
+    bool ended; /* the program, and is reaped */
     int wait_status;
     bool stopping, terminated, killing;
     uint64_t terminate_ns, kill_ns; /* 0: not planned */
@@ -206,6 +207,8 @@ static void plan(uint64_t *when_ns, uint64_t in_ms)
 
 static void note_end(struct supervisor *supervisor, int wait_status)
 {
+    if (supervisor->ended)
+        return;
     supervisor->ended = true;
     supervisor->wait_status = wait_status;
     if (supervisor->terminated && WIFSIGNALED(wait_status))
@@ -238,8 +241,20 @@ static bool reap(struct supervisor *supervisor)
             continue;
         if (pid < 0)
             return false;
-        if (pid == supervisor->program)
+        /* Its keeper was killed. */
+        if (pid == supervisor->keeper.program)
             note_end(supervisor, status);
+    }
+}
+
+static void hear_keeper(struct supervisor *supervisor)
+{
+    int status;
+    if (keeper_read(&supervisor->keeper, &status)) {
+        note_end(supervisor, status);
+    } else {
+        close(supervisor->keeper.fd);
+        supervisor->keeper.fd = -1;
     }
 }
 
@@ -305,9 +320,10 @@ static void watch(struct supervisor *supervisor)
     while (reap(supervisor)) {
         struct pollfd fds[] = {{.fd = supervisor->signal_fd, .events = POLLIN},
                                {.fd = supervisor->life_fd, .events = POLLIN},
-                               {.fd = supervisor->errors_fd, .events = POLLIN}};
+                               {.fd = supervisor->errors_fd, .events = POLLIN},
+                               {.fd = supervisor->keeper.fd, .events = POLLIN}};
         /* A stop flag makes no event either, but the orchestrator signals it. */
-        if (poll(fds, 3, supervisor->stopping ? LOOK_MS : -1) < 0 && errno != EINTR)
+        if (poll(fds, 4, supervisor->stopping ? LOOK_MS : -1) < 0 && errno != EINTR)
             begin_kill(supervisor);
         if (fds[0].revents)
             hear_signals(supervisor);
@@ -315,9 +331,14 @@ static void watch(struct supervisor *supervisor)
             become_orphan(supervisor);
         if (fds[2].revents)
             read_errors(supervisor);
+        if (fds[3].revents)
+            hear_keeper(supervisor);
         if (supervisor->stopping)
             go_on(supervisor);
     }
+    hear_keeper(supervisor);
+    /* A keeper that was killed has reaped it, and not reported that. */
+    note_end(supervisor, SIGKILL);
 }
 
 static enum status hear(struct supervisor *supervisor)
@@ -380,10 +401,10 @@ static enum status start(struct supervisor *supervisor, const struct program_cal
         .stdout_fd = supervisor->log_fd,
         .stderr_fd = errors[1],
         .new_session = true,
-        /* Of us, that is: who has ended us did not want the program to go on. */
+        /* Of the keeper, that is: who has ended it did not want the program to go on. */
         .parent_death_signal = SIGKILL,
     };
-    enum status status = child_spawn(&options, &supervisor->program, NULL);
+    enum status status = keeper_spawn(&options, &supervisor->keeper);
     close(errors[1]);
     return status;
 }
@@ -402,6 +423,7 @@ int program_supervise(const struct program_call *call)
     const int inherited[] = {call->shm, call->event, call->life, call->kept};
     supervisor = (struct supervisor){
         .process = {.event_fd = call->event, .index = (unsigned)call->process},
+        .keeper = {.fd = -1},
         .life_fd = call->life,
         .signal_fd = -1,
         .errors_fd = -1,
@@ -425,7 +447,7 @@ int program_supervise(const struct program_call *call)
         fail(&supervisor, "could not be started: %s", status_text());
         return EXIT_FAILURE;
     }
-    atomic_store(&record->pid, (int32_t)supervisor.program);
+    atomic_store(&record->pid, (int32_t)supervisor.keeper.program);
     watch(&supervisor);
     return all_done(&supervisor) ? EXIT_SUCCESS : EXIT_FAILURE;
 }

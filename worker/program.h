@@ -5,7 +5,8 @@
  * The program runs in a session of its own, bound to the CPUs of its workers, without input, and
  * finds the shared memory through wire/program.h. What it prints goes to the log, or nowhere;
  * its last line on standard error is kept for the errors (shm_process.words). Whatever it starts
- * stays a descendant of the supervisor, which ends only when all of them have.
+ * stays a descendant of the supervisor, which ends only when all of them have. A keeper
+ * (worker/keeper.h) stands between the two, and ends them all if the supervisor is killed.
  *
  * It hears from the orchestrator:
  *   SIGUSR1 with a number N  the stop flag is set: the program has N milliseconds to publish

@@ -86,8 +86,8 @@ enum status crew_end(struct crew *crew, struct session *session, uint64_t grace_
     enum status status =
         pool_end(&crew->pool, session, point_over_mps(&crew->started_for), grace_ns, tainted);
     const struct program program = program_of(crew);
-    if (point_is_program(&crew->started_for))
-        program_end_orphans(&program);
+    if (status == STATUS_OK && point_is_program(&crew->started_for))
+        status = program_end_orphans(&program);
     return status;
 }
 

@@ -2,26 +2,23 @@
 
 #include <errno.h>
 #include <inttypes.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/prctl.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
-#include <unistd.h>
 
 #include "shm/shm.h"
 #include "wire/program.h"
+#include "common/child.h"
 #include "common/clock.h"
 #include "common/paths.h"
-#include "common/process_tree.h"
 #include "orchestrator/crew/environment.h"
 #include "orchestrator/plan/placeholders.h"
 #include "orchestrator/crew/ports.h"
 
 /* The time that killed processes get to end. */
-#define ORPHANS_NS NS_PER_S
+#define ORPHANS_NS (10 * NS_PER_S)
 
 static bool uses_port(char *const *command)
 {
@@ -141,8 +138,8 @@ enum status program_spawn(const struct program *program, const struct session *s
                                          .unset = gpu.unset,
                                          .keep_fd = program->shm->fd,
                                          .supervises = true};
-        /* Processes that a killed supervisor leaves become our children, and can be ended. */
-        prctl(PR_SET_CHILD_SUBREAPER, 1UL);
+        /* Of what a killed supervisor leaves behind. */
+        child_adopt();
         status = set.failed ? status_set(STATUS_MEMORY, "out of memory")
                             : pool_spawn(program->pool, session, index, &start);
     }
@@ -151,27 +148,12 @@ enum status program_spawn(const struct program *program, const struct session *s
     return status;
 }
 
-/* Reaps those of its process group; init reaps those that left the group when we have ended. */
-static void reap_orphans(pid_t program)
-{
-    uint64_t until_ns = clock_now_ns() + ORPHANS_NS;
-    for (;;) {
-        pid_t pid = waitpid(-program, NULL, WNOHANG);
-        if (pid < 0 || (pid == 0 && clock_now_ns() >= until_ns))
-            return;
-        if (pid == 0)
-            clock_sleep_until(clock_now_ns() + NS_PER_MS);
-    }
-}
-
-void program_end_orphans(const struct program *program)
+enum status program_end_orphans(const struct program *program)
 {
     for (unsigned p = 0; p < program->pool->count; p++) {
         const struct gpu_child *child = &program->pool->children[p];
-        pid_t leader = atomic_load(&shm_process_at(program->shm, p)->pid);
-        if (!child->supervises || !child->ended || !WIFSIGNALED(child->wait_status) || leader <= 1)
-            continue;
-        process_tree_signal_session(getpid(), leader, SIGKILL);
-        reap_orphans(leader);
+        if (child->supervises && child->ended && WIFSIGNALED(child->wait_status))
+            return child_end_adopted(clock_now_ns() + ORPHANS_NS);
     }
+    return STATUS_OK;
 }

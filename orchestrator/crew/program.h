@@ -19,6 +19,6 @@ struct program {
 enum status program_spawn(const struct program *program, const struct session *session,
                           unsigned index);
 
-/* When the supervisors have ended: kills the processes in the sessions of those that were killed.
- * They are our children, since program_spawn() makes us a subreaper. */
-void program_end_orphans(const struct program *program);
+/* When the supervisors have ended: ends what those left behind that were killed. program_spawn()
+ * has made these processes our children. Errors as from child_end_adopted(). */
+enum status program_end_orphans(const struct program *program);

@@ -237,7 +237,7 @@ compare_numbers() {
       [ $signal != STOP ] || signal+=$((pause / 100))
       conclude $number $kind $signal
     else
-      # It came after the end, which is no strike.
+      # The sweep had ended before it, and counts as one left alone.
       STRUCK_MS=$BEGUN_MS
       settle
       numbers base 0

@@ -11,6 +11,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -137,6 +138,68 @@ static void parent_death_reaches_the_program(void **state)
     close(held[0]);
 }
 
+/* Starts a program that leaves one behind, in a session of its own, and waits for its end. */
+static void leave_behind(int held)
+{
+    int pidfd, wait_status;
+    pid_t pid;
+    struct child_spawn_options options = {.argv = ARGV("sh", "-c", "setsid sleep 600 & exit 0"),
+                                          .keep = &held,
+                                          .keep_count = 1,
+                                          .stdin_fd = -1,
+                                          .stdout_fd = -1,
+                                          .stderr_fd = -1};
+    assert_int_equal(child_spawn(&options, &pid, &pidfd), STATUS_OK);
+    assert_int_equal(child_wait(pid, pidfd, SOON, &wait_status), STATUS_OK);
+    assert_int_equal(wait_status, 0);
+    close(pidfd);
+}
+
+static void adopted_processes_end_and_children_live(void **state)
+{
+    (void)state;
+    int held[2], pidfd, wait_status;
+    pid_t pid;
+    struct child_spawn_options options = {
+        .argv = ARGV("sleep", "600"), .stdin_fd = -1, .stdout_fd = -1, .stderr_fd = -1};
+    assert_int_equal(pipe2(held, O_CLOEXEC), 0);
+    child_adopt();
+    assert_int_equal(child_spawn(&options, &pid, &pidfd), STATUS_OK);
+    leave_behind(held[1]);
+    close(held[1]);
+    assert_int_equal(child_end_adopted(SOON), STATUS_OK);
+    assert_true(pipe_ends_soon(held[0]));
+    assert_int_equal(child_wait(pid, pidfd, clock_now_ns(), &wait_status), STATUS_TIMEOUT);
+    assert_int_equal(child_end(pid, pidfd, false, 30 * NS_PER_S, &wait_status), STATUS_OK);
+    close(pidfd);
+    close(held[0]);
+    assert_int_equal(waitpid(-1, NULL, WNOHANG), -1);
+    assert_int_equal(errno, ECHILD);
+}
+
+/* As after a shell's exec. */
+static void beside_a_stranger_nothing_is_adopted(void **state)
+{
+    (void)state;
+    int wait_status, adopts = -1;
+    pid_t between = fork();
+    if (between == 0) {
+        pid_t stranger = fork();
+        if (stranger == 0)
+            for (;;)
+                pause();
+        child_adopt();
+        enum status status = child_end_adopted(SOON);
+        bool lives = waitpid(stranger, NULL, WNOHANG) == 0;
+        kill(stranger, SIGKILL);
+        waitpid(stranger, NULL, 0);
+        prctl(PR_GET_CHILD_SUBREAPER, &adopts);
+        _exit(lives && status == STATUS_OK && adopts == 0 ? 0 : 1);
+    }
+    assert_int_equal(waitpid(between, &wait_status, 0), between);
+    assert_int_equal(wait_status, 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -144,6 +207,8 @@ int main(void)
         cmocka_unit_test(spawn_keeps_and_redirects),
         cmocka_unit_test(wait_times_out_then_end_reaps),
         cmocka_unit_test(parent_death_reaches_the_program),
+        cmocka_unit_test(beside_a_stranger_nothing_is_adopted),
+        cmocka_unit_test(adopted_processes_end_and_children_live),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
