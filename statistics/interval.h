@@ -2,11 +2,11 @@
  * How far a mean can be trusted: 95% intervals of series whose values depend on each other.
  *
  * Values that follow each other in time are alike, and an interval that takes them for independent
- * is too narrow. Here neighbours are put into batches, which are made longer until the means of
- * neighbouring batches are no longer correlated (von Neumann's ratio; Fishman and Law: batch
- * means). What correlation remains widens the interval as in an autoregressive process of first
- * order (Steiger, Wilson: ASAP3; Tafazzoli, Wilson: Skart), and Student's t has a degree of freedom
- * less than there are batches. docs/statistics.md has the coverage found by simulation.
+ * is too narrow. Here the series is cut into 5, 10 and 20 batches; the means of each give an
+ * interval by Student's t (batch means), and the correlation of neighbouring values gives a fourth,
+ * as of an autoregressive process of first order. Where values are independent beyond a batch's
+ * length, all agree; where they are not, the longer batches show it. The widest of the four counts:
+ * no length is chosen by what it gives. docs/statistics.md has the coverage found by simulation.
  */
 #pragma once
 
@@ -14,18 +14,18 @@
 #include <stddef.h>
 
 enum interval_method {
-    INTERVAL_UNKNOWN,       /* too few values: half_rel is INFINITY */
-    INTERVAL_BATCH_MEANS,   /* as above */
-    INTERVAL_WIDE,          /* correlated however long the batches: as if there were three values */
-    INTERVAL_BETWEEN_ROUNDS /* interval_of_rounds() */
+    INTERVAL_UNKNOWN,        /* too few values: half_rel is INFINITY */
+    INTERVAL_BATCH_MEANS,    /* as above */
+    INTERVAL_AUTOREGRESSIVE, /* the same, and the fourth was the widest */
+    INTERVAL_BETWEEN_ROUNDS  /* interval_of_rounds() */
 };
 
 struct interval {
     enum interval_method method;
     double mean;
     double half_rel; /* half width as a share of the mean; INFINITY where it is unknown */
-    size_t batches;  /* rounds with INTERVAL_BETWEEN_ROUNDS; 0 if unknown */
-    double lag1;     /* correlation of neighbouring batch means; 0 if unknown or between rounds */
+    size_t batches;  /* of the widest; rounds with INTERVAL_BETWEEN_ROUNDS; 0 if unknown */
+    double lag1;     /* correlation of their neighbouring means; 0 if unknown or between rounds */
     double between_rel; /* standard deviation between rounds beyond what one round's scatter
                            explains, as a share of the mean; 0 of a series */
     double own_rel;     /* half width that the rounds' own intervals give; 0 of a series */
@@ -35,7 +35,7 @@ struct interval {
 #define INTERVAL_MOST_VALUES 4096
 
 /* The fewest batches that give an interval. */
-#define INTERVAL_LEAST_BATCHES 6
+#define INTERVAL_LEAST_BATCHES 5
 
 /* Of the mean of a series, oldest first; no batch is shorter than `least` values. A longer series
  * than INTERVAL_MOST_VALUES, fewer than INTERVAL_LEAST_BATCHES batches, or a mean that is not above
@@ -65,5 +65,11 @@ bool interval_meets(double half_rel, double goal_rel);
  * seen twice in a row. *narrow is the caller's memory, 0 before the first look. */
 bool interval_reached(double half_rel, double goal_rel, unsigned *narrow);
 
-/* "batch means", "wide", "between rounds", "unknown". */
+/* The half width to report of a measurement that may have been stopped by interval_reached(). One
+ * that grew until it was narrow enough was chosen for being narrow: it is known to the goal, and
+ * not better. One that was clearly narrower than the goal at the first look keeps its own, as does
+ * one that has not reached the goal, or that has no goal (1). */
+double interval_reported(double half_rel, double goal_rel, bool grew);
+
+/* "batch means", "autoregressive", "between rounds", "unknown". */
 const char *interval_method_name(enum interval_method method);

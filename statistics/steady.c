@@ -3,6 +3,7 @@
 #include <math.h>
 #include <stdint.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "statistics/interval.h"
 #include "statistics/statistics.h"
@@ -15,6 +16,9 @@
 
 /* How many standard errors a transient lies from the rest: the cut was chosen among many. */
 #define FAR 4.0
+
+/* Of the values before the cut, this share lies on one side of the median of the rest. */
+#define MOST_OF_THEM 0.75
 
 #define DRIFT_MOST_BATCHES 16
 #define DRIFT_LEAST_BATCHES 8
@@ -41,37 +45,50 @@ static size_t best_cut(const double *values, size_t groups, double mean)
     return best;
 }
 
-void steady_find(const double *values, size_t count, size_t shortest_batch, struct steady *out)
-{
-    *out = (struct steady){.settled = true};
-    size_t groups = count / GROUP;
-    if (groups < LEAST_GROUPS)
-        return;
-    size_t cut = best_cut(values, groups, statistics_mean(values, count));
-    if (cut == 0)
-        return;
-    /* The cut leaves about as much of the transient as chance hides, which an interval does not
-     * forgive: half as much again goes with it. */
-    size_t start = (cut + cut / 2 < groups / 2 ? cut + cut / 2 : groups / 2) * GROUP;
-    struct interval rest;
-    interval_of_series(values + start, count - start, shortest_batch, &rest);
-    if (!isfinite(rest.half_rel))
-        return;
-    size_t before = cut * GROUP;
-    double difference = statistics_mean(values, before) - rest.mean;
-    double error = rest.half_rel * rest.mean / STATISTICS_NORMAL_975;
-    error *= sqrt(1.0 + (double)(count - start) / (double)before);
-    if (fabs(difference) <= FAR * error)
-        return;
-    out->start = start;
-    out->before_rel = (statistics_mean(values, start) - rest.mean) / rest.mean;
-    out->settled = cut < groups / 2;
-}
-
 static int by_size(const void *left, const void *right)
 {
     double a = *(const double *)left, b = *(const double *)right;
     return (a > b) - (a < b);
+}
+
+/* Whether most of the values before the cut lie above, or below, the median of those after it. */
+static bool most_differ(const double *values, size_t cut, size_t count, bool above)
+{
+    double after[INTERVAL_MOST_VALUES];
+    size_t differ = 0;
+    memcpy(after, values + cut, (count - cut) * sizeof *after);
+    qsort(after, count - cut, sizeof *after, by_size);
+    double median = after[(count - cut) / 2];
+    for (size_t i = 0; i < cut; i++)
+        differ += above ? values[i] > median : values[i] < median;
+    return (double)differ >= MOST_OF_THEM * (double)cut;
+}
+
+void steady_find(const double *values, size_t count, size_t shortest_batch, struct steady *out)
+{
+    *out = (struct steady){.settled = true};
+    size_t groups = count / GROUP;
+    if (groups < LEAST_GROUPS || count > INTERVAL_MOST_VALUES)
+        return;
+    size_t cut = best_cut(values, groups, statistics_mean(values, count)) * GROUP;
+    if (cut == 0)
+        return;
+    struct interval rest;
+    interval_of_series(values + cut, count - cut, shortest_batch, &rest);
+    if (!isfinite(rest.half_rel))
+        return;
+    double difference = statistics_mean(values, cut) - rest.mean;
+    double error = rest.half_rel * rest.mean / STATISTICS_NORMAL_975;
+    error *= sqrt(1.0 + (double)(count - cut) / (double)cut);
+    if (fabs(difference) <= FAR * error || !most_differ(values, cut, count, difference > 0.0))
+        return;
+    /* The cut leaves about as much of the transient as chance hides, which an interval does not
+     * forgive: half as much again goes with it. */
+    size_t start = cut + cut / 2;
+    out->before_rel = difference / rest.mean;
+    out->settled = start <= count / STEADY_SHARE;
+    if (out->settled)
+        out->start = start;
 }
 
 double steady_drift_rel(const double *values, size_t count, size_t shortest_batch)

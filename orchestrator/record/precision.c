@@ -6,8 +6,11 @@
 /* A trend below this share is nothing to act on, however sure it is. */
 #define DRIFT_MATTERS 0.02
 
-/* A transient that was left out is worth a word from this share of the window on. */
-#define TRANSIENT_MATTERS 0.1
+/* A change of level is worth a word from this share of the throughput on. */
+#define LEVEL_MATTERS 0.1
+
+/* What comes three times in a window on average is in it with 95% probability. */
+#define COMES_SURELY 3.0
 
 /* Iterations that take this many times the median, and together this share of the time, are
  * outliers. */
@@ -44,6 +47,15 @@ json_t *record_latency(const struct histogram *latency)
     return object;
 }
 
+/* In the steady parts of all rounds; the last one's transient stands for the others'. */
+static double recurring_s(const struct measurement *measurement)
+{
+    double sum = 0.0;
+    for (unsigned i = 0; i < measurement->rounds; i++)
+        sum += fmax(measurement->windows[i] - measurement->last.steady_from_s, 0.0);
+    return sum / COMES_SURELY;
+}
+
 static double longest_window_s(const struct measurement *measurement)
 {
     double longest = 0.0;
@@ -66,7 +78,7 @@ static void add_needs(json_t *object, const struct measurement *measurement,
 {
     double ratio = interval->half_rel / precision_rel;
     enum interval_method method = measurement->last.window.interval.method;
-    bool blind = measurement->rounds == 1 && method != INTERVAL_BATCH_MEANS;
+    bool blind = measurement->rounds == 1 && method == INTERVAL_UNKNOWN;
     double factor = blind ? BLIND_FACTOR : MARGIN * ratio * ratio;
     if (interval_meets(interval->half_rel, precision_rel) || !isfinite(factor))
         return;
@@ -82,18 +94,21 @@ static void warn_unsteady(json_t *warnings, const struct point *point, const str
                           double window_s, double steady_from_s)
 {
     double warmup_s = (double)point->work.warmup_ns / 1e9;
-    const char *slower = window->before_rel < 0.0 ? "slower" : "faster";
+    const char *changed = window->before_rel < 0.0 ? "rose" : "fell";
     double by = 100.0 * fabs(window->before_rel);
-    if (!window->settled)
+    if (fabs(window->before_rel) < LEVEL_MATTERS)
+        return;
+    if (window->settled)
+        warnings_add(
+            warnings, "unsteady",
+            "throughput %s by %.1f%% after the first %.2g s of the window, which were left "
+            "out: give --warmup %.2g",
+            changed, by, steady_from_s, round_up(warmup_s + steady_from_s));
+    else
         warnings_add(warnings, "unsteady",
-                     "the first half of the window was %.1f%% %s than the rest and left out, and "
-                     "it may have settled no earlier: give --warmup %.2g and a longer --duration",
-                     by, slower, round_up(warmup_s + window_s));
-    else if (steady_from_s >= TRANSIENT_MATTERS * window_s)
-        warnings_add(warnings, "unsteady",
-                     "the first %.2g s of the window were %.1f%% %s than the rest and left out: "
-                     "give --warmup %.2g",
-                     steady_from_s, by, slower, round_up(warmup_s + steady_from_s));
+                     "throughput %s by %.1f%% within the window, and may do so again: nothing was "
+                     "left out; give --warmup %.2g if it settles, else --rounds 5",
+                     changed, by, round_up(warmup_s + window_s));
 }
 
 static void warn_outliers(json_t *warnings, const struct histogram *latency)
@@ -125,11 +140,12 @@ void record_add_precision(json_t *record, const struct point *point,
     const struct window *window = &last->window;
     bool several = measurement->rounds > 1;
     enum interval_method method = several ? INTERVAL_BETWEEN_ROUNDS : window->interval.method;
-    json_t *object =
-        json_pack("{s:s, s:I, s:f, s:o, s:f, s:f}", "method", interval_method_name(method),
-                  "batches", (json_int_t)window->interval.batches, "lag1", window->interval.lag1,
-                  "between_rounds_rel", several ? json_real(interval->between_rel) : json_null(),
-                  "steady_from_s", last->steady_from_s, "drift_rel", window->drift_rel);
+    json_t *object = json_pack(
+        "{s:s, s:I, s:f, s:o, s:f, s:f, s:f, s:f}", "method", interval_method_name(method),
+        "batches", (json_int_t)window->interval.batches, "lag1", window->interval.lag1,
+        "between_rounds_rel", several ? json_real(interval->between_rel) : json_null(),
+        "steady_from_s", last->steady_from_s, "before_rel", window->before_rel, "drift_rel",
+        window->drift_rel, "recurring_s", recurring_s(measurement));
     add_needs(object, measurement, interval, precision_rel);
     json_object_set_new(record, "interval", object);
     json_t *warnings = warnings_of(record);

@@ -149,7 +149,8 @@ enum status round_collect(const struct round *round)
         sum += iterations[i];
     }
     result->throughput_ips = sum / steady_s;
-    result->ci95_rel = result->window.interval.half_rel;
+    result->ci95_rel =
+        interval_reported(result->window.interval.half_rel, round->goal_rel, round->grew);
     result->fairness = statistics_jain(iterations, workers);
     status = round_collect_mix(round, iterations, steady_s);
     if (status == STATUS_OK)

@@ -18,6 +18,8 @@ struct round {
     struct gpu_child *children; /* these; those of the point come first */
     uint64_t spawn_ns;          /* when the first was started */
     bool gate_open;
+    double goal_rel; /* of the interval that the window could end with; 0: it could not */
+    bool grew;       /* it was longer than at its first look */
     uint64_t slices; /* of the window, from the end of the warm-up */
     struct round_result *result;
 };

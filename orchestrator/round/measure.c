@@ -9,10 +9,6 @@
 #define LEAD_NS (2 * NS_PER_MS)
 #define LEAD_WORKER_NS (50 * NS_PER_US)
 
-/* A window is extended by this share of itself at a time: the more looks, the more chances that one
- * of them takes luck for precision. */
-#define EXTEND_SHARE 4
-
 static bool all_finished(const struct round *round)
 {
     return round_all_are(round, SHM_STATE_FINISHED);
@@ -43,8 +39,7 @@ static bool precise(const struct round *round, unsigned *narrow)
 {
     struct window window;
     window_judge(&round->shm, round->slices, &window);
-    return interval_reached(window.settled ? window.interval.half_rel : INFINITY,
-                            round->limits->precision_rel, narrow);
+    return window_ends(&window, round->limits->precision_rel, narrow);
 }
 
 /* Lets the window grow until it is precise or as long as it may be; an open loop's is as long as it
@@ -55,6 +50,7 @@ static enum status grow_window(struct round *round, uint64_t start_ns, uint64_t 
     const struct shm_settings *settings = &round->shm.header->settings;
     const struct round_limits *limits = round->limits;
     unsigned narrow = 0;
+    round->goal_rel = point_is_open(round->point) ? 0.0 : limits->precision_rel;
     for (;;) {
         uint64_t until_ns = start_ns + settings->warmup_ns + window_ns;
         enum status status =
@@ -70,9 +66,8 @@ static enum status grow_window(struct round *round, uint64_t start_ns, uint64_t 
             round->slices = window_ns / settings->slice_ns;
             break;
         }
-        window_ns += window_ns / EXTEND_SHARE + 1;
-        if (window_ns > limits->max_duration_ns)
-            window_ns = limits->max_duration_ns;
+        window_ns = window_next(window_ns, limits->max_duration_ns);
+        round->grew = true;
     }
     shm_stop(&round->shm, settings->warmup_ns + round->slices * settings->slice_ns);
     return STATUS_OK;

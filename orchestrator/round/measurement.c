@@ -144,7 +144,7 @@ bool measurement_converged(const struct point *point, const struct measurement *
         return last->iterations >= HISTOGRAM_LEAST_P99 &&
                (!point->goal.permille || openloop_holds(&point->goal, last));
     measurement_interval(measurement, &interval);
-    return interval_meets(interval.half_rel, precision_rel);
+    return interval_meets(interval.half_rel, precision_rel) && window_is_plain(&last->window);
 }
 
 void round_result_release(struct round_result *result)

@@ -87,16 +87,25 @@ static void what_was_left_out_is_warned_of(void **state)
 {
     (void)state;
     measured(1, 0.005);
-    measurement.last.steady_from_s = 0.4;
+    measurement.last.steady_from_s = 0.04;
     measurement.last.window.before_rel = -0.12;
     json_t *record = recorded(0.01);
     assert_string_equal(only_warning(record, "unsteady"),
-                        "the first 0.4 s of the window were 12.0% slower than the rest and left "
-                        "out: give --warmup 0.7");
+                        "throughput rose by 12.0% after the first 0.04 s of the window, which were "
+                        "left out: give --warmup 0.34");
+    assert_true(fabs(number(record, "recurring_s") - 0.32) < 1e-9);
     json_decref(record);
     measurement.last.window.settled = false;
     record = recorded(0.01);
-    assert_non_null(strstr(only_warning(record, "unsteady"), "give --warmup 1.3 and a longer"));
+    assert_non_null(strstr(only_warning(record, "unsteady"), "within the window, and may do so"));
+    json_decref(record);
+    /* And it is not ok, however narrow the interval. */
+    assert_false(measurement_converged(&point, &measurement, 0.01));
+    measurement.last.window.before_rel = -0.08;
+    assert_true(measurement_converged(&point, &measurement, 0.01));
+    record = recorded(0.01);
+    assert_int_equal(json_array_size(json_object_get(record, "warnings")), 0);
+    assert_true(number(record, "before_rel") == -0.08);
     json_decref(record);
 }
 

@@ -79,11 +79,27 @@ static void a_transient_is_in_no_figure(void **state)
 {
     struct fixture *fixture = *state;
     struct window window;
+    all_work(fixture, 1000, 4.5e6, 3e6, 30);
+    window_judge(&fixture->shm, 1000, &window);
+    assert_in_range(window.steady_slice, 30, 50);
+    assert_true(window.before_rel < -0.2 && window.before_rel > -0.4);
+    assert_true(fabs(window.interval.mean - 2.0) < 0.05);
+    assert_true(window_is_plain(&window));
+}
+
+static void a_level_that_changes_late_is_not_cut_off(void **state)
+{
+    struct fixture *fixture = *state;
+    struct window window;
+    unsigned narrow = 5;
     all_work(fixture, 1000, 4.5e6, 3e6, 200);
     window_judge(&fixture->shm, 1000, &window);
-    assert_in_range(window.steady_slice, 195, 320);
-    assert_true(window.before_rel < -0.2 && window.before_rel > -0.35);
-    assert_true(fabs(window.interval.mean - 2.0) < 0.05);
+    assert_int_equal(window.steady_slice, 0);
+    assert_false(window.settled);
+    assert_true(window.before_rel < -0.2 && window.before_rel > -0.4);
+    assert_false(window_is_plain(&window));
+    assert_false(window_ends(&window, 1.0, &narrow));
+    assert_int_equal(narrow, 0);
 }
 
 static void a_drift_is_told(void **state)
@@ -108,7 +124,7 @@ static void few_iterations_tell_nothing(void **state)
     all_work(fixture, 1000, 3e6, 3e6, 0);
     struct shm_slot *slowest = shm_slot_at(&fixture->shm, 1, 2);
     for (unsigned i = 0; i < 1000; i++)
-        atomic_store(&slowest->slices[i], SHM_ITERATION_UNITS * 11 / 1000);
+        atomic_store(&slowest->slices[i], SHM_ITERATION_UNITS * 9 / 1000);
     window_judge(&fixture->shm, 1000, &window);
     assert_true(isinf(window.interval.half_rel));
     for (unsigned i = 0; i < 1000; i++)
@@ -146,6 +162,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(a_steady_window_has_a_narrow_interval, make, release),
         cmocka_unit_test_setup_teardown(a_transient_is_in_no_figure, make, release),
+        cmocka_unit_test_setup_teardown(a_level_that_changes_late_is_not_cut_off, make, release),
         cmocka_unit_test_setup_teardown(a_drift_is_told, make, release),
         cmocka_unit_test_setup_teardown(few_iterations_tell_nothing, make, release),
         cmocka_unit_test(the_worst_round_stays),

@@ -52,3 +52,60 @@ double series_make(enum series_kind kind, double phi, uint64_t *state, double *v
     }
     return LEVEL;
 }
+
+double series_modes(double percent, double dwell, bool exponential, uint64_t *state, double *values,
+                    size_t count, size_t *changes_at)
+{
+    double level = series_uniform(state) < 0.5 ? percent : -percent;
+    double left = dwell * (exponential ? series_exponential(state) : series_uniform(state));
+    *changes_at = count;
+    for (size_t i = 0; i < count; i++, left -= 1.0) {
+        for (; left <= 0.0; level = -level) {
+            left += dwell * (exponential ? series_exponential(state) : 1.0);
+            *changes_at = i < *changes_at ? i : *changes_at;
+        }
+        values[i] = LEVEL + level + series_normal(state);
+    }
+    return LEVEL;
+}
+
+double series_stalls(double share, double length, uint64_t *state, double *values, size_t count,
+                     size_t *changes_at)
+{
+    double gap = length * (1.0 - share) / share;
+    bool stalled = series_uniform(state) < share;
+    double left = (stalled ? length : gap) * series_exponential(state);
+    *changes_at = count;
+    for (size_t i = 0; i < count; i++, left -= 1.0) {
+        for (; left <= 0.0; stalled = !stalled) {
+            left += (stalled ? gap : length) * series_exponential(state);
+            *changes_at = i < *changes_at ? i : *changes_at;
+        }
+        values[i] = stalled ? 0.0 : LEVEL + series_normal(state);
+    }
+    return LEVEL * (1.0 - share);
+}
+
+double series_pareto(double exponent, uint64_t *state, double *values, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        values[i] = pow(series_uniform(state), -1.0 / exponent);
+    return exponent / (exponent - 1.0);
+}
+
+double series_outliers(double slice_s, uint64_t *state, double *values, size_t count)
+{
+    double begin = -0.51 * series_uniform(state), end = slice_s * (double)count;
+    for (size_t i = 0; i < count; i++)
+        values[i] = 0.0;
+    while (begin < end) {
+        double length = series_uniform(state) < 0.02 ? 0.51 : 0.01, next = begin + length;
+        size_t first = (size_t)(fmax(begin, 0.0) / slice_s);
+        for (size_t i = first; i < count && (double)i * slice_s < next; i++) {
+            double from = fmax(begin, (double)i * slice_s);
+            values[i] += fmax(fmin(next, (double)(i + 1) * slice_s) - from, 0.0) / length;
+        }
+        begin = next;
+    }
+    return 50.0 * slice_s;
+}

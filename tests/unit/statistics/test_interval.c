@@ -27,7 +27,7 @@ static void print_share(const char *what, size_t count, int good, int runs)
     print_message("%s, %zu values: %.1f%%\n", what, count, 100.0 * good / runs);
 }
 
-/* Of 10,000 intervals, 93 to 97% hold the true mean. */
+/* Of 10,000 intervals, at least 95% hold the true mean. */
 static void covers_the_mean(void **state)
 {
     (void)state;
@@ -46,18 +46,16 @@ static void covers_the_mean(void **state)
     };
     for (size_t row = 0; row < sizeof rows / sizeof rows[0]; row++) {
         uint64_t seed = SEED;
-        int covered = 0, usual = 0;
+        int covered = 0;
         for (int run = 0; run < RUNS; run++) {
             struct interval interval;
             double truth =
                 series_make(rows[row].kind, rows[row].phi, &seed, values, rows[row].count);
             interval_of_series(values, rows[row].count, 1, &interval);
             covered += covers(&interval, truth);
-            usual += interval.method == INTERVAL_BATCH_MEANS;
         }
         print_share(rows[row].name, rows[row].count, covered, RUNS);
-        assert_in_range(covered, 93 * RUNS / 100, 97 * RUNS / 100);
-        assert_true(usual > 95 * RUNS / 100);
+        assert_true(covered >= 95 * RUNS / 100);
     }
 }
 
@@ -82,48 +80,43 @@ static void skewed_and_correlated_ones_hold_less(void **state)
     }
 }
 
-/* Where a series is too short for its correlation, the interval is wide and not falsely narrow. */
+/* Where a series is too short for its correlation, the interval is wide; it holds less only where
+ * the series is about as long as it takes to forget itself, 19 values. */
 static void short_series_are_not_falsely_narrow(void **state)
 {
     (void)state;
     static const size_t counts[] = {32, 64, 128, 256, 512};
     for (size_t i = 0; i < sizeof counts / sizeof counts[0]; i++) {
         uint64_t seed = SEED;
-        int covered = 0, wide = 0;
+        int covered = 0;
         for (int run = 0; run < RUNS; run++) {
             struct interval interval;
             double truth = series_make(SERIES_AR, 0.9, &seed, values, counts[i]);
             interval_of_series(values, counts[i], 1, &interval);
             covered += covers(&interval, truth);
-            wide += interval.method != INTERVAL_BATCH_MEANS;
         }
         print_share("autoregressive 0.9", counts[i], covered, RUNS);
-        assert_true(covered >= 93 * RUNS / 100);
-        assert_true(counts[i] > 128 || wide > 95 * RUNS / 100);
+        assert_true(covered >= (counts[i] < 128 ? 88 : 94) * RUNS / 100);
     }
 }
 
-/* What is independent costs little: not much wider than if that were known. */
+/* The interval of independent values is a half wider than if their independence were known. */
 static void independent_values_have_narrow_intervals(void **state)
 {
     (void)state;
     uint64_t seed = SEED;
     double sum = 0.0;
-    int usual = 0;
     enum { SOME = 1000 };
     for (int run = 0; run < SOME; run++) {
         struct interval interval;
         series_make(SERIES_NORMAL, 0.0, &seed, values, 512);
         interval_of_series(values, 512, 1, &interval);
-        if (interval.method == INTERVAL_BATCH_MEANS) {
-            usual++;
-            sum += interval.half_rel * interval.mean;
-        }
+        sum += interval.half_rel * interval.mean / SOME;
     }
     double known = STATISTICS_NORMAL_975 / sqrt(512.0);
-    assert_true(usual > SOME * 97 / 100);
-    assert_true(sum / usual > known);
-    assert_true(sum / usual < 1.2 * known);
+    print_message("independent: %.2f times as wide\n", sum / known);
+    assert_true(sum > known);
+    assert_true(sum < 1.6 * known);
 }
 
 /* Looked at while it grows, as a window does, and stopped when narrow enough. */
@@ -144,7 +137,7 @@ static void covers_after_stopping(void **state)
         {"autoregressive 0.5, stopped", SERIES_AR, 0.5, 480, 1920, 0.0016, 93},
         {"autoregressive 0.5, stopped early", SERIES_AR, 0.5, 64, 1920, 0.0023, 93},
         {"autoregressive 0.9, stopped", SERIES_AR, 0.9, 480, 1920, 0.0070, 93},
-        {"autoregressive 0.9, stopped first", SERIES_AR, 0.9, 480, 1920, 0.0300, 93},
+        {"autoregressive 0.9, stopped first", SERIES_AR, 0.9, 480, 1920, 0.0150, 93},
         {"autoregressive 0.9, stopped early", SERIES_AR, 0.9, 64, 1920, 0.0100, 88},
         {"M/M/1, stopped", SERIES_QUEUE, 0.0, 512, 1920, 0.0026, 85},
         {"M/M/1, stopped early", SERIES_QUEUE, 0.0, 64, 1920, 0.0050, 75},
@@ -171,8 +164,8 @@ static void covers_after_stopping(void **state)
             covered += covers(&interval, truth);
         }
         print_share(rows[row].name, rows[row].most, covered, STOPS);
-        assert_in_range(covered, rows[row].least * STOPS / 100, 98 * STOPS / 100);
-        assert_true(grown > STOPS / 20);
+        assert_in_range(covered, rows[row].least * STOPS / 100, 99 * STOPS / 100);
+        assert_true(grown > STOPS / 100);
     }
 }
 
@@ -197,6 +190,23 @@ static void stopping_asks_twice_near_the_goal(void **state)
     assert_false(interval_meets(1.7, 0.99));
 }
 
+/* What was stopped for being narrow is known to the goal. */
+static void luck_is_not_reported(void **state)
+{
+    (void)state;
+    assert_true(interval_reported(0.004, 0.01, false) == 0.004);
+    assert_true(interval_reported(0.009, 0.01, false) == 0.01);
+    assert_true(interval_reported(0.004, 0.01, true) == 0.01);
+    assert_true(interval_reported(0.02, 0.01, true) == 0.02);
+    assert_true(interval_reported(0.3, 1.0, true) == 0.3);
+    assert_true(interval_reported(0.004, 0.0, false) == 0.004);
+    /* One round keeps it to the last digit. */
+    struct interval interval;
+    const double mean = 123.456, half = interval_reported(0.009, 0.01, true);
+    interval_of_rounds(&mean, &half, 1, &interval);
+    assert_true(interval_meets(interval.half_rel, 0.01));
+}
+
 /* Series of any length, with the shortest batch that their length allows and others. */
 static void any_length_is_taken(void **state)
 {
@@ -206,8 +216,8 @@ static void any_length_is_taken(void **state)
     for (size_t count = 0; count <= MOST; count++) {
         struct interval interval;
         interval_of_series(values, count, 1 + count % 7, &interval);
-        assert_true(interval.batches <= 32);
-        assert_true(count < 100 || (interval.half_rel > 0.0 && interval.half_rel < 0.03));
+        assert_true(interval.batches <= count);
+        assert_true(count < 100 || (interval.half_rel > 0.0 && interval.half_rel < 0.05));
     }
 }
 
@@ -217,11 +227,11 @@ static void too_little_is_unknown(void **state)
     struct interval interval;
     uint64_t seed = SEED;
     series_make(SERIES_NORMAL, 0.0, &seed, values, 100);
-    interval_of_series(values, 100, 17, &interval);
+    interval_of_series(values, 100, 21, &interval);
     assert_true(isinf(interval.half_rel));
     assert_int_equal(interval.method, INTERVAL_UNKNOWN);
-    interval_of_series(values, 100, 16, &interval);
-    assert_int_equal(interval.batches, 6);
+    interval_of_series(values, 100, 20, &interval);
+    assert_int_equal(interval.batches, 5);
     assert_true(isfinite(interval.half_rel));
     interval_of_series(values, 0, 1, &interval);
     assert_true(isinf(interval.half_rel));
@@ -328,6 +338,7 @@ int main(void)
         cmocka_unit_test(independent_values_have_narrow_intervals),
         cmocka_unit_test(covers_after_stopping),
         cmocka_unit_test(stopping_asks_twice_near_the_goal),
+        cmocka_unit_test(luck_is_not_reported),
         cmocka_unit_test(any_length_is_taken),
         cmocka_unit_test(too_little_is_unknown),
         cmocka_unit_test(a_constant_is_known_exactly),
