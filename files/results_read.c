@@ -1,6 +1,7 @@
 #include "files/results_read.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "files/results_lines.h"
@@ -135,6 +136,54 @@ static bool is_cut_in_header(const struct results_lines *lines)
     return bytes < HEADER_MOST && (bytes == 0 || memcmp(lines->buffer, begin, same) == 0);
 }
 
+/* Whether a text in it may be one that a terminal does not only print: an escape sequence of JSON,
+ * DEL, or a lead byte of such a character in UTF-8. */
+static bool may_be_odd(const struct results_line *line)
+{
+    static const char bytes[] = {'\\', '\x7f', '\xc2', '\xd8', '\xe2'};
+    for (size_t i = 0; i < sizeof bytes; i++)
+        if (memchr(line->text, bytes[i], line->bytes) != NULL)
+            return true;
+    return false;
+}
+
+/* Keys of ours are displayable: others are dropped. */
+static void make_displayable(json_t *value)
+{
+    const char *key;
+    void *next;
+    json_t *child;
+    size_t index;
+    if (json_is_string(value) && !text_is_displayable(json_string_value(value))) {
+        size_t size = 3 * json_string_length(value) + 1;
+        char *text = malloc(size);
+        if (text == NULL ||
+            json_string_set(value, text_displayed(json_string_value(value), text, size)) != 0)
+            json_string_set(value, "");
+        free(text);
+    }
+    json_object_foreach_safe(value, next, key, child)
+    {
+        if (text_is_displayable(key))
+            make_displayable(child);
+        else
+            json_object_del(value, key);
+    }
+    json_array_foreach(value, index, child)
+    {
+        make_displayable(child);
+    }
+}
+
+void results_make_displayable(struct results *results)
+{
+    json_t *const all[] = {results->header, results->points, results->calibrations, results->probes,
+                           results->tune,   results->fleet,  results->footer};
+    for (size_t i = 0; i < sizeof all / sizeof *all && results->odd; i++)
+        make_displayable(all[i]);
+    results->odd = false;
+}
+
 static enum status load_lines(struct results_lines *lines, bool begun, json_t *place_of,
                               struct results *results)
 {
@@ -154,6 +203,7 @@ static enum status load_lines(struct results_lines *lines, bool begun, json_t *p
                 continue;
             json_error_t error;
             json_t *record = json_loadb(line.text, line.bytes, 0, &error);
+            results->odd |= may_be_odd(&line);
             if (record == NULL)
                 return number == 1
                            ? status_set(STATUS_USAGE, "'%s' is not an mpsweep results file", path)

@@ -27,6 +27,7 @@ struct results {
     json_t *footer;       /* an object, or NULL if the last run was cut short */
     bool resumed;         /* there is a later header */
     bool torn;            /* bytes after the last whole line were ignored */
+    bool odd;             /* see results_make_displayable() */
     uint64_t whole_bytes; /* the length up to the end of the last whole line: append there */
 };
 
@@ -42,5 +43,9 @@ enum status results_load(const char *path, struct results *out);
  * kill or a full disk left without even its whole header loads, too, if it looks like ours as far
  * as it goes: then header is NULL, and whole_bytes 0. */
 enum status results_load_begun(int fd, const char *path, struct results *out);
+
+/* Replaces what a terminal does not only print in all texts (common/text.h). Call it before any of
+ * them is shown; not where they go into a deployment, or are compared with this machine. */
+void results_make_displayable(struct results *results);
 
 void results_release(struct results *results);

@@ -142,6 +142,8 @@ enum status campaign_open_results(struct campaign *campaign)
     /* Without a whole header, continuing it is beginning it. */
     if (campaign->earlier.header)
         status = take_over(campaign, path);
+    /* What is kept of it is shown in the table of all points. */
+    results_make_displayable(&campaign->earlier);
     results_release(&campaign->earlier);
     return status;
 }

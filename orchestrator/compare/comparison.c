@@ -280,6 +280,10 @@ enum status comparison_make(const char *base_path, const char *change_path, doub
     if (status == STATUS_OK)
         status = results_load(change_path, &comparison.change);
     if (status == STATUS_OK)
+        results_make_displayable(&comparison.base);
+    if (status == STATUS_OK)
+        results_make_displayable(&comparison.change);
+    if (status == STATUS_OK)
         status = compare_match(comparison.base.points, comparison.change.points, &comparison.match);
     if (status == STATUS_OK)
         status = check_files(&comparison);

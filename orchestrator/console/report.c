@@ -2,14 +2,25 @@
 
 #include <stdio.h>
 
+#include "common/text.h"
+
+#define REPORT_LINE 8192
+
+/* Texts quote files, programs and the command line: whatever those hold, they are only printed. */
+static void print(const char *before, const char *text)
+{
+    char shown[REPORT_LINE];
+    fprintf(stderr, "%s%s\n", before, text_displayed(text, shown, sizeof shown));
+}
+
 void report_notice(const char *text)
 {
-    fprintf(stderr, "mpsweep: %s\n", text);
+    print("mpsweep: ", text);
 }
 
 void report_line(const char *text)
 {
-    fprintf(stderr, "%s\n", text);
+    print("", text);
 }
 
 int report(enum status status)

@@ -49,6 +49,7 @@ static enum status load(struct explaining *explaining, bool writes)
         status = status_set(STATUS_USAGE, "'%s' has no whole line", path);
     if (status != STATUS_OK)
         return status;
+    results_make_displayable(&explaining->results);
     status =
         explain_set_make(explaining->results.header, explaining->results.points, &explaining->set);
     if (status != STATUS_OK)

@@ -141,6 +141,8 @@ int plot_command(const struct invocation *invocation)
     if (status == STATUS_OK)
         status = results_load(request.results, &results);
     if (status == STATUS_OK)
+        results_make_displayable(&results);
+    if (status == STATUS_OK)
         status = figure != NULL ? draw_one(figure, &request, &results, request.output)
                                 : draw_all(&request, &results);
     results_release(&results);

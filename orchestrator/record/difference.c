@@ -1,4 +1,5 @@
 /* How two headers differ in machine, settings and programs. */
+#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -7,6 +8,19 @@
 #include "orchestrator/record/record.h"
 
 #define VALUE_TEXT 160
+#define LONGEST_LINE 1024
+
+/* Adds a line that can be printed, whatever a header holds. */
+static void add(json_t *out, const char *format, ...) __attribute__((format(printf, 2, 3)));
+static void add(json_t *out, const char *format, ...)
+{
+    char line[LONGEST_LINE], shown[LONGEST_LINE];
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(line, sizeof line, format, arguments);
+    va_end(arguments);
+    json_array_append_new(out, json_string(text_displayed(line, shown, sizeof shown)));
+}
 
 /* A number or a text, for people. */
 static const char *value_text(const json_t *value, char text[VALUE_TEXT])
@@ -28,8 +42,7 @@ static void differ(json_t *out, const char *what, const json_t *earlier, const j
     bool same_number =
         json_is_number(earlier) && json_is_number(now) && number_of(earlier) == number_of(now);
     if (earlier && now && !same_number && !json_equal(earlier, now))
-        json_array_append_new(
-            out, json_sprintf("%s: %s -> %s", what, value_text(earlier, was), value_text(now, is)));
+        add(out, "%s: %s -> %s", what, value_text(earlier, was), value_text(now, is));
 }
 
 /* The settings of an emulated machine are in a header where they are not the defaults. */
@@ -60,7 +73,7 @@ static void differ_gpus(json_t *out, const json_t *earlier, const json_t *now)
 {
     size_t count = gpu_count(earlier);
     if (count != gpu_count(now)) {
-        json_array_append_new(out, json_sprintf("GPUs: %zu -> %zu", count, gpu_count(now)));
+        add(out, "GPUs: %zu -> %zu", count, gpu_count(now));
         return;
     }
     for (size_t i = 0; i < count; i++) {
@@ -69,8 +82,7 @@ static void differ_gpus(json_t *out, const json_t *earlier, const json_t *now)
         snprintf(what, sizeof what, count > 1 ? "GPU %zu" : "GPU", i);
         /* Without a name it is not known to be the same. */
         if (!json_is_string(json_object_get(was, "uuid")))
-            json_array_append_new(out,
-                                  json_sprintf("%s: unknown -> %.64s", what, text_at(is, "uuid")));
+            add(out, "%s: unknown -> %.64s", what, text_at(is, "uuid"));
         differ(out, what, json_object_get(was, "name"), json_object_get(is, "name"));
         differ(out, what, json_object_get(was, "uuid"), json_object_get(is, "uuid"));
     }
@@ -91,15 +103,11 @@ static void differ_files(json_t *out, const json_t *earlier, const json_t *now)
         if (json_equal(was, is))
             continue;
         if (strcmp(text_at(was, "path"), text_at(is, "path")) != 0)
-            json_array_append_new(out, json_sprintf("program: '%.300s' -> '%.300s'",
-                                                    text_at(was, "path"), text_at(is, "path")));
+            add(out, "program: '%.300s' -> '%.300s'", text_at(was, "path"), text_at(is, "path"));
         else
-            json_array_append_new(out, json_sprintf("content of '%.300s': %.20s, %lld bytes -> "
-                                                    "%.20s, %lld bytes",
-                                                    text_at(is, "path"), text_at(was, "digest"),
-                                                    (long long)integer_at(was, "bytes"),
-                                                    text_at(is, "digest"),
-                                                    (long long)integer_at(is, "bytes")));
+            add(out, "content of '%.300s': %.20s, %lld bytes -> %.20s, %lld bytes",
+                text_at(is, "path"), text_at(was, "digest"), (long long)integer_at(was, "bytes"),
+                text_at(is, "digest"), (long long)integer_at(is, "bytes"));
     }
 }
 

@@ -291,6 +291,42 @@ another() {
   points 'map(outcome) == ["measured"]' kept.jsonl
 }
 
+# -- texts that a terminal obeys -------------------------------------------------------------------
+
+# printable COMMAND...: whatever its status, its output has no control character but line ends.
+printable() {
+  "$@" >out 2>err 3>&- || true
+  if LC_ALL=C.UTF-8 grep -nP '[\x{0}-\x{9}\x{b}-\x{1f}\x{7f}-\x{9f}\x{202e}]' out err; then
+    fail "control characters from: $*"
+  fi
+}
+
+@test "escape sequences in a results file reach no terminal" {
+  local field poison='\u001b]0;x\u0007\u009b31m\u202e\r\nwarning'
+  expect 0 "$MPSWEEP" sweep "${MEASURE[@]}" -o good.jsonl
+  jq -c --argjson x "\"$poison\"" '
+    if .type == "header" then .host += $x | .driver += $x | .topology += $x | .gpu.name += $x
+      | .kernel += $x | .mpsweep += $x | .binding.near += $x | .binding[$x] = "a" | .job = $x
+      | .other_machine = [$x] | .started += $x
+    elif .type == "point" then .section = $x | .warnings = [{kind: $x, text: $x}] | .workload += $x
+      | if .id == 1 then .status = "failed" | .error = $x else . end
+    else . end' good.jsonl >bad.jsonl
+  for field in host driver topology kernel; do
+    head -1 bad.jsonl | jq -e ".$field | contains(\"\u001b\")"
+  done
+  printable "$MPSWEEP" compare bad.jsonl bad.jsonl
+  grep -q 'host.*�' out
+  printable "$MPSWEEP" compare bad.jsonl bad.jsonl --format csv
+  printable "$MPSWEEP" compare bad.jsonl bad.jsonl --format json
+  printable "$MPSWEEP" explain bad.jsonl --duration 0.05 --warmup 0 --quiet
+  printable "$MPSWEEP" plot bad.jsonl -o bad.gp
+  printable cat bad.gp
+  printable "$MPSWEEP" merge bad.jsonl -o merged.jsonl
+  printable "$MPSWEEP" emit bad.jsonl --format env
+  printable "$MPSWEEP" sweep "${MEASURE[@]}" -o bad.jsonl --resume
+  printable "$MPSWEEP" sweep "${MEASURE[@]}" -o bad.jsonl --resume --force
+}
+
 # -- texts that are not UTF-8 ----------------------------------------------------------------------
 
 @test "a plug-in whose path is not UTF-8 is refused by name, and other names are replaced" {
