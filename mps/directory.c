@@ -256,12 +256,36 @@ static enum status try_under(const char *base, struct mps_directory *out)
     return STATUS_OK;
 }
 
+/* A user who may write a directory, or owns it, can put another one in the place of ours. A sticky
+ * one, as /tmp, is made for all users; in a user namespace its owner may have no number. */
+static enum status check_place(const char *path)
+{
+    struct stat info;
+    if (stat(path, &info) != 0)
+        return status_set(STATUS_USAGE, "cannot look at '%s': %s", path, strerror(errno));
+    if (info.st_mode & S_ISVTX)
+        return STATUS_OK;
+    if (info.st_mode & 0022)
+        return status_set(STATUS_USAGE,
+                          "others may write '%s' (mode %04o): a private directory in it would not "
+                          "be safe",
+                          path, (unsigned)info.st_mode & 07777);
+    if (info.st_uid != 0 && info.st_uid != geteuid())
+        return status_set(STATUS_USAGE,
+                          "'%s' belongs to user %u: a private directory in it would not be safe",
+                          path, (unsigned)info.st_uid);
+    return STATUS_OK;
+}
+
 static enum status make_under(const char *base, struct mps_directory *out)
 {
-    enum status status = STATUS_BUSY;
     /* A dot while it is made, then "/mps", which is what the daemon is given. */
     if (strlen(base) + 1 + MPS_DIRECTORY_NAME_LENGTH + 4 > MPS_DIRECTORY_MOST)
         return status_set(STATUS_UNSUPPORTED, "'%s' is too long for a socket's path", base);
+    enum status status = check_place(base);
+    if (status != STATUS_OK)
+        return status;
+    status = STATUS_BUSY;
     visit_ours(base, visit_abandoned, NULL);
     for (int i = 0; i < TRIES && status == STATUS_BUSY; i++)
         status = try_under(base, out);
@@ -325,22 +349,13 @@ static enum status make_absolute(const char *path, char out[MPS_DIRECTORY_MOST +
     return STATUS_OK;
 }
 
-/* A user who may write a directory can put another one in the place of ours. */
 static enum status check_parent(const char *path)
 {
     char parent[MPS_DIRECTORY_MOST + 1];
-    struct stat info;
     snprintf(parent, sizeof parent, "%s", path);
     char *slash = strrchr(parent, '/');
     slash[slash == parent] = '\0';
-    if (stat(parent, &info) != 0)
-        return status_set(STATUS_USAGE, "cannot look at '%s': %s", parent, strerror(errno));
-    if ((info.st_mode & 0022) != 0 && (info.st_mode & S_ISVTX) == 0)
-        return status_set(STATUS_USAGE,
-                          "others may write '%s' (mode %04o): a private directory in it would not "
-                          "be safe",
-                          parent, (unsigned)info.st_mode & 07777);
-    return STATUS_OK;
+    return check_place(parent);
 }
 
 static enum status open_at(const char *path, int *out)

@@ -37,9 +37,9 @@ struct mps_directory {
 #define MPS_DIRECTORY_BASES 5
 size_t mps_directory_bases(const char *bases[MPS_DIRECTORY_BASES]);
 
-/* Makes one under the first of its places that can be written and is short enough; before that,
- * removes those of this user there whose owners are gone: what holds nothing but our files, and a
- * lock that is free. */
+/* Makes one under the first of its places that can be written, is short enough and is safe: no
+ * other user may write or own it, unless it is sticky; before that, removes those of this user
+ * there whose owners are gone: what holds nothing but our files, and a lock that is free. */
 enum status mps_directory_make(struct mps_directory *out);
 
 /* Makes one at a path: where nothing is, in an empty directory of this user that no other user may

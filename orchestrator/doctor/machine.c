@@ -170,9 +170,10 @@ void doctor_check_container(struct doctor *doctor, const struct machine_containe
 void doctor_check_directory(struct doctor *doctor, const char *path, const char *error)
 {
     if (!path) {
-        doctor_report(doctor, FINDING_PROBLEM,
-                      "export TMPDIR=DIRECTORY, one that you may write to and with a short name",
-                      "%s", error);
+        doctor_report(
+            doctor, FINDING_PROBLEM,
+            "export TMPDIR=DIRECTORY, one that only you may write to and with a short name", "%s",
+            error);
         return;
     }
     const char *bases[MPS_DIRECTORY_BASES];
@@ -186,7 +187,7 @@ void doctor_check_directory(struct doctor *doctor, const char *path, const char 
         text_append(&text, "%s'%s'", i ? ", " : "", bases[i]);
     }
     doctor_report(doctor, FINDING_OK, NULL, "private directory: in '%.*s'%s%s", (int)length, path,
-                  text.length ? "; not writable or too long: " : "",
+                  text.length ? "; not writable, not safe, or too long: " : "",
                   text.length ? passed_over : "");
 }
 

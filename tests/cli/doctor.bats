@@ -246,9 +246,9 @@ READ_ONLY='ro() { mount --bind "$1" "$1"; mount -o remount,bind,ro "$1"; }'
 
 @test "the private directory takes the first place that can be written" {
   XDG_RUNTIME_DIR=/proc expect 0 "$MPSWEEP" doctor --device emulated
-  finding ok "private directory: in '$TMPDIR'; not writable or too long: '/proc'"
+  finding ok "private directory: in '$TMPDIR'; not writable, not safe, or too long: '/proc'"
   expect 0 in_mounts "$READ_ONLY; ro /tmp"
-  finding ok "private directory: in '/dev/shm'; not writable or too long: '$TMPDIR', '/tmp'"
+  finding ok "private directory: in '/dev/shm'; not writable, not safe, or too long: '$TMPDIR', '/tmp'"
   finding ok 'MPS: a private daemon starts and answers'
   expect 1 in_mounts "$READ_ONLY; ro /tmp; ro /var/tmp; ro /dev/shm"
   finding problem 'no place for a private directory: .*Read-only file system'

@@ -65,6 +65,40 @@ SCRIPT
   says '^mpsweep: no place for a private directory: .*/var/tmp.*: Read-only file system'
 }
 
+# None of ours is in PLACE, and mpsweep took another one.
+passed_over() {
+  expect 0 "$@" "${MPS_RUN[@]}" -q -- sh -c 'echo "$CUDA_MPS_PIPE_DIRECTORY"; ls -A "$0"' "$WORK/place"
+  [ "$(wc -l <out)" -eq 1 ] || fail "something is in the place:" "$(cat out)"
+  absent "$WORK/place" out
+}
+
+@test "a place where others may write is passed over: they could put another directory there" {
+  local mode
+  for mode in 777 770 702; do
+    rm -rf place
+    mkdir place
+    chmod $mode place
+    passed_over env TMPDIR="$WORK/place"
+    passed_over env XDG_RUNTIME_DIR="$WORK/place"
+  done
+  XDG_RUNTIME_DIR=$WORK/place expect 0 "$MPSWEEP" doctor --device emulated
+  grep -qF "private directory: in '$TMPDIR'; not writable, not safe, or too long: '$WORK/place'" out
+  # Not so where each may remove only what is one's own.
+  chmod 1777 place
+  XDG_RUNTIME_DIR=$WORK/place expect 0 "${MPS_RUN[@]}" -q -- sh -c 'echo "$CUDA_MPS_PIPE_DIRECTORY"'
+  grep -q "^$WORK/place/mpsweep-" out
+}
+
+@test "so is a place that belongs to another user" {
+  [ "$(id -u)" -eq 0 ] || skip "only root can give a directory away"
+  mkdir place
+  chown 65534 place
+  passed_over env TMPDIR="$WORK/place"
+  passed_over env XDG_RUNTIME_DIR="$WORK/place"
+  refused "'$WORK/place' belongs to user 65534: a private directory in it would not be safe" \
+    "${MPS_START[@]}" --dir place/one
+}
+
 @test "under a PID 1 that never waits: nothing but zombies, which are not taken for daemons" {
   unshare -pf --mount-proc true 2>/dev/null || skip "no process namespaces for us"
   cat >life.sh <<'SCRIPT'

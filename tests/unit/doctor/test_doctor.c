@@ -383,33 +383,35 @@ static void the_place_of_the_private_directory_is_told(void **state)
 
     report_begin(&report);
     doctor_check_directory(&report.doctor, "/dev/shm/mpsweep-123456", NULL);
-    report_expect(&report, 0, 0,
-                  "ok       private directory: in '/dev/shm'; not writable or too long: '/some', "
-                  "'/tmp'\n");
+    report_expect(
+        &report, 0, 0,
+        "ok       private directory: in '/dev/shm'; not writable, not safe, or too long: '/some', "
+        "'/tmp'\n");
 
     setenv("TMPDIR", "/tmp/longer", 1);
     report_begin(&report);
     doctor_check_directory(&report.doctor, "/tmp/mpsweep-123456", NULL);
-    report_expect(
-        &report, 0, 0,
-        "ok       private directory: in '/tmp'; not writable or too long: '/tmp/longer'\n");
+    report_expect(&report, 0, 0,
+                  "ok       private directory: in '/tmp'; not writable, not safe, or too long: "
+                  "'/tmp/longer'\n");
 
     setenv("XDG_RUNTIME_DIR", "/run/user/1", 1);
     setenv("TMPDIR", "not/absolute", 1);
     report_begin(&report);
     doctor_check_directory(&report.doctor, "/tmp/mpsweep-123456", NULL);
     report_expect(&report, 0, 0,
-                  "ok       private directory: in '/tmp'; not writable or too long: "
+                  "ok       private directory: in '/tmp'; not writable, not safe, or too long: "
                   "'/run/user/1'\n");
     unsetenv("XDG_RUNTIME_DIR");
     unsetenv("TMPDIR");
 
     report_begin(&report);
     doctor_check_directory(&report.doctor, NULL, "no place");
-    report_expect(&report, 0, 1,
-                  "problem  no place\n"
-                  "         -> export TMPDIR=DIRECTORY, one that you may write to and with a short "
-                  "name\n");
+    report_expect(
+        &report, 0, 1,
+        "problem  no place\n"
+        "         -> export TMPDIR=DIRECTORY, one that only you may write to and with a short "
+        "name\n");
 }
 
 static void shared_memory_is_read(void **state)
