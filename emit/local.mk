@@ -1,4 +1,4 @@
-# What deployments are made of by 'mpsweep emit': scripts, and templates (files/template.h).
+# What 'mpsweep emit' and 'mpsweep slurm submit' write: scripts, and templates (files/template.h).
 emitdir = $(pkgdatadir)/emit
 dist_emit_DATA = \
     emit/mps emit/command emit/deployment.env emit/layout emit/origin emit/pipe \
@@ -13,4 +13,5 @@ dist_emit_DATA = \
     emit/kubernetes.yaml emit/kubernetes-mounts emit/kustomization.yaml \
     emit/compose.yaml emit/compose-service emit/container-worker emit/container-check \
     emit/readme-begin.md emit/readme-end.md emit/readme-env.md emit/readme-systemd.md \
-    emit/readme-slurm.md emit/readme-kubernetes.md emit/readme-compose.md
+    emit/readme-slurm.md emit/readme-kubernetes.md emit/readme-compose.md \
+    emit/shard.sbatch emit/merge.sbatch

@@ -170,16 +170,7 @@ enum status slurm_check_words(char *const *words);
 /* -- the scripts (script.c) ---------------------------------------------------------------------
  */
 
-struct slurm_script {
-    const char *directory; /* the run's, absolute */
-    const char *program;   /* mpsweep, absolute */
-    const char *job;       /* the copied job file's name in the directory, NULL: none */
-    unsigned shards;
-    bool fleet;
-    unsigned gpus;        /* of each node; 0: no gres is asked for */
-    char *const *words;   /* options of mpsweep sweep, NULL-ended */
-    char *const *command; /* a program to measure and its words, NULL: none */
-};
-
-void slurm_script_shard(FILE *file, const struct slurm_script *script);
-void slurm_script_merge(FILE *file, const struct slurm_script *script);
+/* Makes "shard.sbatch" or "merge.sbatch" of a run; *out is for free(). gpus: of each node; 0: the
+ * script asks for no gres. */
+enum status slurm_script_make(const struct slurm_run *run, const char *name, unsigned gpus,
+                              char **out);

@@ -224,22 +224,20 @@ static enum status copy_file(const char *from, const char *to)
                              strerror(error));
 }
 
-typedef void script_writer(FILE *file, const struct slurm_script *script);
-
-static enum status write_script(const struct slurm_run *run, const char *name,
-                                script_writer *writer, const struct slurm_script *script)
+static enum status write_script(const struct slurm_run *run, const char *name, unsigned gpus)
 {
-    char path[PATH_MAX];
+    char path[PATH_MAX], *text = NULL;
     enum status status = slurm_run_path(run, path, "%s", name);
+    if (status == STATUS_OK)
+        status = slurm_script_make(run, name, gpus, &text);
     if (status != STATUS_OK)
         return status;
     FILE *file = fopen(path, "wxe");
-    if (file)
-        writer(file, script);
-    bool done = file && !ferror(file);
+    bool done = file && fputs(text, file) != EOF;
     if ((file && fclose(file) != 0) || !done || chmod(path, 0755) != 0)
-        return status_set(STATUS_SYSTEM, "cannot write '%s': %s", path, strerror(errno));
-    return STATUS_OK;
+        status = status_set(STATUS_SYSTEM, "cannot write '%s': %s", path, strerror(errno));
+    free(text);
+    return status;
 }
 
 static void remove_file(const struct slurm_run *run, const char *name)
@@ -255,19 +253,20 @@ static void remove_run(const struct slurm_run *run, const char *job)
 {
     static const char *const names[] = {"shard.sbatch", "merge.sbatch", "run.json", "log",
                                         "run.lock"};
-    char text[1024];
-    snprintf(text, sizeof text, "%s", status_text());
+    struct status_saved saved;
+    status_save(STATUS_OK, &saved);
     remove_file(run, job);
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)
         remove_file(run, names[i]);
     rmdir(run->directory);
-    status_record("%s", text);
+    status_restore(&saved);
 }
 
-static enum status make_run(const struct slurm_run *run, const struct slurm_script *script,
-                            const char *job_path, int *lock)
+static enum status make_run(const struct slurm_run *run, unsigned gpus, const char *job_path,
+                            int *lock)
 {
     char path[PATH_MAX];
+    const char *job = job_path ? path_file_name(job_path) : NULL;
     if (mkdir(run->directory, 0777) != 0)
         return status_set(STATUS_USAGE, "cannot make '%s': %s", run->directory, strerror(errno));
     enum status status = slurm_run_lock(run, lock);
@@ -275,18 +274,18 @@ static enum status make_run(const struct slurm_run *run, const struct slurm_scri
         status = slurm_run_path(run, path, "log");
     if (status == STATUS_OK && mkdir(path, 0777) != 0)
         status = status_set(STATUS_SYSTEM, "cannot make '%s': %s", path, strerror(errno));
-    if (status == STATUS_OK && job_path)
-        status = slurm_run_path(run, path, "%s", script->job);
-    if (status == STATUS_OK && job_path)
+    if (status == STATUS_OK && job)
+        status = slurm_run_path(run, path, "%s", job);
+    if (status == STATUS_OK && job)
         status = copy_file(job_path, path);
     if (status == STATUS_OK)
-        status = write_script(run, "shard.sbatch", slurm_script_shard, script);
+        status = write_script(run, "shard.sbatch", gpus);
     if (status == STATUS_OK)
-        status = write_script(run, "merge.sbatch", slurm_script_merge, script);
+        status = write_script(run, "merge.sbatch", gpus);
     if (status == STATUS_OK)
         status = slurm_run_save(run);
     if (status != STATUS_OK)
-        remove_run(run, script->job);
+        remove_run(run, job);
     return status;
 }
 
@@ -298,82 +297,75 @@ static json_t *word_array(char *const *words)
     return array;
 }
 
-static enum status make_manifest(const struct request *request, const struct slurm_script *script,
-                                 size_t points, const char *plan_id, json_t **out)
+static enum status make_manifest(const struct request *request, const struct slurm_run *run,
+                                 const char *job, size_t points, const char *plan_id, json_t **out)
 {
     char directory[PATH_MAX], created[32];
     if (!getcwd(directory, sizeof directory))
         return status_set(STATUS_SYSTEM, "cannot find the working directory: %s", strerror(errno));
     clock_wall_iso8601(created);
-    *out = json_pack("{s:s, s:i, s:s, s:s, s:s, s:i, s:I, s:s, s:s?, s:s, s:o, s:o, s:o, s:[]}",
-                     "type", "slurm-run", "schema", 1, "mpsweep", PACKAGE_VERSION, "created",
-                     created, "purpose", request->fleet ? "fleet" : "shard", "shards",
-                     (int)script->shards, "plan", (json_int_t)points, "plan_id", plan_id, "job",
-                     script->job, "directory", directory, "sweep", word_array(request->words),
-                     "sbatch", word_array(request->sbatch), "program", word_array(request->command),
-                     "submissions");
+    *out =
+        json_pack("{s:s, s:i, s:s, s:s, s:s, s:i, s:I, s:s, s:s?, s:s, s:o, s:o, s:o, s:[]}",
+                  "type", "slurm-run", "schema", 1, "mpsweep", PACKAGE_VERSION, "created", created,
+                  "purpose", run->fleet ? "fleet" : "shard", "shards", (int)run->shards, "plan",
+                  (json_int_t)points, "plan_id", plan_id, "job", job, "directory", directory,
+                  "sweep", word_array(request->words), "sbatch", word_array(request->sbatch),
+                  "program", word_array(request->command), "submissions");
     return *out ? STATUS_OK : status_set(STATUS_MEMORY, "out of memory, or a word is not UTF-8");
 }
 
-static enum status own_program(char out[PATH_MAX])
+static enum status print_dry_run(const struct slurm_run *run, unsigned gpus)
 {
-    ssize_t length = readlink("/proc/self/exe", out, PATH_MAX - 1);
-    if (length <= 0)
-        return status_set(STATUS_SYSTEM, "cannot find the program mpsweep: %s", strerror(errno));
-    out[length] = '\0';
-    return STATUS_OK;
+    static const char *const names[] = {"shard.sbatch", "merge.sbatch"};
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        char *text;
+        enum status status = slurm_script_make(run, names[i], gpus, &text);
+        if (status != STATUS_OK)
+            return status;
+        printf("#### %s/%s\n%s\n", run->directory, names[i], text);
+        free(text);
+    }
+    printf("#### submitted with\n");
+    return slurm_submit_print(run, NULL, NULL);
 }
 
-static enum status print_dry_run(const struct slurm_run *run, const struct slurm_script *script)
+/* Nothing was submitted: the user can try again under the same name. But a job that may have been
+ * submitted must find its directory. */
+static enum status undo_run(const struct slurm_run *run, const char *job, enum status status)
 {
-    printf("#### %s/shard.sbatch\n", run->directory);
-    slurm_script_shard(stdout, script);
-    printf("\n#### %s/merge.sbatch\n", run->directory);
-    slurm_script_merge(stdout, script);
-    printf("\n#### submitted with\n");
-    return slurm_submit_print(run, NULL, NULL);
+    char hint[SLURM_HINT_BYTES];
+    if (json_array_size(slurm_run_submissions(run)) > 0)
+        return status;
+    if (status == STATUS_TIMEOUT || status == STATUS_PROTOCOL)
+        return status_set(status, "%.700s; if not: %s", status_text(),
+                          slurm_hint(run->directory, "submit --again", hint));
+    remove_run(run, job);
+    return status;
 }
 
 static enum status submit_new(const struct request *request, const char *job_path, size_t points,
                               const char *plan_id)
 {
-    char program[PATH_MAX], hint[SLURM_HINT_BYTES];
     int lock = -1;
-    struct slurm_run run = {.fleet = request->fleet};
-    struct slurm_script script = {
-        .directory = run.directory,
-        .program = program,
-        .job = job_path ? path_file_name(job_path) : NULL,
+    unsigned gpus = (unsigned)options_integer(&request->options, OPTION_SLURM_GPUS);
+    const char *job = job_path ? path_file_name(job_path) : NULL;
+    struct slurm_run run = {
         .shards = (unsigned)options_integer(&request->options, OPTION_SLURM_NODES),
         .fleet = request->fleet,
-        .gpus = (unsigned)options_integer(&request->options, OPTION_SLURM_GPUS),
-        .words = request->words,
-        .command = request->command,
     };
-    enum status status = own_program(program);
-    if (status == STATUS_OK && script.job)
-        status = check_job_name(script.job);
+    enum status status = job ? check_job_name(job) : STATUS_OK;
     if (status == STATUS_OK)
         status = find_directory(options_text(&request->options, OPTION_SLURM_DIR), run.directory);
-    if (status != STATUS_OK)
-        return status;
-    run.shards = script.shards;
-    status = make_manifest(request, &script, points, plan_id, &run.manifest);
+    if (status == STATUS_OK)
+        status = make_manifest(request, &run, job, points, plan_id, &run.manifest);
     if (status != STATUS_OK)
         return status;
     if (options_switch(&request->options, OPTION_SLURM_DRY_RUN)) {
-        status = print_dry_run(&run, &script);
-    } else if ((status = make_run(&run, &script, job_path, &lock)) == STATUS_OK) {
+        status = print_dry_run(&run, gpus);
+    } else if ((status = make_run(&run, gpus, job_path, &lock)) == STATUS_OK) {
         status = slurm_submit_shards(&run, NULL, NULL);
-        bool unsure = status == STATUS_TIMEOUT || status == STATUS_PROTOCOL;
-        bool none = json_array_size(slurm_run_submissions(&run)) == 0;
-        /* Nothing was submitted: the user can try again under the same name. But a job that may
-         * have been submitted must find its directory. */
-        if (status != STATUS_OK && none && !unsure)
-            remove_run(&run, script.job);
-        else if (none && unsure)
-            status = status_set(status, "%.700s; if not: %s", status_text(),
-                                slurm_hint(run.directory, "submit --again", hint));
+        if (status != STATUS_OK)
+            status = undo_run(&run, job, status);
     }
     if (lock >= 0)
         close(lock);
