@@ -89,7 +89,7 @@ void histogram_above(const struct histogram *histogram, double value_ns, double 
     unsigned first = histogram_bucket(value_ns > 0.0 ? (uint64_t)value_ns : 0) + 1;
     for (unsigned bucket = first; bucket < HISTOGRAM_BUCKETS; bucket++) {
         count += histogram->buckets[bucket];
-        sum += bucket_middle_ns(bucket) * histogram->buckets[bucket];
+        sum += bucket_middle_ns(bucket) * (double)histogram->buckets[bucket];
     }
     *share = histogram->count ? (double)count / (double)histogram->count : 0.0;
     *time_share = histogram->sum_ns ? fmin(sum / (double)histogram->sum_ns, 1.0) : 0.0;

@@ -22,7 +22,7 @@ struct histogram {
     uint64_t sum_ns;
     uint64_t min_ns; /* meaningless while count is 0 */
     uint64_t max_ns;
-    uint32_t buckets[HISTOGRAM_BUCKETS];
+    uint64_t buckets[HISTOGRAM_BUCKETS]; /* 32 bits overflow: 2^32 samples of 65 ns take 5 min */
 };
 
 static inline unsigned histogram_bucket(uint64_t value_ns)

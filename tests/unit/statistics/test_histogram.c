@@ -105,6 +105,26 @@ static void merged_is_as_recorded_together(void **state)
     assert_memory_equal(&a, &together, sizeof a);
 }
 
+/* A worker of short iterations fills one bucket, and the rounds of many workers are added up. */
+static void a_bucket_holds_more_than_32_bits(void **state)
+{
+    (void)state;
+    clear_both();
+    for (int i = 0; i < 6; i++)
+        histogram_record(&a, 65);
+    histogram_record(&a, 1000000);
+    for (int i = 0; i < 30; i++) {
+        b = a;
+        histogram_merge(&a, &b);
+    }
+    assert_true(a.count == UINT64_C(7) << 30);
+    assert_true(histogram_quantile_ns(&a, 0.5) == 65.0);
+    assert_true(histogram_quantile_ns(&a, 0.9) > 990000.0);
+    double share, time_share;
+    histogram_above(&a, 1000.0, &share, &time_share);
+    assert_true(fabs(share - 1.0 / 7.0) < 1e-9);
+}
+
 enum shape { NORMAL, EXPONENTIAL, LOGNORMAL, BIMODAL, UNIFORM, SHAPES };
 
 /* A duration in nanoseconds. */
@@ -229,6 +249,7 @@ int main(void)
         cmocka_unit_test(buckets_adjoin_and_never_run_over),
         cmocka_unit_test(quantiles_of_a_known_series),
         cmocka_unit_test(merged_is_as_recorded_together),
+        cmocka_unit_test(a_bucket_holds_more_than_32_bits),
         cmocka_unit_test(quantiles_are_within_a_128th),
         cmocka_unit_test(bounds_cover_the_quantile),
         cmocka_unit_test(no_bounds_without_the_samples),
