@@ -3,29 +3,34 @@ import json
 import os
 import re
 import shutil
+import subprocess
 import time
 
 from world import MPSWEEP, SOURCE, Failure, Strike, read
 
 POINT = ["-d", "emulated", "-k", 5, "-t", 0.1, "--warmup", 0.02, "-p", 100, "-q"]
-SAMPLES = [os.path.join(SOURCE, "tests/data", name)
-           for name in ("emulated-sample.jsonl", "h200-sample.jsonl")] + \
-    [os.path.join(SOURCE, "docs/results", name) for name in (
-        "h200-open-loop.jsonl", "h200-explain.jsonl", "h200-probes.jsonl")]
-POINTS = SAMPLES[:2]  # of which every reader of points can make something
+SAMPLES = [os.path.join(SOURCE, name) for name in (
+    "tests/data/emulated-sample.jsonl", "tests/data/h200-sample.jsonl",
+    "docs/results/h200-open-loop.jsonl", "docs/results/h200-explain.jsonl",
+    "docs/results/h200-probes.jsonl")]
+OWN = "own.jsonl"  # measured by this build, at the soak's start
 ESCAPES = re.compile(rb"[\x00-\x08\x0b-\x1f\x7f]")
 
 
-def sample(case, name, sources=None):
-    shutil.copy(case.rng.choice(sources or POINTS), case.path(name))
-    os.chmod(case.path(name), 0o600)
+def make_own_sample(root):
+    subprocess.run([MPSWEEP, "sweep", *map(str, POINT), "-l", "threads:1-2", "-l", "processes+mps:2",
+                    "-o", os.path.join(root, OWN)], check=True, stdout=subprocess.DEVNULL)
+
+
+def own_sample(case, name):
+    shutil.copy(os.path.join(os.path.dirname(case.folder), OWN), case.path(name))
     return case.path(name)
 
 
 def writers_of_files(case):
     """Each command that writes, by name: its words, and what it writes."""
     out = case.path
-    results = sample(case, "in.jsonl", POINTS[:1])
+    results = own_sample(case, "in.jsonl")
     image = case.rng.choice(["svg", "png", "gp"])
     return {
         "sweep": (["sweep", *POINT, "-l", "threads:1-2", "-o", out("s.jsonl")], "s.jsonl"),
@@ -255,7 +260,7 @@ def slurm(case):
 
 def explain_twice(case):
     """Beside itself, and beside readers."""
-    results = sample(case, "in.jsonl", POINTS[:1])
+    results = own_sample(case, "in.jsonl")
     words = [MPSWEEP, "explain", results, "-q", "-t", 0.1, "--warmup", 0.02]
     children = [case.start(*words) for _ in range(2)]
     time.sleep(case.rng.uniform(0, 1))
