@@ -247,10 +247,10 @@ static void publish(struct mpsweep *handle)
 {
     struct shm_slot *slot = handle->slot;
     if (handle->phase == PHASE_RUNNING) {
+        end_recording(handle);
         if (handle->open_loop)
             slot->backlog =
                 pace_backlog(&handle->pace, atomic_load(&handle->header->window_end_ns));
-        end_recording(handle);
     }
     handle->phase = PHASE_OVER;
     if (advance(handle, SHM_STATE_DRAINING))

@@ -24,9 +24,42 @@ void recorder_begin_window(struct recorder *recorder)
     recorder->slot->work_begin_ns = clock_now_ns() - recorder->start_ns;
 }
 
+/* One writer: relaxed loads and stores do. */
+static void note_length(const struct recorder *recorder, uint64_t from_ns, uint64_t end_ns)
+{
+    struct shm_slot *slot = recorder->slot;
+    uint64_t took_ns = end_ns - from_ns, window_end_ns;
+    unsigned place = SHM_LONGEST;
+    for (; place > 0; place--) {
+        uint64_t shorter_ns =
+            atomic_load_explicit(&slot->longest_ns[place - 1], memory_order_relaxed);
+        if (took_ns <= shorter_ns)
+            break;
+        if (place < SHM_LONGEST)
+            atomic_store_explicit(&slot->longest_ns[place], shorter_ns, memory_order_relaxed);
+    }
+    if (place < SHM_LONGEST)
+        atomic_store_explicit(&slot->longest_ns[place], took_ns, memory_order_relaxed);
+    window_end_ns = atomic_load_explicit(&recorder->header->window_end_ns, memory_order_relaxed);
+    if (end_ns > recorder->header->settings.warmup_ns && from_ns < window_end_ns &&
+        took_ns > atomic_load_explicit(&slot->still_ns, memory_order_relaxed))
+        atomic_store_explicit(&slot->still_ns, took_ns, memory_order_relaxed);
+}
+
+/* From when on the next iteration of an open loop could have run. */
+static uint64_t due_ns(const struct recorder *recorder)
+{
+    uint64_t planned_ns = recorder->pace->planned_ns, last_end_ns = recorder->last_end_ns;
+    return planned_ns > last_end_ns ? planned_ns : last_end_ns;
+}
+
 void recorder_end(struct recorder *recorder)
 {
     struct cpu_reading now;
+    uint64_t window_end_ns = atomic_load(&recorder->header->window_end_ns);
+    /* One that was due and did not begin: the worker stood still before it. */
+    if (recorder->pace && due_ns(recorder) < window_end_ns)
+        note_length(recorder, due_ns(recorder), window_end_ns);
     if (!recorder->in_window)
         return;
     recorder->slot->work_end_ns = clock_now_ns() - recorder->start_ns;
@@ -60,25 +93,24 @@ void recorder_add(struct recorder *recorder, const struct iteration_times *times
         shm_slot_make_room(slot, settings->warmup_ns, settings->slice_ns, end_ns);
     shm_slot_credit(slot, settings->warmup_ns, settings->slice_ns << slot->slice_shift, from_ns,
                     end_ns);
+    note_length(recorder, pace ? due_ns(recorder) : from_ns, end_ns);
     recorder->last_end_ns = end_ns;
     recorder->iterations++;
     uint64_t window_end_ns =
         atomic_load_explicit(&recorder->header->window_end_ns, memory_order_relaxed);
-    bool warm = settings->iterations ? recorder->in_window : end_ns >= settings->warmup_ns;
-    uint64_t counted_ns = pace ? from_ns : end_ns;
-    if (pace)
-        warm = from_ns >= settings->warmup_ns;
-    if (warm && counted_ns <= window_end_ns) {
+    uint64_t took_ns = times->end_ns - times->begin_ns;
+    uint64_t latency_ns = pace ? end_ns - pace->planned_ns : took_ns;
+    if (from_ns >= settings->warmup_ns && from_ns < window_end_ns) {
         slot->iterations++;
+        histogram_record(&slot->latency, latency_ns);
         if (pace) {
-            histogram_record(&slot->latency, end_ns - pace->planned_ns);
-            histogram_record(&slot->service, times->end_ns - times->begin_ns);
+            histogram_record(&slot->service, took_ns);
             slot->late += pace->late;
-        } else {
-            histogram_record(&slot->latency, times->end_ns - times->begin_ns);
         }
         if (!recorder->without_phases)
             record_phases(slot, settings, times);
+    } else if (from_ns < settings->warmup_ns && end_ns > settings->warmup_ns) {
+        histogram_cover(&slot->latency, latency_ns);
     }
     atomic_store_explicit(&slot->last_end_ns, end_ns, memory_order_relaxed);
     uint64_t beats = atomic_load_explicit(&slot->heartbeat, memory_order_relaxed);

@@ -46,8 +46,10 @@ static inline void recorder_before(struct recorder *recorder)
 }
 
 /* Credits the iteration to the time slices, and its latency and phases to the histograms if it
- * ended inside the window, or is part of the fixed work. In an open loop it must have begun there:
- * what ends it is not to decide whether a slow iteration counts. */
+ * began inside the window. Its end does not decide: the histograms would lack the slow iterations
+ * that a window cuts. One that began in the warm-up and ended in the window is in the maximum
+ * alone.
+ */
 void recorder_add(struct recorder *recorder, const struct iteration_times *times);
 
 /* Whether the worker's fixed work is done. */
@@ -57,5 +59,6 @@ static inline bool recorder_has_finished(const struct recorder *recorder)
     return wanted && recorder->in_window && recorder->iterations >= wanted;
 }
 
-/* After the last iteration: publishes how long it took and what the thread used of a CPU. */
+/* After the last iteration, before pace_backlog(): publishes how long it took and what the thread
+ * used of a CPU. */
 void recorder_end(struct recorder *recorder);

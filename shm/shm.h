@@ -42,11 +42,15 @@
 #include "job/workload_mix.h"
 
 #define SHM_MAGIC UINT64_C(0x31706565777370bd) /* never valid UTF-8 text */
-#define SHM_VERSION 5
+#define SHM_VERSION 6
 
 /* Time slices in which progress is counted, the first beginning at the end of the warm-up. The
  * orchestrator picks slice_ns so that the longest window fits. */
 #define SHM_SLICES 2048
+
+/* A worker notes how long its longest iterations took: the last of them shows what is usual,
+ * however far a few are beyond it. */
+#define SHM_LONGEST 4
 
 /* Progress is counted in fractions of an iteration: an iteration that crosses a slice boundary
  * credits each slice with the share of its time spent there, so that windows have no edge error. */
@@ -120,7 +124,8 @@ struct shm_header {
     /* The release gate: workers wait on it as a futex until it is open, then until start_ns. */
     _Alignas(64) _Atomic uint32_t gate;
     _Atomic uint64_t start_ns;
-    /* End of the window, UINT64_MAX until decided; iterations that end later are not counted. */
+    /* End of the window, from the agreed start: its latest one until the orchestrator decides, a
+     * little ahead; UINT64_MAX with fixed work. Iterations that begin later are not counted. */
     _Alignas(64) _Atomic uint64_t window_end_ns;
     _Atomic uint32_t stop;
 };
@@ -167,13 +172,17 @@ struct shm_slot {
     _Atomic uint64_t idle_until_ns;      /* it waits for this planned start; 0: no */
     _Atomic uint32_t opened;             /* a program's: enum shm_opened */
     _Atomic uint32_t at_work;            /* a program's: between begin and end of an iteration */
-    uint64_t cpus[WORK_CPUS / 64];       /* binding, from the orchestrator; all zero: none */
-    uint32_t program;                    /* described workloads: which of them, from the same */
+    /* Longest first, since the release; from the end of the one before (open loop: from the planned
+     * start, if that is later) to their own. */
+    _Atomic uint64_t longest_ns[SHM_LONGEST];
+    _Atomic uint64_t still_ns;     /* the longest of those with a part in the window */
+    uint64_t cpus[WORK_CPUS / 64]; /* binding, from the orchestrator; all zero: none */
+    uint32_t program;              /* described workloads: which of them, from the same */
 
     /* The fields below are the worker's, to be read once the state is done or failed. */
     int32_t bind_errno;  /* 0, or why the binding was refused */
     int64_t skew_ns;     /* actual minus agreed start */
-    uint64_t iterations; /* completed within the window */
+    uint64_t iterations; /* begun within the window */
     uint64_t late;       /* open loop: of those, begun after their planned start */
     uint64_t backlog;    /* open loop: planned before the end of the window, and not begun */
     /* Begin and end of what cpu is about, from the agreed start; with fixed work, of that. */

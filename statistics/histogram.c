@@ -6,12 +6,11 @@
 
 void histogram_merge(struct histogram *into, const struct histogram *from)
 {
+    histogram_cover(into, from->max_ns);
     if (from->count == 0)
         return;
     if (into->count == 0 || from->min_ns < into->min_ns)
         into->min_ns = from->min_ns;
-    if (from->max_ns > into->max_ns)
-        into->max_ns = from->max_ns;
     into->count += from->count;
     into->sum_ns += from->sum_ns;
     for (unsigned i = 0; i < HISTOGRAM_BUCKETS; i++)

@@ -49,6 +49,13 @@ static inline void histogram_record(struct histogram *histogram, uint64_t value_
     histogram->buckets[histogram_bucket(value_ns)]++;
 }
 
+/* Raises the maximum to a value without counting it as a sample. */
+static inline void histogram_cover(struct histogram *histogram, uint64_t value_ns)
+{
+    if (value_ns > histogram->max_ns)
+        histogram->max_ns = value_ns;
+}
+
 /* Adds everything in from to into. */
 void histogram_merge(struct histogram *into, const struct histogram *from);
 

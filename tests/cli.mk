@@ -41,6 +41,7 @@ cli_tests = \
     tests/cli/slurm_fleet.bats \
     tests/cli/fixed.bats \
     tests/cli/usage.bats \
+    tests/cli/stalls.bats \
     tests/cli/phases.bats \
     tests/cli/telemetry.bats \
     tests/cli/emit.bats \

@@ -56,9 +56,9 @@ static enum status run_until_stopped(const struct worker_process *process, struc
         if (open)
             pace_next(&pace);
     }
+    recorder_end(&recorder);
     if (open)
         slot->backlog = pace_backlog(&pace, atomic_load(&header->window_end_ns));
-    recorder_end(&recorder);
     return STATUS_OK;
 }
 

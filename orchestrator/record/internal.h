@@ -30,7 +30,7 @@ void record_add_settings(json_t *record, const struct point *point);
 /* The object "latency_us": percentiles, with bounds; a 99.9th only with the samples for it. */
 json_t *record_latency(const struct histogram *latency);
 
-/* Adds "interval", and drift, outliers and unsteady to "warnings". precision_rel: INFINITY where
+/* Adds "interval" and "stalled", and drift, outliers, stalled and unsteady to "warnings". precision_rel: INFINITY where
  * none was asked for. */
 void record_add_precision(json_t *record, const struct point *point,
                           const struct measurement *measurement, const struct interval *interval,

@@ -17,6 +17,9 @@
 #define OUTLIER_MEDIANS 5.0
 #define OUTLIER_TIME 0.05
 
+/* A window as long as 10 stalls shows one of them in its interval. */
+#define STALL_WINDOWS 10.0
+
 /* A window too short for its iterations or their correlation must be this much longer. */
 #define BLIND_FACTOR 4.0
 
@@ -111,6 +114,30 @@ static void warn_unsteady(json_t *warnings, const struct point *point, const str
                      changed, by, round_up(warmup_s + window_s));
 }
 
+/* The field stalled, with a warning that names the worker. */
+static void add_stall(json_t *record, const struct point *point, const struct window_stall *stall)
+{
+    unsigned process = stall->worker / point->threads, thread = stall->worker % point->threads;
+    double seconds = (double)stall->ns / 1e9, usual_s = (double)stall->usual_ns / 1e9;
+    char others[64] = "", remedy[64] = "more --iterations";
+    if (stall->workers == 0)
+        return;
+    json_object_set_new(record, "stalled",
+                        json_pack("{s:i, s:i, s:f, s:f, s:i}", "process", (int)process, "thread",
+                                  (int)thread, "seconds", seconds, "usual_s", usual_s, "workers",
+                                  (int)stall->workers));
+    if (stall->workers > 1)
+        snprintf(others, sizeof others, ", the longest of %u workers", stall->workers);
+    if (!point->work.iterations)
+        snprintf(remedy, sizeof remedy, "--duration %.2g", round_up(STALL_WINDOWS * seconds));
+    warnings_add(warnings_of(record), "stalled",
+                 "process %u of %u, thread %u of %u stood still for %.3g s%s; its usual iterations "
+                 "take up to %.3g s: look for what stopped it and measure again, or, if the work "
+                 "is like that, give %s",
+                 process + 1, point_processes(point), thread + 1, point->threads, seconds, others,
+                 usual_s, remedy);
+}
+
 static void warn_outliers(json_t *warnings, const struct histogram *latency)
 {
     double share, time_share, median = histogram_quantile_ns(latency, 0.5);
@@ -152,4 +179,5 @@ void record_add_precision(json_t *record, const struct point *point,
     warn_drift(warnings, window, last->window_s);
     warn_unsteady(warnings, point, window, last->window_s, last->steady_from_s);
     warn_outliers(warnings, &last->latency);
+    add_stall(record, point, &window->stall);
 }

@@ -26,6 +26,13 @@ static void add_unconverged_open(struct text *text, const json_t *point)
                     rate_time_text(number_at(goal, "us") * 1e3, limit, sizeof limit));
 }
 
+static void add_stalled(struct text *text, const json_t *stalled)
+{
+    text_append(text, "process %lld, thread %lld stood still for %.3g s",
+                integer_at(stalled, "process") + 1, integer_at(stalled, "thread") + 1,
+                number_at(stalled, "seconds"));
+}
+
 /* What interval a closed loop reached, and what to give. */
 static void add_unconverged_closed(struct text *text, const json_t *point)
 {
@@ -59,8 +66,11 @@ const char *table_remark(const json_t *point, char out[TABLE_REMARK])
     if (!json_object_get(point, "latency_us")) {
         text_append(&text, "%s", point_failure(point, failure));
     } else if (strcmp(status, "unconverged") == 0) {
+        const json_t *stalled = json_object_get(point, "stalled");
         text_append(&text, "unconverged: ");
-        if (json_is_object(rate))
+        if (json_is_object(stalled))
+            add_stalled(&text, stalled);
+        else if (json_is_object(rate))
             add_unconverged_open(&text, point);
         else
             add_unconverged_closed(&text, point);

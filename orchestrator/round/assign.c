@@ -60,9 +60,7 @@ static void make_settings(const struct point *point, uint64_t longest_ns, struct
         .bytes = work->bytes,
         .delay_cycles = work->delay_cycles,
         .worked_bytes = work->worked_bytes,
-        /* With room for the time until the end of the window is noticed. */
-        .slice_ns =
-            work->iterations ? FIXED_SLICE_NS : (longest_ns + longest_ns / 16) / SHM_SLICES + 1,
+        .slice_ns = work->iterations ? FIXED_SLICE_NS : longest_ns / SHM_SLICES + 1,
         .warmup_ns = work->warmup_ns,
         .iterations = work->iterations,
         .with_mps = point_over_mps(point),

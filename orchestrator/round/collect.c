@@ -7,32 +7,6 @@
 #include "orchestrator/round/internal.h"
 #include "orchestrator/round/openloop.h"
 
-static double slot_units(const struct shm_slot *slot, uint64_t first, uint64_t last)
-{
-    uint64_t units = 0;
-    for (uint64_t i = first; i < last; i++)
-        units += atomic_load_explicit(&slot->slices[i], memory_order_relaxed);
-    return (double)units / (double)SHM_ITERATION_UNITS;
-}
-
-uint64_t round_slices_done(const struct shm *shm)
-{
-    uint64_t least = UINT64_MAX;
-    for (unsigned p = 0; p < shm->header->processes; p++) {
-        for (unsigned t = 0; t < shm->header->threads; t++) {
-            const struct shm_slot *slot = shm_slot_at(shm, p, t);
-            uint64_t end = atomic_load_explicit(&slot->last_end_ns, memory_order_relaxed);
-            if (end < least)
-                least = end;
-        }
-    }
-    const struct shm_settings *settings = &shm->header->settings;
-    if (least <= settings->warmup_ns)
-        return 0;
-    uint64_t slices = (least - settings->warmup_ns) / settings->slice_ns;
-    return slices < SHM_SLICES ? slices : SHM_SLICES;
-}
-
 static double mean_us(const struct histogram *histogram)
 {
     return histogram->count ? histogram_mean_ns(histogram) / 1e3 : NAN;
@@ -55,7 +29,8 @@ static void collect_worker(const struct round *round, unsigned number, double st
     struct round_worker *worker = &result->workers[number];
     /* What a plug-in copies, it copies within its own iterate. */
     bool copies = round->point->work.workload != WORKLOAD_PLUGIN;
-    *iterations = slot_units(slot, result->window.steady_slice, round->slices);
+    *iterations =
+        window_iterations(&round->shm, slot, result->window.steady_slice, round->slices, NULL);
     *worker = (struct round_worker){
         .process = round_process_of(round, number),
         .thread = number % round->point->threads,
@@ -106,14 +81,10 @@ static enum status check_iterations(const struct round *round)
     const struct round_result *result = round->result;
     if (result->iterations > 0 || round->limits->needs_no_window)
         return STATUS_OK;
-    if (point_is_open(round->point))
-        return status_set(STATUS_WORKER,
-                          "no iteration began within the window of %.3g s: give a longer "
-                          "--duration and --max-duration, or a higher --rate",
-                          result->window_s);
     return status_set(STATUS_WORKER,
-                      "no iteration ended within the window of %.3g s: give a longer --duration",
-                      result->window_s);
+                      "no iteration began within the window of %.3g s: give a longer --duration%s",
+                      result->window_s,
+                      point_is_open(round->point) ? " and --max-duration, or a higher --rate" : "");
 }
 
 enum status round_collect(const struct round *round)
@@ -132,7 +103,8 @@ enum status round_collect(const struct round *round)
     window_judge(&round->shm, round->slices, &result->window);
     /* In an open loop throughput is as even as what is offered. */
     if (point_is_open(point))
-        result->window = (struct window){.settled = true, .interval = result->window.interval};
+        result->window = (struct window){
+            .settled = true, .interval = result->window.interval, .stall = result->window.stall};
     double steady_s = (double)(round->slices - result->window.steady_slice) * slice_s;
     double sum = 0.0, *iterations = calloc(workers, sizeof *iterations);
     result->window_s = (double)round->slices * slice_s;

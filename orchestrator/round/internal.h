@@ -117,9 +117,6 @@ void round_add_plugin_place(const struct round *round);
 /* Whether the log of the GPU's own daemon reports a fault, which its clients may not have seen. */
 bool round_saw_fault(const struct round *round, unsigned gpu);
 
-/* How many slices every worker has passed: their counts do not change any more. */
-uint64_t round_slices_done(const struct shm *shm);
-
 /* Fills the result from the drained workers' slots. */
 enum status round_collect(const struct round *round);
 

@@ -9,6 +9,9 @@
 #define LEAD_NS (2 * NS_PER_MS)
 #define LEAD_WORKER_NS (50 * NS_PER_US)
 
+/* Slices between the decision and the end of the window: one of them whole. */
+#define AHEAD 2
+
 static bool all_finished(const struct round *round)
 {
     return round_all_are(round, SHM_STATE_FINISHED);
@@ -20,18 +23,40 @@ static bool never(const struct round *round)
     return false;
 }
 
+/* The slices that every worker has passed. */
+static uint64_t slices_in_common(const struct shm *shm)
+{
+    const struct shm_settings *settings = &shm->header->settings;
+    uint64_t least = UINT64_MAX;
+    for (unsigned p = 0; p < shm->header->processes; p++) {
+        for (unsigned t = 0; t < shm->header->threads; t++) {
+            uint64_t end = atomic_load(&shm_slot_at(shm, p, t)->last_end_ns);
+            least = end < least ? end : least;
+        }
+    }
+    uint64_t slices = least > settings->warmup_ns ? least - settings->warmup_ns : 0;
+    slices /= settings->slice_ns;
+    return slices < SHM_SLICES ? slices : SHM_SLICES;
+}
+
+/* When the slices of the window end, from the agreed start. */
+static uint64_t window_end_ns(const struct round *round)
+{
+    const struct shm_settings *settings = &round->shm.header->settings;
+    return settings->warmup_ns + round->slices * settings->slice_ns;
+}
+
 /* The window is the time in which all workers are at work. There is no deadline but each worker's
  * own, that its next iteration ends. */
 static enum status run_fixed_work(struct round *round, uint64_t *beats)
 {
-    const struct shm_settings *settings = &round->shm.header->settings;
     enum status status = round_wait_until(round, all_finished, UINT64_MAX, beats,
                                           beats + point_workers(round->point));
     if (status != STATUS_OK)
         return status;
     shm_align_slices(&round->shm);
-    round->slices = round_slices_done(&round->shm);
-    shm_stop(&round->shm, settings->warmup_ns + round->slices * settings->slice_ns);
+    round->slices = slices_in_common(&round->shm);
+    shm_stop(&round->shm, window_end_ns(round));
     return STATUS_OK;
 }
 
@@ -42,34 +67,46 @@ static bool precise(const struct round *round, unsigned *narrow)
     return window_ends(&window, round->limits->precision_rel, narrow);
 }
 
-/* Lets the window grow until it is precise or as long as it may be; an open loop's is as long as it
- * was planned. */
-static enum status grow_window(struct round *round, uint64_t start_ns, uint64_t window_ns,
-                               uint64_t *beats)
+/* The slices that have passed by now, of those that the window has at most. */
+static uint64_t slices_by_now(const struct round *round, uint64_t start_ns, uint64_t most)
 {
     const struct shm_settings *settings = &round->shm.header->settings;
-    const struct round_limits *limits = round->limits;
+    uint64_t now_ns = clock_now_ns(), begin_ns = start_ns + settings->warmup_ns;
+    uint64_t slices = now_ns > begin_ns ? (now_ns - begin_ns) / settings->slice_ns : 0;
+    return slices < most ? slices : most;
+}
+
+/* Lets the window grow until it is precise or as long as it may be; an open loop's is as long as it
+ * was planned. The window has all that happened until its end, however late this thread sees it:
+ * workers know that end before it comes. */
+static enum status grow_window(struct round *round, uint64_t start_ns, uint64_t first_ns,
+                               uint64_t most, uint64_t *beats)
+{
+    const struct shm_settings *settings = &round->shm.header->settings;
+    uint64_t *since_ns = beats + point_workers(round->point), window_ns = first_ns;
     unsigned narrow = 0;
-    round->goal_rel = point_is_open(round->point) ? 0.0 : limits->precision_rel;
-    for (;;) {
+    bool decided = false;
+    round->goal_rel = point_is_open(round->point) ? 0.0 : round->limits->precision_rel;
+    while (!decided) {
         uint64_t until_ns = start_ns + settings->warmup_ns + window_ns;
-        enum status status =
-            round_wait_until(round, never, until_ns, beats, beats + point_workers(round->point));
+        enum status status = round_wait_until(round, never, until_ns, beats, since_ns);
         if (status != STATUS_TIMEOUT)
             return status;
-        /* What made the decision is what will be reported. */
-        round->slices = round_slices_done(&round->shm);
-        if (!point_is_open(round->point) && precise(round, &narrow))
-            break;
-        if (point_is_open(round->point) || window_ns >= limits->max_duration_ns) {
-            /* In full: the iterations that run now are counted once they have ended. */
-            round->slices = window_ns / settings->slice_ns;
-            break;
-        }
-        window_ns = window_next(window_ns, limits->max_duration_ns);
-        round->grew = true;
+        round->slices = slices_by_now(round, start_ns, most);
+        decided = round->slices == most || precise(round, &narrow);
+        round->grew |= !decided;
+        window_ns = window_next(round->slices * settings->slice_ns, most * settings->slice_ns);
     }
-    shm_stop(&round->shm, settings->warmup_ns + round->slices * settings->slice_ns);
+    if (round->slices < most) {
+        round->slices = slices_by_now(round, start_ns, most) + AHEAD;
+        round->slices = round->slices < most ? round->slices : most;
+        atomic_store(&round->shm.header->window_end_ns, window_end_ns(round));
+        enum status status =
+            round_wait_until(round, never, start_ns + window_end_ns(round), beats, since_ns);
+        if (status != STATUS_TIMEOUT)
+            return status;
+    }
+    shm_stop(&round->shm, window_end_ns(round));
     return STATUS_OK;
 }
 
@@ -82,21 +119,21 @@ enum status round_run_window(struct round *round)
     if (!beats)
         return status_set(STATUS_MEMORY, "out of memory");
     uint64_t start_ns = clock_now_ns() + LEAD_NS + workers * LEAD_WORKER_NS;
-    uint64_t window_ns = round->limits->duration_ns;
-    if (point_is_open(point)) {
-        /* What is left waiting when the window ends does not depend on who notices when. */
-        window_ns = openloop_window_ns(point, round->limits);
+    uint64_t first_ns = round->limits->duration_ns, longest_ns = round->limits->max_duration_ns;
+    if (point_is_open(point))
+        first_ns = longest_ns = openloop_window_ns(point, round->limits);
+    uint64_t most = longest_ns / settings->slice_ns;
+    most = most < SHM_SLICES ? most : SHM_SLICES;
+    if (!settings->iterations)
         atomic_store(&round->shm.header->window_end_ns,
-                     settings->warmup_ns + window_ns / settings->slice_ns * settings->slice_ns);
-    }
+                     settings->warmup_ns + most * settings->slice_ns);
     telemetry_begin(round->session->telemetry, start_ns + settings->warmup_ns, point_gpus(point),
                     round->crew->pool.count / point_gpus(point), point_over_mps(point));
     round->gate_open = true;
     shm_gate_open(&round->shm, start_ns);
     enum status status = settings->iterations ? run_fixed_work(round, beats)
-                                              : grow_window(round, start_ns, window_ns, beats);
-    telemetry_end(round->session->telemetry,
-                  start_ns + settings->warmup_ns + round->slices * settings->slice_ns);
+                                              : grow_window(round, start_ns, first_ns, most, beats);
+    telemetry_end(round->session->telemetry, start_ns + window_end_ns(round));
     free(beats);
     return status;
 }

@@ -140,11 +140,13 @@ bool measurement_converged(const struct point *point, const struct measurement *
 {
     struct interval interval;
     const struct round_result *last = &measurement->last;
+    if (!window_is_plain(&last->window))
+        return false;
     if (point_is_open(point))
         return last->iterations >= HISTOGRAM_LEAST_P99 &&
                (!point->goal.permille || openloop_holds(&point->goal, last));
     measurement_interval(measurement, &interval);
-    return interval_meets(interval.half_rel, precision_rel) && window_is_plain(&last->window);
+    return interval_meets(interval.half_rel, precision_rel);
 }
 
 void round_result_release(struct round_result *result)

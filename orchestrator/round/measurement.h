@@ -43,8 +43,9 @@ void measurement_release(struct measurement *measurement);
 /* The interval over all rounds; unknown without one. */
 void measurement_interval(const struct measurement *measurement, struct interval *out);
 
-/* Whether the numbers are as sure as asked for: a closed loop's interval reaches precision_rel; an
- * open loop has the iterations for an upper end of p99's interval and keeps the goal of a search.
+/* Whether the numbers are as sure as asked for, and no worker stood still: a closed loop's interval
+ * reaches precision_rel; an open loop has the iterations for an upper end of p99's interval and
+ * keeps the goal of a search.
  */
 bool measurement_converged(const struct point *point, const struct measurement *measurement,
                            double precision_rel);

@@ -2,6 +2,7 @@
 
 #include <math.h>
 
+#include "common/clock.h"
 #include "statistics/steady.h"
 
 #define ITERATIONS_PER_BATCH 2
@@ -13,25 +14,89 @@
 /* Two levels that lie farther apart have no mean that stands for both. */
 #define LEVEL_MATTERS 0.1
 
+/* See struct window_stall. */
+#define STALL_USUALS 5
+#define STALL_WINDOW_SHARE 10
+#define STALL_LEAST_NS (NS_PER_S / 4)
+
+static uint64_t end_of(const struct shm_settings *settings, uint64_t slices)
+{
+    return settings->warmup_ns + slices * settings->slice_ns;
+}
+
+/* Adds what the iteration that runs is taken to have done of itself. */
+static double add_running(const struct shm_settings *settings, uint64_t beats, uint64_t last_end_ns,
+                          uint64_t first, uint64_t last, double *series)
+{
+    uint64_t end_ns = end_of(settings, last), from_ns = end_of(settings, first);
+    if (settings->rate_units || last_end_ns >= end_ns)
+        return 0.0;
+    double age_ns = (double)(end_ns - last_end_ns);
+    double mean_ns = beats ? (double)last_end_ns / (double)beats : 0.0;
+    double per_ns = 1.0 / fmax(age_ns, mean_ns);
+    if (last_end_ns > from_ns)
+        from_ns = last_end_ns;
+    uint64_t since = (from_ns - settings->warmup_ns) / settings->slice_ns;
+    for (uint64_t i = since; series && i < last; i++) {
+        uint64_t begin_ns = end_of(settings, i);
+        begin_ns = begin_ns > from_ns ? begin_ns : from_ns;
+        series[i - first] += (double)(end_of(settings, i + 1) - begin_ns) * per_ns;
+    }
+    return (double)(end_ns - from_ns) * per_ns;
+}
+
+double window_iterations(const struct shm *shm, const struct shm_slot *slot, uint64_t first,
+                         uint64_t last, double *series)
+{
+    /* Before the slices: what ends meanwhile may count twice in a look, and is in no result. */
+    uint64_t beats = atomic_load_explicit(&slot->heartbeat, memory_order_acquire);
+    uint64_t last_end_ns = atomic_load_explicit(&slot->last_end_ns, memory_order_relaxed);
+    uint64_t units = 0;
+    for (uint64_t i = first; i < last; i++) {
+        uint64_t slice = atomic_load_explicit(&slot->slices[i], memory_order_relaxed);
+        units += slice;
+        if (series)
+            series[i - first] += (double)slice / (double)SHM_ITERATION_UNITS;
+    }
+    return (double)units / (double)SHM_ITERATION_UNITS +
+           add_running(&shm->header->settings, beats, last_end_ns, first, last, series);
+}
+
+static void note_stall(const struct shm_settings *settings, const struct shm_slot *slot,
+                       unsigned worker, uint64_t slices, struct window_stall *stall)
+{
+    uint64_t end_ns = end_of(settings, slices), window_ns = slices * settings->slice_ns;
+    uint64_t still_ns = atomic_load_explicit(&slot->still_ns, memory_order_relaxed);
+    uint64_t last_end_ns = atomic_load_explicit(&slot->last_end_ns, memory_order_relaxed);
+    uint64_t usual_ns =
+        atomic_load_explicit(&slot->longest_ns[SHM_LONGEST - 1], memory_order_relaxed);
+    if (!settings->rate_units && last_end_ns < end_ns && end_ns - last_end_ns > still_ns)
+        still_ns = end_ns - last_end_ns;
+    if (usual_ns == 0 || still_ns < STALL_USUALS * usual_ns ||
+        still_ns < window_ns / STALL_WINDOW_SHARE || still_ns < STALL_LEAST_NS)
+        return;
+    stall->workers++;
+    if (still_ns > stall->ns) {
+        stall->worker = worker;
+        stall->ns = still_ns;
+        stall->usual_ns = usual_ns;
+    }
+}
+
 /* One pass over the slots: a look costs no more than reading what has been counted. Returns the
  * fewest iterations of a worker. */
-static double sum_slices(const struct shm *shm, uint64_t slices, double *series)
+static double sum_slices(const struct shm *shm, uint64_t slices, double *series,
+                         struct window_stall *stall)
 {
+    const struct shm_header *header = shm->header;
     double fewest = INFINITY;
     for (uint64_t i = 0; i < slices; i++)
         series[i] = 0.0;
-    for (unsigned p = 0; p < shm->header->processes; p++) {
-        for (unsigned t = 0; t < shm->header->threads; t++) {
-            const struct shm_slot *slot = shm_slot_at(shm, p, t);
-            double sum = 0.0;
-            for (uint64_t i = 0; i < slices; i++) {
-                uint64_t units = atomic_load_explicit(&slot->slices[i], memory_order_relaxed);
-                double iterations = (double)units / (double)SHM_ITERATION_UNITS;
-                series[i] += iterations;
-                sum += iterations;
-            }
-            fewest = fmin(fewest, sum);
-        }
+    for (unsigned worker = 0; worker < header->processes * header->threads; worker++) {
+        const struct shm_slot *slot =
+            shm_slot_at(shm, worker / header->threads, worker % header->threads);
+        fewest = fmin(fewest, window_iterations(shm, slot, 0, slices, series));
+        note_stall(&header->settings, slot, worker, slices, stall);
     }
     return fewest;
 }
@@ -54,16 +119,18 @@ void window_judge(const struct shm *shm, uint64_t slices, struct window *out)
     *out = (struct window){.settled = true, .interval.half_rel = INFINITY};
     if (slices == 0 || slices > SHM_SLICES)
         return;
-    double fewest = sum_slices(shm, slices, series);
+    double fewest = sum_slices(shm, slices, series, &out->stall);
     double shortest = ceil(ITERATIONS_PER_BATCH * (double)slices / fewest);
+    struct window_stall stall = out->stall;
     if (shortest <= (double)slices)
         window_judge_series(series, slices, (size_t)shortest, out);
+    out->stall = stall;
 }
 
 bool window_ends(const struct window *window, double goal_rel, unsigned *narrow)
 {
-    return interval_reached(window->settled ? window->interval.half_rel : INFINITY, goal_rel,
-                            narrow);
+    bool steady = window->settled && window->stall.workers == 0;
+    return interval_reached(steady ? window->interval.half_rel : INFINITY, goal_rel, narrow);
 }
 
 uint64_t window_next(uint64_t length, uint64_t longest)
@@ -74,7 +141,8 @@ uint64_t window_next(uint64_t length, uint64_t longest)
 
 bool window_is_plain(const struct window *window)
 {
-    return window->settled || fabs(window->before_rel) <= LEVEL_MATTERS;
+    return window->stall.workers == 0 &&
+           (window->settled || fabs(window->before_rel) <= LEVEL_MATTERS);
 }
 
 void window_merge(struct window *newest, const struct window *before)
@@ -88,4 +156,6 @@ void window_merge(struct window *newest, const struct window *before)
     }
     if (fabs(before->drift_rel) > fabs(newest->drift_rel))
         newest->drift_rel = before->drift_rel;
+    if (before->stall.ns > newest->stall.ns)
+        newest->stall = before->stall;
 }

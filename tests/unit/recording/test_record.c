@@ -1,3 +1,4 @@
+#include <math.h>
 #include <pthread.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -155,17 +156,89 @@ static void calls_count_in_the_window_only(void **state)
 {
     (void)state;
     iterate(0, 900, 2); /* warm-up */
+    iterate(900, 1000, 2);
     assert_int_equal(slot->launch_call.count, 0);
-    iterate(900, 1900, 2);
+    iterate(1000, 1900, 2);
     iterate(1900, 2900, 0);
     iterate(2900, 3900, 1);
     assert_int_equal(slot->launch_call.count, 3);
     assert_int_equal(slot->launch_call.sum_ns, 7 + 9 + 7);
     assert_int_equal(slot->iterations, 3);
     assert_int_equal(slot->launch.count, 3);
-    atomic_store(&shm.header->window_end_ns, 4000);
+    atomic_store(&shm.header->window_end_ns, 3900);
     iterate(3900, 4900, 2); /* after its end */
     assert_int_equal(slot->launch_call.count, 3);
+}
+
+/* Each iteration begins once: one that stands across the end counts in full, one that stands across
+ * the beginning does not. */
+static void what_begins_in_the_window_counts_in_full(void **state)
+{
+    (void)state;
+    atomic_store(&shm.header->window_end_ns, 4000);
+    iterate(0, 2500, 0);
+    assert_int_equal(slot->iterations, 0);
+    assert_int_equal(slot->latency.count, 0);
+    assert_int_equal(slot->latency.max_ns, 2500);
+    iterate(2500, 3500, 0);
+    iterate(3500, 900000, 0);
+    iterate(900000, 900500, 0);
+    assert_int_equal(slot->iterations, 2);
+    assert_int_equal(slot->latency.count, 2);
+    assert_int_equal(slot->latency.max_ns, 900000 - 3500);
+    /* 1500 of its own, 1000, and 500 of the last: the window's. */
+    uint64_t units = 0;
+    for (unsigned i = 0; i < 3; i++)
+        units += atomic_load(&slot->slices[i]);
+    double expected = 1500.0 / 2500.0 + 1.0 + 500.0 / (900000.0 - 3500.0);
+    assert_true(fabs((double)units / (double)SHM_ITERATION_UNITS - expected) < 1e-4);
+}
+
+static uint64_t longest(unsigned place)
+{
+    return atomic_load(&slot->longest_ns[place]);
+}
+
+static void the_longest_iterations_are_noted(void **state)
+{
+    (void)state;
+    static const uint64_t lengths[] = {30, 500, 20, 90, 90, 400, 10, 600};
+    uint64_t at_ns = 0;
+    for (unsigned i = 0; i < sizeof lengths / sizeof lengths[0]; i++) {
+        iterate(at_ns + 3, at_ns + lengths[i], 0);
+        at_ns += lengths[i];
+    }
+    assert_int_equal(longest(0), 600);
+    assert_int_equal(longest(1), 500);
+    assert_int_equal(longest(2), 400);
+    assert_int_equal(longest(3), 90);
+    /* The one that reaches beyond the warm-up. */
+    assert_int_equal(atomic_load(&slot->still_ns), 600);
+    atomic_store(&shm.header->window_end_ns, at_ns);
+    iterate(at_ns, at_ns + 5000, 0);
+    assert_int_equal(longest(0), 5000);
+    assert_int_equal(atomic_load(&slot->still_ns), 600);
+}
+
+/* An idle worker waits for its planned start, and a late one for the iteration before. */
+static void an_open_loop_notes_only_what_was_due(void **state)
+{
+    (void)state;
+    struct pace pace = {.planned_ns = 2000};
+    recorder.pace = &pace;
+    atomic_store(&shm.header->window_end_ns, 9000);
+    iterate(2100, 2400, 0);
+    assert_int_equal(longest(0), 400);
+    pace.planned_ns = 2100;
+    iterate(2400, 2900, 0);
+    assert_int_equal(longest(0), 500);
+    pace.planned_ns = 9001; /* none is due */
+    recorder_end(&recorder);
+    assert_int_equal(longest(0), 500);
+    pace.planned_ns = 5000;
+    recorder_end(&recorder);
+    assert_int_equal(longest(0), 4000);
+    assert_int_equal(atomic_load(&slot->still_ns), 4000);
 }
 
 static void cpu_counts_from_the_end_of_the_warmup(void **state)
@@ -315,6 +388,9 @@ int main(void)
         cmocka_unit_test(only_a_shorter_iteration_changes_the_share),
         cmocka_unit_test(the_measured_cost_is_that_of_a_clock_reading_at_least),
         cmocka_unit_test_setup_teardown(calls_count_in_the_window_only, begin, end),
+        cmocka_unit_test_setup_teardown(what_begins_in_the_window_counts_in_full, begin, end),
+        cmocka_unit_test_setup_teardown(the_longest_iterations_are_noted, begin, end),
+        cmocka_unit_test_setup_teardown(an_open_loop_notes_only_what_was_due, begin, end),
         cmocka_unit_test_setup_teardown(cpu_counts_from_the_end_of_the_warmup, begin, end),
         cmocka_unit_test_setup_teardown(fixed_work_ends_after_its_iterations, begin, end),
         cmocka_unit_test_setup_teardown(work_by_time_never_finishes, begin, end),

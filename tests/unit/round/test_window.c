@@ -49,6 +49,31 @@ static void work(struct fixture *fixture, unsigned process, unsigned thread, uin
     }
 }
 
+/* The worker's last iteration ended then; its usual ones take 3 ms. */
+static void note_end(const struct fixture *fixture, unsigned worker, uint64_t end_ns)
+{
+    struct shm_slot *slot = shm_slot_at(&fixture->shm, worker / 3, worker % 3);
+    atomic_store(&slot->last_end_ns, end_ns);
+    atomic_store(&slot->heartbeat, end_ns / 3000000);
+    for (unsigned i = 0; i < SHM_LONGEST; i++)
+        atomic_store(&slot->longest_ns[i], 3000000);
+    atomic_store(&slot->still_ns, 3000000);
+}
+
+/* Six workers, one iteration each in three slices, to the end of the slices but for what runs. */
+static void run_until(struct fixture *fixture, uint64_t slices, uint64_t running_ns)
+{
+    for (unsigned worker = 0; worker < 6; worker++) {
+        uint64_t end_ns = ORIGIN_NS + slices * SLICE_NS - running_ns;
+        struct shm_slot *slot = shm_slot_at(&fixture->shm, worker / 3, worker % 3);
+        uint64_t at_ns = end_ns;
+        for (; at_ns > 3000000; at_ns -= 3000000)
+            shm_slot_credit(slot, ORIGIN_NS, SLICE_NS, at_ns - 3000000, at_ns);
+        shm_slot_credit(slot, ORIGIN_NS, SLICE_NS, 0, at_ns);
+        note_end(fixture, worker, end_ns);
+    }
+}
+
 static void all_work(struct fixture *fixture, uint64_t slices, double early_ns, double late_ns,
                      uint64_t change)
 {
@@ -140,6 +165,95 @@ static void few_iterations_tell_nothing(void **state)
     assert_true(window.settled);
 }
 
+static void an_iteration_that_runs_counts_by_its_usual_time(void **state)
+{
+    struct fixture *fixture = *state;
+    struct window window;
+    run_until(fixture, 1000, 2500000);
+    window_judge(&fixture->shm, 1000, &window);
+    assert_true(fabs(window.interval.mean - 2.0) < 0.001);
+    assert_true(window.interval.half_rel < 0.01);
+    assert_int_equal(window.stall.workers, 0);
+    /* From where on is asked for does not matter. */
+    const struct shm_slot *slot = shm_slot_at(&fixture->shm, 0, 0);
+    double all = window_iterations(&fixture->shm, slot, 0, 1000, NULL);
+    double early = window_iterations(&fixture->shm, slot, 0, 400, NULL);
+    double late = window_iterations(&fixture->shm, slot, 400, 1000, NULL);
+    assert_true(fabs(all - early - late) < 0.001);
+    assert_true(fabs(window_iterations(&fixture->shm, slot, 999, 1000, NULL) - 1.0 / 3) < 0.001);
+}
+
+static void a_worker_that_stands_still_counts_as_such(void **state)
+{
+    struct fixture *fixture = *state;
+    struct window window;
+    run_until(fixture, 1000, 0);
+    struct shm_slot *frozen = shm_slot_at(&fixture->shm, 1, 1);
+    for (unsigned i = 500; i < 1000; i++)
+        atomic_store(&frozen->slices[i], 0);
+    note_end(fixture, 4, ORIGIN_NS + 500 * SLICE_NS);
+    window_judge(&fixture->shm, 1000, &window);
+    /* What of it comes before may pass for a transient. */
+    assert_true(window.interval.mean < 2.0 - 1.0 / 6 + 0.002);
+    assert_int_equal(window.stall.workers, 1);
+    assert_int_equal(window.stall.worker, 4);
+    assert_int_equal(window.stall.ns, 500 * SLICE_NS);
+    assert_int_equal(window.stall.usual_ns, 3000000);
+    double half = window_iterations(&fixture->shm, frozen, 0, 1000, NULL);
+    assert_true(fabs(half - 1.0 - 500.0 / 3) < 0.01);
+}
+
+/* Whether a worker's longest iteration in a window of `slices` is taken for a stall. */
+static bool stalls(struct fixture *fixture, uint64_t slices, uint64_t still_ns, uint64_t usual_ns)
+{
+    struct window window;
+    struct shm_slot *slot = shm_slot_at(&fixture->shm, 0, 2);
+    atomic_store(&slot->still_ns, still_ns);
+    atomic_store(&slot->longest_ns[SHM_LONGEST - 1], usual_ns);
+    window_judge(&fixture->shm, slices, &window);
+    return window.stall.workers > 0;
+}
+
+static void only_a_long_and_rare_iteration_is_a_stall(void **state)
+{
+    struct fixture *fixture = *state;
+    const uint64_t ms = 1000000;
+    run_until(fixture, 1000, 0);
+    assert_true(stalls(fixture, 1000, 400 * ms, 20 * ms));
+    /* It ended after the window, or began before. */
+    assert_true(stalls(fixture, 1000, 15000 * ms, 20 * ms));
+    /* Such iterations recur. */
+    assert_false(stalls(fixture, 1000, 400 * ms, 390 * ms));
+    assert_false(stalls(fixture, 1000, 400 * ms, 90 * ms));
+    /* A busy host does that. */
+    assert_false(stalls(fixture, 1000, 200 * ms, 5 * ms));
+    /* Too few iterations to know what is usual. */
+    assert_false(stalls(fixture, 1000, 400 * ms, 0));
+    /* One of many in a longer window: it is in the interval. */
+    fixture->shm.header->settings.slice_ns *= 5;
+    for (unsigned worker = 0; worker < 6; worker++)
+        note_end(fixture, worker, ORIGIN_NS + 5000 * ms);
+    assert_false(stalls(fixture, 1000, 400 * ms, 20 * ms));
+    assert_true(stalls(fixture, 1000, 600 * ms, 20 * ms));
+}
+
+static void an_idle_worker_of_an_open_loop_does_not_stand_still(void **state)
+{
+    struct fixture *fixture = *state;
+    struct window window;
+    run_until(fixture, 1000, 0);
+    fixture->shm.header->settings.rate_units = 1;
+    note_end(fixture, 3, ORIGIN_NS);
+    const struct shm_slot *slot = shm_slot_at(&fixture->shm, 1, 0);
+    double counted = window_iterations(&fixture->shm, slot, 0, 1000, NULL);
+    window_judge(&fixture->shm, 1000, &window);
+    assert_int_equal(window.stall.workers, 0);
+    fixture->shm.header->settings.rate_units = 0;
+    assert_true(window_iterations(&fixture->shm, slot, 0, 1000, NULL) > counted + 0.9);
+    window_judge(&fixture->shm, 1000, &window);
+    assert_int_equal(window.stall.worker, 3);
+}
+
 static void the_worst_round_stays(void **state)
 {
     (void)state;
@@ -151,8 +265,13 @@ static void the_worst_round_stays(void **state)
     assert_false(newest.settled);
     assert_int_equal(newest.steady_slice, 20);
     assert_true(newest.before_rel == -0.2 && newest.drift_rel == -0.03);
-    const struct window calm = {.settled = true};
+    const struct window calm = {.settled = true, .stall = {.workers = 1, .worker = 2, .ns = 7}};
     window_merge(&newest, &calm);
+    assert_int_equal(newest.stall.worker, 2);
+    const struct window longer = {.settled = true, .stall = {.workers = 1, .worker = 1, .ns = 8}};
+    window_merge(&newest, &longer);
+    window_merge(&newest, &calm);
+    assert_int_equal(newest.stall.worker, 1);
     assert_false(newest.settled);
     assert_true(newest.before_rel == -0.2 && newest.drift_rel == -0.03);
 }
@@ -165,6 +284,12 @@ int main(void)
         cmocka_unit_test_setup_teardown(a_level_that_changes_late_is_not_cut_off, make, release),
         cmocka_unit_test_setup_teardown(a_drift_is_told, make, release),
         cmocka_unit_test_setup_teardown(few_iterations_tell_nothing, make, release),
+        cmocka_unit_test_setup_teardown(an_iteration_that_runs_counts_by_its_usual_time, make,
+                                        release),
+        cmocka_unit_test_setup_teardown(a_worker_that_stands_still_counts_as_such, make, release),
+        cmocka_unit_test_setup_teardown(only_a_long_and_rare_iteration_is_a_stall, make, release),
+        cmocka_unit_test_setup_teardown(an_idle_worker_of_an_open_loop_does_not_stand_still, make,
+                                        release),
         cmocka_unit_test(the_worst_round_stays),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

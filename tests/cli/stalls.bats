@@ -1,0 +1,93 @@
+#!/usr/bin/env bats
+# Workers that stand still for a part of the window, and an orchestrator that does: the number has
+# all that happened in its window, and the record names who stood still.
+
+load helper
+
+STALL=(--device emulated --seed 0 -q -o r.jsonl)
+
+# Counts, throughput, seconds and histogram are of the same window; what is left out as a transient is
+# not in the throughput.
+CONSISTENT='def consistent: .iterations > 0 and (.throughput_ips * (.rounds | map(.seconds) | add)
+  - .iterations | fabs) <= .workers + .iterations * (if .interval.steady_from_s > 0 then 1 else 0.01 end);'
+
+# stalled FILTER OPTIONS...: process 2 stands still for 2.5 s, and then goes on.
+stalled() {
+  local filter=$1
+  shift
+  rm -f r.jsonl
+  MPSWEEP_EMULATED_FAULT='cuStreamSynchronize#12=slow:2500@1' expect 0 "$MPSWEEP" sweep "${STALL[@]}" \
+    --warmup 0.02 --kernels 20 "$@" || return 1
+  points "$CONSISTENT all(.status == \"unconverged\" and .latency_us.max >= 2.5e6
+    and (.stalled | .process == 1 and .seconds >= 2.5 and .usual_s <= 0.5)
+    and any(.warnings[]; .kind == \"stalled\" and
+      (.text | test(\"^process 2 of 2, thread [12] of [12] stood still for [2-9].* s\")))
+    and $filter)" r.jsonl
+}
+
+# Invariants R2 and R3.
+@test "a worker that stands still is named, and its point is not ok" {
+  stalled consistent --precision 100 --duration 0.25 -l processes:2 -l hybrid:2x2
+  grep -q 'unconverged: process 2, thread 1 stood still for [2-9]' out
+}
+
+@test "an iteration that ends after the window is in its latencies" {
+  stalled 'consistent and .rounds[0].seconds <= 0.25' --precision 100 --duration 0.25 \
+    --max-duration 0.25 -l processes:2
+}
+
+@test "a stall in an open loop, and one in fixed work" {
+  stalled true --duration 0.5 --rate 60 -l processes:2
+  stalled '.iterations == 60' --iterations 30 -l processes:2
+}
+
+# freeze SECONDS PID...: stops processes that long.
+freeze() {
+  local seconds=$1
+  shift
+  kill -STOP "$@"
+  read -r -t "$seconds" <> <(:) || true
+  kill -CONT "$@"
+}
+
+# Hundredths of a second that a process has computed.
+computed() {
+  local text words
+  { read -r text <"/proc/$1/stat"; } 2>/dev/null || text=') 0 0 0 0 0 0 0 0 0 0 0 0'
+  # PID (NAME) and the rest, in which NAME may hold anything.
+  read -ra words <<<"${text##*) }"
+  printf '%s\n' "${words[11]}"
+}
+
+@test "a program that is stopped and continued is named" {
+  local ticker=$MPSWEEP_BUILD_DIR/examples/program/ticker tickers
+  start "$MPSWEEP" sweep "${STALL[@]}" --warmup 0.02 --iterations 2000 -l processes:2 -- "$ticker" 1000
+  two_tick() {
+    local pid
+    tickers=()
+    for pid in $(own_processes); do
+      [ "$(command_line "$pid" | head -1)" != "$ticker" ] || tickers+=("$pid")
+    done
+    [ ${#tickers[@]} -eq 2 ] && [ "$(computed "${tickers[0]}")" -gt 50 ]
+  }
+  await $PATIENCE two_tick
+  freeze 2 "${tickers[0]}"
+  finish
+  [ "$STATUS" -eq 0 ]
+  points 'all(.status == "unconverged" and .stalled.seconds >= 1.9
+    and .iterations == 4000)' r.jsonl
+}
+
+# It wakes long after the end of the window, which it lets begin.
+# Invariant R3.
+@test "an orchestrator that is stopped leaves a record of one window" {
+  holding 'cuStreamSynchronize#12=hold@0'
+  start "$MPSWEEP" sweep "${STALL[@]}" --kernels 20 --precision 100 --warmup 2 --duration 0.5 \
+    --max-duration 0.5 -l processes:2
+  await $PATIENCE is_held
+  release
+  freeze 4 "$PID"
+  finish
+  [ "$STATUS" -eq 0 ]
+  points "$CONSISTENT all(consistent)" r.jsonl
+}
