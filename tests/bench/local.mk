@@ -16,6 +16,12 @@ bench-scale: all tests/bench/make_results$(EXEEXT) tests/bench/peak$(EXEEXT)
 	$(AM_TESTS_ENVIRONMENT) $(top_srcdir)/tests/bench/scale
 .PHONY: bench-scale
 
+# On an idle computer: what calibrate, explain and tune find on emulated machines that are known.
+EXTRA_DIST += tests/bench/model.bats
+bench-model: all
+	$(AM_TESTS_ENVIRONMENT) $(BATS) $(top_srcdir)/tests/bench/model.bats
+.PHONY: bench-model
+
 CLEANFILES += tests/bench/bench$(EXEEXT) tests/bench/client$(EXEEXT) tests/bench/tune_bench$(EXEEXT)
 EXTRA_DIST += tests/bench/run tests/bench/tick.py
 

@@ -1,70 +1,8 @@
 #!/usr/bin/env bats
-# sweep --calibrate, on emulated machines that are slow enough for a busy computer to show their
-# figures and not its own.
+# sweep --calibrate: which figures there are, when they are measured and where they are kept. Whether
+# they are right is a claim about speeds: tests/bench/model.bats.
 
 load helper
-
-# calibrate MACHINE OPTIONS...: the record of a sweep of one short point, in CALIBRATION.
-calibrate() {
-  local machine=$1
-  shift
-  rm -f c.jsonl
-  MPSWEEP_EMULATED_MACHINE=$machine expect 0 "$MPSWEEP" sweep --device emulated -l threads:1 \
-    --warmup 0.02 --precision 100 --quiet --calibrate -o c.jsonl "$@" || return 1
-  CALIBRATION=$(jq -c 'select(.type == "calibration")' c.jsonl)
-  jq -e '.pageable_workers >= 2 and (.pageable_crowd_workers == 0
-    or .pageable_crowd_workers > .pageable_workers)' <<<"$CALIBRATION" >/dev/null || return 1
-  printf '%s\n' "$CALIBRATION"
-}
-
-# is FIGURE VALUE: within a quarter of it.
-is() {
-  jq -e ".$1 / ($2) | . > 0.75 and . < 1.25" <<<"$CALIBRATION" >/dev/null ||
-    fail "$1 should be about $2: $CALIBRATION"
-}
-
-# machine FACTOR: makes everything FACTOR times slower.
-machine() {
-  printf 'graph_launch_ns=%d,' $((50000 * $1))
-  printf 'launch_ns=%d,front_ns=%d,graph_node_ns=%d,spin_ns=%d,' $((25000 * $1)) $((12500 * $1)) \
-    $((12500 * $1)) $((250 * $1))
-  printf 'h2d_mb_per_s=%d,d2h_mb_per_s=%d,pageable_mb_per_s=%d,' $((2000 / $1)) $((1000 / $1)) \
-    $((200 / $1))
-  printf 'slots=4,kernel_ns=100,graph_kernel_ns=100,copy_latency_ns=0'
-}
-
-# 40 000 launches/s of a process, 80 000 of the GPU, as many kernels of graphs; 1 MB each way in
-# 0.5, 1 and, pageable, 5 ms; and kernels of 0.25 ms in 4 slots, 20 an iteration, without launches
-# and copies 200 iterations/s.
-figures() {
-  calibrate "$(machine "$1")" --kernels 20 --spin 1000 --bytes 1000K --duration 0.1 || return 1
-  is process_launches_per_s "40000 / $1" && is gpu_launches_per_s "80000 / $1" &&
-    is graph_kernels_per_s "80000 / $1" && is process_graphs_per_s "20000 / $1" &&
-    is arithmetic_ips "800 / $1" &&
-    is h2d_bytes_per_s "2e9 / $1" && is d2h_bytes_per_s "1e9 / $1" &&
-    is both_bytes_per_s "1e9 / $1" && is pageable_bytes_per_s "1e8 / $1" &&
-    is single_stream_ips "1000 / 6.56 / $1" && is single_graph_ips "1000 / 6.56 / $1" &&
-    is single_pageable_ips "1000 / 15.24 / $1"
-}
-
-@test "each figure is that of the machine" {
-  once_in_three figures 1
-}
-
-@test "a machine that is half as fast has figures half as large" {
-  once_in_three figures 2
-}
-
-# Three launches, two copies and a wait; a graph is a launch and a wait.
-cpu_time() {
-  calibrate "cpu_ns=$1,kernel_ns=0" --kernels 3 --spin 0 --bytes 64K --duration 0.1 || return 1
-  is single_stream_cpu_us "6 * $1 / 1000" && is single_spin_cpu_us "6 * $1 / 1000" &&
-    is single_graph_cpu_us "2 * $1 / 1000"
-}
-
-@test "CPU time is what the machine's calls burn" {
-  once_in_three cpu_time 300000
-}
 
 SHARED='["process_launches_per_s", "graph_kernels_per_s", "process_graphs_per_s", "gpu_launches_per_s",
   "arithmetic_ips"]'

@@ -100,7 +100,7 @@ uuids() { head -1 "$1" | jq -r '.gpus[].uuid'; }
     points 'length == 3 and (.[0].throughput_ips as $one
       | .[1:] | all(.throughput_ips / $one | . > 1.8 and . < 2.2))' r.jsonl
   }
-  once_in_three twice
+  judged twice
   grep -qE '^layout .* GPUs  daemons .* scaling' out
   grep -qE '^processes\+mps .* 1 .*  -$|^processes\+mps .* 1 .*  -  ' out
   grep -qE '^processes\+mps .* 2  per-gpu .* [0-9.]+%' out
@@ -117,9 +117,9 @@ uuids() { head -1 "$1" | jq -r '.gpus[].uuid'; }
       --duration 0.2 --warmup 0.1 --precision 50 -q --device emulated:all "${work[@]}" -o r.jsonl || return 1
     points ".[1].throughput_ips / .[0].throughput_ips | $2" r.jsonl
   }
-  once_in_three scaled host_mb_per_s=0 '. > 1.7'
+  judged scaled host_mb_per_s=0 '. > 1.7'
   # What one GPU copies both ways at once is all that there is.
-  once_in_three scaled host_mb_per_s=1800 '. < 1.3'
+  judged scaled host_mb_per_s=1800 '. < 1.3'
 }
 
 @test "GPUs that differ are named, and the one that stands out" {
@@ -135,7 +135,7 @@ uuids() { head -1 "$1" | jq -r '.gpus[].uuid'; }
       -o r.jsonl -l processes:1 || return 1
     grep -q '^warning .*GPU 1 (GPU-.*65) is [0-9]*% slower than the median of the others: compare' out
   }
-  once_in_three stands_out
+  judged stands_out
 }
 
 @test "a mix of workloads is the same on each GPU" {

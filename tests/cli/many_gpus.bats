@@ -159,7 +159,7 @@ two_gpus_do_twice_one() {
 
 @test "sweep of one and two GPUs: scaling in explain's terms, and both figures" {
   machine 2
-  once_in_three two_gpus_do_twice_one
+  judged two_gpus_do_twice_one
   needs_gnuplot
   draws scaling r.jsonl
   shows 'threads 1×2' 'processes+mps 2×1, one daemon' 'processes+mps 2×1, a daemon a GPU' 'EMULATED GPU'

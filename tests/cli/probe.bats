@@ -43,7 +43,7 @@ launches_are_delayed() {
 
 @test "launch-delay: observed where copies of another thread delay launches" {
   PROBE=launch-delay
-  once_in_three launches_are_delayed
+  judged launches_are_delayed
   # The case is that of the list, since the probe's own is not in it; controls come by themselves.
   holds '.arms | map(.arm) | contains(["alone", "alone-mps", "alone-batch"])' r.jsonl
   holds '.arms | length == 8 and all(.samples > 20 and .median_us > 0 and .p99_us >= .median_us)' r.jsonl
@@ -64,13 +64,13 @@ larger_are_delayed() {
 
 @test "launch-delay: smaller copies are no remedy for larger ones" {
   PROBE=launch-delay
-  once_in_three larger_are_delayed
+  judged larger_are_delayed
   holds '.remedy != null and (has("remedy_arm") | not)' r.jsonl
 }
 
 @test "launch-delay: not observed where they do not" {
   PROBE=launch-delay
-  once_in_three off 'not observed' --arms pageable-1m,batch-1m
+  judged off 'not observed' --arms pageable-1m,batch-1m
 }
 
 @test "lazy-load: observed where a first launch waits for a copy, and not where it does not" {
@@ -82,7 +82,7 @@ larger_are_delayed() {
   holds '.effect.arm == "lazy-copy"' r.jsonl
   says_of observed --arms lazy-waiting
   holds '.arms[] | select(.arm == "lazy-waiting") | .blocked == .samples and .samples == 24' r.jsonl
-  once_in_three off 'not observed' --arms lazy-copy
+  judged off 'not observed' --arms lazy-copy
 }
 
 @test "a few that hang are not nothing" {

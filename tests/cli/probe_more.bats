@@ -19,7 +19,7 @@ second_waits() {
 
 @test "context-admission: observed where a second context waits for its turn" {
   PROBE=context-admission
-  once_in_three second_waits
+  judged second_waits
   holds '.effect.metric == "copy beside 16 blocks"' r.jsonl
   # Alone the copy of neither context waits for anything, which the third metric shows.
   holds '.arms | all(.metrics | map(.metric) == ["copy beside a full GPU", "copy alone"])' r.jsonl
@@ -32,7 +32,7 @@ second_waits() {
 
 @test "context-admission: not observed where it does not wait" {
   PROBE=context-admission
-  once_in_three off 'not observed' --arms second-before
+  judged off 'not observed' --arms second-before
   holds '.remedy == null and .error == null' r.jsonl
 }
 
@@ -44,7 +44,7 @@ slice_is_found() {
 
 @test "context-admission: the time slice is inferred from the waits" {
   PROBE=context-admission
-  once_in_three slice_is_found
+  judged slice_is_found
 }
 
 turns_are_taken() {
@@ -56,7 +56,7 @@ turns_are_taken() {
 
 @test "context-admission: who takes turns and who does not" {
   PROBE=context-admission
-  once_in_three turns_are_taken
+  judged turns_are_taken
   holds '.arms | length == 7 and all(.status == "ok" and .blocked == 0)' r.jsonl
   holds '.arms | map(select(.arm == "priority" or .arm == "green" or .arm == "process-mps"))
     | length == 3 and all(.verdict != "observed")' r.jsonl
@@ -78,7 +78,7 @@ longer_than_a_slice() {
 
 @test "context-admission: a copy that waits longer than for a slice is let go, and counted" {
   PROBE=context-admission
-  once_in_three longer_than_a_slice
+  judged longer_than_a_slice
 }
 
 @test "context-admission: what ends a process ends its arm, with the reason" {
@@ -103,7 +103,7 @@ the_rest_is_judged() {
 }
 
 @test "context-admission: what a driver cannot do is not a failure" {
-  once_in_three the_rest_is_judged
+  judged the_rest_is_judged
 }
 
 guard() { children_named "$PID" mpsweep-guard; }
@@ -135,7 +135,7 @@ threads_contend() {
 
 @test "launch-contention: observed where threads share a launch path" {
   PROBE=launch-contention
-  once_in_three threads_contend
+  judged threads_contend
   holds '.effect.metric == "launch call" and .remedy_arm == "mps-8"' r.jsonl
   arm_is mps-8 '.mps and .processes == 8 and .attached == {expected: 8, seen: 8}'
   # Every worker launches.
@@ -148,7 +148,7 @@ threads_contend() {
 
 @test "launch-contention: not observed where each thread has its own" {
   PROBE=launch-contention
-  once_in_three off 'not observed' --arms threads-8
+  judged off 'not observed' --arms threads-8
 }
 
 @test "launch-contention: contexts, processes, connections and graphs" {
@@ -175,7 +175,7 @@ second_stalls() {
 
 @test "peer-stall: observed where staged copies go one after the other" {
   PROBE=peer-stall
-  once_in_three two second_stalls
+  judged two second_stalls
   holds '.remedy_arm == "peer-on" or .remedy_arm == "chunked"' r.jsonl
   holds '.arms | map(select(.arm != "peer-off" and .control)) | length == 2
     and all(.verdict != "observed")' r.jsonl
@@ -186,7 +186,7 @@ second_stalls() {
 
 @test "peer-stall: not observed where they do not" {
   PROBE=peer-stall
-  once_in_three two off 'not observed' --arms peer-off
+  judged two off 'not observed' --arms peer-off
 }
 
 # Two rounds may be too few for a verdict, but not for a stall.
@@ -198,7 +198,7 @@ stays_free() {
 }
 
 @test "peer-stall: the first copy by hand, or later" {
-  once_in_three stays_free
+  judged stays_free
 }
 
 what_helps_is_told() {
@@ -214,7 +214,7 @@ what_helps_is_told() {
   PROBE=peer-stall
   # Only copies in chunks wait for events.
   export MPSWEEP_EMULATED_FAULT='cuStreamWaitEvent#1+=slow:3'
-  once_in_three what_helps_is_told
+  judged what_helps_is_told
 }
 
 @test "peer-stall: a copy that brings other bytes is not a measurement" {

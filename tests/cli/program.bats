@@ -71,7 +71,7 @@ LAYOUTS=(-l processes:2 -l processes+mps:2 -l hybrid:2x2 -l hybrid-timesliced:2x
 }
 
 @test "the highest rate under a latency is searched with fresh programs" {
-  DURATION=0.2 measure 0 -l processes:2 --rate max-under-p99=1s --max-duration 0.4 -- "$TICKER" 500
+  DURATION=0.5 measure 0 -l processes:2 --rate max-under-p99=1s --max-duration 1 -- "$TICKER" 500
   points '.[0] | measured and .throughput_ips > 0' r.jsonl
 }
 

@@ -234,7 +234,7 @@ guard() { children_named "$PID" mpsweep-guard; }
 
 # Invariant R2.
 @test "the daemon is killed while its clients run: the point has no number" {
-  held 'cuStreamSynchronize#200=hold@0' 0.2 -l processes+mps:2 -l processes+mps:1 --timeout 5
+  held 'cuStreamSynchronize#10=hold@0' 0.2 -l processes+mps:2 -l processes+mps:1 --timeout 5
   kill -KILL "$(children_named "$(guard)" mpsweep-emulated-mps-control)"
   release
   finish

