@@ -184,8 +184,11 @@ void results_make_displayable(struct results *results)
     results->odd = false;
 }
 
-static enum status load_lines(struct results_lines *lines, bool begun, json_t *place_of,
-                              struct results *results)
+/* The other types are of no use to readers. */
+static const char *const known[] = {"calibration", "probe", "tune", "fleet", "footer", NULL};
+
+static enum status load_lines(struct results_lines *lines, results_field *needed, bool begun,
+                              json_t *place_of, struct results *results)
 {
     const char *path = lines->path;
     for (unsigned long number = 1;; number++) {
@@ -202,7 +205,7 @@ static enum status load_lines(struct results_lines *lines, bool begun, json_t *p
             if (is_of_a_node(&line))
                 continue;
             json_error_t error;
-            json_t *record = json_loadb(line.text, line.bytes, 0, &error);
+            json_t *record = results_record(&line, needed, known, &error);
             results->odd |= may_be_odd(&line);
             if (record == NULL)
                 return number == 1
@@ -223,7 +226,8 @@ static enum status load_lines(struct results_lines *lines, bool begun, json_t *p
 }
 
 /* Closes the lines. */
-static enum status load(struct results_lines *lines, bool begun, struct results *out)
+static enum status load(struct results_lines *lines, results_field *needed, bool begun,
+                        struct results *out)
 {
     struct results results = {
         .points = json_array(), .calibrations = json_array(), .probes = json_array()};
@@ -233,7 +237,7 @@ static enum status load(struct results_lines *lines, bool begun, struct results 
         results.probes == NULL)
         status = status_set(STATUS_MEMORY, "out of memory reading '%s'", lines->path);
     if (status == STATUS_OK)
-        status = load_lines(lines, begun, place_of, &results);
+        status = load_lines(lines, needed, begun, place_of, &results);
     if (status == STATUS_OK)
         *out = results;
     else
@@ -243,18 +247,18 @@ static enum status load(struct results_lines *lines, bool begun, struct results 
     return status;
 }
 
-enum status results_load(const char *path, struct results *out)
+enum status results_load(const char *path, results_field *needed, struct results *out)
 {
     struct results_lines lines;
     enum status status = results_lines_open(path, &lines);
-    return status == STATUS_OK ? load(&lines, false, out) : status;
+    return status == STATUS_OK ? load(&lines, needed, false, out) : status;
 }
 
-enum status results_load_begun(int fd, const char *path, struct results *out)
+enum status results_load_begun(int fd, const char *path, results_field *needed, struct results *out)
 {
     struct results_lines lines;
     enum status status = results_lines_of(fd, path, &lines);
-    return status == STATUS_OK ? load(&lines, true, out) : status;
+    return status == STATUS_OK ? load(&lines, needed, true, out) : status;
 }
 
 void results_release(struct results *results)

@@ -13,6 +13,7 @@
 #include <jansson.h>
 
 #include "common/status.h"
+#include "files/results_record.h"
 
 #define RESULTS_SCHEMA 1
 
@@ -32,17 +33,19 @@ struct results {
 };
 
 /*
- * Loads a file; out is set only on success and then released with results_release().
+ * Loads a file; out is set only on success and then released with results_release(). Points have
+ * only the fields that `needed` takes (NULL: all): see results_record().
  *
  * STATUS_NOT_FOUND, STATUS_SYSTEM: it cannot be opened or read. STATUS_USAGE: it is empty, not a
  * results file, of another schema, or a whole line in it is broken; the text names file and line.
  */
-enum status results_load(const char *path, struct results *out);
+enum status results_load(const char *path, results_field *needed, struct results *out);
 
-/* As results_load(), of a file that is open for reading; path is its name in errors. A file that a
- * kill or a full disk left without even its whole header loads, too, if it looks like ours as far
- * as it goes: then header is NULL, and whole_bytes 0. */
-enum status results_load_begun(int fd, const char *path, struct results *out);
+/* As results_load(), of a file that is open for reading; path is its name in
+ * errors. A file that a kill or a full disk left without even its whole header loads, too, if it
+ * looks like ours as far as it goes: then header is NULL, and whole_bytes 0. */
+enum status results_load_begun(int fd, const char *path, results_field *needed,
+                               struct results *out);
 
 /* Replaces what a terminal does not only print in all texts (common/text.h). Call it before any of
  * them is shown; not where they go into a deployment, or are compared with this machine. */

@@ -87,7 +87,8 @@ enum status results_claim(const char *path, struct results_writer *out)
     return busy(path);
 }
 
-enum status results_continue(const char *path, struct results *results, struct results_writer *out)
+enum status results_continue(const char *path, results_field *needed, struct results *results,
+                             struct results_writer *out)
 {
     struct results_writer writer;
     struct results loaded;
@@ -95,7 +96,7 @@ enum status results_continue(const char *path, struct results *results, struct r
     enum status status = results_claim(path, &writer);
     if (status != STATUS_OK)
         return status;
-    status = results_load_begun(writer.fd, path, &loaded);
+    status = results_load_begun(writer.fd, path, needed, &loaded);
     if (status == STATUS_OK && fstat(writer.fd, &info) != 0) {
         results_release(&loaded);
         status = cannot("look at", path, errno);

@@ -41,10 +41,11 @@ enum status results_create(const char *path, const char *advice, struct results_
 enum status results_claim(const char *path, struct results_writer *out);
 
 /* Opens an existing file to go on behind its last whole line: takes its lock, then reads it as
- * results_load_begun() does. The first results_write() cuts off an unfinished line; until then the
- * file stays as it is. Sets both outputs only on success. Statuses as of results_claim() and
- * results_load(). */
-enum status results_continue(const char *path, struct results *results, struct results_writer *out);
+ * results_load_begun() does, with the fields that are needed. The first results_write() cuts off an
+ * unfinished line; until then the file stays as it is. Sets both outputs only on success. Statuses
+ * as of results_claim() and results_load(). */
+enum status results_continue(const char *path, results_field *needed, struct results *results,
+                             struct results_writer *out);
 
 /* Writes one record. On an error (a full disk) the file is cut back to its last whole line.
  * STATUS_BUSY: another process has written to the file; this one leaves it alone. */

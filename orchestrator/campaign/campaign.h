@@ -143,9 +143,9 @@ enum status lengths_find(struct session *session, struct point *points, size_t c
 /* -- results_file.c -- */
 
 /* Call it after campaign_name_output(), before a driver is opened or anything starts. With
- * --resume it takes the lock of the file of --output and loads it: STATUS_BUSY while another
- * process writes to it. Without, it makes sure that there is none: STATUS_USAGE. */
-enum status campaign_claim_results(struct campaign *campaign);
+ * --resume it takes the lock of the file of --output and loads what is needed of it: STATUS_BUSY
+ * while another process writes to it. Without, it makes sure that there is none: STATUS_USAGE. */
+enum status campaign_claim_results(struct campaign *campaign, results_field *needed);
 
 /* Makes the file of --output, if any, or with --resume takes over the finished points and the
  * calibrations of the claimed one; STATUS_USAGE if they are of another plan or machine. After

@@ -121,13 +121,13 @@ static enum status take_over(struct campaign *campaign, const char *path)
     return STATUS_OK;
 }
 
-enum status campaign_claim_results(struct campaign *campaign)
+enum status campaign_claim_results(struct campaign *campaign, results_field *needed)
 {
     const char *path = campaign_output(campaign);
     if (!path)
         return STATUS_OK;
     return options_switch(campaign->options, OPTION_RESUME)
-               ? results_continue(path, &campaign->earlier, &campaign->writer)
+               ? results_continue(path, needed, &campaign->earlier, &campaign->writer)
                : results_check_new(path, EXISTS_ADVICE);
 }
 

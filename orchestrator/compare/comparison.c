@@ -9,6 +9,7 @@
 #include "common/text.h"
 #include "orchestrator/results/origin.h"
 #include "orchestrator/results/point.h"
+#include "orchestrator/results/fields.h"
 #include "orchestrator/results/settings.h"
 
 #define ALPHA 0.025 /* on each side, as of a 95% interval */
@@ -276,9 +277,9 @@ enum status comparison_make(const char *base_path, const char *change_path, doub
 {
     struct comparison comparison = {
         .base_path = base_path, .change_path = change_path, .threshold = threshold, .holm = holm};
-    enum status status = results_load(base_path, &comparison.base);
+    enum status status = results_load(base_path, fields_of_comparisons, &comparison.base);
     if (status == STATUS_OK)
-        status = results_load(change_path, &comparison.change);
+        status = results_load(change_path, fields_of_comparisons, &comparison.change);
     if (status == STATUS_OK)
         results_make_displayable(&comparison.base);
     if (status == STATUS_OK)

@@ -117,7 +117,7 @@ int emit_command(const struct invocation *invocation)
     };
     enum status status = emit_check(request.format, request.directory, request.command);
     if (status == STATUS_OK)
-        status = results_load(path, &results);
+        status = results_load(path, NULL, &results);
     if (status == STATUS_OK)
         status = pick(&results, path, asked ? options_integer(options, OPTION_EMIT_POINT) : -1,
                       &request.point, chosen, sizeof chosen);

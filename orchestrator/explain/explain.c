@@ -11,6 +11,7 @@
 #include "orchestrator/explain/set.h"
 #include "orchestrator/explain/point.h"
 #include "orchestrator/explain/verify.h"
+#include "orchestrator/results/fields.h"
 #include "orchestrator/session/mps_limits.h"
 #include "orchestrator/record/record.h"
 #include "orchestrator/results/origin.h"
@@ -43,8 +44,9 @@ static void unload(struct explaining *explaining)
 static enum status load(struct explaining *explaining, bool writes)
 {
     const char *path = explaining->path;
-    enum status status = writes ? results_continue(path, &explaining->results, &explaining->writer)
-                                : results_load(path, &explaining->results);
+    enum status status = writes ? results_continue(path, fields_of_explanations,
+                                                   &explaining->results, &explaining->writer)
+                                : results_load(path, fields_of_explanations, &explaining->results);
     if (status == STATUS_OK && !explaining->results.header)
         status = status_set(STATUS_USAGE, "'%s' has no whole line", path);
     if (status != STATUS_OK)

@@ -9,6 +9,7 @@
 #include "orchestrator/console/report.h"
 #include "orchestrator/explain/set.h"
 #include "orchestrator/plot/internal.h"
+#include "orchestrator/results/fields.h"
 
 struct figure {
     const char *name;
@@ -139,7 +140,7 @@ int plot_command(const struct invocation *invocation)
     struct results results = {0};
     enum status status = figure != NULL ? plot_check_output(request.output) : STATUS_OK;
     if (status == STATUS_OK)
-        status = results_load(request.results, &results);
+        status = results_load(request.results, fields_of_figures, &results);
     if (status == STATUS_OK)
         results_make_displayable(&results);
     if (status == STATUS_OK)

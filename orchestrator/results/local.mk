@@ -1,7 +1,8 @@
 # Read records: words, keys, scaling, tables.
 noinst_LIBRARIES += orchestrator/results/libresults.a
 orchestrator_results_libresults_a_SOURCES = \
-    orchestrator/results/effect.c orchestrator/results/effect.h orchestrator/results/internal.h \
+    orchestrator/results/effect.c orchestrator/results/effect.h \
+    orchestrator/results/fields.c orchestrator/results/fields.h orchestrator/results/internal.h \
     orchestrator/results/number_ranges.c orchestrator/results/number_ranges.h \
     orchestrator/results/origin.c orchestrator/results/origin.h orchestrator/results/point.c \
     orchestrator/results/point.h orchestrator/results/rate.c orchestrator/results/rate.h \
@@ -11,4 +12,4 @@ orchestrator_results_libresults_a_SOURCES = \
     orchestrator/results/table_gpus.c
 
 unit_tests += \
-    tests/unit/results/test_effect tests/unit/results/test_scaling
+    tests/unit/results/test_effect tests/unit/results/test_fields tests/unit/results/test_scaling

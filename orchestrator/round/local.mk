@@ -11,6 +11,7 @@ orchestrator_round_libround_a_SOURCES = \
     orchestrator/round/window.c orchestrator/round/window.h
 
 unit_tests += \
-    tests/unit/round/test_fixed tests/unit/round/test_stopping tests/unit/round/test_window
+    tests/unit/round/test_fixed tests/unit/round/test_measurement \
+    tests/unit/round/test_stopping tests/unit/round/test_window
 tests_unit_round_test_stopping_SOURCES = tests/unit/round/test_stopping.c $(series)
 tests_unit_round_test_window_SOURCES = tests/unit/round/test_window.c $(series)

@@ -2,6 +2,7 @@
 
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "orchestrator/round/internal.h"
 #include "orchestrator/round/openloop.h"
@@ -128,6 +129,63 @@ void measurement_release(struct measurement *measurement)
     free(measurement->fixed);
     round_result_release(&measurement->last);
     *measurement = (struct measurement){0};
+}
+
+/* -- between rounds: the blocks that are not all zero bytes -- */
+
+#define BLOCK 64
+#define BLOCKS ((sizeof(struct measurement) + BLOCK - 1) / BLOCK)
+
+struct measurement_packed {
+    unsigned char kept[(BLOCKS + 7) / 8]; /* a bit each */
+    unsigned char bytes[];                /* of the kept ones, one behind the other */
+};
+
+static size_t block_bytes(size_t block)
+{
+    size_t left = sizeof(struct measurement) - block * BLOCK;
+    return left < BLOCK ? left : BLOCK;
+}
+
+static bool is_zero(const unsigned char *bytes, size_t count)
+{
+    static const unsigned char zero[BLOCK];
+    return memcmp(bytes, zero, count) == 0;
+}
+
+struct measurement_packed *measurement_pack(struct measurement *measurement)
+{
+    const unsigned char *from = (const unsigned char *)measurement;
+    size_t used = 0;
+    for (size_t i = 0; i < BLOCKS; i++)
+        used += is_zero(from + i * BLOCK, block_bytes(i)) ? 0 : block_bytes(i);
+    struct measurement_packed *packed = calloc(1, sizeof *packed + used);
+    if (!packed)
+        return NULL;
+    used = 0;
+    for (size_t i = 0; i < BLOCKS; i++) {
+        if (is_zero(from + i * BLOCK, block_bytes(i)))
+            continue;
+        packed->kept[i / 8] |= (unsigned char)(1u << i % 8);
+        memcpy(packed->bytes + used, from + i * BLOCK, block_bytes(i));
+        used += block_bytes(i);
+    }
+    memset(measurement, 0, sizeof *measurement);
+    return packed;
+}
+
+void measurement_unpack(struct measurement_packed *packed, struct measurement *out)
+{
+    unsigned char *into = (unsigned char *)out;
+    size_t used = 0;
+    memset(out, 0, sizeof *out);
+    for (size_t i = 0; packed && i < BLOCKS; i++) {
+        if (!(packed->kept[i / 8] >> i % 8 & 1))
+            continue;
+        memcpy(into + i * BLOCK, packed->bytes + used, block_bytes(i));
+        used += block_bytes(i);
+    }
+    free(packed);
 }
 
 void measurement_interval(const struct measurement *measurement, struct interval *out)

@@ -40,6 +40,18 @@ enum status measurement_add(struct measurement *measurement, struct round_result
                             double seconds);
 void measurement_release(struct measurement *measurement);
 
+/*
+ * Between two rounds of a point the others have theirs: a packed measurement takes the room of what
+ * it counted, where the histograms of one that is open take the room of what they could count.
+ *
+ * measurement_pack() takes over what the measurement owns, which is empty then; NULL: no memory,
+ * and the measurement is as it was. measurement_unpack() gives it back and frees the packed one;
+ * of NULL it gives an empty one.
+ */
+struct measurement_packed;
+struct measurement_packed *measurement_pack(struct measurement *measurement);
+void measurement_unpack(struct measurement_packed *packed, struct measurement *out);
+
 /* The interval over all rounds; unknown without one. */
 void measurement_interval(const struct measurement *measurement, struct interval *out);
 

@@ -2,7 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "files/results_lines.h"
+#include "files/results_record.h"
 #include "common/text.h"
 #include "orchestrator/results/number_ranges.h"
 #include "orchestrator/slurm/internal.h"
@@ -65,9 +65,15 @@ static void take_point(struct reading *reading, const json_t *point)
     reading->seen[id] = done ? POINT_DONE : strcmp(word, "failed") == 0 ? POINT_FAILED : POINT_NONE;
 }
 
+static bool is_needed(const char *key)
+{
+    return strcmp(key, "status") == 0;
+}
+
 static enum status take_line(struct reading *reading, const struct results_line *line, bool first)
 {
-    json_t *record = json_loadb(line->text, line->bytes, 0, NULL);
+    static const char *const known[] = {NULL};
+    json_t *record = results_record(line, is_needed, known, NULL);
     const char *type = json_string_value(json_object_get(record, "type"));
     enum status status = STATUS_OK;
     if (!type || (first && strcmp(type, "header") != 0))

@@ -13,6 +13,7 @@
 #include "orchestrator/console/report.h"
 #include "orchestrator/plan/device_choice.h"
 #include "orchestrator/record/record.h"
+#include "orchestrator/results/fields.h"
 #include "orchestrator/results/point.h"
 #include "orchestrator/round/openloop.h"
 #include "orchestrator/sweep/internal.h"
@@ -21,7 +22,8 @@
 
 struct sweep {
     struct campaign campaign;
-    struct measurement *measurements; /* a point each */
+    struct measurement_packed **begun; /* a point each: of its rounds so far, or NULL */
+    bool keeps_all;                    /* of the records, not only what the table needs */
     struct progress progress;
 };
 
@@ -101,10 +103,10 @@ static enum status check_mps(struct campaign *campaign)
     return STATUS_OK;
 }
 
-static enum status finish_point(struct sweep *sweep, size_t index)
+/* Releases the measurement. */
+static enum status finish_point(struct sweep *sweep, size_t index, struct measurement *measurement)
 {
     struct campaign *campaign = &sweep->campaign;
-    struct measurement *measurement = &sweep->measurements[index];
     json_t *record =
         record_point(&campaign->plan.points[index], measurement, campaign->limits.precision_rel);
     measurement_release(measurement);
@@ -112,7 +114,26 @@ static enum status finish_point(struct sweep *sweep, size_t index)
         return status_set(STATUS_MEMORY, "out of memory for a record");
     campaign_mark(campaign, record);
     campaign->records[index] = record;
-    return results_write(&campaign->writer, record);
+    enum status status = results_write(&campaign->writer, record);
+    if (!sweep->keeps_all)
+        fields_keep_for_tables(record);
+    return status;
+}
+
+/* Keeps the measurement for the point's next round. */
+static enum status keep(struct sweep *sweep, size_t index, struct measurement *measurement)
+{
+    sweep->begun[index] = measurement_pack(measurement);
+    if (sweep->begun[index])
+        return STATUS_OK;
+    measurement_release(measurement);
+    return status_set(STATUS_MEMORY, "out of memory for the results");
+}
+
+static void open_measurement(struct sweep *sweep, size_t index, struct measurement *out)
+{
+    measurement_unpack(sweep->begun[index], out);
+    sweep->begun[index] = NULL;
 }
 
 static void show_step(void *data, const char *step)
@@ -142,6 +163,7 @@ static enum status measure(struct sweep *sweep, const struct turn *turn, bool la
     const struct point *point = &campaign->plan.points[index];
     struct round_limits limits = campaign->limits;
     struct round_result round;
+    struct measurement measurement;
     struct status_saved swept;
     char what[POINT_DESCRIPTION], result[POINT_FAILURE_TEXT];
     uint64_t begin_ns = clock_now_ns();
@@ -149,14 +171,18 @@ static enum status measure(struct sweep *sweep, const struct turn *turn, bool la
     limits.precision_rel *= sqrt((double)options_integer(campaign->options, OPTION_ROUNDS));
     point_describe(point, what, sizeof what);
     progress_begin(&sweep->progress, what);
+    open_measurement(sweep, index, &measurement);
     status_save(saturation_run(&campaign->session, point, &limits, &campaign->crew, turn, show_step,
-                               &sweep->progress, &sweep->measurements[index], &round),
+                               &sweep->progress, &measurement, &round),
                 &swept);
-    enum status status = measurement_add(&sweep->measurements[index], &round,
-                                         (double)(clock_now_ns() - begin_ns) / 1e9);
-    bool ended = last_round || sweep->measurements[index].status != STATUS_OK;
-    if (status == STATUS_OK && ended)
-        status = finish_point(sweep, index);
+    enum status status =
+        measurement_add(&measurement, &round, (double)(clock_now_ns() - begin_ns) / 1e9);
+    if (status != STATUS_OK)
+        measurement_release(&measurement);
+    else if (last_round || measurement.status != STATUS_OK)
+        status = finish_point(sweep, index, &measurement);
+    else
+        status = keep(sweep, index, &measurement);
     const json_t *record = campaign->records[index];
     progress_end(&sweep->progress, record ? result_text(record, result) : NULL);
     return status == STATUS_OK ? status_restore(&swept) : status;
@@ -165,10 +191,14 @@ static enum status measure(struct sweep *sweep, const struct turn *turn, bool la
 /* After an interrupt: the points of which some rounds are done keep those. */
 static void keep_rounds(struct sweep *sweep)
 {
-    for (size_t i = 0; i < sweep->campaign.plan.count; i++)
-        if (!sweep->campaign.records[i] && sweep->measurements[i].rounds > 0 &&
-            finish_point(sweep, i) != STATUS_OK)
+    struct measurement measurement;
+    for (size_t i = 0; i < sweep->campaign.plan.count; i++) {
+        if (!sweep->begun[i])
+            continue;
+        open_measurement(sweep, i, &measurement);
+        if (finish_point(sweep, i, &measurement) != STATUS_OK)
             return;
+    }
     status_record("interrupted");
 }
 
@@ -276,11 +306,12 @@ static enum status prepare(struct sweep *sweep)
 {
     struct campaign *campaign = &sweep->campaign;
     enum status status = check_limits(campaign);
+    sweep->keeps_all = strcmp(options_text(campaign->options, OPTION_FORMAT), "json") == 0;
     if (status == STATUS_OK)
         status = campaign_name_output(campaign);
     if (status == STATUS_OK && !options_switch(campaign->options, OPTION_LIST) &&
         !options_switch(campaign->options, OPTION_DRY_RUN))
-        status = campaign_claim_results(campaign);
+        status = campaign_claim_results(campaign, sweep->keeps_all ? NULL : fields_of_tables);
     if (status == STATUS_OK)
         status = make_plan(campaign);
     if (status == STATUS_OK)
@@ -291,8 +322,8 @@ static enum status prepare(struct sweep *sweep)
         status = sweep_check_publish(campaign);
     if (status == STATUS_OK)
         status = campaign_make_records(campaign);
-    sweep->measurements = calloc(campaign->plan.count + 1, sizeof *sweep->measurements);
-    if (status == STATUS_OK && !sweep->measurements)
+    sweep->begun = calloc(campaign->plan.count + 1, sizeof *sweep->begun);
+    if (status == STATUS_OK && !sweep->begun)
         status = status_set(STATUS_MEMORY, "out of memory");
     return status;
 }
@@ -338,7 +369,7 @@ static enum status list_or_measure(struct sweep *sweep, int *result)
 
 int sweep_command(const struct invocation *invocation)
 {
-    struct sweep sweep = {.measurements = NULL};
+    struct sweep sweep = {.begun = NULL};
     struct campaign *campaign = &sweep.campaign;
     struct status_saved saved;
     int result = EXIT_ALL_MEASURED;
@@ -352,9 +383,12 @@ int sweep_command(const struct invocation *invocation)
         result = report(status_restore(&saved));
     else if (!closed)
         result = report(STATUS_SYSTEM);
-    for (size_t i = 0; sweep.measurements && i < campaign->plan.count; i++)
-        measurement_release(&sweep.measurements[i]);
-    free(sweep.measurements);
+    for (size_t i = 0; sweep.begun && i < campaign->plan.count; i++) {
+        struct measurement measurement;
+        open_measurement(&sweep, i, &measurement);
+        measurement_release(&measurement);
+    }
+    free(sweep.begun);
     campaign_release(campaign);
     plan_release(&campaign->plan);
     return result;

@@ -399,7 +399,7 @@ int tune_command(const struct invocation *invocation)
         status = check_emit(&tune.campaign);
     if (status == STATUS_OK && !options_switch(tune.campaign.options, OPTION_LIST) &&
         !options_switch(tune.campaign.options, OPTION_DRY_RUN))
-        status = campaign_claim_results(&tune.campaign);
+        status = campaign_claim_results(&tune.campaign, NULL);
     if (status == STATUS_OK)
         status = campaign_open_session(&tune.campaign);
     if (status != STATUS_OK)

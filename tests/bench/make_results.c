@@ -164,7 +164,7 @@ int main(int argc, char **argv)
         fputs("make_results: at least 1 run and 2 points\n", stderr);
         return 1;
     }
-    if (results_load(argv[1], &making.template) != STATUS_OK) {
+    if (results_load(argv[1], NULL, &making.template) != STATUS_OK) {
         fprintf(stderr, "make_results: %s\n", status_text());
         return 1;
     }

@@ -25,7 +25,7 @@ int main(int argc, char **argv)
     }
     if (child < 0 || wait4(child, &ending, 0, &usage) != child)
         return 1;
-    fprintf(stderr, "%8.1f s %8.0f MB  status %d\n", (double)(clock_now_ns() - begin_ns) / 1e9,
+    fprintf(stderr, "%8.1f s %8.1f MB  status %d\n", (double)(clock_now_ns() - begin_ns) / 1e9,
             (double)usage.ru_maxrss / 1024, WIFEXITED(ending) ? WEXITSTATUS(ending) : -1);
     return 0;
 }

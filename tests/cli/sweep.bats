@@ -540,3 +540,20 @@ LONGER=(--device emulated --kernels 40 --duration 0.2 --warmup 0.1 --precision 5
   expect 0 "$MPSWEEP" sweep "${TINY[@]}" -l threads:1-3 --quiet
   [ ! -s err ]
 }
+
+# peak_kb POINTS: the peak memory of a sweep of so little work that its points end at once.
+peak_kb() {
+  "$MPSWEEP_BUILD_DIR/tests/bench/peak" "$MPSWEEP" sweep --device emulated -l threads:1 \
+    --kernels "1-$1" --iterations 1 --warmup 0 --rounds 2 -q >out 2>err 3>&- || return 1
+  awk 'END { if ($NF != 0) exit 1; print int($3 * 1000) }' err
+}
+
+@test "memory does not grow with what was measured" {
+  [ -e "$MPSWEEP_BUILD_DIR/tests/bench/peak" ] || skip "the program that measures it is not built"
+  ! grep -qaE '__(asan|tsan)_init' "$MPSWEEP" || skip "a sanitizer keeps memory for itself"
+  local few many
+  few=$(peak_kb 10)
+  many=$(peak_kb 110)
+  # The histograms of a point alone take 66 KB.
+  [ $((many - few)) -lt 2000 ] || fail "$few KB with 10 points, $many KB with 110"
+}

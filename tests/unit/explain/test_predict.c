@@ -49,7 +49,7 @@ static unsigned compare_file(const char *name, unsigned *misses)
     struct results results;
     unsigned compared = 0;
     snprintf(path, sizeof path, "%s/docs/results/%s", MPSWEEP_SOURCE_DIR, name);
-    assert_int_equal(results_load(path, &results), STATUS_OK);
+    assert_int_equal(results_load(path, NULL, &results), STATUS_OK);
     for (size_t i = 0; i < json_array_size(results.points); i++) {
         const json_t *record = json_array_get(results.points, i);
         struct explain_point point;
@@ -139,7 +139,7 @@ static void published_calibrations_foretell_their_points(void **state)
         struct results results;
         unsigned compared = 0, misses = 0;
         snprintf(path, sizeof path, "%s/docs/results/%s", MPSWEEP_SOURCE_DIR, files[i].name);
-        assert_int_equal(results_load(path, &results), STATUS_OK);
+        assert_int_equal(results_load(path, NULL, &results), STATUS_OK);
         for (size_t j = 0; j < json_array_size(results.points); j++) {
             const json_t *record = json_array_get(results.points, j);
             struct explain_point point;

@@ -42,7 +42,7 @@ static void expect_error(const void *bytes, size_t size, enum status code, const
     struct results results = {.whole_bytes = 77};
     char expected[1024];
     put(bytes, size);
-    assert_int_equal(results_load(path, &results), code);
+    assert_int_equal(results_load(path, NULL, &results), code);
     snprintf(expected, sizeof expected, "'%s'%s", path, after_path);
     assert_string_equal(status_text(), expected);
     assert_int_equal(results.whole_bytes, 77);
@@ -57,7 +57,7 @@ static struct results load_ok(const char *text)
 {
     struct results results;
     put(text, strlen(text));
-    if (results_load(path, &results) != STATUS_OK)
+    if (results_load(path, NULL, &results) != STATUS_OK)
         fail_msg("%s", status_text());
     return results;
 }
@@ -151,7 +151,7 @@ static void cut_anywhere_it_loads_or_says_why(void **state)
     for (size_t size = 0; size <= strlen(text); size++) {
         struct results results;
         put(text, size);
-        enum status status = results_load(path, &results);
+        enum status status = results_load(path, NULL, &results);
         if (size < strlen(HEADER)) {
             assert_int_equal(status, STATUS_USAGE);
             continue;
@@ -253,7 +253,7 @@ static void random_damage_never_crashes(void **state)
         }
         struct results results;
         put(damaged, size);
-        enum status status = results_load(path, &results);
+        enum status status = results_load(path, NULL, &results);
         if (status == STATUS_OK)
             results_release(&results);
         else
@@ -265,10 +265,10 @@ static void what_cannot_be_read_is_told(void **state)
 {
     (void)state;
     struct results results;
-    assert_int_equal(results_load("/nonexistent.jsonl", &results), STATUS_NOT_FOUND);
+    assert_int_equal(results_load("/nonexistent.jsonl", NULL, &results), STATUS_NOT_FOUND);
     assert_string_equal(status_text(),
                         "cannot open '/nonexistent.jsonl': No such file or directory");
-    assert_int_equal(results_load("/proc", &results), STATUS_SYSTEM);
+    assert_int_equal(results_load("/proc", NULL, &results), STATUS_SYSTEM);
     assert_string_equal(status_text(), "cannot read '/proc': Is a directory");
 }
 

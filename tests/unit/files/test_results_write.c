@@ -93,13 +93,13 @@ static void existing_files_are_safe(void **state)
     assert_int_equal(results_create(path, ADVICE, &second), STATUS_USAGE);
     assert_non_null(strstr(status_text(), "exists: give --resume"));
     /* Still being written. */
-    assert_int_equal(results_continue(path, &results, &second), STATUS_BUSY);
+    assert_int_equal(results_continue(path, NULL, &results, &second), STATUS_BUSY);
     assert_non_null(strstr(status_text(), "is being written by another mpsweep: wait for it"));
     assert_int_equal(results_claim(path, &second), STATUS_BUSY);
     results_close(&writer);
     assert_int_equal(size_of(path), whole);
     assert_int_equal(results_claim(path, &second), STATUS_OK);
-    assert_int_equal(results_continue(path, &results, &writer), STATUS_BUSY);
+    assert_int_equal(results_continue(path, NULL, &results, &writer), STATUS_BUSY);
     results_close(&second);
     assert_int_equal(size_of(path), whole);
 }
@@ -115,7 +115,7 @@ static void the_first_record_cuts_the_torn_line(void **state)
     long long whole = writer.whole_bytes;
     results_close(&writer);
     add_bytes("{\"tor");
-    assert_int_equal(results_continue(path, &results, &writer), STATUS_OK);
+    assert_int_equal(results_continue(path, NULL, &results, &writer), STATUS_OK);
     assert_true(results.torn);
     results_release(&results);
     /* A writer that writes nothing leaves it as it is. */
@@ -133,8 +133,8 @@ static void a_file_cut_in_its_header_begins_anew(void **state)
     struct results results;
     for (size_t i = 0; i < sizeof cut / sizeof *cut; i++) {
         add_bytes(cut[i]);
-        assert_int_equal(results_load(path, &results), STATUS_USAGE);
-        assert_int_equal(results_continue(path, &results, &writer), STATUS_OK);
+        assert_int_equal(results_load(path, NULL, &results), STATUS_USAGE);
+        assert_int_equal(results_continue(path, NULL, &results, &writer), STATUS_OK);
         assert_null(results.header);
         results_release(&results);
         assert_int_equal(write_header(&writer), STATUS_OK);
@@ -143,7 +143,7 @@ static void a_file_cut_in_its_header_begins_anew(void **state)
         unlink(path);
     }
     add_bytes("notes without an end");
-    assert_int_equal(results_continue(path, &results, &writer), STATUS_USAGE);
+    assert_int_equal(results_continue(path, NULL, &results, &writer), STATUS_USAGE);
     assert_int_equal(size_of(path), 20);
 }
 
