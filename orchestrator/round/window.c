@@ -11,6 +11,10 @@
  * of them takes luck for precision. */
 #define EXTEND_SHARE 4
 
+/* What a look asks for, as a share of the goal: the window ends some slices after it, and must meet
+ * the goal still. */
+#define LOOK_SHARE 0.95
+
 /* Two levels that lie farther apart have no mean that stands for both. */
 #define LEVEL_MATTERS 0.1
 
@@ -130,7 +134,8 @@ void window_judge(const struct shm *shm, uint64_t slices, struct window *out)
 bool window_ends(const struct window *window, double goal_rel, unsigned *narrow)
 {
     bool steady = window->settled && window->stall.workers == 0;
-    return interval_reached(steady ? window->interval.half_rel : INFINITY, goal_rel, narrow);
+    double look_rel = goal_rel < 1.0 ? LOOK_SHARE * goal_rel : goal_rel;
+    return interval_reached(steady ? window->interval.half_rel : INFINITY, look_rel, narrow);
 }
 
 uint64_t window_next(uint64_t length, uint64_t longest)
