@@ -31,7 +31,8 @@ SHORT=(--duration 0.5 --max-duration 2 --precision 5 -q)
     points '(.[] | select(.gpus == null) | .throughput_ips) as $one
       | map(select(.gpus)) | length == 2 and all(.throughput_ips / $one | . > 1.7 and . < 2.1)' r.jsonl
   }
-  once_in_three scaled
+  # A machine of others, too.
+  scaled || scaled || scaled
   grep -q 'scaling' out
 }
 
