@@ -1,70 +1,70 @@
 # Tests of the command line (bats, jq), on the emulated GPU. Each list has the longest first: where
 # several run at once, no long one remains for the end.
 
-# These measure the emulated GPU for minutes: 'make check SLOW_TESTS=' leaves them out where other
-# tests have run the same code.
+# These start for long what other tests have started: 'make check SLOW_TESTS=' leaves them out where a
+# sanitizer looks for defects of the programs.
 slow_tests = \
+    tests/cli/calibrate.bats \
     tests/cli/explain_emulated.bats \
-    tests/cli/calibrate.bats
-# These take 10 s or more, and do not depend on the place of the sources: distcheck leaves them out.
-long_tests = \
-    tests/cli/tune.bats \
-    tests/cli/signals.bats \
-    tests/cli/program.bats \
-    tests/cli/plugin.bats \
-    tests/cli/reuse.bats \
-    tests/cli/mps_kill.bats \
-    tests/cli/faults.bats \
-    tests/cli/probe_more.bats \
+    tests/cli/slurm_cluster.bats \
     tests/cli/emit_run.bats \
     tests/cli/emit_slurm.bats \
     tests/cli/emit_systemd.bats \
+    tests/cli/mps_places.bats
+# These do not depend on the place of the sources: distcheck leaves them out.
+long_tests = \
+    tests/cli/tune.bats \
+    tests/cli/reuse.bats \
+    tests/cli/program.bats \
+    tests/cli/plugin.bats \
+    tests/cli/probe_more.bats \
+    tests/cli/signals.bats \
+    tests/cli/probe.bats \
+    tests/cli/faults.bats \
+    tests/cli/mps_kill.bats \
     tests/cli/openloop.bats \
     tests/cli/mps_failures.bats \
-    tests/cli/slurm_cluster.bats \
     tests/cli/trace.bats \
+    tests/cli/numa.bats \
     tests/cli/mps.bats \
-    tests/cli/mps_places.bats \
+    tests/cli/stalls.bats \
     tests/cli/gpus.bats \
-    tests/cli/gpus_failures.bats \
     tests/cli/described.bats \
-    tests/cli/limits.bats
+    tests/cli/limits.bats \
+    tests/cli/slurm_fleet.bats \
+    tests/cli/telemetry.bats \
+    tests/cli/phases.bats \
+    tests/cli/many_gpus.bats \
+    tests/cli/fakes.bats \
+    tests/cli/fixed.bats \
+    tests/cli/gpus_failures.bats \
+    tests/cli/writers.bats \
+    tests/cli/compare.bats \
+    tests/cli/emulated.bats \
+    tests/cli/mps_run.bats \
+    tests/cli/container.bats \
+    tests/cli/mps_usage.bats
 SLOW_TESTS = $(slow_tests)
 LONG_TESTS = $(long_tests)
 cli_tests = \
     tests/cli/sweep.bats \
     tests/cli/files.bats \
-    tests/cli/writers.bats \
     tests/cli/merge.bats \
-    tests/cli/probe.bats \
     tests/cli/slurm.bats \
-    tests/cli/slurm_fleet.bats \
-    tests/cli/fixed.bats \
     tests/cli/usage.bats \
-    tests/cli/stalls.bats \
-    tests/cli/phases.bats \
-    tests/cli/telemetry.bats \
     tests/cli/emit.bats \
     tests/cli/figures.bats \
-    tests/cli/numa.bats \
-    tests/cli/many_gpus.bats \
     tests/cli/explain.bats \
-    tests/cli/emulated.bats \
-    tests/cli/compare.bats \
     tests/cli/plot.bats \
-    tests/cli/fakes.bats \
-    tests/cli/mps_run.bats \
-    tests/cli/container.bats \
     tests/cli/doctor.bats \
-    tests/cli/layers.bats \
-    tests/cli/mps_usage.bats
+    tests/cli/layers.bats
 # The lists themselves: 'make dist SLOW_TESTS=' must still distribute all tests.
 EXTRA_DIST += $(cli_tests) $(long_tests) $(slow_tests) \
     tests/cli/helper.bash tests/cli/emit.bash tests/cli/figures.bash tests/cli/mps.bash tests/cli/probe.bash tests/cli/slurm.bash \
     tests/cli/record-types.awk tests/cli/cluster.bash tests/cli/kubernetes_fields.py \
     tests/slurm/cluster tests/systemd/machine
 if HAVE_BATS
-TESTS += $(SLOW_TESTS) $(LONG_TESTS) $(cli_tests)
+TESTS += $(LONG_TESTS) $(SLOW_TESTS) $(cli_tests)
 endif
 
 # 'make check-threads' leaves these out, since ThreadSanitizer would find nothing: programs of one
@@ -94,6 +94,9 @@ one_thread_tests = \
     tests/cli/doctor.bats \
     tests/cli/layers.bats \
     tests/cli/mps_usage.bats \
+    tests/cli/numa.bats \
+    tests/cli/limits.bats \
+    tests/cli/fakes.bats \
     tests/unit/bind/test_bind tests/unit/bind/test_bind_gpus tests/unit/bind/test_bind_table tests/unit/results/test_effect \
     tests/unit/statistics/test_histogram tests/unit/statistics/test_interval tests/unit/statistics/test_statistics \
     tests/unit/statistics/test_steady tests/unit/tune/test_machines tests/unit/tune/test_search \
