@@ -1,5 +1,5 @@
 /*
- * The children that child_spawn() has started and that were not reaped yet: whoever else is a child
+ * The children that child_spawn() has started and that were not reaped yet: another child
  * of this process was adopted (child_adopt()). For child.c only.
  */
 #pragma once
