@@ -86,9 +86,7 @@ static void write_label(FILE *file, const struct comparison *comparison,
     if (!row->base_measured || !row->change_measured)
         snprintf(label + strlen(label), sizeof label - strlen(label), " (%s %.20s)",
                  row->base_measured ? "NEW" : "BASE", bad);
-    fprintf(file, "labels[%zu] = ", number);
-    plot_write_string(file, label);
-    fputc('\n', file);
+    plot_write_item(file, "labels", number, label);
 }
 
 /* Row number from the top, ratio, ends of its interval (the ratio itself where there is none), the

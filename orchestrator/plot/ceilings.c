@@ -163,13 +163,12 @@ static void write_binding(FILE *file, const struct series_table *table, const st
             if (json_is_true(json_object_get(ceiling, "binding")))
                 name = ceiling_name(ceiling);
         }
-        fprintf(file, "binding[%zu] = ", i + 1);
-        plot_write_string(file, name);
+        plot_write_item(file, "binding", i + 1, name);
         double binds = binding_ips(table->rows[i].point);
         double measured = number_at(table->rows[i].point, "throughput_ips");
         size_t place = name_place(names, name);
         bool drawn = binds > 0 && place < names->count;
-        fprintf(file, "\nreached[%zu] = %.4g\n", i + 1, binds > 0 ? measured / binds : 0.0);
+        fprintf(file, "reached[%zu] = %.4g\n", i + 1, binds > 0 ? measured / binds : 0.0);
         fprintf(file, "measured_ips[%zu] = %.6g\nbar_ips[%zu] = %.6g\nbar_name[%zu] = %zu\n", i + 1,
                 measured, i + 1, drawn ? binds : 0.0, i + 1, place + 1);
     }
@@ -220,11 +219,8 @@ enum status plot_ceilings_write(const struct results *results, const json_t *exp
         goto out;
     collect_names(&table, &names);
     fprintf(file, "n_names = %zu\narray names[n_names]\n", names.count);
-    for (size_t i = 0; i < names.count; i++) {
-        fprintf(file, "names[%zu] = ", i + 1);
-        plot_write_string(file, names.at[i]);
-        fputc('\n', file);
-    }
+    for (size_t i = 0; i < names.count; i++)
+        plot_write_item(file, "names", i + 1, names.at[i]);
     write_ceilings(file, &table, &names, &least, &most);
     write_measured(file, &table, &least, &most);
     write_binding(file, &table, &names);

@@ -23,24 +23,21 @@ static bool stands_out(const json_t *node)
     return json_is_true(json_object_get(node, "stands_out"));
 }
 
-static void write_name(FILE *file, const json_t *node)
+static void write_name(FILE *file, const char *array, size_t number, const json_t *node)
 {
     char name[48];
     const char *slurm = text_at(node, "slurm_node");
     snprintf(name, sizeof name, "%.40s", *slurm ? slurm : text_at(node, "host"));
     if (*name == '\0')
         snprintf(name, sizeof name, "%" JSON_INTEGER_FORMAT, integer_at(node, "node"));
-    plot_write_string(file, name);
+    plot_write_item(file, array, number, name);
 }
 
 static void write_names(FILE *file, const json_t *nodes)
 {
     fprintf(file, "array names[n_nodes]\n");
-    for (size_t i = 0; i < json_array_size(nodes); i++) {
-        fprintf(file, "names[%zu] = ", i + 1);
-        write_name(file, json_array_get(nodes, i));
-        fputc('\n', file);
-    }
+    for (size_t i = 0; i < json_array_size(nodes); i++)
+        write_name(file, "names", i + 1, json_array_get(nodes, i));
 }
 
 /* Where several stand out those farthest off are named: the nodes are not sorted by that. */
@@ -67,10 +64,9 @@ static void write_marks(FILE *file, const json_t *nodes)
             MARKS_MOST, MARKS_MOST, MARKS_MOST);
     for (size_t i = 0; i < count; i++) {
         const json_t *node = json_array_get(nodes, named[i]);
-        fprintf(file, "mark_x[%zu] = %zu\nmark_y[%zu] = %.6g\nmark_text[%zu] = ", i + 1, named[i],
-                i + 1, number_at(node, "ratio"), i + 1);
-        write_name(file, node);
-        fputc('\n', file);
+        fprintf(file, "mark_x[%zu] = %zu\nmark_y[%zu] = %.6g\n", i + 1, named[i], i + 1,
+                number_at(node, "ratio"));
+        write_name(file, "mark_text", i + 1, node);
     }
 }
 

@@ -65,9 +65,18 @@ static void write_quoted(FILE *file, const char *text, size_t bytes)
     fputc('\'', file);
 }
 
-void plot_write_string(FILE *file, const char *text)
+void plot_write_text(FILE *file, const char *name, const char *text)
 {
+    fprintf(file, "%s = ", name);
     write_quoted(file, text, strlen(text));
+    fputc('\n', file);
+}
+
+void plot_write_item(FILE *file, const char *name, size_t number, const char *text)
+{
+    fprintf(file, "%s[%zu] = ", name, number);
+    write_quoted(file, text, strlen(text));
+    fputc('\n', file);
 }
 
 /* Bytes of the next line: as many words as fit, cut behind a comma or a stop if one is near the
@@ -173,10 +182,10 @@ enum status plot_write_heading(FILE *file, const char *figure, const char *title
     fprintf(file,
             "# Data of a figure, written by mpsweep. To draw it:\n"
             "#     gnuplot -c plots/%s.gp THIS_FILE PICTURE.svg\n"
-            "figure = '%s'\ntitle = ",
+            "figure = '%s'\n",
             figure, figure);
-    plot_write_string(file, title);
-    fprintf(file, "\nemulated = %d\n", json_is_true(json_object_get(gpu, "emulated")) ? 1 : 0);
+    plot_write_text(file, "title", title);
+    fprintf(file, "emulated = %d\n", json_is_true(json_object_get(gpu, "emulated")) ? 1 : 0);
     write_captions(file, (const char *const[]){machine, notes, NULL});
     free(machine);
     return STATUS_OK;

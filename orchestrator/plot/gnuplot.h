@@ -34,5 +34,7 @@ enum status plot_end(struct plot_data *data, enum status status, const char *scr
 enum status plot_write_heading(FILE *file, const char *figure, const char *title,
                                const json_t *header, const char *notes);
 
-/* A string as gnuplot takes it literally: in single quotes, without control characters. */
-void plot_write_string(FILE *file, const char *text);
+/* Writes "NAME = 'TEXT'", and "NAME[NUMBER] = 'TEXT'", each with its line's end: the text as
+ * gnuplot takes it literally, without control characters. */
+void plot_write_text(FILE *file, const char *name, const char *text);
+void plot_write_item(FILE *file, const char *name, size_t number, const char *text);

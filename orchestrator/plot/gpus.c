@@ -67,9 +67,8 @@ static void write_texts(FILE *file, const struct series_table *table)
         if (imbalance_matters(&imbalance, point))
             snprintf(text + strlen(text), sizeof text - strlen(text), ": GPU %u %s",
                      imbalance_odd(&imbalance)->number, words[imbalance.kind]);
-        fprintf(file, "texts[%zu] = ", i + 1);
-        plot_write_string(file, text);
-        fprintf(file, "\ninterval[%zu] = %.5g\n", i + 1, interval > 0 ? 100 * interval : 0.0);
+        plot_write_item(file, "texts", i + 1, text);
+        fprintf(file, "interval[%zu] = %.5g\n", i + 1, interval > 0 ? 100 * interval : 0.0);
     }
 }
 

@@ -79,13 +79,9 @@ static void write_panels(FILE *file, const struct drawing *drawing)
         count += drawing->shown[p];
     fprintf(file, "n_panels = %zu\narray panel_titles[n_panels]\n", count);
     count = 0;
-    for (size_t p = 0; p < drawing->form->count; p++) {
-        if (!drawing->shown[p])
-            continue;
-        fprintf(file, "panel_titles[%zu] = ", ++count);
-        plot_write_string(file, drawing->form->titles[p]);
-        fputc('\n', file);
-    }
+    for (size_t p = 0; p < drawing->form->count; p++)
+        if (drawing->shown[p])
+            plot_write_item(file, "panel_titles", ++count, drawing->form->titles[p]);
     fprintf(file, "x_max = %.6g\nvalue_min = %.6g\nvalue_max = %.6g\n", drawing->x_most,
             drawing->least, drawing->most);
 }
@@ -111,11 +107,8 @@ enum status plot_panels_write(const struct panels_form *form, const struct resul
     status = series_write_heading(file, &heading, &form->series, &table, results);
     if (status != STATUS_OK)
         goto out;
-    fputs("xlabel = ", file);
-    plot_write_string(file, form->xlabel);
-    fputs("\nylabel = ", file);
-    plot_write_string(file, form->ylabel);
-    fputc('\n', file);
+    plot_write_text(file, "xlabel", form->xlabel);
+    plot_write_text(file, "ylabel", form->ylabel);
     write_panels(file, &drawing);
     series_write(file, &table, NULL, NULL);
     write_blocks(file, &drawing, &table);

@@ -50,16 +50,12 @@ static void write_labels(FILE *file, const json_t *probes)
         const char *metric = text_at(json_object_get(probe, "effect"), "metric");
         snprintf(heading, sizeof heading, "%s: %s%s%s", text_at(probe, "probe"),
                  text_at(probe, "verdict"), *metric ? " · " : "", metric);
-        fprintf(file, "labels[%zu] = ''\nheadings[%zu] = ", row + 1, row + 1);
-        plot_write_string(file, heading);
-        fputc('\n', file);
-        row++;
+        plot_write_item(file, "labels", ++row, "");
+        plot_write_item(file, "headings", row, heading);
         json_array_foreach(json_object_get(probe, "arms"), a, arm)
         {
-            fprintf(file, "headings[%zu] = ''\nlabels[%zu] = ", row + 1, row + 1);
-            plot_write_string(file, text_at(arm, "arm"));
-            fputc('\n', file);
-            row++;
+            plot_write_item(file, "headings", ++row, "");
+            plot_write_item(file, "labels", row, text_at(arm, "arm"));
         }
     }
 }

@@ -133,11 +133,9 @@ static void write_panels(FILE *file, struct curves *curves)
             curves->panel_count);
     for (size_t p = 0; p < curves->panel_count; p++) {
         double control = control_of(curves->panels[p]);
-        fprintf(file, "panel_titles[%zu] = ", p + 1);
-        plot_write_string(file, text_at(curves->panels[p], "probe"));
-        fprintf(file, "\npanel_xlabels[%zu] = ", p + 1);
-        plot_write_string(file, text_at(curves->panels[p], "xlabel"));
-        fprintf(file, "\npanel_control[%zu] = %.6g\n", p + 1, control);
+        plot_write_item(file, "panel_titles", p + 1, text_at(curves->panels[p], "probe"));
+        plot_write_item(file, "panel_xlabels", p + 1, text_at(curves->panels[p], "xlabel"));
+        fprintf(file, "panel_control[%zu] = %.6g\n", p + 1, control);
         if (control > 0) {
             curves->least = fmin(curves->least, control);
             curves->most = fmax(curves->most, control);
@@ -162,9 +160,8 @@ enum status plot_probe_series_write(const struct results *results, const char *p
             "array layout_of[n_series]\narray variant_of[n_series]\n",
             curves.count);
     for (size_t i = 0; i < curves.count && status == STATUS_OK; i++) {
-        fprintf(file, "titles[%zu] = ", i + 1);
-        plot_write_string(file, curves.at[i].name);
-        fprintf(file, "\npanel_of[%zu] = %zu\nlayout_of[%zu] = %zu\nvariant_of[%zu] = %zu\n", i + 1,
+        plot_write_item(file, "titles", i + 1, curves.at[i].name);
+        fprintf(file, "panel_of[%zu] = %zu\nlayout_of[%zu] = %zu\nvariant_of[%zu] = %zu\n", i + 1,
                 curves.at[i].panel + 1, i + 1, i % 7 + 1, i + 1, i / 7 + 1);
         status = write_curve(file, i + 1, &curves.at[i], &curves);
     }

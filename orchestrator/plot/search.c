@@ -101,27 +101,22 @@ static void write_best(FILE *file, const struct rows *rows)
 
 static void write_layouts(FILE *file, const struct rows *rows)
 {
-    int count = 0;
-    for (int pass = 0; pass < 2; pass++) {
-        int at = 0;
-        for (int layout = 0; layout < LAYOUT_KINDS; layout++) {
-            bool seen = false;
-            for (size_t i = 0; i < rows->count && !seen; i++)
-                seen = point_layout(rows->at[i].point) == layout;
-            if (!seen)
-                continue;
-            at++;
-            if (pass == 0) {
-                count++;
-                continue;
-            }
-            fprintf(file, "layout_number[%d] = %d\nlayout_name[%d] = ", at, layout + 1, at);
-            plot_write_string(file, layout_name((enum layout_kind)layout));
-            fputc('\n', file);
+    bool seen[LAYOUT_KINDS] = {false};
+    size_t count = 0, at = 0;
+    for (size_t i = 0; i < rows->count; i++) {
+        int layout = point_layout(rows->at[i].point);
+        if (layout < LAYOUT_KINDS && !seen[layout]) {
+            seen[layout] = true;
+            count++;
         }
-        if (pass == 0)
-            fprintf(file, "n_layouts = %d\narray layout_number[%d]\narray layout_name[%d]\n", count,
-                    count, count);
+    }
+    fprintf(file, "n_layouts = %zu\narray layout_number[%zu]\narray layout_name[%zu]\n", count,
+            count, count);
+    for (int layout = 0; layout < LAYOUT_KINDS; layout++) {
+        if (!seen[layout])
+            continue;
+        fprintf(file, "layout_number[%zu] = %d\n", ++at, layout + 1);
+        plot_write_item(file, "layout_name", at, layout_name((enum layout_kind)layout));
     }
 }
 
@@ -133,13 +128,12 @@ static const struct row *row_of(const struct rows *rows, json_int_t id)
     return NULL;
 }
 
-static void write_mark(FILE *file, int at, const struct row *row, const char *text, bool is_winner)
+static void write_mark(FILE *file, size_t at, const struct row *row, const char *text,
+                       bool is_winner)
 {
-    fprintf(file,
-            "mark_x[%d] = %.0f\nmark_y[%d] = %.6g\nmark_is_best[%d] = %d\nmark_text[%d] = ", at,
-            row->x, at, row->y, at, is_winner, at);
-    plot_write_string(file, text);
-    fputc('\n', file);
+    fprintf(file, "mark_x[%zu] = %.0f\nmark_y[%zu] = %.6g\nmark_is_best[%zu] = %d\n", at, row->x,
+            at, row->y, at, is_winner);
+    plot_write_item(file, "mark_text", at, text);
 }
 
 static void write_marks(FILE *file, const struct rows *rows, const json_t *tune)
@@ -148,7 +142,7 @@ static void write_marks(FILE *file, const struct rows *rows, const json_t *tune)
     const json_t *naive = json_object_get(tune, "naive");
     const struct row *best =
         json_is_object(winner) ? row_of(rows, integer_at(winner, "point")) : NULL;
-    int count = 0;
+    size_t count = 0;
     fprintf(file,
             "array mark_x[%d]\narray mark_y[%d]\narray mark_text[%d]\narray mark_is_best[%d]\n",
             MARKS_MOST, MARKS_MOST, MARKS_MOST, MARKS_MOST);
@@ -164,7 +158,7 @@ static void write_marks(FILE *file, const struct rows *rows, const json_t *tune)
         snprintf(text, sizeof text, "best: %s", name);
         write_mark(file, ++count, best, text, true);
     }
-    fprintf(file, "n_marks = %d\n", count);
+    fprintf(file, "n_marks = %zu\n", count);
 }
 
 static char *notes_text(const struct rows *rows, const json_t *tune)

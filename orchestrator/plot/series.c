@@ -230,9 +230,9 @@ void series_write(FILE *file, const struct series_table *table, const char *head
             char title[POINT_TEXT_BYTES * (SETTINGS_IDS + 1)];
             series_title(table, row, title, sizeof title);
             variant = i > 0 && row[-1].layout == row->layout ? variant + 1 : 1;
-            fprintf(file, "\ntitles[%zu] = ", number);
-            plot_write_string(file, title);
-            fprintf(file, "\nlayout_of[%zu] = %d\nvariant_of[%zu] = %d\n", number, row->layout + 1,
+            fputc('\n', file);
+            plot_write_item(file, "titles", number, title);
+            fprintf(file, "layout_of[%zu] = %d\nvariant_of[%zu] = %d\n", number, row->layout + 1,
                     number, variant);
             if (write_row != NULL)
                 fprintf(file, "# %s\n$series_%zu << EOD\n", heading, number);
@@ -346,9 +346,7 @@ static void write_labels(FILE *file, const struct series_table *table)
     for (size_t i = 0; i < plot_rows_count(table); i++) {
         char label[POINT_TEXT_BYTES * (SETTINGS_IDS + 1)];
         series_label(table, &table->rows[i], label, sizeof label);
-        fprintf(file, "labels[%zu] = ", i + 1);
-        plot_write_string(file, label);
-        fputc('\n', file);
+        plot_write_item(file, "labels", i + 1, label);
     }
 }
 
