@@ -5,6 +5,7 @@
 #include <stdarg.h>
 #include <stdint.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 void text_append(struct text *text, const char *format, ...)
@@ -20,6 +21,22 @@ void text_append(struct text *text, const char *format, ...)
     text->length += (size_t)length;
     if (text->length >= text->size)
         text->length = text->size - 1;
+}
+
+bool text_stream_open(struct text_stream *out)
+{
+    *out = (struct text_stream){0};
+    out->file = open_memstream(&out->text, &out->bytes);
+    return out->file != NULL;
+}
+
+char *text_stream_close(struct text_stream *stream)
+{
+    bool failed = ferror(stream->file) != 0;
+    if (fclose(stream->file) == 0 && !failed)
+        return stream->text;
+    free(stream->text);
+    return NULL;
 }
 
 size_t text_columns(const char *text)

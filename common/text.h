@@ -5,6 +5,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdio.h>
 
 /* A buffer that is appended to; text beyond its size is dropped, and it always ends with NUL. */
 struct text {
@@ -14,6 +15,19 @@ struct text {
 };
 
 void text_append(struct text *text, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
+/* A text of any length: open, output to the file, close. It must stay where it is meanwhile. */
+struct text_stream {
+    FILE *file;
+    char *text;
+    size_t bytes;
+};
+
+/* False: no memory; then close must not be called. */
+bool text_stream_open(struct text_stream *out);
+
+/* Returns the text, which the caller frees; NULL: no memory. */
+char *text_stream_close(struct text_stream *stream);
 
 /* Columns that UTF-8 text takes on a terminal, for the letters that we print. */
 size_t text_columns(const char *text);

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "common/paths.h"
+#include "common/text.h"
 
 #define SIGNS "#^/>!" /* of the tags that may have a line of their own */
 
@@ -178,15 +179,14 @@ static void render(struct rendering *rendering, const char **at,
 enum status template_text(const char *text, const char *name, const struct template_values *values,
                           const struct template_quoting *quotings, char **out)
 {
-    char *result = NULL;
-    size_t bytes;
-    struct rendering rendering = {
-        .out = open_memstream(&result, &bytes), .quotings = quotings, .name = name, .text = text};
-    if (!rendering.out)
+    struct text_stream stream;
+    if (!text_stream_open(&stream))
         return status_set(STATUS_MEMORY, "out of memory");
+    struct rendering rendering = {
+        .out = stream.file, .quotings = quotings, .name = name, .text = text};
     render(&rendering, &text, values, NULL);
-    bool full = ferror(rendering.out) != 0;
-    if ((fclose(rendering.out) != 0 || full) && rendering.status == STATUS_OK)
+    char *result = text_stream_close(&stream);
+    if (!result && rendering.status == STATUS_OK)
         rendering.status = status_set(STATUS_MEMORY, "out of memory");
     if (rendering.status == STATUS_OK)
         *out = result;

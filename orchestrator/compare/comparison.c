@@ -361,13 +361,11 @@ void comparison_remark(const struct compare_row *row, char *out, size_t size)
 
 char *comparison_summary(const struct comparison *comparison)
 {
-    char *text = NULL;
-    size_t bytes = 0;
-    FILE *out = open_memstream(&text, &bytes);
-    if (out == NULL)
+    struct text_stream out;
+    if (!text_stream_open(&out))
         return NULL;
     for (int v = 0; v < EFFECT_VERDICTS; v++)
-        fprintf(out, "%s%zu %s", v > 0 ? ", " : "", comparison->counts[v],
+        fprintf(out.file, "%s%zu %s", v > 0 ? ", " : "", comparison->counts[v],
                 effect_verdict_name((enum effect_verdict)v));
     const char *separator = "; ";
     const struct {
@@ -379,12 +377,8 @@ char *comparison_summary(const struct comparison *comparison)
     for (size_t i = 0; i < sizeof rest / sizeof *rest; i++) {
         if (rest[i].count == 0)
             continue;
-        fprintf(out, "%s%zu %s", separator, rest[i].count, rest[i].what);
+        fprintf(out.file, "%s%zu %s", separator, rest[i].count, rest[i].what);
         separator = ", ";
     }
-    if (fclose(out) != 0) {
-        free(text);
-        return NULL;
-    }
-    return text;
+    return text_stream_close(&out);
 }

@@ -7,6 +7,7 @@
 
 #include "orchestrator/compare/comparison.h"
 #include "common/json.h"
+#include "common/text.h"
 #include "orchestrator/plot/gnuplot.h"
 #include "orchestrator/results/point.h"
 
@@ -42,36 +43,31 @@ static bool has_cross(const struct comparison *comparison)
 
 static char *notes_text(const struct comparison *comparison, size_t chosen)
 {
-    char *text = NULL;
-    size_t bytes = 0, index;
+    struct text_stream out;
+    size_t index;
     const json_t *line;
-    FILE *out = open_memstream(&text, &bytes);
-    if (out == NULL)
+    if (!text_stream_open(&out))
         return NULL;
     char *summary = comparison_summary(comparison);
-    fprintf(out, "BASE %s, NEW %s. ", comparison->base_path, comparison->change_path);
+    fprintf(out.file, "BASE %s, NEW %s. ", comparison->base_path, comparison->change_path);
     json_array_foreach(comparison->differences, index, line)
     {
-        fprintf(out, "%s%s", index > 0 ? "; " : "Beware: ", json_string_value(line));
+        fprintf(out.file, "%s%s", index > 0 ? "; " : "Beware: ", json_string_value(line));
     }
-    fprintf(out,
+    fprintf(out.file,
             "%sBars: 95%% confidence intervals of the ratio of throughputs; grey: differences of "
             "up to %g%%, which do not matter. ",
             index > 0 ? ". " : "", comparison->threshold * 100);
     if (has_cross(comparison))
-        fputs("A cross: a point without a number in one file. ", out);
-    fprintf(out, "%s%s.",
+        fputs("A cross: a point without a number in one file. ", out.file);
+    fprintf(out.file, "%s%s.",
             comparison->holm ? "Verdicts allow for the number of points (Holm). " : "",
             summary != NULL ? summary : "");
     size_t rows = comparison->count - comparison->neither;
     if (chosen < rows)
-        fprintf(out, " Not drawn: %zu more.", rows - chosen);
+        fprintf(out.file, " Not drawn: %zu more.", rows - chosen);
     free(summary);
-    if (fclose(out) != 0) {
-        free(text);
-        return NULL;
-    }
-    return text;
+    return text_stream_close(&out);
 }
 
 static void write_label(FILE *file, const struct comparison *comparison,
@@ -127,7 +123,7 @@ static void write_rows(FILE *file, const struct comparison *comparison, const bo
 
 enum status comparison_plot(const struct comparison *comparison, const char *output)
 {
-    struct plot_data data;
+    struct text_stream data;
     size_t chosen = 0;
     enum status status = plot_check_output(output);
     if (status != STATUS_OK)

@@ -17,6 +17,7 @@
 #include "orchestrator/results/origin.h"
 #include "orchestrator/round/round.h"
 #include "orchestrator/session/session.h"
+#include "common/text.h"
 
 #define VERIFY_ROUNDS 3
 #define EXTENSION 4
@@ -94,29 +95,24 @@ static enum status check_merged(const struct explaining *explaining)
  * The caller frees it. */
 static char *devices_of(const json_t *header, bool emulated)
 {
-    char *text = NULL;
-    size_t bytes = 0, index;
+    struct text_stream out;
+    size_t index;
     const json_t *gpu, *gpus = json_object_get(header, "gpus");
-    FILE *out = open_memstream(&text, &bytes);
-    if (!out)
+    if (!text_stream_open(&out))
         return NULL;
     if (emulated)
-        fputs("emulated", out);
+        fputs("emulated", out.file);
     if (!gpus) {
         const char *uuid =
             json_string_value(json_object_get(json_object_get(header, "gpu"), "uuid"));
-        fputs(emulated || !uuid ? "" : uuid, out);
+        fputs(emulated || !uuid ? "" : uuid, out.file);
     }
     json_array_foreach(gpus, index, gpu)
     {
         const char *uuid = json_string_value(json_object_get(gpu, "uuid"));
-        fprintf(out, "%s%s", index > 0 ? "," : emulated ? ":" : "", uuid ? uuid : "");
+        fprintf(out.file, "%s%s", index > 0 ? "," : emulated ? ":" : "", uuid ? uuid : "");
     }
-    if (fclose(out) != 0) {
-        free(text);
-        return NULL;
-    }
-    return text;
+    return text_stream_close(&out);
 }
 
 /* Whether no point has more GPUs than the header names. */

@@ -1,4 +1,5 @@
 #include "orchestrator/plan/placeholders.h"
+#include "common/text.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -83,17 +84,11 @@ void placeholders_write(FILE *file, const struct placeholder_piece *piece,
 
 char *placeholders_fill(const char *word, const struct placeholders *values)
 {
-    char *text = NULL;
-    size_t size = 0;
+    struct text_stream out;
     struct placeholder_piece piece;
-    FILE *out = open_memstream(&text, &size);
-    if (!out)
+    if (!text_stream_open(&out))
         return NULL;
     while (placeholders_next(&word, &piece))
-        placeholders_write(out, &piece, values);
-    if (fclose(out) != 0) {
-        free(text);
-        return NULL;
-    }
-    return text;
+        placeholders_write(out.file, &piece, values);
+    return text_stream_close(&out);
 }

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "common/digest.h"
+#include "common/text.h"
 #include "job/workload_text.h"
 #include "orchestrator/plan/internal.h"
 #include "orchestrator/plan/settings.h"
@@ -70,20 +71,19 @@ static void print_how(FILE *out, const struct job *job)
 
 enum status plan_make_id(const struct job *job, struct plan *plan)
 {
-    char *text = NULL;
-    size_t size = 0;
-    FILE *out = open_memstream(&text, &size);
-    if (!out)
+    struct text_stream out;
+    if (!text_stream_open(&out))
         return status_set(STATUS_MEMORY, "out of memory");
-    print_how(out, job);
+    print_how(out.file, job);
     for (size_t i = 0; i < plan->count; i++) {
-        fputc('\n', out);
-        point_key_print(out, &plan->points[i]);
+        fputc('\n', out.file);
+        point_key_print(out.file, &plan->points[i]);
     }
-    bool whole = fclose(out) == 0;
-    if (whole)
-        snprintf(plan->id, sizeof plan->id, PLAN_ID_FORM "%016" PRIx64,
-                 digest_add(DIGEST_EMPTY, text, size));
+    char *text = text_stream_close(&out);
+    if (!text)
+        return status_set(STATUS_MEMORY, "out of memory");
+    snprintf(plan->id, sizeof plan->id, PLAN_ID_FORM "%016" PRIx64,
+             digest_add(DIGEST_EMPTY, text, out.bytes));
     free(text);
-    return whole ? STATUS_OK : status_set(STATUS_MEMORY, "out of memory");
+    return STATUS_OK;
 }

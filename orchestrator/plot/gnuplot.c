@@ -9,6 +9,7 @@
 #include "common/clock.h"
 #include "common/json.h"
 #include "common/paths.h"
+#include "common/text.h"
 #include "files/atomic_file.h"
 #include "orchestrator/results/origin.h"
 
@@ -141,33 +142,27 @@ static char *machine_text(const json_t *header)
     const json_t *cpus = json_object_get(header, "cpus");
     const char *started = string_or(header, "started", "");
     const char *driver = string_or(header, "driver", NULL);
-    char *text = NULL;
-    size_t bytes = 0;
-    FILE *file = open_memstream(&text, &bytes);
-    if (file == NULL)
+    struct text_stream out;
+    if (!text_stream_open(&out))
         return NULL;
     char remark[ORIGIN_REMARK];
     if (json_is_true(json_object_get(gpu, "emulated")))
-        fputs("EMULATED GPU, not a measurement of hardware. ", file);
+        fputs("EMULATED GPU, not a measurement of hardware. ", out.file);
     if (*origin_remark(header, remark))
-        fprintf(file, "%s. ", remark);
-    fprintf(file, "%s", string_or(gpu, "name", "unknown GPU"));
+        fprintf(out.file, "%s. ", remark);
+    fprintf(out.file, "%s", string_or(gpu, "name", "unknown GPU"));
     if (driver != NULL)
-        fprintf(file, ", driver CUDA %s", driver);
+        fprintf(out.file, ", driver CUDA %s", driver);
     if (json_is_integer(cpus))
-        fprintf(file, ", %" JSON_INTEGER_FORMAT " CPUs", json_integer_value(cpus));
-    fprintf(file, ", host %s", string_or(header, "host", "unknown"));
+        fprintf(out.file, ", %" JSON_INTEGER_FORMAT " CPUs", json_integer_value(cpus));
+    fprintf(out.file, ", host %s", string_or(header, "host", "unknown"));
     /* "2026-01-31T08:00:00Z" as "2026-01-31 08:00 UTC" */
     if (strlen(started) == 20 && started[10] == 'T' && started[19] == 'Z')
-        fprintf(file, ", %.10s %.5s UTC", started, started + 11);
+        fprintf(out.file, ", %.10s %.5s UTC", started, started + 11);
     else if (started[0] != '\0')
-        fprintf(file, ", %s", started);
-    fprintf(file, ", mpsweep %s", string_or(header, "mpsweep", "of unknown version"));
-    if (fclose(file) != 0) {
-        free(text);
-        return NULL;
-    }
-    return text;
+        fprintf(out.file, ", %s", started);
+    fprintf(out.file, ", mpsweep %s", string_or(header, "mpsweep", "of unknown version"));
+    return text_stream_close(&out);
 }
 
 enum status plot_write_heading(FILE *file, const char *figure, const char *title,
@@ -284,7 +279,12 @@ static enum status write_file(const char *output, const char *bytes, size_t coun
     return status;
 }
 
-static enum status draw(const char *script, const struct plot_data *data, const char *output)
+static enum status no_memory(void)
+{
+    return status_set(STATUS_MEMORY, "out of memory for the data of a figure");
+}
+
+static enum status draw(const char *script, const struct text_stream *data, const char *output)
 {
     struct child_result picture;
     char path[PATH_MAX];
@@ -305,21 +305,19 @@ static enum status draw(const char *script, const struct plot_data *data, const 
     return status;
 }
 
-enum status plot_begin(struct plot_data *out)
+enum status plot_begin(struct text_stream *out)
 {
-    *out = (struct plot_data){0};
-    out->file = open_memstream(&out->text, &out->bytes);
-    return out->file ? STATUS_OK
-                     : status_set(STATUS_MEMORY, "out of memory for the data of a figure");
+    return text_stream_open(out) ? STATUS_OK : no_memory();
 }
 
-enum status plot_end(struct plot_data *data, enum status status, const char *script,
+enum status plot_end(struct text_stream *data, enum status status, const char *script,
                      const char *output)
 {
-    if (fclose(data->file) != 0 && status == STATUS_OK)
-        status = status_set(STATUS_MEMORY, "out of memory for the data of a figure");
+    char *text = text_stream_close(data);
+    if (!text && status == STATUS_OK)
+        status = no_memory();
     if (status == STATUS_OK)
         status = draw(script, data, output);
-    free(data->text);
+    free(text);
     return status;
 }

@@ -8,16 +8,10 @@
 #include <stdio.h>
 
 #include "common/status.h"
+#include "common/text.h"
 
 /* STATUS_USAGE: the output's extension names no format. */
 enum status plot_check_output(const char *output);
-
-/* The data of a figure, in memory. */
-struct plot_data {
-    FILE *file; /* to write to */
-    char *text;
-    size_t bytes;
-};
 
 /* Begins the data of a figure. plot_end() draws it with a script ("plots/NAME.gp"), unless status
  * is an error, releases it, and returns the status. The output appears whole or not at all: .svg,
@@ -25,8 +19,8 @@ struct plot_data {
  *
  * STATUS_NOT_FOUND: no script, no gnuplot. STATUS_SYSTEM: gnuplot failed or the output cannot be
  * written. */
-enum status plot_begin(struct plot_data *out);
-enum status plot_end(struct plot_data *data, enum status status, const char *script,
+enum status plot_begin(struct text_stream *out);
+enum status plot_end(struct text_stream *data, enum status status, const char *script,
                      const char *output);
 
 /* How every figure's data begins: its name and title, whether the GPU is emulated, and the caption:

@@ -189,28 +189,22 @@ static bool has_unmeasured(const struct map *map)
 
 static char *notes_text(const struct series_row *like, const struct map *map)
 {
-    char *text = NULL;
-    size_t bytes = 0;
-    FILE *out = open_memstream(&text, &bytes);
-    if (out == NULL)
+    struct text_stream out;
+    if (!text_stream_open(&out))
         return NULL;
-    fputs(is_over_mps(like->point) ? "Over MPS" : "Without MPS", out);
+    fputs(is_over_mps(like->point) ? "Over MPS" : "Without MPS", out.file);
     for (int s = 0; s < SETTINGS_IDS; s++)
         if (like->texts[s][0] != '\0')
-            fprintf(out, ", %s", like->texts[s]);
-    fputs(". ", out);
+            fprintf(out.file, ", %s", like->texts[s]);
+    fputs(". ", out.file);
     if (has_unmeasured(map))
-        fputs("Hatched: × infeasible, ! failed or interrupted. ", out);
+        fputs("Hatched: × infeasible, ! failed or interrupted. ", out.file);
     if (map->others > 0)
-        fprintf(out, "Not drawn: %zu of other settings. ", map->others);
+        fprintf(out.file, "Not drawn: %zu of other settings. ", map->others);
     if (map->repeated > 0)
-        fprintf(out, "%zu cell%s measured more than once: the first of the plan is drawn. ",
+        fprintf(out.file, "%zu cell%s measured more than once: the first of the plan is drawn. ",
                 map->repeated, map->repeated > 1 ? "s" : "");
-    if (fclose(out) != 0) {
-        free(text);
-        return NULL;
-    }
-    return text;
+    return text_stream_close(&out);
 }
 
 enum status plot_heatmap_write(const struct results *results, const char *path, FILE *file)

@@ -82,7 +82,7 @@ static enum status load_explained(const char *path, json_t **out)
 static enum status draw_one(const struct figure *figure, const struct request *request,
                             const struct results *results, const char *output)
 {
-    struct plot_data data;
+    struct text_stream data;
     json_t *explained = NULL;
     enum status status = STATUS_OK;
     if (figure->write_explained != NULL)

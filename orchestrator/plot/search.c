@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "common/json.h"
+#include "common/text.h"
 #include "orchestrator/results/point.h"
 #include "orchestrator/results/settings.h"
 
@@ -163,13 +164,11 @@ static void write_marks(FILE *file, const struct rows *rows, const json_t *tune)
 
 static char *notes_text(const struct rows *rows, const json_t *tune)
 {
-    char *text = NULL;
-    size_t bytes = 0;
-    FILE *out = open_memstream(&text, &bytes);
-    if (out == NULL)
+    struct text_stream out;
+    if (!text_stream_open(&out))
         return NULL;
     if (tune != NULL)
-        fprintf(out,
+        fprintf(out.file,
                 "Measured %" JSON_INTEGER_FORMAT " of %" JSON_INTEGER_FORMAT
                 " layouts in %.0f s; verdict: %s. Best: %s. ",
                 integer_at(tune, "measured"), integer_at(tune, "space"), number_at(tune, "seconds"),
@@ -177,15 +176,11 @@ static char *notes_text(const struct rows *rows, const json_t *tune)
                 json_is_object(json_object_get(tune, "winner"))
                     ? text_at(json_object_get(tune, "winner"), "what")
                     : "none");
-    fprintf(out,
+    fprintf(out.file,
             "Filled: finalists, with their last value; hollow: a first look, or a longer "
             "one. Line: the %s so far.",
             rows->objective == P99 ? "lowest" : "highest");
-    if (fclose(out) != 0) {
-        free(text);
-        return NULL;
-    }
-    return text;
+    return text_stream_close(&out);
 }
 
 enum status plot_search_write(const struct results *results, const char *path, FILE *file)

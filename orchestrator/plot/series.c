@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "common/json.h"
+#include "common/text.h"
 #include "orchestrator/plot/internal.h"
 #include "orchestrator/results/settings.h"
 
@@ -311,20 +312,16 @@ enum status series_write_heading(FILE *file, const struct series_heading *headin
                                  const struct series_form *form, const struct series_table *table,
                                  const struct results *results)
 {
+    struct text_stream out;
     char *notes = NULL;
-    size_t bytes = 0;
-    FILE *out = open_memstream(&notes, &bytes);
-    if (out != NULL) {
-        write_shared(out, table);
-        fputs(heading->notes, out);
-        write_missing(out, results->points, form->take, heading->missing);
+    if (text_stream_open(&out)) {
+        write_shared(out.file, table);
+        fputs(heading->notes, out.file);
+        write_missing(out.file, results->points, form->take, heading->missing);
         if (heading->rows_most > 0 && table->count > heading->rows_most)
-            fprintf(out, " Not drawn for want of room: %zu more.",
+            fprintf(out.file, " Not drawn for want of room: %zu more.",
                     table->count - heading->rows_most);
-        if (fclose(out) != 0) {
-            free(notes);
-            notes = NULL;
-        }
+        notes = text_stream_close(&out);
     }
     enum status status =
         plot_write_heading(file, heading->figure, heading->title, results->header, notes);

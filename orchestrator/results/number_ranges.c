@@ -1,4 +1,5 @@
 #include "orchestrator/results/number_ranges.h"
+#include "common/text.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -6,10 +7,8 @@
 
 char *shard_ranges_text(bool (*has)(const void *set, size_t number), const void *set, size_t count)
 {
-    char *text = NULL;
-    size_t size = 0;
-    FILE *out = open_memstream(&text, &size);
-    if (!out)
+    struct text_stream out;
+    if (!text_stream_open(&out))
         return NULL;
     const char *separator = "";
     for (size_t i = 0; i < count; i++) {
@@ -18,16 +17,12 @@ char *shard_ranges_text(bool (*has)(const void *set, size_t number), const void 
         size_t first = i;
         while (i + 1 < count && has(set, i + 1))
             i++;
-        fprintf(out, "%s%zu", separator, first);
+        fprintf(out.file, "%s%zu", separator, first);
         if (i > first)
-            fprintf(out, "-%zu", i);
+            fprintf(out.file, "-%zu", i);
         separator = ",";
     }
-    if (fclose(out) != 0) {
-        free(text);
-        return NULL;
-    }
-    return text;
+    return text_stream_close(&out);
 }
 
 static bool read_number(const char **at, size_t count, size_t *out)

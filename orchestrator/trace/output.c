@@ -145,16 +145,16 @@ enum status trace_write_figure(const struct trace *trace, const char *path)
 {
     char what[POINT_DESCRIPTION], notes[POINT_DESCRIPTION + 256], *rows = NULL;
     struct text text = {.at = notes, .size = sizeof notes};
-    size_t row_bytes = 0;
     uint32_t left_out = 0;
-    struct plot_data data;
+    struct text_stream body, data;
     json_t *header =
         record_header(&trace->session, trace->job, trace->job_path, &trace->plan, false);
-    FILE *body = open_memstream(&rows, &row_bytes);
-    enum status status = header && body
-                             ? gantt_write(body, &trace->timeline, &left_out)
-                             : status_set(STATUS_MEMORY, "out of memory for the data of a figure");
-    if (body && fclose(body) != 0 && status == STATUS_OK)
+    enum status status = header ? plot_begin(&body) : status_set(STATUS_MEMORY, "out of memory");
+    if (status == STATUS_OK) {
+        status = gantt_write(body.file, &trace->timeline, &left_out);
+        rows = text_stream_close(&body);
+    }
+    if (!rows && status == STATUS_OK)
         status = status_set(STATUS_MEMORY, "out of memory for the data of a figure");
     point_describe(&trace->point, what, sizeof what);
     text_append(&text, "%s.", what);
@@ -167,7 +167,7 @@ enum status trace_write_figure(const struct trace *trace, const char *path)
         status = plot_begin(&data);
     if (status == STATUS_OK) {
         status = plot_write_heading(data.file, "timeline", "Calls and GPU work", header, notes);
-        fwrite(rows, 1, row_bytes, data.file);
+        fputs(rows, data.file);
         status = plot_end(&data, status, "plots/timeline.gp", path);
     }
     json_decref(header);

@@ -4,6 +4,7 @@
 
 #include "common/clock.h"
 #include "common/shell_word.h"
+#include "common/text.h"
 #include "explain/words.h"
 #include "orchestrator/explain/set.h"
 #include "orchestrator/results/point.h"
@@ -50,15 +51,13 @@ static void print_option(FILE *out, const struct option_row *row, const char *te
  * nothing that stands in the job file already. */
 static char *options_of(const struct tune *tune, const struct point *point)
 {
-    char *words = NULL;
-    size_t size = 0;
-    FILE *out = open_memstream(&words, &size);
-    if (!out)
+    struct text_stream out;
+    if (!text_stream_open(&out))
         return NULL;
-    fputs("sweep", out);
+    fputs("sweep", out.file);
     if (tune->campaign.job_path) {
-        fputc(' ', out);
-        shell_word_write(out, tune->campaign.job_path);
+        fputc(' ', out.file);
+        shell_word_write(out.file, tune->campaign.job_path);
     }
     for (int i = 0; i < OPTION_COUNT; i++) {
         char text[SETTING_TEXT_BYTES];
@@ -69,21 +68,21 @@ static char *options_of(const struct tune *tune, const struct point *point)
         const char *chosen = axis_text(tune, row, point, text);
         if (chosen) {
             if (is_said(tune, row->id) || !row->initial || strcmp(chosen, row->initial) != 0)
-                print_option(out, row, chosen);
+                print_option(out.file, row, chosen);
             continue;
         }
         if (value->rank < JOB_RANK_COMMAND_LINE || value->count == 0)
             continue;
         if (row->kind == OPTION_KIND_SWITCH)
-            fprintf(out, " --%s", row->name);
+            fprintf(out.file, " --%s", row->name);
         else
-            print_option(out, row, value->items[0].text);
+            print_option(out.file, row, value->items[0].text);
     }
     for (char *const *word = tune->campaign.job->command; word && *word; word++) {
-        fputs(word == tune->campaign.job->command ? " -- " : " ", out);
-        shell_word_write(out, *word);
+        fputs(word == tune->campaign.job->command ? " -- " : " ", out.file);
+        shell_word_write(out.file, *word);
     }
-    return fclose(out) == 0 ? words : NULL;
+    return text_stream_close(&out);
 }
 
 /* -- the record -------------------------------------------------------------------------------- */
