@@ -1,7 +1,9 @@
 #include "orchestrator/results/effect.h"
 
 #include <math.h>
+#include <stdlib.h>
 
+#include "common/random.h"
 #include "statistics/statistics.h"
 #include "statistics/student.h"
 
@@ -113,4 +115,99 @@ void effect_holm(const double *chances, size_t count, double alpha, bool *named)
             return;
         named[smallest] = true;
     }
+}
+
+/* So many deals at most, and fewer where there are many rounds to add up. */
+#define MOST_DEALS 9999
+#define LEAST_DEALS 999
+#define ADDITIONS 4e8
+
+/* Equal deals must count as equal, however their sums were rounded. */
+#define ROUNDING 1e-9
+
+bool effect_can_be_found(size_t base, size_t change, double alpha)
+{
+    double deals = 1.0;
+    for (size_t i = 1; i <= change; i++)
+        deals *= (double)(base + i) / (double)i;
+    return base > 0 && change > 0 && 1.0 / deals <= alpha;
+}
+
+/* Student's t of change over base, where is_change says which values are of the change. */
+static double t_of(const struct effect_rounds *figure, const bool *is_change)
+{
+    size_t count = figure->base + figure->change;
+    double base = (double)figure->base, change = (double)figure->change, n = base + change;
+    double sum = 0.0, squares = 0.0, changed = 0.0;
+    if (figure->base == 0 || figure->change == 0 || count < 3)
+        return 0.0;
+    /* Deviations from one of them, so that the squares keep their digits. */
+    for (size_t i = 0; i < count; i++) {
+        double value = figure->values[i] - figure->values[0];
+        sum += value;
+        squares += value * value;
+        changed += is_change[i] ? value : 0.0;
+    }
+    double difference = changed / change - (sum - changed) / base;
+    double all = squares - sum * sum / n, between = difference * difference * base * change / n;
+    double within = fmax(all - between, ROUNDING * all);
+    return within > 0.0 ? difference * sqrt(base * change / n * (n - 2.0) / within) : 0.0;
+}
+
+/* Deals a figure's rounds: those with the largest keys are the change. The k-th round of every
+ * figure has the same key, as rounds that were measured in one pass may be alike. */
+static void deal(const struct effect_rounds *figure, const double *base_keys,
+                 const double *change_keys, bool *is_change)
+{
+    size_t count = figure->base + figure->change;
+    for (size_t i = 0; i < count; i++) {
+        double key = i < figure->base ? base_keys[i] : change_keys[i - figure->base];
+        size_t larger = 0;
+        for (size_t j = 0; j < count; j++)
+            larger += (j < figure->base ? base_keys[j] : change_keys[j - figure->base]) > key;
+        is_change[i] = larger < figure->change;
+    }
+}
+
+static bool same_sizes(const struct effect_rounds *one, const struct effect_rounds *other)
+{
+    return one->base == other->base && one->change == other->change;
+}
+
+void effect_deal(const struct effect_rounds *figures, size_t count, int sign, double *alone,
+                 double *together)
+{
+    double keys[2][EFFECT_MOST_ROUNDS];
+    bool is_change[2 * EFFECT_MOST_ROUNDS];
+    double values = 1.0, largest;
+    uint64_t random = 1;
+    for (size_t i = 0; i < count; i++) {
+        values += (double)(figures[i].base + figures[i].change);
+        alone[i] = together[i] = 1.0;
+    }
+    unsigned deals = (unsigned)fmax(fmin(ADDITIONS / values, MOST_DEALS), LEAST_DEALS);
+    double *seen = calloc(count + 1, sizeof *seen);
+    for (unsigned n = 0; seen != NULL && n <= deals; n++) {
+        /* The first deal is the one that was. */
+        for (size_t i = 0; i < EFFECT_MOST_ROUNDS; i++) {
+            keys[0][i] = n > 0 ? (double)random_next(&random) : 0.0;
+            keys[1][i] = n > 0 ? (double)random_next(&random) : 1.0;
+        }
+        largest = -INFINITY;
+        for (size_t i = 0; i < count; i++) {
+            if (i == 0 || !same_sizes(&figures[i], &figures[i - 1]))
+                deal(&figures[i], keys[0], keys[1], is_change);
+            double t = sign * t_of(&figures[i], is_change);
+            seen[i] = n == 0 ? t - fabs(t) * ROUNDING : seen[i];
+            alone[i] += n > 0 && t >= seen[i] ? 1.0 : 0.0;
+            largest = fmax(largest, t);
+        }
+        for (size_t i = 0; n > 0 && i < count; i++)
+            together[i] += largest >= seen[i] ? 1.0 : 0.0;
+    }
+    for (size_t i = 0; seen != NULL && i < count; i++) {
+        alone[i] /= deals + 1.0;
+        together[i] /= deals + 1.0;
+    }
+    free(seen);
 }

@@ -67,3 +67,26 @@ double effect_chance(const struct effect *effect, double threshold, int sign);
  * at most a share alpha of all cases (Holm 1979). Sets named[i].
  */
 void effect_holm(const double *chances, size_t count, double alpha, bool *named);
+
+/* Rounds of a measurement that count here; further ones are left out. */
+#define EFFECT_MOST_ROUNDS 100
+
+/* The logarithms of a figure in the rounds of two measurements, the better the higher. */
+struct effect_rounds {
+    double *values; /* those of the base, then those of the change; owned by the caller */
+    size_t base, change; /* EFFECT_MOST_ROUNDS at most */
+};
+
+/*
+ * How often chance gives what was seen, if the rounds of base and change are alike, whatever their
+ * distribution: the rounds of all figures together are dealt anew to the two sides, again and
+ * again, and Student's t of the deals is compared with that of the rounds as they were (a
+ * permutation test; over all figures that of the largest t, Westfall and Young 1993). sign as of
+ * effect_chance(). alone: the chance of each figure by itself; together: that any figure looks like
+ * this. Few rounds make few deals: neither is below 1 in their number.
+ */
+void effect_deal(const struct effect_rounds *figures, size_t count, int sign, double *alone,
+                 double *together);
+
+/* Whether the number of deals of that many rounds allows a chance of alpha at all. */
+bool effect_can_be_found(size_t base, size_t change, double alpha);
