@@ -18,6 +18,9 @@
 #define STEP_SAMPLES_LOW 100
 #define STEP_SAMPLES_LEAST 20
 
+/* Windows of a step in which a worker may stand still. */
+#define STEP_TRIES 3
+
 /* Times that the full window may show less than the short one. */
 #define CORRECTIONS 4
 
@@ -90,15 +93,34 @@ struct searching {
     struct saturation *search;
 };
 
-/* One round of the search: at a rate, or of the closed loop. */
+static enum status stalled(struct round_result *out)
+{
+    round_result_release(out);
+    *out = (struct round_result){.status = STATUS_WORKER};
+    snprintf(out->error, sizeof out->error,
+             "a worker stood still in each of %d windows of a step of the search: look for what "
+             "stops it, or give a longer --duration",
+             STEP_TRIES);
+    return STATUS_OK;
+}
+
+/* One round of the search: at a rate, or of the closed loop. A stall shows nothing of a rate. */
 static enum status run_step(const struct searching *searching, const struct point *point,
                             const struct turn *turn, const char *what, struct round_result *out)
 {
     struct round_limits limits;
     step_limits(searching->point, searching->limits,
                 point->goal.permille ? point->work.rate_units : UINT64_MAX, &limits);
-    searching->progress(searching->data, what);
-    return round_run_on(searching->session, point, &limits, searching->crew, turn, out);
+    for (int tries = 0; tries < STEP_TRIES; tries++) {
+        if (tries)
+            round_result_release(out);
+        searching->progress(searching->data, what);
+        enum status status =
+            round_run_on(searching->session, point, &limits, searching->crew, turn, out);
+        if (status != STATUS_OK || out->status != STATUS_OK || out->window.stall.workers == 0)
+            return status;
+    }
+    return stalled(out);
 }
 
 /* Finds the rate. On return out holds a round that went wrong, that there is no such rate, or
@@ -181,7 +203,8 @@ static enum status search_and_measure(const struct searching *searching, const s
             out->ready_s = ready_s;
         }
         if (!searched || status != STATUS_OK || out->status != STATUS_OK ||
-            correction == CORRECTIONS || openloop_holds(&point->goal, out))
+            correction == CORRECTIONS || out->window.stall.workers ||
+            openloop_holds(&point->goal, out))
             return status;
         note(search, point, out, copy.work.rate_units, false);
         round_result_release(out);
