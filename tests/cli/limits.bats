@@ -169,9 +169,11 @@ S
 }
 
 @test "SIGINT amid the search" {
-  MPSWEEP_EMULATED_FAULT='cuInit=slow:2500@5' start "${FIND[@]}"
-  await $PATIENCE has_probes 6
+  holding cuInit=hold@5
+  start "${FIND[@]}"
+  await $PATIENCE is_held
   kill -INT "$PID"
+  release
   finish
   [ "$STATUS" -eq 130 ]
   says '^mpsweep: interrupted$'

@@ -107,17 +107,18 @@ the_rest_is_judged() {
 }
 
 guard() { children_named "$PID" mpsweep-guard; }
-has_client() { [ -n "$(guard)" ] && [ -n "$(children_named "$PID" mpsweep-probe)" ]; }
 
 # What no arm can continue from. With this seed the round's arm over MPS is the first, and then the daemon
 # without a guard must be ended.
 @test "a probe that cannot continue has a footer with the reason" {
   # A client whose server is gone cannot unload what it has loaded.
   export ASAN_OPTIONS=${ASAN_OPTIONS:+$ASAN_OPTIONS:}detect_leaks=0
-  MPSWEEP_EMULATED_FAULT='cuModuleGetFunction=slow:3000' start "$MPSWEEP" probe context-admission \
-    --device emulated -q --rounds 1 --seed 1 --arms process-mps -o r.jsonl
-  await $PATIENCE has_client
+  holding cuModuleGetFunction=hold
+  start "$MPSWEEP" probe context-admission --device emulated -q --rounds 1 --seed 1 \
+    --arms process-mps -o r.jsonl
+  await $PATIENCE is_held
   kill -KILL "$(guard)"
+  release
   finish
   [ "$STATUS" -eq 1 ]
   says 'the MPS guard .* is gone'

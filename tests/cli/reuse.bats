@@ -52,7 +52,7 @@ AXES=(-m pinned,pageable --launch stream,graph --sync stream,none)
   [ "$(nproc)" -ge 2 ] || skip "one CPU is bound to in any case"
   # The widest and the narrowest set of CPUs among a process's threads.
   widths() { grep -h '^Cpus_allowed:' "/proc/$1"/task/*/status | sort -u | wc -l; }
-  start "$MPSWEEP" sweep --device emulated --duration 3 --warmup 0.02 --precision 100 \
+  start "$MPSWEEP" sweep --device emulated --duration 5 --warmup 0.02 --precision 100 \
     -l threads:2 --bind none,near --kernels 20 --seed 0 -q -o r.jsonl
   await $PATIENCE has_workers 1
   local worker
@@ -357,14 +357,17 @@ killed_itself_while_parked() {
 
 @test "an idle process ends: the point has no number, the next one has fresh processes" {
   local pid idle=
-  start "$MPSWEEP" sweep --device emulated --duration 2 --warmup 0.02 --precision 100 \
-    -l processes+mps:2,1 --kernels 5,6 --seed 0 -q -o r.jsonl
-  # Two points of two processes, then two of one, of which the first is met.
-  await $PATIENCE has_lines 3
+  # Two points of two processes, then two of one, of which the first is met: each makes a stream.
+  holding 'cuStreamCreate#3=hold@0'
+  start "$MPSWEEP" sweep "${TINY[@]:0:2}" "${TINY[@]:4}" -l processes+mps:2,1 --kernels 5,6 --seed 0 \
+    -q -o r.jsonl
+  await $PATIENCE is_held
+  has_lines 3
   for pid in $(workers_of "$PID"); do
     ! tr '\0' '\n' <"/proc/$pid/environ" | grep -qx MPSWEEP_PROCESS=1 || idle=$pid
   done
   kill -KILL "$idle"
+  release
   finish
   [ "$STATUS" -eq 2 ]
   assert_complete r.jsonl 4 2
