@@ -17,6 +17,23 @@ void histogram_merge(struct histogram *into, const struct histogram *from)
         into->buckets[i] += from->buckets[i];
 }
 
+void histogram_add_counts(struct histogram *into, const struct histogram *from)
+{
+    for (unsigned i = 0; i < HISTOGRAM_BUCKETS; i++) {
+        uint64_t count = __atomic_load_n(&from->buckets[i], __ATOMIC_RELAXED);
+        into->buckets[i] += count;
+        into->count += count;
+    }
+}
+
+uint64_t histogram_count_above(const struct histogram *histogram, unsigned bucket)
+{
+    uint64_t count = 0;
+    for (unsigned i = bucket + 1; i < HISTOGRAM_BUCKETS; i++)
+        count += histogram->buckets[i];
+    return count;
+}
+
 static double bucket_low_ns(unsigned bucket, double *width)
 {
     *width = 1.0;
@@ -62,13 +79,18 @@ double histogram_quantile_ns(const struct histogram *histogram, double share)
     return value;
 }
 
-bool histogram_quantile_bounds(const struct histogram *histogram, double share, double *low_ns,
-                               double *high_ns)
+bool histogram_quantile_bounds(const struct histogram *histogram, double share, double independent,
+                               double *low_ns, double *high_ns)
 {
     uint64_t lower, upper;
-    double width;
-    if (histogram->count == 0 || !statistics_rank_bounds(histogram->count, share, &lower, &upper))
+    double width, count = (double)histogram->count;
+    uint64_t samples = (uint64_t)fmin(independent, count);
+    if (samples == 0 || !statistics_rank_bounds(samples, share, &lower, &upper))
         return false;
+    /* The same share of all ranks. */
+    double all = count / (double)samples;
+    lower = (uint64_t)fmax(floor((double)lower * all), 1.0);
+    upper = (uint64_t)fmin(ceil((double)upper * all), count);
     unsigned bucket = rank_bucket(histogram, upper);
     double high = bucket_low_ns(bucket, &width) + width - 1.0;
     double low = bucket_low_ns(rank_bucket(histogram, lower), &width);

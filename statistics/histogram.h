@@ -59,18 +59,28 @@ static inline void histogram_cover(struct histogram *histogram, uint64_t value_n
 /* Adds everything in from to into. */
 void histogram_merge(struct histogram *into, const struct histogram *from);
 
+/* Adds the counts of a histogram whose writer may be at work: each bucket is as it was at some
+ * moment. Sum, minimum and maximum are left alone. */
+void histogram_add_counts(struct histogram *into, const struct histogram *from);
+
+/* The samples in the buckets above one. */
+uint64_t histogram_count_above(const struct histogram *histogram, unsigned bucket);
+
 /* The value below or at which the given share (0..1) of the samples lie, in nanoseconds; the exact
  * minimum and maximum bound it. 0 for an empty histogram. */
 double histogram_quantile_ns(const struct histogram *histogram, double share);
 
-/* The fewest samples of which the 95% interval of the 99th percentile has an upper end. */
+/* The fewest samples of which the 95% interval of the 99th or 99.9th percentile has an upper end.
+ */
 #define HISTOGRAM_LEAST_P99 368
+#define HISTOGRAM_LEAST_P999 3688
 
 /* Between which values, in nanoseconds, that quantile of what was sampled lies with 95% confidence,
- * for independent samples of any distribution (statistics_rank_bounds()), widened to the edges of
- * their buckets. False where there are too few samples for it: 0.999 takes 3688 of them. */
-bool histogram_quantile_bounds(const struct histogram *histogram, double share, double *low_ns,
-                               double *high_ns);
+ * if the samples are as sure as `independent` ones (all of them at most) that are, of any
+ * distribution (statistics_rank_bounds()), widened to the edges of their buckets. False where those
+ * are too few for it: 0.999 takes 3688 of them. */
+bool histogram_quantile_bounds(const struct histogram *histogram, double share, double independent,
+                               double *low_ns, double *high_ns);
 
 /* The share of the samples in the buckets above that of a value, and of the time that they took. */
 void histogram_above(const struct histogram *histogram, double value_ns, double *share,

@@ -27,8 +27,10 @@ void record_add_settings(json_t *record, const struct point *point);
 
 /* -- precision.c: how sure the numbers are -- */
 
-/* The object "latency_us": percentiles, with bounds; a 99.9th only with the samples for it. */
-json_t *record_latency(const struct histogram *latency);
+/* The object "latency_us": percentiles; a 99.9th only with the samples for it. Bounds come from the
+ * rounds; without them they are not known. */
+json_t *record_latency(const struct histogram *latency, const struct percentiles *rounds,
+                       size_t count);
 
 /* Adds "interval" and "stalled", and drift, outliers, stalled and unsteady to "warnings". precision_rel: INFINITY where
  * none was asked for. */

@@ -15,7 +15,8 @@ void record_add_mix(json_t *record, const struct point *point, const struct roun
                       (int)(program->check != WORKLOAD_CHECK_NO &&
                             workload_can_check(&point->mix->steps[program->first], program->count)),
                       "throughput_ips", done->throughput_ips, "iterations",
-                      (json_int_t)done->iterations, "latency_us", record_latency(&done->latency)));
+                      (json_int_t)done->iterations, "latency_us",
+                      record_latency(&done->latency, NULL, 0)));
     }
     json_object_set_new(record, "workloads", workloads);
     /* Which of them each worker ran. */

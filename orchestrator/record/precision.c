@@ -26,23 +26,18 @@
 /* On top of the square-root law, since its estimate is one. */
 #define MARGIN 1.1
 
-json_t *record_latency(const struct histogram *latency)
+json_t *record_latency(const struct histogram *latency, const struct percentiles *rounds,
+                       size_t count)
 {
-    static const struct {
-        const char *name;
-        double share;
-        bool only_with_bounds;
-    } rows[] = {
-        {"p50", 0.5, false}, {"p90", 0.9, false}, {"p99", 0.99, false}, {"p999", 0.999, true}};
+    static const char *const names[PERCENTILES] = {"p50", "p90", "p99", "p999"};
     json_t *object = json_object(), *all = json_object();
-    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
-        double low, high;
-        bool told = histogram_quantile_bounds(latency, rows[i].share, &low, &high);
-        double value = histogram_quantile_ns(latency, rows[i].share) / 1e3;
-        json_object_set_new(object, rows[i].name,
-                            told || !rows[i].only_with_bounds ? json_real(value) : json_null());
-        json_object_set_new(all, rows[i].name,
-                            told ? json_pack("[f, f]", low / 1e3, high / 1e3) : json_null());
+    for (size_t i = 0; i < PERCENTILES; i++) {
+        double low, high, share = percentile_shares[i];
+        bool known = percentiles_bounds(latency, rounds, count, i, &low, &high);
+        bool enough = share <= 0.99 || latency->count >= HISTOGRAM_LEAST_P999;
+        double value = histogram_quantile_ns(latency, share) / 1e3;
+        json_object_set_new(object, names[i], enough ? json_real(value) : json_null());
+        json_object_set_new(all, names[i], known ? json_pack("[f, f]", low, high) : json_null());
     }
     json_object_set_new(object, "max", json_real((double)latency->max_ns / 1e3));
     json_object_set_new(object, "mean", json_real(histogram_mean_ns(latency) / 1e3));

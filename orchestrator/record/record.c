@@ -85,6 +85,8 @@ static void add_numbers(json_t *record, const struct point *point,
         json_t *round = json_pack("{s:f, s:f}", "throughput_ips", measurement->throughputs[i],
                                   "seconds", measurement->windows[i]);
         json_object_set_new(round, "ci95_rel", record_real_or_null(measurement->intervals[i]));
+        json_object_set_new(round, "p99_us",
+                            json_real(measurement->percentiles[i].us[PERCENTILE_P99]));
         json_array_append_new(rounds, round);
     }
     json_object_set_new(record, "throughput_ips",
@@ -95,7 +97,9 @@ static void add_numbers(json_t *record, const struct point *point,
     /* The throughput of an open loop is the one that is offered: more of it is not surer. */
     record_add_precision(record, point, measurement, interval,
                          point_is_open(point) ? INFINITY : precision_rel);
-    json_object_set_new(record, "latency_us", record_latency(&result->latency));
+    json_object_set_new(
+        record, "latency_us",
+        record_latency(&result->latency, measurement->percentiles, measurement->rounds));
     record_add_time(record, point, result);
     if (point->work.iterations)
         json_object_set_new(record, "fixed",

@@ -117,7 +117,7 @@ void effect_holm(const double *chances, size_t count, double alpha, bool *named)
     }
 }
 
-/* So many deals at most, and fewer where there are many rounds to add up. */
+/* The deals at most; there are fewer where there are many rounds to add up. */
 #define MOST_DEALS 9999
 #define LEAST_DEALS 999
 #define ADDITIONS 4e8
@@ -133,7 +133,7 @@ bool effect_can_be_found(size_t base, size_t change, double alpha)
     return base > 0 && change > 0 && 1.0 / deals <= alpha;
 }
 
-/* Student's t of change over base, where is_change says which values are of the change. */
+/* Student's t of change over base, with is_change for the values of the change. */
 static double t_of(const struct effect_rounds *figure, const bool *is_change)
 {
     size_t count = figure->base + figure->change;

@@ -73,7 +73,7 @@ void effect_holm(const double *chances, size_t count, double alpha, bool *named)
 
 /* The logarithms of a figure in the rounds of two measurements, the better the higher. */
 struct effect_rounds {
-    double *values; /* those of the base, then those of the change; owned by the caller */
+    double *values;      /* those of the base, then those of the change; owned by the caller */
     size_t base, change; /* EFFECT_MOST_ROUNDS at most */
 };
 

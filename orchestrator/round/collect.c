@@ -120,6 +120,7 @@ enum status round_collect(const struct round *round)
         collect_worker(round, i, steady_s, &iterations[i]);
         sum += iterations[i];
     }
+    percentiles_of(&result->latency, &round->blocks, &result->percentiles);
     result->throughput_ips = sum / steady_s;
     result->ci95_rel =
         interval_reported(result->window.interval.half_rel, round->goal_rel, round->grew);

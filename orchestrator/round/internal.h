@@ -20,6 +20,7 @@ struct round {
     bool gate_open;
     double goal_rel; /* of the interval that the window could end with; 0: it could not */
     bool grew;       /* it was longer than at its first look */
+    struct latency_blocks blocks;
     uint64_t slices; /* of the window, from the end of the warm-up */
     struct round_result *result;
 };

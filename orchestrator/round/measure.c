@@ -23,6 +23,24 @@ static bool never(const struct round *round)
     return false;
 }
 
+/* As round_wait_until(), and takes note of the latencies meanwhile. */
+static enum status wait_in_window(struct round *round, round_condition condition, uint64_t until_ns,
+                                  uint64_t *beats)
+{
+    struct latency_blocks *blocks = &round->blocks;
+    for (;;) {
+        bool until_note = blocks->next_ns < until_ns;
+        enum status status =
+            round_wait_until(round, condition, until_note ? blocks->next_ns : until_ns, beats,
+                             beats + point_workers(round->point));
+        uint64_t now_ns = clock_now_ns();
+        if (now_ns >= blocks->next_ns)
+            latency_blocks_note(blocks, &round->shm, now_ns);
+        if (status != STATUS_TIMEOUT || !until_note)
+            return status;
+    }
+}
+
 /* The slices that every worker has passed. */
 static uint64_t slices_in_common(const struct shm *shm)
 {
@@ -50,8 +68,7 @@ static uint64_t window_end_ns(const struct round *round)
  * own, that its next iteration ends. */
 static enum status run_fixed_work(struct round *round, uint64_t *beats)
 {
-    enum status status = round_wait_until(round, all_finished, UINT64_MAX, beats,
-                                          beats + point_workers(round->point));
+    enum status status = wait_in_window(round, all_finished, UINT64_MAX, beats);
     if (status != STATUS_OK)
         return status;
     shm_align_slices(&round->shm);
@@ -89,7 +106,7 @@ static enum status grow_window(struct round *round, uint64_t start_ns, uint64_t 
     round->goal_rel = point_is_open(round->point) ? 0.0 : round->limits->precision_rel;
     while (!decided) {
         uint64_t until_ns = start_ns + settings->warmup_ns + window_ns;
-        enum status status = round_wait_until(round, never, until_ns, beats, since_ns);
+        enum status status = wait_in_window(round, never, until_ns, beats);
         if (status != STATUS_TIMEOUT)
             return status;
         round->slices = slices_by_now(round, start_ns, most);
@@ -129,6 +146,7 @@ enum status round_run_window(struct round *round)
                      settings->warmup_ns + most * settings->slice_ns);
     telemetry_begin(round->session->telemetry, start_ns + settings->warmup_ns, point_gpus(point),
                     round->crew->pool.count / point_gpus(point), point_over_mps(point));
+    latency_blocks_begin(&round->blocks, start_ns + settings->warmup_ns, first_ns);
     round->gate_open = true;
     shm_gate_open(&round->shm, start_ns);
     enum status status = settings->iterations ? run_fixed_work(round, beats)

@@ -7,24 +7,16 @@
 #include "orchestrator/round/internal.h"
 #include "orchestrator/round/openloop.h"
 
-static bool append(double **array, unsigned count, double value)
+/* Adds an item of that number of bytes to the array at `array`, which has `count` of them. */
+static bool append(void *array, unsigned count, const void *item, size_t bytes)
 {
-    double *larger = realloc(*array, (count + 1) * sizeof *larger);
+    char *old, *larger;
+    memcpy(&old, array, sizeof old);
+    larger = realloc(old, (count + 1) * bytes);
     if (!larger)
         return false;
-    larger[count] = value;
-    *array = larger;
-    return true;
-}
-
-static bool append_fixed(struct round_fixed **array, unsigned count,
-                         const struct round_fixed *fixed)
-{
-    struct round_fixed *larger = realloc(*array, (count + 1) * sizeof *larger);
-    if (!larger)
-        return false;
-    larger[count] = *fixed;
-    *array = larger;
+    memcpy(larger + count * bytes, item, bytes);
+    memcpy(array, &larger, sizeof larger);
     return true;
 }
 
@@ -105,10 +97,11 @@ enum status measurement_add(struct measurement *measurement, struct round_result
     }
     measurement->status = round->status;
     if (round->status == STATUS_OK) {
-        if (!append(&measurement->throughputs, n, round->throughput_ips) ||
-            !append(&measurement->intervals, n, round->ci95_rel) ||
-            !append(&measurement->windows, n, round->window_s) ||
-            !append_fixed(&measurement->fixed, n, &round->fixed)) {
+        if (!append(&measurement->throughputs, n, &round->throughput_ips, sizeof(double)) ||
+            !append(&measurement->intervals, n, &round->ci95_rel, sizeof(double)) ||
+            !append(&measurement->windows, n, &round->window_s, sizeof(double)) ||
+            !append(&measurement->percentiles, n, &round->percentiles, sizeof round->percentiles) ||
+            !append(&measurement->fixed, n, &round->fixed, sizeof round->fixed)) {
             round_result_release(round);
             return status_set(STATUS_MEMORY, "out of memory for the results");
         }
@@ -126,6 +119,7 @@ void measurement_release(struct measurement *measurement)
     free(measurement->throughputs);
     free(measurement->intervals);
     free(measurement->windows);
+    free(measurement->percentiles);
     free(measurement->fixed);
     round_result_release(&measurement->last);
     *measurement = (struct measurement){0};

@@ -27,6 +27,7 @@ struct saturation {
 struct measurement {
     unsigned rounds; /* that gave a number */
     double *throughputs, *intervals, *windows;
+    struct percentiles *percentiles;
     struct round_fixed *fixed;
     struct round_result last; /* counts and histograms of all rounds, workers of the last */
     struct saturation search;

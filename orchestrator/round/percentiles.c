@@ -33,7 +33,7 @@ static void thin_out(struct latency_blocks *blocks)
     blocks->step_ns *= 2;
 }
 
-void latency_blocks_note(struct latency_blocks *blocks, const struct shm *shm)
+void latency_blocks_note(struct latency_blocks *blocks, const struct shm *shm, uint64_t now_ns)
 {
     if (blocks->sums == NULL)
         return;
@@ -44,7 +44,8 @@ void latency_blocks_note(struct latency_blocks *blocks, const struct shm *shm)
     for (unsigned p = 0; p < shm->header->processes; p++)
         for (unsigned t = 0; t < shm->header->threads; t++)
             histogram_add_counts(sum, &shm_slot_at(shm, p, t)->latency);
-    blocks->next_ns += blocks->step_ns;
+    while (blocks->next_ns <= now_ns)
+        blocks->next_ns += blocks->step_ns;
 }
 
 void latency_blocks_release(struct latency_blocks *blocks)
@@ -53,7 +54,7 @@ void latency_blocks_release(struct latency_blocks *blocks)
     *blocks = (struct latency_blocks){.next_ns = UINT64_MAX};
 }
 
-/* The iterations of a percentile are as sure as so many independent ones. */
+/* Of how many independent iterations a percentile is as sure. */
 static double independent(const struct histogram *latency, const struct latency_blocks *blocks,
                           double share)
 {
@@ -98,10 +99,12 @@ void percentiles_of(const struct histogram *latency, const struct latency_blocks
 bool percentiles_bounds(const struct histogram *latency, const struct percentiles *rounds,
                         size_t count, size_t which, double *low_us, double *high_us)
 {
-    double low, high, sum = 0.0, squares = 0.0, independent = 0.0, n = (double)count;
+    double low, high, sum = 0.0, squares = 0.0, errors = 0.0, n = (double)count;
+    /* The squares of the rounds' errors add up; one that is not known makes all unknown. */
     for (size_t i = 0; i < count; i++)
-        independent += rounds[i].independent[which];
-    if (!histogram_quantile_bounds(latency, percentile_shares[which], independent, &low, &high))
+        errors += 1.0 / rounds[i].independent[which];
+    if (count == 0 ||
+        !histogram_quantile_bounds(latency, percentile_shares[which], n * n / errors, &low, &high))
         return false;
     *low_us = low / 1e3;
     *high_us = high / 1e3;

@@ -6,8 +6,8 @@
  * shows of how many independent iterations the percentile is as sure (Korn and Graubard's effective
  * sample size), and the binomial distribution of that number gives the bounds.
  *
- * The orchestrator makes the blocks while it waits: it reads the workers' histograms and keeps their
- * sum, which costs the timed path nothing. Order of calls: latency_blocks_begin, then
+ * The orchestrator makes the blocks while it waits: it reads the workers' histograms and keeps
+ * their sum, which costs the timed path nothing. Order of calls: latency_blocks_begin, then
  * latency_blocks_note whenever the clock passes next_ns, percentiles_of, latency_blocks_release.
  */
 #pragma once
@@ -19,6 +19,7 @@
 
 /* p50, p90, p99 and p99.9. */
 #define PERCENTILES 4
+#define PERCENTILE_P99 2
 extern const double percentile_shares[PERCENTILES];
 
 /* Of one round. */
@@ -37,8 +38,9 @@ struct latency_blocks {
 /* The window begins at begin_ns, and is of this length at least. */
 void latency_blocks_begin(struct latency_blocks *blocks, uint64_t begin_ns, uint64_t length_ns);
 
-/* Reads the histograms of the workers, who may be at work, and puts next_ns off. */
-void latency_blocks_note(struct latency_blocks *blocks, const struct shm *shm);
+/* Reads the histograms of the workers, who may be at work, and puts next_ns off. now_ns: not before
+ * it. */
+void latency_blocks_note(struct latency_blocks *blocks, const struct shm *shm, uint64_t now_ns);
 
 void latency_blocks_release(struct latency_blocks *blocks);
 
@@ -46,8 +48,8 @@ void latency_blocks_release(struct latency_blocks *blocks);
 void percentiles_of(const struct histogram *latency, const struct latency_blocks *blocks,
                     struct percentiles *out);
 
-/* Between which values the percentile number `which` lies with 95% confidence, in microseconds, from
- * all iterations of all rounds and from each round: what differs between rounds counts, too. False
- * where the iterations are too few for it, or too much alike. */
+/* Between which values the percentile number `which` lies with 95% confidence, in microseconds,
+ * from all iterations of all rounds and from each round: what differs between rounds counts, too.
+ * False where the iterations are too few for it, or too much alike. */
 bool percentiles_bounds(const struct histogram *latency, const struct percentiles *rounds,
                         size_t count, size_t which, double *low_us, double *high_us);

@@ -9,6 +9,7 @@
 
 #include "common/status.h"
 #include "orchestrator/bind/bind.h"
+#include "orchestrator/round/percentiles.h"
 #include "orchestrator/round/window.h"
 #include "orchestrator/session/telemetry_window.h"
 #include "shm/shm.h"
@@ -107,6 +108,7 @@ struct round_result {
     int sms;                /* multiprocessors of process 0's context */
     struct window window;
     struct histogram latency;
+    struct percentiles percentiles; /* of it, in this round alone */
     struct round_phases phases;
     struct shm_cpu cpu; /* all workers together */
     struct openloop_counts open;

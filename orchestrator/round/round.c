@@ -197,6 +197,7 @@ static enum status run_once(struct session *session, const struct point *point,
     /* Before the daemon is asked for anything: it may have to end, and they are its clients. */
     enum status ended = out->reused ? STATUS_OK : crew_dismiss(crew, session, grace_ns);
     enum status status = ended == STATUS_OK ? serve(&round) : ended;
+    latency_blocks_release(&round.blocks);
     out->status = status;
     if (status != STATUS_OK) {
         snprintf(out->error, sizeof out->error, "%s", status_text());

@@ -79,9 +79,9 @@ static void observe(const struct tune *tune, const json_t *record, struct tune_o
     if (json_is_number(interval))
         half = json_number_value(interval);
     half = hypot(half, BETWEEN_REL);
-    if (tune->objective == TUNE_P99) {
-        out->low = out->p99_high_us > 0.0 ? 1e6 / out->p99_high_us : 0.0;
-        out->high = out->p99_low_us > 0.0 ? 1e6 / out->p99_low_us : INFINITY;
+    if (tune->objective == TUNE_P99 && out->p99_low_us > 0.0) {
+        out->low = 1e6 / out->p99_high_us;
+        out->high = 1e6 / out->p99_low_us;
     } else if (half < 1.0) {
         out->low = out->value * (1.0 - half);
         out->high = out->value * (1.0 + half);

@@ -194,7 +194,8 @@ static void bounds_cover_the_quantile(void **state)
             memset(&a, 0, sizeof a);
             for (unsigned i = 0; i < rows[row].samples; i++)
                 histogram_record(&a, draw(EXPONENTIAL, &seed));
-            assert_true(histogram_quantile_bounds(&a, rows[row].share, &low, &high));
+            assert_true(
+                histogram_quantile_bounds(&a, rows[row].share, (double)a.count, &low, &high));
             double value = histogram_quantile_ns(&a, rows[row].share);
             assert_true(low <= value && value <= high);
             covered += low <= truth && truth <= high;
@@ -212,13 +213,13 @@ static void no_bounds_without_the_samples(void **state)
     (void)state;
     double low = -1.0, high = -1.0;
     clear_both();
-    assert_false(histogram_quantile_bounds(&a, 0.5, &low, &high));
+    assert_false(histogram_quantile_bounds(&a, 0.5, (double)a.count, &low, &high));
     for (unsigned i = 1; i <= 3687; i++)
         histogram_record(&a, i);
-    assert_false(histogram_quantile_bounds(&a, 0.999, &low, &high));
+    assert_false(histogram_quantile_bounds(&a, 0.999, (double)a.count, &low, &high));
     assert_true(low == -1.0 && high == -1.0);
     histogram_record(&a, 3688);
-    assert_true(histogram_quantile_bounds(&a, 0.999, &low, &high));
+    assert_true(histogram_quantile_bounds(&a, 0.999, (double)a.count, &low, &high));
     assert_true(high == 3688.0);
 }
 
