@@ -39,6 +39,7 @@ long_tests = \
     tests/cli/fixed.bats \
     tests/cli/gpus_failures.bats \
     tests/cli/writers.bats \
+    tests/cli/failing_calls.bats \
     tests/cli/compare.bats \
     tests/cli/emulated.bats \
     tests/cli/mps_run.bats \
@@ -81,6 +82,7 @@ one_thread_tests = \
     tests/cli/slurm_cluster.bats \
     tests/cli/mps_places.bats \
     tests/cli/writers.bats \
+    tests/cli/failing_calls.bats \
     tests/cli/merge.bats \
     tests/cli/slurm.bats \
     tests/cli/slurm_fleet.bats \

@@ -10,6 +10,6 @@ soak_options = $(if $(SECONDS),--seconds $(SECONDS)) $(if $(SEED),--seed $(SEED)
     $(if $(JOBS),--jobs $(JOBS)) $(if $(FREEZES),--freezes $(FREEZES)) \
     $(if $(KINDS),--kinds $(KINDS)) $(if $(ONLY),--only $(ONLY))
 soak: all tests/soak/metronome$(EXEEXT) tests/fakes/program$(EXEEXT) \
-    tests/fakes/lying_rename.so$(EXEEXT)
+    tests/fakes/lying_rename.so$(EXEEXT) tests/fakes/failing_call.so$(EXEEXT)
 	$(AM_TESTS_ENVIRONMENT) $(top_srcdir)/tests/soak/soak $(soak_options)
 .PHONY: soak

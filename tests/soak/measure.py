@@ -52,6 +52,10 @@ def check_numbers(case, names=None):
             series = case.series + (", struck" if case.strikes else "")
             if point["status"] != "ok":
                 case.numbers.append((series, point["status"], name, point["id"]))
+                # Nothing in these plans asks for more than the machine has.
+                if point["status"] == "infeasible" or \
+                        (point["status"] == "failed" and not case.strikes):
+                    raise Failure(f"point {point['id']} is {point['status']}: {point['error']}")
                 continue
             known = case.known(point)
             seconds = min(round_["seconds"] for round_ in point["rounds"])

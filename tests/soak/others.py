@@ -6,7 +6,7 @@ import shutil
 import subprocess
 import time
 
-from world import MPSWEEP, SOURCE, Failure, Strike, read
+from world import BUILD, MPSWEEP, SOURCE, Failure, Strike, read
 
 POINT = ["-d", "emulated", "-k", 5, "-t", 0.1, "--warmup", 0.02, "-p", 100, "-q"]
 SAMPLES = [os.path.join(SOURCE, name) for name in (
@@ -107,6 +107,35 @@ def full_disk(case):
         if os.path.isfile(path) and os.path.getsize(path) >= limit * 1024:
             raise Failure(f"{name} ends with status 0, and {output} has all {limit} KiB that it may have")
     case.check_files()
+
+
+CALLS = ["malloc", "calloc", "realloc", "strdup", "fopen", "fdopen", "fork", "pipe2", "socketpair",
+         "socket", "memfd_create", "eventfd", "signalfd", "ftruncate", "fsync", "flock", "write",
+         "read", "mkdir", "mkdirat", "renameat2", "linkat", "mmap", "pthread_create", "open",
+         "openat"]
+
+
+def failing_call(case):
+    """One call of a process fails, as without memory, descriptors or a disk: an error, not a crash,
+    and whatever is written is right."""
+    rng = case.rng
+    words = rng.choice([
+        ["sweep", *POINT, "-l", "threads:2", "-l", "processes+mps:2", "-o", case.path("s.jsonl")],
+        ["mps", "run", "--gpu", "emulated", "--", "true"],
+        writers_of_files(case)[rng.choice(sorted(writers_of_files(case)))][0]])
+    program = rng.choice(["mpsweep"] * 3 + ["mpsweep-guard", "mpsweep-worker"])
+    failing = {"LD_PRELOAD": os.path.join(BUILD, "tests/fakes/failing_call.so"),
+               "MPSWEEP_FAIL": f"{rng.choice(CALLS)}#{int(200 ** rng.random())}@{program}",
+               "MPSWEEP_FAILED": case.path("failed")}
+    child = case.start(MPSWEEP, *words, env=failing)
+    case.commands[child.number].insert(0, failing["MPSWEEP_FAIL"])
+    status = case.finish(child, (0, 1, 2, 4, 125, 126))
+    case.count("calls that failed", os.path.exists(case.path("failed")))
+    if status == 1 and len(case.error_of(child).splitlines()) != 1 and program == "mpsweep":
+        raise Failure(f"not one line on what went wrong: {case.error_of(child)!r}")
+    case.check_gone()
+    case.check_files()
+    case.check_next_run()
 
 
 def mutated(rng, text):
@@ -270,5 +299,5 @@ def explain_twice(case):
     case.check_files()
 
 
-KINDS = {"writer": writer, "full-disk": full_disk, "lies": lies, "doctor": doctor,
+KINDS = {"writer": writer, "full-disk": full_disk, "lies": lies, "failing-call": failing_call, "doctor": doctor,
          "mps-run": mps_run, "mps-daemon": mps_daemon, "slurm": slurm, "explain-twice": explain_twice}
