@@ -64,24 +64,18 @@ static enum status pick_by_id(const json_t *points, const char *path, int64_t id
  * tune record, else the best ok point by throughput. chosen: which, in words. *point belongs to
  * results. STATUS_USAGE: there is none, or it has no measurement. */
 static enum status pick(const struct results *results, const char *path, int64_t id,
-                        const json_t **point, char *chosen, size_t chosen_size)
+                        const json_t **point, const char **chosen)
 {
-    const json_t *winner = json_object_get(results->tune, "winner");
+    const json_t *winner = json_object_get(json_object_get(results->tune, "winner"), "point");
     const json_t *best = NULL, *candidate;
     size_t index;
-    enum status status;
-    if (id >= 0) {
-        status = pick_by_id(results->points, path, id, point);
-        if (status == STATUS_OK)
-            snprintf(chosen, chosen_size, "asked for by its number");
-        return status;
+    *chosen = "asked for by its number";
+    if (id < 0 && json_is_integer(winner)) {
+        *chosen = "the winner of the tuning";
+        id = json_integer_value(winner);
     }
-    if (json_is_integer(json_object_get(winner, "point"))) {
-        status = pick_by_id(results->points, path, integer_at(winner, "point"), point);
-        if (status == STATUS_OK)
-            snprintf(chosen, chosen_size, "the winner of the tuning");
-        return status;
-    }
+    if (id >= 0 || json_is_integer(winner))
+        return pick_by_id(results->points, path, id, point);
     json_array_foreach(results->points, index, candidate)
     {
         if (is_ok(candidate) &&
@@ -92,9 +86,8 @@ static enum status pick(const struct results *results, const char *path, int64_t
         return status_set(STATUS_USAGE,
                           "'%s' has no point that is ok: measure one, or name another with --point",
                           path);
-    snprintf(chosen, chosen_size,
-             results->tune ? "the highest throughput: the tuning has no winner"
-                           : "the highest throughput of the file");
+    *chosen = results->tune ? "the highest throughput: the tuning has no winner"
+                            : "the highest throughput of the file";
     *point = best;
     return STATUS_OK;
 }
@@ -104,11 +97,9 @@ int emit_command(const struct invocation *invocation)
     const struct options *options = invocation->options;
     const char *path = invocation->operands[0];
     struct results results = {0};
-    char chosen[128];
     bool asked = options_text(options, OPTION_EMIT_POINT) != NULL;
     struct emit_request request = {
         .results = path,
-        .chosen = chosen,
         .format = options_text(options, OPTION_EMIT_FORMAT),
         .directory = options_text(options, OPTION_EMIT_OUTPUT),
         .command = invocation->rest,
@@ -120,7 +111,7 @@ int emit_command(const struct invocation *invocation)
         status = results_load(path, NULL, &results);
     if (status == STATUS_OK)
         status = pick(&results, path, asked ? options_integer(options, OPTION_EMIT_POINT) : -1,
-                      &request.point, chosen, sizeof chosen);
+                      &request.point, &request.chosen);
     if (status == STATUS_OK) {
         request.header = results.header;
         status = emit_write(&request);
