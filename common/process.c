@@ -21,18 +21,22 @@ static size_t read_file(pid_t pid, const char *name, char *text, size_t size)
     return (size_t)length;
 }
 
-uint64_t process_start_time(pid_t pid)
+uint64_t process_stat_start_time(const char *text)
 {
-    char text[1024];
-    if (pid <= 0 || read_file(pid, "stat", text, sizeof text) == 0)
-        return 0;
     /* The second field is a name that may hold anything, also blanks and brackets. */
-    char *field = strrchr(text, ')');
+    const char *field = strrchr(text, ')');
     if (field == NULL || field[1] != ' ' || field[2] == 'Z' || field[2] == 'X')
         return 0;
     for (int number = 2; number < 22 && field != NULL; number++)
         field = strchr(field + 1, ' ');
     return field != NULL ? strtoull(field + 1, NULL, 10) : 0;
+}
+
+uint64_t process_start_time(pid_t pid)
+{
+    char text[1024];
+    return pid > 0 && read_file(pid, "stat", text, sizeof text) > 0 ? process_stat_start_time(text)
+                                                                    : 0;
 }
 
 struct process_identity process_identify(pid_t pid)
@@ -46,14 +50,18 @@ bool process_is_alive(const struct process_identity *identity)
            process_start_time(identity->pid) == identity->start_time;
 }
 
-pid_t process_parent(pid_t pid)
+pid_t process_stat_parent(const char *text)
 {
-    char text[1024], state;
+    char state;
     int parent;
-    if (pid <= 0 || read_file(pid, "stat", text, sizeof text) == 0)
-        return 0;
     const char *field = strrchr(text, ')');
     return field != NULL && sscanf(field + 1, " %c %d", &state, &parent) == 2 ? parent : 0;
+}
+
+pid_t process_parent(pid_t pid)
+{
+    char text[1024];
+    return pid > 0 && read_file(pid, "stat", text, sizeof text) > 0 ? process_stat_parent(text) : 0;
 }
 
 const char *process_command(pid_t pid, char *text, size_t size)

@@ -29,3 +29,8 @@ pid_t process_parent(pid_t pid);
 /* The command line of a process, words separated by blanks, printable ASCII only, cut to fit; ""
  * if it cannot be read. Returns text. */
 const char *process_command(pid_t pid, char *text, size_t size);
+
+/* What the text of /proc/PID/stat holds: when the process started, 0 if it has ended; and its
+ * parent, 0 where there is none. */
+uint64_t process_stat_start_time(const char *text);
+pid_t process_stat_parent(const char *text);

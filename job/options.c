@@ -356,7 +356,7 @@ static enum status parse_value(const struct option_row *row, const char *text,
     return status;
 }
 
-/* What says what is measured goes into the results, which are UTF-8. */
+/* Options about what is measured go into the results, which are UTF-8. */
 static enum status check_encoding(const struct option_row *row, const char *text)
 {
     char shown[128];

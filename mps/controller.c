@@ -81,9 +81,8 @@ static enum status receive(struct mps_controller *controller, enum guard_kind ki
         if (ready > 0 && !fds[0].revents)
             return status_set(STATUS_INTERRUPTED, "interrupted");
         ssize_t received = recv(controller->socket, message, sizeof *message, MSG_DONTWAIT);
-        if (received != (ssize_t)sizeof *message || message->magic != GUARD_MAGIC)
+        if (!guard_message_check(message, received))
             return guard_is_gone(controller);
-        message->text[sizeof message->text - 1] = '\0';
         if (message->kind == GUARD_DIED)
             note_death(controller, message);
         if (message->kind == (uint32_t)kind && message->serial == serial)

@@ -146,9 +146,8 @@ static void serve_connection(struct guard *guard)
         return;
     struct pollfd ready = {.fd = connection, .events = POLLIN};
     if (!is_own_user(connection) || poll(&ready, 1, (int)(REQUEST_NS / NS_PER_MS)) != 1 ||
-        recv(connection, &request, sizeof request, MSG_DONTWAIT | MSG_TRUNC) !=
-            (ssize_t)sizeof request ||
-        request.magic != GUARD_MAGIC) {
+        !guard_message_check(
+            &request, recv(connection, &request, sizeof request, MSG_DONTWAIT | MSG_TRUNC))) {
         close(connection);
         return;
     }
@@ -186,9 +185,8 @@ static void serve_request(struct guard *guard)
         guard->leaving |= guard->listener < 0;
         return;
     }
-    if (received != (ssize_t)sizeof request || request.magic != GUARD_MAGIC)
+    if (!guard_message_check(&request, received))
         return;
-    request.text[sizeof request.text - 1] = '\0';
     enum status status;
     switch (request.kind) {
     case GUARD_START:

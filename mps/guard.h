@@ -19,6 +19,7 @@
 
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/types.h>
 
 #include "mps/settings.h"
 
@@ -55,6 +56,10 @@ struct guard_message {
     struct mps_settings settings;
     char text[1000]; /* directory, GPU, or error; ended by NUL */
 };
+
+/* guard_message.c: whether what came, of `received` bytes, is a whole message; its texts end then,
+ * and its settings are within their bounds. */
+bool guard_message_check(struct guard_message *message, ssize_t received);
 
 /* guard_daemon.c: the daemon's life. */
 struct guard_daemon {

@@ -80,11 +80,10 @@ static enum status ask(const struct mps_kept *kept, struct guard_message *messag
     while (result < 0 && errno == EINTR && clock_now_ns() < deadline_ns);
     if (result <= 0)
         status = does_not_answer(kept);
-    else if (recv(fd, message, sizeof *message, MSG_DONTWAIT) != (ssize_t)sizeof *message ||
-             message->magic != GUARD_MAGIC || message->kind != kind || message->serial != 1)
+    else if (!guard_message_check(message, recv(fd, message, sizeof *message, MSG_DONTWAIT)) ||
+             message->kind != kind || message->serial != 1)
         status = status_set(STATUS_PROTOCOL, "the MPS guard (process %d) did not answer properly",
                             (int)kept->state.guard.pid);
-    message->text[sizeof message->text - 1] = '\0';
     if (status == STATUS_OK && message->status != STATUS_OK)
         status = status_set((enum status)message->status, "%s", message->text);
 out:

@@ -3,9 +3,9 @@
 noinst_LIBRARIES += libmps.a
 libmps_a_SOURCES = \
     mps/advice.c mps/advice.h mps/control.c mps/control.h mps/controller.c mps/controller.h \
-    mps/directory.c mps/directory.h mps/guard.h mps/internal.h mps/kept.c mps/kept.h mps/log.c \
-    mps/log.h mps/probe.c mps/probe.h mps/reply.c mps/reply.h mps/reply_table.c mps/scan.c \
-    mps/settings.c mps/settings.h mps/state.c mps/state.h
+    mps/directory.c mps/directory.h mps/guard.h mps/guard_message.c mps/internal.h mps/kept.c \
+    mps/kept.h mps/log.c mps/log.h mps/probe.c mps/probe.h mps/reply.c mps/reply.h \
+    mps/reply_table.c mps/scan.c mps/settings.c mps/settings.h mps/state.c mps/state.h
 
 pkglibexec_PROGRAMS += mpsweep-guard
 mpsweep_guard_SOURCES = mps/guard.c mps/guard_daemon.c

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "common/memory_file.h"
+#include "common/text.h"
 
 static uint64_t round_up(uint64_t bytes)
 {
@@ -142,6 +143,9 @@ const char *trace_buffer_name(const struct trace_buffer *buffer, unsigned proces
     struct trace_process *own = trace_buffer_process(buffer, process);
     if (name >= own->name_count || name >= TRACE_NAMES)
         return "?";
-    own->names[name][TRACE_NAME_BYTES - 1] = '\0';
-    return own->names[name];
+    char *text = own->names[name];
+    text[TRACE_NAME_BYTES - 1] = '\0';
+    if (!text_is_displayable(text))
+        text_printable(text, strlen(text), text, TRACE_NAME_BYTES);
+    return text;
 }

@@ -135,6 +135,7 @@ void trace_buffer_add(const struct trace_buffer *buffer, unsigned process,
  * at TRACE_NAME_BYTES - 1; those beyond TRACE_NAMES are all called "(other)". */
 uint32_t trace_buffer_intern(const struct trace_buffer *buffer, unsigned process, const char *name);
 
-/* Orchestrator: how many records there are, and a name; "?" for a number that has none. */
+/* Orchestrator: how many records there are, and a name, which a terminal only prints; "?" for a
+ * number that has none. */
 uint64_t trace_buffer_count(const struct trace_buffer *buffer, unsigned process);
 const char *trace_buffer_name(const struct trace_buffer *buffer, unsigned process, uint32_t name);

@@ -93,7 +93,9 @@ static void take_process(const struct trace_buffer *buffer, unsigned process, ui
     out->timeless += own->timeless;
     for (uint64_t i = 0; i < count; i++) {
         const struct trace_record *record = &records[i];
-        if (record->begin_ns < from_ns || record->end_ns < record->begin_ns)
+        /* A worker that went astray may have written anything. */
+        if (record->begin_ns < from_ns || record->end_ns < record->begin_ns ||
+            record->kind > TRACE_SET)
             continue;
         if (out->full_at_ns && record->begin_ns >= out->full_at_ns) {
             out->after_full++;

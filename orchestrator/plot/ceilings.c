@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "common/json.h"
+#include "common/text.h"
 #include "orchestrator/plot/series.h"
 
 /* A row shows the ceilings up to this factor above the one that binds. */
@@ -191,6 +192,28 @@ static enum status check_match(const struct results *results, const char *path)
                                   path, integer_at(point, "id"));
         }
     }
+    return STATUS_OK;
+}
+
+enum status plot_load_explained(const char *path, json_t **out)
+{
+    json_error_t error;
+    char text[sizeof error.text];
+    json_t *root = json_load_file(path, 0, &error);
+    json_t *points = json_is_object(root) ? json_object_get(root, "points") : root;
+    if (root == NULL)
+        return status_set(STATUS_USAGE,
+                          "'%s' is not what 'mpsweep explain --format json' prints: %s", path,
+                          text_printable(error.text, strlen(error.text), text, sizeof text));
+    if (!json_is_array(points)) {
+        json_decref(root);
+        return status_set(STATUS_USAGE,
+                          "'%s' is not what 'mpsweep explain --format json' prints: no array of "
+                          "points",
+                          path);
+    }
+    *out = json_incref(points);
+    json_decref(root);
     return STATUS_OK;
 }
 

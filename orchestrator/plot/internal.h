@@ -35,5 +35,9 @@ enum status plot_fleet_write(const struct results *results, const char *path, FI
 enum status plot_ceilings_write(const struct results *results, const json_t *explained,
                                 const char *path, FILE *file);
 
+/* The points of what explain printed into a file: an array, or an object that holds one, as a new
+ * reference. STATUS_USAGE. */
+enum status plot_load_explained(const char *path, json_t **out);
+
 /* Beyond it a number of workers is none. */
 #define PLOT_WORKERS_MAX 1000000

@@ -5,7 +5,6 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include "common/text.h"
 #include "orchestrator/console/report.h"
 #include "orchestrator/explain/set.h"
 #include "orchestrator/plot/internal.h"
@@ -56,29 +55,6 @@ static enum status output_error(const char *output, int error)
     return status_set(STATUS_SYSTEM, "cannot write '%s': %s", output, strerror(error));
 }
 
-/* The points of what explain printed: an array, or an object that holds one. */
-static enum status load_explained(const char *path, json_t **out)
-{
-    json_error_t error;
-    char text[sizeof error.text];
-    json_t *root = json_load_file(path, 0, &error);
-    json_t *points = json_is_object(root) ? json_object_get(root, "points") : root;
-    if (root == NULL)
-        return status_set(STATUS_USAGE,
-                          "'%s' is not what 'mpsweep explain --format json' prints: %s", path,
-                          text_printable(error.text, strlen(error.text), text, sizeof text));
-    if (!json_is_array(points)) {
-        json_decref(root);
-        return status_set(STATUS_USAGE,
-                          "'%s' is not what 'mpsweep explain --format json' prints: no array of "
-                          "points",
-                          path);
-    }
-    *out = json_incref(points);
-    json_decref(root);
-    return STATUS_OK;
-}
-
 static enum status draw_one(const struct figure *figure, const struct request *request,
                             const struct results *results, const char *output)
 {
@@ -87,7 +63,7 @@ static enum status draw_one(const struct figure *figure, const struct request *r
     enum status status = STATUS_OK;
     if (figure->write_explained != NULL)
         status = request->explained != NULL
-                     ? load_explained(request->explained, &explained)
+                     ? plot_load_explained(request->explained, &explained)
                      : explain_results_json(results, request->results, &explained);
     if (status == STATUS_OK)
         status = plot_begin(&data);

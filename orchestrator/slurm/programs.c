@@ -121,7 +121,8 @@ enum status slurm_parse_sbatch(const char *text, char id[32], char cluster[64])
         length = strcspn(name, "\n");
     }
     if (digits > 0 && name[length] == '\n' && !name[length + 1] &&
-        copy_field(id, 32, text, digits) && copy_field(cluster, 64, name, length))
+        copy_field(id, 32, text, digits) && copy_field(cluster, 64, name, length) &&
+        text_is_displayable(cluster))
         return STATUS_OK;
     char line[200];
     return status_set(STATUS_PROTOCOL, "sbatch did not print a job's number, but '%s'",
@@ -157,10 +158,12 @@ enum status slurm_sbatch(const char *const *argv, char id[32], char cluster[64])
 /* "JobState" in our lower case, without what follows it: "CANCELLED by 0". */
 static void set_state(struct slurm_job *job, const char *text, size_t length)
 {
-    size_t i = 0;
-    for (; i < length && i + 1 < sizeof job->state && text[i] != ' ' && text[i] != '+'; i++)
-        job->state[i] = (char)tolower((unsigned char)text[i]);
-    job->state[i] = '\0';
+    size_t end = 0;
+    while (end < length && text[end] != ' ' && text[end] != '+')
+        end++;
+    text_printable(text, end, job->state, sizeof job->state);
+    for (char *at = job->state; *at; at++)
+        *at = (char)tolower((unsigned char)*at);
 }
 
 static void set_text(char *out, size_t size, const char *text, size_t length)
@@ -236,7 +239,9 @@ static bool read_task(const char *text, size_t length, struct slurm_job *job)
     char digits[16];
     if (!copy_field(digits, sizeof digits, text, length) || !isdigit((unsigned char)digits[0]))
         return false;
-    job->task = strtol(digits, &end, 10);
+    long task = strtol(digits, &end, 10);
+    if (*end == '\0')
+        job->task = task;
     return *end == '\0';
 }
 
@@ -245,7 +250,8 @@ static bool read_queue_line(const char *line, size_t length, struct slurm_job *j
 {
     const char *at[FIELDS_MOST];
     size_t bytes[FIELDS_MOST];
-    if (split(line, length, 7, at, bytes) != 7 || !isdigit((unsigned char)*line) ||
+    if (split(line, length, 7, at, bytes) != 7 || bytes[0] == 0 ||
+        strspn(at[0], "0123456789") != bytes[0] ||
         !copy_field(job->id, sizeof job->id, at[0], bytes[0]))
         return false;
     read_task(at[1], bytes[1], job);

@@ -11,12 +11,6 @@
 
 const char fuzz_target_name[] = "jobfile";
 
-static void check(bool holds)
-{
-    if (!holds)
-        abort();
-}
-
 /* What is written back means the same. */
 static void check_step(const struct workload_step *step)
 {
@@ -45,12 +39,9 @@ static void check_workloads(const struct job *job)
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes)
 {
-    char path[64];
+    char path[FUZZ_PATH];
     struct job job;
-    int fd = memfd_create("job", MFD_CLOEXEC);
-    check(fd >= 0);
-    check(write(fd, data, bytes) == (ssize_t)bytes);
-    snprintf(path, sizeof path, "/proc/self/fd/%d", fd);
+    int fd = fuzz_file(data, bytes, path);
     enum status status = job_load(path, &job);
     close(fd);
     if (status != STATUS_OK) {

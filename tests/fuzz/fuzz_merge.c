@@ -13,12 +13,6 @@ const char fuzz_target_name[] = "merge";
 
 #define FILES_MOST 4
 
-static void check(bool holds)
-{
-    if (!holds)
-        abort();
-}
-
 /* Whatever was read: the records can be made, and each point is kept once at most. */
 static void check_merged(const struct merge *merge)
 {
@@ -47,16 +41,13 @@ static void check_merged(const struct merge *merge)
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes)
 {
     int files[FILES_MOST];
-    char paths[FILES_MOST][32];
+    char paths[FILES_MOST][FUZZ_PATH];
     const char *names[FILES_MOST];
     size_t count = 0;
     for (size_t begin = 0; begin <= bytes && count < FILES_MOST; count++) {
         const uint8_t *cut = memmem(data + begin, bytes - begin, "=\n", 2);
         size_t end = cut ? (size_t)(cut - data) : bytes;
-        files[count] = memfd_create("fuzz", MFD_CLOEXEC);
-        check(files[count] >= 0 &&
-              write(files[count], data + begin, end - begin) == (ssize_t)(end - begin));
-        snprintf(paths[count], sizeof paths[count], "/proc/self/fd/%d", files[count]);
+        files[count] = fuzz_file(data + begin, end - begin, paths[count]);
         names[count] = paths[count];
         begin = cut ? end + 2 : bytes + 1;
     }

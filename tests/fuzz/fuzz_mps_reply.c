@@ -13,12 +13,6 @@ const char fuzz_target_name[] = "mps_reply";
 #define CAPACITY 8
 #define UNTOUCHED 77
 
-static void check(bool holds)
-{
-    if (!holds)
-        abort();
-}
-
 static bool is_printable(const char *text)
 {
     for (; *text; text++)

@@ -10,12 +10,6 @@ const char fuzz_target_name[] = "mps_state";
 
 #define UNTOUCHED 77
 
-static void check(bool holds)
-{
-    if (!holds)
-        abort();
-}
-
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes)
 {
     struct mps_state state = {.guard = {UNTOUCHED, UNTOUCHED}, .gpu = "untouched"};
