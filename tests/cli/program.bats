@@ -144,6 +144,10 @@ SCRIPT
   [ "$(grep -c garbage logs/point-0-process-1.log)" -gt 19000 ]
   [ -e logs/point-0-process-0.log ]
   absent garbage err
+  # A folder that cannot be made costs the point, and is named.
+  touch file
+  measure 2 -l processes:2 --program-log file/logs -- "$PROGRAM" well
+  points "all(.status == \"failed\" and .error == \"cannot make 'file/logs': Not a directory\")" r.jsonl
 }
 
 @test "outside of mpsweep a program runs as usual" {

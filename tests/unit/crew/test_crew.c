@@ -7,6 +7,8 @@
 #include <cmocka.h>
 
 #include "orchestrator/crew/crew.h"
+#include "orchestrator/crew/ports.h"
+#include "orchestrator/crew/word_list.h"
 
 /* A crew whose processes were never started, after an error. */
 static struct crew made(void)
@@ -44,11 +46,39 @@ static void an_ended_crew_is_empty(void **state)
     assert_int_equal(crew_dismiss(&crew, &session, 0), STATUS_OK);
 }
 
+static void ports_end_at_the_last_one(void **state)
+{
+    (void)state;
+    unsigned port = 7;
+    assert_int_equal(ports_find(65535, 2, &port), STATUS_NOT_FOUND);
+    assert_string_equal(status_text(),
+                        "no 2 free ports in a row from 65535 on: give another --port");
+    assert_int_equal(port, 7);
+}
+
+static void a_list_without_memory_keeps_its_words(void **state)
+{
+    (void)state;
+    struct word_list words = {0};
+    for (int i = 0; i < 100; i++)
+        word_list_add(&words, "word %d", i);
+    assert_false(words.failed);
+    word_list_take(&words, NULL);
+    assert_true(words.failed);
+    assert_int_equal(words.count, 100);
+    assert_string_equal(words.words[99], "word 99");
+    assert_null(words.words[100]);
+    word_list_release(&words);
+    assert_false(words.failed);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_long_error_outlives_the_end_of_a_crew),
         cmocka_unit_test(an_ended_crew_is_empty),
+        cmocka_unit_test(ports_end_at_the_last_one),
+        cmocka_unit_test(a_list_without_memory_keeps_its_words),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
