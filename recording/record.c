@@ -20,6 +20,10 @@ void recorder_begin_window(struct recorder *recorder)
 {
     recorder->in_window = true;
     recorder->iterations = 0;
+    /* The first iterations of the warm-up may have been slow; until here they show what is usual.
+     */
+    for (unsigned i = 0; i < SHM_LONGEST; i++)
+        atomic_store_explicit(&recorder->slot->longest_ns[i], 0, memory_order_relaxed);
     cpu_read(&recorder->cpu);
     recorder->slot->work_begin_ns = clock_now_ns() - recorder->start_ns;
 }

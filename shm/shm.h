@@ -172,8 +172,8 @@ struct shm_slot {
     _Atomic uint64_t idle_until_ns;      /* it waits for this planned start; 0: no */
     _Atomic uint32_t opened;             /* a program's: enum shm_opened */
     _Atomic uint32_t at_work;            /* a program's: between begin and end of an iteration */
-    /* Longest first, since the release; from the end of the one before (open loop: from the planned
-     * start, if that is later) to their own. */
+    /* Longest first, of the window; before its first one began, of the warm-up. From the end of the
+     * one before (open loop: from the planned start, if that is later) to their own. */
     _Atomic uint64_t longest_ns[SHM_LONGEST];
     _Atomic uint64_t still_ns;     /* the longest of those with a part in the window */
     uint64_t cpus[WORK_CPUS / 64]; /* binding, from the orchestrator; all zero: none */
