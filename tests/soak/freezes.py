@@ -83,7 +83,7 @@ def sort_out(case, point, freeze, period_us):
     if point["status"] == "unconverged":
         return "unconverged"
     frozen_ns = (freeze[1] - freeze[0]) * point["threads"] if freeze else 0
-    slack = oracle.slack_of(lateness, 0, False, frozen_ns)
+    slack = lateness.share(frozen_ns)
     verdict, _ = oracle.judge(point, case.known(point), slack)
     return {"right": TOTAL[0], "discounted": TOTAL[5], "warned": TOTAL[1]}.get(verdict, TOTAL[6])
 

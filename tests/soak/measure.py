@@ -45,6 +45,7 @@ def window_or_work(rng, share, least, most):
 def check_numbers(case, names=None):
     """Each `ok` number of the case's results against the known rate."""
     lateness = oracle.Lateness(case.lateness)
+    stopped = any(strike.name == "STOP" and strike.struck for strike in case.strikes)
     for name in names or case.results():
         for point in records(case.path(name)):
             if point["type"] != "point" or case.known is None:
@@ -59,7 +60,7 @@ def check_numbers(case, names=None):
                 continue
             known = case.known(point)
             seconds = min(round_["seconds"] for round_ in point["rounds"])
-            slack = oracle.slack_of(lateness, seconds, case.catches_up)
+            slack = oracle.slack_of(lateness, seconds, case.catches_up, stopped)
             verdict, beyond = oracle.judge(point, known, slack, case.catches_up)
             case.numbers.append((series, verdict, name, point["id"]))
             if verdict == "wrong" and oracle.is_gross(point, known, beyond):

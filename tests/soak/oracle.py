@@ -23,7 +23,7 @@ class Lateness:
 
     def __init__(self, folder):
         self.planned = self.late = self.longest = self.between = self.capped = 0
-        self.starts = []
+        self.starts, self.worst, self.worst_capped = [], 0, 0
         for name in os.listdir(folder):
             data = read(os.path.join(folder, name))
             if len(data) < 48:
@@ -34,23 +34,31 @@ class Lateness:
             self.between += between
             self.longest = max(self.longest, longest)
             self.capped += capped
+            if planned > 0:
+                self.worst = max(self.worst, (late + between) / (planned + late + between))
+                self.worst_capped = max(self.worst_capped, (capped + between) /
+                                        (planned + capped + between))
             if len(data) >= 56:
                 self.starts.append(struct.unpack("<Q", data[48:56])[0])
 
     def share(self, frozen_ns=0):
         """Of the threads' time, without what was done to them on purpose: each frozen thread was in
         one wait, most of which is late."""
-        late = max(self.late - frozen_ns, self.capped if frozen_ns else 0) + self.between
+        late = max(self.late - frozen_ns, self.capped) + self.between
         total = self.planned + late
         return late / total if total > 0 else 0
 
 
-def slack_of(lateness, seconds, catches_up, frozen_ns=0):
+def slack_of(lateness, seconds, catches_up, stopped):
     """By what share a right number may lie below (where late threads catch up: also above) the
-    known rate."""
+    known rate. It is that of the process that was late most: points have processes, and times, of
+    their own. What was stopped on purpose explains no wrong number: no wait counts for more than
+    its own length then."""
+    if stopped:
+        return lateness.worst_capped
     if catches_up:
         return 2 * lateness.longest / 1e9 / seconds if seconds > 0 else 1
-    return lateness.share(frozen_ns)
+    return lateness.worst
 
 
 def judge(point, known, slack, catches_up=False):
