@@ -48,6 +48,7 @@ static const struct field fields[] = {
     {"fairness_jain", TABLE},
     {"fixed", TABLE},
     {"workloads", TABLE},
+    {"stalled", TABLE},
     {"warnings", TABLE},
     {"other_clients", TABLE},
     {"phase_us", FIGURE},
