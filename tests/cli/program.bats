@@ -56,7 +56,7 @@ LAYOUTS=(-l processes:2 -l processes+mps:2 -l hybrid:2x2 -l hybrid-timesliced:2x
   points 'all([has("sms", "reused", "memory", "kernels")] | any | not)' r.jsonl
   absent 'pinned\|kernels\|spin' out
   head -1 r.jsonl | jq -e --arg program "$TICKER" \
-    '.workload == {name: "ticker", argv: [$program, "200"]}'
+    '.workload | .files[0].path == $program and del(.files) == {name: "ticker", argv: [$program, "200"]}'
 }
 
 @test "fixed work, several rounds, and a rate" {
