@@ -85,19 +85,19 @@ faults_in() {
 }
 
 @test "a worker that hangs is named, ended, and has no number" {
-  sweep_with_fault 2 'cuStreamSynchronize#4=hang@1' processes:4 --timeout 1
-  bad_point failed 0 'worker 2 of 4 hangs: no iteration ended for 1 s'
+  sweep_with_fault 2 'cuStreamSynchronize#4=hang@1' processes:4 --timeout 3
+  bad_point failed 0 'worker 2 of 4 hangs: no iteration ended for 3 s'
 }
 
 # Invariant C4.
 @test "a worker over MPS that hangs is named, ended, and has no number" {
-  sweep_with_fault 2 'cuStreamSynchronize#4=hang@1' processes+mps:4 --timeout 1
-  bad_point failed 0 'worker 2 of 4 hangs: no iteration ended for 1 s'
+  sweep_with_fault 2 'cuStreamSynchronize#4=hang@1' processes+mps:4 --timeout 3
+  bad_point failed 0 'worker 2 of 4 hangs: no iteration ended for 3 s'
 }
 
 # Invariant R4.
 @test "workers that do not get ready are counted" {
-  sweep_with_fault 2 'cuModuleLoadData=hang@1' processes+mps:4 --timeout 1
+  sweep_with_fault 2 'cuModuleLoadData=hang@1' processes+mps:4 --timeout 3
   bad_point failed 0 'only 3 of 4 workers got ready within'
 }
 
@@ -110,8 +110,8 @@ faults_in() {
 }
 
 @test "a worker that does not stop is ended, and its point has no number" {
-  sweep_with_fault 2 'cuStreamDestroy=hang@1' processes:4 --timeout 1
-  bad_point failed 0 'a worker did not stop within 1 s'
+  sweep_with_fault 2 'cuStreamDestroy=hang@1' processes:4 --timeout 3
+  bad_point failed 0 'a worker did not stop within 3 s'
 }
 
 # Invariant R1.

@@ -112,9 +112,9 @@ ALL_LAYOUTS=(-l threads:1,3 -l processes:2 -l processes+mps:2 -l hybrid:2x2)
 }
 
 @test "a finished worker does not count as hung while another works" {
-  # 60 synchronisations of 50 ms in one process, and a patience of a second.
+  # 60 synchronisations of 50 ms in one process, and a patience of two.
   MPSWEEP_EMULATED_FAULT='cuStreamSynchronize#1+=slow:50@1' expect 0 "$MPSWEEP" sweep \
-    "${WORK_OF[@]}" --iterations 60 --timeout 1 -l processes+mps:2 -q -o f.jsonl
+    "${WORK_OF[@]}" --iterations 60 --timeout 2 -l processes+mps:2 -q -o f.jsonl
   points 'all(measured and .iterations == 120 and .fixed.seconds > 2
     and .slowest_worker == 1)' f.jsonl
 }

@@ -13,7 +13,7 @@ MPSWEEP=$MPSWEEP_BUILD_DIR/mpsweep
 FAKE_CONTROL=$MPSWEEP_BUILD_DIR/tests/fakes/nvidia-cuda-mps-control
 
 # Points of a fraction of a second each.
-SMALL=(--device emulated --kernels 20 --duration 0.2 --warmup 0.1 --precision 50)
+SMALL=(--device emulated --kernels 20 --bytes 64K --duration 0.2 --warmup 0.1 --precision 50)
 TINY=(--device emulated --kernels 5 --duration 0.05 --warmup 0.02 --precision 100)
 
 # How long anything may take here before it counts as stuck: slow machines and sanitizers included.
@@ -58,14 +58,18 @@ fail() {
 
 # -- processes -------------------------------------------------------------------------------------
 
-# await SECONDS COMMAND...: until the command succeeds.
+# await SECONDS COMMAND...: until the command succeeds. It looks less and less often: looking takes the
+# time of those that it waits for.
 await() {
-  local end=$((SECONDS + $1))
+  local end=$((SECONDS + $1)) pause=02 nothing
   shift
+  exec {nothing}<> <(:)
   until "$@"; do
-    [ $SECONDS -lt $end ] || { echo "waited in vain for: $*" >&2; return 1; }
-    read -r -t 0.02 <> <(:) || true
+    [ $SECONDS -lt $end ] || { echo "waited in vain for: $*" >&2; exec {nothing}>&-; return 1; }
+    read -r -t 0.$pause -u $nothing || true
+    case $pause in 02) pause=05 ;; 05) pause=10 ;; *) pause=20 ;; esac
   done
+  exec {nothing}>&-
 }
 
 # Process IDs of what this test started and has not ended.

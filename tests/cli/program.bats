@@ -328,21 +328,21 @@ SCRIPT
 
 @test "programs that are never ready" {
   local pattern='did not report that it is ready within [0-9.]+ s: it must call mpsweep_ready'
-  fails never-open "$pattern" -l processes:2 -l hybrid:2x2 --timeout 1
-  fails never-ready "$pattern" -l processes:2 --timeout 1
+  fails never-open "$pattern" -l processes:2 -l hybrid:2x2 --timeout 3
+  fails never-ready "$pattern" -l processes:2 --timeout 3
 }
 
 @test "programs that begin no iteration" {
   fails never-tick 'began no iteration for [0-9.]+ s: it must call mpsweep_begin' -l processes:2 \
-    -l hybrid:2x2 --timeout 1
+    -l hybrid:2x2 --timeout 3
   # Also in the open loop, and where the window is over before.
   fails never-tick 'began no iteration' -l processes:2 --rate 300 --timeout 5
   fails never-tick 'began no iteration' -l processes:2 --timeout 20
 }
 
 @test "programs that hang in an iteration" {
-  DURATION=3 fails hang 'hangs: no iteration ended for 1 s in its thread 0$' -l processes:2 \
-    -l processes+mps:2 --timeout 1
+  DURATION=6 fails hang 'hangs: no iteration ended for 3 s in its thread 0$' -l processes:2 \
+    -l processes+mps:2 --timeout 3
   fails hang 'hangs: its iteration did not end within [0-9.]+ s of the stop' -l processes:2 --timeout 4
 }
 
@@ -352,7 +352,7 @@ SCRIPT
 
 @test "programs with the wrong number of threads" {
   fails fewer 'opened handles for 1 of its 2 threads within .* MPSWEEP_THREADS gives' -l hybrid:2x2 \
-    --timeout 1
+    --timeout 3
   fails more 'opened more than the 2 handles of its threads .MPSWEEP_THREADS=2.$' -l hybrid:2x2
   fails beyond 'opened a handle for thread 2, and has threads 0 to 1' -l hybrid:2x2
   fails twice 'opened the handle of thread 0 twice$' -l hybrid:2x2

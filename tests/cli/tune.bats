@@ -10,7 +10,7 @@ export_machine() { export MPSWEEP_EMULATED_MACHINE=kernel_ns=2000000,graph_kerne
 PLAIN=(-m pinned --launch stream --schedule auto -b near
   --active-thread-percentage default)
 FEW=(-l threads:1,2,4 -l processes:2 -l processes+mps:2 -l hybrid:2x2)
-BASE=(tune --device emulated --kernels 5 --warmup 0.05 -q --rounds 3 "${PLAIN[@]}")
+BASE=(tune --device emulated --kernels 5 --bytes 64K --warmup 0.05 -q --rounds 3 "${PLAIN[@]}")
 TUNE=("${BASE[@]}" --duration 0.2 -c default)
 
 record() { jq -c 'select(.type == "tune")' "$1"; }
@@ -100,7 +100,7 @@ has_one_winner() {
 # Two buffers of 9 MiB for each worker.
 @test "more GPU memory than is allowed" {
   export_machine
-  local large=("${BASE[@]}" --duration 0.5 -c default -l threads:1,2 --bytes 9M --budget 60s)
+  local large=("${BASE[@]/64K/9M}" --duration 0.5 -c default -l threads:1,2 --budget 60s)
   expect 4 "$MPSWEEP" "${large[@]}" --max-gpu-memory 16M -o r.jsonl
   holds '.winner == null and .constraints.max_gpu_memory_bytes == 16777216' r.jsonl
   jq -se 'map(select(.type == "point")) | length > 0 and
