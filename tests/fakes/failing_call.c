@@ -70,6 +70,7 @@ static int fails(const char *name, const void *caller)
     EXPORT type name parameters;                                                                   \
     EXPORT type name parameters                                                                    \
     {                                                                                              \
+        /* NOLINTNEXTLINE(bugprone-macro-parentheses): a declaration */                            \
         static type(*real) parameters;                                                             \
         if (fails(#name, __builtin_return_address(0))) {                                           \
             errno = error;                                                                         \
