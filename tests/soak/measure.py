@@ -9,7 +9,7 @@ SERIES = ["steady", "uniform", "exponential", "stalls", "modes"]
 # An emulated machine of which one kernel is all that an iteration takes.
 BARE = ("launch_ns=0,graph_launch_ns=0,copy_call_ns=0,front_ns=0,copy_latency_ns=0,"
         "h2d_mb_per_s=10000000,d2h_mb_per_s=10000000,pageable_mb_per_s=10000000,"
-        "slots=64,queues=32,queues_mps=32,spin_ns=0")
+        "slots=64,queues=32,queues_mps=8,spin_ns=0")
 
 
 def workers_of(point):
