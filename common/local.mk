@@ -10,4 +10,4 @@ libcommon_a_SOURCES = \
 unit_tests += \
     tests/unit/common/test_child tests/unit/common/test_child_spawn \
     tests/unit/common/test_process tests/unit/common/test_shell_word \
-    tests/unit/common/test_status
+    tests/unit/common/test_status tests/unit/common/test_text

@@ -45,6 +45,10 @@ void merge_gpus_text(const json_t *header, char text[MERGE_GPUS_TEXT])
 static bool same_machine(const json_t *a, const json_t *b)
 {
     char of_a[MERGE_GPUS_TEXT], of_b[MERGE_GPUS_TEXT];
+    const json_t *forced_a = json_object_get(a, "other_machine");
+    const json_t *forced_b = json_object_get(b, "other_machine");
+    if (forced_a != forced_b && !json_equal(forced_a, forced_b))
+        return false;
     merge_gpus_text(a, of_a);
     merge_gpus_text(b, of_b);
     return strcmp(of_a, of_b) == 0 && same_text(a, b, "host") && same_text(a, b, "slurm_node") &&

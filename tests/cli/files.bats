@@ -227,6 +227,8 @@ another() {
     == [false, true, true]' cut.jsonl
   "$MPSWEEP" compare all.jsonl cut.jsonl >out 2>err 3>&- || [ $? -eq 3 ]
   grep -q "^NEW: $mark$" out
+  expect 0 "$MPSWEEP" merge cut.jsonl -o merged.jsonl -q
+  head -1 merged.jsonl | jq -e '.merged | length == 2'
   expect 0 "$MPSWEEP" plot cut.jsonl -o cut.gp
   grep -q 'SOME POINTS ARE OF ANOTHER MACHINE OR PROGRAM' cut.gp
 }

@@ -111,7 +111,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes)
     struct results results;
     json_t *explained = NULL;
     int fd = fuzz_file(data, bytes, path);
-    if (worked(results_load(path, &results))) {
+    if (worked(results_load(path, NULL, &results))) {
         check_machine(results.header);
         results_make_displayable(&results);
         print_tables(&results);

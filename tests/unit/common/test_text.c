@@ -1,0 +1,64 @@
+/* Texts from outside: what is UTF-8, and what a terminal only prints. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#include <cmocka.h>
+
+#include "common/text.h"
+
+#define CROSS "\xef\xbf\xbd"
+
+static void test_utf8(void **state)
+{
+    (void)state;
+    static const char *const good[] = {
+        "", "a\n", "\xc3\x97", "\xe2\x82\xac", "\xf0\x9f\x98\x80", "\xf4\x8f\xbf\xbf", "\x1b[m"};
+    /* Cut, alone, overlong, half of a pair, beyond the last one. */
+    static const char *const bad[] = {"\xc3",         "\x97",         "\xc0\x80",
+                                      "\xe0\x80\x80", "\xed\xa0\x80", "\xf4\x90\x80\x80",
+                                      "\xff",         "a\xe2\x82"};
+    for (size_t i = 0; i < sizeof good / sizeof *good; i++)
+        assert_true(text_is_utf8(good[i]));
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++)
+        assert_false(text_is_utf8(bad[i]) || text_is_displayable(bad[i]));
+}
+
+static void test_displayed(void **state)
+{
+    (void)state;
+    static const char *const texts[][2] = {
+        {"hybrid 8\xc3\x97"
+         "2",
+         "hybrid 8\xc3\x97"
+         "2"},
+        {"\x1b]0;x\x07", CROSS "]0;x" CROSS},
+        {"a\xc2\x9b"
+         "31m",
+         "a" CROSS "31m"}, /* CSI in one character */
+        {"a\xe2\x80\xae"
+         "b",
+         "a" CROSS "b"}, /* writes backwards */
+        {"n\xff"
+         "de\r\n",
+         "n" CROSS "de" CROSS CROSS},
+        {"\x7f\t", CROSS CROSS},
+    };
+    char out[64];
+    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
+        assert_string_equal(text_displayed(texts[i][0], out, sizeof out), texts[i][1]);
+        assert_true(text_is_displayable(out));
+    }
+    /* Cut before a character that does not fit. */
+    assert_string_equal(text_displayed("ab\xc3\x97", out, 4), "ab");
+    assert_string_equal(text_displayed("\xff", out, 3), "");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_utf8),
+                                       cmocka_unit_test(test_displayed)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
