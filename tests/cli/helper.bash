@@ -17,9 +17,9 @@ SMALL=(--device emulated --kernels 20 --bytes 64K --duration 0.2 --warmup 0.1 --
 TINY=(--device emulated --kernels 5 --duration 0.05 --warmup 0.02 --precision 100)
 
 # How long anything may take here before it counts as stuck: slow machines and sanitizers included.
-PATIENCE=60
+PATIENCE=120
 # How long what belongs to a killed sweep may take to end by itself.
-LEFTOVER_PATIENCE=30
+LEFTOVER_PATIENCE=60
 
 setup() {
   local name

@@ -8,7 +8,7 @@ load mps
 
 STRIKES=(INT TERM HUP KILL guard daemon both)
 # Long enough for all to be met there on a busy machine.
-SLOW_MS=2500
+SLOW_MS=4000
 
 # child_like PID PATTERN: a child whose command line, on one line, matches.
 child_like() {

@@ -171,13 +171,13 @@ two() { MPSWEEP_EMUL_DEVICES=2 "$@"; }
 
 second_stalls() {
   says_of observed --arms peer-off,peer-on,chunked &&
-    holds '.effect.arm == "peer-off" and .effect.control == "alone" and .effect.value > 20000' r.jsonl
+    holds '.effect.arm == "peer-off" and .effect.control == "alone" and .effect.value > 20000' r.jsonl &&
+    holds '.remedy_arm == "peer-on" or .remedy_arm == "chunked"' r.jsonl
 }
 
 @test "peer-stall: observed where staged copies go one after the other" {
   PROBE=peer-stall
   judged two second_stalls
-  holds '.remedy_arm == "peer-on" or .remedy_arm == "chunked"' r.jsonl
   holds '.arms | map(select(.arm != "peer-off" and .control)) | length == 2
     and all(.verdict != "observed")' r.jsonl
   holds '.arms | map(select(.control)) | all(.metrics

@@ -4,7 +4,7 @@
 load helper
 
 EXAMPLE=$MPSWEEP_SOURCE_DIR/examples/delay-trace.job
-BRIEF=(--device emulated --kernels 5 --duration 0.05 -q)
+BRIEF=(--device emulated --kernels 5 --duration 0.2 -q)
 
 # trace FILTER FILE: holds of the file; $calls and $work are its slices by begin.
 trace() {
@@ -146,7 +146,7 @@ says_of_point() {
 }
 
 @test "the summary: time by call, gaps, overlap, admission, and what tracing costs" {
-  expect 0 "$MPSWEEP" trace "${BRIEF[@]/0.05/0.5}" -l threads:4
+  expect 0 "$MPSWEEP" trace "${BRIEF[@]/0.2/0.5}" -l threads:4
   local words
   for words in '^traced .*: [0-9]+ calls, [0-9]+ kernels, [0-9]+ copies$' ' cuStreamSynchronize$' \
     '^GPU: at work for [0-9.]+% of ' '^gaps: ' '^overlap: [0-9.]+% of the time of copies' \
@@ -253,7 +253,6 @@ says_of_point() {
   expect 0 "$MPSWEEP" trace --device emulated -q -l threads:1 --workload delay --kernels 1 \
     --delay-cycles 400000000 --duration 0.05 -o t.json
   trace '$work | any(.cat == "kernel" and .dur > 399e3)' t.json
-  absent '^tracing:' out
 }
 
 @test "a point that fails gives no trace, and status 2" {
