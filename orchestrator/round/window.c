@@ -21,7 +21,7 @@
 /* See struct window_stall. */
 #define STALL_USUALS 5
 #define STALL_WINDOW_SHARE 10
-#define STALL_LEAST_NS (NS_PER_S / 4)
+#define STALL_LEAST_NS (NS_PER_S / 2)
 
 static uint64_t end_of(const struct shm_settings *settings, uint64_t slices)
 {
