@@ -105,12 +105,40 @@ static void check_machine(const json_t *header)
     json_decref(none);
 }
 
+static bool is_needed(const char *key)
+{
+    return strcmp(key, "status") == 0 || strcmp(key, "rounds") == 0;
+}
+
+/* What is only checked is as JSON as what is read, and what is read is the same. */
+static void check_lines(const char *text, size_t bytes)
+{
+    for (size_t begin = 0; begin < bytes;) {
+        const char *end = memchr(text + begin, '\n', bytes - begin);
+        size_t length = end ? (size_t)(end - text) - begin : bytes - begin;
+        const struct results_line line = {.text = text + begin, .bytes = length};
+        json_t *whole = json_loadb(line.text, line.bytes, 0, NULL);
+        json_t *some = results_record(&line, is_needed, NULL, NULL);
+        const char *key;
+        json_t *value;
+        check((whole == NULL) == (some == NULL));
+        json_object_foreach(some, key, value)
+        {
+            check(json_equal(value, json_object_get(whole, key)));
+        }
+        json_decref(whole);
+        json_decref(some);
+        begin += length + 1;
+    }
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes)
 {
     char path[FUZZ_PATH];
     struct results results;
     json_t *explained = NULL;
     int fd = fuzz_file(data, bytes, path);
+    check_lines((const char *)data, bytes);
     if (worked(results_load(path, NULL, &results))) {
         check_machine(results.header);
         results_make_displayable(&results);
