@@ -1,9 +1,11 @@
 #include "common/child.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
 #include <poll.h>
+#include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -14,11 +16,15 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "common/children.h"
 #include "common/clock.h"
 #include "common/descriptor.h"
+#include "common/process.h"
+#include "common/process_tree.h"
 
 #define KILL_WAIT_NS (5 * NS_PER_S)
+
+/* Between two looks at adopted children that were killed. */
+#define AGAIN_NS (5 * NS_PER_MS)
 
 enum step { STEP_REDIRECT, STEP_KEEP, STEP_SESSION, STEP_DEATH_SIGNAL, STEP_EXEC };
 
@@ -124,8 +130,9 @@ static bool redirect(const struct child_spawn_options *options)
     /* All three are moved out of the way first: one may sit on another's number. */
     int from[3] = {options->stdin_fd, options->stdout_fd, options->stderr_fd};
     for (int i = 0; i < 3; i++) {
-        int opened = from[i] < 0 ? open("/dev/null", O_RDWR | O_CLOEXEC) : -1;
-        from[i] = fcntl(from[i] < 0 ? opened : from[i], F_DUPFD_CLOEXEC, 3);
+        if (from[i] < 0 && (from[i] = open("/dev/null", O_RDWR | O_CLOEXEC)) < 0)
+            return false;
+        from[i] = fcntl(from[i], F_DUPFD_CLOEXEC, 3);
         if (from[i] < 0)
             return false;
     }
@@ -200,11 +207,49 @@ static enum status await_exec(const char *program, int report_fd)
                       strerror(failure.error));
 }
 
+/* The children that child_spawn() has started and that were not reaped yet: another child of this
+ * process was adopted. */
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static pid_t *children;
+static size_t child_count, child_room;
+static bool adopts;
+
+static bool add_child(pid_t pid)
+{
+    if (child_count == child_room) {
+        size_t more = child_room ? 2 * child_room : 64;
+        pid_t *larger = realloc(children, more * sizeof *children);
+        if (!larger)
+            return false;
+        children = larger;
+        child_room = more;
+    }
+    children[child_count++] = pid;
+    return true;
+}
+
+static size_t find_child(pid_t pid)
+{
+    size_t i = 0;
+    while (i < child_count && children[i] != pid)
+        i++;
+    return i;
+}
+
+static void forget_child(pid_t pid)
+{
+    pthread_mutex_lock(&lock);
+    size_t i = find_child(pid);
+    if (i < child_count)
+        children[i] = children[--child_count];
+    pthread_mutex_unlock(&lock);
+}
+
 static void reap(pid_t pid)
 {
     while (waitpid(pid, NULL, 0) < 0 && errno == EINTR)
         ;
-    children_remove(pid);
+    forget_child(pid);
 }
 
 enum status child_spawn(const struct child_spawn_options *options, pid_t *pid, int *pidfd)
@@ -231,20 +276,21 @@ enum status child_spawn(const struct child_spawn_options *options, pid_t *pid, i
     sigfillset(&all);
     pthread_sigmask(SIG_SETMASK, &all, &before);
     pid_t parent = getpid();
-    children_lock();
+    /* Locked, so that no thread takes the new child for an adopted one. */
+    pthread_mutex_lock(&lock);
     pid_t child = fork();
     error = errno;
     if (child == 0)
         run_program(options, path, parent, report[1]);
-    status = children_add_and_unlock(child);
+    bool noted = child < 0 || add_child(child);
+    pthread_mutex_unlock(&lock);
     pthread_sigmask(SIG_SETMASK, &before, NULL);
     descriptor_close(&report[1]);
     if (child < 0) {
         status = status_set(STATUS_SYSTEM, "cannot run '%s': %s", program, strerror(error));
         goto out;
     }
-    if (status == STATUS_OK)
-        status = await_exec(program, report[0]);
+    status = noted ? await_exec(program, report[0]) : status_set(STATUS_MEMORY, "out of memory");
     if (status == STATUS_OK && pidfd != NULL) {
         watch = (int)syscall(SYS_pidfd_open, child, 0);
         if (watch < 0)
@@ -289,7 +335,7 @@ static enum status collect(pid_t pid, int *wait_status)
     if (got < 0)
         return status_set(STATUS_SYSTEM, "cannot wait for process %d: %s", (int)pid,
                           strerror(errno));
-    children_remove(pid);
+    forget_child(pid);
     return STATUS_OK;
 }
 
@@ -311,6 +357,58 @@ enum status child_end(pid_t pid, int pidfd, bool whole_group, uint64_t grace_ns,
     if (!ended && !has_ended(pidfd, clock_now_ns() + KILL_WAIT_NS))
         return status_set(STATUS_TIMEOUT, "process %d does not end, not even by SIGKILL", (int)pid);
     return collect(pid, wait_status);
+}
+
+/* Some child that child_spawn() did not start, 0 if there is none. Under the lock. */
+static pid_t some_other(void)
+{
+    DIR *directory = opendir("/proc");
+    const struct dirent *entry;
+    pid_t other = 0;
+    while (directory && !other && (entry = readdir(directory)) != NULL) {
+        pid_t pid = (pid_t)strtol(entry->d_name, NULL, 10);
+        if (pid > 0 && process_parent(pid) == getpid() && find_child(pid) == child_count)
+            other = pid;
+    }
+    if (directory)
+        closedir(directory);
+    return other;
+}
+
+void child_adopt(void)
+{
+    pthread_mutex_lock(&lock);
+    if (!adopts && !some_other())
+        adopts = prctl(PR_SET_CHILD_SUBREAPER, 1UL) == 0;
+    pthread_mutex_unlock(&lock);
+}
+
+/* Ends one of them as far as it goes now. Not reaped by anyone else, so that its number is its own.
+ * Returns it, 0 if there was none. */
+static pid_t end_some(void)
+{
+    pthread_mutex_lock(&lock);
+    pid_t pid = adopts ? some_other() : 0;
+    pthread_mutex_unlock(&lock);
+    if (pid && waitpid(pid, NULL, WNOHANG) == 0) {
+        process_tree_signal(pid, SIGKILL);
+        kill(pid, SIGKILL);
+    }
+    return pid;
+}
+
+enum status child_end_adopted(uint64_t deadline_ns)
+{
+    pid_t pid;
+    while ((pid = end_some()) != 0) {
+        if (clock_now_ns() >= deadline_ns)
+            return status_set(STATUS_TIMEOUT,
+                              "cannot end process %d, which a program has left: it does not react "
+                              "even to SIGKILL",
+                              (int)pid);
+        clock_sleep_until(clock_now_ns() + AGAIN_NS);
+    }
+    return STATUS_OK;
 }
 
 static bool names_variable(const char *entry, const char *name, size_t name_bytes)
