@@ -102,7 +102,8 @@ static enum status wait_ready(struct guard_daemon *daemon, const struct mps_sett
             mps_control_servers(&control, sooner(COMMAND_NS, deadline_ns), servers, 64, &count);
         if (status == STATUS_OK)
             return mps_settings_apply(settings, &control, deadline_ns);
-        if (status == STATUS_PROTOCOL || status == STATUS_UNSUPPORTED)
+        /* The control program could not be run, or is not understood: another try ends so, too. */
+        if (status == STATUS_SYSTEM || status == STATUS_PROTOCOL || status == STATUS_UNSUPPORTED)
             return status;
         if (clock_now_ns() >= deadline_ns)
             return status_set(STATUS_TIMEOUT, "the MPS control daemon did not answer within %d s",

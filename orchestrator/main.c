@@ -7,12 +7,16 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include "config.h"
 #include "orchestrator/commands.h"
 #include "orchestrator/console/report.h"
 #include "orchestrator/help.h"
+
+/* A command with what it calls takes less than half of it; threads get as much as the main one. */
+#define STACK_KIB 1024
 
 /* The words of a command line, taken apart. */
 struct call {
@@ -255,6 +259,17 @@ static int run_program(int argc, char **argv)
     return run_command(command, argc, argv, family ? 3 : 2);
 }
 
+/* With too small a stack, a command would end by SIGSEGV in the middle of its work. */
+static enum status check_stack(void)
+{
+    struct rlimit stack;
+    if (getrlimit(RLIMIT_STACK, &stack) != 0 || stack.rlim_cur >= STACK_KIB * 1024)
+        return STATUS_OK;
+    return status_set(STATUS_USAGE,
+                      "the stack is limited to %llu KiB: mpsweep needs %d ('ulimit -s %d')",
+                      (unsigned long long)stack.rlim_cur / 1024, STACK_KIB, STACK_KIB);
+}
+
 int main(int argc, char **argv)
 {
     /* A closed standard descriptor would be given to the next file opened, and what is printed
@@ -265,6 +280,8 @@ int main(int argc, char **argv)
     /* A reader that goes away, or a full disk under a size limit, is an error of the write. */
     signal(SIGPIPE, SIG_IGN);
     signal(SIGXFSZ, SIG_IGN);
+    if (check_stack() != STATUS_OK)
+        return report(STATUS_USAGE);
     /* In one piece where there is no terminal, so that a failure appears where it can be reported.
      */
     if (!isatty(STDOUT_FILENO))

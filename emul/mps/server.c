@@ -275,6 +275,10 @@ static uid_t user_of(int fd)
 static void accept_one(struct control *control)
 {
     int fd = accept4(control->listener_fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
+    if (fd < 0 && (errno == EMFILE || errno == ENFILE)) {
+        control_log(control, "Cannot accept a connection: %s", strerror(errno));
+        control->ended = true;
+    }
     if (fd < 0)
         return;
     for (size_t i = 0; i < CONTROL_CONNECTIONS; i++) {
@@ -306,10 +310,12 @@ static void take_signals(struct control *control)
     }
 }
 
-static void serve(struct control *control, const struct pollfd *polled)
+/* polled: count connections, those with the numbers in `which`. */
+static void serve(struct control *control, const struct pollfd *polled, const size_t *which,
+                  size_t count)
 {
-    for (size_t i = 0; i < CONTROL_CONNECTIONS; i++) {
-        struct connection *connection = &control->connections[i];
+    for (size_t i = 0; i < count; i++) {
+        struct connection *connection = &control->connections[which[i]];
         /* An entry that was dropped and taken again since poll() has a descriptor of its own. */
         if (connection->state == CONNECTION_FREE || polled[i].fd != connection->fd)
             continue;
@@ -335,25 +341,27 @@ static void settle(struct control *control)
 void control_run(struct control *control)
 {
     struct pollfd polled[2 + CONTROL_CONNECTIONS];
+    size_t which[CONTROL_CONNECTIONS];
     while (!control->ended) {
+        size_t count = 0; /* poll() refuses more entries than descriptors may be open */
         polled[0] = (struct pollfd){.fd = control->signals_fd, .events = POLLIN};
         polled[1] = (struct pollfd){.fd = control->listener_fd, .events = POLLIN};
         for (size_t i = 0; i < CONTROL_CONNECTIONS; i++) {
             const struct connection *connection = &control->connections[i];
-            polled[2 + i] = (struct pollfd){.fd = -1};
             if (connection->state == CONNECTION_FREE)
                 continue;
-            polled[2 + i].fd = connection->fd;
+            which[count] = i;
             /* A client that does not read its answers is not heard any further. */
-            polled[2 + i].events = connection->out_length > 0 ? POLLOUT : POLLIN;
+            polled[2 + count++] = (struct pollfd){
+                .fd = connection->fd, .events = connection->out_length > 0 ? POLLOUT : POLLIN};
         }
         int limit_ms = control->quitting && control->quit_deadline_ns != UINT64_MAX
                            ? clock_remaining_ms(control->quit_deadline_ns)
                            : -1;
-        if (poll(polled, 2 + CONTROL_CONNECTIONS, limit_ms) > 0) {
+        if (poll(polled, 2 + count, limit_ms) > 0) {
             if (polled[0].revents != 0)
                 take_signals(control);
-            serve(control, polled + 2);
+            serve(control, polled + 2, which, count);
             if (polled[1].revents != 0)
                 accept_one(control);
         }

@@ -596,3 +596,29 @@ documents() { ls "$MPSWEEP_SOURCE_DIR"/{README,CONTRIBUTING}.md "$MPSWEEP_SOURCE
     grep -e ' --')
   [ $count -gt 70 ]
 }
+
+@test "a stack that is too small is an error, not a crash" {
+  (
+    ulimit -s 128
+    refused "the stack is limited to 128 KiB: mpsweep needs 1024 \('ulimit -s 1024'\)" \
+      "$MPSWEEP" sweep "${TINY[@]}" -l processes+mps:2 -q
+  )
+  (
+    ulimit -s 1024
+    expect 0 "$MPSWEEP" sweep "${TINY[@]}" -l processes+mps:2 -q
+  )
+}
+
+# Whatever few descriptors allow: a point is measured, or the reason is the number of files.
+@test "too few descriptors are reported as that" {
+  local files
+  for files in 10 14 18 22 30 40; do
+    (
+      ulimit -n $files
+      timeout $PATIENCE "$MPSWEEP" sweep "${TINY[@]}" -l processes+mps:2 -q -o f$files.jsonl >out 2>err
+    ) || true
+    [ ! -s err ] || says 'Too many open files|pen files'
+    [ -s err ] || points 'all(.status == "ok" or .status == "unconverged" or
+      (.error | test("open files")))' f$files.jsonl
+  done
+}
