@@ -12,9 +12,7 @@
 #include "orchestrator/results/fields.h"
 #include "orchestrator/results/settings.h"
 
-#define ALPHA 0.025 /* on each side, as of a 95% interval */
-#define BATCHES 32  /* of a window whose record lacks the number */
-#define MOST_ROUNDS 1000
+#define BATCHES 32 /* of a window whose record lacks the number */
 /* Latencies in one bucket of a histogram are equal. */
 #define LATENCY_RESOLUTION (1.0 / (1 << HISTOGRAM_SUB_BITS))
 
@@ -23,23 +21,29 @@ static enum status no_memory(void)
     return status_set(STATUS_MEMORY, "out of memory for a comparison");
 }
 
-static struct estimate throughput_of(const json_t *point)
+/* A figure of each round; 0 where a round lacks it. */
+static size_t rounds_of(const json_t *point, const char *figure, double values[EFFECT_MOST_ROUNDS])
 {
-    double values[MOST_ROUNDS];
     size_t count = 0, index;
     const json_t *round;
     json_array_foreach(json_object_get(point, "rounds"), index, round)
     {
-        double value = number_at(round, "throughput_ips");
-        if (value > 0 && count < MOST_ROUNDS)
+        double value = number_at(round, figure);
+        if (!(value > 0) || !isfinite(value))
+            return 0;
+        if (count < EFFECT_MOST_ROUNDS)
             values[count++] = value;
     }
-    if (count > 1 && count == json_array_size(json_object_get(point, "rounds")))
+    return count;
+}
+
+static struct estimate throughput_of(const json_t *point)
+{
+    double values[EFFECT_MOST_ROUNDS];
+    size_t count = rounds_of(point, "throughput_ips", values);
+    if (count > 1)
         return estimate_from_rounds(values, count);
-    const json_t *interval = json_object_get(point, "interval");
-    double batches = number_at(interval, "batches");
-    if (strcmp(text_at(interval, "method"), "wide") == 0)
-        batches = 3; /* as wide as three values make it */
+    double batches = number_at(json_object_get(point, "interval"), "batches");
     double half = number_at(point, "ci95_rel");
     return estimate_from_half_width(number_at(point, "throughput_ips"),
                                     isnan(half) ? INFINITY : half,
@@ -48,11 +52,19 @@ static struct estimate throughput_of(const json_t *point)
 
 static struct estimate p99_of(const json_t *point)
 {
+    double values[EFFECT_MOST_ROUNDS];
     const json_t *latency = json_object_get(point, "latency_us");
     const json_t *bounds = json_object_get(json_object_get(latency, "bounds"), "p99");
     double value = number_at(latency, "p99");
     double low = json_number_value(json_array_get(bounds, 0));
     double high = json_number_value(json_array_get(bounds, 1));
+    size_t count = rounds_of(point, "p99_us", values);
+    if (count > 1) {
+        struct estimate estimate = estimate_from_rounds(values, count);
+        estimate.below += LATENCY_RESOLUTION;
+        estimate.above += LATENCY_RESOLUTION;
+        return estimate;
+    }
     /* The value is the middle of a bucket, the bounds may be its edges. */
     return estimate_from_bounds(value,
                                 low < value ? low
@@ -98,71 +110,81 @@ static void fill_row(struct compare_row *row, const struct compare_pair *pair)
         row->energy_ratio = after / joules;
 }
 
-/* One figure of one point. */
-struct test {
-    struct effect effect; /* the better the higher */
+/* One figure of one point, and where its verdict goes. */
+struct figure {
     enum effect_verdict *verdict;
-    bool
-        *alone; /* set where it would be worse or better as the only one; NULL: it does not count */
+    bool *alone; /* NULL: it does not count */
 };
 
-/* Judges all tests together: if nothing has changed anywhere, any of them comes out as worse in at
- * most a share ALPHA of all cases, and the same for better. */
-static enum status judge(struct comparison *comparison, struct test *tests, size_t count)
+/* Adds a test to the others; its rounds are the newest of all values. */
+static void add_test(const struct compare_row *row, const char *name, struct effect_test *test,
+                     double *values)
 {
-    double *chances = calloc(count + 1, sizeof *chances);
-    bool *named = calloc(count + 1, sizeof *named);
-    enum status status = chances != NULL && named != NULL ? STATUS_OK : no_memory();
-    for (int sign = -1; status == STATUS_OK && sign <= 1; sign += 2) {
-        enum effect_verdict beyond = sign < 0 ? EFFECT_WORSE : EFFECT_BETTER;
-        for (size_t i = 0; i < count; i++)
-            chances[i] = effect_chance(&tests[i].effect, comparison->threshold, sign);
-        effect_holm(chances, count, ALPHA, named);
-        for (size_t i = 0; i < count; i++) {
-            enum effect_verdict own = effect_verdict(&tests[i].effect, comparison->threshold);
-            if (own != beyond) {
-                if (own == EFFECT_SAME || own == EFFECT_UNSURE)
-                    *tests[i].verdict = own;
-                continue;
-            }
-            bool holds = named[i] || !comparison->holm;
-            *tests[i].verdict = holds ? beyond : EFFECT_UNSURE;
-            if (!holds && tests[i].alone != NULL)
-                *tests[i].alone = true;
-        }
-    }
-    free(chances);
-    free(named);
-    return status;
+    double own[EFFECT_MOST_ROUNDS];
+    bool latency = strcmp(name, "p99_us") == 0;
+    size_t base = rounds_of(row->base, name, own);
+    for (size_t i = 0; i < base; i++)
+        values[i] = latency ? -log(own[i]) : log(own[i]);
+    size_t change = rounds_of(row->change, name, own);
+    for (size_t i = 0; i < change; i++)
+        values[base + i] = latency ? -log(own[i]) : log(own[i]);
+    *test = (struct effect_test){.effect = latency ? turned(&row->p99) : row->throughput,
+                                 .rounds = {values, base, change}};
+}
+
+static size_t rounds_at_most(const struct compare_row *row)
+{
+    size_t base = json_array_size(json_object_get(row->base, "rounds"));
+    size_t change = json_array_size(json_object_get(row->change, "rounds"));
+    return (base < EFFECT_MOST_ROUNDS ? base : EFFECT_MOST_ROUNDS) +
+           (change < EFFECT_MOST_ROUNDS ? change : EFFECT_MOST_ROUNDS);
 }
 
 static enum status judge_all(struct comparison *comparison)
 {
-    struct test *tests = calloc(2 * comparison->count + 1, sizeof *tests);
-    enum status status = tests != NULL ? STATUS_OK : no_memory();
+    size_t rounds = 1;
+    for (size_t i = 0; i < comparison->count; i++)
+        rounds += 2 * rounds_at_most(&comparison->rows[i]);
+    struct effect_test *tests = calloc(2 * comparison->count + 1, sizeof *tests);
+    struct figure *figures = calloc(2 * comparison->count + 1, sizeof *figures);
+    double *values = calloc(rounds, sizeof *values);
+    bool done = tests != NULL && figures != NULL && values != NULL;
     /* Those that the exit status depends on, then the p99 latencies that are only shown. */
-    for (int counted = 1; status == STATUS_OK && counted >= 0; counted--) {
-        size_t count = 0;
+    for (int counted = 1; done && counted >= 0; counted--) {
+        size_t count = 0, used = 0;
         for (size_t i = 0; i < comparison->count; i++) {
             struct compare_row *row = &comparison->rows[i];
-            if (counted && row->has_throughput)
-                tests[count++] =
-                    (struct test){row->throughput, &row->throughput_verdict, &row->alone};
-            if (row->p99_has_interval && row->p99_counts == (counted == 1))
-                tests[count++] = (struct test){turned(&row->p99), &row->p99_verdict,
-                                               counted ? &row->alone : NULL};
+            if (counted && row->has_throughput) {
+                figures[count] = (struct figure){&row->throughput_verdict, &row->alone};
+                add_test(row, "throughput_ips", &tests[count], values + used);
+                used += tests[count].rounds.base + tests[count].rounds.change;
+                count++;
+            }
+            if (row->p99_has_interval && row->p99_counts == (counted == 1)) {
+                figures[count] = (struct figure){&row->p99_verdict, counted ? &row->alone : NULL};
+                add_test(row, "p99_us", &tests[count], values + used);
+                used += tests[count].rounds.base + tests[count].rounds.change;
+                count++;
+            }
         }
-        status = judge(comparison, tests, count);
-        if (counted == 0)
-            break;
+        done = effect_judge(tests, count, comparison->threshold, comparison->holm);
+        for (size_t i = 0; done && i < count; i++) {
+            *figures[i].verdict = tests[i].verdict;
+            if (figures[i].alone != NULL)
+                *figures[i].alone |= tests[i].alone;
+        }
     }
     free(tests);
-    return status;
+    free(figures);
+    free(values);
+    return done ? STATUS_OK : no_memory();
 }
 
-static bool is_single(const json_t *point)
+static bool has_few_rounds(const struct compare_row *row)
 {
-    return json_array_size(json_object_get(point, "rounds")) < 2;
+    size_t base = json_array_size(json_object_get(row->base, "rounds"));
+    size_t change = json_array_size(json_object_get(row->change, "rounds"));
+    return row->has_throughput && (base < 2 || change < 2 || !effect_can_be_found(base, change));
 }
 
 /* One that was interrupted may have been well. */
@@ -306,8 +328,7 @@ enum status comparison_make(const char *base_path, const char *change_path, doub
         struct compare_row *row = &comparison.rows[i];
         row->verdict = row_verdict(row);
         comparison.alone += row->alone && row->verdict == EFFECT_UNSURE;
-        comparison.single +=
-            row->has_throughput && (is_single(row->base) || is_single(row->change));
+        comparison.few += has_few_rounds(row);
         if (row->base_measured || row->change_measured)
             comparison.counts[row->verdict]++;
         else

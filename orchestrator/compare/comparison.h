@@ -42,7 +42,7 @@ struct comparison {
     bool varies[SETTINGS_IDS];
     size_t counts[EFFECT_VERDICTS];
     size_t neither; /* rows without a number in either file */
-    size_t single;  /* rows whose intervals are of one round on a side: of one run's inside */
+    size_t few;     /* rows with too few rounds to be worse or better */
     size_t alone;   /* unsure rows that would be worse or better if they were the only one */
 };
 

@@ -188,11 +188,11 @@ void comparison_print_table(FILE *out, const struct comparison *comparison)
         fprintf(out,
                 "%zu unsure beyond ±%g%% by itself, but not among %zu points (--adjust none)\n",
                 comparison->alone, comparison->threshold * 100, comparison->count);
-    if (comparison->single > 0)
+    if (comparison->few > 0)
         fprintf(out,
-                "%zu of one round in a file: their intervals leave out what differs from run to "
-                "run; measure with --rounds 5\n",
-                comparison->single);
+                "%zu with too few rounds to be worse or better than chance: repeat both sweeps with "
+                "--rounds 5, into new files\n",
+                comparison->few);
     char *summary = comparison_summary(comparison);
     fprintf(out, "%s\n", summary != NULL ? summary : "out of memory for the summary");
     free(summary);
@@ -344,6 +344,7 @@ void comparison_print_json(FILE *out, const struct comparison *comparison)
                             json_integer((json_int_t)comparison->counts[v]));
     json_object_set_new(summary, "without_number", json_integer((json_int_t)comparison->neither));
     json_object_set_new(summary, "beyond_alone", json_integer((json_int_t)comparison->alone));
+    json_object_set_new(summary, "too_few_rounds", json_integer((json_int_t)comparison->few));
     json_t *all =
         json_pack("{s:o, s:o, s:f, s:s, s:b, s:O, s:o, s:o, s:o, s:o}", "base",
                   path_json(comparison->base_path), "new", path_json(comparison->change_path),

@@ -118,19 +118,19 @@ void effect_holm(const double *chances, size_t count, double alpha, bool *named)
 }
 
 /* The deals at most; there are fewer where there are many rounds to add up. */
-#define MOST_DEALS 9999
-#define LEAST_DEALS 999
-#define ADDITIONS 4e8
+#define MOST_DEALS 1999
+#define LEAST_DEALS 199
+#define ADDITIONS 2e8
 
 /* Equal deals must count as equal, however their sums were rounded. */
 #define ROUNDING 1e-9
 
-bool effect_can_be_found(size_t base, size_t change, double alpha)
+bool effect_can_be_found(size_t base, size_t change)
 {
     double deals = 1.0;
     for (size_t i = 1; i <= change; i++)
         deals *= (double)(base + i) / (double)i;
-    return base > 0 && change > 0 && 1.0 / deals <= alpha;
+    return base > 0 && change > 0 && 1.0 / deals <= TAIL;
 }
 
 /* Student's t of change over base, with is_change for the values of the change. */
@@ -210,4 +210,51 @@ void effect_deal(const struct effect_rounds *figures, size_t count, int sign, do
         together[i] /= deals + 1.0;
     }
     free(seen);
+}
+
+/* What the deals allow: worse or better where they hardly ever look like it. */
+static void judge_one(struct effect_test *test, enum effect_verdict own, bool holds, bool alone)
+{
+    bool single = test->rounds.base < 2 || test->rounds.change < 2;
+    if (own == EFFECT_SAME && !single)
+        test->verdict = EFFECT_SAME;
+    if (own != EFFECT_WORSE && own != EFFECT_BETTER)
+        return;
+    test->alone = alone && !holds;
+    if (holds)
+        test->verdict = own;
+}
+
+bool effect_judge(struct effect_test *tests, size_t count, double threshold, bool adjust)
+{
+    double *chances = calloc(count + 1, sizeof *chances);
+    double *alone = calloc(count + 1, sizeof *alone);
+    double *together = calloc(count + 1, sizeof *together);
+    struct effect_rounds *rounds = calloc(count + 1, sizeof *rounds);
+    bool *named = calloc(count + 1, sizeof *named);
+    bool done = chances && alone && together && rounds && named;
+    for (size_t i = 0; done && i < count; i++) {
+        rounds[i] = tests[i].rounds;
+        tests[i].verdict = EFFECT_UNSURE;
+        tests[i].alone = false;
+    }
+    for (int sign = -1; done && sign <= 1; sign += 2) {
+        enum effect_verdict beyond = sign < 0 ? EFFECT_WORSE : EFFECT_BETTER;
+        for (size_t i = 0; i < count; i++)
+            chances[i] = effect_chance(&tests[i].effect, threshold, sign);
+        effect_holm(chances, count, TAIL, named);
+        effect_deal(rounds, count, sign, alone, together);
+        for (size_t i = 0; i < count; i++) {
+            enum effect_verdict own = effect_verdict(&tests[i].effect, threshold);
+            bool holds = named[i] && together[i] <= TAIL;
+            if (own == beyond || own == EFFECT_SAME)
+                judge_one(&tests[i], own, adjust ? holds : alone[i] <= TAIL, alone[i] <= TAIL);
+        }
+    }
+    free(chances);
+    free(alone);
+    free(together);
+    free(rounds);
+    free(named);
+    return done;
 }

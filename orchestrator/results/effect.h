@@ -73,8 +73,8 @@ void effect_holm(const double *chances, size_t count, double alpha, bool *named)
 
 /* The logarithms of a figure in the rounds of two measurements, the better the higher. */
 struct effect_rounds {
-    double *values;      /* those of the base, then those of the change; owned by the caller */
-    size_t base, change; /* EFFECT_MOST_ROUNDS at most */
+    const double *values; /* those of the base, then those of the change; the caller's */
+    size_t base, change;  /* EFFECT_MOST_ROUNDS at most */
 };
 
 /*
@@ -83,10 +83,27 @@ struct effect_rounds {
  * again, and Student's t of the deals is compared with that of the rounds as they were (a
  * permutation test; over all figures that of the largest t, Westfall and Young 1993). sign as of
  * effect_chance(). alone: the chance of each figure by itself; together: that any figure looks like
- * this. Few rounds make few deals: neither is below 1 in their number.
+ * this. Few rounds make few deals, and no chance is below 1 in their number.
  */
 void effect_deal(const struct effect_rounds *figures, size_t count, int sign, double *alone,
                  double *together);
 
-/* Whether the number of deals of that many rounds allows a chance of alpha at all. */
-bool effect_can_be_found(size_t base, size_t change, double alpha);
+/* False where the rounds are too few for a verdict of worse or better: their deals allow no chance
+ * of 2.5%. Five on each side are enough, and four. */
+bool effect_can_be_found(size_t base, size_t change);
+
+/* One figure of one point, to be judged among others. */
+struct effect_test {
+    struct effect effect; /* the better the higher */
+    struct effect_rounds rounds;
+    enum effect_verdict verdict; /* what effect_judge() makes of it */
+    bool alone;                  /* it is unsure, and would not be if it were the only one */
+};
+
+/*
+ * The verdicts. Worse and better take three things: the whole interval lies beyond the threshold,
+ * which Holm's procedure holds against the number of tests (adjust), and the rounds dealt anew
+ * hardly ever look like this. If nothing has changed, any test is worse in at most 2.5% of all
+ * cases, whatever the rounds' distribution. One round on a side is unsure. False without memory.
+ */
+bool effect_judge(struct effect_test *tests, size_t count, double threshold, bool adjust);

@@ -247,13 +247,162 @@ static void test_power(void **unused)
     assert_true(others <= 5);
 }
 
-int main(void)
+/* -- rounds that are dealt anew -- */
+
+static unsigned comparisons = 10;
+
+/* p99 of rounds of an open loop: a server with Poisson arrivals, busy that share of the time. */
+#define POOL 300
+static double pool[POOL];
+
+static int by_size(const void *left, const void *right)
+{
+    double a = *(const double *)left, b = *(const double *)right;
+    return (a > b) - (a < b);
+}
+
+static void fill_pool(double load)
+{
+    enum { ITERATIONS = 1000 };
+    static double latencies[ITERATIONS];
+    for (int n = 0; n < POOL; n++) {
+        double latency = 0;
+        for (int i = -500; i < ITERATIONS; i++) {
+            latency = fmax(0, latency + log(uniform()) / load) - log(uniform());
+            if (i >= 0)
+                latencies[i] = latency;
+        }
+        qsort(latencies, ITERATIONS, sizeof *latencies, by_size);
+        pool[n] = latencies[ITERATIONS * 99 / 100 - 1];
+    }
+}
+
+enum rounds_kind { EVEN, ONE_IN_FIVE_SLOWER, TWO_MODES, OPEN_50, OPEN_70, OPEN_90, KINDS };
+static const char *const kind_names[] = {"even",           "one in five 10% slower",
+                                         "50/50 +-5%",     "open loop, 50%",
+                                         "open loop, 70%", "open loop, 90%"};
+
+static double one_round(enum rounds_kind kind)
+{
+    if (kind >= OPEN_50)
+        return pool[(size_t)(uniform() * POOL)];
+    double level = kind == ONE_IN_FIVE_SLOWER ? (uniform() < 0.2 ? 90 : 100)
+                   : kind == TWO_MODES        ? (uniform() < 0.5 ? 95 : 105)
+                                              : 100;
+    return level * (1 + 0.005 * normal());
+}
+
+/* Compares points of the same kind in two files; the first point is slower by that share in the
+ * second one. Returns whether the first and any other point are worse, as bits. */
+static unsigned compare(enum rounds_kind kind, size_t points, size_t base, size_t change,
+                        double slower)
+{
+    struct effect_test tests[40];
+    double values[40][20], of[20];
+    unsigned found = 0;
+    int turn = kind >= OPEN_50 ? -1 : 1;
+    for (size_t i = 0; i < points; i++) {
+        for (size_t r = 0; r < base + change; r++) {
+            of[r] = one_round(kind) * (i == 0 && r >= base ? 1 - turn * slower : 1);
+            values[i][r] = turn * log(of[r]);
+        }
+        struct estimate first = estimate_from_rounds(of, base);
+        struct estimate second = estimate_from_rounds(of + base, change);
+        struct effect effect = effect_of(&first, &second);
+        if (turn < 0)
+            effect = (struct effect){-effect.log_ratio, effect.above, effect.below,
+                                     effect.degrees_above, effect.degrees_below};
+        tests[i] = (struct effect_test){.effect = effect, .rounds = {values[i], base, change}};
+    }
+    assert_true(effect_judge(tests, points, THRESHOLD, true));
+    for (size_t i = 0; i < points; i++)
+        found |= tests[i].verdict == EFFECT_WORSE ? (i == 0 ? 1u : 2u) : 0u;
+    return found;
+}
+
+/* Two files of the same system: any point is worse in at most 2.5% of the comparisons. */
+static void test_alike_rounds(void **unused)
+{
+    (void)unused;
+    static const size_t sizes[][2] = {{1, 1}, {2, 2}, {3, 3}, {4, 4}, {5, 5}, {3, 10}, {10, 10}};
+    unsigned all = 0, all_false = 0;
+    for (enum rounds_kind kind = 0; kind < KINDS; kind++) {
+        if (kind >= OPEN_50)
+            fill_pool(kind == OPEN_50 ? 0.5 : kind == OPEN_70 ? 0.7 : 0.9);
+        for (size_t s = 0; s < sizeof sizes / sizeof *sizes; s++) {
+            unsigned wrong = 0;
+            for (unsigned n = 0; n < comparisons; n++)
+                wrong += compare(kind, 10, sizes[s][0], sizes[s][1], 0) != 0;
+            print_message("%s, %zu and %zu rounds: worse in %.1f%% of comparisons\n",
+                          kind_names[kind], sizes[s][0], sizes[s][1], 100.0 * wrong / comparisons);
+            assert_true(sizes[s][0] > 3 || sizes[s][1] > 3 || wrong == 0);
+            all += comparisons;
+            all_false += wrong;
+        }
+    }
+    print_message("all: %.2f%%\n", 100.0 * all_false / all);
+    assert_true(all_false * 1000 <= 25 * all);
+}
+
+/* A point that is 10% slower is found with 5 rounds, whatever the other points do. */
+static void test_slower_rounds(void **unused)
+{
+    (void)unused;
+    unsigned found = 0, others = 0;
+    for (unsigned n = 0; n < comparisons; n++) {
+        unsigned worse = compare(EVEN, 40, 5, 5, 0.1);
+        found += worse & 1;
+        others += worse >> 1;
+    }
+    print_message("10%% slower, 5 rounds, 40 points: found %.1f%%, others %.1f%%\n",
+                  100.0 * found / comparisons, 100.0 * others / comparisons);
+    assert_true(found == comparisons);
+    assert_true(others * 20 <= comparisons);
+    assert_true(compare(EVEN, 1, 4, 4, 0.1) == 1);
+    assert_true(compare(EVEN, 1, 3, 3, 0.5) == 0);
+    assert_true(compare(EVEN, 1, 1, 1, 0.5) == 0);
+}
+
+static void test_deals(void **unused)
+{
+    (void)unused;
+    /* Of 70 deals of four and four one looks like this. */
+    const double values[] = {4, 4.1, 4.2, 4.3, 1, 1.1, 1.2, 1.3};
+    const struct effect_rounds figures[] = {{values, 4, 4}, {values, 4, 4}};
+    double alone[2], together[2];
+    effect_deal(figures, 2, -1, alone, together);
+    assert_true(alone[0] > 0.8 / 70 && alone[0] < 1.3 / 70);
+    assert_true(alone[1] == alone[0] && together[0] == alone[0] && together[1] == alone[0]);
+    effect_deal(figures, 2, 1, alone, together);
+    assert_true(alone[0] == 1.0);
+    /* All equal: any deal looks the same. */
+    const double same[] = {7, 7, 7, 7, 7, 7, 7, 7};
+    const struct effect_rounds equal = {same, 4, 4};
+    effect_deal(&equal, 1, -1, alone, together);
+    assert_true(alone[0] == 1.0);
+    assert_false(effect_can_be_found(1, 20));
+    assert_false(effect_can_be_found(3, 3));
+    assert_true(effect_can_be_found(4, 4) && effect_can_be_found(3, 5));
+    assert_true(effect_can_be_found(2, 8) && !effect_can_be_found(2, 7));
+    assert_false(effect_can_be_found(0, 100));
+}
+
+int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_student),          cmocka_unit_test(test_welch),
-        cmocka_unit_test(test_verdicts),         cmocka_unit_test(test_swapping),
-        cmocka_unit_test(test_without_interval), cmocka_unit_test(test_holm),
-        cmocka_unit_test(test_false_alarms),     cmocka_unit_test(test_power),
+        cmocka_unit_test(test_student),
+        cmocka_unit_test(test_welch),
+        cmocka_unit_test(test_verdicts),
+        cmocka_unit_test(test_swapping),
+        cmocka_unit_test(test_without_interval),
+        cmocka_unit_test(test_holm),
+        cmocka_unit_test(test_false_alarms),
+        cmocka_unit_test(test_power),
+        cmocka_unit_test(test_deals),
+        cmocka_unit_test(test_alike_rounds),
+        cmocka_unit_test(test_slower_rounds),
     };
+    if (argc > 1)
+        comparisons = (unsigned)strtoul(argv[1], NULL, 10);
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

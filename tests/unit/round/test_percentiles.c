@@ -45,7 +45,7 @@ static double arrive(enum service service, double load, double *now_ns, double *
     return latency_ns;
 }
 
-/* One round: a window in which so many iterations are offered, after a warm-up. */
+/* One round: a window with that number of iterations offered, after a warm-up. */
 static void measure(enum service service, double load, unsigned offered, struct histogram *all,
                     struct percentiles *out)
 {
