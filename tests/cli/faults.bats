@@ -85,14 +85,14 @@ faults_in() {
 }
 
 @test "a worker that hangs is named, ended, and has no number" {
-  sweep_with_fault 2 'cuStreamSynchronize#4=hang@1' processes:4 --timeout 3
-  bad_point failed 0 'worker 2 of 4 hangs: no iteration ended for 3 s'
+  sweep_with_fault 2 'cuStreamSynchronize#4=hang@1' processes:4 --timeout 1
+  bad_point failed 0 'worker 2 of 4 hangs: no iteration ended for 1 s'
 }
 
 # Invariant C4.
 @test "a worker over MPS that hangs is named, ended, and has no number" {
-  sweep_with_fault 2 'cuStreamSynchronize#4=hang@1' processes+mps:4 --timeout 3
-  bad_point failed 0 'worker 2 of 4 hangs: no iteration ended for 3 s'
+  sweep_with_fault 2 'cuStreamSynchronize#4=hang@1' processes+mps:4 --timeout 1
+  bad_point failed 0 'worker 2 of 4 hangs: no iteration ended for 1 s'
 }
 
 # Invariant R4.

@@ -33,7 +33,7 @@ processes:1     | cuStreamSynchronize#4=hang@0   | failed     | [0] | worker 1 o
     code=2
     [ "${status// /}" = failed ] || code=0
     MPSWEEP_EMULATED_FAULT=${fault// /} expect $code "$MPSWEEP" sweep "${GPUS[@]}" --device emulated:all \
-      -l "${layout// /}" --timeout 3 -o r.jsonl
+      -l "${layout// /}" --timeout 1 -o r.jsonl
     failed "${status// /}" "${gpus// /}" "${pattern# }"
   done <<<"$FAILURES"
   # Named in another order, a GPU has two numbers.
