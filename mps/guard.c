@@ -22,6 +22,9 @@
 
 /* Orphaned workers need up to three seconds to end by themselves; give them twice that. */
 #define CLIENTS_NS (6 * NS_PER_S)
+#define COMMAND_NS (5 * NS_PER_S)
+/* For a daemon that mpsweep has left behind: nothing of it stays for more than five seconds. */
+#define ANSWER_NS (2 * NS_PER_S)
 /* One request a connection, and the guard does not wait for a late one. */
 #define REQUEST_NS NS_PER_S
 
@@ -128,12 +131,13 @@ static enum status stop_if_idle(struct guard *guard, bool force)
 {
     size_t clients = 0;
     /* One that does not answer may have clients all the same. */
-    if (!force && guard_daemon_count_clients(&guard->daemon, &clients) != STATUS_OK)
+    if (!force && guard_daemon_count_clients(&guard->daemon, clock_now_ns() + COMMAND_NS,
+                                             &clients) != STATUS_OK)
         return status_prefix(STATUS_BUSY, "cannot find out whether the daemon has clients: ");
     if (clients > 0)
         return status_set(STATUS_BUSY, "%zu client%s the daemon", clients,
                           clients == 1 ? " uses" : "s use");
-    enum status status = guard_daemon_end(&guard->daemon);
+    enum status status = guard_daemon_end(&guard->daemon, true);
     guard->leaving = status == STATUS_OK;
     return status;
 }
@@ -194,7 +198,7 @@ static void serve_request(struct guard *guard)
         status = guard_daemon_start(&guard->daemon, request.text, &request.settings);
         break;
     case GUARD_STOP:
-        status = guard_daemon_end(&guard->daemon);
+        status = guard_daemon_end(&guard->daemon, true);
         break;
     case GUARD_DETACH:
         status = detach(guard, request.pid);
@@ -256,15 +260,18 @@ static void serve(struct guard *guard)
 
 /* -- its own life ------------------------------------------------------------------------------ */
 
-static void wait_for_clients(const struct guard *guard)
+/* Returns whether the daemon answers. */
+static bool wait_for_clients(const struct guard *guard)
 {
     uint64_t deadline_ns = clock_now_ns() + CLIENTS_NS;
     size_t clients = 1;
     while (clients > 0 && clock_now_ns() < deadline_ns) {
-        if (guard_daemon_count_clients(&guard->daemon, &clients) != STATUS_OK)
-            return;
+        if (guard_daemon_count_clients(&guard->daemon, clock_now_ns() + ANSWER_NS, &clients) !=
+            STATUS_OK)
+            return false;
         clock_sleep_until(clock_now_ns() + (clients > 0) * 20 * NS_PER_MS);
     }
+    return true;
 }
 
 /* A polite end is asked for by closing the socket: a terminal's or a service manager's signal to
@@ -327,10 +334,9 @@ int main(int argc, char **argv)
     serve(&guard);
     if (guard.directory.fd < 0)
         return 0; /* stopped and answered */
-    if (guard.daemon.pid)
-        wait_for_clients(&guard);
+    bool answers = wait_for_clients(&guard);
     /* With a process that cannot be ended, its directory stays for the user to look into. */
-    if (guard_daemon_end(&guard.daemon) != STATUS_OK)
+    if (guard_daemon_end(&guard.daemon, answers) != STATUS_OK)
         return GUARD_EXIT_UNENDED;
     return mps_directory_remove(&guard.directory) == STATUS_OK ? 0 : 1;
 }

@@ -77,11 +77,15 @@ struct guard_daemon {
 enum status guard_daemon_start(struct guard_daemon *daemon, const char *gpu,
                                const struct mps_settings *settings);
 
-/* Ends it, its server, and whatever it left; clients that remain are terminated first. */
-enum status guard_daemon_end(struct guard_daemon *daemon);
+/* Ends it, its server, and whatever it left; clients that remain are terminated first. answers:
+ * false where it has just not answered, as while its server starts; asking again would only delay
+ * its end. */
+enum status guard_daemon_end(struct guard_daemon *daemon, bool answers);
 
 /* Whether it has ended by itself; reaps it then. */
 bool guard_daemon_has_ended(struct guard_daemon *daemon);
 
-/* How many clients it has; none if it does not run. An error: it cannot be asked. */
-enum status guard_daemon_count_clients(const struct guard_daemon *daemon, size_t *count);
+/* How many clients it has; none if it does not run. An error: it cannot be asked, or has not
+ * answered by the deadline. */
+enum status guard_daemon_count_clients(const struct guard_daemon *daemon, uint64_t deadline_ns,
+                                       size_t *count);

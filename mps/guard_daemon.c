@@ -174,7 +174,7 @@ enum status guard_daemon_start(struct guard_daemon *daemon, const char *gpu,
     if (status != STATUS_OK) {
         char text[512];
         snprintf(text, sizeof text, "%s", status_text());
-        guard_daemon_end(daemon);
+        guard_daemon_end(daemon, true);
         return status_set(status, "%s", text);
     }
     return STATUS_OK;
@@ -227,17 +227,19 @@ static enum status end_orphans(void)
                       (int)any_child());
 }
 
-static enum status list_clients(const struct guard_daemon *daemon, pid_t *clients, size_t *count)
+static enum status list_clients(const struct guard_daemon *daemon, uint64_t deadline_ns,
+                                pid_t *clients, size_t *count)
 {
     const struct mps_control control = control_of(daemon);
-    return mps_control_clients(&control, clock_now_ns() + COMMAND_NS, clients, CLIENTS_MOST, count);
+    return mps_control_clients(&control, deadline_ns, clients, CLIENTS_MOST, count);
 }
 
-enum status guard_daemon_count_clients(const struct guard_daemon *daemon, size_t *count)
+enum status guard_daemon_count_clients(const struct guard_daemon *daemon, uint64_t deadline_ns,
+                                       size_t *count)
 {
     pid_t clients[CLIENTS_MOST];
     *count = 0;
-    return daemon->pid ? list_clients(daemon, clients, count) : STATUS_OK;
+    return daemon->pid ? list_clients(daemon, deadline_ns, clients, count) : STATUS_OK;
 }
 
 /* The orderly way to take a client from the GPU: with work in flight, quitting would wait for it.
@@ -247,7 +249,7 @@ static bool terminate_clients(const struct guard_daemon *daemon)
     const struct mps_control control = control_of(daemon);
     pid_t clients[CLIENTS_MOST];
     size_t count = 0;
-    if (list_clients(daemon, clients, &count) != STATUS_OK)
+    if (list_clients(daemon, clock_now_ns() + COMMAND_NS, clients, &count) != STATUS_OK)
         return false;
     if (count == 0)
         return true;
@@ -255,7 +257,7 @@ static bool terminate_clients(const struct guard_daemon *daemon)
     for (size_t i = 0; i < count && clock_now_ns() < deadline_ns; i++)
         mps_control_terminate_client(&control, sooner(COMMAND_NS, deadline_ns), clients[i]);
     while (clock_now_ns() < deadline_ns) {
-        if (list_clients(daemon, clients, &count) != STATUS_OK)
+        if (list_clients(daemon, clock_now_ns() + COMMAND_NS, clients, &count) != STATUS_OK)
             return false;
         if (count == 0)
             break;
@@ -264,7 +266,7 @@ static bool terminate_clients(const struct guard_daemon *daemon)
     return true;
 }
 
-enum status guard_daemon_end(struct guard_daemon *daemon)
+enum status guard_daemon_end(struct guard_daemon *daemon, bool answers)
 {
     if (guard_daemon_has_ended(daemon))
         return end_orphans();
@@ -272,7 +274,7 @@ enum status guard_daemon_end(struct guard_daemon *daemon)
     struct child_result reply;
     int wait_status;
     /* One that does not answer will not quit when asked to. */
-    if (terminate_clients(daemon)) {
+    if (answers && terminate_clients(daemon)) {
         uint64_t deadline_ns = clock_now_ns() + QUIT_NS;
         if (mps_control_command(&control, "quit -t 2", deadline_ns, &reply) == STATUS_OK) {
             child_result_release(&reply);
