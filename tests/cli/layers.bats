@@ -147,6 +147,7 @@ END
   echo '/* Invariant A1. */' >tree/tests/test.c
   echo 'Calls `one()` of `one/one.c`.' >tree/CONTRIBUTING.md
   echo '- **A1.** It holds.' >tree/docs/ARCHITECTURE.md
+  echo 'Reliable.' >tree/docs/reliability.md
   expect 0 "$MPSWEEP_SOURCE_DIR/tests/check-references" tree
   echo 'Calls `gone()` of `one/gone.c`.' >tree/CONTRIBUTING.md
   echo '- **A2.** It holds, too.' >>tree/docs/ARCHITECTURE.md

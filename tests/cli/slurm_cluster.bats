@@ -68,8 +68,7 @@ identities() {
   again=$((1 - killed))
   kill -KILL "$DAEMON"
   scontrol requeue "${ARRAY}_$again"
-  await $PATIENCE is ".shards[$again].job_state == \"pending\""
-  is ".at_work >= 1 and .shards[$again].state == \"at work\" and .shards[$again].done >= 1"
+  await $PATIENCE is ".shards[$again] | .job_state == \"pending\" and .state == \"at work\" and .done >= 1"
   grep -c . run/shard-$again.jsonl.part >before
   wake $again
   await $PATIENCE is '.finished == 2'

@@ -62,7 +62,7 @@ sound() {
 @test "the file has the options and the seed with which it was made" {
   expect 0 "$MPSWEEP" trace "${BRIEF[@]}" -l threads:2 --seed 7 --stagger 2ms -o t.json
   trace '.otherData | .seed == 7 and .section == null and .options.sweep.kernels == ["5"] and
-    .options.sweep.stagger == "2ms" and .duration_s == 0.05 and .warmup_s == 0 and (.plan_id | length > 0) and (has("type") | not)' t.json
+    .options.sweep.stagger == "2ms" and .duration_s == 0.2 and .warmup_s == 0 and (.plan_id | length > 0) and (has("type") | not)' t.json
   expect 0 "$MPSWEEP" trace "$EXAMPLE" --device emulated -q --point pinned --iterations 1 -o e.json
   trace '.otherData | .job == "delay-trace.job" and .section == "pinned" and
     .options.pinned.memory == ["pinned"]' e.json

@@ -191,7 +191,7 @@ static void lines_are_never_cut_in_silence(void **state)
         strcat(text, ",1");
     strcat(text, "\n");
     assert_int_equal(load(text, &job), STATUS_USAGE);
-    assert_non_null(strstr(status_text(), "line 2 is too long"));
+    assert_non_null(strstr(status_text(), "line 2: it is too long"));
 }
 
 static void files_that_cannot_be_read(void **state)
