@@ -279,7 +279,7 @@ static enum status put_in_place(struct atomic_file *file)
         fstat(fileno(file->stream), &before) != 0)
         return cannot_write(file->path, errno ? errno : EIO);
     int error = give_name(file);
-    bool shared = file->flags & ATOMIC_FILE_VERIFY;
+    bool shared = file->flags & ATOMIC_FILE_VERIFY && file->temporary;
     /* A server whose answer was lost refuses what it has done. */
     if (error && !(shared && is_at(file->path, &before)))
         return error == EEXIST ? exists(file->path) : cannot_write(file->path, error);

@@ -140,7 +140,7 @@ static bool is_cut_in_header(const struct results_lines *lines)
  * DEL, or a lead byte of such a character in UTF-8. */
 static bool may_be_odd(const struct results_line *line)
 {
-    static const char bytes[] = {'\\', '\x7f', '\xc2', '\xd8', '\xe2'};
+    static const unsigned char bytes[] = {'\\', 0x7f, 0xc2, 0xd8, 0xe2};
     for (size_t i = 0; i < sizeof bytes; i++)
         if (memchr(line->text, bytes[i], line->bytes) != NULL)
             return true;

@@ -112,11 +112,11 @@ static void warn_unsteady(json_t *warnings, const struct point *point, const str
 /* The field stalled, with a warning that names the worker. */
 static void add_stall(json_t *record, const struct point *point, const struct window_stall *stall)
 {
+    if (stall->workers == 0)
+        return;
     unsigned process = stall->worker / point->threads, thread = stall->worker % point->threads;
     double seconds = (double)stall->ns / 1e9, usual_s = (double)stall->usual_ns / 1e9;
     char others[64] = "", remedy[64] = "more --iterations";
-    if (stall->workers == 0)
-        return;
     json_object_set_new(record, "stalled",
                         json_pack("{s:i, s:i, s:f, s:f, s:i}", "process", (int)process, "thread",
                                   (int)thread, "seconds", seconds, "usual_s", usual_s, "workers",

@@ -17,6 +17,7 @@ static bool append(void *array, unsigned count, const void *item, size_t bytes)
         return false;
     memcpy(larger + count * bytes, item, bytes);
     memcpy(array, &larger, sizeof larger);
+    /* cppcheck-suppress memleak ; the array is the caller's */
     return true;
 }
 

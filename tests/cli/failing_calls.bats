@@ -13,13 +13,14 @@ failing() {
 }
 
 # Sanitizers have functions of their own in these places.
-setup_file() {
+needs_own_calls() {
   ! grep -qaE '__(asan|tsan)_init' "$MPSWEEP_BUILD_DIR/mpsweep" || skip "calls are a sanitizer's here"
 }
 
 SWEEP=("$MPSWEEP" sweep "${TINY[@]}" -q -o r.jsonl -l threads:2 -l processes+mps:1 --seed 0)
 
 @test "a call that fails for one point takes its number, and not the sweep" {
+  needs_own_calls
   local call layout pattern
   while IFS='|' read -r call layout pattern; do
     rm -f r.jsonl
@@ -41,6 +42,7 @@ CALLS
 }
 
 @test "a call that fails before the first point is one error that names what was refused" {
+  needs_own_calls
   local call pattern
   while IFS='|' read -r call pattern; do
     refused "$pattern" failing "$call" "${SWEEP[@]}" || { echo "from: $call"; return 1; }
@@ -58,6 +60,7 @@ CALLS
 }
 
 @test "memory that runs out anywhere in a merge is one error, and no file" {
+  needs_own_calls
   local call nth
   rm -f r.jsonl
   expect 0 "${SWEEP[@]}"

@@ -55,8 +55,10 @@ static void make_root(void)
 {
     static const char *const folders[] = {"proc", "proc/self", "proc/1", "cg", "cg/a"};
     char path[PATH_MAX];
-    if (strchr(root, 'X') == NULL)
+    static bool is_made;
+    if (is_made)
         return;
+    is_made = true;
     check(mkdtemp(root) != NULL && atexit(remove_root) == 0);
     for (size_t i = 0; i < sizeof folders / sizeof *folders; i++) {
         snprintf(path, sizeof path, "%s/%s", root, folders[i]);
@@ -69,7 +71,9 @@ static const char *put(const char *name, const char *text, size_t bytes)
     static char path[PATH_MAX];
     snprintf(path, sizeof path, "%s/%s", root, name);
     FILE *file = fopen(path, "we");
-    check(file && fwrite(text, 1, bytes, file) == bytes && fclose(file) == 0);
+    check(file != NULL);
+    size_t written = fwrite(text, 1, bytes, file);
+    check(fclose(file) == 0 && written == bytes);
     return path;
 }
 
