@@ -7,7 +7,8 @@
 
 #define LONGEST_TEXT 1024
 
-static void add(json_t *array, const char *kind, const char *format, va_list arguments)
+__attribute__((format(printf, 3, 0))) static void add(json_t *array, const char *kind,
+                                                      const char *format, va_list arguments)
 {
     char text[LONGEST_TEXT];
     vsnprintf(text, sizeof text, format, arguments);
