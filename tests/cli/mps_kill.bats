@@ -268,3 +268,15 @@ nothing_shared() {
 @test "sweep: hit while workers run" { matrix sweep running; }
 @test "sweep: hit while workers drain" { matrix sweep draining; }
 @test "sweep: hit while the daemon quits" { matrix sweep quitting; }
+
+@test "a daemon that lists no clients is asked once, and ended" {
+  daemon_is get_client_list=silent
+  MPSWEEP_LIBEXEC_DIR=$WORK/programs start "$MPSWEEP" sweep "${TINY[@]}" -q -l processes+mps:1 -o r.jsonl
+  await $PATIENCE grep -qs ' get_client_list' fake.log
+  local asked
+  asked=$(grep -c ' get_client_list' fake.log)
+  kill -KILL "$PID"
+  finish
+  assert_nothing_left
+  [ $(($(grep -c ' get_client_list' fake.log) - asked)) -eq 1 ]
+}
