@@ -53,6 +53,7 @@ cli_tests = \
     tests/cli/merge.bats \
     tests/cli/slurm.bats \
     tests/cli/usage.bats \
+    tests/cli/jobfiles.bats \
     tests/cli/emit.bats \
     tests/cli/figures.bats \
     tests/cli/explain.bats \
@@ -87,6 +88,7 @@ one_thread_tests = \
     tests/cli/slurm.bats \
     tests/cli/slurm_fleet.bats \
     tests/cli/usage.bats \
+    tests/cli/jobfiles.bats \
     tests/cli/emit.bats \
     tests/cli/figures.bats \
     tests/cli/many_gpus.bats \
