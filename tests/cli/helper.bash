@@ -37,7 +37,7 @@ setup() {
   export TMPDIR
   WORK=$TMPDIR/work
   mkdir "$WORK"
-  export MPSWEEP_EMULATED_HOLD=$TMPDIR/work/hold/held
+  export MPSWEEP_EMULATED_HOLD=$WORK/hold/held
   # Limits that the user has found must not change what is measured here.
   export XDG_CACHE_HOME=$WORK/cache
   cd "$WORK" || return 1
