@@ -1,6 +1,7 @@
 #include "common/process.h"
 
 #include <fcntl.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -21,15 +22,20 @@ static size_t read_file(pid_t pid, const char *name, char *text, size_t size)
     return (size_t)length;
 }
 
+/* Field 3 or a later one of /proc/PID/stat, "" if it is not there. The second one is a name that may
+ * hold anything, also blanks and brackets. */
+static const char *stat_field(const char *text, int number)
+{
+    const char *end = strrchr(text, ')');
+    for (int at = 2; at < number && end != NULL; at++)
+        end = strchr(end + 1, ' ');
+    return end != NULL ? end + 1 : "";
+}
+
 uint64_t process_stat_start_time(const char *text)
 {
-    /* The second field is a name that may hold anything, also blanks and brackets. */
-    const char *field = strrchr(text, ')');
-    if (field == NULL || field[1] != ' ' || field[2] == 'Z' || field[2] == 'X')
-        return 0;
-    for (int number = 2; number < 22 && field != NULL; number++)
-        field = strchr(field + 1, ' ');
-    return field != NULL ? strtoull(field + 1, NULL, 10) : 0;
+    char state = *stat_field(text, 3);
+    return state == 'Z' || state == 'X' ? 0 : strtoull(stat_field(text, 22), NULL, 10);
 }
 
 uint64_t process_start_time(pid_t pid)
@@ -52,10 +58,8 @@ bool process_is_alive(const struct process_identity *identity)
 
 pid_t process_stat_parent(const char *text)
 {
-    char state;
-    int parent;
-    const char *field = strrchr(text, ')');
-    return field != NULL && sscanf(field + 1, " %c %d", &state, &parent) == 2 ? parent : 0;
+    long parent = strtol(stat_field(text, 4), NULL, 10);
+    return parent > 0 && parent <= INT_MAX ? (pid_t)parent : 0;
 }
 
 pid_t process_parent(pid_t pid)
