@@ -156,8 +156,8 @@ holding() {
   mkdir "$WORK/hold"
   export MPSWEEP_EMULATED_FAULT=$1
 }
-is_held() { [ -e "$WORK/hold/held" ]; }
-release() { rm -r "$WORK/hold"; }
+is_held() { [ -e "$MPSWEEP_EMULATED_HOLD" ]; }
+release() { rm -r "${MPSWEEP_EMULATED_HOLD%/*}"; }
 
 # Ends what start() started and was not waited for.
 finish() {

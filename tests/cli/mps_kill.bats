@@ -7,8 +7,6 @@ load helper
 load mps
 
 STRIKES=(INT TERM HUP KILL guard daemon both)
-# Long enough for all to be met there on a busy machine.
-SLOW_MS=4000
 
 # child_like PID PATTERN: a child whose command line, on one line, matches.
 child_like() {
@@ -27,13 +25,7 @@ daemon_of() { child_like "$(guard_of)" "${DAEMON_LIKE:-/mpsweep-emulated-mps-con
 
 has_guard() { [ -n "$(guard_of)" ]; }
 has_daemon() { [ -n "$(daemon_of)" ]; }
-has_probe() { [ -n "$(child_like "$PID" '/mpsweep-worker --probe')" ]; }
 lacks_workers() { [ "$(workers_of "$PID" | wc -l)" -lt "$1" ]; }
-logged() {
-  local text=
-  { IFS= read -r -d '' text <fake.log; } 2>/dev/null
-  [[ "${text//$'\n'/ } " == *" $1 "* ]]
-}
 
 # -- the commands ----------------------------------------------------------------------------------
 
@@ -56,6 +48,8 @@ come_to() {
   local -x ASAN_OPTIONS=${ASAN_OPTIONS:+$ASAN_OPTIONS:}verify_asan_link_order=0
   local preload=$MPSWEEP_BUILD_DIR/tests/fakes/slow_exec.so
   export FAKE_MODE='' FAKE_LOG=$PWD/fake.log
+  export MPSWEEP_EMULATED_HOLD=$PWD/held/held
+  mkdir held
   mkfifo hold
   case $1 in
   guard-exec)
@@ -66,7 +60,8 @@ come_to() {
     ;;
   guard-idle)
     # The guard is there, and the devices are being asked for.
-    MPSWEEP_EMULATED_FAULT=cuInit=slow:$SLOW_MS DURATION=0.1 start_command "$2"
+    MPSWEEP_EMULATED_FAULT=cuInit=hold DURATION=0.1 start_command "$2"
+    await $PATIENCE is_held
     await $PATIENCE has_guard
     ;;
   daemon-exec)
@@ -74,16 +69,16 @@ come_to() {
     hold_exec "$preload" "$2"
     ;;
   starting)
-    FAKE_MODE=daemon=slow:$SLOW_MS start_command "$2"
-    await $PATIENCE logged daemon
+    FAKE_MODE=daemon=hold start_command "$2"
+    await $PATIENCE is_held
     ;;
   settings)
-    FAKE_MODE=get_default_client_priority=slow:$SLOW_MS start_command "$2"
-    await $PATIENCE logged get_default_client_priority
+    FAKE_MODE=get_default_client_priority=hold start_command "$2"
+    await $PATIENCE is_held
     ;;
   server)
-    MPSWEEP_EMULATED_FAULT=cuDevicePrimaryCtxRetain=slow:$SLOW_MS start_command "$2"
-    await $PATIENCE has_probe
+    MPSWEEP_EMULATED_FAULT=cuDevicePrimaryCtxRetain=hold start_command "$2"
+    await $PATIENCE is_held
     ;;
   running)
     start_command "$2"
@@ -96,19 +91,19 @@ come_to() {
   draining)
     if [ "$2" = run ]; then
       # The command has ended, and who is left is asked for.
-      FAKE_MODE=get_client_list=slow:$SLOW_MS start_command "$2"
+      FAKE_MODE=get_client_list=hold start_command "$2"
       : >hold
-      await $PATIENCE logged get_client_list
+      await $PATIENCE is_held
     else
-      MPSWEEP_EMULATED_FAULT=cuStreamDestroy=slow:$SLOW_MS@0 DURATION=1.5 start_command "$2"
-      await $PATIENCE has_workers 2
+      MPSWEEP_EMULATED_FAULT=cuStreamDestroy=hold@0 DURATION=0.1 start_command "$2"
+      await $PATIENCE is_held
       await $PATIENCE lacks_workers 2
     fi
     ;;
   quitting)
-    FAKE_MODE=quit=slow:$SLOW_MS DURATION=0.05 start_command "$2"
+    FAKE_MODE=quit=hold DURATION=0.05 start_command "$2"
     [ "$2" = sweep ] || : >hold
-    await $PATIENCE logged quit
+    await $PATIENCE is_held
     ;;
   esac
 }
@@ -131,6 +126,7 @@ strike() {
   both) kill -KILL "$PID" $guard ;;
   esac
   # What was held continues, each time.
+  release
   [ ! -e mark ] || while [ -d /proc/$PID ] || [ -n "$(own_processes)" ]; do
     rm -f mark
     read -r -t 0.02 <> <(:) || true

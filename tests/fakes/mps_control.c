@@ -13,6 +13,8 @@
  *
  *   pass        hand it on
  *   slow:MS     hand it on MS milliseconds later
+ *   hold        make the file MPSWEEP_EMULATED_HOLD, and hand it on once that is gone; at once
+ *               where its folder is gone
  *   silent      never answer; a daemon that never listens
  *   wrong       answer babble, and do nothing
  *   empty       answer nothing, and do nothing
@@ -60,6 +62,7 @@
 enum how {
     PASS,
     SLOW,
+    HOLD,
     SILENT,
     WRONG,
     EMPTY,
@@ -81,14 +84,23 @@ static const struct {
     enum how how;
     bool takes_argument;
 } hows[] = {
-    {"pass", PASS, false},        {"slow", SLOW, true},
-    {"silent", SILENT, false},    {"wrong", WRONG, false},
-    {"empty", EMPTY, false},      {"garbage", GARBAGE, false},
-    {"huge", HUGE_ANSWER, false}, {"cut", CUT, false},
-    {"reply", REPLY, true},       {"fail", FAIL, true},
-    {"old", OLD, false},          {"faulty", FAULTY, false},
-    {"stale", STALE, false},      {"dies", DIES, true},
-    {"dies-at", DIES_AT, true},   {"unkillable", UNKILLABLE, false},
+    {"pass", PASS, false},
+    {"slow", SLOW, true},
+    {"hold", HOLD, false},
+    {"silent", SILENT, false},
+    {"wrong", WRONG, false},
+    {"empty", EMPTY, false},
+    {"garbage", GARBAGE, false},
+    {"huge", HUGE_ANSWER, false},
+    {"cut", CUT, false},
+    {"reply", REPLY, true},
+    {"fail", FAIL, true},
+    {"old", OLD, false},
+    {"faulty", FAULTY, false},
+    {"stale", STALE, false},
+    {"dies", DIES, true},
+    {"dies-at", DIES_AT, true},
+    {"unkillable", UNKILLABLE, false},
 };
 
 struct rule {
@@ -240,9 +252,25 @@ static _Noreturn void be_silent(void)
         pause();
 }
 
-static void wait_ms(const char *ms)
+static void wait_ms(uint64_t ms)
 {
-    clock_sleep_until(clock_now_ns() + strtoull(ms, NULL, 10) * NS_PER_MS);
+    clock_sleep_until(clock_now_ns() + ms * NS_PER_MS);
+}
+
+/* What hands on later. */
+static void delay(const struct rule *rule)
+{
+    if (rule->how == SLOW)
+        wait_ms(strtoull(rule->argument, NULL, 10));
+    if (rule->how != HOLD)
+        return;
+    const char *path = getenv("MPSWEEP_EMULATED_HOLD");
+    int fd = path != NULL ? open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0600) : -1;
+    if (fd < 0)
+        return;
+    close(fd);
+    while (access(path, F_OK) == 0)
+        wait_ms(10);
 }
 
 /* -- handing on -------------------------------------------------------------------------------- */
@@ -347,7 +375,8 @@ static int run_command(const char *line)
     case PASS:
         return strcmp(what, "quit") == 0 && daemon_is_unkillable() ? 0 : hand_on(line);
     case SLOW:
-        wait_ms(rule.argument);
+    case HOLD:
+        delay(&rule);
         return hand_on(line);
     case SILENT:
         be_silent();
@@ -385,7 +414,8 @@ static int run_version(void)
     const struct rule rule = find_rule("version");
     switch (rule.how) {
     case SLOW:
-        wait_ms(rule.argument);
+    case HOLD:
+        delay(&rule);
         break;
     case PASS:
         break;
@@ -492,7 +522,8 @@ static int run_daemon(const char *option)
         sigprocmask(SIG_BLOCK, &signals, NULL);
         return watch_daemon(&rule);
     case SLOW:
-        wait_ms(rule.argument);
+    case HOLD:
+        delay(&rule);
         break;
     default:
         answer(&rule);
