@@ -123,23 +123,6 @@ enum status shard_from_options(const struct options *options, struct shard *out)
     return STATUS_OK;
 }
 
-struct dealt {
-    const struct shard *shard;
-    const uint32_t *owner;
-};
-
-static bool is_own(const void *set, size_t number)
-{
-    const struct dealt *dealt = set;
-    return dealt->owner[number] == dealt->shard->index || dealt->owner[number] == SHARD_ALL;
-}
-
-static bool is_reference(const void *set, size_t number)
-{
-    const struct dealt *dealt = set;
-    return !dealt->shard->fleet && dealt->owner[number] == SHARD_ALL;
-}
-
 static const char *purpose(const struct shard *shard)
 {
     return shard->fleet ? "fleet" : "shard";
@@ -147,16 +130,23 @@ static const char *purpose(const struct shard *shard)
 
 json_t *shard_json(const struct shard *shard, const uint32_t *owner, size_t points)
 {
-    const struct dealt dealt = {shard, owner};
-    char *own = shard_ranges_text(is_own, &dealt, points);
-    char *reference = shard_ranges_text(is_reference, &dealt, points);
+    bool *own = calloc(points + 1, sizeof *own), *common = calloc(points + 1, sizeof *common);
+    for (size_t i = 0; own && common && i < points; i++) {
+        own[i] = owner[i] == shard->index || owner[i] == SHARD_ALL;
+        common[i] = !shard->fleet && owner[i] == SHARD_ALL;
+    }
+    char *own_text = own ? number_ranges_text(own, points) : NULL;
+    char *common_text = common ? number_ranges_text(common, points) : NULL;
     json_t *object = NULL;
-    if (own && reference)
-        object = json_pack("{s:i, s:i, s:s, s:i, s:s, s:s}", "index", (int)shard->index, "count",
-                           (int)shard->count, "purpose", purpose(shard), "reference",
-                           (int)shard->reference, "points", own, "reference_points", reference);
+    if (own_text && common_text)
+        object =
+            json_pack("{s:i, s:i, s:s, s:i, s:s, s:s}", "index", (int)shard->index, "count",
+                      (int)shard->count, "purpose", purpose(shard), "reference",
+                      (int)shard->reference, "points", own_text, "reference_points", common_text);
     free(own);
-    free(reference);
+    free(common);
+    free(own_text);
+    free(common_text);
     return object;
 }
 

@@ -1,42 +1,19 @@
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
+#include "common/json.h"
 #include "orchestrator/merge/internal.h"
 #include "orchestrator/results/number_ranges.h"
 
-/* What is known of a point. */
-enum {
-    HAVE = 1,      /* some file has it */
-    REFERENCE = 2, /* every shard should measure it */
-    TWICE = 4,     /* two runs have it without being asked to */
-    NAMED = 8,     /* a file or shard is named that lacks it */
-    LACKS = 16,    /* it is the file that is looked at */
+/* Sets of points: a flag each. */
+struct sets {
+    bool *settled;   /* a file has it, or a row of what is missing names it */
+    bool *reference; /* every shard should measure it */
+    bool *twice;     /* two runs have it without being asked to */
+    bool *lacked;    /* of the row that is being made */
 };
-
-struct state {
-    unsigned char *flags; /* a point each */
-    unsigned char wanted, unwanted;
-};
-
-static bool has_flags(const void *set, size_t number)
-{
-    const struct state *state = set;
-    unsigned char flags = state->flags[number];
-    return (flags & state->wanted) == state->wanted && !(flags & state->unwanted);
-}
-
-static void expect(void *set, size_t number)
-{
-    unsigned char *flags = set;
-    if (!(flags[number] & (HAVE | NAMED)))
-        flags[number] |= NAMED | LACKS;
-}
-
-static void set_reference(void *set, size_t number)
-{
-    ((unsigned char *)set)[number] |= REFERENCE;
-}
 
 static int by_point(const void *a, const void *b)
 {
@@ -110,7 +87,7 @@ static struct merge_entry *middle_of(struct merge_entry *first, struct merge_ent
 
 /* The lines of one point. */
 static void choose_point(struct merge *merge, struct merge_entry *first, struct merge_entry *end,
-                         struct merge_entry **room, unsigned char *flags)
+                         struct merge_entry **room, struct sets *sets)
 {
     size_t finished = 0;
     drop_repeated(first, end);
@@ -122,23 +99,22 @@ static void choose_point(struct merge *merge, struct merge_entry *first, struct 
     }
     kept->kept = true;
     merge->counts[kept->rank]++;
-    if (kept->rank > MERGE_INTERRUPTED)
-        flags[first->id] |= HAVE;
-    if (finished > 1)
-        flags[first->id] |= TWICE;
+    sets->settled[first->id] = kept->rank > MERGE_INTERRUPTED;
+    sets->twice[first->id] = finished > 1 && !sets->reference[first->id];
 }
 
-/* Adds a row of what is missing: the points with these flags and without those. */
-static enum status add_missing(struct merge *merge, unsigned char *flags, unsigned char wanted,
-                               unsigned char unwanted, json_t *row)
+/* Adds a row of what is missing, unless no point is lacked; the points are settled then. Takes over
+ * the row. */
+static enum status add_missing(struct merge *merge, struct sets *sets, json_t *row)
 {
-    const struct state state = {flags, wanted, unwanted};
     enum status status = row ? STATUS_OK : status_set(STATUS_MEMORY, "out of memory");
     size_t count = 0;
-    for (size_t i = 0; i < merge->plan; i++)
-        count += has_flags(&state, i);
+    for (size_t i = 0; i < merge->plan; i++) {
+        count += sets->lacked[i];
+        sets->settled[i] |= sets->lacked[i];
+    }
     if (status == STATUS_OK && count > 0) {
-        char *points = shard_ranges_text(has_flags, &state, merge->plan);
+        char *points = number_ranges_text(sets->lacked, merge->plan);
         if (!points)
             status = status_set(STATUS_MEMORY, "out of memory");
         json_object_set_new(row, "points", json_string(points ? points : ""));
@@ -158,27 +134,41 @@ static const char *why(const struct merge_file *file)
     return file->finished ? "the run ended without them" : "the run did not end";
 }
 
-/* Marks the points that the file should have and that no file has. */
-static enum status expect_points(const struct merge *merge, const struct merge_file *file,
-                                 unsigned char *flags)
+static json_t *row_of_file(const struct merge_file *file)
 {
-    const json_t *shard = json_object_get(file->header, "shard");
-    const char *points = json_string_value(json_object_get(shard, "points"));
-    for (size_t i = 0; i < merge->plan && !shard; i++)
-        expect(flags, i);
-    if (shard_ranges_read(points, merge->plan, expect, flags))
-        return STATUS_OK;
-    return status_set(STATUS_USAGE,
-                      "'%s': the points of its shard are not a valid range list (e.g. 0-4,9)",
-                      file->path);
+    return json_pack("{s:s, s:s}", "file", file->path, "why", why(file));
 }
 
-static enum status find_reference(const struct merge *merge, unsigned char *flags)
+/* Each file's part of the plan; without a shard that is all of it. */
+static enum status find_missing(struct merge *merge, struct sets *sets)
+{
+    enum status status = STATUS_OK;
+    for (size_t i = 0; i < merge->file_count && status == STATUS_OK; i++) {
+        const struct merge_file *file = &merge->files[i];
+        const json_t *shard = json_object_get(file->header, "shard");
+        size_t found;
+        if (!file->header)
+            continue;
+        memset(sets->lacked, !shard, merge->plan);
+        if (!number_ranges_read(text_at(shard, "points"), merge->plan, sets->lacked, &found))
+            return status_set(
+                STATUS_USAGE,
+                "'%s': the points of its shard are not a valid range list (e.g. 0-4,9)",
+                file->path);
+        for (size_t j = 0; j < merge->plan; j++)
+            sets->lacked[j] &= !sets->settled[j];
+        status = add_missing(merge, sets, row_of_file(file));
+    }
+    return status;
+}
+
+static enum status find_reference(const struct merge *merge, struct sets *sets)
 {
     for (size_t i = 0; i < merge->source_count; i++) {
         const json_t *shard = json_object_get(merge->sources[i].header, "shard");
-        const char *points = json_string_value(json_object_get(shard, "reference_points"));
-        if (!shard_ranges_read(points, merge->plan, set_reference, flags))
+        size_t found;
+        if (!number_ranges_read(text_at(shard, "reference_points"), merge->plan, sets->reference,
+                                &found))
             return status_set(STATUS_USAGE,
                               "'%s': its points for reference are no list like '0-4,9'",
                               merge->files[merge->sources[i].file].path);
@@ -196,52 +186,32 @@ static char *absent_shards(const struct merge *merge)
         if (of > (json_int_t)count && of <= MERGE_MOST_SOURCES)
             count = (size_t)of;
     }
-    unsigned char *flags = calloc(count + 1, 1);
+    bool *absent = malloc(count + 1);
     char *text = NULL;
-    for (size_t i = 0; flags && i < merge->file_count; i++) {
-        const json_t *shard = json_object_get(merge->files[i].header, "shard");
-        json_int_t index = json_integer_value(json_object_get(shard, "index"));
-        if (shard && index >= 0 && index < (json_int_t)count)
-            flags[index] |= HAVE;
+    if (absent)
+        memset(absent, true, count + 1);
+    for (size_t i = 0; absent && i < merge->file_count; i++) {
+        json_int_t index = merge_shard_index(merge->files[i].header);
+        if (index >= 0 && index < (json_int_t)count)
+            absent[index] = false;
     }
-    const struct state state = {flags, 0, HAVE};
-    if (flags)
-        text = shard_ranges_text(has_flags, &state, count);
-    free(flags);
+    if (absent)
+        text = number_ranges_text(absent, count);
+    free(absent);
     return text;
 }
 
-/* Which file lacks what it was to have. */
-static enum status find_missing(struct merge *merge, unsigned char *flags)
-{
-    enum status status = STATUS_OK;
-    for (size_t i = 0; i < merge->file_count && status == STATUS_OK; i++) {
-        const struct merge_file *file = &merge->files[i];
-        if (!file->header)
-            continue;
-        size_t before = json_array_size(merge->missing);
-        bool lacks = false;
-        status = expect_points(merge, file, flags);
-        for (size_t j = 0; j < merge->plan && !lacks; j++)
-            lacks = flags[j] & LACKS;
-        if (status == STATUS_OK && lacks)
-            status = add_missing(merge, flags, LACKS, 0,
-                                 json_pack("{s:s, s:s}", "file", file->path, "why", why(file)));
-        for (size_t j = 0; j < merge->plan && json_array_size(merge->missing) > before; j++)
-            flags[j] &= (unsigned char)~LACKS;
-    }
-    return status;
-}
-
-static enum status find_absent(struct merge *merge, unsigned char *flags)
+static enum status find_absent(struct merge *merge, struct sets *sets)
 {
     char *shards = absent_shards(merge);
     if (!shards)
         return status_set(STATUS_MEMORY, "out of memory");
     enum status status = STATUS_OK;
+    for (size_t i = 0; i < merge->plan; i++)
+        sets->lacked[i] = !sets->settled[i];
     if (!merge->fleet)
         status = add_missing(
-            merge, flags, 0, HAVE | NAMED,
+            merge, sets,
             json_pack("{s:s, s:s}", "shards", shards, "why", "no file of their shards"));
     else if (*shards)
         json_array_append_new(merge->missing, json_pack("{s:s, s:s}", "nodes", shards, "why",
@@ -250,43 +220,45 @@ static enum status find_absent(struct merge *merge, unsigned char *flags)
     return status;
 }
 
-/* Each node of a fleet is to have all points. */
-static enum status find_missing_of_nodes(struct merge *merge, unsigned char *flags)
+/* Each node of a fleet is to have all points. The entries are in the order of the files. */
+static enum status find_missing_of_nodes(struct merge *merge, struct sets *sets)
 {
     enum status status = STATUS_OK;
-    size_t *first = calloc(merge->file_count + 1, sizeof *first);
-    size_t *next = calloc(merge->entry_count + 1, sizeof *next);
-    if (!first || !next) {
-        free(first);
-        free(next);
-        return status_set(STATUS_MEMORY, "out of memory");
-    }
-    /* The entries of each file, as a list: they are sorted by point. */
-    for (size_t i = merge->entry_count; i-- > 0;) {
-        size_t file = merge->sources[merge->entries[i].source].file;
-        next[i] = first[file];
-        first[file] = i + 1;
-    }
+    size_t next = 0;
     for (size_t f = 0; f < merge->file_count && status == STATUS_OK; f++) {
-        const struct merge_file *file = &merge->files[f];
-        if (!file->header)
+        if (!merge->files[f].header)
             continue;
-        for (size_t i = 0; i < merge->plan; i++)
-            flags[i] &= (unsigned char)~HAVE;
-        for (size_t i = first[f]; i > 0; i = next[i - 1])
-            if (merge->entries[i - 1].rank > MERGE_INTERRUPTED)
-                flags[merge->entries[i - 1].id] |= HAVE;
-        status = add_missing(merge, flags, 0, HAVE,
-                             json_pack("{s:s, s:s}", "file", file->path, "why", why(file)));
+        memset(sets->lacked, true, merge->plan);
+        for (; next < merge->entry_count; next++) {
+            const struct merge_entry *entry = &merge->entries[next];
+            if (merge->sources[entry->source].file != f)
+                break;
+            if (entry->rank > MERGE_INTERRUPTED)
+                sets->lacked[entry->id] = false;
+        }
+        status = add_missing(merge, sets, row_of_file(&merge->files[f]));
     }
-    free(first);
-    free(next);
     return status;
+}
+
+/* Keeps a line of each point. */
+static void choose_points(struct merge *merge, struct merge_entry **room, struct sets *sets)
+{
+    if (merge->entry_count > 0)
+        qsort(merge->entries, merge->entry_count, sizeof *merge->entries, by_point);
+    for (size_t i = 0, end; i < merge->entry_count; i = end) {
+        for (end = i + 1;
+             end < merge->entry_count && merge->entries[end].id == merge->entries[i].id;)
+            end++;
+        choose_point(merge, &merge->entries[i], &merge->entries[end], room, sets);
+    }
 }
 
 enum status merge_choose(struct merge *merge)
 {
-    unsigned char *flags = calloc(merge->plan + 1, 1);
+    bool *flags = calloc(merge->plan + 1, 4);
+    struct sets sets = {flags, flags + merge->plan, flags + 2 * merge->plan,
+                        flags + 3 * merge->plan};
     struct merge_entry **room = calloc(merge->entry_count + 1, sizeof *room);
     enum status status = STATUS_OK;
     merge->missing = json_array();
@@ -294,27 +266,16 @@ enum status merge_choose(struct merge *merge)
         status = status_set(STATUS_MEMORY, "out of memory");
         goto out;
     }
-    if (merge->entry_count > 0)
-        qsort(merge->entries, merge->entry_count, sizeof *merge->entries, by_point);
-    for (size_t i = 0, end; i < merge->entry_count; i = end) {
-        for (end = i + 1;
-             end < merge->entry_count && merge->entries[end].id == merge->entries[i].id;)
-            end++;
-        choose_point(merge, &merge->entries[i], &merge->entries[end], room, flags);
-    }
-    if (merge->fleet) {
-        status = find_missing_of_nodes(merge, flags);
-    } else {
-        const struct state twice = {flags, TWICE, REFERENCE};
-        status = find_reference(merge, flags);
-        if (status == STATUS_OK)
-            status = find_missing(merge, flags);
-        merge->duplicates = shard_ranges_text(has_flags, &twice, merge->plan);
+    status = merge->fleet ? find_missing_of_nodes(merge, &sets) : find_reference(merge, &sets);
+    choose_points(merge, room, &sets);
+    if (status == STATUS_OK && !merge->fleet) {
+        status = find_missing(merge, &sets);
+        merge->duplicates = number_ranges_text(sets.twice, merge->plan);
         if (status == STATUS_OK && !merge->duplicates)
             status = status_set(STATUS_MEMORY, "out of memory");
     }
     if (status == STATUS_OK)
-        status = find_absent(merge, flags);
+        status = find_absent(merge, &sets);
 out:
     free(flags);
     free(room);

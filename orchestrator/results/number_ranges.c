@@ -5,17 +5,17 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-char *shard_ranges_text(bool (*has)(const void *set, size_t number), const void *set, size_t count)
+char *number_ranges_text(const bool *set, size_t count)
 {
     struct text_stream out;
     if (!text_stream_open(&out))
         return NULL;
     const char *separator = "";
     for (size_t i = 0; i < count; i++) {
-        if (!has(set, i))
+        if (!set[i])
             continue;
         size_t first = i;
-        while (i + 1 < count && has(set, i + 1))
+        while (i + 1 < count && set[i + 1])
             i++;
         fprintf(out.file, "%s%zu", separator, first);
         if (i > first)
@@ -39,10 +39,10 @@ static bool read_number(const char **at, size_t count, size_t *out)
     return true;
 }
 
-bool shard_ranges_read(const char *text, size_t count, void (*take)(void *set, size_t number),
-                       void *set)
+bool number_ranges_read(const char *text, size_t count, bool *set, size_t *found)
 {
     const char *at = text ? text : "";
+    *found = 0;
     while (*at) {
         size_t first, last;
         if (!read_number(&at, count, &first))
@@ -53,8 +53,9 @@ bool shard_ranges_read(const char *text, size_t count, void (*take)(void *set, s
             if (!read_number(&at, count, &last) || last < first)
                 return false;
         }
-        for (size_t i = first; i <= last; i++)
-            take(set, i);
+        *found += last - first + 1;
+        for (size_t i = first; set && i <= last; i++)
+            set[i] = true;
         if (*at == ',' && at[1])
             at++;
         else if (*at)

@@ -6,11 +6,10 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* Those of 0 to count - 1 for which has is true, as text to be freed; "" for none. NULL: no memory.
- */
-char *shard_ranges_text(bool (*has)(const void *set, size_t number), const void *set, size_t count);
+/* Those of 0 to count - 1 whose flag is set, as text to be freed; "" for none. NULL: no memory. */
+char *number_ranges_text(const bool *set, size_t count);
 
-/* Calls take for each number of a text, in its order. False: the text is not such a set, or a
- * number is not below count; take may have been called then. NULL is an empty text. */
-bool shard_ranges_read(const char *text, size_t count, void (*take)(void *set, size_t number),
-                       void *set);
+/* Sets the flag of each number of a text (set may be NULL), and *found to how many it names. False:
+ * the text is not such a set, or a number is not below count; flags may have been set then. NULL is
+ * an empty text. */
+bool number_ranges_read(const char *text, size_t count, bool *set, size_t *found);

@@ -27,12 +27,6 @@ static void copy_text(char *out, size_t size, const json_t *object, const char *
         text_printable(text, strlen(text), out, size);
 }
 
-static void count_number(void *set, size_t number)
-{
-    (void)number;
-    ++*(size_t *)set;
-}
-
 static enum status take_header(struct reading *reading, const json_t *header)
 {
     struct slurm_shard *shard = reading->shard;
@@ -48,7 +42,7 @@ static enum status take_header(struct reading *reading, const json_t *header)
     reading->plan = (size_t)plan;
     const json_t *part = json_object_get(header, "shard");
     const char *own = json_string_value(json_object_get(part, "points"));
-    if (own && shard_ranges_read(own, reading->plan, count_number, &shard->points))
+    if (own && number_ranges_read(own, reading->plan, NULL, &shard->points))
         return STATUS_OK;
     shard->points = reading->plan;
     return STATUS_OK;

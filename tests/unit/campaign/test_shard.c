@@ -340,16 +340,6 @@ static void slurm_names_a_shard(void **state)
 /* -- ranges ---------------------------------------------------------------------------------------
  */
 
-static bool is_set(const void *set_of, size_t number)
-{
-    return ((const unsigned char *)set_of)[number];
-}
-
-static void take(void *set_of, size_t number)
-{
-    ((unsigned char *)set_of)[number]++;
-}
-
 static void ranges_are_read_as_written(void **state)
 {
     (void)state;
@@ -357,15 +347,22 @@ static void ranges_are_read_as_written(void **state)
     static const char *const bad[] = {
         "10", "-", "1-", "3-2", "1,,2", "1,", ",1", "a", "1 2", "0-10", "99999999999999999999"};
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
-        unsigned char numbers[10] = {0};
-        assert_true(shard_ranges_read(texts[i], 10, take, numbers));
-        char *text = shard_ranges_text(is_set, numbers, 10);
+        bool numbers[10] = {false};
+        size_t found, counted;
+        assert_true(number_ranges_read(texts[i], 10, numbers, &found));
+        assert_true(number_ranges_read(texts[i], 10, NULL, &counted));
+        assert_int_equal(found, counted);
+        for (size_t j = 0; j < 10; j++)
+            found -= numbers[j];
+        assert_int_equal(found, 0);
+        char *text = number_ranges_text(numbers, 10);
         assert_string_equal(text, texts[i]);
         free(text);
     }
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
-        unsigned char numbers[10] = {0};
-        assert_false(shard_ranges_read(bad[i], 10, take, numbers));
+        bool numbers[10] = {false};
+        size_t found;
+        assert_false(number_ranges_read(bad[i], 10, numbers, &found));
     }
 }
 
