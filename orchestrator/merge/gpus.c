@@ -10,101 +10,108 @@
 #define MOST_STEPS 2000
 #define STILL 1e-13
 
+/* What a point or a GPU gives to the logarithm of a throughput. */
+struct term {
+    size_t parent;  /* leads to the one that stands for all terms that observations link */
+    size_t members; /* GPUs linked to it, where it stands for them */
+    size_t seen;    /* observations in use that have it */
+    double value, sum;
+};
+
 struct fit {
     const struct gpus_observation *observations;
     size_t count, points, gpus;
-    size_t *parent;      /* GPUs, then points: which of them are linked */
-    double *point, *gpu; /* what each gives */
-    double *sums;
-    size_t *seen; /* observations of each point, then of each GPU */
-    bool *used;   /* of each observation */
+    struct term *terms; /* one of each point, then one of each GPU */
+    bool *used;         /* of each observation */
 };
 
-static size_t root(size_t *parent, size_t at)
+static struct term *point_of(const struct fit *fit, const struct gpus_observation *observation)
 {
-    while (parent[at] != at) {
-        parent[at] = parent[parent[at]];
-        at = parent[at];
+    return &fit->terms[observation->point];
+}
+
+static struct term *gpu_of(const struct fit *fit, const struct gpus_observation *observation)
+{
+    return &fit->terms[fit->points + observation->gpu];
+}
+
+static size_t root(struct term *terms, size_t at)
+{
+    while (terms[at].parent != at) {
+        terms[at].parent = terms[terms[at].parent].parent;
+        at = terms[at].parent;
     }
     return at;
 }
 
-/* Marks the observations of the largest set of GPUs that points link. Returns how many GPUs. */
+/* Marks the observations of the largest set of GPUs that points link, if these are two at least.
+ * Returns how many GPUs. */
 static size_t link_up(struct fit *fit)
 {
-    for (size_t i = 0; i < fit->gpus + fit->points; i++)
-        fit->parent[i] = i;
+    struct term *terms = fit->terms;
+    size_t set = SIZE_MAX;
+    for (size_t i = 0; i < fit->points + fit->gpus; i++)
+        terms[i].parent = i;
     for (size_t i = 0; i < fit->count; i++) {
         const struct gpus_observation *o = &fit->observations[i];
-        fit->parent[root(fit->parent, o->gpu)] = root(fit->parent, fit->gpus + o->point);
+        terms[root(terms, fit->points + o->gpu)].parent = root(terms, o->point);
     }
-    size_t *members = fit->seen;
-    for (size_t i = 0; i < fit->gpus + fit->points; i++)
-        members[i] = 0;
-    size_t best = 0;
     for (size_t i = 0; i < fit->gpus; i++) {
-        size_t at = root(fit->parent, i);
-        if (++members[at] > members[root(fit->parent, best)] && members[at] > 1)
-            best = i;
+        size_t at = root(terms, fit->points + i);
+        if (++terms[at].members > 1 && (set == SIZE_MAX || terms[at].members > terms[set].members))
+            set = at;
     }
-    size_t set = root(fit->parent, best), compared = members[set];
-    for (size_t i = 0; i < fit->count; i++)
-        fit->used[i] = root(fit->parent, fit->observations[i].gpu) == set;
-    return compared;
-}
-
-/* Counts the observations in use of each point and of each GPU. */
-static void count_observations(struct fit *fit)
-{
-    for (size_t i = 0; i < fit->gpus + fit->points; i++)
-        fit->seen[i] = 0;
-    for (size_t i = 0; i < fit->count; i++) {
-        if (!fit->used[i])
-            continue;
-        fit->seen[fit->observations[i].point]++;
-        fit->seen[fit->points + fit->observations[i].gpu]++;
-    }
-}
-
-/* The means of what the other side leaves. Returns the largest change. */
-static double improve(struct fit *fit, bool points)
-{
-    size_t count = points ? fit->points : fit->gpus;
-    double *mine = points ? fit->point : fit->gpu;
-    const size_t *seen = points ? fit->seen : fit->seen + fit->points;
-    double change = 0.0;
-    for (size_t i = 0; i < count; i++)
-        fit->sums[i] = 0.0;
     for (size_t i = 0; i < fit->count; i++) {
         const struct gpus_observation *o = &fit->observations[i];
+        fit->used[i] = root(terms, o->point) == set;
+        point_of(fit, o)->seen += fit->used[i];
+        gpu_of(fit, o)->seen += fit->used[i];
+    }
+    return set == SIZE_MAX ? 0 : terms[set].members;
+}
+
+/* Gives each of these terms the mean of what the terms of the other kind leave. Returns the largest
+ * change. */
+static double improve(struct fit *fit, struct term *begin, struct term *end)
+{
+    double change = 0.0;
+    for (struct term *term = begin; term < end; term++)
+        term->sum = 0.0;
+    for (size_t i = 0; i < fit->count; i++) {
+        const struct gpus_observation *o = &fit->observations[i];
+        struct term *point = point_of(fit, o), *gpu = gpu_of(fit, o);
         if (!fit->used[i])
             continue;
-        if (points)
-            fit->sums[o->point] += o->log_ips - fit->gpu[o->gpu];
-        else
-            fit->sums[o->gpu] += o->log_ips - fit->point[o->point];
+        point->sum += o->log_ips - gpu->value;
+        gpu->sum += o->log_ips - point->value;
     }
-    for (size_t i = 0; i < count; i++) {
-        if (seen[i] == 0)
+    for (struct term *term = begin; term < end; term++) {
+        if (term->seen == 0)
             continue;
-        double mean = fit->sums[i] / (double)seen[i];
-        change = fmax(change, fabs(mean - mine[i]));
-        mine[i] = mean;
+        double mean = term->sum / (double)term->seen;
+        change = fmax(change, fabs(mean - term->value));
+        term->value = mean;
     }
     return change;
 }
 
-static void centre(struct fit *fit, size_t compared)
+/* Least squares, then the GPUs' values around zero. */
+static void fit_terms(struct fit *fit, size_t compared)
 {
+    struct term *gpus = fit->terms + fit->points, *end = gpus + fit->gpus;
+    for (int step = 0; step < MOST_STEPS; step++) {
+        double change = improve(fit, fit->terms, gpus);
+        if (fmax(change, improve(fit, gpus, end)) < STILL)
+            break;
+    }
     double sum = 0.0;
-    const size_t *seen = fit->seen + fit->points;
-    for (size_t i = 0; i < fit->gpus; i++)
-        sum += seen[i] ? fit->gpu[i] : 0.0;
-    for (size_t i = 0; i < fit->gpus; i++)
-        if (seen[i])
-            fit->gpu[i] -= sum / (double)compared;
-    for (size_t i = 0; i < fit->points; i++)
-        fit->point[i] += sum / (double)compared;
+    for (struct term *gpu = gpus; gpu < end; gpu++)
+        sum += gpu->seen ? gpu->value : 0.0;
+    for (struct term *gpu = gpus; gpu < end; gpu++)
+        if (gpu->seen)
+            gpu->value -= sum / (double)compared;
+    for (struct term *point = fit->terms; point < gpus; point++)
+        point->value += sum / (double)compared;
 }
 
 /* How far one measurement is off, by what the model leaves, and at least as far as the
@@ -115,12 +122,12 @@ static double find_scatter(const struct fit *fit, struct gpus_model *model)
     size_t used = 0, known = 0, points = 0;
     bool one_round = false;
     for (size_t i = 0; i < fit->points; i++)
-        points += fit->seen[i] > 0;
+        points += fit->terms[i].seen > 0;
     for (size_t i = 0; i < fit->count; i++) {
         const struct gpus_observation *o = &fit->observations[i];
         if (!fit->used[i])
             continue;
-        double off = o->log_ips - fit->point[o->point] - fit->gpu[o->gpu];
+        double off = o->log_ips - point_of(fit, o)->value - gpu_of(fit, o)->value;
         left += off * off;
         used++;
         if (isfinite(o->half_rel)) {
@@ -152,20 +159,21 @@ static enum status judge(const struct fit *fit, struct gpus_model *model)
     }
     for (size_t i = 0; i < model->count; i++) {
         struct gpus_factor *gpu = &model->gpus[i];
-        size_t seen = fit->seen[fit->points + i];
+        const struct term *term = &fit->terms[fit->points + i];
         *gpu = (struct gpus_factor){.factor = 1.0, .low = 0.0, .high = INFINITY};
         chances[2 * i] = chances[2 * i + 1] = 1.0;
-        if (seen == 0)
+        if (term->seen == 0)
             continue;
-        double half = t * sqrt(variance * (1.0 - 1.0 / (double)model->compared) / (double)seen);
-        gpu->observations = seen;
-        gpu->factor = exp(fit->gpu[i]);
-        gpu->low = exp(fit->gpu[i] - half);
-        gpu->high = exp(fit->gpu[i] + half);
+        double half =
+            t * sqrt(variance * (1.0 - 1.0 / (double)model->compared) / (double)term->seen);
+        gpu->observations = term->seen;
+        gpu->factor = exp(term->value);
+        gpu->low = exp(term->value - half);
+        gpu->high = exp(term->value + half);
         if (!isfinite(half))
             continue;
         double degrees = model->degrees > 0.0 ? model->degrees : INFINITY;
-        const struct effect effect = {fit->gpu[i], half, half, degrees, degrees};
+        const struct effect effect = {term->value, half, half, degrees, degrees};
         chances[2 * i] = effect_chance(&effect, MERGE_GPUS_MATTERS, 1);
         chances[2 * i + 1] = effect_chance(&effect, MERGE_GPUS_MATTERS, -1);
     }
@@ -182,48 +190,26 @@ static enum status judge(const struct fit *fit, struct gpus_model *model)
 enum status gpus_model_make(const struct gpus_observation *observations, size_t count,
                             size_t points, size_t gpus, struct gpus_model *out)
 {
-    size_t all = points + gpus + 1;
     struct fit fit = {.observations = observations, .count = count, .points = points, .gpus = gpus};
     struct gpus_model model = {.count = gpus};
     enum status status = STATUS_OK;
-    fit.parent = calloc(all, sizeof *fit.parent);
-    fit.seen = calloc(all, sizeof *fit.seen);
-    fit.sums = calloc(all, sizeof *fit.sums);
-    fit.point = calloc(all, sizeof *fit.point);
-    fit.gpu = calloc(all, sizeof *fit.gpu);
+    fit.terms = calloc(points + gpus + 1, sizeof *fit.terms);
     fit.used = calloc(count + 1, sizeof *fit.used);
     model.gpus = calloc(gpus + 1, sizeof *model.gpus);
-    if (!fit.parent || !fit.seen || !fit.sums || !fit.point || !fit.gpu || !fit.used ||
-        !model.gpus) {
+    if (!fit.terms || !fit.used || !model.gpus) {
         status = status_set(STATUS_MEMORY, "out of memory");
         goto out;
     }
-    if (gpus > 0)
-        model.compared = link_up(&fit);
-    if (model.compared < 2)
-        model.compared = 0;
-    for (size_t i = 0; i < count && model.compared == 0; i++)
-        fit.used[i] = false;
-    count_observations(&fit);
-    if (model.compared > 0) {
-        for (int step = 0; step < MOST_STEPS; step++) {
-            double change = improve(&fit, true);
-            if (fmax(change, improve(&fit, false)) < STILL)
-                break;
-        }
-        centre(&fit, model.compared);
-    }
+    model.compared = link_up(&fit);
+    if (model.compared > 0)
+        fit_terms(&fit, model.compared);
     status = judge(&fit, &model);
     if (status == STATUS_OK) {
         *out = model;
         model.gpus = NULL;
     }
 out:
-    free(fit.parent);
-    free(fit.seen);
-    free(fit.sums);
-    free(fit.point);
-    free(fit.gpu);
+    free(fit.terms);
     free(fit.used);
     free(model.gpus);
     return status;
