@@ -98,34 +98,38 @@ static int note_options(json_t *table, const json_t *header, size_t source)
 
 static int note_all(json_t *table, const json_t *header, size_t source)
 {
-    static const char *const fields[] = {"mpsweep",
-                                         "driver",
-                                         "kernel",
-                                         "cpus",
-                                         "cpu_quota",
-                                         "topology",
-                                         "seed",
-                                         "job",
-                                         "emulated_machine",
-                                         "emulated_effects",
-                                         "workload",
-                                         "workloads",
-                                         "steps",
-                                         "external_mps"};
-    static const char *const gpu[] = {"name", "sms", "memory", "max_sm_clock_mhz", "power_limit_w"};
-    static const char *const shard[] = {"count", "reference", "reference_points"};
+    static const struct {
+        const char *group; /* "": a field of the header itself */
+        const char *name;
+    } fields[] = {{"", "mpsweep"},
+                  {"", "driver"},
+                  {"", "kernel"},
+                  {"", "cpus"},
+                  {"", "cpu_quota"},
+                  {"", "topology"},
+                  {"", "seed"},
+                  {"", "job"},
+                  {"", "emulated_machine"},
+                  {"", "emulated_effects"},
+                  {"", "workload"},
+                  {"", "workloads"},
+                  {"", "steps"},
+                  {"", "external_mps"},
+                  {"gpu", "name"},
+                  {"gpu", "sms"},
+                  {"gpu", "memory"},
+                  {"gpu", "max_sm_clock_mhz"},
+                  {"gpu", "power_limit_w"},
+                  {"shard", "count"},
+                  {"shard", "reference"},
+                  {"shard", "reference_points"}};
     int error = 0;
-    char what[64];
-    for (size_t i = 0; i < sizeof fields / sizeof *fields; i++)
-        error |= note(table, fields[i], json_object_get(header, fields[i]), source);
-    for (size_t i = 0; i < sizeof gpu / sizeof *gpu; i++) {
-        snprintf(what, sizeof what, "gpu %s", gpu[i]);
-        error |= note(table, what, json_object_get(json_object_get(header, "gpu"), gpu[i]), source);
-    }
-    for (size_t i = 0; i < sizeof shard / sizeof *shard; i++) {
-        snprintf(what, sizeof what, "shard %s", shard[i]);
-        error |=
-            note(table, what, json_object_get(json_object_get(header, "shard"), shard[i]), source);
+    for (size_t i = 0; i < sizeof fields / sizeof *fields; i++) {
+        const char *group = fields[i].group, *name = fields[i].name;
+        const json_t *object = *group ? json_object_get(header, group) : header;
+        char what[64];
+        snprintf(what, sizeof what, "%s%s%s", group, *group ? " " : "", name);
+        error |= note(table, what, json_object_get(object, name), source);
     }
     return error | note_options(table, header, source);
 }
@@ -205,14 +209,11 @@ static enum status find_gpus(struct merge *merge)
 static json_t *same_node_new(const struct merge *merge, size_t source)
 {
     const json_t *header = merge->sources[source].header;
-    json_t *row = json_pack("{s:s, s:[I]}", "host", text_at(header, "host"), "nodes",
-                            merge_shard_index(header));
     char gpus[MERGE_GPUS_TEXT];
     merge_gpus_text(header, gpus);
-    json_object_set_new(row, "uuid", json_string(gpus));
-    if (json_object_get(header, "slurm_node"))
-        json_object_set(row, "slurm_node", json_object_get(header, "slurm_node"));
-    return row;
+    return json_pack("{s:s, s:[I], s:o*, s:O*}", "host", text_at(header, "host"), "nodes",
+                     merge_shard_index(header), "uuid", json_string(gpus), "slurm_node",
+                     json_object_get(header, "slurm_node"));
 }
 
 /* GPUs that were measured under several numbers of a fleet: as many others never were. */
