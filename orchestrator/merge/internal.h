@@ -138,13 +138,24 @@ struct merge_file {
     double seconds; /* of all runs together, as in the footers */
 };
 
+/* What telemetry has of each point, as a number or as an object with a mean. */
+enum merge_reading { MERGE_CLOCK, MERGE_POWER, MERGE_TEMPERATURE, MERGE_THROTTLED, MERGE_READINGS };
+extern const struct merge_reading_row {
+    const char *key;         /* in records */
+    const char *name, *unit; /* for people */
+    double scale;            /* from the record's unit to that */
+} merge_readings[MERGE_READINGS];
+
 /* Sums of the telemetry of points. */
 struct merge_telemetry {
     size_t points;
-    double clock_mhz, power_w, temperature_c, throttled_share;
-    size_t clocks, powers, temperatures, shares; /* how many of them are in the sums */
-    json_t *throttle;                            /* an array of reasons, each once; NULL: none */
+    double sums[MERGE_READINGS];
+    size_t counts[MERGE_READINGS]; /* how many points are in each sum */
+    json_t *throttle;              /* an array of reasons, each once; NULL: none */
 };
+
+/* The mean of a reading; NAN: no point has it. */
+double merge_reading_mean(const struct merge_telemetry *telemetry, enum merge_reading reading);
 
 /* A run: what a header and the lines behind it are from. */
 struct merge_source {
@@ -231,6 +242,25 @@ json_t *merge_footer(const struct merge *merge);
 
 /* The index of a point's first entry; entry_count: there is none. */
 size_t merge_find(const struct merge *merge, size_t point);
+
+/* Reads lines of the files once more. One file at a time is open, and one line of it in memory. */
+struct merge_reader {
+    const struct merge *merge;
+    int fd;
+    size_t file; /* that fd is of */
+    char *line;  /* the one read last; without an end */
+    size_t capacity;
+};
+
+#define MERGE_READER(of)                                                                           \
+    (struct merge_reader)                                                                          \
+    {                                                                                              \
+        .merge = (of), .fd = -1                                                                    \
+    }
+
+enum status merge_reader_line(struct merge_reader *reader, size_t source, uint64_t offset,
+                              size_t bytes);
+void merge_reader_close(struct merge_reader *reader);
 
 /* Writes the output; force: over what is there. STATUS_INTERRUPTED: one of SIGINT, SIGTERM and
  * SIGHUP, which the caller holds back, has come. */

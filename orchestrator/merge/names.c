@@ -1,5 +1,6 @@
 #include "orchestrator/merge/internal.h"
 
+#include <math.h>
 #include <stdio.h>
 
 #include "common/json.h"
@@ -13,6 +14,19 @@ const char *const merge_rank_words[MERGE_RANKS] = {
     [MERGE_UNCONVERGED] = "unconverged",
     [MERGE_OK] = "ok",
 };
+
+const struct merge_reading_row merge_readings[MERGE_READINGS] = {
+    [MERGE_CLOCK] = {"sm_clock_mhz", "clock", " MHz", 1},
+    [MERGE_POWER] = {"power_w", "power", " W", 1},
+    [MERGE_TEMPERATURE] = {"temperature_c", "temperature", " °C", 1},
+    [MERGE_THROTTLED] = {"throttled_share", "throttled", "% of the time", 100},
+};
+
+double merge_reading_mean(const struct merge_telemetry *telemetry, enum merge_reading reading)
+{
+    size_t count = telemetry->counts[reading];
+    return count ? telemetry->sums[reading] / (double)count : NAN;
+}
 
 const char *merge_file_name(const struct merge *merge, size_t source)
 {

@@ -1,11 +1,9 @@
 #include "orchestrator/merge/internal.h"
 
-#include <fcntl.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "common/text.h"
 #include "orchestrator/console/columns.h"
@@ -15,42 +13,20 @@
 #define ROWS_MOST 40
 #define ODD_MOST 10
 
-static double mean(double sum, size_t count)
-{
-    return count ? sum / (double)count : NAN;
-}
-
 static int ascending(const void *a, const void *b)
 {
     double x = *(const double *)a, y = *(const double *)b;
     return (x > y) - (x < y);
 }
 
-enum reading { CLOCK, POWER, TEMPERATURE, THROTTLED, READINGS };
-
-static double reading_of(const struct merge *merge, size_t source, enum reading reading)
-{
-    const struct merge_telemetry *sums = &merge->sources[source].telemetry;
-    switch (reading) {
-    case CLOCK:
-        return mean(sums->clock_mhz, sums->clocks);
-    case POWER:
-        return mean(sums->power_w, sums->powers);
-    case TEMPERATURE:
-        return mean(sums->temperature_c, sums->temperatures);
-    default:
-        return mean(sums->throttled_share, sums->shares);
-    }
-}
-
 /* Of all nodes; NAN without memory or telemetry. */
-static double usual(const struct merge *merge, enum reading reading)
+static double usual(const struct merge *merge, enum merge_reading reading)
 {
     double *values = calloc(merge->source_count + 1, sizeof *values);
     double median = NAN;
     size_t count = 0;
     for (size_t i = 0; values && i < merge->source_count; i++) {
-        double value = reading_of(merge, i, reading);
+        double value = merge_reading_mean(&merge->sources[i].telemetry, reading);
         if (isfinite(value))
             values[count++] = value;
     }
@@ -64,32 +40,23 @@ static double usual(const struct merge *merge, enum reading reading)
 
 static void print_telemetry(const struct merge *merge, size_t source)
 {
-    static const struct {
-        const char *name, *unit;
-        double scale;
-    } rows[READINGS] = {
-        [CLOCK] = {"clock", " MHz", 1},
-        [POWER] = {"power", " W", 1},
-        [TEMPERATURE] = {"temperature", " °C", 1},
-        [THROTTLED] = {"throttled", "% of the time", 100},
-    };
-    const json_t *reasons = merge->sources[source].telemetry.throttle;
+    const struct merge_telemetry *telemetry = &merge->sources[source].telemetry;
     const char *separator = "    ";
     char reason[41];
-    for (int i = 0; i < READINGS; i++) {
-        double value = reading_of(merge, source, (enum reading)i);
-        double others = usual(merge, (enum reading)i);
+    for (enum merge_reading i = 0; i < MERGE_READINGS; i++) {
+        const struct merge_reading_row *row = &merge_readings[i];
+        double value = merge_reading_mean(telemetry, i), others = usual(merge, i);
         if (!isfinite(value))
             continue;
-        printf("%s%s %.0f%s (usual: %.0f)", separator, rows[i].name, value * rows[i].scale,
-               rows[i].unit, others * rows[i].scale);
+        printf("%s%s %.0f%s (usual: %.0f)", separator, row->name, value * row->scale, row->unit,
+               others * row->scale);
         separator = ", ";
     }
-    for (size_t i = 0; i < json_array_size(reasons); i++)
-        printf(
-            "%s%s", i ? ", " : "; clock held down by: ",
-            text_shortened(json_string_value(json_array_get(reasons, i)), reason, sizeof reason));
-    puts(merge->sources[source].telemetry.points ? "" : "    no telemetry of it");
+    for (size_t i = 0; i < json_array_size(telemetry->throttle); i++)
+        printf("%s%s", i ? ", " : "; clock held down by: ",
+               text_shortened(json_string_value(json_array_get(telemetry->throttle, i)), reason,
+                              sizeof reason));
+    puts(telemetry->points ? "" : "    no telemetry of it");
 }
 
 /* From its file, since files of other nodes may be missing. */
@@ -130,35 +97,28 @@ static void print_nodes(const struct merge *merge)
 }
 
 /* Layout and size of a point, from the line that is kept of it. */
-static void name_point(const struct merge *merge, size_t point, char *text, size_t size)
+static void name_point(struct merge_reader *reader, size_t point, char name[POINT_TEXT_BYTES])
 {
-    const struct merge_entry *entry = NULL;
-    for (size_t i = merge_find(merge, point);
-         i < merge->entry_count && merge->entries[i].id == point && !entry; i++)
-        if (merge->entries[i].kept)
-            entry = &merge->entries[i];
-    snprintf(text, size, "?");
-    char *line = entry ? malloc(entry->bytes) : NULL;
-    int fd = entry
-                 ? open(merge->files[merge->sources[entry->source].file].path, O_RDONLY | O_CLOEXEC)
-                 : -1;
-    if (line && fd >= 0 &&
-        pread(fd, line, entry->bytes, (off_t)entry->offset) == (ssize_t)entry->bytes) {
-        json_t *record = json_loadb(line, entry->bytes, 0, NULL);
-        char name[POINT_TEXT_BYTES];
-        point_name(record, name);
-        snprintf(text, size, "%s", name);
-        json_decref(record);
-    }
-    if (fd >= 0)
-        close(fd);
-    free(line);
+    const struct merge *merge = reader->merge;
+    size_t i = merge_find(merge, point);
+    while (i < merge->entry_count && !merge->entries[i].kept)
+        i++;
+    strcpy(name, "?");
+    if (i == merge->entry_count || merge->entries[i].id != point)
+        return;
+    const struct merge_entry *entry = &merge->entries[i];
+    if (merge_reader_line(reader, entry->source, entry->offset, entry->bytes) != STATUS_OK)
+        return;
+    json_t *record = json_loadb(reader->line, entry->bytes, 0, NULL);
+    point_name(record, name);
+    json_decref(record);
 }
 
 static void print_points(const struct merge *merge)
 {
     const struct fleet *fleet = &merge->nodes;
-    char name[80], number[32];
+    struct merge_reader reader = MERGE_READER(merge);
+    char name[POINT_TEXT_BYTES], number[32];
     if (fleet->point_count > ROWS_MOST) {
         printf("\n%zu points: the records of type fleet-point have each node's ratio\n",
                fleet->point_count);
@@ -174,7 +134,7 @@ static void print_points(const struct merge *merge)
         const struct fleet_point *row = &fleet->points[i];
         if (row->nodes == 0)
             continue;
-        name_point(merge, i, name, sizeof name);
+        name_point(&reader, i, name);
         columns_cell(&table, "%zu", i);
         columns_cell(&table, "%s", name);
         columns_cell(&table, "%zu", row->nodes);
@@ -184,6 +144,7 @@ static void print_points(const struct merge *merge)
         columns_cell(&table, "%.3f (%lld)", row->highest, node_number(merge, row->highest_node));
         columns_end_row(&table);
     }
+    merge_reader_close(&reader);
     putchar('\n');
     columns_print(stdout, &table, 0);
 }

@@ -1,8 +1,10 @@
 #include <errno.h>
+#include <fcntl.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "common/json.h"
 #include "files/results_lines.h"
@@ -83,16 +85,6 @@ static enum merge_rank rank_of(const json_t *record)
     return MERGE_INTERRUPTED;
 }
 
-static void add_mean(const json_t *telemetry, const char *key, double *sum, size_t *count)
-{
-    const json_t *value = json_object_get(telemetry, key);
-    double number = json_is_object(value) ? number_at(value, "mean") : number_at(telemetry, key);
-    if (!isfinite(number))
-        return;
-    *sum += number;
-    ++*count;
-}
-
 static void add_reasons(struct merge_telemetry *telemetry, const json_t *reasons)
 {
     for (size_t i = 0; i < json_array_size(reasons); i++) {
@@ -113,10 +105,12 @@ static void add_telemetry(struct merge_telemetry *sums, const json_t *telemetry)
     if (!json_is_object(telemetry))
         return;
     sums->points++;
-    add_mean(telemetry, "sm_clock_mhz", &sums->clock_mhz, &sums->clocks);
-    add_mean(telemetry, "power_w", &sums->power_w, &sums->powers);
-    add_mean(telemetry, "temperature_c", &sums->temperature_c, &sums->temperatures);
-    add_mean(telemetry, "throttled_share", &sums->throttled_share, &sums->shares);
+    for (size_t i = 0; i < MERGE_READINGS; i++) {
+        const json_t *value = json_object_get(telemetry, merge_readings[i].key);
+        double number = json_is_object(value) ? number_at(value, "mean") : number_of(value);
+        sums->sums[i] += isfinite(number) ? number : 0.0;
+        sums->counts[i] += isfinite(number);
+    }
     add_reasons(sums, json_object_get(telemetry, "throttle"));
 }
 
@@ -352,6 +346,45 @@ enum status merge_read(struct merge *merge, const char *const *paths, size_t cou
         if (merge->files[i].header)
             status = read_lines(merge, i);
     return status;
+}
+
+enum status merge_reader_line(struct merge_reader *reader, size_t source, uint64_t offset,
+                              size_t bytes)
+{
+    size_t file = reader->merge->sources[source].file;
+    const char *path = reader->merge->files[file].path;
+    if (reader->fd < 0 || reader->file != file) {
+        if (reader->fd >= 0)
+            close(reader->fd);
+        reader->fd = open(path, O_RDONLY | O_CLOEXEC);
+        reader->file = file;
+        if (reader->fd < 0)
+            return status_set(STATUS_SYSTEM, "cannot open '%s' again: %s", path, strerror(errno));
+    }
+    if (bytes > reader->capacity) {
+        char *grown = realloc(reader->line, bytes);
+        if (!grown)
+            return status_set(STATUS_MEMORY, "out of memory for a line of '%s'", path);
+        reader->line = grown;
+        reader->capacity = bytes;
+    }
+    for (size_t done = 0; done < bytes;) {
+        ssize_t got = pread(reader->fd, reader->line + done, bytes - done, (off_t)(offset + done));
+        if (got < 0 && errno == EINTR)
+            continue;
+        if (got <= 0)
+            return status_set(STATUS_SYSTEM, "cannot read '%s' again: %s", path,
+                              got < 0 ? strerror(errno) : "it has become shorter");
+        done += (size_t)got;
+    }
+    return STATUS_OK;
+}
+
+void merge_reader_close(struct merge_reader *reader)
+{
+    if (reader->fd >= 0)
+        close(reader->fd);
+    free(reader->line);
 }
 
 void merge_release(struct merge *merge)

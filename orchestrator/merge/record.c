@@ -19,21 +19,17 @@ static json_t *rounded(double value)
     return json_real(number);
 }
 
-static json_t *mean(double sum, size_t count)
-{
-    return rounded(count ? sum / (double)count : NAN);
-}
-
 static json_t *telemetry_of(const struct merge_telemetry *sums)
 {
-    if (sums->points == 0)
+    json_t *object = json_object();
+    if (sums->points == 0) {
+        json_decref(object);
         return json_null();
-    return json_pack("{s:o, s:o, s:o, s:o, s:O}", "sm_clock_mhz",
-                     mean(sums->clock_mhz, sums->clocks), "power_w",
-                     mean(sums->power_w, sums->powers), "temperature_c",
-                     mean(sums->temperature_c, sums->temperatures), "throttled_share",
-                     mean(sums->throttled_share, sums->shares), "throttle",
-                     sums->throttle ? sums->throttle : json_null());
+    }
+    for (enum merge_reading i = 0; i < MERGE_READINGS; i++)
+        json_object_set_new(object, merge_readings[i].key, rounded(merge_reading_mean(sums, i)));
+    json_object_set(object, "throttle", sums->throttle ? sums->throttle : json_null());
+    return object;
 }
 
 /* The fields of a header that identify where its points come from, without the lists of points. */
@@ -93,14 +89,6 @@ json_t *merge_merge_record(const struct merge *merge)
     return record;
 }
 
-/* Beside the host, which several nodes may have in common. */
-static void add_slurm_node(json_t *row, const json_t *header)
-{
-    json_t *node = json_object_get(header, "slurm_node");
-    if (node)
-        json_object_set(row, "slurm_node", node);
-}
-
 static json_t *gpu_row(const struct merge *merge, size_t gpu)
 {
     const struct gpus_factor *factor = &merge->gpus.gpus[gpu];
@@ -112,12 +100,11 @@ static json_t *gpu_row(const struct merge *merge, size_t gpu)
         header = header ? header : merge->sources[i].header;
         json_array_append_new(sources, json_integer((json_int_t)i));
     }
-    const json_t *uuid = json_object_get(json_object_get(header, "gpu"), "uuid");
-    json_t *row = json_pack(
-        "{s:O, s:O, s:o, s:I, s:b}", "uuid", uuid ? uuid : json_null(), "host",
-        json_object_get(header, "host") ? json_object_get(header, "host") : json_null(), "sources",
-        sources, "measurements", (json_int_t)factor->observations, "differs", factor->differs);
-    add_slurm_node(row, header);
+    json_t *row = json_pack("{s:O?, s:O?, s:o, s:I, s:b, s:O*}", "uuid",
+                            json_object_get(json_object_get(header, "gpu"), "uuid"), "host",
+                            json_object_get(header, "host"), "sources", sources, "measurements",
+                            (json_int_t)factor->observations, "differs", factor->differs,
+                            "slurm_node", json_object_get(header, "slurm_node"));
     if (factor->observations > 0) {
         json_object_set_new(row, "factor", rounded(factor->factor));
         json_object_set_new(row, "ci95",
@@ -143,18 +130,14 @@ static json_t *node_row(const struct merge *merge, size_t source)
 {
     const struct fleet_node *node = &merge->nodes.nodes[source];
     const json_t *header = merge->sources[source].header;
-    const json_t *host = json_object_get(header, "host");
-    const json_t *index = json_object_get(json_object_get(header, "shard"), "index");
-    const json_t *uuid = json_object_get(json_object_get(header, "gpu"), "uuid");
-    json_t *row =
-        json_pack("{s:I, s:O, s:O, s:O, s:I, s:o, s:o, s:b, s:o}", "source", (json_int_t)source,
-                  "host", host ? host : json_null(), "node", index ? index : json_null(), "uuid",
-                  uuid ? uuid : json_null(), "points", (json_int_t)node->points, "ratio",
-                  rounded(node->ratio), "quartiles",
-                  json_pack("[o, o]", rounded(node->low), rounded(node->high)), "stands_out",
-                  node->stands_out, "telemetry", telemetry_of(&merge->sources[source].telemetry));
-    add_slurm_node(row, header);
-    return row;
+    return json_pack("{s:I, s:O?, s:O?, s:O?, s:I, s:o, s:[o, o], s:b, s:o, s:O*}", "source",
+                     (json_int_t)source, "host", json_object_get(header, "host"), "node",
+                     json_object_get(json_object_get(header, "shard"), "index"), "uuid",
+                     json_object_get(json_object_get(header, "gpu"), "uuid"), "points",
+                     (json_int_t)node->points, "ratio", rounded(node->ratio), "quartiles",
+                     rounded(node->low), rounded(node->high), "stands_out", node->stands_out,
+                     "telemetry", telemetry_of(&merge->sources[source].telemetry), "slurm_node",
+                     json_object_get(header, "slurm_node"));
 }
 
 json_t *merge_fleet_record(const struct merge *merge)

@@ -1,23 +1,15 @@
-#include <errno.h>
-#include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 #include "files/atomic_file.h"
 #include "orchestrator/merge/internal.h"
 
-/* One input at a time is open, and one line of it in memory. */
 struct copy {
-    const struct merge *merge;
+    struct merge_reader reader;
     struct atomic_file *out;
-    int fd;
-    size_t file; /* that fd is of */
-    char *line;
-    size_t capacity;
 };
 
 static enum status write_record(struct atomic_file *out, json_t *record)
@@ -33,47 +25,16 @@ static enum status write_record(struct atomic_file *out, json_t *record)
     return status;
 }
 
-static enum status read_line(struct copy *copy, size_t source, uint64_t offset, size_t bytes)
-{
-    size_t file = copy->merge->sources[source].file;
-    const char *path = copy->merge->files[file].path;
-    if (copy->fd < 0 || copy->file != file) {
-        if (copy->fd >= 0)
-            close(copy->fd);
-        copy->fd = open(path, O_RDONLY | O_CLOEXEC);
-        copy->file = file;
-        if (copy->fd < 0)
-            return status_set(STATUS_SYSTEM, "cannot open '%s' again: %s", path, strerror(errno));
-    }
-    if (bytes > copy->capacity) {
-        char *grown = realloc(copy->line, bytes);
-        if (!grown)
-            return status_set(STATUS_MEMORY, "out of memory for a line of '%s'", path);
-        copy->line = grown;
-        copy->capacity = bytes;
-    }
-    for (size_t done = 0; done < bytes;) {
-        ssize_t got = pread(copy->fd, copy->line + done, bytes - done, (off_t)(offset + done));
-        if (got < 0 && errno == EINTR)
-            continue;
-        if (got <= 0)
-            return status_set(STATUS_SYSTEM, "cannot read '%s' again: %s", path,
-                              got < 0 ? strerror(errno) : "it has become shorter");
-        done += (size_t)got;
-    }
-    return STATUS_OK;
-}
-
 /* Copies a line as it is, with its source at the end. The measurement of one node of many becomes a
  * record of type node: readers would take the last one for the point. */
 static enum status copy_line(struct copy *copy, size_t source, uint64_t offset, size_t bytes,
                              bool as_node)
 {
     static const char point[] = "{\"type\":\"point\"", node[] = "{\"type\":\"node\"";
-    enum status status = read_line(copy, source, offset, bytes);
+    enum status status = merge_reader_line(&copy->reader, source, offset, bytes);
     if (status != STATUS_OK)
         return status;
-    const char *line = copy->line;
+    const char *line = copy->reader.line;
     while (bytes > 0 && strchr(" \t\r", line[bytes - 1]))
         bytes--;
     bool usual = bytes > sizeof point && line[bytes - 1] == '}' &&
@@ -83,7 +44,7 @@ static enum status copy_line(struct copy *copy, size_t source, uint64_t offset, 
         json_t *record = json_loadb(line, bytes, 0, NULL);
         if (!record)
             return status_set(STATUS_SYSTEM, "'%s' has changed while it was read",
-                              copy->merge->files[copy->file].path);
+                              copy->reader.merge->files[copy->reader.file].path);
         if (as_node)
             json_object_set_new(record, "type", json_string("node"));
         json_object_set_new(record, "source", json_integer((json_int_t)source));
@@ -122,7 +83,7 @@ static bool interrupted(void)
 /* In the order of the inputs, so that each is read once from its begin to its end. */
 static enum status copy_points(struct copy *copy)
 {
-    const struct merge *merge = copy->merge;
+    const struct merge *merge = copy->reader.merge;
     size_t count = 0;
     const struct merge_entry **places = calloc(merge->entry_count + 1, sizeof *places);
     if (!places)
@@ -142,7 +103,7 @@ static enum status copy_points(struct copy *copy)
 
 static enum status write_all(struct copy *copy)
 {
-    const struct merge *merge = copy->merge;
+    const struct merge *merge = copy->reader.merge;
     enum status status = write_record(copy->out, merge_header(merge));
     for (size_t i = 0; i < merge->other_count && status == STATUS_OK; i++)
         status = copy_line(copy, merge->others[i].source, merge->others[i].offset,
@@ -179,7 +140,7 @@ static enum status check_inputs(const struct merge *merge, const char *output)
 enum status merge_write(const struct merge *merge, const char *output, bool force)
 {
     struct atomic_file file;
-    struct copy copy = {.merge = merge, .out = &file, .fd = -1};
+    struct copy copy = {.reader = MERGE_READER(merge), .out = &file};
     enum status status = check_inputs(merge, output);
     if (status == STATUS_OK)
         status =
@@ -187,9 +148,7 @@ enum status merge_write(const struct merge *merge, const char *output, bool forc
     if (status != STATUS_OK)
         return status;
     status = write_all(&copy);
-    if (copy.fd >= 0)
-        close(copy.fd);
-    free(copy.line);
+    merge_reader_close(&copy.reader);
     if (status == STATUS_OK)
         return atomic_file_commit(&file);
     atomic_file_discard(&file);
