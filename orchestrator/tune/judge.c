@@ -70,23 +70,34 @@ bool tune_better(const struct tune_search *search, size_t a, size_t b)
     return value_of(search, a) > value_of(search, b);
 }
 
-size_t tune_leaders(const struct tune_search *search, size_t *out, size_t most)
+size_t tune_rank(const struct tune_search *search, tune_order comes_first, size_t point,
+                 size_t *list, size_t count, size_t most)
+{
+    size_t at = count;
+    while (at > 0 && comes_first(search, point, list[at - 1]))
+        at--;
+    if (at == most)
+        return count;
+    if (count < most)
+        count++;
+    memmove(list + at + 1, list + at, (count - 1 - at) * sizeof *list);
+    list[at] = point;
+    return count;
+}
+
+size_t tune_rank_all(const struct tune_search *search, tune_filter is_wanted,
+                     tune_order comes_first, size_t *out, size_t most)
 {
     size_t count = 0;
-    for (size_t i = 0; i < search->count; i++) {
-        if (!tune_may_win(search, i))
-            continue;
-        size_t at = count < most ? count : most;
-        while (at > 0 && tune_better(search, i, out[at - 1]))
-            at--;
-        if (at == most)
-            continue;
-        if (count < most)
-            count++;
-        memmove(out + at + 1, out + at, (count - 1 - at) * sizeof *out);
-        out[at] = i;
-    }
+    for (size_t i = 0; i < search->count; i++)
+        if (is_wanted(search, i))
+            count = tune_rank(search, comes_first, i, out, count, most);
     return count;
+}
+
+size_t tune_leaders(const struct tune_search *search, size_t *out, size_t most)
+{
+    return tune_rank_all(search, tune_may_win, tune_better, out, most);
 }
 
 struct estimate tune_estimate(const struct tune_search *search, size_t point)
@@ -117,36 +128,24 @@ void tune_mark_worse(const struct tune_search *search, size_t best, const size_t
     effect_holm(chances, count, alone ? ALPHA : ALPHA / (looks * bases), worse);
 }
 
-/* The best that meet the constraints: of the finals, or of everything. */
-static size_t best_meeting(const struct tune_search *search, unsigned least_rounds, size_t *out)
+static bool meets_and_may_win(const struct tune_search *search, size_t point)
 {
-    size_t count = 0;
-    for (size_t i = 0; i < search->count; i++) {
-        if (!tune_may_win(search, i) || !tune_meets(search, i) ||
-            search->states[i].rounds < least_rounds)
-            continue;
-        size_t at = count < TUNE_TIED_MOST ? count : TUNE_TIED_MOST;
-        while (at > 0 && value_of(search, i) > value_of(search, out[at - 1]))
-            at--;
-        if (at == TUNE_TIED_MOST)
-            continue;
-        if (count < TUNE_TIED_MOST)
-            count++;
-        memmove(out + at + 1, out + at, (count - 1 - at) * sizeof *out);
-        out[at] = i;
-    }
-    return count;
+    return tune_may_win(search, point) && tune_meets(search, point);
 }
 
-static size_t find_closest(const struct tune_search *search)
+static bool meets_in_finals(const struct tune_search *search, size_t point)
 {
-    size_t closest = TUNE_NO_POINT;
-    for (size_t i = 0; i < search->count; i++)
-        if (tune_may_win(search, i) &&
-            (closest == TUNE_NO_POINT ||
-             search->states[i].seen.p99_us < search->states[closest].seen.p99_us))
-            closest = i;
-    return closest;
+    return search->states[point].rounds >= 2 && meets_and_may_win(search, point);
+}
+
+static bool is_worth_more(const struct tune_search *search, size_t a, size_t b)
+{
+    return value_of(search, a) > value_of(search, b);
+}
+
+static bool is_closer(const struct tune_search *search, size_t a, size_t b)
+{
+    return search->states[a].seen.p99_us < search->states[b].seen.p99_us;
 }
 
 static void set_margin(const struct tune_search *search, struct tune_judgement *out)
@@ -166,10 +165,10 @@ static size_t find_next(const struct tune_search *search, const size_t *pool, si
     size_t next = count > 1 ? pool[1] : TUNE_NO_POINT;
     for (size_t i = 0; i < search->known_count; i++) {
         size_t point = search->known[i];
-        if (point == pool[0] || !tune_may_win(search, point) || !tune_meets(search, point) ||
-            value_of(search, point) > value_of(search, pool[0]))
+        if (point == pool[0] || !meets_and_may_win(search, point) ||
+            is_worth_more(search, point, pool[0]))
             continue;
-        if (next == TUNE_NO_POINT || value_of(search, point) > value_of(search, next))
+        if (next == TUNE_NO_POINT || is_worth_more(search, point, next))
             next = point;
     }
     return next;
@@ -192,17 +191,17 @@ void tune_search_judge(const struct tune_search *search, struct tune_judgement *
     };
     for (size_t i = 0; i < search->count; i++)
         out->measured += search->states[i].knowledge != TUNE_UNTRIED;
-    size_t count = best_meeting(search, 2, pool);
+    size_t count = tune_rank_all(search, meets_in_finals, is_worth_more, pool, TUNE_TIED_MOST);
     bool finals = count > 0;
     /* One that was alone in the finals is compared with what is known of the others. */
     if (count < 2) {
-        size_t known = best_meeting(search, 0, all);
+        size_t known = tune_rank_all(search, meets_and_may_win, is_worth_more, all, TUNE_TIED_MOST);
         for (size_t i = 0; i < known && count < TUNE_TIED_MOST; i++)
             if (!finals || all[i] != pool[0])
                 pool[count++] = all[i];
     }
     if (count == 0) {
-        out->closest = find_closest(search);
+        tune_rank_all(search, tune_may_win, is_closer, &out->closest, 1);
         return;
     }
     out->winner = pool[0];

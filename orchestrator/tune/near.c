@@ -227,23 +227,23 @@ static void add_coarse(const struct tune_search *search, struct tune_batch *batc
     }
 }
 
+static bool is_cheaper(const struct tune_search *search, size_t a, size_t b)
+{
+    return search->candidates[a].processes < search->candidates[b].processes;
+}
+
 void tune_add_first(const struct tune_search *search, struct tune_batch *batch)
 {
     if (search->rules.predicted)
         add_predicted(search, batch);
     else
         add_coarse(search, batch);
-    /* Where there is no time for all, what is dear is left out. */
-    for (size_t i = 1; i < batch->count; i++) {
-        struct tune_item item = batch->items[i];
-        size_t at = i;
-        while (at > 0 && search->candidates[batch->items[at - 1].point].processes >
-                             search->candidates[item.point].processes) {
-            batch->items[at] = batch->items[at - 1];
-            at--;
-        }
-        batch->items[at] = item;
-    }
+    /* Where there is no time for all, what is dear is left out. All windows are equal. */
+    size_t cheapest[TUNE_BATCH_MOST + 1];
+    for (size_t i = 0; i < batch->count; i++)
+        tune_rank(search, is_cheaper, batch->items[i].point, cheapest, i, TUNE_BATCH_MOST);
+    for (size_t i = 0; i < batch->count; i++)
+        batch->items[i].point = cheapest[i];
 }
 
 /* -- near -------------------------------------------------------------------------------------- */
@@ -252,6 +252,13 @@ static bool is_step(unsigned a, unsigned b)
 {
     double ratio = a > b ? (double)a / b : (double)b / a;
     return ratio <= NEAR_FACTOR;
+}
+
+/* Doublings of P and T between two points, and one for each other setting that differs. */
+static double steps_between(const struct tune_candidate *a, const struct tune_candidate *b)
+{
+    return differing_axes(a, b) + fabs(log2((double)a->processes / b->processes)) +
+           fabs(log2((double)a->threads / b->threads));
 }
 
 /* How far a point is from another one: 1 for a step in P or T or both, 1 for each other setting
@@ -274,9 +281,7 @@ static double corrected(const struct tune_search *search, size_t point)
         const struct tune_state *state = &search->states[search->known[i]];
         if (other->predicted <= 0.0)
             continue;
-        double far = differing_axes(one, other) +
-                     fabs(log2((double)one->processes / other->processes)) +
-                     fabs(log2((double)one->threads / other->threads));
+        double far = steps_between(one, other);
         if (far < least) {
             least = far;
             ratio = state->seen.value / other->predicted;
@@ -396,9 +401,7 @@ static void add_untried_settings(const struct tune_search *search, size_t best, 
             const struct tune_candidate *one = &search->candidates[i];
             if (is_tried(search, axis, one->axes[axis]) || !is_open(search, i))
                 continue;
-            double far = differing_axes(from, one) +
-                         fabs(log2((double)from->processes / one->processes)) +
-                         fabs(log2((double)from->threads / one->threads));
+            double far = steps_between(from, one);
             if (far < least) {
                 least = far;
                 nearest = i;
@@ -424,12 +427,7 @@ static size_t family_leaders(const struct tune_search *search, size_t *out)
         if (best == TUNE_NO_POINT || search->states[best].seen.value <
                                          FAMILY_SHARE * search->states[search->best].seen.value)
             continue;
-        size_t at = count++;
-        while (at > 0 && tune_better(search, best, out[at - 1])) {
-            out[at] = out[at - 1];
-            at--;
-        }
-        out[at] = best;
+        count = tune_rank(search, tune_better, best, out, count, FAMILIES);
     }
     return count;
 }

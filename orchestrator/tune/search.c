@@ -253,41 +253,38 @@ static bool add_halving(struct tune_search *search, const struct tune_costs *cos
     return batch->count > 0;
 }
 
-static void put_sure_first(const struct tune_search *search, size_t *points, size_t count)
+static bool is_surer(const struct tune_search *search, size_t a, size_t b)
 {
-    for (size_t i = 1; i < count; i++) {
-        size_t point = points[i], at = i;
-        if (!tune_meets(search, point))
-            continue;
-        for (; at > 0 && !tune_meets(search, points[at - 1]); at--)
-            points[at] = points[at - 1];
-        points[at] = point;
-    }
+    return tune_meets(search, a) && !tune_meets(search, b);
+}
+
+static bool is_sure(const struct tune_search *search, size_t point)
+{
+    return tune_may_win(search, point) && tune_meets(search, point) &&
+           !search->states[point].dropped;
 }
 
 /* Half of the places are for those that surely meet the constraint, where there are any; they come
  * first, as the last are left out where time is short. */
 static size_t choose_finalists(const struct tune_search *search, size_t *out)
 {
-    size_t points[HALVE_MOST + 1], count = 0, unsure = 0, sure = TUNE_NO_POINT;
+    size_t points[HALVE_MOST + 1], sure[2], count = 0, unsure = 0;
     size_t found = survivors(search, points, HALVE_MOST);
-    for (size_t i = 0; i < search->count; i++)
-        if (tune_may_win(search, i) && tune_meets(search, i) && !search->states[i].dropped &&
-            (sure == TUNE_NO_POINT || tune_better(search, i, sure)))
-            sure = i;
+    bool any_sure = tune_rank_all(search, is_sure, tune_better, sure, 1) > 0;
     for (size_t i = 0; i < found && count < TUNE_FINALISTS; i++) {
         bool meets = tune_meets(search, points[i]);
-        if (!meets && sure != TUNE_NO_POINT && unsure == TUNE_FINALISTS / 2)
+        if (!meets && any_sure && unsure == TUNE_FINALISTS / 2)
             continue;
         unsure += !meets;
         out[count++] = points[i];
     }
     /* However much better others seem to be. */
-    if (sure != TUNE_NO_POINT && unsure == count) {
+    if (any_sure && unsure == count) {
         count -= count == TUNE_FINALISTS;
-        out[count++] = sure;
+        out[count++] = sure[0];
     }
-    put_sure_first(search, out, count);
+    for (size_t i = 1; i < count; i++)
+        tune_rank(search, is_surer, out[i], out, i, count);
     return count;
 }
 
@@ -310,21 +307,10 @@ static void begin_finals(struct tune_search *search, const struct tune_costs *co
         search->states[points[i]].finalist = true;
 }
 
-static size_t active_finalists(const struct tune_search *search, size_t *out)
+static bool is_active_finalist(const struct tune_search *search, size_t point)
 {
-    size_t count = 0;
-    for (size_t i = 0; i < search->count; i++) {
-        const struct tune_state *state = &search->states[i];
-        if (!state->finalist || state->dropped || (state->rounds > 0 && tune_breaks(search, i)))
-            continue;
-        size_t at = count++;
-        while (at > 0 && tune_better(search, i, out[at - 1])) {
-            out[at] = out[at - 1];
-            at--;
-        }
-        out[at] = i;
-    }
-    return count;
+    const struct tune_state *state = &search->states[point];
+    return state->finalist && !state->dropped && !(state->rounds > 0 && tune_breaks(search, point));
 }
 
 static bool all_same(const struct tune_search *search, const size_t *points, size_t count)
@@ -376,9 +362,11 @@ static bool add_round(struct tune_search *search, const struct tune_costs *costs
                       double seconds_left, struct tune_batch *batch)
 {
     size_t points[TUNE_FINALISTS + 1];
-    size_t count = 0;
+    size_t count;
     /* Again where all of them turned out to break the constraint. */
-    while ((count = active_finalists(search, points)) == 0 && search->elections < ELECTIONS)
+    while ((count = tune_rank_all(search, is_active_finalist, tune_better, points,
+                                  TUNE_FINALISTS)) == 0 &&
+           search->elections < ELECTIONS)
         begin_finals(search, costs, seconds_left);
     if (is_decided(search, points, &count))
         return false;

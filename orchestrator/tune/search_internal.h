@@ -52,6 +52,18 @@ bool tune_fits(const struct tune_search *search, size_t point);
  * they miss. */
 bool tune_better(const struct tune_search *search, size_t a, size_t b);
 
+typedef bool (*tune_filter)(const struct tune_search *search, size_t point);
+typedef bool (*tune_order)(const struct tune_search *search, size_t a, size_t b);
+
+/* Puts a point into a list of `count` points, behind those that it does not come before, and keeps
+ * the first `most` of them: list has room for one more. Returns how many there are then. */
+size_t tune_rank(const struct tune_search *search, tune_order comes_first, size_t point,
+                 size_t *list, size_t count, size_t most);
+
+/* Ranks all points that are wanted. */
+size_t tune_rank_all(const struct tune_search *search, tune_filter is_wanted,
+                     tune_order comes_first, size_t *out, size_t most);
+
 /* The best that may win, up to `most` of them, best first; how many. */
 size_t tune_leaders(const struct tune_search *search, size_t *out, size_t most);
 
