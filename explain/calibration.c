@@ -36,37 +36,11 @@ static const struct part {
                               AT(all.pageable_bytes_per_s), ON_BYTES},
 };
 
-void calibration_work_of(const struct work *settings, struct calibration_work *out)
+bool calibration_is_same_work(const struct work *a, const struct work *b)
 {
-    *out = (struct calibration_work){
-        .workload = settings->workload,
-        .kernels = settings->kernels,
-        .blocks = settings->blocks,
-        .threads_per_block = settings->threads_per_block,
-        .spin = settings->spin,
-        .bytes = settings->bytes,
-        .delay_cycles = settings->delay_cycles,
-    };
-}
-
-void calibration_work_set(const struct calibration_work *work, struct work *settings)
-{
-    settings->workload = work->workload;
-    settings->kernels = work->kernels;
-    settings->blocks = work->blocks;
-    settings->threads_per_block = work->threads_per_block;
-    settings->spin = work->spin;
-    settings->bytes = work->bytes;
-    settings->delay_cycles = work->delay_cycles;
-}
-
-bool calibration_is_for(const struct calibration *calibration, const struct calibration_work *work)
-{
-    const struct calibration_work *known = &calibration->work;
-    return known->workload == work->workload && known->kernels == work->kernels &&
-           known->blocks == work->blocks && known->threads_per_block == work->threads_per_block &&
-           known->spin == work->spin && known->bytes == work->bytes &&
-           known->delay_cycles == work->delay_cycles;
+    return a->workload == b->workload && a->kernels == b->kernels && a->blocks == b->blocks &&
+           a->threads_per_block == b->threads_per_block && a->spin == b->spin &&
+           a->bytes == b->bytes && a->delay_cycles == b->delay_cycles;
 }
 
 double calibration_shared(double one, double total, unsigned gpus)
@@ -94,8 +68,7 @@ static void set_figure(struct calibration *calibration, size_t at, double value)
     memcpy((char *)calibration + at, &value, sizeof value);
 }
 
-static bool is_alike(const struct calibration_work *a, const struct calibration_work *b,
-                     enum depends depends)
+static bool is_alike(const struct work *a, const struct work *b, enum depends depends)
 {
     switch (depends) {
     case ON_NOTHING:
@@ -109,7 +82,7 @@ static bool is_alike(const struct calibration_work *a, const struct calibration_
     return false;
 }
 
-unsigned long long calibration_busy_blocks(const struct calibration_work *work)
+unsigned long long calibration_busy_blocks(const struct work *work)
 {
     unsigned long long vectors = work->bytes / WORK_COPIED_PER_WORKED / VECTOR_BYTES;
     unsigned threads = work->threads_per_block ? work->threads_per_block : 1;

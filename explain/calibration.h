@@ -11,13 +11,6 @@
 
 #include "job/work.h"
 
-/* The iteration that a calibration is for: points with the same numbers share one. */
-struct calibration_work {
-    unsigned workload; /* enum work_workload */
-    unsigned kernels, blocks, threads_per_block, spin;
-    unsigned long long bytes, delay_cycles;
-};
-
 /* Totals of several GPUs at once, of the figures of the same names below: a total of N GPUs that is
  * less than N times that of one is what they share of this machine. 0: not measured. */
 struct calibration_all {
@@ -27,7 +20,7 @@ struct calibration_all {
 };
 
 struct calibration {
-    struct calibration_work work;
+    struct work work; /* whose iteration it is for: see calibration_is_same_work() */
 
     /* One worker alone, pinned memory, by its way of launching: iterations/s, and the CPU time
      * that an iteration costs its thread when it waits asleep (schedule block). */
@@ -82,12 +75,9 @@ struct calibration {
  */
 double calibration_shared(double one, double total, unsigned gpus);
 
-/* The iteration of these settings, and settings of that iteration: all others stay as they are. */
-void calibration_work_of(const struct work *settings, struct calibration_work *out);
-void calibration_work_set(const struct calibration_work *work, struct work *settings);
-
-/* Whether a calibration is for this work. */
-bool calibration_is_for(const struct calibration *calibration, const struct calibration_work *work);
+/* Whether two works have the same iteration, however it is run: points with the same one share a
+ * calibration. */
+bool calibration_is_same_work(const struct work *a, const struct work *b);
 
 /* Figures that depend on less than the whole iteration: on nothing of it, on its bytes, or on what
  * a block of its kernels computes. Those in struct calibration_all of the same name go with them.
@@ -121,7 +111,7 @@ bool calibration_take(struct calibration *to, const struct calibration *from,
 void calibration_pretend(struct calibration *calibration);
 
 /* Blocks of a kernel that get something to work on. */
-unsigned long long calibration_busy_blocks(const struct calibration_work *work);
+unsigned long long calibration_busy_blocks(const struct work *work);
 
 /* A calibration as a results file holds it, with notes about its figures. */
 #define CALIBRATION_NOTES 16

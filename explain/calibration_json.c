@@ -13,86 +13,106 @@ static const char *const workloads[] = {
     [WORKLOAD_DELAY] = "delay",
 };
 
-#define AT(name) offsetof(struct calibration, name)
+enum kind { REAL, COUNT, WIDE }; /* double, uint32_t, uint64_t */
 
+/* A number of a struct. Without it a record is of before there was one, unless it is needed. */
 struct field {
-    const char *text;
+    const char *name;
     size_t at;
+    enum kind kind;
+    bool needed;
 };
+
+#define WORK(name) #name, offsetof(struct work, name)
+
+static const struct field of_work[] = {
+    {WORK(kernels), COUNT, true},
+    {WORK(blocks), COUNT, true},
+    {WORK(threads_per_block), COUNT, true},
+    {WORK(spin), COUNT, true},
+    {WORK(bytes), WIDE, true},
+    {WORK(delay_cycles), WIDE, true},
+};
+
+#define FIGURE(name) #name, offsetof(struct calibration_record, figures.name)
 
 static const struct field figures[] = {
-    {"single_stream_ips", AT(single_stream_ips)},
-    {"single_graph_ips", AT(single_graph_ips)},
-    {"single_stream_cpu_us", AT(single_stream_cpu_us)},
-    {"single_graph_cpu_us", AT(single_graph_cpu_us)},
-    {"single_pageable_ips", AT(single_pageable_ips)},
-    {"process_launches_per_s", AT(process_launches_per_s)},
-    {"gpu_launches_per_s", AT(gpu_launches_per_s)},
-    {"graph_kernels_per_s", AT(graph_kernels_per_s)},
-    {"process_graphs_per_s", AT(process_graphs_per_s)},
-    {"arithmetic_ips", AT(arithmetic_ips)},
-    {"h2d_bytes_per_s", AT(h2d_bytes_per_s)},
-    {"d2h_bytes_per_s", AT(d2h_bytes_per_s)},
-    {"both_bytes_per_s", AT(both_bytes_per_s)},
-    {"pageable_bytes_per_s", AT(pageable_bytes_per_s)},
-    {"pageable_crowd_bytes_per_s", AT(pageable_crowd_bytes_per_s)},
-    {"process_unsynced_ips", AT(process_unsynced_ips)},
-    {"process_pageable_graph_ips", AT(process_pageable_graph_ips)},
-    {"single_spin_cpu_us", AT(single_spin_cpu_us)},
-    {"crowd_stream_ips", AT(crowd_stream_ips)},
+    {FIGURE(single_stream_ips)},
+    {FIGURE(single_graph_ips)},
+    {FIGURE(single_stream_cpu_us)},
+    {FIGURE(single_graph_cpu_us)},
+    {FIGURE(single_pageable_ips)},
+    {FIGURE(process_launches_per_s)},
+    {FIGURE(gpu_launches_per_s)},
+    {FIGURE(graph_kernels_per_s)},
+    {FIGURE(process_graphs_per_s)},
+    {FIGURE(arithmetic_ips)},
+    {FIGURE(h2d_bytes_per_s)},
+    {FIGURE(d2h_bytes_per_s)},
+    {FIGURE(both_bytes_per_s)},
+    {FIGURE(pageable_bytes_per_s)},
+    {FIGURE(pageable_crowd_bytes_per_s)},
+    {FIGURE(process_unsynced_ips)},
+    {FIGURE(process_pageable_graph_ips)},
+    {FIGURE(single_spin_cpu_us)},
+    {FIGURE(crowd_stream_ips)},
+    {FIGURE(pageable_workers), COUNT},
+    {FIGURE(pageable_crowd_workers), COUNT},
+    {FIGURE(crowd_workers), COUNT},
+    {FIGURE(cpus), COUNT},
+    {FIGURE(sms), COUNT},
 };
 
-#define ALL(name) offsetof(struct calibration_all, name)
+#define ALL(name) #name, offsetof(struct calibration_all, name)
 
 static const struct field of_all[] = {
-    {"h2d_bytes_per_s", ALL(h2d_bytes_per_s)},
-    {"d2h_bytes_per_s", ALL(d2h_bytes_per_s)},
-    {"both_bytes_per_s", ALL(both_bytes_per_s)},
-    {"pageable_bytes_per_s", ALL(pageable_bytes_per_s)},
-    {"process_launches_per_s", ALL(process_launches_per_s)},
-    {"gpu_launches_per_s", ALL(gpu_launches_per_s)},
+    {ALL(gpus), COUNT, true},  {ALL(h2d_bytes_per_s)},      {ALL(d2h_bytes_per_s)},
+    {ALL(both_bytes_per_s)},   {ALL(pageable_bytes_per_s)}, {ALL(process_launches_per_s)},
+    {ALL(gpu_launches_per_s)},
 };
 
-static const struct field counts[] = {
-    {"pageable_workers", AT(pageable_workers)},
-    {"pageable_crowd_workers", AT(pageable_crowd_workers)},
-    {"crowd_workers", AT(crowd_workers)},
-    {"cpus", AT(cpus)},
-    {"sms", AT(sms)},
+static const struct field seconds[] = {
+    {"seconds", offsetof(struct calibration_record, seconds)},
 };
 
-#define COUNT(array) (sizeof(array) / sizeof(array)[0])
+#define COUNT_OF(array) (sizeof(array) / sizeof(array)[0])
 
-json_t *calibration_work_to_json(const struct calibration_work *work)
+static json_t *value_of(const struct field *field, const void *of)
 {
-    return json_pack("{s:s, s:I, s:I, s:I, s:I, s:I, s:I}", "workload",
-                     work->workload < COUNT(workloads) ? workloads[work->workload] : "unknown",
-                     "kernels", (json_int_t)work->kernels, "blocks", (json_int_t)work->blocks,
-                     "threads_per_block", (json_int_t)work->threads_per_block, "spin",
-                     (json_int_t)work->spin, "bytes", (json_int_t)work->bytes, "delay_cycles",
-                     (json_int_t)work->delay_cycles);
+    const void *at = (const char *)of + field->at;
+    switch (field->kind) {
+    case COUNT:
+        return json_integer(*(const uint32_t *)at);
+    case WIDE:
+        return json_integer((json_int_t) * (const uint64_t *)at);
+    default:
+        return json_real(*(const double *)at);
+    }
 }
 
-/* Sets the numbers of the fields, which are of the struct at `of`; 0, or not without memory. */
-static int set_figures(json_t *json, const struct field *fields, size_t count, const void *of)
+/* Adds the fields of a struct; 0, or not without memory. */
+static int add_fields(json_t *json, const struct field *fields, size_t count, const void *of)
 {
     int failed = json == NULL;
-    for (size_t i = 0; i < count && !failed; i++) {
-        double value;
-        memcpy(&value, (const char *)of + fields[i].at, sizeof value);
-        failed = json_object_set_new(json, fields[i].text, json_real(value));
-    }
+    for (size_t i = 0; i < count && !failed; i++)
+        failed = json_object_set_new(json, fields[i].name, value_of(&fields[i], of));
     return failed;
 }
 
 /* NULL without memory. */
-static json_t *all_to_json(const struct calibration_all *all)
+static json_t *object_of(json_t *json, const struct field *fields, size_t count, const void *of)
 {
-    json_t *json = json_pack("{s:i}", "gpus", (int)all->gpus);
-    if (set_figures(json, of_all, COUNT(of_all), all) == 0)
+    if (add_fields(json, fields, count, of) == 0)
         return json;
     json_decref(json);
     return NULL;
+}
+
+json_t *calibration_work_to_json(const struct work *work)
+{
+    const char *workload =
+        work->workload < COUNT_OF(workloads) ? workloads[work->workload] : "unknown";
+    return object_of(json_pack("{s:s}", "workload", workload), of_work, COUNT_OF(of_work), work);
 }
 
 /* NULL without memory. */
@@ -110,23 +130,20 @@ json_t *calibration_to_json(const struct calibration_record *record)
     json_t *json = json_pack("{s:s, s:o}", "type", "calibration", "work",
                              calibration_work_to_json(&record->figures.work));
     json_t *notes = json_array();
-    int failed = notes == NULL || set_figures(json, figures, COUNT(figures), &record->figures) != 0;
-    for (size_t i = 0; i < COUNT(counts) && !failed; i++) {
-        unsigned value;
-        memcpy(&value, (const char *)&record->figures + counts[i].at, sizeof value);
-        failed = json_object_set_new(json, counts[i].text, json_integer(value));
-    }
+    int failed = notes == NULL || add_fields(json, figures, COUNT_OF(figures), record);
     for (unsigned i = 0; i < record->note_count && !failed; i++)
         failed = json_array_append_new(notes, json_string(record->notes[i]));
     /* One GPU's is as it was before there were several. */
     if (!failed && record->figures.all.gpus > 1)
-        failed = json_object_set_new(json, "all_gpus", all_to_json(&record->figures.all));
+        failed = json_object_set_new(
+            json, "all_gpus",
+            object_of(json_object(), of_all, COUNT_OF(of_all), &record->figures.all));
     if (!failed && *record->bind)
         failed = json_object_set_new(json, "bind", json_string(record->bind));
     if (!failed && record->shared != 0)
         failed = json_object_set_new(json, "shared", shared_to_json(record->shared));
     if (!failed)
-        failed = json_object_set_new(json, "seconds", json_real(record->seconds)) ||
+        failed = add_fields(json, seconds, COUNT_OF(seconds), record) ||
                  json_object_set(json, "notes", notes);
     json_decref(notes);
     if (!failed)
@@ -137,90 +154,57 @@ json_t *calibration_to_json(const struct calibration_record *record)
 
 /* -- reading ----------------------------------------------------------------------------------- */
 
-static enum status read_number(const json_t *json, const char *name, bool needed, double *out)
+static enum status read_field(const json_t *json, const struct field *field, void *out)
 {
-    const json_t *field = json_object_get(json, name);
-    double value = json_number_value(field);
-    if (field == NULL && !needed) {
-        *out = 0.0;
+    const json_t *value = json_object_get(json, field->name);
+    void *to = (char *)out + field->at;
+    double number = json_number_value(value);
+    json_int_t whole = json_integer_value(value);
+    json_int_t most = field->kind == COUNT ? UINT_MAX : LLONG_MAX;
+    if (value == NULL && !field->needed)
         return STATUS_OK;
-    }
-    if (!json_is_number(field) || !isfinite(value) || value < 0.0)
-        return status_set(STATUS_USAGE, "a calibration's '%s' is %s", name,
-                          field == NULL ? "missing" : "not a number from 0");
-    *out = value;
+    if (value == NULL)
+        return status_set(STATUS_USAGE, "a calibration's '%s' is missing", field->name);
+    if (field->kind == REAL && !(json_is_number(value) && isfinite(number) && number >= 0.0))
+        return status_set(STATUS_USAGE, "a calibration's '%s' is not a number from 0", field->name);
+    if (field->kind != REAL && !(json_is_integer(value) && whole >= 0 && whole <= most))
+        return status_set(STATUS_USAGE, "a calibration's '%s' is not a whole number in range",
+                          field->name);
+    if (field->kind == COUNT)
+        *(uint32_t *)to = (uint32_t)whole;
+    else if (field->kind == WIDE)
+        *(uint64_t *)to = (uint64_t)whole;
+    else
+        *(double *)to = number;
     return STATUS_OK;
 }
 
-static enum status read_integer(const json_t *json, const char *name, bool needed,
-                                unsigned long long most, unsigned long long *out)
+static enum status read_fields(const json_t *json, const struct field *fields, size_t count,
+                               void *out)
 {
-    const json_t *field = json_object_get(json, name);
-    json_int_t value = json_integer_value(field);
-    if (field == NULL && !needed) {
-        *out = 0;
-        return STATUS_OK;
-    }
-    if (!json_is_integer(field) || value < 0 || (unsigned long long)value > most)
-        return status_set(STATUS_USAGE, "a calibration's '%s' is %s", name,
-                          field == NULL ? "missing" : "not a whole number in range");
-    *out = (unsigned long long)value;
-    return STATUS_OK;
+    enum status status = STATUS_OK;
+    for (size_t i = 0; i < count && status == STATUS_OK; i++)
+        status = read_field(json, &fields[i], out);
+    return status;
 }
 
-static enum status read_work(const json_t *json, struct calibration_work *out)
+static enum status read_work(const json_t *json, struct work *out)
 {
     const json_t *work = json_object_get(json, "work");
     const char *workload = json_string_value(json_object_get(work, "workload"));
-    struct {
-        const char *name;
-        unsigned *to;
-    } numbers[] = {
-        {"kernels", &out->kernels},
-        {"blocks", &out->blocks},
-        {"threads_per_block", &out->threads_per_block},
-        {"spin", &out->spin},
-    };
     unsigned kind = 0;
-    while (workload != NULL && kind < COUNT(workloads) && strcmp(workload, workloads[kind]) != 0)
+    while (workload != NULL && kind < COUNT_OF(workloads) && strcmp(workload, workloads[kind]) != 0)
         kind++;
-    if (workload == NULL || kind == COUNT(workloads))
+    if (workload == NULL || kind == COUNT_OF(workloads))
         return status_set(STATUS_USAGE, "a calibration's 'workload' is missing or unknown");
     out->workload = kind;
-    enum status status = STATUS_OK;
-    for (size_t i = 0; i < COUNT(numbers) && status == STATUS_OK; i++) {
-        unsigned long long value = 0;
-        status = read_integer(work, numbers[i].name, true, UINT_MAX, &value);
-        *numbers[i].to = (unsigned)value;
-    }
-    if (status == STATUS_OK)
-        status = read_integer(work, "bytes", true, LLONG_MAX, &out->bytes);
-    if (status == STATUS_OK)
-        status = read_integer(work, "delay_cycles", true, LLONG_MAX, &out->delay_cycles);
-    return status;
-}
-
-static enum status read_figures(const json_t *json, const struct field *fields, size_t count,
-                                void *out)
-{
-    enum status status = STATUS_OK;
-    for (size_t i = 0; i < count && status == STATUS_OK; i++) {
-        double value = 0.0;
-        status = read_number(json, fields[i].text, false, &value);
-        memcpy((char *)out + fields[i].at, &value, sizeof value);
-    }
-    return status;
+    return read_fields(work, of_work, COUNT_OF(of_work), out);
 }
 
 static enum status read_all(const json_t *json, struct calibration_all *out)
 {
     const json_t *all = json_object_get(json, "all_gpus");
-    unsigned long long gpus = 0;
-    if (all == NULL)
-        return STATUS_OK;
-    enum status status = read_integer(all, "gpus", true, UINT_MAX, &gpus);
-    out->gpus = (unsigned)gpus;
-    return status == STATUS_OK ? read_figures(all, of_all, COUNT(of_all), out) : status;
+    return all == NULL ? STATUS_OK : read_fields(all, of_all, COUNT_OF(of_all), out);
 }
 
 static enum status read_notes(const json_t *json, struct calibration_record *out)
@@ -269,13 +253,7 @@ enum status calibration_from_json(const json_t *json, struct calibration_record 
     struct calibration_record record = {0};
     enum status status = read_work(json, &record.figures.work);
     if (status == STATUS_OK)
-        status = read_figures(json, figures, COUNT(figures), &record.figures);
-    for (size_t i = 0; i < COUNT(counts) && status == STATUS_OK; i++) {
-        unsigned long long whole = 0;
-        status = read_integer(json, counts[i].text, false, UINT_MAX, &whole);
-        unsigned value = (unsigned)whole;
-        memcpy((char *)&record.figures + counts[i].at, &value, sizeof value);
-    }
+        status = read_fields(json, figures, COUNT_OF(figures), &record);
     if (status == STATUS_OK)
         status = read_all(json, &record.figures.all);
     if (status == STATUS_OK)
@@ -283,7 +261,7 @@ enum status calibration_from_json(const json_t *json, struct calibration_record 
     if (status == STATUS_OK)
         status = read_shared(json, &record.shared);
     if (status == STATUS_OK)
-        status = read_number(json, "seconds", false, &record.seconds);
+        status = read_fields(json, seconds, COUNT_OF(seconds), &record);
     if (status == STATUS_OK)
         status = read_notes(json, &record);
     if (status == STATUS_OK)

@@ -13,7 +13,7 @@
 json_t *calibration_to_json(const struct calibration_record *record);
 
 /* The record's "work" alone, a new object: two works are the same where these are equal. */
-json_t *calibration_work_to_json(const struct calibration_work *work);
+json_t *calibration_work_to_json(const struct work *work);
 
 /* STATUS_USAGE names the field that is missing or makes no sense; *out is set only on success. A
  * figure that is not there was not measured; what does not fit into the notes is left out. */

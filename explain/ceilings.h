@@ -31,7 +31,7 @@ struct explain_point {
      * is the default, all of the GPU. */
     unsigned percentage_count;
     unsigned percentages[EXPLAIN_MOST_PERCENTAGES];
-    struct calibration_work work;
+    struct work work; /* the iteration */
     /* What it was measured to do, where that is more than its queues allow threads that launch long
      * rows: then they launch in turns. 0: nothing of the kind is known. */
     double passed_ips;

@@ -37,7 +37,7 @@ void calibrate_prepare(const struct session *session, const struct point *like,
     struct calibration *figures = &out->figures;
     *out = (struct calibration_record){.shared = 0};
     snprintf(out->bind, sizeof out->bind, "%s", setting_word(OPTION_BIND, like));
-    calibration_work_of(&like->work, &figures->work);
+    figures->work = like->work;
     figures->cpus = usable_cpus(session);
     figures->sms = (unsigned)gpu_at(session->gpus, 0)->sms;
     if (point_gpus(like) > 1)
@@ -51,7 +51,7 @@ void calibrate_prepare(const struct session *session, const struct point *like,
 
 unsigned calibrate_part_steps(const struct calibration_record *record, enum calibration_part part)
 {
-    const struct calibration_work *work = &record->figures.work;
+    const struct work *work = &record->figures.work;
     if (record->shared & 1U << part)
         return 0;
     if (part == CALIBRATION_ARITHMETIC && (work->workload == WORKLOAD_DELAY || work->kernels == 0))

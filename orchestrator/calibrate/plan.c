@@ -48,17 +48,14 @@ static bool is_known(const json_t *calibrations, const json_t *work, unsigned gp
 }
 
 /* The most GPUs that a point of this work has. */
-static unsigned most_gpus(const struct plan *plan, const struct calibration_work *work)
+static unsigned most_gpus(const struct plan *plan, const struct work *work)
 {
     unsigned most = 1;
     for (size_t i = 0; i < plan->count; i++) {
-        const struct calibration of = {.work = *work};
-        struct calibration_work other;
-        if (!point_is_builtin(&plan->points[i]))
-            continue;
-        calibration_work_of(&plan->points[i].work, &other);
-        if (calibration_is_for(&of, &other) && point_gpus(&plan->points[i]) > most)
-            most = point_gpus(&plan->points[i]);
+        const struct point *point = &plan->points[i];
+        if (point_is_builtin(point) && calibration_is_same_work(&point->work, work) &&
+            point_gpus(point) > most)
+            most = point_gpus(point);
     }
     return most;
 }
@@ -70,15 +67,11 @@ static void release(struct making *making)
 }
 
 /* Whether one for this work is to be made already. */
-static bool is_wanted(const struct making *making, const struct calibration_work *work)
+static bool is_wanted(const struct making *making, const struct work *work)
 {
-    const struct calibration of = {.work = *work};
-    for (size_t i = 0; i < making->wanted_count; i++) {
-        struct calibration_work other;
-        calibration_work_of(&making->wanted[i].work, &other);
-        if (calibration_is_for(&of, &other))
+    for (size_t i = 0; i < making->wanted_count; i++)
+        if (calibration_is_same_work(&making->wanted[i].work, work))
             return true;
-    }
     return false;
 }
 
@@ -87,16 +80,13 @@ static enum status find_wanted(const struct plan *plan, const json_t *calibratio
                                struct making *making)
 {
     for (size_t i = 0; i < plan->count; i++) {
-        struct calibration_work work;
-        if (!point_is_builtin(&plan->points[i]))
+        const struct work *work = &plan->points[i].work;
+        if (!point_is_builtin(&plan->points[i]) || is_wanted(making, work))
             continue;
-        calibration_work_of(&plan->points[i].work, &work);
-        if (is_wanted(making, &work))
-            continue;
-        json_t *text = calibration_work_to_json(&work);
+        json_t *text = calibration_work_to_json(work);
         if (!text)
             return status_set(STATUS_MEMORY, "out of memory for a calibration");
-        unsigned gpus = most_gpus(plan, &work);
+        unsigned gpus = most_gpus(plan, work);
         if (!is_known(calibrations, text, gpus)) {
             making->wanted[making->wanted_count] = plan->points[i];
             making->wanted[making->wanted_count++].gpus = gpus;

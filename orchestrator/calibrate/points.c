@@ -22,8 +22,8 @@
 
 struct point calibrate_single(const struct point *like)
 {
-    struct calibration_work work;
-    struct point point = {
+    const struct work *work = &like->work;
+    return (struct point){
         .layout = LAYOUT_THREADS,
         .processes = 1,
         .threads = 1,
@@ -34,11 +34,15 @@ struct point calibrate_single(const struct point *like)
                  .sync = SYNC_STREAM,
                  .launch = LAUNCH_STREAM,
                  .schedule = SCHEDULE_AUTO,
+                 .workload = work->workload,
+                 .kernels = work->kernels,
+                 .blocks = work->blocks,
+                 .threads_per_block = work->threads_per_block,
+                 .spin = work->spin,
+                 .bytes = work->bytes,
+                 .delay_cycles = work->delay_cycles,
                  .warmup_ns = CALIBRATE_WARMUP_NS},
     };
-    calibration_work_of(&like->work, &work);
-    calibration_work_set(&work, &point.work);
-    return point;
 }
 
 struct point calibrate_launches(const struct point *like, enum work_launch launch)
@@ -78,9 +82,7 @@ struct point calibrate_arithmetic(const struct point *like, unsigned sms, double
         fill = fill_blocks;
     if (fill == 0)
         fill = 1;
-    struct calibration_work own;
-    calibration_work_of(work, &own);
-    *share = (double)fill / (double)calibration_busy_blocks(&own);
+    *share = (double)fill / (double)calibration_busy_blocks(work);
     work->kernels = ARITHMETIC_KERNELS;
     work->blocks = (uint32_t)fill;
     work->bytes = 1024;

@@ -38,11 +38,11 @@ void explain_point_of(const struct point *point, struct explain_point *out)
         .sync = (enum work_sync)point->work.sync,
         .launch = (enum work_launch)point->work.launch,
         .schedule = (enum work_schedule)point->work.schedule,
+        .work = point->work,
     };
     for (unsigned i = 0; i < shares->count && i < EXPLAIN_MOST_PERCENTAGES; i++)
         out->percentages[out->percentage_count++] =
             shares->values[i] == OPTION_SHARE_DEFAULT ? 0 : (unsigned)shares->values[i];
-    calibration_work_of(&point->work, &out->work);
 }
 
 enum status explain_point_read(const json_t *record, struct explain_point *out)
@@ -78,7 +78,6 @@ void explain_point_plan(const struct explain_point *point, const json_t *record,
     out->work.sync = point->sync;
     out->work.launch = point->launch;
     out->work.schedule = point->schedule;
-    calibration_work_set(&point->work, &out->work);
     for (unsigned i = 0; i < point->percentage_count; i++)
         shares[i] = point->percentages[i] ? (int64_t)point->percentages[i] : OPTION_SHARE_DEFAULT;
     if (point->percentage_count)

@@ -104,7 +104,7 @@ const struct calibration *explain_set_calibration(const struct explain_set *set,
 {
     for (size_t i = 0; i < set->calibration_count; i++)
         if (set->calibrations[i].origin == point->origin &&
-            calibration_is_for(&set->calibrations[i].figures, &point->point.work))
+            calibration_is_same_work(&set->calibrations[i].figures.work, &point->point.work))
             return &set->calibrations[i].figures;
     return NULL;
 }
@@ -124,12 +124,12 @@ static void calibrate(struct explain_set *set, const struct explain_calibration 
     size_t at = 0;
     while (at < set->calibration_count &&
            (set->calibrations[at].origin != calibration->origin ||
-            !calibration_is_for(&set->calibrations[at].figures, &figures->work)))
+            !calibration_is_same_work(&set->calibrations[at].figures.work, &figures->work)))
         at++;
     bool wanted = false;
     for (size_t i = 0; i < set->count && !wanted; i++)
         wanted = set->points[i].origin == calibration->origin &&
-                 calibration_is_for(figures, &set->points[i].point.work);
+                 calibration_is_same_work(&figures->work, &set->points[i].point.work);
     /* One that no point is for has no place. */
     if (!wanted)
         return;

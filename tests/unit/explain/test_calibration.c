@@ -121,7 +121,8 @@ static void test_broken_records(void **state)
         {true, "delay_cycles", "null",
          "a calibration's 'delay_cycles' is not a whole number in range"},
         {false, "arithmetic_ips", "-1", "a calibration's 'arithmetic_ips' is not a number from 0"},
-        {false, "arithmetic_ips", "null", "a calibration's 'arithmetic_ips' is not a number from 0"},
+        {false, "arithmetic_ips", "null",
+         "a calibration's 'arithmetic_ips' is not a number from 0"},
         {false, "arithmetic_ips", "12", NULL},
         {false, "arithmetic_ips", NULL, NULL},
         {false, "cpus", "1.0", "a calibration's 'cpus' is not a whole number in range"},
@@ -221,7 +222,10 @@ static void test_what_a_part_depends_on(void **state)
     (void)state;
     const struct calibration from = whole();
     static const struct {
-        struct calibration_work work;
+        struct {
+            unsigned workload, kernels, blocks, threads_per_block, spin;
+            uint64_t bytes, delay_cycles;
+        } work;
         unsigned parts, cpus, sms, gpus;
         double arithmetic; /* where it is taken */
     } cases[] = {
@@ -240,7 +244,13 @@ static void test_what_a_part_depends_on(void **state)
         {{0, 10, 5, 64, 3072, 1 << 20, 0}, EVERY_PART, 16, 132, 0, 1000},
     };
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
-        struct calibration to = {.work = cases[i].work,
+        struct calibration to = {.work = {.workload = cases[i].work.workload,
+                                          .kernels = cases[i].work.kernels,
+                                          .blocks = cases[i].work.blocks,
+                                          .threads_per_block = cases[i].work.threads_per_block,
+                                          .spin = cases[i].work.spin,
+                                          .bytes = cases[i].work.bytes,
+                                          .delay_cycles = cases[i].work.delay_cycles},
                                  .cpus = cases[i].cpus,
                                  .sms = cases[i].sms,
                                  .all.gpus = cases[i].gpus};

@@ -315,16 +315,16 @@ static void every_kind_has_words(void **state)
 static void a_calibration_is_for_one_work(void **state)
 {
     (void)state;
-    struct calibration_work other = h200.work;
-    assert_true(calibration_is_for(&h200, &other));
+    struct work other = h200.work;
+    assert_true(calibration_is_same_work(&h200.work, &other));
     other.bytes++;
-    assert_false(calibration_is_for(&h200, &other));
+    assert_false(calibration_is_same_work(&h200.work, &other));
     other = h200.work;
     other.kernels++;
-    assert_false(calibration_is_for(&h200, &other));
+    assert_false(calibration_is_same_work(&h200.work, &other));
     other = h200.work;
     other.delay_cycles++;
-    assert_false(calibration_is_for(&h200, &other));
+    assert_false(calibration_is_same_work(&h200.work, &other));
 }
 
 int main(void)

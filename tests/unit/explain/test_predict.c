@@ -56,7 +56,7 @@ static unsigned compare_file(const char *name, unsigned *misses)
         if (!explain_point_measured(record))
             continue;
         assert_int_equal(explain_point_read(record, &point), STATUS_OK);
-        if (is_known_miss(&point) || !calibration_is_for(&h200, &point.work))
+        if (is_known_miss(&point) || !calibration_is_same_work(&h200.work, &point.work))
             continue;
         double measured = json_number_value(json_object_get(record, "throughput_ips"));
         double predicted = predict_ips(&point, &h200);
@@ -86,14 +86,14 @@ static void all_published_points_are_near(void **state)
 }
 
 /* The last calibration of a file for that work. */
-static bool own_calibration(const struct results *results, const struct calibration_work *work,
+static bool own_calibration(const struct results *results, const struct work *work,
                             struct calibration *out)
 {
     for (size_t i = json_array_size(results->calibrations); i-- > 0;) {
         struct calibration_record record;
         const json_t *json = json_array_get(results->calibrations, i);
         assert_int_equal(calibration_from_json(json, &record), STATUS_OK);
-        if (!calibration_is_for(&record.figures, work))
+        if (!calibration_is_same_work(&record.figures.work, work))
             continue;
         *out = record.figures;
         return true;

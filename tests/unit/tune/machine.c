@@ -175,7 +175,7 @@ void tune_truth_calibrate(const struct tune_truth *truth, unsigned seed, const s
         .cpus = truth->cpus,
         .sms = truth->sms,
     };
-    calibration_work_of(&like->work, &out->work);
+    out->work = like->work;
 }
 
 void tune_truth_look(const struct tune_truth *truth, const struct point *point, double window_s,
