@@ -11,7 +11,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-#include "orchestrator/crew/word_list.h"
+#include "common/text.h"
 #include "orchestrator/session/session.h"
 
 struct gpu_child {

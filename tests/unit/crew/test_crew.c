@@ -8,7 +8,7 @@
 
 #include "orchestrator/crew/crew.h"
 #include "orchestrator/crew/ports.h"
-#include "orchestrator/crew/word_list.h"
+#include "common/text.h"
 
 /* A crew whose processes were never started, after an error. */
 static struct crew made(void)
