@@ -7,6 +7,7 @@
 
 #include "common/child.h"
 #include "common/clock.h"
+#include "common/json.h"
 #include "common/text.h"
 #include "orchestrator/slurm/internal.h"
 
@@ -102,28 +103,24 @@ static enum status run_program(const char *const *argv, const char *const *unset
     return status;
 }
 
-static bool copy_field(char *out, size_t size, const char *text, size_t length)
+static const char digits[] = "0123456789";
+
+static bool is_number(const char *text)
 {
-    if (length >= size)
-        return false;
-    memcpy(out, text, length);
-    out[length] = '\0';
-    return true;
+    return *text && !text[strspn(text, digits)];
 }
 
 enum status slurm_parse_sbatch(const char *text, char id[32], char cluster[64])
 {
-    size_t digits = strspn(text, "0123456789");
-    const char *name = text + digits;
-    size_t length = 0;
-    if (digits > 0 && *name == ';') {
-        name++;
-        length = strcspn(name, "\n");
+    size_t number = strspn(text, digits);
+    const char *name = text + number + (number > 0 && text[number] == ';');
+    size_t length = name == text + number ? 0 : strcspn(name, "\n");
+    if (number > 0 && number < 32 && length < 64 && strcmp(name + length, "\n") == 0) {
+        snprintf(id, 32, "%.*s", (int)number, text);
+        snprintf(cluster, 64, "%.*s", (int)length, name);
+        if (text_is_displayable(cluster))
+            return STATUS_OK;
     }
-    if (digits > 0 && name[length] == '\n' && !name[length + 1] &&
-        copy_field(id, 32, text, digits) && copy_field(cluster, 64, name, length) &&
-        text_is_displayable(cluster))
-        return STATUS_OK;
     char line[200];
     return status_set(STATUS_PROTOCOL, "sbatch did not print a job's number, but '%s'",
                       slurm_one_line(text, line, sizeof line));
@@ -156,110 +153,85 @@ enum status slurm_sbatch(const char *const *argv, char id[32], char cluster[64])
 }
 
 /* "JobState" in our lower case, without what follows it: "CANCELLED by 0". */
-static void set_state(struct slurm_job *job, const char *text, size_t length)
+static void set_state(struct slurm_job *job, const char *text)
 {
-    size_t end = 0;
-    while (end < length && text[end] != ' ' && text[end] != '+')
-        end++;
-    text_printable(text, end, job->state, sizeof job->state);
+    text_printable(text, strcspn(text, " +"), job->state, sizeof job->state);
     for (char *at = job->state; *at; at++)
         *at = (char)tolower((unsigned char)*at);
 }
 
-static void set_text(char *out, size_t size, const char *text, size_t length)
+static void set_text(char *out, size_t size, const char *text)
 {
     /* Slurm's words for an empty field. */
     static const char *const none[] = {"N/A", "None", "None assigned", "Unknown", "(null)"};
     for (size_t i = 0; i < sizeof none / sizeof *none; i++)
-        if (strlen(none[i]) == length && strncmp(text, none[i], length) == 0)
-            length = 0;
-    text_printable(text, length, out, size);
+        if (strcmp(none[i], text) == 0)
+            text = "";
+    text_printable(text, strlen(text), out, size);
 }
 
-#define FIELDS_MOST 8
-
-/* The fields of a line, of which the last one may hold '|'. */
-static size_t split(const char *line, size_t length, size_t wanted, const char *at[FIELDS_MOST],
-                    size_t lengths[FIELDS_MOST])
+/* Cuts a line at '|' into count fields, of which the last one may hold others. */
+static bool split(char *line, char *fields[], size_t count)
 {
-    size_t count = 0;
-    for (const char *end = line + length; count < wanted; count++) {
-        size_t bytes = 0;
-        while (line + bytes < end && (line[bytes] != '|' || count + 1 == wanted))
-            bytes++;
-        at[count] = line;
-        lengths[count] = bytes;
-        line += bytes;
-        if (line >= end)
-            return count + 1;
-        line++;
-    }
-    return count;
-}
-
-static bool add_job(struct slurm_job **jobs, size_t *count, const struct slurm_job *job)
-{
-    /* Doubled whenever it is full: at 16, 32, ... */
-    if (*count == 0 || (*count >= 16 && (*count & (*count - 1)) == 0)) {
-        size_t room = *count < 16 ? 16 : 2 * *count;
-        void *more = realloc(*jobs, room * sizeof **jobs);
-        if (!more)
+    for (size_t i = 0; i < count; i++) {
+        if (!line)
             return false;
-        *jobs = more;
+        fields[i] = i + 1 < count ? strsep(&line, "|") : line;
     }
-    (*jobs)[(*count)++] = *job;
     return true;
 }
 
 /* Reads one line of a list; false: it has no job (a heading), and job is not set. */
-typedef bool line_reader(const char *line, size_t length, struct slurm_job *job);
+typedef bool line_reader(char *line, struct slurm_job *job);
 
 static enum status parse_lines(const char *text, line_reader *read_line, struct slurm_job **jobs,
                                size_t *count)
 {
+    char *copy = strdup(text), *rest = copy;
+    bool failed = !copy;
     *jobs = NULL;
     *count = 0;
-    while (*text) {
-        size_t length = strcspn(text, "\n");
+    while (rest && !failed) {
         struct slurm_job job = {.task = -1};
-        if (read_line(text, length, &job) && !add_job(jobs, count, &job)) {
-            free(*jobs);
-            *jobs = NULL;
-            *count = 0;
-            return status_set(STATUS_MEMORY, "out of memory for the list of jobs");
+        if (!read_line(strsep(&rest, "\n"), &job))
+            continue;
+        struct slurm_job *more = realloc(*jobs, (*count + 1) * sizeof *more);
+        failed = !more;
+        if (more) {
+            *jobs = more;
+            more[(*count)++] = job;
         }
-        text += length + (text[length] == '\n');
     }
-    return STATUS_OK;
+    free(copy);
+    if (!failed)
+        return STATUS_OK;
+    free(*jobs);
+    *jobs = NULL;
+    *count = 0;
+    return status_set(STATUS_MEMORY, "out of memory for the list of jobs");
 }
 
-static bool read_task(const char *text, size_t length, struct slurm_job *job)
+static bool read_task(const char *text, struct slurm_job *job)
 {
-    char *end;
-    char digits[16];
-    if (!copy_field(digits, sizeof digits, text, length) || !isdigit((unsigned char)digits[0]))
+    if (!is_number(text) || strlen(text) >= 16)
         return false;
-    long task = strtol(digits, &end, 10);
-    if (*end == '\0')
-        job->task = task;
-    return *end == '\0';
+    job->task = strtol(text, NULL, 10);
+    return true;
 }
 
 /* ARRAY|TASK|STATE|NODES|START|LEFT|REASON */
-static bool read_queue_line(const char *line, size_t length, struct slurm_job *job)
+static bool read_queue_line(char *line, struct slurm_job *job)
 {
-    const char *at[FIELDS_MOST];
-    size_t bytes[FIELDS_MOST];
-    if (split(line, length, 7, at, bytes) != 7 || bytes[0] == 0 ||
-        strspn(at[0], "0123456789") != bytes[0] ||
-        !copy_field(job->id, sizeof job->id, at[0], bytes[0]))
+    char *fields[7];
+    if (!split(line, fields, 7) || !is_number(fields[0]) || strlen(fields[0]) >= sizeof job->id)
         return false;
-    read_task(at[1], bytes[1], job);
-    set_state(job, at[2], bytes[2]);
-    set_text(job->node, sizeof job->node, at[3], bytes[3]);
-    set_text(job->since, sizeof job->since, at[4], bytes[4]);
-    set_text(job->left, sizeof job->left, at[5], bytes[5]);
-    set_text(job->reason, sizeof job->reason, at[6], bytes[6]);
+    strcpy(job->id, fields[0]);
+    read_task(fields[1], job);
+    set_state(job, fields[2]);
+    set_text(job->node, sizeof job->node, fields[3]);
+    set_text(job->since, sizeof job->since, fields[4]);
+    set_text(job->left, sizeof job->left, fields[5]);
+    set_text(job->reason, sizeof job->reason, fields[6]);
     return true;
 }
 
@@ -269,34 +241,26 @@ enum status slurm_parse_queue(const char *text, struct slurm_job **jobs, size_t 
 }
 
 /* ID_TASK|STATE|NODES|START */
-static bool read_accounting_line(const char *line, size_t length, struct slurm_job *job)
+static bool read_accounting_line(char *line, struct slurm_job *job)
 {
-    const char *at[FIELDS_MOST];
-    size_t bytes[FIELDS_MOST];
-    if (split(line, length, 4, at, bytes) != 4 || !isdigit((unsigned char)*line))
+    char *fields[4];
+    if (!split(line, fields, 4))
         return false;
-    size_t digits = strspn(at[0], "0123456789");
-    if (!copy_field(job->id, sizeof job->id, at[0], digits))
-        return false;
+    char *task = fields[0];
+    const char *id = strsep(&task, "_");
     /* Without a task: not of an array; "12_[3-5]": those never began. */
-    if (digits < bytes[0] &&
-        (at[0][digits] != '_' || !read_task(at[0] + digits + 1, bytes[0] - digits - 1, job)))
+    if (!is_number(id) || strlen(id) >= sizeof job->id || (task && !read_task(task, job)))
         return false;
-    set_state(job, at[1], bytes[1]);
-    set_text(job->node, sizeof job->node, at[2], bytes[2]);
-    set_text(job->since, sizeof job->since, at[3], bytes[3]);
+    strcpy(job->id, id);
+    set_state(job, fields[1]);
+    set_text(job->node, sizeof job->node, fields[2]);
+    set_text(job->since, sizeof job->since, fields[3]);
     return true;
 }
 
 enum status slurm_parse_accounting(const char *text, struct slurm_job **jobs, size_t *count)
 {
     return parse_lines(text, read_accounting_line, jobs, count);
-}
-
-static const char *submission_text(const json_t *submission, const char *key)
-{
-    const char *text = json_string_value(json_object_get(submission, key));
-    return text ? text : "";
 }
 
 /* Makes "PREFIX1,2,3" of the run's jobs, and names their cluster; the caller frees it. NULL: none,
@@ -316,14 +280,14 @@ static char *job_list(const struct slurm_run *run, const char *prefix, const cha
         const json_t *submission = json_array_get(submissions, i);
         static const char *const keys[] = {"array", "merge"};
         for (size_t k = 0; k < 2; k++) {
-            const char *id = submission_text(submission, keys[k]);
-            if (!*id || strspn(id, "0123456789") != strlen(id) || strlen(id) > 20)
+            const char *id = text_at(submission, keys[k]);
+            if (!is_number(id) || strlen(id) > 20)
                 continue;
             text_append(&text, "%s%s", any ? separator : "", id);
             any = true;
         }
-        if (*submission_text(submission, "cluster"))
-            snprintf(cluster, 80, "--clusters=%.60s", submission_text(submission, "cluster"));
+        if (*text_at(submission, "cluster"))
+            snprintf(cluster, 80, "--clusters=%.60s", text_at(submission, "cluster"));
     }
     if (any)
         return text.at;
@@ -409,7 +373,7 @@ const struct slurm_job *slurm_job_of(const struct slurm_run *run, const struct s
 {
     const json_t *submissions = slurm_run_submissions(run);
     for (size_t i = json_array_size(submissions); i-- > 0;) {
-        const char *id = submission_text(json_array_get(submissions, i), "array");
+        const char *id = text_at(json_array_get(submissions, i), "array");
         for (size_t j = 0; j < count; j++)
             if (jobs[j].task == (long)shard && strcmp(jobs[j].id, id) == 0)
                 return &jobs[j];
@@ -420,23 +384,20 @@ const struct slurm_job *slurm_job_of(const struct slurm_run *run, const struct s
 enum status slurm_scancel(const struct slurm_run *run)
 {
     char cluster[80];
-    size_t most = 2 * json_array_size(slurm_run_submissions(run));
-    const char **argv = calloc(most + 4, sizeof *argv);
-    char *list = job_list(run, "", " ", cluster), *output = NULL, *rest = NULL;
-    size_t words = 0;
+    char *list = job_list(run, "", " ", cluster), *rest = list, *output = NULL;
+    struct word_list words = {0};
+    word_list_add(&words, "scancel");
+    if (cluster[0])
+        word_list_add(&words, "%s", cluster);
+    while (rest)
+        word_list_add(&words, "%s", strsep(&rest, " "));
     enum status status = STATUS_OK;
-    if (!argv) {
+    if (words.failed)
         status = status_set(STATUS_MEMORY, "out of memory");
-    } else if (list) {
-        argv[words++] = "scancel";
-        if (cluster[0])
-            argv[words++] = cluster;
-        for (char *id = strtok_r(list, " ", &rest); id; id = strtok_r(NULL, " ", &rest))
-            argv[words++] = id;
-        status = run_program(argv, unset_to_ask, ASK_NS, &output);
-    }
+    else if (list)
+        status = run_program((const char *const *)words.words, unset_to_ask, ASK_NS, &output);
     free(output);
     free(list);
-    free(argv);
+    word_list_release(&words);
     return status;
 }
