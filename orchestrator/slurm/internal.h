@@ -148,16 +148,13 @@ void slurm_print_same(FILE *file, const char *begin, const struct slurm_run *run
 /* -- the jobs (jobs.c, sbatch_words.c) ----------------------------------------------------------
  */
 
-/* Which shards, one flag each; NULL: all. */
-typedef const bool *slurm_wanted;
+/* Submits an array of the shards ("0-3,7"), and a job after it that merges; saves the manifest as
+ * soon as Slurm has answered, and prints what to do next. after: arrays of the run that are still
+ * at work, as ":ID:ID", "" for none: the merging waits for them, too. */
+enum status slurm_submit_shards(struct slurm_run *run, const char *shards, const char *after);
 
-/* Submits an array of the wanted shards, and a job after it that merges; saves the manifest as soon
- * as Slurm has answered, and prints what to do next. after: arrays of the run that are still at
- * work, as ":ID:ID", NULL for none: the merging waits for them, too. */
-enum status slurm_submit_shards(struct slurm_run *run, slurm_wanted wanted, const char *after);
-
-/* Prints the command lines; after as above. */
-enum status slurm_submit_print(const struct slurm_run *run, slurm_wanted wanted, const char *after);
+/* Prints the command lines; shards and after as above. */
+enum status slurm_submit_print(const struct slurm_run *run, const char *shards, const char *after);
 
 /* Submits the shards of the run in directory that are not finished and for which no job runs or
  * waits. more, NULL-ended: options of sbatch, behind those of the manifest and kept there. */

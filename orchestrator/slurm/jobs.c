@@ -6,109 +6,83 @@
 #include "common/clock.h"
 #include "common/shell_word.h"
 #include "common/text.h"
+#include "orchestrator/results/number_ranges.h"
 #include "orchestrator/slurm/internal.h"
 
-#define WORDS_MOST 256
-/* Of them mpsweep's own, at most. */
-#define WORDS_OWN 12
-
-/* A command line, as sbatch gets it. */
-struct line {
-    const char *words[WORDS_MOST];
-    size_t count;
-    char array[8192], directory[PATH_MAX + 16], output[PATH_MAX + 32], dependency[1024];
-    char script[PATH_MAX];
-};
-
-static void add_word(struct line *line, const char *word)
-{
-    if (line->count + 1 < WORDS_MOST)
-        line->words[line->count++] = word;
-}
-
-static void add_users(struct line *line, const struct slurm_run *run)
-{
-    const json_t *words = json_object_get(run->manifest, "sbatch");
-    for (size_t i = 0; i < json_array_size(words); i++)
-        add_word(line, json_string_value(json_array_get(words, i)));
-}
+/* Words of the user's for sbatch, and bytes of the text of an array's shards. */
+#define WORDS_MOST 244
+#define SHARDS_MOST 7999
 
 /* 'submit --again' adds words to those of the manifest. */
 static enum status check_word_count(const struct slurm_run *run)
 {
     size_t count = json_array_size(json_object_get(run->manifest, "sbatch"));
-    if (count <= WORDS_MOST - WORDS_OWN)
+    if (count <= WORDS_MOST)
         return STATUS_OK;
     return status_set(STATUS_USAGE,
                       "%zu words of options for sbatch are more than %d: put them into "
                       "variables that sbatch reads (SBATCH_...), or leave some out of "
                       "'%.500s/run.json'",
-                      count, WORDS_MOST - WORDS_OWN, run->directory);
+                      count, WORDS_MOST, run->directory);
 }
 
-/* Writes "0-3,7": the wanted shards. */
-static void print_shards(const struct slurm_run *run, slurm_wanted wanted, char *out, size_t size)
+static void add_users(struct word_list *line, const struct slurm_run *run)
 {
-    struct text text = {.at = out, .size = size};
-    out[0] = '\0';
-    for (unsigned i = 0; i < run->shards; i++) {
-        unsigned first = i;
-        if (wanted && !wanted[i])
-            continue;
-        while (i + 1 < run->shards && (!wanted || wanted[i + 1]))
-            i++;
-        text_append(&text, first == i ? "%s%u" : "%s%u-%u", text.length ? "," : "", first, i);
-    }
+    const json_t *words = json_object_get(run->manifest, "sbatch");
+    for (size_t i = 0; i < json_array_size(words); i++)
+        word_list_add(line, "%s", json_string_value(json_array_get(words, i)));
 }
 
-static enum status make_array_line(struct line *line, const struct slurm_run *run,
-                                   slurm_wanted wanted)
+/* Ends a command line with the script. On failure it is released. */
+static enum status add_script(struct word_list *line, const struct slurm_run *run, const char *name)
+{
+    char script[PATH_MAX];
+    enum status status = slurm_run_path(run, script, "%s", name);
+    if (status == STATUS_OK)
+        word_list_add(line, "%s", script);
+    if (status == STATUS_OK && line->failed)
+        status = status_set(STATUS_MEMORY, "out of memory");
+    if (status != STATUS_OK)
+        word_list_release(line);
+    return status;
+}
+
+static enum status make_array_line(const struct slurm_run *run, const char *shards,
+                                   struct word_list *line)
 {
     const char *from = json_string_value(json_object_get(run->manifest, "directory"));
-    char shards[8000];
     enum status status = check_word_count(run);
     if (status != STATUS_OK)
         return status;
-    print_shards(run, wanted, shards, sizeof shards);
-    if (strlen(shards) + 1 >= sizeof shards)
+    if (strlen(shards) >= SHARDS_MOST)
         return status_set(STATUS_UNSUPPORTED,
                           "too many single shards for one array: submit some of "
                           "them by hand");
-    *line = (struct line){0};
-    snprintf(line->array, sizeof line->array, "--array=%s", shards);
-    snprintf(line->directory, sizeof line->directory, "--chdir=%s", from ? from : "/");
-    snprintf(line->output, sizeof line->output, "--output=%s/log/shard-%%a.log", run->directory);
-    add_word(line, "sbatch");
-    add_word(line, "--parsable");
-    add_word(line, line->array);
-    add_word(line, line->directory);
-    add_word(line, line->output);
+    word_list_add(line, "sbatch");
+    word_list_add(line, "--parsable");
+    word_list_add(line, "--array=%s", shards);
+    word_list_add(line, "--chdir=%s", from ? from : "/");
+    word_list_add(line, "--output=%s/log/shard-%%a.log", run->directory);
     add_users(line, run);
-    add_word(line, line->script);
-    return slurm_run_path(run, line->script, "shard.sbatch");
+    return add_script(line, run, "shard.sbatch");
 }
 
 /* Has the same options, for partition and account, but needs no GPU. */
-static enum status make_merge_line(struct line *line, const struct slurm_run *run,
-                                   const char *array, const char *after)
+static enum status make_merge_line(const struct slurm_run *run, const char *array,
+                                   const char *after, struct word_list *line)
 {
-    *line = (struct line){0};
-    snprintf(line->directory, sizeof line->directory, "--chdir=%s", run->directory);
-    snprintf(line->output, sizeof line->output, "--output=%s/log/merge.log", run->directory);
-    snprintf(line->dependency, sizeof line->dependency, "--dependency=afterany:%s%s", array,
-             after ? after : "");
-    add_word(line, "sbatch");
-    add_word(line, "--parsable");
+    word_list_add(line, "sbatch");
+    word_list_add(line, "--parsable");
     add_users(line, run);
-    add_word(line, line->dependency);
-    add_word(line, "--gres=none");
-    add_word(line, line->directory);
-    add_word(line, line->output);
-    add_word(line, line->script);
-    return slurm_run_path(run, line->script, "merge.sbatch");
+    word_list_add(line, "--dependency=afterany:%s%s", array, after);
+    word_list_add(line, "--gres=none");
+    word_list_add(line, "--chdir=%s", run->directory);
+    word_list_add(line, "--output=%s/log/merge.log", run->directory);
+    return add_script(line, run, "merge.sbatch");
 }
 
-static void print_line(const struct line *line)
+/* Prints the command line, and releases it. */
+static void print_line(struct word_list *line)
 {
     for (size_t i = 0; i < line->count; i++) {
         if (i > 0)
@@ -116,48 +90,57 @@ static void print_line(const struct line *line)
         shell_word_write(stdout, line->words[i]);
     }
     putchar('\n');
+    word_list_release(line);
 }
 
-enum status slurm_submit_print(const struct slurm_run *run, slurm_wanted wanted, const char *after)
+/* Starts the command line, and releases it. */
+static enum status submit_line(struct word_list *line, char id[32], char cluster[64])
 {
-    struct line line;
-    enum status status = make_array_line(&line, run, wanted);
+    enum status status = slurm_sbatch((const char *const *)line->words, id, cluster);
+    word_list_release(line);
+    return status;
+}
+
+enum status slurm_submit_print(const struct slurm_run *run, const char *shards, const char *after)
+{
+    struct word_list line = {0};
+    enum status status = make_array_line(run, shards, &line);
     if (status != STATUS_OK)
         return status;
     print_line(&line);
-    status = make_merge_line(&line, run, "ARRAY", after);
+    status = make_merge_line(run, "ARRAY", after, &line);
     if (status == STATUS_OK)
         print_line(&line);
     return status;
 }
 
-static json_t *submission_new(const struct line *array, const char *id, const char *cluster)
+static json_t *submission_new(const char *shards, const char *id, const char *cluster)
 {
     char when[32];
     clock_wall_iso8601(when);
     return json_pack("{s:s, s:s, s:s, s:s, s:s}", "time", when, "array", id, "cluster", cluster,
-                     "shards", array->array + strlen("--array="), "merge", "");
+                     "shards", shards, "merge", "");
 }
 
-enum status slurm_submit_shards(struct slurm_run *run, slurm_wanted wanted, const char *after)
+enum status slurm_submit_shards(struct slurm_run *run, const char *shards, const char *after)
 {
-    struct line line;
+    struct word_list line = {0};
     char id[32], cluster[64], merge[32] = "", other[64], hint[SLURM_HINT_BYTES];
-    enum status status = make_array_line(&line, run, wanted);
+    enum status status = make_array_line(run, shards, &line);
     if (status == STATUS_OK)
-        status = slurm_sbatch(line.words, id, cluster);
+        status = submit_line(&line, id, cluster);
     if (status != STATUS_OK)
         return status;
-    json_t *submission = submission_new(&line, id, cluster);
+    json_t *submission = submission_new(shards, id, cluster);
     if (json_array_append_new(slurm_run_submissions(run), submission) != 0)
         return status_set(STATUS_MEMORY,
                           "out of memory: job %s is submitted, and is not in run.json", id);
     status = slurm_run_save(run);
     if (status != STATUS_OK)
         return status_prefix(status, "job %s is submitted, but: ", id);
-    status = make_merge_line(&line, run, id, after);
+    status = make_merge_line(run, id, after, &line);
     if (status == STATUS_OK)
-        status = slurm_sbatch(line.words, merge, other);
+        status = submit_line(&line, merge, other);
     if (status != STATUS_OK)
         return status_prefix(status,
                              "job %s is submitted; merge it by hand with 'mpsweep slurm "
@@ -169,8 +152,7 @@ enum status slurm_submit_shards(struct slurm_run *run, slurm_wanted wanted, cons
         return status_prefix(status, "jobs %s and %s are submitted, but: ", id, merge);
     printf("job %s measures shards %s of %u, job %s merges them after that\n"
            "see how far it is: %s\n",
-           id, json_string_value(json_object_get(submission, "shards")), run->shards, merge,
-           slurm_hint(run->directory, "status", hint));
+           id, shards, run->shards, merge, slurm_hint(run->directory, "status", hint));
     return STATUS_OK;
 }
 
@@ -232,8 +214,12 @@ static enum status submit_wanted(struct slurm_run *run, bool *wanted, bool dry_r
                at_work);
         return STATUS_OK;
     }
-    return dry_run ? slurm_submit_print(run, wanted, after)
-                   : slurm_submit_shards(run, wanted, after);
+    char *list = number_ranges_text(wanted, run->shards);
+    if (!list)
+        return status_set(STATUS_MEMORY, "out of memory");
+    status = dry_run ? slurm_submit_print(run, list, after) : slurm_submit_shards(run, list, after);
+    free(list);
+    return status;
 }
 
 enum status slurm_submit_again(const char *directory, char *const *more, bool dry_run)

@@ -24,10 +24,9 @@
 
 struct request {
     struct options options; /* of the command itself */
-    char **words;           /* options of the sweep; ours */
-    size_t word_count;
-    char *const *sbatch;  /* NULL-ended */
-    char *const *command; /* a program to measure, NULL: none */
+    struct word_list words; /* options of the sweep */
+    char *const *sbatch;    /* NULL-ended */
+    char *const *command;   /* a program to measure, NULL: none */
     bool fleet;
 };
 
@@ -59,13 +58,9 @@ static enum status take_sweep_option(struct request *request, const struct given
     enum status status = check_sweep_option(given->row);
     if (status != STATUS_OK)
         return status;
-    char *word;
-    bool is_switch = given->row->kind == OPTION_KIND_SWITCH;
-    int length = is_switch ? asprintf(&word, "--%s", given->row->name)
-                           : asprintf(&word, "--%s=%s", given->row->name, given->text);
-    if (length < 0)
-        return status_set(STATUS_MEMORY, "out of memory");
-    request->words[request->word_count++] = word;
+    word_list_add(&request->words, "--%s%s%s", given->row->name,
+                  given->row->kind == OPTION_KIND_SWITCH ? "" : "=",
+                  given->row->kind == OPTION_KIND_SWITCH ? "" : given->text);
     request->fleet |= strcmp(given->row->name, "fleet") == 0;
     return STATUS_OK;
 }
@@ -85,23 +80,20 @@ static enum status read_request(const struct given_option *given, size_t count, 
             return status_set(STATUS_USAGE, "there is no program after the second '--'");
         break;
     }
-    out->words = calloc(count + 1, sizeof *out->words);
-    if (!out->words)
-        return status_set(STATUS_MEMORY, "out of memory");
     enum status status = slurm_check_words(out->sbatch);
     for (size_t i = 0; i < count && status == STATUS_OK; i++)
         status =
             given[i].row->commands & own
                 ? options_set(&out->options, given[i].row, given[i].text, JOB_RANK_COMMAND_LINE, "")
                 : take_sweep_option(out, &given[i]);
+    if (status == STATUS_OK && out->words.failed)
+        status = status_set(STATUS_MEMORY, "out of memory");
     return status;
 }
 
 static void release_request(struct request *request)
 {
-    for (size_t i = 0; i < request->word_count; i++)
-        free(request->words[i]);
-    free(request->words);
+    word_list_release(&request->words);
     options_release(&request->options);
 }
 
@@ -309,12 +301,12 @@ static enum status make_manifest(const struct request *request, const struct slu
                   "type", "slurm-run", "schema", 1, "mpsweep", PACKAGE_VERSION, "created", created,
                   "purpose", run->fleet ? "fleet" : "shard", "shards", (int)run->shards, "plan",
                   (json_int_t)points, "plan_id", plan_id, "job", job, "directory", directory,
-                  "sweep", word_array(request->words), "sbatch", word_array(request->sbatch),
+                  "sweep", word_array(request->words.words), "sbatch", word_array(request->sbatch),
                   "program", word_array(request->command), "submissions");
     return *out ? STATUS_OK : status_set(STATUS_MEMORY, "out of memory, or a word is not UTF-8");
 }
 
-static enum status print_dry_run(const struct slurm_run *run, unsigned gpus)
+static enum status print_dry_run(const struct slurm_run *run, unsigned gpus, const char *shards)
 {
     static const char *const names[] = {"shard.sbatch", "merge.sbatch"};
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
@@ -326,7 +318,7 @@ static enum status print_dry_run(const struct slurm_run *run, unsigned gpus)
         free(text);
     }
     printf("#### submitted with\n");
-    return slurm_submit_print(run, NULL, NULL);
+    return slurm_submit_print(run, shards, "");
 }
 
 /* Nothing was submitted: the user can try again under the same name. But a job that may have been
@@ -353,6 +345,9 @@ static enum status submit_new(const struct request *request, const char *job_pat
         .shards = (unsigned)options_integer(&request->options, OPTION_SLURM_NODES),
         .fleet = request->fleet,
     };
+    char shards[32] = "0";
+    if (run.shards > 1)
+        snprintf(shards, sizeof shards, "0-%u", run.shards - 1);
     enum status status = job ? check_job_name(job) : STATUS_OK;
     if (status == STATUS_OK)
         status = find_directory(options_text(&request->options, OPTION_SLURM_DIR), run.directory);
@@ -361,9 +356,9 @@ static enum status submit_new(const struct request *request, const char *job_pat
     if (status != STATUS_OK)
         return status;
     if (options_switch(&request->options, OPTION_SLURM_DRY_RUN)) {
-        status = print_dry_run(&run, gpus);
+        status = print_dry_run(&run, gpus, shards);
     } else if ((status = make_run(&run, gpus, job_path, &lock)) == STATUS_OK) {
-        status = slurm_submit_shards(&run, NULL, NULL);
+        status = slurm_submit_shards(&run, shards, "");
         if (status != STATUS_OK)
             status = undo_run(&run, job, status);
     }
@@ -378,7 +373,7 @@ static enum status check_needs(const struct request *request, const char *job_pa
     const struct options *options = &request->options;
     bool again = options_text(options, OPTION_SLURM_AGAIN) != NULL;
     if (again &&
-        (job_path || request->word_count > 0 || request->command ||
+        (job_path || request->words.count > 0 || request->command ||
          options_text(options, OPTION_SLURM_DIR) || options_text(options, OPTION_SLURM_NODES)))
         return status_set(STATUS_USAGE, "--again DIR repeats what DIR was submitted with: add only "
                                         "--dry-run and options of sbatch");
