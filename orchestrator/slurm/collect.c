@@ -8,57 +8,43 @@
 #include "orchestrator/slurm/internal.h"
 #include "orchestrator/slurm/slurm.h"
 
-/* Slurm's answer about the run's jobs. */
-struct queue {
-    struct slurm_job *jobs;
-    size_t count;
-    bool asked; /* it has answered */
-};
-
 /* Prints a line for each shard that is not whole. Returns the exit status for them. */
-static int print_missing(const struct slurm_run *run, const struct slurm_shard *shards,
-                         const struct queue *queue)
+static int print_missing(const struct slurm_view *view)
 {
-    size_t left = 0, at_work = 0, broken = 0, failed = 0, same = 0;
     char hint[SLURM_HINT_BYTES];
-    for (unsigned i = 0; i < run->shards; i++) {
-        const struct slurm_job *job = slurm_job_of(run, queue->jobs, queue->count, i);
-        enum slurm_shard_state state = slurm_shard_state(&shards[i], job);
-        left += state == SLURM_SHARD_LEFT;
-        at_work += state == SLURM_SHARD_AT_WORK;
-        broken += state == SLURM_SHARD_BROKEN;
-        failed += shards[i].failed;
-        if (shards[i].failed > 0)
+    for (unsigned i = 0; i < view->run.shards; i++) {
+        const struct slurm_shard *shard = &view->shards[i];
+        enum slurm_shard_state state = slurm_view_state(view, i);
+        const struct slurm_job *job = state == SLURM_SHARD_AT_WORK ? slurm_view_job(view, i) : NULL;
+        if (shard->failed > 0)
             fprintf(stderr, "mpsweep: shard %u: %zu points failed, see their records\n", i,
-                    shards[i].failed);
-        if (shards[i].same_as != SLURM_NO_SHARD) {
-            slurm_print_same(stderr, "mpsweep: ", run, shards, i);
-            same++;
-        }
+                    shard->failed);
+        slurm_view_print_same(view, i, stderr, "mpsweep: ");
         if (state == SLURM_SHARD_FINISHED)
             continue;
         if (state == SLURM_SHARD_BROKEN)
-            fprintf(stderr, "mpsweep: shard %u is left out: %s\n", i, shards[i].broken);
-        else if (shards[i].points > 0)
+            fprintf(stderr, "mpsweep: shard %u is left out: %s\n", i, shard->broken);
+        else if (shard->points > 0)
             fprintf(stderr, "mpsweep: shard %u has %zu of %zu points: %s\n", i,
-                    shards[i].done + shards[i].failed, shards[i].points,
-                    job && state == SLURM_SHARD_AT_WORK ? job->state : "not finished");
+                    shard->done + shard->failed, shard->points, job ? job->state : "not finished");
         else
             fprintf(stderr, "mpsweep: shard %u has no results: %s\n", i,
-                    job && state == SLURM_SHARD_AT_WORK ? job->state
-                    : shards[i].error[0]                ? shards[i].error
-                                                        : "its job wrote none");
+                    job               ? job->state
+                    : shard->error[0] ? shard->error
+                                      : "its job wrote none");
     }
+    size_t left = view->states[SLURM_SHARD_LEFT], at_work = view->states[SLURM_SHARD_AT_WORK];
     if (left > 0)
         fprintf(stderr, "mpsweep: %s: %s\n",
-                queue->asked ? "to continue what is left"
-                             : "to continue, unless their jobs still run",
-                slurm_hint(run->directory, "submit --again", hint));
+                view->asked ? "to continue what is left"
+                            : "to continue, unless their jobs still run",
+                slurm_hint(view->run.directory, "submit --again", hint));
     else if (at_work > 0)
         fprintf(stderr, "mpsweep: collect again when the jobs have ended\n");
-    return left + broken + failed + same > 0 ? EXIT_SOME_FAILED
-           : at_work > 0                     ? EXIT_AT_WORK
-                                             : EXIT_ALL_MEASURED;
+    return left + view->states[SLURM_SHARD_BROKEN] + view->failed + view->same > 0
+               ? EXIT_SOME_FAILED
+           : at_work > 0 ? EXIT_AT_WORK
+                         : EXIT_ALL_MEASURED;
 }
 
 static enum status set_option(struct options *options, const char *name, const char *text)
@@ -107,27 +93,19 @@ static int merge(const struct slurm_run *run, const struct slurm_shard *shards, 
 
 int slurm_collect_command(const struct invocation *invocation)
 {
-    struct slurm_run run;
-    struct slurm_shard *shards = NULL;
-    enum status status = slurm_run_load(invocation->operands[0], &run);
-    if (status != STATUS_OK)
-        return report(status);
-    /* Before the files: a job that ends in between must not count as lost. And before the merging,
-     * so that the command ends when that is done. */
-    struct queue queue = {0};
-    queue.asked = slurm_queue(&run, &queue.jobs, &queue.count) == STATUS_OK;
-    int result = EXIT_BAD_SETUP;
-    status = slurm_shards_look(&run, &shards);
+    /* Slurm is asked before the merging, so that the command ends when that is done. */
+    struct slurm_view view;
+    int result;
+    enum status status = slurm_view_look(invocation->operands[0], false, &view);
     if (status != STATUS_OK) {
-        report(status);
+        result = report(status);
     } else {
-        result = merge(&run, shards, options_text(invocation->options, OPTION_SLURM_OUTPUT));
-        int missing = print_missing(&run, shards, &queue);
+        result =
+            merge(&view.run, view.shards, options_text(invocation->options, OPTION_SLURM_OUTPUT));
+        int missing = print_missing(&view);
         if (result != EXIT_BAD_SETUP && missing != EXIT_ALL_MEASURED)
             result = missing;
     }
-    free(queue.jobs);
-    free(shards);
-    slurm_run_release(&run);
+    slurm_view_release(&view);
     return result;
 }

@@ -132,18 +132,39 @@ enum slurm_shard_state {
     SLURM_SHARD_BROKEN,
 };
 
-/* job: as of slurm_job_of(), or NULL. */
-enum slurm_shard_state slurm_shard_state(const struct slurm_shard *shard,
-                                         const struct slurm_job *job);
-
 /* Looks at all; the array is to be freed. Results of another plan than the others' are broken;
  * same_as marks
  * those of a fleet's node that another shard is of. */
 enum status slurm_shards_look(const struct slurm_run *run, struct slurm_shard **out);
 
-/* Prints a line about a shard with same_as, behind begin. */
-void slurm_print_same(FILE *file, const char *begin, const struct slurm_run *run,
-                      const struct slurm_shard *shards, unsigned index);
+/* -- a run and what is known of it (view.c) ------------------------------------------------------
+ */
+
+struct slurm_view {
+    struct slurm_run run;
+    struct slurm_shard *shards;
+    struct slurm_job *queue, *ended;
+    size_t queue_count, ended_count;
+    bool asked;                            /* Slurm has answered about the queue */
+    size_t states[SLURM_SHARD_BROKEN + 1]; /* how many shards are in each */
+    size_t failed;                         /* points */
+    size_t same;                           /* shards of a node that has another one, too */
+};
+
+/* Looks at the run in directory. With accounting it also asks for the jobs that have ended, and
+ * prints a warning if Slurm does not answer. Release it, also after an error. */
+enum status slurm_view_look(const char *directory, bool accounting, struct slurm_view *out);
+void slurm_view_release(struct slurm_view *view);
+
+/* The job of a shard, in the queue or else ended; NULL: none is known. */
+const struct slurm_job *slurm_view_job(const struct slurm_view *view, unsigned shard);
+
+/* The state of a shard. */
+enum slurm_shard_state slurm_view_state(const struct slurm_view *view, unsigned shard);
+
+/* Prints a line about a shard with same_as, behind begin; nothing about another one. */
+void slurm_view_print_same(const struct slurm_view *view, unsigned shard, FILE *file,
+                           const char *begin);
 
 /* -- the jobs (jobs.c, sbatch_words.c) ----------------------------------------------------------
  */

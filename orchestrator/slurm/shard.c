@@ -178,16 +178,6 @@ static enum status look_at_shard(const struct slurm_run *run, unsigned index,
     return status;
 }
 
-enum slurm_shard_state slurm_shard_state(const struct slurm_shard *shard,
-                                         const struct slurm_job *job)
-{
-    if (shard->broken[0])
-        return SLURM_SHARD_BROKEN;
-    if (shard->published)
-        return SLURM_SHARD_FINISHED;
-    return job && slurm_job_is_active(job) ? SLURM_SHARD_AT_WORK : SLURM_SHARD_LEFT;
-}
-
 /* Marks results of another plan than most shards have. */
 static void compare_plans(const struct slurm_run *run, struct slurm_shard *shards)
 {
@@ -226,18 +216,6 @@ static void compare_nodes(const struct slurm_run *run, struct slurm_shard *shard
                 strcmp(shards[i].node, shards[j].node) == 0)
                 shards[i].same_as = j;
     }
-}
-
-void slurm_print_same(FILE *file, const char *begin, const struct slurm_run *run,
-                      const struct slurm_shard *shards, unsigned index)
-{
-    char hint[SLURM_HINT_BYTES];
-    fprintf(
-        file,
-        "%sshards %u and %u are both from node %s, and another node was not measured: move '%s' "
-        "away, then %s\n",
-        begin, shards[index].same_as, index, shards[index].node, shards[index].path,
-        slurm_hint(run->directory, "submit --again", hint));
 }
 
 enum status slurm_shards_look(const struct slurm_run *run, struct slurm_shard **out)

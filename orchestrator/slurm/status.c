@@ -8,54 +8,11 @@
 #include "orchestrator/slurm/internal.h"
 #include "orchestrator/slurm/slurm.h"
 
-struct view {
-    struct slurm_run run;
-    struct slurm_shard *shards;
-    struct slurm_job *queue, *ended;
-    size_t queue_count, ended_count;
-    bool asked; /* Slurm has answered */
-    size_t states[SLURM_SHARD_BROKEN + 1];
-    size_t same; /* shards of a node that has another one, too */
-};
-
-static const struct slurm_job *job_of(const struct view *view, unsigned shard)
-{
-    const struct slurm_job *job = slurm_job_of(&view->run, view->queue, view->queue_count, shard);
-    return job ? job : slurm_job_of(&view->run, view->ended, view->ended_count, shard);
-}
-
-static void release(struct view *view)
-{
-    free(view->shards);
-    free(view->queue);
-    free(view->ended);
-    slurm_run_release(&view->run);
-}
-
-static enum status look(const char *directory, struct view *out)
-{
-    enum status status = slurm_run_load(directory, &out->run);
-    if (status != STATUS_OK)
-        return status;
-    /* Jobs first: one that ends in between is then seen as at work, and not as lost. */
-    out->asked = slurm_queue(&out->run, &out->queue, &out->queue_count) == STATUS_OK;
-    if (out->asked)
-        slurm_accounting(&out->run, &out->ended, &out->ended_count);
-    else
-        fprintf(stderr, "mpsweep: %s; this is from the files alone\n", status_text());
-    status = slurm_shards_look(&out->run, &out->shards);
-    for (unsigned i = 0; i < out->run.shards && status == STATUS_OK; i++) {
-        out->same += out->shards[i].same_as != SLURM_NO_SHARD;
-        out->states[slurm_shard_state(&out->shards[i], job_of(out, i))]++;
-    }
-    return status;
-}
-
 /* In a word or two. Returns text. */
-static const char *state_text(const struct slurm_shard *shard, const struct slurm_job *job,
-                              char *text, size_t size)
+static const char *state_text(const struct slurm_view *view, unsigned i, char *text, size_t size)
 {
-    switch (slurm_shard_state(shard, job)) {
+    const struct slurm_job *job = slurm_view_job(view, i);
+    switch (slurm_view_state(view, i)) {
     case SLURM_SHARD_FINISHED:
         snprintf(text, size, "finished");
         break;
@@ -66,8 +23,8 @@ static const char *state_text(const struct slurm_shard *shard, const struct slur
         snprintf(text, size, "broken");
         break;
     default:
-        snprintf(text, size, "%s%s%s%s", shard->path[0] ? "unfinished" : "missing", job ? " (" : "",
-                 job ? job->state : "", job ? ")" : "");
+        snprintf(text, size, "%s%s%s%s", view->shards[i].path[0] ? "unfinished" : "missing",
+                 job ? " (" : "", job ? job->state : "", job ? ")" : "");
     }
     return text;
 }
@@ -85,7 +42,7 @@ static const char *points_text(const struct slurm_shard *shard, char *text, size
 }
 
 /* Finds what is in a shard's way, unless it is finished. */
-static const char *trouble(const struct view *view, const struct slurm_shard *shard,
+static const char *trouble(const struct slurm_view *view, const struct slurm_shard *shard,
                            const struct slurm_job *job)
 {
     if (shard->broken[0])
@@ -104,7 +61,7 @@ static const char *node_of(const struct slurm_shard *shard, const struct slurm_j
     return job && job->node[0] ? job->node : shard->node;
 }
 
-static void print_table(const struct view *view)
+static void print_table(const struct slurm_view *view)
 {
     const json_t *manifest = view->run.manifest;
     char hint[SLURM_HINT_BYTES];
@@ -115,11 +72,11 @@ static void print_table(const struct view *view)
            "time left", "last error, or why it waits");
     for (unsigned i = 0; i < view->run.shards; i++) {
         const struct slurm_shard *shard = &view->shards[i];
-        const struct slurm_job *job = job_of(view, i);
-        bool at_work = slurm_shard_state(shard, job) == SLURM_SHARD_AT_WORK;
+        const struct slurm_job *job = slurm_view_job(view, i);
+        bool at_work = slurm_view_state(view, i) == SLURM_SHARD_AT_WORK;
         char state[64], points[64];
         printf("%5u  %-22s %-16s %-18s %-19s %-11s %s\n", i,
-               state_text(shard, job, state, sizeof state), node_of(shard, job),
+               state_text(view, i, state, sizeof state), node_of(shard, job),
                points_text(shard, points, sizeof points), at_work ? job->since : "",
                at_work ? job->left : "", trouble(view, shard, job));
     }
@@ -133,8 +90,7 @@ static void print_table(const struct view *view)
         printf(": %s", slurm_hint(view->run.directory, "collect", hint));
     putchar('\n');
     for (unsigned i = 0; i < view->run.shards; i++)
-        if (view->shards[i].same_as != SLURM_NO_SHARD)
-            slurm_print_same(stdout, "", &view->run, view->shards, i);
+        slurm_view_print_same(view, i, stdout, "");
 }
 
 static json_t *text_or_null(const char *text)
@@ -142,13 +98,13 @@ static json_t *text_or_null(const char *text)
     return *text ? json_string(text) : json_null();
 }
 
-static json_t *shard_object(const struct view *view, unsigned i)
+static json_t *shard_object(const struct slurm_view *view, unsigned i)
 {
     static const char *const names[] = {"finished", "at work", "left", "broken"};
     const struct slurm_shard *shard = &view->shards[i];
-    const struct slurm_job *job = job_of(view, i);
+    const struct slurm_job *job = slurm_view_job(view, i);
     return json_pack("{s:i, s:s, s:o, s:o, s:o, s:o, s:I, s:I, s:I, s:o, s:o, s:o}", "shard",
-                     (int)i, "state", names[slurm_shard_state(shard, job)], "job_state",
+                     (int)i, "state", names[slurm_view_state(view, i)], "job_state",
                      text_or_null(job ? job->state : ""), "node", text_or_null(node_of(shard, job)),
                      "since", text_or_null(job ? job->since : ""), "time_left",
                      text_or_null(job && slurm_job_is_active(job) ? job->left : ""), "points",
@@ -158,7 +114,7 @@ static json_t *shard_object(const struct view *view, unsigned i)
                      shard->same_as == SLURM_NO_SHARD ? json_null() : json_integer(shard->same_as));
 }
 
-static void print_json(const struct view *view)
+static void print_json(const struct slurm_view *view)
 {
     json_t *shards = json_array();
     for (unsigned i = 0; i < view->run.shards; i++)
@@ -180,9 +136,9 @@ static void print_json(const struct view *view)
 
 int slurm_status_command(const struct invocation *invocation)
 {
-    struct view view = {0};
+    struct slurm_view view;
     int result;
-    enum status status = look(invocation->operands[0], &view);
+    enum status status = slurm_view_look(invocation->operands[0], true, &view);
     if (status != STATUS_OK) {
         result = report(status);
     } else {
@@ -195,7 +151,7 @@ int slurm_status_command(const struct invocation *invocation)
                  : view.states[SLURM_SHARD_AT_WORK] ? EXIT_AT_WORK
                                                     : EXIT_ALL_MEASURED;
     }
-    release(&view);
+    slurm_view_release(&view);
     return result;
 }
 
