@@ -45,6 +45,16 @@ static inline double number_in(const json_t *object, const char *key, size_t ind
     return number_of(json_array_get(json_object_get(object, key), index));
 }
 
+/* The place that the object `places` has for a text; a text that is new there gets `next`. -1: no
+ * memory. */
+static inline json_int_t json_place(json_t *places, const char *text, json_int_t next)
+{
+    const json_t *known = json_object_get(places, text);
+    if (known)
+        return json_integer_value(known);
+    return json_object_set_new_nocheck(places, text, json_integer(next)) == 0 ? next : -1;
+}
+
 /* A JSON string of a text from the system, of which what cannot be one is U+FFFD; NULL without
  * memory. */
 static inline json_t *json_text(const char *text)

@@ -26,8 +26,8 @@ include orchestrator/tune/local.mk
 orchestrator_libraries = \
     orchestrator/sweep/libsweep.a orchestrator/tune/libtune.a orchestrator/slurm/libslurm.a \
     orchestrator/trace/libtrace.a orchestrator/probe/libprobe.a \
-    orchestrator/explain/libexplain.a orchestrator/compare/libcompare.a \
-    orchestrator/merge/libmerge.a orchestrator/plot/libplot.a orchestrator/emit/libemit.a \
+    orchestrator/compare/libcompare.a orchestrator/plot/libplot.a \
+    orchestrator/explain/libexplain.a orchestrator/merge/libmerge.a orchestrator/emit/libemit.a \
     orchestrator/calibrate/libcalibrate.a orchestrator/doctor/libdoctor.a \
     orchestrator/mps/libmps.a orchestrator/campaign/libcampaign.a \
     orchestrator/record/librecord.a orchestrator/round/libround.a orchestrator/crew/libcrew.a \

@@ -140,7 +140,7 @@ enum status comparison_plot(const struct comparison *comparison, const char *out
         status = plot_write_heading(data.file, "compare", "Throughput, NEW / BASE",
                                     comparison->change.header, notes);
         write_rows(data.file, comparison, drawn, chosen);
-        status = plot_end(&data, status, "plots/compare.gp", output);
+        status = plot_end(&data, status, "compare", output);
     }
     free(notes);
     free(drawn);

@@ -9,6 +9,7 @@
 
 #include "common/json.h"
 #include "common/text.h"
+#include "orchestrator/explain/set.h"
 #include "orchestrator/plot/series.h"
 
 /* A row shows the ceilings up to this factor above the one that binds. */
@@ -22,23 +23,15 @@ struct names {
     size_t count;
 };
 
-/* For the callbacks of a series, which take nothing else: set while the figure is written. */
-static _Thread_local const json_t *explained_points;
+/* The explanation that plot_explain() has given to a point. */
+#define EXPLAINED "explained"
 
-static const json_t *explained_of(const json_t *point)
+static json_t *ceilings_of(const json_t *point)
 {
-    size_t index;
-    const json_t *explained;
-    json_array_foreach(explained_points, index, explained)
-    {
-        if (json_is_integer(json_object_get(explained, "id")) &&
-            integer_at(explained, "id") == integer_at(point, "id"))
-            return explained;
-    }
-    return NULL;
+    return json_object_get(json_object_get(point, EXPLAINED), "ceilings");
 }
 
-static const char *ceiling_name(const json_t *ceiling)
+static const char *name_of(const json_t *ceiling)
 {
     const char *title = text_at(ceiling, "title");
     return title[0] != '\0' ? title : text_at(ceiling, "name");
@@ -46,14 +39,14 @@ static const char *ceiling_name(const json_t *ceiling)
 
 static bool is_ceiling(const json_t *ceiling)
 {
-    return number_at(ceiling, "ips") > 0 && ceiling_name(ceiling)[0] != '\0';
+    return number_at(ceiling, "ips") > 0 && name_of(ceiling)[0] != '\0';
 }
 
 static double binding_ips(const json_t *point)
 {
     size_t index;
     const json_t *ceiling;
-    json_array_foreach(json_object_get(explained_of(point), "ceilings"), index, ceiling)
+    json_array_foreach(ceilings_of(point), index, ceiling)
     {
         if (is_ceiling(ceiling) && json_is_true(json_object_get(ceiling, "binding")))
             return number_at(ceiling, "ips");
@@ -70,7 +63,7 @@ static bool has_ceiling(const json_t *point)
 {
     size_t index;
     const json_t *ceiling;
-    json_array_foreach(json_object_get(explained_of(point), "ceilings"), index, ceiling)
+    json_array_foreach(ceilings_of(point), index, ceiling)
     {
         if (is_ceiling(ceiling))
             return true;
@@ -94,13 +87,12 @@ static size_t name_place(const struct names *names, const char *name)
 
 static void collect_names(const struct series_table *table, struct names *names)
 {
-    for (size_t i = 0; i < plot_rows_count(table); i++) {
+    for (size_t i = 0; i < table->count; i++) {
         size_t index;
         const json_t *ceiling;
-        json_array_foreach(json_object_get(explained_of(table->rows[i].point), "ceilings"), index,
-                           ceiling)
+        json_array_foreach(ceilings_of(table->rows[i].point), index, ceiling)
         {
-            const char *name = ceiling_name(ceiling);
+            const char *name = name_of(ceiling);
             if (is_near(ceiling, binding_ips(table->rows[i].point)) && names->count < NAMES_MAX &&
                 name_place(names, name) == names->count)
                 names->at[names->count++] = name;
@@ -113,13 +105,12 @@ static void write_ceilings(FILE *file, const struct series_table *table, const s
 {
     fputs("# row, iterations/s, number of the ceiling, 1: the binding one\n$ceilings << EOD\n",
           file);
-    for (size_t i = 0; i < plot_rows_count(table); i++) {
+    for (size_t i = 0; i < table->count; i++) {
         size_t index;
         const json_t *ceiling;
-        json_array_foreach(json_object_get(explained_of(table->rows[i].point), "ceilings"), index,
-                           ceiling)
+        json_array_foreach(ceilings_of(table->rows[i].point), index, ceiling)
         {
-            size_t place = name_place(names, ceiling_name(ceiling));
+            size_t place = name_place(names, name_of(ceiling));
             double ips = number_at(ceiling, "ips");
             if (!is_near(ceiling, binding_ips(table->rows[i].point)) || place == names->count)
                 continue;
@@ -136,7 +127,7 @@ static void write_measured(FILE *file, const struct series_table *table, double 
                            double *most)
 {
     fputs("# row, measured iterations/s, ends of its 95% interval\n$measured << EOD\n", file);
-    for (size_t i = 0; i < plot_rows_count(table); i++) {
+    for (size_t i = 0; i < table->count; i++) {
         const json_t *point = table->rows[i].point;
         double ips = number_at(point, "throughput_ips");
         double relative = number_at(point, "ci95_rel");
@@ -154,19 +145,19 @@ static void write_binding(FILE *file, const struct series_table *table, const st
     fputs("array binding[n_rows]\narray reached[n_rows]\narray measured_ips[n_rows]\n"
           "array bar_ips[n_rows]\narray bar_name[n_rows]\n",
           file);
-    for (size_t i = 0; i < plot_rows_count(table); i++) {
-        const json_t *explained = explained_of(table->rows[i].point);
-        const char *name = text_at(explained, "limited_by");
+    for (size_t i = 0; i < table->count; i++) {
+        const json_t *point = table->rows[i].point;
+        const char *name = text_at(json_object_get(point, EXPLAINED), "limited_by");
         size_t index;
         const json_t *ceiling;
-        json_array_foreach(json_object_get(explained, "ceilings"), index, ceiling)
+        json_array_foreach(ceilings_of(point), index, ceiling)
         {
             if (json_is_true(json_object_get(ceiling, "binding")))
-                name = ceiling_name(ceiling);
+                name = name_of(ceiling);
         }
         plot_write_item(file, "binding", i + 1, name);
-        double binds = binding_ips(table->rows[i].point);
-        double measured = number_at(table->rows[i].point, "throughput_ips");
+        double binds = binding_ips(point);
+        double measured = number_at(point, "throughput_ips");
         size_t place = name_place(names, name);
         bool drawn = binds > 0 && place < names->count;
         fprintf(file, "reached[%zu] = %.4g\n", i + 1, binds > 0 ? measured / binds : 0.0);
@@ -175,71 +166,101 @@ static void write_binding(FILE *file, const struct series_table *table, const st
     }
 }
 
-static enum status check_match(const struct results *results, const char *path)
+/* Whether an explanation is of the point that has its id: another results file has other points. */
+static bool is_of(const json_t *explained, const json_t *point)
 {
     static const char *const fields[] = {"layout", "processes", "threads"};
+    for (size_t i = 0; i < sizeof fields / sizeof *fields; i++) {
+        const json_t *field = json_object_get(explained, fields[i]);
+        if (field != NULL && !json_equal(json_object_get(point, fields[i]), field))
+            return false;
+    }
+    return true;
+}
+
+static json_t *find_explained(const json_t *all, json_int_t id)
+{
     size_t index;
-    const json_t *point;
+    json_t *explained;
+    json_array_foreach(all, index, explained)
+    {
+        if (json_is_integer(json_object_get(explained, "id")) && integer_at(explained, "id") == id)
+            return explained;
+    }
+    return NULL;
+}
+
+/* Gives each point its explanation out of all. */
+static enum status give_explanations(const struct results *results, const char *path,
+                                     const json_t *all)
+{
+    size_t index;
+    json_t *point;
     json_array_foreach(results->points, index, point)
     {
-        const json_t *explained = explained_of(point);
-        for (size_t i = 0; explained != NULL && i < sizeof fields / sizeof *fields; i++) {
-            const json_t *other = json_object_get(explained, fields[i]);
-            if (other != NULL && !json_equal(json_object_get(point, fields[i]), other))
-                return status_set(STATUS_USAGE,
-                                  "the explanations are not of '%s': point %" JSON_INTEGER_FORMAT
-                                  " is another one there",
-                                  path, integer_at(point, "id"));
-        }
+        json_t *explained = find_explained(all, integer_at(point, "id"));
+        if (explained != NULL && !is_of(explained, point))
+            return status_set(STATUS_USAGE,
+                              "the explanations are not of '%s': point %" JSON_INTEGER_FORMAT
+                              " is another one there",
+                              path, integer_at(point, "id"));
+        if (explained != NULL)
+            json_object_set(point, EXPLAINED, explained);
     }
     return STATUS_OK;
 }
 
-enum status plot_load_explained(const char *path, json_t **out)
+/* The points of what explain printed into a file: an array, or an object that holds one, as a new
+ * reference. STATUS_USAGE. */
+static enum status load_explained(const char *path, json_t **out)
 {
     json_error_t error;
     char text[sizeof error.text];
     json_t *root = json_load_file(path, 0, &error);
     json_t *points = json_is_object(root) ? json_object_get(root, "points") : root;
-    if (root == NULL)
-        return status_set(STATUS_USAGE,
-                          "'%s' is not what 'mpsweep explain --format json' prints: %s", path,
-                          text_printable(error.text, strlen(error.text), text, sizeof text));
-    if (!json_is_array(points)) {
-        json_decref(root);
-        return status_set(STATUS_USAGE,
-                          "'%s' is not what 'mpsweep explain --format json' prints: no array of "
-                          "points",
-                          path);
-    }
-    *out = json_incref(points);
+    enum status status = STATUS_OK;
+    if (json_is_array(points))
+        *out = json_incref(points);
+    else
+        status = status_set(
+            STATUS_USAGE, "'%s' is not what 'mpsweep explain --format json' prints: %s", path,
+            root == NULL ? text_printable(error.text, strlen(error.text), text, sizeof text)
+                         : "no array of points");
     json_decref(root);
-    return STATUS_OK;
+    return status;
 }
 
-enum status plot_ceilings_write(const struct results *results, const json_t *explained,
-                                const char *path, FILE *file)
+enum status plot_explain(const struct results *results, const char *path, const char *explained)
 {
-    struct series_table table = {0};
+    json_t *all = NULL;
+    enum status status = explained != NULL ? load_explained(explained, &all)
+                                           : explain_results_json(results, path, &all);
+    if (status == STATUS_OK)
+        status = give_explanations(results, path, all);
+    json_decref(all);
+    return status;
+}
+
+enum status plot_ceilings_write(const struct results *results, const char *path, FILE *file)
+{
+    struct series_table table;
     struct names names = {.count = 0};
     double least = INFINITY, most = 0;
-    const struct series_form form = {.take = take};
-    const struct series_heading heading = {
-        .figure = "ceilings",
+    static const struct series_figure figure = {
+        .name = "ceilings",
         .title = "Measured throughput and what it could reach",
         .notes = "Dot: measured, with its 95% confidence interval. Bar: the ceiling that binds, "
                  "named on the right with the share of it that was reached. Ceilings more than ten "
                  "times as high are left out. ",
+        .needed = "with ceilings in the explanations",
         .missing = "without ceilings",
+        .take = take,
+        .has_rows = true,
     };
 
-    explained_points = explained;
-    enum status status = check_match(results, path);
-    if (status == STATUS_OK)
-        status = plot_rows_begin(file, &heading, &form, results, path,
-                                 "with ceilings in the explanations", &table);
+    enum status status = series_begin(file, &figure, results, path, &table);
     if (status != STATUS_OK)
-        goto out;
+        return status;
     collect_names(&table, &names);
     fprintf(file, "n_names = %zu\narray names[n_names]\n", names.count);
     for (size_t i = 0; i < names.count; i++)
@@ -248,8 +269,6 @@ enum status plot_ceilings_write(const struct results *results, const json_t *exp
     write_measured(file, &table, &least, &most);
     write_binding(file, &table, &names);
     fprintf(file, "ips_min = %.6g\nips_max = %.6g\n", least, most);
-out:
-    explained_points = NULL;
     series_table_release(&table);
-    return status;
+    return STATUS_OK;
 }

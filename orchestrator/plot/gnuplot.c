@@ -284,16 +284,17 @@ static enum status no_memory(void)
     return status_set(STATUS_MEMORY, "out of memory for the data of a figure");
 }
 
-static enum status draw(const char *script, const struct text_stream *data, const char *output)
+static enum status draw(const char *figure, const struct text_stream *data, const char *output)
 {
     struct child_result picture;
-    char path[PATH_MAX];
+    char script[64], path[PATH_MAX];
     const char *format = extension_of(output);
     enum status status = plot_check_output(output);
     if (status == STATUS_OK && strcmp(format, ".gp") == 0)
         return write_file(output, data->text, data->bytes);
     if (status == STATUS_OK)
         status = atomic_file_check(output, ATOMIC_FILE_REPLACE);
+    snprintf(script, sizeof script, "plots/%s.gp", figure);
     if (status == STATUS_OK)
         status = path_find_data(script, path, sizeof path);
     if (status == STATUS_OK)
@@ -310,14 +311,14 @@ enum status plot_begin(struct text_stream *out)
     return text_stream_open(out) ? STATUS_OK : no_memory();
 }
 
-enum status plot_end(struct text_stream *data, enum status status, const char *script,
+enum status plot_end(struct text_stream *data, enum status status, const char *figure,
                      const char *output)
 {
     char *text = text_stream_close(data);
     if (!text && status == STATUS_OK)
         status = no_memory();
     if (status == STATUS_OK)
-        status = draw(script, data, output);
+        status = draw(figure, data, output);
     free(text);
     return status;
 }

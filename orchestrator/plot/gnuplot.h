@@ -13,14 +13,14 @@
 /* STATUS_USAGE: the output's extension names no format. */
 enum status plot_check_output(const char *output);
 
-/* Begins the data of a figure. plot_end() draws it with a script ("plots/NAME.gp"), unless status
- * is an error, releases it, and returns the status. The output appears whole or not at all: .svg,
- * .png or .pdf, or with .gp the data alone.
+/* Begins the data of a figure. plot_end() draws it with plots/FIGURE.gp, unless status is an error,
+ * releases it, and returns the status. The output appears whole or not at all: .svg, .png or .pdf,
+ * or with .gp the data alone.
  *
  * STATUS_NOT_FOUND: no script, no gnuplot. STATUS_SYSTEM: gnuplot failed or the output cannot be
  * written. */
 enum status plot_begin(struct text_stream *out);
-enum status plot_end(struct text_stream *data, enum status status, const char *script,
+enum status plot_end(struct text_stream *data, enum status status, const char *figure,
                      const char *output);
 
 /* How every figure's data begins: its name and title, whether the GPU is emulated, and the caption:

@@ -31,7 +31,7 @@ static void write_rates(FILE *file, const struct series_table *table)
     double widest = 0;
     json_int_t most = 0;
     fputs("# row, number of the GPU, percent above the mean\n$rates << EOD\n", file);
-    for (size_t i = 0; i < plot_rows_count(table); i++) {
+    for (size_t i = 0; i < table->count; i++) {
         struct imbalance imbalance = {0};
         const json_t *point = table->rows[i].point;
         imbalance_of(point, &imbalance);
@@ -56,7 +56,7 @@ static void write_texts(FILE *file, const struct series_table *table)
     static const char *const words[] = {
         [IMBALANCE_SPREAD] = "slowest", [IMBALANCE_SLOW] = "slow", [IMBALANCE_FAST] = "fast"};
     fputs("array texts[n_rows]\narray interval[n_rows]\n", file);
-    for (size_t i = 0; i < plot_rows_count(table); i++) {
+    for (size_t i = 0; i < table->count; i++) {
         struct imbalance imbalance = {0};
         const json_t *point = table->rows[i].point;
         double interval = number_at(point, "ci95_rel");
@@ -75,17 +75,19 @@ static void write_texts(FILE *file, const struct series_table *table)
 enum status plot_gpus_write(const struct results *results, const char *path, FILE *file)
 {
     struct series_table table;
-    const struct series_form form = {.take = take, .whole_names = true};
-    const struct series_heading heading = {
-        .figure = "gpus",
+    static const struct series_figure figure = {
+        .name = "gpus",
         .title = "Each GPU beside the mean of its point",
         .notes = "A mark each GPU of a point; grey: the 95% confidence interval of the point's "
                  "total. Apart: the fastest and the slowest GPU, as a share of the mean. ",
+        .needed = "of several GPUs: measure with --device all",
         .missing = "of one GPU",
+        .take = take,
+        .whole_names = true,
+        .has_rows = true,
     };
 
-    enum status status = plot_rows_begin(file, &heading, &form, results, path,
-                                         "of several GPUs: measure with --device all", &table);
+    enum status status = series_begin(file, &figure, results, path, &table);
     if (status != STATUS_OK)
         return status;
     write_texts(file, &table);

@@ -86,12 +86,14 @@ static void fill_map(const struct series_table *table, const struct series_row *
     }
 }
 
-/* The fullest map: the one with the most P×T points, then the most points at all. */
+/* The fullest map: the one with the most P×T points, then the most points at all. The caller frees
+ * its cells; NULL: no memory. */
 static const struct series_row *choose_map(const struct series_table *table, struct map *map)
 {
     const struct series_row *best = NULL;
     size_t most = 0, most_hybrids = 0;
-    for (size_t i = 0; i < table->count; i++) {
+    map->cells = calloc(table->count + 1, sizeof *map->cells);
+    for (size_t i = 0; i < table->count && map->cells != NULL; i++) {
         const struct series_row *row = &table->rows[i];
         bool seen = false;
         for (size_t j = 0; j < i && !seen; j++)
@@ -212,22 +214,18 @@ enum status plot_heatmap_write(const struct results *results, const char *path, 
     struct series_table table = {0};
     struct map map = {0};
     char *notes = NULL;
-    const struct series_form form = {.take = take};
-    const struct series_row *like = NULL;
+    static const struct series_figure figure = {.needed = "to plot", .take = take};
 
-    enum status status = series_table_make(results->points, &form, &table);
-    if (status == STATUS_OK) {
-        map.cells = calloc(table.count + 1, sizeof *map.cells);
-        if (map.cells == NULL)
-            status = status_set(STATUS_MEMORY, "out of memory for %zu points", table.count);
-    }
+    enum status status = series_table_make(&figure, results, path, &table);
+    if (status != STATUS_OK)
+        return status;
+    const struct series_row *like = choose_map(&table, &map);
+    if (map.cells == NULL)
+        status = status_set(STATUS_MEMORY, "out of memory for %zu points", table.count);
+    else if (like == NULL)
+        status = status_set(STATUS_USAGE, "'%s' has no measured point %s", path, figure.needed);
     if (status != STATUS_OK)
         goto out;
-    like = choose_map(&table, &map);
-    if (like == NULL) {
-        status = status_set(STATUS_USAGE, "'%s' has no measured point to plot", path);
-        goto out;
-    }
     notes = notes_text(like, &map);
     status =
         plot_write_heading(file, "heatmap", "Throughput by processes and threads (iterations/s)",

@@ -30,14 +30,12 @@ enum status plot_search_write(const struct results *results, const char *path, F
 /* Merged results of a fleet. */
 enum status plot_fleet_write(const struct results *results, const char *path, FILE *file);
 
-/* explained: an array of one object a point, with id, limited_by, and ceilings: an array of objects
- * with name, title (or none), ips and binding, as `mpsweep explain --format json` prints it. */
-enum status plot_ceilings_write(const struct results *results, const json_t *explained,
-                                const char *path, FILE *file);
-
-/* The points of what explain printed into a file: an array, or an object that holds one, as a new
- * reference. STATUS_USAGE. */
-enum status plot_load_explained(const char *path, json_t **out);
+/* The points' ceilings, once plot_explain() has given each its explanation: an object with id,
+ * limited_by, and ceilings, an array of objects with name, title (or none), ips and binding, as
+ * `mpsweep explain --format json` prints it. They come from the file `explained`, or from the
+ * calibrations in the results where that is NULL. */
+enum status plot_explain(const struct results *results, const char *path, const char *explained);
+enum status plot_ceilings_write(const struct results *results, const char *path, FILE *file);
 
 /* Beyond it a number of workers is none. */
 #define PLOT_WORKERS_MAX 1000000

@@ -54,7 +54,7 @@ static void write_blocks(FILE *file, const struct drawing *drawing,
     fputc('\n', file);
     for (size_t i = 0; i < table->count; i++) {
         const struct series_row *row = &table->rows[i];
-        if (i == 0 || row[-1].series != row->series)
+        if (series_begins_at(table, i))
             fprintf(file, "$values_%zu << EOD\n", row->series + 1);
         fprintf(file, "%.10g", row->x);
         for (size_t p = 0; p < drawing->form->count; p++) {
@@ -67,7 +67,7 @@ static void write_blocks(FILE *file, const struct drawing *drawing,
                 fprintf(file, " %.6g %.6g %.6g", value.value, value.low, value.high);
         }
         fputc('\n', file);
-        if (i + 1 == table->count || row[1].series != row->series)
+        if (series_ends_at(table, i))
             fputs("EOD\n", file);
     }
 }
@@ -91,28 +91,16 @@ enum status plot_panels_write(const struct panels_form *form, const struct resul
 {
     struct series_table table = {0};
     struct drawing drawing = {.form = form, .least = INFINITY};
-    const struct series_heading heading = {.figure = form->figure,
-                                           .title = form->title,
-                                           .notes = form->notes,
-                                           .missing = form->missing};
 
-    enum status status = series_table_make(results->points, &form->series, &table);
+    enum status status = series_begin(file, &form->series, results, path, &table);
     if (status != STATUS_OK)
-        goto out;
+        return status;
     measure(&drawing, &table);
-    if (!(drawing.most > 0)) {
-        status = status_set(STATUS_USAGE, "'%s' has no measured point with %s", path, form->needed);
-        goto out;
-    }
-    status = series_write_heading(file, &heading, &form->series, &table, results);
-    if (status != STATUS_OK)
-        goto out;
     plot_write_text(file, "xlabel", form->xlabel);
     plot_write_text(file, "ylabel", form->ylabel);
     write_panels(file, &drawing);
     series_write(file, &table, NULL, NULL);
     write_blocks(file, &drawing, &table);
-out:
     series_table_release(&table);
-    return status;
+    return STATUS_OK;
 }

@@ -16,12 +16,8 @@ struct panel_value {
 };
 
 struct panels_form {
-    const char *figure, *title; /* as in the table of figures; the picture's heading */
+    struct series_figure series;
     const char *xlabel, *ylabel;
-    const char *notes;   /* a sentence of the caption, with a blank at its end */
-    const char *missing; /* "without a launch time": of a measured point that is not drawn */
-    const char *needed;  /* what the results lack if nothing can be drawn */
-    struct series_form series;
     size_t count;
     const char *titles[PANELS_MAX];
     /* False where the point has no such positive number. */

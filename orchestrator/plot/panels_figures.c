@@ -51,15 +51,18 @@ static bool latency_value(const json_t *point, size_t panel, struct panel_value 
 enum status plot_latency_write(const struct results *results, const char *path, FILE *file)
 {
     struct panels_form form = {
-        .figure = "latency",
-        .title = "Latency of an iteration by number of workers",
+        .series =
+            {
+                .name = "latency",
+                .title = "Latency of an iteration by number of workers",
+                .notes = "Error bars: 95% confidence intervals of the percentiles, where the "
+                         "results have them. ",
+                .needed = "with latency percentiles",
+                .missing = "without a latency",
+                .take = take_by_workers,
+            },
         .xlabel = "workers (processes × threads)",
         .ylabel = "latency (ms)",
-        .notes = "Error bars: 95% confidence intervals of the percentiles, where the results have "
-                 "them. ",
-        .missing = "without a latency",
-        .needed = "latency percentiles",
-        .series = {.take = take_by_workers},
         .count = 4,
         .titles = {"median", "90th percentile", "99th percentile", "99.9th percentile"},
         .value = latency_value,
@@ -71,11 +74,12 @@ enum status plot_latency_write(const struct results *results, const char *path, 
     {
         if (!take_by_rate(point, &rate))
             continue;
-        form.title = "Latency from the planned start, by offered rate";
         form.xlabel = "offered rate (iterations/s)";
-        form.missing = "without a rate or a latency";
-        form.series = (struct series_form){
-            .take = take_by_rate, .ignored = 1u << OPTION_RATE, .whole_names = true};
+        form.series.title = "Latency from the planned start, by offered rate";
+        form.series.missing = "without a rate or a latency";
+        form.series.take = take_by_rate;
+        form.series.ignored = 1u << OPTION_RATE;
+        form.series.whole_names = true;
         break;
     }
     return plot_panels_write(&form, results, path, file);
@@ -114,15 +118,19 @@ static bool take_launch(const json_t *point, double *x)
 
 enum status plot_launch_write(const struct results *results, const char *path, FILE *file)
 {
-    const struct panels_form form = {
-        .figure = "launch",
-        .title = "Time of one launch call by number of workers",
+    static const struct panels_form form = {
+        .series =
+            {
+                .name = "launch",
+                .title = "Time of one launch call by number of workers",
+                .notes = "A call launches one kernel, or with graph launch the graph of an "
+                         "iteration. ",
+                .needed = "with launch times (phases.launch_call or phase_us.launch)",
+                .missing = "without a launch time",
+                .take = take_launch,
+            },
         .xlabel = "workers (processes × threads)",
         .ylabel = "launch call (µs)",
-        .notes = "A call launches one kernel, or with graph launch the graph of an iteration. ",
-        .missing = "without a launch time",
-        .needed = "launch times (phases.launch_call or phase_us.launch)",
-        .series = {.take = take_launch},
         .count = 2,
         .titles = {"mean", "99th percentile"},
         .value = launch_value,
@@ -171,7 +179,7 @@ static void write_phases(FILE *file, const struct series_table *table)
     fputs("# row, then from left to right the end of each phase as a share of the iteration\n"
           "$rows << EOD\n",
           file);
-    for (size_t i = 0; i < plot_rows_count(table); i++) {
+    for (size_t i = 0; i < table->count; i++) {
         const json_t *point = table->rows[i].point;
         double end = 0, total = total_us(point);
         fprintf(file, "%zu 0", i + 1);
@@ -182,7 +190,7 @@ static void write_phases(FILE *file, const struct series_table *table)
         fputs(" 1\n", file);
     }
     fputs("EOD\narray totals[n_rows]\n", file);
-    for (size_t i = 0; i < plot_rows_count(table); i++) {
+    for (size_t i = 0; i < table->count; i++) {
         char text[32];
         fprintf(file, "totals[%zu] = '%s ms'\n", i + 1,
                 text_number(total_us(table->rows[i].point) / 1e3, text, sizeof text));
@@ -192,18 +200,18 @@ static void write_phases(FILE *file, const struct series_table *table)
 enum status plot_phases_write(const struct results *results, const char *path, FILE *file)
 {
     struct series_table table;
-    const struct series_form form = {.take = take_phases};
-    const struct series_heading heading = {
-        .figure = "phases",
+    static const struct series_figure figure = {
+        .name = "phases",
         .title = "Where the time of an iteration goes",
         .notes = "On the right: mean latency. With graph launch the copies are part of the graph, "
                  "and wait in the synchronisation. ",
+        .needed = "with the time of its phases (phases or phase_us)",
         .missing = "without phases",
+        .take = take_phases,
+        .has_rows = true,
     };
 
-    enum status status =
-        plot_rows_begin(file, &heading, &form, results, path,
-                        "with the time of its phases (phases or phase_us)", &table);
+    enum status status = series_begin(file, &figure, results, path, &table);
     if (status != STATUS_OK)
         return status;
     write_phases(file, &table);

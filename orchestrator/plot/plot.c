@@ -6,31 +6,29 @@
 #include <sys/stat.h>
 
 #include "orchestrator/console/report.h"
-#include "orchestrator/explain/set.h"
 #include "orchestrator/plot/internal.h"
 #include "orchestrator/results/fields.h"
 
+/* The script plots/NAME.gp draws what write() writes. */
 struct figure {
     const char *name;
-    const char *script;
     enum status (*write)(const struct results *results, const char *path, FILE *file);
-    enum status (*write_explained)(const struct results *results, const json_t *explained,
-                                   const char *path, FILE *file); /* in place of write */
+    bool is_explained; /* write() needs plot_explain() */
 };
 
 static const struct figure figures[] = {
-    {"throughput", "plots/throughput.gp", plot_throughput_write, NULL},
-    {"latency", "plots/latency.gp", plot_latency_write, NULL},
-    {"phases", "plots/phases.gp", plot_phases_write, NULL},
-    {"launch", "plots/launch.gp", plot_launch_write, NULL},
-    {"heatmap", "plots/heatmap.gp", plot_heatmap_write, NULL},
-    {"scaling", "plots/scaling.gp", plot_scaling_write, NULL},
-    {"gpus", "plots/gpus.gp", plot_gpus_write, NULL},
-    {"ceilings", "plots/ceilings.gp", NULL, plot_ceilings_write},
-    {"search", "plots/search.gp", plot_search_write, NULL},
-    {"fleet", "plots/fleet.gp", plot_fleet_write, NULL},
-    {"probe", "plots/probe.gp", plot_probe_write, NULL},
-    {"probe-series", "plots/probe-series.gp", plot_probe_series_write, NULL},
+    {"throughput", plot_throughput_write, false},
+    {"latency", plot_latency_write, false},
+    {"phases", plot_phases_write, false},
+    {"launch", plot_launch_write, false},
+    {"heatmap", plot_heatmap_write, false},
+    {"scaling", plot_scaling_write, false},
+    {"gpus", plot_gpus_write, false},
+    {"ceilings", plot_ceilings_write, true},
+    {"search", plot_search_write, false},
+    {"fleet", plot_fleet_write, false},
+    {"probe", plot_probe_write, false},
+    {"probe-series", plot_probe_series_write, false},
 };
 
 #define FIGURE_COUNT (sizeof figures / sizeof *figures)
@@ -59,22 +57,15 @@ static enum status draw_one(const struct figure *figure, const struct request *r
                             const struct results *results, const char *output)
 {
     struct text_stream data;
-    json_t *explained = NULL;
     enum status status = STATUS_OK;
-    if (figure->write_explained != NULL)
-        status = request->explained != NULL
-                     ? plot_load_explained(request->explained, &explained)
-                     : explain_results_json(results, request->results, &explained);
+    if (figure->is_explained)
+        status = plot_explain(results, request->results, request->explained);
     if (status == STATUS_OK)
         status = plot_begin(&data);
-    if (status == STATUS_OK) {
-        status = figure->write_explained != NULL
-                     ? figure->write_explained(results, explained, request->results, data.file)
-                     : figure->write(results, request->results, data.file);
-        status = plot_end(&data, status, figure->script, output);
-    }
-    json_decref(explained);
-    return status;
+    if (status != STATUS_OK)
+        return status;
+    status = figure->write(results, request->results, data.file);
+    return plot_end(&data, status, figure->name, output);
 }
 
 /* Draws every figure that the results allow, as DIR/NAME.svg, and lists the others. STATUS_USAGE:

@@ -91,7 +91,7 @@ static void write_blocks(FILE *file, const struct series_table *table,
     for (size_t i = 0; i < table->count; i++) {
         const struct series_row *row = &table->rows[i];
         struct place place = place_of(index, row->point);
-        if (i == 0 || row[-1].series != row->series) {
+        if (series_begins_at(table, i)) {
             struct scaling scaling;
             bool based = scaling_find(index, row->point, &scaling);
             fprintf(file, "ideal[%zu] = %.6g\n$values_%zu << EOD\n", row->series + 1,
@@ -105,7 +105,7 @@ static void write_blocks(FILE *file, const struct series_table *table,
         }
         write_place(file, row->x, &place);
         widen(ranges, row->x, &place);
-        if (i + 1 == table->count || row[1].series != row->series)
+        if (series_ends_at(table, i))
             fputs("EOD\n", file);
     }
 }
@@ -115,23 +115,29 @@ static size_t bases_missing(const struct series_table *table, const struct scali
     size_t missing = 0;
     struct scaling scaling;
     for (size_t i = 0; i < table->count; i++)
-        if (i == 0 || table->rows[i - 1].series != table->rows[i].series)
+        if (series_begins_at(table, i))
             missing += !scaling_find(index, table->rows[i].point, &scaling);
     return missing;
 }
+
+static const struct series_figure figure = {
+    .name = "scaling",
+    .title = "Throughput by number of GPUs",
+    .needed = "of several GPUs: measure with --device all --gpus-per-point 1,2",
+    .missing = "of an open loop or without a number",
+    .take = take,
+    .ignored = 1u << OPTION_GPUS_PER_POINT,
+    .whole_names = true,
+};
 
 static enum status write_figure(const struct results *results, const struct series_table *table,
                                 const struct scaling_index *index, FILE *file)
 {
     char notes[512];
     struct ranges ranges = {.efficiency_least = INFINITY};
-    const struct series_form any = {.take = take_any};
-    const struct series_heading heading = {
-        .figure = "scaling",
-        .title = "Throughput by number of GPUs",
-        .notes = notes,
-        .missing = "of an open loop or without a number",
-    };
+    struct series_figure listed = figure;
+    listed.take = take_any;
+    listed.notes = notes;
     size_t missing = bases_missing(table, index);
     int used = snprintf(notes, sizeof notes,
                         "P×T is the layout of each GPU. Dotted: N times one GPU, which is "
@@ -141,7 +147,7 @@ static enum status write_figure(const struct results *results, const struct seri
                  "%zu series without a point of one GPU: dotted is what the fewest GPUs did each, "
                  "and there is no efficiency. ",
                  missing);
-    enum status status = series_write_heading(file, &heading, &any, table, results);
+    enum status status = series_write_heading(file, &listed, table, results);
     if (status != STATUS_OK)
         return status;
     series_write(file, table, NULL, NULL);
@@ -159,14 +165,9 @@ enum status plot_scaling_write(const struct results *results, const char *path, 
 {
     struct series_table table = {0};
     struct scaling_index *index = NULL;
-    const struct series_form form = {
-        .take = take, .ignored = 1u << OPTION_GPUS_PER_POINT, .whole_names = true};
-
     enum status status = scaling_index_new(results->points, &index);
     if (status == STATUS_OK)
-        status = series_table_need(
-            results, &form, path, "of several GPUs: measure with --device all --gpus-per-point 1,2",
-            &table);
+        status = series_table_make(&figure, results, path, &table);
     if (status == STATUS_OK)
         status = write_figure(results, &table, index, file);
     series_table_release(&table);

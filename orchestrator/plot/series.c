@@ -10,6 +10,7 @@
 #include "orchestrator/results/settings.h"
 
 #define LISTED_MAX 6
+#define TITLE_BYTES (POINT_TEXT_BYTES * (SETTINGS_IDS + 2))
 
 static bool is_hybrid(int layout)
 {
@@ -18,15 +19,15 @@ static bool is_hybrid(int layout)
 }
 
 /* False if the figure cannot draw the point. */
-static bool row_from_point(const json_t *point, const struct series_form *form,
+static bool row_from_point(const json_t *point, const struct series_figure *figure,
                            bool hybrid_by_processes, struct series_row *row)
 {
     double x = 0;
-    if (!form->take(point, &x))
+    if (!figure->take(point, &x))
         return false;
     *row = (struct series_row){
         .point = point, .id = integer_at(point, "id"), .layout = point_layout(point), .x = x};
-    if (form->whole_names)
+    if (figure->whole_names)
         point_name(point, row->name);
     else if (is_hybrid(row->layout) && hybrid_by_processes)
         snprintf(row->name, POINT_TEXT_BYTES, "%.30s %" JSON_INTEGER_FORMAT "×T",
@@ -37,34 +38,13 @@ static bool row_from_point(const json_t *point, const struct series_form *form,
     else
         snprintf(row->name, POINT_TEXT_BYTES, "%.60s", text_at(point, "layout"));
     for (int i = 0; i < SETTINGS_IDS; i++)
-        if (!(form->ignored & 1u << i))
+        if (!(figure->ignored & 1u << i))
             settings_figure_text(point, (enum option_id)i, row->texts[i]);
     /* Of a rate that is x, the kind of arrivals stays. */
-    if (form->ignored & 1u << OPTION_RATE && json_is_object(json_object_get(point, "rate")))
+    if (figure->ignored & 1u << OPTION_RATE && json_is_object(json_object_get(point, "rate")))
         snprintf(row->texts[OPTION_RATE], POINT_TEXT_BYTES, "%.20s arrivals",
                  text_at(json_object_get(point, "rate"), "arrival"));
     return true;
-}
-
-/* Rows of one series side by side, in the order of the plan. */
-static int compare_alike(const void *left, const void *right)
-{
-    const struct series_row *a = *(struct series_row *const *)left;
-    const struct series_row *b = *(struct series_row *const *)right;
-    int order = a->layout < b->layout ? -1 : a->layout > b->layout;
-    if (order == 0)
-        order = strcmp(a->name, b->name);
-    for (size_t i = 0; order == 0 && i < SETTINGS_IDS; i++)
-        order = strcmp(a->texts[i], b->texts[i]);
-    return order != 0 ? order : (a > b) - (a < b);
-}
-
-static bool same_series(const struct series_row *a, const struct series_row *b)
-{
-    bool same = a->layout == b->layout && strcmp(a->name, b->name) == 0;
-    for (size_t i = 0; same && i < SETTINGS_IDS; i++)
-        same = strcmp(a->texts[i], b->texts[i]) == 0;
-    return same;
 }
 
 static int compare_in_plan(const void *left, const void *right)
@@ -85,95 +65,98 @@ static int compare_in_series(const void *left, const void *right)
     return (a->id > b->id) - (a->id < b->id);
 }
 
-/* Numbers the series in the order in which the plan has their first points. */
-static enum status number_series(struct series_table *table)
+bool series_begins_at(const struct series_table *table, size_t index)
 {
-    struct series_row **alike = calloc(table->count + 1, sizeof *alike);
-    if (alike == NULL)
-        return status_set(STATUS_MEMORY, "out of memory for %zu points", table->count);
-    for (size_t i = 0; i < table->count; i++)
-        alike[i] = &table->rows[i];
-    qsort(alike, table->count, sizeof *alike, compare_alike);
-    /* Each row gets the place of its series' first one, and then that one's number. */
-    size_t first = 0;
-    for (size_t i = 0; i < table->count; i++) {
-        if (i == 0 || !same_series(alike[i], alike[i - 1]))
-            first = (size_t)(alike[i] - table->rows);
-        alike[i]->series = first;
-    }
-    free(alike);
-    for (size_t i = 0; i < table->count; i++) {
-        struct series_row *row = &table->rows[i];
-        row->series = row->series == i ? table->series_count++ : table->rows[row->series].series;
-    }
-    return STATUS_OK;
+    return index == 0 || table->rows[index - 1].series != table->rows[index].series;
 }
 
-static enum status table_fill(const json_t *points, const struct series_form *form,
-                              struct series_table *table)
+bool series_ends_at(const struct series_table *table, size_t index)
+{
+    return index + 1 == table->count || series_begins_at(table, index + 1);
+}
+
+/* What the rows of one series share. */
+static const char *series_key(const struct series_row *row, char key[TITLE_BYTES])
+{
+    struct text text = {.at = key, .size = TITLE_BYTES};
+    text_append(&text, "%d\n%s", row->layout, row->name);
+    for (size_t i = 0; i < SETTINGS_IDS; i++)
+        text_append(&text, "\n%s", row->texts[i]);
+    return key;
+}
+
+/* Numbers the series in the order in which the plan has their first points. False: no memory. */
+static bool number_series(struct series_table *table)
+{
+    json_t *numbers = json_object();
+    json_int_t count = 0, number = 0;
+    for (size_t i = 0; i < table->count && number >= 0; i++) {
+        char key[TITLE_BYTES];
+        number = json_place(numbers, series_key(&table->rows[i], key), count);
+        count += number == count;
+        table->rows[i].series = (size_t)number;
+    }
+    table->series_count = (size_t)count;
+    json_decref(numbers);
+    return number >= 0;
+}
+
+static bool table_fill(const json_t *points, const struct series_figure *figure,
+                       struct series_table *table)
 {
     size_t index;
     const json_t *point;
     table->count = 0;
     table->unconverged = 0;
-    table->series_count = 0;
     json_array_foreach(points, index, point)
     {
-        if (!row_from_point(point, form, table->hybrid_by_processes, &table->rows[table->count]))
+        if (!row_from_point(point, figure, table->hybrid_by_processes, &table->rows[table->count]))
             continue;
         table->unconverged += strcmp(text_at(point, "status"), "unconverged") == 0;
         table->count++;
     }
     /* Points were measured in random order: the plan's is the reader's. */
     qsort(table->rows, table->count, sizeof *table->rows, compare_in_plan);
-    enum status status = number_series(table);
-    if (status != STATUS_OK)
-        return status;
+    if (!number_series(table))
+        return false;
     for (size_t i = 0; i < table->count; i++)
         for (size_t s = 0; s < SETTINGS_IDS; s++)
             if (strcmp(table->rows[i].texts[s], table->rows[0].texts[s]) != 0)
                 table->varies[s] = true;
     qsort(table->rows, table->count, sizeof *table->rows, compare_in_series);
-    return STATUS_OK;
+    return true;
 }
 
 /* Series of P×T points are cut along P or along T, whichever gives the fewer. */
-enum status series_table_make(const json_t *points, const struct series_form *form,
-                              struct series_table *out)
+static bool table_fill_best(const json_t *points, const struct series_figure *figure,
+                            struct series_table *table)
 {
-    struct series_table table = {.hybrid_by_processes = true};
-    table.rows = calloc(json_array_size(points) + 1, sizeof *table.rows);
-    if (table.rows == NULL)
-        return status_set(STATUS_MEMORY, "out of memory for %zu points", json_array_size(points));
-    enum status status = table_fill(points, form, &table);
-    size_t by_processes = table.series_count;
-    table.hybrid_by_processes = false;
-    if (status == STATUS_OK)
-        status = table_fill(points, form, &table);
-    if (status == STATUS_OK && by_processes < table.series_count) {
-        table.hybrid_by_processes = true;
-        status = table_fill(points, form, &table);
-    }
-    if (status != STATUS_OK)
-        series_table_release(&table);
-    else
-        *out = table;
-    return status;
+    table->hybrid_by_processes = true;
+    if (!table_fill(points, figure, table))
+        return false;
+    size_t by_processes = table->series_count;
+    table->hybrid_by_processes = false;
+    if (!table_fill(points, figure, table))
+        return false;
+    table->hybrid_by_processes = by_processes < table->series_count;
+    return !table->hybrid_by_processes || table_fill(points, figure, table);
 }
 
-enum status series_table_need(const struct results *results, const struct series_form *form,
-                              const char *path, const char *what, struct series_table *out)
+enum status series_table_make(const struct series_figure *figure, const struct results *results,
+                              const char *path, struct series_table *out)
 {
-    struct series_table table;
-    enum status status = series_table_make(results->points, form, &table);
-    if (status != STATUS_OK)
-        return status;
-    if (table.count == 0) {
+    size_t count = json_array_size(results->points);
+    struct series_table table = {.rows = calloc(count + 1, sizeof *table.rows)};
+    enum status status = STATUS_OK;
+    if (table.rows == NULL || !table_fill_best(results->points, figure, &table))
+        status = status_set(STATUS_MEMORY, "out of memory for %zu points", count);
+    else if (table.count == 0)
+        status = status_set(STATUS_USAGE, "'%s' has no measured point %s", path, figure->needed);
+    if (status == STATUS_OK)
+        *out = table;
+    else
         series_table_release(&table);
-        return status_set(STATUS_USAGE, "'%s' has no measured point %s", path, what);
-    }
-    *out = table;
-    return STATUS_OK;
+    return status;
 }
 
 void series_table_release(struct series_table *table)
@@ -224,11 +207,9 @@ void series_write(FILE *file, const struct series_table *table, const char *head
     int variant = 0;
     for (size_t i = 0; i < table->count; i++) {
         const struct series_row *row = &table->rows[i];
-        bool first = i == 0 || row[-1].series != row->series;
-        bool last = i + 1 == table->count || row[1].series != row->series;
         size_t number = row->series + 1;
-        if (first) {
-            char title[POINT_TEXT_BYTES * (SETTINGS_IDS + 1)];
+        if (series_begins_at(table, i)) {
+            char title[TITLE_BYTES];
             series_title(table, row, title, sizeof title);
             variant = i > 0 && row[-1].layout == row->layout ? variant + 1 : 1;
             fputc('\n', file);
@@ -241,7 +222,7 @@ void series_write(FILE *file, const struct series_table *table, const char *head
         if (write_row == NULL)
             continue;
         write_row(file, row);
-        if (last)
+        if (series_ends_at(table, i))
             fputs("EOD\n", file);
     }
 }
@@ -271,12 +252,11 @@ static void list_add(char list[LISTED_MAX + 1][POINT_TEXT_BYTES], int *count, co
         snprintf(list[(*count)++], POINT_TEXT_BYTES, "%s", text);
 }
 
-/* "Not drawn: 2 infeasible (threads+mps 1×48, …); 3 without WHAT (…)"; nothing if take() takes all
- * points. */
-static void write_missing(FILE *out, const json_t *points,
-                          bool (*take)(const json_t *point, double *x), const char *what)
+/* "Not drawn: 2 infeasible (threads+mps 1×48, …); 3 without WHAT (…)"; nothing if the figure takes
+ * all points. */
+static void write_missing(FILE *out, const json_t *points, const struct series_figure *figure)
 {
-    const char *const kinds[] = {"infeasible", "failed", "interrupted", what};
+    const char *const kinds[] = {"infeasible", "failed", "interrupted", figure->missing};
     enum { KINDS = sizeof kinds / sizeof *kinds };
     char lists[KINDS][LISTED_MAX + 1][POINT_TEXT_BYTES];
     int listed[KINDS] = {0};
@@ -288,7 +268,7 @@ static void write_missing(FILE *out, const json_t *points,
         double x;
         char text[POINT_TEXT_BYTES];
         size_t kind = 0;
-        if (take(point, &x))
+        if (figure->take(point, &x))
             continue;
         while (kind + 1 < KINDS && strcmp(kinds[kind], text_at(point, "status")) != 0)
             kind++;
@@ -308,61 +288,52 @@ static void write_missing(FILE *out, const json_t *points,
     }
 }
 
-enum status series_write_heading(FILE *file, const struct series_heading *heading,
-                                 const struct series_form *form, const struct series_table *table,
-                                 const struct results *results)
+enum status series_write_heading(FILE *file, const struct series_figure *figure,
+                                 const struct series_table *table, const struct results *results)
 {
     struct text_stream out;
     char *notes = NULL;
     if (text_stream_open(&out)) {
         write_shared(out.file, table);
-        fputs(heading->notes, out.file);
-        write_missing(out.file, results->points, form->take, heading->missing);
-        if (heading->rows_most > 0 && table->count > heading->rows_most)
+        fputs(figure->notes, out.file);
+        write_missing(out.file, results->points, figure);
+        if (figure->has_rows && table->count > PLOT_ROWS_MAX)
             fprintf(out.file, " Not drawn for want of room: %zu more.",
-                    table->count - heading->rows_most);
+                    table->count - PLOT_ROWS_MAX);
         notes = text_stream_close(&out);
     }
     enum status status =
-        plot_write_heading(file, heading->figure, heading->title, results->header, notes);
+        plot_write_heading(file, figure->name, figure->title, results->header, notes);
     free(notes);
     return status;
 }
 
-/* -- rows ----------------------------------------------------------------------------------------
- */
-
-size_t plot_rows_count(const struct series_table *table)
-{
-    return table->count < PLOT_ROWS_MAX ? table->count : PLOT_ROWS_MAX;
-}
-
 static void write_labels(FILE *file, const struct series_table *table)
 {
-    fprintf(file, "n_rows = %zu\narray labels[n_rows]\n", plot_rows_count(table));
-    for (size_t i = 0; i < plot_rows_count(table); i++) {
-        char label[POINT_TEXT_BYTES * (SETTINGS_IDS + 1)];
+    fprintf(file, "n_rows = %zu\narray labels[n_rows]\n", table->count);
+    for (size_t i = 0; i < table->count; i++) {
+        char label[TITLE_BYTES];
         series_label(table, &table->rows[i], label, sizeof label);
         plot_write_item(file, "labels", i + 1, label);
     }
 }
 
-enum status plot_rows_begin(FILE *file, const struct series_heading *heading,
-                            const struct series_form *form, const struct results *results,
-                            const char *path, const char *what, struct series_table *out)
+enum status series_begin(FILE *file, const struct series_figure *figure,
+                         const struct results *results, const char *path, struct series_table *out)
 {
     struct series_table table;
-    struct series_heading limited = *heading;
-    limited.rows_most = PLOT_ROWS_MAX;
-    enum status status = series_table_need(results, form, path, what, &table);
+    enum status status = series_table_make(figure, results, path, &table);
     if (status != STATUS_OK)
         return status;
-    status = series_write_heading(file, &limited, form, &table, results);
+    status = series_write_heading(file, figure, &table, results);
     if (status != STATUS_OK) {
         series_table_release(&table);
         return status;
     }
-    write_labels(file, &table);
+    if (figure->has_rows) {
+        table.count = table.count < PLOT_ROWS_MAX ? table.count : PLOT_ROWS_MAX;
+        write_labels(file, &table);
+    }
     *out = table;
     return STATUS_OK;
 }

@@ -32,52 +32,44 @@ struct series_table {
     bool hybrid_by_processes; /* P×T series keep P; otherwise they keep T */
 };
 
-struct series_form {
+/* A figure of series, and what stands above and below it. */
+struct series_figure {
+    const char *name, *title; /* as in the table of figures; the picture's heading */
+    const char *notes;        /* sentences of the caption, a blank behind each */
+    const char *needed;       /* "of several GPUs: measure with ...": what no point is */
+    const char *missing;      /* "without phases": of a measured point that is not drawn */
     /* True if the figure can draw the point; its place on the axis. */
     bool (*take)(const json_t *point, double *x);
-    unsigned ignored; /* settings that do not separate series, as bits 1 << POINT_… */
+    unsigned ignored; /* settings that do not separate series, as bits 1 << enum option_id */
     bool whole_names; /* P×T points keep both factors: x does not count workers */
+    bool has_rows;    /* a row for each point, from the top */
 };
 
-/* Those of the points that form takes; series_table_release() frees the rows. */
-enum status series_table_make(const json_t *points, const struct series_form *form,
-                              struct series_table *out);
-/* The same of results at path, of which there must be one at least: else STATUS_USAGE, with "'PATH'
- * has no measured point WHAT" ("of several GPUs: measure with ..."). */
-enum status series_table_need(const struct results *results, const struct series_form *form,
-                              const char *path, const char *what, struct series_table *out);
+/* Those of the points that the figure takes; series_table_release() frees the rows. STATUS_USAGE:
+ * none; path is that of the results. */
+enum status series_table_make(const struct series_figure *figure, const struct results *results,
+                              const char *path, struct series_table *out);
 void series_table_release(struct series_table *table);
+
+/* How the figure's data file begins (plot_write_heading()). The caption lists what all series
+ * share, then the notes, then what is not drawn and why. */
+enum status series_write_heading(FILE *file, const struct series_figure *figure,
+                                 const struct series_table *table, const struct results *results);
+
+/* A picture has at most this many rows. */
+#define PLOT_ROWS_MAX 250
+
+/* Makes the table and writes the heading. Of a figure of rows n_rows and the array labels follow,
+ * and the table keeps only the points that are drawn. */
+enum status series_begin(FILE *file, const struct series_figure *figure,
+                         const struct results *results, const char *path, struct series_table *out);
+
+/* Whether the row at index is the first, or the last, of its series. */
+bool series_begins_at(const struct series_table *table, size_t index);
+bool series_ends_at(const struct series_table *table, size_t index);
 
 /* n_series, and titles, layout_of and variant_of of each; behind the last the rows' data blocks
  * $series_N, each row written by write_row with its line's end. heading names the columns. Without
  * write_row there are no data blocks. */
 void series_write(FILE *file, const struct series_table *table, const char *heading,
                   void (*write_row)(FILE *file, const struct series_row *row));
-
-/* What stands above and below a figure of series. */
-struct series_heading {
-    const char *figure, *title; /* as in the table of figures; the picture's heading */
-    const char *notes;          /* sentences of the caption, a blank behind each */
-    const char *missing;        /* "without phases": of a measured point that is not drawn */
-    size_t rows_most;           /* at most this many points are drawn; 0: all */
-};
-
-/* How the figure's data file begins (plot_write_heading()). The caption lists what all series
- * share, then the notes, then what is not drawn and why. */
-enum status series_write_heading(FILE *file, const struct series_heading *heading,
-                                 const struct series_form *form, const struct series_table *table,
-                                 const struct results *results);
-
-/* -- figures of a row for each point, from the top: their labels -- */
-
-/* A picture has at most this many rows. */
-#define PLOT_ROWS_MAX 250
-
-size_t plot_rows_count(const struct series_table *table);
-
-/* How the figure's data file begins: the heading, with the number of rows left out, n_rows,
- * and the array labels. The rest is written from the table, which the caller releases. path and
- * what: as for series_table_need(). */
-enum status plot_rows_begin(FILE *file, const struct series_heading *heading,
-                            const struct series_form *form, const struct results *results,
-                            const char *path, const char *what, struct series_table *out);

@@ -53,22 +53,23 @@ enum status plot_throughput_write(const struct results *results, const char *pat
 {
     struct series_table table;
     char notes[128] = "Error bars: 95% confidence intervals. ";
-    const struct series_form form = {.take = take};
-    const struct series_heading heading = {
-        .figure = "throughput",
+    const struct series_figure figure = {
+        .name = "throughput",
         .title = "Throughput by number of workers",
         .notes = notes,
+        .needed = "to plot",
         .missing = "without a number",
+        .take = take,
     };
 
-    enum status status = series_table_need(results, &form, path, "to plot", &table);
+    enum status status = series_table_make(&figure, results, path, &table);
     if (status != STATUS_OK)
         return status;
     if (table.unconverged > 0)
         snprintf(notes, sizeof notes,
                  "Error bars: 95%% confidence intervals; wider than asked for at %d point%s. ",
                  table.unconverged, table.unconverged > 1 ? "s" : "");
-    status = series_write_heading(file, &heading, &form, &table, results);
+    status = series_write_heading(file, &figure, &table, results);
     if (status != STATUS_OK)
         goto out;
     fputs("xlabel = 'workers (processes × threads)'\nylabel = 'throughput (iterations/s)'\n", file);

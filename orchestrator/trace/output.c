@@ -168,7 +168,7 @@ enum status trace_write_figure(const struct trace *trace, const char *path)
     if (status == STATUS_OK) {
         status = plot_write_heading(data.file, "timeline", "Calls and GPU work", header, notes);
         fputs(rows, data.file);
-        status = plot_end(&data, status, "plots/timeline.gp", path);
+        status = plot_end(&data, status, "timeline", path);
     }
     json_decref(header);
     free(rows);

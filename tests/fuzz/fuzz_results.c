@@ -40,20 +40,18 @@ static bool worked(enum status status)
     return status == STATUS_OK;
 }
 
-static void draw(const struct results *results, const json_t *explained)
+static void draw(const struct results *results)
 {
     static enum status (*const figures[])(const struct results *, const char *, FILE *) = {
         plot_throughput_write, plot_latency_write, plot_phases_write,       plot_launch_write,
         plot_heatmap_write,    plot_scaling_write, plot_gpus_write,         plot_search_write,
-        plot_fleet_write,      plot_probe_write,   plot_probe_series_write,
+        plot_fleet_write,      plot_probe_write,   plot_probe_series_write, plot_ceilings_write,
     };
     struct printed printed;
     for (size_t i = 0; i < sizeof figures / sizeof *figures; i++) {
         worked(figures[i](results, "r.jsonl", print_begin(&printed)));
         print_end(&printed);
     }
-    worked(plot_ceilings_write(results, explained, "r.jsonl", print_begin(&printed)));
-    print_end(&printed);
 }
 
 static void print_tables(const struct results *results)
@@ -136,7 +134,6 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes)
 {
     char path[FUZZ_PATH];
     struct results results;
-    json_t *explained = NULL;
     int fd = fuzz_file(data, bytes, path);
     check_lines((const char *)data, bytes);
     if (worked(results_load(path, NULL, &results))) {
@@ -145,14 +142,13 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes)
         print_tables(&results);
         print_explained(&results);
         print_compared(path);
-        if (worked(explain_results_json(&results, path, &explained)))
-            draw(&results, explained);
+        if (worked(plot_explain(&results, path, NULL)))
+            draw(&results);
         json_t *records = results.calibrations;
         for (size_t i = 0; i < json_array_size(records); i++) {
             struct calibration_record record;
             worked(calibration_from_json(json_array_get(records, i), &record));
         }
-        json_decref(explained);
         results_release(&results);
     }
     close(fd);
