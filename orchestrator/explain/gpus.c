@@ -8,15 +8,19 @@
 #include "orchestrator/results/point.h"
 #include "orchestrator/results/settings.h"
 
-void explain_gpus_find(struct explain_set *set, const json_t *points,
-                       const struct scaling_index *index)
+enum status explain_gpus_find(struct explain_set *set, const json_t *points)
 {
+    json_t *singles = scaling_singles(points);
+    if (singles == NULL)
+        return status_set(STATUS_MEMORY, "out of memory for the points of one GPU");
     for (size_t i = 0; i < set->count; i++) {
         struct explanation *point = &set->points[i];
-        point->scales = scaling_find(index, point->record, &point->scaling);
+        point->scales = scaling_find(singles, point->record, &point->scaling);
         point->is_split = imbalance_of(point->record, &point->imbalance);
         point->other_daemons = scaling_other_daemons(points, point->record);
     }
+    json_decref(singles);
+    return STATUS_OK;
 }
 
 /* By how much the other choice of daemons is better, beyond both intervals; 0: it is not. */

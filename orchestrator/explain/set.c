@@ -64,16 +64,12 @@ enum status explain_set_make(const json_t *header, const json_t *points, struct 
         set.count++;
     }
     qsort(set.points, set.count, sizeof *set.points, by_id);
-    struct scaling_index *index;
-    status = scaling_index_new(points, &index);
-    if (status != STATUS_OK) {
+    status = explain_gpus_find(&set, points);
+    if (status == STATUS_OK)
+        *out = set;
+    else
         explain_set_release(&set);
-        return status;
-    }
-    explain_gpus_find(&set, points, index);
-    scaling_index_free(index);
-    *out = set;
-    return STATUS_OK;
+    return status;
 }
 
 enum status explain_set_empty(const struct explain_set *set, const char *path)

@@ -79,9 +79,8 @@ enum status explain_set_calibrate_all(struct explain_set *set, const struct resu
                                       const char *path);
 
 /* In explain_gpus.c: what the points of several GPUs are beside others of all points, which must
- * live as long. explain_set_make() calls it. */
-void explain_gpus_find(struct explain_set *set, const json_t *points,
-                       const struct scaling_index *index);
+ * live as long. explain_set_make() calls it. STATUS_MEMORY. */
+enum status explain_gpus_find(struct explain_set *set, const json_t *points);
 
 /* "hybrid 8×2", with several GPUs "hybrid 8×2 on 4 GPUs, one daemon". Returns out. */
 #define EXPLAIN_NAME_TEXT 256

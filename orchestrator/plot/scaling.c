@@ -25,30 +25,24 @@ static double half_width_ips(const json_t *point)
     return half >= 0 ? half : 0;
 }
 
-static bool is_closed(const json_t *point)
-{
-    return point_is_measured(point) && !json_is_object(json_object_get(point, "rate")) &&
-           number_at(point, "throughput_ips") > 0;
-}
-
 /* A point of one GPU has its place in the series of those of several that it goes with. */
 static bool take(const json_t *point, double *x)
 {
     *x = point_gpus_of(point);
-    return is_closed(point) && *x > 1;
+    return point_is_closed(point) && *x > 1;
 }
 
 static bool take_any(const json_t *point, double *x)
 {
     *x = point_gpus_of(point);
-    return is_closed(point);
+    return point_is_closed(point);
 }
 
-static struct place place_of(const struct scaling_index *index, const json_t *point)
+static struct place place_of(const json_t *singles, const json_t *point)
 {
     struct scaling scaling;
     struct place place = {number_at(point, "throughput_ips"), half_width_ips(point), NAN, NAN, NAN};
-    if (scaling_find(index, point, &scaling)) {
+    if (scaling_find(singles, point, &scaling)) {
         place.efficiency = scaling.efficiency;
         place.low = isnan(scaling.low) ? scaling.efficiency : scaling.low;
         place.high = isnan(scaling.high) ? scaling.efficiency : scaling.high;
@@ -83,17 +77,17 @@ static void widen(struct ranges *ranges, double gpus, const struct place *place)
     ranges->efficiency_least = fmin(ranges->efficiency_least, 100 * place->low);
 }
 
-static void write_blocks(FILE *file, const struct series_table *table,
-                         const struct scaling_index *index, struct ranges *ranges)
+static void write_blocks(FILE *file, const struct series_table *table, const json_t *singles,
+                         struct ranges *ranges)
 {
     fprintf(file, "array ideal[n_series]\n# GPUs, iterations/s, half width of the 95%% interval, "
                   "efficiency in percent, low, high\n");
     for (size_t i = 0; i < table->count; i++) {
         const struct series_row *row = &table->rows[i];
-        struct place place = place_of(index, row->point);
+        struct place place = place_of(singles, row->point);
         if (series_begins_at(table, i)) {
             struct scaling scaling;
-            bool based = scaling_find(index, row->point, &scaling);
+            bool based = scaling_find(singles, row->point, &scaling);
             fprintf(file, "ideal[%zu] = %.6g\n$values_%zu << EOD\n", row->series + 1,
                     based ? scaling.base_ips : place.ips / row->x, row->series + 1);
             ranges->without_base += !based;
@@ -110,13 +104,13 @@ static void write_blocks(FILE *file, const struct series_table *table,
     }
 }
 
-static size_t bases_missing(const struct series_table *table, const struct scaling_index *index)
+static size_t bases_missing(const struct series_table *table, const json_t *singles)
 {
     size_t missing = 0;
     struct scaling scaling;
     for (size_t i = 0; i < table->count; i++)
         if (series_begins_at(table, i))
-            missing += !scaling_find(index, table->rows[i].point, &scaling);
+            missing += !scaling_find(singles, table->rows[i].point, &scaling);
     return missing;
 }
 
@@ -131,14 +125,14 @@ static const struct series_figure figure = {
 };
 
 static enum status write_figure(const struct results *results, const struct series_table *table,
-                                const struct scaling_index *index, FILE *file)
+                                const json_t *singles, FILE *file)
 {
     char notes[512];
     struct ranges ranges = {.efficiency_least = INFINITY};
     struct series_figure listed = figure;
     listed.take = take_any;
     listed.notes = notes;
-    size_t missing = bases_missing(table, index);
+    size_t missing = bases_missing(table, singles);
     int used = snprintf(notes, sizeof notes,
                         "P×T is the layout of each GPU. Dotted: N times one GPU, which is "
                         "100%% of efficiency. Error bars: 95%% confidence intervals. ");
@@ -151,7 +145,7 @@ static enum status write_figure(const struct results *results, const struct seri
     if (status != STATUS_OK)
         return status;
     series_write(file, table, NULL, NULL);
-    write_blocks(file, table, index, &ranges);
+    write_blocks(file, table, singles, &ranges);
     fprintf(file,
             "gpus_max = %.0f\nthroughput_max = %.6g\nhas_efficiency = %d\n"
             "efficiency_min = %.6g\nefficiency_max = %.6g\n",
@@ -164,13 +158,15 @@ static enum status write_figure(const struct results *results, const struct seri
 enum status plot_scaling_write(const struct results *results, const char *path, FILE *file)
 {
     struct series_table table = {0};
-    struct scaling_index *index = NULL;
-    enum status status = scaling_index_new(results->points, &index);
+    json_t *singles = scaling_singles(results->points);
+    enum status status = STATUS_OK;
+    if (singles == NULL)
+        status = status_set(STATUS_MEMORY, "out of memory for the points of one GPU");
     if (status == STATUS_OK)
         status = series_table_make(&figure, results, path, &table);
     if (status == STATUS_OK)
-        status = write_figure(results, &table, index, file);
+        status = write_figure(results, &table, singles, file);
     series_table_release(&table);
-    scaling_index_free(index);
+    json_decref(singles);
     return status;
 }

@@ -45,6 +45,12 @@ bool point_is_measured(const json_t *point)
            number_at(point, "throughput_ips") >= 0;
 }
 
+bool point_is_closed(const json_t *point)
+{
+    return point_is_measured(point) && !json_is_object(json_object_get(point, "rate")) &&
+           number_at(point, "throughput_ips") > 0;
+}
+
 const char *point_failure(const json_t *point, char text[POINT_FAILURE_TEXT])
 {
     const char *status = text_at(point, "status"), *error = text_at(point, "error");

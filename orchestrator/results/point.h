@@ -25,6 +25,9 @@ void point_name(const json_t *point, char text[POINT_TEXT_BYTES]);
 /* True with status ok or unconverged and a throughput that is finite and not negative. */
 bool point_is_measured(const json_t *point);
 
+/* True if it is measured, not 0, and no open loop, which does what is offered. */
+bool point_is_closed(const json_t *point);
+
 /* True if its rate, in an open loop, is one that a search found: a result and no setting. */
 bool point_rate_is_searched(const json_t *point);
 

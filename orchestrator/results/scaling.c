@@ -19,92 +19,34 @@
 
 #define WITHOUT_GPUS (1u << OPTION_GPUS_PER_POINT | 1u << OPTION_MPS_DAEMONS)
 
-struct entry {
-    char *key;
-    const json_t *point;
-    size_t place; /* the first of several that are the same is taken */
-};
-
-struct scaling_index {
-    struct entry *at;
-    size_t count;
-};
-
-/* An open loop does what is offered. */
-static bool is_closed(const json_t *point)
+json_t *scaling_singles(const json_t *points)
 {
-    return point_is_measured(point) && !json_is_object(json_object_get(point, "rate")) &&
-           number_at(point, "throughput_ips") > 0;
-}
-
-static int compare_entries(const void *left, const void *right)
-{
-    const struct entry *a = left, *b = right;
-    int order = strcmp(a->key, b->key);
-    return order != 0 ? order : (a->place > b->place) - (a->place < b->place);
-}
-
-void scaling_index_free(struct scaling_index *index)
-{
-    if (index == NULL)
-        return;
-    for (size_t i = 0; i < index->count; i++)
-        free(index->at[i].key);
-    free(index->at);
-    free(index);
-}
-
-enum status scaling_index_new(const json_t *points, struct scaling_index **out)
-{
-    struct scaling_index *index = calloc(1, sizeof *index);
-    size_t place;
-    const json_t *point;
-    if (index != NULL)
-        index->at = calloc(json_array_size(points) + 1, sizeof *index->at);
-    if (index == NULL || index->at == NULL)
-        goto no_memory;
-    json_array_foreach(points, place, point)
+    json_t *singles = json_object();
+    size_t index;
+    json_t *point;
+    json_array_foreach(points, index, point)
     {
-        if (point_gpus_of(point) != 1 || !is_closed(point))
+        if (point_gpus_of(point) != 1 || !point_is_closed(point))
             continue;
-        struct entry *entry = &index->at[index->count];
-        *entry = (struct entry){settings_key(point, WITHOUT_GPUS), point, place};
-        if (entry->key == NULL)
-            goto no_memory;
-        index->count++;
+        char *key = settings_key(point, WITHOUT_GPUS);
+        bool known = key != NULL && json_object_get(singles, key) != NULL;
+        if (!known && json_object_set_nocheck(singles, key, point) != 0) {
+            json_decref(singles);
+            singles = NULL;
+        }
+        free(key);
     }
-    qsort(index->at, index->count, sizeof *index->at, compare_entries);
-    *out = index;
-    return STATUS_OK;
-no_memory:
-    scaling_index_free(index);
-    return status_set(STATUS_MEMORY, "out of memory for the points of one GPU");
+    return singles;
 }
 
-static const json_t *find_base(const struct scaling_index *index, const json_t *point)
-{
-    char *key = settings_key(point, WITHOUT_GPUS);
-    size_t low = 0, high = index->count;
-    if (key == NULL)
-        return NULL;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (strcmp(index->at[middle].key, key) < 0)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    bool found = low < index->count && strcmp(index->at[low].key, key) == 0;
-    free(key);
-    return found ? index->at[low].point : NULL;
-}
-
-bool scaling_find(const struct scaling_index *index, const json_t *point, struct scaling *out)
+bool scaling_find(const json_t *singles, const json_t *point, struct scaling *out)
 {
     struct scaling scaling = {.gpus = point_gpus_of(point)};
-    if (scaling.gpus < 2 || !is_closed(point))
+    if (scaling.gpus < 2 || !point_is_closed(point))
         return false;
-    scaling.base = find_base(index, point);
+    char *key = settings_key(point, WITHOUT_GPUS);
+    scaling.base = key != NULL ? json_object_get(singles, key) : NULL;
+    free(key);
     if (scaling.base == NULL)
         return false;
     scaling.base_ips = number_at(scaling.base, "throughput_ips");
@@ -259,7 +201,7 @@ const json_t *scaling_other_daemons(const json_t *points, const json_t *point)
     {
         const char *others = text_at(other, "mps_daemons");
         /* What is quick to see first: keys of all points would be dear. */
-        if (others[0] == '\0' || strcmp(others, daemons) == 0 || !is_closed(other) ||
+        if (others[0] == '\0' || strcmp(others, daemons) == 0 || !point_is_closed(other) ||
             point_gpus_of(other) != point_gpus_of(point) ||
             integer_at(other, "processes") != integer_at(point, "processes") ||
             integer_at(other, "threads") != integer_at(point, "threads"))

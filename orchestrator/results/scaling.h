@@ -10,12 +10,9 @@
 
 #include "common/status.h"
 
-/* The measured points of one GPU, to be found by those of several. */
-struct scaling_index;
-
-/* Points are borrowed: they must live as long. STATUS_MEMORY. */
-enum status scaling_index_new(const json_t *points, struct scaling_index **out);
-void scaling_index_free(struct scaling_index *index);
+/* The measured points of one GPU, to be found by those of several: the first of each settings_key()
+ * without those of GPUs. A new reference; NULL: no memory. */
+json_t *scaling_singles(const json_t *points);
 
 struct scaling {
     unsigned gpus;
@@ -28,7 +25,7 @@ struct scaling {
 
 /* How a measured closed-loop point of several GPUs scales. False: it is none, or there is no such
  * point of one GPU. The number of daemons makes no difference, since one GPU has one. */
-bool scaling_find(const struct scaling_index *index, const json_t *point, struct scaling *out);
+bool scaling_find(const json_t *singles, const json_t *point, struct scaling *out);
 
 /* "94.2% ±0.8%" of a scaling; "-" for NULL. Returns text. */
 const char *scaling_text(const struct scaling *scaling, char *text, size_t size);

@@ -79,7 +79,7 @@ static bool any_joules(const json_t *points)
 struct shown {
     bool settings[SETTINGS];
     bool rate, fixed, joules;
-    struct scaling_index *singles; /* points of one GPU, where others have several; or NULL */
+    json_t *singles; /* points of one GPU, where others have several; or NULL */
 };
 
 static void add_columns(struct columns *table, const struct shown *shown, const json_t *points)
@@ -209,8 +209,8 @@ void table_print(FILE *out, json_t *header, const json_t *points)
     if (json_array_size(points) == 0)
         return;
     find_varying(points, shown.settings);
-    if (any_has(points, "gpus") && scaling_index_new(points, &shown.singles) != STATUS_OK)
-        shown.singles = NULL;
+    if (any_has(points, "gpus"))
+        shown.singles = scaling_singles(points);
     add_columns(&table, &shown, points);
     for (size_t i = 0; i < json_array_size(points); i++)
         add_row(&table, &shown, json_array_get(points, i));
@@ -219,7 +219,7 @@ void table_print(FILE *out, json_t *header, const json_t *points)
     table_print_gpus(out, points);
     table_print_mixes(out, points);
     table_print_warnings(out, points);
-    scaling_index_free(shown.singles);
+    json_decref(shown.singles);
 }
 
 /* A further field with four digits; empty for a value that is not finite. */

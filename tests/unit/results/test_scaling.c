@@ -40,10 +40,9 @@ static void a_point_of_several_finds_its_point_of_one(void **state)
     json_array_append_new(points, point_of(5, 0, "{\"threads\": 16, \"status\": \"failed\"}"));
     json_array_append_new(points,
                           point_of(6, 0, "{\"threads\": 16, \"throughput_ips\": 9, \"rate\": {}}"));
-    struct scaling_index *index;
     struct scaling scaling;
-    assert_int_equal(STATUS_OK, scaling_index_new(points, &index));
-    assert_true(scaling_find(index, json_array_get(points, 2), &scaling));
+    json_t *singles = scaling_singles(points);
+    assert_true(scaling_find(singles, json_array_get(points, 2), &scaling));
     assert_int_equal(2, scaling.gpus);
     assert_ptr_equal(json_array_get(points, 1), scaling.base);
     assert_float_equal(0.95, scaling.efficiency, 1e-12);
@@ -53,11 +52,11 @@ static void a_point_of_several_finds_its_point_of_one(void **state)
     char text[64];
     assert_string_equal("95.0% ±0.5%", scaling_text(&scaling, text, sizeof text));
     assert_string_equal("-", scaling_text(NULL, text, sizeof text));
-    assert_true(scaling_find(index, json_array_get(points, 3), &scaling));
+    assert_true(scaling_find(singles, json_array_get(points, 3), &scaling));
     assert_float_equal(0.75, scaling.efficiency, 1e-12);
-    assert_false(scaling_find(index, json_array_get(points, 4), &scaling));
-    assert_false(scaling_find(index, json_array_get(points, 1), &scaling));
-    scaling_index_free(index);
+    assert_false(scaling_find(singles, json_array_get(points, 4), &scaling));
+    assert_false(scaling_find(singles, json_array_get(points, 1), &scaling));
+    json_decref(singles);
     json_decref(points);
 }
 
@@ -74,11 +73,10 @@ static void daemons_and_gpus_make_points_apart_but_scale_from_one(void **state)
                  100 + 90 * i);
         json_array_append_new(points, point_of(i, i ? 2 : 1, fields));
     }
-    struct scaling_index *index;
     struct scaling scaling;
-    assert_int_equal(STATUS_OK, scaling_index_new(points, &index));
+    json_t *singles = scaling_singles(points);
     for (size_t i = 1; i < 3; i++) {
-        assert_true(scaling_find(index, json_array_get(points, i), &scaling));
+        assert_true(scaling_find(singles, json_array_get(points, i), &scaling));
         assert_ptr_equal(json_array_get(points, 0), scaling.base);
         assert_ptr_equal(json_array_get(points, 3 - i),
                          scaling_other_daemons(points, json_array_get(points, i)));
@@ -91,7 +89,7 @@ static void daemons_and_gpus_make_points_apart_but_scale_from_one(void **state)
     assert_string_not_equal(keys[1], keys[2]);
     for (size_t i = 0; i < 3; i++)
         free(keys[i]);
-    scaling_index_free(index);
+    json_decref(singles);
     json_decref(points);
 }
 
@@ -121,15 +119,14 @@ static void without_an_interval_there_is_none(void **state)
     json_t *points = json_array();
     json_array_append_new(points, point_of(0, 1, "{\"throughput_ips\": 10, \"ci95_rel\": null}"));
     json_array_append_new(points, point_of(1, 3, "{\"throughput_ips\": 33}"));
-    struct scaling_index *index;
     struct scaling scaling;
     char text[64];
-    assert_int_equal(STATUS_OK, scaling_index_new(points, &index));
-    assert_true(scaling_find(index, json_array_get(points, 1), &scaling));
+    json_t *singles = scaling_singles(points);
+    assert_true(scaling_find(singles, json_array_get(points, 1), &scaling));
     assert_float_equal(1.1, scaling.efficiency, 1e-12);
     assert_true(isnan(scaling.low) && isnan(scaling.high));
     assert_string_equal("110.0%", scaling_text(&scaling, text, sizeof text));
-    scaling_index_free(index);
+    json_decref(singles);
     json_decref(points);
 }
 
