@@ -10,23 +10,18 @@
 #include "emul/cuda/launch.h"
 #include "emul/cuda/stream.h"
 
-static struct model_work cost_of(const struct copy_call *copy, bool pageable)
-{
-    return model_copy(process_machine(), copy->direction, copy->bytes, pageable);
-}
-
 struct reserved {
     uint64_t now_ns, end_ns, duration_ns;
 };
 
 /* Reserves a copy's time, and records the copy for a tracer. */
-static struct reserved reserve(const struct copy_call *copy, bool pageable, cuda_stream stream)
+static struct reserved reserve(const struct copy_call *copy, bool pageable, cuda_stream stream,
+                               uint64_t *host_ns)
 {
-    struct model_work work = cost_of(copy, pageable);
+    struct model_work work = model_copy(process_machine(), copy->direction, copy->bytes, pageable);
     struct model_place place = {0};
-    struct issue at = issue_begin(stream, stream->context, &place, 1);
-    uint64_t end = (pageable ? model_issue_pageable : model_issue_copy)(
-        at.model, at.process, at.stream, at.now_ns, &process_host_ns, &work);
+    struct model_issue at = issue_begin(stream, stream->context, host_ns, &place, 1);
+    uint64_t end = (pageable ? model_issue_pageable : model_issue_copy)(&at, &work);
     issue_end(stream, &at);
     activity_copy(copy, pageable, stream, &place);
     return (struct reserved){at.now_ns, end, work.duration_ns};
@@ -48,7 +43,7 @@ static cuda_result run_pageable(const struct copy_call *copy, cuda_stream stream
     cuda_result result = copy_run(copy, corrupt);
     if (result != CUDA_SUCCESS_)
         return result;
-    const struct reserved time = reserve(copy, true, stream);
+    const struct reserved time = reserve(copy, true, stream, &process_host_ns);
     if (blocks && time.end_ns > time.now_ns + time.duration_ns) {
         if (!under_way->holds_launches)
             copies_hold_launches(under_way);
@@ -67,34 +62,25 @@ static cuda_result issue_pageable(const struct copy_call *copy, cuda_stream stre
     return result;
 }
 
-static void perform(cuda_stream stream, const struct operation *operation)
+static cuda_result perform(cuda_stream stream, const struct operation *operation, uint64_t *host_ns)
 {
     const struct copy_call *copy = &operation->call.copy.call;
-    struct model_work work = cost_of(copy, false);
     cuda_result result = copy_run(copy, operation->call.copy.corrupt);
-    if (result != CUDA_SUCCESS_)
-        process_break(result);
-    struct model_place place = {0};
-    struct issue at = issue_begin(stream, stream->context, &place, 1);
-    model_place_copy(at.model, at.process, at.stream, at.now_ns, at.now_ns, &work);
-    issue_end(stream, &at);
-    activity_copy(copy, false, stream, &place);
+    if (result != CUDA_SUCCESS_ && host_ns != NULL)
+        return result;
+    const struct reserved time = reserve(copy, false, stream, host_ns);
+    if (host_ns != NULL)
+        copies_note_pinned(copy->direction, time.end_ns);
+    return result;
 }
 
 static cuda_result issue_pinned(const struct copy_call *copy, cuda_stream stream, bool corrupt)
 {
-    if (deferred_is_needed(stream)) {
-        const void *on_device = copy->direction == MODEL_TO_DEVICE ? copy->to : copy->from;
-        if (!memory_list_holds(&process.device_memory, on_device, copy->bytes))
-            return CUDA_INVALID_VALUE;
-        return deferred_put(stream,
-                            &(struct operation){.perform = perform, .call.copy = {*copy, corrupt}});
-    }
-    cuda_result result = copy_run(copy, corrupt);
-    if (result != CUDA_SUCCESS_)
-        return result;
-    copies_note_pinned(copy->direction, reserve(copy, false, stream).end_ns);
-    return CUDA_SUCCESS_;
+    const struct operation operation = {.perform = perform, .call.copy = {*copy, corrupt}};
+    const void *on_device = copy->direction == MODEL_TO_DEVICE ? copy->to : copy->from;
+    if (!memory_list_holds(&process.device_memory, on_device, copy->bytes))
+        return CUDA_INVALID_VALUE;
+    return operation_issue(stream, &operation);
 }
 
 static cuda_result issue_copy(const struct copy_call *copy, cuda_stream stream)
@@ -150,8 +136,9 @@ static bool is_direct(const cuda_context to, const cuda_context from)
 }
 
 /* A staged copy goes out of one device and into the other at the same time, piece by piece. Time is
- * reserved where it comes out. */
-static void perform_peer(cuda_stream stream, const struct operation *operation)
+ * reserved where it comes out, and costs the host nothing. */
+static cuda_result perform_peer(cuda_stream stream, const struct operation *operation,
+                                uint64_t *host_ns)
 {
     cuda_context to = operation->call.peer.to_context, from = operation->call.peer.from_context;
     uint64_t bytes = operation->call.peer.bytes;
@@ -159,28 +146,21 @@ static void perform_peer(cuda_stream stream, const struct operation *operation)
     struct model_work work =
         model_copy(process_machine(), MODEL_TO_HOST, bytes, !is_direct(to, from));
     struct model_place place = {0};
-    struct issue at = issue_begin(stream, from, &place, 1);
+    struct model_issue at = issue_begin(stream, from, NULL, &place, 1);
+    (void)host_ns;
     if (is_direct(to, from))
-        model_place_direct(at.model, at.process, at.stream, at.now_ns,
-                           work.duration_ns / DIRECT_FACTOR);
+        model_issue_direct(&at, work.duration_ns / DIRECT_FACTOR);
     else
-        model_place_copy(at.model, at.process, at.stream, at.now_ns, at.now_ns, &work);
+        model_issue_copy(&at, &work);
     issue_end(stream, &at);
     activity_peer_copy(to, from, bytes, stream, &place);
-}
-
-static cuda_result issue_peer(const struct operation *operation, cuda_stream stream)
-{
-    if (deferred_is_needed(stream))
-        return deferred_put(stream, operation);
-    operation->perform(stream, operation);
     return CUDA_SUCCESS_;
 }
 
 static cuda_result issue_staged(const struct operation *operation, cuda_stream stream)
 {
     if (!process_has(EFFECT_PEER_STALL))
-        return issue_peer(operation, stream);
+        return operation_issue(stream, operation);
     deferred_lock();
     struct moment *before = last_staged;
     if (before != NULL)
@@ -189,7 +169,7 @@ static cuda_result issue_staged(const struct operation *operation, cuda_stream s
     cuda_result result = before != NULL ? moment_await(stream, before) : CUDA_SUCCESS_;
     moment_drop(before);
     if (result == CUDA_SUCCESS_)
-        result = issue_peer(operation, stream);
+        result = operation_issue(stream, operation);
     if (result != CUDA_SUCCESS_)
         return result;
     struct moment *end = moment_record(stream);
@@ -219,7 +199,7 @@ static cuda_result peer_copy(void *to, cuda_context to_context, const void *from
     const struct operation copy = {.perform = perform_peer,
                                    .call.peer = {to, from, bytes, to_context, from_context}};
     process_burn();
-    return is_direct(to_context, from_context) ? issue_peer(&copy, stream)
+    return is_direct(to_context, from_context) ? operation_issue(stream, &copy)
                                                : issue_staged(&copy, stream);
 }
 

@@ -30,11 +30,10 @@ void deferred_notify(void)
 
 /* -- the stream's thread ----------------------------------------------------------------------- */
 
-static void operation_free(struct operation *operation)
+static void operation_release(const struct operation *operation)
 {
     if (operation->release != NULL)
         operation->release(operation);
-    free(operation);
 }
 
 /* Mutex held. */
@@ -65,8 +64,11 @@ static void *run_stream(void *argument)
             queue->last = NULL;
         pthread_mutex_unlock(&mutex);
         activity_resume_call(operation->correlation);
-        operation->perform(stream, operation);
-        operation_free(operation);
+        cuda_result result = operation->perform(stream, operation, NULL);
+        if (result != CUDA_SUCCESS_)
+            process_break(result);
+        operation_release(operation);
+        free(operation);
         pthread_mutex_lock(&mutex);
         atomic_fetch_sub(&queue->pending, 1);
         if (stream->blocking)
@@ -103,8 +105,7 @@ static cuda_result put(cuda_stream stream, const struct operation *operation)
     struct operation *copy = malloc(sizeof *copy);
     if (copy == NULL || !start_runner(stream)) {
         free(copy);
-        if (operation->release != NULL)
-            operation->release(operation);
+        operation_release(operation);
         return CUDA_OUT_OF_MEMORY;
     }
     *copy = *operation;
@@ -128,6 +129,35 @@ cuda_result deferred_put(cuda_stream stream, const struct operation *operation)
     cuda_result result = put(stream, operation);
     pthread_mutex_unlock(&mutex);
     return result;
+}
+
+cuda_result deferred_put_launch(cuda_stream stream, const struct operation *operation,
+                                uint64_t cost_ns)
+{
+    uint64_t now = issue_pay_launch(stream, cost_ns);
+    cuda_result result = deferred_put(stream, operation);
+    process_end_launch(now);
+    return result;
+}
+
+static cuda_result perform_now(cuda_stream stream, const struct operation *operation)
+{
+    cuda_result result = operation->perform(stream, operation, &process_host_ns);
+    operation_release(operation);
+    return result;
+}
+
+cuda_result operation_issue(cuda_stream stream, const struct operation *operation)
+{
+    return deferred_is_needed(stream) ? deferred_put(stream, operation)
+                                      : perform_now(stream, operation);
+}
+
+cuda_result operation_issue_launch(cuda_stream stream, const struct operation *operation,
+                                   uint64_t cost_ns)
+{
+    return deferred_is_needed(stream) ? deferred_put_launch(stream, operation, cost_ns)
+                                      : perform_now(stream, operation);
 }
 
 void deferred_free_stream(cuda_stream stream)
@@ -212,17 +242,16 @@ static void drop_of(const struct operation *operation)
     moment_drop(operation->call.moment);
 }
 
-/* Now, or when the stream's work is done. */
-static void set_moment(cuda_stream stream, struct moment *moment)
+/* The moment is now, or when the stream's work is done. */
+static cuda_result perform_record(cuda_stream stream, const struct operation *operation,
+                                  uint64_t *host_ns)
 {
+    struct moment *moment = operation->call.moment;
     uint64_t end = issue_ordered_end(stream), now = clock_now_ns();
+    (void)host_ns;
     moment->when_ns = end > now ? end : now;
     atomic_store(&moment->known, true);
-}
-
-static void perform_record(cuda_stream stream, const struct operation *operation)
-{
-    set_moment(stream, operation->call.moment);
+    return CUDA_SUCCESS_;
 }
 
 void moment_wait_known(struct moment *moment)
@@ -235,10 +264,13 @@ void moment_wait_known(struct moment *moment)
     pthread_mutex_unlock(&mutex);
 }
 
-static void perform_await(cuda_stream stream, const struct operation *operation)
+static cuda_result perform_await(cuda_stream stream, const struct operation *operation,
+                                 uint64_t *host_ns)
 {
+    (void)host_ns;
     moment_wait_known(operation->call.moment);
     issue_raise_end(stream, operation->call.moment->when_ns);
+    return CUDA_SUCCESS_;
 }
 
 static struct moment *moment_new(void)
@@ -250,8 +282,7 @@ static struct moment *moment_new(void)
 }
 
 /* Mutex held. */
-static cuda_result put_moment(cuda_stream stream, struct moment *moment,
-                              void (*perform)(cuda_stream, const struct operation *))
+static cuda_result put_moment(cuda_stream stream, struct moment *moment, operation_perform *perform)
 {
     moment_hold(moment);
     return put(stream,
@@ -293,14 +324,10 @@ struct moment *moment_record(cuda_stream stream)
     struct moment *moment = moment_new();
     if (moment == NULL)
         return NULL;
-    if (!deferred_is_needed(stream)) {
-        set_moment(stream, moment);
-        return moment;
-    }
-    pthread_mutex_lock(&mutex);
-    cuda_result result = put_moment(stream, moment, perform_record);
-    pthread_mutex_unlock(&mutex);
-    if (result == CUDA_SUCCESS_)
+    moment_hold(moment);
+    const struct operation record = {
+        .perform = perform_record, .release = drop_of, .call.moment = moment};
+    if (operation_issue(stream, &record) == CUDA_SUCCESS_)
         return moment;
     moment_drop(moment);
     return NULL;

@@ -19,12 +19,15 @@ struct moment {
     uint64_t when_ns; /* written before `known` is set */
 };
 
-/* One piece of work. perform() runs in the stream's thread when all before it has been issued;
- * release(), where there is one, gives back what it holds. */
+/* One piece of work. perform() does and places it: in the caller's thread, or, when all before it
+ * has been issued, in the stream's, where host_ns is NULL (struct model_issue) and an error breaks
+ * the context. release(), where there is one, gives back what the operation holds. */
+typedef cuda_result operation_perform(cuda_stream stream, const struct operation *operation,
+                                      uint64_t *host_ns);
 struct operation {
     struct operation *next;
     uint32_t correlation; /* of the call that put it here, for a tracer */
-    void (*perform)(cuda_stream stream, const struct operation *operation);
+    operation_perform *perform;
     void (*release)(const struct operation *operation);
     union {
         struct kernel_call kernel;
@@ -57,6 +60,15 @@ bool deferred_is_needed(cuda_stream stream);
 /* Puts a copy of the operation into the stream's queue. CUDA_OUT_OF_MEMORY: it is not there, and
  * has been released. */
 cuda_result deferred_put(cuda_stream stream, const struct operation *operation);
+
+/* The same of a launch, whose host's side costs so much. */
+cuda_result deferred_put_launch(cuda_stream stream, const struct operation *operation,
+                                uint64_t cost_ns);
+
+/* Performs and releases the operation now, or puts it into the queue if it must be deferred. */
+cuda_result operation_issue(cuda_stream stream, const struct operation *operation);
+cuda_result operation_issue_launch(cuda_stream stream, const struct operation *operation,
+                                   uint64_t cost_ns);
 
 /* Waits until all deferred work of the stream, or of the context's streams, has been issued. */
 void deferred_wait(cuda_stream stream);

@@ -182,33 +182,24 @@ static void record_nodes(const struct cuda_graph_exec_opaque *exec, cuda_stream 
     }
 }
 
-static void perform(cuda_stream stream, const struct operation *operation)
+static cuda_result perform(cuda_stream stream, const struct operation *operation, uint64_t *host_ns)
 {
     cuda_graph_exec exec = operation->call.graph.exec;
     cuda_result result = run(exec, operation->call.graph.corrupt);
-    if (result != CUDA_SUCCESS_)
-        process_break(result);
-    struct issue at = issue_begin(stream, stream->context, exec->places, exec->count);
-    model_place_graph(at.model, at.process, at.stream, at.now_ns, at.now_ns, exec->works,
-                      exec->count);
+    if (result != CUDA_SUCCESS_ && host_ns != NULL)
+        return result;
+    struct model_issue at =
+        issue_begin(stream, stream->context, host_ns, exec->places, exec->count);
+    model_issue_graph(&at, exec->works, exec->count);
     issue_end(stream, &at);
     record_nodes(exec, stream);
+    process_end_launch(at.now_ns);
+    return result;
 }
 
 static void drop(const struct operation *operation)
 {
     exec_drop(operation->call.graph.exec);
-}
-
-static cuda_result defer(cuda_graph_exec exec, cuda_stream stream, bool corrupt)
-{
-    uint64_t now = issue_pay_launch(stream, process_machine()->graph_launch_ns);
-    atomic_fetch_add(&exec->references, 1);
-    cuda_result result = deferred_put(
-        stream,
-        &(struct operation){.perform = perform, .release = drop, .call.graph = {exec, corrupt}});
-    process_end_launch(now);
-    return result;
 }
 
 cuda_result cuGraphLaunch(cuda_graph_exec exec, cuda_stream stream)
@@ -222,18 +213,10 @@ cuda_result cuGraphLaunch(cuda_graph_exec exec, cuda_stream stream)
         return result;
     copies_wait_launch();
     process_burn();
-    if (deferred_is_needed(stream))
-        return defer(exec, stream, corrupt);
-    result = run(exec, corrupt);
-    if (result != CUDA_SUCCESS_)
-        return result;
-    struct issue at = issue_begin(stream, stream->context, exec->places, exec->count);
-    model_issue_graph(at.model, at.process, at.stream, at.now_ns, &process_host_ns, exec->works,
-                      exec->count);
-    issue_end(stream, &at);
-    record_nodes(exec, stream);
-    process_end_launch(at.now_ns);
-    return CUDA_SUCCESS_;
+    atomic_fetch_add(&exec->references, 1);
+    const struct operation launch = {
+        .perform = perform, .release = drop, .call.graph = {exec, corrupt}};
+    return operation_issue_launch(stream, &launch, process_machine()->graph_launch_ns);
 }
 
 cuda_result cuGraphExecDestroy(cuda_graph_exec exec)

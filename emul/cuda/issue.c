@@ -21,30 +21,35 @@ static void end_work(cuda_stream stream)
         context->blocking_end_ns = stream->model.end_ns;
 }
 
-struct issue issue_begin(cuda_stream stream, cuda_context context, struct model_place *places,
-                         uint32_t room)
+struct model_issue issue_begin(cuda_stream stream, cuda_context context, uint64_t *host_ns,
+                               struct model_place *places, uint32_t room)
 {
-    struct issue issue = {process_lock_model(context), &context->model, &stream->model, 0};
+    struct model_issue at = {.model = process_lock_model(context),
+                             .process = &context->model,
+                             .stream = &stream->model,
+                             .host_ns = host_ns};
     begin_work(stream);
-    issue.now_ns = clock_now_ns();
-    activity_watch(issue.process, places, room);
-    return issue;
+    at.now_ns = clock_now_ns();
+    activity_watch(at.process, places, room);
+    return at;
 }
 
-void issue_end(cuda_stream stream, const struct issue *issue)
+void issue_end(cuda_stream stream, const struct model_issue *at)
 {
-    activity_watch(issue->process, NULL, 0);
+    activity_watch(at->process, NULL, 0);
     end_work(stream);
     emul_state_unlock(process.state);
 }
 
 uint64_t issue_pay_launch(cuda_stream stream, uint64_t cost_ns)
 {
-    struct model *model = process_lock_model(stream->context);
-    uint64_t now = clock_now_ns();
-    model_pay_launch(model, &stream->context->model, now, &process_host_ns, cost_ns);
+    const struct model_issue at = {.model = process_lock_model(stream->context),
+                                   .process = &stream->context->model,
+                                   .now_ns = clock_now_ns(),
+                                   .host_ns = &process_host_ns};
+    model_pay_launch(&at, cost_ns);
     emul_state_unlock(process.state);
-    return now;
+    return at.now_ns;
 }
 
 uint64_t issue_ordered_end(cuda_stream stream)

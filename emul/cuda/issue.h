@@ -5,19 +5,12 @@
 
 #include "emul/cuda/process.h"
 
-/* What the model needs to place work, between issue_begin() and issue_end(). */
-struct issue {
-    struct model *model;
-    struct model_process *process;
-    struct model_stream *stream;
-    uint64_t now_ns;
-};
-
-/* Holds the model of the context's device. The stream's work keeps its order with the legacy
- * default stream. The model notes up to `room` places of what is issued, if a tracer wants them. */
-struct issue issue_begin(cuda_stream stream, cuda_context context, struct model_place *places,
-                         uint32_t room);
-void issue_end(cuda_stream stream, const struct issue *issue);
+/* Holds the model of the context's device until issue_end(); host_ns is that of struct model_issue.
+ * The stream's work keeps its order with the legacy default stream. The model notes up to `room`
+ * places of what is issued, if a tracer wants them. */
+struct model_issue issue_begin(cuda_stream stream, cuda_context context, uint64_t *host_ns,
+                               struct model_place *places, uint32_t room);
+void issue_end(cuda_stream stream, const struct model_issue *at);
 
 /* The host's side alone of a launch of that cost, whose place on the GPU is found later. Gives the
  * time of the call, for process_end_launch(). */

@@ -85,37 +85,14 @@ static void end_timed(const struct timed_launch *timed)
 
 /* -- kernels ----------------------------------------------------------------------------------- */
 
-static void perform(cuda_stream stream, const struct operation *operation)
+static cuda_result perform(cuda_stream stream, const struct operation *operation, uint64_t *host_ns)
 {
     const struct kernel_call *kernel = &operation->call.kernel;
     struct model_work work = kernel_cost(process_machine(), kernel, false);
     process_run_kernel(kernel);
     struct model_place place = {0};
-    struct issue at = issue_begin(stream, stream->context, &place, 1);
-    model_place_launch(at.model, at.process, at.stream, at.now_ns, at.now_ns, &work);
-    issue_end(stream, &at);
-    activity_kernel(kernel, stream, &place);
-}
-
-static cuda_result defer(cuda_stream stream, const struct operation *operation)
-{
-    uint64_t now = issue_pay_launch(stream, process_machine()->launch_ns);
-    cuda_result result = deferred_put(stream, operation);
-    process_end_launch(now);
-    return result;
-}
-
-static cuda_result issue(const struct kernel_call *kernel, cuda_stream stream)
-{
-    process_burn();
-    if (deferred_is_needed(stream))
-        return defer(stream, &(struct operation){.perform = perform, .call.kernel = *kernel});
-
-    process_run_kernel(kernel);
-    struct model_work work = kernel_cost(process_machine(), kernel, false);
-    struct model_place place = {0};
-    struct issue at = issue_begin(stream, stream->context, &place, 1);
-    model_issue_launch(at.model, at.process, at.stream, at.now_ns, &process_host_ns, &work);
+    struct model_issue at = issue_begin(stream, stream->context, host_ns, &place, 1);
+    model_issue_launch(&at, &work);
     issue_end(stream, &at);
     activity_kernel(kernel, stream, &place);
     process_end_launch(at.now_ns);
@@ -128,7 +105,9 @@ cuda_result launch_issue(const struct kernel_call *kernel, cuda_stream stream)
         return graph_add_kernel(stream->capture, kernel);
     copies_wait_launch();
     const struct timed_launch timed = begin_timed(kernel->kernel);
-    cuda_result result = issue(kernel, stream);
+    process_burn();
+    const struct operation launch = {.perform = perform, .call.kernel = *kernel};
+    cuda_result result = operation_issue_launch(stream, &launch, process_machine()->launch_ns);
     end_timed(&timed);
     return result;
 }
@@ -180,7 +159,8 @@ static void tell(unsigned long long *out, unsigned long long what)
         __atomic_store_n(&out[1], what, __ATOMIC_RELEASE);
 }
 
-static void perform_hold(cuda_stream stream, const struct operation *operation)
+static cuda_result perform_hold(cuda_stream stream, const struct operation *operation,
+                                uint64_t *host_ns)
 {
     const struct kernel_call *kernel = &operation->call.kernel;
     const volatile unsigned *flag = kernel->arguments.hold.flag;
@@ -188,12 +168,10 @@ static void perform_hold(cuda_stream stream, const struct operation *operation)
     unsigned long long *out = kernel->arguments.hold.out;
     cuda_context context = stream->context;
 
-    if (!holds(flag, sizeof *flag) || (out != NULL && !holds(out, 2 * sizeof *out))) {
-        process_break(CUDA_ILLEGAL_ADDRESS);
-        return;
-    }
-    struct issue at = issue_begin(stream, context, NULL, 0);
-    uint64_t begin = model_hold_begin(at.model, at.process, at.stream, at.now_ns);
+    if (!holds(flag, sizeof *flag) || (out != NULL && !holds(out, 2 * sizeof *out)))
+        return CUDA_ILLEGAL_ADDRESS;
+    struct model_issue at = issue_begin(stream, context, host_ns, NULL, 0);
+    uint64_t begin = model_hold_begin(&at);
     issue_end(stream, &at);
     cuda_result broken = process_sleep_until(begin);
     count(context->device, true);
@@ -210,10 +188,12 @@ static void perform_hold(cuda_stream stream, const struct operation *operation)
         out[0] = now - begin;
         tell(out, seen);
     }
-    at = issue_begin(stream, context, NULL, 0);
-    model_hold_end(at.model, at.process, at.stream, now);
+    at = issue_begin(stream, context, host_ns, NULL, 0);
+    at.now_ns = now;
+    model_hold_end(&at);
     issue_end(stream, &at);
     count(context->device, false);
+    return CUDA_SUCCESS_;
 }
 
 static cuda_result hold_issue(const struct kernel_call *kernel, cuda_stream stream)
@@ -223,7 +203,8 @@ static cuda_result hold_issue(const struct kernel_call *kernel, cuda_stream stre
     copies_wait_launch();
     process_burn();
     deferred_is_needed(stream);
-    return defer(stream, &(struct operation){.perform = perform_hold, .call.kernel = *kernel});
+    const struct operation hold = {.perform = perform_hold, .call.kernel = *kernel};
+    return deferred_put_launch(stream, &hold, process_machine()->launch_ns);
 }
 
 /* -- modules: their kernels are known by name, whatever the image holds ------------------------ */
@@ -338,21 +319,23 @@ cuda_result cuLaunchKernel(cuda_function function, unsigned int grid_x, unsigned
 /* One at a time in a process, as the driver has one thread for them. */
 static pthread_mutex_t host_functions = PTHREAD_MUTEX_INITIALIZER;
 
-static void perform_host(cuda_stream stream, const struct operation *operation)
+static cuda_result perform_host(cuda_stream stream, const struct operation *operation,
+                                uint64_t *host_ns)
 {
     uint64_t end = issue_ordered_end(stream);
     /* After an error the driver does not call them any more. */
     if (process_sleep_until(end) != CUDA_SUCCESS_)
-        return;
+        return CUDA_SUCCESS_;
     pthread_mutex_lock(&host_functions);
     process_in_host_function = true;
     operation->call.host.function(operation->call.host.argument);
     process_in_host_function = false;
     pthread_mutex_unlock(&host_functions);
 
-    struct issue at = issue_begin(stream, stream->context, NULL, 0);
-    model_place_direct(at.model, at.process, at.stream, at.now_ns, 0);
+    struct model_issue at = issue_begin(stream, stream->context, host_ns, NULL, 0);
+    model_issue_direct(&at, 0);
     issue_end(stream, &at);
+    return CUDA_SUCCESS_;
 }
 
 cuda_result cuLaunchHostFunc(cuda_stream stream, cuda_host_function function, void *argument)

@@ -347,29 +347,31 @@ static uint64_t place_kernel(struct model *model, struct model_process *process,
 
 /* -- issuing ----------------------------------------------------------------------------------- */
 
-static void host_pass(uint64_t now_ns, uint64_t *host_ns, uint64_t cost_ns)
+/* Moves the caller's clock on by what a call costs the host. Returns when the GPU's side may begin.
+ */
+static uint64_t pay(const struct model_issue *at, uint64_t cost_ns)
 {
-    *host_ns = later(now_ns, *host_ns) + cost_ns;
+    if (at->host_ns == NULL)
+        return at->now_ns;
+    *at->host_ns = later(at->now_ns, *at->host_ns) + cost_ns;
+    return *at->host_ns;
 }
 
-void model_pay_launch(const struct model *model, struct model_process *process, uint64_t now_ns,
-                      uint64_t *host_ns, uint64_t cost_ns)
+uint64_t model_pay_launch(const struct model_issue *at, uint64_t cost_ns)
 {
-    if (!effect_is_on(model->effects_off, EFFECT_LAUNCH_CONTENTION)) {
-        host_pass(now_ns, host_ns, cost_ns);
-        return;
-    }
-    *host_ns = later(*host_ns, process->launch_free_ns);
-    host_pass(now_ns, host_ns, cost_ns);
-    process->launch_free_ns = *host_ns;
+    if (at->host_ns == NULL || !effect_is_on(at->model->effects_off, EFFECT_LAUNCH_CONTENTION))
+        return pay(at, cost_ns);
+    *at->host_ns = later(*at->host_ns, at->process->launch_free_ns);
+    at->process->launch_free_ns = pay(at, cost_ns);
+    return at->process->launch_free_ns;
 }
 
-static uint64_t finish(struct model *model, struct model_process *process,
-                       struct model_stream *stream, uint64_t end_ns)
+static uint64_t finish(const struct model_issue *at, uint64_t end_ns)
 {
-    stream->end_ns = end_ns;
-    process->end_ns = later(process->end_ns, end_ns);
-    model->busy_until_ns[process->group] = later(model->busy_until_ns[process->group], end_ns);
+    uint64_t *busy_until_ns = &at->model->busy_until_ns[at->process->group];
+    at->stream->end_ns = end_ns;
+    at->process->end_ns = later(at->process->end_ns, end_ns);
+    *busy_until_ns = later(*busy_until_ns, end_ns);
     return end_ns;
 }
 
@@ -380,116 +382,91 @@ void model_stream_init(struct model_process *process, struct model_stream *strea
     process->next_queue = (process->next_queue + 1) % process->queue_count;
 }
 
-uint64_t model_place_launch(struct model *model, struct model_process *process,
-                            struct model_stream *stream, uint64_t now_ns, uint64_t ready_ns,
-                            const struct model_work *kernel)
+uint64_t model_issue_launch(const struct model_issue *at, const struct model_work *kernel)
 {
+    struct model *model = at->model;
+    uint64_t ready = model_pay_launch(at, model->machine.launch_ns);
     /* Counted from now and not from the thread's clock: a process whose threads have run far ahead
      * of the time would hold up the others. */
-    model->front_free_ns = later(model->front_free_ns, now_ns) + model->machine.front_ns;
+    model->front_free_ns = later(model->front_free_ns, at->now_ns) + model->machine.front_ns;
 
-    uint64_t *queue = &process->queues_free_ns[stream->queue];
-    uint64_t ready = later(later(ready_ns, model->front_free_ns), later(stream->end_ns, *queue));
-    uint64_t end = place_kernel(model, process, now_ns, ready, kernel);
-    *queue = end;
-    return finish(model, process, stream, end);
+    uint64_t *queue = &at->process->queues_free_ns[at->stream->queue];
+    ready = later(later(ready, model->front_free_ns), later(at->stream->end_ns, *queue));
+    *queue = place_kernel(model, at->process, at->now_ns, ready, kernel);
+    return finish(at, *queue);
 }
 
-uint64_t model_issue_launch(struct model *model, struct model_process *process,
-                            struct model_stream *stream, uint64_t now_ns, uint64_t *host_ns,
-                            const struct model_work *kernel)
+static uint64_t issue_copy(const struct model_issue *at, uint64_t ready_ns,
+                           const struct model_work *copy)
 {
-    model_pay_launch(model, process, now_ns, host_ns, model->machine.launch_ns);
-    return model_place_launch(model, process, stream, now_ns, *host_ns, kernel);
+    ready_ns = later(ready_ns, at->stream->end_ns);
+    return finish(at, place_copy(at->model, at->process, at->now_ns, ready_ns, copy));
 }
 
-uint64_t model_place_copy(struct model *model, struct model_process *process,
-                          struct model_stream *stream, uint64_t now_ns, uint64_t ready_ns,
-                          const struct model_work *copy)
+uint64_t model_issue_copy(const struct model_issue *at, const struct model_work *copy)
 {
-    uint64_t ready = later(ready_ns, stream->end_ns);
-    return finish(model, process, stream, place_copy(model, process, now_ns, ready, copy));
+    return issue_copy(at, pay(at, at->model->machine.copy_call_ns), copy);
 }
 
-uint64_t model_place_direct(struct model *model, struct model_process *process,
-                            struct model_stream *stream, uint64_t ready_ns, uint64_t duration_ns)
+uint64_t model_issue_pageable(const struct model_issue *at, const struct model_work *copy)
 {
-    uint64_t begin = later(ready_ns, stream->end_ns);
-    note_place(process, begin, begin + duration_ns);
-    return finish(model, process, stream, begin + duration_ns);
-}
-
-uint64_t model_issue_copy(struct model *model, struct model_process *process,
-                          struct model_stream *stream, uint64_t now_ns, uint64_t *host_ns,
-                          const struct model_work *copy)
-{
-    host_pass(now_ns, host_ns, model->machine.copy_call_ns);
-    return model_place_copy(model, process, stream, now_ns, *host_ns, copy);
-}
-
-uint64_t model_issue_pageable(struct model *model, struct model_process *process,
-                              struct model_stream *stream, uint64_t now_ns, uint64_t *host_ns,
-                              const struct model_work *copy)
-{
-    host_pass(now_ns, host_ns, model->machine.copy_call_ns);
-    uint64_t ready = later(*host_ns, process->staging_free_ns);
-    uint64_t end = model_place_copy(model, process, stream, now_ns, ready, copy);
-    process->staging_free_ns = end;
-    *host_ns = end;
+    uint64_t paid = pay(at, at->model->machine.copy_call_ns);
+    uint64_t end = issue_copy(at, later(paid, at->process->staging_free_ns), copy);
+    at->process->staging_free_ns = end;
+    *at->host_ns = end;
     return end;
 }
 
-uint64_t model_place_graph(struct model *model, struct model_process *process,
-                           struct model_stream *stream, uint64_t now_ns, uint64_t ready_ns,
-                           const struct model_work *works, uint32_t count)
+uint64_t model_issue_direct(const struct model_issue *at, uint64_t duration_ns)
 {
-    uint64_t queue = process->queues_free_ns[stream->queue];
-    uint64_t end = later(ready_ns, stream->end_ns);
+    uint64_t begin = later(at->now_ns, at->stream->end_ns);
+    note_place(at->process, begin, begin + duration_ns);
+    return finish(at, begin + duration_ns);
+}
+
+uint64_t model_issue_graph(const struct model_issue *at, const struct model_work *works,
+                           uint32_t count)
+{
+    struct model *model = at->model;
+    uint64_t queue = at->process->queues_free_ns[at->stream->queue];
+    uint64_t end = model_pay_launch(at, model->machine.graph_launch_ns);
+    end = later(end, at->stream->end_ns);
     for (uint32_t i = 0; i < count; i++) {
         if (works[i].kind == MODEL_COPY) {
-            end = place_copy(model, process, now_ns, end, &works[i]);
+            end = place_copy(model, at->process, at->now_ns, end, &works[i]);
             continue;
         }
         /* Counted from now, as for launches. */
         if (model->machine.graph_node_ns > 0) {
             model->graph_front_free_ns =
-                later(model->graph_front_free_ns, now_ns) + model->machine.graph_node_ns;
+                later(model->graph_front_free_ns, at->now_ns) + model->machine.graph_node_ns;
             end = later(end, model->graph_front_free_ns);
         }
-        end = place_kernel(model, process, now_ns, later(end, queue), &works[i]);
+        end = place_kernel(model, at->process, at->now_ns, later(end, queue), &works[i]);
     }
-    return finish(model, process, stream, end);
+    return finish(at, end);
 }
 
-uint64_t model_issue_graph(struct model *model, struct model_process *process,
-                           struct model_stream *stream, uint64_t now_ns, uint64_t *host_ns,
-                           const struct model_work *works, uint32_t count)
+uint64_t model_hold_begin(const struct model_issue *at)
 {
-    model_pay_launch(model, process, now_ns, host_ns, model->machine.graph_launch_ns);
-    return model_place_graph(model, process, stream, now_ns, *host_ns, works, count);
-}
-
-uint64_t model_hold_begin(struct model *model, struct model_process *process,
-                          const struct model_stream *stream, uint64_t now_ns)
-{
-    struct model_group *group = &model->groups[process->group];
-    uint64_t begin, ready = later(now_ns, stream->end_ns) + model->machine.front_ns;
-    model_slices_walk(model, process->group, now_ns, ready, 1, true, &begin);
+    struct model *model = at->model;
+    struct model_group *group = &model->groups[at->process->group];
+    uint64_t begin, ready = later(at->now_ns, at->stream->end_ns) + model->machine.front_ns;
+    model_slices_walk(model, at->process->group, at->now_ns, ready, 1, true, &begin);
     if (group->holds++ == 0)
         group->held_since_ns = begin;
     model->holds++;
-    model->contexts[process->context].holds++;
+    model->contexts[at->process->context].holds++;
     return begin;
 }
 
-void model_hold_end(struct model *model, struct model_process *process, struct model_stream *stream,
-                    uint64_t end_ns)
+void model_hold_end(const struct model_issue *at)
 {
-    struct model_context *context = &model->contexts[process->context];
+    struct model_context *context = &at->model->contexts[at->process->context];
     if (context->holds > 0) {
         context->holds--;
-        model->groups[process->group].holds--;
-        model->holds--;
+        at->model->groups[at->process->group].holds--;
+        at->model->holds--;
     }
-    finish(model, process, stream, end_ns);
+    finish(at, at->now_ns);
 }

@@ -198,51 +198,39 @@ uint64_t model_memory_left(const struct model *model, const struct model_process
 /* Places a new stream on the next queue. */
 void model_stream_init(struct model_process *process, struct model_stream *stream);
 
-/*
- * Issue work. host_ns is the calling thread's own clock: the time its calls have really cost, which
- * may be ahead of now since the calls return earlier. It is moved on by the cost of this call. Each
- * returns the time when the work ends.
- */
-uint64_t model_issue_launch(struct model *model, struct model_process *process,
-                            struct model_stream *stream, uint64_t now_ns, uint64_t *host_ns,
-                            const struct model_work *kernel);
+/* Where and when work is issued. */
+struct model_issue {
+    struct model *model;
+    struct model_process *process;
+    struct model_stream *stream;
+    uint64_t now_ns;
+    /* The calling thread's own clock: the time its calls have really cost, which may be ahead of
+     * now since the calls return earlier. Each call moves it on by its cost, and the GPU's side
+     * begins then. NULL: the host's side is paid, and the GPU's side may begin now. So work is
+     * issued before what it waits for is known to end: model_pay_launch() first, the rest later. */
+    uint64_t *host_ns;
+};
+
+/* Issue work. Each returns the time when the work ends. */
+uint64_t model_issue_launch(const struct model_issue *at, const struct model_work *kernel);
 /* With pinned memory; returns to the caller at once. */
-uint64_t model_issue_copy(struct model *model, struct model_process *process,
-                          struct model_stream *stream, uint64_t now_ns, uint64_t *host_ns,
-                          const struct model_work *copy);
-/* With pageable memory: the caller must sleep until the end, where host_ns then stands too. */
-uint64_t model_issue_pageable(struct model *model, struct model_process *process,
-                              struct model_stream *stream, uint64_t now_ns, uint64_t *host_ns,
-                              const struct model_work *copy);
+uint64_t model_issue_copy(const struct model_issue *at, const struct model_work *copy);
+/* With pageable memory: the caller must sleep until the end, where its clock then stands too. */
+uint64_t model_issue_pageable(const struct model_issue *at, const struct model_work *copy);
 /* A graph: its works one after the other, at the cost of one launch. Its kernels wait for the
  * queue, but do not hold it: the GPU takes them from the graph and not from the queue. */
-uint64_t model_issue_graph(struct model *model, struct model_process *process,
-                           struct model_stream *stream, uint64_t now_ns, uint64_t *host_ns,
-                           const struct model_work *works, uint32_t count);
+uint64_t model_issue_graph(const struct model_issue *at, const struct model_work *works,
+                           uint32_t count);
+/* A copy between two GPUs that uses neither of their engines for the host, nor its time. */
+uint64_t model_issue_direct(const struct model_issue *at, uint64_t duration_ns);
 
-/* The host's side of a launch alone, and the GPU's side alone from ready_ns on: for work that is
- * issued before what it waits for is known to end. */
-void model_pay_launch(const struct model *model, struct model_process *process, uint64_t now_ns,
-                      uint64_t *host_ns, uint64_t cost_ns);
-uint64_t model_place_launch(struct model *model, struct model_process *process,
-                            struct model_stream *stream, uint64_t now_ns, uint64_t ready_ns,
-                            const struct model_work *kernel);
-uint64_t model_place_copy(struct model *model, struct model_process *process,
-                          struct model_stream *stream, uint64_t now_ns, uint64_t ready_ns,
-                          const struct model_work *copy);
-uint64_t model_place_graph(struct model *model, struct model_process *process,
-                           struct model_stream *stream, uint64_t now_ns, uint64_t ready_ns,
-                           const struct model_work *works, uint32_t count);
+/* The host's side of a launch alone. Returns when the GPU's side may begin. */
+uint64_t model_pay_launch(const struct model_issue *at, uint64_t cost_ns);
 
-/* A kernel whose end is not known: returns when it begins. It lasts until model_hold_end(). */
-uint64_t model_hold_begin(struct model *model, struct model_process *process,
-                          const struct model_stream *stream, uint64_t now_ns);
-void model_hold_end(struct model *model, struct model_process *process, struct model_stream *stream,
-                    uint64_t end_ns);
-
-/* A copy between two GPUs that uses neither of their engines for the host. */
-uint64_t model_place_direct(struct model *model, struct model_process *process,
-                            struct model_stream *stream, uint64_t ready_ns, uint64_t duration_ns);
+/* A kernel whose end is not known: returns when it begins. It lasts until model_hold_end(), whose
+ * now is its end. Neither costs the host anything. */
+uint64_t model_hold_begin(const struct model_issue *at);
+void model_hold_end(const struct model_issue *at);
 
 /* Makes the state usable after its holder died in the middle of a call. */
 void model_repair(struct model *model);

@@ -46,7 +46,8 @@ static void start(struct pair *pair, int32_t server, effects_off off)
                                        &pair->processes[p]));
         model_stream_init(&pair->processes[p], &pair->streams[p]);
     }
-    pair->begin_ns = model_hold_begin(pair->model, &pair->processes[0], &pair->streams[0], ORIGIN);
+    pair->begin_ns = model_hold_begin(
+        &(struct model_issue){pair->model, &pair->processes[0], &pair->streams[0], ORIGIN, NULL});
     assert_true(pair->begin_ns >= ORIGIN && pair->begin_ns < ORIGIN + SLICE_NS);
 }
 
@@ -55,7 +56,8 @@ static uint64_t launch(struct pair *pair, int p, uint64_t now_ns)
 {
     const struct model_work kernel = {.kind = MODEL_KERNEL, .slots = 1, .duration_ns = 10 * US};
     uint64_t host_ns = 0;
-    return model_issue_launch(pair->model, &pair->processes[p], &pair->streams[p], now_ns, &host_ns,
+    return model_issue_launch(&(struct model_issue){pair->model, &pair->processes[p],
+                                                    &pair->streams[p], now_ns, &host_ns},
                               &kernel);
 }
 
@@ -82,13 +84,16 @@ static void waits_for_the_slice(void **state)
     struct model_stream stream;
     model_stream_init(&pair.processes[1], &stream);
     uint64_t now = end + 10 * SLICE_NS, host_ns = 0;
-    assert_true(model_issue_copy(pair.model, &pair.processes[1], &stream, now, &host_ns, &copy) <
-                now + SOON);
-    assert_true(model_issue_copy(pair.model, &pair.processes[1], &stream, now, &host_ns, &copy) >=
-                now + 20 * US);
+    assert_true(model_issue_copy(
+                    &(struct model_issue){pair.model, &pair.processes[1], &stream, now, &host_ns},
+                    &copy) < now + SOON);
+    assert_true(model_issue_copy(
+                    &(struct model_issue){pair.model, &pair.processes[1], &stream, now, &host_ns},
+                    &copy) >= now + 20 * US);
 
     /* When the kernel has ended nothing waits. */
-    model_hold_end(pair.model, &pair.processes[0], &pair.streams[0], now);
+    model_hold_end(
+        &(struct model_issue){pair.model, &pair.processes[0], &pair.streams[0], now, NULL});
     assert_int_equal(pair.streams[0].end_ns, now);
     now += 100 * SLICE_NS;
     assert_true(launch(&pair, 1, now) < now + SOON);
@@ -145,7 +150,9 @@ static void launch_path(void **state)
         start(&pair, 77, off ? 1U << EFFECT_LAUNCH_CONTENTION : 0);
         uint64_t host_ns[2] = {0, 0};
         for (int thread = 0; thread < 2; thread++)
-            model_pay_launch(pair.model, &pair.processes[1], ORIGIN, &host_ns[thread], 3 * US);
+            model_pay_launch(&(struct model_issue){pair.model, &pair.processes[1], NULL, ORIGIN,
+                                                   &host_ns[thread]},
+                             3 * US);
         assert_int_equal(host_ns[0], ORIGIN + 3 * US);
         assert_int_equal(host_ns[1], ORIGIN + (off ? 3 : 6) * US);
         free(pair.model);

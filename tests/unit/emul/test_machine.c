@@ -133,8 +133,9 @@ static void make(struct rig *rig, const char *machine, uint32_t slot_limit)
 
 static uint64_t launch(struct rig *rig, unsigned p, const struct model_work *work)
 {
-    return model_issue_launch(rig->model, &rig->processes[p], &rig->streams[p], ORIGIN,
-                              &rig->host_ns[p], work) -
+    return model_issue_launch(&(struct model_issue){rig->model, &rig->processes[p],
+                                                    &rig->streams[p], ORIGIN, &rig->host_ns[p]},
+                              work) -
            ORIGIN;
 }
 
@@ -183,10 +184,12 @@ static void test_graph_front_end(void **state)
     for (unsigned i = 0; i < 3; i++)
         works[i] = model_kernel(&rig.model->machine, 1, 1, 0, 0, true);
     for (unsigned p = 0; p < PROCESSES; p++)
-        assert_int_equal(model_issue_graph(rig.model, &rig.processes[p], &rig.streams[p], ORIGIN,
-                                           &rig.host_ns[p], works, 3) -
-                             ORIGIN,
-                         (p + 1) * 3 * 40000 + 100);
+        assert_int_equal(
+            model_issue_graph(&(struct model_issue){rig.model, &rig.processes[p], &rig.streams[p],
+                                                    ORIGIN, &rig.host_ns[p]},
+                              works, 3) -
+                ORIGIN,
+            (p + 1) * 3 * 40000 + 100);
     free(rig.model);
 }
 
@@ -213,8 +216,9 @@ static void test_launch_paths(void **state)
     model_stream_init(&rig.processes[0], &second);
     assert_int_equal(launch(&rig, 0, &kernel), 30000 + 1);
     /* Another thread of the process waits for its launch path, another process does not. */
-    assert_int_equal(model_issue_launch(rig.model, &rig.processes[0], &second, ORIGIN,
-                                        &second_host_ns, &kernel) -
+    assert_int_equal(model_issue_launch(&(struct model_issue){rig.model, &rig.processes[0], &second,
+                                                              ORIGIN, &second_host_ns},
+                                        &kernel) -
                          ORIGIN,
                      60000 + 1);
     assert_int_equal(launch(&rig, 1, &kernel), 30000 + 1);
@@ -249,7 +253,10 @@ static void test_slices(void **state)
     struct model_work kernel = model_kernel(&rig.model->machine, 1, 1, 0, 400000, false);
     assert_int_equal(launch(&rig, 0, &kernel), 400000);
     assert_int_equal(
-        model_issue_launch(rig.model, &other, &stream, ORIGIN, &host_ns, &kernel) - ORIGIN, 900000);
+        model_issue_launch(&(struct model_issue){rig.model, &other, &stream, ORIGIN, &host_ns},
+                           &kernel) -
+            ORIGIN,
+        900000);
     free(rig.model);
 }
 

@@ -99,9 +99,10 @@ static uint64_t run_chains(struct machine *machine, unsigned workers, unsigned t
     }
     for (unsigned k = 0; k < KERNELS; k++)
         for (unsigned w = 0; w < workers; w++) {
-            uint64_t end = model_issue_launch(machine->model, &machine->processes[w / threads],
-                                              &machine->streams[w], ORIGIN, &machine->host_ns[w],
-                                              seed_kernel());
+            uint64_t end = model_issue_launch(
+                &(struct model_issue){machine->model, &machine->processes[w / threads],
+                                      &machine->streams[w], ORIGIN, &machine->host_ns[w]},
+                seed_kernel());
             last = end > last ? end : last;
         }
     return last - ORIGIN;
@@ -182,8 +183,10 @@ static void test_turns_do_not_depend_on_the_order(void **state)
         open_process(machine, p, 0, 8);
         model_stream_init(&machine->processes[p], &machine->streams[p]);
         for (unsigned k = 0; k < KERNELS; k++)
-            last = model_issue_launch(machine->model, &machine->processes[p], &machine->streams[p],
-                                      ORIGIN + p * MS, &machine->host_ns[p], seed_kernel());
+            last = model_issue_launch(&(struct model_issue){machine->model, &machine->processes[p],
+                                                            &machine->streams[p], ORIGIN + p * MS,
+                                                            &machine->host_ns[p]},
+                                      seed_kernel());
     }
     assert_true(last - ORIGIN >= 4 * chain_ns() - 4 * SLICE_NS);
 }
@@ -207,8 +210,10 @@ static void test_a_gone_process_fades(void **state)
     /* Process 1 stays open, but its work is over: process 0 has the GPU for itself. */
     uint64_t later = ORIGIN + 1000 * MS, end = 0;
     for (unsigned k = 0; k < KERNELS; k++)
-        end = model_issue_launch(machine->model, &machine->processes[0], &machine->streams[0],
-                                 later, &machine->host_ns[0], seed_kernel());
+        end = model_issue_launch(&(struct model_issue){machine->model, &machine->processes[0],
+                                                       &machine->streams[0], later,
+                                                       &machine->host_ns[0]},
+                                 seed_kernel());
     assert_about(end - later, chain_ns());
 }
 
@@ -219,12 +224,15 @@ static void test_closing_gives_slices_back(void **state)
     open_process(machine, 0, 0, 8);
     open_process(machine, 1, 0, 8);
     model_stream_init(&machine->processes[0], &machine->streams[0]);
-    model_issue_launch(machine->model, &machine->processes[0], &machine->streams[0], ORIGIN,
-                       &machine->host_ns[0], &long_one);
+    model_issue_launch(&(struct model_issue){machine->model, &machine->processes[0],
+                                             &machine->streams[0], ORIGIN, &machine->host_ns[0]},
+                       &long_one);
     model_context_close(machine->model, &machine->processes[0]);
     model_stream_init(&machine->processes[1], &machine->streams[1]);
-    uint64_t end = model_issue_launch(machine->model, &machine->processes[1], &machine->streams[1],
-                                      ORIGIN, &machine->host_ns[1], seed_kernel());
+    uint64_t end = model_issue_launch(&(struct model_issue){machine->model, &machine->processes[1],
+                                                            &machine->streams[1], ORIGIN,
+                                                            &machine->host_ns[1]},
+                                      seed_kernel());
     assert_in_range(end - ORIGIN, 0, MS);
 }
 
@@ -235,8 +243,10 @@ static void test_work_beyond_the_ring(void **state)
     struct model_work endless = model_kernel(&model_machine_default, 1, 1, 0, length, false);
     open_process(machine, 0, 0, 8);
     model_stream_init(&machine->processes[0], &machine->streams[0]);
-    uint64_t end = model_issue_launch(machine->model, &machine->processes[0], &machine->streams[0],
-                                      ORIGIN, &machine->host_ns[0], &endless);
+    uint64_t end = model_issue_launch(&(struct model_issue){machine->model, &machine->processes[0],
+                                                            &machine->streams[0], ORIGIN,
+                                                            &machine->host_ns[0]},
+                                      &endless);
     assert_in_range(end - ORIGIN, length, length + MS);
 }
 
@@ -251,16 +261,20 @@ static void test_launch_path_is_shared(void **state)
         model_stream_init(&machine->processes[0], &machine->streams[w]);
     for (unsigned k = 0; k < 100; k++)
         for (unsigned w = 0; w < 2; w++)
-            model_issue_launch(machine->model, &machine->processes[0], &machine->streams[w], ORIGIN,
-                               &machine->host_ns[w], &empty);
+            model_issue_launch(&(struct model_issue){machine->model, &machine->processes[0],
+                                                     &machine->streams[w], ORIGIN,
+                                                     &machine->host_ns[w]},
+                               &empty);
     assert_int_equal(machine->host_ns[1] - ORIGIN, 200 * model_machine_default.launch_ns);
 
     /* Two processes have a path each. */
     for (unsigned w = 2; w < 4; w++) {
         model_stream_init(&machine->processes[w - 1], &machine->streams[w]);
         for (unsigned k = 0; k < 100; k++)
-            model_issue_launch(machine->model, &machine->processes[w - 1], &machine->streams[w],
-                               ORIGIN, &machine->host_ns[w], &empty);
+            model_issue_launch(&(struct model_issue){machine->model, &machine->processes[w - 1],
+                                                     &machine->streams[w], ORIGIN,
+                                                     &machine->host_ns[w]},
+                               &empty);
         assert_int_equal(machine->host_ns[w] - ORIGIN, 100 * model_machine_default.launch_ns);
     }
 }
@@ -275,8 +289,10 @@ static void test_front_end_bounds_all_launches(void **state)
         for (unsigned k = 0; k < 1000; k++) {
             struct model_stream stream; /* a new one each, so that no stream orders them */
             model_stream_init(&machine->processes[p], &stream);
-            uint64_t end = model_issue_launch(machine->model, &machine->processes[p], &stream,
-                                              ORIGIN, &machine->host_ns[p], &empty);
+            uint64_t end =
+                model_issue_launch(&(struct model_issue){machine->model, &machine->processes[p],
+                                                         &stream, ORIGIN, &machine->host_ns[p]},
+                                   &empty);
             last = end > last ? end : last;
         }
     }
@@ -293,9 +309,10 @@ static void test_graph_costs_one_launch(void **state)
     /* Sixteen graphs on eight queues overlap, unlike sixteen streams of launches. */
     for (unsigned w = 0; w < 16; w++) {
         model_stream_init(&machine->processes[0], &machine->streams[w]);
-        uint64_t end =
-            model_issue_graph(machine->model, &machine->processes[0], &machine->streams[w], ORIGIN,
-                              &machine->host_ns[w], works, KERNELS);
+        uint64_t end = model_issue_graph(
+            &(struct model_issue){machine->model, &machine->processes[0], &machine->streams[w],
+                                  ORIGIN, &machine->host_ns[w]},
+            works, KERNELS);
         assert_int_equal(machine->host_ns[w] - ORIGIN,
                          (w + 1) * model_machine_default.graph_launch_ns);
         assert_int_equal(end - machine->host_ns[w], KERNELS * works[0].duration_ns);
@@ -346,8 +363,10 @@ static void test_large_grids_exclude_each_other(void **state)
     open_process(machine, 0, 0, 8);
     for (unsigned w = 0; w < 2; w++) {
         model_stream_init(&machine->processes[0], &machine->streams[w]);
-        ends[w] = model_issue_launch(machine->model, &machine->processes[0], &machine->streams[w],
-                                     ORIGIN, &machine->host_ns[w], &large);
+        ends[w] = model_issue_launch(&(struct model_issue){machine->model, &machine->processes[0],
+                                                           &machine->streams[w], ORIGIN,
+                                                           &machine->host_ns[w]},
+                                     &large);
     }
     assert_int_equal(ends[1] - ends[0], large.duration_ns);
 }
@@ -363,8 +382,10 @@ static void test_copy_engines(void **state)
     for (unsigned w = 0; w < 3; w++)
         model_stream_init(&machine->processes[0], &machine->streams[w]);
     for (unsigned w = 0; w < 3; w++)
-        ends[w] = model_issue_copy(machine->model, &machine->processes[0], &machine->streams[w],
-                                   ORIGIN, &machine->host_ns[w], w == 1 ? &out : &in);
+        ends[w] = model_issue_copy(&(struct model_issue){machine->model, &machine->processes[0],
+                                                         &machine->streams[w], ORIGIN,
+                                                         &machine->host_ns[w]},
+                                   w == 1 ? &out : &in);
     assert_int_equal(ends[0], ends[1]); /* opposite ways */
     assert_int_equal(ends[2] - ends[0], in.duration_ns);
 }
@@ -391,8 +412,9 @@ static void test_host_memory_is_shared(void **state)
             model_stream_init(&processes[g], &streams[g]);
         }
         for (unsigned n = 0; n < 200; n++)
-            end = model_issue_copy(gpus[n % 2], &processes[n % 2], &streams[n % 2], ORIGIN,
-                                   &host_ns[n % 2], &in);
+            end = model_issue_copy(&(struct model_issue){gpus[n % 2], &processes[n % 2],
+                                                         &streams[n % 2], ORIGIN, &host_ns[n % 2]},
+                                   &in);
         uint64_t own_ns = 100 * in.duration_ns, shared_ns = 200 * in.host_ns;
         assert_about(end - ORIGIN, own_ns > shared_ns ? own_ns : shared_ns);
         assert_int_equal(shared_ns > own_ns, rates[i] == 20000);
@@ -409,12 +431,16 @@ static void test_copy_fills_the_gap(void **state)
     open_process(machine, 0, 0, 8);
     for (unsigned w = 0; w < 2; w++)
         model_stream_init(&machine->processes[0], &machine->streams[w]);
-    model_issue_launch(machine->model, &machine->processes[0], &machine->streams[0], ORIGIN,
-                       &machine->host_ns[0], &slow);
-    model_issue_copy(machine->model, &machine->processes[0], &machine->streams[0], ORIGIN,
-                     &machine->host_ns[0], &out);
-    uint64_t end = model_issue_copy(machine->model, &machine->processes[0], &machine->streams[1],
-                                    ORIGIN, &machine->host_ns[1], &out);
+    model_issue_launch(&(struct model_issue){machine->model, &machine->processes[0],
+                                             &machine->streams[0], ORIGIN, &machine->host_ns[0]},
+                       &slow);
+    model_issue_copy(&(struct model_issue){machine->model, &machine->processes[0],
+                                           &machine->streams[0], ORIGIN, &machine->host_ns[0]},
+                     &out);
+    uint64_t end =
+        model_issue_copy(&(struct model_issue){machine->model, &machine->processes[0],
+                                               &machine->streams[1], ORIGIN, &machine->host_ns[1]},
+                         &out);
     assert_in_range(end - ORIGIN, out.duration_ns, MS);
 }
 
@@ -426,8 +452,10 @@ static void test_many_copies_keep_their_order(void **state)
     open_process(machine, 0, 0, 8);
     model_stream_init(&machine->processes[0], &machine->streams[0]);
     for (unsigned i = 0; i < 3 * MODEL_INTERVALS; i++) {
-        uint64_t end = model_issue_copy(machine->model, &machine->processes[0],
-                                        &machine->streams[0], ORIGIN, &machine->host_ns[0], &in);
+        uint64_t end = model_issue_copy(
+            &(struct model_issue){machine->model, &machine->processes[0], &machine->streams[0],
+                                  ORIGIN, &machine->host_ns[0]},
+            &in);
         assert_true(end >= last + in.duration_ns);
         last = end;
     }
@@ -448,14 +476,19 @@ static void test_pageable_staging(void **state)
         struct model_process *process = &machine->processes[0];
         for (unsigned w = 0; w < 2; w++)
             model_stream_init(process, &machine->streams[w]);
-        uint64_t kernel_end = model_issue_launch(machine->model, process, &machine->streams[0],
-                                                 start, &host[0], &slow);
+        uint64_t kernel_end = model_issue_launch(
+            &(struct model_issue){machine->model, process, &machine->streams[0], start, &host[0]},
+            &slow);
         uint64_t copied = 0;
         if (!synchronise)
-            copied = model_issue_pageable(machine->model, process, &machine->streams[0], start,
-                                          &host[0], &out);
-        uint64_t other = model_issue_pageable(machine->model, process, &machine->streams[1],
-                                              start + MS, &host[1], &in);
+            copied =
+                model_issue_pageable(&(struct model_issue){machine->model, process,
+                                                           &machine->streams[0], start, &host[0]},
+                                     &out);
+        uint64_t other =
+            model_issue_pageable(&(struct model_issue){machine->model, process,
+                                                       &machine->streams[1], start + MS, &host[1]},
+                                 &in);
         if (synchronise) {
             assert_in_range(other, start, start + 2 * MS);
         } else {
