@@ -3,9 +3,7 @@
 
 cuda_result cuMemAlloc_v2(cuda_device_pointer *pointer, size_t bytes)
 {
-    ENTER_OR_RETURN(mem_alloc, NEED_CONTEXT);
-    if (pointer == NULL || bytes == 0)
-        return CUDA_INVALID_VALUE;
+    ENTER_IF_VALID(mem_alloc, NEED_CONTEXT, pointer != NULL && bytes != 0);
 
     cuda_context owner = process_current->base;
     hold_wait_idle(owner->device);
@@ -46,9 +44,7 @@ cuda_result cuMemFree_v2(cuda_device_pointer pointer)
 
 cuda_result cuMemGetInfo_v2(size_t *free_bytes, size_t *total_bytes)
 {
-    ENTER_OR_RETURN(mem_get_info, NEED_CONTEXT);
-    if (free_bytes == NULL || total_bytes == NULL)
-        return CUDA_INVALID_VALUE;
+    ENTER_IF_VALID(mem_get_info, NEED_CONTEXT, free_bytes != NULL && total_bytes != NULL);
     const struct model *model = process_lock_model(process_current);
     *free_bytes = model_memory_left(model, &process_current->base->model);
     emul_state_unlock(process.state);
@@ -60,9 +56,7 @@ cuda_result cuMemGetInfo_v2(size_t *free_bytes, size_t *total_bytes)
 cuda_result cuMemHostAlloc(void **pointer, size_t bytes, unsigned int flags)
 {
     (void)flags;
-    ENTER_OR_RETURN(mem_host_alloc, NEED_CONTEXT);
-    if (pointer == NULL || bytes == 0)
-        return CUDA_INVALID_VALUE;
+    ENTER_IF_VALID(mem_host_alloc, NEED_CONTEXT, pointer != NULL && bytes != 0);
     void *block = memory_list_new(&process.host_memory, bytes, NULL);
     if (block == NULL)
         return CUDA_OUT_OF_MEMORY;
@@ -84,9 +78,9 @@ cuda_result cuMemFreeHost(void *pointer)
 cuda_result cuMemHostGetDevicePointer_v2(cuda_device_pointer *pointer, void *host,
                                          unsigned int flags)
 {
-    ENTER_OR_RETURN(mem_host_get_device_pointer, NEED_CONTEXT);
-    if (pointer == NULL || flags != 0 || !memory_list_holds(&process.host_memory, host, 1))
-        return CUDA_INVALID_VALUE;
+    ENTER_IF_VALID(mem_host_get_device_pointer, NEED_CONTEXT,
+                   pointer != NULL && flags == 0 &&
+                       memory_list_holds(&process.host_memory, host, 1));
     *pointer = (uintptr_t)host;
     return CUDA_SUCCESS_;
 }

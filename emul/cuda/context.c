@@ -167,9 +167,7 @@ cuda_result cuDevicePrimaryCtxSetFlags_v2(cuda_device device, unsigned int flags
 
 cuda_result cuDevicePrimaryCtxRetain(cuda_context *context, cuda_device device)
 {
-    ENTER_OR_RETURN(primary_ctx_retain, NEED_INIT);
-    if (context == NULL)
-        return CUDA_INVALID_VALUE;
+    ENTER_IF_VALID(primary_ctx_retain, NEED_INIT, context != NULL);
     return process_is_device(device) ? context_retain_primary(device, context)
                                      : CUDA_INVALID_DEVICE;
 }
@@ -184,9 +182,7 @@ cuda_result cuDevicePrimaryCtxRelease_v2(cuda_device device)
 
 cuda_result cuCtxCreate_v2(cuda_context *out, unsigned int flags, cuda_device device)
 {
-    ENTER_OR_RETURN(ctx_create, NEED_INIT);
-    if (out == NULL || flags > CONTEXT_FLAGS)
-        return CUDA_INVALID_VALUE;
+    ENTER_IF_VALID(ctx_create, NEED_INIT, out != NULL && flags <= CONTEXT_FLAGS);
     if (!process_is_device(device))
         return CUDA_INVALID_DEVICE;
     pthread_mutex_lock(&process.mutex);
@@ -246,9 +242,7 @@ cuda_result cuCtxSetCurrent(cuda_context context)
 
 cuda_result cuCtxGetCurrent(cuda_context *context)
 {
-    ENTER_OR_RETURN(ctx_get_current, NEED_INIT);
-    if (context == NULL)
-        return CUDA_INVALID_VALUE;
+    ENTER_IF_VALID(ctx_get_current, NEED_INIT, context != NULL);
     *context = process_current;
     return CUDA_SUCCESS_;
 }
@@ -277,9 +271,7 @@ cuda_result cuCtxSynchronize(void)
 
 cuda_result cuDeviceCanAccessPeer(int *can, cuda_device device, cuda_device peer)
 {
-    ENTER_OR_RETURN(device_can_access_peer, NEED_INIT);
-    if (can == NULL)
-        return CUDA_INVALID_VALUE;
+    ENTER_IF_VALID(device_can_access_peer, NEED_INIT, can != NULL);
     if (!process_is_device(device) || !process_is_device(peer))
         return CUDA_INVALID_DEVICE;
     *can = device != peer;
@@ -300,9 +292,7 @@ static cuda_result check_peer(cuda_context peer, uint32_t *bit)
 cuda_result cuCtxEnablePeerAccess(cuda_context peer, unsigned int flags)
 {
     uint32_t bit;
-    ENTER_OR_RETURN(ctx_enable_peer_access, NEED_CONTEXT);
-    if (flags != 0)
-        return CUDA_INVALID_VALUE;
+    ENTER_IF_VALID(ctx_enable_peer_access, NEED_CONTEXT, flags == 0);
     result = check_peer(peer, &bit);
     if (result != CUDA_SUCCESS_)
         return result;
@@ -357,9 +347,8 @@ cuda_result cuDevSmResourceSplitByCount(cuda_resource *parts, unsigned int *grou
                                         unsigned int flags, unsigned int least)
 {
     (void)flags;
-    ENTER_OR_RETURN(resource_split, NEED_INIT);
-    if (groups == NULL || input == NULL || input->type != CUDA_RESOURCE_SM)
-        return CUDA_INVALID_VALUE;
+    ENTER_IF_VALID(resource_split, NEED_INIT,
+                   groups != NULL && input != NULL && input->type == CUDA_RESOURCE_SM);
     unsigned all = input->sm.smCount;
     unsigned part = least > PART ? (least + PART - 1) / PART * PART : PART;
     unsigned most = all / part;
@@ -381,9 +370,8 @@ cuda_result cuDevSmResourceSplitByCount(cuda_resource *parts, unsigned int *grou
 cuda_result cuDevResourceGenerateDesc(cuda_resource_descriptor *descriptor,
                                       cuda_resource *resources, unsigned int count)
 {
-    ENTER_OR_RETURN(resource_describe, NEED_INIT);
-    if (descriptor == NULL || resources == NULL || count == 0)
-        return CUDA_INVALID_VALUE;
+    ENTER_IF_VALID(resource_describe, NEED_INIT,
+                   descriptor != NULL && resources != NULL && count != 0);
     unsigned sum = 0;
     for (unsigned i = 0; i < count; i++) {
         if (resources[i].type != CUDA_RESOURCE_SM)
@@ -403,9 +391,9 @@ cuda_result cuGreenCtxCreate(cuda_green_context *green, cuda_resource_descriptor
                              cuda_device device, unsigned int flags)
 {
     cuda_context primary;
-    ENTER_OR_RETURN(green_ctx_create, NEED_INIT);
-    if (green == NULL || descriptor == NULL || flags != CUDA_GREEN_CONTEXT_DEFAULT_STREAM)
-        return CUDA_INVALID_VALUE;
+    ENTER_IF_VALID(green_ctx_create, NEED_INIT,
+                   green != NULL && descriptor != NULL &&
+                       flags == CUDA_GREEN_CONTEXT_DEFAULT_STREAM);
     if (!process_is_device(device))
         return CUDA_INVALID_DEVICE;
     result = context_retain_primary(device, &primary);

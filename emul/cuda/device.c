@@ -67,9 +67,7 @@ static const struct {
 
 cuda_result cuDriverGetVersion(int *version)
 {
-    ENTER_OR_RETURN(driver_get_version, NEED_NOTHING);
-    if (version == NULL)
-        return CUDA_INVALID_VALUE;
+    ENTER_IF_VALID(driver_get_version, NEED_NOTHING, version != NULL);
     *version = DRIVER_VERSION;
     return CUDA_SUCCESS_;
 }
@@ -99,18 +97,14 @@ cuda_result cuGetErrorString(cuda_result error, const char **text)
 
 cuda_result cuDeviceGetCount(int *count)
 {
-    ENTER_OR_RETURN(device_get_count, NEED_INIT);
-    if (count == NULL)
-        return CUDA_INVALID_VALUE;
+    ENTER_IF_VALID(device_get_count, NEED_INIT, count != NULL);
     *count = (int)process.visible.count;
     return CUDA_SUCCESS_;
 }
 
 cuda_result cuDeviceGet(cuda_device *device, int ordinal)
 {
-    ENTER_OR_RETURN(device_get, NEED_INIT);
-    if (device == NULL)
-        return CUDA_INVALID_VALUE;
+    ENTER_IF_VALID(device_get, NEED_INIT, device != NULL);
     if (!process_is_device(ordinal))
         return CUDA_INVALID_DEVICE;
     *device = ordinal;

@@ -15,9 +15,7 @@ struct cuda_event_opaque {
 
 cuda_result cuEventCreate(cuda_event *event, unsigned int flags)
 {
-    ENTER_OR_RETURN(event_create, NEED_CONTEXT);
-    if (event == NULL || (flags & ~EVENT_FLAGS) != 0)
-        return CUDA_INVALID_VALUE;
+    ENTER_IF_VALID(event_create, NEED_CONTEXT, event != NULL && (flags & ~EVENT_FLAGS) == 0);
     cuda_event made = calloc(1, sizeof *made);
     if (made == NULL)
         return CUDA_OUT_OF_MEMORY;
@@ -103,9 +101,7 @@ cuda_result cuEventSynchronize(cuda_event event)
 
 cuda_result cuEventElapsedTime(float *milliseconds, cuda_event begin, cuda_event end)
 {
-    ENTER_OR_RETURN(event_elapsed_time, NEED_CONTEXT);
-    if (milliseconds == NULL)
-        return CUDA_INVALID_VALUE;
+    ENTER_IF_VALID(event_elapsed_time, NEED_CONTEXT, milliseconds != NULL);
     if (begin == NULL || end == NULL || !begin->has_timing || !end->has_timing)
         return CUDA_INVALID_HANDLE;
     struct moment *from = latest(begin), *to = latest(end);

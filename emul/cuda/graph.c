@@ -112,9 +112,7 @@ cuda_result cuGraphInstantiateWithFlags(cuda_graph_exec *out, cuda_graph graph,
                                         unsigned long long flags)
 {
     (void)flags;
-    ENTER_OR_RETURN(graph_instantiate, NEED_CONTEXT);
-    if (out == NULL || graph == NULL)
-        return CUDA_INVALID_VALUE;
+    ENTER_IF_VALID(graph_instantiate, NEED_CONTEXT, out != NULL && graph != NULL);
 
     const struct graph *from = &graph->graph;
     cuda_graph_exec exec = calloc(1, sizeof *exec);
@@ -146,8 +144,8 @@ cuda_result cuGraphInstantiateWithFlags(cuda_graph_exec *out, cuda_graph graph,
 cuda_result cuGraphUpload(cuda_graph_exec exec, cuda_stream stream)
 {
     (void)stream;
-    ENTER_OR_RETURN(graph_upload, NEED_CONTEXT);
-    return exec != NULL ? CUDA_SUCCESS_ : CUDA_INVALID_VALUE;
+    ENTER_IF_VALID(graph_upload, NEED_CONTEXT, exec != NULL);
+    return CUDA_SUCCESS_;
 }
 
 /* Does what the graph does, but for the time. */
@@ -204,9 +202,7 @@ static void drop(const struct operation *operation)
 
 cuda_result cuGraphLaunch(cuda_graph_exec exec, cuda_stream stream)
 {
-    ENTER_OR_RETURN(graph_launch, NEED_CONTEXT);
-    if (exec == NULL)
-        return CUDA_INVALID_VALUE;
+    ENTER_IF_VALID(graph_launch, NEED_CONTEXT, exec != NULL);
     bool corrupt = process_corrupts;
     result = stream_take_idle(&stream);
     if (result != CUDA_SUCCESS_)

@@ -227,18 +227,14 @@ static bool is_lazy(void)
 
 cuda_result cuModuleGetLoadingMode(cuda_loading_mode *mode)
 {
-    ENTER_OR_RETURN(module_get_loading_mode, NEED_INIT);
-    if (mode == NULL)
-        return CUDA_INVALID_VALUE;
+    ENTER_IF_VALID(module_get_loading_mode, NEED_INIT, mode != NULL);
     *mode = is_lazy() ? CUDA_LOADING_LAZY : CUDA_LOADING_EAGER;
     return CUDA_SUCCESS_;
 }
 
 cuda_result cuModuleLoadData(cuda_module *module, const void *image)
 {
-    ENTER_OR_RETURN(module_load_data, NEED_CONTEXT);
-    if (module == NULL || image == NULL)
-        return CUDA_INVALID_VALUE;
+    ENTER_IF_VALID(module_load_data, NEED_CONTEXT, module != NULL && image != NULL);
     cuda_module made = calloc(1, sizeof *made);
     if (made == NULL)
         return CUDA_OUT_OF_MEMORY;
@@ -340,9 +336,7 @@ static cuda_result perform_host(cuda_stream stream, const struct operation *oper
 
 cuda_result cuLaunchHostFunc(cuda_stream stream, cuda_host_function function, void *argument)
 {
-    ENTER_OR_RETURN(launch_host_func, NEED_CONTEXT);
-    if (function == NULL)
-        return CUDA_INVALID_VALUE;
+    ENTER_IF_VALID(launch_host_func, NEED_CONTEXT, function != NULL);
     result = stream_take_idle(&stream);
     if (result != CUDA_SUCCESS_)
         return result;

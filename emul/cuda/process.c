@@ -221,9 +221,7 @@ static cuda_result attach_state(void)
 
 cuda_result cuInit(unsigned int flags)
 {
-    ENTER_OR_RETURN(init, NEED_NOTHING);
-    if (flags != 0)
-        return CUDA_INVALID_VALUE;
+    ENTER_IF_VALID(init, NEED_NOTHING, flags == 0);
 
     pthread_mutex_lock(&process.mutex);
     if (!process.initialised) {

@@ -60,11 +60,15 @@ cuda_result process_enter(enum entry entry, enum process_need need);
     __attribute__((cleanup(activity_end_call), unused))                                            \
     const struct activity_call activity_call_ = activity_current_call()
 
-/* The same; returns from the entry point unless the result is CUDA_SUCCESS_. */
-#define ENTER_OR_RETURN(field, need)                                                               \
+/* The same; returns from the entry point unless the result is CUDA_SUCCESS_, and the arguments are
+ * valid: else CUDA_INVALID_VALUE. */
+#define ENTER_IF_VALID(field, need, valid)                                                         \
     ENTER(ENTRY_##field, need);                                                                    \
+    if (result == CUDA_SUCCESS_ && !(valid))                                                       \
+        result = CUDA_INVALID_VALUE;                                                               \
     if (result != CUDA_SUCCESS_)                                                                   \
     return result
+#define ENTER_OR_RETURN(field, need) ENTER_IF_VALID(field, need, true)
 
 /* The same for what destroys: it works in a broken context, too, and then gives the error. */
 #define ENTER_TO_DESTROY(field)                                                                    \
