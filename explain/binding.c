@@ -15,21 +15,19 @@ static enum ceiling_kind find_line(const struct explain_point *point,
                                    const struct calibration *calibration,
                                    const struct ceilings *ceilings)
 {
-    static const enum ceiling_kind lines[] = {
-        CEILING_PROCESS_LAUNCH, CEILING_GPU_LAUNCH,  CEILING_COPY_IN,        CEILING_COPY_OUT,
-        CEILING_COPY_BOTH,      CEILING_STAGING,     CEILING_BLOCKED_COPIES, CEILING_ARITHMETIC,
-        CEILING_CPUS,           CEILING_HOST_COPIES, CEILING_HOST_LAUNCH,
-    };
     double most = LEAST_RELIEF * predict_relieved_ips(point, calibration, CEILING_KINDS);
     enum ceiling_kind found = CEILING_KINDS;
-    for (size_t i = 0; i < sizeof lines / sizeof lines[0]; i++) {
-        double ceiling = ceilings->ips[lines[i]];
-        double relieved = predict_relieved_ips(point, calibration, lines[i]);
+    for (int i = 0; i < CEILING_KINDS; i++) {
+        enum ceiling_kind kind = (enum ceiling_kind)i;
+        double ceiling = ceilings->ips[kind];
+        if (ceiling_line(kind) == NULL || ceiling <= 0.0)
+            continue;
+        double relieved = predict_relieved_ips(point, calibration, kind);
         bool lower = found != CEILING_KINDS && ceiling < ceilings->ips[found];
-        if (ceiling <= 0.0 || relieved < most || (relieved == most && !lower))
+        if (relieved < most || (relieved == most && !lower))
             continue;
         most = relieved;
-        found = lines[i];
+        found = kind;
     }
     return found;
 }

@@ -224,11 +224,6 @@ static void copy_ceilings(const struct explain_point *point, const struct calibr
 void ceilings_compute(const struct explain_point *point, const struct calibration *calibration,
                       struct ceilings *out)
 {
-    static const enum ceiling_kind of_a_gpu[] = {
-        CEILING_WORKERS,        CEILING_QUEUES,     CEILING_PROCESS_LAUNCH, CEILING_GPU_LAUNCH,
-        CEILING_COPY_IN,        CEILING_COPY_OUT,   CEILING_COPY_BOTH,      CEILING_STAGING,
-        CEILING_BLOCKED_COPIES, CEILING_ARITHMETIC, CEILING_THREAD_CAP,
-    };
     struct ceilings ceilings = {{0.0}};
     double *ips = ceilings.ips;
     double host_copies_s = ceiling_host_copies_s(point, calibration);
@@ -252,11 +247,12 @@ void ceilings_compute(const struct explain_point *point, const struct calibratio
             kernels;
     copy_ceilings(point, calibration, ips);
     ips[CEILING_ARITHMETIC] = calibration->arithmetic_ips;
-    ips[CEILING_CPUS] = cpu_ceiling(point, calibration, single);
     if (point->percentage_count > 0 && calibration->arithmetic_ips > 0.0)
         ips[CEILING_THREAD_CAP] = thread_cap(point, calibration, single);
-    for (size_t i = 0; i < sizeof of_a_gpu / sizeof of_a_gpu[0]; i++)
-        ips[of_a_gpu[i]] *= ceiling_gpus(point);
+    /* Until here they are those of one GPU. */
+    for (int i = 0; i < CEILING_KINDS; i++)
+        ips[i] *= ceiling_gpus(point);
+    ips[CEILING_CPUS] = cpu_ceiling(point, calibration, single);
     if (host_copies_s > 0.0)
         ips[CEILING_HOST_COPIES] = 1.0 / host_copies_s;
     if (host_launch_s > 0.0)
@@ -300,17 +296,45 @@ enum ceiling_kind ceilings_next(const struct ceilings *ceilings, enum ceiling_ki
     return lowest(ceilings, binding);
 }
 
+/* -- words ------------------------------------------------------------------------------------- */
+
+/* As in tables and JSON, as a heading, and what workers wait for there, where they do. */
+static const struct {
+    const char *name, *title, *line;
+} words[CEILING_KINDS] = {
+    [CEILING_WORKERS] = {"workers", "too few workers", NULL},
+    [CEILING_TIME_SLICING] = {"time-slicing", "time slicing", NULL},
+    [CEILING_QUEUES] = {"queues", "hardware queues", NULL},
+    [CEILING_PROCESS_LAUNCH] = {"process-launch", "launch path of a process",
+                                "each other's launches in their process"},
+    [CEILING_GPU_LAUNCH] = {"gpu-launch", "launch rate of the GPU",
+                            "the GPU to take their launches"},
+    [CEILING_COPY_IN] = {"copy-in", "copy engine to the GPU", "copies to the GPU"},
+    [CEILING_COPY_OUT] = {"copy-out", "copy engine from the GPU", "copies from the GPU"},
+    [CEILING_COPY_BOTH] = {"copy-both", "copies both ways", "copies"},
+    [CEILING_STAGING] = {"staging", "staging of pageable copies",
+                         "the staging buffers of their process"},
+    [CEILING_BLOCKED_COPIES] = {"blocked-copies", "pageable copies that wait",
+                                "each other's pageable copies"},
+    [CEILING_ARITHMETIC] = {"arithmetic", "arithmetic", "multiprocessors"},
+    [CEILING_CPUS] = {"cpus", "CPUs", "CPUs"},
+    [CEILING_THREAD_CAP] = {"thread-cap", "active thread percentage", NULL},
+    [CEILING_HOST_COPIES] = {"host-copies", "host copies shared by GPUs",
+                             "the copies of other GPUs"},
+    [CEILING_HOST_LAUNCH] = {"host-launch", "launches shared by GPUs", "launches to other GPUs"},
+};
+
 const char *ceiling_name(enum ceiling_kind kind)
 {
-    static const char *const names[CEILING_KINDS] = {
-        [CEILING_WORKERS] = "workers",         [CEILING_TIME_SLICING] = "time-slicing",
-        [CEILING_QUEUES] = "queues",           [CEILING_PROCESS_LAUNCH] = "process-launch",
-        [CEILING_GPU_LAUNCH] = "gpu-launch",   [CEILING_COPY_IN] = "copy-in",
-        [CEILING_COPY_OUT] = "copy-out",       [CEILING_COPY_BOTH] = "copy-both",
-        [CEILING_STAGING] = "staging",         [CEILING_BLOCKED_COPIES] = "blocked-copies",
-        [CEILING_ARITHMETIC] = "arithmetic",   [CEILING_CPUS] = "cpus",
-        [CEILING_THREAD_CAP] = "thread-cap",   [CEILING_HOST_COPIES] = "host-copies",
-        [CEILING_HOST_LAUNCH] = "host-launch",
-    };
-    return (unsigned)kind < CEILING_KINDS ? names[kind] : "none";
+    return (unsigned)kind < CEILING_KINDS ? words[kind].name : "none";
+}
+
+const char *ceiling_title(enum ceiling_kind kind)
+{
+    return (unsigned)kind < CEILING_KINDS ? words[kind].title : "not known";
+}
+
+const char *ceiling_line(enum ceiling_kind kind)
+{
+    return (unsigned)kind < CEILING_KINDS ? words[kind].line : NULL;
 }

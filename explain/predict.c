@@ -174,43 +174,30 @@ static struct crowd fit_crowd(const struct calibration *calibration)
     return crowd;
 }
 
+/* The lines that make a ceiling, as bits. */
+static const unsigned lines_at[CEILING_KINDS] = {
+    [CEILING_PROCESS_LAUNCH] = 1u << LAUNCH,
+    [CEILING_GPU_LAUNCH] = 1u << LAUNCH,
+    [CEILING_COPY_IN] = 1u << COPY_IN | 1u << COPY_OUT,
+    [CEILING_COPY_OUT] = 1u << COPY_IN | 1u << COPY_OUT,
+    [CEILING_COPY_BOTH] = 1u << COPY_IN | 1u << COPY_OUT,
+    [CEILING_STAGING] = 1u << STAGING,
+    [CEILING_BLOCKED_COPIES] = 1u << BLOCKED,
+    [CEILING_ARITHMETIC] = 1u << ARITHMETIC,
+    [CEILING_CPUS] = 1u << CPUS,
+    [CEILING_HOST_COPIES] = 1u << HOST_COPIES,
+    [CEILING_HOST_LAUNCH] = 1u << HOST_LAUNCH,
+};
+
 /* Half the demand at what makes that ceiling. Launches that get in each other's way go with it. */
 static void relieve(enum ceiling_kind kind, struct network *network, struct crowd *crowd)
 {
-    double *demand = network->demand;
-    switch (kind) {
-    case CEILING_PROCESS_LAUNCH:
-    case CEILING_GPU_LAUNCH:
-        demand[LAUNCH] *= 0.5;
+    unsigned lines = kind < CEILING_KINDS ? lines_at[kind] : 0;
+    for (unsigned i = 0; i < STATIONS; i++)
+        if (lines >> i & 1)
+            network->demand[i] *= 0.5;
+    if (lines >> LAUNCH & 1)
         crowd->each_s *= 0.5;
-        break;
-    case CEILING_COPY_IN:
-    case CEILING_COPY_OUT:
-    case CEILING_COPY_BOTH:
-        demand[COPY_IN] *= 0.5;
-        demand[COPY_OUT] *= 0.5;
-        break;
-    case CEILING_STAGING:
-        demand[STAGING] *= 0.5;
-        break;
-    case CEILING_BLOCKED_COPIES:
-        demand[BLOCKED] *= 0.5;
-        break;
-    case CEILING_ARITHMETIC:
-        demand[ARITHMETIC] *= 0.5;
-        break;
-    case CEILING_CPUS:
-        demand[CPUS] *= 0.5;
-        break;
-    case CEILING_HOST_COPIES:
-        demand[HOST_COPIES] *= 0.5;
-        break;
-    case CEILING_HOST_LAUNCH:
-        demand[HOST_LAUNCH] *= 0.5;
-        break;
-    default:
-        break;
-    }
 }
 
 /* relieved: what is twice as fast; CEILING_KINDS: nothing. */

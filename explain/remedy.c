@@ -19,41 +19,32 @@
 #define LEAST_GAIN 1.05
 #define ABOUT_THE_SAME 1.05
 
-/* Which remedies are tried for a ceiling, those that change least first. */
-static const enum remedy_kind tried[CEILING_KINDS][5] = {
-    [CEILING_WORKERS] = {REMEDY_WORKERS},
-    [CEILING_TIME_SLICING] = {REMEDY_MPS},
-    [CEILING_QUEUES] = {REMEDY_CONNECTIONS, REMEDY_HYBRID, REMEDY_PROCESSES, REMEDY_GRAPH},
-    [CEILING_PROCESS_LAUNCH] = {REMEDY_PROCESSES, REMEDY_GRAPH},
-    [CEILING_GPU_LAUNCH] = {REMEDY_GRAPH},
-    [CEILING_COPY_IN] = {REMEDY_PINNED},
-    [CEILING_COPY_OUT] = {REMEDY_PINNED},
-    [CEILING_COPY_BOTH] = {REMEDY_PINNED},
-    [CEILING_STAGING] = {REMEDY_PINNED},
-    [CEILING_BLOCKED_COPIES] = {REMEDY_SYNC, REMEDY_PINNED},
-    [CEILING_CPUS] = {REMEDY_BLOCK},
-    [CEILING_THREAD_CAP] = {REMEDY_PERCENTAGE},
-    [CEILING_HOST_COPIES] = {REMEDY_PINNED},
-    [CEILING_HOST_LAUNCH] = {REMEDY_GRAPH},
-};
+#define FEWER_KERNELS "launch fewer kernels, each doing more"
+#define FEWER_BYTES "copy fewer bytes in an iteration"
 
-static const char *const nothing[CEILING_KINDS] = {
-    [CEILING_WORKERS] = "more workers would run into the next ceiling at once",
-    [CEILING_TIME_SLICING] = "over MPS the next ceiling is as low",
-    [CEILING_QUEUES] = "more queues do not fit, or the next ceiling is as low",
-    [CEILING_PROCESS_LAUNCH] = "launch fewer kernels, each doing more",
-    [CEILING_GPU_LAUNCH] = "launch fewer kernels, each doing more",
-    [CEILING_COPY_IN] = "copy fewer bytes to the GPU in an iteration",
-    [CEILING_COPY_OUT] = "copy fewer bytes back in an iteration",
-    [CEILING_COPY_BOTH] = "copy fewer bytes in an iteration",
-    [CEILING_STAGING] = "copy fewer bytes in an iteration",
-    [CEILING_BLOCKED_COPIES] = "copy fewer bytes in an iteration",
-    [CEILING_ARITHMETIC] = "it takes a bigger GPU, or less work in an iteration",
-    [CEILING_CPUS] = "more CPUs, or less work on them in an iteration",
-    [CEILING_HOST_COPIES] =
-        "copy fewer bytes in an iteration; more GPUs of this machine add nothing",
-    [CEILING_HOST_LAUNCH] = "launch fewer kernels, each doing more",
-    [CEILING_THREAD_CAP] = "raise the active thread percentage",
+/* What is tried against a ceiling, what changes least first; and the advice where none of it helps.
+ */
+static const struct {
+    enum remedy_kind tried[4]; /* all of them, or up to REMEDY_NONE */
+    const char *otherwise;
+} against[CEILING_KINDS] = {
+    [CEILING_WORKERS] = {{REMEDY_WORKERS}, "more workers would run into the next ceiling at once"},
+    [CEILING_TIME_SLICING] = {{REMEDY_MPS}, "over MPS the next ceiling is as low"},
+    [CEILING_QUEUES] = {{REMEDY_CONNECTIONS, REMEDY_HYBRID, REMEDY_PROCESSES, REMEDY_GRAPH},
+                        "more queues do not fit, or the next ceiling is as low"},
+    [CEILING_PROCESS_LAUNCH] = {{REMEDY_PROCESSES, REMEDY_GRAPH}, FEWER_KERNELS},
+    [CEILING_GPU_LAUNCH] = {{REMEDY_GRAPH}, FEWER_KERNELS},
+    [CEILING_COPY_IN] = {{REMEDY_PINNED}, "copy fewer bytes to the GPU in an iteration"},
+    [CEILING_COPY_OUT] = {{REMEDY_PINNED}, "copy fewer bytes back in an iteration"},
+    [CEILING_COPY_BOTH] = {{REMEDY_PINNED}, FEWER_BYTES},
+    [CEILING_STAGING] = {{REMEDY_PINNED}, FEWER_BYTES},
+    [CEILING_BLOCKED_COPIES] = {{REMEDY_SYNC, REMEDY_PINNED}, FEWER_BYTES},
+    [CEILING_ARITHMETIC] = {{REMEDY_NONE}, "it takes a bigger GPU, or less work in an iteration"},
+    [CEILING_CPUS] = {{REMEDY_BLOCK}, "more CPUs, or less work on them in an iteration"},
+    [CEILING_THREAD_CAP] = {{REMEDY_PERCENTAGE}, "raise the active thread percentage"},
+    [CEILING_HOST_COPIES] = {{REMEDY_PINNED},
+                             FEWER_BYTES "; more GPUs of this machine add nothing"},
+    [CEILING_HOST_LAUNCH] = {{REMEDY_GRAPH}, FEWER_KERNELS},
 };
 
 struct budget {
@@ -298,8 +289,8 @@ static void try_all(enum ceiling_kind kind, const struct explain_point *point,
                     struct remedy *best)
 {
     double now = base_of(point, calibration);
-    for (size_t i = 0; i < sizeof tried[0] / sizeof tried[0][0]; i++) {
-        struct remedy remedy = {.kind = tried[kind][i], .point = *point};
+    for (size_t i = 0; i < sizeof against[0].tried / sizeof against[0].tried[0]; i++) {
+        struct remedy remedy = {.kind = against[kind].tried[i], .point = *point};
         if (remedy.kind == REMEDY_NONE || !apply(remedy.kind, &remedy.point, calibration, budget))
             continue;
         wait_asleep(&remedy.point, calibration);
@@ -337,7 +328,7 @@ void remedy_find(const struct explain_point *point, const struct calibration *ca
     if (best.kind == REMEDY_NONE && lowest != limit)
         try_all(lowest, point, calibration, &budget, &best);
     if (best.kind == REMEDY_NONE) {
-        snprintf(best.advice, sizeof best.advice, "%s%s", nothing[limit],
+        snprintf(best.advice, sizeof best.advice, "%s%s", against[limit].otherwise,
                  limit == CEILING_CPUS && ceiling_gpus(point) > 1
                      ? "; the workers of all GPUs share them, and fewer a GPU do as much"
                      : "");

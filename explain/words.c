@@ -7,28 +7,6 @@
 /* A smaller share of the ceiling than this is not worth a word. */
 #define LOSS_WORTH_A_WORD 0.05
 
-const char *ceiling_title(enum ceiling_kind kind)
-{
-    static const char *const titles[CEILING_KINDS] = {
-        [CEILING_WORKERS] = "too few workers",
-        [CEILING_TIME_SLICING] = "time slicing",
-        [CEILING_QUEUES] = "hardware queues",
-        [CEILING_PROCESS_LAUNCH] = "launch path of a process",
-        [CEILING_GPU_LAUNCH] = "launch rate of the GPU",
-        [CEILING_COPY_IN] = "copy engine to the GPU",
-        [CEILING_COPY_OUT] = "copy engine from the GPU",
-        [CEILING_COPY_BOTH] = "copies both ways",
-        [CEILING_STAGING] = "staging of pageable copies",
-        [CEILING_BLOCKED_COPIES] = "pageable copies that wait",
-        [CEILING_ARITHMETIC] = "arithmetic",
-        [CEILING_CPUS] = "CPUs",
-        [CEILING_THREAD_CAP] = "active thread percentage",
-        [CEILING_HOST_COPIES] = "host copies shared by GPUs",
-        [CEILING_HOST_LAUNCH] = "launches shared by GPUs",
-    };
-    return (unsigned)kind < CEILING_KINDS ? titles[kind] : "not known";
-}
-
 /* 891000 as "891 thousand", 4190000 as "4.19 million". */
 static void append_count(struct text *out, double count)
 {
@@ -212,26 +190,6 @@ const char *ceiling_reason(enum ceiling_kind kind, const struct explain_point *p
     return text;
 }
 
-/* "they wait for …": what there is a line for, as it reads in a sentence. */
-static const char *line_of(enum ceiling_kind kind)
-{
-    static const char *const lines[CEILING_KINDS] = {
-        [CEILING_PROCESS_LAUNCH] = "each other's launches in their process",
-        [CEILING_GPU_LAUNCH] = "the GPU to take their launches",
-        [CEILING_COPY_IN] = "copies to the GPU",
-        [CEILING_COPY_OUT] = "copies from the GPU",
-        [CEILING_COPY_BOTH] = "copies",
-        [CEILING_STAGING] = "the staging buffers of their process",
-        [CEILING_BLOCKED_COPIES] = "each other's pageable copies",
-        [CEILING_ARITHMETIC] = "multiprocessors",
-        [CEILING_CPUS] = "CPUs",
-        [CEILING_HOST_COPIES] = "the copies of other GPUs",
-        [CEILING_HOST_LAUNCH] = "launches to other GPUs",
-    };
-    const char *line = (unsigned)kind < CEILING_KINDS ? lines[kind] : NULL;
-    return line ? line : "each other";
-}
-
 /* Why queues that are shared are no ceiling. */
 static void append_turns(struct text *out, const struct explain_point *point,
                          const struct calibration *calibration)
@@ -268,11 +226,11 @@ const char *binding_reason(const struct binding *binding, const struct ceilings 
                                              : ceiling_workers(point),
                     lowest == CEILING_QUEUES ? "threads that get on at a time" : "workers",
                     text_number(ceilings->ips[lowest], number, sizeof number),
-                    100.0 * binding->lost, line_of(binding->waits_for));
+                    100.0 * binding->lost, ceiling_line(binding->waits_for));
     else if (binding->lost >= LOSS_WORTH_A_WORD && binding->waits_for != CEILING_KINDS &&
              binding->kind != CEILING_TIME_SLICING)
         text_append(&out, "; %.0f%% of the ceiling is lost by waiting for %s",
-                    100.0 * binding->lost, line_of(binding->waits_for));
+                    100.0 * binding->lost, ceiling_line(binding->waits_for));
     append_turns(&out, point, calibration);
     return text;
 }

@@ -8,9 +8,6 @@
 #include "explain/binding.h"
 #include "explain/ceilings.h"
 
-/* "hardware queues": the ceiling as a heading or in a sentence. */
-const char *ceiling_title(enum ceiling_kind kind);
-
 /* Why this is the point's ceiling, one sentence without a full stop, with the figures that it comes
  * from and not its value: "a process has 8 hardware queues, and threads that share one take turns
  * (8 × 286 iterations/s)". Returns text. */

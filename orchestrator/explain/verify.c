@@ -8,7 +8,6 @@
 #include "common/clock.h"
 #include "statistics/statistics.h"
 #include "common/text.h"
-#include "explain/words.h"
 #include "orchestrator/explain/point.h"
 #include "orchestrator/record/record.h"
 
