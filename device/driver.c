@@ -10,6 +10,10 @@
 
 static const struct library_symbol rows[] = {CUDA_DRIVER_SYMBOLS(ROW)};
 
+#define SYMBOL(field, symbol, version, need, parameters) .field = #symbol,
+
+const struct cuda_symbols cuda_symbols = {CUDA_DRIVER_SYMBOLS(SYMBOL)};
+
 static _Thread_local int last_error;
 
 enum status cuda_driver_load(const char *path, struct cuda_driver *out)
@@ -66,7 +70,8 @@ enum status cuda_check(const struct cuda_driver *driver, cuda_result result, con
         name = "CUDA error";
     if (driver->get_error_string(result, &text) != CUDA_SUCCESS_ || !text)
         text = "the driver has no text for it";
-    return status_set(class_of(result), "%s: %s (%d): %s", call, name, (int)result, text);
+    return status_set(class_of(result), "%.*s: %s (%d): %s", (int)strcspn(call, "_"), call, name,
+                      (int)result, text);
 }
 
 int cuda_last_error(void)

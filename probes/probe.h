@@ -143,8 +143,8 @@ void probe_sample(struct probe_run *run, unsigned metric, uint64_t ns);
 /* One of a metric that was held until a watchdog let it go. */
 void probe_blocked(struct probe_run *run, unsigned metric);
 
-/* cuda_check() of a call by its C name: `status = PROBE_CALL(run, launch_kernel(...), "...")`. */
-#define PROBE_CALL(run, call, name) cuda_check(&(run)->driver, (run)->driver.call, name)
+/* Makes a call of the driver, checked: `status = PROBE_CALL(run, mem_alloc, &pointer, bytes)`. */
+#define PROBE_CALL(run, field, ...) CUDA_CALL(&(run)->driver, field, __VA_ARGS__)
 
 /* The calls that most arms make, checked: make a context current, make a non-blocking stream, wait
  * for one, allocate on the GPU, launch one block of a kernel without parameters. */

@@ -26,29 +26,28 @@ enum status probe_module_load(const struct probe_run *run, cuda_module *out)
 
 enum status probe_set_current(const struct probe_run *run, cuda_context context)
 {
-    return PROBE_CALL(run, ctx_set_current(context), "cuCtxSetCurrent");
+    return PROBE_CALL(run, ctx_set_current, context);
 }
 
 enum status probe_new_stream(const struct probe_run *run, cuda_stream *out)
 {
-    return PROBE_CALL(run, stream_create(out, CUDA_STREAM_NON_BLOCKING), "cuStreamCreate");
+    return PROBE_CALL(run, stream_create, out, CUDA_STREAM_NON_BLOCKING);
 }
 
 enum status probe_synchronize(const struct probe_run *run, cuda_stream stream)
 {
-    return PROBE_CALL(run, stream_synchronize(stream), "cuStreamSynchronize");
+    return PROBE_CALL(run, stream_synchronize, stream);
 }
 
 enum status probe_allocate(const struct probe_run *run, cuda_device_pointer *out, size_t bytes)
 {
-    return PROBE_CALL(run, mem_alloc(out, bytes), "cuMemAlloc");
+    return PROBE_CALL(run, mem_alloc, out, bytes);
 }
 
 enum status probe_launch(const struct probe_run *run, cuda_function function, unsigned threads,
                          cuda_stream stream)
 {
-    return PROBE_CALL(run, launch_kernel(function, 1, 1, 1, threads, 1, 1, 0, stream, NULL, NULL),
-                      "cuLaunchKernel");
+    return PROBE_CALL(run, launch_kernel, function, 1, 1, 1, threads, 1, 1, 0, stream, NULL, NULL);
 }
 
 void probe_destroy_stream(const struct probe_run *run, cuda_stream stream)
@@ -67,20 +66,18 @@ enum status probe_gpu_open(struct probe_run *run, unsigned index, bool module,
                            struct probe_gpu *out)
 {
     *out = (struct probe_gpu){0};
-    enum status status = PROBE_CALL(run, device_get(&out->device, (int)index), "cuDeviceGet");
+    enum status status = PROBE_CALL(run, device_get, &out->device, (int)index);
     if (status == STATUS_OK)
         status = context_retain(&run->driver, out->device, &out->context);
     if (status == STATUS_OK)
-        status = PROBE_CALL(run, ctx_set_current(out->context), "cuCtxSetCurrent");
+        status = PROBE_CALL(run, ctx_set_current, out->context);
     if (status != STATUS_OK || !module)
         return status;
     status = probe_module_load(run, &out->module);
     if (status == STATUS_OK)
-        status = PROBE_CALL(run, module_get_function(&out->empty, out->module, KERNELS_EMPTY),
-                            "cuModuleGetFunction");
+        status = PROBE_CALL(run, module_get_function, &out->empty, out->module, KERNELS_EMPTY);
     if (status == STATUS_OK)
-        status = PROBE_CALL(run, module_get_function(&out->hold, out->module, KERNELS_HOLD),
-                            "cuModuleGetFunction");
+        status = PROBE_CALL(run, module_get_function, &out->hold, out->module, KERNELS_HOLD);
     return status;
 }
 

@@ -90,9 +90,8 @@ static enum status open_kernels(struct side *side)
     int sms = 0;
     enum status status = STATUS_OK;
     if (!side->full_blocks) {
-        status = PROBE_CALL(
-            run, device_get_attribute(&sms, CUDA_ATTRIBUTE_MULTIPROCESSOR_COUNT, side->gpu.device),
-            "cuDeviceGetAttribute");
+        status = PROBE_CALL(run, device_get_attribute, &sms, CUDA_ATTRIBUTE_MULTIPROCESSOR_COUNT,
+                            side->gpu.device);
         side->full_blocks = (unsigned)sms * FULL_BLOCKS;
     }
     if (status == STATUS_OK && !side->kernel_stream)
@@ -169,26 +168,19 @@ static enum status make_streams_green(struct side *side)
                           "this driver has no green contexts with streams of their own, which came "
                           "with CUDA 12.5");
     enum status status =
-        PROBE_CALL(run, device_get_resource(side->gpu.device, &all, CUDA_RESOURCE_SM),
-                   "cuDeviceGetDevResource");
+        PROBE_CALL(run, device_get_resource, side->gpu.device, &all, CUDA_RESOURCE_SM);
     if (status == STATUS_OK)
-        status = PROBE_CALL(run, resource_split(&parts[0], &groups, &all, &parts[1], 0, GREEN_SMS),
-                            "cuDevSmResourceSplitByCount");
+        status = PROBE_CALL(run, resource_split, &parts[0], &groups, &all, &parts[1], 0, GREEN_SMS);
     if (status == STATUS_OK && parts[1].sm.smCount == 0)
         return status_set(STATUS_UNSUPPORTED, "this GPU is too small for two green contexts");
     for (int i = 0; i < 2 && status == STATUS_OK; i++) {
-        status = PROBE_CALL(run, resource_describe(&descriptors[i], &parts[i], 1),
-                            "cuDevResourceGenerateDesc");
+        status = PROBE_CALL(run, resource_describe, &descriptors[i], &parts[i], 1);
         if (status == STATUS_OK)
-            status = PROBE_CALL(run,
-                                green_ctx_create(&side->greens[i], descriptors[i], side->gpu.device,
-                                                 CUDA_GREEN_CONTEXT_DEFAULT_STREAM),
-                                "cuGreenCtxCreate");
+            status = PROBE_CALL(run, green_ctx_create, &side->greens[i], descriptors[i],
+                                side->gpu.device, CUDA_GREEN_CONTEXT_DEFAULT_STREAM);
         if (status == STATUS_OK)
-            status = PROBE_CALL(
-                run,
-                green_ctx_stream_create(streams[i], side->greens[i], CUDA_STREAM_NON_BLOCKING, 0),
-                "cuGreenCtxStreamCreate");
+            status = PROBE_CALL(run, green_ctx_stream_create, streams[i], side->greens[i],
+                                CUDA_STREAM_NON_BLOCKING, 0);
     }
     side->full_blocks = parts[1].sm.smCount * FULL_BLOCKS;
     return status;
@@ -200,16 +192,12 @@ static enum status make_copy_stream(struct side *side, bool first)
     int least = 0, greatest = 0;
     if (!first)
         return probe_new_stream(run, &side->copy_stream);
-    enum status status = PROBE_CALL(run, ctx_get_stream_priority_range(&least, &greatest),
-                                    "cuCtxGetStreamPriorityRange");
+    enum status status = PROBE_CALL(run, ctx_get_stream_priority_range, &least, &greatest);
     if (status == STATUS_OK && least == greatest)
         return status_set(STATUS_UNSUPPORTED, "streams have no priorities here");
-    return status == STATUS_OK
-               ? PROBE_CALL(run,
-                            stream_create_with_priority(&side->copy_stream,
-                                                        CUDA_STREAM_NON_BLOCKING, greatest),
-                            "cuStreamCreateWithPriority")
-               : status;
+    return status == STATUS_OK ? PROBE_CALL(run, stream_create_with_priority, &side->copy_stream,
+                                            CUDA_STREAM_NON_BLOCKING, greatest)
+                               : status;
 }
 
 /* In the context that is current: stream and buffers, and a first copy, which may do what later
@@ -226,15 +214,14 @@ static enum status open_copies(struct side *side, enum place place)
         status = probe_allocate(run, &side->to, COPY_BYTES);
     if (status == STATUS_OK)
         status =
-            PROBE_CALL(run, memcpy_dtod_async(side->to, side->from, COPY_BYTES, side->copy_stream),
-                       "cuMemcpyDtoDAsync");
+            PROBE_CALL(run, memcpy_dtod_async, side->to, side->from, COPY_BYTES, side->copy_stream);
     return status == STATUS_OK ? probe_synchronize(run, side->copy_stream) : status;
 }
 
 /* Makes the second context, which becomes current. */
 static enum status open_second(struct side *side)
 {
-    return PROBE_CALL(side->run, ctx_create(&side->second, 0, side->gpu.device), "cuCtxCreate");
+    return PROBE_CALL(side->run, ctx_create, &side->second, 0, side->gpu.device);
 }
 
 /* Sets *held if the copy had to be let go by ending the kernel. */

@@ -11,10 +11,8 @@ static enum status work(struct copier *copier)
     unsigned long long bound_ns = copier->options.work_ns;
     cuda_device_pointer nothing = 0;
     void *parameters[] = {&copier->flag_device, &bound_ns, &nothing};
-    return PROBE_CALL(
-        copier->run,
-        launch_kernel(copier->gpu->hold, 1, 1, 1, 1, 1, 1, 0, copier->stream, parameters, NULL),
-        "cuLaunchKernel");
+    return PROBE_CALL(copier->run, launch_kernel, copier->gpu->hold, 1, 1, 1, 1, 1, 1, 0,
+                      copier->stream, parameters, NULL);
 }
 
 static enum status copy_once(struct copier *copier)
@@ -24,10 +22,8 @@ static enum status copy_once(struct copier *copier)
     if (status == STATUS_OK && copier->options.synced)
         status = probe_synchronize(run, copier->stream);
     if (status == STATUS_OK)
-        status = PROBE_CALL(
-            run,
-            memcpy_dtoh_async(copier->host, copier->device, copier->options.bytes, copier->stream),
-            "cuMemcpyDtoHAsync");
+        status = PROBE_CALL(run, memcpy_dtoh_async, copier->host, copier->device,
+                            copier->options.bytes, copier->stream);
     if (status == STATUS_OK)
         status = probe_synchronize(run, copier->stream);
     return status;
@@ -37,14 +33,13 @@ static enum status open_flag(struct copier *copier)
 {
     struct probe_run *run = copier->run;
     void *flag = NULL;
-    enum status status = PROBE_CALL(
-        run, mem_host_alloc(&flag, sizeof(unsigned), CUDA_HOST_ALLOC_MAPPED), "cuMemHostAlloc");
+    enum status status =
+        PROBE_CALL(run, mem_host_alloc, &flag, sizeof(unsigned), CUDA_HOST_ALLOC_MAPPED);
     if (status != STATUS_OK)
         return status;
     copier->flag = flag;
     *copier->flag = 0;
-    return PROBE_CALL(run, mem_host_get_device_pointer(&copier->flag_device, flag, 0),
-                      "cuMemHostGetDevicePointer");
+    return PROBE_CALL(run, mem_host_get_device_pointer, &copier->flag_device, flag, 0);
 }
 
 enum status copier_open(struct probe_run *run, const struct probe_gpu *gpu,
@@ -57,7 +52,7 @@ enum status copier_open(struct probe_run *run, const struct probe_gpu *gpu,
     }
     enum status status = probe_allocate(run, &out->device, options->bytes);
     if (status == STATUS_OK && options->pinned) {
-        status = PROBE_CALL(run, mem_host_alloc(&out->host, options->bytes, 0), "cuMemHostAlloc");
+        status = PROBE_CALL(run, mem_host_alloc, &out->host, options->bytes, 0);
     } else if (status == STATUS_OK) {
         out->host = malloc(options->bytes);
         if (!out->host)

@@ -20,13 +20,12 @@ enum status probe_holder_open(struct probe_run *run, cuda_context context, cuda_
     void *words = NULL;
     cuda_device_pointer seen = 0;
     *out = (struct probe_holder){.run = run, .context = context, .hold = hold, .stream = stream};
-    enum status status = PROBE_CALL(
-        run, mem_host_alloc(&words, sizeof *out->words, CUDA_HOST_ALLOC_MAPPED), "cuMemHostAlloc");
+    enum status status =
+        PROBE_CALL(run, mem_host_alloc, &words, sizeof *out->words, CUDA_HOST_ALLOC_MAPPED);
     if (status != STATUS_OK)
         return status;
     out->words = words;
-    status =
-        PROBE_CALL(run, mem_host_get_device_pointer(&seen, words, 0), "cuMemHostGetDevicePointer");
+    status = PROBE_CALL(run, mem_host_get_device_pointer, &seen, words, 0);
     out->out = seen + offsetof(struct probe_holder_words, out);
     out->flag = seen + offsetof(struct probe_holder_words, flag);
     return status;
@@ -39,10 +38,8 @@ enum status probe_holder_launch(struct probe_holder *holder, unsigned blocks, un
     void *parameters[] = {&holder->flag, &bound, &holder->out};
     __atomic_store_n(&holder->words->out[1], NOT_BEGUN, __ATOMIC_SEQ_CST);
     __atomic_store_n(&holder->words->flag, 0, __ATOMIC_SEQ_CST);
-    enum status status = PROBE_CALL(holder->run,
-                                    launch_kernel(holder->hold, blocks, 1, 1, threads, 1, 1, 0,
-                                                  holder->stream, parameters, NULL),
-                                    "cuLaunchKernel");
+    enum status status = PROBE_CALL(holder->run, launch_kernel, holder->hold, blocks, 1, 1, threads,
+                                    1, 1, 0, holder->stream, parameters, NULL);
     if (status == STATUS_OK)
         holder->running = true;
     return status;

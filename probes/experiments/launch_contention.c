@@ -65,16 +65,13 @@ static enum status make_graph(struct worker *worker)
 {
     struct probe_run *run = worker->group->run;
     enum status status =
-        PROBE_CALL(run, stream_begin_capture(worker->stream, CUDA_CAPTURE_MODE_THREAD_LOCAL),
-                   "cuStreamBeginCapture");
+        PROBE_CALL(run, stream_begin_capture, worker->stream, CUDA_CAPTURE_MODE_THREAD_LOCAL);
     for (unsigned i = 0; i < GRAPH_KERNELS && status == STATUS_OK; i++)
         status = launch(worker);
     if (status == STATUS_OK)
-        status = PROBE_CALL(run, stream_end_capture(worker->stream, &worker->graph),
-                            "cuStreamEndCapture");
+        status = PROBE_CALL(run, stream_end_capture, worker->stream, &worker->graph);
     if (status == STATUS_OK)
-        status = PROBE_CALL(run, graph_instantiate(&worker->exec, worker->graph, 0),
-                            "cuGraphInstantiateWithFlags");
+        status = PROBE_CALL(run, graph_instantiate, &worker->exec, worker->graph, 0);
     return status;
 }
 
@@ -86,13 +83,12 @@ static enum status open_worker(struct group *group, struct worker *worker)
     worker->group = group;
     worker->empty = group->gpu.empty;
     if (group->kind == KIND_CONTEXTS) {
-        status = PROBE_CALL(run, ctx_create(&worker->context, 0, group->gpu.device), "cuCtxCreate");
+        status = PROBE_CALL(run, ctx_create, &worker->context, 0, group->gpu.device);
         if (status == STATUS_OK)
             status = probe_module_load(run, &worker->module);
         if (status == STATUS_OK)
             status =
-                PROBE_CALL(run, module_get_function(&worker->empty, worker->module, KERNELS_EMPTY),
-                           "cuModuleGetFunction");
+                PROBE_CALL(run, module_get_function, &worker->empty, worker->module, KERNELS_EMPTY);
     }
     if (status == STATUS_OK)
         status = probe_new_stream(run, &worker->stream);

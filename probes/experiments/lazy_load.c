@@ -101,7 +101,7 @@ static enum status check_mode(const struct probe_run *run)
     if (!run->driver.module_get_loading_mode)
         return status_set(STATUS_UNSUPPORTED,
                           "this driver has no lazy loading: it needs CUDA 11.7");
-    enum status status = PROBE_CALL(run, module_get_loading_mode(&mode), "cuModuleGetLoadingMode");
+    enum status status = PROBE_CALL(run, module_get_loading_mode, &mode);
     bool wanted = run->arm->number == CUDA_LOADING_LAZY;
     if (status == STATUS_OK && wanted != (mode == CUDA_LOADING_LAZY))
         return status_set(STATUS_UNSUPPORTED, "the driver loads %s in spite of %s",

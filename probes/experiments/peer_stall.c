@@ -54,16 +54,14 @@ static enum status enable_access(struct pair *pair)
     for (int i = 0; i < 2 && status == STATUS_OK; i++) {
         struct probe_gpu *own = gpus[i], *other = gpus[1 - i];
         int can = 0;
-        status = PROBE_CALL(run, device_can_access_peer(&can, own->device, other->device),
-                            "cuDeviceCanAccessPeer");
+        status = PROBE_CALL(run, device_can_access_peer, &can, own->device, other->device);
         if (status == STATUS_OK && !can)
             return status_set(STATUS_UNSUPPORTED,
                               "the two GPUs cannot reach each other's memory on this machine");
         if (status == STATUS_OK)
             status = probe_set_current(run, own->context);
         if (status == STATUS_OK)
-            status =
-                PROBE_CALL(run, ctx_enable_peer_access(other->context, 0), "cuCtxEnablePeerAccess");
+            status = PROBE_CALL(run, ctx_enable_peer_access, other->context, 0);
     }
     return status;
 }
@@ -79,10 +77,8 @@ static enum status submit(struct pair *pair, int which, size_t bytes)
     if (is_staged(pair, which))
         return staging_copy(&pair->staging[which], pair->to[which], pair->from[which], bytes,
                             pair->streams[which]);
-    return PROBE_CALL(run,
-                      memcpy_peer_async(pair->to[which], pair->receiver.context, pair->from[which],
-                                        pair->sender.context, bytes, pair->streams[which]),
-                      "cuMemcpyPeerAsync");
+    return PROBE_CALL(run, memcpy_peer_async, pair->to[which], pair->receiver.context,
+                      pair->from[which], pair->sender.context, bytes, pair->streams[which]);
 }
 
 /* Asks a stream until it is idle. */
@@ -132,9 +128,8 @@ static enum status prove_copy(struct pair *pair, int which)
     for (size_t i = 0; i < words && status == STATUS_OK; i++)
         sent[i] = (uint32_t)(i * 2654435761u) + (uint32_t)which;
     if (status == STATUS_OK)
-        status = PROBE_CALL(
-            run, memcpy_htod_async(pair->from[which], sent, COPY_BYTES, pair->streams[which]),
-            "cuMemcpyHtoDAsync");
+        status = PROBE_CALL(run, memcpy_htod_async, pair->from[which], sent, COPY_BYTES,
+                            pair->streams[which]);
     if (status == STATUS_OK)
         status = submit(pair, which, COPY_BYTES);
     if (status == STATUS_OK)
@@ -142,10 +137,9 @@ static enum status prove_copy(struct pair *pair, int which)
     if (status == STATUS_OK)
         status = probe_set_current(run, pair->receiver.context);
     if (status == STATUS_OK)
-        status = PROBE_CALL(run, memcpy_dtoh_async(got, pair->to[which], COPY_BYTES, NULL),
-                            "cuMemcpyDtoHAsync");
+        status = PROBE_CALL(run, memcpy_dtoh_async, got, pair->to[which], COPY_BYTES, NULL);
     if (status == STATUS_OK)
-        status = PROBE_CALL(run, ctx_synchronize(), "cuCtxSynchronize");
+        status = PROBE_CALL(run, ctx_synchronize);
     if (status == STATUS_OK)
         status = probe_set_current(run, pair->sender.context);
     if (status == STATUS_OK && memcmp(sent, got, COPY_BYTES) != 0)

@@ -12,17 +12,14 @@ enum status staging_open(struct probe_run *run, cuda_context from_context, cuda_
     if (status == STATUS_OK)
         status = probe_new_stream(run, &out->in);
     for (unsigned i = 0; i < out->count && status == STATUS_OK; i++)
-        status = PROBE_CALL(run, event_create(&out->in_done[i], CUDA_EVENT_DISABLE_TIMING),
-                            "cuEventCreate");
+        status = PROBE_CALL(run, event_create, &out->in_done[i], CUDA_EVENT_DISABLE_TIMING);
     if (status == STATUS_OK)
         status = probe_set_current(run, from_context);
     for (unsigned i = 0; i < out->count && status == STATUS_OK; i++) {
-        status = PROBE_CALL(run, event_create(&out->out_done[i], CUDA_EVENT_DISABLE_TIMING),
-                            "cuEventCreate");
+        status = PROBE_CALL(run, event_create, &out->out_done[i], CUDA_EVENT_DISABLE_TIMING);
         if (status == STATUS_OK)
-            status = PROBE_CALL(
-                run, mem_host_alloc(&out->buffers[i], chunk_bytes, CUDA_HOST_ALLOC_PORTABLE),
-                "cuMemHostAlloc");
+            status = PROBE_CALL(run, mem_host_alloc, &out->buffers[i], chunk_bytes,
+                                CUDA_HOST_ALLOC_PORTABLE);
     }
     return status;
 }
@@ -34,14 +31,11 @@ static enum status send(struct staging *staging, unsigned buffer, bool again,
     struct probe_run *run = staging->run;
     enum status status = STATUS_OK;
     if (again)
-        status = PROBE_CALL(run, stream_wait_event(stream, staging->in_done[buffer], 0),
-                            "cuStreamWaitEvent");
+        status = PROBE_CALL(run, stream_wait_event, stream, staging->in_done[buffer], 0);
     if (status == STATUS_OK)
-        status = PROBE_CALL(run, memcpy_dtoh_async(staging->buffers[buffer], from, bytes, stream),
-                            "cuMemcpyDtoHAsync");
-    return status == STATUS_OK
-               ? PROBE_CALL(run, event_record(staging->out_done[buffer], stream), "cuEventRecord")
-               : status;
+        status = PROBE_CALL(run, memcpy_dtoh_async, staging->buffers[buffer], from, bytes, stream);
+    return status == STATUS_OK ? PROBE_CALL(run, event_record, staging->out_done[buffer], stream)
+                               : status;
 }
 
 /* And gets to the receiving one, whose context becomes current. */
@@ -51,15 +45,12 @@ static enum status receive(struct staging *staging, unsigned buffer, cuda_device
     struct probe_run *run = staging->run;
     enum status status = probe_set_current(run, staging->to_context);
     if (status == STATUS_OK)
-        status = PROBE_CALL(run, stream_wait_event(staging->in, staging->out_done[buffer], 0),
-                            "cuStreamWaitEvent");
+        status = PROBE_CALL(run, stream_wait_event, staging->in, staging->out_done[buffer], 0);
     if (status == STATUS_OK)
         status =
-            PROBE_CALL(run, memcpy_htod_async(to, staging->buffers[buffer], bytes, staging->in),
-                       "cuMemcpyHtoDAsync");
+            PROBE_CALL(run, memcpy_htod_async, to, staging->buffers[buffer], bytes, staging->in);
     return status == STATUS_OK
-               ? PROBE_CALL(run, event_record(staging->in_done[buffer], staging->in),
-                            "cuEventRecord")
+               ? PROBE_CALL(run, event_record, staging->in_done[buffer], staging->in)
                : status;
 }
 
@@ -81,8 +72,7 @@ enum status staging_copy(struct staging *staging, cuda_device_pointer to, cuda_d
         done += part;
     }
     return status == STATUS_OK
-               ? PROBE_CALL(run, stream_wait_event(stream, staging->in_done[buffer], 0),
-                            "cuStreamWaitEvent")
+               ? PROBE_CALL(run, stream_wait_event, stream, staging->in_done[buffer], 0)
                : status;
 }
 

@@ -43,12 +43,11 @@ enum status waiting_copy_open(struct probe_run *run, const struct probe_gpu *gpu
     if (status == STATUS_OK)
         status = probe_new_stream(run, &out->stream);
     if (status == STATUS_OK)
-        status =
-            PROBE_CALL(run, event_create(&out->event, CUDA_EVENT_DISABLE_TIMING), "cuEventCreate");
+        status = PROBE_CALL(run, event_create, &out->event, CUDA_EVENT_DISABLE_TIMING);
     if (status == STATUS_OK)
         status = probe_allocate(run, &out->device, bytes);
     if (status == STATUS_OK && pinned)
-        status = PROBE_CALL(run, mem_host_alloc(&out->host, bytes, 0), "cuMemHostAlloc");
+        status = PROBE_CALL(run, mem_host_alloc, &out->host, bytes, 0);
     if (status == STATUS_OK && !pinned) {
         out->host = calloc(1, bytes);
         if (!out->host)
@@ -65,11 +64,10 @@ static void *copy_in_thread(void *argument)
     enum status status = probe_set_current(run, copy->gpu->context);
     /* Here, since a thread's own default stream is another one elsewhere. */
     if (status == STATUS_OK)
-        status = PROBE_CALL(run, stream_wait_event(stream, copy->event, 0), "cuStreamWaitEvent");
+        status = PROBE_CALL(run, stream_wait_event, stream, copy->event, 0);
     atomic_store(&copy->entered, 1);
     if (status == STATUS_OK)
-        status = PROBE_CALL(run, memcpy_dtoh_async(copy->host, copy->device, copy->bytes, stream),
-                            "cuMemcpyDtoHAsync");
+        status = PROBE_CALL(run, memcpy_dtoh_async, copy->host, copy->device, copy->bytes, stream);
     if (status == STATUS_OK)
         status = probe_synchronize(run, stream);
     copy->status = status;
@@ -83,10 +81,9 @@ enum status waiting_copy_begin(struct waiting_copy *copy)
     struct probe_run *run = copy->run;
     atomic_store(&copy->released, 0);
     atomic_store(&copy->entered, 0);
-    enum status status =
-        PROBE_CALL(run, launch_host_func(copy->waits, wait_released, copy), "cuLaunchHostFunc");
+    enum status status = PROBE_CALL(run, launch_host_func, copy->waits, wait_released, copy);
     if (status == STATUS_OK)
-        status = PROBE_CALL(run, event_record(copy->event, copy->waits), "cuEventRecord");
+        status = PROBE_CALL(run, event_record, copy->event, copy->waits);
     if (status != STATUS_OK)
         return status;
     int error = pthread_create(&copy->thread, NULL, copy_in_thread, copy);
