@@ -85,19 +85,21 @@ faults_in() {
 }
 
 @test "a worker that hangs is named, ended, and has no number" {
-  sweep_with_fault 2 'cuStreamSynchronize#4=hang@1' processes:4 --timeout 1
-  bad_point failed 0 'worker 2 of 4 hangs: no iteration ended for 1 s'
+  TINY=("${HANGING[@]}")
+  sweep_with_fault 2 'cuStreamSynchronize#4=hang@1' processes:4
+  bad_point failed 0 'worker 2 of 4 hangs: no iteration ended for 5 s'
 }
 
 # Invariant C4.
 @test "a worker over MPS that hangs is named, ended, and has no number" {
-  sweep_with_fault 2 'cuStreamSynchronize#4=hang@1' processes+mps:4 --timeout 1
-  bad_point failed 0 'worker 2 of 4 hangs: no iteration ended for 1 s'
+  TINY=("${HANGING[@]}")
+  sweep_with_fault 2 'cuStreamSynchronize#4=hang@1' processes+mps:4
+  bad_point failed 0 'worker 2 of 4 hangs: no iteration ended for 5 s'
 }
 
 # Invariant R4.
 @test "workers that do not get ready are counted" {
-  sweep_with_fault 2 'cuModuleLoadData=hang@1' processes+mps:4 --timeout 3
+  sweep_with_fault 2 'cuModuleLoadData=hang@1' processes+mps:4 --timeout $HUNG
   bad_point failed 0 'only 3 of 4 workers got ready within'
 }
 
@@ -110,8 +112,8 @@ faults_in() {
 }
 
 @test "a worker that does not stop is ended, and its point has no number" {
-  sweep_with_fault 2 'cuStreamDestroy=hang@1' processes:4 --timeout 3
-  bad_point failed 0 'a worker did not stop within 3 s'
+  sweep_with_fault 2 'cuStreamDestroy=hang@1' processes:4 --timeout $HUNG
+  bad_point failed 0 'a worker did not stop within 5 s'
 }
 
 # Invariant R1.
@@ -192,7 +194,7 @@ faults_in() {
   local -x MPSWEEP_LIBEXEC_DIR=$WORK/programs
   daemon_is 'daemon#1=dies-at:2'
   expect 2 "$MPSWEEP" sweep "${TINY[@]:0:4}" --duration 3 --warmup 0.02 --precision 100 \
-    -l processes+mps:2 -l processes+mps:1 --seed 0 -q -o f.jsonl --timeout 5
+    -l processes+mps:2 -l processes+mps:1 --seed 0 -q -o f.jsonl --timeout $HUNG
   grep -q ' daemon-died$' fake.log
   assert_complete f.jsonl 2 2
   points 'map(outcome) == ["failed", "measured"]' f.jsonl

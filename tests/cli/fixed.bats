@@ -106,16 +106,16 @@ ALL_LAYOUTS=(-l threads:1,3 -l processes:2 -l processes+mps:2 -l hybrid:2x2)
 
 @test "a worker that hangs in it is noticed, although the other has finished" {
   MPSWEEP_EMULATED_FAULT='cuStreamSynchronize#4=hang@1' expect 2 "$MPSWEEP" sweep \
-    "${WORK_OF[@]}" --iterations 10 --timeout 1 -l processes:2 -q -o f.jsonl
+    "${WORK_OF[@]}" --iterations 10 --timeout $HUNG -l processes:2 -q -o f.jsonl
   points 'all(.status == "failed" and (.error | test("worker 2 of 2 hangs: no iteration ended"))
     and (has("fixed") | not))' f.jsonl
 }
 
 @test "a finished worker does not count as hung while another works" {
-  # 60 synchronisations of 50 ms in one process, and a patience of two.
-  MPSWEEP_EMULATED_FAULT='cuStreamSynchronize#1+=slow:50@1' expect 0 "$MPSWEEP" sweep \
-    "${WORK_OF[@]}" --iterations 60 --timeout 2 -l processes+mps:2 -q -o f.jsonl
-  points 'all(measured and .iterations == 120 and .fixed.seconds > 2
+  # One process synchronizes for longer than one may hang.
+  MPSWEEP_EMULATED_FAULT='cuStreamSynchronize#1+=slow:100@1' expect 0 "$MPSWEEP" sweep \
+    "${WORK_OF[@]}" --iterations 60 --timeout $HUNG -l processes+mps:2 -q -o f.jsonl
+  points 'all(measured and .iterations == 120 and .fixed.seconds > 5
     and .slowest_worker == 1)' f.jsonl
 }
 

@@ -255,13 +255,10 @@ LIST
 
 @test "killed while the second of two daemons starts: neither stays" {
   export MPSWEEP_EMUL_DEVICES=2
-  has_two_guards() {
-    [ "$(for pid in $(children_of "$PID"); do command_line "$pid" | head -1; done | grep -c '/mpsweep-guard$')" -eq 2 ]
-  }
-  # The second guard is there once the first daemon is ready, and its own takes a while.
-  daemon_is daemon=slow:1000
+  mkdir hold
+  daemon_is 'daemon#2=hold'
   MPSWEEP_LIBEXEC_DIR=$WORK/programs start "$MPSWEEP" sweep "${GPUS[@]}" -l processes+mps:1 --mps-daemons per-gpu -o r.jsonl
-  await $PATIENCE has_two_guards
+  await $PATIENCE is_held
   kill -KILL "$PID"
   finish
   assert_nothing_left

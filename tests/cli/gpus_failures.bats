@@ -26,6 +26,7 @@ processes:1     | cuStreamSynchronize#4=hang@0   | failed     | [0] | worker 1 o
 @test "an error names its worker's GPU" {
   export MPSWEEP_EMUL_DEVICES=2
   local layout fault status gpus pattern code
+  GPUS=("${HANGING[@]:2}" -q --seed 0)
   while IFS='|' read -r layout fault status gpus pattern; do
     [ -n "${layout// /}" ] || continue
     rm -f r.jsonl
@@ -33,7 +34,7 @@ processes:1     | cuStreamSynchronize#4=hang@0   | failed     | [0] | worker 1 o
     code=2
     [ "${status// /}" = failed ] || code=0
     MPSWEEP_EMULATED_FAULT=${fault// /} expect $code "$MPSWEEP" sweep "${GPUS[@]}" --device emulated:all \
-      -l "${layout// /}" --timeout 1 -o r.jsonl
+      -l "${layout// /}" -o r.jsonl
     failed "${status// /}" "${gpus// /}" "${pattern# }"
   done <<<"$FAILURES"
   # Named in another order, a GPU has two numbers.
@@ -74,7 +75,7 @@ starts() { [ "$(grep -c "$1\$" started)" -eq "$2" ] || fail "of GPU $1:" "$(cat 
 fails_first() {
   rm -f started r.jsonl
   MPSWEEP_EMULATED_FAULT=$1 expect 2 "$MPSWEEP" sweep "${GPUS[@]}" --device emulated:all \
-    -l processes+mps:2 -l hybrid:1x2 --mps-daemons "$2" --timeout 3 -o r.jsonl || return 1
+    -l processes+mps:2 -l hybrid:1x2 --mps-daemons "$2" --timeout $HUNG -o r.jsonl || return 1
   points 'map(outcome) == ["failed", "measured"]' r.jsonl
 }
 

@@ -20,6 +20,11 @@ TINY=(--device emulated --kernels 5 --duration 0.05 --warmup 0.02 --precision 10
 PATIENCE=120
 # How long what belongs to a killed sweep may take to end by itself.
 LEFTOVER_PATIENCE=60
+# A --timeout for workers of which one hangs: a busy machine keeps the others waiting for less. And
+# points whose window is open for longer, while the worker that hangs keeps them from converging.
+HUNG=5
+HANGING=(--device emulated --kernels 5 --duration 0.3 --max-duration 9 --warmup 0.02 --precision 100
+  --timeout $HUNG)
 
 setup() {
   local name

@@ -73,12 +73,12 @@ within_the_load() {
 }
 
 @test "a worker that waits for its start is not hung, and no other worker is spared" {
-  # The second start is after 5 s, and 3 s without an iteration count as hung.
-  expect 0 "$MPSWEEP" sweep --device emulated --kernels 5 -l threads:1 --rate 0.2 --timeout 3 \
-    --warmup 0.1 --duration 6 --max-duration 6 -q -o r.jsonl
+  # The second start is after 10 s.
+  expect 0 "$MPSWEEP" sweep --device emulated --kernels 5 -l threads:1 --rate 0.1 --timeout $HUNG \
+    --warmup 0.1 --duration 11 --max-duration 11 -q -o r.jsonl
   points 'all(.iterations == 1)' r.jsonl
   MPSWEEP_EMULATED_FAULT="cuStreamSynchronize#5=hang" expect 2 "$MPSWEEP" sweep \
-    --device emulated --kernels 5 -l threads:1 --rate 100 --timeout 1 --duration 20 --max-duration 20 -q
+    --device emulated --kernels 5 -l threads:1 --rate 100 --timeout $HUNG --duration 20 --max-duration 20 -q
   grep -q 'worker 1 of 1 hangs' out
 }
 

@@ -184,11 +184,12 @@ END
 
 # bad LAYOUT OPTIONS STATUS PATTERN: of the plug-in's point; the built-in ones beside it are measured.
 bad() {
-  local layout=$1 options=$2 status=$3 pattern=$4 wanted=2 timeout=$PATIENCE
+  local layout=$1 options=$2 status=$3 pattern=$4 wanted=2
+  local -a times=("${QUICK[@]}" --kernels 5)
   [ "$status" = failed ] || wanted=0
-  [[ $options != *:hang* ]] || timeout=2
+  [[ $options != *:hang* ]] || times=("${HANGING[@]}")
   rm -f w.jsonl
-  expect $wanted "$MPSWEEP" sweep "${QUICK[@]}" --kernels 5 --timeout $timeout -w "builtin,$FAULTY,delay" \
+  expect $wanted "$MPSWEEP" sweep "${times[@]}" -w "builtin,$FAULTY,delay" \
     --workload-options "threads $options" -l "$layout" --delay-cycles 1000 --seed 0 -q -o w.jsonl || return 1
   assert_complete w.jsonl 3 $wanted || return 1
   points "map(outcome) == [\"measured\", \"$status\", \"measured\"]" w.jsonl >/dev/null ||
@@ -212,11 +213,11 @@ iterate:oom#9@1 | failed     | ^worker 2 of 2: workload 'faulty': iterate: .* CU
 iterate:crash#9@1 | failed   | ^worker process 2 of 2 ended unasked: killed by signal 11 .*; workload '.*' was in its iterate or check$
 iterate:exit#9@1 | failed    | ^worker process 2 of 2 ended unasked: exit status 0; workload
 iterate:hang#1@1 | failed    | ^only 1 of 2 workers got ready .*; workload '.*' was in its iterate or check for worker 2$
-iterate:hang#9@1 | failed    | ^worker 2 of 2 hangs: no iteration ended for 2 s; workload '.*' was in its iterate or check$
+iterate:hang#9@1 | failed    | ^worker 2 of 2 hangs: no iteration ended for 5 s; workload '.*' was in its iterate or check$
 check:error#9@1 | failed     | ^worker 2 of 2: workload 'faulty': wrong result: asked to fail in check 42$
 check:silent#1@1 | failed    | ^worker 2 of 2: workload 'faulty': wrong result: it fails with 7 and without a reason$
 fini:crash@1    | failed     | ^worker process 2 of 2 ended unasked: killed by signal 11 .*; workload '.*' was in its fini for worker 2$
-fini:hang@1     | failed     | ^a worker did not stop within 2 s; workload '.*' was in its fini for worker 2$
+fini:hang@1     | failed     | ^a worker did not stop within 5 s; workload '.*' was in its fini for worker 2$
 fini:exit@1     | failed     | ended.*; workload '.*' was in its fini for worker 2$
 TABLE
 }

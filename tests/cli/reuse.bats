@@ -52,17 +52,21 @@ AXES=(-m pinned,pageable --launch stream,graph --sync stream,none)
   [ "$(nproc)" -ge 2 ] || skip "one CPU is bound to in any case"
   # The widest and the narrowest set of CPUs among a process's threads.
   widths() { grep -h '^Cpus_allowed:' "/proc/$1"/task/*/status | sort -u | wc -l; }
-  start "$MPSWEEP" sweep --device emulated --duration 5 --warmup 0.02 --precision 100 \
-    -l threads:2 --bind none,near --kernels 20 --seed 0 -q -o r.jsonl
-  await $PATIENCE has_workers 1
+  # Each worker of each point makes a stream.
+  holding 'cuStreamCreate#1=hold@0,cuStreamCreate#3=hold@0'
+  start "$MPSWEEP" sweep "${TINY[@]}" -l threads:2 --bind none,near --seed 0 -q -o r.jsonl
+  await $PATIENCE is_held
   local worker
   worker=$(workers_of "$PID")
   [ "$(widths "$worker")" -eq 1 ]
+  rm "$MPSWEEP_EMULATED_HOLD"
   await $PATIENCE has_lines 2
+  await $PATIENCE is_held
   [ "$(workers_of "$PID")" = "$worker" ]
   # Two workers with a CPU each, and the rest of the process.
   are_apart() { [ "$(widths "$worker")" -eq 3 ]; }
   await $PATIENCE are_apart
+  release
   finish
   [ "$STATUS" -eq 0 ]
   points '.[1].reused and (.[1].per_worker | map(.cpus) | unique | length) == 2' r.jsonl
