@@ -165,6 +165,20 @@ static bool is_emulated(const struct comparison *comparison)
     return json_is_true(json_object_get(gpu, "emulated"));
 }
 
+static void print_few(FILE *out, const struct comparison *comparison)
+{
+    char *base = comparison_again(comparison->base_path, &comparison->base);
+    char *change = comparison_again(comparison->change_path, &comparison->change);
+    fprintf(out,
+            "%zu with too few rounds to be worse or better than chance: repeat both sweeps with "
+            "--rounds 5, into new files\n",
+            comparison->few);
+    if (base && change)
+        fprintf(out, "  %s\n  %s\n", base, change);
+    free(base);
+    free(change);
+}
+
 void comparison_print_table(FILE *out, const struct comparison *comparison)
 {
     if (is_emulated(comparison))
@@ -189,10 +203,7 @@ void comparison_print_table(FILE *out, const struct comparison *comparison)
                 "%zu unsure beyond ±%g%% by itself, but not among %zu points (--adjust none)\n",
                 comparison->alone, comparison->threshold * 100, comparison->count);
     if (comparison->few > 0)
-        fprintf(out,
-                "%zu with too few rounds to be worse or better than chance: repeat both sweeps with "
-                "--rounds 5, into new files\n",
-                comparison->few);
+        print_few(out, comparison);
     char *summary = comparison_summary(comparison);
     fprintf(out, "%s\n", summary != NULL ? summary : "out of memory for the summary");
     free(summary);

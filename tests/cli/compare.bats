@@ -214,6 +214,24 @@ P
   grep -q '^3 with too few rounds' out
 }
 
+plan_of() { head -1 "$1" | jq -c '[.plan, .workload, .job, (.options | map_values(del(.rounds)))]'; }
+
+@test "with too few rounds it prints the commands that measure more" {
+  expect 0 "$MPSWEEP" sweep "${TINY[@]}" -l threads:1,2 -l processes+mps:2 --no-reuse -q -o "one's.jsonl"
+  printf '[a]\nlayout = threads:1\n[b]\nlayout = threads:2\n' >two.job
+  expect 0 "$MPSWEEP" sweep two.job "${TINY[@]}" -q -o two.jsonl -- "$MPSWEEP_BUILD_DIR/tests/fakes/program"
+  local name
+  for name in "one's" two; do
+    expect 0 "$MPSWEEP" compare "$name.jsonl" "$name.jsonl"
+    grep -m 1 '^  mpsweep sweep ' out >command
+    mpsweep() { expect 0 "$MPSWEEP" "$@"; }
+    . ./command
+    # The same plan and options, but for the rounds.
+    [ "$(plan_of "$name.jsonl")" = "$(plan_of "$name-5-rounds.jsonl")" ]
+    points 'length >= 2 and all(.rounds | length == 5)' "$name-5-rounds.jsonl"
+  done
+}
+
 @test "among many points one must stand out farther" {
   local n
   for n in $(seq 1 60); do echo "{\"threads\": $n, \"ci95_rel\": 0.02}"; done | file base.jsonl

@@ -1,0 +1,113 @@
+/* The command that measures a results file anew, with rounds enough for a verdict. */
+#include <limits.h>
+#include <string.h>
+
+#include "common/shell_word.h"
+#include "common/text.h"
+#include "job/options.h"
+#include "orchestrator/compare/comparison.h"
+
+#define ENOUGH "5"
+
+/* Writes words with a mark between them. False: one of them is not a text. */
+static bool print_words(FILE *out, const json_t *words, const char *mark)
+{
+    size_t index;
+    const json_t *word;
+    bool valid = true;
+    json_array_foreach(words, index, word)
+    {
+        valid = valid && json_is_string(word);
+        fputs(index > 0 ? mark : "", out);
+        shell_word_write(out, valid ? json_string_value(word) : "");
+    }
+    return valid;
+}
+
+/* The values that an option has in all sections, of which each has an array or a text; NULL: they
+ * differ, so that they stand in the job file. */
+static json_t *values_of(json_t *sections, const struct option_row *row)
+{
+    const char *name;
+    json_t *options;
+    json_t *value = NULL;
+    json_object_foreach(sections, name, options)
+    {
+        json_t *here = json_object_get(options, row->name);
+        if (value && !json_equal(value, here))
+            return NULL;
+        value = here;
+    }
+    return json_is_array(value) ? json_incref(value) : json_pack("[O*]", value);
+}
+
+/* Writes an option with its values, unless it has none or its default. False as above. */
+static bool print_option(FILE *out, const struct option_row *row, const json_t *values)
+{
+    const char *only =
+        json_array_size(values) == 1 ? json_string_value(json_array_get(values, 0)) : NULL;
+    bool is_default =
+        json_array_size(values) == 0 || (only && row->initial && strcmp(only, row->initial) == 0);
+    if (is_default)
+        return true;
+    fprintf(out, " --%s", row->name);
+    if (row->kind == OPTION_KIND_SWITCH)
+        return true;
+    fputc(' ', out);
+    return print_words(out, values, ",");
+}
+
+static bool print_options(FILE *out, json_t *sections)
+{
+    bool valid = json_object_size(sections) > 0;
+    for (int i = 0; valid && i < OPTION_COUNT; i++) {
+        const struct option_row *row = &option_table[i];
+        if (!(row->commands & OPTION_SWEEP) || row->flags & OPTION_NOT_IN_JOB ||
+            row->id == OPTION_ROUNDS)
+            continue;
+        json_t *values = values_of(sections, row);
+        valid = print_option(out, row, values);
+        json_decref(values);
+    }
+    return valid;
+}
+
+/* r.jsonl becomes r-5-rounds.jsonl. */
+static void print_name(FILE *out, const char *path)
+{
+    static const char ending[] = ".jsonl";
+    char name[PATH_MAX];
+    size_t length = strlen(path), end = sizeof ending - 1;
+    bool has_ending = length > end && strcmp(path + length - end, ending) == 0;
+    snprintf(name, sizeof name, "%.*s-" ENOUGH "-rounds%s",
+             (int)(has_ending ? length - end : length), path, ending);
+    shell_word_write(out, name);
+}
+
+char *comparison_again(const char *path, const struct results *results)
+{
+    struct text_stream out;
+    const char *job = json_string_value(json_object_get(results->header, "job"));
+    const json_t *program = json_object_get(json_object_get(results->header, "workload"), "argv");
+    bool is_sweep = !results->tune && !json_object_get(results->header, "merged");
+    if (!is_sweep || !text_stream_open(&out))
+        return NULL;
+    fputs("mpsweep sweep", out.file);
+    if (job) {
+        fputc(' ', out.file);
+        shell_word_write(out.file, job);
+    }
+    bool valid = print_options(out.file, json_object_get(results->header, "options"));
+    fputs(" --rounds " ENOUGH " -o ", out.file);
+    print_name(out.file, path);
+    if (json_array_size(program) > 0) {
+        fputs(" -- ", out.file);
+        valid = print_words(out.file, program, " ") && valid;
+    }
+    char *text = text_stream_close(&out);
+    if (!valid) {
+        free(text);
+        text = NULL;
+    }
+    return text;
+}
