@@ -50,23 +50,26 @@ void probe_level(struct probe_outcome *outcome)
     }
 }
 
-/* Finds the data of an arm by name, if it was measured; else NULL. */
-static const struct probe_arm_data *find_arm(const struct probe_outcome *outcome, const char *name)
+struct probe_arm_data *probe_outcome_arm(const struct probe_outcome *outcome, const char *name)
 {
-    for (size_t i = 0; i < outcome->probe->arm_count; i++) {
-        const struct probe_arm_data *data = &outcome->arms[i];
-        if (strcmp(data->arm->name, name) == 0)
-            return data->chosen && data->status == STATUS_OK && data->rounds > 0 ? data : NULL;
-    }
+    for (size_t i = 0; i < outcome->probe->arm_count; i++)
+        if (strcmp(outcome->arms[i].arm->name, name) == 0)
+            return &outcome->arms[i];
     return NULL;
+}
+
+bool probe_arm_is_measured(const struct probe_arm_data *data)
+{
+    return data->chosen && data->status == STATUS_OK && data->rounds > 0;
 }
 
 double probe_outcome_median_us(const struct probe_outcome *outcome, const char *arm,
                                unsigned metric)
 {
-    const struct probe_arm_data *data = find_arm(outcome, arm);
+    const struct probe_arm_data *data = probe_outcome_arm(outcome, arm);
     struct probe_summary summary;
-    if (!data || probe_summarise(data->series[metric], data->rounds, &summary) != STATUS_OK)
+    if (!data || !probe_arm_is_measured(data) ||
+        probe_summarise(data->series[metric], data->rounds, &summary) != STATUS_OK)
         return NAN;
     return summary.median_us;
 }
@@ -74,9 +77,9 @@ double probe_outcome_median_us(const struct probe_outcome *outcome, const char *
 double probe_outcome_quantile_us(const struct probe_outcome *outcome, const char *arm,
                                  unsigned metric, double share)
 {
-    const struct probe_arm_data *data = find_arm(outcome, arm);
+    const struct probe_arm_data *data = probe_outcome_arm(outcome, arm);
     double value;
-    if (!data ||
+    if (!data || !probe_arm_is_measured(data) ||
         probe_series_quantile(data->series[metric], data->rounds, share, &value) != STATUS_OK)
         return NAN;
     return value;

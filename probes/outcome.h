@@ -32,6 +32,10 @@ struct probe_outcome {
     struct probe_arm_data *arms; /* as many as the probe has, in its order */
 };
 
+/* The data of one of its arms by name, NULL: there is no such arm; and whether it was measured. */
+struct probe_arm_data *probe_outcome_arm(const struct probe_outcome *outcome, const char *name);
+bool probe_arm_is_measured(const struct probe_arm_data *data);
+
 struct probe_note {
     char text[256];
     const char *quantity; /* the name in the record of the number that it is about, or NULL */

@@ -22,9 +22,9 @@
 struct probing {
     const struct options *options;
     struct session session;
-    char program[PATH_MAX]; /* mpsweep-probe */
-    const struct probe *const *chosen;
-    size_t chosen_count;
+    char program[PATH_MAX];         /* mpsweep-probe */
+    struct probe_outcome *outcomes; /* of the probes that are asked for; owned, with their arms */
+    size_t count;
     struct progress progress; /* an arm in a round is a step */
     bool no_mps;              /* the daemon cannot be had, and why: */
     char no_mps_text[400];
@@ -48,9 +48,9 @@ unsigned probe_rounds(const struct probing *probing, const struct probe *probe);
  * they need: sets chosen in outcome's arms. Names of other probes in it are fine. */
 void probe_choose_arms(const char *list, struct probe_outcome *outcome);
 
-/* Whether for each name of the list one of the chosen probes has such an arm, or it is 'all':
+/* Whether for each name of the list one of the probes has such an arm, or it is 'all':
  * STATUS_USAGE if not, and which there are. A list that is NULL is fine. */
-enum status probe_check_arms(const char *list, const struct probe *const *chosen, size_t count);
+enum status probe_check_arms(const char *list, const struct probe_outcome *outcomes, size_t count);
 
 /* Measures all chosen arms in all rounds. outcome's arms are as many as the probe has, zeroed but
  * for arm and chosen. Errors as of probe_arm_measure(). */
@@ -86,4 +86,4 @@ void probe_print_record(FILE *out, const json_t *record);
 void probe_print_csv(FILE *out, const json_t *header, const json_t *records);
 
 /* The probes and their arms. */
-void probe_print_list(FILE *out, const struct probe *const *chosen, size_t count);
+void probe_print_list(FILE *out, const struct probe_outcome *outcomes, size_t count);

@@ -20,7 +20,7 @@ static bool is_listed(const char *list, const char *name)
     return false;
 }
 
-enum status probe_check_arms(const char *list, const struct probe *const *chosen, size_t count)
+enum status probe_check_arms(const char *list, const struct probe_outcome *outcomes, size_t count)
 {
     char names[1024] = "", word[64];
     struct text text = {.at = names, .size = sizeof names};
@@ -31,11 +31,11 @@ enum status probe_check_arms(const char *list, const struct probe *const *chosen
         bool known = length == 3 && strncmp(at, "all", 3) == 0;
         snprintf(word, sizeof word, "%.*s", (int)length, at);
         for (size_t p = 0; p < count; p++)
-            known |= length < sizeof word && probe_arm_find(chosen[p], word) != NULL;
+            known |= length < sizeof word && probe_arm_find(outcomes[p].probe, word) != NULL;
         if (!known) {
             for (size_t p = 0; p < count; p++)
-                for (size_t a = 0; a < chosen[p]->arm_count; a++)
-                    text_append(&text, "%s%s", *names ? ", " : "", chosen[p]->arms[a].name);
+                for (size_t a = 0; a < outcomes[p].probe->arm_count; a++)
+                    text_append(&text, "%s%s", *names ? ", " : "", outcomes[p].arms[a].arm->name);
             return status_set(STATUS_USAGE, "there is no arm '%s': there %s all, %s", word, "are",
                               names);
         }
@@ -43,13 +43,6 @@ enum status probe_check_arms(const char *list, const struct probe *const *chosen
         if (!*at)
             return STATUS_OK;
     }
-}
-
-static void choose(struct probe_outcome *outcome, const char *name)
-{
-    for (size_t i = 0; i < outcome->probe->arm_count; i++)
-        if (strcmp(outcome->arms[i].arm->name, name) == 0)
-            outcome->arms[i].chosen = true;
 }
 
 void probe_choose_arms(const char *list, struct probe_outcome *outcome)
@@ -62,7 +55,7 @@ void probe_choose_arms(const char *list, struct probe_outcome *outcome)
             continue;
         outcome->arms[i].chosen = true;
         if (arm->control)
-            choose(outcome, arm->control);
+            probe_outcome_arm(outcome, arm->control)->chosen = true;
     }
 }
 

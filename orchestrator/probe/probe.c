@@ -15,49 +15,42 @@
 #define USUAL_S 0.8
 #define EXISTS_ADVICE "another name"
 
-static size_t count_probes(void)
-{
-    size_t count = 0;
-    while (probes[count])
-        count++;
-    return count;
-}
-
+/* Those that the operand names, with their arms chosen; nothing is measured. */
 static enum status choose(struct probing *probing, const char *name)
 {
-    static const struct probe *one[1];
+    bool all = !name || strcmp(name, "all") == 0;
     char names[256] = "";
     struct text text = {.at = names, .size = sizeof names};
-    for (size_t i = 0; probes[i]; i++)
-        text_append(&text, "%s, ", probes[i]->name);
+    size_t count = 0;
+    for (; probes[count]; count++)
+        text_append(&text, "%s, ", probes[count]->name);
     if (!name && !options_switch(probing->options, OPTION_PROBE_LIST))
         return status_set(STATUS_USAGE, "probe needs a name: one of %sor all", names);
-    if (!name || strcmp(name, "all") == 0) {
-        probing->chosen = probes;
-        probing->chosen_count = count_probes();
-        return STATUS_OK;
-    }
-    one[0] = probe_find(name);
-    if (!one[0])
+    if (!all && !probe_find(name))
         return status_set(STATUS_USAGE, "unknown probe '%s': it is one of %sor all", name, names);
-    probing->chosen = one;
-    probing->chosen_count = 1;
-    return STATUS_OK;
+    probing->outcomes = calloc(count, sizeof *probing->outcomes);
+    for (size_t p = 0; probing->outcomes && p < count; p++) {
+        if (!all && probes[p] != probe_find(name))
+            continue;
+        struct probe_outcome *outcome = &probing->outcomes[probing->count];
+        outcome->probe = probes[p];
+        outcome->arms = calloc(probes[p]->arm_count, sizeof *outcome->arms);
+        if (!outcome->arms)
+            break;
+        probing->count++;
+        for (size_t i = 0; i < probes[p]->arm_count; i++)
+            outcome->arms[i].arm = &probes[p]->arms[i];
+        probe_choose_arms(options_text(probing->options, OPTION_PROBE_ARMS), outcome);
+    }
+    return probing->count == (all ? count : 1) ? STATUS_OK
+                                               : status_set(STATUS_MEMORY, "out of memory");
 }
 
-static struct probe_arm_data *new_arms(const struct probe *probe)
+/* Of one that has its record the samples are not needed any more. */
+static void free_samples(struct probe_outcome *outcome)
 {
-    struct probe_arm_data *arms = calloc(probe->arm_count, sizeof *arms);
-    for (size_t i = 0; arms && i < probe->arm_count; i++)
-        arms[i].arm = &probe->arms[i];
-    return arms;
-}
-
-static void free_arms(const struct probe *probe, struct probe_arm_data *arms)
-{
-    for (size_t i = 0; arms && i < probe->arm_count; i++)
-        probe_arm_data_release(&arms[i]);
-    free(arms);
+    for (size_t i = 0; i < outcome->probe->arm_count; i++)
+        probe_arm_data_release(&outcome->arms[i]);
 }
 
 static bool has_gpus(const struct probing *probing, const struct probe *probe)
@@ -66,20 +59,15 @@ static bool has_gpus(const struct probing *probing, const struct probe *probe)
 }
 
 /* How many arms there are to run in all rounds of all probes. */
-static enum status count_runs(const struct probing *probing, size_t *out)
+static size_t count_runs(const struct probing *probing)
 {
-    *out = 0;
-    for (size_t p = 0; p < probing->chosen_count; p++) {
-        const struct probe *probe = probing->chosen[p];
-        struct probe_outcome outcome = {.probe = probe, .arms = new_arms(probe)};
-        if (!outcome.arms)
-            return status_set(STATUS_MEMORY, "out of memory");
-        probe_choose_arms(options_text(probing->options, OPTION_PROBE_ARMS), &outcome);
-        for (size_t i = 0; has_gpus(probing, probe) && i < probe->arm_count; i++)
-            *out += outcome.arms[i].chosen ? probe_rounds(probing, probe) : 0;
-        free_arms(probe, outcome.arms);
+    size_t runs = 0;
+    for (size_t p = 0; p < probing->count; p++) {
+        const struct probe_outcome *outcome = &probing->outcomes[p];
+        for (size_t i = 0; has_gpus(probing, outcome->probe) && i < outcome->probe->arm_count; i++)
+            runs += outcome->arms[i].chosen ? probe_rounds(probing, outcome->probe) : 0;
     }
-    return STATUS_OK;
+    return runs;
 }
 
 static bool has_rounds(const struct probe_outcome *outcome)
@@ -96,7 +84,6 @@ static bool has_rounds(const struct probe_outcome *outcome)
 static enum status measure(struct probing *probing, struct probe_outcome *outcome,
                            struct probe_result *result, enum status *early)
 {
-    probe_choose_arms(options_text(probing->options, OPTION_PROBE_ARMS), outcome);
     *early = probe_measure(probing, outcome);
     progress_clear(&probing->progress);
     if (*early != STATUS_OK) {
@@ -110,28 +97,27 @@ static enum status measure(struct probing *probing, struct probe_outcome *outcom
 
 /* *record is what was found; after an interrupt what the rounds until then show, NULL if there was
  * none. */
-static enum status run_probe(struct probing *probing, const struct probe *probe, json_t **record)
+static enum status run_probe(struct probing *probing, struct probe_outcome *outcome,
+                             json_t **record)
 {
+    const struct probe *probe = outcome->probe;
     uint64_t begin_ns = clock_now_ns();
-    struct probe_outcome outcome = {.probe = probe, .arms = new_arms(probe)};
     struct probe_result result = {.verdict = PROBE_NEEDS};
     enum status status = STATUS_OK, early = STATUS_OK;
     *record = NULL;
-    if (!outcome.arms)
-        return status_set(STATUS_MEMORY, "out of memory");
     if (has_gpus(probing, probe)) {
-        status = measure(probing, &outcome, &result, &early);
+        status = measure(probing, outcome, &result, &early);
     } else {
         snprintf(result.needs, sizeof result.needs, "%u GPUs", probe->gpus);
         snprintf(result.error, sizeof result.error, "the driver shows %u",
                  probing->session.gpus->list.count);
     }
     if (status == STATUS_OK) {
-        *record = probe_record(&outcome, &result, (double)(clock_now_ns() - begin_ns) / 1e9);
+        *record = probe_record(outcome, &result, (double)(clock_now_ns() - begin_ns) / 1e9);
         if (!*record)
             status = status_set(STATUS_MEMORY, "out of memory for a record");
     }
-    free_arms(probe, outcome.arms);
+    free_samples(outcome);
     if (status == STATUS_OK && early != STATUS_OK)
         status = status_set(early, "%s", result.ended_early);
     return status;
@@ -139,20 +125,12 @@ static enum status run_probe(struct probing *probing, const struct probe *probe,
 
 /* Whether --arms leaves an arm of it that is compared with another; a control alone shows nothing.
  */
-static bool is_wanted(const struct probing *probing, const struct probe *probe)
+static bool is_wanted(const struct probe_outcome *outcome)
 {
-    const char *list = options_text(probing->options, OPTION_PROBE_ARMS);
-    bool wanted = false;
-    struct probe_outcome outcome = {.probe = probe, .arms = new_arms(probe)};
-    if (!list || !outcome.arms) {
-        free(outcome.arms);
-        return true;
-    }
-    probe_choose_arms(list, &outcome);
-    for (size_t i = 0; i < probe->arm_count; i++)
-        wanted |= outcome.arms[i].chosen && probe->arms[i].control;
-    free_arms(probe, outcome.arms);
-    return wanted;
+    for (size_t i = 0; i < outcome->probe->arm_count; i++)
+        if (outcome->arms[i].chosen && outcome->arms[i].arm->control)
+            return true;
+    return false;
 }
 
 static enum status check_arms(const struct probing *probing)
@@ -160,16 +138,17 @@ static enum status check_arms(const struct probing *probing)
     const char *list = options_text(probing->options, OPTION_PROBE_ARMS);
     char names[1024] = "";
     struct text text = {.at = names, .size = sizeof names};
-    enum status status = probe_check_arms(list, probing->chosen, probing->chosen_count);
-    for (size_t p = 0; p < probing->chosen_count && status == STATUS_OK; p++)
-        if (is_wanted(probing, probing->chosen[p]))
-            return STATUS_OK;
+    enum status status = probe_check_arms(list, probing->outcomes, probing->count);
     if (status != STATUS_OK)
         return status;
-    for (size_t p = 0; p < probing->chosen_count; p++)
-        for (size_t a = 0; a < probing->chosen[p]->arm_count; a++)
-            if (probing->chosen[p]->arms[a].control)
-                text_append(&text, "%s%s", *names ? ", " : "", probing->chosen[p]->arms[a].name);
+    for (size_t p = 0; p < probing->count; p++) {
+        const struct probe *probe = probing->outcomes[p].probe;
+        if (is_wanted(&probing->outcomes[p]))
+            return STATUS_OK;
+        for (size_t a = 0; a < probe->arm_count; a++)
+            if (probe->arms[a].control)
+                text_append(&text, "%s%s", *names ? ", " : "", probe->arms[a].name);
+    }
     return status_set(STATUS_USAGE,
                       "--arms '%s' leaves only controls, which show nothing alone: add one of %s",
                       list, names);
@@ -195,8 +174,8 @@ static int exit_status(const json_t *records)
 static enum status keep(const struct probing *probing, struct results_writer *writer,
                         const json_t *records, json_t *record)
 {
-    char text[512];
-    snprintf(text, sizeof text, "%s", status_text());
+    struct status_saved earlier;
+    status_save(STATUS_OK, &earlier);
     enum status status = results_write(writer, record);
     if (status != STATUS_OK)
         return status;
@@ -206,8 +185,7 @@ static enum status keep(const struct probing *probing, struct results_writer *wr
         probe_print_record(stdout, record);
         fflush(stdout);
     }
-    status_record("%s", text);
-    return STATUS_OK;
+    return status_restore(&earlier);
 }
 
 /* *written: all that there was could be written. */
@@ -216,11 +194,11 @@ static enum status run_all(struct probing *probing, struct results_writer *write
 {
     *written = true;
     enum status status = STATUS_OK;
-    for (size_t p = 0; p < probing->chosen_count && status == STATUS_OK; p++) {
+    for (size_t p = 0; p < probing->count && status == STATUS_OK; p++) {
         json_t *record = NULL;
-        if (!is_wanted(probing, probing->chosen[p]))
+        if (!is_wanted(&probing->outcomes[p]))
             continue;
-        status = run_probe(probing, probing->chosen[p], &record);
+        status = run_probe(probing, &probing->outcomes[p], &record);
         if (!record)
             continue;
         enum status of_write = keep(probing, writer, records, record);
@@ -233,19 +211,6 @@ static enum status run_all(struct probing *probing, struct results_writer *write
     return status;
 }
 
-static void print_json(const json_t *header, const json_t *records, const json_t *footer)
-{
-    const size_t flags = JSON_COMPACT | JSON_REAL_PRECISION(10);
-    json_dumpf(header, stdout, flags);
-    fputc('\n', stdout);
-    for (size_t i = 0; i < json_array_size(records); i++) {
-        json_dumpf(json_array_get(records, i), stdout, flags);
-        fputc('\n', stdout);
-    }
-    json_dumpf(footer, stdout, flags);
-    fputc('\n', stdout);
-}
-
 /* With an open session. */
 static int run(struct probing *probing, uint64_t begin_ns)
 {
@@ -253,7 +218,7 @@ static int run(struct probing *probing, uint64_t begin_ns)
     const char *path = options_text(probing->options, OPTION_PROBE_OUTPUT);
     const char *format = options_text(probing->options, OPTION_PROBE_FORMAT);
     json_t *header = NULL, *records = json_array();
-    size_t runs = 0;
+    size_t runs = count_runs(probing);
     enum status status = path ? results_create(path, EXISTS_ADVICE, &writer) : STATUS_OK;
     if (status == STATUS_OK) {
         header = probe_header(probing);
@@ -262,8 +227,6 @@ static int run(struct probing *probing, uint64_t begin_ns)
         if (status != STATUS_OK)
             results_discard(&writer);
     }
-    if (status == STATUS_OK)
-        status = count_runs(probing, &runs);
     if (status != STATUS_OK) {
         int result = report(status);
         results_close(&writer);
@@ -282,7 +245,7 @@ static int run(struct probing *probing, uint64_t begin_ns)
     if (written && results_write(&writer, footer) != STATUS_OK)
         result = report(STATUS_SYSTEM);
     if (strcmp(format, "json") == 0)
-        print_json(header, records, footer);
+        table_print_json(stdout, header, NULL, records, NULL, footer);
     else if (strcmp(format, "csv") == 0)
         probe_print_csv(stdout, header, records);
     results_close(&writer);
@@ -292,36 +255,42 @@ static int run(struct probing *probing, uint64_t begin_ns)
     return result;
 }
 
+static int measure_all(struct probing *probing, uint64_t begin_ns)
+{
+    const char *output = options_text(probing->options, OPTION_PROBE_OUTPUT);
+    const struct session_request request = {.device = options_text(probing->options, OPTION_DEVICE),
+                                            .single = "a probe"};
+    enum status status = output ? results_check_new(output, EXISTS_ADVICE) : STATUS_OK;
+    if (status == STATUS_OK)
+        status = path_find_helper("mpsweep-probe", probing->program, sizeof probing->program);
+    if (status == STATUS_OK)
+        status = session_open(&request, &probing->session);
+    if (status != STATUS_OK)
+        return report(status);
+    campaign_notify_session(&probing->session, report_notice);
+    status = session_watch_signals(&probing->session);
+    int result = status == STATUS_OK ? run(probing, begin_ns) : report(status);
+    if (session_close(&probing->session) != STATUS_OK)
+        result = report(STATUS_SYSTEM);
+    return result;
+}
+
 int probe_command(const struct invocation *invocation)
 {
-    const struct options *options = invocation->options;
-    struct probing probing = {.options = options};
+    struct probing probing = {.options = invocation->options};
     uint64_t begin_ns = clock_now_ns();
+    int result = EXIT_ALL_MEASURED;
     enum status status = choose(&probing, invocation->operands[0]);
     if (status == STATUS_OK)
         status = check_arms(&probing);
     if (status != STATUS_OK)
-        return report(status);
-    if (options_switch(options, OPTION_PROBE_LIST)) {
-        probe_print_list(stdout, probing.chosen, probing.chosen_count);
-        return EXIT_ALL_MEASURED;
-    }
-    const char *output = options_text(options, OPTION_PROBE_OUTPUT);
-    if (output)
-        status = results_check_new(output, EXISTS_ADVICE);
-    if (status != STATUS_OK)
-        return report(status);
-    const struct session_request request = {.device = options_text(options, OPTION_DEVICE),
-                                            .single = "a probe"};
-    status = path_find_helper("mpsweep-probe", probing.program, sizeof probing.program);
-    if (status == STATUS_OK)
-        status = session_open(&request, &probing.session);
-    if (status != STATUS_OK)
-        return report(status);
-    campaign_notify_session(&probing.session, report_notice);
-    status = session_watch_signals(&probing.session);
-    int result = status == STATUS_OK ? run(&probing, begin_ns) : report(status);
-    if (session_close(&probing.session) != STATUS_OK)
-        result = report(STATUS_SYSTEM);
+        result = report(status);
+    else if (options_switch(probing.options, OPTION_PROBE_LIST))
+        probe_print_list(stdout, probing.outcomes, probing.count);
+    else
+        result = measure_all(&probing, begin_ns);
+    for (size_t p = 0; p < probing.count; p++)
+        free(probing.outcomes[p].arms);
+    free(probing.outcomes);
     return result;
 }

@@ -30,23 +30,10 @@ static const struct probe_arm_data *find_subject(const struct probe_outcome *out
     return first;
 }
 
-static const struct probe_arm_data *find_data(const struct probe_outcome *outcome, const char *name)
-{
-    for (size_t i = 0; i < outcome->probe->arm_count; i++)
-        if (strcmp(outcome->arms[i].arm->name, name) == 0)
-            return &outcome->arms[i];
-    return NULL;
-}
-
 /* A lack of this machine is not a failure. */
 static bool is_lacking(enum status status)
 {
     return status == STATUS_UNSUPPORTED || status == STATUS_NOT_FOUND;
-}
-
-static bool is_measured(const struct probe_arm_data *data)
-{
-    return data && data->chosen && data->status == STATUS_OK && data->rounds > 0;
 }
 
 /* Of both, what they have in common: an arm cut short by an interrupt has fewer rounds. */
@@ -85,7 +72,7 @@ static bool is_remedy(const struct probe_outcome *outcome, const struct probe_ar
 {
     const char *const *remedies = outcome->probe->remedies;
     for (size_t i = 0; remedies && remedies[i]; i++) {
-        const struct probe_arm *remedy = find_data(outcome, remedies[i])->arm;
+        const struct probe_arm *remedy = probe_outcome_arm(outcome, remedies[i])->arm;
         if (arm == remedy ||
             (arm->series && remedy->series && strcmp(arm->series, remedy->series) == 0))
             return true;
@@ -104,9 +91,9 @@ static enum status find_remedy(const struct probe_outcome *outcome, struct probe
 {
     const char *const *remedies = outcome->probe->remedies;
     for (size_t i = 0; remedies && remedies[i]; i++) {
-        const struct probe_arm_data *data = find_data(outcome, remedies[i]);
+        const struct probe_arm_data *data = probe_outcome_arm(outcome, remedies[i]);
         struct probe_effect gain;
-        if (!is_measured(data) || !are_of_one_size(out->subject->arm, data->arm))
+        if (!probe_arm_is_measured(data) || !are_of_one_size(out->subject->arm, data->arm))
             continue;
         enum status status = compare_arms(out->subject, data, &gain);
         if (status != STATUS_OK)
@@ -126,10 +113,10 @@ enum status probe_conclude(const struct probe_outcome *outcome, struct probe_res
     out->subject = find_subject(outcome);
     if (!out->subject)
         return status_set(STATUS_USAGE, "no arm that has a control was asked for");
-    out->control = find_data(outcome, out->subject->arm->control);
+    out->control = probe_outcome_arm(outcome, out->subject->arm->control);
     const struct probe_arm_data *const both[] = {out->subject, out->control};
     for (size_t i = 0; i < 2; i++) {
-        if (is_measured(both[i]))
+        if (probe_arm_is_measured(both[i]))
             continue;
         snprintf(out->error, sizeof out->error, "%s: %s", both[i]->arm->name,
                  *both[i]->error ? both[i]->error : NOT_MEASURED);
@@ -208,10 +195,11 @@ static void add_comparison(json_t *object, const struct probe_outcome *outcome,
                            const struct probe_arm_data *data)
 {
     const struct probe_arm_data *control =
-        data->arm->control ? find_data(outcome, data->arm->control) : NULL;
+        data->arm->control ? probe_outcome_arm(outcome, data->arm->control) : NULL;
     struct probe_effect effect;
     struct probe_summary summary;
-    if (!is_measured(control) || compare_arms(data, control, &effect) != STATUS_OK ||
+    if (!control || !probe_arm_is_measured(control) ||
+        compare_arms(data, control, &effect) != STATUS_OK ||
         probe_summarise(control->series[0], control->rounds, &summary) != STATUS_OK)
         return;
     enum probe_verdict verdict = judge(outcome->probe, data, control, &effect, summary.median_us);
@@ -239,7 +227,7 @@ static json_t *arm_object(const struct probe_outcome *outcome, const struct prob
         return NULL;
     if (arm->series)
         add_fields(object, json_pack("{s:s, s:f}", "series", arm->series, "x", arm->x));
-    if (!is_measured(data)) {
+    if (!probe_arm_is_measured(data)) {
         json_object_set_new(object, "error", json_text(*data->error ? data->error : NOT_MEASURED));
         return object;
     }
@@ -292,7 +280,7 @@ static void note_dropped(const struct probe_outcome *outcome, json_t *notes)
     char text[256];
     for (size_t a = 0; a < outcome->probe->arm_count; a++) {
         const struct probe_arm_data *data = &outcome->arms[a];
-        for (unsigned m = 0; is_measured(data) && outcome->probe->metrics[m]; m++) {
+        for (unsigned m = 0; probe_arm_is_measured(data) && outcome->probe->metrics[m]; m++) {
             struct probe_summary summary;
             if (probe_summarise(data->series[m], data->rounds, &summary) != STATUS_OK ||
                 summary.dropped == 0)
@@ -332,10 +320,11 @@ json_t *probe_record(const struct probe_outcome *outcome, const struct probe_res
     snprintf(verdict, sizeof verdict, "%s%s%s", probe_verdict_name(result->verdict),
              *result->needs ? " " : "", result->needs);
     json_t *inferred = json_object();
+    json_t *arms = result->subject ? arms_array(outcome) : json_array();
     json_t *record = json_pack("{s:s, s:s, s:s, s:s, s:o, s:o, s:o}", "type", "probe", "probe",
                                probe->name, "verdict", verdict, "question", probe->question,
-                               "effect", effect_object(probe, result), "arms", arms_array(outcome),
-                               "notes", notes_array(outcome, inferred));
+                               "effect", effect_object(probe, result), "arms", arms, "notes",
+                               notes_array(outcome, inferred));
     if (record && json_object_size(inferred) > 0)
         json_object_set(record, "inferred", inferred);
     json_decref(inferred);
@@ -367,8 +356,8 @@ json_t *probe_header(const struct probing *probing)
         return NULL;
     }
     json_t *names = json_array();
-    for (size_t i = 0; i < probing->chosen_count; i++)
-        json_array_append_new(names, json_string(probing->chosen[i]->name));
+    for (size_t i = 0; i < probing->count; i++)
+        json_array_append_new(names, json_string(probing->outcomes[i].probe->name));
     json_object_set_new(record, "probes", names);
     json_object_set_new(record, "seed",
                         json_integer(options_integer(probing->options, OPTION_PROBE_SEED)));

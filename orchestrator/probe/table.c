@@ -248,10 +248,10 @@ void probe_print_csv(FILE *out, const json_t *header, const json_t *records)
     json_decref(none);
 }
 
-void probe_print_list(FILE *out, const struct probe *const *chosen, size_t count)
+void probe_print_list(FILE *out, const struct probe_outcome *outcomes, size_t count)
 {
     for (size_t p = 0; p < count; p++) {
-        const struct probe *probe = chosen[p];
+        const struct probe *probe = outcomes[p].probe;
         char label[64];
         size_t width = 0;
         snprintf(label, sizeof label, "%s: ", probe->name);
