@@ -11,33 +11,9 @@ struct field {
     uint64_t least, most;
 };
 
-#define NS_MOST UINT64_C(1000000000)
-#define MB_MOST UINT64_C(10000000)
-#define AT(name) offsetof(struct model_machine, name)
-
-/* Slices are remembered for a number of slices ahead: very short ones would not reach far. */
-static const struct field fields[] = {
-    {"slots", AT(slots), 1, MODEL_SLOTS_MAX},
-    {"launch_ns", AT(launch_ns), 0, NS_MOST},
-    {"graph_launch_ns", AT(graph_launch_ns), 0, NS_MOST},
-    {"copy_call_ns", AT(copy_call_ns), 0, NS_MOST},
-    {"front_ns", AT(front_ns), 0, NS_MOST},
-    {"graph_node_ns", AT(graph_node_ns), 0, NS_MOST},
-    {"kernel_ns", AT(kernel_ns), 0, NS_MOST},
-    {"graph_kernel_ns", AT(graph_kernel_ns), 0, NS_MOST},
-    {"spin_ns", AT(spin_ns), 0, NS_MOST},
-    {"copy_latency_ns", AT(copy_latency_ns), 0, NS_MOST},
-    {"h2d_mb_per_s", AT(h2d_mb_per_s), 1, MB_MOST},
-    {"d2h_mb_per_s", AT(d2h_mb_per_s), 1, MB_MOST},
-    {"pageable_mb_per_s", AT(pageable_mb_per_s), 1, MB_MOST},
-    {"device_mb_per_s", AT(device_mb_per_s), 1, MB_MOST},
-    {"host_mb_per_s", AT(host_mb_per_s), 0, MB_MOST},
-    {"slice_ns", AT(slice_ns), 100000, NS_MOST},
-    {"queues", AT(queues), 1, MODEL_QUEUES_MAX},
-    {"queues_mps", AT(queues_mps), 1, MODEL_QUEUES_MAX},
-    {"queues_most", AT(queues_most), 1, MODEL_QUEUES_MAX},
-    {"cpu_ns", AT(cpu_ns), 0, NS_MOST},
-};
+#define FIELD(name, initial, least, most)                                                          \
+    {#name, offsetof(struct model_machine, name), least, most},
+static const struct field fields[] = {MODEL_MACHINE_NUMBERS(FIELD)};
 
 #define FIELDS (sizeof fields / sizeof fields[0])
 

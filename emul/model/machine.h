@@ -16,7 +16,9 @@
  *   spin_ns          one step of a kernel's spin
  *   copy_latency_ns  fixed cost of a copy
  *   h2d_mb_per_s, d2h_mb_per_s, pageable_mb_per_s
- *                    bandwidth of the copy engines with pinned memory, and with pageable memory
+ *                    bandwidth of the copy engines with pinned memory, and with pageable memory,
+ *                    which is less: each byte is moved twice; a megabyte is 10^6 bytes
+ *   device_mb_per_s  bandwidth of the GPU's own memory, read and written
  *   host_mb_per_s    bandwidth of the host's memory, for the copies of all GPUs together; 0: none
  *                    that is known of
  *   slice_ns         time slice of a context

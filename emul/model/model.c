@@ -2,28 +2,8 @@
 
 #include <string.h>
 
-const struct model_machine model_machine_default = {
-    .slots = 32,
-    .launch_ns = 3000,
-    .graph_launch_ns = 8000,
-    .copy_call_ns = 2000,
-    .front_ns = 2000,
-    .graph_node_ns = 0,
-    .kernel_ns = 20000,
-    .graph_kernel_ns = 10000,
-    .spin_ns = 45,
-    .copy_latency_ns = 5000,
-    .h2d_mb_per_s = 25000,
-    .d2h_mb_per_s = 25000,
-    .pageable_mb_per_s = 12000,
-    .device_mb_per_s = 1000000,
-    .host_mb_per_s = 0,
-    .slice_ns = 2000000,
-    .queues = 8,
-    .queues_mps = 2,
-    .queues_most = 32,
-    .cpu_ns = 0,
-};
+#define DEFAULT(name, initial, least, most) .name = (initial),
+const struct model_machine model_machine_default = {MODEL_MACHINE_NUMBERS(DEFAULT)};
 
 static uint64_t later(uint64_t a, uint64_t b)
 {

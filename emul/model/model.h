@@ -41,26 +41,36 @@
 #define MODEL_SLOTS_MAX 64
 #define MODEL_QUEUES_MAX 32
 
-/* What a machine can do; see emul/model/machine.h, where users name the fields. All of one type, so
- * that a table can set them. */
+#define MODEL_NS_MOST UINT64_C(1000000000)
+#define MODEL_MB_MOST UINT64_C(10000000)
+
+/* What a machine can do: X(name, default, least, most). emul/model/machine.h describes each name.
+ * Slices are remembered for a number of slices ahead: very short ones would not reach far. */
+#define MODEL_MACHINE_NUMBERS(X)                                                                   \
+    X(slots, 32, 1, MODEL_SLOTS_MAX)                                                               \
+    X(launch_ns, 3000, 0, MODEL_NS_MOST)                                                           \
+    X(graph_launch_ns, 8000, 0, MODEL_NS_MOST)                                                     \
+    X(copy_call_ns, 2000, 0, MODEL_NS_MOST)                                                        \
+    X(front_ns, 2000, 0, MODEL_NS_MOST)                                                            \
+    X(graph_node_ns, 0, 0, MODEL_NS_MOST)                                                          \
+    X(kernel_ns, 20000, 0, MODEL_NS_MOST)                                                          \
+    X(graph_kernel_ns, 10000, 0, MODEL_NS_MOST)                                                    \
+    X(spin_ns, 45, 0, MODEL_NS_MOST)                                                               \
+    X(copy_latency_ns, 5000, 0, MODEL_NS_MOST)                                                     \
+    X(h2d_mb_per_s, 25000, 1, MODEL_MB_MOST)                                                       \
+    X(d2h_mb_per_s, 25000, 1, MODEL_MB_MOST)                                                       \
+    X(pageable_mb_per_s, 12000, 1, MODEL_MB_MOST)                                                  \
+    X(device_mb_per_s, 1000000, 1, MODEL_MB_MOST)                                                  \
+    X(host_mb_per_s, 0, 0, MODEL_MB_MOST)                                                          \
+    X(slice_ns, 2000000, 100000, MODEL_NS_MOST)                                                    \
+    X(queues, 8, 1, MODEL_QUEUES_MAX)                                                              \
+    X(queues_mps, 2, 1, MODEL_QUEUES_MAX)                                                          \
+    X(queues_most, 32, 1, MODEL_QUEUES_MAX)                                                        \
+    X(cpu_ns, 0, 0, MODEL_NS_MOST)
+
+#define MODEL_MACHINE_FIELD(name, initial, least, most) uint64_t name;
 struct model_machine {
-    uint64_t slots;           /* 1 to MODEL_SLOTS_MAX */
-    uint64_t launch_ns;       /* host side of a kernel launch */
-    uint64_t graph_launch_ns; /* host side of a graph launch */
-    uint64_t copy_call_ns;    /* host side of a copy */
-    uint64_t front_ns;
-    uint64_t graph_node_ns;   /* 0: no limit */
-    uint64_t kernel_ns;       /* fixed cost of a kernel launched by a stream */
-    uint64_t graph_kernel_ns; /* and of one inside a graph */
-    uint64_t spin_ns;         /* one step of a kernel's spin */
-    uint64_t copy_latency_ns;
-    uint64_t h2d_mb_per_s, d2h_mb_per_s; /* a megabyte is 10^6 bytes, as bandwidths are given */
-    uint64_t pageable_mb_per_s;          /* less: each byte is moved twice */
-    uint64_t device_mb_per_s;            /* of the GPU's own memory, read and written */
-    uint64_t host_mb_per_s; /* of the host's memory, for the copies of all GPUs; 0: no limit */
-    uint64_t slice_ns;
-    uint64_t queues, queues_mps, queues_most; /* 1 to MODEL_QUEUES_MAX */
-    uint64_t cpu_ns; /* CPU time that a call burns; the driver's to spend, not of the model */
+    MODEL_MACHINE_NUMBERS(MODEL_MACHINE_FIELD)
 };
 
 extern const struct model_machine model_machine_default;
