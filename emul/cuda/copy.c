@@ -88,7 +88,7 @@ static cuda_result issue_copy(const struct copy_call *copy, cuda_stream stream)
     bool corrupt = process_corrupts;
     if (copy->to == NULL || copy->from == NULL)
         return CUDA_INVALID_VALUE;
-    cuda_result result = stream_take(&stream);
+    cuda_result result = stream_find(&stream, STREAM_FOR_WORK);
     if (result != CUDA_SUCCESS_)
         return result;
     if (stream->capture != NULL)
@@ -186,7 +186,7 @@ static cuda_result peer_copy(void *to, cuda_context to_context, const void *from
 {
     if (to_context == NULL || from_context == NULL)
         return CUDA_INVALID_VALUE;
-    cuda_result result = stream_take(&stream);
+    cuda_result result = stream_find(&stream, STREAM_FOR_WORK);
     if (result != CUDA_SUCCESS_)
         return result;
     if (to_context->device == from_context->device) {

@@ -41,7 +41,7 @@ cuda_result cuEventRecord(cuda_event event, cuda_stream stream)
     ENTER_OR_RETURN(event_record, NEED_CONTEXT);
     if (event == NULL)
         return CUDA_INVALID_HANDLE;
-    result = stream_take_idle(&stream);
+    result = stream_find(&stream, STREAM_FOR_WORK | STREAM_NOT_CAPTURED);
     if (result != CUDA_SUCCESS_)
         return result;
     struct moment *moment = moment_record(stream);
@@ -62,7 +62,7 @@ cuda_result cuStreamWaitEvent(cuda_stream stream, cuda_event event, unsigned int
         return CUDA_INVALID_HANDLE;
     if (flags != 0)
         return CUDA_INVALID_VALUE;
-    result = stream_find_idle(&stream);
+    result = stream_find(&stream, STREAM_NOT_CAPTURED);
     if (result != CUDA_SUCCESS_)
         return result;
     struct moment *moment = latest(event);

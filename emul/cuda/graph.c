@@ -65,7 +65,7 @@ cuda_result cuStreamBeginCapture_v2(cuda_stream stream, cuda_capture_mode mode)
     ENTER_OR_RETURN(stream_begin_capture, NEED_CONTEXT);
     if (stream == NULL || stream == CUDA_STREAM_LEGACY)
         return CUDA_STREAM_CAPTURE_UNSUPPORTED;
-    result = stream_find(&stream);
+    result = stream_find(&stream, 0);
     if (result != CUDA_SUCCESS_)
         return result;
     if (mode < 0 || mode > 2 || stream->capture != NULL)
@@ -80,7 +80,7 @@ cuda_result cuStreamBeginCapture_v2(cuda_stream stream, cuda_capture_mode mode)
 cuda_result cuStreamEndCapture(cuda_stream stream, cuda_graph *graph)
 {
     ENTER_OR_RETURN(stream_end_capture, NEED_CONTEXT);
-    if (stream == NULL || graph == NULL || stream_find(&stream) != CUDA_SUCCESS_ ||
+    if (stream == NULL || graph == NULL || stream_find(&stream, 0) != CUDA_SUCCESS_ ||
         stream->capture == NULL)
         return CUDA_INVALID_VALUE;
     *graph = (cuda_graph)(void *)stream->capture;
@@ -204,7 +204,7 @@ cuda_result cuGraphLaunch(cuda_graph_exec exec, cuda_stream stream)
 {
     ENTER_IF_VALID(graph_launch, NEED_CONTEXT, exec != NULL);
     bool corrupt = process_corrupts;
-    result = stream_take_idle(&stream);
+    result = stream_find(&stream, STREAM_FOR_WORK | STREAM_NOT_CAPTURED);
     if (result != CUDA_SUCCESS_)
         return result;
     copies_wait_launch();

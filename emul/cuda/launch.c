@@ -299,7 +299,7 @@ cuda_result cuLaunchKernel(cuda_function function, unsigned int grid_x, unsigned
     bool has_arguments = parameters != NULL || kernel_arguments(function->kernel) == 0;
     if (!has_arguments || blocks == 0 || threads == 0 || threads > THREADS_PER_BLOCK_MAX)
         return CUDA_INVALID_VALUE;
-    result = stream_take(&stream);
+    result = stream_find(&stream, STREAM_FOR_WORK);
     if (result != CUDA_SUCCESS_)
         return result;
 
@@ -337,7 +337,7 @@ static cuda_result perform_host(cuda_stream stream, const struct operation *oper
 cuda_result cuLaunchHostFunc(cuda_stream stream, cuda_host_function function, void *argument)
 {
     ENTER_IF_VALID(launch_host_func, NEED_CONTEXT, function != NULL);
-    result = stream_take_idle(&stream);
+    result = stream_find(&stream, STREAM_FOR_WORK | STREAM_NOT_CAPTURED);
     if (result != CUDA_SUCCESS_)
         return result;
     copies_wait_launch();

@@ -49,37 +49,19 @@ static cuda_stream per_thread_stream(cuda_context context)
     return NULL;
 }
 
-cuda_result stream_find(cuda_stream *stream)
+cuda_result stream_find(cuda_stream *stream, unsigned needs)
 {
     if (*stream == NULL || *stream == CUDA_STREAM_LEGACY)
         *stream = &process_current->legacy;
     else if (*stream == CUDA_STREAM_PER_THREAD)
         *stream = per_thread_stream(process_current);
-    return *stream != NULL ? CUDA_SUCCESS_ : CUDA_OUT_OF_MEMORY;
-}
-
-cuda_result stream_find_idle(cuda_stream *stream)
-{
-    cuda_result result = stream_find(stream);
-    if (result == CUDA_SUCCESS_ && (*stream)->capture != NULL)
-        result = CUDA_STREAM_CAPTURE_UNSUPPORTED;
-    return result;
-}
-
-cuda_result stream_take(cuda_stream *stream)
-{
-    cuda_result result = stream_find(stream);
-    if (result == CUDA_SUCCESS_ && (*stream)->context->base != process_current->base)
-        result = CUDA_INVALID_HANDLE;
-    return result;
-}
-
-cuda_result stream_take_idle(cuda_stream *stream)
-{
-    cuda_result result = stream_take(stream);
-    if (result == CUDA_SUCCESS_ && (*stream)->capture != NULL)
-        result = CUDA_STREAM_CAPTURE_UNSUPPORTED;
-    return result;
+    if (*stream == NULL)
+        return CUDA_OUT_OF_MEMORY;
+    if ((needs & STREAM_FOR_WORK) != 0 && (*stream)->context->base != process_current->base)
+        return CUDA_INVALID_HANDLE;
+    if ((needs & STREAM_NOT_CAPTURED) != 0 && (*stream)->capture != NULL)
+        return CUDA_STREAM_CAPTURE_UNSUPPORTED;
+    return CUDA_SUCCESS_;
 }
 
 /* -- entry points ------------------------------------------------------------------------------ */
@@ -133,7 +115,7 @@ static uint64_t end_of(cuda_stream stream)
 cuda_result cuStreamSynchronize(cuda_stream stream)
 {
     ENTER_OR_RETURN(stream_synchronize, NEED_CONTEXT);
-    result = stream_find_idle(&stream);
+    result = stream_find(&stream, STREAM_NOT_CAPTURED);
     if (result != CUDA_SUCCESS_)
         return result;
     process_burn();
@@ -145,7 +127,7 @@ cuda_result cuStreamSynchronize(cuda_stream stream)
 cuda_result cuStreamQuery(cuda_stream stream)
 {
     ENTER_OR_RETURN(stream_query, NEED_CONTEXT);
-    result = stream_find_idle(&stream);
+    result = stream_find(&stream, STREAM_NOT_CAPTURED);
     if (result != CUDA_SUCCESS_)
         return result;
     bool deferred =

@@ -3,14 +3,13 @@
 
 #include "emul/cuda/process.h"
 
+/* What a call needs of its stream, as bits. */
+enum stream_need {
+    STREAM_FOR_WORK = 1,    /* work of the current context may be put into it */
+    STREAM_NOT_CAPTURED = 2 /* a capture does not take the call */
+};
+
 /* Replaces a handle by the stream that it stands for in the current context: the default streams
- * have handles of their own. CUDA_OUT_OF_MEMORY: a thread's default stream cannot be made. */
-cuda_result stream_find(cuda_stream *stream);
-
-/* The same for a call that puts work into the stream, which work of the current context must be
- * allowed to. */
-cuda_result stream_take(cuda_stream *stream);
-
-/* The same two for calls that a capture does not take. */
-cuda_result stream_find_idle(cuda_stream *stream);
-cuda_result stream_take_idle(cuda_stream *stream);
+ * have handles of their own. CUDA_OUT_OF_MEMORY: a thread's default stream cannot be made.
+ * CUDA_INVALID_HANDLE, CUDA_STREAM_CAPTURE_UNSUPPORTED: it is not as the call needs it. */
+cuda_result stream_find(cuda_stream *stream, unsigned needs);
