@@ -114,20 +114,12 @@ static json_t *describe(const struct point *point, const struct plugin_answer *a
     return object;
 }
 
-static bool same_plugin(const struct point *a, const struct point *b)
-{
-    const char *left = a->workload_options, *right = b->workload_options;
-    return b->work.workload == WORKLOAD_PLUGIN &&
-           strcmp(point_workload(a), point_workload(b)) == 0 &&
-           strcmp(left ? left : "", right ? right : "") == 0;
-}
-
 static void note(struct plan *plan, size_t first, const struct plugin_answer *answer)
 {
     const struct point *asked = &plan->points[first];
     for (size_t i = first; i < plan->count; i++) {
         struct point *point = &plan->points[i];
-        if (!same_plugin(asked, point))
+        if (!plugin_is_same(asked, point))
             continue;
         point->not_graph_safe = !(answer->capabilities & MPSWEEP_WORKLOAD_GRAPH_SAFE);
         point->not_thread_safe = !(answer->capabilities & MPSWEEP_WORKLOAD_THREAD_SAFE);
@@ -145,7 +137,7 @@ enum status plugin_ask_all(const struct session *session, struct plan *plan, uin
         const struct point *point = &plan->points[i];
         bool known = point->work.workload != WORKLOAD_PLUGIN;
         for (size_t j = 0; j < i && !known; j++)
-            known = same_plugin(point, &plan->points[j]);
+            known = plugin_is_same(point, &plan->points[j]);
         if (known)
             continue;
         status = ask_point(session, point, timeout_ns, &answer);

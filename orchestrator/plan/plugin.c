@@ -2,6 +2,7 @@
 
 #include <limits.h>
 #include <stdio.h>
+#include <string.h>
 #include <unistd.h>
 
 enum status plugin_of(const struct point *point, struct work_plugin *out)
@@ -25,6 +26,14 @@ enum status plugin_of(const struct point *point, struct work_plugin *out)
         return status_set(STATUS_USAGE, "workload-options has more than %zu bytes",
                           sizeof out->options - 1);
     return STATUS_OK;
+}
+
+bool plugin_is_same(const struct point *a, const struct point *b)
+{
+    const char *left = a->workload_options, *right = b->workload_options;
+    return a->work.workload == WORKLOAD_PLUGIN && b->work.workload == WORKLOAD_PLUGIN &&
+           strcmp(point_workload(a), point_workload(b)) == 0 &&
+           strcmp(left ? left : "", right ? right : "") == 0;
 }
 
 bool plugin_rules_out(const struct point *point, char *why, size_t size)

@@ -12,6 +12,9 @@
  * too long. All zero for a point of another workload. */
 enum status plugin_of(const struct point *point, struct work_plugin *out);
 
+/* Whether both are points of a plug-in, of the same one with the same options. */
+bool plugin_is_same(const struct point *a, const struct point *b);
+
 /* Whether the point's plug-in, as far as its capabilities are known, rules the point out; why then
  * gives the reason. */
 bool plugin_rules_out(const struct point *point, char *why, size_t size);

@@ -1,8 +1,8 @@
 #include "orchestrator/plan/turns.h"
 
 #include <stdlib.h>
-#include <string.h>
 
+#include "orchestrator/plan/plugin.h"
 #include "orchestrator/plan/settings.h"
 #include "orchestrator/plan/shares.h"
 
@@ -37,9 +37,7 @@ static bool may_share(const struct point *a, const struct point *b)
 {
     if (a->work.workload != WORKLOAD_PLUGIN && b->work.workload != WORKLOAD_PLUGIN)
         return true;
-    return strcmp(point_workload(a), point_workload(b)) == 0 &&
-           strcmp(a->workload_options ? a->workload_options : "",
-                  b->workload_options ? b->workload_options : "") == 0;
+    return plugin_is_same(a, b);
 }
 
 bool turns_serves(const struct point *started_for, const struct point *point)
