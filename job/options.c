@@ -256,6 +256,14 @@ static enum status add_integers(struct option_value *value, const struct option_
     return status;
 }
 
+static bool parse_real(const char *text, double *out)
+{
+    char *end;
+    errno = 0;
+    *out = strtod(text, &end);
+    return end != text && !*end && !errno && isfinite(*out);
+}
+
 /* A time in seconds. Without a unit it is ambiguous. */
 static bool parse_time(const char *text, double *out)
 {
@@ -290,44 +298,33 @@ static enum status add_item(struct option_value *value, const struct option_row 
 {
     static const struct option_choice yes_or_no[] = {{"no"}, {"yes"}, {0}};
     struct option_item item = {0};
+    bool valid = true;
     switch (row->kind) {
     case OPTION_KIND_CHOICE:
-        item.integer = choice_index(row->choices, text);
-        if (item.integer < 0)
-            return bad_value(row, text);
-        return option_value_add(value, &item, text);
     case OPTION_KIND_SWITCH:
-        item.integer = choice_index(yes_or_no, text);
-        if (item.integer < 0)
-            return bad_value(row, text);
-        return option_value_add(value, &item, text);
-    case OPTION_KIND_REAL: {
-        char *end;
-        errno = 0;
-        item.real = strtod(text, &end);
-        if (end == text || *end || errno || !isfinite(item.real) || item.real < row->min ||
-            item.real > row->max)
-            return bad_value(row, text);
-        return option_value_add(value, &item, text);
-    }
+        item.integer =
+            choice_index(row->kind == OPTION_KIND_SWITCH ? yes_or_no : row->choices, text);
+        valid = item.integer >= 0;
+        break;
+    case OPTION_KIND_REAL:
+        valid = parse_real(text, &item.real) && item.real >= row->min && item.real <= row->max;
+        break;
+    case OPTION_KIND_TIME:
+        valid = parse_time(text, &item.real) && item.real >= row->min && item.real <= row->max;
+        break;
+    case OPTION_KIND_RATE:
+        valid = rate_parse(text, &item.rate);
+        break;
     case OPTION_KIND_INTEGER:
     case OPTION_KIND_BYTES:
         return add_integers(value, row, text);
-    case OPTION_KIND_TIME:
-        if (!parse_time(text, &item.real) || item.real < row->min || item.real > row->max)
-            return bad_value(row, text);
-        return option_value_add(value, &item, text);
-    case OPTION_KIND_RATE:
-        if (!rate_parse(text, &item.rate))
-            return bad_value(row, text);
-        return option_value_add(value, &item, text);
     case OPTION_KIND_TEXT:
     case OPTION_KIND_LAYOUT:
+        if (!*text)
+            return status_set(STATUS_USAGE, "%s is empty", row->name);
         break;
     }
-    if (!*text)
-        return status_set(STATUS_USAGE, "%s is empty", row->name);
-    return option_value_add(value, &item, text);
+    return valid ? option_value_add(value, &item, text) : bad_value(row, text);
 }
 
 /* Comma-separated items for axes; white space around an item is dropped. */
