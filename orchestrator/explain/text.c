@@ -1,4 +1,3 @@
-#include <stdint.h>
 #include <string.h>
 
 #include "common/json.h"
@@ -19,7 +18,8 @@ static const char *layout_of(const struct explanation *point)
 
 /* -- the table --------------------------------------------------------------------------------- */
 
-static void add_titles(struct columns *table, const json_t *records, bool origins)
+static void add_titles(struct columns *table, const struct table_settings *varying,
+                       const json_t *records, bool origins)
 {
     static const struct {
         const char *title;
@@ -32,17 +32,13 @@ static void add_titles(struct columns *table, const json_t *records, bool origin
         columns_add(table, "GPU", COLUMNS_LEFT);
     columns_add(table, "layout", COLUMNS_LEFT);
     columns_add(table, "P×T", COLUMNS_RIGHT);
-    for (size_t i = 0; table_setting_title(i); i++)
-        if (table_setting_varies(records, i))
-            columns_add(table, table_setting_title(i),
-                        table_setting_is_text(json_array_get(records, 0), i) ? COLUMNS_LEFT
-                                                                             : COLUMNS_RIGHT);
+    table_settings_add(table, varying, records);
     for (size_t i = 0; i < sizeof rest / sizeof rest[0]; i++)
         columns_add(table, rest[i].title, rest[i].side);
 }
 
-static void add_row(struct columns *table, const json_t *records, const struct explain_set *set,
-                    const struct explanation *point)
+static void add_row(struct columns *table, const struct table_settings *varying,
+                    const struct explain_set *set, const struct explanation *point)
 {
     char text[CELL];
     double ceiling = point->ceilings.ips[point->binding.kind % CEILING_KINDS];
@@ -51,11 +47,9 @@ static void add_row(struct columns *table, const json_t *records, const struct e
         columns_cell(table, "%s", explain_origin_short(&set->origins, point->origin, text));
     columns_cell(table, "%s", layout_of(point));
     columns_cell(table, "%u×%u", point->point.processes, point->point.threads);
-    for (size_t i = 0; table_setting_title(i); i++)
-        if (table_setting_varies(records, i)) {
-            table_setting_text(point->record, i, text, sizeof text);
-            columns_cell(table, "%s", text);
-        }
+    for (size_t i = 0; i < varying->count; i++)
+        columns_cell(table, "%s",
+                     table_setting_text(point->record, varying->rows[i], text, sizeof text));
     columns_cell(table, "%s", text_number(point->measured_ips, text, sizeof text));
     columns_cell(table, "%s",
                  point->predicted_ips > 0.0 ? text_number(point->predicted_ips, text, sizeof text)
@@ -74,12 +68,13 @@ static void add_row(struct columns *table, const json_t *records, const struct e
     columns_end_row(table);
 }
 
-static void print_table(FILE *out, const json_t *records, const struct explain_set *set)
+static void print_table(FILE *out, const struct table_settings *varying, const json_t *records,
+                        const struct explain_set *set)
 {
     struct columns table = {0};
-    add_titles(&table, records, explain_set_is_of_several(set));
+    add_titles(&table, varying, records, explain_set_is_of_several(set));
     for (size_t i = 0; i < set->count; i++)
-        add_row(&table, records, set, &set->points[i]);
+        add_row(&table, varying, set, &set->points[i]);
     columns_print(out, &table, 0);
 }
 
@@ -91,17 +86,15 @@ static void print_paragraph(FILE *out, const char *text)
 }
 
 /* A setting that the user did not set is not printed. */
-static bool is_usual(size_t setting, const char *value)
+static bool is_usual(const struct option_row *setting, const char *value)
 {
-    const struct option_row *option = option_find(table_setting_key(setting), OPTION_SWEEP);
-    return strcmp(value, "-") == 0 ||
-           (option && option->initial && strcmp(option->initial, value) == 0);
+    return strcmp(value, "-") == 0 || (setting->initial && strcmp(setting->initial, value) == 0);
 }
 
 /* "threads 1×12, 1×16, memory pageable, queues 8": the points of a group, and which they are among
  * all. Returns whether they are of several sizes. */
-static bool name_group(struct text *out, uint64_t varying, const struct explain_set *set,
-                       size_t first)
+static bool name_group(struct text *out, const struct table_settings *varying,
+                       const struct explain_set *set, size_t first)
 {
     const struct explanation *point = &set->points[first];
     const char *separator = " ";
@@ -118,12 +111,11 @@ static bool name_group(struct text *out, uint64_t varying, const struct explain_
         separator = ", ";
         sizes++;
     }
-    for (size_t i = 0; table_setting_title(i); i++)
-        if (varying >> i & 1) {
-            table_setting_text(point->record, i, value, sizeof value);
-            if (!is_usual(i, value))
-                text_append(out, ", %s %s", table_setting_title(i), value);
-        }
+    for (size_t i = 0; i < varying->count; i++) {
+        const struct option_row *row = varying->rows[i];
+        if (!is_usual(row, table_setting_text(point->record, row, value, sizeof value)))
+            text_append(out, ", %s %s", table_setting_title(row), value);
+    }
     if (explain_set_is_of_several(set)) {
         char gpu[EXPLAIN_ORIGIN_SHORT];
         text_append(out, ", on %s", explain_origin_short(&set->origins, point->origin, gpu));
@@ -131,7 +123,8 @@ static bool name_group(struct text *out, uint64_t varying, const struct explain_
     return sizes > 1;
 }
 
-static void print_group(FILE *out, uint64_t varying, const struct explain_set *set, size_t first)
+static void print_group(FILE *out, const struct table_settings *varying,
+                        const struct explain_set *set, size_t first)
 {
     const struct explanation *point = explain_set_representative(set, first);
     const struct remedy *remedy = &point->remedy;
@@ -209,17 +202,16 @@ void explain_print_text(FILE *out, json_t *header, const struct explain_set *set
     json_t *records = json_array();
     for (size_t i = 0; i < set->count; i++)
         json_array_append(records, set->points[i].record);
+    struct table_settings varying;
+    table_settings_find(records, &varying);
     if (set->count > 0) {
         table_print_heading(out, header, records);
-        print_table(out, records, set);
+        print_table(out, &varying, records, set);
         fputc('\n', out);
     }
-    uint64_t varying = 0;
-    for (size_t i = 0; set->count > 0 && table_setting_title(i); i++)
-        varying |= (uint64_t)table_setting_varies(records, i) << i;
     for (size_t i = 0; i < set->count; i++)
         if (set->points[i].group == i && set->points[i].calibrated)
-            print_group(out, varying, set, i);
+            print_group(out, &varying, set, i);
     explain_gpus_print(out, set, print_paragraph);
     print_uncalibrated(out, set);
     if (set->unmeasured > 0)

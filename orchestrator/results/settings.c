@@ -25,12 +25,11 @@ bool settings_is_shown(enum option_id id)
            (row->setting.type != SETTING_NONE && has_field(row));
 }
 
-const struct option_row *settings_recorded(size_t index)
+const struct option_row *settings_recorded(const struct option_row *row)
 {
-    const struct option_row *row = setting_next(NULL);
-    for (; row; row = setting_next(row))
-        if (has_field(row) && index-- == 0)
-            break;
+    do
+        row = setting_next(row);
+    while (row && !has_field(row));
     return row;
 }
 

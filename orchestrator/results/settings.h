@@ -12,9 +12,9 @@
 #include "job/options.h"
 #include "job/point.h"
 
-/* The settings that have a field of their own in a record, one behind the other; NULL past the
- * last. */
-const struct option_row *settings_recorded(size_t index);
+/* The next setting behind row (NULL: the first) that has a field of its own in a record; NULL past
+ * the last. */
+const struct option_row *settings_recorded(const struct option_row *row);
 
 /* Figures, comparisons and keys have these, of which the ids are below SETTINGS_IDS; other ids have
  * no text. */

@@ -5,7 +5,6 @@
 
 #include "common/json.h"
 #include "common/text.h"
-#include "orchestrator/console/columns.h"
 #include "orchestrator/results/internal.h"
 #include "orchestrator/results/origin.h"
 #include "orchestrator/results/point.h"
@@ -17,15 +16,20 @@
 #define CELL 320      /* the longest list of shares */
 #define CSV_CELL 1024 /* the longest list of sizes in bytes */
 
-/* Settings get a column when they vary, and stand in the heading when they do not. */
-#define SETTINGS 64
+const char *table_setting_title(const struct option_row *row)
+{
+    return row->setting.title ? row->setting.title
+           : row->setting.key ? row->setting.key
+                              : row->name;
+}
 
-/* The value of a cell. */
-static void setting_text(const json_t *point, const struct option_row *row, char *out, size_t size)
+const char *table_setting_text(const json_t *point, const struct option_row *row, char *out,
+                               size_t size)
 {
     settings_text(point, row, true, out, size);
     if (!*out)
         snprintf(out, size, "-");
+    return out;
 }
 
 static bool varies(const json_t *points, const struct option_row *row)
@@ -39,11 +43,25 @@ static bool varies(const json_t *points, const struct option_row *row)
     return false;
 }
 
-static void find_varying(const json_t *points, bool varying[SETTINGS])
+void table_settings_find(const json_t *points, struct table_settings *out)
 {
-    const struct option_row *row;
-    for (size_t i = 0; (row = settings_recorded(i)) && i < SETTINGS; i++)
-        varying[i] = varies(points, row);
+    const size_t most = sizeof out->rows / sizeof *out->rows;
+    out->count = 0;
+    for (const struct option_row *row = NULL; (row = settings_recorded(row));)
+        if (out->count < most && varies(points, row))
+            out->rows[out->count++] = row;
+}
+
+void table_settings_add(struct columns *table, const struct table_settings *settings,
+                        const json_t *points)
+{
+    for (size_t i = 0; i < settings->count; i++) {
+        char key[SETTING_KEY_BYTES];
+        const struct option_row *row = settings->rows[i];
+        const json_t *value = json_object_get(json_array_get(points, 0), setting_key(row, key));
+        columns_add(table, table_setting_title(row),
+                    json_is_string(value) ? COLUMNS_LEFT : COLUMNS_RIGHT);
+    }
 }
 
 /* Whether CSV has a column of it: of settings of several GPUs only where there are some. */
@@ -77,7 +95,7 @@ static bool any_joules(const json_t *points)
 
 /* The columns that a table has beside layout, P×T and numbers. */
 struct shown {
-    bool settings[SETTINGS];
+    struct table_settings settings;
     bool rate, fixed, joules;
     json_t *singles; /* points of one GPU, where others have several; or NULL */
 };
@@ -87,11 +105,7 @@ static void add_columns(struct columns *table, const struct shown *shown, const 
     static const char *const numbers[] = {"iterations/s", "95%", "p50 ms", "p99 ms", "fair"};
     columns_add(table, "layout", COLUMNS_LEFT);
     columns_add(table, "P×T", COLUMNS_RIGHT);
-    for (size_t i = 0; i < SETTINGS; i++)
-        if (shown->settings[i])
-            columns_add(table, table_setting_title(i),
-                        table_setting_is_text(json_array_get(points, 0), i) ? COLUMNS_LEFT
-                                                                            : COLUMNS_RIGHT);
+    table_settings_add(table, &shown->settings, points);
     if (shown->rate)
         columns_add(table, "offered/s", COLUMNS_RIGHT);
     for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++)
@@ -139,12 +153,9 @@ static void add_row(struct columns *table, const struct shown *shown, const json
     columns_cell(table, "%s", text_at(point, "layout"));
     columns_cell(table, "%lld×%lld", (long long)integer_at(point, "processes"),
                  (long long)integer_at(point, "threads"));
-    for (size_t i = 0; i < SETTINGS; i++) {
-        if (!shown->settings[i])
-            continue;
-        table_setting_text(point, i, text, sizeof text);
-        columns_cell(table, "%s", text);
-    }
+    for (size_t i = 0; i < shown->settings.count; i++)
+        columns_cell(table, "%s",
+                     table_setting_text(point, shown->settings.rows[i], text, sizeof text));
     if (shown->rate)
         columns_cell(table, "%s", rate_cell(point, text, sizeof text));
     add_numbers(table, shown, point);
@@ -159,8 +170,18 @@ static void add_row(struct columns *table, const struct shown *shown, const json
     columns_end_row_with(table, "%s", table_remark(point, remark));
 }
 
-static void print_heading(FILE *out, json_t *header, const json_t *points, const bool *shown)
+static bool is_among(const struct table_settings *settings, const struct option_row *row)
 {
+    for (size_t i = 0; i < settings->count; i++)
+        if (settings->rows[i] == row)
+            return true;
+    return false;
+}
+
+void table_print_heading(FILE *out, json_t *header, const json_t *points)
+{
+    struct table_settings varying;
+    table_settings_find(points, &varying);
     const json_t *gpu = json_object_get(header, "gpu");
     if (json_is_true(json_object_get(gpu, "emulated")))
         fputs("EMULATED GPU: these numbers show how mpsweep works, and nothing about hardware\n",
@@ -178,12 +199,11 @@ static void print_heading(FILE *out, json_t *header, const json_t *points, const
     }
     bool begun = false;
     const json_t *first = json_array_get(points, 0);
-    const struct option_row *row;
-    for (size_t i = 0; (row = settings_recorded(i)); i++) {
+    for (const struct option_row *row = NULL; (row = settings_recorded(row));) {
         char value[CELL], key[SETTING_KEY_BYTES], phrase[2 * CELL] = "";
-        if (shown[i] || !json_object_get(first, setting_key(row, key)))
+        if (is_among(&varying, row) || !json_object_get(first, setting_key(row, key)))
             continue;
-        setting_text(first, row, value, sizeof value);
+        table_setting_text(first, row, value, sizeof value);
         /* What a built-in one does follows in numbers. */
         if (strcmp(value, "builtin") == 0 || strcmp(value, "delay") == 0)
             continue;
@@ -208,13 +228,13 @@ void table_print(FILE *out, json_t *header, const json_t *points)
                           .joules = any_joules(points)};
     if (json_array_size(points) == 0)
         return;
-    find_varying(points, shown.settings);
+    table_settings_find(points, &shown.settings);
     if (any_has(points, "gpus"))
         shown.singles = scaling_singles(points);
     add_columns(&table, &shown, points);
     for (size_t i = 0; i < json_array_size(points); i++)
         add_row(&table, &shown, json_array_get(points, i));
-    print_heading(out, header, points, shown.settings);
+    table_print_heading(out, header, points);
     columns_print(out, &table, 0);
     table_print_gpus(out, points);
     table_print_mixes(out, points);
@@ -239,8 +259,7 @@ static void print_csv_point(FILE *out, const json_t *point, bool several, bool f
     csv_begin(out, text_at(point, "layout"));
     fprintf(out, ",%lld,%lld,%lld", (long long)integer_at(point, "processes"),
             (long long)integer_at(point, "threads"), (long long)integer_at(point, "workers"));
-    const struct option_row *row;
-    for (size_t i = 0; (row = settings_recorded(i)); i++) {
+    for (const struct option_row *row = NULL; (row = settings_recorded(row));) {
         char value[CSV_CELL];
         if (has_column(row, several))
             csv_text(out, settings_text(point, row, false, value, sizeof value));
@@ -267,10 +286,9 @@ void table_print_csv(FILE *out, const json_t *header, const json_t *points)
     bool emulated = json_is_true(json_object_get(json_object_get(header, "gpu"), "emulated"));
     bool fixed = any_has(points, "fixed");
     bool several = any_has(points, "gpus");
-    const struct option_row *row;
     char key[SETTING_KEY_BYTES];
     fputs("layout,processes,threads,workers", out);
-    for (size_t i = 0; (row = settings_recorded(i)); i++)
+    for (const struct option_row *row = NULL; (row = settings_recorded(row));)
         if (has_column(row, several))
             fprintf(out, ",%s", setting_key(row, key));
     fputs(",offered_ips,arrival,late_share,service_p99_us,saturated", out);
@@ -300,40 +318,4 @@ void table_print_json(FILE *out, const json_t *header, const json_t *calibration
         dump(out, json_array_get(points, i));
     dump(out, tuning);
     dump(out, footer);
-}
-
-const char *table_setting_title(size_t index)
-{
-    const struct option_row *row = settings_recorded(index);
-    if (!row || row->setting.title)
-        return row ? row->setting.title : NULL;
-    return row->setting.key ? row->setting.key : row->name;
-}
-
-const char *table_setting_key(size_t index)
-{
-    return settings_recorded(index)->name;
-}
-
-bool table_setting_varies(const json_t *points, size_t index)
-{
-    return varies(points, settings_recorded(index));
-}
-
-bool table_setting_is_text(const json_t *point, size_t index)
-{
-    char key[SETTING_KEY_BYTES];
-    return json_is_string(json_object_get(point, setting_key(settings_recorded(index), key)));
-}
-
-void table_setting_text(const json_t *point, size_t index, char *out, size_t size)
-{
-    setting_text(point, settings_recorded(index), out, size);
-}
-
-void table_print_heading(FILE *out, json_t *header, const json_t *points)
-{
-    bool shown[SETTINGS] = {false};
-    find_varying(points, shown);
-    print_heading(out, header, points, shown);
 }

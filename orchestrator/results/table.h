@@ -8,6 +8,9 @@
 #include <stddef.h>
 #include <stdio.h>
 
+#include "job/options.h"
+#include "orchestrator/console/columns.h"
+
 /* Prints the points as an aligned table under a heading that names the machine. Settings that are
  * the same in all points stand in the heading, the others have a column. */
 void table_print(FILE *out, json_t *header, const json_t *points);
@@ -21,14 +24,23 @@ void table_print_json(FILE *out, const json_t *header, const json_t *calibration
 
 /* -- for other tables about points -- */
 
-/* The settings that get a column when they vary, by index; NULL past the last. */
-const char *table_setting_title(size_t index);
-const char *table_setting_key(size_t index); /* in the record */
-bool table_setting_varies(const json_t *points, size_t index);
+/* The settings in which points differ: those get a column. */
+struct table_settings {
+    const struct option_row *rows[64];
+    size_t count;
+};
 
-/* Whether it is text, which stands left. */
-bool table_setting_is_text(const json_t *point, size_t index);
-void table_setting_text(const json_t *point, size_t index, char *out, size_t size);
+void table_settings_find(const json_t *points, struct table_settings *out);
+
+/* Adds their columns: text stands left, numbers right. */
+void table_settings_add(struct columns *table, const struct table_settings *settings,
+                        const json_t *points);
+
+const char *table_setting_title(const struct option_row *row);
+
+/* The value of a cell: "-" where there is none. Returns out. */
+const char *table_setting_text(const json_t *point, const struct option_row *row, char *out,
+                               size_t size);
 
 /* The machine, and the settings that are the same in all points. */
 void table_print_heading(FILE *out, json_t *header, const json_t *points);

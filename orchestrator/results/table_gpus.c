@@ -20,16 +20,13 @@ static size_t most_gpus(const json_t *points)
     return most;
 }
 
-static void add_columns(struct columns *table, const json_t *points, size_t gpus)
+static void add_columns(struct columns *table, const struct table_settings *settings,
+                        const json_t *points, size_t gpus)
 {
     char title[32];
     columns_add(table, "layout", COLUMNS_LEFT);
     columns_add(table, "P×T", COLUMNS_RIGHT);
-    for (size_t i = 0; table_setting_title(i); i++)
-        if (table_setting_varies(points, i))
-            columns_add(table, table_setting_title(i),
-                        table_setting_is_text(json_array_get(points, 0), i) ? COLUMNS_LEFT
-                                                                            : COLUMNS_RIGHT);
+    table_settings_add(table, settings, points);
     for (size_t gpu = 0; gpu < gpus; gpu++) {
         snprintf(title, sizeof title, "GPU %zu", gpu);
         columns_add(table, title, COLUMNS_RIGHT);
@@ -37,19 +34,16 @@ static void add_columns(struct columns *table, const json_t *points, size_t gpus
     columns_add(table, "apart", COLUMNS_RIGHT);
 }
 
-static void add_row(struct columns *table, const json_t *points, const json_t *point, size_t gpus)
+static void add_row(struct columns *table, const struct table_settings *settings,
+                    const json_t *point, size_t gpus)
 {
     char text[CELL], p99[32];
     double apart = number_at(point, "gpu_imbalance");
     columns_cell(table, "%s", text_at(point, "layout"));
     columns_cell(table, "%lld×%lld", (long long)integer_at(point, "processes"),
                  (long long)integer_at(point, "threads"));
-    for (size_t i = 0; table_setting_title(i); i++) {
-        if (!table_setting_varies(points, i))
-            continue;
-        table_setting_text(point, i, text, sizeof text);
-        columns_cell(table, "%s", text);
-    }
+    for (size_t i = 0; i < settings->count; i++)
+        columns_cell(table, "%s", table_setting_text(point, settings->rows[i], text, sizeof text));
     for (size_t gpu = 0; gpu < gpus; gpu++) {
         const json_t *of = json_array_get(json_object_get(point, "per_gpu"), gpu);
         double p99_ms = number_at(json_object_get(of, "latency_us"), "p99") / 1e3;
@@ -77,9 +71,11 @@ void table_print_gpus(FILE *out, const json_t *points)
     size_t gpus = most_gpus(several);
     if (json_array_size(several) > 0) {
         fputs("\niterations/s of each GPU (p99 ms):\n", out);
-        add_columns(&table, several, gpus);
+        struct table_settings settings;
+        table_settings_find(several, &settings);
+        add_columns(&table, &settings, several, gpus);
         for (size_t i = 0; i < json_array_size(several); i++)
-            add_row(&table, several, json_array_get(several, i), gpus);
+            add_row(&table, &settings, json_array_get(several, i), gpus);
         columns_print(out, &table, 0);
     }
     json_decref(several);
