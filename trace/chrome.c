@@ -26,7 +26,7 @@ struct writer {
     FILE *out;
     const struct timeline *timeline;
     struct thread *threads;
-    size_t count, room;
+    size_t count;
     bool begun, failed; /* failed: out of memory */
 };
 
@@ -213,14 +213,10 @@ static struct thread *thread_of(struct writer *writer, const struct timeline_eve
     for (size_t i = 0; i < writer->count; i++)
         if (writer->threads[i].pid == pid && writer->threads[i].tid == tid)
             return &writer->threads[i];
-    if (writer->count == writer->room) {
-        size_t room = writer->room ? 2 * writer->room : 64;
-        struct thread *more = realloc(writer->threads, room * sizeof *more);
-        if (!more)
-            return NULL;
-        writer->threads = more;
-        writer->room = room;
-    }
+    struct thread *more = reallocarray(writer->threads, writer->count + 1, sizeof *more);
+    if (!more)
+        return NULL;
+    writer->threads = more;
     struct thread *thread = &writer->threads[writer->count++];
     *thread = (struct thread){.pid = pid, .tid = tid};
     put_thread(writer, event, thread);

@@ -31,7 +31,7 @@ struct row {
 
 struct rows {
     struct row *at;
-    size_t count, room;
+    size_t count;
 };
 
 static enum kind kind_of(const struct timeline_event *event)
@@ -85,14 +85,10 @@ static enum status make_rows(const struct timeline *timeline, struct rows *rows)
         const struct timeline_event *event = &timeline->events[i];
         if (!is_drawn(event) || find_row(rows, event))
             continue;
-        if (rows->count == rows->room) {
-            size_t room = rows->room ? 2 * rows->room : 64;
-            struct row *more = realloc(rows->at, room * sizeof *more);
-            if (!more)
-                return status_set(STATUS_MEMORY, "out of memory for the data of a figure");
-            rows->at = more;
-            rows->room = room;
-        }
+        struct row *more = reallocarray(rows->at, rows->count + 1, sizeof *more);
+        if (!more)
+            return status_set(STATUS_MEMORY, "out of memory for the data of a figure");
+        rows->at = more;
         rows->at[rows->count++] = (struct row){.process = event->process,
                                                .worker = event->worker,
                                                .work = !timeline_is_call(event),

@@ -35,7 +35,7 @@ struct caller {
 
 struct callers {
     struct caller *at;
-    size_t count, room;
+    size_t count;
 };
 
 static struct caller *find_caller(struct callers *callers, const struct timeline_event *event)
@@ -44,14 +44,10 @@ static struct caller *find_caller(struct callers *callers, const struct timeline
         if (callers->at[i].process == event->process &&
             callers->at[i].thread == event->record.thread)
             return &callers->at[i];
-    if (callers->count == callers->room) {
-        size_t room = callers->room ? 2 * callers->room : 64;
-        struct caller *more = realloc(callers->at, room * sizeof *more);
-        if (!more)
-            return NULL;
-        callers->at = more;
-        callers->room = room;
-    }
+    struct caller *more = reallocarray(callers->at, callers->count + 1, sizeof *more);
+    if (!more)
+        return NULL;
+    callers->at = more;
     callers->at[callers->count] =
         (struct caller){.process = event->process, .thread = event->record.thread};
     return &callers->at[callers->count++];
@@ -230,7 +226,8 @@ static int by_value(const void *a, const void *b)
     return x < y ? -1 : x > y;
 }
 
-/* The smallest value that so large a share of them does not exceed, as statistics/histogram.h has it.
+/* The smallest value that so large a share of them does not exceed, as statistics/histogram.h has
+ * it.
  */
 static double quantile(const double *sorted, size_t count, double share)
 {

@@ -182,17 +182,29 @@ static struct key *make_keys(const struct timeline *timeline, size_t *count)
     return keys;
 }
 
-/* GPU work without a call was started before the trace began. What tidies up goes with its work;
- * until then it is there, so that the two stay distinct. */
-static enum status drop_orphans(struct timeline *timeline)
+/* Drops the events that are left out. moved: for the new place of each one that stays. */
+static void drop(struct timeline *timeline, uint32_t *moved)
+{
+    uint32_t kept = 0;
+    for (uint32_t i = 0; i < timeline->count; i++) {
+        const struct timeline_event *event = &timeline->events[i];
+        if (event->tidies || (!timeline_is_call(event) && event->call == TIMELINE_NONE))
+            continue;
+        moved[i] = kept;
+        timeline->events[kept++] = *event;
+    }
+    timeline->count = kept;
+}
+
+/* Ties GPU work to its calls. Work without a call was started before the trace began, and what
+ * tidies up goes with its work. */
+static enum status tie(struct timeline *timeline)
 {
     size_t calls;
-    uint32_t kept = 0;
     struct key *keys = make_keys(timeline, &calls);
-    if (!keys)
-        return status_set(STATUS_MEMORY, "out of memory for a trace");
-    /* By the keys' places: events move only when all are judged. */
-    for (uint32_t i = 0; i < timeline->count; i++) {
+    uint32_t *moved = calloc((size_t)timeline->count + 1, sizeof *moved);
+    bool done = keys && moved;
+    for (uint32_t i = 0; i < timeline->count && done; i++) {
         struct timeline_event *event = &timeline->events[i];
         if (timeline_is_call(event))
             continue;
@@ -202,34 +214,21 @@ static enum status drop_orphans(struct timeline *timeline)
         else
             event->tidies = timeline->events[event->call].tidies;
     }
-    free(keys);
-    for (uint32_t i = 0; i < timeline->count; i++) {
-        const struct timeline_event *event = &timeline->events[i];
-        if (!event->tidies && (timeline_is_call(event) || event->call != TIMELINE_NONE))
-            timeline->events[kept++] = *event;
-    }
-    timeline->count = kept;
-    return STATUS_OK;
-}
-
-static enum status tie(struct timeline *timeline)
-{
-    size_t calls;
-    struct key *keys = make_keys(timeline, &calls);
-    if (!keys)
-        return status_set(STATUS_MEMORY, "out of memory for a trace");
-    for (uint32_t i = 0; i < timeline->count; i++) {
+    if (done)
+        drop(timeline, moved);
+    for (uint32_t i = 0; i < timeline->count && done; i++) {
         struct timeline_event *event = &timeline->events[i];
         if (timeline_is_call(event))
             continue;
-        event->call = find_call(keys, calls, event->process, event->record.correlation);
+        event->call = moved[event->call];
         struct timeline_event *call = &timeline->events[event->call];
         event->worker = call->worker;
         if (call->work == TIMELINE_NONE)
             call->work = i;
     }
     free(keys);
-    return STATUS_OK;
+    free(moved);
+    return done ? STATUS_OK : status_set(STATUS_MEMORY, "out of memory for a trace");
 }
 
 /* -- lanes ------------------------------------------------------------------------------------- */
@@ -249,7 +248,7 @@ static bool is_of(const struct lane *lane, const struct timeline_event *event)
 static enum status give_lanes(struct timeline *timeline)
 {
     struct lane *lanes = NULL;
-    size_t count = 0, room = 0;
+    size_t count = 0;
     for (uint32_t i = 0; i < timeline->count; i++) {
         struct timeline_event *event = &timeline->events[i];
         uint32_t number = 0;
@@ -263,21 +262,19 @@ static enum status give_lanes(struct timeline *timeline)
                 break;
             number++;
         }
-        if (at == count && count == room) {
-            room = room ? 2 * room : 64;
-            struct lane *more = realloc(lanes, room * sizeof *more);
+        if (at == count) {
+            struct lane *more = reallocarray(lanes, count + 1, sizeof *more);
             if (!more) {
                 free(lanes);
                 return status_set(STATUS_MEMORY, "out of memory for a trace");
             }
             lanes = more;
-        }
-        if (at == count)
             lanes[count++] = (struct lane){.process = event->process,
                                            .device = event->record.device,
                                            .context = event->record.context,
                                            .stream = event->record.stream,
                                            .lane = number};
+        }
         lanes[at].end_ns = event->record.end_ns;
         event->lane = lanes[at].lane;
     }
@@ -316,10 +313,8 @@ enum status timeline_merge(const struct trace_buffer *buffer, struct timeline *o
         take_process(buffer, p, from_ns, &timeline);
     if (status == STATUS_OK) {
         qsort(timeline.events, timeline.count, sizeof *timeline.events, by_begin);
-        status = drop_orphans(&timeline);
-    }
-    if (status == STATUS_OK)
         status = tie(&timeline);
+    }
     if (status == STATUS_OK)
         status = give_lanes(&timeline);
     if (status != STATUS_OK) {
