@@ -4,8 +4,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "files/results_lines.h"
+#include "common/json.h"
 #include "common/text.h"
+#include "files/results_lines.h"
 
 /* A header is no longer. */
 #define HEADER_MOST (1 << 20)
@@ -51,16 +52,13 @@ static enum status add_point(const char *path, unsigned long number, json_t *poi
     if (!json_is_integer(id) || json_integer_value(id) < 0)
         return status_set(STATUS_USAGE, "'%s' line %lu: a point without an id", path, number);
     snprintf(key, sizeof key, "%" JSON_INTEGER_FORMAT, json_integer_value(id));
-    const json_t *place = json_object_get(place_of, key);
-    int error;
-    if (place != NULL) {
-        error = json_array_set(results->points, (size_t)json_integer_value(place), point);
-    } else {
-        json_int_t count = (json_int_t)json_array_size(results->points);
-        error = json_object_set_new(place_of, key, json_integer(count));
-        if (error == 0)
-            error = json_array_append(results->points, point);
-    }
+    size_t count = json_array_size(results->points);
+    json_int_t place = json_place(place_of, key, (json_int_t)count);
+    int error = -1;
+    if (place == (json_int_t)count)
+        error = json_array_append(results->points, point);
+    else if (place >= 0)
+        error = json_array_set(results->points, (size_t)place, point);
     return error == 0 ? STATUS_OK : status_set(STATUS_MEMORY, "out of memory reading '%s'", path);
 }
 

@@ -4,19 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/json.h"
 #include "common/text.h"
-
-struct named_run {
-    char *text;
-    size_t run;
-};
-
-static int by_text(const void *a, const void *b)
-{
-    const struct named_run *left = a, *right = b;
-    int order = strcmp(left->text, right->text);
-    return order != 0 ? order : (left->run > right->run) - (left->run < right->run);
-}
 
 /* What makes two runs' figures those of the same GPUs; NULL: no memory. */
 static char *identity(const json_t *run)
@@ -40,32 +29,23 @@ static char *identity(const json_t *run)
 enum status explain_origins_make(const json_t *header, struct explain_origins *out)
 {
     struct explain_origins origins = {.merged = json_object_get(header, "merged")};
-    enum status status = STATUS_OK;
+    json_t *first_runs = json_object();
+    json_int_t first = 0;
     origins.runs = json_array_size(origins.merged);
-    struct named_run *runs = calloc(origins.runs + 1, sizeof *runs);
     origins.of_run = calloc(origins.runs + 1, sizeof *origins.of_run);
-    if (!runs || !origins.of_run)
-        status = status_set(STATUS_MEMORY, "out of memory");
-    for (size_t i = 0; i < origins.runs && status == STATUS_OK; i++) {
-        runs[i] = (struct named_run){identity(json_array_get(origins.merged, i)), i};
-        if (!runs[i].text)
-            status = status_set(STATUS_MEMORY, "out of memory");
+    for (size_t i = 0; i < origins.runs && origins.of_run && first >= 0; i++) {
+        char *text = identity(json_array_get(origins.merged, i));
+        first = text ? json_place(first_runs, text, (json_int_t)i) : -1;
+        origins.of_run[i] = (size_t)first;
+        free(text);
     }
-    if (status == STATUS_OK) {
-        qsort(runs, origins.runs, sizeof *runs, by_text);
-        for (size_t i = 0; i < origins.runs; i++) {
-            bool same = i > 0 && strcmp(runs[i].text, runs[i - 1].text) == 0;
-            origins.of_run[runs[i].run] = same ? origins.of_run[runs[i - 1].run] : runs[i].run;
-        }
-    }
-    for (size_t i = 0; runs && i < origins.runs; i++)
-        free(runs[i].text);
-    free(runs);
-    if (status == STATUS_OK)
-        *out = origins;
-    else
+    json_decref(first_runs);
+    if (!origins.of_run || first < 0) {
         explain_origins_release(&origins);
-    return status;
+        return status_set(STATUS_MEMORY, "out of memory");
+    }
+    *out = origins;
+    return STATUS_OK;
 }
 
 void explain_origins_release(struct explain_origins *origins)
@@ -90,7 +70,7 @@ enum status explain_origin_of(const struct explain_origins *origins, const json_
     return STATUS_OK;
 }
 
-static const char *text_at(const json_t *object, const char *key)
+static const char *known_text_at(const json_t *object, const char *key)
 {
     const char *text = json_string_value(json_object_get(object, key));
     return text ? text : "?";
@@ -103,10 +83,10 @@ const char *explain_origin_name(const struct explain_origins *origins, size_t or
     const json_t *gpus = json_object_get(run, "gpus");
     struct text out = {.at = text, .size = EXPLAIN_ORIGIN_TEXT};
     *text = '\0';
-    text_append(&out, "%.64s", text_at(json_object_get(run, "gpu"), "uuid"));
+    text_append(&out, "%.64s", known_text_at(json_object_get(run, "gpu"), "uuid"));
     if (json_array_size(gpus) > 1)
         text_append(&out, " and %zu more", json_array_size(gpus) - 1);
-    text_append(&out, " of host %.64s", text_at(run, "host"));
+    text_append(&out, " of host %.64s", known_text_at(run, "host"));
     return text;
 }
 
@@ -115,7 +95,8 @@ const char *explain_origin_short(const struct explain_origins *origins, size_t o
 {
     const json_t *run = json_array_get(origins->merged, origin);
     /* As far as the first part of a UUID, "GPU-7834e710". */
-    snprintf(text, EXPLAIN_ORIGIN_SHORT, "%.12s", text_at(json_object_get(run, "gpu"), "uuid"));
+    snprintf(text, EXPLAIN_ORIGIN_SHORT, "%.12s",
+             known_text_at(json_object_get(run, "gpu"), "uuid"));
     return text;
 }
 
