@@ -70,8 +70,8 @@ void campaign_mark(const struct campaign *campaign, json_t *record)
 {
     char text[ORIGIN_TEXT];
     if (campaign->elsewhere)
-        record_add_warning(record, "other-machine",
-                           "measured on another machine, or with another program, than the file "
-                           "was begun with: %s",
-                           origin_differences(campaign->elsewhere, text));
+        warnings_add(warnings_of(record), "other-machine",
+                     "measured on another machine, or with another program, than the file was "
+                     "begun with: %s",
+                     origin_differences(campaign->elsewhere, text));
 }

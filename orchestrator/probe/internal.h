@@ -79,7 +79,6 @@ enum status probe_conclude(const struct probe_outcome *outcome, struct probe_res
 json_t *probe_record(const struct probe_outcome *outcome, const struct probe_result *result,
                      double seconds);
 json_t *probe_header(const struct probing *probing);
-json_t *probe_footer(int exit_status, const json_t *records, double seconds);
 
 /* On out: a probe's arms, verdict and remedy, from its record; the same as CSV. */
 void probe_print_record(FILE *out, const json_t *record);

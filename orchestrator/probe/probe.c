@@ -9,6 +9,7 @@
 #include "orchestrator/console/report.h"
 #include "orchestrator/probe/internal.h"
 #include "orchestrator/campaign/campaign.h"
+#include "orchestrator/record/record.h"
 #include "orchestrator/results/table.h"
 
 /* Of one arm in one round, before any has been seen. */
@@ -241,7 +242,8 @@ static int run(struct probing *probing, uint64_t begin_ns)
     bool written;
     status = run_all(probing, &writer, records, &written);
     int result = status == STATUS_OK ? exit_status(records) : report(status);
-    json_t *footer = probe_footer(result, records, (double)(clock_now_ns() - begin_ns) / 1e9);
+    json_t *footer = record_footer(result, "probes", records, "verdict",
+                                   (double)(clock_now_ns() - begin_ns) / 1e9);
     if (written && results_write(&writer, footer) != STATUS_OK)
         result = report(STATUS_SYSTEM);
     if (strcmp(format, "json") == 0)

@@ -368,16 +368,3 @@ json_t *probe_header(const struct probing *probing)
         json_object_set_new(record, "arms", json_string(arms));
     return record;
 }
-
-json_t *probe_footer(int exit_status, const json_t *records, double seconds)
-{
-    json_t *counts = json_object();
-    for (size_t i = 0; counts && i < json_array_size(records); i++) {
-        const char *verdict =
-            json_string_value(json_object_get(json_array_get(records, i), "verdict"));
-        json_int_t count = json_integer_value(json_object_get(counts, verdict));
-        json_object_set_new(counts, verdict, json_integer(count + 1));
-    }
-    return json_pack("{s:s, s:i, s:o, s:f}", "type", "footer", "status", exit_status, "probes",
-                     counts, "seconds", seconds);
-}

@@ -213,14 +213,15 @@ bool record_header_is_of(const json_t *header, const struct job *job, const stru
     return same;
 }
 
-json_t *record_footer(int exit_status, const json_t *points, double seconds)
+json_t *record_footer(int exit_status, const char *what, const json_t *records, const char *field,
+                      double seconds)
 {
     json_t *counts = json_object();
-    for (size_t i = 0; counts && i < json_array_size(points); i++) {
-        const char *status = text_at(json_array_get(points, i), "status");
-        json_int_t count = json_integer_value(json_object_get(counts, status));
-        json_object_set_new(counts, status, json_integer(count + 1));
+    for (size_t i = 0; counts && i < json_array_size(records); i++) {
+        const char *value = text_at(json_array_get(records, i), field);
+        json_int_t count = json_integer_value(json_object_get(counts, value));
+        json_object_set_new(counts, value, json_integer(count + 1));
     }
-    return json_pack("{s:s, s:i, s:o, s:f}", "type", "footer", "status", exit_status, "points",
-                     counts, "seconds", seconds);
+    return json_pack("{s:s, s:i, s:o, s:f}", "type", "footer", "status", exit_status, what, counts,
+                     "seconds", seconds);
 }

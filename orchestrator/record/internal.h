@@ -8,13 +8,6 @@
 
 /* -- warnings.c: what makes the numbers doubtful or stands in the way of using them -- */
 
-/* Appends {"kind", "text"}; the text gives the remedy. A NULL array is left alone. */
-void warnings_add(json_t *array, const char *kind, const char *format, ...)
-    __attribute__((format(printf, 3, 4)));
-
-/* The array "warnings" of a point's record, made where there is none; borrowed. */
-json_t *warnings_of(json_t *record);
-
 /* Adds leak: what a point's plug-in did wrong without failing. */
 void warn_leaks(json_t *record, const struct point *point, const struct round_result *result);
 
@@ -32,8 +25,8 @@ void record_add_settings(json_t *record, const struct point *point);
 json_t *record_latency(const struct histogram *latency, const struct percentiles *rounds,
                        size_t count);
 
-/* Adds "interval" and "stalled", and drift, outliers, stalled and unsteady to "warnings". precision_rel: INFINITY where
- * none was asked for. */
+/* Adds "interval" and "stalled", and drift, outliers, stalled and unsteady to "warnings".
+ * precision_rel: INFINITY where none was asked for. */
 void record_add_precision(json_t *record, const struct point *point,
                           const struct measurement *measurement, const struct interval *interval,
                           double precision_rel);

@@ -37,10 +37,16 @@ json_t *record_point(const struct point *point, const struct measurement *measur
  * from one that the driver refused. */
 json_t *record_beyond(const struct point *point, const struct mps_limits *limits,
                       const struct mps_limits_row *row);
-json_t *record_footer(int exit_status, const json_t *points, double seconds);
 
-/* Adds to a point's "warnings". */
-void record_add_warning(json_t *record, const char *kind, const char *format, ...)
+/* "probes" or "points", of the records, by what their field has. */
+json_t *record_footer(int exit_status, const char *what, const json_t *records, const char *field,
+                      double seconds);
+
+/* The array "warnings" of a point's record, made where there is none; borrowed. */
+json_t *warnings_of(json_t *record);
+
+/* Appends {"kind", "text"}; the text gives the remedy. A NULL array is left alone. */
+void warnings_add(json_t *array, const char *kind, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 
 /* JSON has no number that is not finite: null then. */

@@ -7,30 +7,16 @@
 
 #define LONGEST_TEXT 1024
 
-__attribute__((format(printf, 3, 0))) static void add(json_t *array, const char *kind,
-                                                      const char *format, va_list arguments)
+void warnings_add(json_t *array, const char *kind, const char *format, ...)
 {
     char text[LONGEST_TEXT];
+    va_list arguments;
+    va_start(arguments, format);
     vsnprintf(text, sizeof text, format, arguments);
+    va_end(arguments);
     if (array)
         json_array_append_new(array,
                               json_pack("{s:s, s:o}", "kind", kind, "text", json_text(text)));
-}
-
-void warnings_add(json_t *array, const char *kind, const char *format, ...)
-{
-    va_list arguments;
-    va_start(arguments, format);
-    add(array, kind, format, arguments);
-    va_end(arguments);
-}
-
-void record_add_warning(json_t *record, const char *kind, const char *format, ...)
-{
-    va_list arguments;
-    va_start(arguments, format);
-    add(warnings_of(record), kind, format, arguments);
-    va_end(arguments);
 }
 
 json_t *warnings_of(json_t *record)

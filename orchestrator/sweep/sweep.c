@@ -290,8 +290,8 @@ static int run(struct sweep *sweep)
     if (status != STATUS_OK)
         result = report(status);
     json_t *points = campaign_measured_points(campaign);
-    json_t *footer =
-        record_footer(result, points, (double)(clock_now_ns() - campaign->started_ns) / 1e9);
+    json_t *footer = record_footer(result, "points", points, "status",
+                                   (double)(clock_now_ns() - campaign->started_ns) / 1e9);
     if ((status == STATUS_OK || status == STATUS_INTERRUPTED) &&
         results_write(&campaign->writer, footer) != STATUS_OK)
         result = report(STATUS_SYSTEM);

@@ -296,8 +296,8 @@ static int conclude(struct tune *tune, enum status status)
     if (!tune->interrupted)
         result = exit_status_of(tune);
     json_t *points = campaign_measured_points(campaign);
-    json_t *footer =
-        record_footer(result, points, (double)(clock_now_ns() - campaign->started_ns) / 1e9);
+    json_t *footer = record_footer(result, "points", points, "status",
+                                   (double)(clock_now_ns() - campaign->started_ns) / 1e9);
     json_decref(points);
     if (results_write(&campaign->writer, tune->record) != STATUS_OK ||
         results_write(&campaign->writer, footer) != STATUS_OK)
