@@ -209,14 +209,9 @@ static enum effect_verdict row_verdict(const struct compare_row *row)
     return EFFECT_SAME;
 }
 
-static bool is_emulated(const json_t *header)
-{
-    return json_is_true(json_object_get(json_object_get(header, "gpu"), "emulated"));
-}
-
 static bool is_same(const json_t *base, const json_t *change)
 {
-    return base == change || (base != NULL && change != NULL && json_equal(base, change));
+    return base == change || json_equal(base, change);
 }
 
 static void differ(json_t *lines, const char *what, const json_t *base, const json_t *change)
@@ -267,8 +262,8 @@ static json_t *header_differences(const json_t *base, const json_t *change)
 
 static enum status check_files(const struct comparison *comparison)
 {
-    bool base = is_emulated(comparison->base.header);
-    bool change = is_emulated(comparison->change.header);
+    bool base = origin_is_emulated(comparison->base.header);
+    bool change = origin_is_emulated(comparison->change.header);
     if (base != change)
         return status_set(STATUS_USAGE,
                           "'%s' is of an emulated GPU and '%s' of a real one: their numbers have "

@@ -6,6 +6,7 @@
 #include "common/text.h"
 #include "orchestrator/compare/comparison.h"
 #include "orchestrator/console/columns.h"
+#include "orchestrator/results/origin.h"
 #include "orchestrator/results/point.h"
 #include "orchestrator/plan/settings.h"
 #include "orchestrator/results/settings.h"
@@ -159,12 +160,6 @@ static void print_differences(FILE *out, const struct comparison *comparison)
     }
 }
 
-static bool is_emulated(const struct comparison *comparison)
-{
-    const json_t *gpu = json_object_get(comparison->base.header, "gpu");
-    return json_is_true(json_object_get(gpu, "emulated"));
-}
-
 static void print_few(FILE *out, const struct comparison *comparison)
 {
     char *base = comparison_again(comparison->base_path, &comparison->base);
@@ -181,9 +176,7 @@ static void print_few(FILE *out, const struct comparison *comparison)
 
 void comparison_print_table(FILE *out, const struct comparison *comparison)
 {
-    if (is_emulated(comparison))
-        fputs("EMULATED GPU: these numbers show how mpsweep works, and nothing about hardware\n",
-              out);
+    origin_print_emulated(out, comparison->base.header);
     print_file(out, "BASE", comparison->base_path, &comparison->base);
     print_file(out, "NEW", comparison->change_path, &comparison->change);
     print_differences(out, comparison);
@@ -249,7 +242,7 @@ void comparison_print_csv(FILE *out, const struct comparison *comparison)
         print_csv_effect(out, &row->p99, row->has_p99);
         csv_text(out, row->p99_has_interval ? effect_verdict_name(row->p99_verdict) : "");
         csv_number(out, row->energy_ratio);
-        csv_text(out, is_emulated(comparison) ? "yes" : "no");
+        csv_text(out, origin_is_emulated(comparison->base.header) ? "yes" : "no");
         comparison_remark(row, text, sizeof text);
         csv_text(out, text);
         fputc('\n', out);
@@ -356,13 +349,13 @@ void comparison_print_json(FILE *out, const struct comparison *comparison)
     json_object_set_new(summary, "without_number", json_integer((json_int_t)comparison->neither));
     json_object_set_new(summary, "beyond_alone", json_integer((json_int_t)comparison->alone));
     json_object_set_new(summary, "too_few_rounds", json_integer((json_int_t)comparison->few));
-    json_t *all =
-        json_pack("{s:o, s:o, s:f, s:s, s:b, s:O, s:o, s:o, s:o, s:o}", "base",
-                  path_json(comparison->base_path), "new", path_json(comparison->change_path),
-                  "threshold", comparison->threshold, "adjust", comparison->holm ? "holm" : "none",
-                  "emulated", (int)is_emulated(comparison), "differences", comparison->differences,
-                  "points", rows, "only_in_base", only_json(comparison->match.only_base),
-                  "only_in_new", only_json(comparison->match.only_change), "summary", summary);
+    json_t *all = json_pack(
+        "{s:o, s:o, s:f, s:s, s:b, s:O, s:o, s:o, s:o, s:o}", "base",
+        path_json(comparison->base_path), "new", path_json(comparison->change_path), "threshold",
+        comparison->threshold, "adjust", comparison->holm ? "holm" : "none", "emulated",
+        (int)origin_is_emulated(comparison->base.header), "differences", comparison->differences,
+        "points", rows, "only_in_base", only_json(comparison->match.only_base), "only_in_new",
+        only_json(comparison->match.only_change), "summary", summary);
     if (all == NULL || json_dumpf(all, out, JSON_INDENT(1) | JSON_REAL_PRECISION(10)) != 0)
         fprintf(stderr, "mpsweep: cannot print the comparison\n");
     else

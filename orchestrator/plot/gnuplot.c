@@ -146,7 +146,7 @@ static char *machine_text(const json_t *header)
     if (!text_stream_open(&out))
         return NULL;
     char remark[ORIGIN_REMARK];
-    if (json_is_true(json_object_get(gpu, "emulated")))
+    if (origin_is_emulated(header))
         fputs("EMULATED GPU, not a measurement of hardware. ", out.file);
     if (*origin_remark(header, remark))
         fprintf(out.file, "%s. ", remark);
@@ -168,7 +168,6 @@ static char *machine_text(const json_t *header)
 enum status plot_write_heading(FILE *file, const char *figure, const char *title,
                                const json_t *header, const char *notes)
 {
-    const json_t *gpu = json_object_get(header, "gpu");
     char *machine = machine_text(header);
     if (machine == NULL || notes == NULL) {
         free(machine);
@@ -180,7 +179,7 @@ enum status plot_write_heading(FILE *file, const char *figure, const char *title
             "figure = '%s'\n",
             figure, figure);
     plot_write_text(file, "title", title);
-    fprintf(file, "emulated = %d\n", json_is_true(json_object_get(gpu, "emulated")) ? 1 : 0);
+    fprintf(file, "emulated = %d\n", origin_is_emulated(header) ? 1 : 0);
     write_captions(file, (const char *const[]){machine, notes, NULL});
     free(machine);
     return STATUS_OK;

@@ -100,6 +100,18 @@ const char *explain_origin_short(const struct explain_origins *origins, size_t o
     return text;
 }
 
+bool origin_is_emulated(const json_t *header)
+{
+    return json_is_true(json_object_get(json_object_get(header, "gpu"), "emulated"));
+}
+
+void origin_print_emulated(FILE *out, const json_t *header)
+{
+    if (origin_is_emulated(header))
+        fputs("EMULATED GPU: these numbers show how mpsweep works, and nothing about hardware\n",
+              out);
+}
+
 const char *origin_differences(const json_t *array, char text[ORIGIN_TEXT])
 {
     struct text out = {.at = text, .size = ORIGIN_TEXT};

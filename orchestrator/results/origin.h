@@ -8,6 +8,7 @@
 #include <jansson.h>
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdio.h>
 
 #include "common/status.h"
 
@@ -35,6 +36,10 @@ const char *explain_origin_name(const struct explain_origins *origins, size_t or
                                 char text[EXPLAIN_ORIGIN_TEXT]);
 const char *explain_origin_short(const struct explain_origins *origins, size_t origin,
                                  char text[EXPLAIN_ORIGIN_SHORT]);
+
+/* Whether the numbers below a header are of an emulated GPU; prints that in a line if they are. */
+bool origin_is_emulated(const json_t *header);
+void origin_print_emulated(FILE *out, const json_t *header);
 
 /* An array of texts, as record_differences() makes it, with "; " between them. The second is a
  * remark on a file that --force has resumed elsewhere; "" for others. Both return text. */

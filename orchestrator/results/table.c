@@ -183,9 +183,7 @@ void table_print_heading(FILE *out, json_t *header, const json_t *points)
     struct table_settings varying;
     table_settings_find(points, &varying);
     const json_t *gpu = json_object_get(header, "gpu");
-    if (json_is_true(json_object_get(gpu, "emulated")))
-        fputs("EMULATED GPU: these numbers show how mpsweep works, and nothing about hardware\n",
-              out);
+    origin_print_emulated(out, header);
     fprintf(out, "%s, driver CUDA %s, %s\n", text_at(gpu, "name"), text_at(header, "driver"),
             text_at(header, "topology"));
     char remark[ORIGIN_REMARK];
@@ -283,7 +281,7 @@ static void print_csv_point(FILE *out, const json_t *point, bool several, bool f
 
 void table_print_csv(FILE *out, const json_t *header, const json_t *points)
 {
-    bool emulated = json_is_true(json_object_get(json_object_get(header, "gpu"), "emulated"));
+    bool emulated = origin_is_emulated(header);
     bool fixed = any_has(points, "fixed");
     bool several = any_has(points, "gpus");
     char key[SETTING_KEY_BYTES];
