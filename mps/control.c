@@ -1,5 +1,6 @@
 #include "mps/control.h"
 
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -28,24 +29,45 @@ void mps_environment_inherited(const char **names, size_t capacity)
     names[count] = NULL;
 }
 
+bool mps_environment_make(const char *pipe_directory, const char *log_directory, const char *gpus,
+                          struct mps_environment *out)
+{
+    size_t count = 0;
+    bool fits = true;
+    const struct {
+        const char *name, *value;
+        size_t size;
+    } rows[] = {{"CUDA_MPS_PIPE_DIRECTORY", pipe_directory, MPS_ENVIRONMENT_TEXT},
+                {"CUDA_MPS_LOG_DIRECTORY", log_directory, MPS_ENVIRONMENT_TEXT},
+                {"CUDA_VISIBLE_DEVICES", gpus, MPS_GPUS_TEXT}};
+    *out = (struct mps_environment){0};
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        if (!rows[i].value || !*rows[i].value)
+            continue;
+        char *text = out->texts[count];
+        int length = snprintf(text, rows[i].size, "%s=%s", rows[i].name, rows[i].value);
+        fits &= length < (int)rows[i].size;
+        out->set[count++] = text;
+    }
+    mps_environment_inherited(out->unset, MPS_INHERITED_MOST);
+    return fits;
+}
+
 /* Runs the program with one option, or without and with input. */
 static enum status run_program(const struct mps_control *control, const char *option,
                                const char *input, size_t output_cap, uint64_t deadline_ns,
                                struct child_result *result)
 {
-    char pipe_directory[MPS_ENVIRONMENT_TEXT];
-    const char *inherited[64];
+    struct mps_environment environment;
     const char *const argv[] = {control->program, option, NULL};
-    const char *const set[] = {pipe_directory, NULL};
-    if (snprintf(pipe_directory, sizeof pipe_directory, "CUDA_MPS_PIPE_DIRECTORY=%s",
-                 control->pipe_directory) >= (int)sizeof pipe_directory)
+    *result = (struct child_result){0};
+    if (!mps_environment_make(control->pipe_directory, NULL, NULL, &environment))
         return status_set(STATUS_USAGE, "'%s' is too long for a pipe directory",
                           control->pipe_directory);
-    mps_environment_inherited(inherited, sizeof inherited / sizeof inherited[0]);
     const struct child_options options = {
         .argv = argv,
-        .env_set = set,
-        .env_unset = inherited,
+        .env_set = environment.set,
+        .env_unset = environment.unset,
         .input = input,
         .output_cap = output_cap,
         .deadline_ns = deadline_ns,
@@ -58,41 +80,36 @@ static bool succeeded(const struct child_result *result)
     return WIFEXITED(result->wait_status) && WEXITSTATUS(result->wait_status) == 0;
 }
 
-enum status mps_control_command(const struct mps_control *control, const char *command,
-                                uint64_t deadline_ns, struct child_result *reply)
+enum status mps_control_command(const struct mps_control *control, uint64_t deadline_ns,
+                                struct child_result *reply, const char *format, ...)
 {
-    char input[256];
-    struct child_result result;
+    char command[254], input[256];
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(command, sizeof command, format, arguments);
+    va_end(arguments);
     snprintf(input, sizeof input, "%s\n", command);
-    enum status status = run_program(control, NULL, input, REPLY_CAP, deadline_ns, &result);
+    enum status status = run_program(control, NULL, input, REPLY_CAP, deadline_ns, reply);
     if (status == STATUS_TIMEOUT)
         return status_set(STATUS_TIMEOUT,
                           "the MPS control daemon of '%s' did not answer '%s' in time",
                           control->pipe_directory, command);
-    if (status != STATUS_OK)
-        return status;
-    if (!succeeded(&result)) {
-        child_result_release(&result);
+    if (status == STATUS_OK && !succeeded(reply))
         return status_set(STATUS_NOT_FOUND, "no MPS control daemon answers in '%s'",
                           control->pipe_directory);
-    }
-    if (result.output_cut) {
-        child_result_release(&result);
+    if (status == STATUS_OK && reply->output_cut)
         return status_set(STATUS_PROTOCOL, "the MPS daemon's reply is too long: more than %d bytes",
                           REPLY_CAP);
-    }
-    *reply = result;
-    return STATUS_OK;
+    return status;
 }
 
 static enum status ask_pids(const struct mps_control *control, const char *command,
                             uint64_t deadline_ns, pid_t *pids, size_t capacity, size_t *count)
 {
     struct child_result reply;
-    enum status status = mps_control_command(control, command, deadline_ns, &reply);
-    if (status != STATUS_OK)
-        return status;
-    status = mps_reply_pids(reply.output, reply.output_bytes, pids, capacity, count);
+    enum status status = mps_control_command(control, deadline_ns, &reply, "%s", command);
+    if (status == STATUS_OK)
+        status = mps_reply_pids(reply.output, reply.output_bytes, pids, capacity, count);
     child_result_release(&reply);
     return status;
 }
@@ -132,13 +149,11 @@ enum status mps_control_clients(const struct mps_control *control, uint64_t dead
 enum status mps_control_server_state(const struct mps_control *control, pid_t server,
                                      uint64_t deadline_ns, enum mps_server_state *state)
 {
-    char command[64];
     struct child_result reply;
-    snprintf(command, sizeof command, "get_server_status %d", (int)server);
-    enum status status = mps_control_command(control, command, deadline_ns, &reply);
-    if (status != STATUS_OK)
-        return status;
-    status = mps_reply_server_state(reply.output, reply.output_bytes, state);
+    enum status status =
+        mps_control_command(control, deadline_ns, &reply, "get_server_status %d", (int)server);
+    if (status == STATUS_OK)
+        status = mps_reply_server_state(reply.output, reply.output_bytes, state);
     child_result_release(&reply);
     return status;
 }
@@ -147,10 +162,9 @@ enum status mps_control_clients_table(const struct mps_control *control, uint64_
                                       struct mps_client_row *rows, size_t capacity, size_t *count)
 {
     struct child_result reply;
-    enum status status = mps_control_command(control, "ps", deadline_ns, &reply);
-    if (status != STATUS_OK)
-        return status;
-    status = mps_reply_ps(reply.output, reply.output_bytes, rows, capacity, count);
+    enum status status = mps_control_command(control, deadline_ns, &reply, "ps");
+    if (status == STATUS_OK)
+        status = mps_reply_ps(reply.output, reply.output_bytes, rows, capacity, count);
     child_result_release(&reply);
     return status;
 }
@@ -159,10 +173,9 @@ enum status mps_control_devices(const struct mps_control *control, uint64_t dead
                                 struct mps_device_row *rows, size_t capacity, size_t *count)
 {
     struct child_result reply;
-    enum status status = mps_control_command(control, "device_query", deadline_ns, &reply);
-    if (status != STATUS_OK)
-        return status;
-    status = mps_reply_devices(reply.output, reply.output_bytes, rows, capacity, count);
+    enum status status = mps_control_command(control, deadline_ns, &reply, "device_query");
+    if (status == STATUS_OK)
+        status = mps_reply_devices(reply.output, reply.output_bytes, rows, capacity, count);
     child_result_release(&reply);
     return status;
 }
@@ -172,11 +185,11 @@ enum status mps_control_version(const struct mps_control *control, uint64_t dead
 {
     struct child_result reply;
     enum status status = run_program(control, "-v", NULL, VERSION_CAP, deadline_ns, &reply);
-    if (status != STATUS_OK)
-        return status;
-    status = succeeded(&reply) ? mps_reply_version(reply.output, reply.output_bytes, version)
-                               : status_set(STATUS_UNSUPPORTED, "'%s' does not print its version",
-                                            control->program);
+    if (status == STATUS_OK)
+        status = succeeded(&reply)
+                     ? mps_reply_version(reply.output, reply.output_bytes, version)
+                     : status_set(STATUS_UNSUPPORTED, "'%s' does not print its version",
+                                  control->program);
     child_result_release(&reply);
     return status;
 }
@@ -189,14 +202,15 @@ enum status mps_control_terminate_client(const struct mps_control *control, uint
     bool found = false;
     enum status status = mps_control_servers(control, deadline_ns, servers, MOST_SERVERS, &count);
     for (size_t i = 0; i < count && status == STATUS_OK; i++) {
-        char command[64];
         struct child_result reply;
-        snprintf(command, sizeof command, "terminate_client %d %d", (int)servers[i], (int)client);
-        status = mps_control_command(control, command, deadline_ns, &reply);
-        if (status != STATUS_OK)
-            return status;
-        status = mps_reply_terminated(reply.output, reply.output_bytes);
+        status = mps_control_command(control, deadline_ns, &reply, "terminate_client %d %d",
+                                     (int)servers[i], (int)client);
+        bool asked = status == STATUS_OK;
+        if (asked)
+            status = mps_reply_terminated(reply.output, reply.output_bytes);
         child_result_release(&reply);
+        if (!asked)
+            return status;
         found |= status == STATUS_OK;
         /* Another server's, or gone by itself. */
         if (status == STATUS_NOT_FOUND)

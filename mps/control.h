@@ -17,7 +17,7 @@ struct mps_control {
     const char *pipe_directory; /* of the daemon */
 };
 
-/* Fills "CUDA_MPS_PIPE_DIRECTORY=..." and the like; each at least 128 bytes. */
+/* Room for "CUDA_MPS_PIPE_DIRECTORY=..." and the like. */
 #define MPS_ENVIRONMENT_TEXT 128
 
 /* CUDA_VISIBLE_DEVICES with the UUIDs of as many GPUs as are ever listed. */
@@ -26,12 +26,28 @@ struct mps_control {
 /* Names of the variables in this process's environment that change how MPS behaves: those that
  * start with CUDA_MPS_. At most capacity - 1, ended by NULL; the strings are copies in storage,
  * valid until the next call. For use by one thread. */
+#define MPS_INHERITED_MOST 64
 void mps_environment_inherited(const char **names, size_t capacity);
 
-/* Runs one command. reply is the program's whole output; release it. STATUS_NOT_FOUND: no daemon
- * there; STATUS_TIMEOUT: no answer by the deadline; STATUS_PROTOCOL: more than a reply can be. */
-enum status mps_control_command(const struct mps_control *control, const char *command,
-                                uint64_t deadline_ns, struct child_result *reply);
+/* What a process finds one daemon by, and no other: for child_environment_new(). It points into
+ * itself, and to what mps_environment_inherited() stores. */
+struct mps_environment {
+    char texts[3][MPS_GPUS_TEXT];
+    const char *set[4];                    /* "NAME=value", the pipe directory first */
+    const char *unset[MPS_INHERITED_MOST]; /* names of inherited variables */
+};
+
+/* log_directory, and gpus (UUIDs with ',' between them), may be NULL or "": then they are not set.
+ * False: one of them is too long. */
+bool mps_environment_make(const char *pipe_directory, const char *log_directory, const char *gpus,
+                          struct mps_environment *out);
+
+/* Runs one command, written as by printf(). reply is the program's whole output; release it, also
+ * after an error. STATUS_NOT_FOUND: no daemon there; STATUS_TIMEOUT: no answer by the deadline;
+ * STATUS_PROTOCOL: more than a reply can be. */
+enum status mps_control_command(const struct mps_control *control, uint64_t deadline_ns,
+                                struct child_result *reply, const char *format, ...)
+    __attribute__((format(printf, 4, 5)));
 
 /* The daemon's servers, and the clients of all servers. */
 enum status mps_control_servers(const struct mps_control *control, uint64_t deadline_ns,

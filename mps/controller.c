@@ -42,15 +42,9 @@ struct mps_controller {
     struct worker_probe probe;
     char directory[MPS_DIRECTORY_MOST + 1];
     char own_pipe_directory[MPS_DIRECTORY_MOST + 8];
-    const char *pipe_directory;
+    struct mps_control control;
     char off_directory[MPS_DIRECTORY_MOST + 8];
 };
-
-static struct mps_control control_of(const struct mps_controller *controller)
-{
-    return (struct mps_control){.program = controller->options.control_program,
-                                .pipe_directory = controller->pipe_directory};
-}
 
 static enum status guard_is_gone(const struct mps_controller *controller)
 {
@@ -165,8 +159,9 @@ enum status mps_controller_new(const struct mps_controller_options *options,
     }
     snprintf(controller->own_pipe_directory, sizeof controller->own_pipe_directory, "%s/mps",
              controller->directory);
-    controller->pipe_directory =
-        options->external ? options->external : controller->own_pipe_directory;
+    controller->control = (struct mps_control){
+        .program = options->control_program,
+        .pipe_directory = options->external ? options->external : controller->own_pipe_directory};
     snprintf(controller->off_directory, sizeof controller->off_directory, "%s/off",
              controller->directory);
     *out = controller;
@@ -244,7 +239,7 @@ static enum status run_probe(struct mps_controller *controller, const char *gpu,
     const struct mps_probe_options options = {
         .program = controller->options.probe_program,
         .driver = controller->options.probe_driver,
-        .pipe_directory = controller->pipe_directory,
+        .pipe_directory = controller->control.pipe_directory,
         .gpu = gpu,
         .interrupt = &controller->interrupt,
     };
@@ -275,8 +270,7 @@ static enum status start_own(struct mps_controller *controller, const char *gpu,
 /* Whether a server is in its fault state. */
 static enum status is_faulty(const struct mps_controller *controller, bool *faulty)
 {
-    const struct mps_control control = control_of(controller);
-    return mps_control_is_faulty(&control, clock_now_ns() + COMMAND_NS, faulty);
+    return mps_control_is_faulty(&controller->control, clock_now_ns() + COMMAND_NS, faulty);
 }
 
 /* A foreign daemon: looked at, never ordered. */
@@ -301,7 +295,8 @@ static enum status check_external(struct mps_controller *controller, const char 
     if (status == STATUS_OK)
         status = run_probe(controller, gpu, settings);
     if (status != STATUS_OK)
-        return status_prefix(status, "the MPS daemon of '%s': ", controller->pipe_directory);
+        return status_prefix(status,
+                             "the MPS daemon of '%s': ", controller->control.pipe_directory);
     controller->external_ready = true;
     return STATUS_OK;
 }
@@ -357,14 +352,12 @@ enum status mps_controller_detach(struct mps_controller *controller, pid_t until
 enum status mps_controller_clients(struct mps_controller *controller, uint64_t deadline_ns,
                                    pid_t *clients, size_t capacity, size_t *count)
 {
-    const struct mps_control control = control_of(controller);
-    return mps_control_clients(&control, deadline_ns, clients, capacity, count);
+    return mps_control_clients(&controller->control, deadline_ns, clients, capacity, count);
 }
 
 enum status mps_controller_terminate_client(struct mps_controller *controller, pid_t client)
 {
-    const struct mps_control control = control_of(controller);
-    return mps_control_terminate_client(&control, clock_now_ns() + COMMAND_NS, client);
+    return mps_control_terminate_client(&controller->control, clock_now_ns() + COMMAND_NS, client);
 }
 
 /* The end of the log of our own daemon; release it with free(). */
@@ -422,7 +415,7 @@ enum status mps_controller_past_clients(struct mps_controller *controller, pid_t
 
 const char *mps_controller_pipe_directory(const struct mps_controller *controller)
 {
-    return controller->pipe_directory;
+    return controller->control.pipe_directory;
 }
 
 const char *mps_controller_off_directory(const struct mps_controller *controller)

@@ -100,7 +100,7 @@ static enum status detach(struct guard *guard, pid_t awaited)
                           GUARD_AWAITED_MOST);
     snprintf(state.gpu, sizeof state.gpu, "%s", guard->gpu);
     snprintf(state.control_program, sizeof state.control_program, "%s",
-             guard->daemon.control_program);
+             guard->daemon.control.program);
     clock_wall_iso8601(state.started);
     bool again = guard->listener >= 0;
     enum status status = again ? STATUS_OK : listen_at(guard);
@@ -307,11 +307,11 @@ int main(int argc, char **argv)
         if (strcmp(argv[i], "--socket") == 0)
             guard.socket = atoi(argv[i + 1]);
         else if (strcmp(argv[i], "--control") == 0)
-            guard.daemon.control_program = argv[i + 1];
+            guard.daemon.control.program = argv[i + 1];
         else if (strcmp(argv[i], "--directory") == 0)
             wanted = argv[i + 1];
     }
-    if (guard.socket < 3 || !guard.daemon.control_program) {
+    if (guard.socket < 3 || !guard.daemon.control.program) {
         fputs("mpsweep-guard: started by mpsweep, not by hand\n", stderr);
         return 64;
     }
@@ -325,6 +325,7 @@ int main(int argc, char **argv)
     guard.daemon.peer = guard.socket;
     snprintf(guard.daemon.pipe_directory, sizeof guard.daemon.pipe_directory, "%s/mps",
              guard.directory.path);
+    guard.daemon.control.pipe_directory = guard.daemon.pipe_directory;
     /* No place is held but the directory. */
     if (chdir("/") != 0 && status == STATUS_OK)
         status = status_set(STATUS_SYSTEM, "cannot go to '/': %s", strerror(errno));

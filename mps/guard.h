@@ -63,11 +63,11 @@ bool guard_message_check(struct guard_message *message, ssize_t received);
 
 /* guard_daemon.c: the daemon's life. */
 struct guard_daemon {
-    const char *control_program;
-    const char *directory; /* the private one; outlives the daemon */
-    int peer;              /* a start is given up when this socket's other end closes */
-    char pipe_directory[88];
-    int pid; /* 0: none */
+    struct mps_control control;
+    const char *directory;   /* the private one; outlives the daemon */
+    int peer;                /* a start is given up when this socket's other end closes */
+    char pipe_directory[88]; /* what control has */
+    int pid;                 /* 0: none */
     int pidfd;
     char ending[80]; /* how the last one ended by itself, "" if it did not */
 };

@@ -21,12 +21,6 @@
 #define GRACE_NS (3 * NS_PER_S)
 #define CLIENTS_MOST 4096
 
-static struct mps_control control_of(const struct guard_daemon *daemon)
-{
-    return (struct mps_control){.program = daemon->control_program,
-                                .pipe_directory = daemon->pipe_directory};
-}
-
 /* Forgets a daemon that has ended. */
 static void drop(struct guard_daemon *daemon)
 {
@@ -85,7 +79,6 @@ static uint64_t sooner(uint64_t limit_ns, uint64_t deadline_ns)
 
 static enum status wait_ready(struct guard_daemon *daemon, const struct mps_settings *settings)
 {
-    const struct mps_control control = control_of(daemon);
     uint64_t deadline_ns = clock_now_ns() + READY_NS;
     for (;;) {
         if (guard_daemon_has_ended(daemon)) {
@@ -98,10 +91,10 @@ static enum status wait_ready(struct guard_daemon *daemon, const struct mps_sett
             return status_set(STATUS_INTERRUPTED, "interrupted");
         pid_t servers[64];
         size_t count;
-        enum status status =
-            mps_control_servers(&control, sooner(COMMAND_NS, deadline_ns), servers, 64, &count);
+        enum status status = mps_control_servers(&daemon->control, sooner(COMMAND_NS, deadline_ns),
+                                                 servers, 64, &count);
         if (status == STATUS_OK)
-            return mps_settings_apply(settings, &control, deadline_ns);
+            return mps_settings_apply(settings, &daemon->control, deadline_ns);
         /* The control program could not be run, or is not understood: another try ends so, too. */
         if (status == STATUS_SYSTEM || status == STATUS_PROTOCOL || status == STATUS_UNSUPPORTED)
             return status;
@@ -116,20 +109,16 @@ static enum status wait_ready(struct guard_daemon *daemon, const struct mps_sett
 
 static enum status spawn(struct guard_daemon *daemon, const char *gpu)
 {
-    char pipe_text[MPS_ENVIRONMENT_TEXT], log_text[MPS_ENVIRONMENT_TEXT];
-    char gpu_text[MPS_GPUS_TEXT], output_path[128];
-    const char *inherited[64];
+    char log_directory[MPS_ENVIRONMENT_TEXT], output_path[128];
+    struct mps_environment variables;
     /* Protocol 2 is what these options and replies are: newer ones are asked for by an option or
      * by a variable, of which the first is not given and the second taken out. */
-    const char *const argv[] = {daemon->control_program, "-f", NULL};
-    const char *const set[] = {pipe_text, log_text, *gpu ? gpu_text : NULL, NULL};
-    snprintf(pipe_text, sizeof pipe_text, "CUDA_MPS_PIPE_DIRECTORY=%s", daemon->pipe_directory);
-    snprintf(log_text, sizeof log_text, "CUDA_MPS_LOG_DIRECTORY=%s/log", daemon->directory);
-    if (snprintf(gpu_text, sizeof gpu_text, "CUDA_VISIBLE_DEVICES=%s", gpu) >= (int)sizeof gpu_text)
+    const char *const argv[] = {daemon->control.program, "-f", NULL};
+    snprintf(log_directory, sizeof log_directory, "%s/log", daemon->directory);
+    if (!mps_environment_make(daemon->control.pipe_directory, log_directory, gpu, &variables))
         return status_set(STATUS_USAGE, "'%s' is too long for a GPU's name", gpu);
     snprintf(output_path, sizeof output_path, "%s/log/output", daemon->directory);
-    mps_environment_inherited(inherited, sizeof inherited / sizeof inherited[0]);
-    char **environment = child_environment_new(set, inherited);
+    char **environment = child_environment_new(variables.set, variables.unset);
     int output =
         open(output_path, O_WRONLY | O_CREAT | O_TRUNC | O_APPEND | O_NOFOLLOW | O_CLOEXEC, 0600);
     enum status status = STATUS_OK;
@@ -154,7 +143,7 @@ static enum status spawn(struct guard_daemon *daemon, const char *gpu)
             status = status_set(STATUS_NOT_FOUND,
                                 "no '%s' on PATH: MPS comes with the NVIDIA driver (Debian and "
                                 "Ubuntu: nvidia-cuda-mps, or nvidia-compute-utils)",
-                                daemon->control_program);
+                                daemon->control.program);
     }
     free(environment);
     if (output >= 0)
@@ -230,8 +219,7 @@ static enum status end_orphans(void)
 static enum status list_clients(const struct guard_daemon *daemon, uint64_t deadline_ns,
                                 pid_t *clients, size_t *count)
 {
-    const struct mps_control control = control_of(daemon);
-    return mps_control_clients(&control, deadline_ns, clients, CLIENTS_MOST, count);
+    return mps_control_clients(&daemon->control, deadline_ns, clients, CLIENTS_MOST, count);
 }
 
 enum status guard_daemon_count_clients(const struct guard_daemon *daemon, uint64_t deadline_ns,
@@ -246,7 +234,6 @@ enum status guard_daemon_count_clients(const struct guard_daemon *daemon, uint64
  * Returns whether the daemon answers at all. */
 static bool terminate_clients(const struct guard_daemon *daemon)
 {
-    const struct mps_control control = control_of(daemon);
     pid_t clients[CLIENTS_MOST];
     size_t count = 0;
     if (list_clients(daemon, clock_now_ns() + COMMAND_NS, clients, &count) != STATUS_OK)
@@ -255,7 +242,7 @@ static bool terminate_clients(const struct guard_daemon *daemon)
         return true;
     uint64_t deadline_ns = clock_now_ns() + TERMINATE_NS;
     for (size_t i = 0; i < count && clock_now_ns() < deadline_ns; i++)
-        mps_control_terminate_client(&control, sooner(COMMAND_NS, deadline_ns), clients[i]);
+        mps_control_terminate_client(&daemon->control, sooner(COMMAND_NS, deadline_ns), clients[i]);
     while (clock_now_ns() < deadline_ns) {
         if (list_clients(daemon, clock_now_ns() + COMMAND_NS, clients, &count) != STATUS_OK)
             return false;
@@ -270,17 +257,15 @@ enum status guard_daemon_end(struct guard_daemon *daemon, bool answers)
 {
     if (guard_daemon_has_ended(daemon))
         return end_orphans();
-    const struct mps_control control = control_of(daemon);
     struct child_result reply;
     int wait_status;
     /* One that does not answer will not quit when asked to. */
     if (answers && terminate_clients(daemon)) {
         uint64_t deadline_ns = clock_now_ns() + QUIT_NS;
-        if (mps_control_command(&control, "quit -t 2", deadline_ns, &reply) == STATUS_OK) {
-            child_result_release(&reply);
-            if (child_wait(daemon->pid, daemon->pidfd, deadline_ns, &wait_status) == STATUS_OK)
-                drop(daemon);
-        }
+        if (mps_control_command(&daemon->control, deadline_ns, &reply, "quit -t 2") == STATUS_OK &&
+            child_wait(daemon->pid, daemon->pidfd, deadline_ns, &wait_status) == STATUS_OK)
+            drop(daemon);
+        child_result_release(&reply);
     }
     if (daemon->pid) {
         enum status status = child_end(daemon->pid, daemon->pidfd, true, GRACE_NS, &wait_status);

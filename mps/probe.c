@@ -46,23 +46,16 @@ static enum status judge(const struct child_result *result, struct worker_probe 
 enum status mps_probe_run(const struct mps_probe_options *options, uint64_t deadline_ns,
                           struct worker_probe *out)
 {
-    char pipe_text[MPS_ENVIRONMENT_TEXT], gpu_text[MPS_GPUS_TEXT];
-    const char *inherited[64];
-    bool gpu = options->gpu && *options->gpu;
+    struct mps_environment environment;
     const char *const argv[] = {options->program, "--probe", options->driver ? "--driver" : NULL,
                                 options->driver, NULL};
-    const char *const set[] = {pipe_text, gpu ? gpu_text : NULL, NULL};
-    if (snprintf(pipe_text, sizeof pipe_text, "CUDA_MPS_PIPE_DIRECTORY=%s",
-                 options->pipe_directory) >= (int)sizeof pipe_text ||
-        (gpu && snprintf(gpu_text, sizeof gpu_text, "CUDA_VISIBLE_DEVICES=%s", options->gpu) >=
-                    (int)sizeof gpu_text))
+    if (!mps_environment_make(options->pipe_directory, NULL, options->gpu, &environment))
         return status_set(STATUS_USAGE, "'%s' is too long for a pipe directory or a GPU",
                           options->pipe_directory);
-    mps_environment_inherited(inherited, sizeof inherited / sizeof inherited[0]);
     const struct child_options run = {
         .argv = argv,
-        .env_set = set,
-        .env_unset = inherited,
+        .env_set = environment.set,
+        .env_unset = environment.unset,
         .output_cap = 2 * sizeof *out, /* too much is wrong, too */
         .deadline_ns = deadline_ns,
         .interrupt = options->interrupt,

@@ -101,26 +101,14 @@ enum status mps_settings_add_memory(struct mps_settings *settings, const char *t
     return status;
 }
 
-/* Sends an order. Its answer is not read: reading the setting back shows more. */
-static enum status order(const struct mps_control *control, const char *command,
-                         uint64_t deadline_ns)
-{
-    struct child_result reply;
-    enum status status = mps_control_command(control, command, deadline_ns, &reply);
-    if (status == STATUS_OK)
-        child_result_release(&reply);
-    return status;
-}
-
 static enum status read_percentage(const struct mps_control *control, uint64_t deadline_ns,
                                    double *out)
 {
     struct child_result reply;
     enum status status =
-        mps_control_command(control, "get_default_active_thread_percentage", deadline_ns, &reply);
-    if (status != STATUS_OK)
-        return status;
-    status = mps_reply_percentage(reply.output, reply.output_bytes, out);
+        mps_control_command(control, deadline_ns, &reply, "get_default_active_thread_percentage");
+    if (status == STATUS_OK)
+        status = mps_reply_percentage(reply.output, reply.output_bytes, out);
     child_result_release(&reply);
     return status;
 }
@@ -129,10 +117,9 @@ static enum status read_priority(const struct mps_control *control, uint64_t dea
 {
     struct child_result reply;
     enum status status =
-        mps_control_command(control, "get_default_client_priority", deadline_ns, &reply);
-    if (status != STATUS_OK)
-        return status;
-    status = mps_reply_priority(reply.output, reply.output_bytes, out);
+        mps_control_command(control, deadline_ns, &reply, "get_default_client_priority");
+    if (status == STATUS_OK)
+        status = mps_reply_priority(reply.output, reply.output_bytes, out);
     child_result_release(&reply);
     return status;
 }
@@ -140,27 +127,28 @@ static enum status read_priority(const struct mps_control *control, uint64_t dea
 static enum status read_memory(const struct mps_control *control, const char *gpu,
                                uint64_t deadline_ns, uint64_t *out)
 {
-    char command[128];
     struct child_result reply;
-    snprintf(command, sizeof command, "get_default_device_pinned_mem_limit %s", gpu);
-    enum status status = mps_control_command(control, command, deadline_ns, &reply);
-    if (status != STATUS_OK)
-        return status;
-    status = mps_reply_memory(reply.output, reply.output_bytes, out);
+    enum status status = mps_control_command(control, deadline_ns, &reply,
+                                             "get_default_device_pinned_mem_limit %s", gpu);
+    if (status == STATUS_OK)
+        status = mps_reply_memory(reply.output, reply.output_bytes, out);
     child_result_release(&reply);
     return status;
 }
 
+/* Of an order the answer is not read: reading the setting back shows more. */
+
 static enum status apply_percentage(const struct mps_settings *settings,
                                     const struct mps_control *control, uint64_t deadline_ns)
 {
-    char command[128];
+    struct child_result reply;
     double now;
     if (settings->active_thread_percentage <= 0.0)
         return STATUS_OK;
-    snprintf(command, sizeof command, "set_default_active_thread_percentage %.1f",
-             settings->active_thread_percentage);
-    enum status status = order(control, command, deadline_ns);
+    enum status status = mps_control_command(control, deadline_ns, &reply,
+                                             "set_default_active_thread_percentage %.1f",
+                                             settings->active_thread_percentage);
+    child_result_release(&reply);
     if (status == STATUS_OK)
         status = read_percentage(control, deadline_ns, &now);
     /* One decimal is what it keeps. */
@@ -175,12 +163,13 @@ static enum status apply_percentage(const struct mps_settings *settings,
 static enum status apply_priority(const struct mps_settings *settings,
                                   const struct mps_control *control, uint64_t deadline_ns)
 {
-    char command[128];
+    struct child_result reply;
     int now;
     if (settings->priority < 0)
         return STATUS_OK;
-    snprintf(command, sizeof command, "set_default_client_priority %d", settings->priority);
-    enum status status = order(control, command, deadline_ns);
+    enum status status = mps_control_command(control, deadline_ns, &reply,
+                                             "set_default_client_priority %d", settings->priority);
+    child_result_release(&reply);
     if (status == STATUS_OK)
         status = read_priority(control, deadline_ns, &now);
     if (status == STATUS_OK && now != settings->priority)
@@ -216,15 +205,17 @@ static enum status find_gpu(const struct gpus *gpus, const char *wanted, char *o
 static enum status apply_memory(const struct mps_memory_limit *limit, const struct gpus *gpus,
                                 const struct mps_control *control, uint64_t deadline_ns)
 {
-    char command[192], wanted[32], found[32], gpu[sizeof limit->gpu];
+    char wanted[32], found[32], gpu[sizeof limit->gpu];
+    struct child_result reply;
     uint64_t now = 0;
     enum status status = find_gpu(gpus, limit->gpu, gpu, sizeof gpu);
     if (status != STATUS_OK)
         return status;
     /* Whole MiB with their suffix: it takes a plain number for MiB, and 1.5G or 1T for 1M. */
-    snprintf(command, sizeof command, "set_default_device_pinned_mem_limit %s %lluM", gpu,
-             (unsigned long long)(limit->bytes / MIB));
-    status = order(control, command, deadline_ns);
+    status = mps_control_command(control, deadline_ns, &reply,
+                                 "set_default_device_pinned_mem_limit %s %lluM", gpu,
+                                 (unsigned long long)(limit->bytes / MIB));
+    child_result_release(&reply);
     if (status == STATUS_OK)
         status = read_memory(control, gpu, deadline_ns, &now);
     /* From 1 GiB on it shows whole GiB; what holds is what was ordered, as the probe can see. */

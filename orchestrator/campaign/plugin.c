@@ -33,19 +33,17 @@ static enum status read_answer(const struct child_result *result, struct plugin_
 static enum status ask(const struct session *session, const struct work_plugin *plugin,
                        uint64_t timeout_ns, struct plugin_answer *out)
 {
-    char pipe_directory[PATH_MAX + 32];
-    const char *inherited[64];
+    struct mps_environment environment;
     const char *const argv[] = {session->worker_program, "--describe-workload", plugin->path,
                                 plugin->options, NULL};
-    snprintf(pipe_directory, sizeof pipe_directory, "CUDA_MPS_PIPE_DIRECTORY=%s",
-             mps_controller_off_directory(daemons_at(session->daemons, 0)));
+    mps_environment_make(mps_controller_off_directory(daemons_at(session->daemons, 0)), NULL, NULL,
+                         &environment);
     /* Whatever it does when it is loaded, it must not do to a GPU or to a foreign daemon. */
-    const char *const set[] = {pipe_directory, "CUDA_VISIBLE_DEVICES=", NULL};
-    mps_environment_inherited(inherited, sizeof inherited / sizeof inherited[0]);
+    const char *const set[] = {environment.set[0], "CUDA_VISIBLE_DEVICES=", NULL};
     const struct child_options options = {
         .argv = argv,
         .env_set = set,
-        .env_unset = inherited,
+        .env_unset = environment.unset,
         .output_cap = sizeof *out + 1,
         .deadline_ns = clock_now_ns() + timeout_ns,
         .interrupt = session->signal_fd >= 0 ? &session->signal_fd : NULL,

@@ -14,16 +14,9 @@ enum status mps_command_open(const struct options *options, struct session *out)
 /* Returns the GPU that the daemon is limited to, for CUDA_VISIBLE_DEVICES: NULL for all. */
 const char *mps_command_gpu(const struct options *options, const struct session *session);
 
-/* What a client of a daemon needs in its environment, each "NAME=value". */
-struct client_environment {
-    char pipe_directory[MPS_ENVIRONMENT_TEXT], log_directory[MPS_ENVIRONMENT_TEXT];
-    char gpu[MPS_GPUS_TEXT];
-    const char *set[4];    /* ended by NULL */
-    const char *unset[64]; /* names of inherited CUDA_MPS_* variables that are not set here */
-};
-
-void client_environment_make(const char *directory, const char *gpu,
-                             struct client_environment *out);
+/* Makes what a client of the daemon in a private directory needs; gpu as above. */
+enum status mps_command_environment(const char *directory, const char *gpu,
+                                    struct mps_environment *out);
 
 /* The controller of the session's only daemon. */
 struct mps_controller *mps_command_daemon(const struct session *session);

@@ -58,26 +58,15 @@ enum status mps_command_open(const struct options *options, struct session *out)
     return STATUS_OK;
 }
 
-void client_environment_make(const char *directory, const char *gpu, struct client_environment *out)
+enum status mps_command_environment(const char *directory, const char *gpu,
+                                    struct mps_environment *out)
 {
-    const char *inherited[64];
-    size_t set = 0, unset = 0;
-    *out = (struct client_environment){0};
-    snprintf(out->pipe_directory, sizeof out->pipe_directory, "CUDA_MPS_PIPE_DIRECTORY=%s/mps",
-             directory);
-    snprintf(out->log_directory, sizeof out->log_directory, "CUDA_MPS_LOG_DIRECTORY=%s/log",
-             directory);
-    out->set[set++] = out->pipe_directory;
-    out->set[set++] = out->log_directory;
-    if (gpu && *gpu) {
-        snprintf(out->gpu, sizeof out->gpu, "CUDA_VISIBLE_DEVICES=%s", gpu);
-        out->set[set++] = out->gpu;
-    }
-    mps_environment_inherited(inherited, sizeof inherited / sizeof inherited[0]);
-    for (size_t i = 0; inherited[i]; i++)
-        if (strcmp(inherited[i], "CUDA_MPS_PIPE_DIRECTORY") != 0 &&
-            strcmp(inherited[i], "CUDA_MPS_LOG_DIRECTORY") != 0)
-            out->unset[unset++] = inherited[i];
+    char pipes[MPS_ENVIRONMENT_TEXT], log[MPS_ENVIRONMENT_TEXT];
+    snprintf(pipes, sizeof pipes, "%s/mps", directory);
+    snprintf(log, sizeof log, "%s/log", directory);
+    if (!mps_environment_make(pipes, log, gpu, out))
+        return status_set(STATUS_SYSTEM, "'%s' is too long for an environment", directory);
+    return STATUS_OK;
 }
 
 static void print_settings(const struct options *options)
@@ -178,7 +167,7 @@ int mps_command_env(const struct invocation *invocation)
 {
     const struct options *options = invocation->options;
     struct mps_kept kept;
-    struct client_environment environment;
+    struct mps_environment environment;
     enum status status = mps_kept_find(options_text(options, OPTION_MPS_DIR), &kept);
     if (status == STATUS_OK && !kept.running)
         status =
@@ -186,12 +175,15 @@ int mps_command_env(const struct invocation *invocation)
                        "the MPS daemon in '%s' has ended%s%s: 'mpsweep mps stop --dir %s' clears "
                        "it away",
                        kept.directory, *kept.ending ? ": " : "", kept.ending, kept.directory);
+    if (status == STATUS_OK)
+        status = mps_command_environment(kept.directory, kept.state.gpu, &environment);
     if (status != STATUS_OK)
         return report(status);
-    client_environment_make(kept.directory, kept.state.gpu, &environment);
     for (size_t i = 0; environment.set[i]; i++)
         print_assignment(environment.set[i]);
-    for (size_t i = 0; environment.unset[i]; i++)
-        printf("unset %s\n", environment.unset[i]);
+    for (const char **name = environment.unset; *name; name++)
+        if (strcmp(*name, "CUDA_MPS_PIPE_DIRECTORY") != 0 &&
+            strcmp(*name, "CUDA_MPS_LOG_DIRECTORY") != 0)
+            printf("unset %s\n", *name);
     return EXIT_ALL_MEASURED;
 }

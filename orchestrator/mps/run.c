@@ -45,10 +45,13 @@ static enum status run_child(const struct session *session, const struct options
                              const struct rlimit *files, char *const *argv, int *wait_status,
                              pid_t *child)
 {
-    struct client_environment variables;
+    struct mps_environment variables;
     int pidfd = -1;
-    client_environment_make(mps_controller_directory(mps_command_daemon(session)),
-                            mps_command_gpu(options, session), &variables);
+    enum status status =
+        mps_command_environment(mps_controller_directory(mps_command_daemon(session)),
+                                mps_command_gpu(options, session), &variables);
+    if (status != STATUS_OK)
+        return status;
     char **environment = child_environment_new(variables.set, variables.unset);
     if (!environment)
         return status_set(STATUS_MEMORY, "out of memory");
@@ -60,7 +63,7 @@ static enum status run_child(const struct session *session, const struct options
         .stderr_fd = STDERR_FILENO,
         .parent_death_signal = SIGTERM,
     };
-    enum status status = spawn_unchanged(&spawn, files, child, &pidfd);
+    status = spawn_unchanged(&spawn, files, child, &pidfd);
     free(environment);
     if (status != STATUS_OK)
         return status;

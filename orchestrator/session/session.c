@@ -76,21 +76,18 @@ static void raise_descriptor_limit(struct session *session)
  * daemon. The user's own CUDA_VISIBLE_DEVICES holds here, and only here. */
 static enum status query_devices(struct session *session, struct device_list *list)
 {
-    char pipe_directory[PATH_MAX + 32];
-    const char *inherited[64];
+    struct mps_environment environment;
     const char *argv[] = {session->worker_program, "--query", NULL, NULL, NULL};
     if (*session->driver_path) {
         argv[2] = "--driver";
         argv[3] = session->driver_path;
     }
-    snprintf(pipe_directory, sizeof pipe_directory, "CUDA_MPS_PIPE_DIRECTORY=%s",
-             mps_controller_off_directory(daemons_at(session->daemons, 0)));
-    const char *const set[] = {pipe_directory, NULL};
-    mps_environment_inherited(inherited, sizeof inherited / sizeof inherited[0]);
+    mps_environment_make(mps_controller_off_directory(daemons_at(session->daemons, 0)), NULL, NULL,
+                         &environment);
     const struct child_options options = {
         .argv = argv,
-        .env_set = set,
-        .env_unset = inherited,
+        .env_set = environment.set,
+        .env_unset = environment.unset,
         .output_cap = sizeof *list,
         .deadline_ns = clock_now_ns() + QUERY_NS,
         .capture_stderr = true,
