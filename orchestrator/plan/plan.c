@@ -1,5 +1,6 @@
 #include "orchestrator/plan/plan.h"
 
+#include <search.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -11,13 +12,35 @@
 #define MOST_POINTS 10000
 #define MOST_COMBINATIONS 1000000
 
-static enum status add_point(struct plan *plan, struct point_set *set, struct point *point)
+/* A point of the plan in the tree of all, by which it is found again. */
+struct known_point {
+    uint64_t hash;
+    struct point point;
+};
+
+static int compare_points(const void *a, const void *b)
 {
-    size_t at;
-    bool added;
-    enum status status = point_set_add(set, plan->points, plan->count, point, &at, &added);
-    if (status != STATUS_OK || !added)
-        return status;
+    const struct known_point *x = a, *y = b;
+    if (x->hash != y->hash)
+        return x->hash < y->hash ? -1 : 1;
+    if (point_equal(&x->point, &y->point))
+        return 0;
+    return x->point.id < y->point.id ? -1 : 1;
+}
+
+/* Unless the tree has an equal one. */
+static enum status add_point(struct plan *plan, void **known, const struct point *point)
+{
+    struct known_point *own = malloc(sizeof *own);
+    if (!own)
+        return status_set(STATUS_MEMORY, "out of memory");
+    *own = (struct known_point){.hash = point_hash(point), .point = *point};
+    own->point.id = (unsigned)plan->count;
+    struct known_point *const *found = tsearch(own, known, compare_points);
+    if (!found || *found != own) {
+        free(own);
+        return found ? STATUS_OK : status_set(STATUS_MEMORY, "out of memory");
+    }
     if ((plan->count & (plan->count - 1)) == 0) {
         size_t room = plan->count ? plan->count * 2 : 1;
         struct point *points = realloc(plan->points, room * sizeof *points);
@@ -25,8 +48,7 @@ static enum status add_point(struct plan *plan, struct point_set *set, struct po
             return status_set(STATUS_MEMORY, "out of memory");
         plan->points = points;
     }
-    point->id = (unsigned)plan->count;
-    plan->points[plan->count++] = *point;
+    plan->points[plan->count++] = own->point;
     return STATUS_OK;
 }
 
@@ -94,7 +116,7 @@ static bool turn(struct axis *axes, size_t count)
     return count > 0;
 }
 
-static enum status add_section(struct plan *plan, struct point_set *set, const struct job *job,
+static enum status add_section(struct plan *plan, void **known, const struct job *job,
                                const struct job_section *section, unsigned gpus)
 {
     struct axis axes[OPTION_COUNT];
@@ -119,7 +141,7 @@ static enum status add_section(struct plan *plan, struct point_set *set, const s
             strcmp(options_text(options, OPTION_MPS), "external") == 0)
             return status_set(STATUS_USAGE, "mps external is one daemon for all GPUs: leave out "
                                             "mps-daemons per-gpu");
-        status = add_point(plan, set, &point);
+        status = add_point(plan, known, &point);
         if (status != STATUS_OK)
             return status;
         if (plan->count > MOST_POINTS)
@@ -131,11 +153,11 @@ static enum status add_section(struct plan *plan, struct point_set *set, const s
 enum status plan_make(const struct job *job, unsigned gpus, struct plan *out)
 {
     struct plan plan = {0};
-    struct point_set set = {0};
+    void *known = NULL;
     enum status status = STATUS_OK;
     for (size_t i = 0; i < job->count && status == STATUS_OK; i++)
-        status = add_section(&plan, &set, job, &job->sections[i], gpus);
-    point_set_release(&set);
+        status = add_section(&plan, &known, job, &job->sections[i], gpus);
+    tdestroy(known, free);
     if (status == STATUS_OK)
         status = plan_make_id(job, &plan);
     if (status != STATUS_OK) {
