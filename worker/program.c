@@ -45,7 +45,6 @@ enum { EXIT_BAD_CALL = 64 };
 
 struct supervisor {
     struct worker_process process; /* only its shared memory, event and index are used */
-    const char *name;              /* of the program */
     int life_fd, signal_fd, errors_fd, log_fd;
     struct keeper keeper;
     bool ended; /* the program, and is reaped */

@@ -115,38 +115,28 @@ static uint32_t kernel_name(const char *text)
     return timeline.kernel_names[at].number;
 }
 
+/* All others are TRACE_MEMORY_UNKNOWN. */
+static const uint8_t memories[] = {
+    [CUPTI_MEMORY_PAGEABLE] = TRACE_MEMORY_PAGEABLE,
+    [CUPTI_MEMORY_PINNED] = TRACE_MEMORY_PINNED,
+    [CUPTI_MEMORY_DEVICE] = TRACE_MEMORY_DEVICE,
+    [CUPTI_MEMORY_DEVICE_STATIC] = TRACE_MEMORY_DEVICE,
+    [CUPTI_MEMORY_ARRAY] = TRACE_MEMORY_ARRAY,
+    [CUPTI_MEMORY_MANAGED] = TRACE_MEMORY_MANAGED,
+    [CUPTI_MEMORY_MANAGED_STATIC] = TRACE_MEMORY_MANAGED,
+};
+
 static uint8_t memory_of(unsigned kind)
 {
-    switch (kind) {
-    case CUPTI_MEMORY_PAGEABLE:
-        return TRACE_MEMORY_PAGEABLE;
-    case CUPTI_MEMORY_PINNED:
-        return TRACE_MEMORY_PINNED;
-    case CUPTI_MEMORY_DEVICE:
-    case CUPTI_MEMORY_DEVICE_STATIC:
-        return TRACE_MEMORY_DEVICE;
-    case CUPTI_MEMORY_ARRAY:
-        return TRACE_MEMORY_ARRAY;
-    case CUPTI_MEMORY_MANAGED:
-    case CUPTI_MEMORY_MANAGED_STATIC:
-        return TRACE_MEMORY_MANAGED;
-    default:
-        return TRACE_MEMORY_UNKNOWN;
-    }
+    return kind < sizeof memories ? memories[kind] : TRACE_MEMORY_UNKNOWN;
 }
 
 static uint8_t direction_of(unsigned kind)
 {
-    switch (kind) {
-    case CUPTI_COPY_TO_DEVICE:
-        return TRACE_TO_DEVICE;
-    case CUPTI_COPY_TO_HOST:
-        return TRACE_TO_HOST;
-    case CUPTI_COPY_WITHIN:
-        return TRACE_WITHIN_DEVICE;
-    default:
-        return TRACE_TO_OTHER;
-    }
+    return kind == CUPTI_COPY_TO_DEVICE ? TRACE_TO_DEVICE
+           : kind == CUPTI_COPY_TO_HOST ? TRACE_TO_HOST
+           : kind == CUPTI_COPY_WITHIN  ? TRACE_WITHIN_DEVICE
+                                        : TRACE_TO_OTHER;
 }
 
 static void take_call(const struct cupti_call_record *call, struct trace_record *out)
