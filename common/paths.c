@@ -54,78 +54,46 @@ static bool lies_in(const char *directory, const char *tree)
            (directory[length] == '\0' || directory[length] == '/');
 }
 
-/* A kind of file, and where it is looked for. */
-struct kind {
+/* What a kind of file is called, and where it is looked for. */
+static const struct {
     const char *name, *variable;
     int access_mode;
     bool only_given; /* where the variable names a directory, no other one is looked in */
     bool in_source;  /* of a program in the build tree, in the source tree, too */
     const char *beside, *installed; /* relative to the program's directory, and as configured */
+} kinds[] = {
+    [PATH_DATA] = {"data file", "MPSWEEP_DATA_DIR", R_OK, true, true, "/../share/mpsweep",
+                   MPSWEEP_PKGDATADIR},
+    [PATH_HELPER] = {"program", "MPSWEEP_LIBEXEC_DIR", X_OK, true, false, "/../libexec/mpsweep",
+                     MPSWEEP_PKGLIBEXECDIR},
+    [PATH_LIBRARY] = {"library", "MPSWEEP_LIBEXEC_DIR", R_OK, false, false, "/../lib",
+                      MPSWEEP_LIBDIR},
 };
 
-static enum status find(const struct kind *kind, const char *name, char *out, size_t size)
+enum status path_find(enum path_kind kind, const char *name, char *out, size_t size)
 {
     struct search search = {
-        .name = name, .access_mode = kind->access_mode, .out = out, .size = size};
-    const char *given = getenv(kind->variable);
+        .name = name, .access_mode = kinds[kind].access_mode, .out = out, .size = size};
+    const char *given = getenv(kinds[kind].variable);
     bool is_given = given != NULL && given[0] != '\0';
     if (is_given)
         try_directory(&search, given, "");
-    if (!is_given || !kind->only_given) {
+    if (!is_given || !kinds[kind].only_given) {
         char own[PATH_MAX];
         executable_directory(own);
         try_directory(&search, own, "");
         if (lies_in(own, MPSWEEP_BUILD_DIR)) {
             try_directory(&search, MPSWEEP_BUILD_DIR, "");
-            if (kind->in_source)
+            if (kinds[kind].in_source)
                 try_directory(&search, MPSWEEP_SOURCE_DIR, "");
         }
-        try_directory(&search, own, kind->beside);
-        try_directory(&search, kind->installed, "");
+        try_directory(&search, own, kinds[kind].beside);
+        try_directory(&search, kinds[kind].installed, "");
     }
     if (search.found)
         return STATUS_OK;
     return status_set(STATUS_NOT_FOUND, "cannot find %s '%s' in %s (%s names its directory)",
-                      kind->name, name, search.looked_in, kind->variable);
-}
-
-enum status path_find_data(const char *relative, char *out, size_t size)
-{
-    static const struct kind data = {
-        .name = "data file",
-        .variable = "MPSWEEP_DATA_DIR",
-        .access_mode = R_OK,
-        .only_given = true,
-        .in_source = true,
-        .beside = "/../share/mpsweep",
-        .installed = MPSWEEP_PKGDATADIR,
-    };
-    return find(&data, relative, out, size);
-}
-
-enum status path_find_helper(const char *program, char *out, size_t size)
-{
-    static const struct kind helper = {
-        .name = "program",
-        .variable = "MPSWEEP_LIBEXEC_DIR",
-        .access_mode = X_OK,
-        .only_given = true,
-        .beside = "/../libexec/mpsweep",
-        .installed = MPSWEEP_PKGLIBEXECDIR,
-    };
-    return find(&helper, program, out, size);
-}
-
-enum status path_find_library(const char *library, char *out, size_t size)
-{
-    static const struct kind shared = {
-        .name = "library",
-        .variable = "MPSWEEP_LIBEXEC_DIR",
-        .access_mode = R_OK,
-        .beside = "/../lib",
-        .installed = MPSWEEP_LIBDIR,
-    };
-    return find(&shared, library, out, size);
+                      kinds[kind].name, name, search.looked_in, kinds[kind].variable);
 }
 
 const char *path_file_name(const char *path)

@@ -12,16 +12,16 @@
 
 #include "common/status.h"
 
-/* A data file, e.g. "plots/throughput.gp"; the variable is MPSWEEP_DATA_DIR. out (PATH_MAX bytes
- * always suffice) is set only on success. STATUS_NOT_FOUND: the text lists where we looked. */
-enum status path_find_data(const char *relative, char *out, size_t size);
+/* Kinds of files, each with the variable that names its directory. */
+enum path_kind {
+    PATH_DATA,    /* "plots/throughput.gp", of MPSWEEP_DATA_DIR */
+    PATH_HELPER,  /* a program that only we start, "mpsweep-worker", of MPSWEEP_LIBEXEC_DIR */
+    PATH_LIBRARY, /* one that programs of users load, of MPSWEEP_LIBEXEC_DIR, too */
+};
 
-/* A program that only we start, e.g. "mpsweep-worker"; the variable is MPSWEEP_LIBEXEC_DIR. It is
- * a regular file that we may execute. */
-enum status path_find_helper(const char *program, char *out, size_t size);
-
-/* A library that programs of users load; the variable is MPSWEEP_LIBEXEC_DIR, too. */
-enum status path_find_library(const char *library, char *out, size_t size);
+/* Finds a regular file; a program is one that we may execute. out (PATH_MAX bytes always suffice)
+ * is set only on success. STATUS_NOT_FOUND: the text lists where we looked. */
+enum status path_find(enum path_kind kind, const char *name, char *out, size_t size);
 
 /* The last name of a path, without its directory; points into the path. */
 const char *path_file_name(const char *path);

@@ -200,7 +200,7 @@ enum status template_file(const char *file, const struct template_values *values
 {
     char path[PATH_MAX], *text = NULL;
     size_t size = 0;
-    enum status status = path_find_data(file, path, sizeof path);
+    enum status status = path_find(PATH_DATA, file, path, sizeof path);
     if (status != STATUS_OK)
         return status;
     FILE *from = fopen(path, "re");

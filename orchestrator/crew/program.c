@@ -89,9 +89,9 @@ static enum status make_words(const struct program *program, const struct sessio
 static void add_client(struct word_list *set)
 {
     char path[PATH_MAX];
-    if (path_find_library(CLIENT_LIBRARY, path, sizeof path) == STATUS_OK)
+    if (path_find(PATH_LIBRARY, CLIENT_LIBRARY, path, sizeof path) == STATUS_OK)
         word_list_add(set, CLIENT_LIBRARY_VARIABLE "=%s", path);
-    if (path_find_data("client/mpsweep.py", path, sizeof path) == STATUS_OK) {
+    if (path_find(PATH_DATA, "client/mpsweep.py", path, sizeof path) == STATUS_OK) {
         const char *own = getenv("PYTHONPATH");
         int length = (int)(path_file_name(path) - path) - 1;
         bool any = own && *own;

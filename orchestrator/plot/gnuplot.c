@@ -295,7 +295,7 @@ static enum status draw(const char *figure, const struct text_stream *data, cons
         status = atomic_file_check(output, ATOMIC_FILE_REPLACE);
     snprintf(script, sizeof script, "plots/%s.gp", figure);
     if (status == STATUS_OK)
-        status = path_find_data(script, path, sizeof path);
+        status = path_find(PATH_DATA, script, path, sizeof path);
     if (status == STATUS_OK)
         status = run_gnuplot(path, data->text, format, &picture);
     if (status != STATUS_OK)

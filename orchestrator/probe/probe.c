@@ -264,7 +264,7 @@ static int measure_all(struct probing *probing, uint64_t begin_ns)
                                             .single = "a probe"};
     enum status status = output ? results_check_new(output, EXISTS_ADVICE) : STATUS_OK;
     if (status == STATUS_OK)
-        status = path_find_helper("mpsweep-probe", probing->program, sizeof probing->program);
+        status = path_find(PATH_HELPER, "mpsweep-probe", probing->program, sizeof probing->program);
     if (status == STATUS_OK)
         status = session_open(&request, &probing->session);
     if (status != STATUS_OK)

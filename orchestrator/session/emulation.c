@@ -11,14 +11,14 @@
 
 enum status emulation_find_control(char path[PATH_MAX])
 {
-    return path_find_helper("mpsweep-emulated-mps-control", path, PATH_MAX);
+    return path_find(PATH_HELPER, "mpsweep-emulated-mps-control", path, PATH_MAX);
 }
 
 enum status emulation_make(char driver_path[PATH_MAX], char control_program[PATH_MAX], int *fd)
 {
     enum status status = emulation_find_control(control_program);
     if (status == STATUS_OK)
-        status = path_find_helper("mpsweep-emulated-cuda.so", driver_path, PATH_MAX);
+        status = path_find(PATH_HELPER, "mpsweep-emulated-cuda.so", driver_path, PATH_MAX);
     return status == STATUS_OK ? emul_state_create(fd) : status;
 }
 

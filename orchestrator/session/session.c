@@ -149,11 +149,11 @@ static enum status find_external(struct session *session)
 
 static enum status find_programs(struct session *session, bool emulated)
 {
-    enum status status =
-        path_find_helper("mpsweep-worker", session->worker_program, sizeof session->worker_program);
+    enum status status = path_find(PATH_HELPER, "mpsweep-worker", session->worker_program,
+                                   sizeof session->worker_program);
     if (status == STATUS_OK)
-        status = path_find_helper("mpsweep-guard", session->guard_program,
-                                  sizeof session->guard_program);
+        status = path_find(PATH_HELPER, "mpsweep-guard", session->guard_program,
+                           sizeof session->guard_program);
     if (status == STATUS_OK && emulated)
         status =
             emulation_make(session->driver_path, session->control_program, &session->machine_fd);
