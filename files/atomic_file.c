@@ -309,11 +309,10 @@ enum status atomic_file_commit(struct atomic_file *file)
 enum status atomic_file_commit_json(struct atomic_file *file, const json_t *value)
 {
     errno = 0;
-    if (json_dumpf(value, file->stream, JSON_INDENT(2)) == 0 && fputc('\n', file->stream) == '\n')
-        return atomic_file_commit(file);
-    enum status status = cannot_write(file->path, errno ? errno : EIO);
-    atomic_file_discard(file);
-    return status;
+    bool written =
+        json_dumpf(value, file->stream, JSON_INDENT(2)) == 0 && fputc('\n', file->stream) == '\n';
+    return atomic_file_end(file,
+                           written ? STATUS_OK : cannot_write(file->path, errno ? errno : EIO));
 }
 
 void atomic_file_discard(struct atomic_file *file)
@@ -325,6 +324,14 @@ void atomic_file_discard(struct atomic_file *file)
     free(file->path);
     *file = (struct atomic_file){0};
     release_signals();
+}
+
+enum status atomic_file_end(struct atomic_file *file, enum status status)
+{
+    if (status == STATUS_OK)
+        return atomic_file_commit(file);
+    atomic_file_discard(file);
+    return status;
 }
 
 enum status atomic_file_publish(const char *from, const char *to)

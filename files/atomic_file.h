@@ -49,6 +49,9 @@ enum status atomic_file_commit_json(struct atomic_file *file, const json_t *valu
 /* Removes what was written. */
 void atomic_file_discard(struct atomic_file *file);
 
+/* Commits the file if its writer's status is STATUS_OK; else discards it, and returns that. */
+enum status atomic_file_end(struct atomic_file *file, enum status status);
+
 /*
  * Renames a finished file to a new name, on file systems that several machines share. No process
  * may write to the file any more; it is flushed to disk first.

@@ -149,8 +149,5 @@ enum status merge_write(const struct merge *merge, const char *output, bool forc
         return status;
     status = write_all(&copy);
     merge_reader_close(&copy.reader);
-    if (status == STATUS_OK)
-        return atomic_file_commit(&file);
-    atomic_file_discard(&file);
-    return status;
+    return atomic_file_end(&file, status);
 }

@@ -269,13 +269,8 @@ static enum status write_file(const char *output, const char *bytes, size_t coun
 {
     struct atomic_file file;
     enum status status = atomic_file_open(output, ATOMIC_FILE_REPLACE, &file);
-    if (status != STATUS_OK)
-        return status;
-    status = atomic_file_write(&file, bytes, count);
-    if (status == STATUS_OK)
-        return atomic_file_commit(&file);
-    atomic_file_discard(&file);
-    return status;
+    return status == STATUS_OK ? atomic_file_end(&file, atomic_file_write(&file, bytes, count))
+                               : status;
 }
 
 static enum status no_memory(void)

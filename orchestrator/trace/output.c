@@ -129,14 +129,9 @@ enum status trace_write_json(const struct trace *trace, const char *path)
     if (!other)
         return status_set(STATUS_MEMORY, "out of memory for a trace");
     enum status status = atomic_file_open(path, 0, &file);
-    if (status == STATUS_OK) {
-        status = chrome_write(file.stream, &trace->timeline, gpu_at(trace->session.gpus, 0)->name,
-                              other);
-        if (status == STATUS_OK)
-            status = atomic_file_commit(&file);
-        else
-            atomic_file_discard(&file);
-    }
+    if (status == STATUS_OK)
+        status = atomic_file_end(&file, chrome_write(file.stream, &trace->timeline,
+                                                     gpu_at(trace->session.gpus, 0)->name, other));
     json_decref(other);
     return status;
 }
