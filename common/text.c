@@ -145,8 +145,7 @@ const char *text_shortened(const char *text, char *out, size_t size)
 
 /* -- UTF-8 ------------------------------------------------------------------------------------- */
 
-/* The bytes of the character that text begins with; 0 if it is not one. The end of text is none. */
-static size_t character_at(const char *text, uint32_t *code)
+size_t text_character(const char *text, size_t size, uint32_t *code)
 {
     const unsigned char *at = (const unsigned char *)text;
     static const uint32_t least[] = {0, 0, 0x80, 0x800, 0x10000};
@@ -156,7 +155,7 @@ static size_t character_at(const char *text, uint32_t *code)
                    : at[0] < 0xf0 ? 3
                    : at[0] < 0xf8 ? 4
                                   : 0;
-    if (bytes == 0 || at[0] == 0)
+    if (bytes == 0 || bytes > size || at[0] == 0)
         return 0;
     *code = bytes == 1 ? at[0] : at[0] & (0x7fU >> bytes);
     for (size_t i = 1; i < bytes; i++) {
@@ -180,7 +179,7 @@ static bool is_all(const char *text, bool controls)
 {
     uint32_t code;
     while (*text) {
-        size_t bytes = character_at(text, &code);
+        size_t bytes = text_character(text, SIZE_MAX, &code);
         if (bytes == 0 || (!controls && is_control(code)))
             return false;
         text += bytes;
@@ -204,7 +203,7 @@ char *text_displayed(const char *text, char *out, size_t size)
     size_t length = 0;
     uint32_t code;
     while (*text) {
-        size_t bytes = character_at(text, &code);
+        size_t bytes = text_character(text, SIZE_MAX, &code);
         bool kept = bytes > 0 && !is_control(code);
         size_t added = kept ? bytes : sizeof replacement - 1;
         if (length + added >= size)

@@ -5,6 +5,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 #include <stdio.h>
 
 /* A buffer that is appended to; text beyond its size is dropped, and it always ends with NUL. */
@@ -77,6 +78,10 @@ char *text_displayed(const char *text, char *out, size_t size);
 
 /* Whether that changes nothing. */
 bool text_is_displayable(const char *text);
+
+/* The bytes of the UTF-8 character that the first `size` bytes of text begin with, and its code; 0
+ * if that is not one. The end of a text is none. */
+size_t text_character(const char *text, size_t size, uint32_t *code);
 
 /* Whether text can be a JSON string. */
 bool text_is_utf8(const char *text);

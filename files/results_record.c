@@ -2,6 +2,8 @@
 
 #include <string.h>
 
+#include "common/text.h"
+
 #define DEPTH_MOST 32
 /* Longer integers may be too large. */
 #define DIGITS_MOST 18
@@ -32,27 +34,13 @@ static bool take(struct scan *scan, char wanted)
 static const unsigned char plain[256] = {
     [' '] = 1, ['!'] = 1, ['#' ... '['] = 1, [']' ... 0x7f] = 1};
 
-/* A character of several bytes: its length; 0: not UTF-8. */
-static size_t utf8_bytes(const unsigned char *at, size_t left)
-{
-    size_t bytes = at[0] < 0xc2 ? 0 : at[0] < 0xe0 ? 2 : at[0] < 0xf0 ? 3 : at[0] < 0xf5 ? 4 : 0;
-    if (bytes == 0 || bytes > left)
-        return 0;
-    for (size_t i = 1; i < bytes; i++)
-        if ((at[i] & 0xc0) != 0x80)
-            return 0;
-    bool overlong = (at[0] == 0xe0 && at[1] < 0xa0) || (at[0] == 0xf0 && at[1] < 0x90);
-    bool surrogate = at[0] == 0xed && at[1] > 0x9f;
-    bool too_large = at[0] == 0xf4 && at[1] > 0x8f;
-    return overlong || surrogate || too_large ? 0 : bytes;
-}
-
 static bool skip_string(struct scan *scan)
 {
     if (!take(scan, '"'))
         return false;
     while (scan->at < scan->end) {
         unsigned char byte = (unsigned char)*scan->at;
+        uint32_t code;
         if (plain[byte]) {
             scan->at++;
         } else if (byte == '"') {
@@ -63,9 +51,8 @@ static bool skip_string(struct scan *scan)
                 return false;
             scan->at += 2;
         } else {
-            size_t bytes =
-                utf8_bytes((const unsigned char *)scan->at, (size_t)(scan->end - scan->at));
-            if (bytes == 0)
+            size_t bytes = text_character(scan->at, (size_t)(scan->end - scan->at), &code);
+            if (bytes < 2)
                 return false;
             scan->at += bytes;
         }
