@@ -193,10 +193,7 @@ static void run_program(const struct child_spawn_options *options, const char *p
 static enum status await_exec(const char *program, int report_fd)
 {
     struct start_failure failure;
-    ssize_t bytes;
-    do
-        bytes = read(report_fd, &failure, sizeof failure);
-    while (bytes < 0 && errno == EINTR);
+    ssize_t bytes = TEMP_FAILURE_RETRY(read(report_fd, &failure, sizeof failure));
     if (bytes == 0)
         return STATUS_OK;
     if (bytes != (ssize_t)sizeof failure)
@@ -247,8 +244,7 @@ static void forget_child(pid_t pid)
 
 static void reap(pid_t pid)
 {
-    while (waitpid(pid, NULL, 0) < 0 && errno == EINTR)
-        ;
+    (void)TEMP_FAILURE_RETRY(waitpid(pid, NULL, 0));
     forget_child(pid);
 }
 
@@ -314,11 +310,9 @@ out:
 static bool has_ended(int pidfd, uint64_t deadline_ns)
 {
     struct pollfd watch = {.fd = pidfd, .events = POLLIN};
-    int ready;
-    do
-        ready = poll(&watch, 1, deadline_ns == 0 ? -1 : clock_remaining_ms(deadline_ns));
-    while (ready < 0 && errno == EINTR);
-    return ready > 0;
+    /* Each try with the time that is left. */
+    return TEMP_FAILURE_RETRY(
+               poll(&watch, 1, deadline_ns == 0 ? -1 : clock_remaining_ms(deadline_ns))) > 0;
 }
 
 /* It has ended; a debugger that holds it must let go first. */

@@ -58,10 +58,7 @@ static bool stream_read(struct stream *stream)
     char piece[READ_BYTES];
     if (stream->read_fd < 0)
         return false;
-    ssize_t got;
-    do
-        got = read(stream->read_fd, piece, sizeof piece);
-    while (got < 0 && errno == EINTR);
+    ssize_t got = TEMP_FAILURE_RETRY(read(stream->read_fd, piece, sizeof piece));
     if (got <= 0) {
         if (got == 0 || errno != EAGAIN)
             descriptor_close(&stream->read_fd);

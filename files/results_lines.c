@@ -50,10 +50,7 @@ enum status results_lines_next(struct results_lines *lines, struct results_line 
         enum status status = make_room(lines);
         if (status != STATUS_OK)
             return status;
-        ssize_t got;
-        do
-            got = read(lines->fd, lines->buffer + lines->end, READ_BYTES);
-        while (got < 0 && errno == EINTR);
+        ssize_t got = TEMP_FAILURE_RETRY(read(lines->fd, lines->buffer + lines->end, READ_BYTES));
         if (got < 0)
             return status_set(STATUS_SYSTEM, "cannot read '%s': %s", lines->path, strerror(errno));
         if (got == 0) {
