@@ -252,6 +252,13 @@ class Case:
                 raise Failure(f"still there after {GONE_SECONDS} s: {left}")
             time.sleep(0.1)
 
+    def has_killed_all_keepers(self):
+        """Orchestrator, supervisor and keeper: what a program has started may stay then."""
+        killed = [name for strike in self.strikes if strike.name in ("KILL", "SEGV")
+                  for name in strike.struck]
+        workers = [name for name in killed if name.startswith("mpsweep-worker[")]
+        return len(workers) > 1 and any(name.startswith("mpsweep[") for name in killed)
+
     def check_next_run(self):
         """Whatever a struck command left in TMPDIR, the next one removes."""
         self.run(MPSWEEP, "sweep", "-d", "emulated", "-l", "processes+mps:1", "-k", 2, "--iterations",
