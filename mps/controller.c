@@ -29,23 +29,6 @@
 #define LOOK_MS 100
 #define LOG_MOST ((size_t)4 << 20)
 
-struct mps_controller {
-    struct mps_controller_options options;
-    pid_t guard;
-    int guard_pidfd;
-    int socket;
-    int interrupt; /* readable: give up waiting; -1: none */
-    uint32_t serial;
-    pid_t daemon;
-    bool external_ready, detached, directory_was_there;
-    char death[256]; /* how a daemon ended by itself since the last start; "" */
-    struct worker_probe probe;
-    char directory[MPS_DIRECTORY_MOST + 1];
-    char own_pipe_directory[MPS_DIRECTORY_MOST + 8];
-    struct mps_control control;
-    char off_directory[MPS_DIRECTORY_MOST + 8];
-};
-
 static enum status guard_is_gone(const struct mps_controller *controller)
 {
     return status_set(STATUS_SYSTEM, "the MPS guard (process %d) is gone", (int)controller->guard);
@@ -306,7 +289,7 @@ enum status mps_controller_daemon_start(struct mps_controller *controller, const
 {
     struct mps_settings none;
     mps_settings_init(&none);
-    if (mps_controller_is_external(controller))
+    if (controller->options.external)
         return check_external(controller, gpu, &none);
     return start_own(controller, gpu, settings ? settings : &none);
 }
@@ -323,11 +306,6 @@ enum status mps_controller_check(struct mps_controller *controller)
         return status_set(STATUS_SYSTEM, "%s", controller->death);
     /* The daemon goes with it. */
     return received == 0 ? guard_is_gone(controller) : STATUS_OK;
-}
-
-const struct worker_probe *mps_controller_probe(const struct mps_controller *controller)
-{
-    return &controller->probe;
 }
 
 enum status mps_controller_daemon_stop(struct mps_controller *controller)
@@ -365,7 +343,7 @@ static enum status read_log(const struct mps_controller *controller, char **out,
 {
     char path[MPS_DIRECTORY_MOST + 32];
     struct stat info;
-    if (mps_controller_is_external(controller))
+    if (controller->options.external)
         return status_set(STATUS_NOT_FOUND, "the log of an external MPS daemon is not known");
     snprintf(path, sizeof path, "%s/log/output", controller->directory);
     int fd = open(path, O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
@@ -411,29 +389,4 @@ enum status mps_controller_past_clients(struct mps_controller *controller, pid_t
     status = mps_log_clients(log, bytes, clients, capacity, count);
     free(log);
     return status;
-}
-
-const char *mps_controller_pipe_directory(const struct mps_controller *controller)
-{
-    return controller->control.pipe_directory;
-}
-
-const char *mps_controller_off_directory(const struct mps_controller *controller)
-{
-    return controller->off_directory;
-}
-
-const char *mps_controller_directory(const struct mps_controller *controller)
-{
-    return controller->directory;
-}
-
-pid_t mps_controller_daemon_pid(const struct mps_controller *controller)
-{
-    return controller->daemon;
-}
-
-bool mps_controller_is_external(const struct mps_controller *controller)
-{
-    return controller->options.external != NULL;
 }

@@ -22,12 +22,12 @@
 #include <sys/types.h>
 
 #include "common/status.h"
+#include "mps/control.h"
+#include "mps/directory.h"
 #include "mps/log.h"
 #include "mps/reply.h"
 #include "mps/settings.h"
 #include "wire/probe.h"
-
-struct mps_controller;
 
 struct mps_controller_options {
     const char *guard_program;   /* path of mpsweep-guard */
@@ -36,6 +36,25 @@ struct mps_controller_options {
     const char *probe_driver;    /* its --driver; NULL: the machine's */
     const char *directory;       /* where the private directory is to be; NULL: in a usual place */
     const char *external;        /* pipe directory of a daemon to use instead of an own one */
+};
+
+/* Callers read what is before the guard; only these functions write anything. */
+struct mps_controller {
+    struct mps_controller_options options;
+    struct mps_control control;                 /* the daemon as its clients find it */
+    char directory[MPS_DIRECTORY_MOST + 1];     /* the private one */
+    char off_directory[MPS_DIRECTORY_MOST + 8]; /* for CUDA_MPS_PIPE_DIRECTORY of no client */
+    pid_t daemon;                               /* 0 when none runs, or it is not ours */
+    struct worker_probe probe;                  /* what the last one saw */
+
+    pid_t guard;
+    int guard_pidfd;
+    int socket;
+    int interrupt; /* readable: give up waiting; -1: none */
+    uint32_t serial;
+    bool external_ready, detached, directory_was_there;
+    char death[256]; /* how a daemon ended by itself since the last start; "" */
+    char own_pipe_directory[MPS_DIRECTORY_MOST + 8];
 };
 
 /* Starts the guard, which makes the private directory. The strings must outlive the controller. */
@@ -64,9 +83,6 @@ enum status mps_controller_daemon_start(struct mps_controller *controller, const
 /* STATUS_SYSTEM: the daemon has ended by itself, and how, or its guard has. Does not wait. */
 enum status mps_controller_check(struct mps_controller *controller);
 
-/* What the last probe saw. */
-const struct worker_probe *mps_controller_probe(const struct mps_controller *controller);
-
 /* Ends the daemon and its server; nothing to do if none runs, or if it is not ours. */
 enum status mps_controller_daemon_stop(struct mps_controller *controller);
 
@@ -89,12 +105,3 @@ enum status mps_controller_last_fault(struct mps_controller *controller, struct 
 /* All that have been clients since the daemon started, from its log. STATUS_NOT_FOUND: no log. */
 enum status mps_controller_past_clients(struct mps_controller *controller, pid_t *clients,
                                         size_t capacity, size_t *count);
-
-/* What to put into CUDA_MPS_PIPE_DIRECTORY of a process: to be a client, and to be none. */
-const char *mps_controller_pipe_directory(const struct mps_controller *controller);
-const char *mps_controller_off_directory(const struct mps_controller *controller);
-
-/* The private directory, and the daemon's process (0 when none runs, or it is not ours). */
-const char *mps_controller_directory(const struct mps_controller *controller);
-pid_t mps_controller_daemon_pid(const struct mps_controller *controller);
-bool mps_controller_is_external(const struct mps_controller *controller);

@@ -36,8 +36,7 @@ static enum status ask(const struct session *session, const struct work_plugin *
     struct mps_environment environment;
     const char *const argv[] = {session->worker_program, "--describe-workload", plugin->path,
                                 plugin->options, NULL};
-    mps_environment_make(mps_controller_off_directory(daemons_at(session->daemons, 0)), NULL, NULL,
-                         &environment);
+    mps_environment_make(daemons_at(session->daemons, 0)->off_directory, NULL, NULL, &environment);
     /* Whatever it does when it is loaded, it must not do to a GPU or to a foreign daemon. */
     const char *const set[] = {environment.set[0], "CUDA_VISIBLE_DEVICES=", NULL};
     const struct child_options options = {

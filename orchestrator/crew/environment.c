@@ -36,8 +36,8 @@ enum status gpu_environment_make(const struct session *session, const struct poi
     out->unset[unset++] = "CUDA_LAUNCH_BLOCKING";
     out->unset[unset++] = "CUDA_VISIBLE_DEVICES";
     add(out, "CUDA_MPS_PIPE_DIRECTORY=%s",
-        point_over_mps(point) ? mps_controller_pipe_directory(daemons_at(session->daemons, gpu))
-                              : mps_controller_off_directory(daemons_at(session->daemons, 0)));
+        point_over_mps(point) ? daemons_at(session->daemons, gpu)->control.pipe_directory
+                              : daemons_at(session->daemons, 0)->off_directory);
     add(out, "CUDA_MODULE_LOADING=EAGER");
     add(out, "MPSWEEP_PROCESS=%u", process);
     if (session->emulated)

@@ -127,7 +127,7 @@ static void check_mps(struct doctor *doctor, struct session *session)
     doctor_check_mps_environment(doctor);
     /* Before we start one of our own. */
     check_daemons(doctor);
-    doctor_check_directory(doctor, mps_controller_directory(daemons_at(session->daemons, 0)), NULL);
+    doctor_check_directory(doctor, daemons_at(session->daemons, 0)->directory, NULL);
     if (programs)
         doctor_check_mps_start(doctor, session);
     check_mps_limits(doctor, session);

@@ -34,8 +34,7 @@ static bool find_server(const char *control, char server[PATH_MAX])
 static int ask_version(const char *program, const struct session *session)
 {
     const struct mps_control control = {
-        .program = program,
-        .pipe_directory = mps_controller_off_directory(daemons_at(session->daemons, 0))};
+        .program = program, .pipe_directory = daemons_at(session->daemons, 0)->off_directory};
     int version = 0;
     return mps_control_version(&control, clock_now_ns() + VERSION_NS, &version) == STATUS_OK
                ? version

@@ -86,11 +86,11 @@ static void print_settings(const struct options *options)
 
 static void print_started(const struct options *options, const struct session *session)
 {
-    const struct worker_probe *probe = mps_controller_probe(mps_command_daemon(session));
-    const char *directory = mps_controller_directory(mps_command_daemon(session));
+    const struct worker_probe *probe = &mps_command_daemon(session)->probe;
+    const char *directory = mps_command_daemon(session)->directory;
     const char *gpu = options_text(options, OPTION_MPS_GPU);
-    printf("an MPS daemon (process %d) runs in %s\n",
-           (int)mps_controller_daemon_pid(mps_command_daemon(session)), directory);
+    printf("an MPS daemon (process %d) runs in %s\n", (int)mps_command_daemon(session)->daemon,
+           directory);
     printf("  GPU       %s%s\n", gpu ? gpu_at(session->gpus, 0)->name : "all",
            session->emulated ? " (emulated)" : "");
     print_settings(options);

@@ -47,9 +47,8 @@ static enum status run_child(const struct session *session, const struct options
 {
     struct mps_environment variables;
     int pidfd = -1;
-    enum status status =
-        mps_command_environment(mps_controller_directory(mps_command_daemon(session)),
-                                mps_command_gpu(options, session), &variables);
+    enum status status = mps_command_environment(mps_command_daemon(session)->directory,
+                                                 mps_command_gpu(options, session), &variables);
     if (status != STATUS_OK)
         return status;
     char **environment = child_environment_new(variables.set, variables.unset);

@@ -149,7 +149,7 @@ enum status round_program_prove(struct round *round)
     char name[GPU_NAME_TEXT];
     bool over_mps = point_over_mps(point);
     /* A daemon of our own does not run then. */
-    if (!over_mps && !mps_controller_is_external(daemons_at(round->session->daemons, 0)))
+    if (!over_mps && !daemons_at(round->session->daemons, 0)->options.external)
         return STATUS_OK;
     result->attached_expected = over_mps ? point_processes(point) : 0;
     unsigned daemons = over_mps ? point_daemons(point) : 1;

@@ -174,7 +174,7 @@ static void keep_daemon(struct daemons *daemons, unsigned daemon, struct text *t
     char names[256] = "";
     struct text listed = {.at = names, .size = sizeof names};
     unsigned kept = 0;
-    if (!mps || mps_controller_is_external(mps))
+    if (!mps || mps->options.external)
         return;
     for (unsigned i = 0; i < daemons->unended_count; i++) {
         if (daemons->unended[i].daemon != daemon)
@@ -194,8 +194,7 @@ static void keep_daemon(struct daemons *daemons, unsigned daemon, struct text *t
                 "%sprocess%s %s could not be ended: %s MPS daemon stays in '%s' until %s gone "
                 "('mpsweep mps stop --force --dir %s' ends it now)",
                 text->length ? "; " : "", kept == 1 ? "" : "es", names, kept == 1 ? "its" : "their",
-                mps_controller_directory(mps), kept == 1 ? "it is" : "they are",
-                mps_controller_directory(mps));
+                mps->directory, kept == 1 ? "it is" : "they are", mps->directory);
 }
 
 enum status daemons_free(struct daemons *daemons)

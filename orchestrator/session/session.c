@@ -82,8 +82,7 @@ static enum status query_devices(struct session *session, struct device_list *li
         argv[2] = "--driver";
         argv[3] = session->driver_path;
     }
-    mps_environment_make(mps_controller_off_directory(daemons_at(session->daemons, 0)), NULL, NULL,
-                         &environment);
+    mps_environment_make(daemons_at(session->daemons, 0)->off_directory, NULL, NULL, &environment);
     const struct child_options options = {
         .argv = argv,
         .env_set = environment.set,

@@ -35,8 +35,8 @@ static struct mps_kept start_kept(const char *directory, pid_t until)
     char path[MPS_DIRECTORY_MOST + 1];
     struct mps_controller *controller = mps_start_controller(MPS_EMULATED, directory);
     ASSERT_OK(mps_controller_daemon_start(controller, GPUS, NULL));
-    pid_t daemon = mps_controller_daemon_pid(controller);
-    strcpy(path, mps_controller_directory(controller));
+    pid_t daemon = controller->daemon;
+    strcpy(path, controller->directory);
     ASSERT_OK(mps_controller_detach(controller, until ? until : getpid()));
     ASSERT_OK(mps_kept_find(path, &kept));
     ASSERT_OK(mps_controller_free(controller));
@@ -228,8 +228,8 @@ static void it_stays_until_the_last_of_several_has_ended(void **state)
     pid_t children[3];
     struct mps_controller *controller = mps_start_controller(MPS_EMULATED, NULL);
     ASSERT_OK(mps_controller_daemon_start(controller, NULL, NULL));
-    pid_t daemon = mps_controller_daemon_pid(controller);
-    strcpy(path, mps_controller_directory(controller));
+    pid_t daemon = controller->daemon;
+    strcpy(path, controller->directory);
     for (int i = 0; i < 3; i++) {
         children[i] = start_waiting_child();
         ASSERT_OK(mps_controller_detach(controller, children[i]));
@@ -257,8 +257,8 @@ static void it_goes_at_once_after_a_process_that_is_gone(void **state)
     end_waiting_child(child);
     struct mps_controller *controller = mps_start_controller(MPS_EMULATED, NULL);
     ASSERT_OK(mps_controller_daemon_start(controller, NULL, NULL));
-    pid_t daemon = mps_controller_daemon_pid(controller);
-    strcpy(path, mps_controller_directory(controller));
+    pid_t daemon = controller->daemon;
+    strcpy(path, controller->directory);
     ASSERT_OK(mps_controller_detach(controller, child));
     ASSERT_OK(mps_controller_free(controller));
     mps_await_end(daemon);
@@ -299,8 +299,8 @@ static void a_failed_detachment_is_none(void **state)
     char path[MPS_DIRECTORY_MOST + 1], obstacle[128];
     struct mps_controller *controller = mps_start_controller(MPS_EMULATED, NULL);
     ASSERT_OK(mps_controller_daemon_start(controller, NULL, NULL));
-    pid_t daemon = mps_controller_daemon_pid(controller);
-    strcpy(path, mps_controller_directory(controller));
+    pid_t daemon = controller->daemon;
+    strcpy(path, controller->directory);
     snprintf(obstacle, sizeof obstacle, "%s/state.new", path);
     assert_int_equal(mkdir(obstacle, 0700), 0);
     ASSERT_ERROR(mps_controller_detach(controller, getpid()), STATUS_SYSTEM,

@@ -291,7 +291,7 @@ static void odd_requests_do_no_harm(void **state)
     char path[MPS_DIRECTORY_MOST + 1];
     struct mps_controller *controller = mps_start_controller(MPS_EMULATED, NULL);
     ASSERT_OK(mps_controller_daemon_start(controller, NULL, NULL));
-    strcpy(path, mps_controller_directory(controller));
+    strcpy(path, controller->directory);
     ASSERT_OK(mps_controller_detach(controller, getpid()));
     ASSERT_OK(mps_controller_free(controller));
     ASSERT_OK(mps_kept_find(path, &kept));

@@ -26,22 +26,22 @@ static void a_daemon_lives_and_dies_with_its_controller(void **state)
     pid_t clients[4];
     size_t count = 9;
     struct stat info;
-    assert_int_equal(mps_controller_daemon_pid(controller), 0);
+    assert_int_equal(controller->daemon, 0);
     assert_int_equal(mps_controller_daemon_start(controller, "GPU-x", NULL), STATUS_OK);
-    pid_t first = mps_controller_daemon_pid(controller);
+    pid_t first = controller->daemon;
     assert_int_equal(kill(first, 0), 0);
     assert_int_equal(mps_controller_clients(controller, 0, clients, 4, &count), STATUS_OK);
     assert_int_equal(count, 0);
     assert_int_equal(mps_controller_daemon_start(controller, "GPU-x", NULL),
                      STATUS_OK); /* runs already */
-    assert_int_equal(mps_controller_daemon_pid(controller), first);
+    assert_int_equal(controller->daemon, first);
     assert_int_equal(mps_controller_daemon_stop(controller), STATUS_OK);
     assert_int_equal(kill(first, 0), -1);
     assert_int_equal(mps_controller_daemon_stop(controller), STATUS_OK); /* nothing to stop */
     assert_int_equal(mps_controller_daemon_start(controller, NULL, NULL),
                      STATUS_OK); /* a second life */
-    pid_t second = mps_controller_daemon_pid(controller);
-    assert_int_equal(stat(mps_controller_off_directory(controller), &info), 0);
+    pid_t second = controller->daemon;
+    assert_int_equal(stat(controller->off_directory, &info), 0);
     assert_int_equal(mps_controller_free(controller), STATUS_OK);
     assert_int_equal(kill(second, 0), -1);
 }
@@ -92,7 +92,7 @@ static void an_interrupt_ends_the_wait_for_a_slow_daemon(void **state)
     int interrupt[2];
     snprintf(action, sizeof action, "echo $$ >'%s'; exec sleep 600", mps_path("daemon"));
     struct mps_controller *controller = mps_start_controller(mps_script(action, slow), NULL);
-    strcpy(path, mps_controller_directory(controller));
+    strcpy(path, controller->directory);
     assert_int_equal(pipe(interrupt), 0);
     mps_controller_set_interrupt(controller, interrupt[0]);
     /* A child interrupts once the daemon has reported its number and has been asked something. */
@@ -145,7 +145,7 @@ static void a_killed_guard_is_told_and_cleared_after(void **state)
             assert_int_equal(mkdir(path, 0700), 0);
         struct mps_controller *controller = mps_start_controller(MPS_EMULATED, path);
         ASSERT_OK(mps_controller_daemon_start(controller, NULL, NULL));
-        pid_t daemon = mps_controller_daemon_pid(controller), guard = guard_of_this_test();
+        pid_t daemon = controller->daemon, guard = guard_of_this_test();
         ASSERT_OK(mps_controller_check(controller));
         kill(guard, SIGKILL);
         mps_await_end(guard);
