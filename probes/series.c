@@ -7,19 +7,13 @@
 
 #include "statistics/statistics.h"
 
-static int by_value(const void *a, const void *b)
-{
-    double x = *(const double *)a, y = *(const double *)b;
-    return (x > y) - (x < y);
-}
-
 void probe_series_make(double *us, size_t count, struct probe_series *out)
 {
     uint64_t lower, upper;
     *out = (struct probe_series){.scale = 1};
     if (count == 0)
         return;
-    qsort(us, count, sizeof *us, by_value);
+    statistics_sort(us, count);
     *out = (struct probe_series){
         .us = us,
         .count = count < PROBE_KEPT ? count : PROBE_KEPT,

@@ -1,6 +1,7 @@
 #include "statistics/statistics.h"
 
 #include <math.h>
+#include <stdlib.h>
 
 double statistics_mean(const double *values, size_t count)
 {
@@ -8,6 +9,17 @@ double statistics_mean(const double *values, size_t count)
     for (size_t i = 0; i < count; i++)
         sum += values[i];
     return count ? sum / (double)count : 0.0;
+}
+
+static int by_size(const void *left, const void *right)
+{
+    double a = *(const double *)left, b = *(const double *)right;
+    return (a > b) - (a < b);
+}
+
+void statistics_sort(double *values, size_t count)
+{
+    qsort(values, count, sizeof *values, by_size);
 }
 
 double statistics_t975(size_t degrees)

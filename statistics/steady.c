@@ -45,19 +45,13 @@ static size_t best_cut(const double *values, size_t groups, double mean)
     return best;
 }
 
-static int by_size(const void *left, const void *right)
-{
-    double a = *(const double *)left, b = *(const double *)right;
-    return (a > b) - (a < b);
-}
-
 /* Whether most of the values before the cut lie above, or below, the median of those after it. */
 static bool most_differ(const double *values, size_t cut, size_t count, bool above)
 {
     double after[INTERVAL_MOST_VALUES];
     size_t differ = 0;
     memcpy(after, values + cut, (count - cut) * sizeof *after);
-    qsort(after, count - cut, sizeof *after, by_size);
+    statistics_sort(after, count - cut);
     double median = after[(count - cut) / 2];
     for (size_t i = 0; i < cut; i++)
         differ += above ? values[i] > median : values[i] < median;
@@ -114,6 +108,6 @@ double steady_drift_rel(const double *values, size_t count, size_t shortest_batc
     double deviation = sqrt(n * (n - 1.0) * (2.0 * n + 5.0) / 18.0);
     if (!(mean > 0.0) || abs(sum) < DRIFT_ERRORS * deviation)
         return 0.0;
-    qsort(slopes, pairs, sizeof slopes[0], by_size);
+    statistics_sort(slopes, pairs);
     return slopes[pairs / 2] * (n - 1.0) / mean;
 }

@@ -3,16 +3,12 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "statistics/statistics.h"
+
 /* Of a normal distribution: its standard deviation over its median absolute deviation, and that of
  * a median over that of a mean. */
 #define NORMAL_MAD 1.4826
 #define NORMAL_MEDIAN 1.2533
-
-static int ascending(const void *a, const void *b)
-{
-    double x = *(const double *)a, y = *(const double *)b;
-    return (x > y) - (x < y);
-}
 
 /* Of sorted values; count > 0. */
 static double quantile(const double *sorted, size_t count, double share)
@@ -27,7 +23,7 @@ static double quantile(const double *sorted, size_t count, double share)
 /* Sorts the values. */
 static double median(double *values, size_t count)
 {
-    qsort(values, count, sizeof *values, ascending);
+    statistics_sort(values, count);
     return quantile(values, count, 0.5);
 }
 
@@ -142,17 +138,12 @@ static void judge_nodes(struct table *table, const double *known, struct fleet *
     }
 }
 
-static enum status add_odd(struct fleet *fleet, size_t *capacity, size_t point, size_t node,
-                           double ratio)
+static enum status add_odd(struct fleet *fleet, size_t point, size_t node, double ratio)
 {
-    if (fleet->odd_count == *capacity) {
-        size_t wanted = *capacity ? 2 * *capacity : 64;
-        struct fleet_odd *grown = realloc(fleet->odd, wanted * sizeof *grown);
-        if (!grown)
-            return status_set(STATUS_MEMORY, "out of memory");
-        fleet->odd = grown;
-        *capacity = wanted;
-    }
+    struct fleet_odd *grown = realloc(fleet->odd, (fleet->odd_count + 1) * sizeof *grown);
+    if (!grown)
+        return status_set(STATUS_MEMORY, "out of memory");
+    fleet->odd = grown;
     fleet->odd[fleet->odd_count++] = (struct fleet_odd){point, node, ratio};
     return STATUS_OK;
 }
@@ -165,7 +156,6 @@ static double apart(const struct table *table, const struct fleet *fleet, size_t
 
 static enum status find_odd(struct table *table, struct fleet *fleet)
 {
-    size_t capacity = 0;
     for (size_t p = 0; p < table->points; p++) {
         size_t count = 0;
         for (size_t n = 0; n < table->nodes; n++) {
@@ -181,7 +171,7 @@ static enum status find_odd(struct table *table, struct fleet *fleet)
         for (size_t n = 0; n < table->nodes; n++) {
             double value = apart(table, fleet, n, p);
             if (isfinite(value) && fabs(value - centre) > limit) {
-                enum status status = add_odd(fleet, &capacity, p, n, exp(off(table, n, p)));
+                enum status status = add_odd(fleet, p, n, exp(off(table, n, p)));
                 if (status != STATUS_OK)
                     return status;
             }

@@ -8,16 +8,11 @@
 #include "common/text.h"
 #include "orchestrator/console/columns.h"
 #include "orchestrator/results/point.h"
+#include "statistics/statistics.h"
 
 /* Of more rows only what matters is shown: all are in the records. */
 #define ROWS_MOST 40
 #define ODD_MOST 10
-
-static int ascending(const void *a, const void *b)
-{
-    double x = *(const double *)a, y = *(const double *)b;
-    return (x > y) - (x < y);
-}
 
 /* Of all nodes; NAN without memory or telemetry. */
 static double usual(const struct merge *merge, enum merge_reading reading)
@@ -31,7 +26,7 @@ static double usual(const struct merge *merge, enum merge_reading reading)
             values[count++] = value;
     }
     if (count > 0) {
-        qsort(values, count, sizeof *values, ascending);
+        statistics_sort(values, count);
         median = values[count / 2];
     }
     free(values);

@@ -9,6 +9,7 @@
 #include "common/text.h"
 #include "orchestrator/results/point.h"
 #include "orchestrator/results/settings.h"
+#include "statistics/statistics.h"
 
 /* Beyond it a report names how GPUs differ. */
 #define IMBALANCE_WORTH_A_WORD 0.05
@@ -72,12 +73,6 @@ const char *scaling_text(const struct scaling *scaling, char *text, size_t size)
     return text;
 }
 
-static int compare_rates(const void *left, const void *right)
-{
-    double a = *(const double *)left, b = *(const double *)right;
-    return (a > b) - (a < b);
-}
-
 /* How far a GPU of that rate is from `count` others, in order; 0 where they are nearly as far from
  * each other. of_them: its rate over their median. */
 static double stands_out(double ips, const double *others, unsigned count, double *of_them)
@@ -138,7 +133,7 @@ bool imbalance_of(const json_t *point, struct imbalance *out)
         goto none;
     imbalance.mean_ips = sum / imbalance.gpus;
     imbalance.relative = (imbalance.fastest.ips - imbalance.slowest.ips) / imbalance.mean_ips;
-    qsort(rates, imbalance.gpus, sizeof *rates, compare_rates);
+    statistics_sort(rates, imbalance.gpus);
     find_odd(rates, &imbalance);
     free(rates);
     *out = imbalance;

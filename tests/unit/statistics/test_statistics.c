@@ -9,6 +9,16 @@
 #include "statistics/statistics.h"
 #include "common/text.h"
 
+static void values_are_sorted(void **state)
+{
+    (void)state;
+    double values[] = {3.0, -1.0, INFINITY, 2.5, -1.0, 0.0};
+    statistics_sort(values, 6);
+    for (size_t i = 1; i < 6; i++)
+        assert_true(values[i - 1] <= values[i]);
+    assert_true(values[0] == -1.0 && values[4] == 3.0);
+}
+
 /* Student's t, 0.975, from printed tables. */
 static void t_matches_the_tables(void **state)
 {
@@ -118,9 +128,13 @@ static void text_for_people(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(t_matches_the_tables),     cmocka_unit_test(interval_of_known_values),
-        cmocka_unit_test(interval_covers_the_mean), cmocka_unit_test(fairness),
-        cmocka_unit_test(ranks_of_known_quantiles), cmocka_unit_test(text_for_people),
+        cmocka_unit_test(values_are_sorted),
+        cmocka_unit_test(t_matches_the_tables),
+        cmocka_unit_test(interval_of_known_values),
+        cmocka_unit_test(interval_covers_the_mean),
+        cmocka_unit_test(fairness),
+        cmocka_unit_test(ranks_of_known_quantiles),
+        cmocka_unit_test(text_for_people),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
