@@ -111,3 +111,6 @@ unsigned bind_cpu_count(const struct bind_topology *topology);
  * second form looks below `root` instead of "/". In orchestrator/bind/quota.c. */
 double bind_cpu_quota(void);
 double bind_cpu_quota_at(const char *root);
+
+/* CPUs that may be used, and no more than the quota pays for; at least one. */
+unsigned bind_usable_cpus(const struct bind_topology *topology);

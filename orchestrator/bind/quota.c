@@ -155,3 +155,12 @@ double bind_cpu_quota(void)
 {
     return bind_cpu_quota_at("");
 }
+
+unsigned bind_usable_cpus(const struct bind_topology *topology)
+{
+    unsigned cpus = bind_cpu_count(topology);
+    double quota = bind_cpu_quota();
+    if (quota > 0.0 && quota < cpus)
+        cpus = quota < 1.0 ? 1 : (unsigned)quota;
+    return cpus;
+}

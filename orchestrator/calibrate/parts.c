@@ -20,16 +20,6 @@ static const struct {
     [CALIBRATION_PAGEABLE] = {3, true},
 };
 
-/* The CPUs that they may use, and no more than the control group pays for. */
-static unsigned usable_cpus(const struct session *session)
-{
-    unsigned cpus = bind_cpu_count(session->topology);
-    double quota = bind_cpu_quota();
-    if (quota > 0.0 && quota < cpus)
-        cpus = quota < 1.0 ? 1 : (unsigned)quota;
-    return cpus;
-}
-
 void calibrate_prepare(const struct session *session, const struct point *like,
                        const struct calibration_record *known, size_t count,
                        struct calibration_record *out)
@@ -38,7 +28,7 @@ void calibrate_prepare(const struct session *session, const struct point *like,
     *out = (struct calibration_record){.shared = 0};
     snprintf(out->bind, sizeof out->bind, "%s", setting_word(OPTION_BIND, like));
     figures->work = like->work;
-    figures->cpus = usable_cpus(session);
+    figures->cpus = bind_usable_cpus(session->topology);
     figures->sms = (unsigned)gpu_at(session->gpus, 0)->sms;
     if (point_gpus(like) > 1)
         figures->all.gpus = point_gpus(like);

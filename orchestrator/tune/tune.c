@@ -82,11 +82,8 @@ static struct tune_machine machine_of(const struct campaign *campaign)
 {
     struct mps_limits limits;
     bool bounded;
-    double quota = bind_cpu_quota();
-    struct tune_machine machine = {.cpus = bind_cpu_count(campaign->session.topology),
+    struct tune_machine machine = {.cpus = bind_usable_cpus(campaign->session.topology),
                                    .gpus = campaign->session.gpus->count};
-    if (quota > 0.0 && quota < machine.cpus)
-        machine.cpus = quota < 1.0 ? 1 : (unsigned)quota;
     if (strcmp(options_text(campaign->options, OPTION_LIMITS), "known") == 0 &&
         mps_limits_known(&campaign->session, &limits) == STATUS_OK)
         machine.clients = mps_limits_client_cap(&limits, &bounded);
