@@ -182,27 +182,20 @@ static void wait_asleep(struct explain_point *point, const struct calibration *c
         point->schedule = SCHEDULE_BLOCK;
 }
 
-const char *explain_layout_name(const struct explain_point *point)
+enum layout_kind explain_layout(const struct explain_point *point)
 {
-    if (point->threads == 1 && point->processes > 1)
-        return point->mps ? "processes+mps" : "processes";
-    if (point->processes == 1)
-        return point->mps ? "threads+mps" : "threads";
-    return point->mps ? "hybrid" : "hybrid-timesliced";
+    return layout_of(point->processes, point->threads, point->mps);
 }
 
 static void write_options(const struct explain_point *before, struct remedy *remedy)
 {
     const struct explain_point *after = &remedy->point;
     struct text text = {.at = remedy->options, .size = sizeof remedy->options};
+    char layout[LAYOUT_TEXT_BYTES];
     if (after->processes != before->processes || after->threads != before->threads ||
-        after->mps != before->mps) {
-        text_append(&text, "--layout %s:", explain_layout_name(after));
-        if (after->processes > 1 && after->threads > 1)
-            text_append(&text, "%ux%u ", after->processes, after->threads);
-        else
-            text_append(&text, "%u ", after->processes * after->threads);
-    }
+        after->mps != before->mps)
+        text_append(&text, "--layout %s ",
+                    layout_text(explain_layout(after), after->processes, after->threads, layout));
     if (after->connections != (after->mps != before->mps ? QUEUES_MPS : before->connections))
         text_append(&text, "--connections %u ", after->connections);
     if (after->launch != before->launch)

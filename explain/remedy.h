@@ -5,6 +5,7 @@
 #pragma once
 
 #include "explain/ceilings.h"
+#include "job/options.h"
 
 /* How many MPS clients a GPU allows, and how many hardware queues they may have together; 0: not
  * known, and then no more are proposed than an H200 allows. */
@@ -49,5 +50,4 @@ void remedy_find(const struct explain_point *point, const struct calibration *ca
 /* "connections", as in JSON; "none". */
 const char *remedy_name(enum remedy_kind kind);
 
-/* The name of a layout as on the command line, "processes+mps". */
-const char *explain_layout_name(const struct explain_point *point);
+enum layout_kind explain_layout(const struct explain_point *point);

@@ -27,6 +27,25 @@ bool layout_over_mps(enum layout_kind kind)
     return kind < LAYOUT_KINDS && layouts[kind].mps;
 }
 
+enum layout_kind layout_of(unsigned processes, unsigned threads, bool over_mps)
+{
+    if (processes == 1)
+        return over_mps ? LAYOUT_THREADS_MPS : LAYOUT_THREADS;
+    if (threads == 1)
+        return over_mps ? LAYOUT_PROCESSES_MPS : LAYOUT_PROCESSES;
+    return over_mps ? LAYOUT_HYBRID : LAYOUT_HYBRID_TIMESLICED;
+}
+
+const char *layout_text(enum layout_kind kind, unsigned processes, unsigned threads,
+                        char out[LAYOUT_TEXT_BYTES])
+{
+    if (kind < LAYOUT_KINDS && layouts[kind].two_counts)
+        snprintf(out, LAYOUT_TEXT_BYTES, "%s:%ux%u", layout_name(kind), processes, threads);
+    else
+        snprintf(out, LAYOUT_TEXT_BYTES, "%s:%u", layout_name(kind), processes * threads);
+    return out;
+}
+
 static enum status find_layout(const char *name, enum layout_kind *out)
 {
     for (int i = 0; i < LAYOUT_KINDS; i++) {
@@ -61,13 +80,9 @@ static bool take_count(const char **text, unsigned *out)
 static enum status add_layout(struct option_value *out, enum layout_kind kind, unsigned processes,
                               unsigned threads)
 {
-    char text[64];
-    if (layouts[kind].two_counts)
-        snprintf(text, sizeof text, "%s:%ux%u", layouts[kind].name, processes, threads);
-    else
-        snprintf(text, sizeof text, "%s:%u", layouts[kind].name, processes * threads);
+    char text[LAYOUT_TEXT_BYTES];
     struct option_item item = {.layout = kind, .processes = processes, .threads = threads};
-    return option_value_add(out, &item, text);
+    return option_value_add(out, &item, layout_text(kind, processes, threads, text));
 }
 
 static enum status add_counts(struct option_value *out, enum layout_kind kind, const char *text)

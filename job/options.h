@@ -310,6 +310,14 @@ enum status option_value_add(struct option_value *value, const struct option_ite
 const char *layout_name(enum layout_kind kind);
 bool layout_over_mps(enum layout_kind kind);
 
+/* The kind that processes with as many threads each are. */
+enum layout_kind layout_of(unsigned processes, unsigned threads, bool over_mps);
+
+/* "hybrid:8x2", as layout_parse() takes it. Returns out. */
+#define LAYOUT_TEXT_BYTES 64
+const char *layout_text(enum layout_kind kind, unsigned processes, unsigned threads,
+                        char out[LAYOUT_TEXT_BYTES]);
+
 /* Sets every option to its default. */
 enum status options_init(struct options *out);
 void options_release(struct options *options);

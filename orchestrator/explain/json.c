@@ -46,9 +46,9 @@ static json_t *remedy_json(const struct explanation *point)
     return json_pack(
         "{s:s, s:s, s:s, s:s, s:i, s:i, s:i, s:f, s:f, s:f, s:o}", "kind",
         remedy_name(remedy->kind), "options", remedy->options, "advice", remedy->advice, "layout",
-        explain_layout_name(&remedy->point), "processes", (int)remedy->point.processes, "threads",
-        (int)remedy->point.threads, "connections", (int)remedy->point.connections, "predicted_ips",
-        remedy->predicted_ips, "predicted_gain", remedy->gain, "gain",
+        layout_name(explain_layout(&remedy->point)), "processes", (int)remedy->point.processes,
+        "threads", (int)remedy->point.threads, "connections", (int)remedy->point.connections,
+        "predicted_ips", remedy->predicted_ips, "predicted_gain", remedy->gain, "gain",
         remedy->predicted_ips / point->measured_ips, "then", name_or_null(remedy->then));
 }
 

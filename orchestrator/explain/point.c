@@ -54,22 +54,13 @@ enum status explain_point_read(const json_t *record, struct explain_point *out)
     return status;
 }
 
-static enum layout_kind layout_of(const struct explain_point *point)
-{
-    const char *name = explain_layout_name(point);
-    for (int kind = 0; kind < LAYOUT_KINDS; kind++)
-        if (strcmp(layout_name((enum layout_kind)kind), name) == 0)
-            return (enum layout_kind)kind;
-    return LAYOUT_THREADS;
-}
-
 void explain_point_plan(const struct explain_point *point, const json_t *record,
                         int64_t shares[EXPLAIN_MOST_PERCENTAGES], struct point *out)
 {
     struct settings_point read;
     *out = settings_read(record, &read) == STATUS_OK ? read.point : (struct point){0};
     out->priority = out->memory_limit = out->active_thread_percentage = (struct point_shares){0};
-    out->layout = layout_of(point);
+    out->layout = explain_layout(point);
     out->processes = point->processes;
     out->threads = point->threads;
     out->gpus = point->gpus;

@@ -10,10 +10,10 @@
 
 #define CELL 96
 
-static const char *layout_of(const struct explanation *point)
+static const char *layout_word(const struct explanation *point)
 {
     const char *name = text_at(point->record, "layout");
-    return *name ? name : explain_layout_name(&point->point);
+    return *name ? name : layout_name(explain_layout(&point->point));
 }
 
 /* -- the table --------------------------------------------------------------------------------- */
@@ -45,7 +45,7 @@ static void add_row(struct columns *table, const struct table_settings *varying,
     bool known = point->binding.kind != CEILING_KINDS;
     if (explain_set_is_of_several(set))
         columns_cell(table, "%s", explain_origin_short(&set->origins, point->origin, text));
-    columns_cell(table, "%s", layout_of(point));
+    columns_cell(table, "%s", layout_word(point));
     columns_cell(table, "%u×%u", point->point.processes, point->point.threads);
     for (size_t i = 0; i < varying->count; i++)
         columns_cell(table, "%s",
@@ -100,7 +100,7 @@ static bool name_group(struct text *out, const struct table_settings *varying,
     const char *separator = " ";
     char value[CELL], last[CELL] = "";
     unsigned sizes = 0;
-    text_append(out, "%s", layout_of(point));
+    text_append(out, "%s", layout_word(point));
     for (size_t i = first, begun = 0; !begun || i > 0; i = set->points[i].next, begun = 1) {
         snprintf(value, sizeof value, "%u×%u", set->points[i].point.processes,
                  set->points[i].point.threads);

@@ -226,17 +226,6 @@ static uint64_t setting_hash(const struct option_row *row, const struct point *p
     }
 }
 
-static void layout_words(const struct point *point, char *out)
-{
-    bool two = point->layout == LAYOUT_HYBRID || point->layout == LAYOUT_HYBRID_TIMESLICED;
-    if (two)
-        snprintf(out, SETTING_TEXT_BYTES, "%s:%ux%u", layout_name(point->layout), point->processes,
-                 point->threads);
-    else
-        snprintf(out, SETTING_TEXT_BYTES, "%s:%u", layout_name(point->layout),
-                 point->processes * point->threads);
-}
-
 static void rate_words(const struct point *point, char *out)
 {
     if (point->goal.permille)
@@ -254,7 +243,7 @@ const char *setting_words(const struct option_row *row, const struct point *poin
     const char *word = NULL;
     switch (row->setting.type) {
     case SETTING_LAYOUT:
-        layout_words(point, out);
+        layout_text(point->layout, point->processes, point->threads, out);
         return out;
     case SETTING_RATE:
         rate_words(point, out);

@@ -183,17 +183,12 @@ static enum status offer_values(const struct job *job, struct options *options)
 static enum status add_layout(struct job *job, const struct job_section *like,
                               enum layout_kind kind, unsigned processes, unsigned threads)
 {
-    char layout[64], text[64];
+    char layout[LAYOUT_TEXT_BYTES], text[64];
     struct options *options;
-    bool two = kind == LAYOUT_HYBRID || kind == LAYOUT_HYBRID_TIMESLICED;
     bool mps = layout_over_mps(kind);
-    if (two)
-        snprintf(layout, sizeof layout, "%s:%ux%u", layout_name(kind), processes, threads);
-    else
-        snprintf(layout, sizeof layout, "%s:%u", layout_name(kind), processes * threads);
     enum status status = add_section(job, like, &options);
     if (status == STATUS_OK)
-        status = set(options, OPTION_LAYOUT, layout);
+        status = set(options, OPTION_LAYOUT, layout_text(kind, processes, threads, layout));
     if (status == STATUS_OK)
         status =
             offer(options, OPTION_CONNECTIONS, connections_for(mps, threads, text, sizeof text));
@@ -216,10 +211,7 @@ static enum status add_sizes(struct job *job, const struct job_section *like, bo
     for (unsigned p = 0; p < processes.count; p++) {
         for (unsigned t = 0; t < threads.count && status == STATUS_OK; t++) {
             unsigned P = processes.of[p], T = threads.of[t];
-            enum layout_kind kind = P == 1   ? (mps ? LAYOUT_THREADS_MPS : LAYOUT_THREADS)
-                                    : T == 1 ? (mps ? LAYOUT_PROCESSES_MPS : LAYOUT_PROCESSES)
-                                    : mps    ? LAYOUT_HYBRID
-                                             : LAYOUT_HYBRID_TIMESLICED;
+            enum layout_kind kind = layout_of(P, T, mps);
             bool beyond = (P * T > bounds->workers && P > 1 && T > 1) || P * T > bounds->room;
             bool vain =
                 kind == LAYOUT_HYBRID_TIMESLICED && (P > SLICED_MOST || T > SLICED_THREADS_MOST);
@@ -320,9 +312,8 @@ static enum status check_job(const struct job *job)
 static enum status add_plain(struct job *job, const struct job_section *like, enum layout_kind kind,
                              unsigned processes, unsigned threads)
 {
-    char layout[64];
+    char layout[LAYOUT_TEXT_BYTES];
     struct options *options;
-    snprintf(layout, sizeof layout, "%s:%u", layout_name(kind), processes * threads);
     enum status status = add_section(job, like, &options);
     for (int i = 0; i < OPTION_COUNT && status == STATUS_OK; i++)
         if (option_table[i].flags & OPTION_AXIS && options->values[i].count > 1 &&
@@ -332,7 +323,9 @@ static enum status add_plain(struct job *job, const struct job_section *like, en
                            : status_set(STATUS_MEMORY, "out of memory");
             free(first);
         }
-    return status == STATUS_OK ? set(options, OPTION_LAYOUT, layout) : status;
+    return status == STATUS_OK
+               ? set(options, OPTION_LAYOUT, layout_text(kind, processes, threads, layout))
+               : status;
 }
 
 /* As many workers as there are CPUs, at least two, and no more than are allowed. */

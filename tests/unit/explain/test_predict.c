@@ -37,8 +37,9 @@ static bool is_known_miss(const struct explain_point *point)
 static const char *describe(const struct explain_point *point, char *text, size_t size)
 {
     snprintf(text, size, "%s %ux%u memory %d sync %d launch %d queues %u schedule %d",
-             explain_layout_name(point), point->processes, point->threads, (int)point->memory,
-             (int)point->sync, (int)point->launch, point->connections, (int)point->schedule);
+             layout_name(explain_layout(point)), point->processes, point->threads,
+             (int)point->memory, (int)point->sync, (int)point->launch, point->connections,
+             (int)point->schedule);
     return text;
 }
 
