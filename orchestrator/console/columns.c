@@ -76,10 +76,14 @@ void columns_end_row_with(struct columns *table, const char *format, ...)
     va_end(arguments);
 }
 
-void columns_hide(struct columns *table, size_t index)
+void columns_hide_empty(struct columns *table)
 {
-    if (index < table->count)
-        table->titles[index].hidden = true;
+    for (size_t c = 0; c < table->count; c++) {
+        bool empty = true;
+        for (size_t i = c; i < table->used; i += table->count + 1)
+            empty &= !table->cells[i] || !*table->cells[i];
+        table->titles[c].hidden = empty;
+    }
 }
 
 /* Prints the row of cells, or of titles for NULL. Blanks are owed until something follows them. */

@@ -46,8 +46,8 @@ void columns_end_row(struct columns *table);
 void columns_end_row_with(struct columns *table, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 
-/* Leaves out the column at index. */
-void columns_hide(struct columns *table, size_t index);
+/* Leaves out the columns without a text in any row. */
+void columns_hide_empty(struct columns *table);
 
 /* Prints titles and rows, two blanks between columns, none at a line's end, and releases the table.
  * indent: blanks before each line. Prints one line that reports it if memory ran out. */

@@ -6,13 +6,15 @@
 #include "orchestrator/console/columns.h"
 #include "orchestrator/probe/internal.h"
 
-enum { ARM, WHAT, MEDIAN, INTERVAL, P99, BLOCKED, RATIO, VERDICT, COLUMNS };
-
 #define CELL 96
 
-static const char *const titles[COLUMNS] = {
-    [ARM] = "arm", [WHAT] = "",           [MEDIAN] = "median",   [INTERVAL] = "95%",
-    [P99] = "p99", [BLOCKED] = "blocked", [RATIO] = "× control", [VERDICT] = "verdict",
+static const struct {
+    const char *title;
+    enum columns_side side;
+} titles[] = {
+    {"arm", COLUMNS_LEFT},       {"", COLUMNS_LEFT},        {"median", COLUMNS_RIGHT},
+    {"95%", COLUMNS_RIGHT},      {"p99", COLUMNS_RIGHT},    {"blocked", COLUMNS_RIGHT},
+    {"× control", COLUMNS_LEFT}, {"verdict", COLUMNS_LEFT},
 };
 
 /* A duration with its unit, three digits: "3.02 µs". */
@@ -64,61 +66,47 @@ static const char *blocked_text(const json_t *object, char *out, size_t size)
     return out;
 }
 
-static void fill_row(const json_t *arm, char cells[COLUMNS][CELL])
+static void add_row(struct columns *table, const json_t *arm)
 {
-    char a[32], b[32];
-    memset(cells, 0, COLUMNS * sizeof cells[0]);
-    snprintf(cells[ARM], CELL, "%s", text_at(arm, "arm"));
-    snprintf(cells[WHAT], CELL, "%s", text_at(arm, "what"));
-    if (!json_object_get(arm, "median_us")) {
-        snprintf(cells[MEDIAN], CELL, "-");
+    char a[32], b[32], text[CELL];
+    const char *error = text_at(arm, "error");
+    columns_cell(table, "%s", text_at(arm, "arm"));
+    columns_cell(table, "%s", text_at(arm, "what"));
+    columns_cell(table, "%s", duration(number_at(arm, "median_us"), a, sizeof a));
+    if (*error) {
+        columns_end_row_with(table, "%s: %s", text_at(arm, "status"), error);
         return;
     }
-    duration(number_at(arm, "median_us"), cells[MEDIAN], CELL);
-    if (!isnan(number_in(arm, "ci95_us", 0)))
-        snprintf(cells[INTERVAL], CELL, "%s to %s",
-                 duration(number_in(arm, "ci95_us", 0), a, sizeof a),
-                 duration(number_in(arm, "ci95_us", 1), b, sizeof b));
+    if (isnan(number_in(arm, "ci95_us", 0)))
+        columns_cell(table, "-");
     else
-        snprintf(cells[INTERVAL], CELL, "-");
-    duration(number_at(arm, "p99_us"), cells[P99], CELL);
-    blocked_text(arm, cells[BLOCKED], CELL);
+        columns_cell(table, "%s to %s", duration(number_in(arm, "ci95_us", 0), a, sizeof a),
+                     duration(number_in(arm, "ci95_us", 1), b, sizeof b));
+    columns_cell(table, "%s", duration(number_at(arm, "p99_us"), a, sizeof a));
+    columns_cell(table, "%s", blocked_text(arm, a, sizeof a));
     if (json_object_get(arm, "ratio")) {
-        char around[CELL - 40];
-        snprintf(cells[RATIO], CELL, "%s (%s)", ratio(number_at(arm, "ratio"), a, sizeof a),
-                 ratios(number_in(arm, "ratio_ci95", 0), number_in(arm, "ratio_ci95", 1), around,
-                        sizeof around));
-        snprintf(cells[VERDICT], CELL, "%s", text_at(arm, "verdict"));
+        columns_cell(table, "%s (%s)", ratio(number_at(arm, "ratio"), a, sizeof a),
+                     ratios(number_in(arm, "ratio_ci95", 0), number_in(arm, "ratio_ci95", 1), text,
+                            sizeof text));
+        columns_cell(table, "%s", text_at(arm, "verdict"));
     } else {
-        snprintf(cells[RATIO], CELL, "%s", *text_at(arm, "control") ? "-" : "control");
+        columns_cell(table, "%s", *text_at(arm, "control") ? "-" : "control");
     }
+    columns_end_row(table);
 }
 
 static void print_arms(FILE *out, const json_t *arms)
 {
     struct columns table = {0};
-    bool shown[COLUMNS] = {0};
     const json_t *arm;
     size_t index;
-    for (size_t c = 0; c < COLUMNS; c++)
-        columns_add(&table, titles[c], c <= WHAT || c >= RATIO ? COLUMNS_LEFT : COLUMNS_RIGHT);
+    for (size_t c = 0; c < sizeof titles / sizeof *titles; c++)
+        columns_add(&table, titles[c].title, titles[c].side);
     json_array_foreach(arms, index, arm)
     {
-        char cells[COLUMNS][CELL];
-        const char *error = text_at(arm, "error");
-        fill_row(arm, cells);
-        for (size_t c = 0; c < (*error ? MEDIAN + 1 : COLUMNS); c++) {
-            columns_cell(&table, "%s", cells[c]);
-            shown[c] |= *cells[c] != '\0';
-        }
-        if (*error)
-            columns_end_row_with(&table, "%s: %s", text_at(arm, "status"), error);
-        else
-            columns_end_row(&table);
+        add_row(&table, arm);
     }
-    for (size_t c = 0; c < COLUMNS; c++)
-        if (!shown[c])
-            columns_hide(&table, c);
+    columns_hide_empty(&table);
     columns_print(out, &table, 0);
 }
 

@@ -78,15 +78,18 @@ static void a_note_stands_where_the_next_cell_would(void **state)
            "threads  1×2  overloaded\n");
 }
 
-static void a_hidden_column_takes_no_place(void **state)
+static void an_empty_column_takes_no_place(void **state)
 {
     (void)state;
     struct columns table = two_columns();
-    columns_hide(&table, 0);
-    columns_cell(&table, "threads");
+    columns_add(&table, "verdict", COLUMNS_LEFT);
+    columns_cell(&table, "%s", "");
     columns_cell(&table, "1×2");
     columns_end_row(&table);
-    expect(&table, 0, "P×T\n1×2\n");
+    columns_cell(&table, "%s", "");
+    columns_end_row(&table);
+    columns_hide_empty(&table);
+    expect(&table, 0, "P×T\n1×2\n\n");
 }
 
 static void a_table_without_titles_has_rows_only(void **state)
@@ -126,7 +129,7 @@ int main(void)
         cmocka_unit_test(letters_of_several_bytes_take_one_column),
         cmocka_unit_test(no_line_ends_in_blanks),
         cmocka_unit_test(a_note_stands_where_the_next_cell_would),
-        cmocka_unit_test(a_hidden_column_takes_no_place),
+        cmocka_unit_test(an_empty_column_takes_no_place),
         cmocka_unit_test(a_table_without_titles_has_rows_only),
         cmocka_unit_test(csv_quotes_what_needs_it),
     };
