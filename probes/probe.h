@@ -34,6 +34,8 @@ enum probe_arm_flag {
     PROBE_ARM_EXTRA = 2,    /* runs only where --arms names it, or all */
 };
 
+enum { PROBE_NOTES = 2 };
+
 struct probe_run;
 struct probe_outcome; /* probes/outcome.h */
 struct probe_note;
@@ -81,9 +83,9 @@ struct probe {
     const char *remedy; /* what to do where it is observed, a sentence */
     /* Arms that are the remedy, ended by NULL: the fastest of those measured gives the gain. */
     const char *const *remedies;
-    /* Infers more from the samples, or NULL: adds notes of one sentence each, at most as many
-     * as fit, and returns how many. Called in the orchestrator. */
-    size_t (*infer)(const struct probe_outcome *outcome, struct probe_note *notes, size_t most);
+    /* What infers more from the samples, NULL after the last: makes a note of one sentence. False:
+     * it has nothing to note. Called in the orchestrator. */
+    bool (*infer[PROBE_NOTES + 1])(const struct probe_outcome *outcome, struct probe_note *note);
 };
 
 /* All of them, in the order in which 'all' runs them; ended by NULL. */

@@ -9,7 +9,6 @@
 #include "orchestrator/probe/internal.h"
 #include "orchestrator/record/record.h"
 
-#define NOTES_MOST 8
 #define NOT_MEASURED "no round of it was measured"
 
 /* The arm that the verdict is about: the probe's own, or, where that was not asked for, the first
@@ -299,13 +298,14 @@ static void note_dropped(const struct probe_outcome *outcome, json_t *notes)
 /* Numbers that notes are about go into the object `inferred`, by name. */
 static json_t *notes_array(const struct probe_outcome *outcome, json_t *inferred)
 {
-    struct probe_note notes[NOTES_MOST] = {0};
     json_t *array = json_array();
-    size_t count = outcome->probe->infer ? outcome->probe->infer(outcome, notes, NOTES_MOST) : 0;
-    for (size_t i = 0; i < count; i++) {
-        json_array_append_new(array, json_string(notes[i].text));
-        if (notes[i].quantity)
-            json_object_set_new(inferred, notes[i].quantity, record_real_or_null(notes[i].value));
+    for (size_t i = 0; outcome->probe->infer[i]; i++) {
+        struct probe_note note = {0};
+        if (!outcome->probe->infer[i](outcome, &note))
+            continue;
+        json_array_append_new(array, json_string(note.text));
+        if (note.quantity)
+            json_object_set_new(inferred, note.quantity, record_real_or_null(note.value));
     }
     note_dropped(outcome, array);
     return array;

@@ -338,8 +338,7 @@ static enum status run_arm(struct probe_run *run)
     return status;
 }
 
-/* -- notes --------------------------------------------------------------------------------------
- */
+/* -- notes ------------------------------------------------------------------------------------- */
 
 /* A shorter wait is not a time slice: any copy may take this much longer than another. */
 #define SLICE_LEAST_US 200.0
@@ -347,7 +346,7 @@ static enum status run_arm(struct probe_run *run)
 /* A copy at a random moment waits for the rest of a slice, which is evenly spread, or, where a
  * slice begins when a copy waits, for a whole one: either way the longest waits are as long as a
  * slice. The last twentieth is left to other causes. */
-static size_t note_slice(const struct probe_outcome *outcome, struct probe_note *note)
+static bool note_slice(const struct probe_outcome *outcome, struct probe_note *note)
 {
     static const char *const names[] = {"second-before", "second-after", "process"};
     for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
@@ -364,33 +363,23 @@ static size_t note_slice(const struct probe_outcome *outcome, struct probe_note 
                  most / 1e3, names[i], fmax(half, 0) / 1e3, most / 1e3);
         note->quantity = "time_slice_us";
         note->value = most;
-        return 1;
+        return true;
     }
-    return 0;
+    return false;
 }
 
 /* What keeps out even work of the same context is another effect than time slices. */
-static size_t note_full(const struct probe_outcome *outcome, struct probe_note *note)
+static bool note_full(const struct probe_outcome *outcome, struct probe_note *note)
 {
     double small = probe_outcome_quantile_us(outcome, "same", METRIC_SMALL, 0.5);
     double full = probe_outcome_quantile_us(outcome, "same", METRIC_FULL, 0.5);
     if (!(full > small + SLICE_LEAST_US))
-        return 0;
+        return false;
     snprintf(note->text, sizeof note->text,
              "beside a kernel that fills the GPU a copy of the same context waits, too: %.3g ms, "
              "where a copy that waits for longer than %d ms is let go by ending the kernel",
              full / 1e3, (int)(HELD_NS / NS_PER_MS));
-    return 1;
-}
-
-static size_t infer(const struct probe_outcome *outcome, struct probe_note *notes, size_t most)
-{
-    size_t count = 0;
-    if (count < most)
-        count += note_slice(outcome, &notes[count]);
-    if (count < most)
-        count += note_full(outcome, &notes[count]);
-    return count;
+    return true;
 }
 
 #define ARM(given_name, given_what, given_control, given_variant, given_flags)                     \
@@ -429,5 +418,5 @@ const struct probe probe_context_admission = {
     .remedy = "copy in a stream of the kernel's own context, in a green context, or in a process "
               "over MPS; contexts of their own take turns",
     .remedies = remedies,
-    .infer = infer,
+    .infer = {note_slice, note_full},
 };

@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "common/clock.h"
+#include "common/text.h"
 #include "kernels/image.h"
 #include "probes/outcome.h"
 #include "probes/rows.h"
@@ -252,26 +253,25 @@ static enum status run_arm(struct probe_run *run)
     return status;
 }
 
-/* -- notes --------------------------------------------------------------------------------------
- */
+/* -- notes ------------------------------------------------------------------------------------- */
 
-static size_t note_growth(const struct probe_outcome *outcome, struct probe_note *note)
+static bool note_growth(const struct probe_outcome *outcome, struct probe_note *note)
 {
     double thread = probe_outcome_median_us(outcome, "threads-1", METRIC_CALL);
     double threads = probe_outcome_median_us(outcome, "threads-8", METRIC_CALL);
     double client = probe_outcome_median_us(outcome, "mps-1", METRIC_CALL);
     double clients = probe_outcome_median_us(outcome, "mps-8", METRIC_CALL);
     if (!(thread > 0 && threads > 0 && client > 0 && clients > 0))
-        return 0;
+        return false;
     snprintf(note->text, sizeof note->text,
              "a launch call takes %.2f us in one thread and %.2f us in each of 8 (%.1f times as "
              "long); over MPS %.2f us in one process and %.2f us in each of 8 (%.1f times)",
              thread, threads, threads / thread, client, clients, clients / client);
-    return 1;
+    return true;
 }
 
 /* Kernels per second of all workers together. */
-static size_t note_rates(const struct probe_outcome *outcome, struct probe_note *note)
+static bool note_rates(const struct probe_outcome *outcome, struct probe_note *note)
 {
     static const struct {
         const char *arm, *what;
@@ -279,26 +279,15 @@ static size_t note_rates(const struct probe_outcome *outcome, struct probe_note 
     } rows[] = {{"threads-1", "1 thread", 1},     {"threads-8", "8 threads", 8},
                 {"threads-16", "16 threads", 16}, {"mps-8", "8 processes over MPS", 8},
                 {"mps-16", "16 over MPS", 16},    {"graphs-8", "8 threads by graphs", 8}};
-    size_t length = 0;
+    struct text text = {.at = note->text, .size = sizeof note->text};
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
         double us = probe_outcome_median_us(outcome, rows[i].arm, METRIC_KERNEL);
-        if (!(us > 0) || length >= sizeof note->text)
-            continue;
-        length += (size_t)snprintf(note->text + length, sizeof note->text - length, "%s %s %.2f",
-                                   length ? "," : "million kernels/s in total:", rows[i].what,
-                                   rows[i].workers / us);
+        if (us > 0)
+            text_append(&text, "%s %s %.2f",
+                        text.length ? "," : "million kernels/s in total:", rows[i].what,
+                        rows[i].workers / us);
     }
-    return length > 0;
-}
-
-static size_t infer(const struct probe_outcome *outcome, struct probe_note *notes, size_t most)
-{
-    size_t count = 0;
-    if (count < most)
-        count += note_growth(outcome, &notes[count]);
-    if (count < most)
-        count += note_rates(outcome, &notes[count]);
-    return count;
+    return text.length > 0;
 }
 
 #define THREADS(n, given_control, given_flags)                                                     \
@@ -370,5 +359,5 @@ const struct probe probe_launch_contention = {
     .remedy = "launch many kernels as one graph, or spread the threads over processes over MPS, "
               "each of which has a launch path of its own",
     .remedies = remedies,
-    .infer = infer,
+    .infer = {note_growth, note_rates},
 };

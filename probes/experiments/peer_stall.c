@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "common/clock.h"
+#include "common/text.h"
 #include "probes/experiments/holder.h"
 #include "probes/outcome.h"
 #include "probes/rows.h"
@@ -255,37 +256,35 @@ static enum status run_arm(struct probe_run *run)
     return status;
 }
 
-/* -- notes --------------------------------------------------------------------------------------
- */
+/* -- notes ------------------------------------------------------------------------------------- */
 
-static size_t infer(const struct probe_outcome *outcome, struct probe_note *notes, size_t most)
+static bool note_rates(const struct probe_outcome *outcome, struct probe_note *note)
 {
     static const char *const names[][2] = {{"peer-off", "the driver's own staging"},
                                            {"staged", "out and then in"},
                                            {"chunked", "in chunks"},
                                            {"peer-on", "peer access"}};
-    size_t count = 0, length = 0;
-    if (count < most) {
-        char *text = notes[count].text;
-        const size_t room = sizeof notes[count].text;
-        for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
-            double us = probe_outcome_median_us(outcome, names[i][0], METRIC_LARGE);
-            if (!(us > 0) || length >= room)
-                continue;
-            length += (size_t)snprintf(text + length, room - length, "%s %s %.3g GB/s",
-                                       length ? "," : "a copy of 64 MiB, alone:", names[i][1],
-                                       (double)LARGE_BYTES / us / 1e3);
-        }
-        count += length > 0;
+    struct text text = {.at = note->text, .size = sizeof note->text};
+    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
+        double us = probe_outcome_median_us(outcome, names[i][0], METRIC_LARGE);
+        if (us > 0)
+            text_append(&text, "%s %s %.3g GB/s",
+                        text.length ? "," : "a copy of 64 MiB, alone:", names[i][1],
+                        (double)LARGE_BYTES / us / 1e3);
     }
+    return text.length > 0;
+}
+
+static bool note_call(const struct probe_outcome *outcome, struct probe_note *note)
+{
     double off = probe_outcome_median_us(outcome, "peer-off", METRIC_SUBMIT_FIRST);
-    if (count < most && off > 1e3)
-        snprintf(
-            notes[count++].text, sizeof notes->text,
-            "the call that queues the first copy keeps its thread for %.3g ms, about as long as "
-            "the kernel takes (%d ms)",
-            off / 1e3, (int)(KERNEL_NS / NS_PER_MS));
-    return count;
+    if (!(off > 1e3))
+        return false;
+    snprintf(note->text, sizeof note->text,
+             "the call that queues the first copy keeps its thread for %.3g ms, about as long as "
+             "the kernel takes (%d ms)",
+             off / 1e3, (int)(KERNEL_NS / NS_PER_MS));
+    return true;
 }
 
 #define ARM(given_name, given_what, given_control, given_variant)                                  \
@@ -325,5 +324,5 @@ const struct probe probe_peer_stall = {
     .remedy = "enable peer access where the machine allows it; elsewhere copy in chunks through "
               "pinned memory, tied together by events, or submit a copy when its stream is idle",
     .remedies = remedies,
-    .infer = infer,
+    .infer = {note_rates, note_call},
 };
