@@ -40,3 +40,17 @@ enum status context_retain(const struct cuda_driver *driver, cuda_device device,
         *out = context;
     return status;
 }
+
+enum status context_load_module(const struct cuda_driver *driver, const void *native,
+                                const void *ptx, cuda_module *out)
+{
+    cuda_module module;
+    cuda_result result = driver->module_load_data(&module, native);
+    if (result == CUDA_INVALID_IMAGE || result == CUDA_NO_BINARY_FOR_GPU ||
+        result == CUDA_UNSUPPORTED_PTX_VERSION)
+        result = driver->module_load_data(&module, ptx);
+    enum status status = cuda_check(driver, result, "cuModuleLoadData");
+    if (status == STATUS_OK)
+        *out = module;
+    return status;
+}

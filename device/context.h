@@ -11,3 +11,9 @@ enum status context_init_driver(const struct cuda_driver *driver);
 
 /* cuDevicePrimaryCtxRetain; *out is set only on success. */
 enum status context_retain(const struct cuda_driver *driver, cuda_device device, cuda_context *out);
+
+/* cuModuleLoadData of native code; and of the PTX beside it, which is written for the oldest driver
+ * that we support, where the driver is older than the toolkit that built the native code and
+ * refuses it as a whole. *out is set only on success. */
+enum status context_load_module(const struct cuda_driver *driver, const void *native,
+                                const void *ptx, cuda_module *out);

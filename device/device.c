@@ -111,6 +111,21 @@ enum status device_query(const struct cuda_driver *driver, int ordinal, struct d
     return status ? status : query(driver, ordinal, out);
 }
 
+enum status device_prove(const struct device_info *info, const char *uuid, bool over_mps)
+{
+    if (strncmp(info->uuid, uuid, sizeof info->uuid) != 0)
+        return status_set(STATUS_WORKER, "the driver gave GPU %s instead of %.*s", info->uuid,
+                          (int)sizeof info->uuid, uuid);
+    if (over_mps && info->mps_enabled < 0)
+        return status_set(STATUS_UNSUPPORTED, "this driver does not report whether MPS is on");
+    if (over_mps && info->mps_enabled == 0)
+        return status_set(STATUS_WORKER, "not attached to the MPS daemon: the driver fell back to "
+                                         "time slicing");
+    if (!over_mps && info->mps_enabled == 1)
+        return status_set(STATUS_WORKER, "attached to an MPS daemon where MPS must be off");
+    return STATUS_OK;
+}
+
 enum status device_list_query(const struct cuda_driver *driver, struct device_list *out)
 {
     struct device_list list;

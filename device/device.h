@@ -7,6 +7,7 @@
  */
 #pragma once
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -44,6 +45,10 @@ struct device_list {
  * this ordinal; else as cuda_check(). *out is set only on success. */
 enum status device_query(const struct cuda_driver *driver, int ordinal, struct device_info *out);
 enum status device_list_query(const struct cuda_driver *driver, struct device_list *out);
+
+/* STATUS_WORKER: this is not the device of that UUID, or is not over MPS as it must be.
+ * STATUS_UNSUPPORTED: the driver does not report the latter. */
+enum status device_prove(const struct device_info *info, const char *uuid, bool over_mps);
 
 /* Is what came from another process a whole list of this version? STATUS_PROTOCOL if not. */
 enum status device_list_check(const struct device_list *list, size_t bytes);

@@ -68,24 +68,14 @@ static void *watch_end(void *argument)
 static enum status prove_gpus(const struct probe_run *run)
 {
     const struct probe_shm_header *header = run->shm.header;
-    for (unsigned i = 0; i < header->gpus; i++) {
+    enum status status = STATUS_OK;
+    for (unsigned i = 0; i < header->gpus && status == STATUS_OK; i++) {
         struct device_info info;
-        enum status status = device_query(&run->driver, (int)i, &info);
-        if (status != STATUS_OK)
-            return status;
-        if (strncmp(info.uuid, header->uuids[i], sizeof header->uuids[i]) != 0)
-            return status_set(STATUS_WORKER, "the driver gave GPU %s instead of %.*s", info.uuid,
-                              (int)sizeof header->uuids[i], header->uuids[i]);
-        if (header->over_mps && info.mps_enabled < 0)
-            return status_set(STATUS_UNSUPPORTED, "this driver does not report whether MPS is on");
-        if (header->over_mps && info.mps_enabled == 0)
-            return status_set(STATUS_WORKER,
-                              "not attached to the MPS daemon: the driver fell back to time "
-                              "slicing");
-        if (!header->over_mps && info.mps_enabled == 1)
-            return status_set(STATUS_WORKER, "attached to an MPS daemon where MPS must be off");
+        status = device_query(&run->driver, (int)i, &info);
+        if (status == STATUS_OK)
+            status = device_prove(&info, header->uuids[i], header->over_mps);
     }
-    return STATUS_OK;
+    return status;
 }
 
 static enum status run_arm(struct probe_run *run, const char *driver_path)

@@ -6,22 +6,9 @@
 #include "probes/probe.h"
 #include "device/context.h"
 
-static bool refuses_native(cuda_result result)
-{
-    return result == CUDA_INVALID_IMAGE || result == CUDA_NO_BINARY_FOR_GPU ||
-           result == CUDA_UNSUPPORTED_PTX_VERSION;
-}
-
 enum status probe_module_load(const struct probe_run *run, cuda_module *out)
 {
-    cuda_module module = NULL;
-    cuda_result result = run->driver.module_load_data(&module, kernels_image(NULL));
-    if (refuses_native(result))
-        result = run->driver.module_load_data(&module, kernels_ptx(NULL));
-    enum status status = cuda_check(&run->driver, result, "cuModuleLoadData");
-    if (status == STATUS_OK)
-        *out = module;
-    return status;
+    return context_load_module(&run->driver, kernels_image(NULL), kernels_ptx(NULL), out);
 }
 
 enum status probe_set_current(const struct probe_run *run, cuda_context context)

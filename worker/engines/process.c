@@ -31,25 +31,6 @@ void worker_process_park(const struct worker_process *process, uint32_t finished
     tell_orchestrator(process);
 }
 
-static enum status check_device(const struct worker_process *process,
-                                const struct device_info *info)
-{
-    const struct shm_settings *settings = &process->shm.header->settings;
-    bool wanted = settings->with_mps, mps = info->mps_enabled == 1;
-    const struct shm_process *record = shm_process_at(&process->shm, process->index);
-    if (strncmp(info->uuid, record->device_uuid, sizeof record->device_uuid) != 0)
-        return status_set(STATUS_WORKER, "the driver gave GPU %s instead of %.*s", info->uuid,
-                          (int)sizeof record->device_uuid, record->device_uuid);
-    if (wanted && info->mps_enabled < 0)
-        return status_set(STATUS_UNSUPPORTED, "this driver does not report whether MPS is on");
-    if (wanted && !mps)
-        return status_set(STATUS_WORKER, "not attached to the MPS daemon: the driver fell back to "
-                                         "time slicing");
-    if (!wanted && mps)
-        return status_set(STATUS_WORKER, "attached to an MPS daemon where MPS must be off");
-    return STATUS_OK;
-}
-
 static unsigned schedule_flags(uint32_t schedule)
 {
     switch (schedule) {
@@ -64,28 +45,17 @@ static unsigned schedule_flags(uint32_t schedule)
     }
 }
 
-/* A driver older than the toolkit that built the native image may refuse it as a whole; the PTX
- * beside it is written for the oldest that we support. */
-static cuda_result load_module(struct worker_process *process)
-{
-    size_t bytes;
-    cuda_result result = process->driver.module_load_data(&process->module, kernels_image(&bytes));
-    if (result == CUDA_INVALID_IMAGE || result == CUDA_NO_BINARY_FOR_GPU ||
-        result == CUDA_UNSUPPORTED_PTX_VERSION)
-        result = process->driver.module_load_data(&process->module, kernels_ptx(&bytes));
-    return result;
-}
-
 /* The right GPU, over MPS or not, as the driver sees it now. */
 static enum status prove_device(const struct worker_process *process)
 {
+    const struct shm_settings *settings = &process->shm.header->settings;
+    struct shm_process *record = shm_process_at(&process->shm, process->index);
     struct device_info info;
-    enum status status =
-        device_query(&process->driver, (int)process->shm.header->settings.device, &info);
+    enum status status = device_query(&process->driver, (int)settings->device, &info);
     if (status != STATUS_OK)
         return status;
-    atomic_store(&shm_process_at(&process->shm, process->index)->mps, info.mps_enabled);
-    return check_device(process, &info);
+    atomic_store(&record->mps, info.mps_enabled);
+    return device_prove(&info, record->device_uuid, settings->with_mps);
 }
 
 #define CALL(call, name)                                                                           \
@@ -134,7 +104,9 @@ enum status worker_process_open(struct worker_process *process, const char *driv
     status = publish_shares(process);
     if (status != STATUS_OK)
         return status;
-    CALL(load_module(process), "cuModuleLoadData");
+    status = context_load_module(driver, kernels_image(NULL), kernels_ptx(NULL), &process->module);
+    if (status != STATUS_OK)
+        return status;
     const struct {
         cuda_function *function;
         const char *name;
