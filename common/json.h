@@ -55,6 +55,13 @@ static inline json_int_t json_place(json_t *places, const char *text, json_int_t
     return json_object_set_new_nocheck(places, text, json_integer(next)) == 0 ? next : -1;
 }
 
+/* Adds the fields of more, which it releases; NULL is fine. */
+static inline void json_add(json_t *object, json_t *more)
+{
+    json_object_update(object, more);
+    json_decref(more);
+}
+
 /* A JSON string of a text from the system, of which what cannot be one is U+FFFD; NULL without
  * memory. */
 static inline json_t *json_text(const char *text)

@@ -151,13 +151,6 @@ static json_t *interval(double low, double high)
     return json_pack("[o, o]", record_real_or_null(low), record_real_or_null(high));
 }
 
-/* Moves the fields of more, which it releases, to object. */
-static void add_fields(json_t *object, json_t *more)
-{
-    json_object_update(object, more);
-    json_decref(more);
-}
-
 static json_t *times_object(const struct probe_summary *summary)
 {
     return json_pack(
@@ -169,9 +162,9 @@ static json_t *times_object(const struct probe_summary *summary)
 
 static void add_summary(json_t *object, const struct probe_summary *summary)
 {
-    add_fields(object, json_pack("{s:I, s:I}", "samples", (json_int_t)summary->samples, "dropped",
-                                 (json_int_t)summary->dropped));
-    add_fields(object, times_object(summary));
+    json_add(object, json_pack("{s:I, s:I}", "samples", (json_int_t)summary->samples, "dropped",
+                               (json_int_t)summary->dropped));
+    json_add(object, times_object(summary));
 }
 
 static json_t *more_metrics(const struct probe *probe, const struct probe_arm_data *data)
@@ -202,9 +195,9 @@ static void add_comparison(json_t *object, const struct probe_outcome *outcome,
         probe_summarise(control->series[0], control->rounds, &summary) != STATUS_OK)
         return;
     enum probe_verdict verdict = judge(outcome->probe, data, control, &effect, summary.median_us);
-    add_fields(object, json_pack("{s:o, s:o, s:s}", "ratio", record_real_or_null(effect.ratio),
-                                 "ratio_ci95", interval(effect.low, effect.high), "verdict",
-                                 probe_verdict_name(verdict)));
+    json_add(object,
+             json_pack("{s:o, s:o, s:s}", "ratio", record_real_or_null(effect.ratio), "ratio_ci95",
+                       interval(effect.low, effect.high), "verdict", probe_verdict_name(verdict)));
 }
 
 static const char *arm_status(const struct probe_arm_data *data)
@@ -225,7 +218,7 @@ static json_t *arm_object(const struct probe_outcome *outcome, const struct prob
     if (!object)
         return NULL;
     if (arm->series)
-        add_fields(object, json_pack("{s:s, s:f}", "series", arm->series, "x", arm->x));
+        json_add(object, json_pack("{s:s, s:f}", "series", arm->series, "x", arm->x));
     if (!probe_arm_is_measured(data)) {
         json_object_set_new(object, "error", json_text(*data->error ? data->error : NOT_MEASURED));
         return object;
@@ -330,18 +323,17 @@ json_t *probe_record(const struct probe_outcome *outcome, const struct probe_res
     json_decref(inferred);
     if (!record)
         return NULL;
-    json_object_set_new(record, "error", *result->error ? json_text(result->error) : json_null());
-    if (*result->ended_early)
-        json_object_set_new(record, "ended_early", json_text(result->ended_early));
-    json_object_set_new(record, "remedy", helps ? json_string(probe->remedy) : json_null());
+    json_add(record,
+             json_pack("{s:o, s:o*, s:o}", "error",
+                       *result->error ? json_text(result->error) : json_null(), "ended_early",
+                       *result->ended_early ? json_text(result->ended_early) : NULL, "remedy",
+                       helps ? json_string(probe->remedy) : json_null()));
     if (helps && result->remedy)
-        add_fields(record,
-                   json_pack("{s:s, s:o, s:o}", "remedy_arm", result->remedy->arm->name,
-                             "remedy_gain", record_real_or_null(result->gain.ratio),
-                             "remedy_gain_ci95", interval(result->gain.low, result->gain.high)));
-    if (probe->xlabel)
-        json_object_set_new(record, "xlabel", json_string(probe->xlabel));
-    json_object_set_new(record, "seconds", json_real(seconds));
+        json_add(record,
+                 json_pack("{s:s, s:o, s:o}", "remedy_arm", result->remedy->arm->name,
+                           "remedy_gain", record_real_or_null(result->gain.ratio),
+                           "remedy_gain_ci95", interval(result->gain.low, result->gain.high)));
+    json_add(record, json_pack("{s:s*, s:f}", "xlabel", probe->xlabel, "seconds", seconds));
     return record;
 }
 
@@ -358,13 +350,9 @@ json_t *probe_header(const struct probing *probing)
     json_t *names = json_array();
     for (size_t i = 0; i < probing->count; i++)
         json_array_append_new(names, json_string(probing->outcomes[i].probe->name));
-    json_object_set_new(record, "probes", names);
-    json_object_set_new(record, "seed",
-                        json_integer(options_integer(probing->options, OPTION_PROBE_SEED)));
-    json_object_set_new(record, "timeout_s",
-                        json_real(options_real(probing->options, OPTION_PROBE_TIMEOUT)));
-    const char *arms = options_text(probing->options, OPTION_PROBE_ARMS);
-    if (arms)
-        json_object_set_new(record, "arms", json_string(arms));
+    json_add(record, json_pack("{s:o, s:I, s:f, s:s*}", "probes", names, "seed",
+                               (json_int_t)options_integer(probing->options, OPTION_PROBE_SEED),
+                               "timeout_s", options_real(probing->options, OPTION_PROBE_TIMEOUT),
+                               "arms", options_text(probing->options, OPTION_PROBE_ARMS)));
     return record;
 }

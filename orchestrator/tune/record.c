@@ -92,24 +92,21 @@ static json_t *real(double value)
     return record_real_or_null(value);
 }
 
-static json_t *constraints_object(const struct tune *tune)
+/* NULL: it is not given. */
+static json_t *count_given(const struct tune *tune, enum option_id id)
 {
     const struct options *options = tune->campaign.options;
-    json_t *object = json_object();
-    static const struct {
-        enum option_id id;
-        const char *key;
-    } counts[] = {{OPTION_MAX_PROCESSES, "max_processes"}, {OPTION_MAX_THREADS, "max_threads"}};
-    if (tune->rules.max_p99_us > 0.0)
-        json_object_set_new(object, "max_p99_us", json_real(tune->rules.max_p99_us));
-    for (size_t i = 0; i < sizeof counts / sizeof counts[0]; i++)
-        if (options->values[counts[i].id].count)
-            json_object_set_new(object, counts[i].key,
-                                json_integer(options_integer(options, counts[i].id)));
-    if (tune->max_memory_bytes)
-        json_object_set_new(object, "max_gpu_memory_bytes",
-                            json_integer((json_int_t)tune->max_memory_bytes));
-    return object;
+    return options->values[id].count ? json_integer(options_integer(options, id)) : NULL;
+}
+
+static json_t *constraints_object(const struct tune *tune)
+{
+    return json_pack("{s:o*, s:o*, s:o*, s:o*}", "max_p99_us",
+                     tune->rules.max_p99_us > 0.0 ? json_real(tune->rules.max_p99_us) : NULL,
+                     "max_processes", count_given(tune, OPTION_MAX_PROCESSES), "max_threads",
+                     count_given(tune, OPTION_MAX_THREADS), "max_gpu_memory_bytes",
+                     tune->max_memory_bytes ? json_integer((json_int_t)tune->max_memory_bytes)
+                                            : NULL);
 }
 
 static json_t *summary_of(const struct tune *tune, size_t point)
@@ -121,7 +118,6 @@ static json_t *summary_of(const struct tune *tune, size_t point)
     json_t *object = json_pack("{s:I, s:s}", "point", (json_int_t)point, "what", what);
     if (!object || !record)
         return object;
-    json_object_set(object, "throughput_ips", json_object_get(record, "throughput_ips"));
     json_t *rates = json_array();
     const json_t *gpu;
     size_t index;
@@ -129,13 +125,12 @@ static json_t *summary_of(const struct tune *tune, size_t point)
     {
         json_array_append(rates, json_object_get(gpu, "throughput_ips"));
     }
-    if (json_array_size(rates) > 0)
-        json_object_set(object, "per_gpu_ips", rates);
+    json_add(object, json_pack("{s:O*, s:O*, s:O*, s:O*}", "throughput_ips",
+                               json_object_get(record, "throughput_ips"), "per_gpu_ips",
+                               json_array_size(rates) > 0 ? rates : NULL, "p99_us",
+                               json_object_get(latency, "p99"), "p99_bounds_us",
+                               json_object_get(json_object_get(latency, "bounds"), "p99")));
     json_decref(rates);
-    json_object_set(object, "p99_us", json_object_get(latency, "p99"));
-    json_t *bounds = json_object_get(json_object_get(latency, "bounds"), "p99");
-    if (bounds)
-        json_object_set(object, "p99_bounds_us", bounds);
     return object;
 }
 
@@ -143,15 +138,11 @@ static json_t *winner_object(const struct tune *tune, const struct tune_judgemen
 {
     json_t *object = summary_of(tune, judgement->winner);
     char *options = options_of(tune, &tune->space.plan.points[judgement->winner]);
-    if (!object || !options) {
-        free(options);
-        return object;
-    }
-    json_object_set_new(object, "options", json_string(options));
-    json_object_set_new(object, "value", json_real(judgement->value));
-    json_object_set_new(object, "ci95",
-                        json_pack("[o, o]", real(judgement->low), real(judgement->high)));
-    json_object_set_new(object, "rounds", json_integer(judgement->rounds));
+    if (options)
+        json_add(object,
+                 json_pack("{s:o*, s:o*, s:[o, o], s:i}", "options", json_string(options), "value",
+                           json_real(judgement->value), "ci95", real(judgement->low),
+                           real(judgement->high), "rounds", (int)judgement->rounds));
     free(options);
     return object;
 }
@@ -163,9 +154,8 @@ static json_t *naive_array(const struct tune *tune)
         size_t point = tune->space.naive[i].point;
         json_t *object = summary_of(tune, point);
         const json_t *record = record_of(tune, point);
-        json_object_set_new(object, "layout", json_string(tune->space.naive[i].name));
-        json_object_set_new(object, "status",
-                            json_string(record ? text_at(record, "status") : "not measured"));
+        json_add(object, json_pack("{s:s, s:s}", "layout", tune->space.naive[i].name, "status",
+                                   record ? text_at(record, "status") : "not measured"));
         json_array_append_new(array, object);
     }
     return array;
@@ -191,13 +181,10 @@ static void add_limits(const struct tune *tune, json_t *record, size_t winner)
             double ceiling_ips = point->ceilings.ips[point->binding.kind];
             binding_reason(&point->binding, &point->ceilings, &point->point, point->calibration,
                            text, sizeof text);
-            json_object_set_new(record, "limited_by",
-                                json_string(ceiling_name(point->binding.kind)));
-            json_object_set_new(record, "limit",
-                                json_pack("{s:s, s:s, s:f, s:f}", "title",
-                                          ceiling_title(point->binding.kind), "reason", text, "ips",
-                                          ceiling_ips, "reached",
-                                          point->measured_ips / ceiling_ips));
+            json_add(record, json_pack("{s:s, s:{s:s, s:s, s:f, s:f}}", "limited_by",
+                                       ceiling_name(point->binding.kind), "limit", "title",
+                                       ceiling_title(point->binding.kind), "reason", text, "ips",
+                                       ceiling_ips, "reached", point->measured_ips / ceiling_ips));
         }
     }
     explain_set_release(&set);
