@@ -4,6 +4,54 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* -- what a thread or a stream does ------------------------------------------------------------ */
+
+/* Calls or GPU work, thread by thread or stream by stream. */
+struct order {
+    const struct timeline_event **at; /* owned */
+    size_t count;
+};
+
+/* The thread of a call, the stream of GPU work: within its process. */
+static uint64_t track_of(const struct timeline_event *event)
+{
+    return timeline_is_call(event) ? event->record.thread
+                                   : (uint64_t)event->record.context << 32 | event->record.stream;
+}
+
+static int by_track(const void *a, const void *b)
+{
+    const struct timeline_event *x = *(const struct timeline_event *const *)a;
+    const struct timeline_event *y = *(const struct timeline_event *const *)b;
+    if (x->process != y->process)
+        return x->process < y->process ? -1 : 1;
+    if (track_of(x) != track_of(y))
+        return track_of(x) < track_of(y) ? -1 : 1;
+    return x->record.begin_ns == y->record.begin_ns  ? 0
+           : x->record.begin_ns < y->record.begin_ns ? -1
+                                                     : 1;
+}
+
+static enum status order_events(const struct timeline *timeline, bool calls, struct order *out)
+{
+    struct order order = {.at = calloc((size_t)timeline->count + 1, sizeof *order.at)};
+    if (!order.at)
+        return status_set(STATUS_MEMORY, "out of memory for a summary");
+    for (uint32_t i = 0; i < timeline->count; i++)
+        if (timeline_is_call(&timeline->events[i]) == calls)
+            order.at[order.count++] = &timeline->events[i];
+    qsort(order.at, order.count, sizeof *order.at, by_track);
+    *out = order;
+    return STATUS_OK;
+}
+
+/* Whether the event at index is the first of its thread or stream. */
+static bool is_first(const struct order *order, size_t index)
+{
+    return index == 0 || order->at[index - 1]->process != order->at[index]->process ||
+           track_of(order->at[index - 1]) != track_of(order->at[index]);
+}
+
 /* -- calls ------------------------------------------------------------------------------------- */
 
 static enum status add_call(struct summary *summary, const struct timeline_event *event)
@@ -27,56 +75,26 @@ static enum status add_call(struct summary *summary, const struct timeline_event
     return STATUS_OK;
 }
 
-/* A thread that calls, and until when what has begun there keeps it. */
-struct caller {
-    uint32_t process, thread;
-    uint64_t end_ns;
-};
-
-struct callers {
-    struct caller *at;
-    size_t count;
-};
-
-static struct caller *find_caller(struct callers *callers, const struct timeline_event *event)
-{
-    for (size_t i = 0; i < callers->count; i++)
-        if (callers->at[i].process == event->process &&
-            callers->at[i].thread == event->record.thread)
-            return &callers->at[i];
-    struct caller *more = reallocarray(callers->at, callers->count + 1, sizeof *more);
-    if (!more)
-        return NULL;
-    callers->at = more;
-    callers->at[callers->count] =
-        (struct caller){.process = event->process, .thread = event->record.thread};
-    return &callers->at[callers->count++];
-}
-
 /* Time in calls that are within others counts once. */
 static enum status time_in_calls(const struct timeline *timeline, struct summary *out)
 {
-    struct callers callers = {0};
-    enum status status = STATUS_OK;
-    for (uint32_t i = 0; i < timeline->count && status == STATUS_OK; i++) {
-        const struct timeline_event *event = &timeline->events[i];
-        if (!timeline_is_call(event))
-            continue;
-        struct caller *caller = find_caller(&callers, event);
-        if (!caller) {
-            status = status_set(STATUS_MEMORY, "out of memory for a summary");
-            break;
-        }
-        uint64_t from_ns = event->record.begin_ns;
-        if (caller->end_ns > from_ns)
-            from_ns = caller->end_ns;
-        if (event->record.end_ns > from_ns) {
-            out->call_total_ns += event->record.end_ns - from_ns;
-            caller->end_ns = event->record.end_ns;
+    struct order calls;
+    uint64_t end_ns = 0;
+    enum status status = order_events(timeline, true, &calls);
+    if (status != STATUS_OK)
+        return status;
+    for (size_t i = 0; i < calls.count; i++) {
+        const struct trace_record *record = &calls.at[i]->record;
+        if (is_first(&calls, i))
+            end_ns = 0;
+        uint64_t from_ns = record->begin_ns > end_ns ? record->begin_ns : end_ns;
+        if (record->end_ns > from_ns) {
+            out->call_total_ns += record->end_ns - from_ns;
+            end_ns = record->end_ns;
         }
     }
-    free(callers.at);
-    return status;
+    free(calls.at);
+    return STATUS_OK;
 }
 
 static int by_total(const void *a, const void *b)
@@ -153,69 +171,22 @@ static enum status use_of_gpu(const struct timeline *timeline, struct summary *o
 
 /* -- streams ----------------------------------------------------------------------------------- */
 
-static int by_stream(const void *a, const void *b)
+static void gaps_of_streams(const struct order *work, struct summary *out)
 {
-    const struct timeline_event *x = *(const struct timeline_event *const *)a;
-    const struct timeline_event *y = *(const struct timeline_event *const *)b;
-    if (x->process != y->process)
-        return x->process < y->process ? -1 : 1;
-    if (x->record.context != y->record.context)
-        return x->record.context < y->record.context ? -1 : 1;
-    if (x->record.stream != y->record.stream)
-        return x->record.stream < y->record.stream ? -1 : 1;
-    return x->record.begin_ns == y->record.begin_ns  ? 0
-           : x->record.begin_ns < y->record.begin_ns ? -1
-                                                     : 1;
-}
-
-/* What the GPU did, stream by stream; owned by the caller, who has room for one more. */
-static enum status work_of_streams(const struct timeline *timeline,
-                                   const struct timeline_event ***out, size_t *out_count)
-{
-    const struct timeline_event **work = calloc((size_t)timeline->count + 1, sizeof *work);
-    size_t count = 0;
-    if (!work)
-        return status_set(STATUS_MEMORY, "out of memory for a summary");
-    for (uint32_t i = 0; i < timeline->count; i++)
-        if (!timeline_is_call(&timeline->events[i]))
-            work[count++] = &timeline->events[i];
-    qsort(work, count, sizeof *work, by_stream);
-    *out = work;
-    *out_count = count;
-    return STATUS_OK;
-}
-
-/* Whether it is the first of its stream, behind what stands before it there. */
-static bool is_first(const struct timeline_event *event, const struct timeline_event *before)
-{
-    return !before || before->process != event->process ||
-           before->record.context != event->record.context ||
-           before->record.stream != event->record.stream;
-}
-
-static enum status gaps_of_streams(const struct timeline *timeline, struct summary *out)
-{
-    const struct timeline_event **work;
-    size_t count;
     uint64_t end_ns = 0;
-    enum status status = work_of_streams(timeline, &work, &count);
-    if (status != STATUS_OK)
-        return status;
-    for (size_t i = 0; i < count; i++) {
-        const struct timeline_event *event = work[i];
-        bool first = is_first(event, i > 0 ? work[i - 1] : NULL);
+    for (size_t i = 0; i < work->count; i++) {
+        const struct trace_record *record = &work->at[i]->record;
+        bool first = is_first(work, i);
         out->streams += first;
-        if (!first && event->record.begin_ns > end_ns) {
-            uint64_t gap_ns = event->record.begin_ns - end_ns;
+        if (!first && record->begin_ns > end_ns) {
+            uint64_t gap_ns = record->begin_ns - end_ns;
             out->stream_gap_ns += gap_ns;
             if (gap_ns > out->longest_stream_gap_ns)
                 out->longest_stream_gap_ns = gap_ns;
         }
-        if (first || event->record.end_ns > end_ns)
-            end_ns = event->record.end_ns;
+        if (first || record->end_ns > end_ns)
+            end_ns = record->end_ns;
     }
-    free(work);
-    return STATUS_OK;
 }
 
 /* -- admission --------------------------------------------------------------------------------- */
@@ -330,23 +301,18 @@ static void judge_transfers(const struct transfer *transfers, size_t count,
     }
 }
 
-static enum status pageable_copies(const struct timeline *timeline, struct summary_pageable *out)
+static enum status pageable_copies(const struct timeline *timeline, const struct order *work,
+                                   struct summary_pageable *out)
 {
-    const struct timeline_event **work;
-    size_t works, count = 0;
+    size_t count = 0;
     uint64_t before_ns = 0;
-    enum status status = work_of_streams(timeline, &work, &works);
-    if (status != STATUS_OK)
-        return status;
-    struct transfer *transfers = calloc(works + 1, sizeof *transfers);
-    if (!transfers) {
-        free(work);
+    struct transfer *transfers = calloc(work->count + 1, sizeof *transfers);
+    if (!transfers)
         return status_set(STATUS_MEMORY, "out of memory for a summary");
-    }
-    for (size_t i = 0; i < works; i++) {
-        const struct timeline_event *event = work[i];
+    for (size_t i = 0; i < work->count; i++) {
+        const struct timeline_event *event = work->at[i];
         const struct trace_record *record = &event->record;
-        if (is_first(event, i > 0 ? work[i - 1] : NULL))
+        if (is_first(work, i))
             before_ns = 0;
         /* A graph's copies are issued when it is launched, and do not hold its launch up. */
         const struct timeline_event *call = &timeline->events[event->call];
@@ -363,7 +329,6 @@ static enum status pageable_copies(const struct timeline *timeline, struct summa
         if (record->end_ns > before_ns)
             before_ns = record->end_ns;
     }
-    free(work);
     qsort(transfers, count, sizeof *transfers, by_issue);
     *out = (struct summary_pageable){.copies = count};
     judge_transfers(transfers, count, out);
@@ -372,6 +337,18 @@ static enum status pageable_copies(const struct timeline *timeline, struct summa
 }
 
 /* -- all of it --------------------------------------------------------------------------------- */
+
+static enum status work_of_streams(const struct timeline *timeline, struct summary *out)
+{
+    struct order work;
+    enum status status = order_events(timeline, false, &work);
+    if (status != STATUS_OK)
+        return status;
+    gaps_of_streams(&work, out);
+    status = pageable_copies(timeline, &work, &out->pageable);
+    free(work.at);
+    return status;
+}
 
 enum status summary_make(const struct timeline *timeline, struct summary *out)
 {
@@ -392,13 +369,11 @@ enum status summary_make(const struct timeline *timeline, struct summary *out)
     if (status == STATUS_OK)
         status = use_of_gpu(timeline, &summary);
     if (status == STATUS_OK)
-        status = gaps_of_streams(timeline, &summary);
-    if (status == STATUS_OK)
         status = admission(timeline, TRACE_KERNEL, &summary.kernel_admission);
     if (status == STATUS_OK)
         status = admission(timeline, TRACE_COPY, &summary.copy_admission);
     if (status == STATUS_OK)
-        status = pageable_copies(timeline, &summary.pageable);
+        status = work_of_streams(timeline, &summary);
     if (status != STATUS_OK) {
         summary_release(&summary);
         return status;
