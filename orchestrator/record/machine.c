@@ -13,15 +13,12 @@ static json_t *describe_gpu(const struct session *session, unsigned number)
     const struct nvml_limits limits = telemetry_limits(session->telemetry, number);
     char capability[16];
     snprintf(capability, sizeof capability, "%d.%d", gpu->major, gpu->minor);
-    json_t *known = json_pack("{s:s, s:s, s:i, s:I, s:s, s:s, s:b}", "name", gpu->name, "uuid",
-                              gpu->uuid, "sms", (int)gpu->sms, "memory",
-                              (json_int_t)gpu->memory_bytes, "compute_capability", capability,
-                              "pci", gpu->pci, "emulated", (int)session->emulated);
-    if (limits.max_sm_clock_mhz)
-        json_object_set_new(known, "max_sm_clock_mhz", json_integer(limits.max_sm_clock_mhz));
-    if (limits.power_limit_milliwatts)
-        json_object_set_new(known, "power_limit_w", json_real(limits.power_limit_milliwatts / 1e3));
-    return known;
+    return json_pack(
+        "{s:s, s:s, s:i, s:I, s:s, s:s, s:b, s:o*, s:o*}", "name", gpu->name, "uuid", gpu->uuid,
+        "sms", (int)gpu->sms, "memory", (json_int_t)gpu->memory_bytes, "compute_capability",
+        capability, "pci", gpu->pci, "emulated", (int)session->emulated, "max_sm_clock_mhz",
+        limits.max_sm_clock_mhz ? json_integer(limits.max_sm_clock_mhz) : NULL, "power_limit_w",
+        limits.power_limit_milliwatts ? json_real(limits.power_limit_milliwatts / 1e3) : NULL);
 }
 
 static void add_setting(void *header, const char *field, const char *value)

@@ -40,15 +40,13 @@ void record_add_per_gpu(json_t *record, const struct point *point,
     for (unsigned i = 0; i < result->gpu_count; i++) {
         const struct round_gpu *gpu = &result->gpus[i];
         char cpus[128];
-        json_t *entry = json_pack("{s:i, s:s, s:f, s:{s:f, s:f}, s:s}", "gpu", (int)i, "uuid",
-                                  gpu->uuid, "throughput_ips", gpu->throughput_ips, "latency_us",
-                                  "p50", histogram_quantile_ns(&gpu->latency, 0.5) / 1e3, "p99",
-                                  histogram_quantile_ns(&gpu->latency, 0.99) / 1e3, "cpus",
-                                  bind_cpus_text(gpu->cpus, cpus, sizeof cpus));
-        json_t *telemetry = record_telemetry(&gpu->telemetry);
-        if (telemetry)
-            json_object_set_new(entry, "telemetry", telemetry);
-        json_array_append_new(array, entry);
+        json_array_append_new(
+            array, json_pack("{s:i, s:s, s:f, s:{s:f, s:f}, s:s, s:o*}", "gpu", (int)i, "uuid",
+                             gpu->uuid, "throughput_ips", gpu->throughput_ips, "latency_us", "p50",
+                             histogram_quantile_ns(&gpu->latency, 0.5) / 1e3, "p99",
+                             histogram_quantile_ns(&gpu->latency, 0.99) / 1e3, "cpus",
+                             bind_cpus_text(gpu->cpus, cpus, sizeof cpus), "telemetry",
+                             record_telemetry(&gpu->telemetry)));
         warn_of(record, gpu, i);
     }
     json_object_set_new(record, "per_gpu", array);

@@ -49,28 +49,22 @@ static json_t *workers_array(const struct point *point, const struct round_resul
     return array;
 }
 
+/* What a program's context was given is not known. */
 static json_t *clients_array(const struct point *point, const struct round_result *result)
 {
+    bool known = !point_is_program(point);
     json_t *array = json_array();
     for (unsigned p = 0; p < point_processes(point); p++) {
         const struct round_process *process = &result->processes[p];
         unsigned number = point_number_on_gpu(point, p);
-        if (point_is_program(point)) {
-            json_array_append_new(
-                array,
-                json_pack("{s:i, s:o, s:o, s:o}", "process", (int)p, "active_thread_percentage",
-                          shares_json_at(&point->active_thread_percentage, number), "priority",
-                          shares_json_at(&point->priority, number), "memory_limit",
-                          shares_json_at(&point->memory_limit, number)));
-            continue;
-        }
         json_array_append_new(
-            array, json_pack("{s:i, s:o, s:i, s:o, s:o, s:I}", "process", (int)p,
+            array, json_pack("{s:i, s:o, s:o*, s:o, s:o, s:o*}", "process", (int)p,
                              "active_thread_percentage",
                              shares_json_at(&point->active_thread_percentage, number), "sms",
-                             process->sms, "priority", shares_json_at(&point->priority, number),
-                             "memory_limit", shares_json_at(&point->memory_limit, number),
-                             "memory_free", (json_int_t)process->memory_free));
+                             known ? json_integer(process->sms) : NULL, "priority",
+                             shares_json_at(&point->priority, number), "memory_limit",
+                             shares_json_at(&point->memory_limit, number), "memory_free",
+                             known ? json_integer((json_int_t)process->memory_free) : NULL));
     }
     return array;
 }
