@@ -63,8 +63,8 @@ char *comparison_summary(const struct comparison *comparison);
 void comparison_settings(const struct comparison *comparison, const json_t *point, char *out,
                          size_t size);
 
-/* The command that measures a file anew with rounds enough for a verdict. The caller frees it; NULL:
- * no sweep made the file, its header lacks the options, or no memory. */
+/* The command that measures a file anew with rounds enough for a verdict. The caller frees it;
+ * NULL: no sweep made the file, its header lacks the options, or no memory. */
 char *comparison_again(const char *path, const struct results *results);
 
 /* What stands in the place of a ratio where there is none: "NEW failed: why". */
@@ -74,5 +74,5 @@ void comparison_print_table(FILE *out, const struct comparison *comparison);
 void comparison_print_csv(FILE *out, const struct comparison *comparison);
 void comparison_print_json(FILE *out, const struct comparison *comparison);
 
-/* The picture of all ratios with their intervals. Statuses as of plot_write(). */
+/* The picture of all ratios with their intervals. Statuses as of plot_end(). */
 enum status comparison_plot(const struct comparison *comparison, const char *output);

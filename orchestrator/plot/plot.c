@@ -12,7 +12,7 @@
 /* The script plots/NAME.gp draws what write() writes. */
 struct figure {
     const char *name;
-    enum status (*write)(const struct results *results, const char *path, FILE *file);
+    plot_write *write;
     bool is_explained; /* write() needs plot_explain() */
 };
 

@@ -8,7 +8,6 @@
 
 #include "common/json.h"
 #include "orchestrator/plot/series.h"
-#include "orchestrator/plot/series.h"
 #include "orchestrator/results/point.h"
 
 enum kind { NOT_MEASURED, CONTROL, OBSERVED, NOT_OBSERVED, INCONCLUSIVE };

@@ -171,6 +171,8 @@ static bool is_usual(const char *text)
     return strcmp(text, "stream launch") == 0 || strcmp(text, "schedule auto") == 0;
 }
 
+/* "threads, pageable, no sync": a name and the settings in which the table's rows differ, in brief
+ * without usual ones. */
 static void title_text(const struct series_table *table, const struct series_row *row,
                        const char *name, bool brief, char *title, size_t size)
 {
@@ -180,22 +182,6 @@ static void title_text(const struct series_table *table, const struct series_row
             strcmp(row->texts[s], SETTINGS_DEFAULT_CONNECTIONS) != 0 &&
             !(brief && is_usual(row->texts[s])))
             used += snprintf(title + used, size - (size_t)used, ", %s", row->texts[s]);
-}
-
-/* "threads, pageable, no sync" */
-static void series_title(const struct series_table *table, const struct series_row *row,
-                         char *title, size_t size)
-{
-    title_text(table, row, row->name, false, title, size);
-}
-
-/* The same of one point, without defaults: "threads 1×16, pageable, no sync". */
-static void series_label(const struct series_table *table, const struct series_row *row,
-                         char *label, size_t size)
-{
-    char name[POINT_TEXT_BYTES];
-    point_name(row->point, name);
-    title_text(table, row, name, true, label, size);
 }
 
 void series_write(FILE *file, const struct series_table *table, const char *heading,
@@ -210,7 +196,7 @@ void series_write(FILE *file, const struct series_table *table, const char *head
         size_t number = row->series + 1;
         if (series_begins_at(table, i)) {
             char title[TITLE_BYTES];
-            series_title(table, row, title, sizeof title);
+            title_text(table, row, row->name, false, title, sizeof title);
             variant = i > 0 && row[-1].layout == row->layout ? variant + 1 : 1;
             fputc('\n', file);
             plot_write_item(file, "titles", number, title);
@@ -312,8 +298,9 @@ static void write_labels(FILE *file, const struct series_table *table)
 {
     fprintf(file, "n_rows = %zu\narray labels[n_rows]\n", table->count);
     for (size_t i = 0; i < table->count; i++) {
-        char label[TITLE_BYTES];
-        series_label(table, &table->rows[i], label, sizeof label);
+        char name[POINT_TEXT_BYTES], label[TITLE_BYTES];
+        point_name(table->rows[i].point, name);
+        title_text(table, &table->rows[i], name, true, label, sizeof label);
         plot_write_item(file, "labels", i + 1, label);
     }
 }

@@ -42,7 +42,7 @@ static bool worked(enum status status)
 
 static void draw(const struct results *results)
 {
-    static enum status (*const figures[])(const struct results *, const char *, FILE *) = {
+    static plot_write *const figures[] = {
         plot_throughput_write, plot_latency_write, plot_phases_write,       plot_launch_write,
         plot_heatmap_write,    plot_scaling_write, plot_gpus_write,         plot_search_write,
         plot_fleet_write,      plot_probe_write,   plot_probe_series_write, plot_ceilings_write,
