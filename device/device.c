@@ -27,9 +27,8 @@ static enum status attribute(const struct cuda_driver *driver, cuda_device devic
                              enum cuda_abi_constant which, int32_t *out)
 {
     int value = 0;
-    enum status status = cuda_check(
-        driver, driver->device_get_attribute(&value, (cuda_device_attribute)which, device),
-        "cuDeviceGetAttribute");
+    enum status status =
+        CUDA_CALL(driver, device_get_attribute, &value, (cuda_device_attribute)which, device);
     if (!status)
         *out = value;
     return status;
@@ -58,16 +57,13 @@ static enum status query(const struct cuda_driver *driver, int ordinal, struct d
 
     cuda_uuid uuid;
     size_t memory = 0;
-    status = cuda_check(driver, driver->device_get_name(info.name, sizeof info.name - 1, device),
-                        "cuDeviceGetName");
+    status = CUDA_CALL(driver, device_get_name, info.name, sizeof info.name - 1, device);
     if (status == STATUS_OK)
-        status = cuda_check(driver, driver->device_get_uuid(&uuid, device), "cuDeviceGetUuid");
+        status = CUDA_CALL(driver, device_get_uuid, &uuid, device);
     if (status == STATUS_OK)
-        status =
-            cuda_check(driver, driver->device_get_pci_bus_id(info.pci, sizeof info.pci - 1, device),
-                       "cuDeviceGetPCIBusId");
+        status = CUDA_CALL(driver, device_get_pci_bus_id, info.pci, sizeof info.pci - 1, device);
     if (status == STATUS_OK)
-        status = cuda_check(driver, driver->device_total_mem(&memory, device), "cuDeviceTotalMem");
+        status = CUDA_CALL(driver, device_total_mem, &memory, device);
     if (status != STATUS_OK)
         return status;
     uuid_text(&uuid, info.uuid, sizeof info.uuid);
@@ -137,10 +133,10 @@ enum status device_list_query(const struct cuda_driver *driver, struct device_li
     if (status)
         return status;
     int version = 0, count = 0;
-    status = cuda_check(driver, driver->driver_get_version(&version), "cuDriverGetVersion");
+    status = CUDA_CALL(driver, driver_get_version, &version);
     if (status)
         return status;
-    status = cuda_check(driver, driver->device_get_count(&count), "cuDeviceGetCount");
+    status = CUDA_CALL(driver, device_get_count, &count);
     if (status)
         return status;
     if (count <= 0)

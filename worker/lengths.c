@@ -37,11 +37,6 @@ struct rig {
     bool warm;
 };
 
-static enum status check(const struct rig *rig, cuda_result result, const char *call)
-{
-    return cuda_check(&rig->process.driver, result, call);
-}
-
 static enum status make_room(struct rig *rig)
 {
     const struct cuda_driver *driver = &rig->process.driver;
@@ -54,7 +49,7 @@ static enum status make_room(struct rig *rig)
         if (rig->sides[i])
             driver->mem_free(rig->sides[i]);
         rig->sides[i] = 0;
-        status = check(rig, driver->mem_alloc(&rig->sides[i], (size_t)bytes), "cuMemAlloc");
+        status = CUDA_CALL(driver, mem_alloc, &rig->sides[i], (size_t)bytes);
     }
     if (status == STATUS_OK)
         rig->side_bytes = bytes;
@@ -67,10 +62,10 @@ static enum status make_graph(struct rig *rig, unsigned kernels, struct worker_g
     if (status != STATUS_OK)
         return status;
     for (unsigned i = 0; i < kernels && status == STATUS_OK; i++)
-        status = check(rig,
-                       described_launch(&rig->process, rig->stream, &rig->step, rig->sides[i % 2],
-                                        rig->sides[1 - i % 2]),
-                       "cuLaunchKernel");
+        status = cuda_check(&rig->process.driver,
+                            described_launch(&rig->process, rig->stream, &rig->step,
+                                             rig->sides[i % 2], rig->sides[1 - i % 2]),
+                            "cuLaunchKernel");
     return worker_graph_end(&rig->process, rig->stream, status, graph);
 }
 
@@ -79,18 +74,17 @@ static enum status make_graph(struct rig *rig, unsigned kernels, struct worker_g
 static enum status time_graph(struct rig *rig, cuda_graph_exec exec, float *ms)
 {
     const struct cuda_driver *driver = &rig->process.driver;
-    enum status status = check(rig, driver->graph_launch(exec, rig->stream), "cuGraphLaunch");
+    enum status status = CUDA_CALL(driver, graph_launch, exec, rig->stream);
     if (status == STATUS_OK)
-        status = check(rig, driver->event_record(rig->begin, rig->stream), "cuEventRecord");
+        status = CUDA_CALL(driver, event_record, rig->begin, rig->stream);
     if (status == STATUS_OK)
-        status = check(rig, driver->graph_launch(exec, rig->stream), "cuGraphLaunch");
+        status = CUDA_CALL(driver, graph_launch, exec, rig->stream);
     if (status == STATUS_OK)
-        status = check(rig, driver->event_record(rig->end, rig->stream), "cuEventRecord");
+        status = CUDA_CALL(driver, event_record, rig->end, rig->stream);
     if (status == STATUS_OK)
         status = worker_synchronize(&rig->process, rig->stream);
     if (status == STATUS_OK)
-        status =
-            check(rig, driver->event_elapsed_time(ms, rig->begin, rig->end), "cuEventElapsedTime");
+        status = CUDA_CALL(driver, event_elapsed_time, ms, rig->begin, rig->end);
     return status;
 }
 
@@ -182,12 +176,11 @@ static enum status open_rig(struct rig *rig, const char *uuid, size_t uuid_lengt
         status = worker_process_open(&rig->process, driver_path);
     if (status == STATUS_OK)
         status =
-            check(rig, rig->process.driver.stream_create(&rig->stream, CUDA_STREAM_NON_BLOCKING),
-                  "cuStreamCreate");
+            CUDA_CALL(&rig->process.driver, stream_create, &rig->stream, CUDA_STREAM_NON_BLOCKING);
     if (status == STATUS_OK)
-        status = check(rig, rig->process.driver.event_create(&rig->begin, 0), "cuEventCreate");
+        status = CUDA_CALL(&rig->process.driver, event_create, &rig->begin, 0);
     if (status == STATUS_OK)
-        status = check(rig, rig->process.driver.event_create(&rig->end, 0), "cuEventCreate");
+        status = CUDA_CALL(&rig->process.driver, event_create, &rig->end, 0);
     return status;
 }
 

@@ -84,8 +84,7 @@ void worker_live(const struct worker_process *process, struct shm_slot *slot)
     const struct engine *engine = engine_for(&process->shm.header->settings);
     void *work = NULL;
     slot->bind_errno = cpu_bind_thread(slot->cpus);
-    enum status status = cuda_check(
-        &process->driver, process->driver.ctx_set_current(process->context), "cuCtxSetCurrent");
+    enum status status = CUDA_CALL(&process->driver, ctx_set_current, process->context);
     if (status == STATUS_OK && !engine)
         status = status_set(STATUS_PROTOCOL, "an unknown workload");
     if (status == STATUS_OK)

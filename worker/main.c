@@ -210,7 +210,7 @@ static int query(const char *driver_path)
     static struct device_list list;
     enum status status = cuda_driver_load(driver_path, &driver);
     if (status == STATUS_OK)
-        status = cuda_check(&driver, driver.init(0), "cuInit");
+        status = CUDA_CALL(&driver, init, 0);
     if (status == STATUS_OK)
         status = device_list_query(&driver, &list);
     if (status != STATUS_OK) {

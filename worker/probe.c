@@ -25,17 +25,16 @@ static enum status look(const struct cuda_driver *driver, struct worker_probe *p
     probe->mps = info.mps_enabled;
     status = context_retain(driver, 0, context);
     if (status == STATUS_OK)
-        status = cuda_check(driver, driver->ctx_set_current(*context), "cuCtxSetCurrent");
+        status = CUDA_CALL(driver, ctx_set_current, *context);
     /* Asked after the context exists: a thread limit applies from then on. */
     if (status == STATUS_OK)
-        status = cuda_check(
-            driver, driver->device_get_attribute(&sms, CUDA_ATTRIBUTE_MULTIPROCESSOR_COUNT, 0),
-            "cuDeviceGetAttribute");
+        status =
+            CUDA_CALL(driver, device_get_attribute, &sms, CUDA_ATTRIBUTE_MULTIPROCESSOR_COUNT, 0);
     if (status != STATUS_OK)
         return status;
     probe->sms = sms;
     size_t free_bytes = 0, total_bytes = 0;
-    status = cuda_check(driver, driver->mem_get_info(&free_bytes, &total_bytes), "cuMemGetInfo");
+    status = CUDA_CALL(driver, mem_get_info, &free_bytes, &total_bytes);
     if (status == STATUS_OK) {
         probe->memory_free_bytes = free_bytes;
         probe->memory_total_bytes = total_bytes;

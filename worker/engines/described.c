@@ -51,7 +51,7 @@ static enum status launch(struct described *described, const struct described_st
         cuda_result result = described_launch(described->process, described->stream, step,
                                               described->sides[side], described->sides[side ^ 1]);
         if (result != CUDA_SUCCESS_)
-            return worker_check(described->process, result, "cuLaunchKernel");
+            return cuda_check(&described->process->driver, result, "cuLaunchKernel");
         if (timed) {
             uint64_t moment = clock_now_ns();
             described->call_ns[call - described->sampled_from] = moment - last;
@@ -73,21 +73,14 @@ enum status described_issue(struct described *described, const struct described_
     for (uint32_t n = 0; n < step->count && status == STATUS_OK; n++) {
         uint32_t side = at->side;
         if (step->kind == STEP_COPY_IN)
-            status = worker_check(described->process,
-                                  driver->memcpy_htod_async(sides[side], described->host_in,
-                                                            step->amount, described->stream),
-                                  "cuMemcpyHtoDAsync");
+            status = CUDA_CALL(driver, memcpy_htod_async, sides[side], described->host_in,
+                               step->amount, described->stream);
         else if (step->kind == STEP_COPY_OUT)
-            status = worker_check(
-                described->process,
-                driver->memcpy_dtoh_async(at->host, sides[side], step->amount, described->stream),
-                "cuMemcpyDtoHAsync");
+            status = CUDA_CALL(driver, memcpy_dtoh_async, at->host, sides[side], step->amount,
+                               described->stream);
         else
-            status = worker_check(described->process,
-                                  driver->memcpy_dtod_async(sides[side ^ 1 ^ (n & 1)],
-                                                            sides[side ^ (n & 1)], step->amount,
-                                                            described->stream),
-                                  "cuMemcpyDtoDAsync");
+            status = CUDA_CALL(driver, memcpy_dtod_async, sides[side ^ 1 ^ (n & 1)],
+                               sides[side ^ (n & 1)], step->amount, described->stream);
     }
     return status;
 }
@@ -166,10 +159,8 @@ static enum status run_step(struct described *described, const struct described_
         break;
     }
     if (described->graphs)
-        return worker_check(
-            described->process,
-            described->process->driver.graph_launch(at->graph.exec, described->stream),
-            "cuGraphLaunch");
+        return CUDA_CALL(&described->process->driver, graph_launch, at->graph.exec,
+                         described->stream);
     return described_issue(described, at);
 }
 

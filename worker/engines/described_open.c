@@ -49,9 +49,8 @@ static enum status alloc_all(struct described *described)
     if (status == STATUS_OK)
         status = worker_buffer_new(described->process, out, &described->host_out);
     for (int i = 0; i < 2 && status == STATUS_OK && side > 0; i++)
-        status = worker_check(
-            described->process,
-            described->process->driver.mem_alloc(&described->sides[i], (size_t)side), "cuMemAlloc");
+        status =
+            CUDA_CALL(&described->process->driver, mem_alloc, &described->sides[i], (size_t)side);
     if (status != STATUS_OK)
         return status;
     for (size_t i = 0; i < in / sizeof(int) && i < DESCRIBED_CHECKED_INTS; i++)
@@ -116,9 +115,8 @@ enum status described_open(const struct worker_process *process, const struct sh
         described->steps[i].step = settings->mix.steps[program->first + i];
     /* The kernel rounds a thread's sleeps up by 50 microseconds by default. */
     prctl(PR_SET_TIMERSLACK, 1UL);
-    enum status status = worker_check(
-        process, process->driver.stream_create(&described->stream, CUDA_STREAM_NON_BLOCKING),
-        "cuStreamCreate");
+    enum status status =
+        CUDA_CALL(&process->driver, stream_create, &described->stream, CUDA_STREAM_NON_BLOCKING);
     if (status == STATUS_OK)
         status = alloc_all(described);
     if (status == STATUS_OK && described->graphs)

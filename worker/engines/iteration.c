@@ -54,11 +54,8 @@ static bool copies_out(const struct shm_settings *settings)
 
 static enum status copy_in(const struct iteration *iteration)
 {
-    return worker_check(iteration->process,
-                        iteration->process->driver.memcpy_htod_async(
-                            iteration->device_in, iteration->host_in, settings_of(iteration)->bytes,
-                            iteration->stream),
-                        "cuMemcpyHtoDAsync");
+    return CUDA_CALL(&iteration->process->driver, memcpy_htod_async, iteration->device_in,
+                     iteration->host_in, settings_of(iteration)->bytes, iteration->stream);
 }
 
 /* The kernels read one buffer and write the other, in turn. */
@@ -68,7 +65,7 @@ static enum status launch_run(const struct iteration *iteration, unsigned from, 
     for (unsigned i = from; i < to; i++) {
         cuda_result result = launch_one(iteration, buffers[i % 2], buffers[1 - i % 2], i);
         if (result != CUDA_SUCCESS_)
-            return worker_check(iteration->process, result, "cuLaunchKernel");
+            return cuda_check(&iteration->process->driver, result, "cuLaunchKernel");
     }
     return STATUS_OK;
 }
@@ -109,11 +106,8 @@ static cuda_device_pointer result_buffer(const struct iteration *iteration)
 
 static enum status copy_out(const struct iteration *iteration)
 {
-    return worker_check(iteration->process,
-                        iteration->process->driver.memcpy_dtoh_async(
-                            iteration->host_out, result_buffer(iteration),
-                            settings_of(iteration)->bytes, iteration->stream),
-                        "cuMemcpyDtoHAsync");
+    return CUDA_CALL(&iteration->process->driver, memcpy_dtoh_async, iteration->host_out,
+                     result_buffer(iteration), settings_of(iteration)->bytes, iteration->stream);
 }
 
 static enum status synchronize(const struct iteration *iteration)
@@ -202,19 +196,15 @@ static enum status open_work(const struct worker_process *process, const struct 
     if (!iteration->expected)
         status = status_set(STATUS_MEMORY, "out of host memory");
     if (status == STATUS_OK)
-        status = worker_check(process,
-                              driver->stream_create(&iteration->stream, CUDA_STREAM_NON_BLOCKING),
-                              "cuStreamCreate");
+        status = CUDA_CALL(driver, stream_create, &iteration->stream, CUDA_STREAM_NON_BLOCKING);
     if (status == STATUS_OK)
         status = worker_buffer_new(process, settings->bytes, &iteration->host_in);
     if (status == STATUS_OK)
         status = worker_buffer_new(process, settings->bytes, &iteration->host_out);
     if (status == STATUS_OK)
-        status = worker_check(process, driver->mem_alloc(&iteration->device_in, device_bytes),
-                              "cuMemAlloc");
+        status = CUDA_CALL(driver, mem_alloc, &iteration->device_in, device_bytes);
     if (status == STATUS_OK)
-        status = worker_check(process, driver->mem_alloc(&iteration->device_out, device_bytes),
-                              "cuMemAlloc");
+        status = CUDA_CALL(driver, mem_alloc, &iteration->device_out, device_bytes);
     if (status == STATUS_OK)
         status = fill_device(iteration);
     if (status == STATUS_OK) {
@@ -270,10 +260,8 @@ static inline uint64_t lap(uint64_t *last)
 static enum status run_graph(struct iteration *iteration, struct iteration_times *times)
 {
     uint64_t last = times->begin_ns;
-    enum status status = worker_check(
-        iteration->process,
-        iteration->process->driver.graph_launch(iteration->graph.exec, iteration->stream),
-        "cuGraphLaunch");
+    enum status status = CUDA_CALL(&iteration->process->driver, graph_launch, iteration->graph.exec,
+                                   iteration->stream);
     times->launch_ns = lap(&last);
     if (status == STATUS_OK)
         status = synchronize(iteration);

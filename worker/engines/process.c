@@ -58,9 +58,9 @@ static enum status prove_device(const struct worker_process *process)
     return device_prove(&info, record->device_uuid, settings->with_mps);
 }
 
-#define CALL(call, name)                                                                           \
+#define CALL(field, ...)                                                                           \
     do {                                                                                           \
-        status = cuda_check(driver, (call), name);                                                 \
+        status = CUDA_CALL(driver, field, __VA_ARGS__);                                            \
         if (status != STATUS_OK)                                                                   \
             return status;                                                                         \
     } while (0)
@@ -73,10 +73,9 @@ static enum status publish_shares(const struct worker_process *process)
     enum status status;
     int sms = 0;
     size_t memory_free, memory_total;
-    CALL(driver->device_get_attribute(&sms, CUDA_ATTRIBUTE_MULTIPROCESSOR_COUNT, process->device),
-         "cuDeviceGetAttribute");
+    CALL(device_get_attribute, &sms, CUDA_ATTRIBUTE_MULTIPROCESSOR_COUNT, process->device);
     atomic_store(&record->sms, sms);
-    CALL(driver->mem_get_info(&memory_free, &memory_total), "cuMemGetInfo");
+    CALL(mem_get_info, &memory_free, &memory_total);
     atomic_store(&record->memory_free, memory_free);
     return STATUS_OK;
 }
@@ -91,16 +90,15 @@ enum status worker_process_open(struct worker_process *process, const char *driv
     status = context_init_driver(driver);
     if (status != STATUS_OK)
         return status;
-    CALL(driver->device_get(&process->device, (int)settings->device), "cuDeviceGet");
+    CALL(device_get, &process->device, (int)settings->device);
     status = prove_device(process);
     if (status != STATUS_OK)
         return status;
-    CALL(driver->primary_ctx_set_flags(process->device, schedule_flags(settings->schedule)),
-         "cuDevicePrimaryCtxSetFlags");
+    CALL(primary_ctx_set_flags, process->device, schedule_flags(settings->schedule));
     status = context_retain(driver, process->device, &process->context);
     if (status != STATUS_OK)
         return status;
-    CALL(driver->ctx_set_current(process->context), "cuCtxSetCurrent");
+    CALL(ctx_set_current, process->context);
     status = publish_shares(process);
     if (status != STATUS_OK)
         return status;
@@ -117,8 +115,7 @@ enum status worker_process_open(struct worker_process *process, const char *driv
         {&process->streaming, KERNELS_STREAM},
     };
     for (size_t i = 0; i < sizeof entries / sizeof entries[0]; i++)
-        CALL(driver->module_get_function(entries[i].function, process->module, entries[i].name),
-             "cuModuleGetFunction");
+        CALL(module_get_function, entries[i].function, process->module, entries[i].name);
     return STATUS_OK;
 }
 
@@ -147,14 +144,13 @@ void worker_process_close(struct worker_process *process)
 
 enum status worker_synchronize(const struct worker_process *process, cuda_stream stream)
 {
-    return worker_check(process, process->driver.stream_synchronize(stream), "cuStreamSynchronize");
+    return CUDA_CALL(&process->driver, stream_synchronize, stream);
 }
 
 enum status worker_graph_begin(const struct worker_process *process, cuda_stream stream)
 {
-    return worker_check(
-        process, process->driver.stream_begin_capture(stream, CUDA_CAPTURE_MODE_THREAD_LOCAL),
-        "cuStreamBeginCapture");
+    return CUDA_CALL(&process->driver, stream_begin_capture, stream,
+                     CUDA_CAPTURE_MODE_THREAD_LOCAL);
 }
 
 enum status worker_graph_end(const struct worker_process *process, cuda_stream stream,
@@ -162,7 +158,7 @@ enum status worker_graph_end(const struct worker_process *process, cuda_stream s
 {
     cuda_result ended = process->driver.stream_end_capture(stream, &graph->graph);
     if (captured == STATUS_OK)
-        captured = worker_check(process, ended, "cuStreamEndCapture");
+        captured = cuda_check(&process->driver, ended, "cuStreamEndCapture");
     return captured == STATUS_OK ? worker_graph_instantiate(process, stream, graph) : captured;
 }
 
@@ -170,11 +166,9 @@ enum status worker_graph_instantiate(const struct worker_process *process, cuda_
                                      struct worker_graph *graph)
 {
     const struct cuda_driver *driver = &process->driver;
-    enum status status =
-        worker_check(process, driver->graph_instantiate(&graph->exec, graph->graph, 0),
-                     "cuGraphInstantiateWithFlags");
+    enum status status = CUDA_CALL(driver, graph_instantiate, &graph->exec, graph->graph, 0);
     if (status == STATUS_OK && driver->graph_upload)
-        status = worker_check(process, driver->graph_upload(graph->exec, stream), "cuGraphUpload");
+        status = CUDA_CALL(driver, graph_upload, graph->exec, stream);
     return status;
 }
 
@@ -194,8 +188,7 @@ enum status worker_buffer_new(const struct worker_process *process, size_t bytes
     if (bytes == 0)
         return STATUS_OK;
     if (process->shm.header->settings.memory == MEMORY_PINNED)
-        status = worker_check(process, process->driver.mem_host_alloc(&memory, bytes, 0),
-                              "cuMemHostAlloc");
+        status = CUDA_CALL(&process->driver, mem_host_alloc, &memory, bytes, 0);
     else if (!(memory = worker_memory_new(bytes)))
         status = status_set(STATUS_MEMORY, "out of host memory for a buffer of %zu bytes", bytes);
     if (status == STATUS_OK) {

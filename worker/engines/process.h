@@ -37,13 +37,6 @@ void worker_process_close(struct worker_process *process);
 void worker_set_state(const struct worker_process *process, struct shm_slot *slot,
                       enum shm_state state);
 
-/* The result of a CUDA call as a status. */
-static inline enum status worker_check(const struct worker_process *process, cuda_result result,
-                                       const char *call)
-{
-    return cuda_check(&process->driver, result, call);
-}
-
 enum status worker_synchronize(const struct worker_process *process, cuda_stream stream);
 
 /* A graph captured from a stream. Order of calls: begin, the calls to capture, end with the status
