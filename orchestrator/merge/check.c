@@ -194,13 +194,10 @@ static enum status find_gpus(struct merge *merge)
         snprintf(key, sizeof key, "%s %.250s %.250s", gpus,
                  is_emulated(header) ? text_at(header, "host") : "",
                  is_emulated(header) ? text_at(header, "slurm_node") : "");
-        const json_t *place = json_object_get(seen, key);
-        if (!place) {
-            error = json_object_set_new(seen, key, json_integer((json_int_t)merge->gpu_count));
-            merge->sources[i].gpu = merge->gpu_count++;
-        } else {
-            merge->sources[i].gpu = (size_t)json_integer_value(place);
-        }
+        json_int_t place = json_place(seen, key, (json_int_t)merge->gpu_count);
+        error = place < 0;
+        merge->sources[i].gpu = (size_t)place;
+        merge->gpu_count += place == (json_int_t)merge->gpu_count;
     }
     json_decref(seen);
     return error == 0 ? STATUS_OK : status_set(STATUS_MEMORY, "out of memory");

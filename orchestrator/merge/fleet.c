@@ -50,7 +50,6 @@ struct table {
     size_t nodes, points;
     double *centres; /* median of each point */
     double *values;  /* room for a row or a column */
-    double *scatter; /* of each point, beside what the nodes are like */
 };
 
 /* Ratio of a node at a point to the median, as a logarithm; NAN: none. */

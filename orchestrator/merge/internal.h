@@ -199,7 +199,6 @@ struct merge {
 
     size_t plan; /* points */
     bool fleet;
-    bool quiet;
 
     json_t *differs;   /* an array of what is not the same in all sources */
     json_t *same_node; /* an array of {host, uuid, nodes}: who stands for several of a fleet */

@@ -21,6 +21,7 @@ struct mps_status {
     struct mps_kept kept;
     char pipe_directory[MPS_ENVIRONMENT_TEXT];
     char program[PATH_MAX];
+    struct mps_control control; /* with these two */
     bool answers, settings_known;
     char problem[512]; /* why it does not, or what is wrong with it; "" */
     int version;       /* of the control program; 0: unknown */
@@ -46,6 +47,7 @@ static enum status find(const struct options *options, struct mps_status *out)
     const char *directory = options_text(options, OPTION_MPS_DIR);
     const char *gpu = options_text(options, OPTION_MPS_GPU);
     enum status status = mps_kept_find(directory, &out->kept);
+    out->control = (struct mps_control){out->program, out->pipe_directory};
     out->ours = status == STATUS_OK;
     if (out->ours) {
         snprintf(out->pipe_directory, sizeof out->pipe_directory, "%s/mps", out->kept.directory);
@@ -64,19 +66,17 @@ static enum status find(const struct options *options, struct mps_status *out)
 /* Asks the daemon; changes nothing. */
 static enum status ask(struct mps_status *status)
 {
-    const struct mps_control control = {.program = status->program,
-                                        .pipe_directory = status->pipe_directory};
     uint64_t deadline_ns = clock_now_ns() + ASK_NS;
-    enum status result =
-        mps_control_servers(&control, deadline_ns, status->server, SERVERS_MOST, &status->servers);
+    enum status result = mps_control_servers(&status->control, deadline_ns, status->server,
+                                             SERVERS_MOST, &status->servers);
     if (result != STATUS_OK)
         return result;
     status->answers = true;
     for (size_t i = 0; i < status->servers; i++)
         status->state[i] = STATE_UNKNOWN;
     for (size_t i = 0; i < status->servers && result == STATUS_OK; i++) {
-        result =
-            mps_control_server_state(&control, status->server[i], deadline_ns, &status->state[i]);
+        result = mps_control_server_state(&status->control, status->server[i], deadline_ns,
+                                          &status->state[i]);
         if (result == STATUS_OK && status->state[i] == MPS_SERVER_FAULT)
             snprintf(status->problem, sizeof status->problem,
                      "server %d is in its fault state: it takes no clients until all those that it "
@@ -84,20 +84,19 @@ static enum status ask(struct mps_status *status)
                      (int)status->server[i]);
     }
     if (result == STATUS_OK && status->servers > 0)
-        result = mps_control_clients_table(&control, deadline_ns, status->client, CLIENTS_MOST,
-                                           &status->clients);
+        result = mps_control_clients_table(&status->control, deadline_ns, status->client,
+                                           CLIENTS_MOST, &status->clients);
     if (result == STATUS_OK)
-        result =
-            mps_settings_read(&control, MPS_SETTINGS_GPUS, deadline_ns + ASK_NS, &status->settings);
+        result = mps_settings_read(&status->control, MPS_SETTINGS_GPUS, deadline_ns + ASK_NS,
+                                   &status->settings);
     status->settings_known = result == STATUS_OK;
     return result;
 }
 
 static void look(struct mps_status *status)
 {
-    const struct mps_control control = {.program = status->program,
-                                        .pipe_directory = status->pipe_directory};
-    if (mps_control_version(&control, clock_now_ns() + ASK_NS, &status->version) != STATUS_OK)
+    if (mps_control_version(&status->control, clock_now_ns() + ASK_NS, &status->version) !=
+        STATUS_OK)
         status->version = 0;
     if (status->ours && !status->kept.running) {
         snprintf(status->problem, sizeof status->problem, "the daemon has ended%s%s",
