@@ -7,9 +7,8 @@ const char *mps_advice(int cuda_error)
     switch (cuda_error) {
     case 805:
         return "the MPS daemon was reached, but it admitted no client: it ended just then, it "
-               "belongs "
-               "to "
-               "another user, or its server did not start; the log in its log directory has the "
+               "belongs to another user, or its server did not start; the log in its log directory "
+               "has the "
                "reason";
     case 806:
         return "the MPS server ended or did not answer while it was being used: look for its death "
@@ -20,8 +19,7 @@ const char *mps_advice(int cuda_error)
                "mps status' shows which, and the clients that are left";
     case 808:
         return "this GPU and driver take no more MPS clients: use fewer processes with more "
-               "threads "
-               "each, as in hybrid:PxT; 'mpsweep doctor --limits' finds how many fit";
+               "threads each, as in hybrid:PxT; 'mpsweep doctor --limits' finds how many fit";
     case 809:
         return "the MPS clients' hardware queues are used up: lower --connections, or use fewer "
                "processes; 'mpsweep doctor --limits' finds the budget";

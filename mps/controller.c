@@ -250,12 +250,6 @@ static enum status start_own(struct mps_controller *controller, const char *gpu,
     return status_set(status, "%s", text);
 }
 
-/* Whether a server is in its fault state. */
-static enum status is_faulty(const struct mps_controller *controller, bool *faulty)
-{
-    return mps_control_is_faulty(&controller->control, clock_now_ns() + COMMAND_NS, faulty);
-}
-
 /* A foreign daemon: looked at, never ordered. */
 static enum status check_external(struct mps_controller *controller, const char *gpu,
                                   const struct mps_settings *settings)
@@ -264,13 +258,14 @@ static enum status check_external(struct mps_controller *controller, const char 
     uint64_t deadline_ns = clock_now_ns() + FAULT_NS;
     if (controller->external_ready)
         return STATUS_OK;
-    enum status status = is_faulty(controller, &faulty);
+    enum status status =
+        mps_control_is_faulty(&controller->control, clock_now_ns() + COMMAND_NS, &faulty);
     /* Of a client of ours that has just ended, it may be about to recover. */
     while (status == STATUS_OK && faulty && clock_now_ns() < deadline_ns) {
         struct pollfd interrupt = {.fd = controller->interrupt, .events = POLLIN};
         if (poll(&interrupt, 1, LOOK_MS) > 0)
             return status_set(STATUS_INTERRUPTED, "interrupted");
-        status = is_faulty(controller, &faulty);
+        status = mps_control_is_faulty(&controller->control, clock_now_ns() + COMMAND_NS, &faulty);
     }
     if (status == STATUS_OK && faulty)
         status = status_set(STATUS_UNSUPPORTED,
@@ -327,12 +322,6 @@ enum status mps_controller_detach(struct mps_controller *controller, pid_t until
     return status;
 }
 
-enum status mps_controller_clients(struct mps_controller *controller, uint64_t deadline_ns,
-                                   pid_t *clients, size_t capacity, size_t *count)
-{
-    return mps_control_clients(&controller->control, deadline_ns, clients, capacity, count);
-}
-
 enum status mps_controller_terminate_client(struct mps_controller *controller, pid_t client)
 {
     return mps_control_terminate_client(&controller->control, clock_now_ns() + COMMAND_NS, client);
@@ -368,12 +357,11 @@ static enum status read_log(const struct mps_controller *controller, char **out,
 
 enum status mps_controller_last_fault(struct mps_controller *controller, struct mps_fault *out)
 {
-    char *log;
+    char *log = NULL;
     size_t bytes;
     enum status status = read_log(controller, &log, &bytes);
-    if (status != STATUS_OK)
-        return status;
-    status = mps_log_fault(log, bytes, out);
+    if (status == STATUS_OK)
+        status = mps_log_fault(log, bytes, out);
     free(log);
     return status;
 }
@@ -381,12 +369,11 @@ enum status mps_controller_last_fault(struct mps_controller *controller, struct 
 enum status mps_controller_past_clients(struct mps_controller *controller, pid_t *clients,
                                         size_t capacity, size_t *count)
 {
-    char *log;
+    char *log = NULL;
     size_t bytes;
     enum status status = read_log(controller, &log, &bytes);
-    if (status != STATUS_OK)
-        return status;
-    status = mps_log_clients(log, bytes, clients, capacity, count);
+    if (status == STATUS_OK)
+        status = mps_log_clients(log, bytes, clients, capacity, count);
     free(log);
     return status;
 }

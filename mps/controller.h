@@ -41,7 +41,7 @@ struct mps_controller_options {
 /* Callers read what is before the guard; only these functions write anything. */
 struct mps_controller {
     struct mps_controller_options options;
-    struct mps_control control;                 /* the daemon as its clients find it */
+    struct mps_control control;                 /* for mps_control_...() */
     char directory[MPS_DIRECTORY_MOST + 1];     /* the private one */
     char off_directory[MPS_DIRECTORY_MOST + 8]; /* for CUDA_MPS_PIPE_DIRECTORY of no client */
     pid_t daemon;                               /* 0 when none runs, or it is not ours */
@@ -91,10 +91,6 @@ enum status mps_controller_daemon_stop(struct mps_controller *controller);
  * process, they go on until all of these have. Where the system cannot watch a process that may
  * live, only mps_kept_stop() ends them. */
 enum status mps_controller_detach(struct mps_controller *controller, pid_t until);
-
-/* Process IDs of all clients of the running daemon. */
-enum status mps_controller_clients(struct mps_controller *controller, uint64_t deadline_ns,
-                                   pid_t *clients, size_t capacity, size_t *count);
 
 /* Asks the server to end a client: the way to end a busy one. */
 enum status mps_controller_terminate_client(struct mps_controller *controller, pid_t client);

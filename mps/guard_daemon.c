@@ -216,18 +216,14 @@ static enum status end_orphans(void)
                       (int)any_child());
 }
 
-static enum status list_clients(const struct guard_daemon *daemon, uint64_t deadline_ns,
-                                pid_t *clients, size_t *count)
-{
-    return mps_control_clients(&daemon->control, deadline_ns, clients, CLIENTS_MOST, count);
-}
-
 enum status guard_daemon_count_clients(const struct guard_daemon *daemon, uint64_t deadline_ns,
                                        size_t *count)
 {
     pid_t clients[CLIENTS_MOST];
     *count = 0;
-    return daemon->pid ? list_clients(daemon, deadline_ns, clients, count) : STATUS_OK;
+    return daemon->pid
+               ? mps_control_clients(&daemon->control, deadline_ns, clients, CLIENTS_MOST, count)
+               : STATUS_OK;
 }
 
 /* The orderly way to take a client from the GPU: with work in flight, quitting would wait for it.
@@ -236,7 +232,8 @@ static bool terminate_clients(const struct guard_daemon *daemon)
 {
     pid_t clients[CLIENTS_MOST];
     size_t count = 0;
-    if (list_clients(daemon, clock_now_ns() + COMMAND_NS, clients, &count) != STATUS_OK)
+    if (mps_control_clients(&daemon->control, clock_now_ns() + COMMAND_NS, clients, CLIENTS_MOST,
+                            &count) != STATUS_OK)
         return false;
     if (count == 0)
         return true;
@@ -244,7 +241,8 @@ static bool terminate_clients(const struct guard_daemon *daemon)
     for (size_t i = 0; i < count && clock_now_ns() < deadline_ns; i++)
         mps_control_terminate_client(&daemon->control, sooner(COMMAND_NS, deadline_ns), clients[i]);
     while (clock_now_ns() < deadline_ns) {
-        if (list_clients(daemon, clock_now_ns() + COMMAND_NS, clients, &count) != STATUS_OK)
+        if (mps_control_clients(&daemon->control, clock_now_ns() + COMMAND_NS, clients,
+                                CLIENTS_MOST, &count) != STATUS_OK)
             return false;
         if (count == 0)
             break;

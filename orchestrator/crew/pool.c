@@ -167,8 +167,8 @@ static void terminate_client(struct session *session, const struct gpu_child *ch
         mps_controller_terminate_client(mps, child->pid);
         return;
     }
-    if (mps_controller_clients(mps, clock_now_ns() + TERMINATE_NS, clients, CLIENTS_MOST, &count) !=
-        STATUS_OK)
+    if (mps_control_clients(&mps->control, clock_now_ns() + TERMINATE_NS, clients, CLIENTS_MOST,
+                            &count) != STATUS_OK)
         return;
     for (size_t i = 0; i < count; i++)
         if (process_descends(clients[i], child->pid))

@@ -126,8 +126,8 @@ static void warn_of_rest(const struct session *session)
 {
     pid_t clients[256];
     size_t count = 0;
-    if (mps_controller_clients(mps_command_daemon(session), clock_now_ns() + 5 * NS_PER_S, clients,
-                               256, &count) != STATUS_OK ||
+    if (mps_control_clients(&mps_command_daemon(session)->control, clock_now_ns() + 5 * NS_PER_S,
+                            clients, 256, &count) != STATUS_OK ||
         count == 0)
         return;
     fprintf(stderr,

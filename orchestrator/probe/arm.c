@@ -186,8 +186,8 @@ static enum status prove(struct crowd *crowd)
     if (!over_mps(crowd))
         return STATUS_OK;
     enum status status =
-        mps_controller_clients(daemons_at(crowd->probing->session.daemons, 0),
-                               clock_now_ns() + ATTACH_NS, clients, CLIENTS_MOST, &count);
+        mps_control_clients(&daemons_at(crowd->probing->session.daemons, 0)->control,
+                            clock_now_ns() + ATTACH_NS, clients, CLIENTS_MOST, &count);
     if (status != STATUS_OK)
         return status;
     data->attached_expected = crowd->pool.count;

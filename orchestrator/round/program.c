@@ -126,9 +126,9 @@ static enum status look_at_daemon(struct round *round, unsigned daemon, unsigned
     const struct point *point = round->point;
     pid_t clients[LAYOUT_MOST_WORKERS + 64];
     size_t count = 0;
-    enum status status = mps_controller_clients(daemons_at(round->session->daemons, daemon),
-                                                clock_now_ns() + CLIENTS_NS, clients,
-                                                sizeof clients / sizeof clients[0], &count);
+    enum status status = mps_control_clients(&daemons_at(round->session->daemons, daemon)->control,
+                                             clock_now_ns() + CLIENTS_NS, clients,
+                                             sizeof clients / sizeof clients[0], &count);
     for (size_t i = 0; i < count && status == STATUS_OK; i++) {
         unsigned p = 0;
         while (p < point_processes(point) && !process_descends(clients[i], round->children[p].pid))

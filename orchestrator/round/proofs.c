@@ -44,9 +44,9 @@ enum status round_prove_attachment(struct round *round)
     for (unsigned daemon = 0; daemon < point_daemons(point); daemon++) {
         pid_t clients[LAYOUT_MOST_WORKERS + 64];
         size_t count = 0;
-        enum status status = mps_controller_clients(daemons_at(round->session->daemons, daemon),
-                                                    clock_now_ns() + ATTACH_NS, clients,
-                                                    sizeof clients / sizeof clients[0], &count);
+        enum status status = mps_control_clients(
+            &daemons_at(round->session->daemons, daemon)->control, clock_now_ns() + ATTACH_NS,
+            clients, sizeof clients / sizeof clients[0], &count);
         if (status != STATUS_OK && point_daemons(point) > 1)
             return status_prefix(status, "%s: ", gpu_name(round->session->gpus, daemon, gpus));
         if (status != STATUS_OK)

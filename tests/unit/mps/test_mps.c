@@ -30,7 +30,7 @@ static void a_daemon_lives_and_dies_with_its_controller(void **state)
     assert_int_equal(mps_controller_daemon_start(controller, "GPU-x", NULL), STATUS_OK);
     pid_t first = controller->daemon;
     assert_int_equal(kill(first, 0), 0);
-    assert_int_equal(mps_controller_clients(controller, 0, clients, 4, &count), STATUS_OK);
+    assert_int_equal(mps_control_clients(&controller->control, 0, clients, 4, &count), STATUS_OK);
     assert_int_equal(count, 0);
     assert_int_equal(mps_controller_daemon_start(controller, "GPU-x", NULL),
                      STATUS_OK); /* runs already */
