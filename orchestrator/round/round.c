@@ -66,6 +66,25 @@ static enum status get_ready(struct round *round)
     return status;
 }
 
+/* Names the worker that keeps its process from stopping, if it is one. */
+static enum status unstopped(const struct round *round)
+{
+    char name[ROUND_NAME_TEXT];
+    double seconds = (double)round->limits->timeout_ns / 1e9;
+    for (unsigned i = 0; i < point_workers(round->point); i++) {
+        uint32_t state = atomic_load(&round_slot(round, i)->state);
+        if (state == SHM_STATE_RUNNING)
+            return status_set(STATUS_WORKER,
+                              "%s hangs: its iteration did not end within %.3g s of the stop",
+                              round_worker_name(round, i, name), seconds);
+        if (state != SHM_STATE_DONE)
+            return status_set(STATUS_WORKER, "%s did not stop within %.3g s",
+                              round_worker_name(round, i, name), seconds);
+    }
+    return status_set(STATUS_WORKER, "a worker%s did not stop within %.3g s",
+                      round_gpus_text(round, round_failed_gpus(round), name), seconds);
+}
+
 /* After the stop: every worker publishes its results and parks. STATUS_TIMEOUT: not all did. */
 static enum status park(struct round *round)
 {
@@ -95,7 +114,6 @@ static enum status check_done(const struct round *round)
 static enum status drain(struct round *round)
 {
     bool tainted = false;
-    char gpus[ROUND_NAME_TEXT];
     uint64_t grace_ns = round->limits->timeout_ns;
     enum status status;
     if (round->turn->keeps && !point_is_program(round->point)) {
@@ -113,9 +131,7 @@ static enum status drain(struct round *round)
     if (tainted && point_is_program(round->point))
         return round_program_unended(round);
     if (tainted)
-        return status_set(STATUS_WORKER, "a worker%s did not stop within %.3g s",
-                          round_gpus_text(round, round_failed_gpus(round), gpus),
-                          (double)round->limits->timeout_ns / 1e9);
+        return unstopped(round);
     status = round_failed_slot(round);
     for (unsigned p = 0; p < round->crew->pool.count && status == STATUS_OK; p++)
         if (round->children[p].wait_status != 0)

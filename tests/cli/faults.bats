@@ -113,7 +113,12 @@ faults_in() {
 
 @test "a worker that does not stop is ended, and its point has no number" {
   sweep_with_fault 2 'cuStreamDestroy=hang@1' processes:4 --timeout $HUNG
-  bad_point failed 0 'a worker did not stop within 5 s'
+  bad_point failed 0 'worker 2 of 4 did not stop within 5 s'
+}
+
+@test "a worker whose iteration outlasts a short window is named, too" {
+  sweep_with_fault 2 'cuStreamSynchronize#4=hang@1' processes:4 --max-duration 0.05 --timeout $HUNG
+  bad_point failed 0 'worker 2 of 4 hangs: its iteration did not end within 5 s of the stop'
 }
 
 # Invariant R1.

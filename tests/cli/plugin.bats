@@ -217,7 +217,7 @@ iterate:hang#9@1 | failed    | ^worker 2 of 2 hangs: no iteration ended for 5 s;
 check:error#9@1 | failed     | ^worker 2 of 2: workload 'faulty': wrong result: asked to fail in check 42$
 check:silent#1@1 | failed    | ^worker 2 of 2: workload 'faulty': wrong result: it fails with 7 and without a reason$
 fini:crash@1    | failed     | ^worker process 2 of 2 ended unasked: killed by signal 11 .*; workload '.*' was in its fini for worker 2$
-fini:hang@1     | failed     | ^a worker did not stop within 5 s; workload '.*' was in its fini for worker 2$
+fini:hang@1     | failed     | ^worker 2 of 2 did not stop within 5 s; workload '.*' was in its fini for worker 2$
 fini:exit@1     | failed     | ended.*; workload '.*' was in its fini for worker 2$
 TABLE
 }

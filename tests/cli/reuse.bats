@@ -215,10 +215,10 @@ faulty() {
 }
 
 @test "a hang in a point on used processes: the next one has fresh processes" {
-  faulty 2 'cuStreamCreate#2=hang@1' --timeout 3
+  faulty 2 'cuStreamCreate#2=hang@1' --timeout $HUNG
   points '.[1].error | test("only 1 of 2 workers got ready")' r.jsonl
-  faulty 2 'cuStreamDestroy#2=hang@1' --timeout 3
-  points '.[1].error | test("a worker did not stop within 3 s")' r.jsonl
+  faulty 2 'cuStreamDestroy#2=hang@1' --timeout $HUNG
+  points '.[1].error | test("worker 2 of 2 did not stop within 5 s")' r.jsonl
 }
 
 @test "a fatal fault over MPS on used processes: the server is restarted" {
