@@ -209,7 +209,7 @@ static enum status set_key(struct loader *loader, const char *section, const cha
     loader->seen[row->id] = true;
     struct options *options =
         in_global ? &loader->global : &loader->job->sections[loader->job->count - 1].options;
-    return options_set(options, row, text, in_global ? JOB_RANK_GLOBAL : JOB_RANK_SECTION, "");
+    return options_set(options, row, text, in_global ? JOB_RANK_GLOBAL : JOB_RANK_SECTION);
 }
 
 static int on_key(void *user, const char *section, const char *key, const char *text)
@@ -293,7 +293,7 @@ enum status job_set(struct job *job, const struct option_row *row, const char *t
 {
     for (size_t i = 0; i < job->count; i++) {
         enum status status =
-            options_set(&job->sections[i].options, row, text, JOB_RANK_COMMAND_LINE, "");
+            options_set(&job->sections[i].options, row, text, JOB_RANK_COMMAND_LINE);
         if (status != STATUS_OK)
             return status;
     }

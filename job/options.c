@@ -365,7 +365,7 @@ static enum status check_encoding(const struct option_row *row, const char *text
 }
 
 enum status options_set(struct options *options, const struct option_row *row, const char *text,
-                        int rank, const char *where)
+                        int rank)
 {
     struct option_value parsed = {.rank = rank};
     enum status status = check_encoding(row, text);
@@ -373,7 +373,7 @@ enum status options_set(struct options *options, const struct option_row *row, c
         status = parse_value(row, text, &options->values[row->id], &parsed);
     if (status != STATUS_OK) {
         value_clear(&parsed);
-        return status_prefix(status, "%s", where);
+        return status;
     }
     struct option_value *value = &options->values[row->id];
     if (row->kind == OPTION_KIND_LAYOUT && value->rank == rank && rank > 0) {
@@ -393,7 +393,7 @@ enum status options_init(struct options *out)
     for (int i = 0; i < OPTION_COUNT; i++) {
         if (!option_table[i].initial)
             continue;
-        enum status status = options_set(out, &option_table[i], option_table[i].initial, 0, "");
+        enum status status = options_set(out, &option_table[i], option_table[i].initial, 0);
         if (status != STATUS_OK) {
             options_release(out);
             return status;

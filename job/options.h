@@ -328,10 +328,10 @@ enum status options_copy(const struct options *from, struct options *out);
 /*
  * Sets one option from text. A source of a higher rank replaces what weaker ones gave; the same
  * rank adds, for repeatable options (layout), and replaces for others. Errors name the option, the
- * text, and what would be right; where is put in front of the name ("'x.job' line 3: ") or "".
+ * text, and what would be right.
  */
 enum status options_set(struct options *options, const struct option_row *row, const char *text,
-                        int rank, const char *where);
+                        int rank);
 
 /* The row of a name or letter, or NULL. */
 const struct option_row *option_find(const char *name, unsigned command);

@@ -177,7 +177,7 @@ static int run_plain(const struct call *call)
     for (size_t i = 0; i < call->given_count && status == STATUS_OK; i++)
         if (!(call->command->flags & COMMAND_AS_GIVEN))
             status = options_set(&options, call->given[i].row, call->given[i].text,
-                                 JOB_RANK_COMMAND_LINE, "");
+                                 JOB_RANK_COMMAND_LINE);
     if (status == STATUS_OK)
         status = check_needs(call, &options);
     int result =

@@ -52,7 +52,7 @@ static enum status set_option(struct options *options, const char *name, const c
     const struct option_row *row = option_find(name, OPTION_MERGE);
     if (!row)
         return status_set(STATUS_PROTOCOL, "merge has no --%s", name);
-    return options_set(options, row, text, 1, "");
+    return options_set(options, row, text, 1);
 }
 
 /* Merges the shards that have a header. */

@@ -82,10 +82,9 @@ static enum status read_request(const struct given_option *given, size_t count, 
     }
     enum status status = slurm_check_words(out->sbatch);
     for (size_t i = 0; i < count && status == STATUS_OK; i++)
-        status =
-            given[i].row->commands & own
-                ? options_set(&out->options, given[i].row, given[i].text, JOB_RANK_COMMAND_LINE, "")
-                : take_sweep_option(out, &given[i]);
+        status = given[i].row->commands & own ? options_set(&out->options, given[i].row,
+                                                            given[i].text, JOB_RANK_COMMAND_LINE)
+                                              : take_sweep_option(out, &given[i]);
     if (status == STATUS_OK && out->words.failed)
         status = status_set(STATUS_MEMORY, "out of memory");
     return status;

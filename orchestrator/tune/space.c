@@ -105,7 +105,7 @@ static struct bounds find_bounds(const struct options *options, const struct tun
 
 static enum status set(struct options *options, enum option_id id, const char *text)
 {
-    return options_set(options, &option_table[id], text, RANK_SPACE, "");
+    return options_set(options, &option_table[id], text, RANK_SPACE);
 }
 
 /* Sets an axis that the user left open. */

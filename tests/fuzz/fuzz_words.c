@@ -31,12 +31,12 @@ static void read_option(const char *text)
     struct options options, again;
     const struct option_row *row = &option_table[(unsigned char)*text % OPTION_COUNT];
     check(options_init(&options) == STATUS_OK && options_init(&again) == STATUS_OK);
-    if (*text && worked(options_set(&options, row, text + 1, 1, ""))) {
+    if (*text && worked(options_set(&options, row, text + 1, 1))) {
         const struct option_value *value = &options.values[row->id];
         check(value->count > 0);
         for (size_t i = 0; i < value->count; i++) {
             check(row->flags & OPTION_NOT_IN_JOB || text_is_utf8(value->items[i].text));
-            check(options_set(&again, row, value->items[i].text, 1, "") == STATUS_OK);
+            check(options_set(&again, row, value->items[i].text, 1) == STATUS_OK);
         }
     }
     options_release(&options);

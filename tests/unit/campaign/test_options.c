@@ -9,7 +9,7 @@
 
 static void set(struct options *options, enum option_id id, const char *text, int rank)
 {
-    assert_int_equal(options_set(options, &option_table[id], text, rank, ""), STATUS_OK);
+    assert_int_equal(options_set(options, &option_table[id], text, rank), STATUS_OK);
 }
 
 static void a_stronger_source_overrides_the_window(void **state)

@@ -270,7 +270,7 @@ static enum status ask(const char *text, struct shard *out)
 {
     struct options options;
     assert_int_equal(options_init(&options), STATUS_OK);
-    assert_int_equal(options_set(&options, &option_table[OPTION_SHARD], text, 1, ""), STATUS_OK);
+    assert_int_equal(options_set(&options, &option_table[OPTION_SHARD], text, 1), STATUS_OK);
     enum status status = shard_from_options(&options, out);
     options_release(&options);
     return status;

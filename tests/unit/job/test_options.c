@@ -25,7 +25,7 @@ static int end(void **state)
 
 static enum status set(const char *name, const char *text, int rank)
 {
-    return options_set(&options, option_find(name, ~0u), text, rank, "");
+    return options_set(&options, option_find(name, ~0u), text, rank);
 }
 
 static void table_is_in_order_and_complete(void **state)

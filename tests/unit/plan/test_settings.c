@@ -79,8 +79,7 @@ static void check_words(const struct option_row *row, const struct point *point)
     struct options options;
     struct point parsed = *point;
     assert_int_equal(options_init(&options), STATUS_OK);
-    assert_int_equal(options_set(&options, row, setting_words(row, point, words), 1, ""),
-                     STATUS_OK);
+    assert_int_equal(options_set(&options, row, setting_words(row, point, words), 1), STATUS_OK);
     setting_store(row, &options.values[row->id].items[0], &parsed);
     settings_make_canonical(&parsed);
     assert_true(setting_equal(row, point, &parsed));
