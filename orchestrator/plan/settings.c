@@ -162,68 +162,53 @@ void settings_make_canonical(struct point *point)
     }
 }
 
-static bool same_text(const char *a, const char *b)
+/* The bytes of a value, by which canonical points are compared. Those of a value that lies in
+ * several fields are put into `room`. */
+static const void *value_bytes(const struct option_row *row, const struct point *point,
+                               uint64_t room[3], size_t *bytes)
 {
-    return a == b || (a && b && strcmp(a, b) == 0);
-}
-
-static bool same_workload(const struct point *a, const struct point *b)
-{
-    if (a->mix && b->mix)
-        return a->mix == b->mix || memcmp(a->mix, b->mix, sizeof *a->mix) == 0;
-    return a->work.workload == b->work.workload && same_text(point_workload(a), point_workload(b));
+    const struct point_shares *shares = field(row, point);
+    const char *text = NULL;
+    *bytes = 3 * sizeof *room;
+    switch (row->setting.type) {
+    case SETTING_LAYOUT:
+        room[0] = point->layout;
+        room[1] = point->processes;
+        room[2] = point->threads;
+        return room;
+    case SETTING_RATE:
+        room[0] = point->work.rate_units;
+        room[1] = point->goal.permille;
+        room[2] = point->goal.latency_ns;
+        return room;
+    case SETTING_SHARES:
+        *bytes = shares->count * sizeof *shares->values;
+        return shares->values;
+    case SETTING_WORKLOAD:
+        *bytes = sizeof *point->mix;
+        if (point->mix)
+            return point->mix;
+        text = point_workload(point);
+        break;
+    case SETTING_TEXT:
+        text = setting_string(row, point);
+        break;
+    default:
+        *bytes = sizeof *room;
+        room[0] = (uint64_t)setting_number(row, point);
+        return room;
+    }
+    *bytes = text ? strlen(text) + 1 : 0;
+    return text;
 }
 
 bool setting_equal(const struct option_row *row, const struct point *a, const struct point *b)
 {
-    switch (row->setting.type) {
-    case SETTING_LAYOUT:
-        return a->layout == b->layout && a->processes == b->processes && a->threads == b->threads;
-    case SETTING_SHARES:
-        return shares_equal(setting_shares(row, a), setting_shares(row, b));
-    case SETTING_WORKLOAD:
-        return same_workload(a, b);
-    case SETTING_TEXT:
-        return same_text(setting_string(row, a), setting_string(row, b));
-    case SETTING_RATE:
-        return a->work.rate_units == b->work.rate_units && a->goal.permille == b->goal.permille &&
-               a->goal.latency_ns == b->goal.latency_ns;
-    default:
-        return setting_number(row, a) == setting_number(row, b);
-    }
-}
-
-static uint64_t hash_text(uint64_t hash, const char *text)
-{
-    return text ? digest_add(hash, text, strlen(text) + 1) : hash;
-}
-
-static uint64_t setting_hash(const struct option_row *row, const struct point *point, uint64_t hash)
-{
-    switch (row->setting.type) {
-    case SETTING_LAYOUT: {
-        const unsigned fields[] = {(unsigned)point->layout, point->processes, point->threads};
-        return digest_add(hash, fields, sizeof fields);
-    }
-    case SETTING_SHARES: {
-        const struct point_shares *shares = setting_shares(row, point);
-        return digest_add(hash, shares->values, shares->count * sizeof *shares->values);
-    }
-    case SETTING_WORKLOAD:
-        return point->mix ? digest_add(hash, point->mix, sizeof *point->mix)
-                          : hash_text(hash, point_workload(point));
-    case SETTING_TEXT:
-        return hash_text(hash, setting_string(row, point));
-    case SETTING_RATE: {
-        const uint64_t fields[] = {point->work.rate_units, point->goal.permille,
-                                   point->goal.latency_ns};
-        return digest_add(hash, fields, sizeof fields);
-    }
-    default: {
-        int64_t number = setting_number(row, point);
-        return digest_add(hash, &number, sizeof number);
-    }
-    }
+    uint64_t room_a[3], room_b[3];
+    size_t bytes_a, bytes_b;
+    const void *value_a = value_bytes(row, a, room_a, &bytes_a);
+    const void *value_b = value_bytes(row, b, room_b, &bytes_b);
+    return bytes_a == bytes_b && (bytes_a == 0 || memcmp(value_a, value_b, bytes_a) == 0);
 }
 
 static void rate_words(const struct point *point, char *out)
@@ -299,7 +284,7 @@ bool setting_is_initial(const struct option_row *row, const struct point *point)
         return !setting_string(row, point);
     case SETTING_WORKLOAD:
     case SETTING_NS:
-        return same_text(setting_words(row, point, words), row->initial);
+        return row->initial && strcmp(setting_words(row, point, words), row->initial) == 0;
     default:
         if (row->initial)
             option_number(row, row->initial, &initial);
@@ -383,9 +368,12 @@ bool point_equal(const struct point *a, const struct point *b)
 
 uint64_t point_hash(const struct point *point)
 {
-    uint64_t hash = DIGEST_EMPTY;
-    for (const struct option_row *row = NULL; (row = setting_next(row));)
+    uint64_t hash = DIGEST_EMPTY, room[3];
+    size_t bytes;
+    for (const struct option_row *row = NULL; (row = setting_next(row));) {
+        const void *value = value_bytes(row, point, room, &bytes);
         if (!row->setting.incidental)
-            hash = setting_hash(row, point, hash);
+            hash = digest_add(hash, value, bytes);
+    }
     return hash;
 }

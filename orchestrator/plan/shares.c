@@ -35,12 +35,6 @@ struct point_shares shares_canonical(const struct point_shares *shares, unsigned
     return shortest;
 }
 
-bool shares_equal(const struct point_shares *a, const struct point_shares *b)
-{
-    return a->count == b->count &&
-           (a->count == 0 || memcmp(a->values, b->values, a->count * sizeof *a->values) == 0);
-}
-
 /* One entry with what stands before it. Returns its length. */
 static size_t entry_text(const struct point_shares *shares, unsigned index, bool sizes, char *out,
                          size_t size)

@@ -16,9 +16,6 @@ int64_t shares_at(const struct point_shares *shares, unsigned process);
 /* The shortest list that means the same for N processes; no list for defaults. */
 struct point_shares shares_canonical(const struct point_shares *shares, unsigned processes);
 
-/* Of canonical ones. */
-bool shares_equal(const struct point_shares *a, const struct point_shares *b);
-
 /* "30/70", "default/1"; sizes as "512M/2G". One that does not fit is cut and ends in a digest of
  * the whole, so that different lists read differently; size is 32 at least. Returns out. */
 const char *shares_text(const struct point_shares *shares, bool sizes, char *out, size_t size);

@@ -5,6 +5,7 @@
 #include <string.h>
 #include <cmocka.h>
 
+#include "orchestrator/plan/settings.h"
 #include "orchestrator/results/shares.h"
 
 #define DEFAULT OPTION_SHARE_DEFAULT
@@ -57,6 +58,12 @@ static void lists_that_say_the_same_are_the_same(void **state)
         for (unsigned p = 0; p < table[i].processes; p++)
             assert_int_equal(shares_at(&shortest, p), shares_at(&table[i].shares, p));
     }
+}
+
+static bool shares_equal(const struct point_shares *a, const struct point_shares *b)
+{
+    const struct point left = {.priority = *a}, right = {.priority = *b};
+    return setting_equal(&option_table[OPTION_PRIORITY], &left, &right);
 }
 
 static void equality_is_of_counts_and_values(void **state)
