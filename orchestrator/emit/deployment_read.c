@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "common/json.h"
+#include "orchestrator/results/origin.h"
 #include "orchestrator/results/point.h"
 #include "orchestrator/results/settings.h"
 
@@ -224,8 +225,7 @@ static enum status read_layout(struct deployment *deployment)
         return bad_point(deployment, "has no numbers of processes and threads");
     deployment->threads = (unsigned)threads;
     deployment->mps = json_is_true(json_object_get(point, "mps"));
-    const json_t *gpu = json_object_get(deployment->request->header, "gpu");
-    deployment->emulated = json_is_true(json_object_get(gpu, "emulated"));
+    deployment->emulated = origin_is_emulated(deployment->request->header);
     enum status status = check_variables(deployment);
     if (status == STATUS_OK)
         status = read_gpus(deployment);

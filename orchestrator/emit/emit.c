@@ -7,6 +7,7 @@
 #include "common/text.h"
 #include "files/results_read.h"
 #include "orchestrator/console/report.h"
+#include "orchestrator/results/origin.h"
 #include "orchestrator/results/point.h"
 
 void emit_report(FILE *out, const struct emit_request *request)
@@ -18,7 +19,7 @@ void emit_report(FILE *out, const struct emit_request *request)
     fprintf(out, "point %lld (%s): %s%s, %s iterations/s\n",
             (long long)integer_at(request->point, "id"), request->chosen, name, gpus,
             text_number(number_at(request->point, "throughput_ips"), number, sizeof number));
-    if (json_is_true(json_object_get(json_object_get(request->header, "gpu"), "emulated")))
+    if (origin_is_emulated(request->header))
         fputs("EMULATED GPU: it was not measured on hardware, and the UUID does not belong to a "
               "real GPU\n",
               out);

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "orchestrator/merge/internal.h"
+#include "orchestrator/results/origin.h"
 #include "common/json.h"
 
 static const char *file_of(const struct merge *merge, size_t source)
@@ -13,11 +14,6 @@ static const char *file_of(const struct merge *merge, size_t source)
 static bool is_fleet(const json_t *header)
 {
     return strcmp(text_at(json_object_get(header, "shard"), "purpose"), "fleet") == 0;
-}
-
-static bool is_emulated(const json_t *header)
-{
-    return json_is_true(json_object_get(json_object_get(header, "gpu"), "emulated"));
 }
 
 /* What no merge can make good. */
@@ -34,7 +30,7 @@ static enum status check_same(const struct merge *merge, size_t source)
         return status_set(STATUS_USAGE, "'%s' is %s and '%s' is %s: merge takes one kind at a time",
                           file_of(merge, 0), is_fleet(first) ? "of a fleet" : "a shard",
                           file_of(merge, source), is_fleet(header) ? "of a fleet" : "a shard");
-    if (is_emulated(first) != is_emulated(header))
+    if (origin_is_emulated(first) != origin_is_emulated(header))
         return status_set(STATUS_USAGE,
                           "one of '%s' and '%s' is from the emulated GPU: its numbers cannot be "
                           "merged with real results",
@@ -192,8 +188,8 @@ static enum status find_gpus(struct merge *merge)
         char gpus[MERGE_GPUS_TEXT], key[MERGE_GPUS_TEXT + 512];
         merge_gpus_text(header, gpus);
         snprintf(key, sizeof key, "%s %.250s %.250s", gpus,
-                 is_emulated(header) ? text_at(header, "host") : "",
-                 is_emulated(header) ? text_at(header, "slurm_node") : "");
+                 origin_is_emulated(header) ? text_at(header, "host") : "",
+                 origin_is_emulated(header) ? text_at(header, "slurm_node") : "");
         json_int_t place = json_place(seen, key, (json_int_t)merge->gpu_count);
         error = place < 0;
         merge->sources[i].gpu = (size_t)place;

@@ -5,6 +5,7 @@
 #include "common/json.h"
 #include "orchestrator/console/columns.h"
 #include "orchestrator/probe/internal.h"
+#include "orchestrator/results/origin.h"
 
 #define CELL 96
 
@@ -219,7 +220,7 @@ static void print_csv_line(FILE *out, const json_t *record, const json_t *arm, b
 
 void probe_print_csv(FILE *out, const json_t *header, const json_t *records)
 {
-    bool emulated = json_is_true(json_object_get(json_object_get(header, "gpu"), "emulated"));
+    bool emulated = origin_is_emulated(header);
     json_t *none = json_object();
     fputs("probe,probe_verdict,arm,control,processes,mps,status,samples,blocked,median_us,"
           "median_low_us,median_high_us,mean_us,p99_us,max_us,ratio,ratio_low,ratio_high,verdict,"
