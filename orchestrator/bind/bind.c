@@ -176,10 +176,21 @@ out:
     return status;
 }
 
-static enum status topology_finish(struct bind_topology *new, const char *const *gpu_pci,
-                                   const char *allowed, struct bind_topology **out)
+/* Loads what `describe`, a function of hwloc, makes of a text; NULL: this machine. */
+static enum status topology_make(int (*describe)(hwloc_topology_t, const char *), const char *text,
+                                 const char *const *gpu_pci, unsigned gpus, const char *allowed,
+                                 struct bind_topology **out)
 {
-    enum status status = topology_load(new, gpu_pci, allowed);
+    struct bind_topology *new;
+    enum status status = topology_new(gpus, &new);
+    if (status)
+        return status;
+    if (describe && describe(new->topology, text))
+        status = describe == hwloc_topology_set_xml
+                     ? status_set(STATUS_NOT_FOUND, "cannot read the topology '%s'", text)
+                     : status_set(STATUS_USAGE, "'%s' is not a synthetic topology", text);
+    if (status == STATUS_OK)
+        status = topology_load(new, gpus ? gpu_pci : NULL, allowed);
     if (status)
         bind_topology_free(new);
     else
@@ -190,37 +201,19 @@ static enum status topology_finish(struct bind_topology *new, const char *const 
 enum status bind_topology_load(const char *const *gpu_pci, unsigned gpus,
                                struct bind_topology **out)
 {
-    struct bind_topology *new;
-    enum status status = topology_new(gpus, &new);
-    return status ? status : topology_finish(new, gpus ? gpu_pci : NULL, NULL, out);
+    return topology_make(NULL, NULL, gpu_pci, gpus, NULL, out);
 }
 
 enum status bind_topology_load_xml(const char *path, const char *const *gpu_pci, unsigned gpus,
                                    const char *allowed, struct bind_topology **out)
 {
-    struct bind_topology *new;
-    enum status status = topology_new(gpus, &new);
-    if (status)
-        return status;
-    if (hwloc_topology_set_xml(new->topology, path)) {
-        bind_topology_free(new);
-        return status_set(STATUS_NOT_FOUND, "cannot read the topology '%s'", path);
-    }
-    return topology_finish(new, gpus ? gpu_pci : NULL, allowed, out);
+    return topology_make(hwloc_topology_set_xml, path, gpu_pci, gpus, allowed, out);
 }
 
 enum status bind_topology_load_synthetic(const char *description, unsigned gpus,
                                          const char *allowed, struct bind_topology **out)
 {
-    struct bind_topology *new;
-    enum status status = topology_new(gpus, &new);
-    if (status)
-        return status;
-    if (hwloc_topology_set_synthetic(new->topology, description)) {
-        bind_topology_free(new);
-        return status_set(STATUS_USAGE, "'%s' is not a synthetic topology", description);
-    }
-    return topology_finish(new, NULL, allowed, out);
+    return topology_make(hwloc_topology_set_synthetic, description, NULL, gpus, allowed, out);
 }
 
 unsigned bind_cpu_count(const struct bind_topology *topology)
