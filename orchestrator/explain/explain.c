@@ -272,11 +272,6 @@ static enum status print_json(const struct explaining *explaining)
     return STATUS_OK;
 }
 
-static void print_text(const struct explaining *explaining)
-{
-    explain_print_text(stdout, explaining->results.header, &explaining->set);
-}
-
 /* Between an open session, where there is one, and its end. */
 static int run(struct explaining *explaining, struct session *session)
 {
@@ -290,7 +285,7 @@ static int run(struct explaining *explaining, struct session *session)
     if (status != STATUS_OK)
         return report(status);
     if (text)
-        print_text(explaining);
+        explain_print_text(stdout, explaining->results.header, &explaining->set);
     fflush(stdout);
     int result = EXIT_ALL_MEASURED;
     if (verifies) {

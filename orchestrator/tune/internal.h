@@ -11,6 +11,13 @@
 #include "orchestrator/tune/search.h"
 #include "orchestrator/tune/space.h"
 
+/* What is known of a point beside its record. */
+struct tune_point {
+    struct measurement *measurement; /* owned; NULL until it has one */
+    enum tune_stage stage;           /* the last one in which it was measured */
+    double window_s;                 /* of the batch */
+};
+
 struct tune {
     /* Job, session, results and records as a sweep has them; the plan is the space's. */
     struct campaign campaign;
@@ -23,10 +30,8 @@ struct tune {
     uint64_t deadline_ns;      /* 0: none */
     uint64_t look_warmup_ns;   /* of windows before the finals */
     struct tune_costs costs;
-    struct measurement **measurements; /* a point each, NULL until it has one */
-    enum tune_stage *stages;           /* the last one in which a point was measured */
-    double *windows;                   /* a point each: of the batch, seconds */
-    unsigned order;                    /* measurements so far, those of earlier runs included */
+    struct tune_point *points; /* of the space, one each */
+    unsigned order;            /* measurements so far, those of earlier runs included */
     unsigned batches;
     bool guided; /* by a calibration */
     bool interrupted;

@@ -128,18 +128,18 @@ static double memory_used(const struct tune *tune, const struct point *point,
 }
 
 /* A measurement adds up the rounds of the finals; before them the newest window counts. */
-static struct measurement *measurement_for(struct tune *tune, size_t index, enum tune_stage stage)
+static struct measurement *measurement_for(struct tune_point *point, enum tune_stage stage)
 {
-    struct measurement *measurement = tune->measurements[index];
-    bool goes_on = stage == TUNE_STAGE_FINAL && tune->stages[index] == stage;
+    struct measurement *measurement = point->measurement;
+    bool goes_on = stage == TUNE_STAGE_FINAL && point->stage == stage;
     if (measurement && !goes_on) {
         double seconds = measurement->seconds;
         measurement_release(measurement);
         measurement->seconds = seconds;
     }
     if (!measurement)
-        measurement = tune->measurements[index] = calloc(1, sizeof *measurement);
-    tune->stages[index] = stage;
+        measurement = point->measurement = calloc(1, sizeof *measurement);
+    point->stage = stage;
     return measurement;
 }
 
@@ -148,7 +148,7 @@ static enum status write_record(struct tune *tune, size_t index, enum tune_stage
 {
     struct campaign *campaign = &tune->campaign;
     json_t *record =
-        record_point(&tune->space.plan.points[index], tune->measurements[index], INFINITY);
+        record_point(&tune->space.plan.points[index], tune->points[index].measurement, INFINITY);
     int order = (int)++tune->order;
     json_int_t first = integer_at(json_object_get(campaign->records[index], "tune"), "first");
     json_t *about = json_pack("{s:s, s:i, s:I}", "stage", tune_stage_name(stage), "order", order,
@@ -229,7 +229,8 @@ static enum status measure_point(struct tune *tune, const struct turn *turn, enu
     if (stage != TUNE_STAGE_FINAL)
         point.work.warmup_ns = tune->look_warmup_ns;
     uint64_t begin_ns = clock_now_ns();
-    enum status swept = run_window(tune, &point, turn, tune->windows[index], &in_time, &round);
+    enum status swept =
+        run_window(tune, &point, turn, tune->points[index].window_s, &in_time, &round);
     if (!in_time)
         return swept;
     if (swept != STATUS_OK) {
@@ -242,7 +243,7 @@ static enum status measure_point(struct tune *tune, const struct turn *turn, enu
         value_of(tune, round.throughput_ips, histogram_quantile_ns(&round.latency, 0.99) / 1e3,
                  telemetry_joules_per_iteration(&round.telemetry));
     learn_costs(tune, &point, &round, seconds);
-    struct measurement *measurement = measurement_for(tune, index, stage);
+    struct measurement *measurement = measurement_for(&tune->points[index], stage);
     if (!measurement) {
         round_result_release(&round);
         return status_set(STATUS_MEMORY, "out of memory for the results");
@@ -278,7 +279,7 @@ enum status tune_measure(struct tune *tune, const struct tune_batch *batch)
     memset(done, true, plan->count + 1);
     for (size_t i = 0; i < batch->count; i++) {
         done[batch->items[i].point] = false;
-        tune->windows[batch->items[i].point] = batch->items[i].window_s;
+        tune->points[batch->items[i].point].window_s = batch->items[i].window_s;
     }
     status = turns_make(plan, done, seed, tune->batches++, reuse, turns, &count);
     for (size_t i = 0; i < count && status == STATUS_OK; i++) {

@@ -87,11 +87,6 @@ static char *options_of(const struct tune *tune, const struct point *point)
 
 /* -- the record -------------------------------------------------------------------------------- */
 
-static json_t *real(double value)
-{
-    return record_real_or_null(value);
-}
-
 /* NULL: it is not given. */
 static json_t *count_given(const struct tune *tune, enum option_id id)
 {
@@ -141,8 +136,8 @@ static json_t *winner_object(const struct tune *tune, const struct tune_judgemen
     if (options)
         json_add(object,
                  json_pack("{s:o*, s:o*, s:[o, o], s:i}", "options", json_string(options), "value",
-                           json_real(judgement->value), "ci95", real(judgement->low),
-                           real(judgement->high), "rounds", (int)judgement->rounds));
+                           json_real(judgement->value), "ci95", record_real_or_null(judgement->low),
+                           record_real_or_null(judgement->high), "rounds", (int)judgement->rounds));
     free(options);
     return object;
 }
@@ -211,8 +206,9 @@ static void add_winner(const struct tune *tune, json_t *record,
     if (judgement->next != TUNE_NO_POINT)
         json_object_set_new(record, "margin",
                             json_pack("{s:I, s:o, s:[o, o]}", "over", (json_int_t)judgement->next,
-                                      "rel", real(judgement->margin), "ci95",
-                                      real(judgement->margin_low), real(judgement->margin_high)));
+                                      "rel", record_real_or_null(judgement->margin), "ci95",
+                                      record_real_or_null(judgement->margin_low),
+                                      record_real_or_null(judgement->margin_high)));
     add_limits(tune, record, judgement->winner);
 }
 
@@ -224,8 +220,8 @@ enum status tune_make_record(struct tune *tune)
     json_t *record = json_pack(
         "{s:s, s:s, s:o, s:o, s:f, s:I, s:I, s:s, s:b, s:s, s:s}", "type", "tune", "objective",
         tune_objective_name(tune->objective), "constraints", constraints_object(tune), "budget_s",
-        real(tune->budget_s), "seconds", seconds, "space", (json_int_t)tune->space.candidates,
-        "measured", (json_int_t)judgement.measured, "guide",
+        record_real_or_null(tune->budget_s), "seconds", seconds, "space",
+        (json_int_t)tune->space.candidates, "measured", (json_int_t)judgement.measured, "guide",
         tune->guided ? "calibration" : "measuring", "exhaustive", tune->rules.exhaustive, "ended",
         ending_of(tune, &judgement), "verdict", tune_verdict_name(judgement.verdict));
     if (!record)

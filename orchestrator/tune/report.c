@@ -114,11 +114,9 @@ static void print_table(const struct tune *tune)
 static void print_value(const json_t *winner, const char *objective)
 {
     char text[32];
-    const json_t *ends = json_object_get(winner, "ci95");
     double value = number_at(winner, "value");
-    double low = json_number_value(json_array_get(ends, 0));
-    double high = json_number_value(json_array_get(ends, 1));
-    bool known = json_is_number(json_array_get(ends, 0)) && json_is_number(json_array_get(ends, 1));
+    double low = number_in(winner, "ci95", 0), high = number_in(winner, "ci95", 1);
+    bool known = isfinite(low) && isfinite(high);
     if (strcmp(objective, "p99") == 0) {
         printf("p99 of %s ms", milliseconds(1e6 / value, text, sizeof text));
         if (known && low > 0.0) {
@@ -138,20 +136,19 @@ static void print_value(const json_t *winner, const char *objective)
 static void print_margin(const json_t *record)
 {
     const json_t *margin = json_object_get(record, "margin");
-    const json_t *ends = json_object_get(margin, "ci95");
+    double low = number_in(margin, "ci95", 0), high = number_in(margin, "ci95", 1);
     if (!margin)
         return;
     printf("margin over the next: %+.1f%%", 100.0 * number_at(margin, "rel"));
-    if (json_is_number(json_array_get(ends, 0)) && json_is_number(json_array_get(ends, 1)))
-        printf(" (95%%: %+.1f%% to %+.1f%%)", 100.0 * json_number_value(json_array_get(ends, 0)),
-               100.0 * json_number_value(json_array_get(ends, 1)));
+    if (isfinite(low) && isfinite(high))
+        printf(" (95%%: %+.1f%% to %+.1f%%)", 100.0 * low, 100.0 * high);
     putchar('\n');
 }
 
 static void print_p99(const json_t *object, double limit_us)
 {
     char text[32], limit[32];
-    double high = json_number_value(json_array_get(json_object_get(object, "p99_bounds_us"), 1));
+    double high = number_in(object, "p99_bounds_us", 1);
     printf("p99: %s ms", milliseconds(number_at(object, "p99_us"), text, sizeof text));
     if (high > 0.0)
         printf(", at most %s with 95%% confidence", milliseconds(high, text, sizeof text));

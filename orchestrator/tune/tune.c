@@ -101,10 +101,8 @@ static enum status make_space(struct tune *tune)
     tune->costs.process_s *= point_gpus(&tune->space.plan.points[0]);
     size_t count = tune->space.plan.count;
     campaign->plan = tune->space.plan;
-    tune->measurements = calloc(count + 1, sizeof(struct measurement *));
-    tune->stages = calloc(count + 1, sizeof *tune->stages);
-    tune->windows = calloc(count + 1, sizeof *tune->windows);
-    if (!tune->measurements || !tune->stages || !tune->windows)
+    tune->points = calloc(count + 1, sizeof *tune->points);
+    if (!tune->points)
         return status_set(STATUS_MEMORY, "out of memory");
     status = campaign_make_records(campaign);
     if (status == STATUS_OK)
@@ -372,14 +370,12 @@ static int plan_and_run(struct tune *tune)
 
 static void release(struct tune *tune)
 {
-    for (size_t i = 0; tune->measurements && i < tune->space.plan.count; i++)
-        if (tune->measurements[i]) {
-            measurement_release(tune->measurements[i]);
-            free(tune->measurements[i]);
+    for (size_t i = 0; tune->points && i < tune->space.plan.count; i++)
+        if (tune->points[i].measurement) {
+            measurement_release(tune->points[i].measurement);
+            free(tune->points[i].measurement);
         }
-    free(tune->measurements);
-    free(tune->stages);
-    free(tune->windows);
+    free(tune->points);
     json_decref(tune->record);
     campaign_release(&tune->campaign);
     tune_search_free(tune->search);
