@@ -257,8 +257,7 @@ static void choose_points(struct merge *merge, struct merge_entry **room, struct
 enum status merge_choose(struct merge *merge)
 {
     bool *flags = calloc(merge->plan + 1, 4);
-    struct sets sets = {flags, flags + merge->plan, flags + 2 * merge->plan,
-                        flags + 3 * merge->plan};
+    struct sets sets = {.settled = flags};
     struct merge_entry **room = calloc(merge->entry_count + 1, sizeof *room);
     enum status status = STATUS_OK;
     merge->missing = json_array();
@@ -266,6 +265,9 @@ enum status merge_choose(struct merge *merge)
         status = status_set(STATUS_MEMORY, "out of memory");
         goto out;
     }
+    sets.reference = sets.settled + merge->plan;
+    sets.twice = sets.reference + merge->plan;
+    sets.lacked = sets.twice + merge->plan;
     status = merge->fleet ? find_missing_of_nodes(merge, &sets) : find_reference(merge, &sets);
     choose_points(merge, room, &sets);
     if (status == STATUS_OK && !merge->fleet) {

@@ -108,8 +108,10 @@ static void add_telemetry(struct merge_telemetry *sums, const json_t *telemetry)
     for (size_t i = 0; i < MERGE_READINGS; i++) {
         const json_t *value = json_object_get(telemetry, merge_readings[i].key);
         double number = json_is_object(value) ? number_at(value, "mean") : number_of(value);
-        sums->sums[i] += isfinite(number) ? number : 0.0;
-        sums->counts[i] += isfinite(number);
+        if (!isfinite(number))
+            continue;
+        sums->sums[i] += number;
+        sums->counts[i]++;
     }
     add_reasons(sums, json_object_get(telemetry, "throttle"));
 }
