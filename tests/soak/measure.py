@@ -62,6 +62,8 @@ def check_numbers(case, names=None):
             seconds = min(round_["seconds"] for round_ in point["rounds"])
             slack = oracle.slack_of(lateness, seconds, case.catches_up, stopped)
             verdict, beyond = oracle.judge(point, known, slack, case.catches_up)
+            if verdict == "wrong" and point["interval"]["recurring_s"] < case.recurs_s:
+                verdict = "unseen"
             case.numbers.append((series, verdict, name, point["id"]))
             if verdict == "wrong" and oracle.is_gross(point, known, beyond):
                 raise Failure(f"point {point['id']} of {name} is ok with {point['throughput_ips']:.2f}/s "
@@ -98,6 +100,7 @@ def known_program(case, series=None, rate=None):
     period_us = rng.choice([2000, 5000])
     case.series = series or rng.choice(SERIES)
     case.catches_up = True
+    case.recurs_s = {"stalls": 50, "modes": 20}.get(case.series, 0) * period_us / 1e6
     case.known = lambda point: rate or workers_of(point) * 1e6 / period_us
     return [METRONOME, period_us, case.series, 200, rng.randint(0, 999)]
 

@@ -80,6 +80,7 @@ class Case:
         self.known = None
         self.series = "builtin"
         self.catches_up = False
+        self.recurs_s = 0  # how often what its numbers depend on comes, in the mean
         self.strikes, self.commands, self.numbers = [], [], []
         self.shadow = {}
         self.kind = ""
