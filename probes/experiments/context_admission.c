@@ -75,7 +75,7 @@ struct side {
     enum load load;
     uint64_t load_since_ns;
     /* The copies. */
-    cuda_context second; /* made here, or NULL */
+    cuda_context second; /* made here, and current for the copies; or NULL */
     cuda_stream copy_stream;
     cuda_device_pointer from, to;
     cuda_green_context greens[2];
@@ -218,12 +218,6 @@ static enum status open_copies(struct side *side, enum place place)
     return status == STATUS_OK ? probe_synchronize(run, side->copy_stream) : status;
 }
 
-/* Makes the second context, which becomes current. */
-static enum status open_second(struct side *side)
-{
-    return PROBE_CALL(side->run, ctx_create, &side->second, 0, side->gpu.device);
-}
-
 /* Sets *held if the copy had to be let go by ending the kernel. */
 static enum status time_copy(struct side *side, enum metric metric, bool *held)
 {
@@ -288,7 +282,7 @@ static enum status open_place(struct side *side, enum place place)
     if (status == STATUS_OK && place == PLACE_AFTER)
         status = set_load(side, LOAD_SMALL);
     if (status == STATUS_OK && (place == PLACE_BEFORE || place == PLACE_AFTER))
-        status = open_second(side);
+        status = PROBE_CALL(side->run, ctx_create, &side->second, 0, side->gpu.device);
     return status == STATUS_OK ? open_copies(side, place) : status;
 }
 

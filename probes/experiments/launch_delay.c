@@ -25,12 +25,6 @@ enum variant {
     SYNCED = 32,
 };
 
-static cuda_result launch(const struct probe_run *run, const struct probe_gpu *gpu,
-                          cuda_stream stream)
-{
-    return run->driver.launch_kernel(gpu->empty, 1, 1, 1, 1, 1, 1, 0, stream, NULL, NULL);
-}
-
 /* The stream is idle before and after, so that no launch waits for room in its queue. */
 static enum status sample(struct probe_run *run, const struct probe_gpu *gpu, cuda_stream stream,
                           unsigned launches, int metric)
@@ -38,7 +32,7 @@ static enum status sample(struct probe_run *run, const struct probe_gpu *gpu, cu
     cuda_result result = CUDA_SUCCESS_;
     uint64_t begin_ns = clock_now_ns();
     for (unsigned i = 0; i < launches && result == CUDA_SUCCESS_; i++)
-        result = launch(run, gpu, stream);
+        result = run->driver.launch_kernel(gpu->empty, 1, 1, 1, 1, 1, 1, 0, stream, NULL, NULL);
     uint64_t end_ns = clock_now_ns();
     enum status status = cuda_check(&run->driver, result, "cuLaunchKernel");
     if (status == STATUS_OK)
