@@ -230,7 +230,7 @@ static int by_size(const void *a, const void *b)
 static void a_plan_of_a_million_combinations_is_made(void **state)
 {
     (void)state;
-    uint64_t hashes[1000];
+    uint64_t hashes[1000] = {0};
     set(OPTION_LAYOUT, "threads:1");
     set(OPTION_KERNELS, "1-1000");
     set(OPTION_DELAY_CYCLES, "1-1000");
