@@ -29,7 +29,7 @@ static enum status choose(struct probing *probing, const char *name)
         return status_set(STATUS_USAGE, "probe needs a name: one of %sor all", names);
     if (!all && !probe_find(name))
         return status_set(STATUS_USAGE, "unknown probe '%s': it is one of %sor all", name, names);
-    probing->outcomes = calloc(count, sizeof *probing->outcomes);
+    probing->outcomes = calloc(count + 1, sizeof *probing->outcomes);
     for (size_t p = 0; probing->outcomes && p < count; p++) {
         if (!all && probes[p] != probe_find(name))
             continue;

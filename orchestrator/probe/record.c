@@ -253,7 +253,7 @@ static json_t *arms_array(const struct probe_outcome *outcome)
 
 static json_t *effect_object(const struct probe *probe, const struct probe_result *result)
 {
-    if (!isfinite(result->effect.ratio) || result->effect.ratio <= 0)
+    if (!result->subject || !isfinite(result->effect.ratio) || result->effect.ratio <= 0)
         return json_null();
     return json_pack("{s:s, s:s, s:s, s:s, s:o, s:o, s:o, s:o, s:f, s:f}", "arm",
                      result->subject->arm->name, "control", result->control->arm->name, "metric",
