@@ -119,7 +119,10 @@ static void every_setting_comes_back(const struct option_row *row)
     char usual_id[PLAN_ID_BYTES], *usual_key = key_of(&plan.points[0]);
     snprintf(usual_id, sizeof usual_id, "%s", plan.id);
     point_describe(&plan.points[0], usual_text, sizeof usual_text);
+    /* The texts of a point are those of its options, which stay as they are. */
     struct point usual = plan.points[0];
+    struct options usual_options = job.sections[0].options;
+    assert_int_equal(options_copy(&usual_options, &job.sections[0].options), STATUS_OK);
 
     job.sections[0].options.values[row->id].rank = 0; /* layouts would add up */
     set(row->id, other_value(row, value));
@@ -141,6 +144,7 @@ static void every_setting_comes_back(const struct option_row *row)
         check_record(row, point);
     free(usual_key);
     free(key);
+    options_release(&usual_options);
 }
 
 static void all_settings_come_back(void **state)
