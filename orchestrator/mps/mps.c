@@ -49,6 +49,8 @@ enum status mps_command_open(const struct options *options, struct session *out)
     if (status == STATUS_OK)
         status = mps_controller_daemon_start(mps_command_daemon(out), mps_command_gpu(options, out),
                                              &settings);
+    if (status == STATUS_OK)
+        status = session_check_signals(out);
     if (status != STATUS_OK) {
         struct status_saved saved;
         status_save(status, &saved);
@@ -111,9 +113,7 @@ int mps_command_start(const struct invocation *invocation)
     enum status status = mps_command_open(options, &session);
     if (status != STATUS_OK)
         return report(status);
-    status = session_check_signals(&session);
-    if (status == STATUS_OK)
-        status = mps_controller_detach(mps_command_daemon(&session), 0);
+    status = mps_controller_detach(mps_command_daemon(&session), 0);
     if (status == STATUS_OK)
         print_started(options, &session);
     int result = report(status);
