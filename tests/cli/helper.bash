@@ -162,7 +162,8 @@ holding() {
   export MPSWEEP_EMULATED_FAULT=$1
 }
 is_held() { [ -e "$MPSWEEP_EMULATED_HOLD" ]; }
-release() { rm -r "${MPSWEEP_EMULATED_HOLD%/*}"; }
+# Renamed, not removed: another process may be about to be held in it.
+release() { mv -T "${MPSWEEP_EMULATED_HOLD%/*}" "${MPSWEEP_EMULATED_HOLD%/*}.$RANDOM"; }
 
 # Ends what start() started and was not waited for.
 finish() {

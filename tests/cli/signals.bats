@@ -34,7 +34,7 @@ asked() {
   local signal=$1 phase=$2 layout=$3
   begin "$phase" "$layout"
   kill -"$signal" "$PID"
-  rm -rf hold
+  [ "$phase" = running ] || release
   finish
   [ "$STATUS" -eq 130 ]
   says 'mpsweep: interrupted'
