@@ -187,7 +187,7 @@ static _Noreturn void hang(void)
         pause();
 }
 
-static void hold(void)
+void fault_hold(void)
 {
     const char *path = getenv(FAULT_HOLD_VARIABLE);
     int fd = path != NULL ? open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0600) : -1;
@@ -227,7 +227,7 @@ struct fault_effect fault_plan_apply(struct fault_plan *plan, enum entry entry)
             clock_sleep_until(clock_now_ns() + (uint64_t)fault->argument * NS_PER_MS);
             break;
         case FAULT_HOLD:
-            hold();
+            fault_hold();
             break;
         case FAULT_SKIP:
             break;

@@ -14,9 +14,9 @@
  *                        copies and synchronisations.
  *           corrupt      alter one byte of what a copy or a graph launch delivers
  *           slow:MS      take so much longer
- *           hold         make the file that the variable MPSWEEP_EMULATED_HOLD names, and wait until
- *                        someone removes it: a test meets the call, however slow the computer is.
- *                        Where the file cannot be made, continue at once.
+ *           hold         make the file that MPSWEEP_EMULATED_HOLD names, and wait until it is
+ *                        gone: a test meets the call, however slow the computer is. Where the file
+ *                        cannot be made, continue at once.
  *           skip         only for "attach": there seems to be no MPS daemon
  * PROCESS   only in the process whose variable MPSWEEP_PROCESS is this number
  */
@@ -66,6 +66,9 @@ struct fault_plan {
 /* Reads the list; process is the text of FAULT_PROCESS_VARIABLE or NULL. Faults meant for another
  * process are left out. NULL text: no faults. STATUS_USAGE quotes the part that is wrong. */
 enum status fault_plan_parse(const char *text, const char *process, struct fault_plan *plan);
+
+/* What the action `hold` does, for a fake that has it, too. */
+void fault_hold(void);
 
 bool fault_plan_skips_attach(const struct fault_plan *plan);
 

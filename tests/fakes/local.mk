@@ -10,7 +10,7 @@ check_PROGRAMS += \
     tests/fakes/slow_exec.so \
     tests/fakes/failing_call.so
 
-tests_fakes_nvidia_cuda_mps_control_SOURCES = tests/fakes/mps_control.c
+tests_fakes_nvidia_cuda_mps_control_SOURCES = tests/fakes/mps_control.c emul/cuda/fault.c
 tests_fakes_nvidia_cuda_mps_control_LDADD = libcommon.a
 
 tests_fakes_hold_process_LDADD =

@@ -13,8 +13,7 @@
  *
  *   pass        hand it on
  *   slow:MS     hand it on MS milliseconds later
- *   hold        make the file MPSWEEP_EMULATED_HOLD, and hand it on once that is gone; at once
- *               where its folder is gone
+ *   hold        hand it on after what the fault "hold" does (emul/cuda/fault.h)
  *   silent      never answer; a daemon that never listens
  *   wrong       answer babble, and do nothing
  *   empty       answer nothing, and do nothing
@@ -54,6 +53,7 @@
 #include <unistd.h>
 
 #include "common/clock.h"
+#include "emul/cuda/fault.h"
 
 #define USAGE 64
 #define LINE_BYTES 4096
@@ -252,25 +252,13 @@ static _Noreturn void be_silent(void)
         pause();
 }
 
-static void wait_ms(uint64_t ms)
-{
-    clock_sleep_until(clock_now_ns() + ms * NS_PER_MS);
-}
-
 /* What hands on later. */
 static void delay(const struct rule *rule)
 {
     if (rule->how == SLOW)
-        wait_ms(strtoull(rule->argument, NULL, 10));
-    if (rule->how != HOLD)
-        return;
-    const char *path = getenv("MPSWEEP_EMULATED_HOLD");
-    int fd = path != NULL ? open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0600) : -1;
-    if (fd < 0)
-        return;
-    close(fd);
-    while (access(path, F_OK) == 0)
-        wait_ms(10);
+        clock_sleep_until(clock_now_ns() + strtoull(rule->argument, NULL, 10) * NS_PER_MS);
+    if (rule->how == HOLD)
+        fault_hold();
 }
 
 /* -- handing on -------------------------------------------------------------------------------- */
