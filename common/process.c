@@ -22,8 +22,8 @@ static size_t read_file(pid_t pid, const char *name, char *text, size_t size)
     return (size_t)length;
 }
 
-/* Field 3 or a later one of /proc/PID/stat, "" if it is not there. The second one is a name that may
- * hold anything, also blanks and brackets. */
+/* Field 3 or a later one of /proc/PID/stat, "" if it is not there. The second one is a name that
+ * may hold anything, also blanks and brackets. */
 static const char *stat_field(const char *text, int number)
 {
     const char *end = strrchr(text, ')');

@@ -389,8 +389,9 @@ static void unknown_workloads_are_refused(void **state)
         const char *word, *says;
     } table[] = {
         {"detekt", "'detekt' is not a value of workload: it takes one of builtin|delay"},
-        {"detect+embde:2", "'detect+embde:2' is not a value of workload: 'embde' is not a [workload "
-                           "NAME] of the job file; there are detect|embed"},
+        {"detect+embde:2",
+         "'detect+embde:2' is not a value of workload: 'embde' is not a [workload "
+         "NAME] of the job file; there are detect|embed"},
         {"detect+builtin", "'builtin' is not a [workload NAME] of the job file"},
         {"detect:0", "a weight is a number from 1 to 1000"},
     };
