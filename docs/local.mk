@@ -13,7 +13,9 @@ dist_results_DATA = \
     docs/results/h200-forum.jsonl docs/results/h200-forum.svg \
     docs/results/h200-graphs.jsonl docs/results/h200-graphs.svg \
     docs/results/h200-rounds.jsonl docs/results/h200-mixed.jsonl \
-    docs/results/h200-bench.txt docs/results/h200-check-gpu.txt docs/results/h200-check-gpu-2.txt docs/results/h200-rooms.txt docs/results/h200-strikes.txt \
+    docs/results/h200-bench.txt docs/results/h200-check-gpu.txt \
+    docs/results/h200-check-gpu-2.txt docs/results/h200-check-gpu-3.txt \
+    docs/results/h200-rooms.txt docs/results/h200-strikes.txt \
     docs/results/h200-limits.json docs/results/h200-shares.jsonl \
     docs/results/h200-explain.jsonl docs/results/h200-ceilings.svg \
     docs/results/h200-question-b.jsonl docs/results/h200-launch.svg docs/results/h200-phases.svg \
