@@ -8,11 +8,12 @@
  * left everything as it should be. */
 #define REHEARSALS 2
 
-static enum status rehearse(const struct engine *engine, void *work)
+static enum status rehearse(const struct worker_process *process, const struct engine *engine,
+                            void *work)
 {
     for (int i = 0; i < REHEARSALS; i++) {
         struct iteration_times times;
-        enum status status = engine->run(work, &times);
+        enum status status = engine_run(engine, process, work, &times);
         if (status != STATUS_OK)
             return status;
     }
@@ -49,7 +50,7 @@ static enum status run_until_stopped(const struct worker_process *process, struc
         if (open && !pace_wait(&pace, &process->shm, slot))
             break;
         recorder_before(&recorder);
-        enum status status = engine->run(work, &times);
+        enum status status = engine_run(engine, process, work, &times);
         if (status != STATUS_OK)
             return status;
         recorder_add(&recorder, &times);
@@ -90,7 +91,7 @@ void worker_live(const struct worker_process *process, struct shm_slot *slot)
     if (status == STATUS_OK)
         status = engine->open(process, slot, &work);
     if (status == STATUS_OK)
-        status = rehearse(engine, work);
+        status = rehearse(process, engine, work);
     if (status != STATUS_OK)
         goto failed;
     find_buffers(engine, work, slot);

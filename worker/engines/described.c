@@ -85,11 +85,6 @@ enum status described_issue(struct described *described, const struct described_
     return status;
 }
 
-static enum status synchronize(const struct described *described)
-{
-    return worker_synchronize(described->process, described->stream);
-}
-
 static void compute_on_cpu(uint64_t ns)
 {
     struct timespec used;
@@ -100,15 +95,10 @@ static void compute_on_cpu(uint64_t ns)
     while ((uint64_t)used.tv_sec * NS_PER_S + (uint64_t)used.tv_nsec < until_ns);
 }
 
-/* Where the time of a step goes; NULL: nowhere, it is the host's. */
+/* Where the time of a step of the GPU goes. */
 static uint64_t *phase_of(struct iteration_times *times, uint32_t kind, bool graphs)
 {
     switch (kind) {
-    case STEP_SYNCHRONIZE:
-        return &times->sync_ns;
-    case STEP_THINK:
-    case STEP_BUSY:
-        return NULL;
     case STEP_COPY_IN:
         return graphs ? &times->launch_ns : &times->h2d_ns;
     case STEP_COPY_OUT:
@@ -143,71 +133,75 @@ static enum status check_outputs(const struct described *described)
     return STATUS_OK;
 }
 
-/* One step, or all that a graph holds from it on. */
-static enum status run_step(struct described *described, const struct described_step *at)
+static void wait_for_stream(struct described *described, struct engine_wait *wait)
 {
-    switch (at->step.kind) {
-    case STEP_SYNCHRONIZE:
-        return synchronize(described);
-    case STEP_THINK:
-        clock_sleep_until(clock_now_ns() + at->step.amount);
-        return STATUS_OK;
-    case STEP_BUSY:
-        compute_on_cpu(at->step.amount);
-        return STATUS_OK;
-    default:
-        break;
-    }
+    described->pending = false;
+    *wait = (struct engine_wait){.what = ENGINE_STREAM, .stream = described->stream};
+}
+
+/* A step of the host, which it may wait in. */
+static void run_on_host(struct described *described, const struct workload_step *step,
+                        struct engine_wait *wait)
+{
+    if (step->kind == STEP_BUSY)
+        compute_on_cpu(step->amount);
+    else if (step->kind == STEP_THINK)
+        *wait =
+            (struct engine_wait){.what = ENGINE_CLOCK, .until_ns = clock_now_ns() + step->amount};
+    else
+        wait_for_stream(described, wait);
+}
+
+/* A step of the GPU, or all that a graph holds from it on. */
+static enum status run_on_gpu(struct described *described, const struct described_step *at)
+{
+    /* A pageable copy out has ended, with all before it, when it returns. */
+    described->pending = described->graphs || described->pinned || at->step.kind != STEP_COPY_OUT;
     if (described->graphs)
         return CUDA_CALL(&described->process->driver, graph_launch, at->graph.exec,
                          described->stream);
     return described_issue(described, at);
 }
 
-static enum status described_run(void *work, struct iteration_times *times)
+static void begin(struct described *described, struct iteration_times *times)
 {
-    struct described *described = work;
-    enum status status = STATUS_OK;
-    bool pending = false;
     stamp(described);
     described->launched = 0;
     if (!sampling_next(&described->sampling, &described->sampled_from, &described->sampled_to))
         described->sampled_from = described->sampled_to = 0;
-    *times = (struct iteration_times){.begin_ns = clock_now_ns()};
-    uint64_t last = times->begin_ns, moment;
-    for (unsigned i = 0; i < described->count && status == STATUS_OK;) {
-        const struct described_step *at = &described->steps[i];
-        uint32_t kind = at->step.kind;
-        if (kind == STEP_COPY_OUT && described->sync_before_out && pending) {
-            status = synchronize(described);
-            if (status != STATUS_OK)
-                break;
-            moment = clock_now_ns();
-            times->sync_ns += moment - last;
-            last = moment;
+    uint64_t now_ns = clock_now_ns();
+    *times = (struct iteration_times){.begin_ns = now_ns, .end_ns = now_ns};
+}
+
+static enum status advance(void *work, struct iteration_times *times, struct engine_wait *wait)
+{
+    struct described *described = work;
+    if (described->next == 0)
+        begin(described, times);
+    while (described->next < described->count) {
+        const struct described_step *at = &described->steps[described->next];
+        if (at->step.kind == STEP_COPY_OUT && described->sync_before_out && described->pending) {
+            wait_for_stream(described, wait);
+            return STATUS_OK;
         }
-        status = run_step(described, at);
-        moment = clock_now_ns();
-        uint64_t *phase = phase_of(times, kind, described->graphs);
-        if (phase)
-            *phase += moment - last;
-        last = moment;
-        if (!workload_step_is_host(&at->step))
-            /* A pageable copy out has ended, with all before it, when it returns. */
-            pending = described->graphs || described->pinned || kind != STEP_COPY_OUT;
-        else if (kind == STEP_SYNCHRONIZE)
-            pending = false;
-        i = at->end ? at->end : i + 1;
+        described->next = at->end ? at->end : described->next + 1;
+        if (workload_step_is_host(&at->step)) {
+            run_on_host(described, &at->step, wait);
+            engine_lap(times);
+            if (wait->what != ENGINE_DONE)
+                return STATUS_OK;
+            continue;
+        }
+        enum status status = run_on_gpu(described, at);
+        *phase_of(times, at->step.kind, described->graphs) += engine_lap(times);
+        if (status != STATUS_OK)
+            return status;
     }
-    if (status == STATUS_OK && pending) {
-        status = synchronize(described);
-        moment = clock_now_ns();
-        times->sync_ns += moment - last;
-        last = moment;
+    if (described->pending) {
+        wait_for_stream(described, wait);
+        return STATUS_OK;
     }
-    if (status != STATUS_OK)
-        return status;
-    times->end_ns = last;
+    described->next = 0;
     times->call_ns = described->call_ns;
     times->calls = described->sampled_to - described->sampled_from;
     sampling_adapt(&described->sampling, times->end_ns - times->begin_ns);
@@ -215,6 +209,6 @@ static enum status described_run(void *work, struct iteration_times *times)
 }
 
 const struct engine described_engine = {.open = described_open,
-                                        .run = described_run,
+                                        .advance = advance,
                                         .close = described_close,
                                         .buffers = described_buffers};

@@ -38,6 +38,8 @@ struct described {
     int *host_out; /* of all copies out, one behind the other */
     uint64_t in_bytes, out_bytes;
     unsigned serial;
+    unsigned next; /* step of this iteration; 0: it begins */
+    bool pending;  /* there is work in the stream that was not waited for */
     unsigned count;
     struct sampling sampling;
     unsigned sampled_from, sampled_to, launched; /* calls in this iteration */

@@ -3,6 +3,33 @@
 #include "worker/engines/iteration.h"
 #include "worker/engines/plugin.h"
 
+static enum status wait_for(const struct worker_process *process, const struct engine_wait *wait,
+                            struct iteration_times *times)
+{
+    if (wait->what == ENGINE_CLOCK) {
+        clock_sleep_until(wait->until_ns);
+        engine_lap(times);
+        return STATUS_OK;
+    }
+    enum status status = worker_synchronize(process, wait->stream);
+    times->sync_ns += engine_lap(times);
+    return status;
+}
+
+enum status engine_run(const struct engine *engine, const struct worker_process *process,
+                       void *work, struct iteration_times *times)
+{
+    for (;;) {
+        struct engine_wait wait = {.what = ENGINE_DONE};
+        enum status status = engine->advance(work, times, &wait);
+        if (status != STATUS_OK || wait.what == ENGINE_DONE)
+            return status;
+        status = wait_for(process, &wait, times);
+        if (status != STATUS_OK)
+            return status;
+    }
+}
+
 const struct engine *engine_for(const struct shm_settings *settings)
 {
     switch (settings->workload) {

@@ -249,73 +249,62 @@ static void stamp(struct iteration *iteration)
     iteration->host_in[0] = (int)iteration->serial;
 }
 
-/* The time since *last, which becomes now. */
-static inline uint64_t lap(uint64_t *last)
-{
-    uint64_t before = *last;
-    *last = clock_now_ns();
-    return *last - before;
-}
-
-static enum status run_graph(struct iteration *iteration, struct iteration_times *times)
-{
-    uint64_t last = times->begin_ns;
-    enum status status = CUDA_CALL(&iteration->process->driver, graph_launch, iteration->graph.exec,
-                                   iteration->stream);
-    times->launch_ns = lap(&last);
-    if (status == STATUS_OK)
-        status = synchronize(iteration);
-    times->sync_ns = lap(&last);
-    times->end_ns = last;
-    return status;
-}
-
-static enum status run_calls(struct iteration *iteration, struct iteration_times *times)
+/* Copies and kernels, up to the copy out or, in a graph, with it. */
+static enum status issue(struct iteration *iteration, struct iteration_times *times)
 {
     const struct shm_settings *settings = settings_of(iteration);
-    bool pageable = settings->memory == MEMORY_PAGEABLE;
-    bool sync_before_copy = pageable && settings->sync == SYNC_STREAM;
-    /* A pageable copy out has ended when it returns. */
-    bool sync_at_end = !pageable || (!copies_out(settings) && !sync_before_copy);
-    uint64_t last = times->begin_ns;
+    if (settings->launch == LAUNCH_GRAPH) {
+        enum status status = CUDA_CALL(&iteration->process->driver, graph_launch,
+                                       iteration->graph.exec, iteration->stream);
+        times->launch_ns = engine_lap(times);
+        return status;
+    }
     enum status status = copies_in(settings) ? copy_in(iteration) : STATUS_OK;
     if (status != STATUS_OK)
         return status;
-    times->h2d_ns = lap(&last);
+    times->h2d_ns = engine_lap(times);
     status = launch_all(iteration, times);
-    if (status != STATUS_OK)
-        return status;
-    times->launch_ns = lap(&last);
-    if (sync_before_copy) {
-        status = synchronize(iteration);
-        if (status != STATUS_OK)
-            return status;
-        times->sync_ns = lap(&last);
-    }
-    status = copies_out(settings) ? copy_out(iteration) : STATUS_OK;
-    if (status != STATUS_OK)
-        return status;
-    times->d2h_ns = lap(&last);
-    if (sync_at_end) {
-        status = synchronize(iteration);
-        if (status != STATUS_OK)
-            return status;
-        times->sync_ns = lap(&last);
-    }
-    times->end_ns = last;
-    sampling_adapt(&iteration->sampling, times->end_ns - times->begin_ns);
-    return STATUS_OK;
+    times->launch_ns = engine_lap(times);
+    return status;
 }
 
-static enum status run_work(void *work, struct iteration_times *times)
+static enum status advance(void *work, struct iteration_times *times, struct engine_wait *wait)
 {
     struct iteration *iteration = work;
-    stamp(iteration);
-    *times = (struct iteration_times){.begin_ns = clock_now_ns()};
-    enum status status = settings_of(iteration)->launch == LAUNCH_GRAPH
-                             ? run_graph(iteration, times)
-                             : run_calls(iteration, times);
-    return status == STATUS_OK ? check_output(iteration) : status;
+    const struct shm_settings *settings = settings_of(iteration);
+    bool graph = settings->launch == LAUNCH_GRAPH;
+    bool pageable = !graph && settings->memory == MEMORY_PAGEABLE;
+    bool sync_before_copy = pageable && settings->sync == SYNC_STREAM;
+    const struct engine_wait stream = {.what = ENGINE_STREAM, .stream = iteration->stream};
+    enum status status;
+    switch (iteration->next) {
+    case ITERATION_BEGIN:
+        stamp(iteration);
+        uint64_t now_ns = clock_now_ns();
+        *times = (struct iteration_times){.begin_ns = now_ns, .end_ns = now_ns};
+        status = issue(iteration, times);
+        iteration->next = graph ? ITERATION_CHECK : ITERATION_COPY_OUT;
+        if (status != STATUS_OK || graph || sync_before_copy) {
+            *wait = stream;
+            return status;
+        }
+        /* fallthrough */
+    case ITERATION_COPY_OUT:
+        status = copies_out(settings) ? copy_out(iteration) : STATUS_OK;
+        times->d2h_ns = engine_lap(times);
+        iteration->next = ITERATION_CHECK;
+        /* A pageable copy out has ended when it returns. */
+        if (status != STATUS_OK || !pageable || (!copies_out(settings) && !sync_before_copy)) {
+            *wait = stream;
+            return status;
+        }
+        /* fallthrough */
+    default:
+        iteration->next = ITERATION_BEGIN;
+        if (!graph)
+            sampling_adapt(&iteration->sampling, times->end_ns - times->begin_ns);
+        return check_output(iteration);
+    }
 }
 
 static void list_buffers(const void *work, struct engine_buffer out[ENGINE_BUFFERS])
@@ -327,4 +316,4 @@ static void list_buffers(const void *work, struct engine_buffer out[ENGINE_BUFFE
 }
 
 const struct engine builtin_engine = {
-    .open = open_work, .run = run_work, .close = close_work, .buffers = list_buffers};
+    .open = open_work, .advance = advance, .close = close_work, .buffers = list_buffers};

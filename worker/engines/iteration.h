@@ -17,6 +17,8 @@ struct iteration {
     size_t elements; /* ints that the kernels work on */
     int *expected;   /* what comes out */
     size_t checked;  /* how many of its ints are checked, 0 where nothing is copied out */
+    /* What it does next, in this order; without a wait between them, at once. */
+    enum { ITERATION_BEGIN, ITERATION_COPY_OUT, ITERATION_CHECK } next;
     unsigned serial; /* goes in with each iteration and must come back */
     struct sampling sampling;
     uint64_t call_ns[SAMPLING_CALLS_MOST]; /* of the launch calls timed in this iteration */

@@ -28,8 +28,9 @@ struct plugin_work {
     const struct plugin *plugin;
     struct shm_slot *slot;
     void *instance;
-    bool made;   /* by an init that succeeded */
-    bool failed; /* some call: no leak is looked for after that */
+    bool made;    /* by an init that succeeded */
+    bool at_work; /* an iteration has begun, and its output was not checked */
+    bool failed;  /* some call: no leak is looked for after that */
     uint64_t init_ns;
     cuda_stream stream;
     struct worker_graph graph;
@@ -190,13 +191,19 @@ static enum status check_output(struct plugin_work *work)
     return result == 0 ? STATUS_OK : failure(work, "wrong result", result);
 }
 
-static enum status run(void *data, struct iteration_times *times)
+static enum status advance(void *data, struct iteration_times *times, struct engine_wait *wait)
 {
     struct plugin_work *work = data;
-    const struct cuda_driver *driver = &work->process->driver;
-    *times = (struct iteration_times){.begin_ns = clock_now_ns()};
+    if (work->at_work) {
+        work->at_work = false;
+        return check_output(work);
+    }
+    work->at_work = true;
+    uint64_t now_ns = clock_now_ns();
+    *times = (struct iteration_times){.begin_ns = now_ns, .end_ns = now_ns};
+    *wait = (struct engine_wait){.what = ENGINE_STREAM, .stream = work->stream};
     if (work->graph.exec) {
-        cuda_result result = driver->graph_launch(work->graph.exec, work->stream);
+        cuda_result result = work->process->driver.graph_launch(work->graph.exec, work->stream);
         if (result != CUDA_SUCCESS_)
             return check_call(work, result, "cuGraphLaunch");
     } else {
@@ -204,13 +211,14 @@ static enum status run(void *data, struct iteration_times *times)
         if (result != 0)
             return failure(work, "iterate", result);
     }
-    uint64_t moment_ns = clock_now_ns();
-    times->launch_ns = moment_ns - times->begin_ns;
-    enum status status =
-        check_call(work, driver->stream_synchronize(work->stream), "cuStreamSynchronize");
-    times->end_ns = clock_now_ns();
-    times->sync_ns = times->end_ns - moment_ns;
-    return status == STATUS_OK ? check_output(work) : status;
+    times->launch_ns = engine_lap(times);
+    return STATUS_OK;
+}
+
+static enum status run_once(struct plugin_work *work)
+{
+    struct iteration_times times;
+    return engine_run(&plugin_engine, work->process, work, &times);
 }
 
 static enum status capture(struct plugin_work *work)
@@ -254,8 +262,7 @@ static enum status make_instance(struct plugin_work *work)
     status = check_call(work, driver->ctx_set_current(work->process->context), "cuCtxSetCurrent");
     if (status != STATUS_OK || !work->worker.graph)
         return status;
-    struct iteration_times times;
-    status = run(work, &times);
+    status = run_once(work);
     if (status == STATUS_OK)
         status = capture(work);
     work->failed |= status != STATUS_OK;
@@ -275,7 +282,8 @@ static void end_instance(struct plugin_work *work)
     set_inside(work, SHM_INSIDE_NOTHING);
     if (work->stream)
         driver->stream_destroy(work->stream);
-    work->made = false;
+    work->failed |= work->at_work;
+    work->made = work->at_work = false;
     work->instance = NULL;
     work->stream = NULL;
 }
@@ -309,12 +317,11 @@ static void cycle_enter(struct loaded *loaded, const struct worker_process *proc
 /* One more instance, from init to fini; what it keeps. */
 static struct plugin_kept try_again(struct plugin_work *work)
 {
-    struct iteration_times times;
     struct plugin_kept none = {0};
     struct plugin_reading before = read_memory(work->process);
     enum status status = make_instance(work);
     if (status == STATUS_OK)
-        status = run(work, &times);
+        status = run_once(work);
     end_instance(work);
     if (status != STATUS_OK)
         return none;
@@ -438,4 +445,4 @@ static enum status open_work(const struct worker_process *process, const struct 
     return STATUS_OK;
 }
 
-const struct engine plugin_engine = {.open = open_work, .run = run, .close = close_work};
+const struct engine plugin_engine = {.open = open_work, .advance = advance, .close = close_work};

@@ -217,7 +217,7 @@ static void rig_new(const char *const *steps, uint32_t memory, uint32_t launch, 
 static enum status run(struct iteration_times *times)
 {
     saw.calls[0] = '\0';
-    return described_engine.run(rig->work, times);
+    return engine_run(&described_engine, &rig->process, rig->work, times);
 }
 
 static void steps_become_calls(void **state)

@@ -137,7 +137,7 @@ static void test_what_an_iteration_does(void **state)
             opened(cases[i].copies, cases[i].kernels, cases[i].worked_bytes, cases[i].memory);
         for (unsigned n = 1; n <= 3; n++) {
             struct iteration_times times;
-            if (builtin_engine.run(rig->work, &times) != STATUS_OK)
+            if (engine_run(&builtin_engine, &rig->process, rig->work, &times) != STATUS_OK)
                 fail_msg("case %zu: %s", i, status_text());
             assert_int_equal(driver_saw.in, n * cases[i].in);
             assert_int_equal(driver_saw.out, n * cases[i].out);
@@ -157,7 +157,7 @@ static void test_without_a_copy_out_a_pageable_iteration_waits(void **state)
     rig->header.settings.sync = SYNC_NONE;
     assert_int_equal(builtin_engine.open(&rig->process, NULL, &rig->work), STATUS_OK);
     memset(&driver_saw, 0, sizeof driver_saw);
-    assert_int_equal(builtin_engine.run(rig->work, &times), STATUS_OK);
+    assert_int_equal(engine_run(&builtin_engine, &rig->process, rig->work, &times), STATUS_OK);
     assert_int_equal(driver_saw.waits, 1);
     rig_free(rig);
 }
@@ -176,10 +176,11 @@ static void test_lost_copies_are_seen(void **state)
         struct rig *rig = opened(cases[i].copies, cases[i].kernels, 0, MEMORY_PINNED);
         struct iteration_times times;
         /* The first goes well, so that there is an output to be left over. */
-        assert_int_equal(builtin_engine.run(rig->work, &times), STATUS_OK);
+        assert_int_equal(engine_run(&builtin_engine, &rig->process, rig->work, &times), STATUS_OK);
         driver_saw.lose_in = cases[i].lose_in;
         driver_saw.lose_out = cases[i].lose_out;
-        assert_int_equal(builtin_engine.run(rig->work, &times), STATUS_WORKER);
+        assert_int_equal(engine_run(&builtin_engine, &rig->process, rig->work, &times),
+                         STATUS_WORKER);
         assert_non_null(strstr(status_text(), "wrong result"));
         rig_free(rig);
     }
@@ -194,7 +195,7 @@ static void test_without_a_copy_out_what_is_expected_is_known(void **state)
     struct iteration_times times;
     mallopt(M_PERTURB, 0);
     for (int i = 1; i <= 3; i++) {
-        assert_int_equal(builtin_engine.run(rig->work, &times), STATUS_OK);
+        assert_int_equal(engine_run(&builtin_engine, &rig->process, rig->work, &times), STATUS_OK);
         const struct iteration *iteration = rig->work;
         assert_int_equal(iteration->expected[0], iteration->serial);
     }
