@@ -160,9 +160,12 @@ static enum status serve(struct round *round)
         status = round_run_window(round);
     if (status == STATUS_OK)
         status = drain(round);
-    if (status == STATUS_OK && point_is_program(round->point))
-        status = round_program_check(round);
-    return status == STATUS_OK ? round_collect(round) : status;
+    if (status != STATUS_OK)
+        return status;
+    status = round_collect(round);
+    /* It knows the better reason why a window was too short. */
+    enum status judged = point_is_program(round->point) ? round_program_check(round) : STATUS_OK;
+    return judged == STATUS_OK ? status : judged;
 }
 
 /* Notes who failed, now that all have ended. A client that crashed or was killed may leave its

@@ -183,9 +183,13 @@ static void learn_costs(struct tune *tune, const struct point *point,
     learn(&costs->point_s, seconds - round->window_s - (round->reused ? 0.0 : round->ready_s));
 }
 
-static bool nothing_ended(const struct round_result *round)
+/* Whether the window was too short for a worker. */
+static bool nothing_ended(const struct point *point, const struct round_result *round)
 {
-    return round->status == STATUS_WORKER && round->window_s > 0.0 && round->iterations == 0;
+    unsigned idle = 0;
+    for (unsigned i = 0; i < point_workers(point) && round->workers; i++)
+        idle += round->workers[i].ips == 0.0;
+    return round->status == STATUS_WORKER && idle > 0;
 }
 
 /* Runs one window, or a longer one where nothing ended in it. *out is to be released by the caller
@@ -210,7 +214,7 @@ static enum status run_window(struct tune *tune, const struct point *point, cons
         /* What did not answer while there was time has failed. */
         *in_time = out->status != STATUS_TIMEOUT || !limits.ready_by_ns ||
                    clock_now_ns() < limits.ready_by_ns;
-        bool again = status == STATUS_OK && trial == 0 && nothing_ended(out);
+        bool again = status == STATUS_OK && trial == 0 && nothing_ended(point, out);
         if (!*in_time || again)
             round_result_release(out);
         if (!again)
