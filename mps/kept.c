@@ -20,6 +20,8 @@
 #define ASK_NS (20 * NS_PER_S) /* a guard may be busy with another asker */
 #define STOP_NS (60 * NS_PER_S)
 #define END_NS (5 * NS_PER_S)
+#define GOING_NS (2 * NS_PER_S)
+#define LOOK_NS (10 * NS_PER_MS)
 #define KEPT_MOST 16
 
 static enum status does_not_answer(const struct mps_kept *kept)
@@ -128,6 +130,16 @@ static enum status make_absolute(char directory[MPS_DIRECTORY_MOST + 1])
     return STATUS_OK;
 }
 
+/* Whether a guard is still there after a moment: one that was just killed closes its socket first.
+ */
+static bool stays(const struct process_identity *guard)
+{
+    uint64_t deadline_ns = clock_now_ns() + GOING_NS;
+    while (process_is_alive(guard) && clock_now_ns() < deadline_ns)
+        clock_sleep_until(clock_now_ns() + LOOK_NS);
+    return process_is_alive(guard);
+}
+
 enum status mps_kept_find(const char *directory, struct mps_kept *out)
 {
     struct mps_kept kept = {0};
@@ -150,13 +162,14 @@ enum status mps_kept_find(const char *directory, struct mps_kept *out)
     if (kept.guarded) {
         struct guard_message message = {.kind = GUARD_ASK};
         status = ask(&kept, &message, ASK_NS);
-        if (status != STATUS_OK)
+        kept.guarded = status == STATUS_OK || status == STATUS_TIMEOUT || stays(&kept.state.guard);
+        if (kept.guarded && status != STATUS_OK)
             return status;
         kept.running = message.pid > 0;
         snprintf(kept.ending, sizeof kept.ending, "%.79s", message.text);
-    } else {
-        kept.running = process_is_alive(&kept.state.daemon);
     }
+    if (!kept.guarded)
+        kept.running = process_is_alive(&kept.state.daemon);
     *out = kept;
     return STATUS_OK;
 }

@@ -130,8 +130,17 @@ static const char *error_in(const char *line, bool *begins)
     return strstr(line, "error: ") || strstr(line, "slurm_script: ") ? line : NULL;
 }
 
-/* Finds the last error that mpsweep, the batch script or Slurm wrote; the reason of an interrupt
- * counts more than the interrupt. */
+/* Whether an error counts more than the one before. The reason of an interrupt counts more than the
+ * interrupt, and mpsweep's own than what Slurm writes while it ends the rest. */
+static bool counts_more(const char *text, bool ours, const char *before)
+{
+    bool reason = strstr(before, "DUE TO");
+    if (ours)
+        return !reason || strncmp(text, "interrupted", 11) != 0;
+    return !*before || reason || strstr(text, "DUE TO");
+}
+
+/* Finds the last error that mpsweep, the batch script or Slurm wrote. */
 static void look_into_log(const struct slurm_run *run, unsigned index, struct slurm_shard *shard)
 {
     char path[PATH_MAX], *line = NULL;
@@ -149,7 +158,7 @@ static void look_into_log(const struct slurm_run *run, unsigned index, struct sl
         const char *text = error_in(line, &begins);
         if (begins)
             shard->error[0] = '\0';
-        if (!text || (strstr(shard->error, "DUE TO") && strncmp(text, "interrupted", 11) == 0))
+        if (!text || !counts_more(text, text != line, shard->error))
             continue;
         length -= text - line + (line[length - 1] == '\n');
         text_printable(text, (size_t)length, shard->error, sizeof shard->error);

@@ -91,7 +91,7 @@ identities() {
   points 'map(select(.status != "failed") | .throughput_ips > 0) | all' all.jsonl
   identities all.jsonl >merged
   [ "$(wc -l <merged)" -eq 10 ]
-  expect 0 "$MPSWEEP" sweep a.job --duration 0.05 --max-duration 9 --quiet -o single.jsonl
+  expect 0 "$MPSWEEP" sweep a.job --duration 0.3 --max-duration 9 --quiet -o single.jsonl
   identities single.jsonl | diff - merged
 }
 
