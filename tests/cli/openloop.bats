@@ -83,7 +83,9 @@ within_the_load() {
 }
 
 @test "a window without a start is reported" {
-  expect 2 "$MPSWEEP" sweep "${TINY[@]}" -l threads:1 --rate 0.1 --max-duration 0.1 -q -o r.jsonl
+  # The first start is planned for the begin of the warm-up, in which a busy computer makes it, too.
+  expect 2 "$MPSWEEP" sweep --device emulated --kernels 5 --duration 0.05 --warmup 1 --precision 100 \
+    -l threads:1 --rate 0.1 --max-duration 0.1 -q -o r.jsonl
   points 'all(.status == "failed" and (.error | test("no iteration began .*--max-duration"))
     and .rate == {offered_ips: 0.1, arrival: "constant"})' r.jsonl
 }
