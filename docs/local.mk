@@ -12,7 +12,8 @@ dist_results_DATA = \
     docs/results/README.md \
     docs/results/h200-forum.jsonl docs/results/h200-forum.svg \
     docs/results/h200-graphs.jsonl docs/results/h200-graphs.svg \
-    docs/results/h200-rounds.jsonl docs/results/h200-mixed.jsonl \
+    docs/results/h200-streams.jsonl docs/results/h200-streams-schedules.jsonl \
+    docs/results/h200-streams-pageable.jsonl docs/results/h200-rounds.jsonl docs/results/h200-mixed.jsonl \
     docs/results/h200-bench.txt docs/results/h200-check-gpu.txt \
     docs/results/h200-check-gpu-2.txt docs/results/h200-check-gpu-3.txt \
     docs/results/h200-rooms.txt docs/results/h200-strikes.txt \

@@ -21,6 +21,7 @@ enum option_id {
     OPTION_MPS_DAEMONS,
     OPTION_PROBE_ARMS,
     OPTION_LAYOUT,
+    OPTION_STREAMS,
     OPTION_MEMORY,
     OPTION_SYNC,
     OPTION_LAUNCH,
@@ -232,7 +233,8 @@ enum setting_place {
     PLACE_PAGEABLE_STREAM = 256, /* pageable memory, kernels launched one by one */
     PLACE_OPEN = 512,            /* an open loop */
     PLACE_POISSON = 1024,        /* random arrivals */
-    PLACE_NOWHERE = 2048,
+    PLACE_STREAMS = 2048,        /* several streams a thread */
+    PLACE_NOWHERE = 4096,
 };
 
 /* What a setting of a point is and how it reads. In texts, %s stands for the value; one that begins

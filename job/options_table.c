@@ -71,6 +71,18 @@ const struct option_row option_table[OPTION_COUNT] = {
      "Layout and worker counts; repeatable. NAME: threads, processes, processes+mps, threads+mps\n"
      "(COUNTS 1-16 or 1,2,4), hybrid, hybrid-timesliced (COUNTS PxT, as in 8x2,16x2).",
      .setting = {.type = SETTING_LAYOUT, .recorded = PLACE_NOWHERE, .label = "", .offer = ""}},
+    {OPTION_STREAMS, "streams", 0, OPTION_KIND_INTEGER, OPTION_AXIS, OPTION_SWEEP | OPTION_TRACE,
+     NULL, 1, 256, "1", "N", WHAT,
+     "Streams of each thread, each with an iteration in flight: the thread polls them, and starts\n"
+     "the next iteration of one that has ended. --schedule is how it waits when none has.",
+     .setting = {.type = SETTING_NUMBER,
+                 AT(streams),
+                 .where = PLACE_OURS,
+                 .recorded = PLACE_STREAMS,
+                 .neutral = 1,
+                 .label = "", /* stands behind the layout */
+                 .figure = "%s streams",
+                 .heading = "%s streams a thread"}},
     {OPTION_MEMORY, "memory", 'm', OPTION_KIND_CHOICE, OPTION_AXIS, SWEEP,
      CHOICES({"pinned", "page-locked: the GPU copies it without the CPU"},
              {"pageable", "as malloc() gives it: the driver stages each copy"}),

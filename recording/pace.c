@@ -85,9 +85,11 @@ uint64_t pace_backlog(struct pace *pace, uint64_t until_ns)
 void pace_begin(struct pace *pace, const struct shm *shm, const struct shm_slot *slot)
 {
     const struct shm_header *header = shm->header;
-    /* There may be room for more threads than the assignment has. */
+    /* There may be room for more workers than the assignment has. A thread's streams share a pace.
+     */
     unsigned place = (unsigned)(slot - shm_slot_at(shm, 0, 0));
-    unsigned index = place / header->threads_most * header->threads + place % header->threads_most;
+    unsigned index = place / header->slots_most * header->threads +
+                     place % header->slots_most / shm_streams(header);
     pace_init(pace, &header->settings, index, header->processes * header->threads);
     pace->start_ns = atomic_load(&header->start_ns);
     /* The kernel rounds a thread's sleeps up by 50 microseconds by default. */

@@ -33,15 +33,15 @@ static size_t slots_offset(unsigned processes)
     return processes_offset() + aligned(processes * sizeof(struct shm_process));
 }
 
-static size_t total_length(unsigned processes, unsigned threads)
+static size_t total_length(unsigned processes, unsigned slots)
 {
-    return slots_offset(processes) + (size_t)processes * threads * sizeof(struct shm_slot);
+    return slots_offset(processes) + (size_t)processes * slots * sizeof(struct shm_slot);
 }
 
-enum status shm_create(const struct shm_settings *settings, unsigned processes, unsigned threads,
+enum status shm_create(const struct shm_settings *settings, unsigned processes, unsigned slots,
                        struct shm *out)
 {
-    size_t length = total_length(processes, threads);
+    size_t length = total_length(processes, slots);
     int fd;
     void *map;
     enum status status = memory_file_create("mpsweep", length, &fd, &map);
@@ -50,13 +50,13 @@ enum status shm_create(const struct shm_settings *settings, unsigned processes, 
     struct shm_header *header = map;
     header->version = SHM_VERSION;
     header->processes_most = processes;
-    header->threads_most = threads;
+    header->slots_most = slots;
     header->length = length;
     header->slot_bytes = sizeof(struct shm_slot);
     header->process_bytes = sizeof(struct shm_process);
     header->header_bytes = sizeof(struct shm_header);
     *out = (struct shm){.fd = fd, .header = header};
-    shm_reset(out, settings, processes, threads);
+    shm_reset(out, settings, processes, settings->streams > 1 ? slots / settings->streams : slots);
     header->magic = SHM_MAGIC;
     return STATUS_OK;
 }
@@ -89,8 +89,8 @@ void shm_reset(const struct shm *shm, const struct shm_settings *settings, unsig
         memset(process->nodes, 0, sizeof process->nodes);
         /* Before the first assignment they are untouched, and stay so: the first to touch a page
          * decides on which memory node it lies. */
-        for (unsigned t = 0; t < threads && atomic_load(&header->assignment) != 0; t++)
-            memset(shm_slot_at(shm, p, t), 0, sizeof(struct shm_slot));
+        for (unsigned i = 0; i < shm_slots(header) && atomic_load(&header->assignment) != 0; i++)
+            memset(shm_slot_at(shm, p, i), 0, sizeof(struct shm_slot));
     }
 }
 
@@ -106,19 +106,19 @@ static enum status check_header(const struct shm_header *header, size_t file_byt
         header->slot_bytes != sizeof(struct shm_slot))
         return status_set(STATUS_PROTOCOL, "shared memory was laid out by another build: use "
                                            "mpsweep and libmpsweep-client from the same release");
-    unsigned processes = header->processes_most, threads = header->threads_most;
-    if (processes == 0 || processes > 65536 || threads == 0 || threads > 65536)
-        return status_set(STATUS_PROTOCOL, "shared memory claims %u processes of %u threads",
-                          processes, threads);
-    if (header->length != total_length(processes, threads) || header->length != file_bytes)
+    unsigned processes = header->processes_most, slots = header->slots_most;
+    if (processes == 0 || processes > 65536 || slots == 0 || slots > 65536)
+        return status_set(STATUS_PROTOCOL, "shared memory claims %u processes of %u workers",
+                          processes, slots);
+    if (header->length != total_length(processes, slots) || header->length != file_bytes)
         return status_set(STATUS_PROTOCOL,
                           "shared memory is %zu bytes, its header claims %llu for %u x %u workers",
-                          file_bytes, (unsigned long long)header->length, processes, threads);
+                          file_bytes, (unsigned long long)header->length, processes, slots);
     if (header->processes == 0 || header->processes > processes || header->threads == 0 ||
-        header->threads > threads)
-        return status_set(STATUS_PROTOCOL,
-                          "shared memory assigns %u x %u workers and has room for %u x %u",
-                          header->processes, header->threads, processes, threads);
+        header->threads > slots || shm_streams(header) > slots || shm_slots(header) > slots)
+        return status_set(
+            STATUS_PROTOCOL, "shared memory assigns %u x %u x %u workers and has room for %u x %u",
+            header->processes, header->threads, shm_streams(header), processes, slots);
     return STATUS_OK;
 }
 
@@ -150,11 +150,11 @@ struct shm_process *shm_process_at(const struct shm *shm, unsigned process)
     return (struct shm_process *)(void *)base + process;
 }
 
-struct shm_slot *shm_slot_at(const struct shm *shm, unsigned process, unsigned thread)
+struct shm_slot *shm_slot_at(const struct shm *shm, unsigned process, unsigned slot)
 {
     const struct shm_header *header = shm->header;
     char *base = (char *)shm->header + slots_offset(header->processes_most);
-    return (struct shm_slot *)(void *)base + ((size_t)process * header->threads_most + thread);
+    return (struct shm_slot *)(void *)base + ((size_t)process * header->slots_most + slot);
 }
 
 static void futex_wait(_Atomic uint32_t *word, uint32_t seen, const struct timespec *timeout)
@@ -308,14 +308,14 @@ void shm_slot_make_room(struct shm_slot *slot, uint64_t origin_ns, uint64_t slic
 void shm_align_slices(const struct shm *shm)
 {
     struct shm_header *header = shm->header;
-    unsigned workers = header->processes * header->threads;
+    unsigned slots = shm_slots(header), workers = header->processes * slots;
     uint32_t most = 0;
     for (unsigned i = 0; i < workers; i++) {
-        uint32_t shift = shm_slot_at(shm, i / header->threads, i % header->threads)->slice_shift;
+        uint32_t shift = shm_slot_at(shm, i / slots, i % slots)->slice_shift;
         most = shift > most ? shift : most;
     }
     for (unsigned i = 0; i < workers; i++) {
-        struct shm_slot *slot = shm_slot_at(shm, i / header->threads, i % header->threads);
+        struct shm_slot *slot = shm_slot_at(shm, i / slots, i % slots);
         while (slot->slice_shift < most)
             double_slices(slot);
         slot->slice_shift = 0;

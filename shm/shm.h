@@ -4,8 +4,9 @@
  *
  * One anonymous mapping (memfd), made by the orchestrator for each crew and handed to the workers
  * as a descriptor. Its parts, in order: one struct shm_header, one struct shm_process for each
- * process, one struct shm_slot for each worker, as many as the crew has at most. The magic, version
- * and length are checked on attach.
+ * process, one struct shm_slot for each worker, as many as the crew has at most. A worker is what
+ * has an iteration in flight: one of the streams of a thread, whose slots follow each other. The
+ * magic, version and length are checked on attach.
  *
  * Each point is an assignment, numbered from 1. The orchestrator lays it out with shm_reset() while
  * no process works (before the first one starts, or with shm_parked()), and hands it out with
@@ -42,7 +43,7 @@
 #include "job/workload_mix.h"
 
 #define SHM_MAGIC UINT64_C(0x31706565777370bd) /* never valid UTF-8 text */
-#define SHM_VERSION 6
+#define SHM_VERSION 7
 
 /* Time slices in which progress is counted, the first beginning at the end of the warm-up. The
  * orchestrator picks slice_ns so that the longest window fits. */
@@ -84,7 +85,8 @@ enum shm_opened { SHM_OPENED_NOT, SHM_OPENED_TAKEN, SHM_OPENED_BEGUN };
 struct shm_settings {
     uint32_t memory, sync, launch, schedule, workload;
     uint32_t kernels, blocks, threads_per_block, spin;
-    uint32_t device; /* ordinal among the devices that the worker sees */
+    uint32_t device;  /* ordinal among the devices that the worker sees */
+    uint32_t streams; /* of each thread, each with a slot; 0 counts as 1 */
     uint64_t bytes, delay_cycles, worked_bytes;
     uint64_t slice_ns;
     uint64_t warmup_ns, iterations;
@@ -110,9 +112,9 @@ struct shm_header {
     uint32_t version;
     uint32_t processes;      /* that have a part in the assignment: those numbered below */
     uint64_t length;         /* of the whole mapping, bytes */
-    uint32_t threads;        /* workers in each of them */
+    uint32_t threads;        /* in each of them, with settings.streams workers each */
     uint32_t processes_most; /* what the mapping has room for */
-    uint32_t threads_most;
+    uint32_t slots_most;     /* of each process */
     uint32_t slot_bytes, process_bytes, header_bytes; /* sizes as the maker knew them */
     struct shm_settings settings;
     struct work_plugin plugin; /* written as the settings are */
@@ -208,10 +210,9 @@ struct shm {
     struct shm_header *header;
 };
 
-/* Orchestrator: makes a mapping with room for processes x threads workers, laid out for an
- * assignment to all of them: all slots starting, the settings copied in. The descriptor is
- * close-on-exec. */
-enum status shm_create(const struct shm_settings *settings, unsigned processes, unsigned threads,
+/* Orchestrator: makes a mapping with room for processes x slots workers, laid out for an assignment
+ * to all of them: all slots starting, the settings copied in. The descriptor is close-on-exec. */
+enum status shm_create(const struct shm_settings *settings, unsigned processes, unsigned slots,
                        struct shm *out);
 
 /* Orchestrator: lays out the next assignment, for the first processes and as many threads of each;
@@ -244,7 +245,19 @@ enum status shm_attach(int fd, struct shm *out);
 void shm_release(struct shm *shm);
 
 struct shm_process *shm_process_at(const struct shm *shm, unsigned process);
-struct shm_slot *shm_slot_at(const struct shm *shm, unsigned process, unsigned thread);
+/* Worker number `slot` of a process: stream by stream of its first thread, then of the next. */
+struct shm_slot *shm_slot_at(const struct shm *shm, unsigned process, unsigned slot);
+
+static inline unsigned shm_streams(const struct shm_header *header)
+{
+    return header->settings.streams > 1 ? header->settings.streams : 1;
+}
+
+/* Workers of each process. */
+static inline unsigned shm_slots(const struct shm_header *header)
+{
+    return header->threads * shm_streams(header);
+}
 
 /* Orchestrator: opens the gate for an agreed start time. */
 void shm_gate_open(const struct shm *shm, uint64_t start_ns);

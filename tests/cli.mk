@@ -28,6 +28,7 @@ long_tests = \
     tests/cli/numa.bats \
     tests/cli/mps.bats \
     tests/cli/stalls.bats \
+    tests/cli/streams.bats \
     tests/cli/gpus.bats \
     tests/cli/described.bats \
     tests/cli/limits.bats \

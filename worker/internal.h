@@ -6,8 +6,8 @@
 
 #include "worker/engines/process.h"
 
-/* The whole life of one worker in its thread, from binding to done or failed. */
-void worker_live(const struct worker_process *process, struct shm_slot *slot);
+/* The whole life of a thread and its workers, from binding to done or failed. */
+void worker_live(const struct worker_process *process, unsigned thread);
 
 /* wire/probe.h, wire/lengths.h and wire/plugin_answer.h. driver_path NULL: the machine's. */
 int worker_probe_run(const char *driver_path);

@@ -83,7 +83,6 @@ static void *watch_parent(void *argument)
 struct thread {
     pthread_t id;
     const struct worker_process *process;
-    struct shm_slot *slot;
     unsigned index;
 };
 
@@ -91,15 +90,15 @@ static void *live(void *argument)
 {
     struct thread *thread = argument;
     timeline_name_thread(thread->index);
-    worker_live(thread->process, thread->slot);
+    worker_live(thread->process, thread->index);
     return NULL;
 }
 
 static void fail_all(const struct worker_process *process, enum status status, int cuda_error,
                      const char *text)
 {
-    for (unsigned t = 0; t < process->shm.header->threads; t++) {
-        struct shm_slot *slot = shm_slot_at(&process->shm, process->index, t);
+    for (unsigned i = 0; i < shm_slots(process->shm.header); i++) {
+        struct shm_slot *slot = shm_slot_at(&process->shm, process->index, i);
         shm_slot_fail(slot, status, cuda_error, text);
         worker_set_state(process, slot, SHM_STATE_FAILED);
     }
@@ -122,13 +121,14 @@ static int run_threads(struct worker_process *process)
         struct thread *thread = &threads[started];
         thread->process = process;
         thread->index = started;
-        thread->slot = shm_slot_at(&process->shm, process->index, started);
         int error = pthread_create(&thread->id, &attributes, live, thread);
         if (error) {
             char text[128];
+            struct shm_slot *slot = shm_slot_at(&process->shm, process->index,
+                                                started * shm_streams(process->shm.header));
             snprintf(text, sizeof text, "cannot start thread %u: %s", started, strerror(error));
-            shm_slot_fail(thread->slot, STATUS_SYSTEM, 0, text);
-            worker_set_state(process, thread->slot, SHM_STATE_FAILED);
+            shm_slot_fail(slot, STATUS_SYSTEM, 0, text);
+            worker_set_state(process, slot, SHM_STATE_FAILED);
             shm_stop(&process->shm, 0);
             failed = 1;
             break;
@@ -136,8 +136,9 @@ static int run_threads(struct worker_process *process)
     }
     for (unsigned t = 0; t < started; t++)
         pthread_join(threads[t].id, NULL);
-    for (unsigned t = 0; t < started; t++)
-        failed |= atomic_load(&threads[t].slot->state) == SHM_STATE_FAILED;
+    for (unsigned i = 0; i < shm_slots(process->shm.header); i++)
+        failed |=
+            atomic_load(&shm_slot_at(&process->shm, process->index, i)->state) == SHM_STATE_FAILED;
     pthread_attr_destroy(&attributes);
     free(threads);
     return failed ? EXIT_FAILURE : EXIT_SUCCESS;

@@ -46,7 +46,7 @@ static void run_once(struct calibrator *calibrator, const struct point *point,
 {
     const struct turn turn = {
         .keeps = true,
-        .threads_most = point->processes > 1 ? point->threads : CALIBRATE_MOST_THREADS,
+        .slots_most = point->processes > 1 ? point_slots(point) : CALIBRATE_MOST_THREADS,
     };
     calibrator->status =
         round_run_on(calibrator->session, point, limits, calibrator->crew, &turn, result);

@@ -46,11 +46,10 @@ struct shown {
 static void add_row(struct columns *table, const struct comparison *comparison,
                     const struct compare_row *row, const struct shown *shown)
 {
-    char text[CELL];
+    char text[CELL], shape[POINT_SHAPE_BYTES];
     bool any = row->base_measured || row->change_measured;
     columns_cell(table, "%.60s", text_at(row->base, "layout"));
-    columns_cell(table, "%" JSON_INTEGER_FORMAT "×%" JSON_INTEGER_FORMAT,
-                 integer_at(row->base, "processes"), integer_at(row->base, "threads"));
+    columns_cell(table, "%s", point_shape(row->base, shape));
     if (shown->settings) {
         comparison_settings(comparison, row->base, text, sizeof text);
         columns_cell(table, "%s", text);

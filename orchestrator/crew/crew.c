@@ -4,12 +4,12 @@
 #include "orchestrator/crew/program.h"
 #include "orchestrator/plan/turns.h"
 
-enum status crew_make(struct crew *crew, const struct point *point, unsigned threads_most,
+enum status crew_make(struct crew *crew, const struct point *point, unsigned slots_most,
                       const struct shm_settings *settings)
 {
     *crew = (struct crew)CREW_EMPTY;
     crew->started_for = *point;
-    enum status status = shm_create(settings, point_processes(point), threads_most, &crew->shm);
+    enum status status = shm_create(settings, point_processes(point), slots_most, &crew->shm);
     if (status == STATUS_OK)
         status = pool_make(point_processes(point), &crew->pool);
     for (unsigned p = 0; p < crew->pool.count; p++)
@@ -66,7 +66,7 @@ enum status crew_spawn(struct crew *crew, const struct session *session, unsigne
 bool crew_is_fit(struct crew *crew, struct session *session, const struct point *point)
 {
     if (crew->pool.count == 0 || !turns_serves(&crew->started_for, point) ||
-        point->threads > crew->shm.header->threads_most)
+        point_slots(point) > crew->shm.header->slots_most)
         return false;
     if (pool_reap(&crew->pool) >= 0 || !shm_parked(&crew->shm, 0))
         return false;

@@ -223,6 +223,9 @@ static enum status read_layout(struct deployment *deployment)
     if (processes < 1 || threads < 1 || processes > DEPLOYMENT_PROCESSES ||
         threads > DEPLOYMENT_PROCESSES)
         return bad_point(deployment, "has no numbers of processes and threads");
+    if (integer_at(point, "streams") > 1)
+        return bad_point(deployment,
+                         "has several streams a thread, which a program must have by itself");
     deployment->threads = (unsigned)threads;
     deployment->mps = json_is_true(json_object_get(point, "mps"));
     deployment->emulated = origin_is_emulated(deployment->request->header);

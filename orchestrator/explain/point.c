@@ -21,6 +21,9 @@ bool explain_point_known(const json_t *record)
 {
     const json_t *word = json_object_get(record, "workload");
     const char *text = json_string_value(word);
+    /* What limits a thread that polls several streams is not modelled. */
+    if (json_integer_value(json_object_get(record, "streams")) > 1)
+        return false;
     /* Results of before there was a choice for each point do not name it. */
     return !word || (text && (strcmp(text, "builtin") == 0 || strcmp(text, "delay") == 0));
 }

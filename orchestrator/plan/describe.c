@@ -56,6 +56,8 @@ void point_describe(const struct point *point, char *text, size_t size)
     char value[SETTING_TEXT_BYTES];
     struct text out = {.at = text, .size = size};
     text_append(&out, "%s %u×%u", layout_name(point->layout), point->processes, point->threads);
+    if (point->streams > 1)
+        text_append(&out, "×%u", point->streams);
     for (const struct option_row *row = NULL; (row = setting_next(row));) {
         if (!is_labelled(row, point))
             continue;

@@ -1,6 +1,7 @@
 #include "orchestrator/plan/plan.h"
 
 #include <search.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -63,10 +64,14 @@ static enum status set_gpus(struct point *point, unsigned gpus)
             "gpus-per-point %u is more than the %u GPU%s of device: name more of them "
             "there, as in 0,1 or all",
             point->gpus, gpus, gpus == 1 ? "" : "s");
+    char streams[16] = "";
+    if (point->streams > 1)
+        snprintf(streams, sizeof streams, "x%u", point->streams);
     if (point_workers(point) > LAYOUT_MOST_WORKERS)
-        return status_set(STATUS_USAGE, "%s %ux%u on %u GPUs has %u workers; at most %d can be had",
-                          layout_name(point->layout), point->processes, point->threads, point->gpus,
-                          point_workers(point), LAYOUT_MOST_WORKERS);
+        return status_set(
+            STATUS_USAGE, "%s %ux%u%s on %u GPU%s has %u workers; at most %d can be had",
+            layout_name(point->layout), point->processes, point->threads, streams, point->gpus,
+            point->gpus == 1 ? "" : "s", point_workers(point), LAYOUT_MOST_WORKERS);
     return STATUS_OK;
 }
 

@@ -35,9 +35,14 @@ unsigned point_processes(const struct point *point)
     return point->processes * point_gpus(point);
 }
 
+unsigned point_slots(const struct point *point)
+{
+    return point->threads * (point->streams > 1 ? point->streams : 1);
+}
+
 unsigned point_workers(const struct point *point)
 {
-    return point_processes(point) * point->threads;
+    return point_processes(point) * point_slots(point);
 }
 
 unsigned point_gpu_of(const struct point *point, unsigned process)

@@ -110,7 +110,8 @@ static unsigned places_of(const struct point *point)
     bool plugin = point->work.workload == WORKLOAD_PLUGIN;
     bool single = point->work.memory == MEMORY_PAGEABLE && point->work.launch == LAUNCH_STREAM;
     return (point_over_mps(point) ? PLACE_MPS : 0) | (point_gpus(point) > 1 ? PLACE_GPUS : 0) |
-           (point_is_program(point) ? 0 : PLACE_OURS) | (plugin ? PLACE_PLUGIN : PLACE_NO_PLUGIN) |
+           (point->streams > 1 ? PLACE_STREAMS : 0) | (point_is_program(point) ? 0 : PLACE_OURS) |
+           (plugin ? PLACE_PLUGIN : PLACE_NO_PLUGIN) |
            (point_is_builtin(point) ? PLACE_BUILTIN : 0) |
            (point->work.workload == WORKLOAD_CHAIN ? PLACE_CHAIN : 0) |
            (point->work.workload == WORKLOAD_DELAY ? PLACE_DELAY : 0) |

@@ -134,9 +134,9 @@ static void share_crews(const struct plan *plan, bool reuse, struct turn *turns,
             turns[i - 1].keeps = true;
     }
     for (size_t i = count; i-- > 0;) {
-        unsigned threads = plan->points[turns[i].point].threads;
-        bool more = turns[i].keeps && turns[i + 1].threads_most > threads;
-        turns[i].threads_most = more ? turns[i + 1].threads_most : threads;
+        unsigned slots = point_slots(&plan->points[turns[i].point]);
+        bool more = turns[i].keeps && turns[i + 1].slots_most > slots;
+        turns[i].slots_most = more ? turns[i + 1].slots_most : slots;
     }
 }
 

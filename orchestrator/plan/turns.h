@@ -21,7 +21,7 @@ struct turn {
     bool keeps;   /* its workers serve the next turn */
     /* Threads of a process, at most, that this turn and those ask for that its workers serve next.
      */
-    unsigned threads_most;
+    unsigned slots_most;
 };
 
 /* Whether a crew that was started for one point can serve another. */

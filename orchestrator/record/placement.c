@@ -8,21 +8,21 @@
  * yielding wait gives its CPU away when another thread wants it, but uses up time all the same. */
 void warn_cores(json_t *warnings, const struct point *point, const struct cores *cores)
 {
-    unsigned workers = point_workers(point);
+    unsigned threads = point_processes(point) * point->threads;
     enum work_schedule schedule = (enum work_schedule)point->work.schedule;
     if (cores->cpus == 0 || schedule == SCHEDULE_BLOCK)
         return;
-    if (cores->quota > 0.0 && cores->quota < cores->cpus && workers > cores->quota)
+    if (cores->quota > 0.0 && cores->quota < cores->cpus && threads > cores->quota)
         warnings_add(
             warnings, "few-cores",
-            "more workers than the CPU quota of %.3g, and waiting with schedule %s takes a "
-            "CPU each; give '--schedule block', fewer workers or a larger quota",
+            "more threads than the CPU quota of %.3g, and waiting with schedule %s takes a "
+            "CPU each; give '--schedule block', fewer threads or a larger quota",
             cores->quota, setting_word(OPTION_SCHEDULE, point));
-    else if (schedule != SCHEDULE_YIELD && workers > cores->cpus)
+    else if (schedule != SCHEDULE_YIELD && threads > cores->cpus)
         warnings_add(
             warnings, "few-cores",
-            "more workers than the %u CPU%s that they may use, and waiting with schedule %s "
-            "takes a CPU each; give '--schedule block' or fewer workers",
+            "more threads than the %u CPU%s that they may use, and waiting with schedule %s "
+            "takes a CPU each; give '--schedule block' or fewer threads",
             cores->cpus, cores->cpus == 1 ? "" : "s", setting_word(OPTION_SCHEDULE, point));
 }
 

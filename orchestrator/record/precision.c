@@ -114,23 +114,27 @@ static void add_stall(json_t *record, const struct point *point, const struct wi
 {
     if (stall->workers == 0)
         return;
-    unsigned process = stall->worker / point->threads, thread = stall->worker % point->threads;
+    unsigned slots = point_slots(point), streams = slots / point->threads;
+    unsigned process = stall->worker / slots, thread = stall->worker % slots / streams;
     double seconds = (double)stall->ns / 1e9, usual_s = (double)stall->usual_ns / 1e9;
-    char others[64] = "", remedy[64] = "more --iterations";
+    char others[64] = "", stream[48] = "", remedy[64] = "more --iterations";
     json_object_set_new(record, "stalled",
                         json_pack("{s:i, s:i, s:f, s:f, s:i}", "process", (int)process, "thread",
                                   (int)thread, "seconds", seconds, "usual_s", usual_s, "workers",
                                   (int)stall->workers));
+    if (streams > 1)
+        snprintf(stream, sizeof stream, ", stream %u of %u", stall->worker % streams + 1, streams);
     if (stall->workers > 1)
         snprintf(others, sizeof others, ", the longest of %u workers", stall->workers);
     if (!point->work.iterations)
         snprintf(remedy, sizeof remedy, "--duration %.2g", round_up(STALL_WINDOWS * seconds));
-    warnings_add(warnings_of(record), "stalled",
-                 "process %u of %u, thread %u of %u stood still for %.3g s%s; its usual iterations "
-                 "take up to %.3g s: look for what stopped it and measure again, or, if the work "
-                 "is like that, give %s",
-                 process + 1, point_processes(point), thread + 1, point->threads, seconds, others,
-                 usual_s, remedy);
+    warnings_add(
+        warnings_of(record), "stalled",
+        "process %u of %u, thread %u of %u%s stood still for %.3g s%s; its usual iterations "
+        "take up to %.3g s: look for what stopped it and measure again, or, if the work "
+        "is like that, give %s",
+        process + 1, point_processes(point), thread + 1, point->threads, stream, seconds, others,
+        usual_s, remedy);
 }
 
 static void warn_outliers(json_t *warnings, const struct histogram *latency)

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "common/json.h"
+#include "common/text.h"
 #include "job/options.h"
 
 /* No machine has more. */
@@ -31,11 +32,22 @@ int point_layout(const json_t *point)
     return i;
 }
 
+const char *point_shape(const json_t *point, char text[POINT_SHAPE_BYTES])
+{
+    const json_int_t streams = integer_at(point, "streams");
+    struct text out = {.at = text, .size = POINT_SHAPE_BYTES};
+    text_append(&out, "%" JSON_INTEGER_FORMAT "×%" JSON_INTEGER_FORMAT,
+                integer_at(point, "processes"), integer_at(point, "threads"));
+    if (streams > 1)
+        text_append(&out, "×%" JSON_INTEGER_FORMAT, streams);
+    return text;
+}
+
 void point_name(const json_t *point, char text[POINT_TEXT_BYTES])
 {
-    snprintf(text, POINT_TEXT_BYTES, "%.20s %" JSON_INTEGER_FORMAT "×%" JSON_INTEGER_FORMAT,
-             text_at(point, "layout"), integer_at(point, "processes"),
-             integer_at(point, "threads"));
+    char shape[POINT_SHAPE_BYTES];
+    snprintf(text, POINT_TEXT_BYTES, "%.20s %s", text_at(point, "layout"),
+             point_shape(point, shape));
 }
 
 bool point_is_measured(const json_t *point)

@@ -11,6 +11,7 @@
 #include "common/json.h"
 
 #define POINT_TEXT_BYTES 64
+#define POINT_SHAPE_BYTES 48
 
 /* GPUs of a point, each with its layout: 1 where the record has no such field. */
 unsigned point_gpus_of(const json_t *point);
@@ -21,6 +22,9 @@ int point_layout(const json_t *point);
 
 /* "hybrid 8×2" */
 void point_name(const json_t *point, char text[POINT_TEXT_BYTES]);
+
+/* "16×4", processes by threads; with several streams a thread "1×1×64". Returns text. */
+const char *point_shape(const json_t *point, char text[POINT_SHAPE_BYTES]);
 
 /* True with status ok or unconverged and a throughput that is finite and not negative. */
 bool point_is_measured(const json_t *point);

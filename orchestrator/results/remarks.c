@@ -116,13 +116,12 @@ static const char *label(const json_t *points, size_t first, const char *text, c
 {
     const json_t *point = json_array_get(points, first);
     const char *layout = json_string_value(json_object_get(point, "layout"));
+    char shape[POINT_SHAPE_BYTES];
     size_t count = points_with(points, first, text);
     if (count > 1)
         snprintf(out, LONGEST_LABEL, "%zu points", count);
     else
-        snprintf(out, LONGEST_LABEL, "%s %.0f×%.0f", layout ? layout : "",
-                 json_number_value(json_object_get(point, "processes")),
-                 json_number_value(json_object_get(point, "threads")));
+        snprintf(out, LONGEST_LABEL, "%s %s", layout ? layout : "", point_shape(point, shape));
     return out;
 }
 

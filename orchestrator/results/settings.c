@@ -306,7 +306,7 @@ static enum status read_rate(const json_t *record, struct point *out)
 
 enum status settings_read(const json_t *record, struct settings_point *out)
 {
-    out->point = (struct point){.gpus = 1};
+    out->point = (struct point){.gpus = 1, .streams = 1};
     out->used = 0;
     enum status status = read_layout(record, &out->point);
     if (status == STATUS_OK)

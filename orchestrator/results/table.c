@@ -104,7 +104,7 @@ static void add_columns(struct columns *table, const struct shown *shown, const 
 {
     static const char *const numbers[] = {"iterations/s", "95%", "p50 ms", "p99 ms", "fair"};
     columns_add(table, "layout", COLUMNS_LEFT);
-    columns_add(table, "P×T", COLUMNS_RIGHT);
+    columns_add(table, any_has(points, "streams") ? "P×T×S" : "P×T", COLUMNS_RIGHT);
     table_settings_add(table, &shown->settings, points);
     if (shown->rate)
         columns_add(table, "offered/s", COLUMNS_RIGHT);
@@ -148,11 +148,10 @@ static void add_numbers(struct columns *table, const struct shown *shown, const 
 
 static void add_row(struct columns *table, const struct shown *shown, const json_t *point)
 {
-    char text[CELL], remark[TABLE_REMARK];
+    char text[CELL], shape[POINT_SHAPE_BYTES], remark[TABLE_REMARK];
     struct scaling scaling;
     columns_cell(table, "%s", text_at(point, "layout"));
-    columns_cell(table, "%lld×%lld", (long long)integer_at(point, "processes"),
-                 (long long)integer_at(point, "threads"));
+    columns_cell(table, "%s", point_shape(point, shape));
     for (size_t i = 0; i < shown->settings.count; i++)
         columns_cell(table, "%s",
                      table_setting_text(point, shown->settings.rows[i], text, sizeof text));

@@ -5,6 +5,7 @@
 #include "common/json.h"
 #include "common/text.h"
 #include "orchestrator/console/columns.h"
+#include "orchestrator/results/point.h"
 #include "orchestrator/results/internal.h"
 #include "orchestrator/results/table.h"
 
@@ -37,11 +38,10 @@ static void add_columns(struct columns *table, const struct table_settings *sett
 static void add_row(struct columns *table, const struct table_settings *settings,
                     const json_t *point, size_t gpus)
 {
-    char text[CELL], p99[32];
+    char text[CELL], shape[POINT_SHAPE_BYTES], p99[32];
     double apart = number_at(point, "gpu_imbalance");
     columns_cell(table, "%s", text_at(point, "layout"));
-    columns_cell(table, "%lld×%lld", (long long)integer_at(point, "processes"),
-                 (long long)integer_at(point, "threads"));
+    columns_cell(table, "%s", point_shape(point, shape));
     for (size_t i = 0; i < settings->count; i++)
         columns_cell(table, "%s", table_setting_text(point, settings->rows[i], text, sizeof text));
     for (size_t gpu = 0; gpu < gpus; gpu++) {

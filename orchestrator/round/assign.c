@@ -15,20 +15,21 @@ static enum status set_places(const struct round *round)
 {
     const struct point *point = round->point;
     const struct session *session = round->session;
-    unsigned workers = point_workers(point);
-    uint64_t(*masks)[BIND_WORDS] = calloc(workers, sizeof *masks);
-    unsigned *gpu_of = calloc(workers, sizeof *gpu_of);
+    unsigned streams = point->streams > 1 ? point->streams : 1;
+    unsigned threads = point_workers(point) / streams;
+    uint64_t(*masks)[BIND_WORDS] = calloc(threads, sizeof *masks);
+    unsigned *gpu_of = calloc(threads, sizeof *gpu_of);
     if (!masks || !gpu_of) {
         free(masks);
         free(gpu_of);
         return status_set(STATUS_MEMORY, "out of memory");
     }
-    for (unsigned i = 0; i < workers; i++)
-        gpu_of[i] = point_gpu_of(point, round_process_of(round, i));
-    enum status status = bind_plan(session->topology, point->bind, gpu_of, workers, masks);
-    for (unsigned i = 0; i < workers && status == STATUS_OK; i++) {
+    for (unsigned i = 0; i < threads; i++)
+        gpu_of[i] = point_gpu_of(point, i / point->threads);
+    enum status status = bind_plan(session->topology, point->bind, gpu_of, threads, masks);
+    for (unsigned i = 0; i < point_workers(point) && status == STATUS_OK; i++) {
         struct shm_slot *slot = round_slot(round, i);
-        memcpy(slot->cpus, masks[i], sizeof slot->cpus);
+        memcpy(slot->cpus, masks[i / streams], sizeof slot->cpus);
     }
     for (unsigned p = 0; p < point_processes(point) && status == STATUS_OK; p++) {
         struct shm_process *process = shm_process_at(&round->shm, p);
@@ -67,6 +68,7 @@ static void make_settings(const struct point *point, uint64_t longest_ns, struct
         .arrival = work->arrival,
         .copies = work->copies,
         .stagger_us = work->stagger_us,
+        .streams = point->streams,
         .rate_units = work->rate_units,
         .arrival_seed = work->arrival_seed,
     };
@@ -82,7 +84,7 @@ enum status round_assign(struct round *round)
     make_settings(point, round->limits->max_duration_ns, &settings);
     enum status status = STATUS_OK;
     if (!round->result->reused)
-        status = crew_make(crew, point, round->turn->threads_most, &settings);
+        status = crew_make(crew, point, round->turn->slots_most, &settings);
     round->shm = crew->shm;
     round->children = crew->pool.children;
     if (status == STATUS_OK) {

@@ -11,13 +11,13 @@ double round_fixed_ips(double iterations_each, const double *elapsed_s, unsigned
 
 enum status round_collect_fixed(const struct shm *shm, struct round_result *result)
 {
-    unsigned threads = shm->header->threads, workers = shm->header->processes * threads;
+    unsigned slots = shm_slots(shm->header), workers = shm->header->processes * slots;
     uint64_t first_ns = UINT64_MAX, last_ns = 0;
     double *elapsed_s = calloc(workers, sizeof *elapsed_s);
     if (!elapsed_s)
         return status_set(STATUS_MEMORY, "out of memory for the results");
     for (unsigned i = 0; i < workers; i++) {
-        const struct shm_slot *slot = shm_slot_at(shm, i / threads, i % threads);
+        const struct shm_slot *slot = shm_slot_at(shm, i / slots, i % slots);
         first_ns = slot->work_begin_ns < first_ns ? slot->work_begin_ns : first_ns;
         last_ns = slot->work_end_ns > last_ns ? slot->work_end_ns : last_ns;
         elapsed_s[i] = (double)(slot->work_end_ns - slot->work_begin_ns) / 1e9;

@@ -28,13 +28,13 @@ struct round {
 /* The slot of a worker of the point, numbered process by process. */
 static inline struct shm_slot *round_slot(const struct round *round, unsigned worker)
 {
-    unsigned threads = round->point->threads;
-    return shm_slot_at(&round->shm, worker / threads, worker % threads);
+    unsigned slots = point_slots(round->point);
+    return shm_slot_at(&round->shm, worker / slots, worker % slots);
 }
 
 static inline unsigned round_process_of(const struct round *round, unsigned worker)
 {
-    return worker / round->point->threads;
+    return worker / point_slots(round->point);
 }
 
 /* Makes the crew, unless one is reused, and hands the point out to it; its processes may still have

@@ -47,8 +47,8 @@ static uint64_t slices_in_common(const struct shm *shm)
     const struct shm_settings *settings = &shm->header->settings;
     uint64_t least = UINT64_MAX;
     for (unsigned p = 0; p < shm->header->processes; p++) {
-        for (unsigned t = 0; t < shm->header->threads; t++) {
-            uint64_t end = atomic_load(&shm_slot_at(shm, p, t)->last_end_ns);
+        for (unsigned i = 0; i < shm_slots(shm->header); i++) {
+            uint64_t end = atomic_load(&shm_slot_at(shm, p, i)->last_end_ns);
             least = end < least ? end : least;
         }
     }

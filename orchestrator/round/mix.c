@@ -22,7 +22,7 @@ enum status round_check_mix(const struct point *point)
     weights_of(mix, weights);
     unsigned needed = mix_workers_needed(weights, mix->count);
     /* Each GPU has the same mix. */
-    unsigned workers = point->processes * point->threads;
+    unsigned workers = point->processes * point_slots(point);
     if (workers < needed)
         return status_set(
             STATUS_INFEASIBLE,
@@ -46,8 +46,8 @@ void round_deal_mix(const struct round *round)
     for (unsigned gpu = 0; gpu < point_gpus(point); gpu++) {
         struct mix_deal deal = {{0}};
         for (unsigned p = gpu; p < point_processes(point); p += point_gpus(point))
-            for (unsigned t = 0; t < point->threads; t++)
-                shm_slot_at(&round->shm, p, t)->program =
+            for (unsigned i = 0; i < point_slots(point); i++)
+                shm_slot_at(&round->shm, p, i)->program =
                     mix_next(&deal, weights, point->mix->count);
     }
 }

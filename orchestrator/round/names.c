@@ -13,14 +13,22 @@ static bool has_several(const struct round *round)
 const char *round_worker_name(const struct round *round, unsigned worker, char out[ROUND_NAME_TEXT])
 {
     const struct point *point = round->point;
-    unsigned process = round_process_of(round, worker), thread = worker % point->threads;
+    unsigned process = round_process_of(round, worker), streams = shm_streams(round->shm.header);
+    unsigned thread = worker % point_slots(point) / streams;
     char gpu[GPU_NAME_TEXT];
     struct text text = {.at = out, .size = ROUND_NAME_TEXT};
     text_append(&text, "worker %u of %u", worker + 1, point_workers(point));
     if (has_several(round))
-        text_append(&text, " (%s, process %u of %u, thread %u of %u)",
+        text_append(&text, " (%s, process %u of %u, thread %u of %u",
                     gpu_name(round->session->gpus, point_gpu_of(point, process), gpu), process + 1,
                     point_processes(point), thread + 1, point->threads);
+    else if (streams > 1)
+        text_append(&text, " (process %u of %u, thread %u of %u", process + 1,
+                    point_processes(point), thread + 1, point->threads);
+    if (streams > 1)
+        text_append(&text, ", stream %u of %u", worker % streams + 1, streams);
+    if (has_several(round) || streams > 1)
+        text_append(&text, ")");
     return out;
 }
 

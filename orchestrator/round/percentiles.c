@@ -42,8 +42,8 @@ void latency_blocks_note(struct latency_blocks *blocks, const struct shm *shm, u
     struct histogram *sum = &blocks->sums[blocks->count++];
     memset(sum, 0, sizeof *sum);
     for (unsigned p = 0; p < shm->header->processes; p++)
-        for (unsigned t = 0; t < shm->header->threads; t++)
-            histogram_add_counts(sum, &shm_slot_at(shm, p, t)->latency);
+        for (unsigned i = 0; i < shm_slots(shm->header); i++)
+            histogram_add_counts(sum, &shm_slot_at(shm, p, i)->latency);
     while (blocks->next_ns <= now_ns)
         blocks->next_ns += blocks->step_ns;
 }

@@ -58,8 +58,8 @@ struct numa round_numa(const struct session *session, const struct shm *shm, uns
             numa.policy = policy;
             numa.policy_errno = atomic_load(&process->policy_errno);
         }
-        for (unsigned t = 0; t < shm->header->threads; t++) {
-            const struct shm_slot *slot = shm_slot_at(shm, p, t);
+        for (unsigned s = 0; s < shm_slots(shm->header); s++) {
+            const struct shm_slot *slot = shm_slot_at(shm, p, s);
             numa.workers++;
             if (!any(process->nodes) || within(slot->nodes, process->nodes))
                 continue;

@@ -53,7 +53,7 @@ struct numa {
 };
 
 struct round_worker {
-    unsigned process, thread;
+    unsigned process, thread, stream;
     unsigned program; /* of a mix: which of the point's */
     char cpus[64];
     char numa[32]; /* nodes of its host buffers; empty: not known, or there is only one */

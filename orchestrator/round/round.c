@@ -266,6 +266,6 @@ enum status round_run(struct session *session, const struct point *point,
                       const struct round_limits *limits, struct round_result *out)
 {
     struct crew crew = CREW_EMPTY;
-    const struct turn turn = {.starts = true, .threads_most = point->threads};
+    const struct turn turn = {.starts = true, .slots_most = point_slots(point)};
     return round_run_on(session, point, limits, &crew, &turn, out);
 }

@@ -94,11 +94,11 @@ static double sum_slices(const struct shm *shm, uint64_t slices, double *series,
 {
     const struct shm_header *header = shm->header;
     double fewest = INFINITY;
+    unsigned slots = shm_slots(header);
     for (uint64_t i = 0; i < slices; i++)
         series[i] = 0.0;
-    for (unsigned worker = 0; worker < header->processes * header->threads; worker++) {
-        const struct shm_slot *slot =
-            shm_slot_at(shm, worker / header->threads, worker % header->threads);
+    for (unsigned worker = 0; worker < header->processes * slots; worker++) {
+        const struct shm_slot *slot = shm_slot_at(shm, worker / slots, worker % slots);
         fewest = fmin(fewest, window_iterations(shm, slot, 0, slices, series));
         note_stall(&header->settings, slot, worker, slices, stall);
     }

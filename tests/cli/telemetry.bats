@@ -129,7 +129,7 @@ unwarned() {
     --schedule auto,spin,block
   points 'map({key: .schedule, value: (.warnings | any(.kind == "few-cores"))}) | from_entries ==
     {auto: true, spin: true, block: false}' x.jsonl
-  [ "$(grep -cE "^warning .* more workers than the 1 CPU that .*; give '--schedule block'" out)" -eq 2 ]
+  [ "$(grep -cE "^warning .* more threads than the 1 CPU that .*; give '--schedule block'" out)" -eq 2 ]
 }
 
 @test "interrupted while NVML is asked: the results are whole, and nothing stays" {

@@ -5,6 +5,7 @@
 #include "common/clock.h"
 
 #define VECTOR_BYTES 16
+#define BUSY_PART_NS (50 * NS_PER_US)
 
 cuda_result described_launch(const struct worker_process *process, cuda_stream stream,
                              const struct workload_step *step, cuda_device_pointer from,
@@ -139,12 +140,26 @@ static void wait_for_stream(struct described *described, struct engine_wait *wai
     *wait = (struct engine_wait){.what = ENGINE_STREAM, .stream = described->stream};
 }
 
+/* Other streams of the thread go on between the parts. */
+static void compute_part(struct described *described, uint64_t amount_ns, struct engine_wait *wait)
+{
+    uint64_t left_ns = described->busy_ns ? described->busy_ns : amount_ns, part_ns = left_ns;
+    if (described->shares_thread && part_ns > BUSY_PART_NS)
+        part_ns = BUSY_PART_NS;
+    compute_on_cpu(part_ns);
+    described->busy_ns = left_ns - part_ns;
+    if (described->busy_ns == 0)
+        return;
+    described->next--;
+    *wait = (struct engine_wait){.what = ENGINE_CLOCK};
+}
+
 /* A step of the host, which it may wait in. */
 static void run_on_host(struct described *described, const struct workload_step *step,
                         struct engine_wait *wait)
 {
     if (step->kind == STEP_BUSY)
-        compute_on_cpu(step->amount);
+        compute_part(described, step->amount, wait);
     else if (step->kind == STEP_THINK)
         *wait =
             (struct engine_wait){.what = ENGINE_CLOCK, .until_ns = clock_now_ns() + step->amount};

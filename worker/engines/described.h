@@ -32,14 +32,16 @@ struct described {
     const struct worker_process *process;
     const struct mix_program *program;
     bool graphs, pinned, sync_before_out;
+    bool shares_thread; /* with other streams */
     cuda_stream stream;
     cuda_device_pointer sides[2];
     int *host_in;
     int *host_out; /* of all copies out, one behind the other */
     uint64_t in_bytes, out_bytes;
     unsigned serial;
-    unsigned next; /* step of this iteration; 0: it begins */
-    bool pending;  /* there is work in the stream that was not waited for */
+    unsigned next;    /* step of this iteration; 0: it begins */
+    bool pending;     /* there is work in the stream that was not waited for */
+    uint64_t busy_ns; /* left of a busy step, of which a part is done at a time */
     unsigned count;
     struct sampling sampling;
     unsigned sampled_from, sampled_to, launched; /* calls in this iteration */

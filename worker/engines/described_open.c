@@ -107,6 +107,7 @@ enum status described_open(const struct worker_process *process, const struct sh
     described->process = process;
     described->program = program;
     described->graphs = settings->launch == LAUNCH_GRAPH;
+    described->shares_thread = shm_streams(process->shm.header) > 1;
     described->pinned = settings->memory == MEMORY_PINNED;
     described->sync_before_out =
         !described->pinned && !described->graphs && settings->sync == SYNC_STREAM;

@@ -374,12 +374,17 @@ static enum status check_capabilities(const struct plugin *plugin, const struct 
     if (header->settings.launch == LAUNCH_GRAPH &&
         !(plugin->capabilities & MPSWEEP_WORKLOAD_GRAPH_SAFE))
         return status_set(STATUS_INFEASIBLE, "workload '%s': it is not graph-safe", plugin->name);
+    if (shm_streams(header) > 1 && header->settings.launch != LAUNCH_GRAPH)
+        return status_set(STATUS_INFEASIBLE,
+                          "workload '%s': several streams a thread need launch graph: an iterate "
+                          "may wait for its own, and the others with it",
+                          plugin->name);
     if (header->threads > 1 && !(plugin->capabilities & MPSWEEP_WORKLOAD_THREAD_SAFE))
         return status_set(STATUS_INFEASIBLE, "workload '%s': it is not thread-safe", plugin->name);
     return STATUS_OK;
 }
 
-static struct plugin_work *work_new(const struct worker_process *process, unsigned thread,
+static struct plugin_work *work_new(const struct worker_process *process, unsigned number,
                                     const struct loaded *loaded)
 {
     const struct shm_header *header = process->shm.header;
@@ -390,8 +395,8 @@ static struct plugin_work *work_new(const struct worker_process *process, unsign
         .size = sizeof work->worker,
         .process = process->index,
         .processes = header->processes,
-        .thread = thread,
-        .threads = header->threads,
+        .thread = number,
+        .threads = shm_slots(header),
         .graph = header->settings.launch == LAUNCH_GRAPH,
         .host = &host,
         .options = loaded->key.options,
@@ -399,7 +404,7 @@ static struct plugin_work *work_new(const struct worker_process *process, unsign
     };
     work->process = process;
     work->plugin = &loaded->plugin;
-    work->slot = shm_slot_at(&process->shm, process->index, thread);
+    work->slot = shm_slot_at(&process->shm, process->index, number);
     pthread_mutex_init(&work->mutex, NULL);
     return work;
 }
@@ -417,10 +422,10 @@ static enum status open_work(const struct worker_process *process, const struct 
                              void **out)
 {
     struct loaded *loaded;
-    unsigned thread = 0;
-    while (shm_slot_at(&process->shm, process->index, thread) != slot)
-        thread++;
-    struct shm_slot *own = shm_slot_at(&process->shm, process->index, thread);
+    unsigned number = 0;
+    while (shm_slot_at(&process->shm, process->index, number) != slot)
+        number++;
+    struct shm_slot *own = shm_slot_at(&process->shm, process->index, number);
     pthread_mutex_lock(&lock);
     atomic_store(&own->inside, SHM_INSIDE_LOADING);
     enum status status = load(&process->shm.header->plugin, &loaded);
@@ -430,7 +435,7 @@ static enum status open_work(const struct worker_process *process, const struct 
         status = check_capabilities(&loaded->plugin, process->shm.header);
     if (status != STATUS_OK)
         return status;
-    struct plugin_work *work = work_new(process, thread, loaded);
+    struct plugin_work *work = work_new(process, number, loaded);
     if (!work)
         return status_set(STATUS_MEMORY, "out of host memory");
     cycle_enter(loaded, process);

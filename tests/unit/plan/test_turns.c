@@ -55,7 +55,7 @@ static void check_turns(void)
         assert_false(seen[turns[i].point]);
         seen[turns[i].point] = true;
         assert_int_equal(turns[i].keeps, i + 1 < count && !turns[i + 1].starts);
-        assert_true(turns[i].threads_most >= point_of(i)->threads);
+        assert_true(turns[i].slots_most >= point_of(i)->threads);
         if (turns[i].starts)
             started = i;
         assert_true(turns_serves(point_of(started), point_of(i)));
@@ -63,7 +63,7 @@ static void check_turns(void)
         /* It need not be the first that could be started: a crew may fail before. */
         for (size_t j = i; j < count && (j == i || !turns[j].starts); j++)
             assert_true(turns_serves(point_of(i), point_of(j)) &&
-                        turns[i].threads_most >= point_of(j)->threads);
+                        turns[i].slots_most >= point_of(j)->threads);
     }
     free(seen);
 }
@@ -193,8 +193,8 @@ static void reuse_is_of_neighbours_in_a_plan_that_keeps_its_order(void **state)
         assert_int_equal(turns[i].point, i);
         assert_int_equal(turns[i].starts, expected[i]);
     }
-    assert_int_equal(turns[5].threads_most, 3);
-    assert_int_equal(turns[6].threads_most, 2);
+    assert_int_equal(turns[5].slots_most, 3);
+    assert_int_equal(turns[6].slots_most, 2);
 }
 
 static void without_reuse_all_start_in_the_order_of_the_plan(void **state)
@@ -212,7 +212,7 @@ static void without_reuse_all_start_in_the_order_of_the_plan(void **state)
         assert_int_equal(starts(), 24);
         for (size_t i = 0; i < 24; i++) {
             assert_int_equal(turns[i].point, order[i]);
-            assert_int_equal(turns[i].threads_most, point_of(i)->threads);
+            assert_int_equal(turns[i].slots_most, point_of(i)->threads);
         }
     }
 }
@@ -232,7 +232,7 @@ static void what_is_done_has_no_turn(void **state)
         unsigned most = 0;
         for (size_t j = i; j < count; j++)
             most = point_of(j)->threads > most ? point_of(j)->threads : most;
-        assert_int_equal(turns[i].threads_most, most);
+        assert_int_equal(turns[i].slots_most, most);
     }
     memset(done, true, sizeof done);
     make(done, 3, 0, true);

@@ -78,8 +78,8 @@ static void strangers_are_refused(void **state)
     REFUSED(header->processes_most = 4);
     REFUSED(header->processes_most = 0);
     REFUSED(header->processes_most = UINT32_MAX);
-    REFUSED(header->threads_most = 1);
-    REFUSED(header->threads_most = UINT32_MAX);
+    REFUSED(header->slots_most = 1);
+    REFUSED(header->slots_most = UINT32_MAX);
     REFUSED(header->threads = 0);
     REFUSED(header->threads = 3);
 #undef REFUSED

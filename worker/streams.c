@@ -1,0 +1,289 @@
+#include "worker/streams.h"
+
+#include <sched.h>
+
+#include "common/clock.h"
+#include "worker/engines/memory.h"
+
+/* Iterations before READY: the first loads and allocates lazily, the second shows that the first
+ * left everything as it should be. */
+#define REHEARSALS 2
+
+/* Of a sleep, the last part is spent polling: so late may a sleeper wake. */
+#define AWAKE_NS (200 * NS_PER_US)
+
+struct polling {
+    const struct worker_process *process;
+    const struct engine *engine;
+    struct stream *streams;
+    unsigned count, next; /* is looked at first */
+    bool open;
+    struct pace pace; /* of an open loop */
+};
+
+/* Once they exist and have been used, so that every page is there. */
+static void find_buffers(const struct stream *stream, const struct engine *engine)
+{
+    struct engine_buffer buffers[ENGINE_BUFFERS];
+    if (!engine->buffers)
+        return;
+    engine->buffers(stream->work, buffers);
+    for (unsigned i = 0; i < ENGINE_BUFFERS; i++)
+        worker_memory_find(buffers[i].memory, buffers[i].bytes, stream->slot->nodes);
+}
+
+enum status stream_open(struct stream *stream, const struct worker_process *process,
+                        const struct engine *engine)
+{
+    enum status status = engine->open(process, stream->slot, &stream->work);
+    for (int i = 0; i < REHEARSALS && status == STATUS_OK; i++)
+        status = engine_run(engine, process, stream->work, &stream->times);
+    if (status == STATUS_OK)
+        find_buffers(stream, engine);
+    return status;
+}
+
+void stream_close(struct stream *stream, const struct engine *engine)
+{
+    if (stream->work)
+        engine->close(stream->work);
+    stream->work = NULL;
+}
+
+static bool stopped(const struct polling *polling)
+{
+    return atomic_load_explicit(&polling->process->shm.header->stop, memory_order_relaxed);
+}
+
+static void set_idle_until(const struct stream *stream, uint64_t when_ns)
+{
+    atomic_store_explicit(&stream->slot->idle_until_ns, when_ns, memory_order_relaxed);
+}
+
+static enum status run_alone(struct polling *polling)
+{
+    struct stream *stream = polling->streams;
+    struct recorder *recorder = &stream->recorder;
+    while (!stopped(polling) && !recorder_has_finished(recorder)) {
+        if (polling->open && !pace_wait(&polling->pace, &polling->process->shm, stream->slot))
+            break;
+        recorder_before(recorder);
+        enum status status =
+            engine_run(polling->engine, polling->process, stream->work, &stream->times);
+        if (status != STATUS_OK)
+            return status;
+        recorder_add(recorder, &stream->times);
+        if (polling->open)
+            pace_next(&polling->pace);
+    }
+    return STATUS_OK;
+}
+
+/* When the next iteration of a stream that is free may begin. */
+static uint64_t begins_ns(const struct polling *polling, const struct stream *stream)
+{
+    uint64_t planned_ns = polling->open ? polling->pace.start_ns + polling->pace.planned_ns : 0;
+    return planned_ns > stream->begins_ns ? planned_ns : stream->begins_ns;
+}
+
+static void begin(struct polling *polling, struct stream *stream)
+{
+    if (polling->open) {
+        stream->pace = polling->pace;
+        stream->pace.late = stream->recorder.last_end_ns > polling->pace.planned_ns;
+        pace_next(&polling->pace);
+    }
+    set_idle_until(stream, 0);
+    recorder_before(&stream->recorder);
+    stream->at_work = true;
+}
+
+static enum status go_on(struct polling *polling, struct stream *stream)
+{
+    stream->wait = (struct engine_wait){.what = ENGINE_DONE};
+    enum status status = polling->engine->advance(stream->work, &stream->times, &stream->wait);
+    if (status != STATUS_OK || stream->wait.what != ENGINE_DONE)
+        return status;
+    recorder_add(&stream->recorder, &stream->times);
+    stream->at_work = false;
+    if (polling->open)
+        set_idle_until(stream, UINT64_MAX);
+    if (recorder_has_finished(&stream->recorder)) {
+        stream->finished = true;
+        worker_set_state(polling->process, stream->slot, SHM_STATE_FINISHED);
+    }
+    return STATUS_OK;
+}
+
+/* Whether what a stream at work waits for has come. */
+static enum status look(const struct polling *polling, struct stream *stream, uint64_t now_ns,
+                        bool *has_come)
+{
+    *has_come = true;
+    if (stream->wait.what == ENGINE_CLOCK) {
+        *has_come = now_ns >= stream->wait.until_ns;
+        if (*has_come)
+            engine_lap(&stream->times);
+        return STATUS_OK;
+    }
+    const struct cuda_driver *driver = &polling->process->driver;
+    cuda_result result = driver->stream_query(stream->wait.stream);
+    if (result == CUDA_NOT_READY) {
+        *has_come = false;
+        return STATUS_OK;
+    }
+    stream->times.sync_ns += engine_lap(&stream->times);
+    return cuda_check(driver, result, "cuStreamQuery");
+}
+
+/* One pass over the streams: whether one could go on, and how many have something left to do. */
+static enum status poll_all(struct polling *polling, bool *moved, unsigned *left,
+                            struct stream **failed)
+{
+    bool stopping = stopped(polling);
+    uint64_t now_ns = clock_now_ns();
+    unsigned first = polling->next;
+    *moved = false;
+    *left = 0;
+    for (unsigned i = 0; i < polling->count; i++) {
+        unsigned at = (first + i) % polling->count;
+        struct stream *stream = *failed = &polling->streams[at];
+        bool goes_on = true;
+        enum status status = STATUS_OK;
+        if (stream->at_work) {
+            status = look(polling, stream, now_ns, &goes_on);
+        } else if (stopping || stream->finished) {
+            continue;
+        } else if (begins_ns(polling, stream) <= now_ns) {
+            begin(polling, stream);
+            polling->next = (at + 1) % polling->count;
+        } else {
+            goes_on = false;
+        }
+        ++*left;
+        if (status == STATUS_OK && goes_on) {
+            *moved = true;
+            status = go_on(polling, stream);
+        }
+        if (status != STATUS_OK)
+            return status;
+    }
+    return STATUS_OK;
+}
+
+/* No stream could go on. */
+static enum status rest(struct polling *polling, struct stream **failed)
+{
+    const struct shm *shm = &polling->process->shm;
+    uint32_t schedule = shm->header->settings.schedule;
+    struct stream *oldest = NULL;
+    uint64_t next_ns = UINT64_MAX;
+    for (unsigned i = 0; i < polling->count; i++) {
+        struct stream *stream = &polling->streams[i];
+        uint64_t when_ns = UINT64_MAX;
+        if (stream->at_work && stream->wait.what == ENGINE_CLOCK)
+            when_ns = stream->wait.until_ns;
+        else if (!stream->at_work && !stream->finished)
+            when_ns = begins_ns(polling, stream);
+        else if (stream->at_work && (!oldest || stream->times.begin_ns < oldest->times.begin_ns))
+            oldest = stream;
+        next_ns = when_ns < next_ns ? when_ns : next_ns;
+    }
+    if (!oldest) {
+        shm_sleep_until(shm, schedule == SCHEDULE_BLOCK ? next_ns : next_ns - AWAKE_NS);
+        return STATUS_OK;
+    }
+    *failed = oldest;
+    if (schedule == SCHEDULE_BLOCK)
+        return worker_synchronize(polling->process, oldest->wait.stream);
+    if (schedule != SCHEDULE_SPIN)
+        sched_yield();
+    return STATUS_OK;
+}
+
+static enum status run_together(struct polling *polling, struct stream **failed)
+{
+    for (;;) {
+        bool moved;
+        unsigned left;
+        enum status status = poll_all(polling, &moved, &left, failed);
+        if (status == STATUS_OK && left == 0)
+            return STATUS_OK;
+        if (status == STATUS_OK && !moved)
+            status = rest(polling, failed);
+        if (status != STATUS_OK)
+            return status;
+    }
+}
+
+/* The streams' own starts: the agreed one, or so much later as there are workers before them. */
+static void release_all(struct polling *polling)
+{
+    const struct shm *shm = &polling->process->shm;
+    uint64_t start_ns = atomic_load(&shm->header->start_ns);
+    uint64_t stagger_ns = shm->header->settings.stagger_us * (uint64_t)NS_PER_US;
+    unsigned slots = shm_slots(shm->header), process = polling->process->index;
+    uint64_t before = (uint64_t)process * slots;
+    before += (uint64_t)(polling->streams->slot - shm_slot_at(shm, process, 0));
+    for (unsigned i = 0; i < polling->count; i++) {
+        struct stream *stream = &polling->streams[i];
+        stream->begins_ns = start_ns + (before + i) * stagger_ns;
+        if (polling->open && polling->count > 1)
+            set_idle_until(stream, UINT64_MAX);
+        else if (stagger_ns)
+            set_idle_until(stream, stream->begins_ns);
+    }
+    if (stagger_ns)
+        shm_sleep_until(shm, polling->streams->begins_ns);
+    for (unsigned i = 0; i < polling->count; i++) {
+        struct stream *stream = &polling->streams[i];
+        uint64_t now_ns = clock_now_ns();
+        stream->slot->skew_ns =
+            now_ns < stream->begins_ns ? 0 : (int64_t)(now_ns - stream->begins_ns);
+        recorder_init(&stream->recorder, shm, stream->slot);
+        recorder_release(&stream->recorder, stream->begins_ns);
+        atomic_store_explicit(&stream->slot->state, SHM_STATE_RUNNING, memory_order_release);
+    }
+    if (polling->count == 1)
+        set_idle_until(polling->streams, 0);
+}
+
+/* What the thread used of a CPU stands in its first worker's slot. */
+static void end_all(struct polling *polling)
+{
+    struct shm_slot *first = polling->streams->slot;
+    for (unsigned i = 0; i < polling->count; i++) {
+        struct stream *stream = &polling->streams[i];
+        stream->pace.planned_ns = polling->pace.planned_ns;
+        recorder_end(&stream->recorder);
+        if (i > 0) {
+            first->cpu.iterations += stream->slot->cpu.iterations;
+            stream->slot->cpu = (struct shm_cpu){0};
+        }
+    }
+    if (polling->open)
+        first->backlog =
+            pace_backlog(&polling->pace, atomic_load(&polling->process->shm.header->window_end_ns));
+}
+
+enum status streams_run(struct stream *streams, unsigned count,
+                        const struct worker_process *process, const struct engine *engine,
+                        unsigned *failed)
+{
+    struct stream *which = streams;
+    struct polling polling = {.process = process,
+                              .engine = engine,
+                              .streams = streams,
+                              .count = count,
+                              .open = process->shm.header->settings.rate_units != 0};
+    release_all(&polling);
+    if (polling.open)
+        pace_begin(&polling.pace, &process->shm, streams->slot);
+    for (unsigned i = 0; i < count && polling.open; i++)
+        streams[i].recorder.pace = count == 1 ? &polling.pace : &streams[i].pace;
+    enum status status = count == 1 ? run_alone(&polling) : run_together(&polling, &which);
+    if (status == STATUS_OK)
+        end_all(&polling);
+    *failed = (unsigned)(which - streams);
+    return status;
+}
