@@ -17,13 +17,15 @@ bool explain_point_open(const json_t *record)
     return json_is_object(json_object_get(record, "rate"));
 }
 
+bool explain_point_polls(const json_t *record)
+{
+    return json_integer_value(json_object_get(record, "streams")) > 1;
+}
+
 bool explain_point_known(const json_t *record)
 {
     const json_t *word = json_object_get(record, "workload");
     const char *text = json_string_value(word);
-    /* What limits a thread that polls several streams is not modelled. */
-    if (json_integer_value(json_object_get(record, "streams")) > 1)
-        return false;
     /* Results of before there was a choice for each point do not name it. */
     return !word || (text && (strcmp(text, "builtin") == 0 || strcmp(text, "delay") == 0));
 }

@@ -47,6 +47,10 @@ enum status explain_set_make(const json_t *header, const json_t *points, struct 
             set.unmeasured += !explain_point_open(record);
             continue;
         }
+        if (explain_point_polls(record)) {
+            set.polled++;
+            continue;
+        }
         if (!explain_point_known(record)) {
             if (set.foreign++ == 0)
                 set.foreign_workload = json_string_value(json_object_get(record, "workload"));
@@ -78,6 +82,11 @@ enum status explain_set_empty(const struct explain_set *set, const char *path)
         return status_set(STATUS_USAGE,
                           "'%s' holds only points of open loops, which do what is offered: measure "
                           "the layouts without --rate to learn what limits them",
+                          path);
+    if (set->foreign == 0 && set->polled > 0)
+        return status_set(STATUS_USAGE,
+                          "'%s' holds only points with several streams a thread: what limits a "
+                          "thread that polls is not known",
                           path);
     if (set->foreign == 0)
         return status_set(STATUS_USAGE, "'%s' has no measured point: nothing to explain", path);

@@ -61,6 +61,16 @@ results() {
   refused "'r.jsonl' holds only points of open loops, .* without --rate" "$MPSWEEP" explain r.jsonl
 }
 
+@test "points with several streams a thread are left out, and that is reported" {
+  local streams='{"launch": "graph", "streams": 64}'
+  { results; point 8 threads 1 1 8 16371 "$streams"; } >r.jsonl
+  expect 0 "$MPSWEEP" explain r.jsonl
+  absent '16371' out
+  grep -qx '1 point with several streams a thread left out: what limits a thread that polls is not known' out
+  { echo "$HEADER"; echo "$CALIBRATION"; point 0 threads 1 1 8 16371 "$streams"; } >r.jsonl
+  refused "'r.jsonl' holds only points with several streams a thread" "$MPSWEEP" explain r.jsonl
+}
+
 @test "one reason for points that share it, with what lifts it" {
   results >r.jsonl
   expect 0 "$MPSWEEP" explain r.jsonl
