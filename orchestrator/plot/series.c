@@ -29,6 +29,11 @@ static bool row_from_point(const json_t *point, const struct series_figure *figu
         .point = point, .id = integer_at(point, "id"), .layout = point_layout(point), .x = x};
     if (figure->whole_names)
         point_name(point, row->name);
+    else if (integer_at(point, "streams") > 1)
+        snprintf(row->name, POINT_TEXT_BYTES,
+                 "%.30s %" JSON_INTEGER_FORMAT "×%" JSON_INTEGER_FORMAT "×S",
+                 text_at(point, "layout"), integer_at(point, "processes"),
+                 integer_at(point, "threads"));
     else if (is_hybrid(row->layout) && hybrid_by_processes)
         snprintf(row->name, POINT_TEXT_BYTES, "%.30s %" JSON_INTEGER_FORMAT "×T",
                  text_at(point, "layout"), integer_at(point, "processes"));
@@ -38,7 +43,7 @@ static bool row_from_point(const json_t *point, const struct series_figure *figu
     else
         snprintf(row->name, POINT_TEXT_BYTES, "%.60s", text_at(point, "layout"));
     for (int i = 0; i < SETTINGS_IDS; i++)
-        if (!(figure->ignored & 1u << i))
+        if (i != OPTION_STREAMS && !(figure->ignored & 1u << i))
             settings_figure_text(point, (enum option_id)i, row->texts[i]);
     /* Of a rate that is x, the kind of arrivals stays. */
     if (figure->ignored & 1u << OPTION_RATE && json_is_object(json_object_get(point, "rate")))

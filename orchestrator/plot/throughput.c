@@ -72,7 +72,9 @@ enum status plot_throughput_write(const struct results *results, const char *pat
     status = series_write_heading(file, &figure, &table, results);
     if (status != STATUS_OK)
         goto out;
-    fputs("xlabel = 'workers (processes × threads)'\nylabel = 'throughput (iterations/s)'\n", file);
+    fputs("xlabel = 'workers (processes × threads × streams)'\nylabel = 'throughput "
+          "(iterations/s)'\n",
+          file);
     write_ranges(file, &table);
     series_write(file, &table, "workers, iterations/s, half width of the 95% interval", write_row);
 out:

@@ -64,11 +64,11 @@ void table_settings_add(struct columns *table, const struct table_settings *sett
     }
 }
 
-/* Whether CSV has a column of it: of settings of several GPUs only where there are some. */
-static bool has_column(const struct option_row *row, bool several_gpus)
+/* Whether CSV has a column of it: of settings of several GPUs, or streams, only where there are
+ * some. */
+static bool has_column(const struct option_row *row, unsigned lacked)
 {
-    unsigned places = row->setting.recorded | row->setting.where;
-    return several_gpus || !(places & PLACE_GPUS);
+    return !((row->setting.recorded | row->setting.where) & lacked);
 }
 
 static bool any_has(const json_t *points, const char *key)
@@ -248,7 +248,8 @@ static void csv_share(FILE *out, double value)
     csv_text(out, text);
 }
 
-static void print_csv_point(FILE *out, const json_t *point, bool several, bool fixed, bool emulated)
+static void print_csv_point(FILE *out, const json_t *point, unsigned lacked, bool fixed,
+                            bool emulated)
 {
     static const char *const percentiles[] = {"p50", "p90", "p99", "mean"};
     const json_t *latency = json_object_get(point, "latency_us");
@@ -258,7 +259,7 @@ static void print_csv_point(FILE *out, const json_t *point, bool several, bool f
             (long long)integer_at(point, "threads"), (long long)integer_at(point, "workers"));
     for (const struct option_row *row = NULL; (row = settings_recorded(row));) {
         char value[CSV_CELL];
-        if (has_column(row, several))
+        if (has_column(row, lacked))
             csv_text(out, settings_text(point, row, false, value, sizeof value));
     }
     rate_print_csv(out, point);
@@ -282,11 +283,12 @@ void table_print_csv(FILE *out, const json_t *header, const json_t *points)
 {
     bool emulated = origin_is_emulated(header);
     bool fixed = any_has(points, "fixed");
-    bool several = any_has(points, "gpus");
+    unsigned lacked = (any_has(points, "gpus") ? 0 : PLACE_GPUS) |
+                      (any_has(points, "streams") ? 0 : PLACE_STREAMS);
     char key[SETTING_KEY_BYTES];
     fputs("layout,processes,threads,workers", out);
     for (const struct option_row *row = NULL; (row = settings_recorded(row));)
-        if (has_column(row, several))
+        if (has_column(row, lacked))
             fprintf(out, ",%s", setting_key(row, key));
     fputs(",offered_ips,arrival,late_share,service_p99_us,saturated", out);
     fputs(",status,throughput_ips,ci95_rel,p50_us,p90_us,p99_us,mean_us,fairness_jain", out);
@@ -294,7 +296,7 @@ void table_print_csv(FILE *out, const json_t *header, const json_t *points)
         fputs(",fixed_throughput_ips", out);
     fputs(",joules_per_iteration,power_w,sm_clock_mhz,emulated,error\n", out);
     for (size_t i = 0; i < json_array_size(points); i++)
-        print_csv_point(out, json_array_get(points, i), several, fixed, emulated);
+        print_csv_point(out, json_array_get(points, i), lacked, fixed, emulated);
 }
 
 static void dump(FILE *out, const json_t *record)

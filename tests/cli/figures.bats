@@ -24,7 +24,7 @@ FIGURES=(throughput latency phases launch heatmap)
 P
   draws latency r.jsonl
   shows median '90th percentile' '99th percentile' '99.9th percentile' 'latency (ms)' \
-    'workers (processes × threads)' 'processes+mps' 'Not drawn: 1 failed (threads 1×9)'
+    'workers (processes × threads × streams)' 'processes+mps' 'Not drawn: 1 failed (threads 1×9)'
   grep -qx '1 1 0.99 1.01 1.1 1.1 1.1 1.2 1.15 1.4 1.3 1.3 1.3' a.gp
   grep -qx '8 2 2 2 2.1 2.1 2.1 2.2 2.2 2.2 NaN NaN NaN' a.gp
   # No samples for a percentile anywhere: no panel for it.
