@@ -122,8 +122,12 @@ static void add_stall(json_t *record, const struct point *point, const struct wi
                         json_pack("{s:i, s:i, s:f, s:f, s:i}", "process", (int)process, "thread",
                                   (int)thread, "seconds", seconds, "usual_s", usual_s, "workers",
                                   (int)stall->workers));
-    if (streams > 1)
-        snprintf(stream, sizeof stream, ", stream %u of %u", stall->worker % streams + 1, streams);
+    if (streams > 1) {
+        unsigned number = stall->worker % streams;
+        snprintf(stream, sizeof stream, ", stream %u of %u", number + 1, streams);
+        json_object_set_new(json_object_get(record, "stalled"), "stream",
+                            json_integer((json_int_t)number));
+    }
     if (stall->workers > 1)
         snprintf(others, sizeof others, ", the longest of %u workers", stall->workers);
     if (!point->work.iterations)
