@@ -107,7 +107,7 @@ struct mpsweep_host {
 struct mpsweep_worker {
     uint32_t size;
     uint32_t process, processes;     /* which of how many, from 0 */
-    uint32_t thread, threads;        /* of its process */
+    uint32_t thread, threads;        /* of its process; its workers with --streams */
     uint32_t graph;                  /* 1: with --launch graph */
     const struct mpsweep_host *host; /* never NULL */
     const char *options;             /* text of --workload-options as given, "" without */

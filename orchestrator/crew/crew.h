@@ -26,7 +26,7 @@ struct crew {
         .pool = POOL_EMPTY, .shm.fd = -1                                                           \
     }
 
-/* Makes shared memory with room for slots_most threads a process, and descriptors; starts no
+/* Makes shared memory with room for slots_most workers a process, and descriptors; starts no
  * process. End the crew even after a failure. */
 enum status crew_make(struct crew *crew, const struct point *point, unsigned slots_most,
                       const struct shm_settings *settings);

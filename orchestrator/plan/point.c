@@ -35,9 +35,14 @@ unsigned point_processes(const struct point *point)
     return point->processes * point_gpus(point);
 }
 
+unsigned point_streams(const struct point *point)
+{
+    return point->streams > 1 ? point->streams : 1;
+}
+
 unsigned point_slots(const struct point *point)
 {
-    return point->threads * (point->streams > 1 ? point->streams : 1);
+    return point->threads * point_streams(point);
 }
 
 unsigned point_workers(const struct point *point)

@@ -25,7 +25,8 @@ bool point_is_open(const struct point *point);
  * more of them are a point of fewer on the same GPUs. Shares of clients go by the latter number. */
 unsigned point_gpus(const struct point *point);
 unsigned point_processes(const struct point *point);
-unsigned point_slots(const struct point *point); /* workers of one process: threads x streams */
+unsigned point_streams(const struct point *point); /* of one thread */
+unsigned point_slots(const struct point *point);   /* workers of one process */
 unsigned point_workers(const struct point *point);
 unsigned point_gpu_of(const struct point *point, unsigned process);
 unsigned point_number_on_gpu(const struct point *point, unsigned process);

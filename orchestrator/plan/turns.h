@@ -19,7 +19,7 @@ struct turn {
     size_t point; /* index in the plan */
     bool starts;  /* with workers of its own; else those of the turn before serve it */
     bool keeps;   /* its workers serve the next turn */
-    /* Threads of a process, at most, that this turn and those ask for that its workers serve next.
+    /* Workers of a process, at most, that this turn and those ask for that its workers serve next.
      */
     unsigned slots_most;
 };

@@ -114,7 +114,7 @@ static void add_stall(json_t *record, const struct point *point, const struct wi
 {
     if (stall->workers == 0)
         return;
-    unsigned slots = point_slots(point), streams = slots / point->threads;
+    unsigned slots = point_slots(point), streams = point_streams(point);
     unsigned process = stall->worker / slots, thread = stall->worker % slots / streams;
     double seconds = (double)stall->ns / 1e9, usual_s = (double)stall->usual_ns / 1e9;
     char others[64] = "", stream[48] = "", remedy[64] = "more --iterations";

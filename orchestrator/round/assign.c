@@ -15,8 +15,7 @@ static enum status set_places(const struct round *round)
 {
     const struct point *point = round->point;
     const struct session *session = round->session;
-    unsigned streams = point->streams > 1 ? point->streams : 1;
-    unsigned threads = point_workers(point) / streams;
+    unsigned streams = point_streams(point), threads = point_workers(point) / streams;
     uint64_t(*masks)[BIND_WORDS] = calloc(threads, sizeof *masks);
     unsigned *gpu_of = calloc(threads, sizeof *gpu_of);
     if (!masks || !gpu_of) {

@@ -33,8 +33,8 @@ static void collect_worker(const struct round *round, unsigned number, double st
         window_iterations(&round->shm, slot, result->window.steady_slice, round->slices, NULL);
     *worker = (struct round_worker){
         .process = round_process_of(round, number),
-        .thread = number % point_slots(round->point) / shm_streams(round->shm.header),
-        .stream = number % shm_streams(round->shm.header),
+        .thread = number % point_slots(round->point) / point_streams(round->point),
+        .stream = number % point_streams(round->point),
         .ips = *iterations / steady_s,
         .p50_us = histogram_quantile_ns(&slot->latency, 0.5) / 1e3,
         .p99_us = histogram_quantile_ns(&slot->latency, 0.99) / 1e3,

@@ -13,7 +13,7 @@ static bool has_several(const struct round *round)
 const char *round_worker_name(const struct round *round, unsigned worker, char out[ROUND_NAME_TEXT])
 {
     const struct point *point = round->point;
-    unsigned process = round_process_of(round, worker), streams = shm_streams(round->shm.header);
+    unsigned process = round_process_of(round, worker), streams = point_streams(point);
     unsigned thread = worker % point_slots(point) / streams;
     char gpu[GPU_NAME_TEXT];
     struct text text = {.at = out, .size = ROUND_NAME_TEXT};
