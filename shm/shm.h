@@ -72,7 +72,7 @@ enum shm_state {
     SHM_STATE_STARTING,
     SHM_STATE_READY,    /* buffers made, modules loaded, one iteration run and checked */
     SHM_STATE_RUNNING,  /* released */
-    SHM_STATE_FINISHED, /* has done its fixed work, and waits for the stop flag */
+    SHM_STATE_FINISHED, /* has no iteration left to do; with fixed work, before the stop flag */
     SHM_STATE_DRAINING, /* saw the stop flag */
     SHM_STATE_DONE,     /* results published */
     SHM_STATE_FAILED,   /* error published */

@@ -86,8 +86,16 @@ static uint64_t begins_ns(const struct polling *polling, const struct stream *st
     return planned_ns > stream->begins_ns ? planned_ns : stream->begins_ns;
 }
 
+/* Whether it begins an iteration now. */
+static bool may_begin(const struct polling *polling, const struct stream *stream, uint64_t now_ns)
+{
+    return !stream->at_work && !stream->finished && begins_ns(polling, stream) <= now_ns;
+}
+
+/* The stream after it is the first that the next pass looks at. */
 static void begin(struct polling *polling, struct stream *stream)
 {
+    polling->next = (unsigned)(stream - polling->streams + 1) % polling->count;
     if (polling->open) {
         stream->pace = polling->pace;
         stream->pace.late = stream->recorder.last_end_ns > polling->pace.planned_ns;
@@ -108,11 +116,13 @@ static enum status go_on(struct polling *polling, struct stream *stream)
     stream->at_work = false;
     if (polling->open)
         set_idle_until(stream, UINT64_MAX);
-    if (recorder_has_finished(&stream->recorder)) {
-        stream->finished = true;
-        worker_set_state(polling->process, stream->slot, SHM_STATE_FINISHED);
-    }
     return STATUS_OK;
+}
+
+static void finish(const struct polling *polling, struct stream *stream)
+{
+    stream->finished = true;
+    worker_set_state(polling->process, stream->slot, SHM_STATE_FINISHED);
 }
 
 /* Whether what a stream at work waits for has come. */
@@ -136,6 +146,31 @@ static enum status look(const struct polling *polling, struct stream *stream, ui
     return cuda_check(driver, result, "cuStreamQuery");
 }
 
+/* Continues a stream if what it waits for has come, and begins its next iteration, also at once
+ * after the one before. */
+static enum status serve(struct polling *polling, struct stream *stream, uint64_t now_ns,
+                         bool stopping, bool *moved)
+{
+    if (stream->at_work) {
+        bool has_come;
+        enum status status = look(polling, stream, now_ns, &has_come);
+        if (status != STATUS_OK || !has_come)
+            return status;
+        *moved = true;
+        status = go_on(polling, stream);
+        if (status != STATUS_OK)
+            return status;
+    }
+    if (!stream->at_work && !stream->finished &&
+        (stopping || recorder_has_finished(&stream->recorder)))
+        finish(polling, stream);
+    if (!may_begin(polling, stream, now_ns))
+        return STATUS_OK;
+    *moved = true;
+    begin(polling, stream);
+    return go_on(polling, stream);
+}
+
 /* One pass over the streams: whether one could go on, and how many have something left to do. */
 static enum status poll_all(struct polling *polling, bool *moved, unsigned *left,
                             struct stream **failed)
@@ -146,27 +181,11 @@ static enum status poll_all(struct polling *polling, bool *moved, unsigned *left
     *moved = false;
     *left = 0;
     for (unsigned i = 0; i < polling->count; i++) {
-        unsigned at = (first + i) % polling->count;
-        struct stream *stream = *failed = &polling->streams[at];
-        bool goes_on = true;
-        enum status status = STATUS_OK;
-        if (stream->at_work) {
-            status = look(polling, stream, now_ns, &goes_on);
-        } else if (stopping || stream->finished) {
-            continue;
-        } else if (begins_ns(polling, stream) <= now_ns) {
-            begin(polling, stream);
-            polling->next = (at + 1) % polling->count;
-        } else {
-            goes_on = false;
-        }
-        ++*left;
-        if (status == STATUS_OK && goes_on) {
-            *moved = true;
-            status = go_on(polling, stream);
-        }
+        struct stream *stream = *failed = &polling->streams[(first + i) % polling->count];
+        enum status status = serve(polling, stream, now_ns, stopping, moved);
         if (status != STATUS_OK)
             return status;
+        *left += !stream->finished;
     }
     return STATUS_OK;
 }

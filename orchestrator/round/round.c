@@ -66,21 +66,35 @@ static enum status get_ready(struct round *round)
     return status;
 }
 
+/* Of the workers within an iteration, the one whose last ended longest ago; NULL: none is. */
+static const struct shm_slot *longest_running(const struct round *round, unsigned *worker)
+{
+    const struct shm_slot *found = NULL;
+    for (unsigned i = 0; i < point_workers(round->point); i++) {
+        const struct shm_slot *slot = round_slot(round, i);
+        if (atomic_load(&slot->state) != SHM_STATE_RUNNING ||
+            (found && atomic_load(&found->last_end_ns) <= atomic_load(&slot->last_end_ns)))
+            continue;
+        found = slot;
+        *worker = i;
+    }
+    return found;
+}
+
 /* Names the worker that keeps its process from stopping, if it is one. */
 static enum status unstopped(const struct round *round)
 {
     char name[ROUND_NAME_TEXT];
     double seconds = (double)round->limits->timeout_ns / 1e9;
-    for (unsigned i = 0; i < point_workers(round->point); i++) {
-        uint32_t state = atomic_load(&round_slot(round, i)->state);
-        if (state == SHM_STATE_RUNNING)
-            return status_set(STATUS_WORKER,
-                              "%s hangs: its iteration did not end within %.3g s of the stop",
-                              round_worker_name(round, i, name), seconds);
-        if (state != SHM_STATE_DONE)
+    unsigned worker;
+    if (longest_running(round, &worker))
+        return status_set(STATUS_WORKER,
+                          "%s hangs: its iteration did not end within %.3g s of the stop",
+                          round_worker_name(round, worker, name), seconds);
+    for (unsigned i = 0; i < point_workers(round->point); i++)
+        if (atomic_load(&round_slot(round, i)->state) != SHM_STATE_DONE)
             return status_set(STATUS_WORKER, "%s did not stop within %.3g s",
                               round_worker_name(round, i, name), seconds);
-    }
     return status_set(STATUS_WORKER, "a worker%s did not stop within %.3g s",
                       round_gpus_text(round, round_failed_gpus(round), name), seconds);
 }
