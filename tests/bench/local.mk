@@ -1,6 +1,7 @@
 # `make bench`: what mpsweep itself costs, on this machine. Not part of `make check`.
 EXTRA_PROGRAMS += tests/bench/bench
 EXTRA_PROGRAMS += tests/bench/client
+EXTRA_PROGRAMS += tests/bench/poll
 tests_bench_client_LDADD = libmpsweep-client.a $(LDADD)
 
 # What the search of mpsweep tune finds, on machines that are simulated.
@@ -24,9 +25,11 @@ bench-model: all
 	$(AM_TESTS_ENVIRONMENT) $(BATS) $(top_srcdir)/tests/bench/model.bats
 .PHONY: bench-model
 
-CLEANFILES += tests/bench/bench$(EXEEXT) tests/bench/client$(EXEEXT) tests/bench/tune_bench$(EXEEXT)
+bench_programs = tests/bench/bench$(EXEEXT) tests/bench/client$(EXEEXT) tests/bench/poll$(EXEEXT) \
+    tests/bench/tune_bench$(EXEEXT)
+CLEANFILES += $(bench_programs)
 EXTRA_DIST += tests/bench/run tests/bench/tick.py
 
-bench: all tests/bench/bench$(EXEEXT) tests/bench/client$(EXEEXT) tests/bench/tune_bench$(EXEEXT)
+bench: all $(bench_programs)
 	$(AM_TESTS_ENVIRONMENT) $(top_srcdir)/tests/bench/run
 .PHONY: bench
