@@ -29,10 +29,26 @@ double ceiling_single_ips(const struct explain_point *point, const struct calibr
     return calibration->single_stream_ips;
 }
 
+bool ceiling_polls(const struct explain_point *point)
+{
+    return point->streams > 1;
+}
+
+/* Streams of a process. */
+static unsigned slots_of(const struct explain_point *point)
+{
+    return point->threads * (ceiling_polls(point) ? point->streams : 1);
+}
+
+static unsigned threads_of(const struct explain_point *point)
+{
+    return ceiling_gpus(point) * point->processes * point->threads;
+}
+
 /* A graph's kernels do not hold a queue (docs/explain.md). */
 static bool shares_queues(const struct explain_point *point)
 {
-    return point->launch != LAUNCH_GRAPH && point->threads > point->connections;
+    return point->launch != LAUNCH_GRAPH && slots_of(point) > point->connections;
 }
 
 /* Kernels of a process that run at the same time, at the most launches/s that it takes. One
@@ -41,7 +57,7 @@ static bool shares_queues(const struct explain_point *point)
  * kernels²/(2 × queues × threads) of the time. From about a half on, who waits for his queue does
  * not launch, the others launch the faster, and threads come in rows. On an H200 that is so with 24
  * threads on 8 queues, and not with 28 (docs/question-b.md). A thread that has no CPU gets no turn
- * either. */
+ * either, and one that polls launches the iterations of its streams one after the other. */
 bool ceiling_takes_turns(const struct explain_point *point, const struct calibration *calibration)
 {
     double single = ceiling_single_ips(point, calibration), kernels = point->work.kernels;
@@ -52,7 +68,7 @@ bool ceiling_takes_turns(const struct explain_point *point, const struct calibra
     if (point->passed_ips > 0.0)
         return true;
     if (single <= 0.0 || kernels <= 0.0 || calibration->process_launches_per_s <= 0.0 ||
-        ceiling_workers(point) > calibration->cpus)
+        ceiling_polls(point) || threads_of(point) > calibration->cpus)
         return false;
     double copies_s = bytes_per_s > 0.0 ? 2.0 * (double)point->work.bytes / bytes_per_s : 0.0;
     double kernel_s = (1.0 / single - copies_s) / kernels;
@@ -65,7 +81,7 @@ unsigned ceiling_active_threads(const struct explain_point *point,
 {
     if (shares_queues(point) && !ceiling_takes_turns(point, calibration))
         return point->connections;
-    return point->threads;
+    return slots_of(point);
 }
 
 unsigned ceiling_gpus(const struct explain_point *point)
@@ -75,7 +91,7 @@ unsigned ceiling_gpus(const struct explain_point *point)
 
 unsigned ceiling_workers(const struct explain_point *point)
 {
-    return ceiling_gpus(point) * point->processes * point->threads;
+    return ceiling_gpus(point) * point->processes * slots_of(point);
 }
 
 static bool knows_all(const struct explain_point *point, const struct calibration *calibration)
@@ -165,16 +181,40 @@ static double thread_cap(const struct explain_point *point, const struct calibra
     return capped ? sum : 0.0;
 }
 
+static double cpu_us(const struct explain_point *point, const struct calibration *calibration)
+{
+    return point->launch == LAUNCH_GRAPH ? calibration->single_graph_cpu_us
+                                         : calibration->single_stream_cpu_us;
+}
+
+/* Launches, and pageable copies, in which the driver keeps the thread: in a graph's launch, or
+ * without a synchronisation before the copy out, until the iteration is over; else as long as they
+ * take more than pinned ones do, and those. */
+double ceiling_polling_s(const struct explain_point *point, const struct calibration *calibration)
+{
+    double single = ceiling_single_ips(point, calibration), pinned = calibration->single_stream_ips;
+    double seconds = cpu_us(point, calibration) / US_PER_S, bytes = (double)point->work.bytes;
+    if (!ceiling_polls(point) || seconds <= 0.0 || single <= 0.0)
+        return 0.0;
+    if (point->memory != MEMORY_PAGEABLE)
+        return seconds;
+    if (point->launch == LAUNCH_GRAPH || point->sync == SYNC_NONE)
+        return 1.0 / single;
+    seconds += pinned > single ? 1.0 / single - 1.0 / pinned : 0.0;
+    seconds += calibration->h2d_bytes_per_s > 0.0 ? bytes / calibration->h2d_bytes_per_s : 0.0;
+    return seconds +
+           (calibration->d2h_bytes_per_s > 0.0 ? bytes / calibration->d2h_bytes_per_s : 0.0);
+}
+
 static double cpu_ceiling(const struct explain_point *point, const struct calibration *calibration,
                           double single)
 {
-    double cpu_us = point->launch == LAUNCH_GRAPH ? calibration->single_graph_cpu_us
-                                                  : calibration->single_stream_cpu_us;
-    double ips = cpu_us > 0.0 ? calibration->cpus * US_PER_S / cpu_us : 0.0;
+    double us = cpu_us(point, calibration);
+    double ips = us > 0.0 ? calibration->cpus * US_PER_S / us : 0.0;
     /* CUDA's choice is to spin as long as a process has fewer contexts than there are CPUs. */
     bool spins = point->schedule == SCHEDULE_SPIN || point->schedule == SCHEDULE_AUTO;
     double on_cpu = calibration->single_spin_cpu_us * calibration->single_stream_ips / US_PER_S;
-    if (!spins || on_cpu <= 0.0 || ceiling_workers(point) <= calibration->cpus)
+    if (!spins || ceiling_polls(point) || on_cpu <= 0.0 || threads_of(point) <= calibration->cpus)
         return ips;
     double spinning = SPINNING_GAIN * calibration->cpus * single / on_cpu;
     return ips > 0.0 ? smaller(ips, spinning) : spinning;
@@ -232,10 +272,13 @@ void ceilings_compute(const struct explain_point *point, const struct calibratio
     double single = ceiling_single_ips(point, calibration);
     double kernels = point->work.kernels;
 
-    ips[CEILING_WORKERS] = point->processes * point->threads * single;
+    ips[CEILING_WORKERS] = point->processes * slots_of(point) * single;
     unsigned active = ceiling_active_threads(point, calibration);
-    if (active < point->threads)
+    if (active < slots_of(point))
         ips[CEILING_QUEUES] = point->processes * active * single;
+    double polling_s = ceiling_polling_s(point, calibration);
+    if (polling_s > 0.0)
+        ips[CEILING_POLLING] = point->processes * point->threads / polling_s;
     if (graph)
         ips[CEILING_PROCESS_LAUNCH] = point->processes * calibration->process_graphs_per_s;
     else if (kernels > 0.0)
@@ -305,6 +348,7 @@ static const struct {
     [CEILING_WORKERS] = {"workers", "too few workers", NULL},
     [CEILING_TIME_SLICING] = {"time-slicing", "time slicing", NULL},
     [CEILING_QUEUES] = {"queues", "hardware queues", NULL},
+    [CEILING_POLLING] = {"polling", "threads that poll", "the thread that polls their streams"},
     [CEILING_PROCESS_LAUNCH] = {"process-launch", "launch path of a process",
                                 "each other's launches in their process"},
     [CEILING_GPU_LAUNCH] = {"gpu-launch", "launch rate of the GPU",

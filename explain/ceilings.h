@@ -22,6 +22,7 @@ struct explain_point {
     bool mps;
     unsigned gpus;               /* 0: one */
     unsigned processes, threads; /* of a GPU */
+    unsigned streams;            /* that each thread polls; 0 and 1: it has one, and waits for it */
     unsigned connections;        /* hardware queues of a process, the default filled in */
     enum work_memory memory;
     enum work_sync sync;
@@ -41,6 +42,7 @@ enum ceiling_kind {
     CEILING_WORKERS,        /* too few of them: each does what one alone does */
     CEILING_TIME_SLICING,   /* processes without MPS take turns */
     CEILING_QUEUES,         /* rows of kernels in a hardware queue come one after the other */
+    CEILING_POLLING,        /* what a thread does for one of its streams after the other */
     CEILING_PROCESS_LAUNCH, /* kernels/s that a process launches */
     CEILING_GPU_LAUNCH,     /* kernels/s that the GPU takes, by stream or out of graphs */
     CEILING_COPY_IN,        /* copy engine to the GPU */
@@ -91,7 +93,13 @@ double ceiling_pageable_bytes(const struct explain_point *point,
 /* Launches/s that the GPU takes; 0: not known. What one process reached it takes in any case. */
 double ceiling_gpu_launches(const struct calibration *calibration);
 
-/* GPUs of a point, and workers on all of them. */
+/* Whether its threads have several streams each. */
+bool ceiling_polls(const struct explain_point *point);
+
+/* Seconds of an iteration for which a thread that polls serves no other stream; 0: not known. */
+double ceiling_polling_s(const struct explain_point *point, const struct calibration *calibration);
+
+/* GPUs of a point, and workers on all of them: streams, each with an iteration in flight. */
 unsigned ceiling_gpus(const struct explain_point *point);
 unsigned ceiling_workers(const struct explain_point *point);
 

@@ -12,20 +12,22 @@ enum {
     BLOCKED,
     ARITHMETIC,
     CPUS,
+    POLLING,
     HOST_COPIES,
     HOST_LAUNCH,
     STATIONS
 };
 
-/* Whose a line is: each GPU has its own, or each process, or there is one for all. */
-enum scope { OF_GPU, OF_PROCESS, OF_MACHINE };
+/* Whose a line is: each GPU has its own, or each process, or thread, or there is one for all. */
+enum scope { OF_GPU, OF_PROCESS, OF_THREAD, OF_MACHINE };
 
 struct network {
     double alone_s;          /* an iteration of one worker alone, all demands included */
     double demand[STATIONS]; /* 0: never waited for */
     enum scope of[STATIONS];
     unsigned gpus;
-    unsigned processes, threads; /* of a GPU; threads: those that get on at the same time */
+    unsigned processes, threads; /* of a GPU */
+    unsigned active;             /* workers of a process that get on at the same time */
 };
 
 /* How workers that launch beside each other get in each other's way: the share of the predicted
@@ -66,10 +68,12 @@ static void make_network(const struct explain_point *point, const struct calibra
         .alone_s = 1.0 / ceiling_single_ips(point, calibration),
         .gpus = ceiling_gpus(point),
         .processes = point->processes,
-        .threads = ceiling_active_threads(point, calibration),
+        .threads = point->threads,
+        .active = ceiling_active_threads(point, calibration),
         .of = {[STAGING] = OF_PROCESS,
                [BLOCKED] = OF_PROCESS,
                [CPUS] = OF_MACHINE,
+               [POLLING] = OF_THREAD,
                [HOST_COPIES] = OF_MACHINE,
                [HOST_LAUNCH] = OF_MACHINE},
     };
@@ -81,7 +85,8 @@ static void make_network(const struct explain_point *point, const struct calibra
     demand[COPY_IN] = rate_s(both > 0.0 ? both : calibration->h2d_bytes_per_s, bytes);
     demand[COPY_OUT] = rate_s(both > 0.0 ? both : calibration->d2h_bytes_per_s, bytes);
     demand[ARITHMETIC] = rate_s(calibration->arithmetic_ips * ceiling_thread_share(point), 1.0);
-    if (calibration->cpus > 0)
+    demand[POLLING] = ceiling_polling_s(point, calibration);
+    if (calibration->cpus > 0 && !ceiling_polls(point))
         demand[CPUS] =
             (graph ? calibration->single_graph_cpu_us : calibration->single_stream_cpu_us) / 1e6 /
             calibration->cpus;
@@ -105,6 +110,8 @@ static double lines_of(const struct network *network, size_t station)
         return 1.0;
     case OF_PROCESS:
         return (double)network->gpus * network->processes;
+    case OF_THREAD:
+        return (double)network->gpus * network->processes * network->threads;
     default:
         return network->gpus;
     }
@@ -112,12 +119,12 @@ static double lines_of(const struct network *network, size_t station)
 
 /* Mean value analysis after Schweitzer: a worker that comes to a line finds there what the others
  * have in it on average (P. Schweitzer, 1979; Lazowska et al., Quantitative System Performance,
- * chapter 6). The lines of a process hold its own threads only, those of a GPU its own
+ * chapter 6). The lines of a process or a thread hold its own workers only, those of a GPU its own
  * workers; all processes and all GPUs are alike. */
 static double solve(const struct network *network, const struct crowd *crowd)
 {
     enum { STEPS = 10000 };
-    double of_a_gpu = (double)network->processes * network->threads;
+    double of_a_gpu = (double)network->processes * network->active;
     double workers = of_a_gpu * network->gpus;
     double delay_s = network->alone_s + crowd->each_s * (of_a_gpu - 1.0);
     double line[STATIONS] = {0.0};
@@ -125,7 +132,7 @@ static double solve(const struct network *network, const struct crowd *crowd)
     for (int step = 0; step < STEPS; step++) {
         double residence[STATIONS], total_s = delay_s;
         for (size_t i = 0; i < STATIONS; i++) {
-            double in_line = workers / lines_of(network, i);
+            double in_line = fmax(1.0, workers / lines_of(network, i));
             double wait_s = network->demand[i] * line[i] * (in_line - 1.0) / in_line;
             residence[i] = network->demand[i] + wait_s;
             total_s += crowd->lines * wait_s;
@@ -176,6 +183,7 @@ static struct crowd fit_crowd(const struct calibration *calibration)
 
 /* The lines that make a ceiling, as bits. */
 static const unsigned lines_at[CEILING_KINDS] = {
+    [CEILING_POLLING] = 1u << POLLING,
     [CEILING_PROCESS_LAUNCH] = 1u << LAUNCH,
     [CEILING_GPU_LAUNCH] = 1u << LAUNCH,
     [CEILING_COPY_IN] = 1u << COPY_IN | 1u << COPY_OUT,

@@ -32,6 +32,7 @@ static const struct {
     [CEILING_TIME_SLICING] = {{REMEDY_MPS}, "over MPS the next ceiling is as low"},
     [CEILING_QUEUES] = {{REMEDY_CONNECTIONS, REMEDY_HYBRID, REMEDY_PROCESSES, REMEDY_GRAPH},
                         "more queues do not fit, or the next ceiling is as low"},
+    [CEILING_POLLING] = {{REMEDY_PINNED, REMEDY_GRAPH}, "more threads, each with fewer streams"},
     [CEILING_PROCESS_LAUNCH] = {{REMEDY_PROCESSES, REMEDY_GRAPH}, FEWER_KERNELS},
     [CEILING_GPU_LAUNCH] = {{REMEDY_GRAPH}, FEWER_KERNELS},
     [CEILING_COPY_IN] = {{REMEDY_PINNED}, "copy fewer bytes to the GPU in an iteration"},

@@ -116,6 +116,17 @@ const char *ceiling_reason(enum ceiling_kind kind, const struct explain_point *p
         append_single(&out, point, calibration);
         text_append(&out, " iterations/s");
         break;
+    case CEILING_POLLING:
+        text_append(&out,
+                    "a thread serves its %u streams one after the other, and an iteration keeps it "
+                    "for %.3g us, so %u thread%s cannot do more than ",
+                    point->streams, 1e6 * ceiling_polling_s(point, calibration),
+                    point->processes * point->threads,
+                    point->processes * point->threads == 1 ? "" : "s");
+        append_count(&out,
+                     point->processes * point->threads / ceiling_polling_s(point, calibration));
+        text_append(&out, " iterations/s");
+        break;
     case CEILING_PROCESS_LAUNCH:
         if (graph) {
             text_append(&out, "a process launches at most ");

@@ -38,6 +38,7 @@ void explain_point_of(const struct point *point, struct explain_point *out)
         .gpus = point_gpus(point),
         .processes = point->processes,
         .threads = point->threads,
+        .streams = point_streams(point),
         .connections = point_connections(point),
         .memory = (enum work_memory)point->work.memory,
         .sync = (enum work_sync)point->work.sync,
