@@ -237,9 +237,11 @@ static bool stopped(const struct mpsweep *handle)
 static void end_recording(struct mpsweep *handle)
 {
     recorder_end(&handle->recorder);
+    struct shm_cpu *cpu = &handle->slot->cpu;
     /* Times of one thread do not go with those of another. */
     if (handle->window_thread != gettid())
-        handle->slot->cpu = (struct shm_cpu){0};
+        *cpu = (struct shm_cpu){.process_wall_ns = cpu->process_wall_ns,
+                                .process_cpu_ns = cpu->process_cpu_ns};
 }
 
 /* The window is over. The program may go on without us, or be ended at any moment. */

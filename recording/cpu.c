@@ -9,14 +9,21 @@
 
 #include "common/clock.h"
 
+/* These clocks count nanoseconds, rusage's times may count ticks. */
+static uint64_t cpu_time_ns(clockid_t clock)
+{
+    struct timespec time = {0};
+    return clock_gettime(clock, &time) == 0
+               ? (uint64_t)time.tv_sec * NS_PER_S + (uint64_t)time.tv_nsec
+               : 0;
+}
+
 void cpu_read(struct cpu_reading *out)
 {
     struct rusage usage;
-    struct timespec cpu;
-    *out = (struct cpu_reading){.wall_ns = clock_now_ns()};
-    /* The clock counts nanoseconds, rusage's times may count ticks. */
-    if (clock_gettime(CLOCK_THREAD_CPUTIME_ID, &cpu) == 0)
-        out->cpu_ns = (uint64_t)cpu.tv_sec * NS_PER_S + (uint64_t)cpu.tv_nsec;
+    *out = (struct cpu_reading){.wall_ns = clock_now_ns(),
+                                .cpu_ns = cpu_time_ns(CLOCK_THREAD_CPUTIME_ID),
+                                .process_cpu_ns = cpu_time_ns(CLOCK_PROCESS_CPUTIME_ID)};
     if (getrusage(RUSAGE_THREAD, &usage) == 0) {
         out->voluntary = (uint64_t)usage.ru_nvcsw;
         out->involuntary = (uint64_t)usage.ru_nivcsw;
@@ -32,6 +39,8 @@ struct shm_cpu cpu_between(const struct cpu_reading *begin, const struct cpu_rea
         .voluntary = end->voluntary - begin->voluntary,
         .involuntary = end->involuntary - begin->involuntary,
         .iterations = iterations,
+        .process_wall_ns = end->wall_ns - begin->wall_ns,
+        .process_cpu_ns = end->process_cpu_ns - begin->process_cpu_ns,
     };
 }
 

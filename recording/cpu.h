@@ -1,17 +1,17 @@
 /*
- * The CPUs that a worker may use, and what its thread has used of one: read twice, before a
- * worker's window and after it.
+ * The CPUs that a worker may use, and what its thread and its process have used of them: read
+ * twice, before a worker's window and after it.
  */
 #pragma once
 
 #include "shm/shm.h"
 
 struct cpu_reading {
-    uint64_t wall_ns, cpu_ns;
+    uint64_t wall_ns, cpu_ns, process_cpu_ns;
     uint64_t voluntary, involuntary; /* context switches: to wait, and because others wanted it */
 };
 
-/* Three system calls: not in the timed path. */
+/* Several system calls: not in the timed path. */
 void cpu_read(struct cpu_reading *out);
 
 /* The difference of two readings, between which the thread did `iterations`. */

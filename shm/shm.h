@@ -43,7 +43,7 @@
 #include "job/workload_mix.h"
 
 #define SHM_MAGIC UINT64_C(0x31706565777370bd) /* never valid UTF-8 text */
-#define SHM_VERSION 7
+#define SHM_VERSION 8
 
 /* Time slices in which progress is counted, the first beginning at the end of the warm-up. The
  * orchestrator picks slice_ns so that the longest window fits. */
@@ -159,11 +159,13 @@ struct shm_process {
     _Atomic int32_t policy_errno;
 };
 
-/* What a worker used of a CPU from the first iteration after the warm-up to its last. */
+/* What a worker used of a CPU from the first iteration after the warm-up to its last, and what its
+ * whole process did in the same time: all its workers, and the threads that are no workers. */
 struct shm_cpu {
     uint64_t wall_ns, cpu_ns;
     uint64_t voluntary, involuntary; /* context switches */
     uint64_t iterations;             /* in that time */
+    uint64_t process_wall_ns, process_cpu_ns;
 };
 
 struct shm_slot {

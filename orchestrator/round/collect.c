@@ -19,6 +19,14 @@ void round_add_cpu(struct shm_cpu *into, const struct shm_cpu *from)
     into->voluntary += from->voluntary;
     into->involuntary += from->involuntary;
     into->iterations += from->iterations;
+    into->process_wall_ns += from->process_wall_ns;
+    into->process_cpu_ns += from->process_cpu_ns;
+}
+
+double round_cpus_in_use(const struct point *point, const struct round_result *result)
+{
+    const struct shm_cpu *cpu = &result->cpu;
+    return point_processes(point) * (double)cpu->process_cpu_ns / (double)cpu->process_wall_ns;
 }
 
 static void collect_worker(const struct round *round, unsigned number, double steady_s,

@@ -124,4 +124,9 @@ struct round_result {
     unsigned program_count;
 };
 
+/* Host cost: CPUs that all worker processes together kept busy, with all of their threads, on the
+ * mean of the windows of all rounds. Not in it are processes that they started, MPS's own and the
+ * orchestrator. NAN where no worker began an iteration after the warm-up. */
+double round_cpus_in_use(const struct point *point, const struct round_result *result);
+
 void round_result_release(struct round_result *result);

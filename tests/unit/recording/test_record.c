@@ -359,7 +359,7 @@ static void *burn(void *argument)
     return NULL;
 }
 
-static void cpu_time_is_the_threads_own(void **state)
+static void cpu_time_is_the_threads_own_beside_the_processs(void **state)
 {
     (void)state;
     struct cpu_reading before, after;
@@ -374,6 +374,8 @@ static void cpu_time_is_the_threads_own(void **state)
     assert_int_equal(used.iterations, 3);
     assert_true(used.cpu_ns >= little_ns && used.cpu_ns < much_ns);
     assert_true(used.wall_ns >= much_ns);
+    assert_true(used.process_cpu_ns >= much_ns + little_ns);
+    assert_int_equal(used.process_wall_ns, used.wall_ns);
 }
 
 static void a_sleep_is_a_voluntary_switch(void **state)
@@ -407,7 +409,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(fixed_work_of_any_length_has_its_slices, begin, end),
         cmocka_unit_test_setup_teardown(no_time_before_the_release_is_credited, begin, end),
         cmocka_unit_test_setup_teardown(a_release_at_the_start_changes_nothing, begin, end),
-        cmocka_unit_test(cpu_time_is_the_threads_own),
+        cmocka_unit_test(cpu_time_is_the_threads_own_beside_the_processs),
         cmocka_unit_test(a_sleep_is_a_voluntary_switch),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

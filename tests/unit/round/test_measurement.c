@@ -1,4 +1,4 @@
-/* What a point keeps between two of its rounds. */
+/* What a point keeps between two of its rounds, and what several add up to. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -7,6 +7,7 @@
 #include <cmocka.h>
 
 #include <malloc.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -42,8 +43,39 @@ static void a_measurement_comes_back_as_it_was(void **state)
     free(copy);
 }
 
+/* A round of half a second in which each process kept `busy` CPUs busy; as many workers saw it as
+ * there are slots. */
+static struct round_result busy_round(double busy, unsigned slots)
+{
+    const uint64_t wall_ns = slots * UINT64_C(500000000);
+    return (struct round_result){
+        .cpu = {.process_wall_ns = wall_ns, .process_cpu_ns = (uint64_t)(busy * (double)wall_ns)}};
+}
+
+static void cpus_in_use_are_those_of_all_processes(void **state)
+{
+    (void)state;
+    const struct point point = {.processes = 3, .threads = 4, .streams = 2, .gpus = 2};
+    struct measurement measurement = {0};
+    struct round_result round = busy_round(1.5, 6 * 4);
+    assert_float_equal(round_cpus_in_use(&point, &round), 6 * 1.5, 1e-9);
+    round = busy_round(1.5, 2); /* few workers did an iteration */
+    assert_float_equal(round_cpus_in_use(&point, &round), 6 * 1.5, 1e-9);
+    round = busy_round(1.5, 0);
+    assert_true(isnan(round_cpus_in_use(&point, &round)));
+    for (unsigned i = 1; i <= 2; i++) {
+        round = busy_round(i, 6 * 4);
+        assert_int_equal(measurement_add(&measurement, &round, 1.0), STATUS_OK);
+    }
+    assert_float_equal(round_cpus_in_use(&point, &measurement.last), 6 * 1.5, 1e-9);
+    measurement_release(&measurement);
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(a_measurement_comes_back_as_it_was)};
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_measurement_comes_back_as_it_was),
+        cmocka_unit_test(cpus_in_use_are_those_of_all_processes),
+    };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
