@@ -141,10 +141,10 @@ json_t *record_point(const struct point *point, const struct measurement *measur
     const char *status =
         status_word(measurement, measurement_converged(point, measurement, precision_rel));
     json_t *record =
-        json_pack("{s:s, s:i, s:s, s:b, s:i, s:i, s:i}", "type", "point", "id", (int)point->id,
+        json_pack("{s:s, s:i, s:s, s:b, s:i, s:i, s:i, s:i}", "type", "point", "id", (int)point->id,
                   "layout", layout_name(point->layout), "mps", (int)point_over_mps(point),
                   "processes", (int)point->processes, "threads", (int)point->threads, "workers",
-                  (int)point_workers(point));
+                  (int)point_workers(point), "in_flight", (int)point_workers(point));
     if (!record)
         return NULL;
     record_add_settings(record, point);

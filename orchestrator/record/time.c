@@ -75,6 +75,7 @@ void record_add_time(json_t *record, const struct point *point, const struct rou
 {
     json_t *cpu = json_object();
     add_cpu(cpu, "us_per_iteration", &result->cpu);
+    json_object_set_new(cpu, "in_use", record_real_or_null(round_cpus_in_use(point, result)));
     add_phases(record, point, &result->phases);
     json_object_set_new(record, "cpu", cpu);
     json_object_set_new(record, "slowest_worker", json_integer(slowest(point, result)));

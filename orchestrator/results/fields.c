@@ -31,6 +31,7 @@ static const struct field fields[] = {
     {"processes", ALL},
     {"threads", ALL},
     {"workers", ALL},
+    {"in_flight", NOT_READ},
     {"connections_default", ALL},
     {"status", ALL},
     {"error", ALL},

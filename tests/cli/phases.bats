@@ -82,3 +82,17 @@ TIMES=(--device emulated --duration 0.2 --warmup 0.1 --precision 50)
     and $cpu.block.voluntary_switches >= 0.9 and $cpu.spin.voluntary_switches < 0.5' \
     "${TIMES[@]}" --kernels 100 -l threads:1 --schedule spin,yield,block
 }
+
+@test "CPUs in use: what all workers compute, and not more than there are" {
+  printf '[workload busy]\nstep = busy 2ms\nstep = kernel duration=20us\n' >busy.job
+  local range=".cpu.in_use <= $(nproc --all) * 1.001"
+  expect 0 "$MPSWEEP" sweep busy.job "${TIMES[@]}" -w busy -l threads:1,2 -l processes:2 \
+    --rounds 2 -q -o b.jsonl
+  points 'length == 3 and all(.cpu.us_per_iteration >= 2000 and .in_flight == .workers)' b.jsonl
+  points "all(.cpu.in_use > 0 and $range)" b.jsonl
+  # A process uses what its only worker does, and what its other threads do.
+  points 'map(select(.threads == 1)) | length == 2 and
+    all(.cpu.in_use >= 0.99 * .processes * .cpu.on_cpu)' b.jsonl
+  sweep_points "length == 2 and all(.in_flight == .processes * 2 * 3 and .cpu.in_use > 0 and $range)" \
+    "${TIMES[@]}" -l threads:2 -l hybrid:2x2 --streams 3
+}
