@@ -58,5 +58,5 @@ struct point {
     /* What a plug-in reported that it is not: false until it is asked
      * (orchestrator/campaign/plugin.h).
      */
-    bool not_graph_safe, not_thread_safe;
+    bool not_graph_safe, not_thread_safe, not_stream_safe;
 };

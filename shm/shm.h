@@ -101,7 +101,9 @@ enum shm_inside {
     SHM_INSIDE_NOTHING,
     SHM_INSIDE_LOADING, /* the file's own initialisation, and describe */
     SHM_INSIDE_INIT,
-    SHM_INSIDE_ITERATE, /* or check: one after the other, since a store between them is timed */
+    /* Or completed, or check: one after the other, since a store between them is timed. Of several
+     * streams of a thread only the one that the thread serves is in there. */
+    SHM_INSIDE_ITERATE,
     SHM_INSIDE_FINI,
 };
 

@@ -50,8 +50,8 @@ static int describe(const char *options, struct mpsweep_description *out)
     int points, batch;
     out->name = "cufft";
     out->version = "1";
-    out->capabilities =
-        MPSWEEP_WORKLOAD_GRAPH_SAFE | MPSWEEP_WORKLOAD_THREAD_SAFE | MPSWEEP_WORKLOAD_CHECKS;
+    out->capabilities = MPSWEEP_WORKLOAD_GRAPH_SAFE | MPSWEEP_WORKLOAD_THREAD_SAFE |
+                        MPSWEEP_WORKLOAD_CHECKS | MPSWEEP_WORKLOAD_STREAM_SAFE;
     if (parse(options, &points, &batch) != 0) {
         out->error = "its options are 'POINTS BATCH': 2 to 1048576 points, 1 to 65536 signals";
         return 1;
@@ -156,5 +156,12 @@ static int check(void *instance)
 }
 
 const struct mpsweep_workload mpsweep_workload = {
-    MPSWEEP_WORKLOAD_ABI, sizeof(struct mpsweep_workload), describe, init, iterate, check, fini,
+    MPSWEEP_WORKLOAD_ABI,
+    sizeof(struct mpsweep_workload),
+    describe,
+    init,
+    iterate,
+    check,
+    fini,
+    NULL,
 };

@@ -15,7 +15,8 @@ static int describe(const char *options, struct mpsweep_description *out)
     (void)options;
     out->name = "null";
     out->version = "1";
-    out->capabilities = MPSWEEP_WORKLOAD_GRAPH_SAFE | MPSWEEP_WORKLOAD_THREAD_SAFE;
+    out->capabilities =
+        MPSWEEP_WORKLOAD_GRAPH_SAFE | MPSWEEP_WORKLOAD_THREAD_SAFE | MPSWEEP_WORKLOAD_STREAM_SAFE;
     return 0;
 }
 
@@ -38,5 +39,12 @@ static void fini(void *instance)
 }
 
 const struct mpsweep_workload mpsweep_workload = {
-    MPSWEEP_WORKLOAD_ABI, sizeof(struct mpsweep_workload), describe, init, iterate, NULL, fini,
+    MPSWEEP_WORKLOAD_ABI,
+    sizeof(struct mpsweep_workload),
+    describe,
+    init,
+    iterate,
+    NULL,
+    fini,
+    NULL,
 };

@@ -29,7 +29,8 @@ struct driver {
     int (*copy_out)(void *to, unsigned long long from, size_t bytes, void *stream);
 };
 
-/* Everything that one worker has. No static variables: then several threads do not meet. */
+/* Everything that one worker has. No variables beside it, not even of a thread: then neither
+ * several threads meet nor several streams of one. */
 struct instance {
     const struct mpsweep_worker *worker; /* mpsweep's, there until fini has returned */
     struct driver cuda;
@@ -55,8 +56,8 @@ static int describe(const char *options, struct mpsweep_description *out)
 {
     out->name = "skeleton";
     out->version = "1";
-    out->capabilities =
-        MPSWEEP_WORKLOAD_GRAPH_SAFE | MPSWEEP_WORKLOAD_THREAD_SAFE | MPSWEEP_WORKLOAD_CHECKS;
+    out->capabilities = MPSWEEP_WORKLOAD_GRAPH_SAFE | MPSWEEP_WORKLOAD_THREAD_SAFE |
+                        MPSWEEP_WORKLOAD_CHECKS | MPSWEEP_WORKLOAD_STREAM_SAFE;
     if (bytes_of(options) == 0) {
         out->error = "its options are kib=N, N from 1 to 1048576";
         return 1;
@@ -117,7 +118,7 @@ static int make(struct instance *mine)
         cuda_failed(mine, mine->cuda.alloc(&mine->on_gpu, mine->bytes), "cuMemAlloc"))
         return 1;
     for (size_t i = 0; i < mine->bytes; i++)
-        mine->in[i] = (unsigned char)(i * 7 + mine->worker->thread);
+        mine->in[i] = (unsigned char)(i * 7 + mine->worker->thread + mine->worker->index);
     memset(mine->out, 0, mine->bytes);
     return 0;
 }
@@ -151,7 +152,18 @@ static int iterate(void *instance)
     return cuda_failed(mine, error, "cuMemcpyDtoHAsync");
 }
 
-/* The stream is idle here. Spoils the output, so that one that is never written shows next time. */
+/* The stream is idle here, and the iteration still counts. To go on with it, enqueue more and set
+ * *more to 1. Without anything to do, NULL stands for it below. */
+static int completed(void *instance, int *more)
+{
+    (void)instance;
+    (void)more;
+    /* -- what the host does with a result here, such as sending it -- */
+    return 0;
+}
+
+/* The stream is idle here, and the iteration is over. Spoils the output, so that one that is never
+ * written shows next time. */
 static int check(void *instance)
 {
     struct instance *mine = instance;
@@ -166,5 +178,12 @@ static int check(void *instance)
 }
 
 const struct mpsweep_workload mpsweep_workload = {
-    MPSWEEP_WORKLOAD_ABI, sizeof(struct mpsweep_workload), describe, init, iterate, check, fini,
+    MPSWEEP_WORKLOAD_ABI,
+    sizeof(struct mpsweep_workload),
+    describe,
+    init,
+    iterate,
+    check,
+    fini,
+    completed,
 };

@@ -97,6 +97,7 @@ static json_t *describe(const struct point *point, const struct plugin_answer *a
         {MPSWEEP_WORKLOAD_GRAPH_SAFE, "graph-safe"},
         {MPSWEEP_WORKLOAD_THREAD_SAFE, "thread-safe"},
         {MPSWEEP_WORKLOAD_CHECKS, "checks"},
+        {MPSWEEP_WORKLOAD_STREAM_SAFE, "stream-safe"},
     };
     json_t *capabilities = json_array();
     for (size_t i = 0; i < sizeof words / sizeof words[0]; i++)
@@ -120,6 +121,7 @@ static void note(struct plan *plan, size_t first, const struct plugin_answer *an
             continue;
         point->not_graph_safe = !(answer->capabilities & MPSWEEP_WORKLOAD_GRAPH_SAFE);
         point->not_thread_safe = !(answer->capabilities & MPSWEEP_WORKLOAD_THREAD_SAFE);
+        point->not_stream_safe = !(answer->capabilities & MPSWEEP_WORKLOAD_STREAM_SAFE);
     }
 }
 

@@ -45,7 +45,14 @@ bool plugin_rules_out(const struct point *point, char *why, size_t size)
         return true;
     }
     if (point->threads > 1 && point->not_thread_safe) {
-        snprintf(why, size, "workload '%s' is not thread-safe: a process can have one worker only",
+        snprintf(why, size, "workload '%s' is not thread-safe: a process can have one thread only",
+                 word);
+        return true;
+    }
+    if (point->streams > 1 && point->not_stream_safe) {
+        snprintf(why, size,
+                 "workload '%s' is not stream-safe: a thread can have one stream only; if it never "
+                 "waits, add MPSWEEP_WORKLOAD_STREAM_SAFE to its capabilities",
                  word);
         return true;
     }

@@ -12,7 +12,7 @@ static const char *place_name(uint32_t inside)
     case SHM_INSIDE_INIT:
         return "in its init";
     case SHM_INSIDE_ITERATE:
-        return "in its iterate or check";
+        return "in its iterate, completed or check";
     case SHM_INSIDE_FINI:
         return "in its fini";
     default:

@@ -77,6 +77,16 @@ bool round_all_are(const struct round *round, enum shm_state state)
     return shm_parked(&round->shm, point_processes(point));
 }
 
+/* Of a worker's thread, the one whose plug-in the thread is in: it holds up the others. */
+static unsigned holding_up(const struct round *round, unsigned worker)
+{
+    unsigned streams = point_streams(round->point), first = worker - worker % streams;
+    for (unsigned i = first; i < first + streams; i++)
+        if (atomic_load(&round_slot(round, i)->inside) == SHM_INSIDE_ITERATE)
+            return i;
+    return worker;
+}
+
 /* Names the workers that have made no progress since their beats were noted. */
 static enum status check_progress(const struct round *round, uint64_t *beats, uint64_t *since_ns)
 {
@@ -96,7 +106,7 @@ static enum status check_progress(const struct round *round, uint64_t *beats, ui
             if (point_is_program(point))
                 return round_program_hangs(round, i);
             return status_set(STATUS_WORKER, "%s hangs: no iteration ended for %.3g s",
-                              round_worker_name(round, i, name),
+                              round_worker_name(round, holding_up(round, i), name),
                               (double)round->limits->timeout_ns / 1e9);
         }
     }

@@ -33,7 +33,7 @@ none.so     |                  | there is no such file
 ./faulty.so | name=            | describe gives no name
 ./faulty.so | name=12345678901234567890123456789012345678901234567890123456789012345 | describe gives a name of more than 63 characters
 ./faulty.so | name=über        | describe gives a name with a byte that is not printable ASCII
-./faulty.so | bits=64          | describe gives capabilities 0x44, of which ABI 1 knows only 0x7
+./faulty.so | bits=64          | describe gives capabilities 0x44, of which ABI 1 knows only 0xf
 ./skeleton.so | kb=3           | its options are kib=N, N from 1 to 1048576
 TABLE
 }
@@ -93,7 +93,7 @@ make_files() {
     and ([has("kernels", "blocks", "threads_per_block", "spin", "bytes", "memory", "sync")] | any | not))' \
     p.jsonl
   head -1 p.jsonl | jq -e '.workload.plugins | map(del(.digest)) == [{workload: "./mine.so", workload_options: "kib=16",
-    name: "skeleton", version: "1", abi: 1, capabilities: ["graph-safe", "thread-safe", "checks"]}]'
+    name: "skeleton", version: "1", abi: 1, capabilities: ["graph-safe", "thread-safe", "checks", "stream-safe"]}]'
   # The line above the table names it and its options.
   grep -q "workload ./mine.so, options 'kib=16'" out
 }
@@ -159,7 +159,7 @@ END
     -l threads:1,2 -q -o i.jsonl
   points 'map(outcome) == ["measured", "infeasible", "infeasible", "infeasible"]' i.jsonl
   points '[.[1].error, .[2].error] == ["workload '"'$FAULTY'"' is not graph-safe: it can only be launched by stream",
-    "workload '"'$FAULTY'"' is not thread-safe: a process can have one worker only"]' i.jsonl
+    "workload '"'$FAULTY'"' is not thread-safe: a process can have one thread only"]' i.jsonl
   # Asked once, and once more by the worker of the only point.
   [ "$(grep -c describe calls)" -eq 2 ]
   [ "$(grep -c init calls)" -eq 1 ]
@@ -210,10 +210,12 @@ init:hang@1     | failed     | ^only 1 of 2 workers got ready within .* s; workl
 iterate:error#1@1 | failed   | ^worker 2 of 2: workload 'faulty': iterate: asked to fail
 iterate:error#9@1 | failed   | ^worker 2 of 2: workload 'faulty': iterate: asked to fail
 iterate:oom#9@1 | failed     | ^worker 2 of 2: workload 'faulty': iterate: .* CUDA_ERROR_OUT_OF_MEMORY
-iterate:crash#9@1 | failed   | ^worker process 2 of 2 ended unasked: killed by signal 11 .*; workload '.*' was in its iterate or check$
+iterate:crash#9@1 | failed   | ^worker process 2 of 2 ended unasked: killed by signal 11 .*; workload '.*' was in its iterate, completed or check$
 iterate:exit#9@1 | failed    | ^worker process 2 of 2 ended unasked: exit status 0; workload
-iterate:hang#1@1 | failed    | ^only 1 of 2 workers got ready .*; workload '.*' was in its iterate or check for worker 2$
-iterate:hang#9@1 | failed    | ^worker 2 of 2 hangs: no iteration ended for 5 s; workload '.*' was in its iterate or check$
+iterate:hang#1@1 | failed    | ^only 1 of 2 workers got ready .*; workload '.*' was in its iterate, completed or check for worker 2$
+completed:error#9@1 | failed | ^worker 2 of 2: workload 'faulty': completed: asked to fail in completed 42$
+completed:crash#9@1 | failed | ^worker process 2 of 2 ended unasked: killed by signal 11 .*; workload '.*' was in its iterate, completed or check$
+iterate:hang#9@1 | failed    | ^worker 2 of 2 hangs: no iteration ended for 5 s; workload '.*' was in its iterate, completed or check$
 check:error#9@1 | failed     | ^worker 2 of 2: workload 'faulty': wrong result: asked to fail in check 42$
 check:silent#1@1 | failed    | ^worker 2 of 2: workload 'faulty': wrong result: it fails with 7 and without a reason$
 fini:crash@1    | failed     | ^worker process 2 of 2 ended unasked: killed by signal 11 .*; workload '.*' was in its fini for worker 2$

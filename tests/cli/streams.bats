@@ -4,6 +4,7 @@
 load helper
 
 WORK_OF=(--device emulated --kernels 5 --bytes 64K --warmup 0.02 --precision 100)
+FAULTY=$MPSWEEP_BUILD_DIR/tests/fakes/plugins/faulty.so
 FEW=("${WORK_OF[@]}" --duration 0.3 --max-duration 9)
 
 # a_workload NAME STEP...: described in w.job.
@@ -84,11 +85,45 @@ a_workload() {
     --warmup 0.2 --precision 100 -l threads:2 --streams 2 --stagger 10ms
 }
 
-@test "a plug-in: as graphs, since an iterate may wait" {
-  expect 0 "$MPSWEEP" sweep "${FEW[@]}" -l threads:1 --streams 1,3 \
-    --launch stream,graph -w "$MPSWEEP_BUILD_DIR/examples/plugin/skeleton.so" -q -o r.jsonl
-  points 'map(outcome) == ["measured", "measured", "infeasible", "measured"]' r.jsonl
-  points '.[2].error | test("several streams a thread need launch graph")' r.jsonl
+@test "a plug-in that is stream-safe: by stream and as graphs, also where an iteration goes on" {
+  sweep_points 'length == 6 and all(measured and .workers == (.streams // 1))' "${FEW[@]}" \
+    -l threads:1 --streams 1,3,64 --launch stream,graph \
+    -w "$MPSWEEP_BUILD_DIR/examples/plugin/skeleton.so"
+  sweep_points 'length == 4 and all(measured)' "${FEW[@]}" -l hybrid:2x2 --streams 1,3 \
+    --launch stream,graph -w "$FAULTY" --workload-options 'graph threads streams more=2'
+  sweep_points 'length == 1 and all(measured and (.per_worker | length == 3))' --device emulated \
+    -l threads:1 --streams 3 --iterations 20 -w "$FAULTY" --workload-options streams
+  sweep_points 'length == 1 and all(measured and (.per_worker | all(.ips > 0)))' "${WORK_OF[@]}" \
+    --duration 1 --max-duration 1 -l threads:1 --streams 4 --rate 400 -w "$FAULTY" \
+    --workload-options streams
+}
+
+@test "a plug-in that is not: one stream a thread, and the error names what would be right" {
+  local plugin
+  # One built before there was such a capability, and one that is not thread-safe either.
+  for plugin in "$MPSWEEP_BUILD_DIR/tests/fakes/plugins/old.so" "$FAULTY"; do
+    expect 0 "$MPSWEEP" sweep "${FEW[@]}" -l threads:1 --streams 1,3 --launch stream \
+      -w "$plugin" -q -o r.jsonl
+    points 'map(outcome) == ["measured", "infeasible"]' r.jsonl
+    points '.[1].error | test("is not stream-safe: a thread can have one stream only; if it never waits, add MPSWEEP_WORKLOAD_STREAM_SAFE")' r.jsonl
+    rm r.jsonl
+  done
+}
+
+@test "a plug-in: what is wrong with one stream names it" {
+  local options
+  for options in 'completed:error#40' 'check:error#40'; do
+    expect 2 "$MPSWEEP" sweep "${FEW[@]}" -l threads:2 --streams 3 -q -w "$FAULTY" \
+      --workload-options "threads streams $options" -o r.jsonl
+    points 'all(.status == "failed" and (.error |
+      test("^worker [1-6] of 6 \\(process 1 of 1, thread [12] of 2, stream [1-3] of 3\\): workload .faulty.: .* asked to fail")))' \
+      r.jsonl
+    rm r.jsonl
+  done
+  expect 2 "$MPSWEEP" sweep "${HANGING[@]}" -l threads:1 --streams 3 -q -w "$FAULTY" \
+    --workload-options 'streams iterate:hang#9&1' -o h.jsonl
+  points 'all(.status == "failed" and (.error |
+    test("^worker 2 of 3 \\(process 1 of 1, thread 1 of 1, stream 2 of 3\\) hangs: .*; workload .* was in its iterate, completed or check$")))' h.jsonl
 }
 
 @test "interrupted and killed with iterations in flight: the file is whole, and nothing stays" {

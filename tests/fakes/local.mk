@@ -44,7 +44,7 @@ tests_fakes_lying_rename_so_LDADD =
 
 # Plug-ins that misbehave: as their options request, and those that cannot wait for them.
 plugin_lies = tests/fakes/plugins/abi.so tests/fakes/plugins/short.so \
-    tests/fakes/plugins/no_init.so tests/fakes/plugins/no_check.so
+    tests/fakes/plugins/no_init.so tests/fakes/plugins/no_check.so tests/fakes/plugins/old.so
 check_PROGRAMS += $(plugin_lies)
 # For the tests on a real GPU, too.
 noinst_PROGRAMS += tests/fakes/plugins/faulty.so
@@ -74,5 +74,12 @@ tests_fakes_plugins_no_check_so_CPPFLAGS = -I$(top_srcdir) -DLIE_CHECK=NULL
 tests_fakes_plugins_no_check_so_CFLAGS = $(plugin_flags)
 tests_fakes_plugins_no_check_so_LDFLAGS = -shared
 tests_fakes_plugins_no_check_so_LDADD =
+# As built with the header before 'completed' was added to it.
+tests_fakes_plugins_old_so_SOURCES = tests/fakes/plugins/lies.c
+tests_fakes_plugins_old_so_CPPFLAGS = -I$(top_srcdir) -DLIE_COMPLETED=crash \
+    '-DLIE_SIZE=offsetof(struct mpsweep_workload, completed)'
+tests_fakes_plugins_old_so_CFLAGS = $(plugin_flags)
+tests_fakes_plugins_old_so_LDFLAGS = -shared
+tests_fakes_plugins_old_so_LDADD =
 
 unit_tests += tests/unit/fakes/test_fakes

@@ -66,9 +66,10 @@ __attribute__((format(printf, 2, 3))) static void host_log(const struct mpsweep_
     va_start(arguments, format);
     format_line(format, arguments, text, sizeof text);
     va_end(arguments);
+    unsigned thread = worker->process * worker->threads + worker->thread;
     fprintf(stderr, "mpsweep: workload '%s', worker %u of %u: %s\n", work_of(worker)->plugin->name,
-            worker->process * worker->threads + worker->thread + 1,
-            worker->processes * worker->threads, text);
+            thread * worker->streams + worker->index + 1,
+            worker->processes * worker->threads * worker->streams, text);
 }
 
 __attribute__((format(printf, 3, 4))) static int host_fail(const struct mpsweep_worker *worker,
@@ -191,13 +192,32 @@ static enum status check_output(struct plugin_work *work)
     return result == 0 ? STATUS_OK : failure(work, "wrong result", result);
 }
 
-static enum status advance(void *data, struct iteration_times *times, struct engine_wait *wait)
+/* What it has enqueued has ended. */
+static enum status complete(struct plugin_work *work, struct iteration_times *times, int *more)
 {
-    struct plugin_work *work = data;
-    if (work->at_work) {
-        work->at_work = false;
-        return check_output(work);
+    if (!work->plugin->completed)
+        return STATUS_OK;
+    int result = work->plugin->completed(work->instance, more);
+    times->launch_ns += engine_lap(times);
+    return result == 0 ? STATUS_OK : failure(work, "completed", result);
+}
+
+static enum status continue_iteration(struct plugin_work *work, struct iteration_times *times,
+                                      struct engine_wait *wait)
+{
+    int more = 0;
+    enum status status = complete(work, times, &more);
+    if (status == STATUS_OK && more) {
+        *wait = (struct engine_wait){.what = ENGINE_STREAM, .stream = work->stream};
+        return STATUS_OK;
     }
+    work->at_work = false;
+    return status == STATUS_OK ? check_output(work) : status;
+}
+
+static enum status begin_iteration(struct plugin_work *work, struct iteration_times *times,
+                                   struct engine_wait *wait)
+{
     work->at_work = true;
     uint64_t now_ns = clock_now_ns();
     *times = (struct iteration_times){.begin_ns = now_ns, .end_ns = now_ns};
@@ -213,6 +233,19 @@ static enum status advance(void *data, struct iteration_times *times, struct eng
     }
     times->launch_ns = engine_lap(times);
     return STATUS_OK;
+}
+
+static enum status advance(void *data, struct iteration_times *times, struct engine_wait *wait)
+{
+    struct plugin_work *work = data;
+    bool several = work->worker.streams > 1;
+    if (several)
+        set_inside(work, SHM_INSIDE_ITERATE);
+    enum status status =
+        work->at_work ? continue_iteration(work, times, wait) : begin_iteration(work, times, wait);
+    if (several)
+        set_inside(work, SHM_INSIDE_NOTHING);
+    return status;
 }
 
 static enum status run_once(struct plugin_work *work)
@@ -374,11 +407,8 @@ static enum status check_capabilities(const struct plugin *plugin, const struct 
     if (header->settings.launch == LAUNCH_GRAPH &&
         !(plugin->capabilities & MPSWEEP_WORKLOAD_GRAPH_SAFE))
         return status_set(STATUS_INFEASIBLE, "workload '%s': it is not graph-safe", plugin->name);
-    if (shm_streams(header) > 1 && header->settings.launch != LAUNCH_GRAPH)
-        return status_set(STATUS_INFEASIBLE,
-                          "workload '%s': several streams a thread need launch graph: an iterate "
-                          "may wait for its own, and the others with it",
-                          plugin->name);
+    if (shm_streams(header) > 1 && !(plugin->capabilities & MPSWEEP_WORKLOAD_STREAM_SAFE))
+        return status_set(STATUS_INFEASIBLE, "workload '%s': it is not stream-safe", plugin->name);
     if (header->threads > 1 && !(plugin->capabilities & MPSWEEP_WORKLOAD_THREAD_SAFE))
         return status_set(STATUS_INFEASIBLE, "workload '%s': it is not thread-safe", plugin->name);
     return STATUS_OK;
@@ -395,12 +425,14 @@ static struct plugin_work *work_new(const struct worker_process *process, unsign
         .size = sizeof work->worker,
         .process = process->index,
         .processes = header->processes,
-        .thread = number,
-        .threads = shm_slots(header),
+        .thread = number / shm_streams(header),
+        .threads = header->threads,
         .graph = header->settings.launch == LAUNCH_GRAPH,
         .host = &host,
         .options = loaded->key.options,
         .context = process->context,
+        .index = number % shm_streams(header),
+        .streams = shm_streams(header),
     };
     work->process = process;
     work->plugin = &loaded->plugin;

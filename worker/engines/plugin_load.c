@@ -12,7 +12,8 @@
 #define SYMBOL "mpsweep_workload"
 #define HEADER "<mpsweep/workload.h>"
 #define KNOWN_CAPABILITIES                                                                         \
-    (MPSWEEP_WORKLOAD_GRAPH_SAFE | MPSWEEP_WORKLOAD_THREAD_SAFE | MPSWEEP_WORKLOAD_CHECKS)
+    (MPSWEEP_WORKLOAD_GRAPH_SAFE | MPSWEEP_WORKLOAD_THREAD_SAFE | MPSWEEP_WORKLOAD_CHECKS |        \
+     MPSWEEP_WORKLOAD_STREAM_SAFE)
 
 /* A name or version, which is shown to people. */
 static enum status take_text(const char *text, const char *what, char out[PLUGIN_TEXT])
@@ -73,9 +74,12 @@ static enum status check_callbacks(const struct mpsweep_workload *calls)
     return STATUS_OK;
 }
 
-/* What a plug-in of ABI 1 has at least, whatever is added to the struct later. */
-#define ABI_1_BYTES                                                                                \
-    (offsetof(struct mpsweep_workload, fini) + sizeof(((struct mpsweep_workload *)0)->fini))
+/* What a plug-in has that knows of the struct up to that field. */
+#define BYTES_WITH(field)                                                                          \
+    (offsetof(struct mpsweep_workload, field) + sizeof(((struct mpsweep_workload *)0)->field))
+
+/* What one of ABI 1 has at least, whatever is added to the struct later. */
+#define ABI_1_BYTES BYTES_WITH(fini)
 
 enum status plugin_validate(const struct mpsweep_workload *calls, const char *options,
                             struct plugin *out)
@@ -93,6 +97,8 @@ enum status plugin_validate(const struct mpsweep_workload *calls, const char *op
                           "set size to sizeof(struct mpsweep_workload)",
                           (unsigned)calls->size, MPSWEEP_WORKLOAD_ABI, ABI_1_BYTES);
     enum status status = check_callbacks(calls);
+    if (calls->size >= BYTES_WITH(completed))
+        plugin.completed = calls->completed;
     if (status == STATUS_OK)
         status = take_description(calls, options, &plugin);
     if (status == STATUS_OK && plugin.capabilities & MPSWEEP_WORKLOAD_CHECKS && !calls->check)

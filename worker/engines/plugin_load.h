@@ -16,8 +16,9 @@
 #define PLUGIN_TEXT 64
 
 struct plugin {
-    const struct mpsweep_workload *calls; /* in the library, which stays loaded */
-    unsigned capabilities;                /* MPSWEEP_WORKLOAD_... */
+    const struct mpsweep_workload *calls;        /* in the library, which stays loaded */
+    int (*completed)(void *instance, int *more); /* NULL: it has none, or does not know of it */
+    unsigned capabilities;                       /* MPSWEEP_WORKLOAD_... */
     char name[PLUGIN_TEXT];
     char version[PLUGIN_TEXT]; /* "" without */
 };

@@ -1,11 +1,13 @@
 /*
  * A plug-in that misbehaves as its options request: words separated by blanks,
  *
- *     WHERE:WHAT[#N][@P]   at the N-th call (default: every one) in process P (default: any)
- *     WHERE  describe init iterate check fini
+ *     WHERE:WHAT[#N][@P][&S]   at the N-th call (default: every one) in process P (default: any)
+ *                              for stream S of its thread (default: any)
+ *     WHERE  describe init iterate completed check fini
  *     WHAT   error (with a reason), silent (without), oom (out of GPU memory), crash, hang, exit,
  *            log, and for init only leak-device, leak-host (64 MiB and 32 MiB an instance)
- *     graph threads   it is graph-safe, thread-safe
+ *     graph threads streams   it is graph-safe, thread-safe, stream-safe
+ *     more=N          completed enqueues the copy out N times more
  *     name=TEXT       of describe; bits=N: further capabilities
  *
  * FAULTY_AT_LOAD in the environment: crash, hang, exit or print when the file is loaded.
@@ -28,7 +30,8 @@
 
 struct instance {
     const struct mpsweep_worker *worker;
-    unsigned calls[2]; /* of iterate and check */
+    unsigned calls[3]; /* of iterate, check and completed */
+    int more;          /* times that the iteration goes on */
     int (*alloc)(unsigned long long *memory, size_t bytes);
     int (*release)(unsigned long long memory);
     int (*copy_in)(unsigned long long to, const void *from, size_t bytes, void *stream);
@@ -74,9 +77,16 @@ __attribute__((constructor)) static void at_load(void)
     }
 }
 
+/* Whether a word has no number behind that letter, or this one. */
+static int is_meant(const char *word, char letter, unsigned number)
+{
+    const char *at = strchr(word, letter);
+    return !at || (unsigned)atoi(at + 1) == number;
+}
+
 /* What the options want at this call, or "". */
-static const char *wanted(const char *options, const char *where, unsigned call, int process,
-                          char what[32])
+static const char *wanted(const char *options, const char *where, unsigned call, unsigned process,
+                          unsigned stream, char what[32])
 {
     char text[512];
     char *rest = NULL;
@@ -85,10 +95,10 @@ static const char *wanted(const char *options, const char *where, unsigned call,
         size_t length = strlen(where);
         if (strncmp(word, where, length) != 0 || word[length] != ':')
             continue;
-        char *at = strchr(word, '@'), *number = strchr(word, '#');
-        if ((at && atoi(at + 1) != process) || (number && (unsigned)atoi(number + 1) != call))
+        if (!is_meant(word, '#', call) || !is_meant(word, '@', process) ||
+            !is_meant(word, '&', stream))
             continue;
-        snprintf(what, 32, "%.*s", (int)strcspn(word + length + 1, "#@"), word + length + 1);
+        snprintf(what, 32, "%.*s", (int)strcspn(word + length + 1, "#@&"), word + length + 1);
         return what;
     }
     return "";
@@ -104,7 +114,7 @@ static int has_word(const char *options, const char *word)
 static int misbehave(const struct mpsweep_worker *worker, const char *where, unsigned call)
 {
     char text[32];
-    const char *what = wanted(worker->options, where, call, (int)worker->process, text);
+    const char *what = wanted(worker->options, where, call, worker->process, worker->index, text);
     do_it(what);
     if (strcmp(what, "log") == 0)
         worker->host->log(worker, "in %s", where);
@@ -119,7 +129,7 @@ static int describe(const char *options, struct mpsweep_description *out)
 {
     static char name[256];
     char text[32];
-    const char *what = wanted(options, "describe", 1, 0, text);
+    const char *what = wanted(options, "describe", 1, 0, 0, text);
     const char *given = strstr(options, "name=");
     note("describe");
     do_it(what);
@@ -131,6 +141,8 @@ static int describe(const char *options, struct mpsweep_description *out)
         out->capabilities |= MPSWEEP_WORKLOAD_GRAPH_SAFE;
     if (has_word(options, "threads"))
         out->capabilities |= MPSWEEP_WORKLOAD_THREAD_SAFE;
+    if (has_word(options, "streams"))
+        out->capabilities |= MPSWEEP_WORKLOAD_STREAM_SAFE;
     if (strstr(options, "bits="))
         out->capabilities |= (unsigned)atoi(strstr(options, "bits=") + 5);
     if (strcmp(what, "error") == 0)
@@ -148,7 +160,8 @@ static int find(struct instance *mine, void *function, const char *name)
 static int leak(struct instance *mine)
 {
     char text[32];
-    const char *what = wanted(mine->worker->options, "init", 1, (int)mine->worker->process, text);
+    const char *what =
+        wanted(mine->worker->options, "init", 1, mine->worker->process, mine->worker->index, text);
     unsigned long long lost;
     if (strcmp(what, "leak-device") == 0 && mine->alloc(&lost, LEAK_DEVICE) != 0)
         return mine->worker->host->fail(mine->worker, 0, "cannot leak");
@@ -178,19 +191,41 @@ static int init(const struct mpsweep_worker *worker, void **instance)
         free(mine);
         return 7;
     }
-    memset(mine->in, 5, BYTES);
+    memset(mine->in, 5 + (int)worker->index, BYTES);
     *instance = mine;
     return 0;
+}
+
+static int more_of(const char *options)
+{
+    const char *at = strstr(options, "more=");
+    return at ? atoi(at + 5) : 0;
+}
+
+static int copy_out(struct instance *mine)
+{
+    memset(mine->out, 0, BYTES);
+    return mine->copy_out(mine->out, mine->on_gpu, BYTES, mine->worker->stream);
 }
 
 static int iterate(void *instance)
 {
     struct instance *mine = instance;
     int result = misbehave(mine->worker, "iterate", ++mine->calls[0]);
+    mine->more = more_of(mine->worker->options);
     if (result != 0)
         return result;
-    return mine->copy_in(mine->on_gpu, mine->in, BYTES, mine->worker->stream) ||
-           mine->copy_out(mine->out, mine->on_gpu, BYTES, mine->worker->stream);
+    return mine->copy_in(mine->on_gpu, mine->in, BYTES, mine->worker->stream) || copy_out(mine);
+}
+
+static int completed(void *instance, int *more)
+{
+    struct instance *mine = instance;
+    int result = misbehave(mine->worker, "completed", ++mine->calls[2]);
+    if (result == 0 && memcmp(mine->in, mine->out, BYTES) != 0)
+        result = mine->worker->host->fail(mine->worker, 0, "completed before it had");
+    *more = mine->more-- > 0;
+    return result == 0 && *more ? copy_out(mine) : result;
 }
 
 static int check(void *instance)
@@ -199,6 +234,8 @@ static int check(void *instance)
     int result = misbehave(mine->worker, "check", ++mine->calls[1]);
     if (result == 0 && memcmp(mine->in, mine->out, BYTES) != 0)
         result = mine->worker->host->fail(mine->worker, 0, "what went in did not come out");
+    if (result == 0 && mine->more >= 0)
+        result = mine->worker->host->fail(mine->worker, 0, "checked before it was completed");
     memset(mine->out, 0, BYTES);
     return result;
 }
@@ -213,5 +250,12 @@ static void fini(void *instance)
 }
 
 const struct mpsweep_workload mpsweep_workload = {
-    MPSWEEP_WORKLOAD_ABI, sizeof(struct mpsweep_workload), describe, init, iterate, check, fini,
+    MPSWEEP_WORKLOAD_ABI,
+    sizeof(struct mpsweep_workload),
+    describe,
+    init,
+    iterate,
+    check,
+    fini,
+    completed,
 };

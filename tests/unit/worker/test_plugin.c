@@ -54,7 +54,7 @@ static int begin(void **state)
     memset(&said, 0, sizeof said);
     said.name = "mine";
     calls = (struct mpsweep_workload){
-        MPSWEEP_WORKLOAD_ABI, sizeof calls, describe, init, call, call, fini,
+        MPSWEEP_WORKLOAD_ABI, sizeof calls, describe, init, call, call, fini, NULL,
     };
     return 0;
 }
@@ -93,6 +93,25 @@ static void takes_the_least(void **state)
     assert_int_equal(plugin.capabilities, 0);
 }
 
+static int completed(void *instance, int *more)
+{
+    (void)instance, (void)more;
+    return 0;
+}
+
+/* What stands behind a struct of that size is not its own. */
+static void takes_an_older_one_without_what_is_newer(void **state)
+{
+    (void)state;
+    struct plugin plugin;
+    calls.completed = completed;
+    assert_int_equal(plugin_validate(&calls, "", &plugin), STATUS_OK);
+    assert_ptr_equal(plugin.completed, completed);
+    calls.size = offsetof(struct mpsweep_workload, completed);
+    assert_int_equal(plugin_validate(&calls, "", &plugin), STATUS_OK);
+    assert_null(plugin.completed);
+}
+
 static void refuses_another_abi(void **state)
 {
     (void)state;
@@ -107,7 +126,7 @@ static void refuses_another_abi(void **state)
 static void refuses_a_short_struct(void **state)
 {
     (void)state;
-    calls.size = sizeof calls - 8;
+    calls.size = offsetof(struct mpsweep_workload, fini);
     refused(
         "it claims that its 'mpsweep_workload' has 40 bytes, and that of ABI 1 has 48: set size "
         "to sizeof(struct mpsweep_workload)");
@@ -152,7 +171,7 @@ static void refuses_descriptions(void **state)
     refused("describe gives a version with a byte that is not printable ASCII");
     said.version = NULL;
     said.capabilities = 0x41;
-    refused("describe gives capabilities 0x41, of which ABI 1 knows only 0x7");
+    refused("describe gives capabilities 0x41, of which ABI 1 knows only 0xf");
     said.result = -3;
     refused("describe fails with -3 and without a reason");
     said.error = "n is\tmissing";
@@ -246,6 +265,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup(takes_a_whole_one, begin),
         cmocka_unit_test_setup(takes_the_least, begin),
+        cmocka_unit_test_setup(takes_an_older_one_without_what_is_newer, begin),
         cmocka_unit_test_setup(refuses_another_abi, begin),
         cmocka_unit_test_setup(refuses_a_short_struct, begin),
         cmocka_unit_test_setup(refuses_missing_callbacks, begin),
