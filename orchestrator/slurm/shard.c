@@ -130,22 +130,22 @@ static const char *error_in(const char *line, bool *begins)
     return strstr(line, "error: ") || strstr(line, "slurm_script: ") ? line : NULL;
 }
 
-/* Whether an error counts more than the one before. The reason of an interrupt counts more than the
- * interrupt, and mpsweep's own than what Slurm writes while it ends the rest. */
-static bool counts_more(const char *text, bool ours, const char *before)
+/* How much an error counts. The reason of an interrupt counts more than the interrupt, and that more
+ * than what Slurm writes while it ends the rest. */
+static unsigned rank_of(const char *text, bool ours)
 {
-    bool reason = strstr(before, "DUE TO");
     if (ours)
-        return !reason || strncmp(text, "interrupted", 11) != 0;
-    return !*before || reason || strstr(text, "DUE TO");
+        return strncmp(text, "interrupted", 11) == 0 ? 2 : 3;
+    return strstr(text, "DUE TO") ? 3 : 1;
 }
 
-/* Finds the last error that mpsweep, the batch script or Slurm wrote. */
+/* Finds the last of the errors that count most, of mpsweep, the batch script and Slurm. */
 static void look_into_log(const struct slurm_run *run, unsigned index, struct slurm_shard *shard)
 {
     char path[PATH_MAX], *line = NULL;
     size_t size = 0;
     ssize_t length;
+    unsigned most = 0;
     if (slurm_run_path(run, path, "log/shard-%u.log", index) != STATUS_OK)
         return;
     FILE *file = fopen(path, "re");
@@ -156,13 +156,17 @@ static void look_into_log(const struct slurm_run *run, unsigned index, struct sl
     while ((length = getline(&line, &size, file)) > 0) {
         bool begins;
         const char *text = error_in(line, &begins);
+        unsigned rank = text ? rank_of(text, text != line) : 0;
         if (begins)
-            shard->error[0] = '\0';
-        if (!text || !counts_more(text, text != line, shard->error))
+            most = 0;
+        if (rank == 0 || rank < most)
             continue;
+        most = rank;
         length -= text - line + (line[length - 1] == '\n');
         text_printable(text, (size_t)length, shard->error, sizeof shard->error);
     }
+    if (most == 0)
+        shard->error[0] = '\0';
     free(line);
     fclose(file);
 }

@@ -272,6 +272,25 @@ FAKE
   grep -q "2 finished, 0 run or wait, 0 are left: mpsweep slurm collect '$WORK/run'" out
 }
 
+@test "status: the reason of an interrupt is the error, whatever Slurm writes beside it" {
+  slurm_is_faked
+  a_job
+  submit -q
+  local over='slurmstepd: error: *** JOB 42 ON n1 CANCELLED AT 2026-01-31T08:00:00 DUE TO TIME LIMIT ***'
+  local noise='slurmstepd: error: Failed to send signal 15 to 4711: No such process'
+  reports() { # ERROR LINES...
+    printf '%s\n' "${@:2}" >run/log/shard-1.log
+    expect 2 "$MPSWEEP" slurm status run --json
+    jq -e --arg error "$1" '.shards[1].error == $error' out
+  }
+  { task_line 0 TIMEOUT n1 0:00 None; task_line 1 TIMEOUT n1 0:00 None; } >squeue.out
+  reports 'interrupted by SIGTERM' "$noise" 'mpsweep: interrupted by SIGTERM' "$noise"
+  reports "$over" "$over" 'mpsweep: interrupted by SIGTERM' "$noise"
+  reports "$over" 'mpsweep: a notice' "$over" "$noise"
+  reports 'there is no GPU' 'mpsweep: there is no GPU' "$noise"
+  reports "$noise" 'shard 1 on n1, now' 'mpsweep: of an earlier start' 'shard 1 on n1, again' "$noise"
+}
+
 @test "what a user has set for Slurm's programs hides no job of the run" {
   slurm_is_faked
   a_job
