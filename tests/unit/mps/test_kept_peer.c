@@ -172,6 +172,41 @@ static void a_stranger_on_the_socket_is_refused(void **state)
     end_child(child, SIGKILL);
 }
 
+/* Its socket is closed a moment before it is gone. */
+static void a_guard_that_dies_when_it_is_asked_is_no_guard(void **state)
+{
+    (void)state;
+    struct mps_kept kept;
+    int listening[2], told[2], status;
+    char byte;
+    assert_int_equal(pipe(listening), 0);
+    assert_int_equal(pipe(told), 0);
+    pid_t child = fork();
+    if (child == 0) {
+        prctl(PR_SET_PDEATHSIG, SIGKILL);
+        if (read(told[0], &byte, 1) != 1)
+            _exit(1);
+        int listener = listen_in(mps_path("dir"), 8);
+        if (write(listening[1], "", 1) != 1)
+            _exit(1);
+        int connection = accept(listener, NULL, NULL);
+        _exit(recv(connection, &byte, 1, 0) == 1 ? 0 : 1);
+    }
+    const char *path = make_abandoned("dir", process_identify(child), nobody);
+    assert_int_equal(write(told[1], "", 1), 1);
+    assert_int_equal(read(listening[0], &byte, 1), 1);
+    ASSERT_OK(mps_kept_find(path, &kept));
+    assert_false(kept.guarded);
+    assert_false(kept.running);
+    assert_int_equal(waitpid(child, &status, 0), child);
+    assert_int_equal(status, 0);
+    remove_directory(path);
+    for (int i = 0; i < 2; i++) {
+        close(listening[i]);
+        close(told[i]);
+    }
+}
+
 struct finder {
     const char *path;
     enum status status;
@@ -351,6 +386,7 @@ int main(void)
         KEPT(an_unguarded_daemon_is_ended),
         KEPT(who_only_has_the_number_gets_no_signal),
         KEPT(a_stranger_on_the_socket_is_refused),
+        KEPT(a_guard_that_dies_when_it_is_asked_is_no_guard),
         KEPT(a_silent_guard_is_given_up),
         KEPT(odd_answers_are_told),
         KEPT(odd_requests_do_no_harm),
