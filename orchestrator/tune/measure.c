@@ -183,12 +183,12 @@ static void learn_costs(struct tune *tune, const struct point *point,
     learn(&costs->point_s, seconds - round->window_s - (round->reused ? 0.0 : round->ready_s));
 }
 
-/* Whether the window was too short for a worker. */
+/* Whether the window was too short for an iteration of a worker. */
 static bool nothing_ended(const struct point *point, const struct round_result *round)
 {
     unsigned idle = 0;
     for (unsigned i = 0; i < point_workers(point) && round->workers; i++)
-        idle += round->workers[i].ips == 0.0;
+        idle += round->workers[i].p50_us == 0.0;
     return round->status == STATUS_WORKER && idle > 0;
 }
 

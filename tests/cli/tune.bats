@@ -330,6 +330,33 @@ tune_others() {
     .threads == $(record r.jsonl | jq -r '.winner.what | capture("1×(?<t>[0-9]+)").t'))" again.jsonl
 }
 
+@test "a program whose first window is too short for it gets a longer one" {
+  cat >late.py <<'END'
+import os, sys, threading, time
+import mpsweep
+
+def serve():
+    worker = mpsweep.Worker()
+    worker.ready()
+    try:
+        os.mkdir(sys.argv[1])
+        with worker:  # longer than the first window
+            while not worker.stop_requested():
+                time.sleep(0.001)
+    except FileExistsError:
+        pass
+    while worker.running():
+        with worker:
+            time.sleep(0.001)
+
+for _ in range(mpsweep.thread_count()):
+    threading.Thread(target=serve).start()
+END
+  tune_others -l threads:1 -- python3 late.py "$WORK/begun"
+  [ -d begun ]
+  points 'map(select(.layout == "threads")) | length > 0 and all(measured)' r.jsonl
+}
+
 @test "a plug-in is tuned, and graphs are tried with one that can be captured" {
   tune_others -w "$MPSWEEP_BUILD_DIR/examples/plugin/skeleton.so" --workload-options kib=4
   holds '.winner.what | test("^threads 1×[13]")' r.jsonl
