@@ -5,7 +5,7 @@ load helper
 
 EXAMPLE=$MPSWEEP_SOURCE_DIR/examples/inference.job
 # Points of a fraction of a second each.
-BRIEF=(--device emulated --duration 0.2 --max-duration 0.4 --warmup 0.1 --precision 100)
+BRIEF=(--device emulated --duration 0.2 --max-duration 6 --warmup 0.1 --precision 100)
 
 # job STEPS...: two.job with workload "detect" of these steps, and "embed".
 job() {

@@ -337,19 +337,19 @@ worker_without() {
 
 @test "a point that stays imprecise is unconverged, and its window as long as allowed" {
   sweep_points 'all(.status == "unconverged" and .throughput_ips > 0 and .error == null
-    and .rounds[0].seconds >= 0.35)' --device emulated --kernels 20 -l processes:2 \
-    --duration 0.1 --warmup 0.1 --max-duration 0.4 --precision 0.01
+    and .rounds[0].seconds >= 1.4)' --device emulated --kernels 20 -l processes:2 \
+    --duration 0.1 --warmup 0.1 --max-duration 1.5 --precision 0.01
 }
 
 @test "an unconverged point has what was reached, and what to give" {
   expect 0 "$MPSWEEP" sweep --device emulated --kernels 5 -l threads:2 --duration 0.1 --warmup 0.05 \
-    --max-duration 0.3 --precision 0.01 -q -o one.jsonl
-  grep -Eq '  unconverged: (±[0-9.e+]+%|too few iterations for an interval) after 0\.3 s: give --max-duration [0-9.e+]+$' out
-  points 'all(.interval.needs_s >= 0.6 and (.interval | has("needs_rounds") | not))' one.jsonl
+    --max-duration 1.2 --precision 0.01 -q -o one.jsonl
+  grep -Eq '  unconverged: (±[0-9.e+]+%|too few iterations for an interval) after 1\.2 s: give --max-duration [0-9.e+]+$' out
+  points 'all(.interval.needs_s >= 2.4 and (.interval | has("needs_rounds") | not))' one.jsonl
   points "all(.interval.needs_s - $(sed -n 's/.*max-duration //p' out) | fabs < 1e-6)" one.jsonl
 
-  expect 0 "$MPSWEEP" sweep --device emulated --kernels 5 -l threads:2 --duration 0.1 --warmup 0.05 \
-    --max-duration 0.1 --precision 0.01 --rounds 2 -q -o two.jsonl
+  expect 0 "$MPSWEEP" sweep --device emulated --kernels 5 -l threads:2 --duration 0.5 --warmup 0.05 \
+    --max-duration 0.5 --precision 0.01 --rounds 2 -q -o two.jsonl
   grep -Eq '  unconverged: ±[0-9.e+]+% after 2 rounds: give --rounds [0-9]+$' out
   points 'all(.interval | .method == "between rounds" and .between_rounds_rel >= 0
     and .needs_rounds > 2 and (has("needs_s") | not))' two.jsonl
