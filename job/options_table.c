@@ -449,6 +449,11 @@ const struct option_row option_table[OPTION_COUNT] = {
      "Device memory that each client may allocate on a GPU, named by its number among the "
      "daemon's\n"
      "GPUs or its UUID: 0=4G, in whole MiB."},
+    {OPTION_MPS_STATIC, "static", 0, OPTION_KIND_TEXT, OPTION_NOT_IN_JOB, OPTION_MPS_START, NULL, 0,
+     0, NULL, "GPU=CHUNKS[,GPU=CHUNKS]", DAEMON,
+     "Static partitions, one for each item: chunks of a GPU's multiprocessors that only the\n"
+     "partition's clients use; 'mpsweep mps status' shows the value of CUDA_MPS_SM_PARTITION that\n"
+     "they need. Takes the MPS programs of CUDA 13.1 or later."},
     {OPTION_MPS_FORCE, "force", 0, OPTION_KIND_SWITCH, OPTION_NOT_IN_JOB, OPTION_MPS_STOP, NULL, 0,
      0, "no", NULL, DAEMON, "Stop it although it has clients: they are terminated first."},
     {OPTION_MPS_FORMAT, "format", 'f', OPTION_KIND_CHOICE, OPTION_NOT_IN_JOB, OPTION_MPS_STATUS,

@@ -17,6 +17,7 @@
 #include "mps/control.h"
 #include "mps/directory.h"
 #include "mps/guard.h"
+#include "mps/partitions.h"
 #include "mps/probe.h"
 
 /* Longer than anything that the guard does before it answers. */
@@ -216,17 +217,43 @@ void mps_controller_set_interrupt(struct mps_controller *controller, int fd)
     controller->interrupt = fd;
 }
 
+/* The daemon's first partition. */
+static enum status find_partition(struct mps_controller *controller, struct mps_partition_row *out)
+{
+    struct mps_partition_row rows[MPS_SETTINGS_PARTITIONS];
+    size_t count;
+    enum status status = mps_partitions_list(&controller->control, clock_now_ns() + COMMAND_NS,
+                                             rows, MPS_SETTINGS_PARTITIONS, &count);
+    if (status == STATUS_OK && count == 0)
+        status = status_set(STATUS_PROTOCOL, "the MPS daemon lists none of its partitions");
+    if (status == STATUS_OK)
+        *out = rows[0];
+    return status;
+}
+
 static enum status run_probe(struct mps_controller *controller, const char *gpu,
                              const struct mps_settings *settings)
 {
-    const struct mps_probe_options options = {
+    struct mps_partition_row partition;
+    char uuid[sizeof partition.name];
+    struct mps_probe_options options = {
         .program = controller->options.probe_program,
         .driver = controller->options.probe_driver,
         .pipe_directory = controller->control.pipe_directory,
         .gpu = gpu,
         .interrupt = &controller->interrupt,
     };
-    enum status status = mps_probe_run(&options, clock_now_ns() + PROBE_NS, &controller->probe);
+    enum status status = STATUS_OK;
+    if (settings->partitions > 0) {
+        status = find_partition(controller, &partition);
+        if (status != STATUS_OK)
+            return status;
+        /* The probe sees the partition's GPU only. */
+        snprintf(uuid, sizeof uuid, "%.*s", (int)strcspn(partition.name, "/"), partition.name);
+        options.gpu = uuid;
+        options.partition = partition.name;
+    }
+    status = mps_probe_run(&options, clock_now_ns() + PROBE_NS, &controller->probe);
     return status == STATUS_OK ? mps_probe_check(&controller->probe, settings) : status;
 }
 

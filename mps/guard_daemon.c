@@ -13,6 +13,7 @@
 #include "common/text.h"
 #include "mps/directory.h"
 #include "mps/guard.h"
+#include "mps/partitions.h"
 
 #define READY_NS (15 * NS_PER_S)
 #define COMMAND_NS (5 * NS_PER_S)
@@ -107,13 +108,13 @@ static enum status wait_ready(struct guard_daemon *daemon, const struct mps_sett
     }
 }
 
-static enum status spawn(struct guard_daemon *daemon, const char *gpu)
+static enum status spawn(struct guard_daemon *daemon, const char *gpu, bool partitioned)
 {
     char log_directory[MPS_ENVIRONMENT_TEXT], output_path[128];
     struct mps_environment variables;
     /* Protocol 2 is what these options and replies are: newer ones are asked for by an option or
      * by a variable, of which the first is not given and the second taken out. */
-    const char *const argv[] = {daemon->control.program, "-f", NULL};
+    const char *const argv[] = {daemon->control.program, "-f", partitioned ? "-S" : NULL, NULL};
     snprintf(log_directory, sizeof log_directory, "%s/log", daemon->directory);
     if (!mps_environment_make(daemon->control.pipe_directory, log_directory, gpu, &variables))
         return status_set(STATUS_USAGE, "'%s' is too long for a GPU's name", gpu);
@@ -157,7 +158,12 @@ enum status guard_daemon_start(struct guard_daemon *daemon, const char *gpu,
     if (daemon->pid)
         return STATUS_OK;
     daemon->ending[0] = '\0';
-    enum status status = spawn(daemon, gpu);
+    bool partitioned = settings->partitions > 0;
+    enum status status = partitioned
+                             ? mps_partitions_check(&daemon->control, clock_now_ns() + COMMAND_NS)
+                             : STATUS_OK;
+    if (status == STATUS_OK)
+        status = spawn(daemon, gpu, partitioned);
     if (status == STATUS_OK)
         status = wait_ready(daemon, settings);
     if (status != STATUS_OK) {

@@ -8,6 +8,7 @@
 #include "common/text.h"
 #include "mps/advice.h"
 #include "mps/control.h"
+#include "mps/partitions.h"
 
 /* The failed CUDA call, and what to do about it. */
 static enum status cuda_failed(const struct worker_probe *probe)
@@ -52,9 +53,20 @@ enum status mps_probe_run(const struct mps_probe_options *options, uint64_t dead
     if (!mps_environment_make(options->pipe_directory, NULL, options->gpu, &environment))
         return status_set(STATUS_USAGE, "'%s' is too long for a pipe directory or a GPU",
                           options->pipe_directory);
+    char partition[MPS_PARTITION_TEXT + 32];
+    const char *set[sizeof environment.set / sizeof environment.set[0] + 1];
+    size_t count = 0;
+    while (environment.set[count]) {
+        set[count] = environment.set[count];
+        count++;
+    }
+    snprintf(partition, sizeof partition, MPS_PARTITION_VARIABLE "=%s",
+             options->partition ? options->partition : "");
+    set[count++] = options->partition ? partition : NULL;
+    set[count] = NULL;
     const struct child_options run = {
         .argv = argv,
-        .env_set = environment.set,
+        .env_set = set,
         .env_unset = environment.unset,
         .output_cap = 2 * sizeof *out, /* too much is wrong, too */
         .deadline_ns = deadline_ns,

@@ -15,6 +15,7 @@ struct mps_probe_options {
     const char *driver;         /* its --driver; NULL: the machine's */
     const char *pipe_directory; /* of the daemon */
     const char *gpu;            /* UUID; NULL or "": as in the environment */
+    const char *partition;      /* CUDA_MPS_SM_PARTITION; NULL: the daemon has none */
     const int *interrupt;       /* a descriptor: readable ends the probe; NULL: none */
 };
 

@@ -2,6 +2,7 @@
 
 #include <limits.h>
 #include <stdbool.h>
+#include <string.h>
 
 #include "common/text.h"
 #include "mps/internal.h"
@@ -232,4 +233,29 @@ enum status mps_reply_version(const char *reply, size_t bytes, int *version)
         return mps_reply_odd(line, wanted);
     *version = (int)number;
     return STATUS_OK;
+}
+
+/* GPU-.../..., as a client takes it. */
+static bool is_partition(struct mps_scan word)
+{
+    const struct mps_scan whole = word;
+    return (mps_scan_text(&word, "GPU-") || mps_scan_text(&word, "MIG-")) &&
+           whole.bytes < MPS_PARTITION_TEXT && memchr(whole.at, '/', whole.bytes);
+}
+
+enum status mps_reply_partition(const char *reply, size_t bytes)
+{
+    static const char wanted[] = "the name of a partition";
+    struct mps_scan line, rest, word;
+    enum status status = one_line(reply, bytes, wanted, &line);
+    if (status != STATUS_OK)
+        return status;
+    rest = line;
+    if (mps_scan_text(&rest, "Failed to fulfill the requested SM partition"))
+        return status_set(STATUS_UNSUPPORTED, "the MPS daemon has not as many left: fewer chunks, "
+                                              "or fewer partitions");
+    while (mps_scan_word(&rest, &word))
+        if (is_partition(word))
+            return STATUS_OK;
+    return mps_reply_odd(line, wanted);
 }

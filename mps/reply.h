@@ -11,10 +11,11 @@
  * the command, STATUS_NOT_FOUND when it has no such server or client or does not run, STATUS_USAGE
  * when it does not take the value.
  *
- * Source: driver 580 (CUDA 13.0).
+ * Source: driver 580 (CUDA 13.0); of partitions, what mps/partitions.h names.
  */
 #pragma once
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <sys/types.h>
@@ -81,3 +82,18 @@ struct mps_device_row {
  */
 enum status mps_reply_devices(const char *reply, size_t bytes, struct mps_device_row *rows,
                               size_t capacity, size_t *count);
+
+/* sm_partition add: the name of the new partition, by itself or in a sentence. STATUS_UNSUPPORTED:
+ * there are not as many chunks. */
+enum status mps_reply_partition(const char *reply, size_t bytes);
+
+#define MPS_PARTITION_TEXT 128
+struct mps_partition_row {
+    char name[MPS_PARTITION_TEXT]; /* GPU/PARTITION, the GPU's UUID cut by the daemon */
+    unsigned chunks, sms;
+    bool used; /* it has clients */
+};
+
+/* lspart: the partitions; the lines of whole GPUs are passed over. */
+enum status mps_reply_partitions(const char *reply, size_t bytes, struct mps_partition_row *rows,
+                                 size_t capacity, size_t *count);

@@ -1,4 +1,4 @@
-/* The replies that are tables: ps and device_query. */
+/* The replies that are tables: ps, device_query and lspart. */
 #include "mps/reply.h"
 
 #include <limits.h>
@@ -184,6 +184,66 @@ enum status mps_reply_devices(const char *reply, size_t bytes, struct mps_device
     if (!in_table)
         return status_set(STATUS_PROTOCOL, "the MPS daemon answered nothing, which is not %s",
                           wanted);
+    *count = found;
+    return STATUS_OK;
+}
+
+enum { PART_GPU, PART_NAME, PART_FREE, PART_CHUNKS, PART_FREE_SMS, PART_SMS, PART_USED, PARTS };
+
+static bool split(struct mps_scan line, struct mps_scan *words)
+{
+    struct mps_scan more;
+    for (size_t i = 0; i < PARTS; i++)
+        if (!mps_scan_word(&line, &words[i]))
+            return false;
+    return !mps_scan_word(&line, &more);
+}
+
+static bool read_partition(const struct mps_scan *words, struct mps_partition_row *row)
+{
+    uint64_t chunks, sms;
+    size_t length = words[PART_GPU].bytes;
+    if (!mps_scan_is_number(words[PART_CHUNKS], UINT_MAX, &chunks) ||
+        !mps_scan_is_number(words[PART_SMS], UINT_MAX, &sms) ||
+        length + words[PART_NAME].bytes + 2 > sizeof row->name)
+        return false;
+    text_printable(words[PART_GPU].at, length, row->name, sizeof row->name);
+    row->name[length++] = '/';
+    text_printable(words[PART_NAME].at, words[PART_NAME].bytes, row->name + length,
+                   sizeof row->name - length);
+    row->chunks = (unsigned)chunks;
+    row->sms = (unsigned)sms;
+    row->used = mps_scan_is(words[PART_USED], "Yes");
+    return true;
+}
+
+/* A header of two lines; then of each GPU a line with '-' for a name, and one for each partition.
+ */
+enum status mps_reply_partitions(const char *reply, size_t bytes, struct mps_partition_row *rows,
+                                 size_t capacity, size_t *count)
+{
+    static const char wanted[] = "a table of partitions";
+    struct mps_scan text = {reply, bytes}, line, words[PARTS];
+    size_t found = 0;
+    if (!mps_scan_line(&text, &line, NULL))
+        return status_set(STATUS_PROTOCOL, "the MPS daemon answered nothing, which is not %s",
+                          wanted);
+    if (!split(line, words) || !mps_scan_is(words[PART_NAME], "Partition"))
+        return mps_reply_refused(line, wanted);
+    while (mps_scan_line(&text, &line, NULL)) {
+        struct mps_scan rest = line;
+        if (mps_scan_word(&rest, &words[0]) && mps_scan_is(words[0], "chunk"))
+            continue;
+        if (!split(line, words))
+            return mps_reply_odd(line, wanted);
+        if (mps_scan_is(words[PART_NAME], "-"))
+            continue;
+        if (found == capacity)
+            return status_set(STATUS_PROTOCOL, "the MPS daemon named more than %zu partitions",
+                              capacity);
+        if (!read_partition(words, &rows[found++]))
+            return mps_reply_odd(line, wanted);
+    }
     *count = found;
     return STATUS_OK;
 }

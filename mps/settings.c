@@ -6,12 +6,14 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "mps/partitions.h"
 #include "mps/reply.h"
 
 #define MIB (UINT64_C(1) << 20)
 #define GIB (UINT64_C(1) << 30)
 #define LEAST_LIMIT (16 * MIB) /* a context alone takes more */
 #define MOST_LIMIT (UINT64_C(1) << 50)
+#define MOST_CHUNKS 999
 
 void mps_settings_init(struct mps_settings *out)
 {
@@ -57,7 +59,7 @@ static bool is_gpu(const char *text)
     return text[4] && !*at;
 }
 
-static enum status add_one(struct mps_settings *settings, char *item)
+static enum status add_limit(struct mps_settings *settings, char *item)
 {
     struct mps_memory_limit limit = {0};
     char *equals = strchr(item, '=');
@@ -85,7 +87,34 @@ static enum status add_one(struct mps_settings *settings, char *item)
     return STATUS_OK;
 }
 
-enum status mps_settings_add_memory(struct mps_settings *settings, const char *text)
+static enum status add_partition(struct mps_settings *settings, char *item)
+{
+    struct mps_partition partition = {0};
+    char *equals = strchr(item, '='), *end;
+    if (equals)
+        *equals = '\0';
+    if (!equals || !is_gpu(item))
+        return status_set(
+            STATUS_USAGE,
+            "'%s' names no GPU: static takes GPU=CHUNKS, as 0=4, the GPU by number or "
+            "UUID",
+            item);
+    unsigned long chunks = isdigit((unsigned char)equals[1]) ? strtoul(equals + 1, &end, 10) : 0;
+    if (chunks == 0 || *end || chunks > MOST_CHUNKS)
+        return status_set(STATUS_USAGE,
+                          "'%s' is not a number of chunks: static takes 1 to %d behind '='",
+                          equals + 1, MOST_CHUNKS);
+    if (settings->partitions == MPS_SETTINGS_PARTITIONS)
+        return status_set(STATUS_USAGE, "static names more than %d partitions",
+                          MPS_SETTINGS_PARTITIONS);
+    memcpy(partition.gpu, item, strlen(item));
+    partition.chunks = (unsigned)chunks;
+    settings->partition[settings->partitions++] = partition;
+    return STATUS_OK;
+}
+
+static enum status add_all(struct mps_settings *settings, const char *text,
+                           enum status (*add)(struct mps_settings *settings, char *item))
 {
     struct mps_settings changed = *settings;
     char *copy = strdup(text);
@@ -94,11 +123,21 @@ enum status mps_settings_add_memory(struct mps_settings *settings, const char *t
     enum status status = STATUS_OK;
     char *rest = copy;
     while (status == STATUS_OK && rest)
-        status = add_one(&changed, strsep(&rest, ","));
+        status = add(&changed, strsep(&rest, ","));
     free(copy);
     if (status == STATUS_OK)
         *settings = changed;
     return status;
+}
+
+enum status mps_settings_add_memory(struct mps_settings *settings, const char *text)
+{
+    return add_all(settings, text, add_limit);
+}
+
+enum status mps_settings_add_partitions(struct mps_settings *settings, const char *text)
+{
+    return add_all(settings, text, add_partition);
 }
 
 static enum status read_percentage(const struct mps_control *control, uint64_t deadline_ns,
@@ -184,21 +223,23 @@ struct gpus {
     size_t count; /* 0: the daemon cannot list them */
 };
 
-/* The daemon takes a limit for any GPU, there or not: finds the number of the one that is meant, by
- * which it is also asked for. One that cannot list its GPUs is taken at its word. */
-static enum status find_gpu(const struct gpus *gpus, const char *wanted, char *out, size_t size)
+/* The daemon takes a limit for any GPU, there or not: finds the one that is meant. A daemon that
+ * cannot list its GPUs is taken at its word: then it is NULL. */
+static enum status find_gpu(const struct gpus *gpus, const char *option, const char *wanted,
+                            const struct mps_device_row **out)
 {
+    char number[16];
     for (size_t i = 0; i < gpus->count; i++) {
-        snprintf(out, size, "%u", gpus->rows[i].ordinal);
-        if (strcmp(wanted, out) == 0 || strcasecmp(wanted, gpus->rows[i].uuid) == 0)
+        snprintf(number, sizeof number, "%u", gpus->rows[i].ordinal);
+        *out = &gpus->rows[i];
+        if (strcmp(wanted, number) == 0 || strcasecmp(wanted, gpus->rows[i].uuid) == 0)
             return STATUS_OK;
     }
+    *out = NULL;
     if (gpus->count > 0)
         return status_set(STATUS_USAGE,
-                          "memory-limit: the MPS daemon has no GPU '%s': it has %zu, numbered from "
-                          "0",
+                          "%s: the MPS daemon has no GPU '%s': it has %zu, numbered from 0", option,
                           wanted, gpus->count);
-    snprintf(out, size, "%s", wanted);
     return STATUS_OK;
 }
 
@@ -208,9 +249,15 @@ static enum status apply_memory(const struct mps_memory_limit *limit, const stru
     char wanted[32], found[32], gpu[sizeof limit->gpu];
     struct child_result reply;
     uint64_t now = 0;
-    enum status status = find_gpu(gpus, limit->gpu, gpu, sizeof gpu);
+    const struct mps_device_row *row;
+    enum status status = find_gpu(gpus, "memory-limit", limit->gpu, &row);
     if (status != STATUS_OK)
         return status;
+    /* By its number it is also asked for. */
+    if (row)
+        snprintf(gpu, sizeof gpu, "%u", row->ordinal);
+    else
+        snprintf(gpu, sizeof gpu, "%s", limit->gpu);
     /* Whole MiB with their suffix: it takes a plain number for MiB, and 1.5G or 1T for 1M. */
     status = mps_control_command(control, deadline_ns, &reply,
                                  "set_default_device_pinned_mem_limit %s %lluM", gpu,
@@ -229,13 +276,24 @@ static enum status apply_memory(const struct mps_memory_limit *limit, const stru
     return status;
 }
 
+/* A partition's GPU is named by its UUID. */
+static enum status apply_partition(const struct mps_partition *partition, const struct gpus *gpus,
+                                   const struct mps_control *control, uint64_t deadline_ns)
+{
+    const struct mps_device_row *row;
+    enum status status = find_gpu(gpus, "static", partition->gpu, &row);
+    return status == STATUS_OK ? mps_partition_add(control, row ? row->uuid : partition->gpu,
+                                                   partition->chunks, deadline_ns)
+                               : status;
+}
+
 enum status mps_settings_apply(const struct mps_settings *settings,
                                const struct mps_control *control, uint64_t deadline_ns)
 {
     enum status status = apply_percentage(settings, control, deadline_ns);
     if (status == STATUS_OK)
         status = apply_priority(settings, control, deadline_ns);
-    if (status != STATUS_OK || settings->memory_limits == 0)
+    if (status != STATUS_OK || settings->memory_limits + settings->partitions == 0)
         return status;
     struct gpus gpus = {.count = 0};
     status = mps_control_devices(control, deadline_ns, gpus.rows, MPS_SETTINGS_GPUS, &gpus.count);
@@ -243,6 +301,8 @@ enum status mps_settings_apply(const struct mps_settings *settings,
         status = STATUS_OK;
     for (unsigned i = 0; i < settings->memory_limits && status == STATUS_OK; i++)
         status = apply_memory(&settings->memory_limit[i], &gpus, control, deadline_ns);
+    for (unsigned i = 0; i < settings->partitions && status == STATUS_OK; i++)
+        status = apply_partition(&settings->partition[i], &gpus, control, deadline_ns);
     return status;
 }
 

@@ -14,10 +14,17 @@
 #include "mps/control.h"
 
 #define MPS_SETTINGS_GPUS 16
+#define MPS_SETTINGS_PARTITIONS 32
 
 struct mps_memory_limit {
     char gpu[48];   /* ordinal among the daemon's GPUs, or UUID */
     uint64_t bytes; /* whole MiB; 0: no limit */
+};
+
+/* Chunks of a GPU's multiprocessors that only clients of the partition use (mps/partitions.h). */
+struct mps_partition {
+    char gpu[48]; /* as of a memory limit */
+    unsigned chunks;
 };
 
 struct mps_settings {
@@ -25,6 +32,8 @@ struct mps_settings {
     int priority;                    /* 0 normal, 1 below normal; -1: left alone, which is 0 */
     unsigned memory_limits;
     struct mps_memory_limit memory_limit[MPS_SETTINGS_GPUS];
+    unsigned partitions; /* 0: clients share the multiprocessors */
+    struct mps_partition partition[MPS_SETTINGS_PARTITIONS];
 };
 
 /* All left alone. */
@@ -34,8 +43,12 @@ void mps_settings_init(struct mps_settings *out);
  * G or T. Errors name what is wrong; the settings are then as they were. */
 enum status mps_settings_add_memory(struct mps_settings *settings, const char *text);
 
+/* Adds static partitions in the same way: "GPU=CHUNKS[,GPU=CHUNKS...]", a GPU once for each. */
+enum status mps_settings_add_partitions(struct mps_settings *settings, const char *text);
+
 /* Orders each setting that is not left alone, reads it back, and fails where the daemon has
- * another: STATUS_UNSUPPORTED names the setting, what was ordered and what it is. */
+ * another: STATUS_UNSUPPORTED names the setting, what was ordered and what it is. Makes the
+ * partitions last; the daemon's answer to each must name it. */
 enum status mps_settings_apply(const struct mps_settings *settings,
                                const struct mps_control *control, uint64_t deadline_ns);
 

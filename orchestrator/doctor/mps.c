@@ -9,6 +9,7 @@
 #include "common/clock.h"
 #include "common/text.h"
 #include "mps/control.h"
+#include "mps/partitions.h"
 
 #define SERVER "nvidia-cuda-mps-server"
 #define VERSION_NS (10 * NS_PER_S)
@@ -56,14 +57,17 @@ static void check_version(struct doctor *doctor, const struct session *session, 
             "MPS programs: %s does not print its version", control);
         return;
     }
+    /* By its version: nothing that it prints names them. */
+    bool partitions = mps_partitions_supported(version);
     /* Both are major * 1000 + minor * 10. */
     bool same = version / 10 == session->gpus->list.driver_version / 10;
     doctor_report(
         doctor, same ? FINDING_OK : FINDING_WARNING,
         "install the MPS programs of the driver's own release; in a container: docker run "
         "-e NVIDIA_DRIVER_CAPABILITIES=compute,utility",
-        "MPS programs: %s for CUDA %d.%d, %s the driver", control, version / 1000,
-        version % 1000 / 10, same ? "as" : "unlike");
+        "MPS programs: %s for CUDA %d.%d, %s the driver; %s static partitions", control,
+        version / 1000, version % 1000 / 10, same ? "as" : "unlike",
+        partitions ? "with" : "without");
 }
 
 bool doctor_check_mps_programs(struct doctor *doctor, const struct session *session)

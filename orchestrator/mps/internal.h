@@ -3,6 +3,7 @@
  */
 #pragma once
 
+#include "mps/partitions.h"
 #include "mps/settings.h"
 #include "orchestrator/mps/mps.h"
 #include "orchestrator/session/session.h"
@@ -20,3 +21,7 @@ enum status mps_command_environment(const char *directory, const char *gpu,
 
 /* The controller of the session's only daemon. */
 struct mps_controller *mps_command_daemon(const struct session *session);
+
+/* Prints a line for each partition, with the variable that its clients need. */
+void mps_command_print_partitions(const char *indent, const struct mps_partition_row *rows,
+                                  size_t count);

@@ -16,7 +16,15 @@ static enum status read_settings(const struct options *options, struct mps_setti
     if (options_text(options, OPTION_MPS_PRIORITY))
         out->priority = (int)options_integer(options, OPTION_MPS_PRIORITY);
     const char *memory = options_text(options, OPTION_MPS_MEMORY);
-    return memory ? mps_settings_add_memory(out, memory) : STATUS_OK;
+    const char *partitions = options_text(options, OPTION_MPS_STATIC);
+    if (partitions && out->active_thread_percentage > 0.0)
+        return status_set(STATUS_USAGE, "clients of static partitions have no active thread "
+                                        "percentage: give --static or "
+                                        "--active-thread-percentage");
+    enum status status = memory ? mps_settings_add_memory(out, memory) : STATUS_OK;
+    if (status == STATUS_OK && partitions)
+        status = mps_settings_add_partitions(out, partitions);
+    return status;
 }
 
 const char *mps_command_gpu(const struct options *options, const struct session *session)
@@ -86,7 +94,17 @@ static void print_settings(const struct options *options)
                memory ? text.length ? ", memory " : "memory " : "", memory ? memory : "");
 }
 
-static void print_started(const struct options *options, const struct session *session)
+void mps_command_print_partitions(const char *indent, const struct mps_partition_row *rows,
+                                  size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        printf("%spartition  " MPS_PARTITION_VARIABLE "=%s: %u chunk%s, %u multiprocessors%s\n",
+               indent, rows[i].name, rows[i].chunks, rows[i].chunks == 1 ? "" : "s", rows[i].sms,
+               rows[i].used ? ", in use" : "");
+}
+
+static void print_started(const struct options *options, const struct session *session,
+                          const struct mps_partition_row *partitions, size_t count)
 {
     const struct worker_probe *probe = &mps_command_daemon(session)->probe;
     const char *directory = mps_command_daemon(session)->directory;
@@ -99,6 +117,7 @@ static void print_started(const struct options *options, const struct session *s
     printf("  ready     a probe was its client: %d of %d multiprocessors, %.1f GiB free\n",
            (int)probe->sms, (int)gpu_at(session->gpus, 0)->sms,
            (double)probe->memory_free_bytes / (double)(1 << 30));
+    mps_command_print_partitions("  ", partitions, count);
     fputs("  use it    eval \"$(mpsweep mps env --dir ", stdout);
     shell_word_write(stdout, directory);
     fputs(")\"\n  stop it   mpsweep mps stop --dir ", stdout);
@@ -109,13 +128,20 @@ static void print_started(const struct options *options, const struct session *s
 int mps_command_start(const struct invocation *invocation)
 {
     const struct options *options = invocation->options;
+    struct mps_partition_row partitions[MPS_SETTINGS_PARTITIONS];
+    size_t count = 0;
     struct session session;
     enum status status = mps_command_open(options, &session);
     if (status != STATUS_OK)
         return report(status);
-    status = mps_controller_detach(mps_command_daemon(&session), 0);
+    if (options_text(options, OPTION_MPS_STATIC))
+        status = mps_partitions_list(&mps_command_daemon(&session)->control,
+                                     clock_now_ns() + 5 * NS_PER_S, partitions,
+                                     MPS_SETTINGS_PARTITIONS, &count);
     if (status == STATUS_OK)
-        print_started(options, &session);
+        status = mps_controller_detach(mps_command_daemon(&session), 0);
+    if (status == STATUS_OK)
+        print_started(options, &session, partitions, count);
     int result = report(status);
     if (session_close(&session) != STATUS_OK)
         result = report(STATUS_SYSTEM);

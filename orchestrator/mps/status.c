@@ -26,6 +26,8 @@ struct mps_status {
     char problem[512]; /* why it does not, or what is wrong with it; "" */
     int version;       /* of the control program; 0: unknown */
     struct mps_settings settings;
+    size_t partitions;
+    struct mps_partition_row partition[MPS_SETTINGS_PARTITIONS];
     size_t servers;
     pid_t server[SERVERS_MOST];
     enum mps_server_state state[SERVERS_MOST];
@@ -90,6 +92,11 @@ static enum status ask(struct mps_status *status)
         result = mps_settings_read(&status->control, MPS_SETTINGS_GPUS, deadline_ns + ASK_NS,
                                    &status->settings);
     status->settings_known = result == STATUS_OK;
+    /* One without partitions does not list them. */
+    if (result == STATUS_OK && mps_partitions_supported(status->version) &&
+        mps_partitions_list(&status->control, clock_now_ns() + ASK_NS, status->partition,
+                            MPS_SETTINGS_PARTITIONS, &status->partitions) != STATUS_OK)
+        status->partitions = 0;
     return result;
 }
 
@@ -138,6 +145,7 @@ static void print_table(const struct mps_status *status)
         }
         putchar('\n');
     }
+    mps_command_print_partitions("", status->partition, status->partitions);
     if (status->answers) {
         for (size_t i = 0; i < status->servers; i++)
             printf("server     process %d, %s\n", (int)status->server[i],
@@ -182,6 +190,18 @@ static json_t *process_object(const struct process_identity *process, bool runni
                      (json_int_t)process->start_time, "running", (int)running);
 }
 
+static json_t *partitions_array(const struct mps_status *status)
+{
+    json_t *array = json_array();
+    for (size_t i = 0; i < status->partitions; i++) {
+        const struct mps_partition_row *row = &status->partition[i];
+        json_array_append_new(array, json_pack("{s:s, s:i, s:i, s:b}", "name", row->name, "chunks",
+                                               (int)row->chunks, "sms", (int)row->sms, "used",
+                                               (int)row->used));
+    }
+    return array;
+}
+
 static void print_json(const struct mps_status *status)
 {
     const struct mps_kept *kept = &status->kept;
@@ -198,13 +218,14 @@ static void print_json(const struct mps_status *status)
                                                  (int)client->server, "device", client->device,
                                                  "command", *command ? command : client->command));
     }
-    json_t *record = json_pack(
-        "{s:s, s:i, s:b, s:s, s:b, s:o, s:o, s:o, s:o, s:o}", "type", "mps-status", "schema", 1,
-        "started_by_mpsweep", (int)status->ours, "pipe_directory", status->pipe_directory,
-        "answers", (int)status->answers, "servers", servers, "clients", clients, "version",
-        status->version ? json_integer(status->version) : json_null(), "problem",
-        text_or_null(status->problem), "settings",
-        status->settings_known ? settings_object(&status->settings) : json_null());
+    json_t *record =
+        json_pack("{s:s, s:i, s:b, s:s, s:b, s:o, s:o, s:o, s:o, s:o, s:o}", "type", "mps-status",
+                  "schema", 1, "started_by_mpsweep", (int)status->ours, "pipe_directory",
+                  status->pipe_directory, "answers", (int)status->answers, "servers", servers,
+                  "clients", clients, "partitions", partitions_array(status), "version",
+                  status->version ? json_integer(status->version) : json_null(), "problem",
+                  text_or_null(status->problem), "settings",
+                  status->settings_known ? settings_object(&status->settings) : json_null());
     if (status->ours) {
         json_t *own =
             json_pack("{s:s, s:s, s:o, s:o, s:o}", "directory", kept->directory, "started",

@@ -181,7 +181,7 @@ CONTROL_SAYS='CUDA MPS Control for Linux/Unix/QNX. Binary version: '
   finding ok 'persistence mode: on'
   finding ok 'MIG: off'
   finding ok 'other processes on this GPU: none'
-  finding ok "MPS programs: $WORK/bin/nvidia-cuda-mps-control for CUDA 13\.0, as the driver"
+  finding ok "MPS programs: $WORK/bin/nvidia-cuda-mps-control for CUDA 13\.0, as the driver; without static partitions"
   finding ok 'MPS: a private daemon starts and answers'
   absent 'clocks' out
   # The request for the version reaches no daemon.
@@ -207,8 +207,11 @@ CONTROL_SAYS='CUDA MPS Control for Linux/Unix/QNX. Binary version: '
 @test "MPS programs that are missing, of another release, or not understood" {
   make_real "$CONTROL_SAYS"'12080\n'
   expect 0 with_real '' "$MPSWEEP" doctor
-  finding warning 'MPS programs: .* for CUDA 12\.8, unlike the driver'
+  finding warning 'MPS programs: .* for CUDA 12\.8, unlike the driver; without static partitions'
   assert_advised
+  make_real "$CONTROL_SAYS"'13010\n'
+  expect 0 with_real '' "$MPSWEEP" doctor
+  finding warning 'MPS programs: .* for CUDA 13\.1, unlike the driver; with static partitions'
 
   local reply
   for reply in "$CONTROL_SAYS" "$CONTROL_SAYS"'13000x\n' "$CONTROL_SAYS"'-13000\n' \

@@ -40,7 +40,7 @@ load mps
     and .started_by_mpsweep and .answers and .problem == null and .version == 13000
     and .directory == $directory and .pipe_directory == $directory + "/mps"
     and (.started | test("^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9:]{8}Z$")) and .gpu == null
-    and .clients == [] and (.servers | length == 1)
+    and .partitions == [] and .clients == [] and (.servers | length == 1)
     and (.servers[0] | .state == "active" and .pid > 1)
     and .settings == {active_thread_percentage: 100, priority: 0, memory_limit_bytes: {}}
     and ([.daemon, .guard] | all(.running and .pid > 1 and .start_time > 0))
@@ -67,6 +67,53 @@ load mps
   keep --active-thread-percentage 12.5
   kept .settings | jq -e '. == {active_thread_percentage: 12.5, priority: 0, memory_limit_bytes: {}}'
   expect 0 "$MPSWEEP" mps stop
+}
+
+# The emulated daemon has no partitions: the documented answers of one with them.
+GPU=GPU-6d707377-6565-702d-656d-756c61746564
+PARTITIONED="version=reply:CUDA MPS Control for Linux. Binary version: 13010"
+LSPART="lspart=reply:GPU Partition free used free used clients\n chunk chunk SM SM\n"
+LSPART+="GPU-6d707377 - 0 6 0 48 -\nGPU-6d707377 Dx4A - 4 - 32 Yes\nGPU-6d707377 AAAD - 2 - 16 No"
+
+@test "static partitions: made with the documented commands, and listed with their variable" {
+  local -x MPSWEEP_LIBEXEC_DIR=$WORK/programs
+  daemon_is "$PARTITIONED,sm_partition#1=reply:$GPU/Dx4A,sm_partition#2=reply:Partition $GPU/AAAD created,$LSPART"
+  keep --static "0=4,$GPU=2"
+  grep -qx "  partition  CUDA_MPS_SM_PARTITION=$GPU/Dx4A: 4 chunks, 32 multiprocessors, in use" out
+  grep -qx "  partition  CUDA_MPS_SM_PARTITION=$GPU/AAAD: 2 chunks, 16 multiprocessors" out
+  grep -q ' daemon -f -S$' fake.log
+  [ "$(sed -n 's/.* sm_partition *//p' fake.log)" = "add $GPU 4"$'\n'"add $GPU 2" ]
+  expect 0 "$MPSWEEP" mps status
+  grep -qx "partition  CUDA_MPS_SM_PARTITION=$GPU/AAAD: 2 chunks, 16 multiprocessors" out
+  kept .partitions | jq -e --arg gpu $GPU '. == [
+    {name: ($gpu + "/Dx4A"), chunks: 4, sms: 32, used: true},
+    {name: ($gpu + "/AAAD"), chunks: 2, sms: 16, used: false}]'
+  expect 0 "$MPSWEEP" mps stop
+}
+
+@test "static partitions: a client gets the one that is named" {
+  local -x MPSWEEP_LIBEXEC_DIR=$WORK/programs
+  daemon_is "$PARTITIONED,sm_partition=reply:$GPU/Dx4A,$LSPART"
+  # The probe that shows that the daemon is ready.
+  mv programs/mpsweep-worker real-worker
+  printf '#!/bin/sh\necho "$CUDA_MPS_SM_PARTITION" >>%s/partition\nexec %s/real-worker "$@"\n' \
+    "$WORK" "$WORK" >programs/mpsweep-worker
+  chmod +x programs/mpsweep-worker
+  keep --static 0=4
+  expect 0 "$MPSWEEP" mps stop
+  grep -qx "$GPU/Dx4A" partition || fail "the probe was given:" "$(cat partition)"
+}
+
+@test "static partitions: what the daemon does not make is an error, and nothing stays" {
+  local -x MPSWEEP_LIBEXEC_DIR=$WORK/programs
+  local reply
+  daemon_is "$PARTITIONED,$LSPART,sm_partition=reply:Failed to fulfill the requested SM partition of 99 chunks"
+  refused "a partition of 99 chunks on GPU $GPU: the MPS daemon has not as many left" \
+    "${MPS_START[@]}" --static 0=99
+  FAKE_MODE="$PARTITIONED,$LSPART" refused "has no command 'sm_partition'" "${MPS_START[@]}" --static 0=1
+  FAKE_MODE="$PARTITIONED,sm_partition=reply:$GPU/Dx4A" refused "has no command 'lspart'" \
+    "${MPS_START[@]}" --static 0=1
+  nothing_private
 }
 
 # Works from everywhere, is named by its absolute path, and leaves what was there before.

@@ -56,6 +56,12 @@ unexpected argument 'extra'                            | status extra
 '' names no GPU                                        | start --gpu emulated --memory-limit 0=4G,
 names GPU 0 twice                                      | start --gpu emulated --memory-limit 0=4G,0=2G
 names more than 16 GPUs                                | start --gpu emulated --memory-limit 0=1G,1=1G,2=1G,3=1G,4=1G,5=1G,6=1G,7=1G,8=1G,9=1G,10=1G,11=1G,12=1G,13=1G,14=1G,15=1G,16=1G
+clients of static partitions have no active thread percentage | start --gpu emulated --static 0=4 --active-thread-percentage 50
+'4' names no GPU: static takes GPU=CHUNKS              | start --gpu emulated --static 4
+'0' is not a number of chunks: static takes 1 to 999   | start --gpu emulated --static 0=0
+'4x' is not a number of chunks                         | start --gpu emulated --static 0=2,0=4x
+static partitions take the MPS programs of CUDA 13.1 or later: '.*' is of CUDA 13.0 | start --gpu emulated --static 0=4
+unknown option '--static'                              | stop --static 0=4
 the MPS daemon has no GPU '9': it has 1, numbered from 0    | start --gpu emulated --memory-limit 9=4G
 no MPS daemon of mpsweep's was found                   | stop
 no MPS daemon of mpsweep's was found                   | stop --force

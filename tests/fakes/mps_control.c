@@ -34,6 +34,9 @@
  *   dies-at:N   ends when it has N clients
  *   unkillable  ignores SIGTERM, and the command to quit
  *
+ * A daemon with static partitions (-f -S) is the emulated one without: the version, sm_partition
+ * and lspart need a reply each.
+ *
  * Nothing outlives it: what it started is killed with it. SIGTERM is passed on.
  */
 #include <ctype.h>
@@ -480,10 +483,13 @@ static int watch_daemon(const struct rule *rule)
     }
 }
 
-static int run_daemon(const char *option)
+/* partitions: it was started with -S, which the emulated one does not have. */
+static int run_daemon(const char *option, bool partitions)
 {
     sigset_t signals;
-    log_line("daemon", option);
+    char options[16];
+    snprintf(options, sizeof options, "%s%s", option, partitions ? " -S" : "");
+    log_line("daemon", options);
     const struct rule rule = find_rule("daemon");
     switch (rule.how) {
     case OLD:
@@ -535,7 +541,7 @@ int main(int argc, char **argv)
     if (argc == 1)
         return run_commands();
     if (strcmp(option, "-f") == 0 || strcmp(option, "-d") == 0)
-        return run_daemon(option);
+        return run_daemon(option, argc == 3 && strcmp(argv[2], "-S") == 0);
     if (strcmp(option, "-v") == 0 || strcmp(option, "--version") == 0)
         return run_version();
     execv(program, argv);

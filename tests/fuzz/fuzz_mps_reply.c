@@ -104,6 +104,20 @@ static void read_lists(const char *reply, size_t bytes)
     }
 }
 
+static void read_partitions(const char *reply, size_t bytes)
+{
+    struct mps_partition_row rows[CAPACITY];
+    size_t count = UNTOUCHED;
+    worked(mps_reply_partition(reply, bytes));
+    if (worked(mps_reply_partitions(reply, bytes, rows, CAPACITY, &count))) {
+        check(count <= CAPACITY);
+        for (size_t i = 0; i < count; i++)
+            check(strchr(rows[i].name, '/') && is_text(rows[i].name, sizeof rows[i].name));
+    } else {
+        check(count == UNTOUCHED);
+    }
+}
+
 static void check_distinct(const pid_t *pids, size_t count)
 {
     for (size_t i = 0; i < count; i++) {
@@ -137,6 +151,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes)
     const char *text = (const char *)data;
     read_values(text, bytes);
     read_lists(text, bytes);
+    read_partitions(text, bytes);
     read_log(text, bytes);
     return 0;
 }

@@ -361,6 +361,7 @@ static void odd_requests_do_no_harm(void **state)
         said.message.magic = rows[i].magic;
         said.message.kind = rows[i].kind;
         said.message.settings.memory_limits = 0;
+        said.message.settings.partitions = 0;
         int status = say(path, said.bytes, rows[i].bytes);
         if (status != rows[i].status)
             fail_msg("row %zu: %d", i, status);

@@ -390,6 +390,27 @@ static void versions_are_read(void **state)
     }
 }
 
+static void names_of_new_partitions_are_read(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *reply;
+        enum status status;
+    } table[] = {
+        {"GPU-74d43ed3-cdf7/Dx4A+/=\n", STATUS_OK},
+        {"Partition GPU-74d43ed3-cdf7/Dx4A created\n", STATUS_OK},
+        {"Failed to fulfill the requested SM partition of 99 chunks, error X\n",
+         STATUS_UNSUPPORTED},
+        {"Unknown command \"sm_partition\"\n", STATUS_UNSUPPORTED},
+        {"GPU-74d43ed3-cdf7\n", STATUS_PROTOCOL},
+        {"a/b\n", STATUS_PROTOCOL},
+        {"", STATUS_PROTOCOL},
+    };
+    for (size_t i = 0; i < COUNT(table); i++)
+        assert_status(mps_reply_partition(table[i].reply, strlen(table[i].reply)), table[i].status,
+                      table[i].reply);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -404,6 +425,7 @@ int main(void)
         cmocka_unit_test(server_states_are_read),
         cmocka_unit_test(ends_of_clients_are_read),
         cmocka_unit_test(versions_are_read),
+        cmocka_unit_test(names_of_new_partitions_are_read),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -225,6 +225,49 @@ static void tables_of_devices_are_read(void **state)
     }
 }
 
+#define PART_HEADER                                                                                \
+    "GPU           Partition  free   used   free  used  clients\n"                                 \
+    "                         chunk  chunk  SM    SM\n"
+#define PART_GPU "GPU-74d43ed3  -          3      7      24    56    -\n"
+#define PART_A "GPU-74d43ed3  Dx4A       -      7      -     56    Yes\n"
+
+static void tables_of_partitions_are_read(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *reply;
+        enum status status;
+        size_t count;
+    } table[] = {
+        {PART_HEADER PART_GPU, STATUS_OK, 0},
+        {PART_HEADER PART_GPU PART_A, STATUS_OK, 1},
+        {PART_HEADER PART_GPU PART_A "GPU-1 +/= - 1 - 8 No\n", STATUS_OK, 2},
+        {PART_HEADER PART_A PART_A PART_A, STATUS_PROTOCOL, 0},
+        {PART_HEADER "GPU-1 Dx4A - x - 8 No\n", STATUS_PROTOCOL, 0},
+        {PART_HEADER "GPU-1 Dx4A - 1 - - No\n", STATUS_PROTOCOL, 0},
+        {PART_HEADER "GPU-1 Dx4A - 1 - 8\n", STATUS_PROTOCOL, 0},
+        {PART_HEADER "GPU-1 Dx4A - 1 - 8 No more\n", STATUS_PROTOCOL, 0},
+        {PART_A, STATUS_PROTOCOL, 0},
+        {"Unknown command \"lspart\"\n", STATUS_UNSUPPORTED, 0},
+        {"", STATUS_PROTOCOL, 0},
+    };
+    struct mps_partition_row rows[2];
+    for (size_t i = 0; i < COUNT(table); i++) {
+        size_t count = 77;
+        print_message("%s", table[i].reply);
+        assert_int_equal(
+            mps_reply_partitions(table[i].reply, strlen(table[i].reply), rows, 2, &count),
+            table[i].status);
+        assert_int_equal(count, table[i].status == STATUS_OK ? table[i].count : 77);
+    }
+    assert_int_equal(
+        mps_reply_partitions(BYTES(PART_HEADER PART_GPU PART_A), rows, 2, &(size_t){0}), STATUS_OK);
+    assert_string_equal(rows[0].name, "GPU-74d43ed3/Dx4A");
+    assert_int_equal(rows[0].chunks, 7);
+    assert_int_equal(rows[0].sms, 56);
+    assert_true(rows[0].used);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -233,6 +276,7 @@ int main(void)
         cmocka_unit_test(odd_cells_in_a_table_of_clients),
         cmocka_unit_test(long_texts_in_a_table_of_clients),
         cmocka_unit_test(tables_of_devices_are_read),
+        cmocka_unit_test(tables_of_partitions_are_read),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
