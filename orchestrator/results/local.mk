@@ -12,4 +12,5 @@ orchestrator_results_libresults_a_SOURCES = \
     orchestrator/results/table_gpus.c
 
 unit_tests += \
-    tests/unit/results/test_effect tests/unit/results/test_fields tests/unit/results/test_scaling
+    tests/unit/results/test_effect tests/unit/results/test_fields tests/unit/results/test_point \
+    tests/unit/results/test_scaling

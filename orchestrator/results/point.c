@@ -50,6 +50,27 @@ void point_name(const json_t *point, char text[POINT_TEXT_BYTES])
              point_shape(point, shape));
 }
 
+double point_cpus_in_use(const json_t *point)
+{
+    const json_t *cpu = json_object_get(point, "cpu");
+    double in_use = number_at(cpu, "in_use");
+    return !isnan(in_use) ? in_use
+                          : number_at(cpu, "on_cpu") * number_at(point, "processes") *
+                                number_at(point, "threads") * point_gpus_of(point);
+}
+
+double point_joules(const json_t *point)
+{
+    return number_at(json_object_get(point, "telemetry"), "joules_per_iteration");
+}
+
+const char *point_cpus_text(double cpus, char text[POINT_CPUS_BYTES])
+{
+    int decimals = cpus < 9.995 ? 2 : cpus < 99.95 ? 1 : 0;
+    snprintf(text, POINT_CPUS_BYTES, "%.*f", decimals, cpus);
+    return text;
+}
+
 bool point_is_measured(const json_t *point)
 {
     const char *status = text_at(point, "status");

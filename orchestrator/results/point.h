@@ -26,6 +26,17 @@ void point_name(const json_t *point, char text[POINT_TEXT_BYTES]);
 /* "16×4", processes by threads; with several streams a thread "1×1×64". Returns text. */
 const char *point_shape(const json_t *point, char text[POINT_SHAPE_BYTES]);
 
+/* CPUs that its processes kept busy; in older records, their workers. NAN where that is not known.
+ */
+double point_cpus_in_use(const json_t *point);
+
+/* Of the GPU, an iteration; NAN where the energy is not known. */
+double point_joules(const json_t *point);
+
+/* A number of CPUs with three digits: "0.73", "16.0". Returns text. */
+#define POINT_CPUS_BYTES 32
+const char *point_cpus_text(double cpus, char text[POINT_CPUS_BYTES]);
+
 /* True with status ok or unconverged and a throughput that is finite and not negative. */
 bool point_is_measured(const json_t *point);
 

@@ -79,16 +79,11 @@ static bool any_has(const json_t *points, const char *key)
     return false;
 }
 
-/* NAN where the energy is not known. */
-static double joules_of(const json_t *point)
-{
-    return number_at(json_object_get(point, "telemetry"), "joules_per_iteration");
-}
-
-static bool any_joules(const json_t *points)
+/* Whether the number of any point is known. */
+static bool any_number(const json_t *points, double (*number_of_point)(const json_t *point))
 {
     for (size_t i = 0; i < json_array_size(points); i++)
-        if (!isnan(joules_of(json_array_get(points, i))))
+        if (!isnan(number_of_point(json_array_get(points, i))))
             return true;
     return false;
 }
@@ -96,13 +91,13 @@ static bool any_joules(const json_t *points)
 /* The columns that a table has beside layout, P×T and numbers. */
 struct shown {
     struct table_settings settings;
-    bool rate, fixed, joules;
+    bool rate, cpus, fixed, joules;
     json_t *singles; /* points of one GPU, where others have several; or NULL */
 };
 
 static void add_columns(struct columns *table, const struct shown *shown, const json_t *points)
 {
-    static const char *const numbers[] = {"iterations/s", "95%", "p50 ms", "p99 ms", "fair"};
+    static const char *const numbers[] = {"iterations/s", "95%", "p50 ms", "p99 ms"};
     columns_add(table, "layout", COLUMNS_LEFT);
     columns_add(table, any_has(points, "streams") ? "P×T×S" : "P×T", COLUMNS_RIGHT);
     table_settings_add(table, &shown->settings, points);
@@ -110,6 +105,9 @@ static void add_columns(struct columns *table, const struct shown *shown, const 
         columns_add(table, "offered/s", COLUMNS_RIGHT);
     for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++)
         columns_add(table, numbers[i], COLUMNS_RIGHT);
+    if (shown->cpus)
+        columns_add(table, "CPUs", COLUMNS_RIGHT);
+    columns_add(table, "fair", COLUMNS_RIGHT);
     if (shown->fixed)
         columns_add(table, "forum's/s", COLUMNS_RIGHT);
     if (shown->joules)
@@ -124,13 +122,19 @@ static void add_number(struct columns *table, double value)
     columns_cell(table, "%s", text_number(value, text, sizeof text));
 }
 
-/* Throughput, interval, latencies and fairness of one point. */
+static void add_cpus(struct columns *table, double cpus)
+{
+    char text[POINT_CPUS_BYTES];
+    columns_cell(table, "%s", isnan(cpus) ? "-" : point_cpus_text(cpus, text));
+}
+
+/* Throughput, interval, latencies, CPUs and fairness of one point. */
 static void add_numbers(struct columns *table, const struct shown *shown, const json_t *point)
 {
     const json_t *latency = json_object_get(point, "latency_us");
     double interval = number_at(point, "ci95_rel");
     if (!latency) {
-        for (int i = 0; i < 5 + shown->fixed; i++)
+        for (int i = 0; i < 5 + shown->cpus + shown->fixed; i++)
             columns_cell(table, "-");
         return;
     }
@@ -141,6 +145,8 @@ static void add_numbers(struct columns *table, const struct shown *shown, const 
         columns_cell(table, "±%.1f%%", 100.0 * interval);
     add_number(table, number_at(latency, "p50") / 1e3);
     add_number(table, number_at(latency, "p99") / 1e3);
+    if (shown->cpus)
+        add_cpus(table, point_cpus_in_use(point));
     columns_cell(table, "%.2f", number_at(point, "fairness_jain"));
     if (shown->fixed)
         add_number(table, number_at(json_object_get(point, "fixed"), "throughput_ips"));
@@ -158,10 +164,10 @@ static void add_row(struct columns *table, const struct shown *shown, const json
     if (shown->rate)
         columns_cell(table, "%s", rate_cell(point, text, sizeof text));
     add_numbers(table, shown, point);
-    if (shown->joules && isnan(joules_of(point)))
+    if (shown->joules && isnan(point_joules(point)))
         columns_cell(table, "-");
     else if (shown->joules)
-        columns_cell(table, "%.3g", joules_of(point));
+        columns_cell(table, "%.3g", point_joules(point));
     if (shown->singles)
         columns_cell(table, "%s",
                      scaling_text(scaling_find(shown->singles, point, &scaling) ? &scaling : NULL,
@@ -222,7 +228,8 @@ void table_print(FILE *out, json_t *header, const json_t *points)
     struct columns table = {0};
     struct shown shown = {.rate = any_has(points, "rate"),
                           .fixed = any_has(points, "fixed"),
-                          .joules = any_joules(points)};
+                          .cpus = any_number(points, point_cpus_in_use),
+                          .joules = any_number(points, point_joules)};
     if (json_array_size(points) == 0)
         return;
     table_settings_find(points, &shown.settings);
@@ -269,9 +276,10 @@ static void print_csv_point(FILE *out, const json_t *point, unsigned lacked, boo
     for (size_t i = 0; i < sizeof percentiles / sizeof *percentiles; i++)
         csv_number(out, number_at(latency, percentiles[i]));
     csv_share(out, latency ? number_at(point, "fairness_jain") : NAN);
+    csv_share(out, point_cpus_in_use(point));
     if (fixed)
         csv_number(out, number_at(json_object_get(point, "fixed"), "throughput_ips"));
-    csv_number(out, joules_of(point));
+    csv_number(out, point_joules(point));
     csv_number(out, number_at(json_object_get(telemetry, "power_w"), "mean"));
     csv_number(out, number_at(json_object_get(telemetry, "sm_clock_mhz"), "mean"));
     csv_text(out, emulated ? "yes" : "no");
@@ -291,7 +299,8 @@ void table_print_csv(FILE *out, const json_t *header, const json_t *points)
         if (has_column(row, lacked))
             fprintf(out, ",%s", setting_key(row, key));
     fputs(",offered_ips,arrival,late_share,service_p99_us,saturated", out);
-    fputs(",status,throughput_ips,ci95_rel,p50_us,p90_us,p99_us,mean_us,fairness_jain", out);
+    fputs(",status,throughput_ips,ci95_rel,p50_us,p90_us,p99_us,mean_us,fairness_jain,cpus_in_use",
+          out);
     if (fixed)
         fputs(",fixed_throughput_ips", out);
     fputs(",joules_per_iteration,power_w,sm_clock_mhz,emulated,error\n", out);

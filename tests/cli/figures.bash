@@ -16,7 +16,7 @@ file() {
        status: "ok", throughput_ips: 1000, ci95_rel: 0.001, error: null,
        latency_us: {p50: 1000, p90: 1100, p99: 1200, p999: null, max: 1300, mean: 1000},
        phase_us: {h2d: 20, launch: 660, sync: 200, d2h: 10}}
-      + .fields | .workers = .processes * .threads * (.gpus // 1)
+      + .fields | .workers = .processes * .threads * (.streams // 1) * (.gpus // 1)
       | if .status != "ok" and .status != "unconverged"
         then del(.throughput_ips, .ci95_rel, .latency_us, .phase_us) else . end' >>"$1"
 }

@@ -87,9 +87,12 @@ TIMES=(--device emulated --duration 0.2 --warmup 0.1 --precision 50)
   printf '[workload busy]\nstep = busy 2ms\nstep = kernel duration=20us\n' >busy.job
   local range=".cpu.in_use <= $(nproc --all) * 1.001"
   expect 0 "$MPSWEEP" sweep busy.job "${TIMES[@]}" -w busy -l threads:1,2 -l processes:2 \
-    --rounds 2 -q -o b.jsonl
+    --rounds 2 -q -f csv -o b.jsonl --seed 0
   points 'length == 3 and all(.cpu.us_per_iteration >= 2000 and .in_flight == .workers)' b.jsonl
   points "all(.cpu.in_use > 0 and $range)" b.jsonl
+  # In the table of the same numbers.
+  diff <(awk -F, 'NR == 1 { while ($++at != "cpus_in_use"); next } { print $at }' out) \
+    <(jq 'select(.type == "point").cpu.in_use' b.jsonl | awk '{ printf "%.4g\n", $1 }')
   # A process uses what its only worker does, and what its other threads do.
   points 'map(select(.threads == 1)) | length == 2 and
     all(.cpu.in_use >= 0.99 * .processes * .cpu.on_cpu)' b.jsonl

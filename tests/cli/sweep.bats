@@ -486,7 +486,7 @@ LONGER=(--device emulated --kernels 40 --duration 0.2 --warmup 0.1 --precision 5
   [ "$(wc -l <rows)" -eq 9 ]
   local titles line start
   titles=$(head -1 rows)
-  [[ $titles =~ ^'layout '.*' P×T  memory '.*' iterations/s '.*95%.*'p50 ms'.*'p99 ms'.*fair$ ]]
+  [[ $titles =~ ^'layout '.*' P×T  memory '.*' iterations/s '.*95%.*'p50 ms'.*'p99 ms  CPUs  fair'$ ]]
   # A number ends where its title ends, a word begins where its title begins.
   start=${titles%%memory*}
   while IFS= read -r line; do
@@ -522,7 +522,7 @@ LONGER=(--device emulated --kernels 40 --duration 0.2 --warmup 0.1 --precision 5
   done <out
   grep -qE '^threads,1,1,1,pinned,.*,(ok|unconverged),[0-9.e+]+,.*,yes,$' out
   grep -qE '^hybrid,2,2,4,pinned,.*,(ok|unconverged),[0-9.e+]+,.*,yes,$' out
-  grep -qE '^processes\+mps,49,1,49,.*,infeasible,{11}yes,.*808' out
+  grep -qE '^processes\+mps,49,1,49,.*,infeasible,{12}yes,.*808' out
 }
 
 @test "json: what a file would hold" {
