@@ -83,10 +83,16 @@ static struct effect turned(const struct effect *effect)
                            effect->degrees_below};
 }
 
+static double ratio_of(double base, double change)
+{
+    return base > 0 && change > 0 ? change / base : NAN;
+}
+
 static void fill_row(struct compare_row *row, const struct compare_pair *pair)
 {
     const json_t *rate = json_object_get(pair->base, "rate");
-    *row = (struct compare_row){.base = pair->base, .change = pair->change, .energy_ratio = NAN};
+    *row = (struct compare_row){
+        .base = pair->base, .change = pair->change, .cpus_ratio = NAN, .energy_ratio = NAN};
     row->base_measured = point_is_measured(row->base);
     row->change_measured = point_is_measured(row->change);
     row->verdict = row->throughput_verdict = row->p99_verdict = EFFECT_UNSURE;
@@ -104,10 +110,8 @@ static void fill_row(struct compare_row *row, const struct compare_pair *pair)
     row->p99_has_interval = row->has_p99 && isfinite(row->p99.below) && isfinite(row->p99.above);
     row->p99_counts =
         row->p99_has_interval && json_is_object(rate) && json_object_get(rate, "search") == NULL;
-    double joules = number_at(json_object_get(row->base, "telemetry"), "joules_per_iteration");
-    double after = number_at(json_object_get(row->change, "telemetry"), "joules_per_iteration");
-    if (joules > 0 && after > 0)
-        row->energy_ratio = after / joules;
+    row->cpus_ratio = ratio_of(point_cpus_in_use(row->base), point_cpus_in_use(row->change));
+    row->energy_ratio = ratio_of(point_joules(row->base), point_joules(row->change));
 }
 
 /* One figure of one point, and where its verdict goes. */

@@ -23,9 +23,10 @@ struct compare_row {
     struct effect throughput, p99;
     enum effect_verdict throughput_verdict, p99_verdict; /* a lower p99 is the better one */
     bool p99_has_interval;
-    bool p99_counts; /* in the point's verdict: at a rate that is fixed, latency is what varies */
-    bool alone;      /* a figure that counts would be worse or better if it were the only one */
-    double energy_ratio; /* joules per iteration; NAN where one has none */
+    bool p99_counts;   /* in the point's verdict: at a rate that is fixed, latency is what varies */
+    bool alone;        /* a figure that counts would be worse or better if it were the only one */
+    double cpus_ratio; /* CPUs in use; NAN where one has none */
+    double energy_ratio; /* joules per iteration; the same */
 };
 
 struct comparison {

@@ -40,7 +40,7 @@ static void interval_cell(struct columns *table, const struct effect *effect, bo
 
 /* Which columns there are besides those that always are. */
 struct shown {
-    bool settings, p99, p99_interval, energy;
+    bool settings, p99, p99_interval, cpus, energy;
 };
 
 static void add_row(struct columns *table, const struct comparison *comparison,
@@ -73,6 +73,8 @@ static void add_row(struct columns *table, const struct comparison *comparison,
         columns_cell(table, "%s",
                      row->p99_has_interval ? effect_verdict_name(row->p99_verdict) : "-");
     }
+    if (shown->cpus)
+        ratio_cell(table, row->cpus_ratio, isfinite(row->cpus_ratio));
     if (shown->energy)
         ratio_cell(table, row->energy_ratio, isfinite(row->energy_ratio));
     comparison_remark(row, text, sizeof text);
@@ -90,6 +92,7 @@ static void print_rows(FILE *out, const struct comparison *comparison)
         shown.settings |= *settings != '\0';
         shown.p99 |= row->has_p99;
         shown.p99_interval |= row->p99_has_interval;
+        shown.cpus |= isfinite(row->cpus_ratio);
         shown.energy |= isfinite(row->energy_ratio);
     }
     const struct {
@@ -108,6 +111,7 @@ static void print_rows(FILE *out, const struct comparison *comparison)
         {"p99", COLUMNS_RIGHT, shown.p99},
         {"95%", COLUMNS_LEFT, shown.p99_interval},
         {"", COLUMNS_LEFT, shown.p99_interval},
+        {"CPUs", COLUMNS_RIGHT, shown.cpus},
         {"J/iteration", COLUMNS_RIGHT, shown.energy},
     };
     for (size_t i = 0; i < sizeof titles / sizeof *titles; i++)
@@ -217,7 +221,7 @@ void comparison_print_csv(FILE *out, const struct comparison *comparison)
         if (settings_is_shown((enum option_id)s))
             fprintf(out, ",%s", setting_key(&option_table[s], key));
     fputs(",base_status,new_status,base_ips,new_ips,ratio,ratio_low,ratio_high,verdict,p99_ratio,"
-          "p99_low,p99_high,p99_verdict,joules_ratio,emulated,remark\n",
+          "p99_low,p99_high,p99_verdict,cpus_ratio,joules_ratio,emulated,remark\n",
           out);
     for (size_t i = 0; i < comparison->count; i++) {
         const struct compare_row *row = &comparison->rows[i];
@@ -240,6 +244,7 @@ void comparison_print_csv(FILE *out, const struct comparison *comparison)
         csv_text(out, any ? effect_verdict_name(row->verdict) : "");
         print_csv_effect(out, &row->p99, row->has_p99);
         csv_text(out, row->p99_has_interval ? effect_verdict_name(row->p99_verdict) : "");
+        csv_number(out, row->cpus_ratio);
         csv_number(out, row->energy_ratio);
         csv_text(out, origin_is_emulated(comparison->base.header) ? "yes" : "no");
         comparison_remark(row, text, sizeof text);
@@ -319,6 +324,8 @@ static json_t *row_json(const struct compare_row *row)
         json_object_set_new(p99, "counts", json_boolean(row->p99_counts));
         json_object_set_new(object, "p99", p99);
     }
+    if (isfinite(row->cpus_ratio))
+        json_object_set_new(object, "cpus_ratio", json_real(row->cpus_ratio));
     if (isfinite(row->energy_ratio))
         json_object_set_new(object, "joules_ratio", json_real(row->energy_ratio));
     return object;

@@ -322,20 +322,23 @@ plan_of() { head -1 "$1" | jq -c '[.plan, .workload, .job, (.options | map_value
 {"layout": 5, "throughput_ips": 1e-300, "threads": "x", "rounds": [1, null], "ci95_rel": -1}
 {"threads": 3, "throughput_ips": "fast"}
 {"threads": 4, "throughput_ips": 0}
-{"threads": 5, "latency_us": {"p99": 1, "bounds": {"p99": [2, 3]}}, "telemetry": {"joules_per_iteration": 2}}
+{"threads": 5, "latency_us": {"p99": 1, "bounds": {"p99": [2, 3]}}, "telemetry": {"joules_per_iteration": 2}, "cpu": {"in_use": 4}}
 P
   jq -c '.throughput_ips |= if type == "number" then . / 2 else . end
     | if .rounds | type == "array" then .rounds |= map(try (.throughput_ips /= 2) catch .) else . end
-    | if .telemetry then .telemetry.joules_per_iteration = 3 else . end' base.jsonl >new.jsonl
+    | if .telemetry then .telemetry.joules_per_iteration = 3 | .cpu.in_use = 1 else . end' \
+    base.jsonl >new.jsonl
   compare 3
   grep -q 'läyout,☃' out
-  grep -qE 'J/iteration' out
-  grep -qE '^threads +1×5 .* 1\.5000$' out
+  grep -qE 'CPUs +J/iteration' out
+  grep -qE '^threads +1×5 .* 0\.2500 +1\.5000$' out
   compare 3 -f csv
+  grep -q ',p99_verdict,cpus_ratio,joules_ratio,' out
+  grep -q ',0\.25,1\.5,' out
   [ "$(wc -l <out)" -eq 6 ]
   [ "$(awk -F'"[^"]*"' '{ $1 = $1; print gsub(/,/, ",") }' out | sort -u | wc -l)" -eq 1 ]
   compare 3 -f json
-  jq -e '.points | length == 5' out
+  jq -e '.points | length == 5 and .[4].cpus_ratio == 0.25' out
   head -c -70 new.jsonl >torn.jsonl
   expect 3 "$MPSWEEP" compare base.jsonl torn.jsonl
   grep -q '^NEW .*NOT FINISHED' out
