@@ -22,6 +22,7 @@ enum option_id {
     OPTION_PROBE_ARMS,
     OPTION_LAYOUT,
     OPTION_STREAMS,
+    OPTION_CONTEXTS,
     OPTION_MEMORY,
     OPTION_SYNC,
     OPTION_LAUNCH,
@@ -234,7 +235,7 @@ enum setting_place {
     PLACE_PAGEABLE_STREAM = 256, /* pageable memory, kernels launched one by one */
     PLACE_OPEN = 512,            /* an open loop */
     PLACE_POISSON = 1024,        /* random arrivals */
-    PLACE_STREAMS = 2048,        /* several streams a thread */
+    PLACE_THREADS = 2048,        /* several threads a process */
     PLACE_NOWHERE = 4096,
 };
 
@@ -246,6 +247,7 @@ struct setting {
     unsigned where;      /* places that it needs; elsewhere it is `neutral` */
     unsigned recorded;   /* places that it needs to stand in a point's record; 0: the same */
     int64_t neutral;     /* of numbers, where it makes no difference or a record lacks it */
+    bool sparse;         /* only records of points with more than `neutral` have it */
     const char *key;     /* in records and CSV; NULL: the option's name, '_' for '-' */
     const char *label;   /* of a point that has no default value; NULL: "NAME %s", "": none */
     bool labelled;       /* with the default value, too */

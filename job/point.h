@@ -44,6 +44,7 @@ struct point {
     enum layout_kind layout;
     unsigned processes, threads; /* of each GPU */
     unsigned streams;            /* of each thread; 0 counts as 1 */
+    enum work_contexts contexts; /* of the threads of a process */
     unsigned gpus;               /* the first ones of the session; 0 counts as 1 */
     enum mps_daemons mps_daemons;
     unsigned connections; /* hardware queues a process; 0: the driver's default */

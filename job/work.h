@@ -25,6 +25,7 @@ enum work_workload {
     WORKLOAD_PLUGIN,    /* a shared object of the user's */
     WORKLOAD_PROGRAM,   /* a program of the user's, in place of the worker program */
 };
+enum work_contexts { CONTEXTS_SHARED, CONTEXTS_OWN };
 enum work_arrival { ARRIVAL_CONSTANT, ARRIVAL_POISSON };
 
 /* Which copies an iteration makes. All but both are for calibration. */

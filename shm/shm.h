@@ -85,8 +85,9 @@ enum shm_opened { SHM_OPENED_NOT, SHM_OPENED_TAKEN, SHM_OPENED_BEGUN };
 struct shm_settings {
     uint32_t memory, sync, launch, schedule, workload;
     uint32_t kernels, blocks, threads_per_block, spin;
-    uint32_t device;  /* ordinal among the devices that the worker sees */
-    uint32_t streams; /* of each thread, each with a slot; 0 counts as 1 */
+    uint32_t device;   /* ordinal among the devices that the worker sees */
+    uint32_t streams;  /* of each thread, each with a slot; 0 counts as 1 */
+    uint32_t contexts; /* enum work_contexts */
     uint64_t bytes, delay_cycles, worked_bytes;
     uint64_t slice_ns;
     uint64_t warmup_ns, iterations;

@@ -63,8 +63,8 @@ static enum status make_graph(struct rig *rig, unsigned kernels, struct worker_g
         return status;
     for (unsigned i = 0; i < kernels && status == STATUS_OK; i++)
         status = cuda_check(&rig->process.driver,
-                            described_launch(&rig->process, rig->stream, &rig->step,
-                                             rig->sides[i % 2], rig->sides[1 - i % 2]),
+                            described_launch(&rig->process, &rig->process.context, rig->stream,
+                                             &rig->step, rig->sides[i % 2], rig->sides[1 - i % 2]),
                             "cuLaunchKernel");
     return worker_graph_end(&rig->process, rig->stream, status, graph);
 }

@@ -9,18 +9,20 @@
 struct life {
     const struct worker_process *process;
     const struct engine *engine;
+    struct worker_context own; /* all zero where it shares the process's */
     struct stream *streams;
     unsigned count;
 };
 
-static enum status open_all(const struct life *life, unsigned *failed)
+static enum status open_all(struct life *life, unsigned *failed)
 {
-    enum status status = CUDA_CALL(&life->process->driver, ctx_set_current, life->process->context);
+    const struct worker_context *context;
+    enum status status = worker_process_enter(life->process, &life->own, &context);
     if (status == STATUS_OK && !life->engine)
         status = status_set(STATUS_PROTOCOL, "an unknown workload");
     for (unsigned i = 0; i < life->count && status == STATUS_OK; i++) {
         *failed = i;
-        status = stream_open(&life->streams[i], life->process, life->engine);
+        status = stream_open(&life->streams[i], life->process, context, life->engine);
     }
     return status;
 }
@@ -31,13 +33,14 @@ static void set_state(const struct life *life, enum shm_state state)
         worker_set_state(life->process, life->streams[i].slot, state);
 }
 
-static void close_all(const struct life *life)
+static void close_all(struct life *life)
 {
     for (unsigned i = 0; i < life->count; i++)
         stream_close(&life->streams[i], life->engine);
+    worker_context_close(&life->process->driver, &life->own);
 }
 
-static enum status live(const struct life *life, unsigned *failed)
+static enum status live(struct life *life, unsigned *failed)
 {
     const struct shm *shm = &life->process->shm;
     enum status status = open_all(life, failed);

@@ -7,7 +7,8 @@ noinst_LIBRARIES += libworker.a
 libworker_a_SOURCES = \
     worker/internal.h worker/keeper.c worker/keeper.h worker/length.c worker/length.h worker/lengths.c worker/life.c worker/plugin_answer.c \
     worker/probe.c worker/program.c worker/program.h worker/timeline.c worker/timeline.h \
-    worker/streams.c worker/streams.h worker/words.c worker/words.h worker/engines/described.c worker/engines/described.h \
+    worker/streams.c worker/streams.h worker/words.c worker/words.h worker/engines/contexts.c \
+    worker/engines/contexts.h worker/engines/described.c worker/engines/described.h \
     worker/engines/described_open.c worker/engines/engine.h worker/engines/engines.c \
     worker/engines/iteration.c worker/engines/iteration.h worker/engines/memory.c \
     worker/engines/memory.h worker/engines/plugin.c worker/engines/plugin.h \

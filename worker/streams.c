@@ -33,9 +33,9 @@ static void find_buffers(const struct stream *stream, const struct engine *engin
 }
 
 enum status stream_open(struct stream *stream, const struct worker_process *process,
-                        const struct engine *engine)
+                        const struct worker_context *context, const struct engine *engine)
 {
-    enum status status = engine->open(process, stream->slot, &stream->work);
+    enum status status = engine->open(process, context, stream->slot, &stream->work);
     for (int i = 0; i < REHEARSALS && status == STATUS_OK; i++)
         status = engine_run(engine, process, stream->work, &stream->times);
     if (status == STATUS_OK)

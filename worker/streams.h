@@ -26,7 +26,7 @@ struct stream {
 
 /* Makes what it needs, and rehearses. */
 enum status stream_open(struct stream *stream, const struct worker_process *process,
-                        const struct engine *engine);
+                        const struct worker_context *context, const struct engine *engine);
 
 /* Iterations until the stop flag is set or, with fixed work, all have done theirs. On failure
  * *failed is the stream whose iteration it was. */

@@ -226,6 +226,9 @@ static enum status read_layout(struct deployment *deployment)
     if (integer_at(point, "streams") > 1)
         return bad_point(deployment,
                          "has several streams a thread, which a program must have by itself");
+    if (strcmp(text_at(point, "contexts"), "own") == 0)
+        return bad_point(deployment,
+                         "has a context for each thread, which a program must make by itself");
     deployment->threads = (unsigned)threads;
     deployment->mps = json_is_true(json_object_get(point, "mps"));
     deployment->emulated = origin_is_emulated(deployment->request->header);

@@ -2,6 +2,7 @@
 
 #include <string.h>
 
+#include "common/json.h"
 #include "orchestrator/plan/point.h"
 #include "orchestrator/results/settings.h"
 
@@ -15,6 +16,11 @@ bool explain_point_measured(const json_t *record)
 bool explain_point_open(const json_t *record)
 {
     return json_is_object(json_object_get(record, "rate"));
+}
+
+bool explain_point_apart(const json_t *record)
+{
+    return strcmp(text_at(record, "contexts"), "own") == 0;
 }
 
 bool explain_point_polls(const json_t *record)

@@ -17,6 +17,9 @@ bool explain_point_measured(const json_t *record);
 /* Whether it is of an open loop, measured or not. */
 bool explain_point_open(const json_t *record);
 
+/* Whether each thread has a context of its own: what limits such threads is not modelled. */
+bool explain_point_apart(const json_t *record);
+
 /* Whether each thread has several streams: what limits it is not modelled. */
 bool explain_point_polls(const json_t *record);
 

@@ -47,6 +47,10 @@ enum status explain_set_make(const json_t *header, const json_t *points, struct 
             set.unmeasured += !explain_point_open(record);
             continue;
         }
+        if (explain_point_apart(record)) {
+            set.apart++;
+            continue;
+        }
         if (explain_point_polls(record)) {
             set.polled++;
             continue;
@@ -87,6 +91,11 @@ enum status explain_set_empty(const struct explain_set *set, const char *path)
         return status_set(STATUS_USAGE,
                           "'%s' holds only points with several streams a thread: what limits a "
                           "thread that polls is not known",
+                          path);
+    if (set->foreign == 0 && set->apart > 0)
+        return status_set(STATUS_USAGE,
+                          "'%s' holds only points with a context for each thread: what limits them "
+                          "is not known",
                           path);
     if (set->foreign == 0)
         return status_set(STATUS_USAGE, "'%s' has no measured point: nothing to explain", path);

@@ -227,6 +227,11 @@ void explain_print_text(FILE *out, json_t *header, const struct explain_set *set
                 "\n%zu point%s with several streams a thread left out: what limits a thread that "
                 "polls is not known\n",
                 set->polled, set->polled == 1 ? "" : "s");
+    if (set->apart > 0)
+        fprintf(out,
+                "\n%zu point%s with a context for each thread left out: what limits them is not "
+                "known\n",
+                set->apart, set->apart == 1 ? "" : "s");
     if (set->foreign > 0)
         fprintf(out,
                 "\n%zu point%s of workloads without a calibration, such as '%s', left out: what "

@@ -110,7 +110,7 @@ static unsigned places_of(const struct point *point)
     bool plugin = point->work.workload == WORKLOAD_PLUGIN;
     bool single = point->work.memory == MEMORY_PAGEABLE && point->work.launch == LAUNCH_STREAM;
     return (point_over_mps(point) ? PLACE_MPS : 0) | (point_gpus(point) > 1 ? PLACE_GPUS : 0) |
-           (point->streams > 1 ? PLACE_STREAMS : 0) | (point_is_program(point) ? 0 : PLACE_OURS) |
+           (point->threads > 1 ? PLACE_THREADS : 0) | (point_is_program(point) ? 0 : PLACE_OURS) |
            (plugin ? PLACE_PLUGIN : PLACE_NO_PLUGIN) |
            (point_is_builtin(point) ? PLACE_BUILTIN : 0) |
            (point->work.workload == WORKLOAD_CHAIN ? PLACE_CHAIN : 0) |
@@ -131,6 +131,8 @@ bool setting_is_recorded(const struct option_row *row, const struct point *point
         return false;
     if (row->setting.type == SETTING_SHARES)
         return setting_shares(row, point)->count > 0;
+    if (row->setting.sparse)
+        return setting_number(row, point) > row->setting.neutral;
     return row->setting.type != SETTING_TEXT || setting_string(row, point);
 }
 

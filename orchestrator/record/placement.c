@@ -4,8 +4,9 @@
 #include "orchestrator/record/internal.h"
 #include "orchestrator/plan/settings.h"
 
-/* "auto" spins unless one process has more contexts than the machine has CPUs, and ours have one. A
- * yielding wait gives its CPU away when another thread wants it, but uses up time all the same. */
+/* "auto" spins unless one process has more contexts than the machine has CPUs, and ours have one
+ * unless each thread has its own. A yielding wait gives its CPU away when another thread wants it,
+ * but uses up time all the same. */
 void warn_cores(json_t *warnings, const struct point *point, const struct cores *cores)
 {
     unsigned threads = point_processes(point) * point->threads;

@@ -54,8 +54,8 @@ static json_t *value_of(const json_t *point, const struct option_row *row)
     json_t *value = field(point, row);
     if (is_default(point, row))
         return json_string(option_word(row, 0));
-    /* Not recorded where a thread has one stream, which is a value all the same. */
-    if (value || (row->setting.where && !(row->setting.recorded & PLACE_STREAMS)))
+    /* A sparse one has a value everywhere. */
+    if (value || (row->setting.where && !row->setting.sparse))
         return json_incref(value);
     switch (row->setting.type) {
     case SETTING_WORKLOAD: /* files of before each point had a choice */

@@ -64,19 +64,32 @@ void table_settings_add(struct columns *table, const struct table_settings *sett
     }
 }
 
-/* Whether CSV has a column of it: of settings of several GPUs, or streams, only where there are
- * some. */
-static bool has_column(const struct option_row *row, unsigned lacked)
-{
-    return !((row->setting.recorded | row->setting.where) & lacked);
-}
-
 static bool any_has(const json_t *points, const char *key)
 {
     for (size_t i = 0; i < json_array_size(points); i++)
         if (json_object_get(json_array_get(points, i), key))
             return true;
     return false;
+}
+
+/* The settings that CSV has no column of, a bit each: those of several GPUs, and sparse ones, where
+ * no point has them. */
+static uint64_t find_lacked(const json_t *points)
+{
+    uint64_t lacked = 0;
+    bool gpus = any_has(points, "gpus");
+    for (const struct option_row *row = NULL; (row = settings_recorded(row));) {
+        char key[SETTING_KEY_BYTES];
+        bool alone = (row->setting.recorded | row->setting.where) & PLACE_GPUS && !gpus;
+        if (alone || (row->setting.sparse && !any_has(points, setting_key(row, key))))
+            lacked |= UINT64_C(1) << row->id;
+    }
+    return lacked;
+}
+
+static bool has_column(const struct option_row *row, uint64_t lacked)
+{
+    return !(lacked >> row->id & 1);
 }
 
 /* Whether the number of any point is known. */
@@ -255,7 +268,7 @@ static void csv_share(FILE *out, double value)
     csv_text(out, text);
 }
 
-static void print_csv_point(FILE *out, const json_t *point, unsigned lacked, bool fixed,
+static void print_csv_point(FILE *out, const json_t *point, uint64_t lacked, bool fixed,
                             bool emulated)
 {
     static const char *const percentiles[] = {"p50", "p90", "p99", "mean"};
@@ -291,8 +304,7 @@ void table_print_csv(FILE *out, const json_t *header, const json_t *points)
 {
     bool emulated = origin_is_emulated(header);
     bool fixed = any_has(points, "fixed");
-    unsigned lacked = (any_has(points, "gpus") ? 0 : PLACE_GPUS) |
-                      (any_has(points, "streams") ? 0 : PLACE_STREAMS);
+    uint64_t lacked = find_lacked(points);
     char key[SETTING_KEY_BYTES];
     fputs("layout,processes,threads,workers", out);
     for (const struct option_row *row = NULL; (row = settings_recorded(row));)

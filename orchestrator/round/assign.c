@@ -68,6 +68,7 @@ static void make_settings(const struct point *point, uint64_t longest_ns, struct
         .copies = work->copies,
         .stagger_us = work->stagger_us,
         .streams = point->streams,
+        .contexts = point->contexts,
         .rate_units = work->rate_units,
         .arrival_seed = work->arrival_seed,
     };

@@ -5,8 +5,8 @@
 #include "orchestrator/plan/plugin.h"
 #include "orchestrator/round/internal.h"
 
-/* Contexts are made one after the other: each process may take this much longer. */
-#define READY_PROCESS_NS (NS_PER_S / 2)
+/* Contexts are made one after the other: each may take this much longer. */
+#define READY_CONTEXT_NS (NS_PER_S / 2)
 
 /* What a worker gets to drain after another one failed. */
 #define FAILED_GRACE_NS (5 * NS_PER_S)
@@ -44,8 +44,9 @@ static enum status unready(const struct round *round)
 static enum status get_ready(struct round *round)
 {
     unsigned processes = point_processes(round->point);
-    uint64_t deadline_ns =
-        clock_now_ns() + round->limits->timeout_ns + processes * READY_PROCESS_NS;
+    unsigned contexts =
+        processes * (round->point->contexts == CONTEXTS_OWN ? round->point->threads : 1);
+    uint64_t deadline_ns = clock_now_ns() + round->limits->timeout_ns + contexts * READY_CONTEXT_NS;
     round->spawn_ns = clock_now_ns();
     enum status status = STATUS_OK;
     uint64_t by_ns = round->limits->ready_by_ns;

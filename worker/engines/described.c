@@ -7,7 +7,8 @@
 #define VECTOR_BYTES 16
 #define BUSY_PART_NS (50 * NS_PER_US)
 
-cuda_result described_launch(const struct worker_process *process, cuda_stream stream,
+cuda_result described_launch(const struct worker_process *process,
+                             const struct worker_context *context, cuda_stream stream,
                              const struct workload_step *step, cuda_device_pointer from,
                              cuda_device_pointer to)
 {
@@ -17,14 +18,14 @@ cuda_result described_launch(const struct worker_process *process, cuda_stream s
     void *computes[] = {&from, &to, &added, &elements, &length};
     void *streams[] = {&from, &to, &added, &vectors, &total};
     void *waits[] = {&total};
-    cuda_function function = process->compute;
+    cuda_function function = context->compute;
     void **parameters = computes;
     if (step->kind == STEP_MEMORY) {
         total /= VECTOR_BYTES;
-        function = process->streaming;
+        function = context->streaming;
         parameters = streams;
     } else if (step->kind == STEP_CYCLES) {
-        function = process->delay;
+        function = context->delay;
         parameters = waits;
     }
     return process->driver.launch_kernel(function, step->blocks, 1, 1, step->threads, 1, 1, 0,
@@ -49,8 +50,9 @@ static enum status launch(struct described *described, const struct described_st
         if (timed && !sampled)
             last = clock_now_ns();
         sampled = timed;
-        cuda_result result = described_launch(described->process, described->stream, step,
-                                              described->sides[side], described->sides[side ^ 1]);
+        cuda_result result =
+            described_launch(described->process, described->context, described->stream, step,
+                             described->sides[side], described->sides[side ^ 1]);
         if (result != CUDA_SUCCESS_)
             return cuda_check(&described->process->driver, result, "cuLaunchKernel");
         if (timed) {

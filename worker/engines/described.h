@@ -30,6 +30,7 @@ struct described_step {
 
 struct described {
     const struct worker_process *process;
+    const struct worker_context *context;
     const struct mix_program *program;
     bool graphs, pinned, sync_before_out;
     bool shares_thread; /* with other streams */
@@ -53,12 +54,14 @@ struct described {
 enum status described_issue(struct described *described, const struct described_step *step);
 
 /* One kernel of a step from one side to the other, both of which hold workload_worked_bytes(). */
-cuda_result described_launch(const struct worker_process *process, cuda_stream stream,
+cuda_result described_launch(const struct worker_process *process,
+                             const struct worker_context *context, cuda_stream stream,
                              const struct workload_step *step, cuda_device_pointer from,
                              cuda_device_pointer to);
 
 /* described_open.c */
-enum status described_open(const struct worker_process *process, const struct shm_slot *slot,
+enum status described_open(const struct worker_process *process,
+                           const struct worker_context *context, const struct shm_slot *slot,
                            void **out);
 void described_close(void *work);
 void described_buffers(const void *work, struct engine_buffer out[ENGINE_BUFFERS]);

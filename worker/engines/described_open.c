@@ -91,7 +91,8 @@ static enum status capture_all(struct described *described)
     return status;
 }
 
-enum status described_open(const struct worker_process *process, const struct shm_slot *slot,
+enum status described_open(const struct worker_process *process,
+                           const struct worker_context *context, const struct shm_slot *slot,
                            void **out)
 {
     const struct shm_settings *settings = &process->shm.header->settings;
@@ -105,6 +106,7 @@ enum status described_open(const struct worker_process *process, const struct sh
     if (!described)
         return status_set(STATUS_MEMORY, "out of host memory");
     described->process = process;
+    described->context = context;
     described->program = program;
     described->graphs = settings->launch == LAUNCH_GRAPH;
     described->shares_thread = shm_streams(process->shm.header) > 1;

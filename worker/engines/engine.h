@@ -28,9 +28,9 @@ struct engine_wait {
 };
 
 struct engine {
-    /* Makes stream and buffers, and the graph if there is to be one. */
-    enum status (*open)(const struct worker_process *process, const struct shm_slot *slot,
-                        void **out);
+    /* Makes stream and buffers, and the graph if there is to be one. The context is current. */
+    enum status (*open)(const struct worker_process *process, const struct worker_context *context,
+                        const struct shm_slot *slot, void **out);
     /* Begins an iteration, or continues it after what it waited for, as far as it goes without a
      * wait; at its end its output has been checked: STATUS_WORKER if that is wrong. The caller sets
      * *wait to zero, and keeps *times for as long as the iteration lasts. times->end_ns is how far

@@ -30,14 +30,14 @@ static cuda_result launch_one(const struct iteration *iteration, cuda_device_poi
     if (settings->workload == WORKLOAD_DELAY) {
         unsigned long long cycles = settings->delay_cycles;
         void *parameters[] = {&cycles};
-        return process->driver.launch_kernel(process->delay, 1, 1, 1, 1, 1, 1, 0, iteration->stream,
-                                             parameters, NULL);
+        return process->driver.launch_kernel(iteration->context->delay, 1, 1, 1, 1, 1, 1, 0,
+                                             iteration->stream, parameters, NULL);
     }
     int added = (int)value;
     int elements = (int)iteration->elements;
     int spin = (int)settings->spin;
     void *parameters[] = {&source, &destination, &added, &elements, &spin};
-    return process->driver.launch_kernel(process->add_constant, settings->blocks, 1, 1,
+    return process->driver.launch_kernel(iteration->context->add_constant, settings->blocks, 1, 1,
                                          settings->threads_per_block, 1, 1, 0, iteration->stream,
                                          parameters, NULL);
 }
@@ -178,7 +178,8 @@ static void close_work(void *work)
     free(iteration);
 }
 
-static enum status open_work(const struct worker_process *process, const struct shm_slot *slot,
+static enum status open_work(const struct worker_process *process,
+                             const struct worker_context *context, const struct shm_slot *slot,
                              void **out)
 {
     (void)slot;
@@ -187,6 +188,7 @@ static enum status open_work(const struct worker_process *process, const struct 
     if (!iteration)
         return status_set(STATUS_MEMORY, "out of host memory");
     iteration->process = process;
+    iteration->context = context;
     const struct shm_settings *settings = settings_of(iteration);
     size_t device_bytes;
     enum status status = size_up(iteration, &device_bytes);

@@ -11,6 +11,7 @@ extern const struct engine builtin_engine;
 /* What one worker owns on the GPU and in host memory. */
 struct iteration {
     const struct worker_process *process;
+    const struct worker_context *context;
     cuda_stream stream;
     cuda_device_pointer device_in, device_out;
     int *host_in, *host_out;

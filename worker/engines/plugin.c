@@ -292,7 +292,8 @@ static enum status make_instance(struct plugin_work *work)
     work->said = false;
     work->cuda_error = 0;
     pthread_mutex_unlock(&work->mutex);
-    status = check_call(work, driver->ctx_set_current(work->process->context), "cuCtxSetCurrent");
+    status =
+        check_call(work, driver->ctx_set_current(work->process->context.handle), "cuCtxSetCurrent");
     if (status != STATUS_OK || !work->worker.graph)
         return status;
     status = run_once(work);
@@ -430,7 +431,7 @@ static struct plugin_work *work_new(const struct worker_process *process, unsign
         .graph = header->settings.launch == LAUNCH_GRAPH,
         .host = &host,
         .options = loaded->key.options,
-        .context = process->context,
+        .context = process->context.handle,
         .index = number % shm_streams(header),
         .streams = shm_streams(header),
     };
@@ -450,9 +451,11 @@ static void close_work(void *data)
     free(work);
 }
 
-static enum status open_work(const struct worker_process *process, const struct shm_slot *slot,
+static enum status open_work(const struct worker_process *process,
+                             const struct worker_context *context, const struct shm_slot *slot,
                              void **out)
 {
+    (void)context;
     struct loaded *loaded;
     unsigned number = 0;
     while (shm_slot_at(&process->shm, process->index, number) != slot)

@@ -5,7 +5,6 @@
 
 #include "device/context.h"
 #include "device/device.h"
-#include "kernels/image.h"
 #include "recording/cpu.h"
 #include "worker/engines/memory.h"
 
@@ -29,20 +28,6 @@ void worker_process_park(const struct worker_process *process, uint32_t finished
     atomic_store_explicit(&shm_process_at(&process->shm, process->index)->parked, finished,
                           memory_order_release);
     tell_orchestrator(process);
-}
-
-static unsigned schedule_flags(uint32_t schedule)
-{
-    switch (schedule) {
-    case SCHEDULE_SPIN:
-        return CUDA_SCHEDULE_SPIN;
-    case SCHEDULE_YIELD:
-        return CUDA_SCHEDULE_YIELD;
-    case SCHEDULE_BLOCK:
-        return CUDA_SCHEDULE_BLOCK;
-    default:
-        return CUDA_SCHEDULE_AUTO;
-    }
 }
 
 /* The right GPU, over MPS or not, as the driver sees it now. */
@@ -94,29 +79,13 @@ enum status worker_process_open(struct worker_process *process, const char *driv
     status = prove_device(process);
     if (status != STATUS_OK)
         return status;
-    CALL(primary_ctx_set_flags, process->device, schedule_flags(settings->schedule));
-    status = context_retain(driver, process->device, &process->context);
+    CALL(primary_ctx_set_flags, process->device, worker_context_flags(settings->schedule));
+    status = context_retain(driver, process->device, &process->context.handle);
     if (status != STATUS_OK)
         return status;
-    CALL(ctx_set_current, process->context);
+    CALL(ctx_set_current, process->context.handle);
     status = publish_shares(process);
-    if (status != STATUS_OK)
-        return status;
-    status = context_load_module(driver, kernels_image(NULL), kernels_ptx(NULL), &process->module);
-    if (status != STATUS_OK)
-        return status;
-    const struct {
-        cuda_function *function;
-        const char *name;
-    } entries[] = {
-        {&process->add_constant, KERNELS_ADD_CONSTANT},
-        {&process->delay, KERNELS_DELAY},
-        {&process->compute, KERNELS_COMPUTE},
-        {&process->streaming, KERNELS_STREAM},
-    };
-    for (size_t i = 0; i < sizeof entries / sizeof entries[0]; i++)
-        CALL(module_get_function, entries[i].function, process->module, entries[i].name);
-    return STATUS_OK;
+    return status == STATUS_OK ? worker_context_load(driver, &process->context) : status;
 }
 
 #undef CALL
@@ -131,13 +100,49 @@ enum status worker_process_renew(struct worker_process *process)
     return status == STATUS_OK ? publish_shares(process) : status;
 }
 
+/* What a thread's own context was given. */
+static enum status add_shares(const struct worker_process *process)
+{
+    const struct cuda_driver *driver = &process->driver;
+    struct shm_process *record = shm_process_at(&process->shm, process->index);
+    int sms = 0;
+    size_t memory_free, memory_total;
+    enum status status = CUDA_CALL(driver, device_get_attribute, &sms,
+                                   CUDA_ATTRIBUTE_MULTIPROCESSOR_COUNT, process->device);
+    if (status == STATUS_OK)
+        status = CUDA_CALL(driver, mem_get_info, &memory_free, &memory_total);
+    if (status != STATUS_OK)
+        return status;
+    int32_t most = atomic_load(&record->sms);
+    while (sms > most && !atomic_compare_exchange_weak(&record->sms, &most, sms))
+        ;
+    uint64_t least = atomic_load(&record->memory_free);
+    while (memory_free < least &&
+           !atomic_compare_exchange_weak(&record->memory_free, &least, memory_free))
+        ;
+    return STATUS_OK;
+}
+
+enum status worker_process_enter(const struct worker_process *process, struct worker_context *own,
+                                 const struct worker_context **out)
+{
+    const struct cuda_driver *driver = &process->driver;
+    const struct shm_settings *settings = &process->shm.header->settings;
+    *out = &process->context;
+    if (settings->contexts == CONTEXTS_SHARED)
+        return CUDA_CALL(driver, ctx_set_current, process->context.handle);
+    *out = own;
+    enum status status = worker_context_open(driver, process->device, settings->schedule, own);
+    return status == STATUS_OK ? add_shares(process) : status;
+}
+
 void worker_process_close(struct worker_process *process)
 {
     struct cuda_driver *driver = &process->driver;
     /* Results are published already, and the process ends next: errors here change nothing. */
-    if (process->module)
-        driver->module_unload(process->module);
-    if (process->context)
+    if (process->context.module)
+        driver->module_unload(process->context.module);
+    if (process->context.handle)
         driver->primary_ctx_release(process->device);
     cuda_driver_release(driver);
 }

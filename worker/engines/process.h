@@ -1,10 +1,11 @@
 /*
- * What the threads of one worker process share: the driver, the context and the module.
+ * What the threads of one worker process share: the driver, and a context unless each has its own.
  */
 #pragma once
 
 #include "device/driver.h"
 #include "shm/shm.h"
+#include "worker/engines/contexts.h"
 
 struct worker_process {
     struct shm shm;
@@ -12,9 +13,7 @@ struct worker_process {
     unsigned index;
     struct cuda_driver driver;
     cuda_device device;
-    cuda_context context; /* the device's primary one */
-    cuda_module module;
-    cuda_function add_constant, delay, compute, streaming;
+    struct worker_context context; /* the device's primary one */
 };
 
 /* Loads the driver (driver_path NULL: the machine's), proves attachment to MPS or its absence,
@@ -26,6 +25,12 @@ enum status worker_process_open(struct worker_process *process, const char *driv
  * again what the assignment relies on, and publishes it. Called by the thread that opened it, while
  * no worker runs. */
 enum status worker_process_renew(struct worker_process *process);
+
+/* The context that the calling thread works in, which is current afterwards: the process's, or one
+ * made in *own, where the settings demand that. Of several contexts the process record has the most
+ * multiprocessors and the least memory left. *own is all zero before, and to be closed. */
+enum status worker_process_enter(const struct worker_process *process, struct worker_context *own,
+                                 const struct worker_context **out);
 
 /* Parks after assignment number finished: to be called when every worker has ended. */
 void worker_process_park(const struct worker_process *process, uint32_t finished);

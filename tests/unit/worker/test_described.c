@@ -188,9 +188,9 @@ static void rig_new(const char *const *steps, uint32_t memory, uint32_t launch, 
     memcpy(&settings->mix.steps[1], workload.steps, workload.count * sizeof workload.steps[0]);
     rig->slot.program = 1;
     rig->process.shm.header = &rig->header;
-    rig->process.compute = (cuda_function)(void *)&compute;
-    rig->process.streaming = (cuda_function)(void *)&streaming;
-    rig->process.delay = (cuda_function)(void *)&waiting;
+    rig->process.context.compute = (cuda_function)(void *)&compute;
+    rig->process.context.streaming = (cuda_function)(void *)&streaming;
+    rig->process.context.delay = (cuda_function)(void *)&waiting;
     rig->process.driver = (struct cuda_driver){
         .stream_create = fake_stream_create,
         .mem_alloc = fake_mem_alloc,
@@ -209,7 +209,9 @@ static void rig_new(const char *const *steps, uint32_t memory, uint32_t launch, 
         .graph_exec_destroy = fake_exec_destroy,
         .graph_destroy = fake_graph_destroy,
     };
-    assert_int_equal(described_engine.open(&rig->process, &rig->slot, &rig->work), STATUS_OK);
+    assert_int_equal(
+        described_engine.open(&rig->process, &rig->process.context, &rig->slot, &rig->work),
+        STATUS_OK);
 }
 
 #define STEPS(...) ((const char *const[]){__VA_ARGS__, NULL})
@@ -250,7 +252,9 @@ static void kernels_get_their_grid_and_length(void **state)
     described_engine.close(rig->work);
     rig->work = NULL;
     rig->header.settings.mix.steps[2].amount = 2900; /* as it was found out */
-    assert_int_equal(described_engine.open(&rig->process, &rig->slot, &rig->work), STATUS_OK);
+    assert_int_equal(
+        described_engine.open(&rig->process, &rig->process.context, &rig->slot, &rig->work),
+        STATUS_OK);
     assert_int_equal(run(&times), STATUS_OK);
     assert_string_equal(saw.calls, "icos");
     assert_int_equal(saw.blocks, 64);
@@ -278,7 +282,9 @@ static void pageable_copies_wait_before(void **state)
     rig->header.settings.sync = SYNC_NONE;
     described_engine.close(rig->work);
     rig->work = NULL;
-    assert_int_equal(described_engine.open(&rig->process, &rig->slot, &rig->work), STATUS_OK);
+    assert_int_equal(
+        described_engine.open(&rig->process, &rig->process.context, &rig->slot, &rig->work),
+        STATUS_OK);
     assert_int_equal(run(&times), STATUS_OK);
     assert_string_equal(saw.calls, "imo");
     rig_new(steps, MEMORY_PINNED, LAUNCH_STREAM, WORKLOAD_CHECK_POSSIBLE);
@@ -362,10 +368,12 @@ static void a_wrong_program_is_refused(void **state)
     rig_new(STEPS("copy-in 64K"), MEMORY_PINNED, LAUNCH_STREAM, WORKLOAD_CHECK_POSSIBLE);
     void *work = NULL;
     rig->slot.program = 2;
-    assert_int_equal(described_engine.open(&rig->process, &rig->slot, &work), STATUS_PROTOCOL);
+    assert_int_equal(described_engine.open(&rig->process, &rig->process.context, &rig->slot, &work),
+                     STATUS_PROTOCOL);
     rig->slot.program = 1;
     rig->header.settings.mix.programs[1].count = WORKLOAD_STEPS;
-    assert_int_equal(described_engine.open(&rig->process, &rig->slot, &work), STATUS_PROTOCOL);
+    assert_int_equal(described_engine.open(&rig->process, &rig->process.context, &rig->slot, &work),
+                     STATUS_PROTOCOL);
     assert_null(work);
 }
 

@@ -107,7 +107,8 @@ static void rig_free(struct rig *rig)
 static struct rig *opened(unsigned copies, unsigned kernels, uint64_t worked_bytes, unsigned memory)
 {
     struct rig *rig = rig_new(copies, kernels, worked_bytes, memory);
-    assert_int_equal(builtin_engine.open(&rig->process, NULL, &rig->work), STATUS_OK);
+    assert_int_equal(builtin_engine.open(&rig->process, &rig->process.context, NULL, &rig->work),
+                     STATUS_OK);
     memset(&driver_saw, 0, sizeof driver_saw);
     return rig;
 }
@@ -155,7 +156,8 @@ static void test_without_a_copy_out_a_pageable_iteration_waits(void **state)
     struct rig *rig = rig_new(COPIES_IN, 1, 0, MEMORY_PAGEABLE);
     struct iteration_times times;
     rig->header.settings.sync = SYNC_NONE;
-    assert_int_equal(builtin_engine.open(&rig->process, NULL, &rig->work), STATUS_OK);
+    assert_int_equal(builtin_engine.open(&rig->process, &rig->process.context, NULL, &rig->work),
+                     STATUS_OK);
     memset(&driver_saw, 0, sizeof driver_saw);
     assert_int_equal(engine_run(&builtin_engine, &rig->process, rig->work, &times), STATUS_OK);
     assert_int_equal(driver_saw.waits, 1);
@@ -206,10 +208,12 @@ static void test_what_has_no_known_output_is_refused(void **state)
 {
     (void)state;
     struct rig *rig = rig_new(COPIES_OUT, 1, 0, MEMORY_PINNED);
-    assert_int_equal(builtin_engine.open(&rig->process, NULL, &rig->work), STATUS_USAGE);
+    assert_int_equal(builtin_engine.open(&rig->process, &rig->process.context, NULL, &rig->work),
+                     STATUS_USAGE);
     free(rig);
     rig = rig_new(COPIES_NONE, 1, UINT64_C(1) << 40, MEMORY_PINNED);
-    assert_int_equal(builtin_engine.open(&rig->process, NULL, &rig->work), STATUS_USAGE);
+    assert_int_equal(builtin_engine.open(&rig->process, &rig->process.context, NULL, &rig->work),
+                     STATUS_USAGE);
     free(rig);
 }
 
