@@ -1,4 +1,5 @@
-# Throughput by processes and threads per process: a cell for each P×T.
+# Throughput by processes and threads per process: a cell for each P×T, with its streams a thread
+# where there are several.
 #
 #     mpsweep plot results.jsonl --figure heatmap -o data.gp
 #     gnuplot -c heatmap.gp data.gp picture.svg        (or .png, .pdf)
@@ -22,7 +23,7 @@ stats $cells using ($3 >= 0 && !is_dark($3) ? 1 : 0) nooutput name 'LIGHT'
 
 legend_form = 'none'
 is_filled = 1
-cell = n_threads <= 10 ? 0.36 : 0.24
+cell = n_threads <= 10 ? 0.36 : has_streams ? 0.3 : 0.24
 plot_height = n_threads * cell > 1.1 ? n_threads * cell : 1.1
 right_margin = 1.0
 load folder . 'style.gp'
@@ -51,6 +52,9 @@ set ylabel 'threads a process' noenhanced
 value_size = n_processes <= 14 ? 7.5 : n_processes <= 20 ? 6 : 4.5
 value_font = sprintf(',%g', value_size)
 half = 0.47
+# Of two lines in a cell.
+above = has_streams ? 0.33 : 0
+below = -0.33
 
 parts = "$cells using ($3 >= 0 ? $1 : NaN):2:($1 - half):($1 + half):($2 - half):($2 + half):3 " . \
     "with boxxyerror fillstyle solid 1 noborder fillcolor palette notitle"
@@ -61,13 +65,16 @@ if (MISSING_sum > 0) {
         "$cells using ($3 < 0 ? $1 : NaN):2:4 with labels font title_font textcolor rgb '#000000' " . \
         "noenhanced notitle"
 }
+lines = has_streams ? 2 : 1
 if (DARK_sum > 0) {
-    parts = parts . ", $cells using ($3 >= 0 && is_dark($3) ? $1 : NaN):2:4 with labels " . \
-        "font value_font textcolor rgb '#FFFFFF' noenhanced notitle"
+    parts = parts . ", for [l = 1:lines] $cells " . \
+        "using ($3 >= 0 && is_dark($3) ? $1 : NaN):2:(strcol(3 + l)) with labels " . \
+        "offset 0, l == 1 ? above : below font value_font textcolor rgb '#FFFFFF' noenhanced notitle"
 }
 if (LIGHT_sum > 0) {
-    parts = parts . ", $cells using ($3 >= 0 && !is_dark($3) ? $1 : NaN):2:4 with labels " . \
-        "font value_font textcolor rgb '#000000' noenhanced notitle"
+    parts = parts . ", for [l = 1:lines] $cells " . \
+        "using ($3 >= 0 && !is_dark($3) ? $1 : NaN):2:(strcol(3 + l)) with labels " . \
+        "offset 0, l == 1 ? above : below font value_font textcolor rgb '#000000' noenhanced notitle"
 }
 eval 'plot ' . parts
 unset output

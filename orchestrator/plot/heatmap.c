@@ -1,6 +1,7 @@
 /*
  * Throughput by processes and threads a process, as a map: P×T points and its borders, the points
- * of one process and of one thread each.
+ * of one process and of one thread each. Of the streams a thread, a cell has the fewest that reach
+ * its best.
  */
 #include "orchestrator/plot/internal.h"
 
@@ -15,13 +16,17 @@
 
 #define SIDE_MAX 64
 
+/* So far below the best of a cell its fewest streams may be. */
+#define STREAMS_NEAR 0.01
+
 /* A row for each point of one map; maps are the series of a table. */
 struct map {
-    const struct series_row **cells; /* borrowed; one for each P×T */
+    const struct series_row **cells; /* borrowed; one for each P×T, then room for as many */
     size_t count;
     size_t hybrids;
-    size_t repeated; /* points whose cell another has */
-    size_t others;   /* points of other settings */
+    size_t repeated; /* points that another one is drawn for, though it has as many streams */
+    bool has_streams;
+    size_t others; /* points of other settings */
 };
 
 static const char *const over_mps[] = {"hybrid", "processes+mps", "threads+mps"};
@@ -57,12 +62,56 @@ static bool same_cell(const struct series_row *a, const struct series_row *b)
            integer_at(a->point, "threads") == integer_at(b->point, "threads");
 }
 
+static json_int_t streams_of(const struct series_row *row)
+{
+    json_int_t streams = integer_at(row->point, "streams");
+    return streams > 1 ? streams : 1;
+}
+
+/* -1 of a point without a number. */
+static double ips_of(const struct series_row *row)
+{
+    return point_is_measured(row->point) ? number_at(row->point, "throughput_ips") : -1;
+}
+
+/* Whether another row of the same cell is to be drawn in its place. */
+static bool is_outdone(const struct map *map, const struct series_row *row)
+{
+    double best = ips_of(row);
+    for (size_t i = 0; i < map->count; i++)
+        if (same_cell(map->cells[i], row))
+            best = fmax(best, ips_of(map->cells[i]));
+    double enough = best > 0 ? best * (1 - STREAMS_NEAR) : best;
+    for (size_t i = 0; i < map->count; i++) {
+        const struct series_row *other = map->cells[i];
+        if (same_cell(other, row) && ips_of(other) >= enough &&
+            (ips_of(row) < enough || streams_of(other) < streams_of(row)))
+            return true;
+    }
+    return false;
+}
+
+/* Leaves each cell one of its rows, which differ in streams. */
+static void choose_streams(struct map *map, const struct series_row **chosen)
+{
+    size_t count = 0;
+    for (size_t i = 0; i < map->count; i++)
+        if (!is_outdone(map, map->cells[i]))
+            chosen[count++] = map->cells[i];
+    memcpy(map->cells, chosen, count * sizeof(*chosen));
+    map->count = count;
+    map->hybrids = 0;
+    for (size_t i = 0; i < count; i++)
+        map->hybrids += strncmp(text_at(chosen[i]->point, "layout"), "hybrid", 6) == 0;
+}
+
 /* The map of the settings of one row. Of several points in a cell a measured one is kept, and of
  * those the first in the plan. */
 static void fill_map(const struct series_table *table, const struct series_row *like,
                      struct map *map)
 {
-    map->count = map->hybrids = map->repeated = map->others = 0;
+    map->count = map->repeated = map->others = 0;
+    map->has_streams = false;
     for (size_t i = 0; i < table->count; i++) {
         const struct series_row *row = &table->rows[i];
         size_t at = 0;
@@ -70,7 +119,9 @@ static void fill_map(const struct series_table *table, const struct series_row *
             map->others++;
             continue;
         }
-        while (at < map->count && !same_cell(map->cells[at], row))
+        map->has_streams |= streams_of(row) > 1;
+        while (at < map->count &&
+               (!same_cell(map->cells[at], row) || streams_of(map->cells[at]) != streams_of(row)))
             at++;
         if (at < map->count) {
             bool better =
@@ -82,8 +133,8 @@ static void fill_map(const struct series_table *table, const struct series_row *
             continue;
         }
         map->cells[map->count++] = row;
-        map->hybrids += strncmp(text_at(row->point, "layout"), "hybrid", 6) == 0;
     }
+    choose_streams(map, map->cells + table->count);
 }
 
 /* The fullest map: the one with the most P×T points, then the most points at all. The caller frees
@@ -92,7 +143,7 @@ static const struct series_row *choose_map(const struct series_table *table, str
 {
     const struct series_row *best = NULL;
     size_t most = 0, most_hybrids = 0;
-    map->cells = calloc(table->count + 1, sizeof *map->cells);
+    map->cells = calloc(2 * table->count + 1, sizeof *map->cells);
     for (size_t i = 0; i < table->count && map->cells != NULL; i++) {
         const struct series_row *row = &table->rows[i];
         bool seen = false;
@@ -159,24 +210,28 @@ static void write_cells(FILE *file, const struct map *map)
     fill_axis(map, "threads", &threads);
     write_axis(file, "processes", &processes);
     write_axis(file, "threads", &threads);
-    fprintf(file, "# place on the axis of processes, of threads, iterations/s (-1: none), text\n"
-                  "$cells << EOD\n");
+    fprintf(file,
+            "has_streams = %d\n# place on the axis of processes, of threads, iterations/s (-1: "
+            "none), text, streams a thread\n$cells << EOD\n",
+            map->has_streams);
     for (size_t i = 0; i < map->count; i++) {
         const json_t *point = map->cells[i]->point;
         size_t x = axis_place(&processes, integer_at(point, "processes"));
         size_t y = axis_place(&threads, integer_at(point, "threads"));
-        double ips = point_is_measured(point) ? number_at(point, "throughput_ips") : -1;
-        char text[32];
+        double ips = ips_of(map->cells[i]);
+        char text[32] = "0";
         if (x == processes.count || y == threads.count)
             continue;
-        fprintf(file, "%zu %zu %.6g ", x + 1, y + 1, ips);
         if (ips >= 0) {
             least = fmin(least, ips);
             most = fmax(most, ips);
-            fprintf(file, "%s\n", ips > 0 ? text_number(ips, text, sizeof text) : "0");
-        } else {
-            fprintf(file, "%s\n", strcmp(text_at(point, "status"), "infeasible") == 0 ? "×" : "!");
         }
+        if (ips > 0)
+            text_number(ips, text, sizeof text);
+        else if (ips < 0)
+            strcpy(text, strcmp(text_at(point, "status"), "infeasible") == 0 ? "×" : "!");
+        fprintf(file, "%zu %zu %.6g %s ×%" JSON_INTEGER_FORMAT "\n", x + 1, y + 1, ips, text,
+                streams_of(map->cells[i]));
     }
     fprintf(file, "EOD\nthroughput_min = %.6g\nthroughput_max = %.6g\n", least, most);
 }
@@ -199,6 +254,11 @@ static char *notes_text(const struct series_row *like, const struct map *map)
         if (like->texts[s][0] != '\0')
             fprintf(out.file, ", %s", like->texts[s]);
     fputs(". ", out.file);
+    if (map->has_streams)
+        fprintf(
+            out.file,
+            "Below a throughput: the streams a thread, the fewest within %g%% of the cell's best. ",
+            100 * STREAMS_NEAR);
     if (has_unmeasured(map))
         fputs("Hatched: × infeasible, ! failed or interrupted. ", out.file);
     if (map->others > 0)
@@ -227,9 +287,11 @@ enum status plot_heatmap_write(const struct results *results, const char *path, 
     if (status != STATUS_OK)
         goto out;
     notes = notes_text(like, &map);
-    status =
-        plot_write_heading(file, "heatmap", "Throughput by processes and threads (iterations/s)",
-                           results->header, notes);
+    status = plot_write_heading(file, "heatmap",
+                                map.has_streams
+                                    ? "Throughput by processes, threads and streams (iterations/s)"
+                                    : "Throughput by processes and threads (iterations/s)",
+                                results->header, notes);
     if (status == STATUS_OK)
         write_cells(file, &map);
 out:

@@ -102,10 +102,11 @@ P
   draws heatmap r.jsonl
   shows processes 'threads a process' 3936 1906 571.0 '×' 'Hatched' 'Over MPS' 'Not drawn: 2 of other settings' \
     '1 cell measured more than once'
-  grep -qx '2 3 3936.4 3936' a.gp
-  grep -qx '3 3 -1 ×' a.gp
-  grep -qx '3 2 -1 !' a.gp
+  grep -qx '2 3 3936.4 3936 ×1' a.gp
+  grep -qx '3 3 -1 × ×1' a.gp
+  grep -qx '3 2 -1 ! ×1' a.gp
   hides '>77'
+  hides '>×1'
   # Without MPS the same, and a map of one cell.
   file r.jsonl <<<'{}'
   draws heatmap r.jsonl
@@ -113,6 +114,30 @@ P
   hides Hatched
   file r.jsonl <<<'{"throughput_ips": 0}'
   draws heatmap r.jsonl
+}
+
+@test "heatmap: the fewest streams that reach a cell's best" {
+  needs_gnuplot
+  file r.jsonl <<'P'
+{"throughput_ips": 290}
+{"streams": 128, "throughput_ips": 19000}
+{"streams": 96, "throughput_ips": 18811}
+{"streams": 64, "throughput_ips": 16400}
+{"streams": 200, "status": "infeasible"}
+{"threads": 2, "streams": 8, "throughput_ips": 5000}
+{"threads": 2, "streams": 8, "throughput_ips": 6000}
+{"threads": 4, "streams": 2, "status": "failed"}
+{"threads": 4, "status": "infeasible"}
+P
+  draws heatmap r.jsonl
+  shows 'processes, threads and streams' 18811 '×96' 5000 '×8' \
+    "the fewest within 1% of the cell's best" '1 cell measured more than once'
+  hides 'Not drawn'
+  diff - <(sed -n '/^\$cells/,/^EOD/p' a.gp | sed '1d;$d' | sort) <<'C'
+1 1 18811 18811 ×96
+1 2 5000 5000 ×8
+1 3 -1 × ×1
+C
 }
 
 @test "ceilings: measured beside what was possible, and which one binds" {
