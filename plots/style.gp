@@ -6,8 +6,8 @@
 #
 # A figure whose legend is not one line per series sets legend_form to 'boxes', 'points' or 'none', and
 # n_entries with entries and entry_colours, for points entry_shapes. It may also set plot_height,
-# left_margin, right_margin, title_left, legend_below and has_ideal; is_filled means that what it draws
-# may hide the mark of an emulated GPU.
+# left_margin, right_margin, title_left, legend_below and has_ideal; has_lines = 0 leaves the lines of
+# series out of the legend; is_filled means that what it draws may hide the mark of an emulated GPU.
 
 set encoding utf8
 set minussign
@@ -45,6 +45,7 @@ legend_step = 0.15
 sample_width = 0.48
 
 if (!exists('has_ideal')) { has_ideal = 0 }
+if (!exists('has_lines')) { has_lines = 1 }
 if (!exists('legend_form')) {
     legend_form = 'lines'
     n_entries = n_series + has_ideal
@@ -133,8 +134,11 @@ do for [i = 1:n_entries] {
     colour = is_ideal ? ideal_colour : series_colour(layout_of[i])
     width = is_ideal ? 0.8 : 1.3
     dash = is_ideal ? ideal_dash : series_dash(variant_of[i])
-    set arrow 100 + i from screen across(x), up(y) to screen across(x + sample_width - 0.08), up(y) \
-        nohead linecolor rgb colour linewidth width dashtype dash
+    if (has_lines || is_ideal) {
+        set arrow 100 + i from screen across(x), up(y) \
+            to screen across(x + sample_width - 0.08), up(y) \
+            nohead linecolor rgb colour linewidth width dashtype dash
+    }
     if (!is_ideal) {
         set label 1001 + 2 * i '' at screen across(x + sample_width / 2 - 0.04), up(y) \
             point linecolor rgb colour pointsize 0.7 \

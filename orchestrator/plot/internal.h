@@ -13,7 +13,7 @@
 typedef enum status plot_write(const struct results *results, const char *path, FILE *file);
 
 plot_write plot_throughput_write, plot_latency_write, plot_phases_write, plot_launch_write,
-    plot_heatmap_write;
+    plot_heatmap_write, plot_host_write;
 plot_write plot_scaling_write, plot_gpus_write;       /* of points of several GPUs */
 plot_write plot_probe_write, plot_probe_series_write; /* of probes: all arms; those of a series */
 plot_write plot_search_write;                         /* of a tune */

@@ -22,6 +22,7 @@ static const struct figure figures[] = {
     {"phases", plot_phases_write, false},
     {"launch", plot_launch_write, false},
     {"heatmap", plot_heatmap_write, false},
+    {"host", plot_host_write, false},
     {"scaling", plot_scaling_write, false},
     {"gpus", plot_gpus_write, false},
     {"ceilings", plot_ceilings_write, true},

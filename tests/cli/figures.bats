@@ -140,6 +140,55 @@ P
 C
 }
 
+@test "host: throughput by CPUs in use, and what no layout outdoes with as few" {
+  needs_gnuplot
+  file r.jsonl <<'P'
+{"threads": 16, "cpu": {"on_cpu": 1.0}, "throughput_ips": 3000}
+{"threads": 64, "schedule": "block", "cpu": {"in_use": 0.5}, "throughput_ips": 2000}
+{"threads": 65, "schedule": "block", "cpu": {"in_use": 0.502}, "throughput_ips": 2100}
+{"streams": 64, "cpu": {"in_use": 1}, "throughput_ips": 9000}
+{"threads": 2, "streams": 32, "cpu": {"in_use": 2}, "throughput_ips": 9080}
+{"threads": 2, "streams": 64, "cpu": {"in_use": 2.1}, "throughput_ips": 9100}
+{"threads": 3, "streams": 64, "cpu": {"in_use": 6}, "throughput_ips": 9200}
+{"threads": 3}
+{"threads": 4, "cpu": {"in_use": null}}
+P
+  draws host r.jsonl
+  shows 'CPUs in use' 'threads, schedule auto' 'threads 1×2×S' '>1×65' '>1×2×64' '>1×3×64' \
+    'Not drawn: 2 without a CPU time (threads 1×3, threads 1×4)'
+  diff - <(sed -n '/^\$front/,/^EOD/p' a.gp | sed '1d;$d') <<'F'
+0.502 2100
+1 9000
+2.1 9100
+6 9200
+F
+  # Where there is no room for both, the better one has a label.
+  diff - <(sed -n '/^\$labels/,/^EOD/p' a.gp | sed '1d;$d') <<'L'
+6 9200 1×3×64
+2.1 9100 1×2×64
+0.502 2100 1×65
+L
+  grep -qx '16 3000' a.gp
+  grep -qx '2 9080' a.gp
+  grep -qx 'cpus_max = 16' a.gp
+  # One point, which used nothing; numbers of any size; none at all.
+  file r.jsonl '.gpu.emulated = true' <<<'{"cpu": {"in_use": 0}, "throughput_ips": 0}'
+  draws host r.jsonl
+  shows 'EMULATED GPU'
+  file r.jsonl <<'P'
+{"layout": "läyout \u0027☃", "throughput_ips": 1e15, "cpu": {"in_use": 1e-9}}
+{"threads": 700, "throughput_ips": 1e-9, "cpu": {"in_use": 1e5}}
+{"threads": 4, "cpu": {"in_use": -1}}
+{"threads": 5, "cpu": {"in_use": 1e300}}
+{"threads": 6, "cpu": 7}
+P
+  draws host r.jsonl
+  grep -qx 'n_series = 2' a.gp
+  file r.jsonl <<<'{"cpu": {"in_use": "x"}}'
+  refused "'r.jsonl' has no measured point with the CPU time that it used" \
+    "$MPSWEEP" plot r.jsonl --figure host -o b.svg
+}
+
 @test "ceilings: measured beside what was possible, and which one binds" {
   needs_gnuplot
   file r.jsonl <<'P'

@@ -43,9 +43,10 @@ static bool worked(enum status status)
 static void draw(const struct results *results)
 {
     static plot_write *const figures[] = {
-        plot_throughput_write, plot_latency_write, plot_phases_write,       plot_launch_write,
-        plot_heatmap_write,    plot_scaling_write, plot_gpus_write,         plot_search_write,
-        plot_fleet_write,      plot_probe_write,   plot_probe_series_write, plot_ceilings_write,
+        plot_throughput_write, plot_latency_write, plot_phases_write,  plot_launch_write,
+        plot_heatmap_write,    plot_host_write,    plot_scaling_write, plot_gpus_write,
+        plot_search_write,     plot_fleet_write,   plot_probe_write,   plot_probe_series_write,
+        plot_ceilings_write,
     };
     struct printed printed;
     for (size_t i = 0; i < sizeof figures / sizeof *figures; i++) {
