@@ -34,21 +34,15 @@ bool ceiling_polls(const struct explain_point *point)
     return point->streams > 1;
 }
 
-/* Streams of a process. */
-static unsigned slots_of(const struct explain_point *point)
+unsigned ceiling_streams(const struct explain_point *point)
 {
     return point->threads * (ceiling_polls(point) ? point->streams : 1);
-}
-
-static unsigned threads_of(const struct explain_point *point)
-{
-    return ceiling_gpus(point) * point->processes * point->threads;
 }
 
 /* A graph's kernels do not hold a queue (docs/explain.md). */
 static bool shares_queues(const struct explain_point *point)
 {
-    return point->launch != LAUNCH_GRAPH && slots_of(point) > point->connections;
+    return point->launch != LAUNCH_GRAPH && ceiling_streams(point) > point->connections;
 }
 
 /* Kernels of a process that run at the same time, at the most launches/s that it takes. One
@@ -68,7 +62,7 @@ bool ceiling_takes_turns(const struct explain_point *point, const struct calibra
     if (point->passed_ips > 0.0)
         return true;
     if (single <= 0.0 || kernels <= 0.0 || calibration->process_launches_per_s <= 0.0 ||
-        ceiling_polls(point) || threads_of(point) > calibration->cpus)
+        ceiling_polls(point) || ceiling_threads(point) > calibration->cpus)
         return false;
     double copies_s = bytes_per_s > 0.0 ? 2.0 * (double)point->work.bytes / bytes_per_s : 0.0;
     double kernel_s = (1.0 / single - copies_s) / kernels;
@@ -81,7 +75,7 @@ unsigned ceiling_active_threads(const struct explain_point *point,
 {
     if (shares_queues(point) && !ceiling_takes_turns(point, calibration))
         return point->connections;
-    return slots_of(point);
+    return ceiling_streams(point);
 }
 
 unsigned ceiling_gpus(const struct explain_point *point)
@@ -89,9 +83,14 @@ unsigned ceiling_gpus(const struct explain_point *point)
     return point->gpus > 1 ? point->gpus : 1;
 }
 
+unsigned ceiling_threads(const struct explain_point *point)
+{
+    return ceiling_gpus(point) * point->processes * point->threads;
+}
+
 unsigned ceiling_workers(const struct explain_point *point)
 {
-    return ceiling_gpus(point) * point->processes * slots_of(point);
+    return ceiling_gpus(point) * point->processes * ceiling_streams(point);
 }
 
 static bool knows_all(const struct explain_point *point, const struct calibration *calibration)
@@ -214,7 +213,8 @@ static double cpu_ceiling(const struct explain_point *point, const struct calibr
     /* CUDA's choice is to spin as long as a process has fewer contexts than there are CPUs. */
     bool spins = point->schedule == SCHEDULE_SPIN || point->schedule == SCHEDULE_AUTO;
     double on_cpu = calibration->single_spin_cpu_us * calibration->single_stream_ips / US_PER_S;
-    if (!spins || ceiling_polls(point) || on_cpu <= 0.0 || threads_of(point) <= calibration->cpus)
+    if (!spins || ceiling_polls(point) || on_cpu <= 0.0 ||
+        ceiling_threads(point) <= calibration->cpus)
         return ips;
     double spinning = SPINNING_GAIN * calibration->cpus * single / on_cpu;
     return ips > 0.0 ? smaller(ips, spinning) : spinning;
@@ -272,9 +272,9 @@ void ceilings_compute(const struct explain_point *point, const struct calibratio
     double single = ceiling_single_ips(point, calibration);
     double kernels = point->work.kernels;
 
-    ips[CEILING_WORKERS] = point->processes * slots_of(point) * single;
+    ips[CEILING_WORKERS] = point->processes * ceiling_streams(point) * single;
     unsigned active = ceiling_active_threads(point, calibration);
-    if (active < slots_of(point))
+    if (active < ceiling_streams(point))
         ips[CEILING_QUEUES] = point->processes * active * single;
     double polling_s = ceiling_polling_s(point, calibration);
     if (polling_s > 0.0)

@@ -99,8 +99,12 @@ bool ceiling_polls(const struct explain_point *point);
 /* Seconds of an iteration for which a thread that polls serves no other stream; 0: not known. */
 double ceiling_polling_s(const struct explain_point *point, const struct calibration *calibration);
 
-/* GPUs of a point, and workers on all of them: streams, each with an iteration in flight. */
+/* Streams of a process, each with an iteration in flight. */
+unsigned ceiling_streams(const struct explain_point *point);
+
+/* GPUs of a point; threads, and workers, which are streams, on all of them. */
 unsigned ceiling_gpus(const struct explain_point *point);
+unsigned ceiling_threads(const struct explain_point *point);
 unsigned ceiling_workers(const struct explain_point *point);
 
 /* Seconds of an iteration in what the GPUs share, its copies and its launches; 0: they share

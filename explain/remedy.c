@@ -14,6 +14,7 @@
 #define QUEUES_MOST 32
 #define QUEUES_MPS 2
 #define THREADS_MOST 128
+#define STREAMS_MOST 256
 
 /* Less than this is not worth a change; and of two remedies this near, the first one is taken. */
 #define LEAST_GAIN 1.05
@@ -32,7 +33,9 @@ static const struct {
     [CEILING_TIME_SLICING] = {{REMEDY_MPS}, "over MPS the next ceiling is as low"},
     [CEILING_QUEUES] = {{REMEDY_CONNECTIONS, REMEDY_HYBRID, REMEDY_PROCESSES, REMEDY_GRAPH},
                         "more queues do not fit, or the next ceiling is as low"},
-    [CEILING_POLLING] = {{REMEDY_PINNED, REMEDY_GRAPH}, "more threads, each with fewer streams"},
+    [CEILING_POLLING] = {{REMEDY_THREADS, REMEDY_PINNED, REMEDY_GRAPH},
+                         "more threads would run into the next ceiling at once, or there are no "
+                         "more CPUs"},
     [CEILING_PROCESS_LAUNCH] = {{REMEDY_PROCESSES, REMEDY_GRAPH}, FEWER_KERNELS},
     [CEILING_GPU_LAUNCH] = {{REMEDY_GRAPH}, FEWER_KERNELS},
     [CEILING_COPY_IN] = {{REMEDY_PINNED}, "copy fewer bytes to the GPU in an iteration"},
@@ -66,10 +69,10 @@ static bool fits(const struct explain_point *point, const struct budget *budget)
                            point->processes * point->connections <= budget->queues);
 }
 
-/* Queues enough for all threads, or as many as are allowed. */
+/* Queues enough for all streams, or as many as are allowed. */
 static void widen(struct explain_point *point, const struct budget *budget)
 {
-    while (point->launch == LAUNCH_STREAM && point->connections < point->threads &&
+    while (point->launch == LAUNCH_STREAM && point->connections < ceiling_streams(point) &&
            point->connections < QUEUES_MOST) {
         struct explain_point wider = *point;
         wider.connections = point->connections < QUEUES_MPS ? QUEUES_MPS : 2 * point->connections;
@@ -91,32 +94,53 @@ static enum ceiling_kind limit_of(const struct explain_point *point,
     return binding.kind;
 }
 
-/* Twice as many workers, time and again, until something else binds. */
+/* Twice as many workers: streams of threads that poll, else processes or threads. */
+static void double_workers(struct explain_point *point)
+{
+    if (ceiling_polls(point))
+        point->streams *= 2;
+    else if (point->threads == 1 && (point->mps || point->processes > 1))
+        point->processes *= 2;
+    else
+        point->threads *= 2;
+}
+
+/* Doubles them time and again, until something else binds. */
 static bool add_workers(struct explain_point *point, const struct calibration *calibration,
                         const struct budget *budget)
 {
-    bool processes = point->threads == 1 && (point->mps || point->processes > 1);
     bool added = false;
     for (;;) {
         struct explain_point more = *point;
-        if (processes)
-            more.processes *= 2;
-        else
-            more.threads *= 2;
+        double_workers(&more);
         if (more.mps && more.processes > budget->clients)
             more.processes = budget->clients;
         widen(&more, budget);
-        if (more.threads > THREADS_MOST || !fits(&more, budget) ||
+        if (more.threads > THREADS_MOST || more.streams > STREAMS_MOST || !fits(&more, budget) ||
             ceiling_workers(&more) > LAYOUT_MOST_WORKERS ||
-            more.processes * more.threads <= point->processes * point->threads)
+            ceiling_workers(&more) <= ceiling_workers(point))
             return added;
-        if (ceiling_active_threads(&more, calibration) < more.threads)
+        if (ceiling_active_threads(&more, calibration) < ceiling_streams(&more))
             return added;
         *point = more;
         added = true;
         if (limit_of(point, calibration) != CEILING_WORKERS)
             return true;
     }
+}
+
+/* As many streams, polled by twice as many threads, while these are the limit. */
+static bool add_threads(struct explain_point *point, const struct calibration *calibration)
+{
+    bool added = false;
+    while (ceiling_polls(point) && point->streams % 2 == 0 &&
+           2 * ceiling_threads(point) <= calibration->cpus &&
+           limit_of(point, calibration) == CEILING_POLLING) {
+        point->threads *= 2;
+        point->streams /= 2;
+        added = true;
+    }
+    return added;
 }
 
 /* Spreads threads over processes of `threads` each, over MPS with the queues that these have
@@ -141,6 +165,8 @@ static bool apply(enum remedy_kind kind, struct explain_point *point,
     switch (kind) {
     case REMEDY_WORKERS:
         return add_workers(point, calibration, budget);
+    case REMEDY_THREADS:
+        return add_threads(point, calibration);
     case REMEDY_CONNECTIONS:
         widen(point, budget);
         return point->connections != before.connections;
@@ -175,12 +201,56 @@ static bool apply(enum remedy_kind kind, struct explain_point *point,
     }
 }
 
-/* Whatever else is changed: more workers than CPUs must not spin while they wait. */
-static void wait_asleep(struct explain_point *point, const struct calibration *calibration)
+static bool is_crowded(const struct explain_point *point, const struct calibration *calibration)
 {
+    return calibration->cpus > 0 && ceiling_threads(point) > calibration->cpus;
+}
+
+/* The same number in flight as streams of as few threads as can poll them, in no more processes
+ * than before. A launch of pageable memory keeps its thread, and launches by stream take long. */
+static bool poll_streams(const struct explain_point *before, struct explain_point *point,
+                         const struct calibration *calibration)
+{
+    struct explain_point fewer = *point;
+    bool same_kind = before->mps == point->mps && before->processes < point->processes;
+    if (point->launch != LAUNCH_GRAPH || point->memory != MEMORY_PINNED)
+        return false;
+    fewer.processes = same_kind ? before->processes : point->processes;
+    unsigned streams = point->processes * ceiling_streams(point) / fewer.processes;
+    if (fewer.schedule == SCHEDULE_BLOCK)
+        fewer.schedule = SCHEDULE_AUTO;
+    for (fewer.threads = 1; !is_crowded(&fewer, calibration); fewer.threads *= 2) {
+        fewer.streams = streams / fewer.threads;
+        if (fewer.streams <= STREAMS_MOST && ceiling_polls(&fewer) &&
+            limit_of(&fewer, calibration) != CEILING_POLLING) {
+            *point = fewer;
+            return true;
+        }
+    }
+    return false;
+}
+
+/* More threads than CPUs must not spin while they wait: few of them poll, or they sleep. */
+static void spare_cpus(const struct explain_point *before, struct remedy *remedy,
+                       const struct calibration *calibration, const struct budget *budget)
+{
+    struct explain_point *point = &remedy->point;
     bool spins = point->schedule == SCHEDULE_AUTO || point->schedule == SCHEDULE_SPIN;
-    if (spins && calibration->cpus > 0 && ceiling_workers(point) > calibration->cpus)
+    bool adds = remedy->kind == REMEDY_WORKERS;
+    if (!is_crowded(point, calibration))
+        return;
+    if ((adds || (remedy->kind == REMEDY_GRAPH && spins)) &&
+        poll_streams(before, point, calibration)) {
+        if (adds && limit_of(point, calibration) == CEILING_WORKERS)
+            add_workers(point, calibration, budget);
+    } else if (spins) {
         point->schedule = SCHEDULE_BLOCK;
+    }
+}
+
+static unsigned streams_of(const struct explain_point *point)
+{
+    return ceiling_polls(point) ? point->streams : 1;
 }
 
 enum layout_kind explain_layout(const struct explain_point *point)
@@ -197,6 +267,8 @@ static void write_options(const struct explain_point *before, struct remedy *rem
         after->mps != before->mps)
         text_append(&text, "--layout %s ",
                     layout_text(explain_layout(after), after->processes, after->threads, layout));
+    if (streams_of(after) != streams_of(before))
+        text_append(&text, "--streams %u ", streams_of(after));
     if (after->connections != (after->mps != before->mps ? QUEUES_MPS : before->connections))
         text_append(&text, "--connections %u ", after->connections);
     if (after->launch != before->launch)
@@ -207,7 +279,7 @@ static void write_options(const struct explain_point *before, struct remedy *rem
              after->launch == LAUNCH_STREAM)
         text_append(&text, "--sync stream ");
     if (after->schedule != before->schedule)
-        text_append(&text, "--schedule block ");
+        text_append(&text, "--schedule %s ", after->schedule == SCHEDULE_BLOCK ? "block" : "auto");
     if (before->percentage_count != 0 && after->percentage_count == 0)
         text_append(&text, "--active-thread-percentage default ");
     if (text.length > 0 && text.length < text.size)
@@ -225,6 +297,18 @@ static void write_advice(const struct explain_point *before, struct remedy *reme
                     ceiling_gpus(after) > 1 ? "on each GPU" : "in all");
         if (after->launch == LAUNCH_STREAM && after->threads > 1)
             text_append(&text, ", each process with %u hardware queues", after->connections);
+        break;
+    case REMEDY_STREAMS:
+        text_append(&text,
+                    "let %u thread%s of each process poll %u streams%s: %u iterations in "
+                    "flight%s",
+                    after->threads, after->threads == 1 ? "" : "s", after->streams,
+                    after->threads == 1 ? "" : " each", after->processes * ceiling_streams(after),
+                    on_each);
+        break;
+    case REMEDY_THREADS:
+        text_append(&text, "let %u threads of each process poll the streams, %u each",
+                    after->threads, streams_of(after));
         break;
     case REMEDY_CONNECTIONS:
         text_append(&text,
@@ -265,7 +349,13 @@ static void write_advice(const struct explain_point *before, struct remedy *reme
         text_append(&text, "take the active thread percentage away, or raise it");
         break;
     }
-    if (remedy->kind != REMEDY_BLOCK && after->schedule != before->schedule)
+    if (remedy->kind == REMEDY_GRAPH && ceiling_polls(after) && !ceiling_polls(before))
+        text_append(&text,
+                    "; and let one of %u threads poll the streams of all: there are more threads "
+                    "than CPUs",
+                    before->threads / after->threads);
+    if (remedy->kind != REMEDY_BLOCK && after->schedule != before->schedule &&
+        after->schedule == SCHEDULE_BLOCK)
         text_append(&text,
                     "; and let the workers wait asleep (CU_CTX_SCHED_BLOCKING_SYNC): there are "
                     "more of them than CPUs");
@@ -287,15 +377,17 @@ static void try_all(enum ceiling_kind kind, const struct explain_point *point,
         struct remedy remedy = {.kind = against[kind].tried[i], .point = *point};
         if (remedy.kind == REMEDY_NONE || !apply(remedy.kind, &remedy.point, calibration, budget))
             continue;
-        wait_asleep(&remedy.point, calibration);
+        spare_cpus(point, &remedy, calibration, budget);
+        if (remedy.kind == REMEDY_WORKERS && ceiling_polls(&remedy.point))
+            remedy.kind = REMEDY_STREAMS;
         remedy.predicted_ips = predict_ips(&remedy.point, calibration);
         remedy.gain = remedy.predicted_ips / now;
         if (remedy.gain < LEAST_GAIN ||
             (best->kind != REMEDY_NONE &&
              remedy.predicted_ips < ABOUT_THE_SAME * best->predicted_ips))
             continue;
-        /* A graph changes the program, all others only how it is started. */
-        if (remedy.kind == REMEDY_GRAPH && best->kind != REMEDY_NONE)
+        /* A graph changes the program, all others only how it is started, unless it polls. */
+        if (remedy.kind == REMEDY_GRAPH && best->kind != REMEDY_NONE && !ceiling_polls(point))
             continue;
         *best = remedy;
     }
@@ -337,8 +429,8 @@ void remedy_find(const struct explain_point *point, const struct calibration *ca
 const char *remedy_name(enum remedy_kind kind)
 {
     static const char *const names[REMEDY_KINDS] = {
-        "none",  "workers", "connections", "mps",   "processes",  "hybrid",
-        "graph", "pinned",  "sync",        "block", "percentage",
+        "none",   "workers", "streams", "threads", "connections", "mps",        "processes",
+        "hybrid", "graph",   "pinned",  "sync",    "block",       "percentage",
     };
     return (unsigned)kind < REMEDY_KINDS ? names[kind] : "none";
 }

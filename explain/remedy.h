@@ -16,6 +16,8 @@ struct remedy_limits {
 enum remedy_kind {
     REMEDY_NONE,
     REMEDY_WORKERS,     /* more of them */
+    REMEDY_STREAMS,     /* more of them as streams of threads that poll */
+    REMEDY_THREADS,     /* more threads that poll, each with fewer streams */
     REMEDY_CONNECTIONS, /* more hardware queues for each process */
     REMEDY_MPS,         /* the same processes over MPS */
     REMEDY_PROCESSES,   /* threads become processes over MPS */
@@ -43,7 +45,8 @@ struct remedy {
 
 /* Tries what could lift the binding ceiling and takes what is predicted to give most; of two that
  * give about the same, the one that changes less; a graph, which changes the program and not only
- * how it is started, where nothing else helps. */
+ * how it is started, where nothing else helps or threads poll. Where a remedy would have more
+ * threads than CPUs, few of them poll the streams of all, if the iterations are graphs. */
 void remedy_find(const struct explain_point *point, const struct calibration *calibration,
                  const struct remedy_limits *limits, struct remedy *out);
 

@@ -86,14 +86,16 @@ const char *ceiling_reason(enum ceiling_kind kind, const struct explain_point *p
     struct text out = {.at = text, .size = size};
     bool graph = point->launch == LAUNCH_GRAPH;
     unsigned workers = ceiling_workers(point);
+    const char *worker = ceiling_polls(point) ? "stream" : "worker";
+    const char *thread = ceiling_polls(point) ? "stream" : "thread";
     char number[32];
     *text = '\0';
     switch (kind) {
     case CEILING_WORKERS:
-        text_append(&out, "one worker alone does ");
+        text_append(&out, "one %s alone does ", worker);
         append_single(&out, point, calibration);
         if (workers > 1)
-            text_append(&out, " iterations/s, so %u workers cannot do more than %s", workers,
+            text_append(&out, " iterations/s, so %u %ss cannot do more than %s", workers, worker,
                         text_number(workers * ceiling_single_ips(point, calibration), number,
                                     sizeof number));
         else
@@ -108,11 +110,11 @@ const char *ceiling_reason(enum ceiling_kind kind, const struct explain_point *p
         break;
     case CEILING_QUEUES:
         text_append(&out,
-                    "a process has %u hardware queue%s for its %u threads, and rows of kernels in "
-                    "one queue come one after the other, so that no more than %u threads get on at "
+                    "a process has %u hardware queue%s for its %u %ss, and rows of kernels in "
+                    "one queue come one after the other, so that no more than %u %ss get on at "
                     "a time unless they launch in turns; one alone does ",
-                    point->connections, point->connections == 1 ? "" : "s", point->threads,
-                    ceiling_active_threads(point, calibration));
+                    point->connections, point->connections == 1 ? "" : "s", ceiling_streams(point),
+                    thread, ceiling_active_threads(point, calibration), thread);
         append_single(&out, point, calibration);
         text_append(&out, " iterations/s");
         break;
@@ -123,8 +125,10 @@ const char *ceiling_reason(enum ceiling_kind kind, const struct explain_point *p
                     point->streams, 1e6 * ceiling_polling_s(point, calibration),
                     point->processes * point->threads,
                     point->processes * point->threads == 1 ? "" : "s");
-        append_count(&out,
-                     point->processes * point->threads / ceiling_polling_s(point, calibration));
+        text_append(
+            &out, "%s",
+            text_number(point->processes * point->threads / ceiling_polling_s(point, calibration),
+                        number, sizeof number));
         text_append(&out, " iterations/s");
         break;
     case CEILING_PROCESS_LAUNCH:
@@ -172,9 +176,10 @@ const char *ceiling_reason(enum ceiling_kind kind, const struct explain_point *p
         break;
     case CEILING_CPUS:
         text_append(&out,
-                    "%u CPU%s for %u workers, and every iteration needs CPU time to launch, "
+                    "%u CPU%s for %u %s, and every iteration needs CPU time to launch, "
                     "copy and wait",
-                    calibration->cpus, calibration->cpus == 1 ? "" : "s", workers);
+                    calibration->cpus, calibration->cpus == 1 ? "" : "s", ceiling_threads(point),
+                    ceiling_polls(point) ? "threads" : "workers");
         break;
     case CEILING_THREAD_CAP:
         text_append(&out,
@@ -235,7 +240,9 @@ const char *binding_reason(const struct binding *binding, const struct ceilings 
                     lowest == CEILING_QUEUES ? ceiling_gpus(point) * point->processes *
                                                    ceiling_active_threads(point, calibration)
                                              : ceiling_workers(point),
-                    lowest == CEILING_QUEUES ? "threads that get on at a time" : "workers",
+                    ceiling_polls(point)       ? "streams"
+                    : lowest == CEILING_QUEUES ? "threads that get on at a time"
+                                               : "workers",
                     text_number(ceilings->ips[lowest], number, sizeof number),
                     100.0 * binding->lost, ceiling_line(binding->waits_for));
     else if (binding->lost >= LOSS_WORTH_A_WORD && binding->waits_for != CEILING_KINDS &&

@@ -43,13 +43,16 @@ static json_t *remedy_json(const struct explanation *point)
     const struct remedy *remedy = &point->remedy;
     if (remedy->kind == REMEDY_NONE)
         return json_pack("{s:s, s:s}", "kind", remedy_name(remedy->kind), "advice", remedy->advice);
-    return json_pack(
+    json_t *object = json_pack(
         "{s:s, s:s, s:s, s:s, s:i, s:i, s:i, s:f, s:f, s:f, s:o}", "kind",
         remedy_name(remedy->kind), "options", remedy->options, "advice", remedy->advice, "layout",
         layout_name(explain_layout(&remedy->point)), "processes", (int)remedy->point.processes,
         "threads", (int)remedy->point.threads, "connections", (int)remedy->point.connections,
         "predicted_ips", remedy->predicted_ips, "predicted_gain", remedy->gain, "gain",
         remedy->predicted_ips / point->measured_ips, "then", name_or_null(remedy->then));
+    if (ceiling_polls(&remedy->point))
+        json_object_set_new(object, "streams", json_integer(remedy->point.streams));
+    return object;
 }
 
 static json_t *point_json(const struct explanation *point)
@@ -62,6 +65,7 @@ static json_t *point_json(const struct explanation *point)
         "mps",
         "processes",
         "threads",
+        "streams",
         "workers",
         "gpus",
         "mps_daemons",

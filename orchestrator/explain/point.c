@@ -23,11 +23,6 @@ bool explain_point_apart(const json_t *record)
     return strcmp(text_at(record, "contexts"), "own") == 0;
 }
 
-bool explain_point_polls(const json_t *record)
-{
-    return json_integer_value(json_object_get(record, "streams")) > 1;
-}
-
 bool explain_point_known(const json_t *record)
 {
     const json_t *word = json_object_get(record, "workload");
@@ -75,6 +70,7 @@ void explain_point_plan(const struct explain_point *point, const json_t *record,
     out->layout = explain_layout(point);
     out->processes = point->processes;
     out->threads = point->threads;
+    out->streams = ceiling_polls(point) ? point->streams : 1;
     out->gpus = point->gpus;
     out->connections = point->connections;
     out->work.memory = point->memory;

@@ -20,9 +20,6 @@ bool explain_point_open(const json_t *record);
 /* Whether each thread has a context of its own: what limits such threads is not modelled. */
 bool explain_point_apart(const json_t *record);
 
-/* Whether each thread has several streams: what limits it is not modelled. */
-bool explain_point_polls(const json_t *record);
-
 /* Whether its workload is a built-in one: the limits of others are not known. */
 bool explain_point_known(const json_t *record);
 

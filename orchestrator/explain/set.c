@@ -51,10 +51,6 @@ enum status explain_set_make(const json_t *header, const json_t *points, struct 
             set.apart++;
             continue;
         }
-        if (explain_point_polls(record)) {
-            set.polled++;
-            continue;
-        }
         if (!explain_point_known(record)) {
             if (set.foreign++ == 0)
                 set.foreign_workload = json_string_value(json_object_get(record, "workload"));
@@ -86,11 +82,6 @@ enum status explain_set_empty(const struct explain_set *set, const char *path)
         return status_set(STATUS_USAGE,
                           "'%s' holds only points of open loops, which do what is offered: measure "
                           "the layouts without --rate to learn what limits them",
-                          path);
-    if (set->foreign == 0 && set->polled > 0)
-        return status_set(STATUS_USAGE,
-                          "'%s' holds only points with several streams a thread: what limits a "
-                          "thread that polls is not known",
                           path);
     if (set->foreign == 0 && set->apart > 0)
         return status_set(STATUS_USAGE,
@@ -175,9 +166,10 @@ static bool same_group(const struct explanation *a, const struct explanation *b)
     return a->binding.kind == b->binding.kind && a->remedy.kind == b->remedy.kind &&
            a->calibration == b->calibration && p->mps == q->mps &&
            ceiling_gpus(p) == ceiling_gpus(q) && (p->processes > 1) == (q->processes > 1) &&
-           (p->threads > 1) == (q->threads > 1) && p->connections == q->connections &&
-           p->memory == q->memory && p->sync == q->sync && p->launch == q->launch &&
-           p->schedule == q->schedule && p->percentage_count == q->percentage_count &&
+           (p->threads > 1) == (q->threads > 1) && ceiling_polls(p) == ceiling_polls(q) &&
+           p->connections == q->connections && p->memory == q->memory && p->sync == q->sync &&
+           p->launch == q->launch && p->schedule == q->schedule &&
+           p->percentage_count == q->percentage_count &&
            memcmp(p->percentages, q->percentages, sizeof p->percentages) == 0;
 }
 

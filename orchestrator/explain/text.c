@@ -6,6 +6,7 @@
 #include "job/options.h"
 #include "orchestrator/console/columns.h"
 #include "orchestrator/explain/set.h"
+#include "orchestrator/results/point.h"
 #include "orchestrator/results/table.h"
 
 #define CELL 96
@@ -31,7 +32,7 @@ static void add_titles(struct columns *table, const struct table_settings *varyi
     if (origins)
         columns_add(table, "GPU", COLUMNS_LEFT);
     columns_add(table, "layout", COLUMNS_LEFT);
-    columns_add(table, "P×T", COLUMNS_RIGHT);
+    columns_add(table, table_shape_title(records), COLUMNS_RIGHT);
     table_settings_add(table, varying, records);
     for (size_t i = 0; i < sizeof rest / sizeof rest[0]; i++)
         columns_add(table, rest[i].title, rest[i].side);
@@ -46,7 +47,7 @@ static void add_row(struct columns *table, const struct table_settings *varying,
     if (explain_set_is_of_several(set))
         columns_cell(table, "%s", explain_origin_short(&set->origins, point->origin, text));
     columns_cell(table, "%s", layout_word(point));
-    columns_cell(table, "%u×%u", point->point.processes, point->point.threads);
+    columns_cell(table, "%s", point_shape(point->record, text));
     for (size_t i = 0; i < varying->count; i++)
         columns_cell(table, "%s",
                      table_setting_text(point->record, varying->rows[i], text, sizeof text));
@@ -78,6 +79,15 @@ static void print_table(FILE *out, const struct table_settings *varying, const j
     columns_print(out, &table, 0);
 }
 
+static const char *shape_of(const struct explain_point *point, char text[POINT_SHAPE_BYTES])
+{
+    struct text out = {.at = text, .size = POINT_SHAPE_BYTES};
+    text_append(&out, "%u×%u", point->processes, point->threads);
+    if (ceiling_polls(point))
+        text_append(&out, "×%u", point->streams);
+    return text;
+}
+
 /* -- the reasons ------------------------------------------------------------------------------- */
 
 static void print_paragraph(FILE *out, const char *text)
@@ -85,10 +95,12 @@ static void print_paragraph(FILE *out, const char *text)
     print_wrapped(out, "", 4, text);
 }
 
-/* A setting that the user did not set is not printed. */
+/* A setting that the user did not set is not printed, nor one that the shape shows. */
 static bool is_usual(const struct option_row *setting, const char *value)
 {
-    return strcmp(value, "-") == 0 || (setting->initial && strcmp(setting->initial, value) == 0);
+    bool in_shape = setting->setting.label && !*setting->setting.label;
+    return in_shape || strcmp(value, "-") == 0 ||
+           (setting->initial && strcmp(setting->initial, value) == 0);
 }
 
 /* "threads 1×12, 1×16, memory pageable, queues 8": the points of a group, and which they are among
@@ -102,8 +114,7 @@ static bool name_group(struct text *out, const struct table_settings *varying,
     unsigned sizes = 0;
     text_append(out, "%s", layout_word(point));
     for (size_t i = first, begun = 0; !begun || i > 0; i = set->points[i].next, begun = 1) {
-        snprintf(value, sizeof value, "%u×%u", set->points[i].point.processes,
-                 set->points[i].point.threads);
+        point_shape(set->points[i].record, value);
         if (strcmp(value, last) == 0)
             continue;
         text_append(out, "%s%s", separator, value);
@@ -128,14 +139,14 @@ static void print_group(FILE *out, const struct table_settings *varying,
 {
     const struct explanation *point = explain_set_representative(set, first);
     const struct remedy *remedy = &point->remedy;
-    char paragraph[4096] = "", reason[512], number[32];
+    char paragraph[4096] = "", reason[512], number[32], shape[POINT_SHAPE_BYTES];
     struct text text = {.at = paragraph, .size = sizeof paragraph};
     bool several = name_group(&text, varying, set, first);
     binding_reason(&point->binding, &point->ceilings, &point->point, point->calibration, reason,
                    sizeof reason);
     text_append(&text, " — %s: ", ceiling_title(point->binding.kind));
     if (several && point->binding.kind != CEILING_KINDS)
-        text_append(&text, "(at %u×%u) ", point->point.processes, point->point.threads);
+        text_append(&text, "(at %s) ", point_shape(point->record, shape));
     text_append(&text, "%s", reason);
     if (point->binding.kind == CEILING_KINDS) {
         print_paragraph(out, paragraph);
@@ -157,9 +168,8 @@ static void print_group(FILE *out, const struct table_settings *varying,
         text_append(&text, "no option of mpsweep lifts it: %s", remedy->advice);
     } else {
         char measured[32];
-        text_append(&text,
-                    "lift it with %s: %s (predicted for %u×%u: %s/s, ×%.2g of the measured %s",
-                    remedy->options, remedy->advice, remedy->point.processes, remedy->point.threads,
+        text_append(&text, "lift it with %s: %s (predicted for %s: %s/s, ×%.2g of the measured %s",
+                    remedy->options, remedy->advice, shape_of(&remedy->point, shape),
                     text_number(remedy->predicted_ips, number, sizeof number),
                     remedy->predicted_ips / point->measured_ips,
                     text_number(point->measured_ips, measured, sizeof measured));
@@ -222,11 +232,6 @@ void explain_print_text(FILE *out, json_t *header, const struct explain_set *set
                 "\n%zu point%s of an open loop left out: throughput is what was offered, and not "
                 "what a limit leaves\n",
                 set->open, set->open == 1 ? "" : "s");
-    if (set->polled > 0)
-        fprintf(out,
-                "\n%zu point%s with several streams a thread left out: what limits a thread that "
-                "polls is not known\n",
-                set->polled, set->polled == 1 ? "" : "s");
     if (set->apart > 0)
         fprintf(out,
                 "\n%zu point%s with a context for each thread left out: what limits them is not "

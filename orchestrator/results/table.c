@@ -92,6 +92,11 @@ static bool has_column(const struct option_row *row, uint64_t lacked)
     return !(lacked >> row->id & 1);
 }
 
+const char *table_shape_title(const json_t *points)
+{
+    return any_has(points, "streams") ? "P×T×S" : "P×T";
+}
+
 /* Whether the number of any point is known. */
 static bool any_number(const json_t *points, double (*number_of_point)(const json_t *point))
 {
@@ -112,7 +117,7 @@ static void add_columns(struct columns *table, const struct shown *shown, const 
 {
     static const char *const numbers[] = {"iterations/s", "95%", "p50 ms", "p99 ms"};
     columns_add(table, "layout", COLUMNS_LEFT);
-    columns_add(table, any_has(points, "streams") ? "P×T×S" : "P×T", COLUMNS_RIGHT);
+    columns_add(table, table_shape_title(points), COLUMNS_RIGHT);
     table_settings_add(table, &shown->settings, points);
     if (shown->rate)
         columns_add(table, "offered/s", COLUMNS_RIGHT);

@@ -32,6 +32,9 @@ struct table_settings {
 
 void table_settings_find(const json_t *points, struct table_settings *out);
 
+/* "P×T×S" where some thread has several streams, else "P×T". */
+const char *table_shape_title(const json_t *points);
+
 /* Adds their columns: text stands left, numbers right. */
 void table_settings_add(struct columns *table, const struct table_settings *settings,
                         const json_t *points);

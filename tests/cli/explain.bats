@@ -61,14 +61,34 @@ results() {
   refused "'r.jsonl' holds only points of open loops, .* without --rate" "$MPSWEEP" explain r.jsonl
 }
 
-@test "points with several streams a thread are left out, and that is reported" {
-  local streams='{"launch": "graph", "streams": 64}'
-  { results; point 8 threads 1 1 8 16371 "$streams"; } >r.jsonl
+@test "points with several streams a thread: iterations in flight, and what limits the thread" {
+  local graph='{"launch": "graph", "streams": 64}' stream='{"streams": 32}'
+  { results; point 8 threads 1 1 8 16371 "$graph"; point 9 threads 1 1 32 1476 "$stream"; } >r.jsonl
   expect 0 "$MPSWEEP" explain r.jsonl
-  absent '16371' out
-  grep -qx '1 point with several streams a thread left out: what limits a thread that polls is not known' out
-  { echo "$HEADER"; echo "$CALIBRATION"; point 0 threads 1 1 8 16371 "$streams"; } >r.jsonl
-  refused "'r.jsonl' holds only points with several streams a thread" "$MPSWEEP" explain r.jsonl
+  grep -qE '^layout +P×T×S +streams +launch ' out
+  grep -qE '^threads +1×1×64 +64 +graph .* 16371 +1[4-6][0-9]{3} +threads that poll +16667 +98% ' out
+  grep -qE '^threads +1×1×32 +32 +stream .* threads that poll +1786 ' out
+  grep -qE '^threads +1×8 +1 ' out
+  sed -e ':a;N;$!ba;s/\n    */ /g' out >lines
+  grep -qE 'a thread serves its 32 streams one after the other, and an iteration keeps it for 560 us' lines
+  grep -qE 'lift it with --launch graph: .* \(predicted for 1×1×32: [78][0-9]{3}/s' lines
+  expect 0 "$MPSWEEP" explain r.jsonl --format json
+  jq -e 'map(select(.id == 8)) | .[0] | .streams == 64 and .limited_by == "polling"
+    and .remedy.options == "--layout threads:2 --streams 32" and .remedy.streams == 32
+    and .remedy.threads == 2 and (.remedy.advice | test("2 threads of each process poll"))' out
+}
+
+@test "more threads than CPUs: few threads poll the streams of all, if they launch graphs" {
+  {
+    echo "$HEADER"; echo "$CALIBRATION"
+    point 0 threads 1 32 32 3700 '{"schedule": "block"}'
+    point 1 processes+mps 8 1 2 2150 '{"launch": "graph"}'
+    point 2 threads 1 24 8 6480 '{"launch": "graph"}'
+  } >r.jsonl
+  expect 0 "$MPSWEEP" explain r.jsonl --format json
+  jq -e 'map(.remedy) | .[0].options == "--launch graph"
+    and .[1].kind == "streams" and .[1].processes == 8 and .[1].threads == 1 and .[1].streams >= 8
+    and .[2].kind == "streams" and .[2].processes == 1 and .[2].threads <= 2' out
 }
 
 @test "one reason for points that share it, with what lifts it" {

@@ -41,6 +41,20 @@ MEASURE=(--device emulated --duration 0.1 --max-duration 3 --warmup 0.05 --preci
   grep -q 'with --connections 16: .*: \(not confirmed\|less than half\)$' "$WORK/out"
 }
 
+@test "a remedy that changes streams is verified with them" {
+  expect 0 "$MPSWEEP" sweep "${TINY[@]}" --launch graph --streams 2 -l threads:1 --quiet -o r.jsonl
+  jq -nc '{type: "calibration", work: {workload: "builtin", kernels: 5, blocks: 5,
+    threads_per_block: 64, spin: 3072, bytes: 1441792, delay_cycles: 0},
+    single_graph_ips: 50, arithmetic_ips: 400}' >>r.jsonl
+  # Whether it helps is nothing to ask of so short a window.
+  "$MPSWEEP" explain r.jsonl --verify --rounds 1 --duration 0.1 --warmup 0.05 --precision 50 \
+    >out 2>err 3>&- || [ $? -eq 2 ]
+  grep -qx 'verifying: threads 1×1×2 with --streams 8' err
+  jq -se 'map(select(.type == "verification")) | length == 1
+    and (.[0] | .what == "threads 1×1×2" and .options == "--streams 8" and .baseline_ips > 0
+      and .remedied_ips > 0)' r.jsonl
+}
+
 @test "a verification on several GPUs is recorded as such" {
   export MPSWEEP_EMUL_DEVICES=2
   expect 0 "$MPSWEEP" sweep "${TINY[@]:2}" --device emulated:all -l threads:16 --quiet -o r.jsonl
