@@ -77,3 +77,28 @@ enum status mps_control_version(const struct mps_control *control, uint64_t dead
 /* Whether one of its servers is in the fault state. */
 enum status mps_control_is_faulty(const struct mps_control *control, uint64_t deadline_ns,
                                   bool *faulty);
+
+/*
+ * Static partitions of a GPU's multiprocessors, of a daemon that was started with -S: each is some
+ * chunks of them, which only its own clients use. A client names its partition in
+ * CUDA_MPS_SM_PARTITION; without it, it gets no context. An active thread percentage has no effect.
+ *
+ * Source: docs.nvidia.com/deploy/mps/common-tasks.html, "Using Static SM Partitioning", and
+ * mpsv2-interface.html there (release 615). Driver 580 does not have them: no GPU has run this.
+ */
+#define MPS_PARTITION_VARIABLE "CUDA_MPS_SM_PARTITION"
+#define MPS_PARTITIONS_VERSION 13010 /* of the first control program with them */
+
+/* Whether a control program of that version (mps_control_version()) has them. */
+bool mps_control_has_partitions(int version);
+
+/* STATUS_UNSUPPORTED names the program's version, and the one that it takes. */
+enum status mps_control_need_partitions(const struct mps_control *control, uint64_t deadline_ns);
+
+/* Makes a partition on the GPU with that UUID. STATUS_UNSUPPORTED: the daemon's complaint. */
+enum status mps_control_add_partition(const struct mps_control *control, const char *uuid,
+                                      unsigned chunks, uint64_t deadline_ns);
+
+/* All partitions of the daemon. GPUs have their whole UUIDs where the daemon lists its devices. */
+enum status mps_control_partitions(const struct mps_control *control, uint64_t deadline_ns,
+                                   struct mps_partition_row *rows, size_t capacity, size_t *count);

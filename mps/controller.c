@@ -17,7 +17,6 @@
 #include "mps/control.h"
 #include "mps/directory.h"
 #include "mps/guard.h"
-#include "mps/partitions.h"
 #include "mps/probe.h"
 
 /* Longer than anything that the guard does before it answers. */
@@ -222,8 +221,8 @@ static enum status find_partition(struct mps_controller *controller, struct mps_
 {
     struct mps_partition_row rows[MPS_SETTINGS_PARTITIONS];
     size_t count;
-    enum status status = mps_partitions_list(&controller->control, clock_now_ns() + COMMAND_NS,
-                                             rows, MPS_SETTINGS_PARTITIONS, &count);
+    enum status status = mps_control_partitions(&controller->control, clock_now_ns() + COMMAND_NS,
+                                                rows, MPS_SETTINGS_PARTITIONS, &count);
     if (status == STATUS_OK && count == 0)
         status = status_set(STATUS_PROTOCOL, "the MPS daemon lists none of its partitions");
     if (status == STATUS_OK)

@@ -13,7 +13,6 @@
 #include "common/text.h"
 #include "mps/directory.h"
 #include "mps/guard.h"
-#include "mps/partitions.h"
 
 #define READY_NS (15 * NS_PER_S)
 #define COMMAND_NS (5 * NS_PER_S)
@@ -159,9 +158,9 @@ enum status guard_daemon_start(struct guard_daemon *daemon, const char *gpu,
         return STATUS_OK;
     daemon->ending[0] = '\0';
     bool partitioned = settings->partitions > 0;
-    enum status status = partitioned
-                             ? mps_partitions_check(&daemon->control, clock_now_ns() + COMMAND_NS)
-                             : STATUS_OK;
+    enum status status =
+        partitioned ? mps_control_need_partitions(&daemon->control, clock_now_ns() + COMMAND_NS)
+                    : STATUS_OK;
     if (status == STATUS_OK)
         status = spawn(daemon, gpu, partitioned);
     if (status == STATUS_OK)

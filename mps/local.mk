@@ -4,7 +4,7 @@ noinst_LIBRARIES += libmps.a
 libmps_a_SOURCES = \
     mps/advice.c mps/advice.h mps/control.c mps/control.h mps/controller.c mps/controller.h \
     mps/directory.c mps/directory.h mps/guard.h mps/guard_message.c mps/internal.h mps/kept.c \
-    mps/kept.h mps/log.c mps/log.h mps/partitions.c mps/partitions.h mps/probe.c mps/probe.h mps/reply.c mps/reply.h \
+    mps/kept.h mps/log.c mps/log.h mps/probe.c mps/probe.h mps/reply.c mps/reply.h \
     mps/reply_table.c mps/scan.c mps/settings.c mps/settings.h mps/state.c mps/state.h
 
 pkglibexec_PROGRAMS += mpsweep-guard

@@ -8,7 +8,6 @@
 #include "common/text.h"
 #include "mps/advice.h"
 #include "mps/control.h"
-#include "mps/partitions.h"
 
 /* The failed CUDA call, and what to do about it. */
 static enum status cuda_failed(const struct worker_probe *probe)

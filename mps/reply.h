@@ -11,7 +11,7 @@
  * the command, STATUS_NOT_FOUND when it has no such server or client or does not run, STATUS_USAGE
  * when it does not take the value.
  *
- * Source: driver 580 (CUDA 13.0); of partitions, what mps/partitions.h names.
+ * Source: driver 580 (CUDA 13.0); of partitions, what mps/control.h names.
  */
 #pragma once
 

@@ -6,7 +6,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "mps/partitions.h"
 #include "mps/reply.h"
 
 #define MIB (UINT64_C(1) << 20)
@@ -282,9 +281,10 @@ static enum status apply_partition(const struct mps_partition *partition, const 
 {
     const struct mps_device_row *row;
     enum status status = find_gpu(gpus, "static", partition->gpu, &row);
-    return status == STATUS_OK ? mps_partition_add(control, row ? row->uuid : partition->gpu,
-                                                   partition->chunks, deadline_ns)
-                               : status;
+    return status == STATUS_OK
+               ? mps_control_add_partition(control, row ? row->uuid : partition->gpu,
+                                           partition->chunks, deadline_ns)
+               : status;
 }
 
 enum status mps_settings_apply(const struct mps_settings *settings,

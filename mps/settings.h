@@ -21,7 +21,7 @@ struct mps_memory_limit {
     uint64_t bytes; /* whole MiB; 0: no limit */
 };
 
-/* Chunks of a GPU's multiprocessors that only clients of the partition use (mps/partitions.h). */
+/* Chunks of a GPU's multiprocessors that only clients of the partition use (mps/control.h). */
 struct mps_partition {
     char gpu[48]; /* as of a memory limit */
     unsigned chunks;

@@ -9,7 +9,6 @@
 #include "common/clock.h"
 #include "common/text.h"
 #include "mps/control.h"
-#include "mps/partitions.h"
 
 #define SERVER "nvidia-cuda-mps-server"
 #define VERSION_NS (10 * NS_PER_S)
@@ -58,7 +57,7 @@ static void check_version(struct doctor *doctor, const struct session *session, 
         return;
     }
     /* By its version: nothing that it prints names them. */
-    bool partitions = mps_partitions_supported(version);
+    bool partitions = mps_control_has_partitions(version);
     /* Both are major * 1000 + minor * 10. */
     bool same = version / 10 == session->gpus->list.driver_version / 10;
     doctor_report(

@@ -3,7 +3,6 @@
  */
 #pragma once
 
-#include "mps/partitions.h"
 #include "mps/settings.h"
 #include "orchestrator/mps/mps.h"
 #include "orchestrator/session/session.h"

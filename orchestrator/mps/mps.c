@@ -135,9 +135,9 @@ int mps_command_start(const struct invocation *invocation)
     if (status != STATUS_OK)
         return report(status);
     if (options_text(options, OPTION_MPS_STATIC))
-        status = mps_partitions_list(&mps_command_daemon(&session)->control,
-                                     clock_now_ns() + 5 * NS_PER_S, partitions,
-                                     MPS_SETTINGS_PARTITIONS, &count);
+        status = mps_control_partitions(&mps_command_daemon(&session)->control,
+                                        clock_now_ns() + 5 * NS_PER_S, partitions,
+                                        MPS_SETTINGS_PARTITIONS, &count);
     if (status == STATUS_OK)
         status = mps_controller_detach(mps_command_daemon(&session), 0);
     if (status == STATUS_OK)

@@ -93,9 +93,9 @@ static enum status ask(struct mps_status *status)
                                    &status->settings);
     status->settings_known = result == STATUS_OK;
     /* One without partitions does not list them. */
-    if (result == STATUS_OK && mps_partitions_supported(status->version) &&
-        mps_partitions_list(&status->control, clock_now_ns() + ASK_NS, status->partition,
-                            MPS_SETTINGS_PARTITIONS, &status->partitions) != STATUS_OK)
+    if (result == STATUS_OK && mps_control_has_partitions(status->version) &&
+        mps_control_partitions(&status->control, clock_now_ns() + ASK_NS, status->partition,
+                               MPS_SETTINGS_PARTITIONS, &status->partitions) != STATUS_OK)
         status->partitions = 0;
     return result;
 }
