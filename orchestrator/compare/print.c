@@ -10,6 +10,7 @@
 #include "orchestrator/results/point.h"
 #include "orchestrator/plan/settings.h"
 #include "orchestrator/results/settings.h"
+#include "orchestrator/results/table.h"
 
 #define CELL 256
 #define LISTED_MAX 8
@@ -101,7 +102,7 @@ static void print_rows(FILE *out, const struct comparison *comparison)
         bool shown;
     } titles[] = {
         {"layout", COLUMNS_LEFT, true},
-        {"P×T", COLUMNS_RIGHT, true},
+        {table_shape_title(comparison->base.points), COLUMNS_RIGHT, true},
         {"settings", COLUMNS_LEFT, shown.settings},
         {"BASE/s", COLUMNS_RIGHT, true},
         {"NEW/s", COLUMNS_RIGHT, true},

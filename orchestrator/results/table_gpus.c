@@ -26,7 +26,7 @@ static void add_columns(struct columns *table, const struct table_settings *sett
 {
     char title[32];
     columns_add(table, "layout", COLUMNS_LEFT);
-    columns_add(table, "P×T", COLUMNS_RIGHT);
+    columns_add(table, table_shape_title(points), COLUMNS_RIGHT);
     table_settings_add(table, settings, points);
     for (size_t gpu = 0; gpu < gpus; gpu++) {
         snprintf(title, sizeof title, "GPU %zu", gpu);

@@ -37,6 +37,7 @@ a_workload() {
   expect 0 "$MPSWEEP" sweep "${FEW[@]}" -l hybrid:2x2 --streams 1,3 --list
   grep -q 'hybrid 2×2×3, ' out
   expect 0 "$MPSWEEP" compare r.jsonl r.jsonl
+  grep -q '^layout *P×T×S  ' out
   grep -qE '^hybrid +2×2×3 ' out
   refused 'has several streams a thread' "$MPSWEEP" emit r.jsonl --point 1 --format env -o d
 }
