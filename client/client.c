@@ -21,6 +21,7 @@
 
 enum phase {
     PHASE_OPEN,     /* not ready yet */
+    PHASE_READY,    /* not released yet: others of its thread were not ready */
     PHASE_RUNNING,  /* released */
     PHASE_FINISHED, /* has done its fixed work */
     PHASE_OVER,     /* published, or failed */
@@ -33,10 +34,23 @@ struct mpsweep {
     uint64_t begin_ns; /* of the iteration that runs, 0: none does */
     struct shm_slot *slot;
     struct shm_header *header;
-    unsigned thread;
+    struct thread *thread;
     pid_t window_thread; /* who read the CPU times at the window's begin */
     struct recorder recorder;
+    struct pace pace; /* of an open loop: of the start that the iteration was planned for */
+};
+
+/* A thread of the layout, with its handles: one, or one for each of its streams. */
+struct thread {
+    struct thread *next;
+    unsigned number;
+    unsigned open;  /* handles: without any it is freed */
+    pid_t owner;    /* who opened the first of them */
+    bool paced;     /* pace has begun */
+    bool counted;   /* the starts that are left over */
+    unsigned count; /* of handles */
     struct pace pace;
+    struct mpsweep handles[];
 };
 
 /* This process's side of the shared memory; attached once, and never released: other threads may
@@ -47,6 +61,7 @@ static struct {
     struct shm shm;
     int event_fd;
     unsigned process;
+    struct thread *threads; /* under the mutex */
 } client = {.mutex = PTHREAD_MUTEX_INITIALIZER, .shm.fd = -1, .event_fd = -1};
 
 /* Prints on standard error, which the supervisor reads, and people when there is none. */
@@ -171,18 +186,81 @@ static struct mpsweep *refuse(const char *text)
     return NULL;
 }
 
-/* Takes a free slot; gives the thread's number, or -1. */
-static int take_slot(int wanted)
+/* Another process of the program may take it as well. */
+static bool take_slot(unsigned number)
 {
-    int threads = (int)client.shm.header->threads;
-    int first = wanted < 0 ? 0 : wanted, last = wanted < 0 ? threads - 1 : wanted;
-    for (int t = first; t <= last && t < threads; t++) {
-        uint32_t free_slot = SHM_OPENED_NOT;
-        struct shm_slot *slot = shm_slot_at(&client.shm, client.process, (unsigned)t);
-        if (atomic_compare_exchange_strong(&slot->opened, &free_slot, SHM_OPENED_TAKEN))
-            return t;
-    }
+    uint32_t free_slot = SHM_OPENED_NOT;
+    struct shm_slot *slot = shm_slot_at(&client.shm, client.process, number);
+    return atomic_compare_exchange_strong(&slot->opened, &free_slot, SHM_OPENED_TAKEN);
+}
+
+static struct thread *find_thread(unsigned number)
+{
+    struct thread *thread = client.threads;
+    while (thread && thread->number != number)
+        thread = thread->next;
+    return thread;
+}
+
+/* Takes a free slot: the next one of the caller's thread, else the first one of a thread that has
+ * opened none. Gives its number, or -1. */
+static int take_next_slot(void)
+{
+    unsigned streams = shm_streams(client.shm.header), threads = client.shm.header->threads;
+    pid_t caller = gettid();
+    for (const struct thread *thread = client.threads; thread; thread = thread->next)
+        for (unsigned i = 0; i < streams && thread->owner == caller; i++)
+            if (take_slot(thread->number * streams + i))
+                return (int)(thread->number * streams + i);
+    for (unsigned t = 0; t < threads; t++)
+        if (!find_thread(t) && take_slot(t * streams))
+            return (int)(t * streams);
     return -1;
+}
+
+static struct thread *add_thread(unsigned number)
+{
+    unsigned count = shm_streams(client.shm.header);
+    struct thread *thread = calloc(1, sizeof *thread + count * sizeof *thread->handles);
+    if (!thread)
+        return NULL;
+    thread->number = number;
+    thread->owner = gettid();
+    thread->count = count;
+    thread->next = client.threads;
+    client.threads = thread;
+    return thread;
+}
+
+/* The handle of a slot that was taken; NULL: no memory. */
+static struct mpsweep *make_handle(unsigned number)
+{
+    unsigned streams = shm_streams(client.shm.header);
+    struct thread *thread = find_thread(number / streams);
+    if (!thread)
+        thread = add_thread(number / streams);
+    if (!thread)
+        return NULL;
+    thread->open++;
+    struct mpsweep *handle = &thread->handles[number % streams];
+    *handle = (struct mpsweep){.slot = shm_slot_at(&client.shm, client.process, number),
+                               .header = client.shm.header,
+                               .thread = thread,
+                               .open_loop = client.shm.header->settings.rate_units != 0};
+    return handle;
+}
+
+static void free_handle(const struct mpsweep *handle)
+{
+    struct thread *thread = handle->thread, **link = &client.threads;
+    pthread_mutex_lock(&client.mutex);
+    if (--thread->open == 0) {
+        while (*link != thread)
+            link = &(*link)->next;
+        *link = thread->next;
+        free(thread);
+    }
+    pthread_mutex_unlock(&client.mutex);
 }
 
 EXPORT unsigned mpsweep_client_abi(void)
@@ -190,43 +268,42 @@ EXPORT unsigned mpsweep_client_abi(void)
     return MPSWEEP_CLIENT_ABI;
 }
 
-EXPORT struct mpsweep *mpsweep_open_abi(unsigned abi, int thread)
+EXPORT struct mpsweep *mpsweep_open_abi(unsigned abi, int number)
 {
     char text[160];
     if (!attach_once())
         return NULL;
-    unsigned threads = client.shm.header->threads;
+    unsigned threads = client.shm.header->threads, streams = shm_streams(client.shm.header);
+    unsigned handles = threads * streams;
     if (abi != MPSWEEP_CLIENT_ABI) {
         snprintf(text, sizeof text,
                  "was compiled for version %u of libmpsweep-client, and found version %u", abi,
                  MPSWEEP_CLIENT_ABI);
         return refuse(text);
     }
-    if (thread < MPSWEEP_NEXT_THREAD || thread >= (int)threads) {
+    if (number < MPSWEEP_NEXT_THREAD || number >= (int)handles) {
         snprintf(text, sizeof text,
-                 "opened a handle for thread %d, and has threads 0 to %u in this layout "
-                 "(MPSWEEP_THREADS=%u)",
-                 thread, threads - 1, threads);
+                 "opened handle %d, and has handles 0 to %u in this layout (MPSWEEP_THREADS=%u, "
+                 "MPSWEEP_STREAMS=%u)",
+                 number, handles - 1, threads, streams);
         return refuse(text);
     }
-    int taken = take_slot(thread);
-    if (taken < 0) {
-        if (thread < 0)
-            snprintf(text, sizeof text,
-                     "opened more than the %u handle%s of its threads (MPSWEEP_THREADS=%u)",
-                     threads, threads == 1 ? "" : "s", threads);
-        else
-            snprintf(text, sizeof text, "opened the handle of thread %d twice", thread);
-        return refuse(text);
-    }
-    struct mpsweep *handle = calloc(1, sizeof *handle);
-    if (!handle)
+    pthread_mutex_lock(&client.mutex);
+    int taken = number < 0 ? take_next_slot() : take_slot((unsigned)number) ? number : -1;
+    struct mpsweep *handle = taken < 0 ? NULL : make_handle((unsigned)taken);
+    pthread_mutex_unlock(&client.mutex);
+    if (handle)
+        return handle;
+    if (taken >= 0)
         return refuse("has no memory for a handle");
-    handle->slot = shm_slot_at(&client.shm, client.process, (unsigned)taken);
-    handle->header = client.shm.header;
-    handle->thread = (unsigned)taken;
-    handle->open_loop = client.shm.header->settings.rate_units != 0;
-    return handle;
+    if (number < 0)
+        snprintf(text, sizeof text,
+                 "opened more than the %u handle%s of its threads (MPSWEEP_THREADS=%u, "
+                 "MPSWEEP_STREAMS=%u)",
+                 handles, handles == 1 ? "" : "s", threads, streams);
+    else
+        snprintf(text, sizeof text, "opened handle %d twice", number);
+    return refuse(text);
 }
 
 static bool stopped(const struct mpsweep *handle)
@@ -234,37 +311,90 @@ static bool stopped(const struct mpsweep *handle)
     return atomic_load_explicit(&handle->header->stop, memory_order_relaxed);
 }
 
+/* Iterations of all handles of its thread: what its CPU time is for. */
+static uint64_t iterations_of(const struct thread *thread)
+{
+    uint64_t iterations = 0;
+    for (unsigned i = 0; i < thread->count; i++)
+        if (thread->handles[i].recorder.in_window)
+            iterations += thread->handles[i].recorder.iterations;
+    return iterations;
+}
+
 static void end_recording(struct mpsweep *handle)
 {
-    recorder_end(&handle->recorder);
+    struct thread *thread = handle->thread;
     struct shm_cpu *cpu = &handle->slot->cpu;
-    /* Times of one thread do not go with those of another. */
-    if (handle->window_thread != gettid())
+    handle->pace.planned_ns = thread->pace.planned_ns;
+    recorder_end(&handle->recorder);
+    /* What a thread used of a CPU stands with its first handle, and times of one thread do not go
+     * with those of another. */
+    if (handle == thread->handles && handle->window_thread == gettid())
+        cpu->iterations = iterations_of(thread);
+    else
         *cpu = (struct shm_cpu){.process_wall_ns = cpu->process_wall_ns,
                                 .process_cpu_ns = cpu->process_cpu_ns};
+}
+
+/* The first handle that is over: then no other of its thread begins one either. */
+static void count_backlog(struct mpsweep *handle)
+{
+    struct thread *thread = handle->thread;
+    if (!handle->open_loop || thread->counted)
+        return;
+    thread->counted = true;
+    handle->slot->backlog =
+        pace_backlog(&thread->pace, atomic_load(&handle->header->window_end_ns));
 }
 
 /* The window is over. The program may go on without us, or be ended at any moment. */
 static void publish(struct mpsweep *handle)
 {
-    struct shm_slot *slot = handle->slot;
     if (handle->phase == PHASE_RUNNING) {
         end_recording(handle);
-        if (handle->open_loop)
-            slot->backlog =
-                pace_backlog(&handle->pace, atomic_load(&handle->header->window_end_ns));
+        count_backlog(handle);
     }
     handle->phase = PHASE_OVER;
     if (advance(handle, SHM_STATE_DRAINING))
         advance(handle, SHM_STATE_DONE);
 }
 
-/* False: there is nothing to begin. */
+static bool report_ready(struct mpsweep *handle)
+{
+    handle->phase = PHASE_READY;
+    return advance(handle, SHM_STATE_READY);
+}
+
+/* How many handles of its thread have not come that far. */
+static unsigned behind(const struct mpsweep *handle, enum shm_state state)
+{
+    const struct thread *thread = handle->thread;
+    unsigned count = 0;
+    for (unsigned i = 0; i < thread->count; i++) {
+        unsigned number = thread->number * thread->count + i;
+        const struct shm_slot *slot = shm_slot_at(&client.shm, client.process, number);
+        count += atomic_load(&slot->state) < (uint32_t)state;
+    }
+    return count;
+}
+
+/* A wait for what only the caller itself could do. */
+static int fail_for_ever(struct mpsweep *handle, const char *function, unsigned count,
+                         const char *what)
+{
+    char text[160];
+    snprintf(text, sizeof text,
+             "%s would wait for ever: %u of the %u handles of its thread %s (MPSWEEP_STREAMS=%u)",
+             function, count, handle->thread->count, what, handle->thread->count);
+    mpsweep_fail(handle, text);
+    return 0;
+}
+
+/* Waits for the common start. False: there is nothing to begin. */
 static bool get_released(struct mpsweep *handle)
 {
+    struct thread *thread = handle->thread;
     struct shm_slot *slot = handle->slot;
-    if (!advance(handle, SHM_STATE_READY))
-        return false;
     if (!shm_gate_wait(&client.shm)) {
         publish(handle);
         return false;
@@ -273,7 +403,9 @@ static bool get_released(struct mpsweep *handle)
     recorder_init(&handle->recorder, &client.shm, slot);
     handle->recorder.without_phases = true;
     if (handle->open_loop) {
-        pace_begin(&handle->pace, &client.shm, slot);
+        if (!thread->paced)
+            pace_begin(&thread->pace, &client.shm, slot);
+        thread->paced = true;
         handle->recorder.pace = &handle->pace;
     }
     handle->phase = PHASE_RUNNING;
@@ -281,8 +413,11 @@ static bool get_released(struct mpsweep *handle)
 }
 
 /* Fixed work is done: to end now would hold up the others. */
-static int await_others(struct mpsweep *handle)
+static int await_others(struct mpsweep *handle, const char *function)
 {
+    unsigned count = behind(handle, SHM_STATE_FINISHED);
+    if (count && !stopped(handle))
+        return fail_for_ever(handle, function, count, "have work left");
     shm_stop_wait(&client.shm);
     publish(handle);
     return 0;
@@ -292,8 +427,10 @@ EXPORT int mpsweep_ready(struct mpsweep *handle)
 {
     if (!handle)
         return 1;
-    if (handle->phase == PHASE_OPEN)
-        return get_released(handle);
+    if (handle->phase == PHASE_OPEN && !report_ready(handle))
+        return 0;
+    if (handle->phase == PHASE_READY)
+        return behind(handle, SHM_STATE_READY) ? !stopped(handle) : get_released(handle);
     return handle->phase == PHASE_RUNNING && !stopped(handle);
 }
 
@@ -303,7 +440,7 @@ static void tell_begun(struct mpsweep *handle)
     atomic_store(&handle->slot->opened, SHM_OPENED_BEGUN);
 }
 
-static void begin_at(struct mpsweep *handle)
+static int begin_at(struct mpsweep *handle)
 {
     bool in_window = handle->recorder.in_window;
     if (!handle->begun)
@@ -313,43 +450,114 @@ static void begin_at(struct mpsweep *handle)
         handle->window_thread = gettid();
     atomic_store_explicit(&handle->slot->at_work, 1, memory_order_relaxed);
     handle->begin_ns = clock_now_ns();
+    return 1;
+}
+
+/* The thread's next planned start is the iteration's own. */
+static void take_start(struct mpsweep *handle)
+{
+    handle->pace = handle->thread->pace;
+    pace_next(&handle->thread->pace);
+}
+
+static bool wait_for_start(struct mpsweep *handle)
+{
+    if (!handle->begun)
+        tell_begun(handle);
+    if (!pace_wait(&handle->thread->pace, &client.shm, handle->slot))
+        return false;
+    take_start(handle);
+    atomic_store_explicit(&handle->slot->idle_until_ns, 0, memory_order_relaxed);
+    return true;
+}
+
+/* While it waits for a planned start, which another of its thread may take. */
+static void set_idle(const struct mpsweep *handle)
+{
+    const struct pace *pace = &handle->thread->pace;
+    uint64_t until_ns = handle->thread->count > 1 ? UINT64_MAX : pace->start_ns + pace->planned_ns;
+    atomic_store_explicit(&handle->slot->idle_until_ns, until_ns, memory_order_relaxed);
+}
+
+/* The same without waiting. */
+static bool start_has_come(struct mpsweep *handle)
+{
+    struct pace *pace = &handle->thread->pace;
+    if (!handle->begun)
+        tell_begun(handle);
+    if (clock_now_ns() < pace->start_ns + pace->planned_ns) {
+        set_idle(handle);
+        return false;
+    }
+    pace->late = handle->recorder.last_end_ns > pace->planned_ns;
+    take_start(handle);
+    atomic_store_explicit(&handle->slot->idle_until_ns, 0, memory_order_relaxed);
+    return true;
+}
+
+/* Before the start. False: there is nothing to begin. */
+static bool begin_first(struct mpsweep *handle)
+{
+    if (handle->phase == PHASE_OPEN && !report_ready(handle))
+        return false;
+    unsigned count = behind(handle, SHM_STATE_READY);
+    if (count && !stopped(handle))
+        return fail_for_ever(handle, "mpsweep_begin()", count, "are not ready");
+    return get_released(handle);
 }
 
 EXPORT int mpsweep_begin(struct mpsweep *handle)
 {
     if (!handle)
         return 1;
-    if (handle->phase == PHASE_OPEN && !get_released(handle))
+    if (handle->phase < PHASE_RUNNING && !begin_first(handle))
         return 0;
     if (handle->phase == PHASE_FINISHED)
-        return await_others(handle);
+        return await_others(handle, "mpsweep_begin()");
     if (handle->phase == PHASE_OVER)
         return 0;
-    if (handle->open_loop && !handle->begun)
-        tell_begun(handle);
-    if (stopped(handle) ||
-        (handle->open_loop && !pace_wait(&handle->pace, &client.shm, handle->slot))) {
+    if (stopped(handle) || (handle->open_loop && !wait_for_start(handle))) {
         publish(handle);
         return 0;
     }
-    begin_at(handle);
-    return 1;
+    return begin_at(handle);
+}
+
+static bool has_started(const struct mpsweep *handle)
+{
+    return atomic_load(&handle->header->gate) == SHM_GATE_OPEN &&
+           clock_now_ns() >= atomic_load(&handle->header->start_ns);
+}
+
+/* Not while it runs: what there is to do without waiting. */
+static int try_other(struct mpsweep *handle)
+{
+    if (handle->phase == PHASE_OPEN && !report_ready(handle))
+        return 0;
+    if (handle->phase == PHASE_OVER)
+        return 0;
+    if (stopped(handle)) {
+        publish(handle);
+        return 0;
+    }
+    if (handle->phase == PHASE_FINISHED || !has_started(handle))
+        return -1;
+    return get_released(handle) ? mpsweep_try_begin(handle) : 0;
 }
 
 EXPORT int mpsweep_try_begin(struct mpsweep *handle)
 {
     if (!handle)
         return 1;
-    if (handle->phase == PHASE_OVER)
-        return 0;
-    if (handle->phase != PHASE_RUNNING || handle->open_loop)
-        return -1;
+    if (handle->phase != PHASE_RUNNING)
+        return try_other(handle);
     if (stopped(handle)) {
         publish(handle);
         return 0;
     }
-    begin_at(handle);
-    return 1;
+    if (handle->open_loop && !start_has_come(handle))
+        return -1;
+    return begin_at(handle);
 }
 
 EXPORT int mpsweep_end(struct mpsweep *handle)
@@ -357,15 +565,15 @@ EXPORT int mpsweep_end(struct mpsweep *handle)
     if (!handle)
         return 1;
     if (handle->phase != PHASE_RUNNING)
-        return handle->phase == PHASE_OPEN || handle->phase == PHASE_FINISHED;
+        return handle->phase != PHASE_OVER;
     if (handle->begin_ns) {
         const struct iteration_times times = {.begin_ns = handle->begin_ns,
                                               .end_ns = clock_now_ns()};
         recorder_add(&handle->recorder, &times);
-        if (handle->open_loop)
-            pace_next(&handle->pace);
         handle->begin_ns = 0;
         atomic_store_explicit(&handle->slot->at_work, 0, memory_order_release);
+        if (handle->open_loop && handle->thread->count > 1)
+            set_idle(handle);
     }
     if (stopped(handle)) {
         publish(handle);
@@ -384,9 +592,9 @@ EXPORT void mpsweep_cancel(struct mpsweep *handle)
     if (!handle || !handle->begin_ns)
         return;
     handle->begin_ns = 0;
-    if (handle->open_loop)
-        pace_next(&handle->pace);
     atomic_store_explicit(&handle->slot->at_work, 0, memory_order_release);
+    if (handle->open_loop && handle->thread->count > 1)
+        set_idle(handle);
 }
 
 EXPORT int mpsweep_stop_requested(const struct mpsweep *handle)
@@ -396,10 +604,14 @@ EXPORT int mpsweep_stop_requested(const struct mpsweep *handle)
 
 EXPORT void mpsweep_fail(struct mpsweep *handle, const char *text)
 {
-    char error[sizeof handle->slot->error];
+    char error[sizeof handle->slot->error], stream[32] = "";
     if (!handle)
         return;
-    snprintf(error, sizeof error, "failed in thread %u: %s", handle->thread, text ? text : "");
+    const struct thread *thread = handle->thread;
+    if (thread->count > 1)
+        snprintf(stream, sizeof stream, ", stream %u", (unsigned)(handle - thread->handles));
+    snprintf(error, sizeof error, "failed in thread %u%s: %s", thread->number, stream,
+             text ? text : "");
     handle->phase = PHASE_OVER;
     atomic_store(&handle->slot->at_work, 0);
     fail_slot(handle->slot, error);
@@ -426,8 +638,8 @@ EXPORT void mpsweep_close(struct mpsweep *handle)
                                  ? "its handle was closed before it was ready"
                                  : "its handle was closed before mpsweep asked to stop");
     else if (handle->phase == PHASE_FINISHED)
-        await_others(handle);
+        await_others(handle, "mpsweep_close()");
     else if (handle->phase != PHASE_OVER)
         publish(handle);
-    free(handle);
+    free_handle(handle);
 }

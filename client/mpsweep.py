@@ -8,7 +8,18 @@ processes and threads (mpsweep sweep ... -- python3 serve.py; see mpsweep_client
         with mpsweep.iteration():
             ...one iteration...
 
-Each of the MPSWEEP_THREADS threads of a process does that on its own. In a program that mpsweep has
+Each of the MPSWEEP_THREADS threads of a process does that on its own. With --streams a thread has
+MPSWEEP_STREAMS workers, and serves all of them, for example in an event loop:
+
+    async def serve(worker):
+        while worker.running():
+            async with worker:
+                ...enqueue one iteration; await its end...
+    for worker in mpsweep.workers():
+        worker.ready()
+    ...run serve(worker) for each of mpsweep.workers()...
+
+In a program that mpsweep has
 not started nothing is measured, no library is loaded, and running() is true for ever. This one file
 needs nothing but Python 3.6 and libmpsweep-client.so.1, which mpsweep names to it.
 """
@@ -16,8 +27,8 @@ import ctypes
 import os
 import threading
 
-__all__ = ["Worker", "worker", "is_measured", "ready", "iteration", "begin", "end", "running", "check", "fail", "close",
-           "thread_count", "process_count", "process_number", "seed"]
+__all__ = ["Worker", "worker", "workers", "is_measured", "ready", "iteration", "begin", "end", "running", "check",
+           "fail", "close", "thread_count", "stream_count", "process_count", "process_number", "seed"]
 
 _ABI = 1
 _NEXT_THREAD = -1
@@ -46,8 +57,13 @@ def process_number():
 
 
 def thread_count():
-    """Threads that each process is to have, each with a worker of its own."""
+    """Threads that each process is to have, each with stream_count() workers of its own."""
     return _number("MPSWEEP_THREADS", 1)
+
+
+def stream_count():
+    """Workers of each thread, each with an iteration in flight."""
+    return _number("MPSWEEP_STREAMS", 1)
 
 
 def seed():
@@ -99,13 +115,23 @@ def _load():
     return _functions
 
 
+class _Turn:
+    """What an event loop takes as: the others first."""
+
+    __slots__ = ()
+
+    def __await__(self):
+        yield
+
+
 class Worker:
-    """What one thread measures with: `with worker:` is an iteration."""
+    """What one thread, or one of its streams, measures with: `with worker:` is an iteration, and
+    `async with worker:` is one that leaves the thread to others until it may begin."""
 
     __slots__ = ("_functions", "_handle", "_argument", "_try_begin", "_end", "_over")
 
     def __init__(self, thread=_NEXT_THREAD):
-        """Opens thread number `thread` of this process; by default the first that is free."""
+        """Opens handle number `thread` of this process; by default the calling thread's next one."""
         self._functions = self._handle = None
         self._over = False
         if not is_measured():
@@ -121,7 +147,8 @@ class Worker:
         self._end = functions.end
 
     def ready(self):
-        """Reports that the thread could serve, and waits for the common start. False: it is over."""
+        """Reports that it could serve; the last worker of a thread waits for the common start.
+        False: it is over."""
         if self._handle and not self._functions.ready(self._argument):
             self._over = True
         return not self._over
@@ -137,6 +164,15 @@ class Worker:
             return True
         self._over = True
         return False
+
+    def try_begin(self):
+        """The same without a wait: None where begin() would."""
+        if self._handle is None:
+            return True
+        begun = self._try_begin(self._argument)
+        if begun == 0:
+            self._over = True
+        return None if begun < 0 else bool(begun)
 
     def end(self):
         """Ends it. False as in begin()."""
@@ -157,6 +193,14 @@ class Worker:
             self._functions.cancel(self._argument)
         elif not self._end(self._argument):
             self._over = True
+
+    async def __aenter__(self):
+        while self.try_begin() is None:
+            await _Turn()
+        return self
+
+    async def __aexit__(self, kind, value, trace):
+        self.__exit__(kind, value, trace)
 
     def running(self):
         """Whether more iterations follow. Looks at the answers that begin and end got."""
@@ -199,6 +243,16 @@ def worker():
     except AttributeError:
         _local.worker = Worker()
         return _local.worker
+
+
+def workers():
+    """All workers of the calling thread, one for each of its streams, opened at their first use."""
+    try:
+        return _local.workers
+    except AttributeError:
+        first = worker()
+        _local.workers = [first] + [Worker() for _ in range(1, stream_count())]
+        return _local.workers
 
 
 iteration = worker

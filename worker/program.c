@@ -56,19 +56,19 @@ struct supervisor {
     struct words words;
 };
 
-static struct shm_slot *slot_of(const struct supervisor *supervisor, unsigned thread)
+static struct shm_slot *slot_of(const struct supervisor *supervisor, unsigned number)
 {
-    return shm_slot_at(&supervisor->process.shm, supervisor->process.index, thread);
+    return shm_slot_at(&supervisor->process.shm, supervisor->process.index, number);
 }
 
-static unsigned threads_of(const struct supervisor *supervisor)
+static unsigned slots_of(const struct supervisor *supervisor)
 {
-    return supervisor->process.shm.header->threads;
+    return shm_slots(supervisor->process.shm.header);
 }
 
-static uint32_t state_of(const struct supervisor *supervisor, unsigned thread)
+static uint32_t state_of(const struct supervisor *supervisor, unsigned number)
 {
-    return atomic_load_explicit(&slot_of(supervisor, thread)->state, memory_order_acquire);
+    return atomic_load_explicit(&slot_of(supervisor, number)->state, memory_order_acquire);
 }
 
 __attribute__((format(printf, 2, 3))) static void fail(const struct supervisor *supervisor,
@@ -80,10 +80,10 @@ __attribute__((format(printf, 2, 3))) static void fail(const struct supervisor *
     vsnprintf(text, sizeof text, format, arguments);
     va_end(arguments);
     /* What the program itself reported is the better reason. */
-    for (unsigned t = 0; t < threads_of(supervisor); t++)
+    for (unsigned t = 0; t < slots_of(supervisor); t++)
         if (state_of(supervisor, t) == SHM_STATE_FAILED)
             return;
-    for (unsigned t = 0; t < threads_of(supervisor); t++) {
+    for (unsigned t = 0; t < slots_of(supervisor); t++) {
         struct shm_slot *slot = slot_of(supervisor, t);
         if (state_of(supervisor, t) == SHM_STATE_DONE)
             continue;
@@ -127,10 +127,10 @@ static bool read_errors(struct supervisor *supervisor)
     return true;
 }
 
-/* Whether no thread has an iteration that is still to count. */
+/* Whether no handle has an iteration that is still to count. */
 static bool all_published(const struct supervisor *supervisor)
 {
-    for (unsigned t = 0; t < threads_of(supervisor); t++) {
+    for (unsigned t = 0; t < slots_of(supervisor); t++) {
         uint32_t state = state_of(supervisor, t);
         if (state != SHM_STATE_DONE && state != SHM_STATE_FAILED &&
             atomic_load_explicit(&slot_of(supervisor, t)->at_work, memory_order_acquire))
@@ -149,7 +149,7 @@ static void judge_early_end(const struct supervisor *supervisor)
 {
     char ending[64];
     bool ready = true;
-    for (unsigned t = 0; t < threads_of(supervisor); t++)
+    for (unsigned t = 0; t < slots_of(supervisor); t++)
         ready &= state_of(supervisor, t) != SHM_STATE_STARTING;
     const char *when = ready ? "before it was asked to stop" : "before it was ready";
     if (WIFEXITED(supervisor->wait_status))
@@ -159,25 +159,36 @@ static void judge_early_end(const struct supervisor *supervisor)
              child_ending_text(supervisor->wait_status, ending, sizeof ending), when);
 }
 
+/* " in its thread 1, stream 2" where the threads have several, else "". */
+static const char *place_of(const struct supervisor *supervisor, unsigned number, char out[64])
+{
+    unsigned streams = shm_streams(supervisor->process.shm.header);
+    out[0] = '\0';
+    if (streams > 1)
+        snprintf(out, 64, " in its thread %u, stream %u", number / streams, number % streams);
+    return out;
+}
+
 /* It has ended after the stop: what it has recorded counts, unless an iteration was cut short that
  * belongs to the window. */
 static void judge_end(const struct supervisor *supervisor)
 {
     int status = supervisor->wait_status;
-    char ending[64];
-    for (unsigned t = 0; t < threads_of(supervisor); t++) {
+    char ending[64], place[64];
+    for (unsigned t = 0; t < slots_of(supervisor); t++) {
         struct shm_slot *slot = slot_of(supervisor, t);
         uint32_t state = state_of(supervisor, t);
         if (state == SHM_STATE_DONE || state == SHM_STATE_FAILED)
             continue;
         if (atomic_load(&slot->at_work) && supervisor->terminated)
             fail(supervisor,
-                 "hangs: its iteration did not end within %.3g s of the stop, and it was sent "
+                 "hangs%s: its iteration did not end within %.3g s of the stop, and it was sent "
                  "SIGTERM",
+                 place_of(supervisor, t, place),
                  (double)(supervisor->terminated_ns - supervisor->stopped_ns) / 1e9);
         else if (atomic_load(&slot->at_work))
-            fail(supervisor, "ended (%s) within an iteration that it was to end first",
-                 child_ending_text(status, ending, sizeof ending));
+            fail(supervisor, "ended (%s)%s within an iteration that it was to end first",
+                 child_ending_text(status, ending, sizeof ending), place_of(supervisor, t, place));
         else if (supervisor->process.shm.header->settings.rate_units &&
                  atomic_load(&slot->opened) == SHM_OPENED_BEGUN)
             fail(supervisor, "did not come back to mpsweep_begin() after the stop: how many starts "
@@ -362,7 +373,7 @@ static enum status hear(struct supervisor *supervisor)
 static int bind_program(const struct supervisor *supervisor)
 {
     uint64_t cpus[WORK_CPUS / 64] = {0};
-    for (unsigned t = 0; t < threads_of(supervisor); t++)
+    for (unsigned t = 0; t < slots_of(supervisor); t++)
         for (unsigned i = 0; i < WORK_CPUS / 64; i++)
             cpus[i] |= slot_of(supervisor, t)->cpus[i];
     return cpu_bind_thread(cpus);
@@ -390,7 +401,7 @@ static enum status start(struct supervisor *supervisor, const struct program_cal
     }
     int refused = bind_program(supervisor);
     worker_memory_policy(shm_process_at(&supervisor->process.shm, supervisor->process.index));
-    for (unsigned t = 0; t < threads_of(supervisor); t++)
+    for (unsigned t = 0; t < slots_of(supervisor); t++)
         slot_of(supervisor, t)->bind_errno = refused;
     const struct child_spawn_options options = {
         .argv = (const char *const *)call->command,
@@ -410,7 +421,7 @@ static enum status start(struct supervisor *supervisor, const struct program_cal
 
 static bool all_done(const struct supervisor *supervisor)
 {
-    for (unsigned t = 0; t < threads_of(supervisor); t++)
+    for (unsigned t = 0; t < slots_of(supervisor); t++)
         if (state_of(supervisor, t) != SHM_STATE_DONE)
             return false;
     return true;

@@ -11,13 +11,31 @@
  *     }
  *     mpsweep_close(worker);
  *
- * Each of the MPSWEEP_THREADS threads of a process opens one handle and uses it alone. A program
- * that mpsweep has not started gets NULL, which every function takes: nothing is measured, and
- * mpsweep_begin() always returns 1, so that a service runs as it would without mpsweep.
+ * Each of the MPSWEEP_THREADS threads of a process opens one handle and uses it alone. With several
+ * --streams it opens MPSWEEP_STREAMS handles, each for one iteration in flight, and polls them:
+ *
+ *     for each stream: handle = mpsweep_open(MPSWEEP_NEXT_THREAD);
+ *     for each stream: mpsweep_ready(handle);            the last one waits for the common start
+ *     until all are over, for each stream that is free:
+ *         switch (mpsweep_try_begin(handle)) {
+ *             1: ... enqueue one iteration ...            not free until it has ended on the GPU:
+ *                                                         then mpsweep_end(handle)
+ *             0: ... this one is over ...
+ *            -1: ... nothing to begin now ...
+ *         }
+ *     for each stream: mpsweep_close(handle);
+ *
+ * The handles of a thread share its planned starts (--rate): each goes to the one that is polled
+ * next. Where a call would wait for other handles of the same thread, which then could never go on,
+ * it fails the layout with a line that names them, and does not wait.
+ *
+ * A program that mpsweep has not started gets NULL, which every function takes: nothing is
+ * measured, and mpsweep_begin() always returns 1, so that a service runs as it would without
+ * mpsweep.
  *
  * No function but mpsweep_open() allocates, and only mpsweep_ready(), mpsweep_begin() and, with
- * --iterations, mpsweep_close() wait. The
- * library needs no CUDA. Link with -lmpsweep-client (pkg-config mpsweep-client).
+ * --iterations, mpsweep_close() wait. The library needs no CUDA. Link with -lmpsweep-client
+ * (pkg-config mpsweep-client).
  */
 #ifndef MPSWEEP_CLIENT_H
 #define MPSWEEP_CLIENT_H
@@ -29,34 +47,37 @@ extern "C" {
 /* Raised whenever a program would have to be compiled anew. */
 #define MPSWEEP_CLIENT_ABI 1u
 
-/* What one thread measures with. */
+/* What one thread, or one of its streams, measures with. */
 struct mpsweep;
 
-/* In mpsweep_open(): the first thread of this process that is not open yet. */
+/* In mpsweep_open(): the next handle of the calling thread; if it has none, or all of its handles,
+ * the first one of a thread that has opened none. */
 #define MPSWEEP_NEXT_THREAD (-1)
 
 /* The ABI of the library that was found. */
 unsigned mpsweep_client_abi(void);
 
 /* Use mpsweep_open(), which passes the ABI that the program was compiled for. */
-struct mpsweep *mpsweep_open_abi(unsigned abi, int thread);
+struct mpsweep *mpsweep_open_abi(unsigned abi, int number);
 
 /*
- * Opens the handle of thread number `thread`, from 0 to MPSWEEP_THREADS - 1. NULL where mpsweep has
- * not started this program. If it has, and the handle cannot be had (opened twice, no such thread,
- * another version), the reason is printed on standard error, mpsweep shows it, and NULL is
+ * Opens handle number thread * MPSWEEP_STREAMS + stream, both counted from 0. NULL where mpsweep
+ * has not started this program. If it has, and the handle cannot be had (opened twice, no such
+ * number, another version), the reason is printed on standard error, mpsweep shows it, and NULL is
  * returned.
  */
-static inline struct mpsweep *mpsweep_open(int thread)
+static inline struct mpsweep *mpsweep_open(int number)
 {
-    return mpsweep_open_abi(MPSWEEP_CLIENT_ABI, thread);
+    return mpsweep_open_abi(MPSWEEP_CLIENT_ABI, number);
 }
 
 /*
  * To be called once, when the thread could serve: models are loaded, the GPU has been used (which
  * is how mpsweep proves that the process runs over MPS or not), what is slow the first time has
- * been done. Waits for all threads of all processes, and for the common start. Returns 1 to begin,
- * 0 if there is nothing to do any more. Without it the first mpsweep_begin() does this.
+ * been done. Waits for all threads of all processes, and for the common start; with several streams
+ * the last handle of a thread does, and the others return at once. Returns 1 to begin, 0 if there
+ * is nothing to do any more. Without it the first mpsweep_begin() or mpsweep_try_begin() reports
+ * this.
  */
 int mpsweep_ready(struct mpsweep *handle);
 
@@ -66,7 +87,9 @@ int mpsweep_ready(struct mpsweep *handle);
  */
 int mpsweep_begin(struct mpsweep *handle);
 
-/* The same without waiting: -1 where mpsweep_begin() might. For bindings that hold a lock. */
+/* The same without waiting: -1 where mpsweep_begin() would, before the common start, before the
+ * planned one, and with --iterations after the last one. For threads that poll several handles, and
+ * for bindings that hold a lock. */
 int mpsweep_try_begin(struct mpsweep *handle);
 
 /* Ends the iteration, which counts. Returns 1 if there are to be more, 0 as mpsweep_begin(). */

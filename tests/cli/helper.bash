@@ -259,6 +259,14 @@ sweep_points() {
   points "$filter" "$file"
 }
 
+# Python cannot load a library that was built for a sanitizer.
+needs_python() {
+  command -v python3 >/dev/null || skip "no python3 here"
+  ! nm -D "$MPSWEEP_BUILD_DIR/libmpsweep-client.so.1" | grep -q '__asan_\|__tsan_\|__ubsan_' ||
+    skip "Python cannot load a library with sanitizers"
+  export PYTHONDONTWRITEBYTECODE=1
+}
+
 # Every line is a record, the first one a header.
 assert_whole() {
   local lines
