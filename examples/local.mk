@@ -28,8 +28,12 @@ examples_plugin_fft_so_LDADD = -lcufft -lcudart
 endif
 # A program that mpsweep measures, built here as a user would build it.
 programexamplesdir = $(pkgdatadir)/examples/program
-dist_programexamples_DATA = examples/program/ticker.c examples/program/serve_torch.py
-noinst_PROGRAMS += examples/program/ticker
+dist_programexamples_DATA = examples/program/ticker.c examples/program/poller.c \
+    examples/program/serve_torch.py examples/program/serve_streams.py
+noinst_PROGRAMS += examples/program/ticker examples/program/poller
 examples_program_ticker_SOURCES = examples/program/ticker.c
 examples_program_ticker_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir)/include
 examples_program_ticker_LDADD = libmpsweep-client.a
+examples_program_poller_SOURCES = examples/program/poller.c
+examples_program_poller_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir)/include
+examples_program_poller_LDADD = libmpsweep-client.a

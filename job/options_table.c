@@ -74,10 +74,10 @@ const struct option_row option_table[OPTION_COUNT] = {
     {OPTION_STREAMS, "streams", 0, OPTION_KIND_INTEGER, OPTION_AXIS, OPTION_SWEEP | OPTION_TRACE,
      NULL, 1, 256, "1", "N", WHAT,
      "Streams of each thread, each with an iteration in flight: the thread polls them, and starts\n"
-     "the next iteration of one that has ended. --schedule is how it waits when none has.",
+     "the next iteration of one that has ended. --schedule is how it waits when none has. In\n"
+     "a program each thread does that itself.",
      .setting = {.type = SETTING_NUMBER,
                  AT(streams),
-                 .where = PLACE_OURS,
                  .neutral = 1,
                  .sparse = true,
                  .label = "", /* stands behind the layout */

@@ -29,6 +29,7 @@ long_tests = \
     tests/cli/mps.bats \
     tests/cli/stalls.bats \
     tests/cli/streams.bats \
+    tests/cli/program_streams.bats \
     tests/cli/contexts.bats \
     tests/cli/gpus.bats \
     tests/cli/described.bats \

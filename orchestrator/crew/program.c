@@ -75,6 +75,7 @@ static enum status make_words(const struct program *program, const struct sessio
         .process = index,
         .processes = point_processes(point),
         .threads = point->threads,
+        .streams = point_streams(point),
         .port = *program->port + index,
         .seed = point->program.seed,
         .gpu = gpu_at(session->gpus, point_gpu_of(point, index))->uuid,
@@ -109,6 +110,7 @@ static void make_settings(const struct program *program, const struct session *s
             word_list_add(set, "%s", gpu->set[i]);
     word_list_add(set, "MPSWEEP_PROCESSES=%u", point_processes(point));
     word_list_add(set, "MPSWEEP_THREADS=%u", point->threads);
+    word_list_add(set, "MPSWEEP_STREAMS=%u", point_streams(point));
     word_list_add(set, "MPSWEEP_SEED=%" PRId64, point->program.seed);
     word_list_add(set, "MPSWEEP_GPU=%s", gpu_at(session->gpus, point_gpu_of(point, index))->uuid);
     word_list_add(set, "MPSWEEP_MPS=%d", point_over_mps(point));

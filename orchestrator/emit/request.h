@@ -14,8 +14,8 @@ struct emit_request {
     const char *format;    /* a name of emit_format_name() */
     const char *directory; /* must not exist, or be empty; its parent must exist */
     char *const *command;  /* a worker's words, ended by NULL, which may hold {process} {processes}
-                            * {threads} {port} {seed} {gpu}, and '{{' for a brace; NULL or none: a
-                            * placeholder to be replaced */
+                            * {threads} {streams} {port} {seed} {gpu}, and '{{' for a brace; NULL or
+                            * none: a placeholder to be replaced */
     int64_t port;          /* of the first worker, each next one has the next; 0: 8000 */
     const char *image;     /* of the workers' containers; NULL: a placeholder to be replaced */
 };

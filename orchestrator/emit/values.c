@@ -213,6 +213,7 @@ static json_t *make_shell_words(const struct deployment *deployment)
         [PLACEHOLDER_PROCESS] = "\"$MPSWEEP_PROCESS\"",
         [PLACEHOLDER_PROCESSES] = "\"$MPSWEEP_PROCESSES\"",
         [PLACEHOLDER_THREADS] = "\"$MPSWEEP_THREADS\"",
+        [PLACEHOLDER_STREAMS] = "1",
         [PLACEHOLDER_PORT] = "\"$MPSWEEP_PORT\"",
         [PLACEHOLDER_SEED] = "\"$MPSWEEP_SEED\"",
         [PLACEHOLDER_GPU] = "\"$MPSWEEP_GPU\"",

@@ -7,9 +7,9 @@
 
 static const char *const names[PLACEHOLDERS] = {
     [PLACEHOLDER_PROCESS] = "{process}", [PLACEHOLDER_PROCESSES] = "{processes}",
-    [PLACEHOLDER_THREADS] = "{threads}", [PLACEHOLDER_PORT] = "{port}",
-    [PLACEHOLDER_SEED] = "{seed}",       [PLACEHOLDER_GPU] = "{gpu}",
-    [PLACEHOLDER_SHARD] = "{shard}",
+    [PLACEHOLDER_THREADS] = "{threads}", [PLACEHOLDER_STREAMS] = "{streams}",
+    [PLACEHOLDER_PORT] = "{port}",       [PLACEHOLDER_SEED] = "{seed}",
+    [PLACEHOLDER_GPU] = "{gpu}",         [PLACEHOLDER_SHARD] = "{shard}",
 };
 
 bool placeholders_next(const char **at, struct placeholder_piece *piece)
@@ -36,10 +36,11 @@ enum status placeholders_check(const char *word)
     struct placeholder_piece piece;
     for (const char *at = word; placeholders_next(&at, &piece);)
         if (piece.placeholder == PLACEHOLDER_UNKNOWN || piece.placeholder == PLACEHOLDER_SHARD)
-            return status_set(STATUS_USAGE,
-                              "unknown placeholder '%.*s' in '%s': it is one of {process}, "
-                              "{processes}, {threads}, {port}, {seed}, {gpu}; '{{' is a brace",
-                              (int)piece.bytes, piece.text, word);
+            return status_set(
+                STATUS_USAGE,
+                "unknown placeholder '%.*s' in '%s': it is one of {process}, "
+                "{processes}, {threads}, {streams}, {port}, {seed}, {gpu}; '{{' is a brace",
+                (int)piece.bytes, piece.text, word);
     return STATUS_OK;
 }
 
@@ -69,8 +70,8 @@ void placeholders_write(FILE *file, const struct placeholder_piece *piece,
 {
     const unsigned numbers[PLACEHOLDERS] = {
         [PLACEHOLDER_PROCESS] = values->process, [PLACEHOLDER_PROCESSES] = values->processes,
-        [PLACEHOLDER_THREADS] = values->threads, [PLACEHOLDER_PORT] = values->port,
-        [PLACEHOLDER_SHARD] = values->shard,
+        [PLACEHOLDER_THREADS] = values->threads, [PLACEHOLDER_STREAMS] = values->streams,
+        [PLACEHOLDER_PORT] = values->port,       [PLACEHOLDER_SHARD] = values->shard,
     };
     if (piece->placeholder >= PLACEHOLDERS)
         fwrite(piece->text, 1, piece->bytes, file);

@@ -15,6 +15,7 @@ enum placeholder {
     PLACEHOLDER_PROCESS, /* from 0 */
     PLACEHOLDER_PROCESSES,
     PLACEHOLDER_THREADS, /* of each process */
+    PLACEHOLDER_STREAMS, /* of each thread */
     PLACEHOLDER_PORT,    /* of this process */
     PLACEHOLDER_SEED,
     PLACEHOLDER_GPU, /* its UUID */
@@ -33,7 +34,7 @@ struct placeholder_piece {
 
 /* What they stand for, in one process or in one shard. */
 struct placeholders {
-    unsigned process, processes, threads;
+    unsigned process, processes, threads, streams;
     unsigned port;
     int64_t seed;
     const char *gpu; /* UUID */

@@ -44,29 +44,59 @@ enum status round_program_failed(const struct round *round, unsigned process, en
     return blame(round, process, code, "%.*s", (int)sizeof((struct shm_slot *)0)->error - 1, error);
 }
 
+/* It has opened some of its handles. */
+static enum status blame_unopened(const struct round *round, unsigned process, unsigned opened,
+                                  double seconds)
+{
+    const struct point *point = round->point;
+    if (point_streams(point) > 1)
+        return blame(round, process, STATUS_WORKER,
+                     "opened %u of its %u handles within %.3g s: each of as many threads as "
+                     "MPSWEEP_THREADS gives must open as many as MPSWEEP_STREAMS gives",
+                     opened, point_slots(point), seconds);
+    return blame(round, process, STATUS_WORKER,
+                 "opened handles for %u of its %u threads within %.3g s: it must have as many "
+                 "threads as MPSWEEP_THREADS gives",
+                 opened, point->threads, seconds);
+}
+
 enum status round_program_unready(const struct round *round, double seconds)
 {
     const struct point *point = round->point;
     for (unsigned p = 0; p < point_processes(point); p++) {
         unsigned ready = 0, opened = 0;
-        for (unsigned t = 0; t < point->threads; t++) {
-            struct shm_slot *slot = shm_slot_at(&round->shm, p, t);
+        for (unsigned i = 0; i < point_slots(point); i++) {
+            struct shm_slot *slot = shm_slot_at(&round->shm, p, i);
             ready += atomic_load(&slot->state) == SHM_STATE_READY;
             opened += atomic_load(&slot->opened) != SHM_OPENED_NOT;
         }
-        if (ready == point->threads)
+        if (ready == point_slots(point))
             continue;
-        if (opened > 0 && opened < point->threads)
+        if (opened > 0 && opened < point_slots(point))
+            return blame_unopened(round, p, opened, seconds);
+        if (ready > 0 && point_streams(point) > 1)
             return blame(round, p, STATUS_WORKER,
-                         "opened handles for %u of its %u threads within %.3g s: it must have as "
-                         "many threads as MPSWEEP_THREADS gives",
-                         opened, point->threads, seconds);
+                         "reported that %u of its %u handles are ready within %.3g s: it must call "
+                         "mpsweep_ready() for each",
+                         ready, point_slots(point), seconds);
         return blame(round, p, STATUS_WORKER,
                      "did not report that it is ready within %.3g s: it must call mpsweep_ready() "
                      "(mpsweep.ready() in Python)",
                      seconds);
     }
     return status_set(STATUS_WORKER, "the programs did not get ready within %.3g s", seconds);
+}
+
+/* "thread 1", or "thread 1, stream 2" where the threads have several. */
+static const char *place_of(const struct round *round, unsigned worker, char out[ROUND_NAME_TEXT])
+{
+    const struct point *point = round->point;
+    unsigned streams = point_streams(point);
+    struct text text = {.at = out, .size = ROUND_NAME_TEXT};
+    text_append(&text, "thread %u", worker % point_slots(point) / streams);
+    if (streams > 1)
+        text_append(&text, ", stream %u", worker % streams);
+    return out;
 }
 
 /* A thread that has never begun an iteration. */
@@ -83,6 +113,7 @@ enum status round_program_check(const struct round *round)
     const struct point *point = round->point;
     const struct shm_settings *settings = &round->shm.header->settings;
     double seconds = (double)(round->slices * settings->slice_ns) / 1e9;
+    char place[ROUND_NAME_TEXT];
     for (unsigned i = 0; i < point_workers(point); i++) {
         const struct shm_slot *slot = round_slot(round, i);
         if (atomic_load(&slot->opened) != SHM_OPENED_BEGUN)
@@ -90,9 +121,9 @@ enum status round_program_check(const struct round *round)
         /* In an open loop it may be that none was planned for it. */
         if (slot->iterations == 0 && !point_is_open(point))
             return blame(round, round_process_of(round, i), STATUS_WORKER,
-                         "ended no iteration in its thread %u within the window of %.3g s: give a "
+                         "ended no iteration in its %s within the window of %.3g s: give a "
                          "longer --duration and --max-duration",
-                         i % point->threads, seconds);
+                         place_of(round, i, place), seconds);
     }
     return STATUS_OK;
 }
@@ -101,11 +132,12 @@ enum status round_program_hangs(const struct round *round, unsigned worker)
 {
     const struct shm_slot *slot = round_slot(round, worker);
     double seconds = (double)round->limits->timeout_ns / 1e9;
+    char place[ROUND_NAME_TEXT];
     if (atomic_load(&slot->opened) != SHM_OPENED_BEGUN)
         return blame_idler(round, worker, seconds);
     return blame(round, round_process_of(round, worker), STATUS_WORKER,
-                 "hangs: no iteration ended for %.3g s in its thread %u", seconds,
-                 worker % round->point->threads);
+                 "hangs: no iteration ended for %.3g s in its %s", seconds,
+                 place_of(round, worker, place));
 }
 
 enum status round_program_unended(const struct round *round)

@@ -2,6 +2,7 @@
  * A program that mpsweep measures, and that misbehaves as MODE requests, in process 1 only (so that
  * others of the layout are well):
  *   program MODE
+ * Where its threads have several streams, they poll them, and stream 1 is the one that misbehaves.
  * A pause is for ever; the test ends it.
  */
 #include <dlfcn.h>
@@ -101,9 +102,54 @@ static void go_on_for_ever(struct mpsweep *worker)
     }
 }
 
+static void close_all(struct mpsweep **workers, int count)
+{
+    for (int i = 0; i < count; i++)
+        mpsweep_close(workers[i]);
+}
+
+/* An iteration of each stream lasts a pass. */
+static void *poll_streams(int thread, int streams)
+{
+    struct mpsweep *workers[256];
+    int at_work[256] = {0}, answer = 1;
+    unsigned long done = 0;
+    int count = is("one-handle") ? 1 : streams;
+    for (int i = 0; i < count; i++)
+        workers[i] = mpsweep_open(thread * streams + i);
+    for (int i = 0; i < count; i++) {
+        mpsweep_ready(workers[i]);
+        if (is("never-ready"))
+            pause_for_ever();
+    }
+    if (is("one-handle"))
+        mpsweep_begin(workers[0]);
+    while (answer) {
+        answer = 0;
+        for (int i = 0; i < count; i++) {
+            if (at_work[i] && !(i == 1 && is("stuck") && done > 5))
+                mpsweep_end(workers[i]);
+            else if (at_work[i])
+                continue;
+            at_work[i] = mpsweep_try_begin(workers[i]);
+            answer |= at_work[i];
+            at_work[i] = at_work[i] > 0;
+            if (i == 1 && at_work[i])
+                misbehave_within(workers[i], done++);
+        }
+        nap();
+    }
+    if (is("stuck"))
+        pause_for_ever();
+    close_all(workers, count);
+    return NULL;
+}
+
 static void *serve(void *argument)
 {
-    int thread = (int)(long)argument;
+    int thread = (int)(long)argument, streams = number("MPSWEEP_STREAMS", 1);
+    if (streams > 1)
+        return poll_streams(thread, streams);
     struct mpsweep *worker = mpsweep_open(is("twice") ? 0 : thread);
     unsigned long done = 0;
     if (is("never-ready"))

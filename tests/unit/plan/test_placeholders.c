@@ -8,8 +8,13 @@
 
 #include "orchestrator/plan/placeholders.h"
 
-static const struct placeholders values = {
-    .process = 3, .processes = 8, .threads = 2, .port = 20003, .seed = 42, .gpu = "GPU-1234"};
+static const struct placeholders values = {.process = 3,
+                                           .processes = 8,
+                                           .threads = 2,
+                                           .streams = 5,
+                                           .port = 20003,
+                                           .seed = 42,
+                                           .gpu = "GPU-1234"};
 
 static void words_are_filled_in(void **state)
 {
@@ -18,7 +23,7 @@ static void words_are_filled_in(void **state)
         {"", ""},
         {"plain", "plain"},
         {"{process}", "3"},
-        {"{process}/{processes}x{threads}", "3/8x2"},
+        {"{process}/{processes}x{threads}x{streams}", "3/8x2x5"},
         {"--port={port}", "--port=20003"},
         {"{seed}{seed}", "4242"},
         {"cuda:{gpu}!", "cuda:GPU-1234!"},
@@ -57,8 +62,9 @@ static void unknown_ones_are_named(void **state)
         assert_int_equal(placeholders_check(rows[i][0]), STATUS_USAGE);
         if (!strstr(status_text(), rows[i][1]))
             fail_msg("%s: %s", rows[i][0], status_text());
-        assert_non_null(strstr(status_text(), "{process}, {processes}, {threads}, {port}, {seed}, "
-                                              "{gpu}; '{{' is a brace"));
+        assert_non_null(strstr(status_text(),
+                               "{process}, {processes}, {threads}, {streams}, {port}, {seed}, "
+                               "{gpu}; '{{' is a brace"));
     }
 }
 
