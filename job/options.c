@@ -147,8 +147,9 @@ static enum status bad_value(const struct option_row *row, const char *text)
     }
     return status_set(
         STATUS_USAGE, "'%s' is not a value of %s: it takes %s%s", text, row->name, expected,
-        row->flags & OPTION_PER_PROCESS ? "; '/' stands between the values of several processes"
-                                        : "");
+        row->flags & OPTION_PER_PROCESS  ? "; '/' stands between the values of several processes"
+        : row->flags & OPTION_PER_THREAD ? "; '/' stands between the values of several threads"
+                                         : "");
 }
 
 static bool parse_in_bounds(const struct option_row *row, const char *text, int64_t *out)
@@ -174,7 +175,7 @@ static enum status add_number(struct option_value *value, const struct option_ro
                               int64_t number, const char *text)
 {
     struct option_item item = {.integer = number};
-    if (row->flags & OPTION_PER_PROCESS)
+    if (row->flags & OPTION_LISTED)
         item = (struct option_item){.shares = &number, .share_count = 1};
     return option_value_add(value, &item, text);
 }
@@ -190,7 +191,7 @@ static enum status parse_share(const struct option_row *row, const char *text, i
     return check_multiple(row, text, *out);
 }
 
-/* One entry a process, separated by '/': the comma separates points. */
+/* One entry a process or thread, separated by '/': the comma separates points. */
 static enum status add_shares(struct option_value *value, const struct option_row *row,
                               const char *text)
 {
@@ -222,11 +223,11 @@ static enum status add_integers(struct option_value *value, const struct option_
 {
     int64_t first, last;
     bool bytes = row->kind == OPTION_KIND_BYTES;
-    bool per_process = row->flags & OPTION_PER_PROCESS;
-    if (per_process && strchr(text, '/'))
+    bool listed = row->flags & OPTION_LISTED;
+    if (listed && strchr(text, '/'))
         return add_shares(value, row, text);
     if (row->choices && choice_index(row->choices, text) == 0)
-        return add_number(value, row, per_process ? OPTION_SHARE_DEFAULT : 0, text);
+        return add_number(value, row, listed ? OPTION_SHARE_DEFAULT : 0, text);
     char copy[64];
     if (snprintf(copy, sizeof copy, "%s", text) >= (int)sizeof copy)
         return bad_value(row, text);
@@ -251,7 +252,7 @@ static enum status add_integers(struct option_value *value, const struct option_
         char number[32];
         snprintf(number, sizeof number, "%lld", (long long)i);
         /* Sizes as they were given, like those in lists. */
-        status = add_number(value, row, i, per_process && first == last ? text : number);
+        status = add_number(value, row, i, listed && first == last ? text : number);
     }
     return status;
 }

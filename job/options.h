@@ -22,6 +22,7 @@ enum option_id {
     OPTION_PROBE_ARMS,
     OPTION_LAYOUT,
     OPTION_STREAMS,
+    OPTION_SM_PARTITION,
     OPTION_CONTEXTS,
     OPTION_MEMORY,
     OPTION_SYNC,
@@ -136,10 +137,13 @@ enum option_flag {
     OPTION_AXIS = 1,        /* several items multiply into points */
     OPTION_NOT_IN_JOB = 2,  /* about one run, not about what is measured */
     OPTION_PER_PROCESS = 4, /* an item may be a list of one entry a process: 30/70 */
+    OPTION_PER_THREAD = 16, /* the same, of one entry a thread of a process */
     OPTION_WHOLE_MIB = 8,   /* of a size: a multiple of 1 MiB; others are of 1 KiB */
     OPTION_IN_SECTION = 32, /* one item, and each section of a job file may have its own */
     OPTION_HOW = 64, /* how well points are measured: a results file goes on as it was begun */
 };
+
+#define OPTION_LISTED (OPTION_PER_PROCESS | OPTION_PER_THREAD)
 
 /* Commands that take an option, as bits. */
 enum option_command {
@@ -181,7 +185,7 @@ enum layout_kind {
 struct option_item {
     char *text; /* as shown to people and in results; owned */
     int64_t integer;
-    int64_t *shares; /* OPTION_PER_PROCESS, in place of integer: 1 to OPTION_MOST_SHARES; owned */
+    int64_t *shares; /* OPTION_LISTED, in place of integer: 1 to OPTION_MOST_SHARES; owned */
     unsigned share_count;
     double real;
     struct rate rate;        /* OPTION_KIND_RATE */
@@ -236,7 +240,8 @@ enum setting_place {
     PLACE_OPEN = 512,            /* an open loop */
     PLACE_POISSON = 1024,        /* random arrivals */
     PLACE_THREADS = 2048,        /* several threads a process */
-    PLACE_NOWHERE = 4096,
+    PLACE_WHOLE = 4096,          /* no partitions of the multiprocessors */
+    PLACE_NOWHERE = 8192,
 };
 
 /* What a setting of a point is and how it reads. In texts, %s stands for the value; one that begins

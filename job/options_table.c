@@ -83,6 +83,18 @@ const struct option_row option_table[OPTION_COUNT] = {
                  .label = "", /* stands behind the layout */
                  .figure = "%s streams",
                  .heading = "%s streams a thread"}},
+    {OPTION_SM_PARTITION, "sm-partition", 0, OPTION_KIND_INTEGER, OPTION_AXIS | OPTION_PER_THREAD,
+     OPTION_SWEEP | OPTION_TRACE, CHOICES({"default"}), 1, WORK_MULTIPROCESSORS, "default",
+     "default|N[/N...]", WHAT,
+     "Multiprocessors that each thread of a process has to itself, in a green context (CUDA 12.4;\n"
+     "not over MPS, which does not keep them apart). 16/48 gives each thread its own number: the\n"
+     "first 16, the second 48, the third 16 again. GPUs have parts of certain sizes only, as of 8.",
+     .setting = {.type = SETTING_SHARES,
+                 AT(sm_partition),
+                 .where = OWN_MEMORY,
+                 .sparse = true,
+                 .label = "%s SMs a thread",
+                 .title = "SMs"}},
     {OPTION_CONTEXTS, "contexts", 0, OPTION_KIND_CHOICE, OPTION_AXIS, OPTION_SWEEP | OPTION_TRACE,
      CHOICES(
          {"shared", "one for all threads of a process"},
@@ -91,7 +103,7 @@ const struct option_row option_table[OPTION_COUNT] = {
      "CUDA contexts of the threads of a process. A plug-in has the shared one.",
      .setting = {.type = SETTING_CHOICE,
                  AT(contexts),
-                 .where = OWN_MEMORY | PLACE_THREADS,
+                 .where = OWN_MEMORY | PLACE_THREADS | PLACE_WHOLE,
                  .sparse = true,
                  .heading = "%s contexts"}},
     {OPTION_MEMORY, "memory", 'm', OPTION_KIND_CHOICE, OPTION_AXIS, SWEEP,

@@ -12,9 +12,9 @@
 #include "job/work.h"
 #include "job/workload_mix.h"
 
-/* A setting of MPS clients that each process may have its own of. Process p has values[p % count];
- * OPTION_SHARE_DEFAULT there leaves the setting alone. All zero bytes: it is left alone everywhere.
- * The values belong to the maker of the point: those of a plan to its job. */
+/* A setting that each process may have its own of, or each thread of it. Number p has values[p %
+ * count]; OPTION_SHARE_DEFAULT there leaves the setting alone. All zero bytes: it is left alone
+ * everywhere. The values belong to the maker of the point: those of a plan to its job. */
 struct point_shares {
     const int64_t *values;
     unsigned count;
@@ -42,10 +42,11 @@ struct point {
     unsigned id;         /* place in the plan */
     const char *section; /* the job's, or NULL; owned by the job */
     enum layout_kind layout;
-    unsigned processes, threads; /* of each GPU */
-    unsigned streams;            /* of each thread; 0 counts as 1 */
-    enum work_contexts contexts; /* of the threads of a process */
-    unsigned gpus;               /* the first ones of the session; 0 counts as 1 */
+    unsigned processes, threads;      /* of each GPU */
+    unsigned streams;                 /* of each thread; 0 counts as 1 */
+    struct point_shares sm_partition; /* multiprocessors of each thread of a process */
+    enum work_contexts contexts;      /* of the threads of a process */
+    unsigned gpus;                    /* the first ones of the session; 0 counts as 1 */
     enum mps_daemons mps_daemons;
     unsigned connections; /* hardware queues a process; 0: the driver's default */
     struct point_shares active_thread_percentage, priority, memory_limit; /* bytes */

@@ -11,6 +11,9 @@
 /* NUMA nodes that a memory policy can name. */
 #define WORK_NODES 1024
 
+/* Multiprocessors that a GPU can have. */
+#define WORK_MULTIPROCESSORS 512
+
 /* The kernels work on this share of what is copied, as in the experiment that it reproduces. */
 #define WORK_COPIED_PER_WORKED 64
 

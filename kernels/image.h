@@ -13,6 +13,7 @@
  *   mpsweep_stream(const int *source, int *destination, int value, unsigned long long vectors,
  *                  unsigned long long total)
  *   mpsweep_empty(void)
+ *   mpsweep_locate(unsigned *seen, unsigned count, unsigned long long stay_ns)
  *   mpsweep_hold(const volatile unsigned *flag, unsigned long long bound_ns,
  *                volatile unsigned long long *out)
  *
@@ -27,6 +28,7 @@
 #define KERNELS_COMPUTE "mpsweep_compute"
 #define KERNELS_STREAM "mpsweep_stream"
 #define KERNELS_EMPTY "mpsweep_empty"
+#define KERNELS_LOCATE "mpsweep_locate"
 #define KERNELS_HOLD "mpsweep_hold"
 
 /* The best image: a fat binary where nvcc was found at build time, else the same as kernels_ptx().

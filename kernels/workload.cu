@@ -135,6 +135,23 @@ extern "C" __global__ void mpsweep_empty(void)
 {
 }
 
+/* Sets seen[n] for each multiprocessor n below count that one of its blocks runs on. Each block stays
+ * for stay_ns, so that those behind it go to other multiprocessors. */
+extern "C" __global__ void mpsweep_locate(unsigned *seen, unsigned count, unsigned long long stay_ns)
+{
+    unsigned long long begin, now;
+    unsigned number;
+    if (threadIdx.x != 0)
+        return;
+    asm volatile("mov.u32 %0, %%smid;" : "=r"(number));
+    if (number < count)
+        seen[number] = 1;
+    asm volatile("mov.u64 %0, %%globaltimer;" : "=l"(begin)::"memory");
+    do
+        asm volatile("mov.u64 %0, %%globaltimer;" : "=l"(now)::"memory");
+    while (now - begin < stay_ns);
+}
+
 /* Keeps its blocks on the GPU until *flag is not 0, or until bound_ns have passed, whichever comes
  * first, so that no caller waits for it for ever. Flag and out are in mapped host memory; out may be
  * NULL. out[1] is 2 while the kernel holds, and then 1 if the flag was seen and 0 if not; out[0]

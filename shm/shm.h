@@ -14,7 +14,7 @@
  * its record and waits for the next number, or until it is dismissed.
  *
  * Who writes what:
- *   header.settings, .processes, .threads, slot.cpus, slot.program,
+ *   header.settings, .processes, .threads, slot.cpus, slot.program, slot.partition,
  *   process.cpus, process.nodes, process.device_uuid
  *                             the orchestrator, between shm_reset() and shm_assign(); otherwise
  *                             read-only
@@ -185,6 +185,8 @@ struct shm_slot {
     _Atomic uint64_t still_ns;     /* the longest of those with a part in the window */
     uint64_t cpus[WORK_CPUS / 64]; /* binding, from the orchestrator; all zero: none */
     uint32_t program;              /* described workloads: which of them, from the same */
+    uint32_t
+        partition; /* multiprocessors of its thread's part of them, from the same; 0: no part */
 
     /* The fields below are the worker's, to be read once the state is done or failed. */
     int32_t bind_errno;  /* 0, or why the binding was refused */
@@ -200,6 +202,9 @@ struct shm_slot {
     char error[256];      /* what failed: call, CUDA name and text; valid UTF-8 */
     /* NUMA nodes that its host buffers lie on; all zero: not known. */
     uint64_t nodes[WORK_NODES / 64];
+
+    /* Multiprocessors that its kernels run on; all zero where it has no part of them. */
+    uint64_t multiprocessors[WORK_MULTIPROCESSORS / 64];
 
     _Alignas(64) _Atomic uint64_t slices[SHM_SLICES]; /* in SHM_ITERATION_UNITS; read at any time */
 

@@ -31,6 +31,7 @@ long_tests = \
     tests/cli/streams.bats \
     tests/cli/program_streams.bats \
     tests/cli/contexts.bats \
+    tests/cli/partitions.bats \
     tests/cli/gpus.bats \
     tests/cli/described.bats \
     tests/cli/limits.bats \

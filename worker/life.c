@@ -1,6 +1,7 @@
 #include <stdlib.h>
 
 #include "recording/cpu.h"
+#include "worker/engines/partition.h"
 #include "worker/internal.h"
 #include "worker/streams.h"
 #include "worker/timeline.h"
@@ -11,13 +12,21 @@ struct life {
     const struct engine *engine;
     struct worker_context own; /* all zero where it shares the process's */
     struct stream *streams;
-    unsigned count;
+    unsigned thread, count;
 };
+
+static enum status enter(struct life *life, const struct worker_context **out)
+{
+    if (!life->streams[0].slot->partition)
+        return worker_process_enter(life->process, &life->own, out);
+    *out = &life->own;
+    return partition_open(life->process, life->thread, &life->own);
+}
 
 static enum status open_all(struct life *life, unsigned *failed)
 {
     const struct worker_context *context;
-    enum status status = worker_process_enter(life->process, &life->own, &context);
+    enum status status = enter(life, &context);
     if (status == STATUS_OK && !life->engine)
         status = status_set(STATUS_PROTOCOL, "an unknown workload");
     for (unsigned i = 0; i < life->count && status == STATUS_OK; i++) {
@@ -69,6 +78,7 @@ void worker_live(const struct worker_process *process, unsigned thread)
     const struct shm *shm = &process->shm;
     struct life life = {.process = process,
                         .engine = engine_for(&shm->header->settings),
+                        .thread = thread,
                         .count = shm_streams(shm->header)};
     struct shm_slot *first = shm_slot_at(shm, process->index, thread * life.count);
     unsigned failed = 0;

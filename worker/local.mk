@@ -11,7 +11,7 @@ libworker_a_SOURCES = \
     worker/engines/contexts.h worker/engines/described.c worker/engines/described.h \
     worker/engines/described_open.c worker/engines/engine.h worker/engines/engines.c \
     worker/engines/iteration.c worker/engines/iteration.h worker/engines/memory.c \
-    worker/engines/memory.h worker/engines/plugin.c worker/engines/plugin.h \
+    worker/engines/memory.h worker/engines/partition.c worker/engines/partition.h worker/engines/plugin.c worker/engines/plugin.h \
     worker/engines/plugin_load.c worker/engines/plugin_load.h worker/engines/plugin_memory.c \
     worker/engines/plugin_memory.h worker/engines/process.c worker/engines/process.h \
     worker/engines/sampling.c worker/engines/sampling.h

@@ -34,6 +34,7 @@
 #include "device/device.h"
 #include "recording/cpu.h"
 #include "worker/engines/memory.h"
+#include "worker/engines/partition.h"
 #include "worker/internal.h"
 #include "worker/program.h"
 #include "worker/timeline.h"
@@ -153,6 +154,8 @@ static int serve(struct worker_process *process)
             return EXIT_SUCCESS;
         if (process->index < process->shm.header->processes) {
             enum status status = finished ? worker_process_renew(process) : STATUS_OK;
+            if (status == STATUS_OK)
+                status = partition_split(process);
             if (status != STATUS_OK) {
                 fail_all(process, status, cuda_last_error(), status_text());
                 return EXIT_FAILURE;

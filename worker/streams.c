@@ -4,6 +4,7 @@
 
 #include "common/clock.h"
 #include "worker/engines/memory.h"
+#include "worker/engines/partition.h"
 
 /* Iterations before READY: the first loads and allocates lazily, the second shows that the first
  * left everything as it should be. */
@@ -38,6 +39,8 @@ enum status stream_open(struct stream *stream, const struct worker_process *proc
     enum status status = engine->open(process, context, stream->slot, &stream->work);
     for (int i = 0; i < REHEARSALS && status == STATUS_OK; i++)
         status = engine_run(engine, process, stream->work, &stream->times);
+    if (status == STATUS_OK && engine->stream)
+        status = partition_locate(process, context, engine->stream(stream->work), stream->slot);
     if (status == STATUS_OK)
         find_buffers(stream, engine);
     return status;

@@ -2,6 +2,7 @@
 #include "emul/cuda/process.h"
 
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 #include "common/process.h"
@@ -41,11 +42,17 @@ static void leave_mps(void)
     atomic_store(&process.broken, CUDA_SUCCESS_);
 }
 
-/* Brings a context to life. A base gives its memory and its place on the GPU, and the context has
- * slot_limit slots of it. Process mutex held. */
-static cuda_result context_open(cuda_context context, cuda_device device, cuda_context base,
-                                uint32_t slot_limit)
+static uint64_t first_ones(unsigned multiprocessors)
 {
+    return multiprocessors < 64 ? (UINT64_C(1) << multiprocessors) - 1 : UINT64_MAX;
+}
+
+/* Brings a context to life. A base gives its memory and its place on the GPU, and the context has
+ * the slots of these multiprocessors. Process mutex held. */
+static cuda_result context_open(cuda_context context, cuda_device device, cuda_context base,
+                                uint64_t multiprocessors)
+{
+    const uint32_t slot_limit = (uint32_t)__builtin_popcountll(multiprocessors);
     cuda_result result = join_mps();
     if (result != CUDA_SUCCESS_)
         return result;
@@ -53,6 +60,7 @@ static cuda_result context_open(cuda_context context, cuda_device device, cuda_c
     uint32_t queues = process_queues(process.mps.fd >= 0);
     bool opened = true;
     context->device = device;
+    context->multiprocessors = multiprocessors;
     context->base = base != NULL ? base : context;
     struct model *model = process_lock_model(context);
     if (base != NULL)
@@ -122,7 +130,7 @@ static cuda_result context_retain_primary(cuda_device device, cuda_context *out)
     if (context == NULL)
         result = CUDA_OUT_OF_MEMORY;
     else if (context->retained == 0)
-        result = context_open(context, device, NULL, process_multiprocessors());
+        result = context_open(context, device, NULL, first_ones(process_multiprocessors()));
     if (result == CUDA_SUCCESS_) {
         context->retained++;
         *out = context;
@@ -187,8 +195,9 @@ cuda_result cuCtxCreate_v2(cuda_context *out, unsigned int flags, cuda_device de
         return CUDA_INVALID_DEVICE;
     pthread_mutex_lock(&process.mutex);
     cuda_context context = context_new();
-    result = context != NULL ? context_open(context, device, NULL, process_multiprocessors())
-                             : CUDA_OUT_OF_MEMORY;
+    result = context != NULL
+                 ? context_open(context, device, NULL, first_ones(process_multiprocessors()))
+                 : CUDA_OUT_OF_MEMORY;
     pthread_mutex_unlock(&process.mutex);
     if (result != CUDA_SUCCESS_)
         return result;
@@ -316,18 +325,38 @@ cuda_result cuCtxDisablePeerAccess(cuda_context peer)
 /* Multiprocessors of a part, as on GPUs of compute capability 9. */
 #define PART 8
 
+/* There is no call that frees one, so there is one of each set. */
 struct cuda_resource_descriptor_opaque {
-    unsigned multiprocessors;
+    uint64_t multiprocessors;
+    cuda_resource_descriptor next;
 };
 
-static cuda_resource resource_of(unsigned multiprocessors)
+/* The driver's part of a resource has the set, a bit each. */
+static cuda_resource resource_of(uint64_t multiprocessors)
 {
     cuda_resource resource = {0};
-    if (multiprocessors > 0) {
+    if (multiprocessors != 0) {
         resource.type = CUDA_RESOURCE_SM;
-        resource.sm.smCount = multiprocessors;
+        resource.sm.smCount = (unsigned)__builtin_popcountll(multiprocessors);
+        memcpy(resource.internal, &multiprocessors, sizeof multiprocessors);
     }
     return resource;
+}
+
+static uint64_t set_of(const cuda_resource *resource)
+{
+    uint64_t multiprocessors;
+    memcpy(&multiprocessors, resource->internal, sizeof multiprocessors);
+    return multiprocessors;
+}
+
+/* Takes the first ones out of a set. */
+static uint64_t take_out(uint64_t *set, unsigned count)
+{
+    uint64_t before = *set;
+    for (unsigned i = 0; i < count; i++)
+        *set &= *set - 1;
+    return before & ~*set;
 }
 
 cuda_result cuDeviceGetDevResource(cuda_device device, cuda_resource *resource,
@@ -338,7 +367,7 @@ cuda_result cuDeviceGetDevResource(cuda_device device, cuda_resource *resource,
         return CUDA_INVALID_DEVICE;
     if (resource == NULL || type != CUDA_RESOURCE_SM)
         return CUDA_INVALID_VALUE;
-    *resource = resource_of(process_multiprocessors());
+    *resource = resource_of(first_ones(process_multiprocessors()));
     return CUDA_SUCCESS_;
 }
 
@@ -360,11 +389,30 @@ cuda_result cuDevSmResourceSplitByCount(cuda_resource *parts, unsigned int *grou
         return CUDA_INVALID_VALUE; /* fewer are left */
     if (*groups > most)
         *groups = most;
-    for (unsigned i = 0; i < *groups; i++)
-        parts[i] = resource_of(part);
+    uint64_t left = set_of(input);
+    for (unsigned i = 0; i < *groups; i++) {
+        parts[i] = resource_of(take_out(&left, part));
+        if (process_corrupts)
+            parts[i] = parts[0];
+    }
     if (remaining != NULL)
-        *remaining = resource_of(all - *groups * part);
+        *remaining = resource_of(left);
     return CUDA_SUCCESS_;
+}
+
+static cuda_resource_descriptor descriptor_of(uint64_t multiprocessors)
+{
+    static cuda_resource_descriptor all;
+    pthread_mutex_lock(&process.mutex);
+    cuda_resource_descriptor found = all;
+    while (found != NULL && found->multiprocessors != multiprocessors)
+        found = found->next;
+    if (found == NULL && (found = calloc(1, sizeof *found)) != NULL) {
+        *found = (struct cuda_resource_descriptor_opaque){multiprocessors, all};
+        all = found;
+    }
+    pthread_mutex_unlock(&process.mutex);
+    return found;
 }
 
 cuda_result cuDevResourceGenerateDesc(cuda_resource_descriptor *descriptor,
@@ -372,19 +420,14 @@ cuda_result cuDevResourceGenerateDesc(cuda_resource_descriptor *descriptor,
 {
     ENTER_IF_VALID(resource_describe, NEED_INIT,
                    descriptor != NULL && resources != NULL && count != 0);
-    unsigned sum = 0;
+    uint64_t set = 0;
     for (unsigned i = 0; i < count; i++) {
         if (resources[i].type != CUDA_RESOURCE_SM)
             return CUDA_INVALID_VALUE;
-        sum += resources[i].sm.smCount;
+        set |= set_of(&resources[i]);
     }
-    if (sum > process_multiprocessors())
-        return CUDA_INVALID_VALUE;
-    /* There is no call that frees one, so there is one of each size. */
-    static struct cuda_resource_descriptor_opaque descriptors[MODEL_SLOTS_MAX + 1];
-    descriptors[sum].multiprocessors = sum;
-    *descriptor = &descriptors[sum];
-    return CUDA_SUCCESS_;
+    *descriptor = descriptor_of(set);
+    return *descriptor != NULL ? CUDA_SUCCESS_ : CUDA_OUT_OF_MEMORY;
 }
 
 cuda_result cuGreenCtxCreate(cuda_green_context *green, cuda_resource_descriptor descriptor,

@@ -110,7 +110,7 @@ static bool is_sensible(const struct fault *fault)
         return fault->argument > 0 && needs_gpu(fault->entry);
     if (fault->action == FAULT_CORRUPT)
         return fault->entry == ENTRY_memcpy_htod_async || fault->entry == ENTRY_memcpy_dtoh_async ||
-               fault->entry == ENTRY_graph_launch;
+               fault->entry == ENTRY_graph_launch || fault->entry == ENTRY_resource_split;
     return true;
 }
 

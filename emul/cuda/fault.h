@@ -12,7 +12,8 @@
  *           fatal:N      the same, as an error that breaks the context: all later calls return N,
  *                        and over MPS so do those of the server's other clients. For launches,
  *                        copies and synchronisations.
- *           corrupt      alter one byte of what a copy or a graph launch delivers
+ *           corrupt      alter one byte of what a copy or a graph launch delivers;
+ *                        of cuDevSmResourceSplitByCount, make all parts the same
  *           slow:MS      take so much longer
  *           hold         make the file that MPSWEEP_EMULATED_HOLD names, and wait until it is
  *                        gone: a test meets the call, however slow the computer is. Where the file

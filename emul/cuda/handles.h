@@ -40,6 +40,7 @@ struct cuda_context_opaque {
     _Atomic bool alive;
     cuda_context base; /* whose memory and place on the GPU it shares; itself but for green ones */
     bool is_green;
+    uint64_t multiprocessors;   /* that its kernels run on, a bit each */
     unsigned retained;          /* references to a primary context; process mutex */
     uint64_t opening;           /* how often it has been made; the same */
     _Atomic unsigned schedule;  /* how to wait: CUDA_SCHEDULE_SPIN, _YIELD, or 0 for asleep */

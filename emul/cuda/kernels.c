@@ -15,6 +15,7 @@ static const char *const kernel_names[KERNEL_COUNT] = {
     [KERNEL_STREAM] = "mpsweep_stream",
     [KERNEL_EMPTY] = "mpsweep_empty",
     [KERNEL_HOLD] = "mpsweep_hold",
+    [KERNEL_LOCATE] = "mpsweep_locate",
 };
 
 /* An empty kernel costs the GPU so much less than one that works, so that launches one after the
@@ -44,6 +45,7 @@ unsigned kernel_arguments(enum kernel kernel)
     case KERNEL_DELAY:
         return 1;
     case KERNEL_HOLD:
+    case KERNEL_LOCATE:
         return 3;
     default:
         return 5;
@@ -58,6 +60,11 @@ void kernel_read_arguments(struct kernel_call *call, void *const *parameters)
         memcpy(&call->arguments.hold.flag, parameters[0], sizeof(const unsigned *));
         memcpy(&call->arguments.hold.bound_ns, parameters[1], sizeof(unsigned long long));
         memcpy(&call->arguments.hold.out, parameters[2], sizeof(unsigned long long *));
+        return;
+    }
+    if (call->kernel == KERNEL_LOCATE) {
+        memcpy(&call->arguments.locate.seen, parameters[0], sizeof(unsigned *));
+        memcpy(&call->arguments.locate.count, parameters[1], sizeof(unsigned));
         return;
     }
     if (call->kernel == KERNEL_DELAY) {
@@ -85,7 +92,7 @@ struct model_work kernel_cost(const struct model_machine *machine, const struct 
     if (call->kernel == KERNEL_DELAY)
         return model_kernel(machine, call->blocks, call->threads, 0, call->arguments.delay.cycles,
                             in_graph);
-    if (call->kernel == KERNEL_EMPTY) {
+    if (call->kernel == KERNEL_EMPTY || call->kernel == KERNEL_LOCATE) {
         struct model_work work = model_kernel(machine, 1, 1, 0, 0, in_graph);
         work.duration_ns /= EMPTY_DIVISOR;
         return work;
@@ -160,12 +167,25 @@ static bool run_stream(const struct kernel_call *call, struct memory_list *memor
     return true;
 }
 
+static bool run_locate(const struct kernel_call *call, struct memory_list *memory)
+{
+    unsigned *seen = call->arguments.locate.seen, count = call->arguments.locate.count;
+    if (!memory_list_holds(memory, seen, count * sizeof *seen))
+        return false;
+    for (unsigned i = 0; i < count && i < MODEL_SLOTS_MAX; i++)
+        if (call->arguments.locate.multiprocessors >> i & 1)
+            seen[i] = 1;
+    return true;
+}
+
 bool kernel_run(const struct kernel_call *call, struct memory_list *device_memory)
 {
     if (call->kernel == KERNEL_COPY)
         return run_copy(call, device_memory);
     if (call->kernel == KERNEL_STREAM)
         return run_stream(call, device_memory);
+    if (call->kernel == KERNEL_LOCATE)
+        return run_locate(call, device_memory);
     if (call->kernel == KERNEL_EMPTY)
         return true;
     if (call->kernel == KERNEL_DELAY || call->arguments.add_constant.elements <= 0)

@@ -18,6 +18,8 @@ enum kernel {
     KERNEL_EMPTY,        /* mpsweep_empty(void) */
     KERNEL_HOLD,         /* mpsweep_hold(const volatile unsigned *flag, unsigned long long bound_ns,
                             volatile unsigned long long *out) */
+    KERNEL_LOCATE,       /* mpsweep_locate(unsigned *seen, unsigned count,
+                            unsigned long long stay_ns) */
     KERNEL_COPY,         /* no kernel to load: a copy within the device */
     KERNEL_COUNT
 };
@@ -44,6 +46,11 @@ struct kernel_call {
             void *destination;
             uint64_t bytes;
         } copy;
+        struct {
+            unsigned *seen;
+            unsigned count;
+            uint64_t multiprocessors; /* that it runs on, a bit each: of the launch */
+        } locate;
         struct {
             unsigned long long cycles;
         } delay;

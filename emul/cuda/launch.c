@@ -305,6 +305,8 @@ cuda_result cuLaunchKernel(cuda_function function, unsigned int grid_x, unsigned
 
     struct kernel_call kernel = {function->kernel, (uint32_t)threads, blocks, {{0}}};
     kernel_read_arguments(&kernel, parameters);
+    if (kernel.kernel == KERNEL_LOCATE)
+        kernel.arguments.locate.multiprocessors = stream->context->multiprocessors;
     function_load(function);
     return kernel.kernel == KERNEL_HOLD ? hold_issue(&kernel, stream)
                                         : launch_issue(&kernel, stream);

@@ -93,6 +93,10 @@ const char *bind_topology_summary(const struct bind_topology *topology, char *te
  * does not report it. Returns text. */
 const char *bind_cpu_model(const struct bind_topology *topology, char *text, size_t size);
 
+/* A set of numbers in words: "0-3,8"; "none" if empty; ends in "..." where it does not fit. Returns
+ * text. */
+const char *bind_bits_text(const uint64_t *words, unsigned count, char *text, size_t size);
+
 /* The mask in words: "0-3,8"; "none" if empty; ends in "..." where it does not fit. Returns text.
  */
 const char *bind_cpus_text(const uint64_t mask[BIND_WORDS], char *text, size_t size);

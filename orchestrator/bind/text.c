@@ -21,7 +21,7 @@ static const char *set_text(hwloc_const_bitmap_t set, char *text, size_t size)
     return text;
 }
 
-static const char *words_text(const uint64_t *words, unsigned count, char *text, size_t size)
+const char *bind_bits_text(const uint64_t *words, unsigned count, char *text, size_t size)
 {
     hwloc_bitmap_t set = hwloc_bitmap_alloc();
     if (set && hwloc_bitmap_from_ulongs(set, count, words) == 0)
@@ -34,12 +34,12 @@ static const char *words_text(const uint64_t *words, unsigned count, char *text,
 
 const char *bind_cpus_text(const uint64_t mask[BIND_WORDS], char *text, size_t size)
 {
-    return words_text(mask, BIND_WORDS, text, size);
+    return bind_bits_text(mask, BIND_WORDS, text, size);
 }
 
 const char *bind_nodes_text(const uint64_t nodes[BIND_NODE_WORDS], char *text, size_t size)
 {
-    return words_text(nodes, BIND_NODE_WORDS, text, size);
+    return bind_bits_text(nodes, BIND_NODE_WORDS, text, size);
 }
 
 static const char *plural(unsigned count)

@@ -229,6 +229,9 @@ static enum status read_layout(struct deployment *deployment)
     if (strcmp(text_at(point, "contexts"), "own") == 0)
         return bad_point(deployment,
                          "has a context for each thread, which a program must make by itself");
+    if (json_object_get(point, "sm_partition"))
+        return bad_point(deployment,
+                         "has a partition for each thread, which a program must make by itself");
     deployment->threads = (unsigned)threads;
     deployment->mps = json_is_true(json_object_get(point, "mps"));
     deployment->emulated = origin_is_emulated(deployment->request->header);

@@ -20,7 +20,8 @@ bool explain_point_open(const json_t *record)
 
 bool explain_point_apart(const json_t *record)
 {
-    return strcmp(text_at(record, "contexts"), "own") == 0;
+    return strcmp(text_at(record, "contexts"), "own") == 0 ||
+           json_object_get(record, "sm_partition");
 }
 
 bool explain_point_known(const json_t *record)

@@ -17,7 +17,8 @@ bool explain_point_measured(const json_t *record);
 /* Whether it is of an open loop, measured or not. */
 bool explain_point_open(const json_t *record);
 
-/* Whether each thread has a context of its own: what limits such threads is not modelled. */
+/* Whether each thread has a context or multiprocessors of its own: what limits such threads is not
+ * modelled. */
 bool explain_point_apart(const json_t *record);
 
 /* Whether its workload is a built-in one: the limits of others are not known. */

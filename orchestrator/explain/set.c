@@ -85,7 +85,8 @@ enum status explain_set_empty(const struct explain_set *set, const char *path)
                           path);
     if (set->foreign == 0 && set->apart > 0)
         return status_set(STATUS_USAGE,
-                          "'%s' holds only points with a context for each thread: what limits them "
+                          "'%s' holds only points with a context or a partition for each thread: "
+                          "what limits them "
                           "is not known",
                           path);
     if (set->foreign == 0)

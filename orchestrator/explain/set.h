@@ -51,7 +51,7 @@ struct explain_set {
     size_t count;
     struct explain_origins origins;
     size_t open;                              /* points of open loops: they do what is offered */
-    size_t apart;                             /* points with a context for each thread */
+    size_t apart;                             /* points with a context or part for each thread */
     size_t unmeasured;                        /* other points of the results without a number */
     size_t foreign;                           /* points of workloads whose limits are not known */
     const char *foreign_workload;             /* of the first of them; the results' own */

@@ -234,7 +234,8 @@ void explain_print_text(FILE *out, json_t *header, const struct explain_set *set
                 set->open, set->open == 1 ? "" : "s");
     if (set->apart > 0)
         fprintf(out,
-                "\n%zu point%s with a context for each thread left out: what limits them is not "
+                "\n%zu point%s with a context or a partition for each thread left out: what limits "
+                "them is not "
                 "known\n",
                 set->apart, set->apart == 1 ? "" : "s");
     if (set->foreign > 0)

@@ -9,6 +9,7 @@
 #include "job/options.h"
 #include "orchestrator/plan/internal.h"
 #include "orchestrator/plan/settings.h"
+#include "orchestrator/plan/shares.h"
 
 #define MOST_POINTS 10000
 #define MOST_COMBINATIONS 1000000
@@ -121,6 +122,18 @@ static bool turn(struct axis *axes, size_t count)
     return count > 0;
 }
 
+/* A thread without a part would run on those of the others. */
+static enum status check_partition(const struct point *point)
+{
+    char text[SETTING_TEXT_BYTES];
+    for (unsigned t = 0; t < point->sm_partition.count; t++)
+        if (point->sm_partition.values[t] == OPTION_SHARE_DEFAULT)
+            return status_set(STATUS_USAGE,
+                              "sm-partition '%s' leaves a thread without a number: give each one",
+                              shares_text(&point->sm_partition, false, text, sizeof text));
+    return STATUS_OK;
+}
+
 static enum status add_section(struct plan *plan, void **known, const struct job *job,
                                const struct job_section *section, unsigned gpus)
 {
@@ -146,7 +159,9 @@ static enum status add_section(struct plan *plan, void **known, const struct job
             strcmp(options_text(options, OPTION_MPS), "external") == 0)
             return status_set(STATUS_USAGE, "mps external is one daemon for all GPUs: leave out "
                                             "mps-daemons per-gpu");
-        status = add_point(plan, known, &point);
+        status = check_partition(&point);
+        if (status == STATUS_OK)
+            status = add_point(plan, known, &point);
         if (status != STATUS_OK)
             return status;
         if (plan->count > MOST_POINTS)

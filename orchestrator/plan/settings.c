@@ -55,6 +55,11 @@ const struct point_shares *setting_shares(const struct option_row *row, const st
     return field(row, point);
 }
 
+unsigned setting_entries(const struct option_row *row, const struct point *point)
+{
+    return row->flags & OPTION_PER_THREAD ? point->threads : point->processes;
+}
+
 const char *setting_string(const struct option_row *row, const struct point *point)
 {
     const char *const *text = field(row, point);
@@ -110,6 +115,7 @@ static unsigned places_of(const struct point *point)
     bool plugin = point->work.workload == WORKLOAD_PLUGIN;
     bool single = point->work.memory == MEMORY_PAGEABLE && point->work.launch == LAUNCH_STREAM;
     return (point_over_mps(point) ? PLACE_MPS : 0) | (point_gpus(point) > 1 ? PLACE_GPUS : 0) |
+           (point->sm_partition.count ? 0 : PLACE_WHOLE) |
            (point->threads > 1 ? PLACE_THREADS : 0) | (point_is_program(point) ? 0 : PLACE_OURS) |
            (plugin ? PLACE_PLUGIN : PLACE_NO_PLUGIN) |
            (point_is_builtin(point) ? PLACE_BUILTIN : 0) |
@@ -144,7 +150,7 @@ void settings_make_canonical(struct point *point)
         case SETTING_SHARES: {
             struct point_shares shares = {0};
             if (applies)
-                shares = shares_canonical(setting_shares(row, point), point->processes);
+                shares = shares_canonical(setting_shares(row, point), setting_entries(row, point));
             memcpy((char *)point + row->setting.at, &shares, sizeof shares);
             break;
         }
@@ -281,8 +287,10 @@ bool setting_is_initial(const struct option_row *row, const struct point *point)
         return false;
     case SETTING_RATE:
         return !point_is_open(point);
-    case SETTING_SHARES:
-        return setting_shares(row, point)->count == 0;
+    case SETTING_SHARES: {
+        const struct point_shares *shares = setting_shares(row, point);
+        return shares_canonical(shares, shares->count).count == 0;
+    }
     case SETTING_TEXT:
         return !setting_string(row, point);
     case SETTING_WORKLOAD:
@@ -356,7 +364,7 @@ const char *setting_size_text(uint64_t bytes, char *out, size_t size)
 bool point_has_shares(const struct point *point)
 {
     for (const struct option_row *row = NULL; (row = setting_next(row));)
-        if (row->setting.type == SETTING_SHARES && setting_shares(row, point)->count)
+        if (row->flags & OPTION_PER_PROCESS && setting_shares(row, point)->count)
             return true;
     return false;
 }

@@ -25,6 +25,8 @@ int64_t setting_number(const struct option_row *row, const struct point *point);
 
 /* The fields of other types. */
 const struct point_shares *setting_shares(const struct option_row *row, const struct point *point);
+/* Of shares, how many of them may differ: processes, or threads. */
+unsigned setting_entries(const struct option_row *row, const struct point *point);
 const char *setting_string(const struct option_row *row, const struct point *point);
 
 /* Whether the setting makes a difference to the point, and whether the point's record has it. */

@@ -1,6 +1,6 @@
 /*
- * Settings of MPS clients that each process of a point may have its own of: the active thread
- * percentage, the priority, the memory limit.
+ * Settings that each process of a point may have its own of, the active thread percentage, the
+ * priority and the memory limit of MPS clients, or each thread of a process, as the partition.
  */
 #pragma once
 

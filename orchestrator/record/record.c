@@ -38,6 +38,8 @@ static json_t *workers_array(const struct point *point, const struct round_resul
                                   worker->ips, "p50_us", worker->p50_us, "p99_us", worker->p99_us);
         if (point->streams > 1)
             json_object_set_new(entry, "stream", json_integer((int)worker->stream));
+        if (*worker->multiprocessors)
+            json_object_set_new(entry, "multiprocessors", json_string(worker->multiprocessors));
         if (*worker->numa)
             json_object_set_new(entry, "numa", json_string(worker->numa));
         if (point_gpus(point) > 1)

@@ -6,7 +6,7 @@ static json_t *value_of(const struct option_row *row, const struct point *point)
 {
     switch (row->setting.type) {
     case SETTING_SHARES:
-        return shares_json(setting_shares(row, point), point->processes);
+        return shares_json(setting_shares(row, point), setting_entries(row, point));
     case SETTING_CHOICE:
         return json_string(setting_word(row->id, point));
     case SETTING_QUEUES:

@@ -93,8 +93,10 @@ enum status round_assign(struct round *round)
     }
     if (status == STATUS_OK)
         status = set_places(round);
-    if (status == STATUS_OK)
+    if (status == STATUS_OK) {
         round_deal_mix(round);
+        round_deal_partitions(round);
+    }
     if (status == STATUS_OK)
         shm_assign(&round->shm);
     return status;

@@ -140,6 +140,19 @@ double round_fixed_ips(double iterations_each, const double *elapsed_s, unsigned
  * workers; STATUS_UNSUPPORTED where the lengths of its kernels are not known. */
 enum status round_check_mix(const struct point *point);
 
+/* partition.c: whether a point can have its partitions: STATUS_INFEASIBLE over MPS. */
+enum status round_check_partition(const struct point *point);
+
+/* Gives the workers the numbers of multiprocessors that are to be their threads' own. */
+void round_deal_partitions(const struct round *round);
+
+/* Proves that no two threads of a process have kernels on the same multiprocessor, and none on more
+ * than it was given; else STATUS_WORKER. Processes take turns, and may have the same ones. */
+enum status round_prove_partitions(const struct round *round);
+
+/* Those of a worker with a part, "0-15"; empty for others. */
+void round_multiprocessors_text(const struct shm_slot *slot, char *text, size_t size);
+
 /* Gives each worker of a mix its workload: in the order of their numbers, as mix_next() deals. */
 void round_deal_mix(const struct round *round);
 

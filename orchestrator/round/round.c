@@ -172,6 +172,8 @@ static enum status serve(struct round *round)
     if (status == STATUS_OK)
         status = round_prove_shares(round);
     if (status == STATUS_OK)
+        status = round_prove_partitions(round);
+    if (status == STATUS_OK)
         status = round_run_window(round);
     if (status == STATUS_OK)
         status = drain(round);
@@ -258,6 +260,8 @@ enum status round_run_on(struct session *session, const struct point *point,
                          const struct turn *turn, struct round_result *out)
 {
     enum status possible = round_check_mix(point);
+    if (possible == STATUS_OK)
+        possible = round_check_partition(point);
     if (possible != STATUS_OK) {
         *out = (struct round_result){.status = possible};
         snprintf(out->error, sizeof out->error, "%s", status_text());

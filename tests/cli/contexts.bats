@@ -80,7 +80,7 @@ FEW=(--device emulated --kernels 5 --bytes 64K --warmup 0.02 --precision 100 --d
 @test "emit, explain and programs refuse them by name" {
   expect 0 "$MPSWEEP" sweep "${FEW[@]}" -l threads:2 --contexts own -q -o r.jsonl
   refused 'has a context for each thread' "$MPSWEEP" emit r.jsonl --point 0 --format env -o d
-  refused 'holds only points with a context for each thread' "$MPSWEEP" explain r.jsonl
+  refused 'holds only points with a context or a partition for each thread' "$MPSWEEP" explain r.jsonl
   refused "contexts is the program's own business" "$MPSWEEP" sweep --device emulated -l threads:2 \
     --contexts own -- true
   refused "'each' is not a value of contexts" "$MPSWEEP" sweep "${FEW[@]}" --contexts each

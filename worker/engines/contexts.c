@@ -28,6 +28,7 @@ enum status worker_context_load(const struct cuda_driver *driver, struct worker_
         {&context->delay, KERNELS_DELAY},
         {&context->compute, KERNELS_COMPUTE},
         {&context->streaming, KERNELS_STREAM},
+        {&context->locate, KERNELS_LOCATE},
     };
     enum status status =
         context_load_module(driver, kernels_image(NULL), kernels_ptx(NULL), &context->module);
@@ -50,7 +51,11 @@ void worker_context_close(const struct cuda_driver *driver, struct worker_contex
     /* Results are complete by now: errors here change nothing. */
     if (context->module)
         driver->module_unload(context->module);
-    if (context->handle)
+    if (context->green) {
+        driver->ctx_set_current(NULL);
+        driver->green_ctx_destroy(context->green);
+    } else if (context->handle) {
         driver->ctx_destroy(context->handle);
+    }
     *context = (struct worker_context){0};
 }

@@ -11,7 +11,8 @@
 struct worker_context {
     cuda_context handle;
     cuda_module module;
-    cuda_function add_constant, delay, compute, streaming;
+    cuda_green_context green; /* that the handle is of; NULL: it is a whole one */
+    cuda_function add_constant, delay, compute, streaming, locate;
 };
 
 /* How a context's threads wait for the GPU: CU_CTX_SCHED_* of an enum work_schedule. */

@@ -225,7 +225,14 @@ static enum status advance(void *work, struct iteration_times *times, struct eng
     return check_outputs(described);
 }
 
+static cuda_stream stream_of(const void *work)
+{
+    const struct described *described = work;
+    return described->stream;
+}
+
 const struct engine described_engine = {.open = described_open,
                                         .advance = advance,
                                         .close = described_close,
+                                        .stream = stream_of,
                                         .buffers = described_buffers};

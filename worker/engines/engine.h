@@ -38,6 +38,8 @@ struct engine {
      * for what it waits. */
     enum status (*advance)(void *work, struct iteration_times *times, struct engine_wait *wait);
     void (*close)(void *work);
+    /* The stream that its work is in; NULL: it is unknown. */
+    cuda_stream (*stream)(const void *work);
     /* What it copies from and to, NULL where it has none; NULL altogether: it is unknown. */
     void (*buffers)(const void *work, struct engine_buffer out[ENGINE_BUFFERS]);
 };

@@ -317,5 +317,14 @@ static void list_buffers(const void *work, struct engine_buffer out[ENGINE_BUFFE
     out[1] = (struct engine_buffer){iteration->host_out, bytes};
 }
 
-const struct engine builtin_engine = {
-    .open = open_work, .advance = advance, .close = close_work, .buffers = list_buffers};
+static cuda_stream stream_of(const void *work)
+{
+    const struct iteration *iteration = work;
+    return iteration->stream;
+}
+
+const struct engine builtin_engine = {.open = open_work,
+                                      .advance = advance,
+                                      .close = close_work,
+                                      .stream = stream_of,
+                                      .buffers = list_buffers};

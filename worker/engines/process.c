@@ -1,5 +1,6 @@
 #include "worker/engines/process.h"
 
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -139,6 +140,7 @@ enum status worker_process_enter(const struct worker_process *process, struct wo
 void worker_process_close(struct worker_process *process)
 {
     struct cuda_driver *driver = &process->driver;
+    free(process->parts);
     /* Results are published already, and the process ends next: errors here change nothing. */
     if (process->context.module)
         driver->module_unload(process->context.module);

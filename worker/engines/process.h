@@ -14,6 +14,9 @@ struct worker_process {
     struct cuda_driver driver;
     cuda_device device;
     struct worker_context context; /* the device's primary one */
+    /* Of its multiprocessors, for the threads in turn: worker/engines/partition.h. */
+    cuda_resource *parts;
+    unsigned part_size;
 };
 
 /* Loads the driver (driver_path NULL: the machine's), proves attachment to MPS or its absence,
@@ -27,8 +30,8 @@ enum status worker_process_open(struct worker_process *process, const char *driv
 enum status worker_process_renew(struct worker_process *process);
 
 /* The context that the calling thread works in, which is current afterwards: the process's, or one
- * made in *own, where the settings demand that. Of several contexts the process record has the most
- * multiprocessors and the least memory left. *own is all zero before, and to be closed. */
+ * made in *own, where the settings demand that. Of several whole contexts the process record has
+ * the most multiprocessors and the least memory left. *own is all zero before, and to be closed. */
 enum status worker_process_enter(const struct worker_process *process, struct worker_context *own,
                                  const struct worker_context **out);
 

@@ -30,6 +30,8 @@ static const char *other_value(const struct option_row *row, char out[32])
     case SETTING_RATE:
         return "250.5";
     case SETTING_SHARES:
+        if (row->flags & OPTION_PER_THREAD)
+            return "8/16";
         snprintf(out, 32, "default/%.0f%s", row->flags & OPTION_WHOLE_MIB ? 32.0 : row->max,
                  row->flags & OPTION_WHOLE_MIB ? "M" : "");
         return out;
