@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/eventfd.h>
+#include <time.h>
 #include <unistd.h>
 #include <cmocka.h>
 
@@ -121,6 +122,36 @@ static void iterations_count_and_have_no_phases(void **state)
     assert_int_equal(slot->launch.count + slot->sync.count + slot->h2d.count + slot->d2h.count, 0);
     assert_int_equal(atomic_load(&slot->slices[0]), 10 * SHM_ITERATION_UNITS);
     assert_int_equal(slot->cpu.iterations, 10);
+}
+
+static void *iterate_and_burn(void *argument)
+{
+    struct timespec used = {0};
+    assert_int_equal(mpsweep_begin(argument), 1);
+    while (used.tv_nsec < (long)(20 * NS_PER_MS))
+        clock_gettime(CLOCK_THREAD_CPUTIME_ID, &used);
+    shm_stop(&shm, UINT64_MAX);
+    assert_int_equal(mpsweep_end(argument), 0);
+    return NULL;
+}
+
+/* A pool of threads takes turns: which of them to ask is not known, but what all of them used is.
+ */
+static void a_worker_of_several_threads_has_the_processs_cpu_time(void **state)
+{
+    (void)state;
+    pthread_t other;
+    struct mpsweep *worker = running(&closed_loop);
+    assert_int_equal(mpsweep_begin(worker), 1);
+    assert_int_equal(mpsweep_end(worker), 1);
+    assert_int_equal(pthread_create(&other, NULL, iterate_and_burn, worker), 0);
+    pthread_join(other, NULL);
+    mpsweep_close(worker);
+    const struct shm_cpu *cpu = &slot_of(0)->cpu;
+    assert_int_equal(slot_of(0)->iterations, 2);
+    assert_int_equal(cpu->iterations + cpu->wall_ns + cpu->cpu_ns, 0);
+    assert_true(cpu->process_cpu_ns >= 20 * NS_PER_MS);
+    assert_true(cpu->process_wall_ns >= 20 * NS_PER_MS);
 }
 
 /* A result may be checked when everything is over: the point still gets no number. */
@@ -552,6 +583,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(without_mpsweep_nothing_happens),
         cmocka_unit_test(iterations_count_and_have_no_phases),
+        cmocka_unit_test(a_worker_of_several_threads_has_the_processs_cpu_time),
         cmocka_unit_test(what_is_wrong_after_the_stop_counts),
         cmocka_unit_test(the_end_of_an_iteration_publishes_at_the_stop),
         cmocka_unit_test(the_first_iteration_says_ready),
