@@ -42,6 +42,7 @@ struct deployment {
     unsigned daemons; /* 0: no MPS; 1; or one for each GPU */
     bool emulated, mps;
     unsigned processes, threads; /* of all GPUs; process p is on GPU p % gpu_count */
+    unsigned streams;            /* of a thread */
     unsigned port;               /* of the first worker */
     int64_t seed;
     int64_t most[DEPLOYMENT_SHARES]; /* of all processes; -1 if any has none */

@@ -218,14 +218,14 @@ static enum status read_layout(struct deployment *deployment)
     const json_t *point = deployment->request->point;
     json_int_t processes = integer_at(point, "processes");
     json_int_t threads = integer_at(point, "threads");
+    json_int_t streams = integer_at(point, "streams");
     if (!point_is_measured(point))
         return bad_point(deployment, "has no measurement");
     if (processes < 1 || threads < 1 || processes > DEPLOYMENT_PROCESSES ||
         threads > DEPLOYMENT_PROCESSES)
         return bad_point(deployment, "has no numbers of processes and threads");
-    if (integer_at(point, "streams") > 1)
-        return bad_point(deployment,
-                         "has several streams a thread, which a program must have by itself");
+    if (streams < 0 || streams > DEPLOYMENT_PROCESSES)
+        return bad_field(deployment, "streams");
     if (strcmp(text_at(point, "contexts"), "own") == 0)
         return bad_point(deployment,
                          "has a context for each thread, which a program must make by itself");
@@ -233,6 +233,7 @@ static enum status read_layout(struct deployment *deployment)
         return bad_point(deployment,
                          "has a partition for each thread, which a program must make by itself");
     deployment->threads = (unsigned)threads;
+    deployment->streams = streams > 1 ? (unsigned)streams : 1;
     deployment->mps = json_is_true(json_object_get(point, "mps"));
     deployment->emulated = origin_is_emulated(deployment->request->header);
     enum status status = check_variables(deployment);

@@ -58,6 +58,7 @@ static json_t *environment_of(const struct deployment *deployment, unsigned proc
         {"MPSWEEP_PROCESS", process},
         {"MPSWEEP_PROCESSES", deployment->processes},
         {"MPSWEEP_THREADS", deployment->threads},
+        {"MPSWEEP_STREAMS", deployment->streams},
         {"MPSWEEP_PORT", deployment->port + process},
         {"MPSWEEP_SEED", deployment->seed},
         {"MPSWEEP_MPS", deployment->mps},
@@ -213,7 +214,7 @@ static json_t *make_shell_words(const struct deployment *deployment)
         [PLACEHOLDER_PROCESS] = "\"$MPSWEEP_PROCESS\"",
         [PLACEHOLDER_PROCESSES] = "\"$MPSWEEP_PROCESSES\"",
         [PLACEHOLDER_THREADS] = "\"$MPSWEEP_THREADS\"",
-        [PLACEHOLDER_STREAMS] = "1",
+        [PLACEHOLDER_STREAMS] = "\"$MPSWEEP_STREAMS\"",
         [PLACEHOLDER_PORT] = "\"$MPSWEEP_PORT\"",
         [PLACEHOLDER_SEED] = "\"$MPSWEEP_SEED\"",
         [PLACEHOLDER_GPU] = "\"$MPSWEEP_GPU\"",
@@ -224,15 +225,20 @@ static json_t *make_shell_words(const struct deployment *deployment)
 /* For systemd, which takes no relative path. */
 static json_t *make_unit_words(const struct deployment *deployment)
 {
-    char processes[16], threads[16], seed[24], prefix[PATH_MAX + 2] = "";
+    char processes[16], threads[16], streams[16], seed[24], prefix[PATH_MAX + 2] = "";
     const char *const raw[PLACEHOLDERS] = {
-        [PLACEHOLDER_PROCESS] = "%i",    [PLACEHOLDER_PROCESSES] = processes,
-        [PLACEHOLDER_THREADS] = threads, [PLACEHOLDER_PORT] = "${MPSWEEP_PORT}",
-        [PLACEHOLDER_SEED] = seed,       [PLACEHOLDER_GPU] = "${MPSWEEP_GPU}",
+        [PLACEHOLDER_PROCESS] = "%i",
+        [PLACEHOLDER_PROCESSES] = processes,
+        [PLACEHOLDER_THREADS] = threads,
+        [PLACEHOLDER_STREAMS] = streams,
+        [PLACEHOLDER_SEED] = seed,
+        [PLACEHOLDER_PORT] = "${MPSWEEP_PORT}",
+        [PLACEHOLDER_GPU] = "${MPSWEEP_GPU}",
     };
     const char *program = deployment->command[0];
     snprintf(processes, sizeof processes, "%u", deployment->processes);
     snprintf(threads, sizeof threads, "%u", deployment->threads);
+    snprintf(streams, sizeof streams, "%u", deployment->streams);
     snprintf(seed, sizeof seed, "%" PRId64, deployment->seed);
     if (strchr(program, '/') && program[0] != '/')
         snprintf(prefix, sizeof prefix, "%s/", deployment->working_directory);
@@ -359,6 +365,8 @@ static json_t *make_values(const struct deployment *deployment)
     put_flag(values, "one_process_each", deployment->processes == gpus);
     put_number(values, "threads", deployment->threads);
     put_flag(values, "one_thread", deployment->threads == 1);
+    put_number(values, "streams", deployment->streams);
+    put_flag(values, "several_streams", deployment->streams > 1);
     put_number(values, "gpu_count", gpus);
     put_flag(values, "several_gpus", gpus > 1);
     json_object_set_new(values, "gpus", make_gpus(deployment, 0, gpus));

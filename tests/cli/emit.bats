@@ -156,6 +156,24 @@ of() {
   done | paste -sd' '
 }
 
+@test "streams of a thread: in the environment, the layout's name and what the program must do" {
+  write_results
+  jq -c 'if .id == 3 then .streams = 16 else . end' results.jsonl >streams.jsonl
+  mv streams.jsonl results.jsonl
+  local format
+  for format in env systemd slurm kubernetes compose; do
+    emit $format $format --point 3 -- serve '{threads}x{streams}'
+    grep -q '2×2×16 over MPS' $format/README.md
+    grep -q '^2 worker processes of 2 threads each, with 16 CUDA streams a thread' $format/README.md
+    grep -q '^| streams | 16 | CUDA streams of each thread, which polls them' $format/README.md
+    grep -rqE '"2x16"|"\$MPSWEEP_THREADS"'"'x'"'"\$MPSWEEP_STREAMS"' $format
+    grep -rA1 MPSWEEP_STREAMS $format | grep -q '[":]16["]\|=.16'
+  done
+  emit systemd d --point 0 -- serve '{threads}x{streams}'
+  [ "$(of MPSWEEP_STREAMS)" = '1 1 1' ]
+  absent '^| streams\|streams a thread' d/README.md
+}
+
 @test "each worker with its shares, CPUs and environment" {
   write_results
   emit systemd d --point 0 -- serve '{port}'

@@ -39,7 +39,8 @@ a_workload() {
   expect 0 "$MPSWEEP" compare r.jsonl r.jsonl
   grep -q '^layout *P×T×S  ' out
   grep -qE '^hybrid +2×2×3 ' out
-  refused 'has several streams a thread' "$MPSWEEP" emit r.jsonl --point 1 --format env -o d
+  expect 0 "$MPSWEEP" emit r.jsonl --point 1 --format env -o d -- ./serve
+  grep -q "^export MPSWEEP_STREAMS='\?3'\?$" d/worker-1.env
 }
 
 @test "points that differ in streams alone share their processes, and are continued as they were" {
