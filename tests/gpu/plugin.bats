@@ -4,11 +4,12 @@
 load helper
 
 QUICK=(--duration 0.3 --warmup 0.1 --precision 50)
-LAYOUTS=(-l threads:1,4 -l processes:2 -l processes+mps:4 -l hybrid:2x2 --launch stream,graph)
+LAYOUTS=(-l threads:1,4 -l processes:2 -l processes+mps:4 -l hybrid:2x2 --launch stream,graph \
+  --streams 1,3)
 
-# every FILE OPTIONS: each layout is measured, and no leak is reported.
+# every FILE OPTIONS: each layout is measured, polled or not, and no leak is reported.
 every() {
-  sweep_points 'length == 10 and all(.status == "ok" and .throughput_ips > 0 and .cuda_error == 0
+  sweep_points 'length == 20 and all(.status == "ok" and .throughput_ips > 0 and .cuda_error == 0
     and ([.warnings[] | select(.kind == "leak")] == []))' \
     "${QUICK[@]}" "${LAYOUTS[@]}" -w "$1" --workload-options "$2"
 }

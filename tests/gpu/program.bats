@@ -43,3 +43,12 @@ QUICK=(--duration 0.3 --warmup 0.1 --precision 50 -q -o r.jsonl)
     python3 "$MPSWEEP_SOURCE_DIR/examples/program/serve_torch.py"
   points 'length == 4 and all(.status == "ok" and .throughput_ips > 0)' r.jsonl
 }
+
+@test "an event loop serves several streams of a thread, with PyTorch where it is" {
+  real
+  command -v python3 >/dev/null || skip "no python3 here"
+  export PYTHONDONTWRITEBYTECODE=1
+  expect 0 "$MPSWEEP" sweep "${QUICK[@]}" --timeout 120 -l threads:2 -l processes+mps:2 --streams 1,4 -- \
+    python3 "$MPSWEEP_SOURCE_DIR/examples/program/serve_streams.py"
+  points 'length == 4 and all(.status == "ok" and .throughput_ips > 0 and (.per_worker | all(.ips > 0)))' r.jsonl
+}
