@@ -50,6 +50,7 @@ TABLE
 # faults_in LAYOUT PROCESSES THREADS
 faults_in() {
   local fault status error pattern wanted worker failed=0 count=0
+  TINY=("${FIXED[@]}")
   while IFS='|' read -r fault status error pattern; do
     count=$((count + 1))
     fault=${fault// /} status=${status// /} error=${error// /} pattern=${pattern# }
@@ -80,6 +81,7 @@ faults_in() {
 }
 
 @test "a wrong result out of a graph is noticed" {
+  TINY=("${FIXED[@]}")
   sweep_with_fault 2 'cuGraphLaunch#3=corrupt@1' processes:4 --launch graph
   bad_point failed 0 'worker 2 of 4: wrong result'
 }
@@ -117,7 +119,8 @@ faults_in() {
 }
 
 @test "a worker whose iteration outlasts a short window is named, too" {
-  sweep_with_fault 2 'cuStreamSynchronize#4=hang@1' processes:4 --max-duration 0.05 --timeout $HUNG
+  TINY=(--device emulated --kernels 5 --duration 0.5 --max-duration 1.5 --precision 0.01)
+  sweep_with_fault 2 'cuStreamSynchronize#4=hang@1' processes:4 --timeout $HUNG
   bad_point failed 0 'worker 2 of 4 hangs: its iteration did not end within 5 s of the stop'
 }
 
@@ -139,7 +142,7 @@ faults_in() {
 }
 
 @test "a point that failed in one round has no number of the others" {
-  MPSWEEP_EMULATED_FAULT='cuLaunchKernel#20=crash@1' expect 2 "$MPSWEEP" sweep "${TINY[@]}" \
+  MPSWEEP_EMULATED_FAULT='cuLaunchKernel#20=crash@1' expect 2 "$MPSWEEP" sweep "${FIXED[@]}" \
     -l processes:1,2 --rounds 2 -q -o f.jsonl
   assert_complete f.jsonl 2 2
   # Two rounds on a busy machine may differ by more than the precision.
@@ -208,6 +211,7 @@ faults_in() {
 
 # Invariant D4.
 @test "a fatal fault of one client: all are named, the server is restarted, the sweep continues" {
+  TINY=("${FIXED[@]}")
   sweep_with_fault 2 'cuStreamSynchronize#4=fatal:700@1' processes+mps:4
   bad_point failed 700 'worker [1-4] of 4: cuStreamSynchronize: CUDA_ERROR_ILLEGAL_ADDRESS .700.'
   points '.[1].error | test("fatal GPU error of one MPS client was given to all of them: (worker process [1-4](, | [(])){2,4}the server.s log names worker process [1-4] first, which need not be the culprit")' f.jsonl

@@ -162,7 +162,7 @@ JOB
   local daemons
   for daemons in shared per-gpu; do
     rm -f r.jsonl
-    MPSWEEP_EMULATED_FAULT='cuLaunchKernel#40=crash@1' expect 2 "$MPSWEEP" sweep "${GPUS[@]}" --seed 0 \
+    MPSWEEP_EMULATED_FAULT='cuLaunchKernel#40=crash@1' expect 2 "$MPSWEEP" sweep "${FIXED[@]:2}" --device emulated:all -q --seed 0 \
       -l processes+mps:2 -l hybrid:1x2 --mps-daemons $daemons --gpus-per-point 2,1 -o r.jsonl
     points 'map([.processes, .gpus // 1, .status == "failed"])
       | . == [[2, 2, true], [2, 1, true], [1, 2, true], [1, 1, false]]' r.jsonl
@@ -171,7 +171,7 @@ JOB
 
 @test "a fatal error on one GPU is named with its daemon's clients" {
   export MPSWEEP_EMUL_DEVICES=2 MPSWEEP_EMULATED_FAULT='cuStreamSynchronize#9=fatal:700@3'
-  expect 2 "$MPSWEEP" sweep "${GPUS[@]}" -l processes+mps:2 --mps-daemons per-gpu -o r.jsonl
+  expect 2 "$MPSWEEP" sweep "${FIXED[@]:2}" --device emulated:all -q -l processes+mps:2 --mps-daemons per-gpu -o r.jsonl
   # Processes 2 and 4 are those of GPU 1, whose daemon's log names them.
   points 'all(.status == "failed" and (.error | test("given to all of them: worker process [24] .GPU 1., worker process [24] .GPU 1.")))' r.jsonl
 }

@@ -74,7 +74,7 @@ starts() { [ "$(grep -c "$1\$" started)" -eq "$2" ] || fail "of GPU $1:" "$(cat 
 # What goes wrong in process 3 of the first point, on GPU 1, and the point after it.
 fails_first() {
   rm -f started r.jsonl
-  MPSWEEP_EMULATED_FAULT=$1 expect 2 "$MPSWEEP" sweep "${GPUS[@]}" --device emulated:all \
+  MPSWEEP_EMULATED_FAULT=$1 expect 2 "$MPSWEEP" sweep "${FIXED[@]:2}" -q --seed 0 --device emulated:all \
     -l processes+mps:2 -l hybrid:1x2 --mps-daemons "$2" --timeout $HUNG -o r.jsonl || return 1
   points 'map(outcome) == ["failed", "measured"]' r.jsonl
 }

@@ -225,7 +225,7 @@ faulty() {
   local filter
   for filter in processes+mps:2 hybrid:2x2; do
     rm -f r.jsonl
-    MPSWEEP_EMULATED_FAULT='cuGraphLaunch#3=fatal:700@1' expect 2 "$MPSWEEP" sweep "${TINY[@]}" \
+    MPSWEEP_EMULATED_FAULT='cuGraphLaunch#3=fatal:700@1' expect 2 "$MPSWEEP" sweep "${FIXED[@]}" \
       -l "$filter" -m pinned,pageable --launch stream,graph --seed 0 -q -o r.jsonl
     points 'map(outcome) == ["measured", "failed", "measured", "failed"]' r.jsonl
     points '.[1] | .cuda_error == 700 and (.error | test("given to all of them"))' r.jsonl

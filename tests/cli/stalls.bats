@@ -27,13 +27,13 @@ stalled() {
 
 # Invariants R2 and R3.
 @test "a worker that stands still is named, and its point is not ok" {
-  stalled consistent --precision 100 --duration 0.25 -l processes:2 -l hybrid:2x2
+  stalled consistent --precision 100 --duration 1 -l processes:2 -l hybrid:2x2
   grep -q 'unconverged: process 2, thread 1 stood still for [2-9]' out
 }
 
 @test "an iteration that ends after the window is in its latencies" {
-  stalled 'consistent and .rounds[0].seconds <= 0.25' --precision 100 --duration 0.25 \
-    --max-duration 0.25 -l processes:2
+  stalled 'consistent and .rounds[0].seconds <= 1' --precision 100 --duration 1 \
+    --max-duration 1 -l processes:2
 }
 
 @test "a stall in an open loop, and one in fixed work" {

@@ -56,7 +56,7 @@ a_workload() {
 
 @test "what is wrong with one stream names it" {
   MPSWEEP_EMULATED_FAULT='cuMemcpyDtoHAsync#40=corrupt' \
-    expect 2 "$MPSWEEP" sweep "${FEW[@]}" -l threads:2 --streams 3 -q -o r.jsonl
+    expect 2 "$MPSWEEP" sweep "${FIXED[@]}" -l threads:2 --streams 3 -q -o r.jsonl
   points 'all(.status == "failed" and (.error |
     test("^worker [1-6] of 6 \\(process 1 of 1, thread [12] of 2, stream [1-3] of 3\\): wrong result: ")))' \
     r.jsonl
