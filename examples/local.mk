@@ -1,7 +1,7 @@
 examplesdir = $(pkgdatadir)/examples
 dist_examples_DATA = examples/forum.job examples/emulated.job examples/delay-trace.job examples/graphs.job examples/queue-order.py \
     examples/inference.job \
-    examples/latency.job examples/question-b.job examples/repeat.job examples/partitions.job examples/shares.job examples/streams.job
+    examples/in-flight.job examples/latency.job examples/question-b.job examples/repeat.job examples/partitions.job examples/shares.job examples/streams.job
 
 # Plug-ins to copy from: installed as source, built here for the tests.
 exampleplugindir = $(pkgdatadir)/examples/plugin
