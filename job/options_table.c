@@ -71,8 +71,8 @@ const struct option_row option_table[OPTION_COUNT] = {
      "Layout and worker counts; repeatable. NAME: threads, processes, processes+mps, threads+mps\n"
      "(COUNTS 1-16 or 1,2,4), hybrid, hybrid-timesliced (COUNTS PxT, as in 8x2,16x2).",
      .setting = {.type = SETTING_LAYOUT, .recorded = PLACE_NOWHERE, .label = "", .offer = ""}},
-    {OPTION_STREAMS, "streams", 0, OPTION_KIND_INTEGER, OPTION_AXIS, OPTION_SWEEP | OPTION_TRACE,
-     NULL, 1, 256, "1", "N", WHAT,
+    {OPTION_STREAMS, "streams", 0, OPTION_KIND_INTEGER, OPTION_AXIS, SWEEP, NULL, 1, 256, "1", "N",
+     WHAT,
      "Streams of each thread, each with an iteration in flight: the thread polls them, and starts\n"
      "the next iteration of one that has ended. --schedule is how it waits when none has. In\n"
      "a program each thread does that itself.",
@@ -82,7 +82,8 @@ const struct option_row option_table[OPTION_COUNT] = {
                  .sparse = true,
                  .label = "", /* stands behind the layout */
                  .figure = "%s streams",
-                 .heading = "%s streams a thread"}},
+                 .heading = "%s streams a thread",
+                 .offer = ""}},
     {OPTION_SM_PARTITION, "sm-partition", 0, OPTION_KIND_INTEGER, OPTION_AXIS | OPTION_PER_THREAD,
      OPTION_SWEEP | OPTION_TRACE, CHOICES({"default"}), 1, WORK_MULTIPROCESSORS, "default",
      "default|N[/N...]", WHAT,
@@ -494,6 +495,10 @@ const struct option_row option_table[OPTION_COUNT] = {
      NULL, "N", BEST, "Processes of a layout, at most."},
     {OPTION_MAX_THREADS, "max-threads", 0, OPTION_KIND_INTEGER, 0, OPTION_TUNE, NULL, 1, 1024, NULL,
      "N", BEST, "Threads of a process, at most."},
+    {OPTION_MAX_CPUS, "max-cpus", 0, OPTION_KIND_REAL, 0, OPTION_TUNE, NULL, 0.01, 1024, NULL, "N",
+     BEST,
+     "CPUs that all processes together may keep busy: layouts are out that were seen to use more,\n"
+     "in any round. 0.5, 2."},
     {OPTION_MAX_GPU_MEMORY, "max-gpu-memory", 0, OPTION_KIND_BYTES, OPTION_WHOLE_MIB, OPTION_TUNE,
      NULL, 16777216, 1099511627776.0, NULL, "N[K|M|G]", BEST,
      "GPU memory that all workers may use together; layouts are out that were seen to use more."},

@@ -14,6 +14,7 @@ slow_tests = \
 # These do not depend on the place of the sources: distcheck leaves them out.
 long_tests = \
     tests/cli/tune.bats \
+    tests/cli/tune_streams.bats \
     tests/cli/reuse.bats \
     tests/cli/program.bats \
     tests/cli/plugin.bats \
@@ -79,6 +80,7 @@ endif
 # and reuse.bats, started by a search, a script or Slurm, and plain arithmetic.
 one_thread_tests = \
     tests/cli/tune.bats \
+    tests/cli/tune_streams.bats \
     tests/cli/mps_kill.bats \
     tests/cli/emit_run.bats \
     tests/cli/emit_slurm.bats \

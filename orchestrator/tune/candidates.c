@@ -64,6 +64,14 @@ static void set_axes(const struct point *point, uint32_t axes[TUNE_AXES])
     memcpy(axes, values, sizeof values);
 }
 
+/* Threads that wait awake keep a CPU each busy, as far as there are CPUs; 0: the others. */
+static double busy_cpus(const struct point *point, unsigned cpus)
+{
+    double threads = (double)point_processes(point) * point->threads;
+    bool awake = point->work.schedule != SCHEDULE_BLOCK && !point_is_program(point);
+    return awake ? fmin(threads, cpus) : 0.0;
+}
+
 /* Of throughput and of what goes with it; latency is the workers' share of it (Little). */
 static void foretell(const struct point *point, enum tune_objective objective,
                      const struct calibration *calibration, struct tune_candidate *out)
@@ -77,6 +85,10 @@ static void foretell(const struct point *point, enum tune_objective objective,
     ceilings_compute(&explained, calibration, &ceilings);
     enum ceiling_kind lowest = ceilings_lowest(&ceilings);
     out->mean_us = 1e6 * point_workers(point) / ips;
+    double cpu_us = point->work.launch == LAUNCH_GRAPH ? calibration->single_graph_cpu_us
+                                                       : calibration->single_stream_cpu_us;
+    if (out->cpus <= 0.0)
+        out->cpus = ips * cpu_us / 1e6;
     out->predicted = objective == TUNE_P99 ? 1e6 / out->mean_us : ips;
     if (objective == TUNE_THROUGHPUT && lowest != CEILING_KINDS)
         out->ceiling = ceilings.ips[lowest];
@@ -95,6 +107,8 @@ struct tune_candidate *tune_space_candidates(const struct tune_space *space,
         *one = (struct tune_candidate){
             .processes = point->processes,
             .threads = point->threads,
+            .streams = point->streams,
+            .cpus = busy_cpus(point, space->cpus),
             .connections = point_connections(point),
             .outside = i >= space->candidates,
         };

@@ -14,10 +14,24 @@ const char *tune_stage_name(enum tune_stage stage)
     return names[stage];
 }
 
+const char *tune_reason_name(enum tune_reason reason)
+{
+    static const char *const names[] = {"more", "cpus", "p99", "processes"};
+    return names[reason];
+}
+
 const char *tune_verdict_name(enum tune_verdict verdict)
 {
     static const char *const names[] = {"winner", "tie", "none"};
     return names[verdict];
+}
+
+/* A process whose only worker never sleeps may be seen to use a little more than one CPU. */
+#define CPU_SLACK 1.02
+
+double tune_in_flight(const struct tune_candidate *one)
+{
+    return (double)one->processes * one->threads * (one->streams > 1 ? one->streams : 1);
 }
 
 bool tune_may_win(const struct tune_search *search, size_t point)
@@ -26,17 +40,27 @@ bool tune_may_win(const struct tune_search *search, size_t point)
            search->states[point].seen.value > 0.0;
 }
 
+static bool over_cpus(const struct tune_search *search, double cpus)
+{
+    double limit = search->rules.max_cpus;
+    return limit > 0.0 && cpus > CPU_SLACK * limit;
+}
+
 bool tune_meets(const struct tune_search *search, size_t point)
 {
     const struct tune_observation *seen = &search->states[point].seen;
     double limit = search->rules.max_p99_us;
-    return limit <= 0.0 || (seen->p99_high_us > 0.0 && seen->p99_high_us <= limit);
+    bool in_time = limit <= 0.0 || (seen->p99_high_us > 0.0 && seen->p99_high_us <= limit);
+    bool known = search->rules.max_cpus <= 0.0 || seen->cpus > 0.0;
+    return in_time && known && !over_cpus(search, seen->cpus);
 }
 
 bool tune_breaks(const struct tune_search *search, size_t point)
 {
     const struct tune_observation *seen = &search->states[point].seen;
     double limit = search->rules.max_p99_us;
+    if (over_cpus(search, seen->cpus))
+        return true;
     if (limit <= 0.0)
         return false;
     if (seen->p99_low_us > 0.0)
@@ -44,14 +68,23 @@ bool tune_breaks(const struct tune_search *search, size_t point)
     /* Of few iterations a percentile is at most the slowest: their mean shows more (Little).
      */
     const struct tune_candidate *one = &search->candidates[point];
-    return seen->ips > 0.0 && 1e6 * one->processes * one->threads / seen->ips > limit;
+    return seen->ips > 0.0 && 1e6 * tune_in_flight(one) / seen->ips > limit;
 }
 
 bool tune_fits(const struct tune_search *search, size_t point)
 {
     const struct tune_observation *seen = &search->states[point].seen;
     double limit = search->rules.max_p99_us;
-    return limit <= 0.0 || seen->p99_us <= limit;
+    return (limit <= 0.0 || seen->p99_us <= limit) && !over_cpus(search, seen->cpus);
+}
+
+double tune_excess(const struct tune_search *search, size_t point)
+{
+    const struct tune_observation *seen = &search->states[point].seen;
+    const struct tune_rules *rules = &search->rules;
+    double late = rules->max_p99_us > 0.0 ? seen->p99_us / rules->max_p99_us : 0.0;
+    double busy = rules->max_cpus > 0.0 ? seen->cpus / rules->max_cpus : 0.0;
+    return fmax(late, busy);
 }
 
 static double value_of(const struct tune_search *search, size_t point)
@@ -66,7 +99,7 @@ bool tune_better(const struct tune_search *search, size_t a, size_t b)
     if (a_fits != b_fits)
         return a_fits;
     if (!a_fits)
-        return search->states[a].seen.p99_us < search->states[b].seen.p99_us;
+        return tune_excess(search, a) < tune_excess(search, b);
     return value_of(search, a) > value_of(search, b);
 }
 
@@ -145,7 +178,7 @@ static bool is_worth_more(const struct tune_search *search, size_t a, size_t b)
 
 static bool is_closer(const struct tune_search *search, size_t a, size_t b)
 {
-    return search->states[a].seen.p99_us < search->states[b].seen.p99_us;
+    return tune_excess(search, a) < tune_excess(search, b);
 }
 
 static void set_margin(const struct tune_search *search, struct tune_judgement *out)
@@ -174,13 +207,53 @@ static size_t find_next(const struct tune_search *search, const size_t *pool, si
     return next;
 }
 
+/* Finalists that do as much as the best, which is the first of them. */
+static size_t count_equals(const struct tune_search *search, const size_t *pool, size_t count)
+{
+    double least = (1.0 - TUNE_SAME) * value_of(search, pool[0]);
+    size_t equals = 1;
+    while (equals < count && meets_in_finals(search, pool[equals]) &&
+           value_of(search, pool[equals]) >= least)
+        equals++;
+    return equals;
+}
+
+static void put_first(size_t *list, size_t point)
+{
+    size_t at = 0;
+    while (list[at] != point)
+        at++;
+    memmove(list + 1, list, at * sizeof *list);
+    list[0] = point;
+}
+
+/* Who may do as much as pool[0], and which of them is the winner. */
+static void choose(const struct tune_search *search, size_t *pool, size_t count,
+                   struct tune_judgement *out)
+{
+    bool worse[TUNE_TIED_MOST] = {false};
+    tune_mark_worse(search, pool[0], pool + 1, count - 1, worse);
+    out->most = pool[0];
+    out->equals = count_equals(search, pool, count);
+    out->tied[out->tied_count++] = pool[0];
+    for (size_t i = 1; i < count; i++)
+        if (i < out->equals || !worse[i - 1])
+            out->tied[out->tied_count++] = pool[i];
+    out->winner = tune_prefer(search, pool, out->equals, &out->reason);
+    put_first(pool, out->winner);
+    put_first(out->tied, out->winner);
+    out->verdict = out->tied_count > 1 ? TUNE_TIE : TUNE_WINNER;
+    if (out->verdict == TUNE_WINNER)
+        out->tied_count = 0;
+}
+
 void tune_search_judge(const struct tune_search *search, struct tune_judgement *out)
 {
     size_t pool[TUNE_TIED_MOST + 1], all[TUNE_TIED_MOST + 1];
-    bool worse[TUNE_TIED_MOST] = {false};
     *out = (struct tune_judgement){
         .verdict = TUNE_NONE,
         .winner = TUNE_NO_POINT,
+        .most = TUNE_NO_POINT,
         .next = TUNE_NO_POINT,
         .closest = TUNE_NO_POINT,
         .margin = NAN,
@@ -204,20 +277,12 @@ void tune_search_judge(const struct tune_search *search, struct tune_judgement *
         tune_rank_all(search, tune_may_win, is_closer, &out->closest, 1);
         return;
     }
-    out->winner = pool[0];
-    out->rounds = finals ? search->states[pool[0]].rounds : 0;
-    struct estimate estimate = tune_estimate(search, pool[0]);
+    choose(search, pool, count, out);
+    out->rounds = finals ? search->states[out->winner].rounds : 0;
+    struct estimate estimate = tune_estimate(search, out->winner);
     out->value = estimate.value;
     out->low = estimate.value * exp(-estimate.below);
     out->high = estimate.value * exp(estimate.above);
-    tune_mark_worse(search, pool[0], pool + 1, count - 1, worse);
-    out->tied[out->tied_count++] = pool[0];
-    for (size_t i = 1; i < count; i++)
-        if (!worse[i - 1])
-            out->tied[out->tied_count++] = pool[i];
-    out->verdict = out->tied_count > 1 ? TUNE_TIE : TUNE_WINNER;
-    if (out->verdict == TUNE_WINNER)
-        out->tied_count = 0;
     out->next = find_next(search, pool, count);
     if (out->next != TUNE_NO_POINT)
         set_margin(search, out);

@@ -2,7 +2,8 @@
 noinst_LIBRARIES += orchestrator/tune/libtune.a
 orchestrator_tune_libtune_a_SOURCES = \
     orchestrator/tune/candidates.c orchestrator/tune/internal.h orchestrator/tune/judge.c \
-    orchestrator/tune/measure.c orchestrator/tune/near.c orchestrator/tune/record.c \
+    orchestrator/tune/measure.c orchestrator/tune/near.c orchestrator/tune/prefer.c \
+    orchestrator/tune/record.c \
     orchestrator/tune/report.c orchestrator/tune/search.c orchestrator/tune/search.h \
     orchestrator/tune/search_internal.h orchestrator/tune/space.c orchestrator/tune/space.h \
     orchestrator/tune/tune.c orchestrator/tune/tune.h

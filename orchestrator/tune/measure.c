@@ -68,6 +68,7 @@ static void observe(const struct tune *tune, const json_t *record, struct tune_o
         return;
     out->outcome = over_memory(tune, record) ? TUNE_INFEASIBLE : TUNE_MEASURED;
     out->ips = positive(record, "throughput_ips");
+    out->cpus = positive(json_object_get(record, "cpu"), "in_use");
     out->p99_us = positive(latency, "p99");
     out->p99_low_us = json_number_value(json_array_get(bounds, 0));
     out->p99_high_us = json_number_value(json_array_get(bounds, 1));
@@ -110,7 +111,7 @@ void tune_take_over(struct tune *tune)
 static double buffer_bytes(const struct point *point)
 {
     bool known = point->work.workload == WORKLOAD_CHAIN || point->work.workload == WORKLOAD_DELAY;
-    return known ? 2.0 * (double)point->work.bytes * point->processes * point->threads : 0.0;
+    return known ? 2.0 * (double)point->work.bytes * point->processes * point_slots(point) : 0.0;
 }
 
 /* What all processes of a GPU together were seen to use, of several GPUs on the one where it is
@@ -246,6 +247,7 @@ static enum status measure_point(struct tune *tune, const struct turn *turn, enu
     double value =
         value_of(tune, round.throughput_ips, histogram_quantile_ns(&round.latency, 0.99) / 1e3,
                  telemetry_joules_per_iteration(&round.telemetry));
+    double cpus = round_cpus_in_use(&point, &round);
     learn_costs(tune, &point, &round, seconds);
     struct measurement *measurement = measurement_for(&tune->points[index], stage);
     if (!measurement) {
@@ -258,6 +260,7 @@ static enum status measure_point(struct tune *tune, const struct turn *turn, enu
     if (status != STATUS_OK)
         return status;
     observe(tune, tune->campaign.records[index], &observation);
+    observation.cpus = fmax(0.0, cpus);
     if (stage == TUNE_STAGE_FINAL)
         tune_search_note_round(tune->search, index, value, &observation);
     else

@@ -6,6 +6,7 @@
 /* Ceilings and predictions come from figures that are a few percent off. */
 #define CEILING_SLACK 1.1
 #define LATENCY_SLACK 1.4
+#define CPU_SLACK 1.4
 
 /* Settings that never worked, and failed so often, are not tried again. */
 #define DEAD_AFTER 3
@@ -16,11 +17,21 @@
 /* Of what is predicted to be equal, fewer processes are tried first: they start sooner. */
 #define PROCESS_COSTS 0.004
 
+/* And those that keep fewer CPUs busy. */
+#define CPU_COSTS 0.001
+
 /* Of each family one is looked at, unless it is predicted to be this far below the best. */
 #define HOPELESS 0.25
 
 /* P and T of a neighbour are at most this many times larger or smaller. */
 #define NEAR_FACTOR 2.05
+
+/* Streams for threads: about as many in flight. */
+#define TRADE_FACTOR 1.5
+
+/* A setting was tried where at most that many times more or fewer are in flight. */
+#define TRIED_FACTOR 4.0
+
 #define LEADERS 3
 #define LEADER_SHARE 0.85
 #define FAMILY_SHARE 0.75
@@ -37,6 +48,11 @@ void tune_add(struct tune_batch *batch, size_t point, double window_s)
         batch->items[batch->count++] = (struct tune_item){point, window_s};
 }
 
+static unsigned streams_of(const struct tune_candidate *one)
+{
+    return one->streams > 1 ? one->streams : 1;
+}
+
 /* What the driver refused it also refuses to more of the same. */
 static bool is_beyond_refused(const struct tune_search *search, size_t point)
 {
@@ -47,7 +63,7 @@ static bool is_beyond_refused(const struct tune_search *search, size_t point)
         if (state->seen.outcome == TUNE_INFEASIBLE &&
             one->axes[TUNE_AXIS_MPS] == other->axes[TUNE_AXIS_MPS] &&
             one->processes >= other->processes && one->threads >= other->threads &&
-            one->connections >= other->connections &&
+            streams_of(one) >= streams_of(other) && one->connections >= other->connections &&
             one->axes[TUNE_AXIS_LAUNCH] == other->axes[TUNE_AXIS_LAUNCH])
             return true;
     }
@@ -84,6 +100,8 @@ static bool is_open(const struct tune_search *search, size_t point)
         return false;
     if (search->rules.max_p99_us > 0.0 && one->mean_us > LATENCY_SLACK * search->rules.max_p99_us)
         return false;
+    if (search->rules.max_cpus > 0.0 && one->cpus > CPU_SLACK * search->rules.max_cpus)
+        return false;
     if (one->ceiling > 0.0 && best != TUNE_NO_POINT && tune_meets(search, best) &&
         one->ceiling * CEILING_SLACK < search->states[best].seen.low)
         return false;
@@ -93,10 +111,14 @@ static bool is_open(const struct tune_search *search, size_t point)
 /* -- first ------------------------------------------------------------------------------------- */
 
 /* Which of the families a point belongs to: over MPS, several processes, several threads, launch,
- * and clients that get a share of the GPU. */
-#define FAMILIES 32
+ * and clients that get a share of the GPU. Where threads poll, it is their streams that count. */
+#define FAMILIES 64
+#define FAMILY_POLLS 32u
 static unsigned family_of(const struct tune_candidate *one)
 {
+    if (one->streams > 1)
+        return FAMILY_POLLS | (one->axes[TUNE_AXIS_MPS] ? 1u : 0u) |
+               (one->axes[TUNE_AXIS_LAUNCH] ? 8u : 0u) | (one->axes[TUNE_AXIS_SHARE] ? 16u : 0u);
     return (one->axes[TUNE_AXIS_MPS] ? 1u : 0u) | (one->processes > 1 ? 2u : 0u) |
            (one->threads > 1 ? 4u : 0u) | (one->axes[TUNE_AXIS_LAUNCH] ? 8u : 0u) |
            (one->axes[TUNE_AXIS_SHARE] ? 16u : 0u);
@@ -104,7 +126,8 @@ static unsigned family_of(const struct tune_candidate *one)
 
 static bool same_size(const struct tune_candidate *a, const struct tune_candidate *b)
 {
-    return a->processes == b->processes && a->threads == b->threads;
+    return a->processes == b->processes && a->threads == b->threads &&
+           streams_of(a) == streams_of(b);
 }
 
 /* Whether one like it is chosen already. Predictions know little of how workers wait: of each size
@@ -115,7 +138,9 @@ static bool is_alike(const struct tune_search *search, const size_t *chosen, siz
     const struct tune_candidate *one = &search->candidates[point];
     for (size_t i = 0; i < count; i++) {
         const struct tune_candidate *other = &search->candidates[chosen[i]];
-        if (same_size(one, other) && family_of(one) == family_of(other) &&
+        bool as_many =
+            one->streams > 1 ? tune_in_flight(one) == tune_in_flight(other) : same_size(one, other);
+        if (as_many && family_of(one) == family_of(other) &&
             one->axes[TUNE_AXIS_SCHEDULE] == other->axes[TUNE_AXIS_SCHEDULE])
             return true;
     }
@@ -126,9 +151,15 @@ static double foretold(const struct tune_search *search, size_t point)
 {
     const struct tune_candidate *one = &search->candidates[point];
     double limit = search->rules.max_p99_us;
-    double predicted = one->predicted / (1.0 + PROCESS_COSTS * one->processes);
+    double most_cpus = search->rules.max_cpus;
+    double predicted =
+        one->predicted / (1.0 + PROCESS_COSTS * one->processes + CPU_COSTS * one->cpus);
     /* A mean latency beyond the limit leaves little hope for its percentile. */
-    return limit > 0.0 && one->mean_us > limit ? predicted * limit / one->mean_us / 2.0 : predicted;
+    if (limit > 0.0 && one->mean_us > limit)
+        predicted *= limit / one->mean_us / 2.0;
+    if (most_cpus > 0.0 && one->cpus > most_cpus)
+        predicted *= most_cpus / one->cpus / 2.0;
+    return predicted;
 }
 
 /* Those that an earlier run measured count, and are not measured again. */
@@ -178,13 +209,18 @@ static unsigned differing_axes(const struct tune_candidate *a, const struct tune
     return sum;
 }
 
-static double workers_of(const struct tune_candidate *one)
+/* Of a few streams with their threads, or of processes and threads, how far from the plainest. */
+static double shape_of(const struct tune_candidate *one)
 {
-    return (double)one->processes * one->threads;
+    if (one->streams > 1)
+        return log2((double)one->processes * one->threads);
+    return one->processes > 1 && one->threads > 1
+               ? fabs(log2((double)one->processes / one->threads))
+               : 0.0;
 }
 
-/* The point of a family that is nearest to a number of workers and to the plainest settings. */
-static size_t nearest_of(const struct tune_search *search, unsigned family, double workers)
+/* The point of a family that is nearest to a number in flight and to the plainest settings. */
+static size_t nearest_of(const struct tune_search *search, unsigned family, double in_flight)
 {
     size_t best = TUNE_NO_POINT;
     double least = INFINITY;
@@ -193,11 +229,8 @@ static size_t nearest_of(const struct tune_search *search, unsigned family, doub
         const struct tune_candidate *one = &search->candidates[i];
         if (family_of(one) != family || one->outside || one->excluded)
             continue;
-        double shape = one->processes > 1 && one->threads > 1
-                           ? fabs(log2((double)one->processes / one->threads))
-                           : 0.0;
-        double far =
-            fabs(log2(workers_of(one) / workers)) + 0.2 * shape + 0.5 * differing_axes(one, plain);
+        double far = fabs(log2(tune_in_flight(one) / in_flight)) + 0.2 * shape_of(one) +
+                     0.5 * differing_axes(one, plain);
         if (far < least) {
             least = far;
             best = i;
@@ -213,7 +246,7 @@ static void add_coarse(const struct tune_search *search, struct tune_batch *batc
         double most = 0.0;
         for (size_t i = 0; i < search->count; i++)
             if (family_of(&search->candidates[i]) == family && is_open(search, i))
-                most = fmax(most, workers_of(&search->candidates[i]));
+                most = fmax(most, tune_in_flight(&search->candidates[i]));
         if (most < 1.0)
             continue;
         bool once = (!(family & 1) && (family & 2)) || family & 16;
@@ -254,18 +287,30 @@ static bool is_step(unsigned a, unsigned b)
     return ratio <= NEAR_FACTOR;
 }
 
-/* Doublings of P and T between two points, and one for each other setting that differs. */
+/* Doublings of P, T and S between two points, and one for each other setting that differs. */
 static double steps_between(const struct tune_candidate *a, const struct tune_candidate *b)
 {
     return differing_axes(a, b) + fabs(log2((double)a->processes / b->processes)) +
-           fabs(log2((double)a->threads / b->threads));
+           fabs(log2((double)a->threads / b->threads)) +
+           fabs(log2((double)streams_of(a) / streams_of(b)));
 }
 
-/* How far a point is from another one: 1 for a step in P or T or both, 1 for each other setting
- * that differs; 0 for more than a step. */
+/* A step in P or T or both, a step in S, or one in S against one in P or T. */
+static bool is_move(const struct tune_candidate *a, const struct tune_candidate *b)
+{
+    bool same_streams = streams_of(a) == streams_of(b);
+    bool same_threads = a->processes == b->processes && a->threads == b->threads;
+    double ratio = tune_in_flight(a) / tune_in_flight(b);
+    bool traded = ratio <= TRADE_FACTOR && ratio >= 1.0 / TRADE_FACTOR;
+    return is_step(a->processes, b->processes) && is_step(a->threads, b->threads) &&
+           is_step(streams_of(a), streams_of(b)) && (same_streams || same_threads || traded);
+}
+
+/* How far a point is from another one: 1 for a move, 1 for each other setting that differs; 0 for
+ * more than that. */
 static unsigned distance(const struct tune_candidate *a, const struct tune_candidate *b)
 {
-    if (!is_step(a->processes, b->processes) || !is_step(a->threads, b->threads))
+    if (!is_move(a, b))
         return 0;
     return (same_size(a, b) ? 0 : 1) + differing_axes(a, b);
 }
@@ -381,11 +426,17 @@ static void add_neighbours(const struct tune_search *search, const size_t *leade
         tune_add(batch, list[i].point, search->rules.window_s);
 }
 
-static bool is_tried(const struct tune_search *search, int axis, uint32_t value)
+/* With about as many in flight as the best has: few workers do not show what a setting is good for.
+ */
+static bool is_tried(const struct tune_search *search, const struct tune_candidate *best, int axis,
+                     uint32_t value)
 {
-    for (size_t i = 0; i < search->known_count; i++)
-        if (search->candidates[search->known[i]].axes[axis] == value)
+    for (size_t i = 0; i < search->known_count; i++) {
+        const struct tune_candidate *one = &search->candidates[search->known[i]];
+        double ratio = tune_in_flight(one) / tune_in_flight(best);
+        if (one->axes[axis] == value && ratio <= TRIED_FACTOR && ratio >= 1.0 / TRIED_FACTOR)
             return true;
+    }
     return false;
 }
 
@@ -399,7 +450,7 @@ static void add_untried_settings(const struct tune_search *search, size_t best, 
         double least = INFINITY;
         for (size_t i = 0; i < search->count; i++) {
             const struct tune_candidate *one = &search->candidates[i];
-            if (is_tried(search, axis, one->axes[axis]) || !is_open(search, i))
+            if (is_tried(search, from, axis, one->axes[axis]) || !is_open(search, i))
                 continue;
             double far = steps_between(from, one);
             if (far < least) {

@@ -96,12 +96,13 @@ static json_t *count_given(const struct tune *tune, enum option_id id)
 
 static json_t *constraints_object(const struct tune *tune)
 {
-    return json_pack("{s:o*, s:o*, s:o*, s:o*}", "max_p99_us",
-                     tune->rules.max_p99_us > 0.0 ? json_real(tune->rules.max_p99_us) : NULL,
-                     "max_processes", count_given(tune, OPTION_MAX_PROCESSES), "max_threads",
-                     count_given(tune, OPTION_MAX_THREADS), "max_gpu_memory_bytes",
-                     tune->max_memory_bytes ? json_integer((json_int_t)tune->max_memory_bytes)
-                                            : NULL);
+    return json_pack(
+        "{s:o*, s:o*, s:o*, s:o*, s:o*}", "max_p99_us",
+        tune->rules.max_p99_us > 0.0 ? json_real(tune->rules.max_p99_us) : NULL, "max_cpus",
+        tune->rules.max_cpus > 0.0 ? json_real(tune->rules.max_cpus) : NULL, "max_processes",
+        count_given(tune, OPTION_MAX_PROCESSES), "max_threads",
+        count_given(tune, OPTION_MAX_THREADS), "max_gpu_memory_bytes",
+        tune->max_memory_bytes ? json_integer((json_int_t)tune->max_memory_bytes) : NULL);
 }
 
 static json_t *summary_of(const struct tune *tune, size_t point)
@@ -120,11 +121,13 @@ static json_t *summary_of(const struct tune *tune, size_t point)
     {
         json_array_append(rates, json_object_get(gpu, "throughput_ips"));
     }
-    json_add(object, json_pack("{s:O*, s:O*, s:O*, s:O*}", "throughput_ips",
-                               json_object_get(record, "throughput_ips"), "per_gpu_ips",
-                               json_array_size(rates) > 0 ? rates : NULL, "p99_us",
-                               json_object_get(latency, "p99"), "p99_bounds_us",
-                               json_object_get(json_object_get(latency, "bounds"), "p99")));
+    json_add(object,
+             json_pack("{s:O*, s:O*, s:O*, s:O*, s:O*}", "throughput_ips",
+                       json_object_get(record, "throughput_ips"), "per_gpu_ips",
+                       json_array_size(rates) > 0 ? rates : NULL, "p99_us",
+                       json_object_get(latency, "p99"), "p99_bounds_us",
+                       json_object_get(json_object_get(latency, "bounds"), "p99"), "cpus_in_use",
+                       json_object_get(json_object_get(record, "cpu"), "in_use")));
     json_decref(rates);
     return object;
 }
@@ -203,6 +206,11 @@ static void add_winner(const struct tune *tune, json_t *record,
         json_array_append_new(tied, json_integer((json_int_t)judgement->tied[i]));
     json_object_set_new(record, "winner", winner_object(tune, judgement));
     json_object_set_new(record, "tied", tied);
+    if (judgement->reason != TUNE_MORE)
+        json_object_set_new(record, "preferred",
+                            json_pack("{s:s, s:I, s:I}", "for", tune_reason_name(judgement->reason),
+                                      "over", (json_int_t)judgement->most, "equals",
+                                      (json_int_t)judgement->equals));
     if (judgement->next != TUNE_NO_POINT)
         json_object_set_new(record, "margin",
                             json_pack("{s:I, s:o, s:[o, o]}", "over", (json_int_t)judgement->next,

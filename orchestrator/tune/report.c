@@ -50,6 +50,12 @@ void tune_tell(const struct tune *tune, size_t point, enum tune_stage stage)
 
 /* -- the table --------------------------------------------------------------------------------- */
 
+/* In use; NAN where it is not known. */
+static double cpus_of(const json_t *record)
+{
+    return number_at(json_object_get(record, "cpu"), "in_use");
+}
+
 static void add_row(struct columns *table, const struct tune *tune, const char *role, size_t point,
                     double best_ips)
 {
@@ -72,6 +78,11 @@ static void add_row(struct columns *table, const struct tune *tune, const char *
         table, "%s",
         milliseconds(measured ? number_at(json_object_get(record, "latency_us"), "p99") : 0.0, text,
                      sizeof text));
+    double cpus = measured ? cpus_of(record) : NAN;
+    if (isfinite(cpus))
+        columns_cell(table, "%.2f", cpus);
+    else
+        columns_cell(table, "-");
     if (measured && best_ips > 0.0)
         columns_cell(table, "%.3g%%", 100.0 * ips / best_ips);
     else
@@ -81,7 +92,7 @@ static void add_row(struct columns *table, const struct tune *tune, const char *
 
 static void print_table(const struct tune *tune)
 {
-    static const char *const titles[] = {"iterations/s", "95%", "p99 ms", "share"};
+    static const char *const titles[] = {"iterations/s", "95%", "p99 ms", "CPUs", "share"};
     struct columns table = {0};
     const json_t *winner = json_object_get(tune->record, "winner");
     const json_t *tied = json_object_get(tune->record, "tied");
@@ -157,6 +168,48 @@ static void print_p99(const json_t *object, double limit_us)
     putchar('\n');
 }
 
+static void print_cpus(const struct tune *tune, const json_t *object)
+{
+    double cpus = number_at(object, "cpus_in_use");
+    if (tune->rules.max_cpus <= 0.0)
+        return;
+    if (isfinite(cpus))
+        printf("CPUs in use: %.2f", cpus);
+    else
+        fputs("CPUs in use: not known", stdout);
+    printf("; to be at most %g\n", tune->rules.max_cpus);
+}
+
+/* What the winner has less of than the one that does most. */
+static void print_reason(const struct tune *tune, const json_t *winner)
+{
+    const json_t *preferred = json_object_get(tune->record, "preferred");
+    size_t most = (size_t)integer_at(preferred, "over"),
+           equals = (size_t)integer_at(preferred, "equals");
+    const char *reason = text_at(preferred, "for");
+    char what[POINT_DESCRIPTION], less[32], more[32];
+    if (!preferred)
+        return;
+    const json_t *record = tune->campaign.records[most];
+    point_describe(&tune->space.plan.points[most], what, sizeof what);
+    fputs(what, stdout);
+    if (equals > 2)
+        printf(" and %zu other%s", equals - 2, equals > 3 ? "s" : "");
+    printf(" %s within 1%%: it ", equals > 2 ? "are" : "is");
+    if (strcmp(reason, "cpus") == 0)
+        printf("uses fewer CPUs (%.2f of %.2f)\n", number_at(winner, "cpus_in_use"),
+               cpus_of(record));
+    else if (strcmp(reason, "p99") == 0)
+        printf("has the lower p99 (%s of %s ms)\n",
+               milliseconds(number_at(winner, "p99_us"), less, sizeof less),
+               milliseconds(number_at(json_object_get(record, "latency_us"), "p99"), more,
+                            sizeof more));
+    else
+        printf("takes fewer processes (%u of %u)\n",
+               tune->space.plan.points[integer_at(winner, "point")].processes,
+               tune->space.plan.points[most].processes);
+}
+
 static void print_gpus(const struct tune *tune, const json_t *winner)
 {
     const json_t *rates = json_object_get(winner, "per_gpu_ips");
@@ -190,9 +243,11 @@ static void print_winner(const struct tune *tune, double limit_us)
     print_gpus(tune, winner);
     if (tied > 1)
         printf("a tie: %zu other%s may be as good\n", tied - 1, tied > 2 ? "s" : "");
+    print_reason(tune, winner);
     print_margin(record);
     if (limit_us > 0.0)
         print_p99(winner, limit_us);
+    print_cpus(tune, winner);
     if (limit)
         printf("limited by %s, %.0f%% of it reached: %s\n", text_at(limit, "title"),
                100.0 * number_at(limit, "reached"), text_at(limit, "reason"));
@@ -236,6 +291,7 @@ static void print_nothing(const struct tune *tune, double limit_us)
     puts("no layout was found that surely meets the constraints");
     printf("closest: %s\n", text_at(closest, "what"));
     print_p99(closest, limit_us);
+    print_cpus(tune, closest);
 }
 
 static void print_search(const struct tune *tune)

@@ -19,8 +19,8 @@
 /* Finalists are chosen anew at most so often. */
 #define ELECTIONS 3
 
-/* Finalists that differ by less count as equal. */
-#define SAME 0.01
+/* Of two windows that differ by less, either may be of the better layout. */
+#define NEARLY_SAME 0.03
 
 /* Iterations that it takes to bound a 99th percentile from above, with some to spare; and how much
  * longer than otherwise a window of the finals may be for them. */
@@ -99,9 +99,13 @@ void tune_search_note_round(struct tune_search *search, size_t point, double val
                             const struct tune_observation *observation)
 {
     struct tune_state *state = &search->states[point];
+    struct tune_observation seen = *observation;
+    /* The most of all rounds. */
+    if (state->rounds > 0)
+        seen.cpus = fmax(seen.cpus, state->seen.cpus);
     if (observation->outcome == TUNE_MEASURED && state->rounds < TUNE_ROUNDS_MOST)
         state->values[state->rounds++] = value;
-    tune_search_note(search, point, observation);
+    tune_search_note(search, point, &seen);
 }
 
 /* -- time -------------------------------------------------------------------------------------- */
@@ -212,22 +216,54 @@ static size_t room_to_look(const struct tune_search *search)
     return tried < most ? most - tried : 0;
 }
 
-/* The best of those that may yet turn out to be the best: whose upper end is above the lower end of
- * the best, and which do not surely break the constraint. */
-static size_t survivors(const struct tune_search *search, size_t *out, size_t most)
+/* Those that may yet turn out to be the best, best first: whose upper end is above the lower end of
+ * the best, and which do not surely break the constraints. */
+static size_t contenders(const struct tune_search *search, size_t *out)
 {
-    size_t leaders[HALVE_MOST + 1], count = 0;
-    size_t found = tune_leaders(search, leaders, HALVE_MOST);
+    size_t leaders[TUNE_CONTENDERS + 1], count = 0;
+    size_t found = tune_leaders(search, leaders, TUNE_CONTENDERS);
     if (found == 0)
         return 0;
     /* Of those that fit surely or likely; where none does, the nearest to it. */
     const struct tune_state *best = &search->states[leaders[0]];
-    for (size_t i = 0; i < found && count < most; i++) {
+    for (size_t i = 0; i < found; i++) {
         const struct tune_state *state = &search->states[leaders[i]];
         if (state->dropped || (tune_breaks(search, leaders[i]) && tune_fits(search, leaders[0])))
             continue;
         if (i == 0 || !(state->seen.high < best->seen.low))
             out[count++] = leaders[i];
+    }
+    return count;
+}
+
+/* Takes a point out of a list. */
+static size_t take(size_t *list, size_t *count, size_t at)
+{
+    size_t point = list[at];
+    forget(list, count, point);
+    return point;
+}
+
+/* Of contenders in turn the best one left, and the one to be preferred among those that seem to be
+ * as good: both the most and the cheapest of a plateau get to the finals. */
+static size_t survivors(const struct tune_search *search, size_t *out, size_t most)
+{
+    size_t left[TUNE_CONTENDERS], count = 0;
+    enum tune_reason reason;
+    size_t found = contenders(search, left);
+    double least = found > 0 ? (1.0 - NEARLY_SAME) * search->states[left[0]].seen.value : 0.0;
+    while (found > 0 && count < most) {
+        out[count++] = take(left, &found, 0);
+        size_t equals = 0;
+        while (equals < found && tune_fits(search, left[equals]) &&
+               search->states[left[equals]].seen.value >= least)
+            equals++;
+        if (equals == 0 || count == most)
+            continue;
+        size_t preferred = tune_prefer(search, left, equals, &reason), at = 0;
+        while (left[at] != preferred)
+            at++;
+        out[count++] = take(left, &found, at);
     }
     return count;
 }
@@ -319,7 +355,7 @@ static bool all_same(const struct tune_search *search, const size_t *points, siz
     for (size_t i = 1; i < count; i++) {
         struct estimate other = tune_estimate(search, points[i]);
         struct effect effect = effect_of(&best, &other);
-        if (effect_verdict(&effect, SAME) != EFFECT_SAME)
+        if (effect_verdict(&effect, TUNE_SAME) != EFFECT_SAME)
             return false;
     }
     return true;

@@ -27,18 +27,20 @@
 /* A point that can be measured. */
 struct tune_candidate {
     unsigned processes, threads;
+    unsigned streams;     /* of a thread; 0 counts as 1 */
     unsigned connections; /* hardware queues of a process */
     uint32_t axes[TUNE_AXES];
     double predicted; /* of the objective, higher is better; 0: nothing is predicted */
     double ceiling;   /* what it cannot exceed, in the same unit; 0: not known */
     double mean_us;   /* predicted mean latency, microseconds; 0: not known */
+    double cpus;      /* that it is predicted to keep busy; 0: not known */
     bool naive;       /* always measured */
     bool outside;     /* of the space: it is there for comparison, and cannot win */
     bool excluded;    /* known not to work: never measured */
 };
 
 struct tune_rules {
-    double max_p99_us;                  /* 0: no such constraint */
+    double max_p99_us, max_cpus;        /* 0: no such constraint */
     double window_s;                    /* of a first look */
     double final_s;                     /* of the finals */
     unsigned rounds_least, rounds_most; /* of the finals */
@@ -66,6 +68,7 @@ struct tune_observation {
     double value, low, high;
     double p99_us, p99_low_us, p99_high_us; /* of the latency; 0 where it is not known */
     double ips;                             /* iterations/s: how long to look for a percentile */
+    double cpus;                            /* in use; 0: not known */
 };
 
 enum tune_stage {
@@ -85,7 +88,7 @@ struct tune_item {
     double window_s;
 };
 
-#define TUNE_BATCH_MOST 32
+#define TUNE_BATCH_MOST 64
 struct tune_batch {
     enum tune_stage stage;
     bool fresh; /* each on processes of its own, in random order */
@@ -123,19 +126,28 @@ enum tune_verdict {
 /* "winner", "tie", "none". */
 const char *tune_verdict_name(enum tune_verdict verdict);
 
+/* Why one of several layouts that do the same within 1% is the winner. */
+enum tune_reason { TUNE_MORE, TUNE_FEWER_CPUS, TUNE_LOWER_P99, TUNE_FEWER_PROCESSES };
+
+/* "more", "cpus", "p99", "processes". */
+const char *tune_reason_name(enum tune_reason reason);
+
 #define TUNE_NO_POINT SIZE_MAX
 #define TUNE_FINALISTS 4
 #define TUNE_TIED_MOST 16
 
 struct tune_judgement {
     enum tune_verdict verdict;
-    size_t winner;  /* the best of those that meet the constraints, or TUNE_NO_POINT */
-    size_t next;    /* the best of the others, or TUNE_NO_POINT */
-    size_t closest; /* without a winner: who came closest to the constraint, or TUNE_NO_POINT */
+    size_t winner;           /* the best of those that meet the constraints, or TUNE_NO_POINT */
+    enum tune_reason reason; /* why it is the winner */
+    size_t most;             /* the one that does most */
+    size_t equals;           /* finalists that do the same as that one, itself included */
+    size_t next;             /* the best of the others, or TUNE_NO_POINT */
+    size_t closest; /* without a winner: who came closest to the constraints, or TUNE_NO_POINT */
     double value, low, high;                /* of the winner, with its 95% interval */
     double margin, margin_low, margin_high; /* winner / next - 1; NAN without a next one */
     unsigned rounds;                        /* of the finals; 0: judged by single windows */
-    size_t tied_count;                      /* of a tie: the winner and who may be as good */
+    size_t tied_count;                      /* of a tie: the winner and who may do as much */
     size_t tied[TUNE_TIED_MOST];
     size_t measured; /* points that gave a number or were found not to work */
     bool complete;   /* all that the search wanted to know was measured, and something worked */

@@ -9,6 +9,12 @@
 
 #define TUNE_ROUNDS_MOST 64
 
+/* Points that may be the best, at most. */
+#define TUNE_CONTENDERS 64
+
+/* Layouts that differ by less count as equal. */
+#define TUNE_SAME 0.01
+
 enum tune_knowledge { TUNE_UNTRIED, TUNE_KNOWN, TUNE_NOT_WORKING };
 
 struct tune_state {
@@ -43,7 +49,10 @@ struct tune_search {
 /* Of what has a number and may win. */
 bool tune_may_win(const struct tune_search *search, size_t point);
 
-/* By what is known: surely within the constraint, surely not, and what is more likely. */
+/* Iterations of a layout in flight. */
+double tune_in_flight(const struct tune_candidate *one);
+
+/* By what is known: surely within the constraints, surely not, and what is more likely. */
 bool tune_meets(const struct tune_search *search, size_t point);
 bool tune_breaks(const struct tune_search *search, size_t point);
 bool tune_fits(const struct tune_search *search, size_t point);
@@ -73,6 +82,17 @@ struct estimate tune_estimate(const struct tune_search *search, size_t point);
 /* Which of the others are worse than the best beyond doubt, all taken together. */
 void tune_mark_worse(const struct tune_search *search, size_t best, const size_t *others,
                      size_t count, bool *worse);
+
+/* How far beyond the constraints it was seen, as a ratio; 0: not known. */
+double tune_excess(const struct tune_search *search, size_t point);
+
+/* -- prefer.c -- */
+
+/* Of `count` points, TUNE_CONTENDERS at most, that do as much as points[0], which does most: the
+ * one with the fewest CPUs in use, of those with about as few the one with the lowest 99th
+ * percentile, and then the one with the fewest processes. *reason: what points[0] has more of. */
+size_t tune_prefer(const struct tune_search *search, const size_t *points, size_t count,
+                   enum tune_reason *reason);
 
 /* -- near.c -- */
 

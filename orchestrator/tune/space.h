@@ -32,6 +32,7 @@ struct tune_naive {
 struct tune_space {
     struct job job; /* points of the plan point into it */
     struct plan plan;
+    unsigned cpus;     /* that workers may use */
     size_t candidates; /* the first ones may win, this many; others are there for comparison */
     struct tune_naive naive[TUNE_NAIVE];
     size_t naive_count;

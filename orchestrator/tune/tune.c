@@ -58,6 +58,7 @@ static enum status check_options(struct tune *tune)
     tune->budget_s = bounded ? options_real(options, OPTION_BUDGET) : INFINITY;
     tune->rules = (struct tune_rules){
         .max_p99_us = 1e6 * options_real(options, OPTION_MAX_P99),
+        .max_cpus = chosen_or(options, OPTION_MAX_CPUS, 0.0),
         .window_s = fmin(duration_s, fmax(LOOK_SHARE * duration_s, LOOK_LEAST_S)),
         .final_s = duration_s,
         .rounds_least = rounds_given && rounds < ROUNDS_LEAST ? rounds : ROUNDS_LEAST,

@@ -245,7 +245,7 @@ shared_copies() {
 export_machine() { export MPSWEEP_EMULATED_MACHINE=kernel_ns=2000000,graph_kernel_ns=2000000; }
 
 BASE=(tune --device emulated --kernels 5 --bytes 64K --warmup 0.05 -q --rounds 3 -m pinned --launch stream
-  --schedule auto -b near --active-thread-percentage default)
+  --streams 1 --schedule auto -b near --active-thread-percentage default)
 
 record() { jq -c 'select(.type == "tune")' "$1"; }
 

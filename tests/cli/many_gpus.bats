@@ -174,7 +174,8 @@ two_gpus_do_twice_one() {
 tuned() {
   rm -rf t.jsonl d
   expect 0 "$MPSWEEP" tune --device emulated:all --guide measuring --budget 60s --kernels 5 --duration 0.1 \
-    --warmup 0.02 --memory pinned --launch stream --schedule block --bind near --connections default \
+    --warmup 0.02 --memory pinned --launch stream --streams 1 --schedule block --bind near \
+    --connections default \
     --active-thread-percentage default -q -o t.jsonl --emit systemd --emit-dir d "$@"
 }
 

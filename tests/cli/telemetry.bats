@@ -145,7 +145,8 @@ unwarned() {
 
 @test "a search for iterations per joule continues where no naive layout can win" {
   expect 0 with_gpu 'alone calm' "$MPSWEEP" tune --objective ips-per-watt -l hybrid:2x2 -m pinned \
-    --launch stream --schedule auto -b near -c default --active-thread-percentage default \
+    --launch stream --streams 1 --schedule auto -b near -c default \
+    --active-thread-percentage default \
     --kernels 20 --duration 0.2 --warmup 0.05 -q --rounds 2 --budget 60s -o x.jsonl
   jq -se 'map(select(.type == "tune"))[0] | .objective == "ips-per-watt" and .winner.value > 0
     and (.winner.what | test("^hybrid 2×2"))' x.jsonl

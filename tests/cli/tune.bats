@@ -7,7 +7,7 @@ load helper
 # each other: the more of them, the more is done.
 export_machine() { export MPSWEEP_EMULATED_MACHINE=kernel_ns=2000000,graph_kernel_ns=2000000; }
 
-PLAIN=(-m pinned --launch stream --schedule auto -b near
+PLAIN=(-m pinned --launch stream --schedule auto -b near --streams 1
   --active-thread-percentage default)
 FEW=(-l threads:1,2,4 -l processes:2 -l processes+mps:2 -l hybrid:2x2)
 BASE=(tune --device emulated --kernels 5 --bytes 64K --warmup 0.05 -q --rounds 3 "${PLAIN[@]}")
@@ -207,7 +207,8 @@ alone_is_fastest() {
   [ "$all" -gt 300 ]
   grep -q 'graph' out
   grep -q 'pageable' out
-  expect 0 "$MPSWEEP" tune --device emulated --list --launch stream -m pinned --max-processes 2 --max-threads 4
+  expect 0 "$MPSWEEP" tune --device emulated --list --launch stream -m pinned --streams 1 --max-processes 2 \
+    --max-threads 4
   [ "$(wc -l <out)" -lt "$all" ]
   absent 'graph\|pageable\|4×1\|1×8' out
   expect 0 "$MPSWEEP" tune --device emulated --list "${PLAIN[@]}" -c default -l threads:3

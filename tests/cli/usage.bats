@@ -250,7 +250,7 @@ good_value() {
   stagger) echo 10ms ;;
   point) echo 0 ;;
   figure) echo new.svg ;;
-  max-processes | max-threads) echo 4 ;;
+  max-processes | max-threads | max-cpus) echo 4 ;;
   max-gpu-memory) echo 1G ;;
   *)
     if [[ $rest =~ \ \ \ \[([^]]+)\] ]]; then

@@ -108,7 +108,7 @@ beside() {
 }
 
 @test "tune --resume beside itself" {
-  local tune=(tune --device emulated --kernels 5 --duration 0.05 --warmup 0.02 -q --rounds 1 -m pinned --launch stream --schedule auto -b near
+  local tune=(tune --device emulated --kernels 5 --duration 0.05 --warmup 0.02 -q --rounds 1 -m pinned --launch stream --schedule auto -b near --streams 1
     --active-thread-percentage default -c default -l threads:1,2 --budget 60s)
   beside 0 "${tune[@]}" -o whole.jsonl
   head -2 whole.jsonl >r.jsonl

@@ -57,6 +57,9 @@ void tune_truth_make(unsigned seed, unsigned workload, struct tune_truth *out)
         .within = between(&random, 0.005, 0.03),
         .memory_bytes = between(&random, 3e8, 6e8),
     };
+    uint64_t more = UINT64_C(0x7654321) + seed;
+    truth.polling = between(&more, 0.5, 1.5);
+    truth.query_s = between(&more, 0.1e-6, 1e-6);
     double pcie = between(&random, 10e9, 55e9);
     truth.queues_budget = truth.clients * 2 + 32;
     random += workload * UINT64_C(0x9876543);
@@ -87,28 +90,41 @@ static double soft_minimum(const double *rates, size_t count, double softness)
     return pow(sum, -1.0 / softness);
 }
 
+/* For how long an iteration keeps a thread from its other streams: its launches and looks at all of
+ * them; what the driver copies by itself, or in a graph of pageable memory the whole iteration. */
+static double serial_s(const struct tune_truth *truth, const struct point *point)
+{
+    bool graph = point->work.launch == LAUNCH_GRAPH;
+    double seconds = truth->polling * (graph ? truth->graph_cpu_s : truth->cpu_s) +
+                     truth->query_s * point_streams(point);
+    if (point->work.memory != MEMORY_PAGEABLE)
+        return seconds;
+    return graph ? truth->graph_alone_s : seconds + 2.0 * truth->staging_s;
+}
+
 double tune_truth_ips(const struct tune_truth *truth, const struct point *point)
 {
     bool mps = point_over_mps(point), graph = point->work.launch == LAUNCH_GRAPH;
     bool pageable = point->work.memory == MEMORY_PAGEABLE;
     bool asleep = point->work.schedule == SCHEDULE_BLOCK;
-    double P = point->processes, T = point->threads;
+    double P = point->processes, T = point->threads, slots = point_slots(point);
     double queues = point_connections(point), workers = P * T;
+    bool polls = point_streams(point) > 1;
     if (mps && (P > truth->clients || P * queues > truth->queues_budget))
         return 0.0;
     double turns = mps ? 1.0 : P; /* that processes take */
-    double at_work = graph ? T : fmin(T, queues);
+    double at_work = graph ? slots : fmin(slots, queues);
     double alone = graph ? truth->graph_alone_s : truth->alone_s;
     if (asleep)
         alone += truth->block_wake_s;
     if (pageable)
         alone += 2.0 * truth->staging_s + (point->work.sync == SYNC_NONE ? 0.0 : 10e-6);
     /* Threads of a process meet at its lock, and more so when launches queue up. */
-    alone *= 1.0 + truth->lock * (at_work - 1.0) * (graph ? 0.1 : 1.0);
+    alone *= 1.0 + truth->lock * (fmin(at_work, T) - 1.0) * (graph ? 0.1 : 1.0);
     if (!graph && T > queues)
         alone *= 1.0 + truth->convoy * (T - queues);
     double together = mps ? P : 1.0;
-    double rates[8];
+    double rates[9];
     size_t count = 0;
     rates[count++] = together * at_work / alone;
     rates[count++] = together / (graph ? truth->graph_launch_s : truth->launch_s);
@@ -116,9 +132,14 @@ double tune_truth_ips(const struct tune_truth *truth, const struct point *point)
     rates[count++] = 1.0 / truth->work_s;
     rates[count++] = 1.0 / truth->copy_s / (pageable ? 1.3 : 1.0);
     rates[count++] = truth->cpus / (graph ? truth->graph_cpu_s : truth->cpu_s);
+    if (polls)
+        rates[count++] = together * T / serial_s(truth, point);
     if (pageable)
         rates[count++] = together / (2.0 * truth->staging_s);
     double ips = soft_minimum(rates, count, truth->softness);
+    /* Streams that end while their thread sleeps for another one wait for it. */
+    if (asleep && polls)
+        ips /= 1.5;
     /* Those that wait awake take the CPUs from each other. */
     if (!asleep && workers / turns > truth->cpus)
         ips /= 1.0 + truth->spin_waste * (workers / turns / truth->cpus - 1.0);
@@ -143,6 +164,14 @@ double tune_truth_p99_us(const struct tune_truth *truth, const struct point *poi
     double mean_us = ips > 0.0 ? 1e6 * point_workers(point) / ips : 0.0;
     double busy = ips * truth->work_s;
     return mean_us * (1.1 + 0.5 * busy + (point_over_mps(point) ? 0.0 : 0.3));
+}
+
+double tune_truth_cpus(const struct tune_truth *truth, const struct point *point)
+{
+    bool graph = point->work.launch == LAUNCH_GRAPH;
+    double threads = (double)point->processes * point->threads;
+    double busy = tune_truth_ips(truth, point) * (graph ? truth->graph_cpu_s : truth->cpu_s);
+    return fmin(point->work.schedule == SCHEDULE_BLOCK ? busy : threads, truth->cpus);
 }
 
 static double off(uint64_t *random, double value)
@@ -193,6 +222,7 @@ void tune_truth_look(const struct tune_truth *truth, const struct point *point, 
     out->high = out->value * (1.0 + half);
     double samples = ips * window_s, wide = 0.5 / sqrt(fmax(samples, 1.0) * 0.01);
     out->p99_us = p99 * exp(0.3 * wide * normal(random) + truth->between * normal(random));
+    out->cpus = tune_truth_cpus(truth, point) * (1.0 + 0.003 * normal(random));
     out->p99_low_us = samples > 100.0 ? out->p99_us * exp(-wide) : 0.0;
     out->p99_high_us = samples > 368.0 ? out->p99_us * exp(wide) : 0.0;
 }
@@ -264,12 +294,15 @@ static void measure(const struct tune_truth *truth, const struct tune_space *spa
 }
 
 static double best_of(const struct tune_truth *truth, const struct tune_space *space,
-                      double max_p99_us)
+                      const struct tune_rules *rules)
 {
     double best = 0.0;
     for (size_t i = 0; i < space->candidates; i++) {
         const struct point *point = &space->plan.points[i];
-        if (max_p99_us <= 0.0 || tune_truth_p99_us(truth, point) <= max_p99_us)
+        bool in_time =
+            rules->max_p99_us <= 0.0 || tune_truth_p99_us(truth, point) <= rules->max_p99_us;
+        bool few = rules->max_cpus <= 0.0 || tune_truth_cpus(truth, point) <= rules->max_cpus;
+        if (in_time && few)
             best = fmax(best, tune_truth_ips(truth, point));
     }
     return best;
@@ -284,6 +317,7 @@ enum status tune_trial_run(const struct tune_truth *truth, const struct tune_spa
     uint64_t random = UINT64_C(0x5eed) + seed;
     const struct tune_rules base = {
         .max_p99_us = trial->max_p99_us,
+        .max_cpus = trial->max_cpus,
         .window_s = 0.25,
         .final_s = 1.0,
         .rounds_least = 3,
@@ -312,7 +346,7 @@ enum status tune_trial_run(const struct tune_truth *truth, const struct tune_spa
         size_t winner = trial->judgement.winner;
         trial->space = space->candidates;
         trial->measured = trial->judgement.measured;
-        trial->best_ips = best_of(truth, space, trial->max_p99_us);
+        trial->best_ips = best_of(truth, space, &rules);
         trial->won_ips =
             winner == TUNE_NO_POINT ? 0.0 : tune_truth_ips(truth, &space->plan.points[winner]);
     }

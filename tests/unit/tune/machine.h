@@ -22,6 +22,8 @@ struct tune_truth {
     double cpu_s, graph_cpu_s;           /* that an iteration costs asleep */
     /* What no prediction knows. */
     double lock, convoy, spin_waste, interference, many_processes, block_wake_s, unbound, capped;
+    double polling, query_s; /* CPU time of a thread that polls, as a share of one that does not,
+                                and of a look at a stream */
     double softness, between, within;
     double memory_bytes; /* a process */
 };
@@ -36,6 +38,9 @@ double tune_truth_ips(const struct tune_truth *truth, const struct point *point)
 /* Its 99th percentile, microseconds. */
 double tune_truth_p99_us(const struct tune_truth *truth, const struct point *point);
 
+/* CPUs that its threads keep busy. */
+double tune_truth_cpus(const struct tune_truth *truth, const struct point *point);
+
 /* What a calibration of that machine would hold, a few percent off. */
 void tune_truth_calibrate(const struct tune_truth *truth, unsigned seed, const struct point *like,
                           struct calibration *out);
@@ -47,11 +52,11 @@ void tune_truth_look(const struct tune_truth *truth, const struct point *point, 
 /* The whole: a tune with that many seconds on that machine, in time that is only counted. */
 struct tune_trial {
     bool guided;
-    double budget_s, max_p99_us;
+    double budget_s, max_p99_us, max_cpus;
     /* What came of it. */
     struct tune_judgement judgement;
     double best_ips,
-        won_ips; /* true values: of the best that meets the constraint, of the winner */
+        won_ips; /* true values: of the best that meets the constraints, of the winner */
     size_t space, measured;
     double seconds;
 };

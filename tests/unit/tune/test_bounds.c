@@ -104,6 +104,55 @@ static void test_short_finals_keep_who_surely_meets_the_limit(void **state)
     assert_int_equal(batch.items[0].point, 3);
 }
 
+/* Notes a window of it, or a round of the finals; point i has 1000 iterations/s less 1 for each i.
+ */
+static void note_cpus(size_t point, double cpus, bool fresh)
+{
+    double value = 1000.0 - (double)point;
+    const struct tune_observation seen = {
+        .value = value, .low = value, .high = value, .ips = value, .p99_us = 10.0, .cpus = cpus};
+    if (fresh)
+        tune_search_note_round(rig.search, point, value, &seen);
+    else
+        tune_search_note(rig.search, point, &seen);
+}
+
+static void test_a_winner_surely_has_the_cpus(void **state)
+{
+    (void)state;
+    struct tune_rules limited = rig_rules;
+    limited.max_cpus = 2.0;
+    rig_make_space();
+    rig_begin(&limited);
+    /* Too many, not known, and in one of two rounds too many: of none it is sure. */
+    note_cpus(0, 3.0, false);
+    note_cpus(1, 0.0, false);
+    assert_int_equal(rig_judge().verdict, TUNE_NONE);
+    assert_int_equal(rig_judge().closest, 1);
+    note_cpus(2, 2.5, true);
+    note_cpus(2, 1.5, true);
+    assert_int_equal(rig_judge().verdict, TUNE_NONE);
+    /* As many as are allowed, but for what clocks make of them. */
+    note_cpus(3, 2.01, true);
+    note_cpus(3, 2.0, true);
+    assert_int_equal(rig_judge().winner, 3);
+}
+
+static void test_what_takes_too_many_cpus_is_not_tried(void **state)
+{
+    (void)state;
+    struct tune_rules limited = rig_rules;
+    limited.max_cpus = 4.0;
+    rig_make_space();
+    for (size_t i = 0; i < rig.count; i++)
+        rig.space[i].cpus = rig.space[i].processes * rig.space[i].threads;
+    rig_begin(&limited);
+    rig_run(surface_more_is_better, 0.001, 1000.0);
+    for (size_t i = 0; i < rig.count; i++)
+        assert_true(rig.space[i].cpus <= 4.0 || rig.asked[i] == 0);
+    assert_true(rig_points_asked() > 5);
+}
+
 /* -- time -------------------------------------------------------------------------------------- */
 
 static void test_a_budget_is_kept_and_said(void **state)
@@ -176,6 +225,8 @@ int main(void)
         cmocka_unit_test_teardown(test_a_limit_that_nobody_meets, rig_end),
         cmocka_unit_test_teardown(test_a_percentile_without_upper_bound_meets_nothing, rig_end),
         cmocka_unit_test_teardown(test_short_finals_keep_who_surely_meets_the_limit, rig_end),
+        cmocka_unit_test_teardown(test_a_winner_surely_has_the_cpus, rig_end),
+        cmocka_unit_test_teardown(test_what_takes_too_many_cpus_is_not_tried, rig_end),
         cmocka_unit_test_teardown(test_a_budget_is_kept_and_said, rig_end),
         cmocka_unit_test_teardown(test_no_time_for_anything, rig_end),
         cmocka_unit_test_teardown(test_finals_get_their_time, rig_end),

@@ -73,12 +73,38 @@ static void test_machines_with_a_limit(void **state)
     assert_true(near >= MACHINES / 2 * TUNE_WORKLOADS * 4 / 5);
 }
 
+/* One CPU for all that the workers do, with and without predictions. */
+static void test_machines_with_one_cpu(void **state)
+{
+    (void)state;
+    unsigned near = 0, all = 0;
+    for (unsigned machine = 0; machine < MACHINES / 2; machine++) {
+        struct tune_truth truth;
+        struct tune_space layouts;
+        tune_truth_make(machine, 0, &truth);
+        assert_int_equal(tune_trial_space(&truth, &layouts), STATUS_OK);
+        for (unsigned workload = 0; workload < TUNE_WORKLOADS; workload++) {
+            struct tune_trial trial = {.guided = machine % 2, .budget_s = 300.0, .max_cpus = 1.0};
+            tune_truth_make(machine, workload, &truth);
+            assert_int_equal(tune_trial_run(&truth, &layouts, machine, &trial), STATUS_OK);
+            size_t winner = trial.judgement.winner;
+            assert_true(winner != TUNE_NO_POINT);
+            assert_true(tune_truth_cpus(&truth, &layouts.plan.points[winner]) <= 1.03);
+            near += trial.won_ips >= 0.9 * trial.best_ips;
+            all++;
+        }
+        tune_space_release(&layouts);
+    }
+    assert_true(near >= all * 9 / 10);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_machines_guided),
         cmocka_unit_test(test_machines_measured),
         cmocka_unit_test(test_machines_with_a_limit),
+        cmocka_unit_test(test_machines_with_one_cpu),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

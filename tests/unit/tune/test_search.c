@@ -164,6 +164,136 @@ static void test_exhaustive_asks_for_all(void **state)
     assert_true(surface_is_top(&rig.space[rig_judge().winner]));
 }
 
+/* -- which of equals --------------------------------------------------------------------------- */
+
+/* Two rounds of the finals. */
+static void note_finals(size_t point, double value, double cpus, double p99_us)
+{
+    const struct tune_observation seen = {.value = value,
+                                          .low = 0.999 * value,
+                                          .high = 1.001 * value,
+                                          .ips = value,
+                                          .p99_us = p99_us,
+                                          .p99_low_us = p99_us,
+                                          .p99_high_us = p99_us,
+                                          .cpus = cpus};
+    tune_search_note_round(rig.search, point, 0.9999 * value, &seen);
+    tune_search_note_round(rig.search, point, 1.0001 * value, &seen);
+}
+
+static void preferred(size_t winner, enum tune_reason reason, size_t equals)
+{
+    struct tune_judgement judgement = rig_judge();
+    assert_int_equal(judgement.winner, winner);
+    assert_int_equal(judgement.reason, reason);
+    assert_int_equal(judgement.most, 0);
+    assert_int_equal(judgement.equals, equals);
+    assert_int_equal(judgement.verdict, equals > 1 ? TUNE_TIE : TUNE_WINNER);
+    if (equals > 1)
+        assert_int_equal(judgement.tied[0], winner);
+}
+
+static void test_of_equals_the_cheapest_wins(void **state)
+{
+    (void)state;
+    rig_make_space();
+    rig.space[0].processes = 8;
+    rig_begin(&rig_rules);
+    note_finals(0, 1000.0, 15.8, 40.0);
+    preferred(0, TUNE_MORE, 1);
+    /* More than 1% below: its CPUs do not count. */
+    note_finals(1, 985.0, 0.1, 1.0);
+    preferred(0, TUNE_MORE, 1);
+    /* Fewer CPUs, whatever else, */
+    note_finals(2, 995.0, 1.05, 50.0);
+    preferred(2, TUNE_FEWER_CPUS, 2);
+    /* of those with about as few the lowest percentile, */
+    note_finals(3, 994.0, 1.0, 60.0);
+    preferred(2, TUNE_FEWER_CPUS, 3);
+    note_finals(3, 994.0, 1.0, 45.0);
+    preferred(3, TUNE_FEWER_CPUS, 3);
+}
+
+static void test_of_equals_with_equal_cpus(void **state)
+{
+    (void)state;
+    rig_make_space();
+    rig.space[0].processes = 8;
+    rig_begin(&rig_rules);
+    note_finals(0, 1000.0, 1.0, 40.0);
+    note_finals(1, 999.0, 1.0, 30.0);
+    preferred(1, TUNE_LOWER_P99, 2);
+    /* One whose CPUs are not known leaves them out. */
+    note_finals(2, 998.0, 0.0, 20.0);
+    preferred(2, TUNE_LOWER_P99, 3);
+
+    rig_begin(&rig_rules);
+    note_finals(0, 1000.0, 1.0, 40.0);
+    note_finals(1, 999.0, 1.05, 40.2);
+    preferred(1, TUNE_FEWER_PROCESSES, 2);
+}
+
+static double cpus_of_flat(const struct tune_candidate *one)
+{
+    return one->streams > 1 ? 1.0 : one->processes * one->threads;
+}
+
+/* On a plateau the cheapest gets to the finals. */
+static void test_the_cheapest_of_a_plateau_is_a_finalist(void **state)
+{
+    (void)state;
+    rig_make_space();
+    rig.space[rig.count - 1].streams = 16;
+    rig_begin(&rig_rules);
+    struct tune_batch batch;
+    do {
+        tune_search_next(rig.search, 1000.0, &rig_cheap, &batch);
+        for (size_t i = 0; i < batch.count; i++) {
+            size_t point = batch.items[i].point;
+            /* It seems to be the worst of them, by less than windows show. */
+            double value = point == rig.count - 1 ? 995.0 : 1000.0 + (double)(point % 7);
+            const struct tune_observation seen = {.value = value,
+                                                  .low = 0.98 * value,
+                                                  .high = 1.02 * value,
+                                                  .ips = value,
+                                                  .p99_us = 10.0,
+                                                  .cpus = cpus_of_flat(&rig.space[point])};
+            if (batch.fresh)
+                tune_search_note_round(rig.search, point, value, &seen);
+            else
+                tune_search_note(rig.search, point, &seen);
+        }
+    } while (batch.count > 0);
+    struct tune_judgement judgement = rig_judge();
+    assert_true(cpus_of_flat(&rig.space[judgement.winner]) <= 1.0);
+    assert_int_equal(judgement.reason, TUNE_FEWER_CPUS);
+}
+
+/* -- streams ----------------------------------------------------------------------------------- */
+
+static double as_many_in_flight(const struct tune_candidate *one)
+{
+    double n = (double)one->processes * one->threads * (one->streams ? one->streams : 1);
+    double cpu = 1e4 * one->threads * (one->streams > 1 ? 1.0 : 0.2);
+    return fmin(fmin(100.0 * n, 9000.0), cpu);
+}
+
+/* From few threads to many streams of one, in steps. */
+static void test_streams_take_the_place_of_threads(void **state)
+{
+    (void)state;
+    rig_make_space();
+    rig.count = 0;
+    for (unsigned t = 1; t <= 16; t *= 2)
+        for (unsigned s = 1; s <= 128; s *= 2)
+            rig.space[rig.count++] = (struct tune_candidate){
+                .processes = 1, .threads = t, .streams = s, .naive = t == 2 && s == 1};
+    rig_begin(&rig_rules);
+    rig_run(as_many_in_flight, 0.001, 1000.0);
+    const struct tune_candidate *winner = &rig.space[rig_judge().winner];
+    assert_true(as_many_in_flight(winner) == 9000.0);
+}
+
 /* -- what is not tried ------------------------------------------------------------------------- */
 
 static void test_more_of_what_is_refused_is_not_tried(void **state)
@@ -321,6 +451,10 @@ int main(void)
         cmocka_unit_test_teardown(test_equal_finalists_are_seldom_told_apart, rig_end),
         cmocka_unit_test_teardown(test_naive_layouts_come_first_and_once, rig_end),
         cmocka_unit_test_teardown(test_exhaustive_asks_for_all, rig_end),
+        cmocka_unit_test_teardown(test_of_equals_the_cheapest_wins, rig_end),
+        cmocka_unit_test_teardown(test_of_equals_with_equal_cpus, rig_end),
+        cmocka_unit_test_teardown(test_the_cheapest_of_a_plateau_is_a_finalist, rig_end),
+        cmocka_unit_test_teardown(test_streams_take_the_place_of_threads, rig_end),
         cmocka_unit_test_teardown(test_more_of_what_is_refused_is_not_tried, rig_end),
         cmocka_unit_test_teardown(test_a_setting_that_never_works_is_given_up, rig_end),
         cmocka_unit_test_teardown(test_nothing_that_works_is_no_winner, rig_end),

@@ -4,6 +4,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -109,6 +110,71 @@ static bool beyond_clients(const struct point *p)
 static bool own_queues(const struct point *p)
 {
     return p->threads == 16 && !over_mps(p) && p->connections == 16;
+}
+
+static bool polls(const struct point *p)
+{
+    return p->streams > 1;
+}
+static bool polls_asleep(const struct point *p)
+{
+    return polls(p) && asleep(p);
+}
+static bool polls_by_stream(const struct point *p)
+{
+    return polls(p) && !as_graph(p);
+}
+static bool one_thread_of_112(const struct point *p)
+{
+    return p->processes == 1 && p->threads == 1 && p->streams == 112 && as_graph(p);
+}
+
+static void test_streams_are_offered_where_they_may_pay(void **state)
+{
+    (void)state;
+    make();
+    assert_true(with(one_thread_of_112) == 2); /* over MPS, and not */
+    assert_true(with(polls_by_stream) > 0 && with(polls_by_stream) < with(polls));
+    /* A sixth of the space: it does not grow by the number of their numbers. */
+    assert_true(with(polls) > 100 && with(polls) < space.candidates / 5);
+    assert_int_equal(with(polls_asleep), 0);
+    for (size_t i = 0; i < space.candidates; i++) {
+        const struct point *p = &space.plan.points[i];
+        if (!polls(p))
+            continue;
+        assert_true(p->processes * p->threads <= machine.cpus);
+        assert_true(point_workers(p) <= 256 && !pageable(p) && !unbound(p));
+        assert_true(over_mps(p) || p->processes == 1);
+        assert_true(as_graph(p) || p->threads * p->streams <= 32);
+    }
+    /* None may keep a CPU busy: then they sleep. */
+    set(OPTION_MAX_CPUS, "0.5");
+    make();
+    assert_true(with(polls_asleep) > 0);
+}
+
+static void test_streams_that_are_given_or_cannot_be(void **state)
+{
+    (void)state;
+    static char program[] = "/bin/true";
+    static char *command[] = {program, NULL};
+    set(OPTION_STREAMS, "1");
+    make();
+    assert_int_equal(with(polls), 0);
+    size_t one = space.candidates;
+    set(OPTION_STREAMS, "4,64");
+    make();
+    assert_int_equal(with(polls), space.candidates);
+    for (size_t i = 0; i < space.plan.count; i++)
+        assert_true(point_workers(&space.plan.points[i]) <= 1024);
+    assert_true(space.candidates < 2 * one);
+    tune_space_release(&space);
+    job_release(&job);
+    assert_int_equal(job_load(NULL, &job), STATUS_OK);
+    job.command = command;
+    make();
+    assert_int_equal(with(polls), 0);
+    job.command = NULL;
 }
 
 static void test_everything_is_offered(void **state)
@@ -284,11 +350,23 @@ static size_t find(unsigned processes, unsigned threads, bool mps, bool graph, b
 {
     for (size_t i = 0; i < space.candidates; i++) {
         const struct point *p = &space.plan.points[i];
-        if (p->processes == processes && p->threads == threads && point_over_mps(p) == mps &&
+        if (p->processes == processes && p->threads == threads && !polls(p) && over_mps(p) == mps &&
             as_graph(p) == graph && asleep(p) == block && !pageable(p))
             return i;
     }
     fail_msg("no %ux%u", processes, threads);
+    return 0;
+}
+
+static size_t find_polling(unsigned threads, unsigned streams)
+{
+    for (size_t i = 0; i < space.candidates; i++) {
+        const struct point *p = &space.plan.points[i];
+        if (p->processes == 1 && p->threads == threads && p->streams == streams && as_graph(p) &&
+            !over_mps(p))
+            return i;
+    }
+    fail_msg("no 1x%ux%u", threads, streams);
     return 0;
 }
 
@@ -303,11 +381,16 @@ static void test_predictions_and_axes(void **state)
     assert_true(predicted);
     const struct tune_candidate *one = &made[find(1, 1, false, false, false)];
     const struct tune_candidate *many = &made[find(1, 128, false, true, true)];
+    const struct tune_candidate *streams = &made[find_polling(1, 128)];
     assert_true(one->naive && !many->naive);
     /* As on that machine: 283 and 19 000 iterations/s. */
     assert_true(one->predicted > 250.0 && one->predicted < 320.0);
     assert_true(many->predicted > 15000.0 && many->predicted <= many->ceiling);
     assert_true(many->mean_us > 1e6 * 128 / 20000.0 && many->mean_us < 1e6 * 128 / 15000.0);
+    /* As many in flight do as much; a thread that polls has a CPU, and 128 that sleep share one. */
+    assert_true(fabs(streams->predicted / many->predicted - 1.0) < 0.01);
+    assert_true(streams->cpus == 1.0 && many->cpus > 0.5 && many->cpus < 1.2);
+    assert_true(made[find(1, 128, false, true, false)].cpus == 16.0);
     assert_int_equal(one->axes[TUNE_AXIS_MPS], 0);
     assert_int_equal(many->axes[TUNE_AXIS_LAUNCH], LAUNCH_GRAPH);
     free(made);
@@ -331,6 +414,10 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(test_everything_is_offered, plan_rig_begin, end),
+        cmocka_unit_test_setup_teardown(test_streams_are_offered_where_they_may_pay, plan_rig_begin,
+                                        end),
+        cmocka_unit_test_setup_teardown(test_streams_that_are_given_or_cannot_be, plan_rig_begin,
+                                        end),
         cmocka_unit_test_setup_teardown(test_what_is_given_is_kept_to, plan_rig_begin, end),
         cmocka_unit_test_setup_teardown(test_layouts_that_are_given, plan_rig_begin, end),
         cmocka_unit_test_setup_teardown(test_limits_on_processes_and_threads, plan_rig_begin, end),
