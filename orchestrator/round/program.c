@@ -128,6 +128,18 @@ enum status round_program_check(const struct round *round)
     return STATUS_OK;
 }
 
+/* Whether none of the streams of a worker's thread has ended an iteration for so long: then it may
+ * be any of them. */
+static bool whole_thread_hangs(const struct round *round, unsigned worker, uint64_t for_ns)
+{
+    unsigned streams = point_streams(round->point), first = worker - worker % streams;
+    uint64_t now_ns = clock_now_ns() - atomic_load(&round->shm.header->start_ns);
+    for (unsigned i = first; i < first + streams; i++)
+        if (atomic_load(&round_slot(round, i)->last_end_ns) + for_ns > now_ns)
+            return false;
+    return true;
+}
+
 enum status round_program_hangs(const struct round *round, unsigned worker)
 {
     const struct shm_slot *slot = round_slot(round, worker);
@@ -135,6 +147,11 @@ enum status round_program_hangs(const struct round *round, unsigned worker)
     char place[ROUND_NAME_TEXT];
     if (atomic_load(&slot->opened) != SHM_OPENED_BEGUN)
         return blame_idler(round, worker, seconds);
+    if (point_streams(round->point) > 1 &&
+        whole_thread_hangs(round, worker, round->limits->timeout_ns))
+        return blame(round, round_process_of(round, worker), STATUS_WORKER,
+                     "hangs: no iteration ended for %.3g s in any stream of its thread %u", seconds,
+                     worker % point_slots(round->point) / point_streams(round->point));
     return blame(round, round_process_of(round, worker), STATUS_WORKER,
                  "hangs: no iteration ended for %.3g s in its %s", seconds,
                  place_of(round, worker, place));

@@ -77,13 +77,23 @@ bool round_all_are(const struct round *round, enum shm_state state)
     return shm_parked(&round->shm, point_processes(point));
 }
 
-/* Of a worker's thread, the one whose plug-in the thread is in: it holds up the others. */
+/* Of a worker's thread, the one that holds up the others: whose plug-in the thread is in, or, as a
+ * thread may wait for the oldest, the one whose last iteration ended longest ago. */
 static unsigned holding_up(const struct round *round, unsigned worker)
 {
     unsigned streams = point_streams(round->point), first = worker - worker % streams;
-    for (unsigned i = first; i < first + streams; i++)
-        if (atomic_load(&round_slot(round, i)->inside) == SHM_INSIDE_ITERATE)
+    uint64_t oldest_ns = atomic_load(&round_slot(round, worker)->last_end_ns);
+    for (unsigned i = first; i < first + streams; i++) {
+        const struct shm_slot *slot = round_slot(round, i);
+        if (atomic_load(&slot->inside) == SHM_INSIDE_ITERATE)
             return i;
+        uint64_t last_end_ns = atomic_load(&slot->last_end_ns);
+        if (last_end_ns < oldest_ns && atomic_load(&slot->state) == SHM_STATE_RUNNING &&
+            atomic_load(&slot->idle_until_ns) == 0) {
+            oldest_ns = last_end_ns;
+            worker = i;
+        }
+    }
     return worker;
 }
 

@@ -59,6 +59,7 @@ wrong_program() {
 @test "what is wrong with one stream names it" {
   wrong_program wrong 'failed in thread 0, stream 1: answer 5 is not that of the reference' "${FEW[@]}"
   wrong_program stuck 'hangs: no iteration ended for .* s in its thread 0, stream 1$' "${HANGING[@]}"
+  wrong_program hang 'hangs: no iteration ended for .* s in any stream of its thread 0$' "${HANGING[@]}"
   wrong_program one-handle \
     'failed in thread 0, stream 0: mpsweep_begin.. would wait for ever: 2 of the 3 handles of its thread are not ready .MPSWEEP_STREAMS=3.' \
     "${FEW[@]}"
