@@ -68,7 +68,7 @@ static void observe(const struct tune *tune, const json_t *record, struct tune_o
         return;
     out->outcome = over_memory(tune, record) ? TUNE_INFEASIBLE : TUNE_MEASURED;
     out->ips = positive(record, "throughput_ips");
-    out->cpus = positive(json_object_get(record, "cpu"), "in_use");
+    out->cpus = fmax(0.0, point_cpus_in_use(record));
     out->p99_us = positive(latency, "p99");
     out->p99_low_us = json_number_value(json_array_get(bounds, 0));
     out->p99_high_us = json_number_value(json_array_get(bounds, 1));

@@ -114,6 +114,7 @@ static json_t *summary_of(const struct tune *tune, size_t point)
     json_t *object = json_pack("{s:I, s:s}", "point", (json_int_t)point, "what", what);
     if (!object || !record)
         return object;
+    double cpus = point_cpus_in_use(record);
     json_t *rates = json_array();
     const json_t *gpu;
     size_t index;
@@ -121,13 +122,12 @@ static json_t *summary_of(const struct tune *tune, size_t point)
     {
         json_array_append(rates, json_object_get(gpu, "throughput_ips"));
     }
-    json_add(object,
-             json_pack("{s:O*, s:O*, s:O*, s:O*, s:O*}", "throughput_ips",
-                       json_object_get(record, "throughput_ips"), "per_gpu_ips",
-                       json_array_size(rates) > 0 ? rates : NULL, "p99_us",
-                       json_object_get(latency, "p99"), "p99_bounds_us",
-                       json_object_get(json_object_get(latency, "bounds"), "p99"), "cpus_in_use",
-                       json_object_get(json_object_get(record, "cpu"), "in_use")));
+    json_add(object, json_pack("{s:O*, s:O*, s:O*, s:O*, s:o*}", "throughput_ips",
+                               json_object_get(record, "throughput_ips"), "per_gpu_ips",
+                               json_array_size(rates) > 0 ? rates : NULL, "p99_us",
+                               json_object_get(latency, "p99"), "p99_bounds_us",
+                               json_object_get(json_object_get(latency, "bounds"), "p99"),
+                               "cpus_in_use", isnan(cpus) ? NULL : json_real(cpus)));
     json_decref(rates);
     return object;
 }

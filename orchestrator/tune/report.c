@@ -50,12 +50,6 @@ void tune_tell(const struct tune *tune, size_t point, enum tune_stage stage)
 
 /* -- the table --------------------------------------------------------------------------------- */
 
-/* In use; NAN where it is not known. */
-static double cpus_of(const json_t *record)
-{
-    return number_at(json_object_get(record, "cpu"), "in_use");
-}
-
 static void add_row(struct columns *table, const struct tune *tune, const char *role, size_t point,
                     double best_ips)
 {
@@ -78,7 +72,7 @@ static void add_row(struct columns *table, const struct tune *tune, const char *
         table, "%s",
         milliseconds(measured ? number_at(json_object_get(record, "latency_us"), "p99") : 0.0, text,
                      sizeof text));
-    double cpus = measured ? cpus_of(record) : NAN;
+    double cpus = measured ? point_cpus_in_use(record) : NAN;
     if (isfinite(cpus))
         columns_cell(table, "%.2f", cpus);
     else
@@ -198,7 +192,7 @@ static void print_reason(const struct tune *tune, const json_t *winner)
     printf(" %s within 1%%: it ", equals > 2 ? "are" : "is");
     if (strcmp(reason, "cpus") == 0)
         printf("uses fewer CPUs (%.2f of %.2f)\n", number_at(winner, "cpus_in_use"),
-               cpus_of(record));
+               point_cpus_in_use(record));
     else if (strcmp(reason, "p99") == 0)
         printf("has the lower p99 (%s of %s ms)\n",
                milliseconds(number_at(winner, "p99_us"), less, sizeof less),
