@@ -23,7 +23,7 @@ mpsweep_worker_LDADD = libworker.a libtrace.a librecording.a libwire.a libkernel
 
 unit_tests += \
     tests/unit/worker/test_described tests/unit/worker/test_iteration_copies \
-    tests/unit/worker/test_length tests/unit/worker/test_plugin tests/unit/worker/test_words
+    tests/unit/worker/test_length tests/unit/worker/test_partition tests/unit/worker/test_plugin tests/unit/worker/test_words
 fake_memory = tests/unit/worker/fake_memory.c tests/unit/worker/fake_memory.h
 tests_unit_worker_test_described_SOURCES = tests/unit/worker/test_described.c $(fake_memory)
 tests_unit_worker_test_iteration_copies_SOURCES = tests/unit/worker/test_iteration_copies.c $(fake_memory)

@@ -53,7 +53,7 @@ FEW=(--device emulated --kernels 5 --bytes 64K --warmup 0.02 --precision 100 --d
     --streams 1,2 -q --resume -o cut.jsonl
 }
 
-@test "each context counts: its memory is taken from what is left, its multiprocessors are proved" {
+@test "a share is proved of every context of a client" {
   sweep_points 'length == 1 and all(measured and .clients[0].sms == 16)' "${FEW[@]}" \
     -l threads+mps:2 --contexts own --active-thread-percentage 50
 }
