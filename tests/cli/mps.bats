@@ -70,7 +70,7 @@ load mps
 }
 
 # The emulated daemon has no partitions: the documented answers of one with them.
-GPU=GPU-6d707377-6565-702d-656d-756c61746564
+GPU='GPU-6d707377-6565-702d-656d-756c61746564'
 PARTITIONED="version=reply:CUDA MPS Control for Linux. Binary version: 13010"
 LSPART="lspart=reply:GPU Partition free used free used clients\n chunk chunk SM SM\n"
 LSPART+="GPU-6d707377 - 0 6 0 48 -\nGPU-6d707377 Dx4A - 4 - 32 Yes\nGPU-6d707377 AAAD - 2 - 16 No"
@@ -106,7 +106,6 @@ LSPART+="GPU-6d707377 - 0 6 0 48 -\nGPU-6d707377 Dx4A - 4 - 32 Yes\nGPU-6d707377
 
 @test "static partitions: what the daemon does not make is an error, and nothing stays" {
   local -x MPSWEEP_LIBEXEC_DIR=$WORK/programs
-  local reply
   daemon_is "$PARTITIONED,$LSPART,sm_partition=reply:Failed to fulfill the requested SM partition of 99 chunks"
   refused "a partition of 99 chunks on GPU $GPU: the MPS daemon has not as many left" \
     "${MPS_START[@]}" --static 0=99
