@@ -249,7 +249,7 @@ static void choose(const struct tune_search *search, size_t *pool, size_t count,
 
 void tune_search_judge(const struct tune_search *search, struct tune_judgement *out)
 {
-    size_t pool[TUNE_TIED_MOST + 1], all[TUNE_TIED_MOST + 1];
+    size_t pool[TUNE_TIED_MOST + 1] = {0}, all[TUNE_TIED_MOST + 1];
     *out = (struct tune_judgement){
         .verdict = TUNE_NONE,
         .winner = TUNE_NO_POINT,

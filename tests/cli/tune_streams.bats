@@ -69,7 +69,7 @@ prints_preferred() {
 
 @test "why one of several that are equal is the winner" {
   export_machine
-  local SMALL=("${TUNE[@]}" -l threads:1 --streams 2,4 --schedule auto) other
+  local SMALL=("${TUNE[@]}" -l threads:1 --streams "2,4" --schedule auto) other
   expect 0 "$MPSWEEP" "${SMALL[@]}" -o r.jsonl
   other=$(jq 'select(.type == "tune") | 1 - .winner.point' r.jsonl)
   prints_preferred "{for: \"cpus\", over: $other, equals: 2}" \
