@@ -121,7 +121,7 @@ const char *ceiling_reason(enum ceiling_kind kind, const struct explain_point *p
     case CEILING_POLLING:
         text_append(&out,
                     "a thread serves its %u streams one after the other, and an iteration keeps it "
-                    "for %.3g us, so %u thread%s cannot do more than ",
+                    "for %.0f us, so %u thread%s cannot do more than ",
                     point->streams, 1e6 * ceiling_polling_s(point, calibration),
                     point->processes * point->threads,
                     point->processes * point->threads == 1 ? "" : "s");
