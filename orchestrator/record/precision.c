@@ -141,15 +141,27 @@ static void add_stall(json_t *record, const struct point *point, const struct wi
         usual_s, remedy);
 }
 
-static void warn_outliers(json_t *warnings, const struct histogram *latency)
+static void warn_outliers_of(json_t *warnings, const char *workload,
+                             const struct histogram *latency)
 {
     double share, time_share, median = histogram_quantile_ns(latency, 0.5);
     histogram_above(latency, OUTLIER_MEDIANS * median, &share, &time_share);
     if (time_share >= OUTLIER_TIME)
         warnings_add(warnings, "outliers",
-                     "%.2g%% of the iterations took over %.0f times the median of %.3g ms, and "
+                     "%.2g%% of the iterations%s%s took over %.0f times the median of %.3g ms, and "
                      "%.0f%% of the time: look for other work on these CPUs and this GPU",
-                     100.0 * share, OUTLIER_MEDIANS, median / 1e6, 100.0 * time_share);
+                     100.0 * share, workload ? " of " : "", workload ? workload : "",
+                     OUTLIER_MEDIANS, median / 1e6, 100.0 * time_share);
+}
+
+/* Those of each workload of a mix: iterations of one are no measure for another. */
+static void warn_outliers(json_t *warnings, const struct point *point,
+                          const struct round_result *last)
+{
+    if (!last->programs)
+        warn_outliers_of(warnings, NULL, &last->latency);
+    for (unsigned i = 0; i < last->program_count; i++)
+        warn_outliers_of(warnings, point->mix->programs[i].name, &last->programs[i].latency);
 }
 
 static void warn_drift(json_t *warnings, const struct window *window, double window_s)
@@ -181,6 +193,6 @@ void record_add_precision(json_t *record, const struct point *point,
     json_t *warnings = warnings_of(record);
     warn_drift(warnings, window, last->window_s);
     warn_unsteady(warnings, point, window, last->window_s, last->steady_from_s);
-    warn_outliers(warnings, &last->latency);
+    warn_outliers(warnings, point, last);
     add_stall(record, point, &window->stall);
 }

@@ -125,6 +125,29 @@ static void outliers_are_warned_of(void **state)
     json_decref(record);
 }
 
+static void workloads_of_a_mix_are_no_outliers_of_each_other(void **state)
+{
+    (void)state;
+    static struct mix_work mix = {.programs = {{.name = "quick"}, {.name = "long"}}};
+    static struct round_program programs[2];
+    measured(1, 0.005);
+    for (int i = 0; i < 100; i++) {
+        histogram_record(&measurement.last.latency, 10000000);
+        histogram_record(&programs[0].latency, 1000000);
+        histogram_record(&programs[1].latency, 10000000);
+    }
+    point.mix = &mix;
+    measurement.last.programs = programs;
+    measurement.last.program_count = 2;
+    json_t *record = recorded(0.01);
+    assert_int_equal(json_array_size(json_object_get(record, "warnings")), 0);
+    json_decref(record);
+    histogram_record(&programs[1].latency, 200000000);
+    record = recorded(0.01);
+    assert_non_null(strstr(only_warning(record, "outliers"), "0.99% of the iterations of long"));
+    json_decref(record);
+}
+
 /* The square-root law, with a tenth on top. */
 static void says_what_it_would_take(void **state)
 {
@@ -236,6 +259,7 @@ int main(void)
         cmocka_unit_test(drift_is_warned_of),
         cmocka_unit_test(what_was_left_out_is_warned_of),
         cmocka_unit_test(outliers_are_warned_of),
+        cmocka_unit_test(workloads_of_a_mix_are_no_outliers_of_each_other),
         cmocka_unit_test(says_what_it_would_take),
         cmocka_unit_test(no_99_9th_without_the_samples),
         cmocka_unit_test(warnings_are_printed_once_and_aligned),
