@@ -12,6 +12,11 @@ dist_results_DATA = \
     docs/results/README.md \
     docs/results/h200-forum.jsonl docs/results/h200-forum.svg \
     docs/results/h200-graphs.jsonl docs/results/h200-graphs.svg \
+    docs/results/h200-in-flight.jsonl docs/results/h200-in-flight.svg \
+    docs/results/h200-contexts.jsonl docs/results/h200-partitions.jsonl \
+    docs/results/h200-partitions-job.jsonl \
+    docs/results/h200-tune-streams.jsonl docs/results/h200-tune-streams-cpus.jsonl \
+    docs/results/h200-tune-streams-p99.jsonl \
     docs/results/h200-streams.jsonl docs/results/h200-streams-schedules.jsonl \
     docs/results/h200-streams-pageable.jsonl docs/results/h200-rounds.jsonl docs/results/h200-mixed.jsonl \
     docs/results/h200-bench.txt docs/results/h200-check-gpu.txt \
