@@ -73,8 +73,8 @@ static double busy_cpus(const struct point *point, unsigned cpus)
 }
 
 /* Of throughput and of what goes with it; latency is the workers' share of it (Little). */
-static void foretell(const struct point *point, enum tune_objective objective,
-                     const struct calibration *calibration, struct tune_candidate *out)
+static void predict_point(const struct point *point, enum tune_objective objective,
+                          const struct calibration *calibration, struct tune_candidate *out)
 {
     struct explain_point explained;
     struct ceilings ceilings;
@@ -114,7 +114,7 @@ struct tune_candidate *tune_space_candidates(const struct tune_space *space,
         };
         set_axes(point, one->axes);
         if (calibration)
-            foretell(point, objective, calibration, one);
+            predict_point(point, objective, calibration, one);
         *predicted |= one->predicted > 0.0;
     }
     for (size_t i = 0; i < space->naive_count && candidates; i++)

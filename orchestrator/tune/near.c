@@ -147,7 +147,7 @@ static bool is_alike(const struct tune_search *search, const size_t *chosen, siz
     return false;
 }
 
-static double foretold(const struct tune_search *search, size_t point)
+static double prospect(const struct tune_search *search, size_t point)
 {
     const struct tune_candidate *one = &search->candidates[point];
     double limit = search->rules.max_p99_us;
@@ -172,7 +172,7 @@ static void add_predicted(const struct tune_search *search, struct tune_batch *b
         size_t best = TUNE_NO_POINT;
         for (size_t i = 0; i < search->count; i++) {
             bool wanted = !passed[i] && (is_open(search, i) || tune_may_win(search, i));
-            if (wanted && (best == TUNE_NO_POINT || foretold(search, i) > foretold(search, best)))
+            if (wanted && (best == TUNE_NO_POINT || prospect(search, i) > prospect(search, best)))
                 best = i;
         }
         if (best == TUNE_NO_POINT)
@@ -180,7 +180,7 @@ static void add_predicted(const struct tune_search *search, struct tune_batch *b
         passed[best] = true;
         if (is_alike(search, chosen, count, best))
             continue;
-        top = fmax(top, foretold(search, best));
+        top = fmax(top, prospect(search, best));
         chosen[count++] = best;
     }
     free(passed);
@@ -191,9 +191,9 @@ static void add_predicted(const struct tune_search *search, struct tune_batch *b
             seen = family_of(&search->candidates[chosen[i]]) == family;
         for (size_t i = 0; i < search->count && !seen; i++)
             if (family_of(&search->candidates[i]) == family && is_open(search, i) &&
-                (best == TUNE_NO_POINT || foretold(search, i) > foretold(search, best)))
+                (best == TUNE_NO_POINT || prospect(search, i) > prospect(search, best)))
                 best = i;
-        if (best != TUNE_NO_POINT && foretold(search, best) >= HOPELESS * top)
+        if (best != TUNE_NO_POINT && prospect(search, best) >= HOPELESS * top)
             chosen[count++] = best;
     }
     for (size_t i = 0; i < count; i++)
@@ -332,7 +332,7 @@ static double corrected(const struct tune_search *search, size_t point)
             ratio = state->seen.value / other->predicted;
         }
     }
-    return foretold(search, point) * ratio;
+    return prospect(search, point) * ratio;
 }
 
 /* The most that prediction was exceeded by. */
@@ -411,7 +411,7 @@ static void add_neighbours(const struct tune_search *search, const size_t *leade
         if (search->states[i].knowledge != TUNE_UNTRIED)
             continue;
         bool near = is_near(search, i, leaders, leading, wide, &neighbour);
-        bool may_be_more = foretold(search, i) * most_ratio > best;
+        bool may_be_more = prospect(search, i) * most_ratio > best;
         double expected =
             search->rules.predicted && (near || may_be_more) ? corrected(search, i) : 0.0;
         bool promising = expected > best;

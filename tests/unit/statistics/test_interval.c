@@ -303,7 +303,7 @@ static void one_round_has_its_own_interval(void **state)
     assert_true(fabs(interval.half_rel - 12.7062 * 0.5 / 10.5) < 1e-4);
 }
 
-static void foretells_the_rounds_that_it_takes(void **state)
+static void predicts_the_rounds_that_it_takes(void **state)
 {
     (void)state;
     static const double goals[] = {0.02, 0.01, 0.001, 1e-12};
@@ -344,7 +344,7 @@ int main(void)
         cmocka_unit_test(a_constant_is_known_exactly),
         cmocka_unit_test(covers_the_mean_over_rounds),
         cmocka_unit_test(one_round_has_its_own_interval),
-        cmocka_unit_test(foretells_the_rounds_that_it_takes),
+        cmocka_unit_test(predicts_the_rounds_that_it_takes),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
