@@ -49,11 +49,13 @@ struct busy_kernel {
     bool begun;
 };
 
-static enum status open_work(const struct worker_process *process, const struct shm_slot *slot,
+static enum status open_work(const struct worker_process *process,
+                             const struct worker_context *context, const struct shm_slot *slot,
                              void **out)
 {
     static struct busy_kernel works[MOST_STREAMS];
     (void)process;
+    (void)context;
     (void)slot;
     works[bench.opened] = (struct busy_kernel){.stream = bench.streams[bench.opened]};
     *out = &works[bench.opened++];
@@ -99,7 +101,7 @@ static enum status poll_once(struct worker_process *process, unsigned count, dou
     bench.queries = 0;
     for (unsigned i = 0; i < count && status == STATUS_OK; i++) {
         streams[i] = (struct stream){.slot = shm_slot_at(&process->shm, 0, i)};
-        status = stream_open(&streams[i], process, &engine);
+        status = stream_open(&streams[i], process, &process->context, &engine);
     }
     if (status == STATUS_OK) {
         shm_gate_open(&process->shm, clock_now_ns());
