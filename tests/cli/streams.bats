@@ -13,12 +13,18 @@ a_workload() {
   printf 'step = %s\n' "${@:2}" >>w.job
 }
 
-@test "every launch, memory and workload with one stream, three and 64: all outputs are right" {
+@test "every layout, launch and memory with one stream, three and 64: all outputs are right" {
+  sweep_points 'length == 72 and all(measured and .workers == .processes * .threads * (.streams // 1))' \
+    "${FIXED[@]}" --bytes 64K -l threads:2 -l processes:2 -l processes+mps:2 -l threads+mps:2 \
+    -l hybrid:2x2 -l hybrid-timesliced:2x2 --streams 1,3,64 --launch stream,graph \
+    --memory pinned,pageable
+}
+
+@test "every workload with one stream, three and 64: all outputs are right" {
   a_workload mixed 'copy-in 16K' 'kernel duration=20us' synchronize 'think 100us' 'busy 120us' \
     'kernel duration=20us' 'copy-out 16K'
-  sweep_points 'length == 12 and all(measured and .workers == (.streams // 1) and .fairness_jain > 0)' \
-    "${FEW[@]}" -l threads:1 --streams 1,3,64 --launch stream,graph \
-    --memory pinned,pageable
+  sweep_points 'length == 3 and all(measured and .fairness_jain > 0)' "${FEW[@]}" -l threads:1 \
+    --streams 1,3,64
   sweep_points 'length == 3 and all(measured)' "${FEW[@]}" -l threads:1 \
     --streams 1,3,64 --workload delay
   sweep_points 'length == 6 and all(measured)' w.job "${FEW[@]}" -l threads:1 \
