@@ -332,6 +332,7 @@ tune_others() {
 }
 
 @test "a program whose first window is too short for it gets a longer one" {
+  needs_python
   cat >late.py <<'END'
 import os, sys, threading, time
 import mpsweep
