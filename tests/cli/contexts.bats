@@ -7,7 +7,7 @@ FEW=(--device emulated --kernels 5 --bytes 64K --warmup 0.02 --precision 100 --d
   --max-duration 9)
 
 @test "own contexts in every kind of layout, launch, memory and workload: all outputs are right" {
-  printf '%s\n' '[workload mixed]' 'step = copy-in 16K' 'step = kernel duration=20us' \
+  printf '%s\n' '[workload mixed]' 'step = copy-in 16K' 'step = kernel duration=200us' \
     'step = copy-out 16K' >w.job
   sweep_points 'length == 8 and all(measured and .contexts == "own")' "${FEW[@]}" --contexts own \
     -l threads:3,threads+mps:3 --launch stream,graph --memory pinned,pageable

@@ -21,7 +21,7 @@ JOB
   } >two.job
 }
 
-DETECT=("copy-in 64K" "kernel blocks=5 threads=64 duration=25us count=3" "copy-out 16K")
+DETECT=("copy-in 64K" "kernel blocks=5 threads=64 duration=250us count=3" "copy-out 16K")
 
 # lengths_are_right FILE COUNT: each kernel that was asked to take so long does, within 2%.
 lengths_are_right() {
@@ -77,7 +77,7 @@ lengths_are_right() {
 }
 
 @test "graphs are cut at steps of the host, and all ways give the same results" {
-  job "copy-in 64K" "kernel blocks=5 threads=64 duration=25us count=3" "device-copy 64K" synchronize \
+  job "copy-in 64K" "kernel blocks=5 threads=64 duration=250us count=3" "device-copy 64K" synchronize \
     "think 50us" "kernel cycles=2000 count=2" "busy 50us" "kernel blocks=5 threads=64 bytes=64K" \
     "copy-out 16K count=2"
   expect 0 "$MPSWEEP" sweep two.job "${BRIEF[@]}" -l threads:2 -w detect --launch stream,graph \
@@ -171,7 +171,7 @@ END
   lengths_are_right out.jsonl 1
   head -1 out.jsonl | jq -e '.steps[0] | (.other_gpus | map(.gpu)) == [1] and
     .other_gpus[0].got_us > 1.1 * .got_us'
-  grep -qE "^mpsweep: 'kernel blocks=5 threads=64 duration=25us count=3' takes [0-9.]+ us on GPU 1 and [0-9.]+ us on GPU 0, " err
+  grep -qE "^mpsweep: 'kernel blocks=5 threads=64 duration=250us count=3' takes [0-9.]+ us on GPU 1 and [0-9.]+ us on GPU 0, " err
   # What is known is not measured again.
   head -1 out.jsonl >cut.jsonl
   mv cut.jsonl out.jsonl
@@ -193,7 +193,7 @@ END
   expect 0 "${measure[@]}" --resume
   absent 'found the length' err
   jq -s -e '[.[] | select(.type == "header") | .steps[0].spin] == [1, 1]' out.jsonl
-  job "${DETECT[@]/25us/26us}"
+  job "${DETECT[@]/250us/260us}"
   refused "'out.jsonl' holds another plan" "${measure[@]}" --resume
 }
 

@@ -17,7 +17,7 @@ FEW=(--device emulated --kernels 5 --bytes 64K --warmup 0.02 --precision 100 --d
   sweep_points 'length == 1 and all(measured and ([.per_worker[].multiprocessors] ==
     ["0-7", "0-7", "8-31", "8-31", "0-7", "0-7", "8-31", "8-31"]))' "${FEW[@]}" \
     -l hybrid-timesliced:2x2 --sm-partition 8/24 --streams 2
-  printf '%s\n' '[workload mixed]' 'step = copy-in 16K' 'step = kernel duration=20us' \
+  printf '%s\n' '[workload mixed]' 'step = copy-in 16K' 'step = kernel duration=200us' \
     'step = copy-out 16K' >w.job
   sweep_points 'length == 1 and all(measured and .per_worker[1].multiprocessors == "16-31")' \
     w.job "${FEW[@]}" -l threads:2 -w mixed --sm-partition 16

@@ -84,7 +84,7 @@ TIMES=(--device emulated --duration 0.2 --warmup 0.1 --precision 50)
 }
 
 @test "CPUs in use: what all workers compute, and not more than there are" {
-  printf '[workload busy]\nstep = busy 2ms\nstep = kernel duration=20us\n' >busy.job
+  printf '[workload busy]\nstep = busy 2ms\nstep = kernel duration=200us\n' >busy.job
   local range=".cpu.in_use <= $(nproc --all) * 1.001"
   expect 0 "$MPSWEEP" sweep busy.job "${TIMES[@]}" -w busy -l threads:1,2 -l processes:2 \
     --rounds 2 -q -f csv -o b.jsonl --seed 0

@@ -21,8 +21,8 @@ a_workload() {
 }
 
 @test "every workload with one stream, three and 64: all outputs are right" {
-  a_workload mixed 'copy-in 16K' 'kernel duration=20us' synchronize 'think 100us' 'busy 120us' \
-    'kernel duration=20us' 'copy-out 16K'
+  a_workload mixed 'copy-in 16K' 'kernel duration=200us' synchronize 'think 100us' 'busy 120us' \
+    'kernel duration=200us' 'copy-out 16K'
   sweep_points 'length == 3 and all(measured and .fairness_jain > 0)' "${FEW[@]}" -l threads:1 \
     --streams 1,3,64
   sweep_points 'length == 3 and all(measured)' "${FEW[@]}" -l threads:1 \
@@ -74,7 +74,7 @@ a_workload() {
 
 @test "an open loop: a start goes to a stream that is free, and none is left out" {
   # One stream alone cannot serve what is offered to both.
-  a_workload slow 'copy-in 1K' 'kernel duration=10us' 'think 20ms' 'copy-out 1K'
+  a_workload slow 'copy-in 1K' 'kernel duration=200us' 'think 20ms' 'copy-out 1K'
   expect 0 "$MPSWEEP" sweep w.job "${WORK_OF[@]}" --duration 1 --max-duration 1 -w slow -l threads:1 \
     --streams 1,8 --rate 100 -q -o r.jsonl
   points 'map(.warnings | map(.kind) | any(. == "overloaded")) == [true, false]' r.jsonl

@@ -56,7 +56,7 @@ record_complaints() {
   diff /dev/null complaints
   points 'all(has("rate")) and any(has("warnings"))' rate.jsonl
 
-  printf '[workload a]\nstep = copy-in 4K\nstep = kernel duration=20us\n[workload b]\nstep = copy-in 4K\n' >ab.job
+  printf '[workload a]\nstep = copy-in 4K\nstep = kernel duration=200us\n[workload b]\nstep = copy-in 4K\n' >ab.job
   expect 0 "$MPSWEEP" sweep ab.job "${SMALL[@]}" -l threads:2 -w a+b -q -o described.jsonl
   record_complaints described.jsonl >complaints
   diff /dev/null complaints
