@@ -8,9 +8,8 @@ orchestrator_tune_libtune_a_SOURCES = \
     orchestrator/tune/search_internal.h orchestrator/tune/space.c orchestrator/tune/space.h \
     orchestrator/tune/tune.c orchestrator/tune/tune.h
 
-unit_tests += \
-    tests/unit/tune/test_bounds tests/unit/tune/test_machines tests/unit/tune/test_search \
-    tests/unit/tune/test_space
+unit_tests += tests/unit/tune/test_bounds tests/unit/tune/test_search tests/unit/tune/test_space
+first_tests += tests/unit/tune/test_machines
 tests_unit_tune_test_bounds_SOURCES = tests/unit/tune/test_bounds.c tests/unit/tune/rig.c tests/unit/tune/rig.h
 tests_unit_tune_test_machines_SOURCES = tests/unit/tune/test_machines.c tests/unit/tune/machine.c tests/unit/tune/machine.h
 tests_unit_tune_test_search_SOURCES = tests/unit/tune/test_search.c tests/unit/tune/rig.c tests/unit/tune/rig.h
