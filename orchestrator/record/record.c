@@ -1,6 +1,7 @@
 #include "orchestrator/record/record.h"
 
 #include <math.h>
+#include <string.h>
 
 #include "common/json.h"
 #include "orchestrator/results/shares.h"
@@ -28,6 +29,17 @@ static const char *status_word(const struct measurement *measurement, bool conve
     }
 }
 
+/* "0-15,32": whole, however scattered. */
+static void add_multiprocessors(json_t *entry, const struct round_worker *worker)
+{
+    static const uint64_t none[WORK_MULTIPROCESSORS / 64];
+    char text[WORK_MULTIPROCESSORS * sizeof "511,"];
+    if (memcmp(worker->multiprocessors, none, sizeof none) == 0)
+        return;
+    bind_bits_text(worker->multiprocessors, WORK_MULTIPROCESSORS / 64, text, sizeof text);
+    json_object_set_new(entry, "multiprocessors", json_string(text));
+}
+
 static json_t *workers_array(const struct point *point, const struct round_result *result)
 {
     json_t *array = json_array();
@@ -38,8 +50,7 @@ static json_t *workers_array(const struct point *point, const struct round_resul
                                   worker->ips, "p50_us", worker->p50_us, "p99_us", worker->p99_us);
         if (point->streams > 1)
             json_object_set_new(entry, "stream", json_integer((int)worker->stream));
-        if (*worker->multiprocessors)
-            json_object_set_new(entry, "multiprocessors", json_string(worker->multiprocessors));
+        add_multiprocessors(entry, worker);
         if (*worker->numa)
             json_object_set_new(entry, "numa", json_string(worker->numa));
         if (point_gpus(point) > 1)

@@ -1,6 +1,7 @@
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "common/clock.h"
 #include "statistics/statistics.h"
@@ -53,7 +54,7 @@ static void collect_worker(const struct round *round, unsigned number, double st
         .cpu = slot->cpu,
     };
     bind_cpus_text(slot->cpus, worker->cpus, sizeof worker->cpus);
-    round_multiprocessors_text(slot, worker->multiprocessors, sizeof worker->multiprocessors);
+    memcpy(worker->multiprocessors, slot->multiprocessors, sizeof worker->multiprocessors);
     round_numa_text(round->session, slot, worker->numa, sizeof worker->numa);
     double skew_us = (double)slot->skew_ns / 1e3;
     if (skew_us > result->skew_us)

@@ -150,9 +150,6 @@ void round_deal_partitions(const struct round *round);
  * than it was given; else STATUS_WORKER. Processes take turns, and may have the same ones. */
 enum status round_prove_partitions(const struct round *round);
 
-/* Those of a worker with a part, "0-15"; empty for others. */
-void round_multiprocessors_text(const struct shm_slot *slot, char *text, size_t size);
-
 /* Gives each worker of a mix its workload: in the order of their numbers, as mix_next() deals. */
 void round_deal_mix(const struct round *round);
 

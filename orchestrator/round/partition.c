@@ -77,10 +77,3 @@ enum status round_prove_partitions(const struct round *round)
             status = prove_worker(round, i);
     return status;
 }
-
-void round_multiprocessors_text(const struct shm_slot *slot, char *text, size_t size)
-{
-    text[0] = '\0';
-    if (slot->partition)
-        bind_bits_text(slot->multiprocessors, WORK_MULTIPROCESSORS / 64, text, size);
-}

@@ -57,7 +57,8 @@ struct round_worker {
     unsigned program; /* of a mix: which of the point's */
     char cpus[64];
     char numa[32]; /* nodes of its host buffers; empty: not known, or there is only one */
-    char multiprocessors[128]; /* of its partition, that its kernels ran on; empty: it has none */
+    /* Of its partition, that its kernels ran on, a bit each; all zero: it has none. */
+    uint64_t multiprocessors[WORK_MULTIPROCESSORS / 64];
     double ips, p50_us, p99_us;
     double elapsed_s;                          /* with fixed work: for its iterations */
     double h2d_us, launch_us, sync_us, d2h_us; /* means; NAN where the launch style hides it */

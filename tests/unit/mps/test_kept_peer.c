@@ -24,7 +24,7 @@
 #include "mps/kept.h"
 #include "tests/unit/mps/harness.h"
 
-static const struct process_identity nobody = {0x7ffffff0, 1};
+static const struct process_identity no_process = {0x7ffffff0, 1};
 
 /* BASE/NAME with a record of these two, and no process that holds it. */
 static const char *make_abandoned(const char *name, struct process_identity guard,
@@ -110,7 +110,7 @@ static void an_unguarded_daemon_is_ended(void **state)
     for (int deaf = 0; deaf < 2; deaf++) {
         struct mps_kept kept;
         pid_t child = start_child(deaf);
-        const char *path = make_abandoned("dir", nobody, process_identify(child));
+        const char *path = make_abandoned("dir", no_process, process_identify(child));
         ASSERT_OK(mps_kept_find(path, &kept));
         assert_false(kept.guarded);
         assert_true(kept.running);
@@ -151,7 +151,7 @@ static void a_stranger_on_the_socket_is_refused(void **state)
     (void)state;
     struct mps_kept kept = {.guarded = true};
     pid_t child = start_child(false);
-    const char *path = make_abandoned("dir", process_identify(child), nobody);
+    const char *path = make_abandoned("dir", process_identify(child), no_process);
     ASSERT_ERROR(mps_kept_find(path, &kept), STATUS_SYSTEM, "cannot reach the MPS guard");
     int listener = listen_in(path, 8);
     ASSERT_ERROR(mps_kept_find(path, &kept), STATUS_PROTOCOL, "not the MPS guard");
@@ -192,7 +192,7 @@ static void a_guard_that_dies_when_it_is_asked_is_no_guard(void **state)
         int connection = accept(listener, NULL, NULL);
         _exit(recv(connection, &byte, 1, 0) == 1 ? 0 : 1);
     }
-    const char *path = make_abandoned("dir", process_identify(child), nobody);
+    const char *path = make_abandoned("dir", process_identify(child), no_process);
     assert_int_equal(write(told[1], "", 1), 1);
     assert_int_equal(read(listening[0], &byte, 1), 1);
     ASSERT_OK(mps_kept_find(path, &kept));
@@ -230,8 +230,8 @@ static void a_silent_guard_is_given_up(void **state)
 {
     (void)state;
     const struct process_identity us = process_identify(getpid());
-    struct finder finders[2] = {{.path = make_abandoned("silent", us, nobody)},
-                                {.path = make_abandoned("full", us, nobody)}};
+    struct finder finders[2] = {{.path = make_abandoned("silent", us, no_process)},
+                                {.path = make_abandoned("full", us, no_process)}};
     int listeners[2] = {listen_in(finders[0].path, 8), listen_in(finders[1].path, 0)};
     int filler = connect_in(finders[1].path);
     pthread_t threads[2];
@@ -271,7 +271,7 @@ static void odd_answers_are_told(void **state)
         {NONE, STATUS_PROTOCOL, "did not answer properly"},
         {ERROR, STATUS_UNSUPPORTED, "zzzz"}, /* a text without an end */
     };
-    const char *path = make_abandoned("dir", process_identify(getpid()), nobody);
+    const char *path = make_abandoned("dir", process_identify(getpid()), no_process);
     int listener = listen_in(path, 8);
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         struct finder finder = {.path = path};
