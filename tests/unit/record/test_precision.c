@@ -148,6 +148,29 @@ static void workloads_of_a_mix_are_no_outliers_of_each_other(void **state)
     json_decref(record);
 }
 
+/* As a GPU deals them: in pairs, not in a row. */
+static void scattered_multiprocessors_are_all_listed(void **state)
+{
+    (void)state;
+    static struct round_worker worker;
+    static struct round_process process;
+    static struct percentiles percentiles;
+    measured(1, 0.005);
+    measurement.percentiles = &percentiles;
+    for (unsigned i = 0; i < WORK_MULTIPROCESSORS / 64; i++)
+        worker.multiprocessors[i] = UINT64_C(0x5555555555555555);
+    point.processes = point.threads = 1;
+    measurement.last.workers = &worker;
+    measurement.last.processes = &process;
+    json_t *record = record_point(&point, &measurement, 0.01);
+    const char *list = json_string_value(json_object_get(
+        json_array_get(json_object_get(record, "per_worker"), 0), "multiprocessors"));
+    assert_non_null(list);
+    assert_non_null(strstr(list, "0,2,4,"));
+    assert_string_equal(list + strlen(list) - 8, ",508,510");
+    json_decref(record);
+}
+
 /* The square-root law, with a tenth on top. */
 static void says_what_it_would_take(void **state)
 {
@@ -259,6 +282,7 @@ int main(void)
         cmocka_unit_test(drift_is_warned_of),
         cmocka_unit_test(what_was_left_out_is_warned_of),
         cmocka_unit_test(outliers_are_warned_of),
+        cmocka_unit_test(scattered_multiprocessors_are_all_listed),
         cmocka_unit_test(workloads_of_a_mix_are_no_outliers_of_each_other),
         cmocka_unit_test(says_what_it_would_take),
         cmocka_unit_test(no_99_9th_without_the_samples),
