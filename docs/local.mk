@@ -14,7 +14,7 @@ dist_results_DATA = \
     docs/results/h200-graphs.jsonl docs/results/h200-graphs.svg \
     docs/results/h200-in-flight.jsonl docs/results/h200-in-flight.svg \
     docs/results/h200-contexts.jsonl docs/results/h200-partitions.jsonl \
-    docs/results/h200-partitions-job.jsonl \
+    docs/results/h200-partitions-job.jsonl docs/results/h200-partition-sizes.txt \
     docs/results/h200-tune-streams.jsonl docs/results/h200-tune-streams-cpus.jsonl \
     docs/results/h200-tune-streams-p99.jsonl \
     docs/results/h200-streams.jsonl docs/results/h200-streams-schedules.jsonl \
