@@ -1,159 +1,14 @@
-#include "include/mpsweep/client.h"
+#include "client/internal.h"
 
-#include <errno.h>
-#include <fcntl.h>
-#include <pthread.h>
-#include <stdbool.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "common/clock.h"
 #include "common/text.h"
-#include "shm/shm.h"
-#include "wire/program.h"
-#include "recording/pace.h"
 #include "recording/cpu.h"
-#include "recording/record.h"
 
 #define EXPORT __attribute__((visibility("default")))
-
-enum phase {
-    PHASE_OPEN,     /* not ready yet */
-    PHASE_READY,    /* not released yet: others of its thread were not ready */
-    PHASE_RUNNING,  /* released */
-    PHASE_FINISHED, /* has done its fixed work */
-    PHASE_OVER,     /* published, or failed */
-};
-
-struct mpsweep {
-    enum phase phase;
-    bool open_loop;
-    bool begun;        /* the orchestrator knows that iterations begin */
-    uint64_t begin_ns; /* of the iteration that runs, 0: none does */
-    struct shm_slot *slot;
-    struct shm_header *header;
-    struct thread *thread;
-    pid_t window_thread; /* who read the CPU times at the window's begin */
-    struct recorder recorder;
-    struct pace pace; /* of an open loop: of the start that the iteration was planned for */
-};
-
-/* A thread of the layout, with its handles: one, or one for each of its streams. */
-struct thread {
-    struct thread *next;
-    unsigned number;
-    unsigned open;  /* handles: without any it is freed */
-    pid_t owner;    /* who opened the first of them */
-    bool paced;     /* pace has begun */
-    bool counted;   /* the starts that are left over */
-    unsigned count; /* of handles */
-    struct pace pace;
-    struct mpsweep handles[];
-};
-
-/* This process's side of the shared memory; attached once, and never released: other threads may
- * use it to the very end. */
-static struct {
-    pthread_mutex_t mutex;
-    bool tried, attached;
-    struct shm shm;
-    int event_fd;
-    unsigned process;
-    struct thread *threads; /* under the mutex */
-} client = {.mutex = PTHREAD_MUTEX_INITIALIZER, .shm.fd = -1, .event_fd = -1};
-
-/* Prints on standard error, which the supervisor reads, and people when there is none. */
-static void complain(const char *text)
-{
-    fprintf(stderr, "mpsweep: %s\n", text);
-}
-
-/* Whether a descriptor is still what was handed on: /proc calls it by that name. */
-static bool is_ours(int fd, const char *name)
-{
-    char path[40], target[64];
-    snprintf(path, sizeof path, "/proc/self/fd/%d", fd);
-    ssize_t length = readlink(path, target, sizeof target - 1);
-    if (length < 0)
-        return false;
-    target[length] = '\0';
-    return strncmp(target, name, strlen(name)) == 0;
-}
-
-#define MEMORY_NAME "/memfd:mpsweep"
-
-static int find_memory(int fd, int supervisor)
-{
-    char path[48];
-    if (is_ours(fd, MEMORY_NAME))
-        return fcntl(fd, F_DUPFD_CLOEXEC, 3);
-    /* Something between closed it, as Python's subprocess does. */
-    snprintf(path, sizeof path, "/proc/%d/fd/%d", supervisor, fd);
-    return open(path, O_RDWR | O_CLOEXEC);
-}
-
-static enum status attach(void)
-{
-    int version = 0, memory_fd, event_fd, supervisor, process;
-    const char *text = getenv(CLIENT_VARIABLE);
-    int fields =
-        sscanf(text, "%d %d %d %d %d", &version, &memory_fd, &event_fd, &supervisor, &process);
-    if (fields < 1 || version != CLIENT_PROTOCOL)
-        return status_set(STATUS_PROTOCOL,
-                          "this program's libmpsweep-client speaks version %d of the protocol, and "
-                          "mpsweep version %d: use both from the same release",
-                          CLIENT_PROTOCOL, version);
-    if (fields != 5 || process < 0)
-        return status_set(STATUS_PROTOCOL, CLIENT_VARIABLE " is '%.64s', which mpsweep did not set",
-                          text);
-    int fd = find_memory(memory_fd, supervisor);
-    if (fd < 0)
-        return status_set(STATUS_SYSTEM,
-                          "the shared memory of mpsweep cannot be reached: %s; hand on descriptor "
-                          "%d to the process that opens the handle",
-                          strerror(errno), memory_fd);
-    struct shm shm;
-    enum status status = shm_attach(fd, &shm);
-    if (status != STATUS_OK) {
-        close(fd);
-        return status;
-    }
-    if ((unsigned)process >= shm.header->processes) {
-        shm_release(&shm);
-        return status_set(STATUS_PROTOCOL, "there is no process %d in the shared memory", process);
-    }
-    client.shm = shm;
-    client.process = (unsigned)process;
-    /* Where the memory was not handed on, that number is another file's by now. */
-    if (is_ours(memory_fd, MEMORY_NAME) && is_ours(event_fd, "anon_inode:[eventfd]"))
-        client.event_fd = fcntl(event_fd, F_DUPFD_CLOEXEC, 3);
-    return STATUS_OK;
-}
-
-/* Once a process. False: there is nothing to attach to, or the error is printed. */
-static bool attach_once(void)
-{
-    pthread_mutex_lock(&client.mutex);
-    if (!client.tried && getenv(CLIENT_VARIABLE)) {
-        client.tried = true;
-        client.attached = attach() == STATUS_OK;
-        if (!client.attached)
-            complain(status_text());
-    }
-    bool attached = client.attached;
-    pthread_mutex_unlock(&client.mutex);
-    return attached;
-}
-
-static void tell_orchestrator(void)
-{
-    const uint64_t one = 1;
-    /* Without the descriptor mpsweep sees it when it looks. */
-    if (client.event_fd >= 0 && write(client.event_fd, &one, sizeof one) < 0)
-        return;
-}
 
 /* False if the slot was failed meanwhile: that stays. */
 static bool advance(struct mpsweep *handle, enum shm_state state)
@@ -166,7 +21,7 @@ static bool advance(struct mpsweep *handle, enum shm_state state)
         }
     } while (!atomic_compare_exchange_weak_explicit(&handle->slot->state, &now, (uint32_t)state,
                                                     memory_order_release, memory_order_relaxed));
-    tell_orchestrator();
+    client_tell_orchestrator();
     return true;
 }
 
@@ -175,92 +30,15 @@ static void fail_slot(struct shm_slot *slot, const char *text)
     char error[sizeof slot->error];
     text_printable(text, strlen(text), error, sizeof error);
     shm_slot_fail(slot, STATUS_WORKER, 0, error);
-    tell_orchestrator();
+    client_tell_orchestrator();
 }
 
 /* What the process as a whole did wrong stands in its first slot. */
 static struct mpsweep *refuse(const char *text)
 {
-    complain(text);
+    client_complain(text);
     fail_slot(shm_slot_at(&client.shm, client.process, 0), text);
     return NULL;
-}
-
-/* Another process of the program may take it as well. */
-static bool take_slot(unsigned number)
-{
-    uint32_t free_slot = SHM_OPENED_NOT;
-    struct shm_slot *slot = shm_slot_at(&client.shm, client.process, number);
-    return atomic_compare_exchange_strong(&slot->opened, &free_slot, SHM_OPENED_TAKEN);
-}
-
-static struct thread *find_thread(unsigned number)
-{
-    struct thread *thread = client.threads;
-    while (thread && thread->number != number)
-        thread = thread->next;
-    return thread;
-}
-
-/* Takes a free slot: the next one of the caller's thread, else the first one of a thread that has
- * opened none. Gives its number, or -1. */
-static int take_next_slot(void)
-{
-    unsigned streams = shm_streams(client.shm.header), threads = client.shm.header->threads;
-    pid_t caller = gettid();
-    for (const struct thread *thread = client.threads; thread; thread = thread->next)
-        for (unsigned i = 0; i < streams && thread->owner == caller; i++)
-            if (take_slot(thread->number * streams + i))
-                return (int)(thread->number * streams + i);
-    for (unsigned t = 0; t < threads; t++)
-        if (!find_thread(t) && take_slot(t * streams))
-            return (int)(t * streams);
-    return -1;
-}
-
-static struct thread *add_thread(unsigned number)
-{
-    unsigned count = shm_streams(client.shm.header);
-    struct thread *thread = calloc(1, sizeof *thread + count * sizeof *thread->handles);
-    if (!thread)
-        return NULL;
-    thread->number = number;
-    thread->owner = gettid();
-    thread->count = count;
-    thread->next = client.threads;
-    client.threads = thread;
-    return thread;
-}
-
-/* The handle of a slot that was taken; NULL: no memory. */
-static struct mpsweep *make_handle(unsigned number)
-{
-    unsigned streams = shm_streams(client.shm.header);
-    struct thread *thread = find_thread(number / streams);
-    if (!thread)
-        thread = add_thread(number / streams);
-    if (!thread)
-        return NULL;
-    thread->open++;
-    struct mpsweep *handle = &thread->handles[number % streams];
-    *handle = (struct mpsweep){.slot = shm_slot_at(&client.shm, client.process, number),
-                               .header = client.shm.header,
-                               .thread = thread,
-                               .open_loop = client.shm.header->settings.rate_units != 0};
-    return handle;
-}
-
-static void free_handle(const struct mpsweep *handle)
-{
-    struct thread *thread = handle->thread, **link = &client.threads;
-    pthread_mutex_lock(&client.mutex);
-    if (--thread->open == 0) {
-        while (*link != thread)
-            link = &(*link)->next;
-        *link = thread->next;
-        free(thread);
-    }
-    pthread_mutex_unlock(&client.mutex);
 }
 
 EXPORT unsigned mpsweep_client_abi(void)
@@ -271,7 +49,7 @@ EXPORT unsigned mpsweep_client_abi(void)
 EXPORT struct mpsweep *mpsweep_open_abi(unsigned abi, int number)
 {
     char text[160];
-    if (!attach_once())
+    if (!client_attach())
         return NULL;
     unsigned threads = client.shm.header->threads, streams = shm_streams(client.shm.header);
     unsigned handles = threads * streams;
@@ -289,8 +67,10 @@ EXPORT struct mpsweep *mpsweep_open_abi(unsigned abi, int number)
         return refuse(text);
     }
     pthread_mutex_lock(&client.mutex);
-    int taken = number < 0 ? take_next_slot() : take_slot((unsigned)number) ? number : -1;
-    struct mpsweep *handle = taken < 0 ? NULL : make_handle((unsigned)taken);
+    int taken = number < 0                           ? client_take_next_slot()
+                : client_take_slot((unsigned)number) ? number
+                                                     : -1;
+    struct mpsweep *handle = taken < 0 ? NULL : client_make_handle((unsigned)taken);
     pthread_mutex_unlock(&client.mutex);
     if (handle)
         return handle;
@@ -641,5 +421,5 @@ EXPORT void mpsweep_close(struct mpsweep *handle)
         await_others(handle, "mpsweep_close()");
     else if (handle->phase != PHASE_OVER)
         publish(handle);
-    free_handle(handle);
+    client_free_handle(handle);
 }

@@ -1,0 +1,101 @@
+#include "client/internal.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "wire/program.h"
+
+struct client client = {.mutex = PTHREAD_MUTEX_INITIALIZER, .shm.fd = -1, .event_fd = -1};
+
+void client_complain(const char *text)
+{
+    fprintf(stderr, "mpsweep: %s\n", text);
+}
+
+/* Whether a descriptor is still what was handed on: /proc calls it by that name. */
+static bool is_ours(int fd, const char *name)
+{
+    char path[40], target[64];
+    snprintf(path, sizeof path, "/proc/self/fd/%d", fd);
+    ssize_t length = readlink(path, target, sizeof target - 1);
+    if (length < 0)
+        return false;
+    target[length] = '\0';
+    return strncmp(target, name, strlen(name)) == 0;
+}
+
+#define MEMORY_NAME "/memfd:mpsweep"
+
+static int find_memory(int fd, int supervisor)
+{
+    char path[48];
+    if (is_ours(fd, MEMORY_NAME))
+        return fcntl(fd, F_DUPFD_CLOEXEC, 3);
+    /* Something between closed it, as Python's subprocess does. */
+    snprintf(path, sizeof path, "/proc/%d/fd/%d", supervisor, fd);
+    return open(path, O_RDWR | O_CLOEXEC);
+}
+
+static enum status attach(void)
+{
+    int version = 0, memory_fd, event_fd, supervisor, process;
+    const char *text = getenv(CLIENT_VARIABLE);
+    int fields =
+        sscanf(text, "%d %d %d %d %d", &version, &memory_fd, &event_fd, &supervisor, &process);
+    if (fields < 1 || version != CLIENT_PROTOCOL)
+        return status_set(STATUS_PROTOCOL,
+                          "this program's libmpsweep-client speaks version %d of the protocol, and "
+                          "mpsweep version %d: use both from the same release",
+                          CLIENT_PROTOCOL, version);
+    if (fields != 5 || process < 0)
+        return status_set(STATUS_PROTOCOL, CLIENT_VARIABLE " is '%.64s', which mpsweep did not set",
+                          text);
+    int fd = find_memory(memory_fd, supervisor);
+    if (fd < 0)
+        return status_set(STATUS_SYSTEM,
+                          "the shared memory of mpsweep cannot be reached: %s; hand on descriptor "
+                          "%d to the process that opens the handle",
+                          strerror(errno), memory_fd);
+    struct shm shm;
+    enum status status = shm_attach(fd, &shm);
+    if (status != STATUS_OK) {
+        close(fd);
+        return status;
+    }
+    if ((unsigned)process >= shm.header->processes) {
+        shm_release(&shm);
+        return status_set(STATUS_PROTOCOL, "there is no process %d in the shared memory", process);
+    }
+    client.shm = shm;
+    client.process = (unsigned)process;
+    /* Where the memory was not handed on, that number is another file's by now. */
+    if (is_ours(memory_fd, MEMORY_NAME) && is_ours(event_fd, "anon_inode:[eventfd]"))
+        client.event_fd = fcntl(event_fd, F_DUPFD_CLOEXEC, 3);
+    return STATUS_OK;
+}
+
+bool client_attach(void)
+{
+    pthread_mutex_lock(&client.mutex);
+    if (!client.tried && getenv(CLIENT_VARIABLE)) {
+        client.tried = true;
+        client.attached = attach() == STATUS_OK;
+        if (!client.attached)
+            client_complain(status_text());
+    }
+    bool attached = client.attached;
+    pthread_mutex_unlock(&client.mutex);
+    return attached;
+}
+
+void client_tell_orchestrator(void)
+{
+    const uint64_t one = 1;
+    /* Without the descriptor mpsweep sees it when it looks. */
+    if (client.event_fd >= 0 && write(client.event_fd, &one, sizeof one) < 0)
+        return;
+}

@@ -1,0 +1,84 @@
+/*
+ * Shared by the files of the client library: the attachment to the shared memory (attachment.c),
+ * the handles and the threads that have them (handles.c), and what programs call (client.c).
+ */
+#pragma once
+
+#include <pthread.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "include/mpsweep/client.h"
+#include "recording/pace.h"
+#include "recording/record.h"
+#include "shm/shm.h"
+
+enum phase {
+    PHASE_OPEN,     /* not ready yet */
+    PHASE_READY,    /* not released yet: others of its thread were not ready */
+    PHASE_RUNNING,  /* released */
+    PHASE_FINISHED, /* has done its fixed work */
+    PHASE_OVER,     /* published, or failed */
+};
+
+struct mpsweep {
+    enum phase phase;
+    bool open_loop;
+    bool begun;        /* the orchestrator knows that iterations begin */
+    uint64_t begin_ns; /* of the iteration that runs, 0: none does */
+    struct shm_slot *slot;
+    struct shm_header *header;
+    struct thread *thread;
+    pid_t window_thread; /* who read the CPU times at the window's begin */
+    struct recorder recorder;
+    struct pace pace; /* of an open loop: of the start that the iteration was planned for */
+};
+
+/* A thread of the layout, with its handles: one, or one for each of its streams. */
+struct thread {
+    struct thread *next;
+    unsigned number;
+    unsigned open;  /* handles: without any it is freed */
+    pid_t owner;    /* who opened the first of them */
+    bool paced;     /* pace has begun */
+    bool counted;   /* the starts that are left over */
+    unsigned count; /* of handles */
+    struct pace pace;
+    struct mpsweep handles[];
+};
+
+/* This process's side of the shared memory; attached once, and never released: other threads may
+ * use it to the very end. */
+struct client {
+    pthread_mutex_t mutex;
+    bool tried, attached;
+    struct shm shm;
+    int event_fd;
+    unsigned process;
+    struct thread *threads; /* under the mutex */
+};
+
+extern struct client client;
+
+/* Prints on standard error, which the supervisor reads, and people when there is none. */
+void client_complain(const char *text);
+
+/* Once a process. False: there is nothing to attach to, or the error is printed. */
+bool client_attach(void);
+
+void client_tell_orchestrator(void);
+
+/* The rest is called under the mutex, but for client_free_handle(). */
+
+/* False: it is taken. Another process of the program may take it as well. */
+bool client_take_slot(unsigned number);
+
+/* Takes a free slot: the next one of the caller's thread, else the first one of a thread that has
+ * opened none. Gives its number, or -1. */
+int client_take_next_slot(void);
+
+/* The handle of a slot that was taken; NULL: no memory. */
+struct mpsweep *client_make_handle(unsigned number);
+
+void client_free_handle(const struct mpsweep *handle);
