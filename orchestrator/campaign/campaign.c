@@ -40,6 +40,7 @@ enum status campaign_open_session(struct campaign *campaign)
 {
     const struct session_request request = {
         .device = options_text(campaign->options, OPTION_DEVICE),
+        .deadline_ns = campaign->deadline_ns,
         .external_mps = strcmp(options_text(campaign->options, OPTION_MPS), "external") == 0,
     };
     return campaign->session.daemons ? STATUS_OK : session_open(&request, &campaign->session);

@@ -40,6 +40,8 @@ struct campaign {
     bool *beyond;      /* a point each: known limits rule it out, and its record is not written */
     json_t *elsewhere; /* record_differences() to the begin of a file that --force goes on with */
     uint64_t started_ns;
+    uint64_t deadline_ns;  /* of all of it, see session_end_at(); 0: none. Set it before the session
+                              is opened */
     json_t *calibrations;  /* an array of their records */
     json_t *lengths;       /* of kernels, see lengths_find(); NULL: none are known */
     bool takes_any_rounds; /* a point of an earlier run is finished however few rounds it had */

@@ -18,8 +18,10 @@
 #define TERMINATE_NS (3 * NS_PER_S)
 #define KILL_NS (10 * NS_PER_S)
 
-/* The time that draining processes get after an interrupt, and how often to look for one. */
+/* The time that draining processes get after an interrupt; that they, and those that the daemon has
+ * terminated, get when the time of the session is over; and how often to look for either. */
 #define HURRY_NS (5 * NS_PER_S)
+#define LATE_NS (150 * NS_PER_MS)
 #define LOOK_NS (100 * NS_PER_MS)
 
 #define CLIENTS_MOST 1024
@@ -134,10 +136,22 @@ void pool_hurry(const struct pool *pool, uint64_t grace_ns)
             sigqueue(pool->children[i].pid, SIGUSR1, value);
 }
 
-/* Waits until all have ended or the deadline passes, which an interrupt brings nearer. */
-static void wait_all(struct session *session, struct pool *pool, uint64_t deadline_ns)
+/* Informs supervisors, and returns the deadline that an interrupt brings nearer. */
+static uint64_t hurry(const struct session *session, const struct pool *pool, uint64_t deadline_ns)
 {
-    bool hurried = session->interrupted;
+    uint64_t grace_ns = session->late ? LATE_NS : HURRY_NS;
+    uint64_t soon_ns = clock_now_ns() + grace_ns;
+    pool_hurry(pool, grace_ns);
+    return soon_ns < deadline_ns ? soon_ns : deadline_ns;
+}
+
+/* Waits until all have ended or the deadline passes, which an interrupt brings nearer for those
+ * that drain. */
+static void wait_all(struct session *session, struct pool *pool, bool drain, uint64_t deadline_ns)
+{
+    bool hurried = session->interrupted || !drain;
+    if (session->late && drain)
+        deadline_ns = hurry(session, pool, deadline_ns);
     for (unsigned i = 0; i < pool->count; i++) {
         struct gpu_child *child = &pool->children[i];
         while (runs(child)) {
@@ -148,10 +162,8 @@ static void wait_all(struct session *session, struct pool *pool, uint64_t deadli
             else if (until_ns == deadline_ns)
                 break;
             if (!hurried && session_check_signals(session) != STATUS_OK) {
-                uint64_t soon_ns = clock_now_ns() + HURRY_NS;
                 hurried = true;
-                pool_hurry(pool, HURRY_NS);
-                deadline_ns = soon_ns < deadline_ns ? soon_ns : deadline_ns;
+                deadline_ns = hurry(session, pool, deadline_ns);
             }
         }
     }
@@ -202,7 +214,7 @@ static enum status name_unended(struct session *session, const struct pool *pool
 enum status pool_end(struct pool *pool, struct session *session, bool over_mps, uint64_t grace_ns,
                      bool *tainted)
 {
-    wait_all(session, pool, clock_now_ns() + grace_ns);
+    wait_all(session, pool, true, clock_now_ns() + grace_ns);
     if (alive(pool) == 0)
         return STATUS_OK;
     *tainted = true;
@@ -212,13 +224,13 @@ enum status pool_end(struct pool *pool, struct session *session, bool over_mps, 
         for (unsigned i = 0; i < pool->count; i++)
             if (runs(&pool->children[i]))
                 terminate_client(session, &pool->children[i]);
-        wait_all(session, pool, clock_now_ns() + TERMINATE_NS);
+        wait_all(session, pool, false, clock_now_ns() + (session->late ? LATE_NS : TERMINATE_NS));
     }
     for (unsigned i = 0; i < pool->count; i++)
         if (runs(&pool->children[i]))
             /* A supervisor kills all its processes, and goes last. */
             kill(pool->children[i].pid, pool->children[i].supervises ? SIGTERM : SIGKILL);
-    wait_all(session, pool, clock_now_ns() + KILL_NS);
+    wait_all(session, pool, false, clock_now_ns() + KILL_NS);
     return alive(pool) ? name_unended(session, pool, over_mps) : STATUS_OK;
 }
 

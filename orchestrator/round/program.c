@@ -176,7 +176,7 @@ static enum status look_at_daemon(struct round *round, unsigned daemon, unsigned
     pid_t clients[LAYOUT_MOST_WORKERS + 64];
     size_t count = 0;
     enum status status = mps_control_clients(&daemons_at(round->session->daemons, daemon)->control,
-                                             clock_now_ns() + CLIENTS_NS, clients,
+                                             round_answer_by(round, CLIENTS_NS), clients,
                                              sizeof clients / sizeof clients[0], &count);
     for (size_t i = 0; i < count && status == STATUS_OK; i++) {
         unsigned p = 0;

@@ -29,6 +29,12 @@ static bool is_clients_daemon(const struct point *point, unsigned process, unsig
     return point_daemons(point) == 1 || point_gpu_of(point, process) == daemon;
 }
 
+uint64_t round_answer_by(const struct round *round, uint64_t most_ns)
+{
+    uint64_t by_ns = clock_now_ns() + most_ns, ready_by_ns = round->limits->ready_by_ns;
+    return ready_by_ns && ready_by_ns < by_ns ? ready_by_ns : by_ns;
+}
+
 enum status round_prove_attachment(struct round *round)
 {
     struct round_result *result = round->result;
@@ -45,8 +51,8 @@ enum status round_prove_attachment(struct round *round)
         pid_t clients[LAYOUT_MOST_WORKERS + 64];
         size_t count = 0;
         enum status status = mps_control_clients(
-            &daemons_at(round->session->daemons, daemon)->control, clock_now_ns() + ATTACH_NS,
-            clients, sizeof clients / sizeof clients[0], &count);
+            &daemons_at(round->session->daemons, daemon)->control,
+            round_answer_by(round, ATTACH_NS), clients, sizeof clients / sizeof clients[0], &count);
         if (status != STATUS_OK && point_daemons(point) > 1)
             return status_prefix(status, "%s: ", gpu_name(round->session->gpus, daemon, gpus));
         if (status != STATUS_OK)

@@ -9,6 +9,7 @@
 #include <sys/resource.h>
 #include <sys/signalfd.h>
 #include <sys/stat.h>
+#include <sys/time.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -26,6 +27,7 @@ enum status session_watch_signals(struct session *session)
     static const int signals[] = {SIGINT, SIGTERM, SIGHUP};
     sigset_t set;
     sigemptyset(&set);
+    sigaddset(&set, SIGALRM);
     for (size_t i = 0; i < sizeof signals / sizeof signals[0]; i++) {
         struct sigaction now;
         /* nohup and the like have it ignored, and a blocked signal would be seen all the same. */
@@ -43,9 +45,30 @@ enum status session_watch_signals(struct session *session)
 enum status session_check_signals(struct session *session)
 {
     struct signalfd_siginfo info;
-    if (read(session->signal_fd, &info, sizeof info) == (ssize_t)sizeof info)
+    if (read(session->signal_fd, &info, sizeof info) == (ssize_t)sizeof info) {
+        bool timer = info.ssi_signo == SIGALRM;
+        session->late = timer && (session->late || !session->interrupted);
         session->interrupted = true;
-    return session->interrupted ? status_set(STATUS_INTERRUPTED, "interrupted") : STATUS_OK;
+    }
+    if (!session->interrupted)
+        return STATUS_OK;
+    return status_set(STATUS_INTERRUPTED, session->late ? "the time is over" : "interrupted");
+}
+
+enum status session_end_at(struct session *session, uint64_t deadline_ns)
+{
+    uint64_t now_ns = clock_now_ns();
+    /* A timer of 0 is none: one that is late goes off at once. */
+    uint64_t left_us = 1 + (deadline_ns > now_ns ? (deadline_ns - now_ns) / NS_PER_US : 0);
+    struct itimerval timer = {0};
+    if (deadline_ns)
+        timer.it_value = (struct timeval){
+            .tv_sec = (time_t)(left_us / 1000000),
+            .tv_usec = (suseconds_t)(left_us % 1000000),
+        };
+    if (session->signal_fd >= 0 && setitimer(ITIMER_REAL, &timer, NULL) == 0)
+        return STATUS_OK;
+    return status_set(STATUS_SYSTEM, "cannot set a timer: %s", strerror(errno));
 }
 
 enum status session_watch_gpu(struct session *session)
@@ -74,8 +97,10 @@ static void raise_descriptor_limit(struct session *session)
 
 /* Asks the driver for its devices in a process of its own, which must not meet another user's MPS
  * daemon. The user's own CUDA_VISIBLE_DEVICES holds here, and only here. */
-static enum status query_devices(struct session *session, struct device_list *list)
+static enum status query_devices(struct session *session, uint64_t deadline_ns,
+                                 struct device_list *list)
 {
+    uint64_t minute_ns = clock_now_ns() + QUERY_NS;
     struct mps_environment environment;
     const char *argv[] = {session->worker_program, "--query", NULL, NULL, NULL};
     if (*session->driver_path) {
@@ -88,7 +113,7 @@ static enum status query_devices(struct session *session, struct device_list *li
         .env_set = environment.set,
         .env_unset = environment.unset,
         .output_cap = sizeof *list,
-        .deadline_ns = clock_now_ns() + QUERY_NS,
+        .deadline_ns = deadline_ns && deadline_ns < minute_ns ? deadline_ns : minute_ns,
         .capture_stderr = true,
     };
     struct child_result result;
@@ -178,7 +203,7 @@ static enum status find_device(struct session *session, const struct session_req
         status = make_daemons(session, request);
     if (status != STATUS_OK)
         return status;
-    status = query_devices(session, &session->gpus->list);
+    status = query_devices(session, request->deadline_ns, &session->gpus->list);
     if (status == STATUS_NOT_FOUND && !device && !request->no_fallback) {
         /* No driver, and the user named no device: start again with the emulated one. */
         struct session_request instead = *request;

@@ -26,11 +26,12 @@ struct session {
     struct gpu_set *gpus;
     struct daemons *daemons;
     struct bind_topology *topology;
-    struct telemetry *telemetry;             /* NULL: none is wanted, or there is no NVML */
-    const struct session_trace *trace;       /* NULL: nothing is recorded; the caller's */
-    int machine_fd;                          /* every process on the GPU inherits it; -1: none */
-    int signal_fd;                           /* readable when SIGINT, SIGTERM or SIGHUP came */
-    bool interrupted;                        /* one of them has come */
+    struct telemetry *telemetry;       /* NULL: none is wanted, or there is no NVML */
+    const struct session_trace *trace; /* NULL: nothing is recorded; the caller's */
+    int machine_fd;                    /* every process on the GPU inherits it; -1: none */
+    int signal_fd;    /* readable when SIGINT, SIGTERM or SIGHUP came, or the time is over */
+    bool interrupted; /* one of them has come, or the time is over */
+    bool late;        /* the time is over, and no signal has come */
     char external_mps[MPS_ENVIRONMENT_TEXT]; /* pipe directory; "": a daemon of our own */
     char worker_program[PATH_MAX];
     char guard_program[PATH_MAX];
@@ -42,6 +43,7 @@ struct session_request {
     const char *device;    /* as the user named it, or them; "" or NULL: the first */
     const char *single;    /* what takes one device only: "a trace"; NULL: several will do */
     const char *directory; /* for the private directory; NULL: in a usual place */
+    uint64_t deadline_ns;  /* by when the driver must have described its GPUs; 0: in a minute */
     bool external_mps;     /* the daemon of CUDA_MPS_PIPE_DIRECTORY instead of an own one */
     bool no_other;         /* the device is that of a results file: no other will do */
     bool no_fallback;      /* the emulated GPU does not stand in for a missing driver */
@@ -55,6 +57,10 @@ enum status session_open(const struct session_request *request, struct session *
  * those that are ignored stay so. Before, they may end it at once: the guard cleans up. */
 enum status session_watch_signals(struct session *session);
 
+/* At that moment of the clock all that waits in the session ends as after a signal, and what must
+ * end gets less time for it; 0: never again. After session_watch_signals(). */
+enum status session_end_at(struct session *session, uint64_t deadline_ns);
+
 /* From here on rounds are accompanied by telemetry where NVML can give it: never on the emulated
  * GPU, which a real one's numbers would not belong to. Before anything uses the GPU.
  * STATUS_TIMEOUT: NVML does not answer, and the run can go on without. */
@@ -63,7 +69,7 @@ enum status session_watch_gpu(struct session *session);
 /* Ends what the session started. The error names what could not be ended or removed. */
 enum status session_close(struct session *session);
 
-/* STATUS_INTERRUPTED if one of the signals has come, ever. */
+/* STATUS_INTERRUPTED if one of the signals has come, ever, or the time is over. */
 enum status session_check_signals(struct session *session);
 
 /* "13.0": the newest CUDA of the driver. Returns text. */
