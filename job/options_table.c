@@ -310,18 +310,20 @@ const struct option_row option_table[OPTION_COUNT] = {
                  .label = "",
                  .incidental = true}},
     {OPTION_DURATION, "duration", 't', OPTION_KIND_REAL, OPTION_HOW, SWEEP | OPTION_EXPLAIN, NULL,
-     0.01, 86400, "1", "S", HOW,
-     "Length of a point's window in seconds, before it grows for --precision."},
-    {OPTION_WARMUP, "warmup", 0, OPTION_KIND_REAL, 0, SWEEP | OPTION_EXPLAIN, NULL, 0, 3600, "0.3",
+     0.01, 86400, "0.3", "S", HOW,
+     "Length of the window of each round in seconds, before it grows for --precision. A tune's\n"
+     "finals and a verification have windows of 1 s unless it is given."},
+    {OPTION_WARMUP, "warmup", 0, OPTION_KIND_REAL, 0, SWEEP | OPTION_EXPLAIN, NULL, 0, 3600, "0.2",
      "S", HOW, "Seconds from the common start that are not counted.",
      .setting = {.type = SETTING_NS, AT(work.warmup_ns), .recorded = PLACE_NOWHERE, .label = ""}},
     {OPTION_PRECISION, "precision", 'p', OPTION_KIND_REAL, OPTION_HOW,
-     OPTION_SWEEP | OPTION_EXPLAIN, NULL, 0.01, 100, "1", "PCT", HOW,
-     "Half width of the 95% confidence interval to reach, in percent; the window grows until\n"
-     "it is reached, up to --max-duration."},
+     OPTION_SWEEP | OPTION_EXPLAIN, NULL, 0.01, 100, "5", "PCT", HOW,
+     "Half width of the 95% confidence interval to reach over all rounds, in percent. A window\n"
+     "grows while it leaves more open than its share of that, up to --max-duration."},
     {OPTION_MAX_DURATION, "max-duration", 0, OPTION_KIND_REAL, OPTION_HOW, OPTION_SWEEP, NULL, 0.01,
-     86400, "4", "S", HOW,
-     "Longest window in seconds; a point that is still imprecise is marked 'unconverged'."},
+     86400, "2", "S", HOW,
+     "Longest window of a round in seconds. A point that is imprecise after all rounds is marked\n"
+     "'unconverged'."},
     {OPTION_ITERATIONS, "iterations", 0, OPTION_KIND_INTEGER, 0, OPTION_SWEEP | OPTION_TRACE, NULL,
      0, 1000000000, "0", "N", HOW,
      "Fixed work in place of a window: each worker runs N iterations after the warm-up,\n"
@@ -340,8 +342,10 @@ const struct option_row option_table[OPTION_COUNT] = {
                  .recorded = PLACE_NOWHERE,
                  .label = "released %s apart"}},
     {OPTION_ROUNDS, "rounds", 'r', OPTION_KIND_INTEGER, OPTION_HOW, PLAN | OPTION_EXPLAIN, NULL, 1,
-     1000, "1", "N", HOW,
-     "Independent measurements of each point; no worker process serves two of them."},
+     1000, "3", "N", HOW,
+     "Independent measurements of each point; no worker process serves two of them. The interval\n"
+     "of one does not cover what differs from one set of processes to the next. tune: the most\n"
+     "of each finalist, 8 unless it is given."},
     {OPTION_SEED, "seed", 0, OPTION_KIND_INTEGER, 0, SWEEP, NULL, 0, 2147483647, "1", "N", HOW,
      "Of the random order in which points are measured; 0 keeps the plan's order.",
      .setting = {.type = SETTING_NUMBER64,
@@ -365,7 +369,7 @@ const struct option_row option_table[OPTION_COUNT] = {
     {OPTION_CALIBRATE, "calibrate", 0, OPTION_KIND_SWITCH, 0, OPTION_SWEEP, NULL, 0, 0, "no", NULL,
      HOW,
      "Find out first what the GPU, its driver and this machine can do for each kind of\n"
-     "iteration in the plan (about half a minute each), so that 'mpsweep explain' can show what\n"
+     "iteration in the plan (about 12 s each on an H200), so that 'mpsweep explain' can show what\n"
      "limits a point."},
     {OPTION_SHARD, "shard", 0, OPTION_KIND_TEXT, 0, OPTION_SWEEP, NULL, 0, 0, NULL, "I/N|auto", HOW,
      "Measure only part I (from 0) of N about equally long ones of the plan, for 'mpsweep merge'\n"
@@ -504,11 +508,11 @@ const struct option_row option_table[OPTION_COUNT] = {
      "GPU memory that all workers may use together; layouts are out that were seen to use more."},
     {OPTION_BUDGET, "budget", 0, OPTION_KIND_TIME, 0, OPTION_TUNE, NULL, 1, 86400, "120s", "TIME",
      BEST,
-     "Time for all measuring, calibration and the start of workers included: 90s, 5m. With\n"
+     "Time for everything, from the start of the command to its end: 90s, 5m. With\n"
      "--exhaustive there is no bound unless one is given."},
     {OPTION_GUIDE, "guide", 0, OPTION_KIND_CHOICE, 0, OPTION_TUNE,
-     CHOICES({"auto", "a calibration, where the workload allows it and the budget is two minutes\n"
-                      "or more"},
+     CHOICES({"auto", "a calibration, where the workload allows it and the budget is long enough\n"
+                      "for it to pay"},
              {"calibration", "predictions, from what the GPU and this machine are measured to be\n"
                              "able to do (as 'sweep --calibrate')"},
              {"measuring", "short windows of a few sizes of each layout"}),

@@ -38,15 +38,21 @@ size_t merge_find(const struct merge *merge, size_t point)
     return low < merge->entry_count && merge->entries[low].id == point ? low : merge->entry_count;
 }
 
-/* A run that was resumed has a point more than once: as when it is read, the last one counts,
- * unless it is worse. */
+static bool is_worse(const struct merge_entry *entry, const struct merge_entry *before)
+{
+    /* A record of some rounds does not stand beside that of all. */
+    return !before->early && entry->rank < before->rank;
+}
+
+/* A run that was resumed, or had several rounds, has a point more than once: as when it is read,
+ * the last one counts, unless it is worse. */
 static void drop_repeated(struct merge_entry *first, struct merge_entry *end)
 {
     for (struct merge_entry *entry = first; entry + 1 < end; entry++) {
         if (entry->source != entry[1].source)
             continue;
         /* The better one moves on, to be compared with what follows. */
-        if (entry[1].rank < entry->rank) {
+        if (is_worse(&entry[1], entry)) {
             struct merge_entry worse = entry[1];
             entry[1] = *entry;
             *entry = worse;

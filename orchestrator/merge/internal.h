@@ -175,6 +175,7 @@ struct merge_entry {
     bool dropped;   /* it is in no output: another one was kept */
     bool repeated;  /* the same run has a later or better one; it is dropped, too */
     bool one_round; /* its interval does not know how runs differ */
+    bool early;     /* its run went on to measure more rounds of it */
     float half_rel;
     double log_ips; /* NAN: no number, or one that no GPU decides */
 };

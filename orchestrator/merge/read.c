@@ -142,10 +142,13 @@ static enum status take_point(struct merge *merge, const json_t *record, uint64_
         .rank = (uint8_t)rank_of(record),
         .half_rel = (float)number_at(record, "ci95_rel"),
         .one_round = json_array_size(json_object_get(record, "rounds")) < 2,
+        .early = json_object_get(record, "rounds_left") != NULL,
         .log_ips = point_is_measured(record) && ips > 0 && !given ? log(ips) : NAN,
     };
     source->points++;
-    add_telemetry(&source->telemetry, json_object_get(record, "telemetry"));
+    /* A later record has the readings of all rounds. */
+    if (!entry->early)
+        add_telemetry(&source->telemetry, json_object_get(record, "telemetry"));
     return STATUS_OK;
 }
 
@@ -198,8 +201,8 @@ static enum status take_record(struct merge *merge, size_t file, json_t *record,
 /* What take_point() looks at. */
 static bool is_needed(const char *key)
 {
-    static const char *const keys[] = {"status", "throughput_ips", "ci95_rel",
-                                       "rounds", "rate",           "telemetry"};
+    static const char *const keys[] = {"status",      "throughput_ips", "ci95_rel", "rounds",
+                                       "rounds_left", "rate",           "telemetry"};
     for (size_t i = 0; i < sizeof keys / sizeof *keys; i++)
         if (strcmp(key, keys[i]) == 0)
             return true;

@@ -28,7 +28,7 @@ static bool may_idle(const struct point *started_for, const struct point *point)
     unsigned processes = point->processes, started = started_for->processes;
     if (processes == started)
         return true;
-    return point_over_mps(point) && processes < started &&
+    return (processes > 1 || point_over_mps(point)) && processes < started &&
            started - processes <= TURNS_IDLE_MOST * processes;
 }
 
@@ -58,6 +58,14 @@ bool turns_serves(const struct point *started_for, const struct point *point)
     return true;
 }
 
+/* Whether points of a sweep share a crew: what it gives must be what fresh processes give. */
+static bool gives_the_same(const struct point *started_for, const struct point *point)
+{
+    unsigned idle = started_for->processes - point->processes;
+    return turns_serves(started_for, point) &&
+           (!point_over_mps(point) || idle * TURNS_WORK_PER_IDLE <= point->processes);
+}
+
 static int more_processes_first(const void *a, const void *b)
 {
     const struct member *x = a, *y = b;
@@ -83,7 +91,7 @@ static size_t find_groups(const struct plan *plan, struct member *members, size_
     for (size_t i = 0; i < count; i++) {
         const struct point *point = &plan->points[members[i].point];
         size_t group = 0;
-        while (group < groups && !turns_serves(&plan->points[leaders[group]], point))
+        while (group < groups && !gives_the_same(&plan->points[leaders[group]], point))
             group++;
         if (group == groups)
             leaders[groups++] = members[i].point;
@@ -127,7 +135,7 @@ static void share_crews(const struct plan *plan, bool reuse, struct turn *turns,
     const struct point *started_for = NULL;
     for (size_t i = 0; i < count; i++) {
         const struct point *point = &plan->points[turns[i].point];
-        turns[i].starts = !reuse || !started_for || !turns_serves(started_for, point);
+        turns[i].starts = !reuse || !started_for || !gives_the_same(started_for, point);
         if (turns[i].starts)
             started_for = point;
         else

@@ -11,9 +11,13 @@
 
 #include "orchestrator/plan/plan.h"
 
-/* Processes of a crew over MPS may idle: 8 of 32 at work gave about what 8 alone give (H200, driver
- * 580). At most this many for each that works. Time-sliced processes never idle. */
-#define TURNS_IDLE_MOST 3
+/* Processes of a crew may idle: those that are parked have no work on the GPU. At most this many
+ * for each that works; and a single process without MPS, which starts fast, has none beside it. */
+#define TURNS_IDLE_MOST 15
+
+/* In a sweep at most one idles for each two that work over MPS: 16 beside 16 idle ones gave 3% to
+ * 9% more than 16 alone (docs/statistics.md). */
+#define TURNS_WORK_PER_IDLE 2
 
 struct turn {
     size_t point; /* index in the plan */
@@ -33,7 +37,7 @@ bool turns_serves(const struct point *started_for, const struct point *point);
  *
  * Without reuse, and with seed 0, the order is that of plan_order(). With reuse, points that can
  * share a crew are brought together: the groups come in random order, the points within a group
- * too, but those of more processes first, so that fewer of them can idle. With seed 0 reuse is
+ * too, but those of more processes first, which can serve the others. With seed 0 reuse is
  * between neighbours in the plan only. STATUS_MEMORY is the only error.
  */
 enum status turns_make(const struct plan *plan, const bool *done, unsigned seed, unsigned round,

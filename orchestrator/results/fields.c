@@ -42,6 +42,7 @@ static const struct field fields[] = {
     {"gpu_imbalance", TABLE | FIGURE | EXPLANATION},
     {"interval", TABLE | COMPARISON},
     {"rounds", TABLE | COMPARISON},
+    {"rounds_left", NOT_READ},
     {"latency_us", TABLE | FIGURE | COMPARISON},
     {"telemetry", TABLE | FIGURE | COMPARISON},
     {"cpu", TABLE | FIGURE | COMPARISON},

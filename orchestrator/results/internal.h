@@ -14,6 +14,9 @@ void table_print_gpus(FILE *out, const json_t *points);
 #define TABLE_REMARK 1400
 const char *table_remark(const json_t *point, char text[TABLE_REMARK]);
 
+/* Where points have one round, a line that their intervals are of one set of processes. */
+void table_print_rounds(FILE *out, const json_t *points);
+
 /* Of each measured mix, a line with what each of its workloads did. */
 void table_print_mixes(FILE *out, const json_t *points);
 

@@ -155,6 +155,21 @@ void table_print_warnings(FILE *out, const json_t *points)
     each_warning(out, points, width);
 }
 
+void table_print_rounds(FILE *out, const json_t *points)
+{
+    size_t measured = 0, single = 0;
+    for (size_t i = 0; i < json_array_size(points); i++) {
+        const json_t *rounds = json_object_get(json_array_get(points, i), "rounds");
+        measured += json_array_size(rounds) > 0;
+        single += json_array_size(rounds) == 1;
+    }
+    if (single > 0)
+        fprintf(out,
+                "\nrounds   %s one: 95%% is that of one set of processes, and another may differ by "
+                "more (--rounds 3)\n",
+                single == measured ? "all points have" : "some points have");
+}
+
 static void print_mix(FILE *out, const json_t *point, const json_t *workloads)
 {
     char name[POINT_TEXT_BYTES], ips[32], p50[32], p99[32];

@@ -258,6 +258,7 @@ void table_print(FILE *out, json_t *header, const json_t *points)
         add_row(&table, &shown, json_array_get(points, i));
     table_print_heading(out, header, points);
     columns_print(out, &table, 0);
+    table_print_rounds(out, points);
     table_print_gpus(out, points);
     table_print_mixes(out, points);
     table_print_warnings(out, points);

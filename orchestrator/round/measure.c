@@ -77,11 +77,14 @@ static enum status run_fixed_work(struct round *round, uint64_t *beats)
     return STATUS_OK;
 }
 
-static bool precise(const struct round *round, unsigned *narrow)
+/* Precise, or so far from it that growing is in vain. */
+static bool is_done(const struct round *round, uint64_t most, unsigned *narrow)
 {
+    double goal_rel = round->limits->precision_rel;
     struct window window;
     window_judge(&round->shm, round->slices, &window);
-    return window_ends(&window, round->limits->precision_rel, narrow);
+    return window_ends(&window, goal_rel, narrow) ||
+           window_is_hopeless(&window, goal_rel, round->slices, most);
 }
 
 /* The slices that have passed by now, of those that the window has at most. */
@@ -110,7 +113,7 @@ static enum status grow_window(struct round *round, uint64_t start_ns, uint64_t 
         if (status != STATUS_TIMEOUT)
             return status;
         round->slices = slices_by_now(round, start_ns, most);
-        decided = round->slices == most || precise(round, &narrow);
+        decided = round->slices == most || is_done(round, most, &narrow);
         round->grew |= !decided;
         window_ns = window_next(round->slices * settings->slice_ns, most * settings->slice_ns);
     }

@@ -15,6 +15,10 @@
  * the goal still. */
 #define LOOK_SHARE 0.95
 
+/* An interval that would be more than this many times the goal at best is left as it is: that is an
+ * estimate, and one that seems to miss the goal by less may reach it. */
+#define HOPELESS 2.0
+
 /* Two levels that lie farther apart have no mean that stands for both. */
 #define LEVEL_MATTERS 0.1
 
@@ -136,6 +140,15 @@ bool window_ends(const struct window *window, double goal_rel, unsigned *narrow)
     bool steady = window->settled && window->stall.workers == 0;
     double look_rel = goal_rel < 1.0 ? LOOK_SHARE * goal_rel : goal_rel;
     return interval_reached(steady ? window->interval.half_rel : INFINITY, look_rel, narrow);
+}
+
+bool window_is_hopeless(const struct window *window, double goal_rel, uint64_t length,
+                        uint64_t longest)
+{
+    double half_rel = window->interval.half_rel;
+    double at_best = half_rel * sqrt((double)length / (double)longest);
+    return 2 * length >= longest && window->settled && window->stall.workers == 0 &&
+           goal_rel < 1.0 && isfinite(half_rel) && at_best > HOPELESS * goal_rel;
 }
 
 uint64_t window_next(uint64_t length, uint64_t longest)

@@ -45,6 +45,12 @@ void window_judge_series(const double *series, uint64_t slices, size_t shortest_
 /* Whether a look at a growing window ends it; narrow as of interval_reached(). */
 bool window_ends(const struct window *window, double goal_rel, unsigned *narrow);
 
+/* Whether a window that is at least half as long as it may be would be far from the goal at its
+ * longest, too: its interval narrows as the root of its length. Never where a change of level or a
+ * stall is what keeps it open, which a longer window may leave behind. */
+bool window_is_hopeless(const struct window *window, double goal_rel, uint64_t length,
+                        uint64_t longest);
+
 /* How long a window that goes on is at its next look. */
 uint64_t window_next(uint64_t length, uint64_t longest);
 

@@ -56,12 +56,13 @@ static void take_point(struct reading *reading, const json_t *point)
         return;
     bool done = strcmp(word, "ok") == 0 || strcmp(word, "unconverged") == 0 ||
                 strcmp(word, "infeasible") == 0;
+    done &= !json_object_get(point, "rounds_left");
     reading->seen[id] = done ? POINT_DONE : strcmp(word, "failed") == 0 ? POINT_FAILED : POINT_NONE;
 }
 
 static bool is_needed(const char *key)
 {
-    return strcmp(key, "status") == 0;
+    return strcmp(key, "status") == 0 || strcmp(key, "rounds_left") == 0;
 }
 
 static enum status take_line(struct reading *reading, const struct results_line *line, bool first)
@@ -130,8 +131,8 @@ static const char *error_in(const char *line, bool *begins)
     return strstr(line, "error: ") || strstr(line, "slurm_script: ") ? line : NULL;
 }
 
-/* How much an error counts. The reason of an interrupt counts more than the interrupt, and that more
- * than what Slurm writes while it ends the rest. */
+/* How much an error counts. The reason of an interrupt counts more than the interrupt, and that
+ * more than what Slurm writes while it ends the rest. */
 static unsigned rank_of(const char *text, bool ours)
 {
     if (ours)

@@ -103,29 +103,54 @@ static enum status check_mps(struct campaign *campaign)
     return STATUS_OK;
 }
 
+/* The caller releases *out. */
+static enum status write_record(struct sweep *sweep, size_t index,
+                                const struct measurement *measurement, json_t **out)
+{
+    struct campaign *campaign = &sweep->campaign;
+    unsigned rounds = (unsigned)options_integer(campaign->options, OPTION_ROUNDS);
+    unsigned rounds_left =
+        measurement->status == STATUS_OK ? rounds - measurement->rounds : 0; /* else it ended */
+    json_t *record =
+        record_point(&campaign->plan.points[index], measurement, campaign->limits.precision_rel);
+    if (record && rounds_left > 0)
+        json_object_set_new(record, "rounds_left", json_integer(rounds_left));
+    *out = record;
+    if (!record)
+        return status_set(STATUS_MEMORY, "out of memory for a record");
+    campaign_mark(campaign, record);
+    return results_write(&campaign->writer, record);
+}
+
 /* Releases the measurement. */
 static enum status finish_point(struct sweep *sweep, size_t index, struct measurement *measurement)
 {
     struct campaign *campaign = &sweep->campaign;
-    json_t *record =
-        record_point(&campaign->plan.points[index], measurement, campaign->limits.precision_rel);
+    json_t *record;
+    enum status status = write_record(sweep, index, measurement, &record);
     measurement_release(measurement);
-    if (!record)
-        return status_set(STATUS_MEMORY, "out of memory for a record");
-    campaign_mark(campaign, record);
     campaign->records[index] = record;
-    enum status status = results_write(&campaign->writer, record);
+    if (!record)
+        return status;
     if (!sweep->keeps_all)
         fields_keep_for_tables(record);
     return status;
 }
 
-/* Keeps the measurement for the point's next round. */
+/* Keeps the measurement for the point's next round. What it is until then goes to the file after
+ * the first, second, fourth, eighth ... round: a kill leaves at least half of the rounds, and a
+ * file grows by the logarithm of their number. */
 static enum status keep(struct sweep *sweep, size_t index, struct measurement *measurement)
 {
+    unsigned done = measurement->rounds;
+    json_t *record = NULL;
+    enum status status = STATUS_OK;
+    if (sweep->campaign.writer.regular && (done & (done - 1)) == 0)
+        status = write_record(sweep, index, measurement, &record);
+    json_decref(record);
     sweep->begun[index] = measurement_pack(measurement);
     if (sweep->begun[index])
-        return STATUS_OK;
+        return status;
     measurement_release(measurement);
     return status_set(STATUS_MEMORY, "out of memory for the results");
 }

@@ -31,7 +31,7 @@ contained() {
 }
 
 LONG=(--device emulated --layout processes+mps:2 --kernels 5 --duration 30 --max-duration 30 --warmup 0.02
-  --precision 100 --quiet)
+  --precision 100 --quiet --rounds 1)
 
 @test "container: every layout is measured as its first process, and a stop is heard" {
   [ -z "$WHY" ] || skip "$WHY"

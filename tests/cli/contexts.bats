@@ -4,7 +4,7 @@
 load helper
 
 FEW=(--device emulated --kernels 5 --bytes 64K --warmup 0.02 --precision 100 --duration 0.3
-  --max-duration 9)
+  --max-duration 9 --rounds 1)
 
 @test "own contexts in every kind of layout, launch, memory and workload: all outputs are right" {
   printf '%s\n' '[workload mixed]' 'step = copy-in 16K' 'step = kernel duration=200us' \

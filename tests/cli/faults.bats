@@ -119,7 +119,7 @@ faults_in() {
 }
 
 @test "a worker whose iteration outlasts a short window is named, too" {
-  TINY=(--device emulated --kernels 5 --duration 0.5 --max-duration 1.5 --precision 0.01)
+  TINY=(--device emulated --kernels 5 --duration 0.5 --max-duration 1.5 --precision 0.01 --rounds 1)
   sweep_with_fault 2 'cuStreamSynchronize#4=hang@1' processes:4 --timeout $HUNG
   bad_point failed 0 'worker 2 of 4 hangs: its iteration did not end within 5 s of the stop'
 }
@@ -142,12 +142,16 @@ faults_in() {
 }
 
 @test "a point that failed in one round has no number of the others" {
-  MPSWEEP_EMULATED_FAULT='cuLaunchKernel#20=crash@1' expect 2 "$MPSWEEP" sweep "${FIXED[@]}" \
+  MPSWEEP_EMULATED_FAULT='cuLaunchKernel#20=crash@1' expect 2 "$MPSWEEP" sweep "${FIXED[@]:0:8}" \
     -l processes:1,2 --rounds 2 -q -o f.jsonl
   assert_complete f.jsonl 2 2
   # Two rounds on a busy machine may differ by more than the precision.
   points '(.[0] | measured and (.rounds | length == 2))
     and (.[1] | .status == "failed" and (has("rounds") | not))' f.jsonl
+  # Its record after the first round does not count, for merge neither.
+  grep -q rounds_left f.jsonl
+  expect 0 "$MPSWEEP" merge f.jsonl -o m.jsonl
+  points 'map(outcome) == ["measured", "failed"] and all(has("rounds_left") | not)' m.jsonl
 }
 
 @test "the driver itself does not work: one line, status 1" {

@@ -142,6 +142,33 @@ ids() { jq -s -c 'map(select(.type == "point").id)' "$1"; }
   [ "$(cat torn.jsonl)" = 'notes without an end' ]
 }
 
+@test "killed between two rounds: the rounds until then are in the file, and --resume completes it" {
+  local several=(sweep "${TINY_ROUNDS[@]}" -l threads:1,2 --rounds 12 -q)
+  all_begun() { points 'length == 2' r.jsonl >/dev/null; } 2>/dev/null
+  start "$MPSWEEP" "${several[@]}" -o r.jsonl
+  await $PATIENCE all_begun
+  kill -KILL "$PID"
+  finish
+  [ "$STATUS" -eq 137 ]
+  assert_whole r.jsonl
+  points 'all(measured and .throughput_ips > 0 and .rounds_left >= 4
+    and .rounds_left + (.rounds | length) == 12)' r.jsonl
+  expect 0 "$MPSWEEP" compare r.jsonl r.jsonl
+  expect 0 "$MPSWEEP" merge r.jsonl -o part.jsonl
+  points 'length == 2 and all(measured and has("rounds_left"))' part.jsonl
+
+  cp r.jsonl kept.jsonl
+  expect 0 "$MPSWEEP" "${several[@]}" -o r.jsonl --resume
+  head -c "$(stat -c %s kept.jsonl)" r.jsonl | cmp - kept.jsonl
+  assert_complete r.jsonl 2 0
+  points 'all(.rounds | length == 12)' r.jsonl
+  # After the first, second, fourth and eighth round, and the last.
+  jq -s -e --slurpfile kept kept.jsonl '[.[($kept | length):][] | select(.type == "point" and .id == 0)
+    | .rounds | length] == [1, 2, 4, 8, 12]' r.jsonl
+  expect 0 "$MPSWEEP" merge r.jsonl -o whole.jsonl
+  points 'length == 2 and all((.rounds | length == 12) and (has("rounds_left") | not))' whole.jsonl
+}
+
 # Invariant F3.
 @test "--resume refuses what is not a results file, another plan and another GPU" {
   expect 0 "$MPSWEEP" sweep "${MEASURE[@]}" -o all.jsonl
@@ -151,7 +178,7 @@ ids() { jq -s -c 'map(select(.type == "point").id)' "$1"; }
   cmp all.jsonl kept.jsonl
   # Neither what is measured may change, nor how.
   refused "'all.jsonl' holds another plan" \
-    "$MPSWEEP" sweep "${MEASURE[@]}" -o all.jsonl --resume --rounds 2
+    "$MPSWEEP" sweep "${TINY_ROUNDS[@]}" "${PLAN[@]}" -q -o all.jsonl --resume --rounds 2
   refused "'all.jsonl' holds another plan" \
     "$MPSWEEP" sweep --device emulated --kernels 6 "${PLAN[@]}" -q -o all.jsonl --resume
   cmp all.jsonl kept.jsonl

@@ -180,9 +180,9 @@ JOB
   export MPSWEEP_EMUL_DEVICES=2
   placed_workers
   expect 0 "$MPSWEEP" sweep "${GPUS[@]}" -l hybrid:3x2,1x1,2x1 -o r.jsonl
-  points 'all(measured) and length == 3 and (map(select(.reused)) | length) == 2' r.jsonl
-  points 'map(select(.processes == 1)) | all(.idle_processes == 4)' r.jsonl
-  [ "$(wc -l <started)" -eq 6 ]
+  points 'all(measured) and length == 3 and (map(select(.reused)) | length) == 1' r.jsonl
+  points 'map(select(.processes == 2)) | all(.idle_processes == 2)' r.jsonl
+  [ "$(wc -l <started)" -eq 8 ]
   rm started r.jsonl
   expect 0 "$MPSWEEP" sweep "${GPUS[@]}" -l hybrid:3x2,1x1 --no-reuse -o r.jsonl
   points 'all(measured) and all(has("reused") | not)' r.jsonl

@@ -83,7 +83,7 @@ write_limits() {
   grep -qE '^1	processes\+mps 13×1, .*	infeasible: .* on 2001-02-03\)$' out
   absent '^0.*infeasible' out
   expect 0 "$MPSWEEP" sweep --device emulated -l processes+mps:13 -l threads:1 -c 8 -t 100 \
-    --dry-run
+    --rounds 1 --dry-run
   grep -qE '^plan: +2 points, 1 of them infeasible, about 1 min 4' out
   grep -qE '^0	processes\+mps 13×1, .*infeasible: ' out
   expect 0 "$MPSWEEP" sweep --device emulated -l processes+mps:13 -c 8 --list --limits ignore

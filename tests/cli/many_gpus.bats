@@ -179,24 +179,60 @@ tuned() {
     --active-thread-percentage default -q -o t.jsonl --emit systemd --emit-dir d "$@"
 }
 
-@test "tune: the layout of each GPU, with all at work, and its deployment on all" {
+@test "tune: searched on one GPU, measured on all of them, and its deployment on all" {
   machine 2
   tuned -l threads:1,2 --max-threads 2
   grep -q '^2 × ' out
   grep -q '^each GPU: [0-9.]*, [0-9.]* iterations/s' out
   jq -se '.[] | select(.type == "tune") | .winner.per_gpu_ips | length == 2' t.jsonl
-  jq -se '[.[] | select(.type == "point")] | all(.gpus == 2)' t.jsonl
+  jq -se 'map(select(.type == "point")) | (map(select(.tune.stage == "look")) | length == 2 and all(.gpus == null))
+    and (map(select(.tune.stage == "final" or .tune.stage == "naive")) | length > 2 and all(.gpus == 2))' t.jsonl
+  # The CPUs of one GPU are half of those that there are.
+  if [ "$(nproc)" = 2 ]; then
+    jq -se 'map(select(.type == "point" and .tune.stage == "look").per_worker[].cpus) | unique | length == 1' t.jsonl
+  fi
   [ "$(grep -h '^CUDA_VISIBLE_DEVICES=' d/worker-*.env | sort -u | wc -l)" = 2 ]
   # The answer's options make the same point again: a layout of a GPU, and not the sum of all.
   local again
   read -ra again <<<"$(jq -r 'select(.type == "tune") | .winner.options' t.jsonl)"
   expect 0 "$MPSWEEP" "${again[@]}" --list
   grep -q "$(jq -r 'select(.type == "tune") | .winner.what' t.jsonl | sed 's/,.*//')" out
+  # A figure has one measure for looks and finals.
+  expect 0 "$MPSWEEP" plot t.jsonl --figure search -o search.gp
+  grep -q "^ylabel = 'throughput of a GPU (iterations/s)'$" search.gp
   # One number of GPUs.
   expect 1 "$MPSWEEP" tune --device emulated:all --gpus-per-point 1,2 -q
   says "give 'gpus-per-point' as one number"
   expect 0 "$MPSWEEP" tune --device emulated:all --gpus-per-point 1 --dry-run
-  absent 'of each of' out
+  absent 'searched on one GPU' out
+}
+
+# The second process of these layouts is the one on GPU 1.
+TWO=(--device emulated:all --guide measuring --kernels 5 --duration 0.1 --warmup 0.02 -m pinned
+  --launch stream --streams 1 --schedule block -b near -c default --active-thread-percentage default
+  -l threads:1,2 -q)
+
+@test "tune: what works on one GPU alone is not the winner" {
+  machine 2
+  MPSWEEP_EMULATED_FAULT=cuDevicePrimaryCtxRetain=error:2@1 expect 4 "$MPSWEEP" tune "${TWO[@]}" \
+    --budget 60s -o t.jsonl
+  jq -se '.[] | select(.type == "tune") | .verdict == "none" and .winner == null' t.jsonl
+  grep -q '^no layout was found that works; threads .* on each of 2 GPUs, .*GPU 1' out
+}
+
+@test "tune: without time for all GPUs the layout of one is not finished" {
+  machine 2
+  MPSWEEP_EMULATED_FAULT=cuDevicePrimaryCtxRetain=slow:60000@1 expect 0 "$MPSWEEP" tune "${TWO[@]}" \
+    --budget 10s -o t.jsonl
+  jq -se '.[] | select(.type == "tune") | .verdict == "unfinished" and .ended == "budget"
+    and .winner.per_gpu_ips == null and (.winner.options | test("--gpus-per-point 1 "))' t.jsonl
+  grep -q '^unfinished: ' out
+  # And with more time it goes on with all.
+  cp t.jsonl before.jsonl
+  expect 0 "$MPSWEEP" tune "${TWO[@]}" --budget 60s -o t.jsonl --resume
+  cmp -n "$(stat -c %s before.jsonl)" before.jsonl t.jsonl
+  jq -se 'map(select(.type == "tune")) | last | (.winner.per_gpu_ips | length == 2) and .ended == "complete"' t.jsonl
+  jq -se 'map(select(.type == "point" and .gpus == null).id) | length == 2 and . == unique' t.jsonl
 }
 
 # results of two GPUs, over MPS with one daemon (0), one each (1), and without MPS (2).

@@ -5,7 +5,7 @@
 load helper
 
 PLAN=(--device emulated --kernels 5 --duration 0.05 --warmup 0.02 --precision 100
-  -l threads:1,2,4 -l processes:1,2 -l processes+mps:2)
+  -l threads:1,2,4 -l processes:1,2 -l processes+mps:2 --rounds 1)
 
 setup_file() {
   MADE=$(mktemp -d /tmp/mpt.XXXXXX)

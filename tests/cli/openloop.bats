@@ -9,8 +9,9 @@ sweep_of_service() {
   local status=$1
   shift
   rm -f r.jsonl
-  MPSWEEP_EMULATED_FAULT="cuStreamSynchronize#1+=slow:$SERVICE_MS" \
-    expect "$status" "$MPSWEEP" sweep --device emulated --kernels 5 --warmup 0.1 -q -o r.jsonl "$@"
+  in_rounds "$@"
+  MPSWEEP_EMULATED_FAULT="cuStreamSynchronize#1+=slow:$SERVICE_MS" expect "$status" \
+    "$MPSWEEP" sweep --device emulated --kernels 5 --warmup 0.1 "${ROUNDS[@]}" -q -o r.jsonl "$@"
 }
 
 @test "without a rate there is nothing about rates" {
@@ -65,7 +66,7 @@ within_the_load() {
 }
 
 @test "every layout and schedule waits for its starts" {
-  expect 0 "$MPSWEEP" sweep "${TINY[@]}" -l processes:2 -l processes+mps:2 -l hybrid:2x2 \
+  expect 0 "$MPSWEEP" sweep "${TINY_ROUNDS[@]}" -l processes:2 -l processes+mps:2 -l hybrid:2x2 \
     --schedule spin,yield,block --launch graph --rate 100 --arrival poisson --max-duration 1.5 \
     --rounds 2 -q -o r.jsonl
   points 'length == 9 and all(.rate | .offered_ips == 100 and .arrival == "poisson")' r.jsonl
@@ -75,17 +76,17 @@ within_the_load() {
 @test "a worker that waits for its start is not hung, and no other worker is spared" {
   # The second start is after 10 s.
   expect 0 "$MPSWEEP" sweep --device emulated --kernels 5 -l threads:1 --rate 0.1 --timeout $HUNG \
-    --warmup 0.1 --duration 11 --max-duration 11 -q -o r.jsonl
+    --warmup 0.1 --duration 11 --max-duration 11 --rounds 1 -q -o r.jsonl
   points 'all(.iterations == 1)' r.jsonl
   MPSWEEP_EMULATED_FAULT="cuStreamSynchronize#5=hang" expect 2 "$MPSWEEP" sweep \
-    --device emulated --kernels 5 -l threads:1 --rate 100 --timeout $HUNG --duration 20 --max-duration 20 -q
+    --device emulated --kernels 5 -l threads:1 --rate 100 --timeout $HUNG --duration 20 --max-duration 20 --rounds 1 -q
   grep -q 'worker 1 of 1 hangs' out
 }
 
 @test "a window without a start is reported" {
   # The first start is planned for the begin of the warm-up, in which a busy computer makes it, too.
   expect 2 "$MPSWEEP" sweep --device emulated --kernels 5 --duration 0.05 --warmup 1 --precision 100 \
-    -l threads:1 --rate 0.1 --max-duration 0.1 -q -o r.jsonl
+    -l threads:1 --rate 0.1 --max-duration 0.1 --rounds 1 -q -o r.jsonl
   points 'all(.status == "failed" and (.error | test("no iteration began .*--max-duration"))
     and .rate == {offered_ips: 0.1, arrival: "constant"})' r.jsonl
 }
@@ -93,7 +94,7 @@ within_the_load() {
 @test "the end of a window is heard in a wait" {
   # The second start is after 100 s.
   expect 0 "$MPSWEEP" sweep --device emulated --kernels 5 -l threads:1 --rate 0.01 --warmup 0 \
-    --duration 0.5 --max-duration 0.5 --timeout 20 --schedule auto,block -q -o r.jsonl
+    --duration 0.5 --max-duration 0.5 --rounds 1 --timeout 20 --schedule auto,block -q -o r.jsonl
   points 'length == 2 and all(.iterations == 1 and .seconds < 20)' r.jsonl
 }
 

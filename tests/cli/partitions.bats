@@ -4,7 +4,7 @@
 load helper
 
 FEW=(--device emulated --kernels 5 --bytes 64K --warmup 0.02 --precision 100 --duration 0.3
-  --max-duration 9)
+  --max-duration 9 --rounds 1)
 
 @test "each thread's kernels run on its own multiprocessors, and on as many as it was given" {
   sweep_points 'length == 4 and all(measured and

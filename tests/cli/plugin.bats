@@ -7,7 +7,7 @@ load helper
 PLUGINS=$MPSWEEP_BUILD_DIR/tests/fakes/plugins
 EXAMPLES=$MPSWEEP_BUILD_DIR/examples/plugin
 FAULTY=$PLUGINS/faulty.so
-QUICK=(--device emulated --duration 0.1 --warmup 0.02 --precision 100)
+QUICK=(--device emulated --duration 0.1 --warmup 0.02 --precision 100 --rounds 1)
 
 # -- what cannot be used is known before anything is measured ---------------------------------------
 

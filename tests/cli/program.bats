@@ -17,7 +17,8 @@ measure() {
   local wanted=$1
   shift
   rm -f r.jsonl
-  expect "$wanted" "$MPSWEEP" sweep "${PROGRAM_SMALL[@]}" --duration "${DURATION:-0.1}" \
+  in_rounds "$@"
+  expect "$wanted" "$MPSWEEP" sweep "${PROGRAM_SMALL[@]}" "${ROUNDS[@]}" --duration "${DURATION:-0.1}" \
     --seed "${SEED:-0}" -o r.jsonl "$@"
 }
 
@@ -55,7 +56,7 @@ LAYOUTS=(-l processes:2 -l processes+mps:2 -l hybrid:2x2 -l hybrid-timesliced:2x
   measure 0 -l processes:2 --rounds 2 -- "$TICKER" 200
   points '.[0].rounds | length == 2' r.jsonl
   rm r.jsonl
-  expect 0 "$MPSWEEP" sweep --device emulated -q --iterations 50 --warmup 0.02 -l hybrid:2x2 \
+  expect 0 "$MPSWEEP" sweep --device emulated -q --rounds 1 --iterations 50 --warmup 0.02 -l hybrid:2x2 \
     -o r.jsonl -- "$TICKER" 200
   points '.[0] | .iterations == 200 and .fixed.iterations_per_worker == 50' r.jsonl
   DURATION=0.5 measure 0 -l processes:2 --rate 200 --arrival constant,poisson -- "$TICKER" 200
@@ -196,7 +197,7 @@ SCRIPT
   points 'all(measured)' r.jsonl
   # Every other one was cancelled, and does not count.
   rm r.jsonl
-  expect 0 "$MPSWEEP" sweep --device emulated --iterations 20 -l processes:2 -q -o r.jsonl -- \
+  expect 0 "$MPSWEEP" sweep --device emulated --rounds 1 --iterations 20 -l processes:2 -q -o r.jsonl -- \
     python3 program.py cancel
   points '.[0].iterations == 40' r.jsonl
   [ "$(cat done)" -ge 40 ]
@@ -274,14 +275,14 @@ SCRIPT
 
 @test "another command is another plan" {
   measure 0 -l processes:1 -- "$TICKER" 200
-  refused 'another plan|was begun with' "$MPSWEEP" sweep "${PROGRAM_SMALL[@]}" --duration 0.1 \
+  refused 'another plan|was begun with' "$MPSWEEP" sweep "${PROGRAM_SMALL[@]}" --rounds 1 --duration 0.1 \
     -o r.jsonl --resume -l processes:1 -- "$TICKER" 100
-  expect 0 "$MPSWEEP" sweep "${PROGRAM_SMALL[@]}" --duration 0.1 -o r.jsonl --resume \
+  expect 0 "$MPSWEEP" sweep "${PROGRAM_SMALL[@]}" --rounds 1 --duration 0.1 -o r.jsonl --resume \
     -l processes:1 -- "$TICKER" 200
 }
 
 @test "a program that was rebuilt, or whose script was edited, is not continued" {
-  local sweep=("$MPSWEEP" sweep "${PROGRAM_SMALL[@]}" --duration 0.1 -o r.jsonl --resume -l processes:1)
+  local sweep=("$MPSWEEP" sweep "${PROGRAM_SMALL[@]}" --rounds 1 --duration 0.1 -o r.jsonl --resume -l processes:1)
   cp "$TICKER" own
   echo 'exec "$@"' >start.sh
   measure 0 -l processes:1 -- sh start.sh ./own 200
@@ -440,7 +441,7 @@ SCRIPT
 
 # -- nothing stays -----------------------------------------------------------------------------------------
 
-LONG=(--device emulated --warmup 0.02 --precision 100 --seed 0 -q -o r.jsonl --duration 60)
+LONG=(--device emulated --warmup 0.02 --precision 100 --seed 0 -q -o r.jsonl --duration 60 --rounds 1)
 
 # The name stands in the command line of mpsweep, too.
 own_programs() { own_processes | while read -r pid; do command_line "$pid" | head -1; done | grep -cxF "$PROGRAM"; }

@@ -6,7 +6,7 @@ load helper
 POLLER=$MPSWEEP_BUILD_DIR/examples/program/poller
 PROGRAM=$MPSWEEP_BUILD_DIR/tests/fakes/program
 SERVE=$MPSWEEP_SOURCE_DIR/examples/program/serve_streams.py
-WORK_OF=(--device emulated --warmup 0.02 --precision 100)
+WORK_OF=(--device emulated --warmup 0.02 --precision 100 --rounds 1)
 FEW=("${WORK_OF[@]}" --duration 0.3 --max-duration 9)
 
 # run_points FILTER OPTIONS... -- PROGRAM...: like sweep_points.
@@ -34,7 +34,7 @@ run_points() {
 }
 
 @test "fixed work and an open loop, and what it receives" {
-  run_points 'length == 2 and map(.iterations) == [40, 120]' --device emulated --warmup 0.02 \
+  run_points 'length == 2 and map(.iterations) == [40, 120]' --device emulated --warmup 0.02 --rounds 1 \
     -l threads:2 --streams 1,3 --iterations 20 -- "$POLLER" 200
   # One handle alone cannot serve what is offered.
   expect 0 "$MPSWEEP" sweep "${WORK_OF[@]}" --duration 1 --max-duration 1 -l threads:1 --streams 1,8 \
@@ -73,7 +73,7 @@ wrong_program() {
   run_points 'length == 4 and all(measured and (.per_worker | all(.ips > 0)))' "${FEW[@]}" -l threads:2 \
     -l processes+mps:2 --streams 1,3 -- \
     python3 "$SERVE" --batch 2 --width 512
-  run_points 'length == 1 and .[0].iterations == 60' --device emulated --warmup 0.02 \
+  run_points 'length == 1 and .[0].iterations == 60' --device emulated --warmup 0.02 --rounds 1 \
     -l threads:1 --streams 3 --iterations 20 -- \
     python3 "$SERVE" --batch 2 --width 512
   run_points 'length == 1 and all(measured)' "${WORK_OF[@]}" --duration 1 --max-duration 1 \

@@ -4,7 +4,8 @@
 
 load helper
 
-PARTS=(--device emulated --kernels 20 --warmup 0.05 --precision 100 --seed 0 -q -o r.jsonl)
+PARTS_ROUNDS=(--device emulated --kernels 20 --warmup 0.05 --precision 100 --seed 0 -q -o r.jsonl)
+PARTS=("${PARTS_ROUNDS[@]}" --rounds 1)
 
 is_alive() { kill -0 "$1" 2>/dev/null; }
 
@@ -12,7 +13,8 @@ is_alive() { kill -0 "$1" 2>/dev/null; }
 held() {
   local duration=$2
   holding "$1"
-  start "$MPSWEEP" sweep "${PARTS[@]}" --duration "$duration" "${@:3}"
+  in_rounds "$@"
+  start "$MPSWEEP" sweep "${PARTS_ROUNDS[@]}" "${ROUNDS[@]}" --duration "$duration" "${@:3}"
   await $PATIENCE is_held
 }
 
@@ -124,7 +126,7 @@ killed() {
   says 'mpsweep: interrupted'
   assert_whole r.jsonl
   points 'length == 1 and .[0].error == null and .[0].throughput_ips > 0' r.jsonl
-  points '.[0] | measured and (.rounds | length == 1)' r.jsonl
+  points '.[0] | measured and (.rounds | length == 1) and .rounds_left == 2' r.jsonl
 }
 
 @test "Ctrl-C: the terminal signals everybody, and one interruption is seen" {

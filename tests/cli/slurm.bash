@@ -22,7 +22,7 @@ FAKE
 
 # Eight points; of two shards, each has four or five.
 a_job() {
-  printf '%s\n' '[global]' 'device = emulated' 'kernels = 5' 'duration = 0.05' 'warmup = 0.02' \
+  printf '%s\n' '[global]' 'device = emulated' 'kernels = 5' 'rounds = 1' 'duration = 0.05' 'warmup = 0.02' \
     'precision = 100' '[some]' 'layout = threads:1-2' 'memory = pinned,pageable' \
     'launch = stream,graph' >a.job
 }

@@ -539,7 +539,7 @@ lies() {
 }
 
 @test "--publish: a file that took the place of the run's own is not published" {
-  start "$MPSWEEP" sweep "${TINY[@]}" -l threads:1-3 --rounds 3 --quiet -o x.part --publish x.jsonl
+  start "$MPSWEEP" sweep "${TINY_ROUNDS[@]}" -l threads:1-3 --rounds 3 --quiet -o x.part --publish x.jsonl
   await $PATIENCE test -s x.part
   mv x.part x.aside
   echo another >x.part

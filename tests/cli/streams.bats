@@ -3,7 +3,7 @@
 
 load helper
 
-WORK_OF=(--device emulated --kernels 5 --bytes 64K --warmup 0.02 --precision 100)
+WORK_OF=(--device emulated --kernels 5 --bytes 64K --warmup 0.02 --precision 100 --rounds 1)
 FAULTY=$MPSWEEP_BUILD_DIR/tests/fakes/plugins/faulty.so
 FEW=("${WORK_OF[@]}" --duration 0.3 --max-duration 9)
 

@@ -314,12 +314,20 @@ worker_without() {
 }
 
 @test "rounds: each point in each round, with processes of its own" {
-  expect 0 "$MPSWEEP" sweep "${TINY[@]}" -l threads:1,2 -l processes+mps:1,2 --rounds 3 -o r.jsonl
+  expect 0 "$MPSWEEP" sweep "${TINY_ROUNDS[@]}" -l threads:1,2 -l processes+mps:1,2 --rounds 3 -o r.jsonl
   assert_complete r.jsonl 4 0
   points 'all(.rounds | length == 3 and all(.throughput_ips > 0))' r.jsonl
   # A measured point is reported once, in its last round.
   [ "$(grep -c 'iterations/s' err)" -eq 4 ]
   grep -q '^\[12/12\] ' err
+}
+
+@test "three rounds by default; the table reports which intervals are of one" {
+  expect 0 "$MPSWEEP" sweep "${TINY_ROUNDS[@]}" -l threads:1,2 -q -o r.jsonl
+  points 'all(measured and (.rounds | length == 3) and .interval.method == "between rounds")' r.jsonl
+  absent '^rounds ' out
+  expect 0 "$MPSWEEP" sweep "${TINY[@]}" -l threads:1,2 -q
+  grep -q '^rounds   all points have one: 95% is that of one set of processes, ' out
 }
 
 @test "the random order is the same for one seed, and another for another" {
@@ -335,16 +343,16 @@ worker_without() {
   [ "$(order 1.jsonl | jq -c sort)" = '[0,1,2,3,4,5,6,7]' ]
 }
 
-@test "a point that stays imprecise is unconverged, and its window as long as allowed" {
+@test "a point that stays imprecise is unconverged, after half the longest window at least" {
   sweep_points 'all(.status == "unconverged" and .throughput_ips > 0 and .error == null
-    and .rounds[0].seconds >= 1.4)' --device emulated --kernels 20 -l processes:2 \
-    --duration 0.1 --warmup 0.1 --max-duration 1.5 --precision 0.01
+    and .rounds[0].seconds >= 0.75)' --device emulated --kernels 20 -l processes:2 \
+    --duration 0.1 --warmup 0.1 --max-duration 1.5 --precision 0.01 --rounds 1
 }
 
 @test "an unconverged point has what was reached, and what to give" {
   expect 0 "$MPSWEEP" sweep --device emulated --kernels 5 -l threads:2 --duration 0.1 --warmup 0.05 \
-    --max-duration 1.2 --precision 0.01 -q -o one.jsonl
-  grep -Eq '  unconverged: (±[0-9.e+]+%|too few iterations for an interval) after 1\.2 s: give --max-duration [0-9.e+]+$' out
+    --max-duration 1.2 --precision 0.01 --rounds 1 -q -o one.jsonl
+  grep -Eq '  unconverged: (±[0-9.e+]+%|too few iterations for an interval) after [01](\.[0-9]+)? s: give --max-duration [0-9.e+]+$' out
   points 'all(.interval.needs_s >= 2.4 and (.interval | has("needs_rounds") | not))' one.jsonl
   points "all(.interval.needs_s - $(sed -n 's/.*max-duration //p' out) | fabs < 1e-6)" one.jsonl
 
@@ -365,7 +373,8 @@ assert_warnings_printed() {
 
 @test "outliers: iterations far beyond the others are warned of, once" {
   MPSWEEP_EMULATED_FAULT='cuStreamSynchronize#20=slow:300' expect 0 "$MPSWEEP" sweep \
-    --device emulated --kernels 5 -l threads:1 --duration 1.5 --warmup 0.01 --precision 100 -q -o r.jsonl
+    --device emulated --kernels 5 -l threads:1 --duration 1.5 --warmup 0.01 --precision 100 --rounds 1 \
+    -q -o r.jsonl
   points 'all([.warnings[] | select(.kind == "outliers")]
     | length == 1 and (.[0].text | test("look for other work")))' r.jsonl
   assert_warnings_printed r.jsonl
@@ -374,7 +383,8 @@ assert_warnings_printed() {
 stepped() {
   rm -f r.jsonl
   MPSWEEP_EMULATED_FAULT='cuStreamSynchronize#100+=slow:20' expect 0 "$MPSWEEP" sweep \
-    --device emulated --kernels 20 -l threads:1 --duration 2 --warmup 0.01 --precision 100 -q -o r.jsonl
+    --device emulated --kernels 20 -l threads:1 --duration 2 --warmup 0.01 --precision 100 --rounds 1 \
+    -q -o r.jsonl
   points 'all(([.warnings[] | select(.kind == "unsteady")]
       | length == 1 and (.[0].text | test("throughput fell by .*give --warmup [0-9.]+")))
     and .status == "unconverged" and .interval.steady_from_s == 0 and .interval.before_rel > 0.1
@@ -399,7 +409,7 @@ ratio='def ips(f): map(select(f).throughput_ips) | if length == 1 then .[0]
 }
 
 # The same work, but of kernels enough to be more than what queues hold.
-LONGER=(--device emulated --kernels 40 --duration 0.2 --warmup 0.1 --precision 50)
+LONGER=(--device emulated --kernels 40 --duration 0.2 --warmup 0.1 --precision 50 --rounds 1)
 
 @test "model: threads of one process share eight queues, and 32 lift that" {
   judged sweep_points "$ratio"'

@@ -20,8 +20,9 @@ with_gpu() {
 # measure WORDS OPTIONS...: a sweep into x.jsonl, its table in out.
 measure() {
   rm -f x.jsonl
+  in_rounds "$@"
   expect 0 with_gpu "$1" "$MPSWEEP" sweep --kernels 20 --duration 0.2 --warmup 0.1 --precision 50 -q \
-    -o x.jsonl "${@:2}"
+    "${ROUNDS[@]}" -o x.jsonl "${@:2}"
 }
 
 # warned KIND PATTERN: every point has such a warning, and the table one line with the text.
@@ -154,6 +155,6 @@ unwarned() {
 
 @test "a search for iterations per joule ends early where no power is reported" {
   expect 1 with_gpu 'alone calm no-energy no-power' "$MPSWEEP" tune --objective ips-per-watt \
-    -l threads:1 --kernels 20 --duration 0.2 --warmup 0.05 -q --budget 60s
+    -l threads:1 --kernels 20 --duration 0.2 --warmup 0.05 -q --guide measuring --streams 1 --budget 300s
   says "objective 'ips-per-watt' needs the GPU's power, and NVML does not report it$"
 }

@@ -225,6 +225,8 @@ static void the_id_is_one_for_ever(void **state)
     set(OPTION_DURATION, "0.05");
     set(OPTION_MAX_DURATION, "0.05");
     set(OPTION_WARMUP, "0.01");
+    set(OPTION_ROUNDS, "1");
+    set(OPTION_PRECISION, "1");
     make_plan_for(1);
     assert_string_equal(plan.id, "2:76c5653d3c41346b");
     set(OPTION_GPUS_PER_POINT, "1");

@@ -214,6 +214,7 @@ static void the_key_is_text(void **state)
     set(OPTION_MEMORY, "pageable");
     set(OPTION_PRIORITY, "default/1");
     set(OPTION_RATE, "max-under-p99=5ms");
+    set(OPTION_WARMUP, "0.3");
     make_plan_for(1);
     char *key = key_of(&plan.points[0]);
     assert_string_equal(key, "layout=hybrid:3x2\nmemory=pageable\npriority=default/1\n"

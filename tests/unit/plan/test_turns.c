@@ -110,15 +110,17 @@ static void workers_serve_what_their_context_and_environment_fit(void **state)
         {OPTION_LAYOUT, "threads+mps:4,processes+mps:1", true},
         {OPTION_LAYOUT, "processes:4,processes+mps:4", false},
         {OPTION_LAYOUT, "threads:4,threads+mps:4", false},
-        /* Who idles: over MPS, up to three for each that works. */
-        {OPTION_LAYOUT, "processes+mps:32,processes+mps:8", true},
-        {OPTION_LAYOUT, "processes+mps:32,processes+mps:7", false},
-        {OPTION_LAYOUT, "processes+mps:4,threads+mps:8", true},
-        {OPTION_LAYOUT, "processes+mps:5,threads+mps:8", false},
+        /* Who idles: up to 15 for each that works, and none beside a single one without MPS. */
+        {OPTION_LAYOUT, "processes+mps:32,processes+mps:2", true},
+        {OPTION_LAYOUT, "processes+mps:33,processes+mps:2", false},
+        {OPTION_LAYOUT, "processes+mps:16,threads+mps:8", true},
+        {OPTION_LAYOUT, "processes+mps:17,threads+mps:8", false},
         {OPTION_LAYOUT, "processes+mps:8,processes+mps:9", false},
-        {OPTION_LAYOUT, "processes:4,processes:3", false},
+        {OPTION_LAYOUT, "processes:32,processes:2", true},
+        {OPTION_LAYOUT, "processes:33,processes:2", false},
+        {OPTION_LAYOUT, "processes:2,threads:8", false},
         {OPTION_LAYOUT, "processes:3,processes:4", false},
-        {OPTION_LAYOUT, "hybrid-timesliced:4x2,hybrid-timesliced:2x2", false},
+        {OPTION_LAYOUT, "hybrid-timesliced:4x2,hybrid-timesliced:2x2", true},
     };
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
         end(state);
@@ -172,7 +174,7 @@ static void those_that_share_a_crew_are_neighbours(void **state)
         make(NULL, seed, 0, true);
         assert_int_equal(count, plan.count);
         check_turns();
-        /* threads, 2 and 4 time-sliced, and all over MPS; with two numbers of connections each. */
+        /* threads, time-sliced, 2 and 4 over MPS; with two numbers of connections each. */
         assert_int_equal(starts(), 8);
         for (size_t i = 1; i < count; i++)
             assert_true(turns[i].starts || point_of(i)->processes <= point_of(i - 1)->processes);
@@ -182,7 +184,7 @@ static void those_that_share_a_crew_are_neighbours(void **state)
 static void reuse_is_of_neighbours_in_a_plan_that_keeps_its_order(void **state)
 {
     (void)state;
-    set(OPTION_LAYOUT, "threads:1,processes:2,processes+mps:4,2,8,processes:2,threads:3,threads:2");
+    set(OPTION_LAYOUT, "threads:1,processes:2,processes+mps:4,3,8,processes:2,threads:3,threads:2");
     make_room();
     make(NULL, 0, 0, true);
     check_turns();

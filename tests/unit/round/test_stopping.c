@@ -118,7 +118,8 @@ static bool measure(const struct kind *kind, double *truth, struct interval *out
     *truth = kind->make(kind, &changes_at);
     for (;; count = window_next(count, MOST)) {
         window_judge_series(series, count, shortest_batch(kind, count), &window);
-        if (window_ends(&window, GOAL, &narrow) || count == MOST)
+        if (window_ends(&window, GOAL, &narrow) || count == MOST ||
+            window_is_hopeless(&window, GOAL, count, MOST))
             break;
     }
     *out = window.interval;

@@ -127,6 +127,27 @@ static void a_level_that_changes_late_is_not_cut_off(void **state)
     assert_int_equal(narrow, 0);
 }
 
+static void a_window_far_from_its_goal_ends_at_half_its_length(void **state)
+{
+    (void)state;
+    const struct window wide = {.settled = true, .interval.half_rel = 0.1};
+    /* Twice as long it would be at 7.1%. */
+    assert_true(window_is_hopeless(&wide, 0.035, 500, 1000));
+    assert_false(window_is_hopeless(&wide, 0.036, 500, 1000));
+    /* Too early to know. */
+    assert_false(window_is_hopeless(&wide, 0.001, 499, 1000));
+    struct window window = wide;
+    window.settled = false;
+    assert_false(window_is_hopeless(&window, 0.01, 500, 1000));
+    window = wide;
+    window.stall.workers = 1;
+    assert_false(window_is_hopeless(&window, 0.01, 500, 1000));
+    window = wide;
+    window.interval.half_rel = INFINITY;
+    assert_false(window_is_hopeless(&window, 0.01, 500, 1000));
+    assert_false(window_is_hopeless(&wide, INFINITY, 500, 1000));
+}
+
 static void a_drift_is_told(void **state)
 {
     struct fixture *fixture = *state;
@@ -282,6 +303,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(a_steady_window_has_a_narrow_interval, make, release),
         cmocka_unit_test_setup_teardown(a_transient_is_in_no_figure, make, release),
         cmocka_unit_test_setup_teardown(a_level_that_changes_late_is_not_cut_off, make, release),
+        cmocka_unit_test(a_window_far_from_its_goal_ends_at_half_its_length),
         cmocka_unit_test_setup_teardown(a_drift_is_told, make, release),
         cmocka_unit_test_setup_teardown(few_iterations_tell_nothing, make, release),
         cmocka_unit_test_setup_teardown(an_iteration_that_runs_counts_by_its_usual_time, make,
