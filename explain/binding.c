@@ -2,6 +2,7 @@
 
 #include <stddef.h>
 
+#include "explain/network.h"
 #include "explain/predict.h"
 
 /* Less than this share of a ceiling lost by waiting does not make another one the limit. */
@@ -15,14 +16,14 @@ static enum ceiling_kind find_line(const struct explain_point *point,
                                    const struct calibration *calibration,
                                    const struct ceilings *ceilings)
 {
-    double most = LEAST_RELIEF * predict_relieved_ips(point, calibration, CEILING_KINDS);
+    double most = LEAST_RELIEF * network_ips(point, calibration, CEILING_KINDS);
     enum ceiling_kind found = CEILING_KINDS;
     for (int i = 0; i < CEILING_KINDS; i++) {
         enum ceiling_kind kind = (enum ceiling_kind)i;
         double ceiling = ceilings->ips[kind];
         if (ceiling_line(kind) == NULL || ceiling <= 0.0)
             continue;
-        double relieved = predict_relieved_ips(point, calibration, kind);
+        double relieved = network_ips(point, calibration, kind);
         bool lower = found != CEILING_KINDS && ceiling < ceilings->ips[found];
         if (relieved < most || (relieved == most && !lower))
             continue;

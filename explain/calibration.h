@@ -16,11 +16,30 @@
 struct calibration_all {
     unsigned gpus; /* 0: only one was measured */
     double h2d_bytes_per_s, d2h_bytes_per_s, both_bytes_per_s, pageable_bytes_per_s;
-    double process_launches_per_s, gpu_launches_per_s;
+    double process_launches_per_s;
+    double gpu_launches_per_s; /* of earlier calibrations, as those of one way alone */
 };
+
+/* A run of the iteration itself: what it did in one layout. Without MPS a process had a hardware
+ * queue for each of up to 32 streams, over MPS as many as it is given there. */
+struct calibration_run {
+    bool mps;
+    uint32_t processes, threads, streams;    /* at work; streams: of a thread, 1 or more */
+    uint32_t memory, sync, launch, schedule; /* enums of job/work.h */
+    double ips;
+    double spread_rel; /* half of the 95% interval, of its windows or between them */
+    double cpu_us;     /* of an iteration, 0: not known */
+};
+
+#define CALIBRATION_RUNS 48
 
 struct calibration {
     struct work work; /* whose iteration it is for: see calibration_is_same_work() */
+
+    /* All that were measured; none in calibrations of before there were any, which have the
+     * figures below only. Predictions are made from these. */
+    struct calibration_run runs[CALIBRATION_RUNS];
+    unsigned run_count;
 
     /* One worker alone, pinned memory, by its way of launching: iterations/s, and the CPU time
      * that an iteration costs its thread when it waits asleep (schedule block). */
@@ -29,13 +48,17 @@ struct calibration {
     /* The same with pageable memory and a synchronisation before the copy out. */
     double single_pageable_ips;
 
-    /* Launches of kernels that do next to nothing, kernels/s: one process with as many threads and
-     * connections as it takes; as many processes over MPS as it takes, 0 where there is no MPS;
-     * and as nodes of graphs, from as many threads as it takes. */
+    /* Launches of kernels that do next to nothing, kernels/s, of many threads of one process with a
+     * hardware queue each; of many processes over MPS, 0 where there is no MPS; and as nodes of
+     * graphs. */
     double process_launches_per_s;
     double gpu_launches_per_s;
     double graph_kernels_per_s;
-    /* Graphs of one such kernel, launches/s of one process: what its launch path lets through. */
+    /* Iterations/s of one thread that polls many streams, each a graph of next to nothing: what it
+     * does for them one after the other. */
+    double polled_graphs_per_s;
+    /* Graphs of one such kernel, launches/s of one process: what its launch path lets through. Of
+     * earlier calibrations, as h2d_bytes_per_s and d2h_bytes_per_s. */
     double process_graphs_per_s;
 
     /* Iterations/s if the GPU did nothing but the kernels' own work, as grids that fill it. */
@@ -85,11 +108,9 @@ bool calibration_is_same_work(const struct work *a, const struct work *b);
 enum calibration_part {
     CALIBRATION_PROCESS_LAUNCHES,
     CALIBRATION_GRAPH_KERNELS,
-    CALIBRATION_PROCESS_GRAPHS,
+    CALIBRATION_POLLED_GRAPHS,
     CALIBRATION_GPU_LAUNCHES,
     CALIBRATION_ARITHMETIC,
-    CALIBRATION_IN,
-    CALIBRATION_OUT,
     CALIBRATION_BOTH,
     CALIBRATION_PAGEABLE,
     CALIBRATION_PARTS
@@ -121,7 +142,8 @@ struct calibration_record {
     struct calibration figures;
     char bind[CALIBRATION_BIND_BYTES]; /* of the workers, as the option has it; "": not known */
     unsigned shared; /* bit n: part n was taken over from another one of the same file */
-    double seconds;  /* that it took itself */
+    double spread_rel[CALIBRATION_PARTS]; /* as struct calibration_run; 0: not known */
+    double seconds;                       /* that it took itself */
     unsigned note_count;
     char notes[CALIBRATION_NOTES][CALIBRATION_NOTE_BYTES]; /* why a figure is 0, for one */
 };

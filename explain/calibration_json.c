@@ -13,6 +13,8 @@ static const char *const workloads[] = {
     [WORKLOAD_DELAY] = "delay",
 };
 
+#define COUNT_OF(array) (sizeof(array) / sizeof(array)[0])
+
 enum kind { REAL, COUNT, WIDE }; /* double, uint32_t, uint64_t */
 
 /* A number of a struct. Without it a record is of before there was one, unless it is needed. */
@@ -46,6 +48,7 @@ static const struct field figures[] = {
     {FIGURE(gpu_launches_per_s)},
     {FIGURE(graph_kernels_per_s)},
     {FIGURE(process_graphs_per_s)},
+    {FIGURE(polled_graphs_per_s)},
     {FIGURE(arithmetic_ips)},
     {FIGURE(h2d_bytes_per_s)},
     {FIGURE(d2h_bytes_per_s)},
@@ -71,22 +74,51 @@ static const struct field of_all[] = {
     {ALL(gpu_launches_per_s)},
 };
 
+#define RUN(name) #name, offsetof(struct calibration_run, name)
+
+static const struct field of_run[] = {
+    {RUN(processes), COUNT, true}, {RUN(threads), COUNT, true}, {RUN(streams), COUNT, true},
+    {RUN(ips), REAL, true},        {RUN(spread_rel)},           {RUN(cpu_us)},
+};
+
+/* Its settings, as options have them. */
+static const char *const memories[] = {[MEMORY_PINNED] = "pinned", [MEMORY_PAGEABLE] = "pageable"};
+static const char *const syncs[] = {[SYNC_STREAM] = "stream", [SYNC_NONE] = "none"};
+static const char *const launches[] = {[LAUNCH_STREAM] = "stream", [LAUNCH_GRAPH] = "graph"};
+static const char *const schedules[] = {[SCHEDULE_AUTO] = "auto",
+                                        [SCHEDULE_SPIN] = "spin",
+                                        [SCHEDULE_YIELD] = "yield",
+                                        [SCHEDULE_BLOCK] = "block"};
+
+static const struct {
+    const char *name;
+    size_t at;
+    const char *const *words;
+    size_t count;
+} words_of_run[] = {
+    {RUN(memory), memories, COUNT_OF(memories)},
+    {RUN(sync), syncs, COUNT_OF(syncs)},
+    {RUN(launch), launches, COUNT_OF(launches)},
+    {RUN(schedule), schedules, COUNT_OF(schedules)},
+};
+
 static const struct field seconds[] = {
     {"seconds", offsetof(struct calibration_record, seconds)},
 };
 
-#define COUNT_OF(array) (sizeof(array) / sizeof(array)[0])
-
 static json_t *value_of(const struct field *field, const void *of)
 {
     const void *at = (const char *)of + field->at;
+    double real = 0.0;
     switch (field->kind) {
     case COUNT:
         return json_integer(*(const uint32_t *)at);
     case WIDE:
         return json_integer((json_int_t) * (const uint64_t *)at);
     default:
-        return json_real(*(const double *)at);
+        /* JSON has no other; what is not a number is not known. */
+        memcpy(&real, at, sizeof real);
+        return json_real(isfinite(real) ? real : 0.0);
     }
 }
 
@@ -125,6 +157,46 @@ static json_t *shared_to_json(unsigned shared)
     return names;
 }
 
+/* NULL without memory. */
+static json_t *run_to_json(const struct calibration_run *run)
+{
+    json_t *json = json_pack("{s:b}", "mps", run->mps);
+    int failed = json == NULL;
+    for (size_t i = 0; i < COUNT_OF(words_of_run) && !failed; i++) {
+        uint32_t value = *(const uint32_t *)((const char *)run + words_of_run[i].at);
+        failed = value >= words_of_run[i].count ||
+                 json_object_set_new(json, words_of_run[i].name,
+                                     json_string(words_of_run[i].words[value])) != 0;
+    }
+    if (!failed)
+        return object_of(json, of_run, COUNT_OF(of_run), run);
+    json_decref(json);
+    return NULL;
+}
+
+/* NULL without memory. */
+static json_t *runs_to_json(const struct calibration *of)
+{
+    json_t *runs = json_array();
+    for (unsigned i = 0; i < of->run_count && runs != NULL; i++)
+        if (json_array_append_new(runs, run_to_json(&of->runs[i])) != 0) {
+            json_decref(runs);
+            return NULL;
+        }
+    return runs;
+}
+
+/* NULL without memory. */
+static json_t *spreads_to_json(const struct calibration_record *record)
+{
+    json_t *spreads = json_object();
+    for (unsigned i = 0; i < CALIBRATION_PARTS && spreads != NULL; i++)
+        if (record->spread_rel[i] > 0.0)
+            json_object_set_new(spreads, calibration_part_name(i),
+                                json_real(record->spread_rel[i]));
+    return spreads;
+}
+
 json_t *calibration_to_json(const struct calibration_record *record)
 {
     json_t *json = json_pack("{s:s, s:o}", "type", "calibration", "work",
@@ -142,6 +214,9 @@ json_t *calibration_to_json(const struct calibration_record *record)
         failed = json_object_set_new(json, "bind", json_string(record->bind));
     if (!failed && record->shared != 0)
         failed = json_object_set_new(json, "shared", shared_to_json(record->shared));
+    if (!failed && record->figures.run_count > 0)
+        failed = json_object_set_new(json, "runs", runs_to_json(&record->figures)) ||
+                 json_object_set_new(json, "spread", spreads_to_json(record));
     if (!failed)
         failed = add_fields(json, seconds, COUNT_OF(seconds), record) ||
                  json_object_set(json, "notes", notes);
@@ -207,6 +282,46 @@ static enum status read_all(const json_t *json, struct calibration_all *out)
     return all == NULL ? STATUS_OK : read_fields(all, of_all, COUNT_OF(of_all), out);
 }
 
+static enum status read_run(const json_t *json, struct calibration_run *out)
+{
+    enum status status = read_fields(json, of_run, COUNT_OF(of_run), out);
+    for (size_t i = 0; i < COUNT_OF(words_of_run) && status == STATUS_OK; i++) {
+        const char *word = json_string_value(json_object_get(json, words_of_run[i].name));
+        uint32_t value = 0;
+        while (word && value < words_of_run[i].count &&
+               strcmp(word, words_of_run[i].words[value]) != 0)
+            value++;
+        if (!word || value == words_of_run[i].count)
+            return status_set(STATUS_USAGE, "a calibration's '%s' of a run is missing or unknown",
+                              words_of_run[i].name);
+        *(uint32_t *)((char *)out + words_of_run[i].at) = value;
+    }
+    out->mps = json_is_true(json_object_get(json, "mps"));
+    return status;
+}
+
+/* Further ones than there is room for are of another version. */
+static enum status read_runs(const json_t *json, struct calibration *out)
+{
+    const json_t *runs = json_object_get(json, "runs");
+    enum status status = STATUS_OK;
+    if (runs != NULL && !json_is_array(runs))
+        return status_set(STATUS_USAGE, "a calibration's 'runs' are not an array");
+    for (size_t i = 0; i < json_array_size(runs) && out->run_count < CALIBRATION_RUNS; i++) {
+        status = read_run(json_array_get(runs, i), &out->runs[out->run_count++]);
+        if (status != STATUS_OK)
+            return status;
+    }
+    return STATUS_OK;
+}
+
+static void read_spreads(const json_t *json, double *out)
+{
+    const json_t *spreads = json_object_get(json, "spread");
+    for (unsigned i = 0; i < CALIBRATION_PARTS; i++)
+        out[i] = json_number_value(json_object_get(spreads, calibration_part_name(i)));
+}
+
 static enum status read_notes(const json_t *json, struct calibration_record *out)
 {
     const json_t *notes = json_object_get(json, "notes");
@@ -256,6 +371,9 @@ enum status calibration_from_json(const json_t *json, struct calibration_record 
         status = read_fields(json, figures, COUNT_OF(figures), &record);
     if (status == STATUS_OK)
         status = read_all(json, &record.figures.all);
+    if (status == STATUS_OK)
+        status = read_runs(json, &record.figures);
+    read_spreads(json, record.spread_rel);
     if (status == STATUS_OK)
         status = read_bind(json, record.bind, sizeof record.bind);
     if (status == STATUS_OK)

@@ -3,11 +3,13 @@ noinst_LIBRARIES += libexplain.a
 libexplain_a_SOURCES = \
     explain/binding.c explain/binding.h explain/calibration.c explain/calibration.h \
     explain/calibration_json.c explain/calibration_json.h explain/ceilings.c explain/ceilings.h \
+    explain/curve.c explain/curve.h explain/derive.c explain/derive.h explain/network.c \
+    explain/network.h \
     explain/predict.c explain/predict.h explain/remedy.c explain/remedy.h explain/words.c \
     explain/words.h
 
 unit_tests += \
     tests/unit/explain/test_binding tests/unit/explain/test_calibration \
-    tests/unit/explain/test_ceilings tests/unit/explain/test_predict \
+    tests/unit/explain/test_ceilings tests/unit/explain/test_curve tests/unit/explain/test_predict \
     tests/unit/explain/test_remedy tests/unit/explain/test_shared_ceilings
 EXTRA_DIST += tests/unit/explain/h200.h

@@ -3,243 +3,326 @@
 #include <math.h>
 #include <stddef.h>
 
-/* Everything that workers share and may wait for. Demands are seconds of an iteration. */
-enum {
-    LAUNCH,
-    COPY_IN,
-    COPY_OUT,
-    STAGING,
-    BLOCKED,
-    ARITHMETIC,
-    CPUS,
-    POLLING,
-    HOST_COPIES,
-    HOST_LAUNCH,
-    STATIONS
+#include "explain/curve.h"
+#include "explain/network.h"
+
+/* For which a thread keeps its CPU while others wait for it. On H200s with 16 CPUs 128 threads with
+ * graphs of 2.3 to 3.4 ms do 1.4 to 1.7 times what 16 do; 32 processes of 2.1 ms 1.1 times. */
+#define TURN_S 8e-3
+
+/* A point, and the curves of its workers: beside those of all processes, and of its own. */
+struct expected {
+    const struct explain_point *point;
+    const struct calibration *calibration;
+    bool awake;
+    struct curve over_mps, threads;
+    struct curve rows;           /* awake, in pinned memory */
+    struct curve others;         /* graphs of threads that do not poll */
+    struct curve paged, unpaged; /* launched by stream over MPS */
 };
 
-/* Whose a line is: each GPU has its own, or each process, or thread, or there is one for all. */
-enum scope { OF_GPU, OF_PROCESS, OF_THREAD, OF_MACHINE };
-
-struct network {
-    double alone_s;          /* an iteration of one worker alone, all demands included */
-    double demand[STATIONS]; /* 0: never waited for */
-    enum scope of[STATIONS];
-    unsigned gpus;
-    unsigned processes, threads; /* of a GPU */
-    unsigned active;             /* workers of a process that get on at the same time */
-};
-
-/* How workers that launch beside each other get in each other's way: the share of the predicted
- * waiting in lines that they really wait, and seconds lost to each further worker. */
-struct crowd {
-    double lines, each_s;
-};
-
-static double rate_s(double per_s, double amount)
+static bool is_awake(const struct explain_point *point)
 {
-    return per_s > 0.0 ? amount / per_s : 0.0;
+    return point->schedule == SCHEDULE_SPIN || point->schedule == SCHEDULE_AUTO ||
+           ceiling_polls(point);
 }
 
-/* A launch into a queue in which another stream was before takes so much longer: 24 and 32 threads
- * on an H200 launch 772 and 751 thousand empty kernels/s into 8 queues, 847 and 869 into 32. */
-#define SHARED_QUEUE 1.13
-
-/* Launches of different processes meet in the GPU's front end; of one process, before it. */
-static double launch_demand(const struct explain_point *point,
-                            const struct calibration *calibration)
+/* Whether threads launch kernel by kernel for several streams each. */
+static bool launches_for_others(const struct explain_point *point)
 {
-    bool graph = point->launch == LAUNCH_GRAPH;
-    double kernels = point->work.kernels;
-    double front = rate_s(
-        graph ? calibration->graph_kernels_per_s : ceiling_gpu_launches(calibration), kernels);
-    double own = graph ? rate_s(calibration->process_graphs_per_s, 1.0)
-                       : rate_s(calibration->process_launches_per_s, kernels);
-    if (ceiling_takes_turns(point, calibration))
-        own *= SHARED_QUEUE;
-    own /= point->processes;
-    return front > own ? front : own;
+    return ceiling_polls(point) && point->launch == LAUNCH_STREAM;
 }
 
-static void make_network(const struct explain_point *point, const struct calibration *calibration,
-                         struct network *out)
+static void make_curves(struct expected *expected)
 {
-    struct network network = {
-        .alone_s = 1.0 / ceiling_single_ips(point, calibration),
-        .gpus = ceiling_gpus(point),
-        .processes = point->processes,
-        .threads = point->threads,
-        .active = ceiling_active_threads(point, calibration),
-        .of = {[STAGING] = OF_PROCESS,
-               [BLOCKED] = OF_PROCESS,
-               [CPUS] = OF_MACHINE,
-               [POLLING] = OF_THREAD,
-               [HOST_COPIES] = OF_MACHINE,
-               [HOST_LAUNCH] = OF_MACHINE},
-    };
-    double *demand = network.demand;
-    double bytes = (double)point->work.bytes;
+    const struct explain_point *point = expected->point;
+    double share = ceiling_thread_share(point);
+    /* One thread that launches kernel by kernel for all its streams keeps the GPU waiting: a run of
+     * it shows what the thread does, and no more. */
+    bool polls = ceiling_polls(point) && !launches_for_others(point);
+    struct curve_kind kind = {.mps = true,
+                              .polls = polls,
+                              .awake = expected->awake,
+                              .memory = point->memory,
+                              .sync = point->sync,
+                              .launch = point->launch};
+    curve_make(&kind, expected->calibration, share, &expected->over_mps);
+    kind.mps = false;
+    curve_make(&kind, expected->calibration, share, &expected->threads);
+    kind.polls = false;
+    curve_make(&kind, expected->calibration, share, &expected->others);
+    kind.mps = point->mps;
+    kind.awake = true;
+    kind.memory = MEMORY_PINNED;
+    curve_make(&kind, expected->calibration, share, &expected->rows);
+    kind.mps = true;
+    kind.launch = LAUNCH_STREAM;
+    curve_make(&kind, expected->calibration, share, &expected->unpaged);
+    kind.memory = MEMORY_PAGEABLE;
+    kind.sync = SYNC_STREAM;
+    curve_make(&kind, expected->calibration, share, &expected->paged);
+}
+
+/* What pageable copies of all processes cost a graph: as much as those of streams, whose runs show
+ * how they share the host's memory. */
+static double paging_s(const struct expected *expected, double all)
+{
+    if (expected->point->memory != MEMORY_PAGEABLE || expected->point->launch != LAUNCH_GRAPH)
+        return 0.0;
+    double more = curve_s(&expected->paged, all) - curve_s(&expected->unpaged, all);
+    return fmax(more - (curve_s(&expected->paged, 1.0) - curve_s(&expected->unpaged, 1.0)), 0.0);
+}
+
+/* Seconds of an iteration beside that many in all, that many of them in its process. */
+static double beside_s(const struct expected *expected, double all, double own)
+{
+    double of_process = curve_s(&expected->threads, own);
+    if (launches_for_others(expected->point))
+        return curve_s(&expected->over_mps, all);
+    /* Several that poll are not held back by what one of them can do. */
+    if (ceiling_polls(expected->point) && expected->point->threads > 1)
+        of_process = fmin(of_process, curve_s(&expected->others, own));
+    if (!expected->point->mps)
+        return of_process;
+    return fmax(curve_s(&expected->over_mps, all) + paging_s(expected, all), of_process);
+}
+
+/* -- hardware queues --------------------------------------------------------------------------- */
+
+/* Whether more threads spin than there are CPUs. */
+static bool spins_in_line(const struct expected *expected)
+{
+    const struct explain_point *point = expected->point;
+    return expected->awake && !ceiling_polls(point) &&
+           point->processes * point->threads > expected->calibration->cpus;
+}
+
+/* What of an iteration does not hold its queue: its copies. */
+static double off_queue_s(const struct explain_point *point, const struct calibration *calibration)
+{
     double both = calibration->both_bytes_per_s;
-    bool graph = point->launch == LAUNCH_GRAPH;
-    demand[LAUNCH] = launch_demand(point, calibration);
-    demand[COPY_IN] = rate_s(both > 0.0 ? both : calibration->h2d_bytes_per_s, bytes);
-    demand[COPY_OUT] = rate_s(both > 0.0 ? both : calibration->d2h_bytes_per_s, bytes);
-    demand[ARITHMETIC] = rate_s(calibration->arithmetic_ips * ceiling_thread_share(point), 1.0);
-    demand[POLLING] = ceiling_polling_s(point, calibration);
-    if (calibration->cpus > 0 && !ceiling_polls(point))
-        demand[CPUS] =
-            (graph ? calibration->single_graph_cpu_us : calibration->single_stream_cpu_us) / 1e6 /
-            calibration->cpus;
-    if (point->memory == MEMORY_PAGEABLE) {
-        demand[STAGING] = rate_s(ceiling_pageable_bytes(point, calibration), bytes);
-        if (graph)
-            demand[BLOCKED] = rate_s(calibration->process_pageable_graph_ips, 1.0);
-        else if (point->sync == SYNC_NONE)
-            demand[BLOCKED] = rate_s(calibration->process_unsynced_ips, 1.0);
-    }
-    demand[HOST_COPIES] = ceiling_host_copies_s(point, calibration);
-    demand[HOST_LAUNCH] = ceiling_host_launch_s(point, calibration);
-    *out = network;
+    return both > 0.0 ? 2.0 * (double)point->work.bytes / both : 0.0;
 }
 
-/* How many lines of that kind there are. */
-static double lines_of(const struct network *network, size_t station)
+/* Rows of kernels come one after the other in a queue. */
+static double rows_ips(const struct expected *expected)
 {
-    switch (network->of[station]) {
-    case OF_MACHINE:
-        return 1.0;
-    case OF_PROCESS:
-        return (double)network->gpus * network->processes;
-    case OF_THREAD:
-        return (double)network->gpus * network->processes * network->threads;
-    default:
-        return network->gpus;
-    }
-}
-
-/* Mean value analysis after Schweitzer: a worker that comes to a line finds there what the others
- * have in it on average (P. Schweitzer, 1979; Lazowska et al., Quantitative System Performance,
- * chapter 6). The lines of a process or a thread hold its own workers only, those of a GPU its own
- * workers; all processes and all GPUs are alike. */
-static double solve(const struct network *network, const struct crowd *crowd)
-{
-    enum { STEPS = 10000 };
-    double of_a_gpu = (double)network->processes * network->active;
-    double workers = of_a_gpu * network->gpus;
-    double delay_s = network->alone_s + crowd->each_s * (of_a_gpu - 1.0);
-    double line[STATIONS] = {0.0};
-    double ips = workers / delay_s;
-    for (int step = 0; step < STEPS; step++) {
-        double residence[STATIONS], total_s = delay_s;
-        for (size_t i = 0; i < STATIONS; i++) {
-            double in_line = fmax(1.0, workers / lines_of(network, i));
-            double wait_s = network->demand[i] * line[i] * (in_line - 1.0) / in_line;
-            residence[i] = network->demand[i] + wait_s;
-            total_s += crowd->lines * wait_s;
-        }
-        double next = workers / total_s;
-        for (size_t i = 0; i < STATIONS; i++) {
-            double share = next / lines_of(network, i);
-            /* Half way, or it swings about a full line. */
-            line[i] += 0.5 * (share * residence[i] - line[i]);
-        }
-        bool settled = fabs(next - ips) < 1e-9 * next;
-        ips = next;
-        if (settled && step > 0)
-            break;
-    }
+    const struct explain_point *point = expected->point;
+    double own = point->connections, all = own * point->processes;
+    double held_s = curve_s(&expected->rows, point->mps ? all : own);
+    double off_s = off_queue_s(point, expected->calibration);
+    double ips = all / fmax(held_s - off_s, 0.1 * held_s);
+    /* One that has no CPU when its row is done lets its queue wait. */
+    if (spins_in_line(expected))
+        ips *= 2.0 * TURN_S / (2.0 * TURN_S + expected->rows.alone_s);
     return ips;
 }
 
-/* From the throughput of a known crowd: less than the network predicts is time lost to each
- * other; more means that launches fit between each other better than by chance. */
-static struct crowd fit_crowd(const struct calibration *calibration)
+static bool shares_queues(const struct explain_point *point)
 {
-    struct crowd crowd = {.lines = 1.0, .each_s = 0.0};
-    struct explain_point point = {
-        .processes = 1,
-        .threads = calibration->crowd_workers,
-        .connections = calibration->crowd_workers,
-        .work = calibration->work,
-    };
-    struct network network;
-    double seen = calibration->crowd_stream_ips;
-    if (calibration->crowd_workers < 2 || seen <= 0.0 || calibration->single_stream_ips <= 0.0)
-        return crowd;
-    make_network(&point, calibration, &network);
-    bool slower = seen < solve(&network, &crowd);
-    /* More than its place in the line of launches no worker can cost another one. */
-    double low = 0.0, high = slower ? network.demand[LAUNCH] : 1.0;
-    for (int i = 0; i < 50; i++) {
-        double middle = 0.5 * (low + high);
-        *(slower ? &crowd.each_s : &crowd.lines) = middle;
-        if (solve(&network, &crowd) > seen)
-            low = middle;
-        else
-            high = middle;
+    return point->launch == LAUNCH_STREAM && ceiling_streams(point) > point->connections;
+}
+
+/* -- CPUs -------------------------------------------------------------------------------------- */
+
+/* What threads of one process did that span without a CPU each; NULL: no run shows it. */
+static const struct calibration_run *find_crowded(const struct expected *expected)
+{
+    const struct calibration *calibration = expected->calibration;
+    const struct explain_point *point = expected->point;
+    for (unsigned i = 0; i < calibration->run_count && !point->mps; i++) {
+        const struct calibration_run *run = &calibration->runs[i];
+        if (!run->mps && run->processes == 1 && run->streams == 1 &&
+            run->threads > calibration->cpus && run->schedule != SCHEDULE_BLOCK &&
+            run->memory == MEMORY_PINNED && run->launch == LAUNCH_STREAM &&
+            point->launch == LAUNCH_STREAM)
+            return run;
     }
-    return crowd;
+    return NULL;
 }
 
-/* The lines that make a ceiling, as bits. */
-static const unsigned lines_at[CEILING_KINDS] = {
-    [CEILING_POLLING] = 1u << POLLING,
-    [CEILING_PROCESS_LAUNCH] = 1u << LAUNCH,
-    [CEILING_GPU_LAUNCH] = 1u << LAUNCH,
-    [CEILING_COPY_IN] = 1u << COPY_IN | 1u << COPY_OUT,
-    [CEILING_COPY_OUT] = 1u << COPY_IN | 1u << COPY_OUT,
-    [CEILING_COPY_BOTH] = 1u << COPY_IN | 1u << COPY_OUT,
-    [CEILING_STAGING] = 1u << STAGING,
-    [CEILING_BLOCKED_COPIES] = 1u << BLOCKED,
-    [CEILING_ARITHMETIC] = 1u << ARITHMETIC,
-    [CEILING_CPUS] = 1u << CPUS,
-    [CEILING_HOST_COPIES] = 1u << HOST_COPIES,
-    [CEILING_HOST_LAUNCH] = 1u << HOST_LAUNCH,
-};
-
-/* Half the demand at what makes that ceiling. Launches that get in each other's way go with it. */
-static void relieve(enum ceiling_kind kind, struct network *network, struct crowd *crowd)
+/* Threads that spin where there are more of them than CPUs: those that have one do what they can,
+ * and one that gets its turn finds the iteration done that it began in the turn before. */
+static double spinning_ips(const struct expected *expected)
 {
-    unsigned lines = kind < CEILING_KINDS ? lines_at[kind] : 0;
-    for (unsigned i = 0; i < STATIONS; i++)
-        if (lines >> i & 1)
-            network->demand[i] *= 0.5;
-    if (lines >> LAUNCH & 1)
-        crowd->each_s *= 0.5;
+    const struct explain_point *point = expected->point;
+    double cpus = expected->calibration->cpus, threads = point->processes * point->threads;
+    double each_s = beside_s(expected, cpus, fmin(point->threads, cpus));
+    double ips = cpus / each_s * (1.0 + (1.0 - cpus / threads) * each_s / TURN_S);
+    const struct calibration_run *run = find_crowded(expected);
+    if (!run)
+        return ips;
+    double part = fmin(log(threads / cpus) / log(run->threads / cpus), 1.0);
+    return pow(cpus / each_s, 1.0 - part) * pow(run->ips, part);
 }
 
-/* relieved: what is twice as fast; CEILING_KINDS: nothing. */
-static double network_ips(const struct explain_point *point, const struct calibration *calibration,
-                          enum ceiling_kind relieved)
+/* What a thread that polls does for its streams, one after the other: no more than runs show for a
+ * graph of next to nothing, no less than for this iteration. */
+static double polling_ips(const struct expected *expected)
 {
-    struct network network;
-    struct crowd crowd = {.lines = 1.0, .each_s = 0.0};
+    const struct calibration *calibration = expected->calibration;
+    const struct explain_point *point = expected->point;
+    double most = point->launch == LAUNCH_GRAPH && point->memory == MEMORY_PINNED
+                      ? calibration->polled_graphs_per_s
+                      : 0.0;
+    for (unsigned i = 0; i < calibration->run_count; i++) {
+        const struct calibration_run *run = &calibration->runs[i];
+        if (run->processes == 1 && run->threads == 1 && run->streams > 1 &&
+            run->launch == (uint32_t)point->launch && run->memory == (uint32_t)point->memory)
+            most = fmax(most, run->ips);
+    }
+    double seconds = ceiling_polling_s(point, calibration);
+    if (most <= 0.0)
+        most = seconds > 0.0 ? 1.0 / seconds : 0.0;
+    /* Threads of a process get in each other's way. */
+    if (launches_for_others(point))
+        most /= curve_factor(&expected->threads, point->threads);
+    return point->processes * point->threads * most;
+}
+
+/* -- turns of processes ------------------------------------------------------------------------ */
+
+/* Two processes that take turns show what a turn costs them; others' launches take as much more or
+ * less as alone. */
+static double sliced_ips(const struct expected *expected, double one_ips)
+{
+    const struct calibration *calibration = expected->calibration;
+    const struct explain_point *point = expected->point;
+    for (unsigned i = 0; i < calibration->run_count; i++) {
+        const struct calibration_run *run = &calibration->runs[i];
+        if (run->mps || run->processes < 2 || run->threads > 1 || run->streams > 1)
+            continue;
+        double alone = calibration->single_stream_ips, other = alone;
+        if (point->launch == LAUNCH_GRAPH)
+            other = calibration->single_graph_ips;
+        double turn_s = 1.0 / run->ips + 1.0 / other - 1.0 / alone;
+        double many = one_ips / fmax(alone, 1e-9); /* more than one thread each */
+        return fmin(fmax(many, 1.0) / turn_s, point->processes * one_ips);
+    }
+    return one_ips;
+}
+
+/* -- all of it --------------------------------------------------------------------------------- */
+
+static double of_gpu_ips(const struct expected *expected)
+{
+    const struct explain_point *point = expected->point;
+    double own = ceiling_streams(point), all = own * point->processes;
+    double ips = all / beside_s(expected, all, own);
+    if (shares_queues(point) && !ceiling_takes_turns(point, expected->calibration))
+        ips = fmin(ips, rows_ips(expected));
+    if (ceiling_polls(point)) {
+        double polling = polling_ips(expected);
+        return polling > 0.0 ? fmin(ips, polling) : ips;
+    }
+    if (spins_in_line(expected))
+        ips = fmin(ips, spinning_ips(expected));
+    return ips;
+}
+
+/* -- how far it may be off --------------------------------------------------------------------- */
+
+/* Parts of the half width of an interval, as shares; they add up as squares do. By how much
+ * predictions were off, at 9 of 10 points, in the development set of docs/explain.md. */
+#define OFF_ALWAYS 0.07
+#define OFF_CROWDED 0.10   /* more threads that spin than CPUs */
+#define OFF_LAUNCHING 0.12 /* threads wait for the launches of others in their process */
+#define OFF_QUEUES 0.12    /* streams that share a hardware queue */
+#define OFF_PAGEABLE 0.13  /* the copies of a process wait for each other in turns that change */
+#define OFF_WAITING 0.35   /* pageable copies that hold the others up */
+#define OFF_SLICED 0.08
+#define OFF_EACH_DOUBLING 0.05 /* of workers beyond the runs */
+
+/* Predictions were compared with no more than this many times the workers of the largest run. */
+#define BEYOND 4.0
+
+static double find_off(const struct expected *expected, double all)
+{
+    const struct explain_point *point = expected->point;
+    const struct curve *curve = point->mps ? &expected->over_mps : &expected->threads;
+    bool waits = point->memory == MEMORY_PAGEABLE && point->threads > 1 &&
+                 (point->launch == LAUNCH_GRAPH || point->sync == SYNC_NONE);
+    double farther = fmax(log2(all / curve_reach(curve)), 0.0);
+    double parts[] = {
+        OFF_ALWAYS,
+        expected->awake && !ceiling_polls(point) &&
+                ceiling_threads(point) > expected->calibration->cpus
+            ? OFF_CROWDED
+            : 0.0,
+        shares_queues(point) ? OFF_QUEUES : 0.0,
+        point->launch == LAUNCH_STREAM && point->threads > 1 ? OFF_LAUNCHING : 0.0,
+        waits                              ? OFF_WAITING
+        : point->memory == MEMORY_PAGEABLE ? OFF_PAGEABLE
+                                           : 0.0,
+        !point->mps && point->processes > 1 ? OFF_SLICED : 0.0,
+        OFF_EACH_DOUBLING * farther,
+    };
+    double squares = 0.0;
+    for (size_t i = 0; i < sizeof parts / sizeof parts[0]; i++)
+        squares += parts[i] * parts[i];
+    return sqrt(squares);
+}
+
+static bool is_beyond(const struct expected *expected, double all)
+{
+    const struct explain_point *point = expected->point;
+    const struct curve *curve = point->mps ? &expected->over_mps : &expected->threads;
+    return all > BEYOND * curve_reach(curve) || point->percentage_count > 0 ||
+           point->schedule == SCHEDULE_YIELD ||
+           (ceiling_gpus(point) > 1 && expected->calibration->all.gpus < ceiling_gpus(point));
+}
+
+/* -- one prediction ---------------------------------------------------------------------------- */
+
+static void from_runs(const struct explain_point *point, const struct calibration *calibration,
+                      struct prediction *out)
+{
     struct explain_point one = *point;
-    /* Those that take turns do what one of them does. */
+    struct expected expected = {
+        .point = &one, .calibration = calibration, .awake = is_awake(point)};
     if (!point->mps)
         one.processes = 1;
-    if (point->launch == LAUNCH_STREAM)
-        crowd = fit_crowd(calibration);
-    make_network(&one, calibration, &network);
-    relieve(relieved, &network, &crowd);
-    return solve(&network, &crowd);
+    make_curves(&expected);
+    if (expected.threads.alone_s <= 0.0)
+        return;
+    double ips = of_gpu_ips(&expected);
+    expected.point = point;
+    if (!point->mps && point->processes > 1)
+        ips = sliced_ips(&expected, ips);
+    ips *= ceiling_gpus(point);
+    double host_s =
+        fmax(ceiling_host_copies_s(point, calibration), ceiling_host_launch_s(point, calibration));
+    out->ips = host_s > 0.0 ? fmin(ips, 1.0 / host_s) : ips;
+    double all = (double)ceiling_streams(point) * one.processes;
+    out->half_rel = find_off(&expected, all);
+    out->is_beyond = is_beyond(&expected, all);
+}
+
+static double from_network_ips(const struct explain_point *point,
+                               const struct calibration *calibration)
+{
+    struct ceilings ceilings;
+    double ips = network_ips(point, calibration, CEILING_KINDS);
+    if (ips <= 0.0)
+        return 0.0;
+    ceilings_compute(point, calibration, &ceilings);
+    return fmin(ips, ceilings.ips[ceilings_lowest(&ceilings)]);
+}
+
+void predict(const struct explain_point *point, const struct calibration *calibration,
+             struct prediction *out)
+{
+    struct prediction prediction = {.ips = 0.0};
+    if (calibration->run_count > 0)
+        from_runs(point, calibration, &prediction);
+    if (prediction.ips <= 0.0)
+        prediction.ips = from_network_ips(point, calibration);
+    *out = prediction;
 }
 
 double predict_ips(const struct explain_point *point, const struct calibration *calibration)
 {
-    struct ceilings ceilings;
-    if (ceiling_single_ips(point, calibration) <= 0.0)
-        return 0.0;
-    double ips = network_ips(point, calibration, CEILING_KINDS);
-    ceilings_compute(point, calibration, &ceilings);
-    double most = ceilings.ips[ceilings_lowest(&ceilings)];
-    return ips < most ? ips : most;
-}
-
-double predict_relieved_ips(const struct explain_point *point,
-                            const struct calibration *calibration, enum ceiling_kind kind)
-{
-    if (ceiling_single_ips(point, calibration) <= 0.0)
-        return 0.0;
-    return network_ips(point, calibration, kind);
+    struct prediction prediction;
+    predict(point, calibration, &prediction);
+    return prediction.ips;
 }

@@ -1,62 +1,78 @@
 /*
- * Shared by the files of one calibration: which figures (run.c), and the runs and searches that
- * give each (search.c).
+ * Shared by the files of one calibration: what is measured, in which order (run.c, figures.c), and
+ * how one figure is (measure.c).
  */
 #pragma once
 
 #include "orchestrator/calibrate/run.h"
 #include "orchestrator/session/mps_limits.h"
 
-/* More workers are tried as long as they give this much more. */
-#define WORTH_IT 1.03
+/* Figures in the order in which they can share worker processes. */
+enum calibrate_phase {
+    CALIBRATE_AWAKE,  /* threads of one process, waiting as CUDA chooses */
+    CALIBRATE_ASLEEP, /* threads of one process that sleep */
+    CALIBRATE_SLICED, /* processes without MPS */
+    CALIBRATE_MPS,    /* processes over MPS, asleep */
+    CALIBRATE_ALL,    /* a process on each GPU */
+    CALIBRATE_PHASES
+};
 
-/* What is measured on all GPUs, too, once everything of one is known: processes that are on one GPU
- * cannot serve several. */
-enum { AGAIN_LAUNCHES, AGAIN_IN, AGAIN_OUT, AGAIN_BOTH, AGAIN_PAGEABLE, AGAIN };
+enum calibrate_load {
+    CALIBRATE_ITERATION, /* the iteration itself */
+    CALIBRATE_LAUNCHES,  /* next to nothing but launches */
+    CALIBRATE_POLLING,   /* next to nothing in graphs of one kernel, copies included */
+    CALIBRATE_COPIES,    /* nothing but copies each way */
+    CALIBRATE_ARITHMETIC /* nothing but the kernels' work */
+};
 
-struct again {
-    struct point point;
-    unsigned best; /* threads that gave most on one GPU; 0: it was not measured */
+/* A figure: a load in a layout. */
+struct calibrate_figure {
+    const char *name;
+    enum calibrate_phase phase;
+    enum calibrate_load load;
+    unsigned workers; /* threads, or processes, at most: see calibrate_workers() */
+    unsigned streams; /* of a thread; 0: one */
+    enum work_memory memory;
+    enum work_sync sync;
+    enum work_launch launch;
+    /* Of another load than the iteration. */
+    enum calibration_part part;
+};
+
+extern const struct calibrate_figure calibrate_figures[];
+extern const size_t calibrate_figure_count;
+
+/* Whether a figure is to be measured for a record that was prepared; gpus: at once. */
+bool calibrate_lacks(const struct calibration_record *record,
+                     const struct calibrate_figure *figure);
+
+struct calibrate_measured {
+    double ips, spread_rel, cpu_us;
 };
 
 struct calibrator {
     struct session *session;
-    unsigned gpus;       /* that the points have at most */
-    unsigned done, soon; /* steps: behind us, and once what is being measured is known */
-    struct again again[AGAIN];
     const struct point *like;
     struct round_limits limits;
     struct mps_limits known;
     bool limits_are_known;
     calibrate_progress progress;
     void *data;
-    uint64_t deadline_ns;
+    unsigned done;            /* figures behind us */
+    unsigned most_processes;  /* over MPS, that can be */
+    uint64_t deadline_ns;     /* no run begins later */
+    uint64_t repeat_until_ns; /* nor is one repeated */
     struct calibration_record record;
     struct crew *crew;  /* of the run before, parked, or empty */
     bool too_many;      /* the last run failed, and fewer workers might not */
-    double p50_ns;      /* of the last run that did not fail */
-    unsigned best;      /* threads or processes that gave most, of the last search for it */
     enum status status; /* of the session: nothing more is run unless it is OK */
 };
 
 __attribute__((format(printf, 2, 3))) void calibrate_note(struct calibrator *calibrator,
                                                           const char *format, ...);
 
-/* One run. Iterations/s, or 0 with a note that names the figure. cpu_us may be NULL. */
-double calibrate_measure(struct calibrator *calibrator, const struct point *point,
-                         const char *figure, double *cpu_us);
-
-/* The most that any number of threads gives, with the numbers growing until they give no more.
- * Threads that wait awake need a CPU each. */
-double calibrate_grow(struct calibrator *calibrator, struct point *point,
-                      enum work_schedule schedule, const unsigned *counts, size_t count,
-                      const char *figure);
-
-/* The most that any number of processes over MPS gives. */
-double calibrate_search_processes(struct calibrator *calibrator, struct point *point,
-                                  const char *figure);
-
-/* The same load on all GPUs at once, by as many threads or processes on each as gave most on one:
- * what it gives less than N times one, the GPUs share. */
-double calibrate_measure_all(struct calibrator *calibrator, const struct again *again,
-                             const char *figure);
+/* One figure, of as many windows as it takes. False: a note has the reason. expected_s: of an
+ * iteration, 0 where nothing is known. slots: of the workers' process, for those of the figures
+ * after it. */
+bool calibrate_measure(struct calibrator *calibrator, const struct point *point, const char *name,
+                       double expected_s, struct calibrate_measured *out);

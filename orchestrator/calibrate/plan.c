@@ -1,5 +1,6 @@
 #include "orchestrator/calibrate/plan.h"
 
+#include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -9,8 +10,8 @@
 #include "explain/calibration_json.h"
 #include "orchestrator/console/progress.h"
 
-/* Of a run, starts of processes included, on an H200. */
-#define STEP_S 0.6
+/* Of a figure, starts of processes included, on an H200. */
+#define STEP_S 0.3
 
 /* What is being done. */
 struct making {
@@ -146,10 +147,29 @@ __attribute__((format(printf, 2, 3))) static void print_line(const struct making
     making->print(line);
 }
 
+/* The largest of what its figures' windows differ by, and how many differ by more than they are to.
+ */
+static double most_spread(const struct calibration_record *record, unsigned *wide)
+{
+    double most = 0.0;
+    *wide = 0;
+    for (unsigned i = 0; i < record->figures.run_count; i++) {
+        most = fmax(most, record->figures.runs[i].spread_rel);
+        *wide += record->figures.runs[i].spread_rel > CALIBRATE_SPREAD_REL;
+    }
+    for (unsigned i = 0; i < CALIBRATION_PARTS; i++) {
+        most = fmax(most, record->spread_rel[i]);
+        *wide += record->spread_rel[i] > CALIBRATE_SPREAD_REL;
+    }
+    return most;
+}
+
 static void print_made(const struct making *making, const struct point *point,
                        const struct calibration_record *record)
 {
     char what[POINT_DESCRIPTION], taken[64] = "";
+    unsigned wide;
+    double most = most_spread(record, &wide);
     unsigned shared = (unsigned)__builtin_popcount(record->shared);
     point_describe(point, what, sizeof what);
     if (shared > 0)
@@ -158,6 +178,11 @@ static void print_made(const struct making *making, const struct point *point,
     progress_clear(&making->progress);
     print_line(making, "calibrated for iterations as of %s in %.1f s%s", what, record->seconds,
                taken);
+    if (wide > 0)
+        print_line(making, "  %u of its figures spread by more than ±%.0f%%, up to ±%.0f%%", wide,
+                   100.0 * CALIBRATE_SPREAD_REL, 100.0 * most);
+    else
+        print_line(making, "  its figures spread by ±%.1f%% at most", 100.0 * most);
     for (unsigned i = 0; i < record->note_count; i++)
         print_line(making, "  not measured: %s", record->notes[i]);
 }

@@ -91,20 +91,11 @@ struct point calibrate_arithmetic(const struct point *like, unsigned sms, double
     return point;
 }
 
-void calibrate_set_processes(struct point *point, unsigned processes)
+void calibrate_set_processes(struct point *point, enum layout_kind layout, unsigned processes)
 {
-    point->layout = LAYOUT_PROCESSES_MPS;
+    point->layout = layout;
     point->processes = processes;
-    point->threads = 1;
-    point->connections = 0;
-    point->work.schedule = SCHEDULE_BLOCK;
-}
-
-void calibrate_set_threads(struct point *point, unsigned threads)
-{
-    point->layout = LAYOUT_THREADS;
-    point->processes = 1;
-    point->threads = threads;
-    point->connections = MOST_CONNECTIONS;
-    point->work.schedule = SCHEDULE_BLOCK;
+    point->connections = layout == LAYOUT_PROCESSES_MPS ? 0 : MOST_CONNECTIONS;
+    if (layout == LAYOUT_PROCESSES_MPS)
+        point->work.schedule = SCHEDULE_BLOCK;
 }

@@ -7,7 +7,7 @@
 #include "orchestrator/plan/plan.h"
 
 /* Of all points. */
-#define CALIBRATE_WARMUP_NS UINT64_C(50000000)
+#define CALIBRATE_WARMUP_NS UINT64_C(25000000)
 
 /* Threads of a point, at most. */
 #define CALIBRATE_MOST_THREADS 64
@@ -28,7 +28,6 @@ struct point calibrate_copies(const struct point *like, enum work_copies copies,
  * compute nothing. */
 struct point calibrate_arithmetic(const struct point *like, unsigned sms, double *share);
 
-/* Turns a point into one of N processes over MPS, or of N threads without it. Many
- * threads wait asleep: those that spin would keep the others from running. */
-void calibrate_set_processes(struct point *point, unsigned processes);
-void calibrate_set_threads(struct point *point, unsigned threads);
+/* Turns a point into one of N processes, over MPS or in turns. Many over MPS wait asleep: those
+ * that spin would keep the others from running. */
+void calibrate_set_processes(struct point *point, enum layout_kind layout, unsigned processes);

@@ -8,6 +8,9 @@
 #include "orchestrator/crew/crew.h"
 #include "orchestrator/round/round.h"
 
+/* A figure whose windows differ by more is measured again. */
+#define CALIBRATE_SPREAD_REL 0.05
+
 /* Called before each run: what is measured, in a few words, and how many steps are done. */
 typedef void (*calibrate_progress)(void *data, const char *what, unsigned done);
 
@@ -17,16 +20,12 @@ void calibrate_prepare(const struct session *session, const struct point *like,
                        const struct calibration_record *known, size_t count,
                        struct calibration_record *out);
 
-/* Steps that are left, at most: a run each, and those of a search that ends early all the same. */
+/* Figures that are left to be measured. */
 unsigned calibrate_steps(const struct calibration_record *prepared);
-
-/* Steps of a part, or 0 where it was taken over; of what is the iteration's own. */
-unsigned calibrate_part_steps(const struct calibration_record *record, enum calibration_part part);
-#define CALIBRATE_OWN_STEPS 15
 
 /*
  * Measures what `record`, prepared, lacks for the iteration of `like`, whose binding holds, too:
- * all of it takes about half a minute on an H200, the iteration's own figures a third of that. What
+ * all of it takes about ten seconds on an H200. What
  * several GPUs may share is measured on as many at once as `like` has, too. Windows are short, and
  * not longer than the limits' duration; the timeout holds, and no run is begun after ready_by_ns,
  * where it is set. progress may be NULL. Layouts over MPS are kept to the limits that are known,

@@ -94,7 +94,11 @@ static json_t *point_json(const struct explanation *point)
             json_object_set(object, taken[i], value);
     }
     json_object_set_new(object, "calibrated", json_boolean(point->calibrated));
-    json_object_set_new(object, "predicted_ips", json_real(point->predicted_ips));
+    json_object_set_new(object, "predicted_ips", json_real(point->predicted.ips));
+    if (point->predicted.half_rel > 0.0) {
+        json_object_set_new(object, "predicted_rel", json_real(point->predicted.half_rel));
+        json_object_set_new(object, "predicted_beyond", json_boolean(point->predicted.is_beyond));
+    }
     json_object_set_new(object, "limited_by", name_or_null(point->binding.kind));
     json_object_set_new(object, "next", name_or_null(point->binding.next));
     if (point->binding.kind != CEILING_KINDS)

@@ -4,7 +4,6 @@
 #include <string.h>
 
 #include "explain/calibration_json.h"
-#include "explain/predict.h"
 #include "orchestrator/explain/point.h"
 
 /* Calibrations are good to a few percent. */
@@ -230,7 +229,7 @@ enum status explain_set_compute(struct explain_set *set, const struct remedy_lim
         const struct calibration *calibration = explain_set_calibration(set, point);
         point->calibrated = calibration != NULL;
         point->calibration = calibration ? calibration : &no_figures;
-        point->predicted_ips = predict_ips(&point->point, point->calibration);
+        predict(&point->point, point->calibration, &point->predicted);
         ceilings_compute(&point->point, point->calibration, &point->ceilings);
         take_turns(point);
         binding_find(&point->point, point->calibration, &point->ceilings, &point->binding);

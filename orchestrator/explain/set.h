@@ -12,6 +12,7 @@
 #include "common/status.h"
 #include "explain/binding.h"
 #include "explain/ceilings.h"
+#include "explain/predict.h"
 #include "explain/remedy.h"
 #include "orchestrator/results/origin.h"
 #include "orchestrator/results/scaling.h"
@@ -30,7 +31,7 @@ struct explanation {
     double passed_ips;
     struct ceilings ceilings;
     struct binding binding;
-    double predicted_ips;
+    struct prediction predicted;
     struct remedy remedy;
     size_t group; /* index of the first of its group */
     /* Of several GPUs: beside one, beside each other, and with the other choice of daemons. */

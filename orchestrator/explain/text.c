@@ -38,6 +38,19 @@ static void add_titles(struct columns *table, const struct table_settings *varyi
         columns_add(table, rest[i].title, rest[i].side);
 }
 
+/* "1909 ±8%", with a '?' where it is beyond what predictions were compared with. */
+static void add_prediction(struct columns *table, const struct prediction *predicted)
+{
+    char text[32];
+    if (predicted->ips <= 0.0)
+        columns_cell(table, "-");
+    else if (predicted->half_rel <= 0.0)
+        columns_cell(table, "%s", text_number(predicted->ips, text, sizeof text));
+    else
+        columns_cell(table, "%s ±%.0f%%%s", text_number(predicted->ips, text, sizeof text),
+                     100.0 * predicted->half_rel, predicted->is_beyond ? "?" : "");
+}
+
 static void add_row(struct columns *table, const struct table_settings *varying,
                     const struct explain_set *set, const struct explanation *point)
 {
@@ -52,9 +65,7 @@ static void add_row(struct columns *table, const struct table_settings *varying,
         columns_cell(table, "%s",
                      table_setting_text(point->record, varying->rows[i], text, sizeof text));
     columns_cell(table, "%s", text_number(point->measured_ips, text, sizeof text));
-    columns_cell(table, "%s",
-                 point->predicted_ips > 0.0 ? text_number(point->predicted_ips, text, sizeof text)
-                                            : "-");
+    add_prediction(table, &point->predicted);
     columns_cell(table, "%s", ceiling_title(point->binding.kind));
     columns_cell(table, "%s", known ? text_number(ceiling, text, sizeof text) : "-");
     if (known)

@@ -120,7 +120,7 @@ static json_t *test_json(const struct test *test)
         "{s:s, s:I, s:s, s:s, s:s, s:f, s:f, s:f, s:s, s:f}", "type", "verification", "point",
         json_integer_value(json_object_get(point->record, "id")), "limited_by",
         ceiling_name(point->binding.kind), "remedy", remedy_name(point->remedy.kind), "options",
-        point->remedy.options, "baseline_predicted_ips", point->predicted_ips, "predicted_ips",
+        point->remedy.options, "baseline_predicted_ips", point->predicted.ips, "predicted_ips",
         point->remedy.predicted_ips, "predicted_gain", point->remedy.gain, "verdict",
         verdict_of(test, gain, ci95_rel), "seconds", test->seconds);
     char what[EXPLAIN_NAME_TEXT];

@@ -4,15 +4,17 @@
 
 load helper
 
-SHARED='["process_launches_per_s", "graph_kernels_per_s", "process_graphs_per_s", "gpu_launches_per_s",
-  "arithmetic_ips"]'
+SHARED='["process_launches_per_s", "graph_kernels_per_s", "polled_graphs_per_s",
+  "gpu_launches_per_s", "arithmetic_ips"]'
 
 # What does not depend on the bytes of an iteration is the same in the second, and the first has none.
 shares() {
   jq -s -e --argjson shared "$SHARED" '[.[] | select(.type == "calibration")]
     | (.[0] | has("shared") | not) and .[1].shared == $shared
       and (.[0] as $a | .[1] as $b | $shared - ["arithmetic_ips"] | all($a[.] == $b[.] and $a[.] > 0))
-      and all(.bind == "near") and .[0].h2d_bytes_per_s != .[1].h2d_bytes_per_s' "$1"
+      and all(.bind == "near") and .[0].both_bytes_per_s != .[1].both_bytes_per_s
+      and all((.runs | length) >= 10 and all(.runs[]; .ips > 0 and .spread_rel >= 0)
+        and .spread.arithmetic_ips > 0)' "$1"
 }
 
 @test "each kind of iteration is calibrated once, before the points, and not again on --resume" {
@@ -28,6 +30,7 @@ shares() {
   shares a.jsonl
   grep -q '^calibrating for 2 kinds of iterations: about ' err
   grep -q '^calibrated for .* 128 KiB in .* s, 5 figures taken from one before$' err
+  [ "$(grep -c '^  .*its figures spread by ' err)" -eq 2 ]
   # Cut after the first calibration.
   head -2 a.jsonl >b.jsonl
   expect 0 "$MPSWEEP" sweep "${options[@]}" --resume --format json -o b.jsonl
@@ -54,9 +57,8 @@ shares() {
 @test "a wrong output gives no figure" {
   MPSWEEP_EMULATED_FAULT=cuMemcpyDtoHAsync#1+=corrupt expect 2 "$MPSWEEP" sweep "${TINY[@]}" \
     -l threads:1 --spin 0 --calibrate -o a.jsonl
-  jq -s -e '.[1] | .single_stream_ips == 0 and .d2h_bytes_per_s == 0 and .both_bytes_per_s == 0
-    and .h2d_bytes_per_s > 0
-    and any(.notes[]; test("^copies out, 4 threads: .*wrong result"))' a.jsonl
+  jq -s -e '.[1] | .single_stream_ips == 0 and .both_bytes_per_s == 0 and all(.runs[]; .launch == "graph")
+    and any(.notes[]; test("^copies both ways, [0-9]+ threads: .*wrong result"))' a.jsonl
 }
 
 @test "a terminal shows what is measured, and how much time is left" {
@@ -66,8 +68,8 @@ shares() {
   MPSWEEP_EMULATED_FAULT='cuMemAlloc#1+=error:2' script -qec "$MPSWEEP sweep ${options[*]}" typescript \
     </dev/null >out
   tr '\r' '\n' <typescript >lines
-  grep -q '\[calibration 1/2\] [0-9].* left: alone, spinning, 1 threads' lines
-  grep -q '\[calibration 2/2\] [0-9].* left: copies out, 4 threads' lines
+  grep -q '\[calibration 1/2\] [0-9].* left: alone, 1 thread' lines
+  grep -q '\[calibration 2/2\] [0-9].* left: copies both ways, 2 threads' lines
 }
 
 is_calibrating() { [ -n "$(workers_of "$PID")" ]; }

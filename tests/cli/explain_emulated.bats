@@ -8,7 +8,7 @@ load helper
 ITERATION=(--kernels 20 --spin 3072 --bytes 320K)
 LAUNCHES=(--kernels 20 --spin 1000 --bytes 64K)
 # The windows of calibrations are as long.
-MEASURE=(--device emulated --duration 0.1 --max-duration 3 --warmup 0.05 --precision 10 --quiet)
+MEASURE=(--device emulated --duration 0.1 --max-duration 3 --warmup 0.05 --precision 10 --quiet --rounds 1)
 
 @test "a calibration that is missing is made and kept" {
   expect 0 "$MPSWEEP" sweep "${MEASURE[@]}" "${ITERATION[@]}" -o r.jsonl --schedule block -l threads:16

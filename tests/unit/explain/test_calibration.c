@@ -1,4 +1,5 @@
 /* Calibrations to and from JSON, and the points that they are made from. */
+#include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -43,9 +44,22 @@ static struct calibration_record example(void)
                 .crowd_workers = 18,
                 .cpus = 19,
                 .sms = 20,
+                .runs = {{.processes = 1,
+                          .threads = 2,
+                          .streams = 3,
+                          .memory = MEMORY_PAGEABLE,
+                          .sync = SYNC_NONE,
+                          .launch = LAUNCH_GRAPH,
+                          .schedule = SCHEDULE_BLOCK,
+                          .ips = 1000.5,
+                          .spread_rel = 0.25,
+                          .cpu_us = 3.5},
+                         {.mps = true, .processes = 4, .threads = 1, .streams = 1, .ips = 7.5}},
+                .run_count = 2,
             },
+        .spread_rel = {[CALIBRATION_ARITHMETIC] = 0.125},
         .bind = "scatter",
-        .shared = 1U << CALIBRATION_GPU_LAUNCHES | 1U << CALIBRATION_IN,
+        .shared = 1U << CALIBRATION_GPU_LAUNCHES | 1U << CALIBRATION_BOTH,
         .seconds = 21.5,
         .note_count = 2,
         .notes = {"one", "two × 2"},
@@ -58,6 +72,7 @@ static void assert_same(const struct calibration_record *a, const struct calibra
     assert_memory_equal(&a->figures, &b->figures, sizeof a->figures);
     assert_string_equal(a->bind, b->bind);
     assert_int_equal(a->shared, b->shared);
+    assert_memory_equal(a->spread_rel, b->spread_rel, sizeof a->spread_rel);
     assert_true(a->seconds == b->seconds);
     assert_int_equal(a->note_count, b->note_count);
     for (unsigned i = 0; i < a->note_count; i++)
@@ -71,7 +86,7 @@ static void test_a_record_comes_back(void **state)
     json_t *json = calibration_to_json(&record);
     assert_non_null(json);
     assert_string_equal(json_string_value(json_object_get(json, "type")), "calibration");
-    json_t *shared = json_pack("[s, s]", "gpu_launches_per_s", "h2d_bytes_per_s");
+    json_t *shared = json_pack("[s, s]", "gpu_launches_per_s", "both_bytes_per_s");
     assert_true(json_equal(json_object_get(json, "shared"), shared));
     json_decref(shared);
     /* As it is written and read. */
@@ -81,6 +96,20 @@ static void test_a_record_comes_back(void **state)
     free(text);
     assert_int_equal(calibration_from_json(json, &back), STATUS_OK);
     assert_same(&record, &back);
+    json_decref(json);
+}
+
+static void test_what_is_no_number_is_not_known(void **state)
+{
+    (void)state;
+    struct calibration_record record = example(), back;
+    record.figures.runs[0].spread_rel = INFINITY;
+    record.figures.arithmetic_ips = NAN;
+    json_t *json = calibration_to_json(&record);
+    assert_non_null(json);
+    assert_int_equal(calibration_from_json(json, &back), STATUS_OK);
+    assert_true(back.figures.runs[0].spread_rel == 0.0);
+    assert_true(back.figures.arithmetic_ips == 0.0);
     json_decref(json);
 }
 
@@ -128,6 +157,14 @@ static void test_broken_records(void **state)
         {false, "cpus", "1.0", "a calibration's 'cpus' is not a whole number in range"},
         {false, "cpus", NULL, NULL},
         {false, "bind", "1", "a calibration's 'bind' is not a text"},
+        {false, "runs", NULL, NULL},
+        {false, "runs", "{}", "a calibration's 'runs' are not an array"},
+        {false, "runs", "[{}]", "a calibration's 'processes' is missing"},
+        {false, "runs", "[{\"processes\":1,\"threads\":1,\"streams\":1,\"ips\":1}]",
+         "a calibration's 'memory' of a run is missing or unknown"},
+        {false, "runs",
+         "[{\"processes\":1,\"threads\":1,\"streams\":1,\"ips\":1,\"memory\":\"fast\"}]",
+         "a calibration's 'memory' of a run is missing or unknown"},
         {false, "bind", NULL, NULL},
         {false, "shared", "{}", "a calibration's 'shared' is not an array"},
         {false, "shared", "[\"of another version\", 1]", NULL},
@@ -210,12 +247,10 @@ static unsigned taken(struct calibration *to, const struct calibration *from)
     return parts;
 }
 
-#define COPIES                                                                                     \
-    (1U << CALIBRATION_IN | 1U << CALIBRATION_OUT | 1U << CALIBRATION_BOTH |                       \
-     1U << CALIBRATION_PAGEABLE)
+#define COPIES (1U << CALIBRATION_BOTH | 1U << CALIBRATION_PAGEABLE)
 #define ARITHMETIC (1U << CALIBRATION_ARITHMETIC)
 #define EVERY_PART ((1U << CALIBRATION_PARTS) - 1)
-#define WITH_ALL (COPIES | 1U << CALIBRATION_PROCESS_LAUNCHES | 1U << CALIBRATION_GPU_LAUNCHES)
+#define WITH_ALL (COPIES | 1U << CALIBRATION_PROCESS_LAUNCHES)
 
 static void test_what_a_part_depends_on(void **state)
 {
@@ -258,13 +293,13 @@ static void test_what_a_part_depends_on(void **state)
         if (parts != cases[i].parts)
             fail_msg("case %zu: %#x instead of %#x", i, parts, cases[i].parts);
         assert_float_equal(to.arithmetic_ips, cases[i].arithmetic, 1e-9);
-        assert_true(to.h2d_bytes_per_s == (parts & 1U << CALIBRATION_IN ? 1.0 : 0.0));
+        assert_true(to.both_bytes_per_s == (parts & 1U << CALIBRATION_BOTH ? 1.0 : 0.0));
         bool staging = parts & 1U << CALIBRATION_PAGEABLE;
         assert_int_equal(to.pageable_workers, staging ? 2 : 0);
         assert_int_equal(to.pageable_crowd_workers, staging ? 8 : 0);
         assert_true(to.pageable_crowd_bytes_per_s == (staging ? 0.5 : 0.0));
-        bool all = cases[i].gpus > 1 && parts & 1U << CALIBRATION_GPU_LAUNCHES;
-        assert_true(to.all.gpu_launches_per_s == (all ? 1.0 : 0.0));
+        bool all = cases[i].gpus > 1 && parts & 1U << CALIBRATION_PROCESS_LAUNCHES;
+        assert_true(to.all.process_launches_per_s == (all ? 1.0 : 0.0));
     }
 }
 
@@ -355,13 +390,14 @@ static void test_other_loads(void **state)
     assert_int_equal(point.work.launch, LAUNCH_GRAPH);
     assert_int_equal(point.work.copies, COPIES_NONE);
     assert_int_equal(point.work.spin, 0);
-    calibrate_set_processes(&point, 9);
+    calibrate_set_processes(&point, LAYOUT_PROCESSES_MPS, 9);
     assert_int_equal(point.processes, 9);
     assert_int_equal(point.threads, 1);
     assert_true(point_over_mps(&point));
-    calibrate_set_threads(&point, 9);
-    assert_int_equal(point.processes, 1);
-    assert_int_equal(point.threads, 9);
+    assert_int_equal(point.work.schedule, SCHEDULE_BLOCK);
+    calibrate_set_processes(&point, LAYOUT_PROCESSES, 2);
+    assert_int_equal(point.processes, 2);
+    assert_false(point_over_mps(&point));
     assert_int_equal(point.connections, 32);
 
     point = calibrate_copies(&from, COPIES_OUT, MEMORY_PAGEABLE);
@@ -375,6 +411,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_a_record_comes_back),
+        cmocka_unit_test(test_what_is_no_number_is_not_known),
         cmocka_unit_test(test_equal_works_have_equal_texts),
         cmocka_unit_test(test_broken_records),
         cmocka_unit_test(test_too_many_notes),

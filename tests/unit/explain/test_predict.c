@@ -10,6 +10,7 @@
 
 #include "files/results_read.h"
 #include "explain/calibration_json.h"
+#include "explain/network.h"
 #include "explain/predict.h"
 #include "orchestrator/explain/point.h"
 #include "tests/unit/explain/h200.h"
@@ -450,7 +451,7 @@ static void a_thread_serves_its_streams_one_after_the_other(void **state)
     calibration.single_graph_cpu_us = 200.0;
     assert_true(predict_ips(&point, &calibration) <= 5000.0);
     assert_true(predict_ips(&point, &calibration) > 4500.0);
-    assert_true(predict_relieved_ips(&point, &calibration, CEILING_POLLING) > 9000.0);
+    assert_true(network_ips(&point, &calibration, CEILING_POLLING) > 9000.0);
     point.threads = 2;
     assert_true(predict_ips(&point, &calibration) > 9000.0);
     /* A launch of pageable copies in a graph keeps it for the whole iteration. */

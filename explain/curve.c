@@ -1,0 +1,233 @@
+#include "explain/curve.h"
+
+#include <math.h>
+#include <stddef.h>
+
+/* How soft the corner is between workers who never wait and those that the machine holds back. */
+#define CORNER 8.0
+
+static double smaller(double a, double b)
+{
+    if (a <= 0.0 || b <= 0.0)
+        return a > b ? a : b;
+    return a < b ? a : b;
+}
+
+static double per_s(double rate, double amount)
+{
+    return amount > 0.0 ? rate / amount : 0.0;
+}
+
+/* -- runs -------------------------------------------------------------------------------------- */
+
+static bool is_awake(const struct calibration_run *run)
+{
+    return run->schedule != SCHEDULE_BLOCK;
+}
+
+static unsigned workers_of(const struct calibration_run *run)
+{
+    return run->processes * run->threads * run->streams;
+}
+
+static bool is_sliced(const struct calibration_run *run)
+{
+    return run->processes > 1 && !run->mps;
+}
+
+/* Of pinned memory, and of graphs, all synchronisations are the same. */
+static bool is_same_sync(const struct calibration_run *run, const struct curve_kind *kind)
+{
+    return kind->memory == MEMORY_PINNED || kind->launch == LAUNCH_GRAPH ||
+           run->sync == (uint32_t)kind->sync;
+}
+
+static bool is_of_kind(const struct calibration_run *run, const struct curve_kind *kind)
+{
+    return !is_sliced(run) && (run->streams > 1) == kind->polls && run->mps == kind->mps &&
+           run->memory == (uint32_t)kind->memory && run->launch == (uint32_t)kind->launch &&
+           is_same_sync(run, kind);
+}
+
+/* One worker alone; NULL: there is no such run. */
+static const struct calibration_run *find_alone(const struct calibration *calibration,
+                                                const struct curve_kind *kind, bool awake)
+{
+    struct curve_kind one = *kind;
+    one.mps = one.polls = false;
+    for (unsigned i = 0; i < calibration->run_count; i++) {
+        const struct calibration_run *run = &calibration->runs[i];
+        if (workers_of(run) == 1 && is_of_kind(run, &one) && is_awake(run) == awake)
+            return run;
+    }
+    return NULL;
+}
+
+/* What waking up takes: of those that launch so, in pinned memory, which have it measured. */
+static double wake_s(const struct calibration *calibration, enum work_launch launch)
+{
+    const struct curve_kind kind = {.launch = launch};
+    const struct calibration_run *awake = find_alone(calibration, &kind, true);
+    const struct calibration_run *asleep = find_alone(calibration, &kind, false);
+    if (!awake || !asleep)
+        return 0.0;
+    return fmax(1.0 / asleep->ips - 1.0 / awake->ips, 0.0);
+}
+
+static double find_alone_s(const struct calibration *calibration, const struct curve_kind *kind)
+{
+    struct curve_kind like = *kind;
+    const struct calibration_run *run = find_alone(calibration, &like, true);
+    if (!run) {
+        like.sync = SYNC_STREAM;
+        run = find_alone(calibration, &like, true);
+    }
+    if (!run) {
+        like.memory = MEMORY_PINNED;
+        run = find_alone(calibration, &like, true);
+    }
+    if (!run)
+        return 0.0;
+    return 1.0 / run->ips + (kind->awake || kind->polls ? 0.0 : wake_s(calibration, kind->launch));
+}
+
+/* -- what the machine can do ------------------------------------------------------------------- */
+
+static double launches_ips(const struct curve_kind *kind, const struct calibration *calibration)
+{
+    double kernels = calibration->work.kernels;
+    if (kind->launch == LAUNCH_GRAPH)
+        return per_s(calibration->graph_kernels_per_s, kernels);
+    return per_s(kind->mps ? ceiling_gpu_launches(calibration)
+                           : calibration->process_launches_per_s,
+                 kernels);
+}
+
+static double find_most_ips(const struct curve_kind *kind, const struct calibration *calibration,
+                            double share)
+{
+    double bytes = (double)calibration->work.bytes;
+    double most = smaller(launches_ips(kind, calibration), calibration->arithmetic_ips * share);
+    most = smaller(most, per_s(calibration->both_bytes_per_s, bytes));
+    /* What was done can be done. */
+    for (unsigned i = 0; i < calibration->run_count && share >= 1.0 && most > 0.0; i++)
+        if (is_of_kind(&calibration->runs[i], kind))
+            most = fmax(most, calibration->runs[i].ips);
+    return most;
+}
+
+/* -- the curve --------------------------------------------------------------------------------- */
+
+static double staged_ips(const struct curve *curve, double threads)
+{
+    struct explain_point point = {.threads = (unsigned)threads};
+    if (!curve->staged)
+        return 0.0;
+    return per_s(ceiling_pageable_bytes(&point, curve->staged), (double)curve->staged->work.bytes);
+}
+
+/* Without what is between the two. */
+static double plain_s(const struct curve *curve, double workers)
+{
+    double most = smaller(curve->most_ips, staged_ips(curve, workers));
+    double held_s = most > 0.0 ? workers / most : 0.0;
+    double longer = fmax(curve->alone_s, held_s), shorter = fmin(curve->alone_s, held_s);
+    return longer * pow(1.0 + pow(shorter / longer, CORNER), 1.0 / CORNER);
+}
+
+static void add_knot(struct curve *curve, double workers, double factor)
+{
+    unsigned at = curve->count;
+    if (curve->count == CURVE_KNOTS)
+        return;
+    while (at > 0 && curve->workers[at - 1] > workers) {
+        curve->workers[at] = curve->workers[at - 1];
+        curve->factor[at] = curve->factor[at - 1];
+        at--;
+    }
+    curve->workers[at] = workers;
+    curve->factor[at] = factor;
+    curve->count++;
+}
+
+static bool has_knot(const struct curve *curve, double workers)
+{
+    for (unsigned i = 0; i < curve->count; i++)
+        if (curve->workers[i] == workers)
+            return true;
+    return false;
+}
+
+/* The runs of a kind; more threads awake than CPUs show something else. */
+static void add_runs(const struct curve_kind *kind, const struct calibration *calibration,
+                     bool awake, struct curve *out)
+{
+    struct curve_kind as_run = *kind;
+    as_run.awake = awake;
+    struct curve alike = *out;
+    alike.alone_s = find_alone_s(calibration, &as_run);
+    for (unsigned i = 0; i < calibration->run_count; i++) {
+        const struct calibration_run *run = &calibration->runs[i];
+        unsigned workers = workers_of(run);
+        if (!is_of_kind(run, kind) || is_awake(run) != awake || has_knot(out, workers) ||
+            (awake && !kind->polls && workers > calibration->cpus))
+            continue;
+        add_knot(out, workers, workers / run->ips / plain_s(&alike, workers));
+    }
+}
+
+void curve_make(const struct curve_kind *kind, const struct calibration *calibration, double share,
+                struct curve *out)
+{
+    struct curve_kind alike = *kind;
+    *out = (struct curve){.alone_s = find_alone_s(calibration, kind),
+                          .most_ips = find_most_ips(kind, calibration, 1.0),
+                          .staged =
+                              kind->memory == MEMORY_PAGEABLE && !kind->mps ? calibration : NULL};
+    if (out->alone_s <= 0.0)
+        return;
+    add_runs(kind, calibration, kind->awake, out);
+    add_runs(kind, calibration, !kind->awake, out);
+    /* Those that a similar kind shows. */
+    if (out->count < 2 && alike.memory == MEMORY_PAGEABLE && alike.sync == SYNC_NONE) {
+        alike.sync = SYNC_STREAM;
+        add_runs(&alike, calibration, kind->awake, out);
+        add_runs(&alike, calibration, !kind->awake, out);
+    }
+    if (out->count < 2) {
+        alike.memory = MEMORY_PINNED;
+        add_runs(&alike, calibration, kind->awake, out);
+        add_runs(&alike, calibration, !kind->awake, out);
+    }
+    if (!has_knot(out, 1.0))
+        add_knot(out, 1.0, 1.0);
+    if (share < 1.0)
+        out->most_ips = find_most_ips(kind, calibration, share);
+}
+
+double curve_s(const struct curve *curve, double workers)
+{
+    unsigned above = 0;
+    if (curve->count == 0)
+        return plain_s(curve, workers);
+    while (above < curve->count && curve->workers[above] < workers)
+        above++;
+    if (above == 0)
+        return plain_s(curve, workers) * curve->factor[0];
+    if (above == curve->count)
+        return plain_s(curve, workers) * curve->factor[curve->count - 1];
+    double from = log(curve->workers[above - 1]), to = log(curve->workers[above]);
+    double part = (log(workers) - from) / (to - from);
+    return plain_s(curve, workers) * pow(curve->factor[above - 1], 1.0 - part) *
+           pow(curve->factor[above], part);
+}
+
+double curve_factor(const struct curve *curve, double workers)
+{
+    return curve_s(curve, workers) / plain_s(curve, workers);
+}
+
+double curve_reach(const struct curve *curve)
+{
+    return curve->count > 0 ? curve->workers[curve->count - 1] : 1.0;
+}

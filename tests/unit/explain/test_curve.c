@@ -1,0 +1,222 @@
+/* Predictions from the runs of a calibration, on machines that follow simple laws. */
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include "explain/curve.h"
+#include "explain/derive.h"
+#include "explain/predict.h"
+
+#define ALONE_S 1e-3
+#define ASLEEP_S 1e-4  /* to wake up */
+#define EACH_S 2e-5    /* that each further worker costs the others */
+#define LAUNCHES 0.5e6 /* of a process; the GPU takes twice as many */
+#define KERNELS 100
+#define CPUS 16
+
+/* What threads of one process take with a queue and a CPU each; processes over MPS share no launch
+ * path. */
+static double truth_s(unsigned workers, bool mps, bool asleep)
+{
+    double beside_s = ALONE_S + EACH_S * (workers - 1) + (asleep ? ASLEEP_S : 0.0);
+    return fmax(beside_s, workers * KERNELS / (mps ? 2.0 * LAUNCHES : LAUNCHES));
+}
+
+static void add_run(struct calibration *calibration, struct calibration_run run, double seconds)
+{
+    run.streams = run.streams ? run.streams : 1;
+    run.ips = run.processes * run.threads * run.streams / seconds;
+    calibration->runs[calibration->run_count++] = run;
+}
+
+static struct calibration example(void)
+{
+    struct calibration calibration = {
+        .work = {.kernels = KERNELS, .bytes = 1024},
+        .process_launches_per_s = LAUNCHES,
+        .gpu_launches_per_s = 2.0 * LAUNCHES,
+        .arithmetic_ips = 40000.0,
+        .polled_graphs_per_s = 15000.0,
+        .cpus = CPUS,
+    };
+    static const unsigned threads[] = {1, 4, 16}, processes[] = {6, 12, 24};
+    for (size_t i = 0; i < 3; i++) {
+        add_run(&calibration, (struct calibration_run){.processes = 1, .threads = threads[i]},
+                truth_s(threads[i], false, false));
+        add_run(
+            &calibration,
+            (struct calibration_run){
+                .mps = true, .processes = processes[i], .threads = 1, .schedule = SCHEDULE_BLOCK},
+            truth_s(processes[i], true, true));
+    }
+    add_run(&calibration,
+            (struct calibration_run){.processes = 1, .threads = 1, .schedule = SCHEDULE_BLOCK},
+            truth_s(1, false, true));
+    add_run(&calibration,
+            (struct calibration_run){.processes = 1, .threads = 1, .launch = LAUNCH_GRAPH},
+            0.9 * ALONE_S);
+    add_run(&calibration, (struct calibration_run){.processes = 2, .threads = 1}, 2.5 * ALONE_S);
+    derive_figures(&calibration);
+    return calibration;
+}
+
+static struct explain_point point_of(bool mps, unsigned processes, unsigned threads)
+{
+    return (struct explain_point){
+        .mps = mps,
+        .processes = processes,
+        .threads = threads,
+        .connections = 32,
+        .work = {.kernels = KERNELS, .bytes = 1024},
+    };
+}
+
+static void assert_near(const struct explain_point *point, double ips, double tolerance)
+{
+    const struct calibration calibration = example();
+    double predicted = predict_ips(point, &calibration);
+    if (fabs(predicted / ips - 1.0) > tolerance)
+        fail_msg("%ux%ux%u: %.1f instead of %.1f", point->processes, point->threads, point->streams,
+                 predicted, ips);
+}
+
+static void figures_follow_from_runs(void **state)
+{
+    (void)state;
+    const struct calibration calibration = example();
+    assert_float_equal(calibration.single_stream_ips, 1.0 / ALONE_S, 1e-6);
+    assert_float_equal(calibration.single_graph_ips, 1.0 / (0.9 * ALONE_S), 1e-6);
+    assert_int_equal(calibration.crowd_workers, 4);
+    assert_float_equal(calibration.crowd_stream_ips, 4.0 / truth_s(4, false, false), 1e-6);
+}
+
+static void runs_are_met(void **state)
+{
+    (void)state;
+    for (unsigned n = 1; n <= CPUS; n *= 4) {
+        struct explain_point point = point_of(false, 1, n);
+        assert_near(&point, n / truth_s(n, false, false), 1e-9);
+    }
+    struct explain_point point = point_of(true, 12, 1);
+    point.schedule = SCHEDULE_BLOCK;
+    assert_near(&point, 12.0 / truth_s(12, true, true), 1e-9);
+}
+
+static void between_and_beyond_runs(void **state)
+{
+    (void)state;
+    static const unsigned between[] = {2, 3, 6, 8, 12};
+    for (size_t i = 0; i < sizeof between / sizeof between[0]; i++) {
+        struct explain_point point = point_of(false, 1, between[i]);
+        assert_near(&point, between[i] / truth_s(between[i], false, false), 0.08);
+        point = point_of(true, between[i], 1);
+        assert_near(&point, between[i] / truth_s(between[i], true, false), 0.08);
+    }
+    struct explain_point many = point_of(true, 48, 1);
+    many.schedule = SCHEDULE_BLOCK;
+    assert_near(&many, 2.0 * LAUNCHES / KERNELS, 0.05);
+}
+
+/* A hybrid is limited by the launch path of each process, and by the GPU. */
+static void processes_of_many_threads(void **state)
+{
+    (void)state;
+    struct explain_point point = point_of(true, 2, 8);
+    assert_near(&point, 16.0 / truth_s(8, false, false), 0.05);
+}
+
+static void rows_in_queues(void **state)
+{
+    (void)state;
+    struct explain_point point = point_of(false, 1, 12);
+    point.connections = 2;
+    assert_near(&point, 2.0 / truth_s(2, false, false), 0.05);
+}
+
+static void spinning_takes_cpus(void **state)
+{
+    (void)state;
+    const struct calibration calibration = example();
+    struct explain_point point = point_of(false, 1, 64);
+    point.launch = LAUNCH_GRAPH;
+    double awake = predict_ips(&point, &calibration);
+    assert_true(awake < 1.3 * CPUS / (0.9 * ALONE_S));
+    point.schedule = SCHEDULE_BLOCK;
+    assert_true(predict_ips(&point, &calibration) > 1.1 * awake);
+}
+
+static void a_thread_that_polls(void **state)
+{
+    (void)state;
+    struct explain_point point = point_of(false, 1, 1);
+    point.launch = LAUNCH_GRAPH;
+    point.streams = 8;
+    assert_near(&point, 8.0 / (0.9 * ALONE_S), 0.02);
+    point.streams = 64;
+    assert_near(&point, 15000.0, 0.02);
+    point.threads = 2;
+    assert_near(&point, 30000.0, 0.02);
+}
+
+static void turns_of_processes(void **state)
+{
+    (void)state;
+    for (unsigned n = 2; n <= 8; n *= 2) {
+        struct explain_point point = point_of(false, n, 1);
+        assert_near(&point, 2.0 / (2.5 * ALONE_S), 1e-9);
+    }
+}
+
+static void intervals_grow_with_the_distance(void **state)
+{
+    (void)state;
+    const struct calibration calibration = example();
+    struct explain_point point = point_of(true, 8, 1);
+    struct prediction near, far, beyond;
+    predict(&point, &calibration, &near);
+    assert_true(near.half_rel > 0.02 && near.half_rel < 0.15);
+    assert_false(near.is_beyond);
+    point.schedule = SCHEDULE_BLOCK;
+    point.processes = 48;
+    predict(&point, &calibration, &far);
+    assert_true(far.half_rel > near.half_rel);
+    assert_false(far.is_beyond);
+    point.processes = 200;
+    predict(&point, &calibration, &beyond);
+    assert_true(beyond.half_rel > far.half_rel);
+    assert_true(beyond.is_beyond);
+}
+
+/* As of earlier versions. */
+static void without_runs_there_is_no_interval(void **state)
+{
+    (void)state;
+    struct calibration calibration = example();
+    struct explain_point point = point_of(false, 1, 4);
+    struct prediction prediction;
+    calibration.run_count = 0;
+    predict(&point, &calibration, &prediction);
+    assert_true(prediction.ips > 0.0);
+    assert_true(prediction.half_rel == 0.0);
+    assert_false(prediction.is_beyond);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(figures_follow_from_runs),
+        cmocka_unit_test(runs_are_met),
+        cmocka_unit_test(between_and_beyond_runs),
+        cmocka_unit_test(processes_of_many_threads),
+        cmocka_unit_test(rows_in_queues),
+        cmocka_unit_test(spinning_takes_cpus),
+        cmocka_unit_test(a_thread_that_polls),
+        cmocka_unit_test(turns_of_processes),
+        cmocka_unit_test(intervals_grow_with_the_distance),
+        cmocka_unit_test(without_runs_there_is_no_interval),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
